@@ -1,0 +1,184 @@
+//! Devices by the names users type: `cpu`, `ndarray`, `wgpu`, `vulkan`, `metal`, `cuda`, each with an optional index.
+
+use std::fmt;
+use std::str::FromStr;
+
+use burn::tensor::Device;
+use thiserror::Error;
+
+use crate::suggest;
+
+/// The kinds of device Firefly knows by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeviceKind {
+    /// Burn's CPU backend, Flex: always there.
+    Cpu,
+    /// Burn's older CPU backend, behind the feature `ndarray`.
+    NdArray,
+    /// WebGPU through wgpu, behind the feature `wgpu`.
+    Wgpu,
+    /// Vulkan through wgpu, behind the feature `vulkan`.
+    Vulkan,
+    /// Metal through wgpu, behind the feature `metal`.
+    Metal,
+    /// NVIDIA CUDA, behind the feature `cuda`.
+    Cuda,
+}
+
+impl DeviceKind {
+    /// Every kind, in the order they are listed to users.
+    pub const ALL: [Self; 6] = [Self::Cpu, Self::NdArray, Self::Wgpu, Self::Vulkan, Self::Metal, Self::Cuda];
+
+    /// The name users type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::NdArray => "ndarray",
+            Self::Wgpu => "wgpu",
+            Self::Vulkan => "vulkan",
+            Self::Metal => "metal",
+            Self::Cuda => "cuda",
+        }
+    }
+}
+
+/// A device as a user names it: a kind and, where a machine may have several, an index (`cuda:1`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DeviceName {
+    kind: DeviceKind,
+    index: usize,
+}
+
+/// Why a device can't be had.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DeviceError {
+    /// The name is not one Firefly knows.
+    #[error(
+        "unknown device `{name}`{hint}; devices are cpu, ndarray, wgpu, vulkan, metal and cuda, with an index as in cuda:1"
+    )]
+    Unknown {
+        /// The name as typed.
+        name: String,
+        /// A suggestion, or nothing.
+        hint: String,
+    },
+    /// The part after the colon is not a number, or the kind has a single device.
+    #[error("device `{name}`: {reason}")]
+    Index {
+        /// The name as typed.
+        name: String,
+        /// What is wrong with its index.
+        reason: &'static str,
+    },
+    /// This build lacks the device's feature.
+    #[error("device `{0}` is not in this build: build again with `--features {0}`")]
+    NotBuilt(&'static str),
+    /// Firefly has no kernels for the device yet.
+    #[error("device `{0}`: Firefly's kernels for it are not built yet; use `cpu`")]
+    NotSupported(&'static str),
+}
+
+impl DeviceName {
+    /// The CPU: the default device.
+    pub const CPU: Self = Self { kind: DeviceKind::Cpu, index: 0 };
+
+    /// The kind of device.
+    pub const fn kind(self) -> DeviceKind {
+        self.kind
+    }
+
+    /// Which of several devices of the kind.
+    pub const fn index(self) -> usize {
+        self.index
+    }
+
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// [`DeviceError::NotBuilt`] without the device's feature, [`DeviceError::NotSupported`] where
+    /// Firefly has no kernels for it yet.
+    pub fn open(self) -> Result<Device, DeviceError> {
+        let name = self.kind.name();
+        match self.kind {
+            DeviceKind::Cpu => Ok(Device::flex()),
+            #[cfg(feature = "ndarray")]
+            #[expect(deprecated, reason = "Burn retires the backend after 0.22; until then its users are served")]
+            DeviceKind::NdArray => Ok(Device::ndarray()),
+            #[cfg(not(feature = "ndarray"))]
+            DeviceKind::NdArray => Err(DeviceError::NotBuilt(name)),
+            DeviceKind::Wgpu | DeviceKind::Vulkan | DeviceKind::Metal | DeviceKind::Cuda => {
+                Err(DeviceError::NotSupported(name))
+            }
+        }
+    }
+}
+
+impl FromStr for DeviceName {
+    type Err = DeviceError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, index) = match text.split_once(':') {
+            Some((name, index)) => (name, Some(index)),
+            None => (text, None),
+        };
+        let kind =
+            DeviceKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| DeviceError::Unknown {
+                name: text.to_string(),
+                hint: suggest::hint(name, DeviceKind::ALL.map(DeviceKind::name)),
+            })?;
+        let wrong = |reason| DeviceError::Index { name: text.to_string(), reason };
+        let index = match index {
+            None => 0,
+            Some(_) if matches!(kind, DeviceKind::Cpu | DeviceKind::NdArray) => {
+                return Err(wrong("the CPU has no index"));
+            }
+            Some(index) => index.parse().map_err(|_| wrong("the index must be a whole number"))?,
+        };
+        Ok(Self { kind, index })
+    }
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.name())?;
+        if self.index > 0 {
+            write!(f, ":{}", self.index)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_and_print() {
+        for text in ["cpu", "ndarray", "wgpu", "vulkan", "metal", "cuda", "cuda:1", "wgpu:2"] {
+            assert_eq!(text.parse::<DeviceName>().unwrap().to_string(), text);
+        }
+        assert_eq!("cuda:0".parse::<DeviceName>().unwrap().to_string(), "cuda");
+    }
+
+    #[test]
+    fn a_wrong_name_is_told_what_would_be_right() {
+        let error = "cdua".parse::<DeviceName>().unwrap_err().to_string();
+        assert!(error.contains("did you mean `cuda`?"), "{error}");
+        let error = "gpu9".parse::<DeviceName>().unwrap_err().to_string();
+        assert!(error.contains("cpu, ndarray, wgpu, vulkan, metal and cuda"), "{error}");
+        assert!("cpu:1".parse::<DeviceName>().unwrap_err().to_string().contains("no index"));
+        assert!("cuda:x".parse::<DeviceName>().unwrap_err().to_string().contains("whole number"));
+    }
+
+    #[test]
+    fn the_cpu_opens_and_what_is_missing_says_so() {
+        assert_eq!(DeviceName::CPU.open().unwrap(), Device::flex());
+        let cuda = "cuda".parse::<DeviceName>().unwrap().open().unwrap_err();
+        assert_eq!(cuda, DeviceError::NotSupported("cuda"));
+        #[cfg(not(feature = "ndarray"))]
+        assert_eq!(
+            "ndarray".parse::<DeviceName>().unwrap().open().unwrap_err().to_string(),
+            "device `ndarray` is not in this build: build again with `--features ndarray`"
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! Outputs that are whole or not there: written to a temporary file beside their place, synced, and renamed.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes `bytes` to `path`, so that a reader sees the old file or the new one and never a part, whatever happens.
+///
+/// # Errors
+/// If the folder can't be made or written, or the disk is full; the old file is then untouched.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = folder_of(path);
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".partial-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    open_to_others(file.as_file())?;
+    file.persist(path).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
+/// Makes what was renamed in a folder last through a crash.
+///
+/// # Errors
+/// If the folder can't be opened or synced.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Windows has no handle to sync a folder by; a rename there is as durable as it gets.
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// Syncs every file in `folder`, then the folder.
+///
+/// # Errors
+/// If one of them can't be opened or synced.
+pub fn sync_folder_and_files(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        File::open(entry?.path())?.sync_all()?;
+    }
+    sync_folder(folder)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Temporary files are private to their user; outputs are as readable as any file.
+fn open_to_others(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(fs::Permissions::from_mode(0o644))?;
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/down/out.json");
+        write_atomically(&path, b"first").unwrap();
+        write_atomically(&path, b"second").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("taken");
+        fs::create_dir_all(path.join("inside")).unwrap();
+        assert!(write_atomically(&path, b"bytes").is_err());
+        assert!(path.join("inside").is_dir());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
