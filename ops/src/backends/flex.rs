@@ -1,0 +1,47 @@
+//! Flex, Burn's CPU backend.
+
+use burn::backend::Flex;
+use burn::backend::tensor::{FloatTensor, IntTensor};
+use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
+use burn_flex::FlexTensor;
+
+use super::host::{self, AsArray, Host, host_operations};
+use crate::contract::{LearnedTensors, SpectralOps};
+use crate::welch::WelchOptions;
+
+/// A Flex tensor without gaps.
+pub(super) struct Contiguous(FlexTensor);
+
+impl AsArray for Contiguous {
+    fn slice<T: Element + bytemuck::Pod>(&self) -> &[T] {
+        self.0.as_slice().expect("the tensor is contiguous and of this type")
+    }
+
+    fn shape(&self) -> &Shape {
+        self.0.layout().shape()
+    }
+
+    fn dtype(&self) -> DType {
+        self.0.dtype()
+    }
+}
+
+impl Host for Flex {
+    type Array = Contiguous;
+
+    fn array(tensor: FloatTensor<Self>) -> Contiguous {
+        Contiguous(tensor.to_contiguous())
+    }
+
+    fn float(data: TensorData) -> FloatTensor<Self> {
+        FlexTensor::from_data(data)
+    }
+
+    fn int(data: TensorData, dtype: IntDType) -> IntTensor<Self> {
+        FlexTensor::from_data(data.convert_dtype(dtype.into()))
+    }
+}
+
+impl SpectralOps for Flex {
+    host_operations!();
+}

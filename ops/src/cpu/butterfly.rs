@@ -1,0 +1,29 @@
+//! The gated butterfly transform of rows.
+
+use super::network::{Network, Schedule};
+use super::parallel::Tasks;
+use super::real::Real;
+use super::split::{Split, SplitMut};
+
+/// Every row through the network, in natural order on both sides: `re`, `im` `[rows, n]` → `out_re`, `out_im`
+/// `[rows, n]`.
+pub fn butterfly<T: Real>(re: &[T], im: &[T], network: &Network<'_, T>, out_re: &mut [T], out_im: &mut [T]) {
+    let n = network.n;
+    let rows = re.len() / n;
+    debug_assert_eq!(re.len(), rows * n);
+    debug_assert!([im.len(), out_re.len(), out_im.len()] == [re.len(); 3]);
+    let schedule = Schedule::new(network);
+    let tasks = Tasks::independent(rows, schedule.work());
+    let len = tasks.rows * n;
+    let pieces = (re.chunks(len).zip(im.chunks(len))).zip(out_re.chunks_mut(len).zip(out_im.chunks_mut(len)));
+    tasks.run(pieces, |((re, im), (out_re, out_im))| {
+        T::with_scratch(|scratch| {
+            let work = scratch.real(4 * n);
+            let inputs = re.chunks_exact(n).zip(im.chunks_exact(n));
+            let outputs = out_re.chunks_exact_mut(n).zip(out_im.chunks_exact_mut(n));
+            for ((re, im), (out_re, out_im)) in inputs.zip(outputs) {
+                schedule.forward(Split { re, im }, work, SplitMut { re: out_re, im: out_im });
+            }
+        });
+    });
+}

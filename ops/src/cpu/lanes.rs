@@ -1,0 +1,160 @@
+//! A few values that go through the same arithmetic: what the compiler turns into vector instructions.
+//!
+//! Loading and storing whole lanes by value tells it that a store cannot change what was loaded before.
+
+use std::array;
+use std::ops::{Add, Mul, Sub};
+
+use super::real::Real;
+use super::split::{Split, SplitMut};
+
+/// `L` values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Lanes<T, const L: usize>(pub [T; L]);
+
+impl<T: Real, const L: usize> Lanes<T, L> {
+    /// `value` in every lane.
+    #[inline(always)]
+    pub fn splat(value: T) -> Self {
+        Self([value; L])
+    }
+
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(T, T) -> T) -> Self {
+        Self(array::from_fn(
+            #[inline(always)]
+            |lane| f(self.0[lane], other.0[lane]),
+        ))
+    }
+}
+
+impl<T: Real, const L: usize> Add for Lanes<T, L> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+}
+
+impl<T: Real, const L: usize> Sub for Lanes<T, L> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self.zip(other, |a, b| a - b)
+    }
+}
+
+impl<T: Real, const L: usize> Mul for Lanes<T, L> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        self.zip(other, |a, b| a * b)
+    }
+}
+
+/// `L` complex values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ComplexLanes<T, const L: usize> {
+    pub re: Lanes<T, L>,
+    pub im: Lanes<T, L>,
+}
+
+impl<T: Real, const L: usize> ComplexLanes<T, L> {
+    /// The product of `self`'s conjugate and `other`.
+    #[inline(always)]
+    pub fn conj_mul(self, other: Self) -> Self {
+        Self { re: self.dot(other), im: self.re * other.im - self.im * other.re }
+    }
+
+    /// The real part of [`Self::conj_mul`].
+    #[inline(always)]
+    pub fn dot(self, other: Self) -> Lanes<T, L> {
+        self.re * other.re + self.im * other.im
+    }
+}
+
+impl<T: Real, const L: usize> Add for ComplexLanes<T, L> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self { re: self.re + other.re, im: self.im + other.im }
+    }
+}
+
+impl<T: Real, const L: usize> Sub for ComplexLanes<T, L> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self { re: self.re - other.re, im: self.im - other.im }
+    }
+}
+
+impl<T: Real, const L: usize> Mul for ComplexLanes<T, L> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        Self { re: self.re * other.re - self.im * other.im, im: self.re * other.im + self.im * other.re }
+    }
+}
+
+impl<T: Real, const L: usize> Mul<Lanes<T, L>> for ComplexLanes<T, L> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, factor: Lanes<T, L>) -> Self {
+        Self { re: self.re * factor, im: self.im * factor }
+    }
+}
+
+/// A vector cut into lanes, read.
+#[derive(Clone, Copy)]
+pub(super) struct Blocks<'a, T, const L: usize> {
+    re: &'a [[T; L]],
+    im: &'a [[T; L]],
+}
+
+impl<'a, T: Real, const L: usize> Blocks<'a, T, L> {
+    /// The first `len` values of `vector`.
+    #[inline(always)]
+    pub fn of(vector: Split<'a, T>, len: usize) -> Self {
+        let blocks = len / L;
+        Self { re: &vector.re.as_chunks().0[..blocks], im: &vector.im.as_chunks().0[..blocks] }
+    }
+
+    #[inline(always)]
+    pub fn load(&self, block: usize) -> ComplexLanes<T, L> {
+        ComplexLanes { re: Lanes(self.re[block]), im: Lanes(self.im[block]) }
+    }
+}
+
+/// A vector cut into lanes, written.
+pub(super) struct BlocksMut<'a, T, const L: usize> {
+    re: &'a mut [[T; L]],
+    im: &'a mut [[T; L]],
+}
+
+impl<'a, T: Real, const L: usize> BlocksMut<'a, T, L> {
+    /// The first `len` values of `vector`.
+    #[inline(always)]
+    pub fn of(vector: SplitMut<'a, T>, len: usize) -> Self {
+        let blocks = len / L;
+        Self { re: &mut vector.re.as_chunks_mut().0[..blocks], im: &mut vector.im.as_chunks_mut().0[..blocks] }
+    }
+
+    #[inline(always)]
+    pub fn load(&self, block: usize) -> ComplexLanes<T, L> {
+        ComplexLanes { re: Lanes(self.re[block]), im: Lanes(self.im[block]) }
+    }
+
+    #[inline(always)]
+    pub fn store(&mut self, block: usize, value: ComplexLanes<T, L>) {
+        self.re[block] = value.re.0;
+        self.im[block] = value.im.0;
+    }
+}

@@ -1,0 +1,82 @@
+//! The floats the kernels are generic over.
+
+use std::cell::Cell;
+use std::fmt::Debug;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use num_traits::{Float, NumAssign};
+use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
+
+use super::scratch::Scratch;
+
+/// `f32` or `f64`, with what the kernels keep for each: planned transforms, per-thread buffers, and integer keys that
+/// order power.
+pub trait Real: FftNum + Float + NumAssign + Default + Into<f64> {
+    /// (power, bin) as one integer; see [`Real::key`].
+    type Key: Copy + Ord + Default + Debug + Send;
+
+    /// The nearest value to `value`.
+    fn of(value: f64) -> Self;
+
+    /// A key that is greater for more power and, at equal power, for the lower bin. Non-finite power gives
+    /// `Key::default()`, which is less than the key of any finite power.
+    fn key(self, bin: usize) -> Self::Key;
+
+    /// The bin in `key`; none if the key stands for non-finite power.
+    fn key_bin(key: Self::Key) -> Option<usize>;
+
+    /// The planned transform of length `n`: made once per process, then shared.
+    fn plan(n: usize, direction: FftDirection) -> Arc<dyn Fft<Self>>;
+
+    /// Runs `body` with this thread's buffers.
+    fn with_scratch<R>(body: impl FnOnce(&mut Scratch<Self>) -> R) -> R;
+}
+
+macro_rules! real {
+    ($float:ty, $bits:ty, $key:ty) => {
+        impl Real for $float {
+            type Key = $key;
+
+            fn of(value: f64) -> Self {
+                value as Self
+            }
+
+            #[inline]
+            fn key(self, bin: usize) -> $key {
+                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+                if !self.is_finite() {
+                    return 0;
+                }
+                // Adding zero turns -0 into +0, so that the two tie. Then negative numbers, whose bits grow with
+                // their magnitude, are reversed, and put below the positive ones.
+                let bits = (self + 0.0).to_bits();
+                let ordered = if bits & SIGN == 0 { bits | SIGN } else { !bits };
+                <$key>::from(ordered) << 32 | <$key>::from(u32::MAX - bin as u32)
+            }
+
+            #[inline]
+            fn key_bin(key: $key) -> Option<usize> {
+                (key != 0).then(|| (u32::MAX - key as u32) as usize)
+            }
+
+            fn plan(n: usize, direction: FftDirection) -> Arc<dyn Fft<Self>> {
+                static PLANNER: LazyLock<Mutex<FftPlanner<$float>>> = LazyLock::new(|| Mutex::new(FftPlanner::new()));
+                PLANNER.lock().unwrap_or_else(PoisonError::into_inner).plan_fft(n, direction)
+            }
+
+            fn with_scratch<R>(body: impl FnOnce(&mut Scratch<Self>) -> R) -> R {
+                thread_local! {
+                    static SCRATCH: Cell<Scratch<$float>> = Cell::default();
+                }
+                // Taken rather than borrowed: a nested call on the same thread gets buffers of its own.
+                let mut scratch = SCRATCH.take();
+                let result = body(&mut scratch);
+                SCRATCH.set(scratch);
+                result
+            }
+        }
+    };
+}
+
+real!(f32, u32, u64);
+real!(f64, u64, u128);

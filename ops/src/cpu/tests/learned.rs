@@ -1,0 +1,159 @@
+use super::*;
+use crate::cpu::{LearnedWelch, Network, Real, learned_welch_peaks, learned_welch_psd, top_k, welch_psd};
+
+/// The tensors of a [`LearnedWelch`].
+#[derive(Debug, Clone)]
+pub(super) struct Model<T> {
+    pub window: Vec<T>,
+    pub twiddles: Vec<T>,
+    pub gates: Option<Vec<T>>,
+    pub weights: Vec<T>,
+    pub gain: Vec<T>,
+    pub options: WelchOptions,
+}
+
+impl Model<f64> {
+    /// A model whose tensors are all away from the exact ones.
+    pub fn perturbed(options: WelchOptions, gated: bool) -> Self {
+        let (n, bins) = (options.n_fft, options.bins());
+        Self {
+            window: window(n),
+            twiddles: perturbed_twiddles(n, 31),
+            gates: gated.then(|| random_gates(n, 32)),
+            weights: uniform(options.segments, 33, 0.2, 1.0),
+            gain: uniform(3 * bins, 34, 0.2, 1.5),
+            options,
+        }
+    }
+
+    /// The model that computes the Welch power.
+    pub fn exact(options: WelchOptions) -> Self {
+        Self {
+            window: window(options.n_fft),
+            twiddles: exact_twiddles(options.n_fft),
+            gates: None,
+            weights: vec![1.0 / options.segments as f64; options.segments],
+            gain: [0.0, 1.0, 0.0].repeat(options.bins()),
+            options,
+        }
+    }
+
+    pub fn single(&self) -> Model<f32> {
+        Model {
+            window: single(&self.window),
+            twiddles: single(&self.twiddles),
+            gates: self.gates.as_deref().map(single),
+            weights: single(&self.weights),
+            gain: single(&self.gain),
+            options: self.options,
+        }
+    }
+
+    fn naive(&self, frame: &[f64]) -> Vec<f64> {
+        let options = &self.options;
+        let mut power = vec![0.0; options.bins()];
+        for (segment, weight) in self.weights.iter().enumerate() {
+            let tapered = naive_taper(frame, &self.window, options, segment);
+            let zeros = vec![0.0; options.n_fft];
+            let (re, im) = naive_network(&tapered, &zeros, &self.twiddles, self.gates.as_deref());
+            for (k, power) in power.iter_mut().enumerate() {
+                *power += weight * naive_factor(&self.window, options, k) * (re[k] * re[k] + im[k] * im[k]);
+            }
+        }
+        let last = power.len() - 1;
+        let mirrored = |k: usize, tap: usize| if k + tap == 0 { 1 } else { (k + tap - 1).min(2 * last + 1 - k - tap) };
+        let bin = |k: usize| (0..3).map(|tap| self.gain[3 * k + tap] * power[mirrored(k, tap)]).sum();
+        (0..=last).map(bin).collect()
+    }
+}
+
+impl<T: Real> Model<T> {
+    pub fn borrow(&self) -> LearnedWelch<'_, T> {
+        LearnedWelch {
+            window: &self.window,
+            network: Network { n: self.options.n_fft, twiddles: &self.twiddles, gates: self.gates.as_deref() },
+            weights: &self.weights,
+            gain: &self.gain,
+            options: &self.options,
+        }
+    }
+
+    pub fn psd(&self, signal: &[T], frame_len: usize) -> Vec<T> {
+        let mut power = vec![T::nan(); signal.len() / frame_len * self.options.bins()];
+        learned_welch_psd(signal, frame_len, &self.borrow(), &mut power);
+        power
+    }
+}
+
+pub(super) fn options(n_fft: usize, segments: usize) -> WelchOptions {
+    WelchOptions { n_fft, hop: n_fft / 2, segments, scaling: Scaling::Power, detrend: Detrend::None }
+}
+
+#[test]
+fn power_is_that_of_the_definition() {
+    for n in [8, 16, 64, 256] {
+        for (scaling, detrend) in SCALINGS.into_iter().flat_map(|s| DETRENDS.map(|d| (s, d))) {
+            for (segments, gated) in [(1, false), (2, true), (3, true)] {
+                let options = WelchOptions { scaling, detrend, ..options(n, segments) };
+                let model = Model::perturbed(options, gated);
+                let frame_len = options.frame() + 2;
+                let signal: Vec<f64> = noise(3 * frame_len, 35).iter().map(|x| x + 0.2).collect();
+                let expected: Vec<f64> = signal.chunks(frame_len).flat_map(|frame| model.naive(frame)).collect();
+                assert!(relative_error(&model.psd(&signal, frame_len), &expected) < 1e-13);
+                let power = model.single().psd(&single(&signal), frame_len);
+                let power: Vec<f64> = power.into_iter().map(f64::from).collect();
+                assert!(relative_error(&power, &expected) < 2.0 * single_tolerance(n));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_exact_model_is_welch() {
+    let options = WelchOptions { scaling: Scaling::Spectrum, ..options(128, 4) };
+    let model = Model::exact(options);
+    let signal = noise(2 * options.frame(), 36);
+    let mut expected = vec![0.0; 2 * options.bins()];
+    welch_psd(&signal, options.frame(), &model.window, &options, &mut expected);
+    assert!(relative_error(&model.psd(&signal, options.frame()), &expected) < 1e-13);
+}
+
+#[test]
+fn peaks_are_the_top_of_the_power() {
+    let options = options(64, 3);
+    let model = Model::perturbed(options, true).single();
+    let (rows, bins) = (4, options.bins());
+    let signal = single(&noise(rows * options.frame(), 37));
+    let power = model.psd(&signal, options.frame());
+    for k in [1, 6, bins] {
+        let (mut expected_bins, mut expected_power) = (vec![0; rows * k], vec![0.0; rows * k]);
+        top_k(&power, bins, k, &mut expected_bins, &mut expected_power);
+        let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
+        learned_welch_peaks(&signal, options.frame(), &model.borrow(), k, &mut peak_bins, &mut peak_power);
+        assert_eq!(peak_bins, expected_bins);
+        assert_eq!(peak_power, expected_power);
+    }
+}
+
+#[test]
+fn a_segment_of_weight_zero_is_skipped() {
+    let options = WelchOptions { hop: 32, ..options(32, 3) };
+    let mut model = Model::perturbed(options, true);
+    model.weights[1] = 0.0;
+    let mut signal = noise(options.frame(), 38);
+    let before = model.psd(&signal, options.frame());
+    signal[40] = f64::NAN;
+    assert_eq!(model.psd(&signal, options.frame()), before);
+}
+
+#[test]
+fn the_spectrum_is_mirrored_at_its_ends() {
+    let options = options(8, 1);
+    let mut model = Model::exact(options);
+    let signal = noise(options.frame(), 39);
+    let power = model.psd(&signal, options.frame());
+    model.gain = [1.0, 0.0, 0.0].repeat(5);
+    assert_eq!(model.psd(&signal, options.frame()), [power[1], power[0], power[1], power[2], power[3]]);
+    model.gain = [0.0, 0.0, 1.0].repeat(5);
+    assert_eq!(model.psd(&signal, options.frame()), [power[1], power[2], power[3], power[4], power[3]]);
+}

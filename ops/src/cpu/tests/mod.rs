@@ -1,0 +1,161 @@
+//! Tests of the kernels against definitions written out in double precision, and of gradients against differences.
+
+mod butterfly;
+mod learned;
+mod learned_gradient;
+mod psd;
+mod rows;
+mod top_k;
+
+use std::f64::consts::TAU;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::welch::{Detrend, Scaling, WelchOptions};
+
+const SCALINGS: [Scaling; 3] = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }];
+const DETRENDS: [Detrend; 2] = [Detrend::None, Detrend::Constant];
+
+/// Uniform values between -1 and 1.
+fn noise(len: usize, seed: u64) -> Vec<f64> {
+    uniform(len, seed, -1.0, 1.0)
+}
+
+fn uniform(len: usize, seed: u64, low: f64, high: f64) -> Vec<f64> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    (0..len).map(|_| rng.random_range(low..high)).collect()
+}
+
+fn single(values: &[f64]) -> Vec<f32> {
+    values.iter().map(|&value| value as f32).collect()
+}
+
+/// A Hann window, a little uneven, so that no symmetry hides a mistake.
+fn window(n: usize) -> Vec<f64> {
+    let noise = noise(n, 99);
+    (0..n).map(|j| 0.5 - 0.5 * (TAU * j as f64 / n as f64).cos() + 0.05 * noise[j]).collect()
+}
+
+fn exact_twiddles(n: usize) -> Vec<f64> {
+    let stages = n.ilog2() as usize;
+    let mut twiddles = Vec::with_capacity(stages * n);
+    for half in (0..stages).map(|stage| 1 << stage) {
+        for pair in 0..n / 2 {
+            let angle = -TAU * (pair % half) as f64 / (2 * half) as f64;
+            twiddles.extend([angle.cos(), angle.sin()]);
+        }
+    }
+    twiddles
+}
+
+fn perturbed_twiddles(n: usize, seed: u64) -> Vec<f64> {
+    let exact = exact_twiddles(n);
+    let noise = noise(exact.len(), seed);
+    exact.iter().zip(noise).map(|(w, noise)| w + 0.2 * noise).collect()
+}
+
+fn random_gates(n: usize, seed: u64) -> Vec<f64> {
+    uniform(n.ilog2() as usize * n / 2, seed, 0.05, 0.95)
+}
+
+/// The DFT by its sum, as (re, im).
+fn naive_dft(re: &[f64], im: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let n = re.len();
+    let bin = |k: usize| {
+        (0..n).fold((0.0, 0.0), |(sum_re, sum_im), j| {
+            let (sin, cos) = (-TAU * (j * k % n) as f64 / n as f64).sin_cos();
+            (sum_re + re[j] * cos - im[j] * sin, sum_im + re[j] * sin + im[j] * cos)
+        })
+    };
+    (0..n).map(bin).unzip()
+}
+
+/// The gated butterfly network by its definition, as (re, im).
+fn naive_network(re: &[f64], im: &[f64], twiddles: &[f64], gates: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {
+    let n = re.len();
+    let stages = n.ilog2();
+    let reversed = |i: usize| i.reverse_bits() >> (usize::BITS - stages);
+    let mut v: Vec<(f64, f64)> = (0..n).map(|i| (re[reversed(i)], im[reversed(i)])).collect();
+    for stage in 0..stages as usize {
+        let half = 1 << stage;
+        for block in 0..n / (2 * half) {
+            for j in 0..half {
+                let pair = stage * n / 2 + block * half + j;
+                let (w_re, w_im) = (twiddles[2 * pair], twiddles[2 * pair + 1]);
+                let g = gates.map_or(1.0, |gates| gates[pair]);
+                let at = 2 * block * half + j;
+                let ((a_re, a_im), (b_re, b_im)) = (v[at], v[at + half]);
+                let (t_re, t_im) = (w_re * b_re - w_im * b_im, w_re * b_im + w_im * b_re);
+                v[at] = (a_re + g * t_re, a_im + g * t_im);
+                v[at + half] = (g * (a_re - t_re) + (1.0 - g) * b_re, g * (a_im - t_im) + (1.0 - g) * b_im);
+            }
+        }
+    }
+    v.into_iter().unzip()
+}
+
+/// The tapered samples of one segment.
+fn naive_taper(frame: &[f64], window: &[f64], options: &WelchOptions, segment: usize) -> Vec<f64> {
+    let samples = &frame[segment * options.hop..][..options.n_fft];
+    let offset = match options.detrend {
+        Detrend::None => 0.0,
+        Detrend::Constant => samples.iter().sum::<f64>() / options.n_fft as f64,
+    };
+    samples.iter().zip(window).map(|(x, w)| w * (x - offset)).collect()
+}
+
+/// What |X\[k\]|² is multiplied by for one segment: scale and one-sidedness.
+fn naive_factor(window: &[f64], options: &WelchOptions, bin: usize) -> f64 {
+    let scale = match options.scaling {
+        Scaling::Power => 1.0,
+        Scaling::Spectrum => 1.0 / window.iter().sum::<f64>().powi(2),
+        Scaling::Density { sample_rate } => 1.0 / (sample_rate * window.iter().map(|w| w * w).sum::<f64>()),
+    };
+    if bin == 0 || bin == options.n_fft / 2 { scale } else { 2.0 * scale }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// The largest difference relative to the largest value.
+fn relative_error(got: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(got.len(), expected.len());
+    let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |max: f64, v| max.max(v.abs()));
+    let difference = largest(&mut got.iter().zip(expected).map(|(a, b)| if a.is_nan() { f64::MAX } else { a - b }));
+    difference / largest(&mut expected.iter().copied())
+}
+
+/// The contract's bound on the relative error of a transform in single precision.
+fn single_tolerance(n: usize) -> f64 {
+    2e-6 + 5e-7 * (n as f64).log10()
+}
+
+/// Compares a gradient with central differences of `loss` in each of `values`.
+fn assert_gradient(what: &str, gradient: &[f64], values: &[f64], loss: impl Fn(&[f64]) -> f64) {
+    assert_gradient_at(what, 0..values.len(), gradient, values, loss);
+}
+
+/// As [`assert_gradient`] at some of the values.
+fn assert_gradient_at(
+    what: &str,
+    indices: impl IntoIterator<Item = usize>,
+    gradient: &[f64],
+    values: &[f64],
+    loss: impl Fn(&[f64]) -> f64,
+) {
+    assert_eq!(gradient.len(), values.len());
+    let eps = 1e-6;
+    let mut moved = values.to_vec();
+    for i in indices {
+        moved[i] = values[i] + eps;
+        let above = loss(&moved);
+        moved[i] = values[i] - eps;
+        let below = loss(&moved);
+        moved[i] = values[i];
+        let expected = (above - below) / (2.0 * eps);
+        let off = (gradient[i] - expected).abs();
+        assert!(off <= 1e-5 + 1e-3 * expected.abs(), "{what}[{i}]: {} for {expected}", gradient[i]);
+    }
+}

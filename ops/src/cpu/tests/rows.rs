@@ -1,0 +1,142 @@
+//! What every kernel owes its rows: that none disturbs another, and that threads change nothing.
+
+use rayon::ThreadPoolBuilder;
+
+use super::learned::{Model, options};
+use super::*;
+use crate::cpu::*;
+
+/// Enough rows for many tasks, and for blocks of uneven length.
+const ROWS: usize = 1009;
+const N: usize = 64;
+const K: usize = 5;
+
+/// Bit patterns of everything the kernels compute from `signal`.
+struct Outputs {
+    /// Per row.
+    rows: Vec<Vec<u32>>,
+    /// Sums over rows.
+    sums: Vec<u32>,
+}
+
+fn bits(values: &[f32]) -> impl Iterator<Item = u32> {
+    values.iter().map(|value| value.to_bits())
+}
+
+fn outputs(signal: &[f32], grad: &[f32]) -> Outputs {
+    let options = WelchOptions { detrend: Detrend::Constant, scaling: Scaling::Spectrum, ..options(N, 3) };
+    let (frame_len, bins) = (options.frame(), options.bins());
+    let rows = signal.len() / frame_len;
+    let model = Model::perturbed(options, true).single();
+    let zeros = |len: usize| vec![0.0f32; len];
+    let mut floats: Vec<(Vec<f32>, usize)> = Vec::new();
+    let mut peak_bins = vec![0; 2 * rows * K];
+    let (exact_bins, learned_bins) = peak_bins.split_at_mut(rows * K);
+    let (mut sums, mut window) = (Vec::new(), zeros(N));
+
+    let (mut power, mut peaks) = (zeros(rows * bins), zeros(rows * K));
+    welch_psd(signal, frame_len, &model.window, &options, &mut power);
+    welch_peaks(signal, frame_len, &model.window, &options, K, exact_bins, &mut peaks);
+    let mut grad_signal = zeros(signal.len());
+    welch_psd_backward(signal, frame_len, &model.window, &options, grad, Some(&mut grad_signal), Some(&mut window));
+    floats.extend([(power, bins), (peaks, K), (grad_signal, frame_len)]);
+    sums.extend(bits(&window));
+
+    let (mut power, mut peaks, mut grad_signal) = (zeros(rows * bins), zeros(rows * K), zeros(signal.len()));
+    learned_welch_psd(signal, frame_len, &model.borrow(), &mut power);
+    learned_welch_peaks(signal, frame_len, &model.borrow(), K, learned_bins, &mut peaks);
+    let (mut twiddles, mut gates, mut weights) = (model.twiddles.clone(), zeros(N * 3), zeros(3));
+    let mut gain = zeros(3 * bins);
+    let into = LearnedGradients {
+        signal: Some(&mut grad_signal),
+        window: Some(&mut window),
+        twiddles: Some(&mut twiddles),
+        gates: Some(&mut gates),
+        weights: Some(&mut weights),
+        gain: Some(&mut gain),
+    };
+    learned_welch_psd_backward(signal, frame_len, &model.borrow(), grad, into);
+    floats.extend([(power, bins), (peaks, K), (grad_signal, frame_len)]);
+    [&window, &twiddles, &gates, &weights, &gain].iter().for_each(|values| sums.extend(bits(values)));
+
+    let re: Vec<f32> = signal.chunks(frame_len).flat_map(|frame| frame[..N].to_vec()).collect();
+    let im: Vec<f32> = signal.chunks(frame_len).flat_map(|frame| frame[N..2 * N].to_vec()).collect();
+    // The gradient of a row's bins, repeated, as that of its outputs.
+    let grad: Vec<f32> = grad.chunks(bins).flat_map(|grad| [&grad[..N / 2], &grad[..N / 2]].concat()).collect();
+    let [mut out_re, mut out_im, mut grad_re, mut grad_im] = [(); 4].map(|()| zeros(rows * N));
+    let network = model.borrow().network;
+    butterfly(&re, &im, &network, &mut out_re, &mut out_im);
+    let into = ButterflyGradients {
+        re: Some(&mut grad_re),
+        im: Some(&mut grad_im),
+        twiddles: Some(&mut twiddles),
+        gates: Some(&mut gates),
+    };
+    butterfly_backward(&re, &im, &network, &grad, &grad, into);
+    floats.extend([(out_re, N), (out_im, N), (grad_re, N), (grad_im, N)]);
+    [&twiddles, &gates].iter().for_each(|values| sums.extend(bits(values)));
+
+    let row = |row: usize| {
+        let of_row = |(values, len): &(Vec<f32>, usize)| bits(&values[row * len..(row + 1) * len]).collect::<Vec<_>>();
+        let peak_bins = peak_bins.chunks(K).skip(row).step_by(rows).flatten().map(|&bin| bin as u32);
+        floats.iter().flat_map(of_row).chain(peak_bins).collect()
+    };
+    Outputs { rows: (0..rows).map(row).collect(), sums }
+}
+
+fn inputs() -> (Vec<f32>, Vec<f32>) {
+    let options = options(N, 3);
+    (single(&noise(ROWS * options.frame(), 50)), single(&noise(ROWS * options.bins(), 51)))
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let (signal, grad) = inputs();
+    let in_pool = |threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads");
+        pool.install(|| outputs(&signal, &grad))
+    };
+    let one = in_pool(1);
+    for threads in [2, 3] {
+        let many = in_pool(threads);
+        assert!(one.rows == many.rows, "{threads} threads");
+        assert!(one.sums == many.sums, "{threads} threads");
+    }
+}
+
+#[test]
+fn a_row_that_is_not_finite_stays_alone() {
+    let (signal, grad) = inputs();
+    let clean = outputs(&signal, &grad);
+    let frame_len = options(N, 3).frame();
+    // The samples of the first, a middle and the last segment.
+    for (row, sample, value) in [(0, 3, f32::NAN), (500, N, f32::INFINITY), (ROWS - 1, frame_len - 1, f32::NAN)] {
+        let mut signal = signal.clone();
+        signal[row * frame_len + sample] = value;
+        let dirty = outputs(&signal, &grad);
+        for other in (0..ROWS).filter(|&other| other != row) {
+            assert!(dirty.rows[other] == clean.rows[other], "row {other} by row {row}");
+        }
+        let power = dirty.rows[row].iter().take(N / 2 + 1);
+        assert!(power.into_iter().all(|&bits| !f32::from_bits(bits).is_finite()));
+    }
+}
+
+#[test]
+fn a_row_without_gradient_adds_nothing() {
+    let (mut signal, mut grad) = inputs();
+    let (frame_len, bins) = (options(N, 3).frame(), options(N, 3).bins());
+    grad[7 * bins..8 * bins].fill(0.0);
+    let clean = outputs(&signal, &grad);
+    signal[7 * frame_len..8 * frame_len].fill(f32::NAN);
+    let dirty = outputs(&signal, &grad);
+    assert!(dirty.sums == clean.sums);
+    assert!(clean.sums.iter().all(|&bits| f32::from_bits(bits).is_finite()));
+}
+
+#[test]
+fn no_rows_are_no_work() {
+    let none = outputs(&[], &[]);
+    assert!(none.rows.is_empty());
+    assert!(none.sums.iter().all(|&bits| f32::from_bits(bits) == 0.0));
+}

@@ -1,0 +1,45 @@
+//! The gated butterfly network.
+
+use burn::backend::Dispatch;
+use burn::tensor::Tensor;
+
+use super::check;
+use crate::contract::SpectralOps;
+use crate::error::ArgumentError;
+use crate::welch::validate_n_fft;
+
+/// The radix-2 decimation-in-time butterfly network with a twiddle and a gate of its own for every butterfly.
+///
+/// Input in natural order is put in bit-reversed order; then stage `s` (of `log2 n`, `half = 2^s`) joins, for each pair
+/// `p = block·half + j`, the values `a` at `2·block·half + j` and `b` at `half` further on: with twiddle `w` and gate
+/// `g`, `(a, b)` becomes `g·(a + wb, a − wb) + (1 − g)·(a, b)`. With [exact twiddles](crate::exact_twiddles) and open gates
+/// this is the fast Fourier transform of Cooley and Tukey (1965), unnormalised, output in natural order.
+///
+/// - `re`, `im`: `[batch, n]`, `n` a power of two from 8 to 65,536.
+/// - `twiddles`: `[log2 n, n/2, 2]`, real part first.
+/// - `gates`: `[log2 n, n/2]`, usually in `[0, 1]`; `None` is all open.
+/// - returns real and imaginary parts `[batch, n]`.
+///
+/// # Errors
+/// [`ArgumentError`] for shapes that don't fit or tensors on different devices.
+pub fn butterfly(
+    re: Tensor<2>,
+    im: Tensor<2>,
+    twiddles: Tensor<3>,
+    gates: Option<Tensor<2>>,
+) -> Result<(Tensor<2>, Tensor<2>), ArgumentError> {
+    const NAME: &str = "butterfly";
+    let [batch, n] = re.dims();
+    validate_n_fft(NAME, "re", n)?;
+    let mut inputs = check::Inputs::of(NAME, &re);
+    let stages = n.trailing_zeros() as usize;
+    let im = inputs.next("im", im, [batch, n])?.into_dispatch();
+    let twiddles = inputs.next("twiddles", twiddles, [stages, n / 2, 2])?.into_dispatch();
+    let gates = gates.map(|gates| inputs.next("gates", gates, [stages, n / 2])).transpose()?;
+    let re = inputs.first(re).into_dispatch();
+    let (re, im) = match gates {
+        Some(gates) => Dispatch::gated_butterfly(re, im, twiddles, gates.into_dispatch()),
+        None => Dispatch::butterfly(re, im, twiddles),
+    };
+    Ok((Tensor::from_dispatch(re), Tensor::from_dispatch(im)))
+}

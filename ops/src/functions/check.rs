@@ -1,0 +1,86 @@
+//! The checks that every operation shares.
+
+use burn::tensor::{DType, Device, GradientCheckpointingStrategy, IntDType, Tensor};
+
+use crate::error::{ArgumentError, ensure};
+use crate::welch::WelchOptions;
+
+/// What the inputs of one call must share: checked one after the other, against the first.
+pub(super) struct Inputs {
+    operation: &'static str,
+    device: Device,
+    dtype: DType,
+    checkpointing: Option<GradientCheckpointingStrategy>,
+}
+
+impl Inputs {
+    /// The operation runs where `first` is, in f64 for f64 and in f32 for every smaller float.
+    pub fn of<const D: usize>(operation: &'static str, first: &Tensor<D>) -> Self {
+        let device = first.device();
+        let dtype = if first.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
+        Self { operation, checkpointing: device.gradient_checkpointing_strategy(), device, dtype }
+    }
+
+    /// The first input in the type the operation computes in.
+    pub fn first<const D: usize>(&self, tensor: Tensor<D>) -> Tensor<D> {
+        tensor.cast(self.dtype)
+    }
+
+    /// Checks another input's shape and device, and converts it.
+    pub fn next<const D: usize>(
+        &mut self,
+        argument: &'static str,
+        tensor: Tensor<D>,
+        shape: [usize; D],
+    ) -> Result<Tensor<D>, ArgumentError> {
+        let (operation, dims) = (self.operation, tensor.dims());
+        ensure(dims == shape, operation, argument, format_args!("{dims:?}"), format_args!("{shape:?}"))?;
+        let (got, expected) = (tensor.device().inner(), self.device.clone().inner());
+        ensure(got == expected, operation, argument, format_args!("on {got:?}"), format_args!("on {expected:?}"))?;
+        // Whether gradients are tracked may differ from input to input; how they are, may not.
+        let checkpointing = tensor.device().gradient_checkpointing_strategy();
+        if let (Some(got), Some(expected)) = (checkpointing, self.checkpointing) {
+            let describe = |strategy| format!("tracked with {strategy:?} gradient checkpointing");
+            ensure(got == expected, operation, argument, describe(got), describe(expected))?;
+        }
+        self.checkpointing = self.checkpointing.or(checkpointing);
+        Ok(tensor.cast(self.dtype))
+    }
+}
+
+/// Checks the options, and that a frame holds their segments.
+pub(super) fn signal(operation: &'static str, signal: &Tensor<2>, options: &WelchOptions) -> Result<(), ArgumentError> {
+    options.validate(operation)?;
+    let [_, frame] = signal.dims();
+    ensure(
+        frame >= options.frame(),
+        operation,
+        "signal",
+        format_args!("{frame} samples a row"),
+        format_args!(
+            "at least {}: {} segments of {} samples, {} apart",
+            options.frame(),
+            options.segments,
+            options.n_fft,
+            options.hop
+        ),
+    )
+}
+
+/// Checks the number of peaks.
+pub(super) fn peak_count(operation: &'static str, k: usize, options: &WelchOptions) -> Result<(), ArgumentError> {
+    let bins = options.bins();
+    ensure((1..=bins).contains(&k), operation, "k", k, format_args!("from 1 to the number of bins, {bins}"))
+}
+
+/// The type of bin numbers: the device's integers, where they hold -1 and every bin.
+pub(super) fn bin_dtype(device: &Device, options: &WelchOptions) -> IntDType {
+    let (dtype, last) = (device.settings().int_dtype, options.bins() - 1);
+    let holds = match dtype {
+        IntDType::I64 | IntDType::I32 => true,
+        IntDType::I16 => last <= i16::MAX as usize,
+        IntDType::I8 => last <= i8::MAX as usize,
+        _ => false,
+    };
+    if holds { dtype } else { IntDType::I64 }
+}

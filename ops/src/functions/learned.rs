@@ -1,0 +1,90 @@
+//! A Welch estimate whose taper, transform and gain are parameters.
+
+use burn::backend::Dispatch;
+use burn::tensor::Tensor;
+
+use super::check;
+use super::peaks::Peaks;
+use crate::contract::{LearnedTensors, SpectralOps};
+use crate::cpu::GAIN_TAPS;
+use crate::error::ArgumentError;
+use crate::welch::WelchOptions;
+
+/// What a learned Welch estimate is made of.
+///
+/// With a window, [exact twiddles](crate::exact_twiddles), open gates, weights `1/segments` and gain `[0, 1, 0]` it is
+/// [`welch_psd`](crate::welch_psd).
+#[derive(Debug, Clone)]
+pub struct LearnedParameters {
+    /// The taper, `[n_fft]`.
+    pub window: Tensor<1>,
+    /// `[log2 n_fft, n_fft/2, 2]`, as [`butterfly`](crate::butterfly) takes them.
+    pub twiddles: Tensor<3>,
+    /// `[log2 n_fft, n_fft/2]`, as [`butterfly`](crate::butterfly) takes them.
+    pub gates: Tensor<2>,
+    /// How much each segment's power counts, `[segments]`; a segment of weight 0 is not computed.
+    pub weights: Tensor<1>,
+    /// What the bin below, the bin itself and the bin above give to each bin's power, `[bins, 3]`. At the ends of the
+    /// spectrum, the missing neighbour is the mirrored one.
+    pub gain: Tensor<2>,
+}
+
+/// Power of each row through learned parameters.
+///
+/// Each segment goes through the taper and the butterfly network; `P[k]` is the weighted sum over segments of the
+/// one-sided |Y[k]|², scaled as in [`welch_psd`](crate::welch_psd); the result is
+/// `gain[k, 0] · P[k−1] + gain[k, 1] · P[k] + gain[k, 2] · P[k+1]`: a per-bin gain that may also smooth over the
+/// neighbours. Scaling a signal by `c` scales its power by `c²`, whatever the parameters.
+///
+/// - `signal`: `[batch, frame]`; returns power `[batch, bins]`.
+///
+/// # Errors
+/// [`ArgumentError`] as [`welch_psd`](crate::welch_psd), and for parameters of another shape or device.
+pub fn learned_welch_psd(
+    signal: Tensor<2>,
+    parameters: LearnedParameters,
+    options: &WelchOptions,
+) -> Result<Tensor<2>, ArgumentError> {
+    let tensors = prepare("learned_welch_psd", signal, parameters, options)?;
+    Ok(Tensor::from_dispatch(Dispatch::learned_welch_psd(tensors, *options)))
+}
+
+/// The `k` strongest bins of [`learned_welch_psd`].
+///
+/// - `signal`: `[batch, frame]`; `k`: from 1 to the number of bins; returns bins and power, `[batch, k]`.
+///
+/// # Errors
+/// As [`learned_welch_psd`], and for `k` out of range.
+pub fn learned_welch_peaks(
+    signal: Tensor<2>,
+    parameters: LearnedParameters,
+    options: &WelchOptions,
+    k: usize,
+) -> Result<Peaks, ArgumentError> {
+    const NAME: &str = "learned_welch_peaks";
+    let device = signal.device();
+    let tensors = prepare(NAME, signal, parameters, options)?;
+    check::peak_count(NAME, k, options)?;
+    let (bins, power) = Dispatch::learned_welch_peaks(tensors, *options, k, check::bin_dtype(&device, options));
+    Ok(Peaks { bins: Tensor::from_dispatch(bins), power: Tensor::from_dispatch(power) })
+}
+
+fn prepare(
+    operation: &'static str,
+    signal: Tensor<2>,
+    parameters: LearnedParameters,
+    options: &WelchOptions,
+) -> Result<LearnedTensors<Dispatch>, ArgumentError> {
+    check::signal(operation, &signal, options)?;
+    let (n, bins, stages) = (options.n_fft, options.bins(), options.stages());
+    let LearnedParameters { window, twiddles, gates, weights, gain } = parameters;
+    let mut inputs = check::Inputs::of(operation, &signal);
+    Ok(LearnedTensors {
+        window: inputs.next("window", window, [n])?.into_dispatch(),
+        twiddles: inputs.next("twiddles", twiddles, [stages, n / 2, 2])?.into_dispatch(),
+        gates: inputs.next("gates", gates, [stages, n / 2])?.into_dispatch(),
+        weights: inputs.next("weights", weights, [options.segments])?.into_dispatch(),
+        gain: inputs.next("gain", gain, [bins, GAIN_TAPS])?.into_dispatch(),
+        signal: inputs.first(signal).into_dispatch(),
+    })
+}

@@ -1,0 +1,12 @@
+//! The operations as users call them: arguments checked, types made one, then dispatched to the tensors' backend.
+
+mod butterfly;
+mod check;
+mod learned;
+mod peaks;
+mod psd;
+
+pub use butterfly::butterfly;
+pub use learned::{LearnedParameters, learned_welch_peaks, learned_welch_psd};
+pub use peaks::{Peaks, welch_peaks};
+pub use psd::welch_psd;

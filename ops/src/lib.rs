@@ -1,0 +1,46 @@
+//! Firefly's differentiable operations on Burn tensors.
+//!
+//! | function | inputs → outputs | differentiable in |
+//! | --- | --- | --- |
+//! | [`welch_psd`] | signal `[batch, frame]`, window `[n]` → power `[batch, bins]` | signal, window |
+//! | [`welch_peaks`] | the same → bins (int) and power `[batch, k]` | signal, window (through power) |
+//! | [`butterfly`] | re, im `[batch, n]`, twiddles, gates → re, im `[batch, n]` | all of them |
+//! | [`learned_welch_psd`] | signal, [`LearnedParameters`] → power `[batch, bins]` | all of them |
+//! | [`learned_welch_peaks`] | the same → bins (int) and power `[batch, k]` | all of them (through power) |
+//!
+//! # Contract
+//! - **Sizes**: `n_fft` is a power of two from 8 to 65,536, `k` from 1 to `n_fft / 2 + 1`; a frame shorter than its
+//!   segments need is an error.
+//! - **Power** is one-sided: |X|² of the unnormalised forward transform, interior bins doubled (neither DC nor Nyquist),
+//!   averaged over segments, then [scaled](Scaling).
+//! - **Order**: peaks come strongest first; among equals the lower bin is first. Power that is not finite never outranks
+//!   power that is: a row with fewer than `k` finite bins ends in (bin −1, power NaN). No row disturbs another.
+//! - **Types**: f32 and f64 compute in their own precision; f16 and bf16 compute in, and return, f32. Parameters are
+//!   converted to the signal's type.
+//! - **Errors**: a bad argument is an [`ArgumentError`] that names the operation, the argument, what it got and what it
+//!   accepts.
+//! - **Gradients** are exact for every input listed, and finite for zero and denormal input. The backward pass itself
+//!   is not differentiable.
+//!
+//! Each operation has a float64 [`reference`](mod@reference) written from its definition.
+
+mod backends;
+#[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
+mod contract;
+pub mod cpu;
+mod error;
+mod functions;
+pub mod reference;
+mod twiddles;
+mod welch;
+mod window;
+
+pub use backends::register;
+pub use contract::{LearnedTensors, SpectralOps};
+pub use error::ArgumentError;
+pub use functions::{
+    LearnedParameters, Peaks, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
+};
+pub use twiddles::{Direction, exact_twiddle_values, exact_twiddles};
+pub use welch::{Detrend, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions};
+pub use window::{Window, WindowSymmetry};

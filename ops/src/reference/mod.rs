@@ -1,0 +1,31 @@
+//! Naive float64 references of the operations, written from their definitions.
+//!
+//! They are what kernels are checked against, so they share no code with any kernel and prefer the
+//! formula as printed in the definition over speed. Arrays are flat and row-major, with the shapes
+//! that the operations use.
+//!
+//! | file | definition |
+//! | --- | --- |
+//! | [`dft`] | discrete Fourier transform as its sum, at all bins or at chosen ones |
+//! | [`window`] | the four tapers, periodic and symmetric |
+//! | [`welch`] | averaged one-sided power of rows |
+//! | [`peaks`] | the K strongest bins of a row |
+//! | [`butterfly`] | gated butterfly stages with any twiddles |
+//! | [`learned`] | Welch power through gated butterflies, then a per-bin gain |
+//!
+//! Samples that are NaN or infinite are not treated apart: they go through the arithmetic as IEEE 754
+//! says, so one NaN sample makes every bin of its row NaN, and no bin of another row. Only
+//! [`peaks`] looks at finiteness, since its definition does.
+//!
+//! The functions take arguments that the operations have validated already. Lengths that contradict
+//! each other are a mistake in the calling test and panic; each function names its conditions.
+
+pub mod butterfly;
+pub mod complex;
+pub mod dft;
+pub mod learned;
+pub mod peaks;
+pub mod welch;
+pub mod window;
+
+pub use complex::Complex;

@@ -1,0 +1,52 @@
+//! The exact twiddle factors of the butterfly network.
+
+use std::f64::consts::PI;
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+
+use crate::error::ArgumentError;
+use crate::welch::validate_n_fft;
+
+/// Which way a transform goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// e^(−2πi jk/n), unnormalised.
+    #[default]
+    Forward,
+    /// e^(+2πi jk/n), unnormalised: divide by `n` to invert.
+    Inverse,
+}
+
+/// The twiddles that make the butterfly network of length `n` the discrete Fourier transform, as `[log2 n, n/2, 2]`
+/// numbers: pair `p` of stage `s` has `exp(∓2πi (p mod 2^s) / 2^(s+1))`, real part first.
+pub fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
+    let sign = match direction {
+        Direction::Forward => -1.0,
+        Direction::Inverse => 1.0,
+    };
+    let stages = n.trailing_zeros() as usize;
+    let mut values = Vec::with_capacity(stages * n);
+    for stage in 0..stages {
+        let half = 1usize << stage;
+        for pair in 0..n / 2 {
+            let angle = PI * (pair % half) as f64 / half as f64;
+            values.extend([angle.cos(), sign * angle.sin()]);
+        }
+    }
+    values
+}
+
+/// [`exact_twiddle_values`] as a tensor `[log2 n, n/2, 2]` of type `dtype` on `device`.
+///
+/// # Errors
+/// [`ArgumentError`] if `n` is not a power of two from 8 to 65,536.
+pub fn exact_twiddles(
+    n: usize,
+    direction: Direction,
+    dtype: DType,
+    device: &Device,
+) -> Result<Tensor<3>, ArgumentError> {
+    validate_n_fft("exact_twiddles", "n", n)?;
+    let data = TensorData::new(exact_twiddle_values(n, direction), [n.trailing_zeros() as usize, n / 2, 2]);
+    Ok(Tensor::from_data(data, (device, dtype)))
+}

@@ -1,0 +1,157 @@
+//! What a Welch estimate is made of: segment length, hop, number of segments, scaling and detrending.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ArgumentError, ensure};
+
+/// The shortest segment the operations take, in samples.
+pub const MIN_N_FFT: usize = 8;
+/// The longest segment the operations take, in samples.
+pub const MAX_N_FFT: usize = 65_536;
+
+/// How one-sided power is scaled.
+///
+/// `Spectrum` and `Density` are what `scipy.signal.welch` calls them; `Power` is |X|² as the transform gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Scaling {
+    /// |X|², unscaled.
+    #[default]
+    Power,
+    /// |X|² / (Σ window)²: the power of a sinusoid at its bin, in the signal's unit squared.
+    Spectrum,
+    /// |X|² / (sample_rate · Σ window²): power spectral density, in the signal's unit squared per hertz.
+    Density {
+        /// Samples per second, in hertz.
+        sample_rate: f64,
+    },
+}
+
+impl std::fmt::Display for Scaling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Power => f.write_str("power"),
+            Self::Spectrum => f.write_str("spectrum"),
+            Self::Density { sample_rate } => write!(f, "density at {sample_rate} Hz"),
+        }
+    }
+}
+
+/// What is taken off a segment before it is windowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Detrend {
+    /// Nothing.
+    #[default]
+    None,
+    /// The segment's mean.
+    Constant,
+}
+
+impl std::fmt::Display for Detrend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Constant => "constant",
+        })
+    }
+}
+
+/// A Welch estimate: `segments` segments of `n_fft` samples, `hop` samples apart, from the start of a frame.
+///
+/// Samples of a frame past the last segment are not used.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct WelchOptions {
+    /// Samples in a segment: a power of two from [`MIN_N_FFT`] to [`MAX_N_FFT`].
+    pub n_fft: usize,
+    /// Samples from one segment's start to the next; at least 1.
+    pub hop: usize,
+    /// Segments whose power is averaged; at least 1.
+    pub segments: usize,
+    /// How power is scaled.
+    pub scaling: Scaling,
+    /// What is taken off a segment before it is windowed.
+    pub detrend: Detrend,
+}
+
+impl WelchOptions {
+    /// An estimate from `segments` half-overlapping segments, scaling `power`, no detrending.
+    pub const fn new(n_fft: usize, segments: usize) -> Self {
+        Self { n_fft, hop: n_fft / 2, segments, scaling: Scaling::Power, detrend: Detrend::None }
+    }
+
+    /// Bins of the one-sided spectrum: `n_fft / 2 + 1`.
+    pub const fn bins(&self) -> usize {
+        self.n_fft / 2 + 1
+    }
+
+    /// Samples the segments span: `n_fft + (segments - 1) * hop`.
+    pub const fn frame(&self) -> usize {
+        self.n_fft + self.segments.saturating_sub(1) * self.hop
+    }
+
+    /// log2 of `n_fft`: the stages of its butterfly network.
+    pub const fn stages(&self) -> usize {
+        self.n_fft.trailing_zeros() as usize
+    }
+
+    /// Checks every field on behalf of `operation`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
+        validate_n_fft(operation, "n_fft", self.n_fft)?;
+        ensure(self.hop >= 1, operation, "hop", self.hop, "at least 1")?;
+        ensure(self.segments >= 1, operation, "segments", self.segments, "at least 1")?;
+        let spans = (self.segments - 1).checked_mul(self.hop).and_then(|rest| rest.checked_add(self.n_fft));
+        ensure(
+            spans.is_some(),
+            operation,
+            "segments",
+            self.segments,
+            "few enough for the frame's length to be counted",
+        )?;
+        if let Scaling::Density { sample_rate } = self.scaling {
+            let positive = sample_rate.is_finite() && sample_rate > 0.0;
+            ensure(positive, operation, "sample_rate", sample_rate, "a positive number of hertz")?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks that `n` is a length the butterfly network takes.
+pub(crate) fn validate_n_fft(operation: &'static str, argument: &'static str, n: usize) -> Result<(), ArgumentError> {
+    let accepted = n.is_power_of_two() && (MIN_N_FFT..=MAX_N_FFT).contains(&n);
+    ensure(accepted, operation, argument, n, format_args!("a power of two from {MIN_N_FFT} to {MAX_N_FFT}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_follow_from_the_options() {
+        let options = WelchOptions::new(256, 8);
+        assert_eq!((options.hop, options.bins(), options.frame(), options.stages()), (128, 129, 1152, 8));
+        assert_eq!(options.validate("test"), Ok(()));
+    }
+
+    #[test]
+    fn every_bad_field_is_named() {
+        let good = WelchOptions::new(256, 2);
+        let named = |options: WelchOptions| options.validate("welch_psd").unwrap_err().argument;
+        for n_fft in [0, 4, 12, 131_072] {
+            assert_eq!(named(WelchOptions { n_fft, ..good }), "n_fft");
+        }
+        assert_eq!(named(WelchOptions { hop: 0, ..good }), "hop");
+        assert_eq!(named(WelchOptions { segments: 0, ..good }), "segments");
+        assert_eq!(named(WelchOptions { segments: usize::MAX, ..good }), "segments");
+        for sample_rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(named(WelchOptions { scaling: Scaling::Density { sample_rate }, ..good }), "sample_rate");
+        }
+        assert_eq!(
+            WelchOptions { n_fft: 100, ..good }.validate("welch_psd").unwrap_err().to_string(),
+            "welch_psd: `n_fft` is 100, but must be a power of two from 8 to 65536"
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! Wrong arguments are refused by an error that names operation, argument, what it got and what it accepts.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use burn::tensor::{DType, Device, Tensor};
+use common::learned::Learned;
+use firefly_ops::{
+    ArgumentError, Scaling, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
+};
+
+/// Checks every field of an error, and that its message holds them all.
+fn assert_refused<T>(result: Result<T, ArgumentError>, operation: &str, argument: &str, got: &str, expected: &str) {
+    let error = result.err().unwrap_or_else(|| panic!("{operation} took a wrong {argument}"));
+    let fields = (error.operation, error.argument, error.got.as_str(), error.expected.as_str());
+    assert_eq!(fields, (operation, argument, got, expected));
+    assert_eq!(error.to_string(), format!("{operation}: `{argument}` is {got}, but must be {expected}"));
+}
+
+/// The four Welch operations with the same arguments.
+fn refusals(signal: [usize; 2], options: &WelchOptions, k: usize, argument: &str, got: &str, expected: &str) {
+    let device = Device::flex();
+    let signal = || Tensor::<2>::zeros(signal, &device);
+    let parameters =
+        || Learned::exact(&WelchOptions::new(16, 2)).tensors(&WelchOptions::new(16, 2), &device, DType::F32);
+    let window = || parameters().window;
+    if argument != "k" {
+        assert_refused(welch_psd(signal(), window(), options), "welch_psd", argument, got, expected);
+        let learned = learned_welch_psd(signal(), parameters(), options);
+        assert_refused(learned, "learned_welch_psd", argument, got, expected);
+    }
+    assert_refused(welch_peaks(signal(), window(), options, k), "welch_peaks", argument, got, expected);
+    let learned = learned_welch_peaks(signal(), parameters(), options, k);
+    assert_refused(learned, "learned_welch_peaks", argument, got, expected);
+}
+
+#[test]
+fn wrong_options_are_refused_by_name() {
+    let good = WelchOptions::new(16, 2);
+    let sizes = "a power of two from 8 to 65536";
+    for n_fft in [0, 4, 12, 131_072] {
+        refusals([3, 24], &WelchOptions { n_fft, ..good }, 1, "n_fft", &n_fft.to_string(), sizes);
+    }
+    refusals([3, 24], &WelchOptions { hop: 0, ..good }, 1, "hop", "0", "at least 1");
+    refusals([3, 24], &WelchOptions { segments: 0, ..good }, 1, "segments", "0", "at least 1");
+    for (sample_rate, got) in [(f64::NAN, "NaN"), (0.0, "0"), (-1.0, "-1"), (f64::INFINITY, "inf")] {
+        let options = WelchOptions { scaling: Scaling::Density { sample_rate }, ..good };
+        refusals([3, 24], &options, 1, "sample_rate", got, "a positive number of hertz");
+    }
+    for k in [0, 10, usize::MAX] {
+        refusals([3, 24], &good, k, "k", &k.to_string(), "from 1 to the number of bins, 9");
+    }
+    for frame in [0, 1, 16, 23] {
+        let got = format!("{frame} samples a row");
+        refusals([3, frame], &good, 1, "signal", &got, "at least 24: 2 segments of 16 samples, 8 apart");
+        refusals([0, frame], &good, 1, "signal", &got, "at least 24: 2 segments of 16 samples, 8 apart");
+    }
+    let endless = WelchOptions { segments: usize::MAX, ..good };
+    refusals(
+        [3, 24],
+        &endless,
+        1,
+        "segments",
+        &usize::MAX.to_string(),
+        "few enough for the frame's length to be counted",
+    );
+}
+
+#[test]
+fn parameters_of_another_shape_are_refused_by_name() {
+    let (device, options) = (Device::flex(), WelchOptions::new(16, 2));
+    let signal = || Tensor::<2>::zeros([3, 24], &device);
+    let good = || Learned::exact(&options).tensors(&options, &device, DType::F32);
+    let one = |length: usize| Tensor::<1>::ones([length], &device);
+    for length in [0, 15, 17] {
+        let got = format!("[{length}]");
+        assert_refused(welch_psd(signal(), one(length), &options), "welch_psd", "window", &got, "[16]");
+        assert_refused(welch_peaks(signal(), one(length), &options, 1), "welch_peaks", "window", &got, "[16]");
+    }
+    let twiddles = Tensor::<3>::ones([4, 2, 8], &device);
+    let gates = Tensor::<2>::ones([8, 4], &device);
+    let mut wrong = [(); 5].map(|()| good());
+    wrong[0].window = one(17);
+    wrong[1].twiddles = twiddles.clone();
+    wrong[2].gates = gates.clone();
+    wrong[3].weights = one(3);
+    wrong[4].gain = Tensor::ones([3, 9], &device);
+    let refused = [
+        ("window", "[17]", "[16]"),
+        ("twiddles", "[4, 2, 8]", "[4, 8, 2]"),
+        ("gates", "[8, 4]", "[4, 8]"),
+        ("weights", "[3]", "[2]"),
+        ("gain", "[3, 9]", "[9, 3]"),
+    ];
+    for (wrong, (argument, got, expected)) in wrong.into_iter().zip(refused) {
+        let psd = learned_welch_psd(signal(), wrong.clone(), &options);
+        assert_refused(psd, "learned_welch_psd", argument, got, expected);
+        let peaks = learned_welch_peaks(signal(), wrong, &options, 1);
+        assert_refused(peaks, "learned_welch_peaks", argument, got, expected);
+    }
+
+    let part = |rows: usize, n: usize| Tensor::<2>::zeros([rows, n], &device);
+    let good = good();
+    let run = |re, im, twiddles, gates| butterfly(re, im, twiddles, gates);
+    let (twiddle, gate) = (good.twiddles, good.gates);
+    let sizes = "a power of two from 8 to 65536";
+    assert_refused(run(part(2, 12), part(2, 12), twiddle.clone(), None), "butterfly", "re", "12", sizes);
+    assert_refused(run(part(2, 0), part(2, 0), twiddle.clone(), None), "butterfly", "re", "0", sizes);
+    for im in [[2, 8], [3, 16], [1, 16]] {
+        let result = run(part(2, 16), part(im[0], im[1]), twiddle.clone(), None);
+        assert_refused(result, "butterfly", "im", &format!("{im:?}"), "[2, 16]");
+    }
+    let result = run(part(2, 16), part(2, 16), twiddles, None);
+    assert_refused(result, "butterfly", "twiddles", "[4, 2, 8]", "[4, 8, 2]");
+    let result = run(part(2, 32), part(2, 32), twiddle.clone(), None);
+    assert_refused(result, "butterfly", "twiddles", "[4, 8, 2]", "[5, 16, 2]");
+    let result = run(part(2, 16), part(2, 16), twiddle.clone(), Some(gates));
+    assert_refused(result, "butterfly", "gates", "[8, 4]", "[4, 8]");
+    assert!(run(part(2, 16), part(2, 16), twiddle, Some(gate)).is_ok());
+}
+
+#[test]
+fn inputs_tracked_in_two_ways_are_refused() {
+    let options = WelchOptions::new(16, 2);
+    let plain = Device::flex();
+    let tracked = plain.clone().autodiff();
+    let checkpointed = plain.clone().autodiff().gradient_checkpointing();
+    let signal = |device: &Device| Tensor::<2>::zeros([3, 24], device);
+    let window = |device: &Device| Tensor::<1>::ones([16], device).require_grad();
+    let error = welch_psd(signal(&tracked).require_grad(), window(&checkpointed), &options).unwrap_err();
+    assert_eq!((error.operation, error.argument), ("welch_psd", "window"));
+    assert!(error.got.contains("Balanced") && error.expected.contains("checkpointing"), "{error}");
+    // An input that is not tracked goes with either.
+    assert!(welch_psd(signal(&plain), window(&checkpointed), &options).is_ok());
+}

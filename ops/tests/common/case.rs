@@ -1,0 +1,86 @@
+//! Every operation at one setting on one signal.
+
+use burn::tensor::{DType, Device, Tensor};
+use firefly_ops::{WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd};
+
+use super::learned::Learned;
+use super::{integers, noise, tensor, values};
+
+/// A setting of every operation, with a signal.
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub options: WelchOptions,
+    pub k: usize,
+    pub rows: usize,
+    /// Samples of a frame past its last segment.
+    pub extra: usize,
+    pub seed: u64,
+}
+
+/// An output of an operation in rows of `length` numbers.
+#[derive(Debug)]
+pub struct Output {
+    pub name: &'static str,
+    pub values: Vec<f64>,
+    pub length: usize,
+    /// The power of a factor on the signal by which the output grows.
+    pub degree: i32,
+    pub dtype: DType,
+}
+
+impl Output {
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.length..][..self.length]
+    }
+}
+
+impl Case {
+    pub fn frame(&self) -> usize {
+        self.options.frame() + self.extra
+    }
+
+    pub fn samples(&self) -> Vec<f64> {
+        noise(self.rows * self.frame(), self.seed)
+    }
+
+    pub fn signal(&self, samples: &[f64], dtype: DType) -> Tensor<2> {
+        tensor(samples, [samples.len() / self.frame(), self.frame()], &Device::flex(), dtype)
+    }
+
+    pub fn learned(&self) -> Learned {
+        Learned::perturbed(&self.options, self.seed + 1)
+    }
+
+    /// Every operation on a signal; the butterfly takes each row's first and last `n_fft` samples as its two parts.
+    pub fn outputs(&self, signal: Tensor<2>) -> Vec<Output> {
+        let (options, k, n) = (&self.options, self.k, self.options.n_fft);
+        let [_, frame] = signal.dims();
+        let parameters = self.learned().tensors(options, &Device::flex(), DType::F64);
+        let window = parameters.window.clone();
+        let mut outputs = Vec::new();
+        let mut float = |name, tensor: Tensor<2>, degree| {
+            let (dtype, [_, length]) = (tensor.dtype(), tensor.dims());
+            outputs.push(Output { name, values: values(tensor), length, degree, dtype });
+        };
+        float("welch_psd", welch_psd(signal.clone(), window.clone(), options).expect("the arguments fit"), 2);
+        let learned = learned_welch_psd(signal.clone(), parameters.clone(), options).expect("the arguments fit");
+        float("learned_welch_psd", learned, 2);
+        let exact = welch_peaks(signal.clone(), window, options, k).expect("the arguments fit");
+        float("power of welch_peaks", exact.power, 2);
+        let learned = learned_welch_peaks(signal.clone(), parameters.clone(), options, k).expect("the arguments fit");
+        float("power of learned_welch_peaks", learned.power, 2);
+        let (re, im) = (signal.clone().narrow(1, 0, n), signal.narrow(1, frame - self.extra - n, n));
+        for gates in [None, Some(parameters.gates)] {
+            let (re, im) =
+                butterfly(re.clone(), im.clone(), parameters.twiddles.clone(), gates).expect("the arguments fit");
+            float("re of butterfly", re, 1);
+            float("im of butterfly", im, 1);
+        }
+        for (name, bins) in [("bins of welch_peaks", exact.bins), ("bins of learned_welch_peaks", learned.bins)] {
+            let (dtype, [_, length]) = (bins.dtype(), bins.dims());
+            let values = integers(bins).into_iter().map(|bin| bin as f64).collect();
+            outputs.push(Output { name, values, length, degree: 0, dtype });
+        }
+        outputs
+    }
+}

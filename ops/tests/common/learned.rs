@@ -1,0 +1,77 @@
+//! Parameters of a learned Welch estimate as plain numbers.
+
+use burn::tensor::{DType, Device};
+use firefly_ops::reference::butterfly::exact_twiddles;
+use firefly_ops::reference::learned::LearnedWelch;
+use firefly_ops::reference::window::{Symmetry, Window, window};
+use firefly_ops::{LearnedParameters, WelchOptions};
+
+use super::{noise, rounded, tensor, uniform};
+
+/// The numbers behind [`LearnedParameters`], in its order.
+#[derive(Debug, Clone)]
+pub struct Learned {
+    pub window: Vec<f64>,
+    pub twiddles: Vec<f64>,
+    pub gates: Vec<f64>,
+    pub weights: Vec<f64>,
+    pub gain: Vec<f64>,
+}
+
+impl Learned {
+    /// What makes the estimate Welch's with a Hann window.
+    pub fn exact(options: &WelchOptions) -> Self {
+        let n = options.n_fft;
+        Self {
+            window: window(Window::Hann, Symmetry::Periodic, n),
+            twiddles: exact_twiddles(n),
+            gates: vec![1.0; options.stages() * n / 2],
+            weights: vec![1.0 / options.segments as f64; options.segments],
+            gain: [0.0, 1.0, 0.0].repeat(options.bins()),
+        }
+    }
+
+    /// Everything moved away from the exact, gates in (0, 1).
+    pub fn perturbed(options: &WelchOptions, seed: u64) -> Self {
+        let exact = Self::exact(options);
+        let moved = |values: Vec<f64>, by: f64, seed: u64| -> Vec<f64> {
+            let noise = noise(values.len(), seed);
+            values.iter().zip(noise).map(|(value, noise)| value + by * noise).collect()
+        };
+        Self {
+            window: moved(exact.window, 0.2, seed),
+            twiddles: moved(exact.twiddles, 0.3, seed + 1),
+            gates: uniform(exact.gates.len(), 0.05..0.95, seed + 2),
+            weights: uniform(options.segments, 0.2..1.0, seed + 3),
+            gain: moved(exact.gain, 0.4, seed + 4),
+        }
+    }
+
+    /// Every number as f32 holds it.
+    pub fn rounded(self) -> Self {
+        Self {
+            window: rounded(self.window),
+            twiddles: rounded(self.twiddles),
+            gates: rounded(self.gates),
+            weights: rounded(self.weights),
+            gain: rounded(self.gain),
+        }
+    }
+
+    /// The parameters as the operations take them.
+    pub fn tensors(&self, options: &WelchOptions, device: &Device, dtype: DType) -> LearnedParameters {
+        let (n, stages, bins) = (options.n_fft, options.stages(), options.bins());
+        LearnedParameters {
+            window: tensor(&self.window, [n], device, dtype),
+            twiddles: tensor(&self.twiddles, [stages, n / 2, 2], device, dtype),
+            gates: tensor(&self.gates, [stages, n / 2], device, dtype),
+            weights: tensor(&self.weights, [options.segments], device, dtype),
+            gain: tensor(&self.gain, [bins, 3], device, dtype),
+        }
+    }
+
+    /// The parameters as the float64 reference takes them.
+    pub fn reference(&self) -> LearnedWelch<'_> {
+        LearnedWelch { twiddles: &self.twiddles, gates: &self.gates, segment_weights: &self.weights, gain: &self.gain }
+    }
+}

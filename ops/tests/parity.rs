@@ -1,0 +1,245 @@
+//! The operations against SciPy, rustfft in double precision, and the float64 references.
+
+mod common;
+
+use burn::tensor::{DType, Device};
+use common::fixtures::Fixtures;
+use common::learned::Learned;
+use common::{integers, noise, relative_error, rounded, tensor, transform_tolerance, uniform, values, worst_row_error};
+use firefly_ops::reference::learned::learned_welch_power;
+use firefly_ops::reference::peaks::top_k;
+use firefly_ops::reference::welch::{welch_psd as reference_psd, welch_psd_bins};
+use firefly_ops::reference::window::{Symmetry, Window, window};
+use firefly_ops::{
+    Detrend, Direction, Peaks, Scaling, WelchOptions, butterfly, exact_twiddles, learned_welch_peaks,
+    learned_welch_psd, welch_peaks, welch_psd,
+};
+use rustfft::num_complex::Complex;
+use rustfft::{FftDirection, FftPlanner};
+
+const ROWS: usize = 3;
+
+/// Of f32 power, relative to the row's maximum: squaring doubles a transform's relative error.
+fn power_tolerance(n: usize) -> f64 {
+    2.0 * transform_tolerance(n)
+}
+
+#[test]
+fn welch_psd_equals_scipy() {
+    let fixtures = Fixtures::load();
+    let device = Device::flex();
+    for (dtype, tolerance) in [(DType::F32, 1e-5), (DType::F64, 1e-12)] {
+        let mut worst: f64 = 0.0;
+        for case in &fixtures.cases {
+            let options = case.options();
+            let signal = tensor(fixtures.samples(case), [1, case.frame], &device, dtype);
+            let window = tensor(&case.window(), [options.n_fft], &device, dtype);
+            let power = welch_psd(signal, window, &options).unwrap();
+            assert_eq!((power.dims(), power.dtype()), ([1, options.bins()], dtype));
+            let error = relative_error(&values(power), &case.power);
+            assert!(error <= tolerance, "{dtype:?}, {}: relative error {error:.1e}", case.describe());
+            worst = worst.max(error);
+        }
+        println!("{dtype:?}: {} cases, worst relative error {worst:.1e}", fixtures.cases.len());
+    }
+}
+
+/// Rows of complex numbers through rustfft in double precision.
+fn transformed(re: &[f64], im: &[f64], n: usize, direction: FftDirection) -> Vec<Complex<f64>> {
+    let mut rows: Vec<_> = re.iter().zip(im).map(|(&re, &im)| Complex { re, im }).collect();
+    FftPlanner::new().plan_fft(n, direction).process(&mut rows);
+    rows
+}
+
+/// max |error| / max |reference| over the rows' complex numbers.
+fn complex_error(re: &[f64], im: &[f64], expected: &[Complex<f64>], n: usize) -> f64 {
+    let rows = re.chunks(n).zip(im.chunks(n)).zip(expected.chunks(n));
+    rows.map(|((re, im), expected)| {
+        let errors: Vec<f64> =
+            re.iter().zip(im).zip(expected).map(|((&re, &im), e)| (Complex { re, im } - e).norm()).collect();
+        let maximum = expected.iter().map(|e| e.norm()).fold(0.0, f64::max);
+        assert!(errors.iter().all(|error| error.is_finite()));
+        errors.into_iter().fold(0.0, f64::max) / maximum
+    })
+    .fold(0.0, f64::max)
+}
+
+#[test]
+fn the_exact_butterfly_equals_rustfft() {
+    let device = Device::flex();
+    for dtype in [DType::F32, DType::F64] {
+        let mut worst: (f64, usize) = (0.0, 0);
+        for stages in 3..=16 {
+            let n = 1 << stages;
+            let tolerance = if dtype == DType::F32 { transform_tolerance(n) } else { 1e-14 };
+            let (re, im) = (noise(ROWS * n, n as u64), noise(ROWS * n, n as u64 + 1));
+            let input = || (tensor(&re, [ROWS, n], &device, dtype), tensor(&im, [ROWS, n], &device, dtype));
+            let expected = transformed(&re, &im, n, FftDirection::Forward);
+            let mut check = |what: &str, re: &[f64], im: &[f64], expected: &[Complex<f64>]| {
+                let error = complex_error(re, im, expected, n);
+                assert!(error <= tolerance, "{dtype:?}, n {n}, {what}: relative error {error:.1e} > {tolerance:.1e}");
+                worst = if error / tolerance > worst.0 { (error / tolerance, n) } else { worst };
+            };
+            let twiddles = exact_twiddles(n, Direction::Forward, dtype, &device).unwrap();
+            let inverse = exact_twiddles(n, Direction::Inverse, dtype, &device).unwrap();
+            let open = tensor(&vec![1.0; stages * n / 2], [stages, n / 2], &device, dtype);
+            for gates in [None, Some(open)] {
+                let ((input_re, input_im), name) = (input(), if gates.is_some() { "gates of 1" } else { "no gates" });
+                let (out_re, out_im) = butterfly(input_re, input_im, twiddles.clone(), gates.clone()).unwrap();
+                check(name, &values(out_re.clone()), &values(out_im.clone()), &expected);
+
+                let (back_re, back_im) =
+                    butterfly(out_re / n as f64, out_im / n as f64, inverse.clone(), gates).unwrap();
+                let original: Vec<_> = re.iter().zip(&im).map(|(&re, &im)| Complex { re, im }).collect();
+                check("round trip", &values(back_re), &values(back_im), &original);
+            }
+            let (input_re, input_im) = input();
+            let (out_re, out_im) = butterfly(input_re, input_im, inverse, None).unwrap();
+            let expected: Vec<_> =
+                transformed(&re, &im, n, FftDirection::Inverse).iter().map(|z| z / n as f64).collect();
+            check("inverse", &values(out_re / n as f64), &values(out_im / n as f64), &expected);
+        }
+        println!("{dtype:?}: at worst {:.2} of the tolerance, at n {}", worst.0, worst.1);
+    }
+}
+
+/// Checks peaks against float64 power `[rows, bins]`: the order may differ only among powers within the tolerance.
+fn assert_peaks(label: &str, peaks: Peaks, power: &[f64], bins: usize, k: usize, tolerance: f64) {
+    let (expected_bins, expected_power) = top_k(power, bins, k);
+    let (found_bins, found_power) = (integers(peaks.bins), values(peaks.power));
+    assert_eq!((found_bins.len(), found_power.len()), (expected_bins.len(), expected_power.len()));
+    for (row, power) in power.chunks(bins).enumerate() {
+        let close = tolerance * power.iter().copied().fold(0.0, f64::max);
+        let ranks = row * k..(row + 1) * k;
+        let mut seen = vec![false; bins];
+        for rank in ranks {
+            let (found, expected) = (found_bins[rank] as usize, expected_bins[rank] as usize);
+            assert!(!std::mem::replace(&mut seen[found], true), "{label}: bin {found} twice in row {row}");
+            let apart = (power[found] - power[expected]).abs();
+            assert!(found == expected || apart <= close, "{label}: row {row} has bin {found}, not {expected}");
+            let error = (found_power[rank] - power[found]).abs();
+            assert!(error <= close, "{label}: row {row}, bin {found}: power is off by {error:.1e}, not {close:.1e}");
+            let from_expected = (found_power[rank] - expected_power[rank]).abs();
+            assert!(from_expected <= 2.0 * close, "{label}: row {row}, rank {}", rank - row * k);
+        }
+    }
+}
+
+/// n from 8 to 4,096 with segments, hops, scalings and detrendings that differ.
+fn settings() -> Vec<WelchOptions> {
+    let density = Scaling::Density { sample_rate: 48_000.0 };
+    let setting = |n_fft, segments, hop, scaling, detrend| WelchOptions { n_fft, hop, segments, scaling, detrend };
+    vec![
+        setting(8, 3, 5, Scaling::Power, Detrend::None),
+        setting(16, 1, 8, Scaling::Spectrum, Detrend::Constant),
+        setting(64, 8, 32, density, Detrend::Constant),
+        setting(128, 5, 150, Scaling::Power, Detrend::Constant),
+        setting(256, 2, 128, Scaling::Power, Detrend::None),
+        setting(512, 4, 100, Scaling::Spectrum, Detrend::None),
+        setting(1024, 3, 256, density, Detrend::None),
+        setting(4096, 2, 2048, Scaling::Power, Detrend::Constant),
+        setting(4096, 3, 1000, Scaling::Spectrum, Detrend::None),
+    ]
+}
+
+/// Noise with two tones and an offset.
+fn signal(options: &WelchOptions) -> Vec<f64> {
+    let noise = noise(ROWS * options.frame(), 7);
+    let tone = |i: usize, frequency: f64| (std::f64::consts::TAU * frequency * i as f64).sin();
+    rounded(noise.iter().enumerate().map(|(i, x)| x + 3.0 * tone(i, 0.11) + tone(i, 0.31) + 0.5).collect())
+}
+
+#[test]
+fn welch_psd_and_peaks_equal_the_reference() {
+    let device = Device::flex();
+    let mut worst: f64 = 0.0;
+    for options in settings() {
+        let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
+        let samples = signal(&options);
+        for shape in [Window::Hann, Window::Hamming, Window::Blackman, Window::Rectangular] {
+            let label = format!("{shape:?}, {options:?}");
+            let taper = rounded(window(shape, Symmetry::Periodic, n));
+            let signal = tensor(&samples, [ROWS, frame], &device, DType::F32);
+            let window = tensor(&taper, [n], &device, DType::F32);
+            let power = values(welch_psd(signal.clone(), window.clone(), &options).unwrap());
+            if n > 1024 {
+                // Some bins are enough where the reference takes n²: the ends, both tones, and others.
+                let asked: Vec<usize> = [0, 1, n / 2 - 1, n / 2]
+                    .into_iter()
+                    .chain([0.11, 0.31].map(|frequency: f64| (frequency * n as f64).round() as usize))
+                    .chain((0..58).map(|i| 17 + i * 35))
+                    .collect();
+                let expected = reference_psd_at(&samples, &taper, &options, &asked);
+                let actual: Vec<f64> = power.chunks(bins).flat_map(|row| asked.iter().map(|&k| row[k])).collect();
+                let error = worst_row_error(&actual, &expected, asked.len());
+                assert!(error <= power_tolerance(n), "{label}: relative error {error:.1e}");
+                worst = worst.max(error / power_tolerance(n));
+                continue;
+            }
+            let expected = reference_psd(&samples, frame, &taper, &options);
+            let error = worst_row_error(&power, &expected, bins);
+            assert!(error <= power_tolerance(n), "{label}: relative error {error:.1e}");
+            worst = worst.max(error / power_tolerance(n));
+            for k in [1, bins.min(16), bins] {
+                let peaks = welch_peaks(signal.clone(), window.clone(), &options, k).unwrap();
+                assert_peaks(&label, peaks, &expected, bins, k, power_tolerance(n));
+            }
+        }
+    }
+    println!("at worst {worst:.2} of the tolerance");
+}
+
+fn reference_psd_at(samples: &[f64], taper: &[f64], options: &WelchOptions, bins: &[usize]) -> Vec<f64> {
+    welch_psd_bins(samples, options.frame(), taper, options, bins)
+}
+
+#[test]
+fn learned_welch_equals_the_reference() {
+    let device = Device::flex();
+    let mut worst: f64 = 0.0;
+    for (case, options) in settings().into_iter().enumerate() {
+        let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
+        let samples = signal(&options);
+        let perturbed = Learned::perturbed(&options, 100 * case as u64).rounded();
+        let closed = Learned {
+            gates: uniform(perturbed.gates.len(), 0.0..1.0, 5).iter().map(|g| f64::from(*g > 0.5)).collect(),
+            ..perturbed.clone()
+        };
+        for (name, learned) in
+            [("exact", Learned::exact(&options).rounded()), ("perturbed", perturbed), ("hard", closed)]
+        {
+            let label = format!("{name}, {options:?}");
+            let expected = learned_welch_power(&samples, frame, &learned.window, &options, &learned.reference());
+            let signal = tensor(&samples, [ROWS, frame], &device, DType::F32);
+            let parameters = learned.tensors(&options, &device, DType::F32);
+            let power = values(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap());
+            let error = worst_row_error(&power, &expected, bins);
+            assert!(error <= power_tolerance(n), "{label}: relative error {error:.1e}");
+            worst = worst.max(error / power_tolerance(n));
+            for k in [1, bins.min(16), bins] {
+                let peaks = learned_welch_peaks(signal.clone(), parameters.clone(), &options, k).unwrap();
+                assert_peaks(&label, peaks, &expected, bins, k, power_tolerance(n));
+            }
+        }
+    }
+    println!("at worst {worst:.2} of the tolerance");
+}
+
+#[test]
+fn exact_parameters_make_the_learned_estimate_welchs() {
+    let device = Device::flex();
+    for (dtype, fixed) in [(DType::F32, None), (DType::F64, Some(1e-12))] {
+        for options in settings() {
+            let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
+            let tolerance = fixed.unwrap_or_else(|| power_tolerance(n));
+            let parameters = Learned::exact(&options).tensors(&options, &device, dtype);
+            let signal = tensor(&signal(&options), [ROWS, frame], &device, dtype);
+            let expected = values(welch_psd(signal.clone(), parameters.window.clone(), &options).unwrap());
+            let power = values(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap());
+            let error = worst_row_error(&power, &expected, bins);
+            assert!(error <= tolerance, "{dtype:?}, {options:?}: relative error {error:.1e}");
+            let peaks = learned_welch_peaks(signal, parameters, &options, bins).unwrap();
+            assert_peaks(&format!("{dtype:?}, {options:?}"), peaks, &expected, bins, bins, tolerance);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Every operation recorded as a graph, and replayed on Flex.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use burn::backend::{Dispatch, Flex};
+use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
+use common::learned::Learned;
+use common::{noise, same};
+use firefly_framework::graph::{Captured, CustomOperations, GraphError, Outputs, capture};
+use firefly_ops::{
+    Detrend, LearnedParameters, LearnedTensors, Scaling, SpectralOps, WelchOptions, butterfly, learned_welch_peaks,
+    learned_welch_psd, welch_peaks, welch_psd,
+};
+
+const ROWS: usize = 3;
+
+/// No field at its default, so that a field that gets lost is seen.
+const OPTIONS: WelchOptions = WelchOptions {
+    n_fft: 16,
+    hop: 7,
+    segments: 3,
+    scaling: Scaling::Density { sample_rate: 250.5 },
+    detrend: Detrend::Constant,
+};
+
+/// What a model returns, read back.
+trait Read: Outputs {
+    fn read(self) -> Vec<TensorData>;
+}
+
+impl<const D: usize> Read for Tensor<D> {
+    fn read(self) -> Vec<TensorData> {
+        vec![self.into_data()]
+    }
+}
+
+impl<const D: usize> Read for Tensor<D, Int> {
+    fn read(self) -> Vec<TensorData> {
+        // The capture device's integers, whatever the width of another's.
+        vec![self.cast(IntDType::I64).into_data()]
+    }
+}
+
+impl<A: Read, B: Read> Read for (A, B) {
+    fn read(self) -> Vec<TensorData> {
+        let mut data = self.0.read();
+        data.extend(self.1.read());
+        data
+    }
+}
+
+fn samples(rows: usize, seed: u64) -> TensorData {
+    let frame = OPTIONS.frame();
+    TensorData::new(noise(rows * frame, seed), [rows, frame]).convert::<f32>()
+}
+
+fn parameters(device: &Device) -> LearnedParameters {
+    Learned::perturbed(&OPTIONS, 1).tensors(&OPTIONS, device, DType::F32)
+}
+
+fn recorded<O: Outputs>(model: impl Fn(Tensor<2>, &Device) -> O) -> Captured {
+    // The graph must not depend on the values it was recorded with.
+    capture(TensorData::zeros::<f32, _>([ROWS, OPTIONS.frame()]), model).unwrap()
+}
+
+/// Checks that a model's graph holds the custom operations `names` and replays as the model runs.
+fn check<O: Read>(names: &[&str], model: impl Fn(Tensor<2>, &Device) -> O) {
+    let captured = recorded(&model);
+    assert_eq!(captured.custom_operations().collect::<Vec<_>>(), names);
+    let (flex, input) = (Device::flex(), samples(ROWS, 2));
+    let expected = model(Tensor::from_data(input.clone(), &flex), &flex).read();
+    // Twice: a replay must not use its graph up.
+    for _ in 0..2 {
+        let mut operations = CustomOperations::<Flex>::default();
+        firefly_ops::register(&mut operations);
+        let replayed = captured.replay(&Default::default(), operations, input.clone()).unwrap();
+        assert_eq!(replayed.len(), expected.len(), "{names:?}");
+        for (replayed, expected) in replayed.iter().zip(&expected) {
+            assert_eq!((replayed.shape(), replayed.dtype()), (expected.shape(), expected.dtype()), "{names:?}");
+            let [replayed, expected] = [replayed, expected].map(|data| data.try_to_vec_as::<f64>().unwrap());
+            assert!(same(&replayed, &expected), "{names:?}: {replayed:?} is not {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn welch_operations_replay() {
+    check(&["firefly::welch_psd"], |signal, device| welch_psd(signal, parameters(device).window, &OPTIONS).unwrap());
+    check(&["firefly::welch_peaks"], |signal, device| {
+        let peaks = welch_peaks(signal, parameters(device).window, &OPTIONS, 4).unwrap();
+        (peaks.bins, peaks.power)
+    });
+    for scaling in [Scaling::Power, Scaling::Spectrum] {
+        let options = WelchOptions { scaling, detrend: Detrend::None, ..OPTIONS };
+        check(&["firefly::welch_psd"], |signal, device| {
+            welch_psd(signal, parameters(device).window, &options).unwrap()
+        });
+    }
+}
+
+#[test]
+fn butterflies_replay() {
+    for (gated, name) in [(false, "firefly::butterfly"), (true, "firefly::gated_butterfly")] {
+        check(&[name], |signal, device| {
+            let (re, im) = (signal.clone().narrow(1, 0, 16), signal.narrow(1, 4, 16));
+            let parameters = parameters(device);
+            butterfly(re, im, parameters.twiddles, gated.then_some(parameters.gates)).unwrap()
+        });
+    }
+}
+
+#[test]
+fn learned_operations_replay() {
+    check(&["firefly::learned_welch_psd"], |signal, device| {
+        learned_welch_psd(signal, parameters(device), &OPTIONS).unwrap()
+    });
+    check(&["firefly::learned_welch_peaks"], |signal, device| {
+        let peaks = learned_welch_peaks(signal, parameters(device), &OPTIONS, 4).unwrap();
+        (peaks.bins, peaks.power)
+    });
+}
+
+#[test]
+fn operations_replay_among_others() {
+    check(&["firefly::welch_psd", "firefly::learned_welch_psd"], |signal, device| {
+        let exact = welch_psd(signal.clone() * 3.0, parameters(device).window, &OPTIONS).unwrap();
+        let learned = learned_welch_psd(signal, parameters(device), &OPTIONS).unwrap();
+        (exact.log().sum_dim(1), (learned.clone() + 1.0, learned.mean_dim(0)))
+    });
+}
+
+/// Backward passes are recorded by lazy fusion alone, since Burn's capture takes no tape; but they are described as the
+/// others are.
+#[test]
+fn backward_passes_replay() {
+    check(&["firefly::welch_psd_backward"], |signal, device| {
+        let window = parameters(device).window.into_dispatch();
+        let grad = Tensor::<2>::ones([ROWS, 9], device).into_dispatch();
+        let (signal, window) = Dispatch::welch_psd_backward(signal.into_dispatch(), window, grad, OPTIONS);
+        (Tensor::<2>::from_dispatch(signal), Tensor::<1>::from_dispatch(window))
+    });
+    let parts = |signal: Tensor<2>, device: &Device| {
+        let twiddles = parameters(device).twiddles.into_dispatch();
+        let [re, im, grad_re, grad_im] = [0, 4, 8, 12].map(|start| signal.clone().narrow(1, start, 16).into_dispatch());
+        (re, im, twiddles, grad_re, grad_im)
+    };
+    check(&["firefly::butterfly_backward"], |signal, device| {
+        let (re, im, twiddles, grad_re, grad_im) = parts(signal, device);
+        let (re, im, twiddles) = Dispatch::butterfly_backward(re, im, twiddles, grad_re, grad_im);
+        let complex = (Tensor::<2>::from_dispatch(re), Tensor::<2>::from_dispatch(im));
+        (complex, Tensor::<3>::from_dispatch(twiddles))
+    });
+    check(&["firefly::gated_butterfly_backward"], |signal, device| {
+        let (re, im, twiddles, grad_re, grad_im) = parts(signal, device);
+        let gates = parameters(device).gates.into_dispatch();
+        let (re, im, twiddles, gates) = Dispatch::gated_butterfly_backward(re, im, twiddles, gates, grad_re, grad_im);
+        let complex = (Tensor::<2>::from_dispatch(re), Tensor::<2>::from_dispatch(im));
+        (complex, (Tensor::<3>::from_dispatch(twiddles), Tensor::<2>::from_dispatch(gates)))
+    });
+    check(&["firefly::learned_welch_psd_backward"], |signal, device| {
+        let LearnedParameters { window, twiddles, gates, weights, gain } = parameters(device);
+        let tensors = LearnedTensors::<Dispatch> {
+            signal: signal.into_dispatch(),
+            window: window.into_dispatch(),
+            twiddles: twiddles.into_dispatch(),
+            gates: gates.into_dispatch(),
+            weights: weights.into_dispatch(),
+            gain: gain.into_dispatch(),
+        };
+        let grad = Tensor::<2>::ones([ROWS, 9], device).into_dispatch();
+        let wanted = [true, false, true, true, false, true];
+        let grads = Dispatch::learned_welch_psd_backward(tensors, grad, OPTIONS, wanted);
+        let network = (Tensor::<3>::from_dispatch(grads.twiddles), Tensor::<2>::from_dispatch(grads.gates));
+        let rest = (Tensor::<2>::from_dispatch(grads.gain), Tensor::<1>::from_dispatch(grads.weights));
+        (Tensor::<2>::from_dispatch(grads.signal), (network, rest))
+    });
+}
+
+#[test]
+fn an_operation_nobody_registered_is_named() {
+    let captured = recorded(|signal, device| welch_psd(signal, parameters(device).window, &OPTIONS).unwrap());
+    let result = captured.replay(&Default::default(), CustomOperations::<Flex>::default(), samples(ROWS, 2));
+    assert_eq!(result.unwrap_err(), GraphError::UnknownOperation("firefly::welch_psd".into()));
+}
+
+#[test]
+fn a_tensor_of_another_device_is_refused() {
+    let result = capture(samples(ROWS, 2), |_: Tensor<2>, _| Tensor::<1>::ones([3], &Device::flex()));
+    assert_eq!(result.unwrap_err(), GraphError::ForeignTensor);
+}
+
+#[test]
+fn a_graph_knows_its_length() {
+    let captured = recorded(|signal, device| {
+        let power = welch_psd(signal, parameters(device).window, &OPTIONS).unwrap();
+        power.log()
+    });
+    // Initialised tensors are operations of the graph too.
+    assert!(!captured.is_empty() && captured.len() >= 2, "{} operations", captured.len());
+}
