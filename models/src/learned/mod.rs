@@ -1,0 +1,11 @@
+//! Welch peaks with learned parameters: taper, twiddles, gates, and a per-bin gain.
+
+mod config;
+mod gates;
+mod module;
+mod store;
+
+pub use config::LearnedWelchPeaksConfig;
+pub use gates::{GateNoise, Gates, HardConcrete};
+pub use module::LearnedWelchPeaks;
+pub use store::{StoreError, WEIGHTS_FORMAT};

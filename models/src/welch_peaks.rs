@@ -1,0 +1,127 @@
+//! Exact Welch peaks as a module.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use firefly_ops::{
+    ArgumentError, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry, welch_peaks, welch_psd,
+};
+
+use crate::error::ConfigError;
+use crate::tier::Tier;
+
+/// Configuration of [`WelchPeaks`].
+#[derive(Config, Debug, PartialEq)]
+pub struct WelchPeaksConfig {
+    /// Samples in a segment: a power of two from 8 to 65,536.
+    #[config(default = 256)]
+    pub n_fft: usize,
+    /// Samples from one segment's start to the next; half a segment unless given.
+    pub hop: Option<usize>,
+    /// How many segments of a frame are averaged.
+    #[config(default = "Tier::Fast")]
+    pub tier: Tier,
+    /// Peaks a row: from 1 to the number of bins.
+    #[config(default = 16)]
+    pub k: usize,
+    /// The window's shape.
+    #[config(default = "Window::Hann")]
+    pub window: Window,
+    /// Whether the window is periodic (for spectra) or symmetric.
+    #[config(default = "WindowSymmetry::Periodic")]
+    pub symmetry: WindowSymmetry,
+    /// How power is scaled.
+    #[config(default = "Scaling::Power")]
+    pub scaling: Scaling,
+    /// What is taken off each segment.
+    #[config(default = "Detrend::None")]
+    pub detrend: Detrend,
+}
+
+impl WelchPeaksConfig {
+    /// The estimate this configuration stands for.
+    pub fn options(&self) -> WelchOptions {
+        WelchOptions {
+            n_fft: self.n_fft,
+            hop: self.hop.unwrap_or(self.n_fft / 2),
+            segments: self.tier.segments(),
+            scaling: self.scaling,
+            detrend: self.detrend,
+        }
+    }
+
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`ConfigError`] naming the first field that is out of range.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        validate("WelchPeaksConfig", &self.options(), self.k)
+    }
+
+    /// The module on `device`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] naming the first field that is out of range.
+    pub fn init(&self, device: &Device) -> Result<WelchPeaks, ConfigError> {
+        self.validate()?;
+        let options = self.options();
+        let window = self.window.tensor(self.n_fft, self.symmetry, device);
+        Ok(WelchPeaks { window, options, k: self.k })
+    }
+}
+
+/// The checks that exact and learned configurations share.
+pub(crate) fn validate(config: &'static str, options: &WelchOptions, k: usize) -> Result<(), ConfigError> {
+    options.validate(config)?;
+    if !(1..=options.bins()).contains(&k) {
+        let expected = format!("from 1 to the number of bins, {}", options.bins());
+        return Err(ConfigError::field(config, "k", k, expected));
+    }
+    Ok(())
+}
+
+/// The strongest lines of each frame's Welch spectrum.
+///
+/// Frames `[batch, frame]` → [`Peaks`] `[batch, k]`. Has no parameters to train, but gradients flow through it to the
+/// signal.
+#[derive(Module, Debug)]
+pub struct WelchPeaks {
+    window: Tensor<1>,
+    #[module(skip)]
+    options: WelchOptions,
+    #[module(skip)]
+    k: usize,
+}
+
+impl WelchPeaks {
+    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame) or on another device.
+    pub fn forward(&self, signal: Tensor<2>) -> Result<Peaks, ArgumentError> {
+        welch_peaks(signal, self.window.clone(), &self.options, self.k)
+    }
+
+    /// Power of every bin of each row: `[batch, bins]`.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn psd(&self, signal: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
+        welch_psd(signal, self.window.clone(), &self.options)
+    }
+
+    /// The estimate that is computed.
+    pub fn options(&self) -> &WelchOptions {
+        &self.options
+    }
+
+    /// Peaks a row.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// Butterflies executed for a frame: `log2(n_fft) · n_fft / 2` for each segment.
+    pub fn butterflies(&self) -> usize {
+        self.options.segments * self.options.stages() * self.options.n_fft / 2
+    }
+}
