@@ -1,0 +1,205 @@
+//! A folder of WAV files as one body of recordings.
+
+use std::collections::HashSet;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::{DataError, RecordingProblem, check_frame};
+use super::recording::{Recording, read_wav};
+
+/// Recordings in the order of their paths and channels, each at least one frame long. Never
+/// empty. Cloning shares them.
+#[derive(Debug, Clone)]
+pub struct Corpus {
+    folder: PathBuf,
+    recordings: Arc<[Recording]>,
+    skipped: usize,
+}
+
+impl Corpus {
+    /// Reads every `.wav` file (upper or lower case) in `folder` and below it. Hidden files
+    /// and folders (a leading dot) are passed over. The order is that of the paths relative to
+    /// `folder`, the same on every machine.
+    ///
+    /// A recording shorter than `frame` samples is left out and counted in
+    /// [`skipped`](Self::skipped); so is a file without samples.
+    ///
+    /// # Errors
+    /// When the folder is missing, holds no WAV file, or all of them are too short; and at the
+    /// first file (in that order) that can't be read.
+    pub fn load(folder: &Path, frame: usize) -> Result<Self, DataError> {
+        check_frame(frame)?;
+        let files = find_wavs(folder)?;
+        if files.is_empty() {
+            return Err(DataError::NoRecordings(folder.to_owned()));
+        }
+        let mut recordings = Vec::new();
+        let mut empty_files = 0;
+        for file in files {
+            match read_wav(&folder.join(file)) {
+                Ok(channels) => recordings.extend(channels),
+                Err(DataError::Recording { problem: RecordingProblem::NoSamples, .. }) => empty_files += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        Self::keep_whole(folder.to_owned(), recordings, empty_files, frame)
+    }
+
+    /// A corpus of recordings already in memory, put in the order of their paths and channels.
+    /// Recordings of one path count as one file.
+    ///
+    /// # Errors
+    /// When there are none, or all are shorter than `frame`.
+    pub fn from_recordings(mut recordings: Vec<Recording>, frame: usize) -> Result<Self, DataError> {
+        check_frame(frame)?;
+        if recordings.is_empty() {
+            return Err(DataError::NoRecordings(PathBuf::new()));
+        }
+        recordings.sort_by(|a, b| (&a.path, a.channel).cmp(&(&b.path, b.channel)));
+        Self::keep_whole(PathBuf::new(), recordings, 0, frame)
+    }
+
+    fn keep_whole(
+        folder: PathBuf,
+        recordings: Vec<Recording>,
+        empty_files: usize,
+        frame: usize,
+    ) -> Result<Self, DataError> {
+        let seen = recordings.len() + empty_files;
+        let longest = recordings.iter().map(|r| r.samples.len()).max().unwrap_or(0);
+        let kept: Arc<[Recording]> =
+            recordings.into_iter().filter(|recording| recording.samples.len() >= frame).collect();
+        if kept.is_empty() {
+            return Err(DataError::AllTooShort { folder, recordings: seen, frame, longest });
+        }
+        Ok(Self { folder, skipped: seen - kept.len(), recordings: kept })
+    }
+
+    /// The folder it was read from.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The recordings, in the order of their paths and channels.
+    pub fn recordings(&self) -> &[Recording] {
+        &self.recordings
+    }
+
+    /// Recordings left out because they are shorter than a frame. A part of a split carries
+    /// the count of the whole.
+    pub fn skipped(&self) -> usize {
+        self.skipped
+    }
+
+    /// Files with at least one recording here.
+    pub fn files(&self) -> usize {
+        self.file_ranges().len()
+    }
+
+    /// Samples of all recordings.
+    pub fn samples(&self) -> u64 {
+        self.recordings.iter().map(|r| r.samples.len() as u64).sum()
+    }
+
+    /// The sample rates that occur, ascending.
+    pub fn sample_rates(&self) -> Vec<u32> {
+        let mut rates: Vec<u32> = self.recordings.iter().map(|r| r.sample_rate).collect();
+        rates.sort_unstable();
+        rates.dedup();
+        rates
+    }
+
+    /// For each file, where its recordings stand.
+    pub(super) fn file_ranges(&self) -> Vec<Range<usize>> {
+        let mut start = 0;
+        self.recordings
+            .chunk_by(|a, b| a.path == b.path)
+            .map(|channels| {
+                let range = start..start + channels.len();
+                start = range.end;
+                range
+            })
+            .collect()
+    }
+
+    /// A file's path relative to the folder, with `/` between its parts on every system.
+    pub(super) fn key(&self, recording: &Recording) -> String {
+        let relative = recording.path.strip_prefix(&self.folder).unwrap_or(&recording.path);
+        let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+        parts.join("/")
+    }
+
+    /// The recordings of the given files, in the order of this corpus.
+    pub(super) fn part(&self, files: &[Range<usize>]) -> Self {
+        Self {
+            folder: self.folder.clone(),
+            recordings: files.iter().flat_map(|file| self.recordings[file.clone()].iter().cloned()).collect(),
+            skipped: self.skipped,
+        }
+    }
+}
+
+/// Paths relative to `folder`, sorted. A file that links make reachable twice is listed once, so
+/// that no split puts it on both sides.
+fn find_wavs(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
+    match fs::metadata(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(DataError::FolderMissing(folder.to_owned()));
+        }
+        Err(error) => return Err(unlisted(folder, error)),
+        Ok(found) if !found.is_dir() => return Err(DataError::NotAFolder(folder.to_owned())),
+        Ok(_) => {}
+    }
+    let mut found = Vec::new();
+    // Real paths of the folders above the one being listed: a link back to one of them is a loop.
+    let mut above = HashSet::new();
+    descend(folder, Path::new(""), &mut above, &mut found)?;
+    found.sort();
+    let mut known = HashSet::new();
+    found.retain(|file| fs::canonicalize(folder.join(file)).map_or(true, |real| known.insert(real)));
+    Ok(found)
+}
+
+fn descend(
+    root: &Path,
+    relative: &Path,
+    above: &mut HashSet<PathBuf>,
+    found: &mut Vec<PathBuf>,
+) -> Result<(), DataError> {
+    let folder = root.join(relative);
+    let failed = |error| unlisted(&folder, error);
+    let real = fs::canonicalize(&folder).map_err(failed)?;
+    if !above.insert(real.clone()) {
+        return Ok(());
+    }
+    for entry in fs::read_dir(&folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        if name.to_string_lossy().starts_with('.') {
+            continue;
+        }
+        let path = relative.join(&name);
+        // Follows links; one that leads nowhere is neither a file nor a folder.
+        let full = root.join(&path);
+        if full.is_dir() {
+            descend(root, &path, above, found)?;
+        } else if full.is_file() && is_wav(&path) {
+            found.push(path);
+        }
+    }
+    above.remove(&real);
+    Ok(())
+}
+
+fn unlisted(folder: &Path, error: std::io::Error) -> DataError {
+    DataError::Folder { path: folder.to_owned(), error }
+}
+
+fn is_wav(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("wav"))
+}
+
+#[cfg(test)]
+#[path = "corpus_tests.rs"]
+mod tests;

@@ -1,0 +1,115 @@
+//! Random draws that are a pure function of (seed, part, index).
+
+use std::f32::consts::TAU;
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Which part of an experiment draws. Two parts never share a random stream, so frames
+/// drawn for validation or test are not among those trained on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Frames to fit on.
+    Train,
+    /// Frames that choose a checkpoint.
+    Validation,
+    /// Frames that are only reported on.
+    Test,
+}
+
+/// Draws for one index: ChaCha8 keyed by seed and part, with the index as its stream
+/// number. Streams of one key never overlap, so any index can be drawn without those
+/// before it.
+pub(super) struct Draw(ChaCha8Rng);
+
+impl Draw {
+    pub(super) fn at(seed: u64, part: Part, index: u64) -> Self {
+        let mut key = [0u8; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        key[8] = match part {
+            Part::Train => 0,
+            Part::Validation => 1,
+            Part::Test => 2,
+        };
+        let mut rng = ChaCha8Rng::from_seed(key);
+        rng.set_stream(index);
+        Self(rng)
+    }
+
+    /// Uniform in `low..high` (`low` itself when both are equal).
+    pub(super) fn uniform(&mut self, [low, high]: [f64; 2]) -> f64 {
+        low + (high - low) * self.0.random::<f64>()
+    }
+
+    /// Uniform in the logarithm, both ends positive.
+    pub(super) fn log_uniform(&mut self, [low, high]: [f64; 2]) -> f64 {
+        low * (high / low).powf(self.0.random::<f64>())
+    }
+
+    /// Uniform among `low..=high`.
+    pub(super) fn count(&mut self, [low, high]: [usize; 2]) -> usize {
+        self.0.random_range(low as u64..=high as u64) as usize
+    }
+
+    /// Uniform among `0..end`, `end` positive.
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        self.0.random_range(0..end)
+    }
+
+    /// True half of the time.
+    pub(super) fn coin(&mut self) -> bool {
+        self.0.random()
+    }
+
+    /// Independent normal samples of mean 0 and variance 1 (Box and Muller, 1958).
+    pub(super) fn fill_normal(&mut self, out: &mut [f32]) {
+        const STEP: f32 = 1.0 / (1u32 << 24) as f32;
+        for pair in out.chunks_mut(2) {
+            let bits = self.0.next_u64();
+            // Shifted by one step into (0, 1], where the logarithm is finite.
+            let u = ((bits >> 40) as f32 + 1.0) * STEP;
+            let v = ((bits & 0xff_ffff) as f32) * STEP;
+            let radius = (-2.0 * u.ln()).sqrt();
+            let (sin, cos) = (TAU * v).sin_cos();
+            pair[0] = radius * cos;
+            if let Some(second) = pair.get_mut(1) {
+                *second = radius * sin;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_depend_on_seed_part_and_index_alone() {
+        let draw = |seed, part, index| Draw::at(seed, part, index).below(u64::MAX);
+        assert_eq!(draw(1, Part::Train, 5), draw(1, Part::Train, 5));
+        assert_ne!(draw(1, Part::Train, 5), draw(1, Part::Train, 6));
+        assert_ne!(draw(1, Part::Train, 5), draw(2, Part::Train, 5));
+        assert_ne!(draw(1, Part::Train, 5), draw(1, Part::Validation, 5));
+        assert_ne!(draw(1, Part::Validation, 5), draw(1, Part::Test, 5));
+    }
+
+    /// A run's data must not change under it when a dependency is raised.
+    #[test]
+    fn draws_stay_what_they_are() {
+        let mut draw = Draw::at(1, Part::Train, 2);
+        let drawn = (draw.below(1000), draw.count([0, 99]), draw.coin());
+        assert_eq!(drawn, (376, 10, false));
+        assert_eq!(draw.uniform([0.0, 1.0]).to_bits(), 4605833003615977897);
+    }
+
+    #[test]
+    fn normal_samples_have_the_normal_moments() {
+        let mut x = vec![0.0f32; 200_001];
+        Draw::at(7, Part::Train, 0).fill_normal(&mut x);
+        let moment = |power: i32| x.iter().map(|v| f64::from(*v).powi(power)).sum::<f64>() / x.len() as f64;
+        assert!(moment(1).abs() < 0.01, "{}", moment(1));
+        assert!((moment(2) - 1.0).abs() < 0.02, "{}", moment(2));
+        assert!(moment(3).abs() < 0.05, "{}", moment(3));
+        assert!((moment(4) - 3.0).abs() < 0.1, "{}", moment(4));
+    }
+}

@@ -1,0 +1,153 @@
+//! What can be wrong with recordings and with the settings of the data.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why one WAV file can't be used.
+#[derive(Debug, Error)]
+pub enum RecordingProblem {
+    /// The operating system refused to open or read it.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The first bytes are not those of a RIFF/WAVE file.
+    #[error("not a WAV file (it does not begin with a RIFF/WAVE header)")]
+    NotWav,
+    /// The header contradicts itself; the text says how.
+    #[error("malformed WAV header: {0}")]
+    Malformed(&'static str),
+    /// The file ends inside its header.
+    #[error("truncated: the file ends inside its header")]
+    TruncatedHeader,
+    /// The file ends before the samples that its header announces.
+    #[error("truncated: the header announces {expected} samples per channel, the file holds {found}")]
+    Truncated {
+        /// Samples per channel that the header announces.
+        expected: usize,
+        /// Whole samples per channel that are there.
+        found: usize,
+    },
+    /// A WAV, but of a kind that is not read here.
+    #[error("unsupported format: {0} (accepted: PCM of 16, 24 or 32 bits, and 32-bit float)")]
+    Unsupported(String),
+    /// A valid header followed by no samples.
+    #[error("it holds no samples")]
+    NoSamples,
+    /// A float sample is NaN or infinite.
+    #[error("sample {index} of channel {channel} is {value}, not a finite number")]
+    NonFinite {
+        /// Channel, counted from 0.
+        channel: usize,
+        /// Index within the channel, counted from 0.
+        index: usize,
+        /// The sample found.
+        value: f32,
+    },
+}
+
+/// Anything that keeps recordings or synthetic signals from being used.
+#[derive(Debug, Error)]
+pub enum DataError {
+    /// One file can't be used.
+    #[error("{}: {problem}", path.display())]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        problem: RecordingProblem,
+    },
+    /// The folder is not there.
+    #[error("{}: no such folder", .0.display())]
+    FolderMissing(PathBuf),
+    /// The path names a file.
+    #[error("{}: not a folder (give the folder that holds the WAV files)", .0.display())]
+    NotAFolder(PathBuf),
+    /// The folder, or one inside it, can't be listed.
+    #[error("{}: can't list the folder: {error}", path.display())]
+    Folder {
+        /// The folder that could not be listed.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        error: io::Error,
+    },
+    /// No WAV file in the folder.
+    #[error("{}: no .wav file in this folder or below it", .0.display())]
+    NoRecordings(PathBuf),
+    /// Every recording is shorter than one frame.
+    #[error(
+        "{}: none of the {recordings} recordings is as long as one frame of {frame} samples (the longest has {longest})",
+        folder.display()
+    )]
+    AllTooShort {
+        /// The folder.
+        folder: PathBuf,
+        /// Recordings (one per channel) seen.
+        recordings: usize,
+        /// Samples in one frame.
+        frame: usize,
+        /// Samples of the longest recording.
+        longest: usize,
+    },
+    /// Too few files to put one on each side of a split.
+    #[error("{}: a split by file needs at least two files, there is {files}", folder.display())]
+    TooFewFiles {
+        /// The folder.
+        folder: PathBuf,
+        /// Files in it.
+        files: usize,
+    },
+    /// The suffixes pick no file, or every file.
+    #[error(
+        "{}: test_suffixes {suffixes:?} match {matched} of {files} files; both sides need at least one",
+        folder.display()
+    )]
+    Suffixes {
+        /// The folder.
+        folder: PathBuf,
+        /// The suffixes asked for.
+        suffixes: Vec<String>,
+        /// Files that match.
+        matched: usize,
+        /// Files in all.
+        files: usize,
+    },
+    /// Train and test share files because one folder lies inside the other.
+    #[error(
+        "the test folder {} and the training folder {} overlap; a model may not train on its test files",
+        test.display(),
+        train.display()
+    )]
+    Overlap {
+        /// Training folder.
+        train: PathBuf,
+        /// Test folder.
+        test: PathBuf,
+    },
+    /// A setting is out of its range.
+    #[error("{key} is {got}; it must be {accepts}")]
+    Setting {
+        /// Name of the setting, as in the configuration.
+        key: &'static str,
+        /// The value given.
+        got: String,
+        /// What is accepted.
+        accepts: String,
+    },
+}
+
+impl DataError {
+    pub(super) fn setting(key: &'static str, got: impl std::fmt::Display, accepts: impl Into<String>) -> Self {
+        Self::Setting { key, got: got.to_string(), accepts: accepts.into() }
+    }
+}
+
+/// A frame holds at least one sample.
+pub(super) fn check_frame(frame: usize) -> Result<(), DataError> {
+    if frame == 0 {
+        return Err(DataError::setting("frame", frame, "at least 1 sample"));
+    }
+    Ok(())
+}

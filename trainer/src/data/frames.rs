@@ -1,0 +1,229 @@
+//! Frames cut from recordings: in order for evaluation, at random for training.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::corpus::Corpus;
+use super::draw::{Draw, Part};
+use super::error::{DataError, check_frame};
+
+/// Frames to evaluate on, one after the other. Cloning shares them.
+#[derive(Debug, Clone)]
+pub struct Frames {
+    frame: usize,
+    samples: Arc<[f32]>,
+}
+
+impl Frames {
+    pub(super) fn new(frame: usize, samples: Vec<f32>) -> Self {
+        debug_assert_eq!(samples.len() % frame, 0);
+        Self { frame, samples: samples.into() }
+    }
+
+    /// Frames held.
+    pub fn len(&self) -> usize {
+        self.samples.len() / self.frame
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.samples.is_empty()
+    }
+
+    /// Samples in one frame.
+    pub fn frame(&self) -> usize {
+        self.frame
+    }
+
+    /// All samples, row-major [len, frame].
+    pub fn samples(&self) -> &[f32] {
+        &self.samples
+    }
+
+    /// At most `count` of the frames, evenly spread over all of them.
+    #[must_use]
+    pub fn spread(&self, count: usize) -> Self {
+        if self.len() <= count {
+            return self.clone();
+        }
+        let chosen = (0..count).map(|i| i * self.len() / count);
+        let samples: Vec<f32> =
+            chosen.flat_map(|i| &self.samples[i * self.frame..(i + 1) * self.frame]).copied().collect();
+        Self { frame: self.frame, samples: samples.into() }
+    }
+
+    /// The frames in turn.
+    pub fn iter(&self) -> std::slice::ChunksExact<'_, f32> {
+        self.samples.chunks_exact(self.frame)
+    }
+}
+
+impl<'a> IntoIterator for &'a Frames {
+    type Item = &'a [f32];
+    type IntoIter = std::slice::ChunksExact<'a, f32>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// All whole frames of `frame` samples, without overlap, recording by recording in the
+/// order of the corpus. What is left at the end of a recording is dropped.
+///
+/// # Errors
+/// When `frame` is 0 or longer than every recording.
+pub fn frames_without_overlap(corpus: &Corpus, frame: usize) -> Result<Frames, DataError> {
+    check_frame(frame)?;
+    let samples: Vec<f32> = corpus
+        .recordings()
+        .iter()
+        .flat_map(|recording| recording.samples.chunks_exact(frame))
+        .flatten()
+        .copied()
+        .collect();
+    if samples.is_empty() {
+        return Err(too_short(corpus, frame));
+    }
+    Ok(Frames::new(frame, samples))
+}
+
+fn too_short(corpus: &Corpus, frame: usize) -> DataError {
+    let lengths = corpus.recordings().iter().map(|r| r.samples.len());
+    DataError::AllTooShort {
+        folder: corpus.folder().to_owned(),
+        recordings: corpus.recordings().len(),
+        frame,
+        longest: lengths.max().unwrap_or(0),
+    }
+}
+
+/// How a training frame's file is chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// In proportion to the frames it can give: every frame of the corpus is equally likely.
+    #[default]
+    ByLength,
+    /// Every file equally likely, and each of its channels.
+    ByFile,
+}
+
+/// How training frames are drawn and altered.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SamplingConfig {
+    /// How the file is chosen.
+    pub choice: Choice,
+    /// Each frame is made louder or softer by up to so many decibels, uniformly; 0 for none.
+    pub gain_db: f64,
+    /// Each frame's sign is turned over half of the time.
+    pub random_polarity: bool,
+}
+
+/// Training frames at random places of a corpus. Cloning shares everything.
+#[derive(Debug, Clone)]
+pub struct FrameSampler {
+    corpus: Corpus,
+    frame: usize,
+    seed: u64,
+    config: SamplingConfig,
+    places: Arc<Places>,
+}
+
+/// Running totals: by length, of the possible frames of each recording; by file, the first
+/// recording of each file and one past the last.
+#[derive(Debug)]
+struct Places {
+    ends: Vec<u64>,
+    file_starts: Vec<usize>,
+}
+
+impl FrameSampler {
+    /// A sampler of frames of `frame` samples.
+    ///
+    /// # Errors
+    /// When `frame` is 0 or longer than some recording of the corpus (load it with the same
+    /// frame), or `gain_db` is not within 0 to 120.
+    pub fn new(corpus: Corpus, frame: usize, config: SamplingConfig, seed: u64) -> Result<Self, DataError> {
+        check_frame(frame)?;
+        if !(0.0..=120.0).contains(&config.gain_db) {
+            return Err(DataError::setting("gain_db", config.gain_db, "within 0 to 120"));
+        }
+        let shortest = corpus.recordings().iter().map(|r| r.samples.len()).min();
+        if shortest.is_none_or(|samples| samples < frame) {
+            return Err(DataError::setting(
+                "frame",
+                frame,
+                format!("at most {}, the length of the shortest recording kept", shortest.unwrap_or(0)),
+            ));
+        }
+        let ends = corpus
+            .recordings()
+            .iter()
+            .scan(0u64, |total, recording| {
+                *total += (recording.samples.len() - frame + 1) as u64;
+                Some(*total)
+            })
+            .collect();
+        let file_starts = std::iter::once(0).chain(corpus.file_ranges().into_iter().map(|file| file.end)).collect();
+        Ok(Self { corpus, frame, seed, config, places: Arc::new(Places { ends, file_starts }) })
+    }
+
+    /// Samples in one frame.
+    pub fn frame(&self) -> usize {
+        self.frame
+    }
+
+    /// The recordings drawn from.
+    pub fn corpus(&self) -> &Corpus {
+        &self.corpus
+    }
+
+    /// Writes the frame of the global sample index `index`: a pure function of the seed and the
+    /// index, so a resumed run draws what an uninterrupted one would have drawn.
+    ///
+    /// # Panics
+    /// When `frame` is not of length [`frame`](Self::frame).
+    pub fn fill(&self, index: u64, frame: &mut [f32]) {
+        assert_eq!(frame.len(), self.frame, "length of the frame to fill");
+        let mut draw = Draw::at(self.seed, Part::Train, index);
+        let (recording, offset) = self.place(&mut draw);
+        let samples = &self.corpus.recordings()[recording].samples;
+        frame.copy_from_slice(&samples[offset..offset + self.frame]);
+
+        let gain_db = draw.uniform([-self.config.gain_db, self.config.gain_db]);
+        let turn = draw.coin() && self.config.random_polarity;
+        if turn || gain_db != 0.0 {
+            let size = 10f64.powf(gain_db / 20.0) as f32;
+            let gain = if turn { -size } else { size };
+            for sample in frame {
+                *sample *= gain;
+            }
+        }
+    }
+
+    /// Recording and first sample of a frame.
+    fn place(&self, draw: &mut Draw) -> (usize, usize) {
+        let Places { ends, file_starts } = &*self.places;
+        match self.config.choice {
+            Choice::ByLength => {
+                let lot = draw.below(ends[ends.len() - 1]);
+                let recording = ends.partition_point(|&end| end <= lot);
+                let start = if recording == 0 { 0 } else { ends[recording - 1] };
+                (recording, (lot - start) as usize)
+            }
+            Choice::ByFile => {
+                let file = draw.below(file_starts.len() as u64 - 1) as usize;
+                let recording = draw.count([file_starts[file], file_starts[file + 1] - 1]);
+                let length = self.corpus.recordings()[recording].samples.len();
+                let offset = draw.below((length - self.frame + 1) as u64);
+                (recording, offset as usize)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "frames_tests.rs"]
+mod tests;

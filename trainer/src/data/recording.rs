@@ -1,0 +1,182 @@
+//! One WAV file, read into one recording per channel.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::Path;
+use std::sync::Arc;
+
+use hound::{SampleFormat, WavReader};
+
+use super::error::{DataError, RecordingProblem};
+
+/// One channel of one WAV file. Cloning shares the samples.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// The file it came from.
+    pub path: Arc<Path>,
+    /// Channel within the file, counted from 0.
+    pub channel: usize,
+    /// Samples per second.
+    pub sample_rate: u32,
+    /// The samples: integers divided by full scale, so within [-1, 1); floats as they were.
+    pub samples: Arc<[f32]>,
+}
+
+/// Reads a WAV file: PCM of 16, 24 or 32 bits or 32-bit float, any number of channels, any
+/// rate. The recordings come in the order of the channels, all of one length.
+///
+/// # Errors
+/// [`DataError::Recording`] with the file and what is wrong with it: see
+/// [`RecordingProblem`].
+pub fn read_wav(path: &Path) -> Result<Vec<Recording>, DataError> {
+    let fail = |problem| DataError::Recording { path: path.to_owned(), problem };
+    let (sample_rate, channels) = read_channels(path).map_err(fail)?;
+    let shared: Arc<Path> = path.into();
+    Ok(channels
+        .into_iter()
+        .enumerate()
+        .map(|(channel, samples)| Recording { path: shared.clone(), channel, sample_rate, samples: samples.into() })
+        .collect())
+}
+
+fn read_channels(path: &Path) -> Result<(u32, Vec<Vec<f32>>), RecordingProblem> {
+    let mut file = BufReader::new(File::open(path)?);
+    check_magic(&mut file)?;
+    let file_bytes = file.get_ref().metadata()?.len();
+
+    // The container's width is not in hound's `spec`: it shows in how far reading moves.
+    let mut file = WavReader::new(file).map_err(in_header)?.into_inner();
+    let data_start = file.stream_position()?;
+    file.rewind()?;
+    let mut reader = WavReader::new(file).map_err(in_header)?;
+
+    let spec = reader.spec();
+    let (width, is_float) = match (spec.sample_format, spec.bits_per_sample) {
+        (SampleFormat::Int, bits @ (16 | 24 | 32)) => (bits, false),
+        (SampleFormat::Float, 32) => (32, true),
+        (SampleFormat::Int, bits) => return unsupported(format!("{bits}-bit PCM")),
+        (SampleFormat::Float, bits) => return unsupported(format!("{bits}-bit float")),
+    };
+    if spec.sample_rate == 0 {
+        return Err(RecordingProblem::Malformed("the sample rate is 0"));
+    }
+    let expected = reader.duration() as usize;
+    if expected == 0 {
+        return Err(RecordingProblem::NoSamples);
+    }
+
+    // A damaged header may announce far more than the file can hold.
+    let frame_bytes = u64::from(width / 8) * u64::from(spec.channels);
+    let capacity = expected.min((file_bytes / frame_bytes) as usize);
+    let mut sink = Channels::new(usize::from(spec.channels), capacity);
+    let outcome = if is_float {
+        read_samples(&mut reader, &mut sink, |sample: f32| sample)
+    } else {
+        let scale = full_scale(width);
+        read_samples(&mut reader, &mut sink, |sample: i32| {
+            // The largest 32-bit integers round to 1 in f32; full scale stays below it.
+            (sample as f32 / scale).min(1.0 - f32::EPSILON / 2.0)
+        })
+    };
+    match outcome {
+        Ok(()) => {}
+        Err(hound::Error::IoError(error)) if ran_out(&error) => {
+            return Err(RecordingProblem::Truncated { expected, found: sink.whole() });
+        }
+        Err(error) => return Err(in_header(error)),
+    }
+    let moved = reader.into_inner().stream_position()? - data_start;
+    if moved != expected as u64 * frame_bytes {
+        return unsupported(format!("{width}-bit samples in containers of another width"));
+    }
+    sink.check_finite()?;
+    Ok((spec.sample_rate, sink.channels))
+}
+
+/// Interleaved samples on their way into channels.
+struct Channels {
+    channels: Vec<Vec<f32>>,
+    next: usize,
+}
+
+impl Channels {
+    fn new(count: usize, capacity: usize) -> Self {
+        Self { channels: (0..count).map(|_| Vec::with_capacity(capacity)).collect(), next: 0 }
+    }
+
+    fn push(&mut self, sample: f32) {
+        self.channels[self.next].push(sample);
+        self.next = (self.next + 1) % self.channels.len();
+    }
+
+    /// Samples that every channel has.
+    fn whole(&self) -> usize {
+        self.channels.last().map_or(0, Vec::len)
+    }
+
+    fn check_finite(&self) -> Result<(), RecordingProblem> {
+        for (channel, samples) in self.channels.iter().enumerate() {
+            if let Some(index) = samples.iter().position(|sample| !sample.is_finite()) {
+                return Err(RecordingProblem::NonFinite { channel, index, value: samples[index] });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_samples<R: Read, S: hound::Sample>(
+    reader: &mut WavReader<R>,
+    sink: &mut Channels,
+    convert: impl Fn(S) -> f32,
+) -> Result<(), hound::Error> {
+    for sample in reader.samples::<S>() {
+        sink.push(convert(sample?));
+    }
+    Ok(())
+}
+
+/// Magnitude of the most negative integer of this many bits.
+fn full_scale(bits: u16) -> f32 {
+    (1u64 << (bits - 1)) as f32
+}
+
+/// Tells a file of another kind from a WAV that was cut short, and leaves the file at its start.
+fn check_magic(file: &mut BufReader<File>) -> Result<(), RecordingProblem> {
+    let mut magic = Vec::with_capacity(12);
+    file.by_ref().take(12).read_to_end(&mut magic)?;
+    file.rewind()?;
+    if magic.starts_with(b"RF64") || magic.starts_with(b"BW64") {
+        return unsupported("a 64-bit RF64 or BW64 file".to_owned());
+    }
+    if !magic.starts_with(b"RIFF") {
+        return Err(RecordingProblem::NotWav);
+    }
+    match magic.get(8..12) {
+        None => Err(RecordingProblem::TruncatedHeader),
+        Some(b"WAVE") => Ok(()),
+        Some(_) => Err(RecordingProblem::NotWav),
+    }
+}
+
+fn in_header(error: hound::Error) -> RecordingProblem {
+    match error {
+        hound::Error::IoError(error) if ran_out(&error) => RecordingProblem::TruncatedHeader,
+        hound::Error::IoError(error) => RecordingProblem::Io(error),
+        hound::Error::FormatError(what) => RecordingProblem::Malformed(what),
+        hound::Error::TooWide => RecordingProblem::Unsupported("samples of more than 32 bits".to_owned()),
+        _ => RecordingProblem::Unsupported("an encoding other than PCM or float".to_owned()),
+    }
+}
+
+/// hound reports the end of the file as an error of its own making, without a system code.
+fn ran_out(error: &io::Error) -> bool {
+    error.raw_os_error().is_none()
+}
+
+fn unsupported<T>(what: String) -> Result<T, RecordingProblem> {
+    Err(RecordingProblem::Unsupported(what))
+}
+
+#[cfg(test)]
+#[path = "recording_tests.rs"]
+mod tests;

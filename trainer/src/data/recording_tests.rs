@@ -1,0 +1,197 @@
+use std::fs;
+use std::path::PathBuf;
+
+use hound::{SampleFormat, WavSpec, WavWriter};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+
+fn spec(channels: u16, bits: u16, format: SampleFormat) -> WavSpec {
+    WavSpec { channels, sample_rate: 12_345, bits_per_sample: bits, sample_format: format }
+}
+
+fn write<S: hound::Sample + Copy>(folder: &TempDir, spec: WavSpec, samples: &[S]) -> PathBuf {
+    let path = folder.path().join("x.wav");
+    let mut writer = WavWriter::create(&path, spec).unwrap();
+    for &sample in samples {
+        writer.write_sample(sample).unwrap();
+    }
+    writer.finalize().unwrap();
+    path
+}
+
+fn problem(path: &Path) -> RecordingProblem {
+    match read_wav(path).expect_err("the file should be refused") {
+        DataError::Recording { path: named, problem } => {
+            assert_eq!(named, path);
+            problem
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn integers_are_divided_by_full_scale() {
+    let folder = TempDir::new().unwrap();
+    for bits in [16u16, 24, 32] {
+        let full = 1i64 << (bits - 1);
+        let integers: Vec<i32> = [0, 1, -1, full / 2, -full / 4, full - 1, -full].map(|v| v as i32).to_vec();
+        let path = write(&folder, spec(1, bits, SampleFormat::Int), &integers);
+        let recordings = read_wav(&path).unwrap();
+        assert_eq!(recordings.len(), 1);
+        let recording = &recordings[0];
+        assert_eq!((recording.channel, recording.sample_rate), (0, 12_345));
+        assert_eq!(&*recording.path, path);
+        for (sample, integer) in recording.samples.iter().zip(&integers) {
+            let exact = f64::from(*integer) / full as f64;
+            assert!((f64::from(*sample) - exact).abs() <= exact.abs() * 1e-7, "{bits} bits");
+            assert!((-1.0..1.0).contains(sample), "{bits} bits: {sample}");
+        }
+        assert_eq!(recording.samples.len(), integers.len());
+        assert_eq!(recording.samples[3..5], [0.5, -0.25]);
+        assert_eq!(recording.samples[6], -1.0);
+    }
+}
+
+#[test]
+fn floats_are_kept_to_the_bit() {
+    let folder = TempDir::new().unwrap();
+    let floats = [0.0f32, -0.0, 1.5, -317.25, 1e-40, f32::MAX];
+    let path = write(&folder, spec(1, 32, SampleFormat::Float), &floats);
+    let read = read_wav(&path).unwrap();
+    let bits = |x: &[f32]| x.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&read[0].samples), bits(&floats));
+}
+
+#[test]
+fn every_channel_is_a_recording() {
+    let folder = TempDir::new().unwrap();
+    let interleaved: Vec<i32> = (0..3000).map(|v| (v % 3) * 1000 + v / 3).collect();
+    let path = write(&folder, spec(3, 24, SampleFormat::Int), &interleaved);
+    let recordings = read_wav(&path).unwrap();
+    assert_eq!(recordings.len(), 3);
+    for (channel, recording) in recordings.iter().enumerate() {
+        assert_eq!(recording.channel, channel);
+        let back: Vec<i32> = recording.samples.iter().map(|v| (v * 8_388_608.0) as i32).collect();
+        let wrote: Vec<i32> = (0..1000).map(|v| channel as i32 * 1000 + v).collect();
+        assert_eq!(back, wrote);
+    }
+}
+
+#[test]
+fn a_file_cut_short_says_how_much_is_there() {
+    let folder = TempDir::new().unwrap();
+    let path = write(&folder, spec(2, 16, SampleFormat::Int), &[7i16; 200]);
+    let whole = fs::read(&path).unwrap();
+    // 4 bytes per pair of samples: 50 pairs are gone, and the last one left is torn.
+    fs::write(&path, &whole[..whole.len() - 201]).unwrap();
+    let found = problem(&path);
+    assert!(matches!(found, RecordingProblem::Truncated { expected: 100, found: 49 }), "{found}");
+    for cut in 4..44 {
+        fs::write(&path, &whole[..cut]).unwrap();
+        let found = problem(&path);
+        assert!(matches!(found, RecordingProblem::TruncatedHeader), "{cut} bytes: {found}");
+    }
+}
+
+#[test]
+fn other_kinds_of_files_are_named_as_such() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.wav");
+    for bytes in [&b""[..], b"RI", b"hello, this is text", b"RIFF\x04\0\0\0AVI LIST"] {
+        fs::write(&path, bytes).unwrap();
+        let found = problem(&path);
+        assert!(matches!(found, RecordingProblem::NotWav), "{bytes:?}: {found}");
+    }
+    fs::write(&path, b"RF64\xff\xff\xff\xffWAVEds64").unwrap();
+    assert!(matches!(problem(&path), RecordingProblem::Unsupported(_)));
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(problem(&path), RecordingProblem::Io(_)));
+    let text = read_wav(&path).unwrap_err().to_string();
+    assert!(text.contains("x.wav"), "{text}");
+}
+
+#[test]
+fn a_header_that_announces_gigabytes_allocates_none() {
+    let folder = TempDir::new().unwrap();
+    let path = write(&folder, spec(1, 16, SampleFormat::Int), &[7i16; 100]);
+    let mut bytes = fs::read(&path).unwrap();
+    let length = bytes.len() - 200 - 4;
+    bytes[length..length + 4].copy_from_slice(&0xffff_fffe_u32.to_le_bytes());
+    fs::write(&path, &bytes).unwrap();
+    assert!(matches!(problem(&path), RecordingProblem::Truncated { found: 100, .. }));
+}
+
+#[test]
+fn unread_formats_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let path = write(&folder, spec(1, 8, SampleFormat::Int), &[7i8; 100]);
+    let text = problem(&path).to_string();
+    assert!(text.contains("8-bit PCM") && text.contains("16, 24 or 32"), "{text}");
+
+    // Format tag 6 is A-law.
+    let path = write(&folder, spec(1, 16, SampleFormat::Int), &[7i16; 100]);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[20] = 6;
+    fs::write(&path, &bytes).unwrap();
+    assert!(matches!(problem(&path), RecordingProblem::Unsupported(_)));
+}
+
+#[test]
+fn padded_containers_are_refused_not_misread() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.wav");
+    let wide = hound::WavSpecEx { spec: spec(1, 24, SampleFormat::Int), bytes_per_sample: 4 };
+    let mut writer = WavWriter::new_with_spec_ex(fs::File::create(&path).unwrap(), wide).unwrap();
+    for sample in 0..50i32 {
+        writer.write_sample(sample).unwrap();
+    }
+    writer.finalize().unwrap();
+    let found = problem(&path);
+    assert!(matches!(found, RecordingProblem::Unsupported(_)), "{found}");
+}
+
+#[test]
+fn no_samples_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let path = write::<i16>(&folder, spec(1, 16, SampleFormat::Int), &[]);
+    assert!(matches!(problem(&path), RecordingProblem::NoSamples));
+}
+
+#[test]
+fn a_sample_that_is_no_number_is_named() {
+    let folder = TempDir::new().unwrap();
+    let mut samples = [0.5f32; 40];
+    samples[2 * 13 + 1] = f32::NAN;
+    let path = write(&folder, spec(2, 32, SampleFormat::Float), &samples);
+    let found = problem(&path);
+    assert!(matches!(found, RecordingProblem::NonFinite { channel: 1, index: 13, .. }), "{found}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn damaged_headers_never_panic(
+        damage in prop::collection::vec((0usize..60, any::<u8>()), 1..6),
+        keep in 0usize..300,
+        float in any::<bool>(),
+    ) {
+        let folder = TempDir::new().unwrap();
+        let path = if float {
+            write(&folder, spec(2, 32, SampleFormat::Float), &[0.5f32; 60])
+        } else {
+            write(&folder, spec(2, 24, SampleFormat::Int), &[5i32; 60])
+        };
+        let mut bytes = fs::read(&path).unwrap();
+        for (at, value) in damage {
+            bytes[at] = value;
+        }
+        bytes.truncate(keep.max(1));
+        fs::write(&path, &bytes).unwrap();
+        if let Ok(recordings) = read_wav(&path) {
+            prop_assert!(recordings.iter().all(|r| !r.samples.is_empty()));
+        }
+    }
+}

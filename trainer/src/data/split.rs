@@ -1,0 +1,187 @@
+//! Which files train, which validate, which test: always whole files.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::corpus::Corpus;
+use super::error::DataError;
+
+/// Splits by file into (training, validation): all channels of a file go to one side.
+///
+/// Each file draws a number from `seed` and its path relative to the corpus's folder; the
+/// `validation_share` of the files with the lowest numbers validate, rounded, at least one and not
+/// all. So the result depends neither on the order of the files nor on where the folder lies.
+///
+/// # Errors
+/// When the share is not within (0, 1), or there are fewer than two files.
+pub fn split(corpus: &Corpus, validation_share: f64, seed: u64) -> Result<(Corpus, Corpus), DataError> {
+    if !(validation_share > 0.0 && validation_share < 1.0) {
+        return Err(DataError::setting("validation_share", validation_share, "above 0 and below 1"));
+    }
+    let files = corpus.file_ranges();
+    if files.len() < 2 {
+        return Err(DataError::TooFewFiles { folder: corpus.folder().to_owned(), files: files.len() });
+    }
+    let mut lots: Vec<(u64, String, Range<usize>)> = files
+        .into_iter()
+        .map(|file| {
+            let key = corpus.key(&corpus.recordings()[file.start]);
+            (lot(seed, &key), key, file)
+        })
+        .collect();
+    lots.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+    let wanted = (validation_share * lots.len() as f64).round() as usize;
+    let count = wanted.clamp(1, lots.len() - 1);
+    let side = |lots: &[(u64, String, Range<usize>)]| {
+        let mut files: Vec<_> = lots.iter().map(|(_, _, file)| file.clone()).collect();
+        files.sort_by_key(|file| file.start);
+        corpus.part(&files)
+    };
+    Ok((side(&lots[count..]), side(&lots[..count])))
+}
+
+/// Splits by file name into (the others, the matching): a file matches when its name
+/// without the extension ends in one of `suffixes`.
+///
+/// # Errors
+/// When no file matches, or every file does.
+pub fn split_by_suffix(corpus: &Corpus, suffixes: &[String]) -> Result<(Corpus, Corpus), DataError> {
+    let files = corpus.file_ranges();
+    let total = files.len();
+    let (matching, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
+        let path = &corpus.recordings()[file.start].path;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        suffixes.iter().any(|suffix| stem.ends_with(suffix.as_str()))
+    });
+    if matching.is_empty() || others.is_empty() {
+        return Err(DataError::Suffixes {
+            folder: corpus.folder().to_owned(),
+            suffixes: suffixes.to_vec(),
+            matched: matching.len(),
+            files: total,
+        });
+    }
+    Ok((corpus.part(&others), corpus.part(&matching)))
+}
+
+/// A file's number in the draw: FNV-1a of its path, mixed with the seed by SplitMix64's
+/// finalizer (Steele, Lea and Flood, 2014). Written out here because the standard library's
+/// hashes may change from one release to the next.
+fn lot(seed: u64, key: &str) -> u64 {
+    let hash = key
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    mix(hash ^ mix(seed))
+}
+
+fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Where recordings come from and which of them test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordingsConfig {
+    /// Folder to train on, searched recursively.
+    pub train: PathBuf,
+    /// Folder to test on. May not overlap `train`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<PathBuf>,
+    /// Instead of a test folder: files of `train` whose name without the extension ends in
+    /// one of these test, and don't train.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub test_suffixes: Vec<String>,
+    /// Share of the files left for training that validates.
+    #[serde(default = "default_validation_share")]
+    pub validation_share: f64,
+}
+
+fn default_validation_share() -> f64 {
+    0.15
+}
+
+/// The three parts of a body of recordings.
+#[derive(Debug, Clone)]
+pub struct Corpora {
+    /// To fit on.
+    pub train: Corpus,
+    /// To choose a checkpoint by.
+    pub validation: Corpus,
+    /// To report on; none when the configuration names none.
+    pub test: Option<Corpus>,
+    /// Recordings left out because they are shorter than a frame.
+    pub skipped: usize,
+}
+
+impl RecordingsConfig {
+    /// Recordings of one folder, none of them set aside for a test.
+    pub fn new(train: impl Into<PathBuf>) -> Self {
+        Self {
+            train: train.into(),
+            test: None,
+            test_suffixes: Vec::new(),
+            validation_share: default_validation_share(),
+        }
+    }
+
+    /// Reads the folders and splits them; `frame` in samples.
+    ///
+    /// # Errors
+    /// Those of [`Corpus::load`], [`split`] and [`split_by_suffix`]; when `test` and
+    /// `test_suffixes` are both given; when one folder lies within the other.
+    pub fn load(&self, frame: usize, seed: u64) -> Result<Corpora, DataError> {
+        if self.test.is_some() && !self.test_suffixes.is_empty() {
+            return Err(DataError::setting(
+                "test_suffixes",
+                format!("{:?}", self.test_suffixes),
+                "left out when a test folder is given",
+            ));
+        }
+        if self.test_suffixes.iter().any(String::is_empty) {
+            return Err(DataError::setting(
+                "test_suffixes",
+                format!("{:?}", self.test_suffixes),
+                "made of endings of at least one character",
+            ));
+        }
+        if let Some(test) = &self.test {
+            refuse_overlap(&self.train, test)?;
+        }
+        let all = Corpus::load(&self.train, frame)?;
+        let mut skipped = all.skipped();
+        let (rest, test) = if let Some(folder) = &self.test {
+            let test = Corpus::load(folder, frame)?;
+            skipped += test.skipped();
+            (all, Some(test))
+        } else if self.test_suffixes.is_empty() {
+            (all, None)
+        } else {
+            let (rest, test) = split_by_suffix(&all, &self.test_suffixes)?;
+            (rest, Some(test))
+        };
+        let (train, validation) = split(&rest, self.validation_share, seed)?;
+        Ok(Corpora { train, validation, test, skipped })
+    }
+}
+
+/// The search is recursive, so a folder inside the other would put its files on both sides.
+fn refuse_overlap(train: &Path, test: &Path) -> Result<(), DataError> {
+    // A folder that is not there is reported by whoever reads it.
+    let (Ok(real_train), Ok(real_test)) = (fs::canonicalize(train), fs::canonicalize(test)) else {
+        return Ok(());
+    };
+    if real_train.starts_with(&real_test) || real_test.starts_with(&real_train) {
+        return Err(DataError::Overlap { train: train.to_owned(), test: test.to_owned() });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "split_tests.rs"]
+mod tests;

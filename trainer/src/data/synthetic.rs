@@ -1,0 +1,125 @@
+//! Signals made from a seed, for training and evaluation without recordings.
+
+mod config;
+mod noise;
+mod tonal;
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+pub use config::{Family, SyntheticConfig, UnknownFamily};
+
+use super::draw::{Draw, Part};
+use super::error::{DataError, check_frame};
+use super::frames::Frames;
+use noise::ColouredNoise;
+
+/// Synthetic frames. Cloning shares everything.
+#[derive(Debug, Clone)]
+pub struct Synthetic {
+    config: Arc<SyntheticConfig>,
+    noise: ColouredNoise,
+    frame: usize,
+    seed: u64,
+    part: Part,
+}
+
+impl Synthetic {
+    /// A source of frames of `frame` samples, drawn for training.
+    ///
+    /// # Errors
+    /// When `frame` is 0 or a setting is out of its range
+    /// ([`SyntheticConfig::validate`]).
+    pub fn new(config: SyntheticConfig, frame: usize, seed: u64) -> Result<Self, DataError> {
+        check_frame(frame)?;
+        config.validate()?;
+        Ok(Self { config: Arc::new(config), noise: ColouredNoise::new(frame), frame, seed, part: Part::Train })
+    }
+
+    /// The same signals with draws of their own, shared with no other part.
+    pub fn for_part(&self, part: Part) -> Self {
+        Self { part, ..self.clone() }
+    }
+
+    /// Samples in one frame.
+    pub fn frame_len(&self) -> usize {
+        self.frame
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &SyntheticConfig {
+        &self.config
+    }
+
+    /// Writes the frame of the global sample index `index`: a pure function of the seed, the
+    /// part and the index.
+    ///
+    /// # Panics
+    /// When `out` is not one frame long.
+    pub fn frame(&self, index: u64, out: &mut [f32]) {
+        assert_eq!(out.len(), self.frame, "length of the frame to fill");
+        let mut draw = Draw::at(self.seed, self.part, index);
+        let config = &*self.config;
+        let family = config.families[draw.count([0, config.families.len() - 1])];
+        let level_db = draw.uniform(config.level_db);
+        match family {
+            Family::Tones => tonal::tones(config, &mut draw, out),
+            Family::Harmonics => tonal::harmonics(config, &mut draw, out),
+            Family::Am => tonal::amplitude_modulated(config, &mut draw, out),
+            Family::Fm => tonal::frequency_modulated(config, &mut draw, out),
+            Family::Chirps => tonal::chirp(config, &mut draw, out),
+            Family::Noise => {
+                let exponent = draw.uniform(config.noise_exponent);
+                self.noise.fill(exponent, &mut draw, out);
+            }
+        }
+        if family != Family::Noise {
+            let snr_db = draw.uniform(config.snr_db);
+            add_white_noise(snr_db, &mut draw, out);
+        }
+        let power = mean_square(out);
+        if power > 0.0 {
+            scale(out, (from_db(level_db) / power).sqrt());
+        }
+    }
+
+    /// The first `count` frames, [count, frame].
+    pub fn frames(&self, count: usize) -> Frames {
+        let mut samples = vec![0.0; count * self.frame];
+        samples.par_chunks_exact_mut(self.frame).enumerate().for_each(|(index, out)| self.frame(index as u64, out));
+        Frames::new(self.frame, samples)
+    }
+}
+
+/// Adds white noise so that signal over noise, both measured in this frame, is `snr_db`.
+fn add_white_noise(snr_db: f64, draw: &mut Draw, out: &mut [f32]) {
+    let mut noise = vec![0.0; out.len()];
+    draw.fill_normal(&mut noise);
+    let noise_power = mean_square(&noise);
+    if noise_power == 0.0 {
+        return;
+    }
+    let size = (mean_square(out) / (noise_power * from_db(snr_db))).sqrt() as f32;
+    for (sample, noise) in out.iter_mut().zip(&noise) {
+        *sample += size * noise;
+    }
+}
+
+fn mean_square(x: &[f32]) -> f64 {
+    x.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / x.len() as f64
+}
+
+fn scale(out: &mut [f32], factor: f64) {
+    for sample in out {
+        *sample = (f64::from(*sample) * factor) as f32;
+    }
+}
+
+/// Power ratio of a level in decibels.
+fn from_db(db: f64) -> f64 {
+    10f64.powf(db / 10.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! What synthetic signals are made of.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::data::error::DataError;
+
+/// A kind of signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Family {
+    /// Sinusoids of unrelated frequencies and levels, in white noise.
+    Tones,
+    /// A fundamental and its harmonics, falling by so many decibels an octave, in white noise.
+    Harmonics,
+    /// A carrier whose amplitude a sinusoid modulates, in white noise.
+    Am,
+    /// A carrier whose frequency a sinusoid modulates, in white noise.
+    Fm,
+    /// A frequency that moves linearly from one end of the frame to the other, in white noise.
+    Chirps,
+    /// Gaussian noise with a power density in proportion to frequency^-exponent.
+    Noise,
+}
+
+impl Family {
+    /// Every family.
+    pub const ALL: [Self; 6] = [Self::Tones, Self::Harmonics, Self::Am, Self::Fm, Self::Chirps, Self::Noise];
+
+    /// Its name in configurations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tones => "tones",
+            Self::Harmonics => "harmonics",
+            Self::Am => "am",
+            Self::Fm => "fm",
+            Self::Chirps => "chirps",
+            Self::Noise => "noise",
+        }
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that is none of the families'.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("no family of signals is called {0:?}; there are tones, harmonics, am, fm, chirps and noise")]
+pub struct UnknownFamily(pub String);
+
+impl FromStr for Family {
+    type Err = UnknownFamily;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|family| family.name() == name).ok_or_else(|| UnknownFamily(name.to_owned()))
+    }
+}
+
+/// Settings of the synthetic signals. A pair is the least and the greatest value; each frame
+/// draws uniformly between them unless said. Frequencies are fractions of the sample rate, so
+/// 0.5 is Nyquist.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SyntheticConfig {
+    /// Each frame is of one of these, all equally likely; naming one twice makes it twice as
+    /// likely.
+    pub families: Vec<Family>,
+    /// Where every tone, harmonic, sideband and instantaneous frequency lies.
+    pub frequency: [f64; 2],
+    /// `tones`: how many.
+    pub tones: [usize; 2],
+    /// `tones`: the level of each, in decibels.
+    pub tone_level_db: [f64; 2],
+    /// `harmonics`: how many, the fundamental included. The fundamental is uniform in its
+    /// logarithm, and such that the highest harmonic stays within `frequency`.
+    pub harmonics: [usize; 2],
+    /// `harmonics`: decibels by which the level falls with every octave above the fundamental.
+    pub harmonic_decay_db: [f64; 2],
+    /// `am`: depth of the modulation, 1 being down to silence.
+    pub am_depth: [f64; 2],
+    /// `am`, `fm`: frequency of the modulating sinusoid.
+    pub modulation_rate: [f64; 2],
+    /// `fm`: greatest distance of the instantaneous frequency from the carrier.
+    pub fm_deviation: [f64; 2],
+    /// `noise`: exponent of 1/frequency in the power density: 0 white, 1 pink, 2 brown.
+    pub noise_exponent: [f64; 2],
+    /// Signal over white noise in the frame, in decibels; all families but `noise`.
+    pub snr_db: [f64; 2],
+    /// Root mean square of the frame, in decibels relative to 1.
+    pub level_db: [f64; 2],
+}
+
+impl Default for SyntheticConfig {
+    fn default() -> Self {
+        Self {
+            families: Family::ALL.to_vec(),
+            frequency: [0.01, 0.45],
+            tones: [1, 8],
+            tone_level_db: [-20.0, 0.0],
+            harmonics: [3, 12],
+            harmonic_decay_db: [3.0, 12.0],
+            am_depth: [0.2, 1.0],
+            modulation_rate: [0.001, 0.02],
+            fm_deviation: [0.002, 0.05],
+            noise_exponent: [0.0, 2.0],
+            snr_db: [0.0, 40.0],
+            level_db: [-20.0, 0.0],
+        }
+    }
+}
+
+impl SyntheticConfig {
+    /// Checks every setting that a named family uses, and every pair.
+    ///
+    /// # Errors
+    /// [`DataError::Setting`] with the key, what it is, and what is accepted.
+    pub fn validate(&self) -> Result<(), DataError> {
+        if self.families.is_empty() {
+            return Err(DataError::setting(
+                "families",
+                "empty",
+                "at least one of tones, harmonics, am, fm, chirps, noise",
+            ));
+        }
+        within("frequency", self.frequency, 1e-6, 0.4999)?;
+        counts("tones", self.tones, 1, 1000)?;
+        within("tone_level_db", self.tone_level_db, -120.0, 120.0)?;
+        counts("harmonics", self.harmonics, 1, 1000)?;
+        within("harmonic_decay_db", self.harmonic_decay_db, 0.0, 60.0)?;
+        within("am_depth", self.am_depth, 0.0, 1.0)?;
+        within("modulation_rate", self.modulation_rate, 1e-6, 0.25)?;
+        within("fm_deviation", self.fm_deviation, 0.0, 0.25)?;
+        within("noise_exponent", self.noise_exponent, -2.0, 4.0)?;
+        within("snr_db", self.snr_db, -60.0, 200.0)?;
+        within("level_db", self.level_db, -200.0, 200.0)?;
+        self.validate_together()
+    }
+
+    /// What one setting demands of another, for the families that use both.
+    fn validate_together(&self) -> Result<(), DataError> {
+        let [low, high] = self.frequency;
+        let room = high - low;
+        let has = |family| self.families.contains(&family);
+        if has(Family::Harmonics) && self.harmonics[1] as f64 * low > high {
+            return Err(DataError::setting(
+                "harmonics",
+                format!("{:?}", self.harmonics),
+                format!("at most {}, or `frequency` wider", (high / low).floor()),
+            ));
+        }
+        if has(Family::Am) && 2.0 * self.modulation_rate[1] > room {
+            return Err(DataError::setting(
+                "modulation_rate",
+                format!("{:?}", self.modulation_rate),
+                format!("at most {}, for both sidebands within `frequency`", room / 2.0),
+            ));
+        }
+        if has(Family::Fm) && 2.0 * (self.modulation_rate[1] + self.fm_deviation[1]) > room {
+            return Err(DataError::setting(
+                "fm_deviation",
+                format!("{:?}", self.fm_deviation),
+                format!(
+                    "at most {} together with `modulation_rate`, for Carson's bandwidth within `frequency`",
+                    room / 2.0
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn within(key: &'static str, got: [f64; 2], least: f64, greatest: f64) -> Result<(), DataError> {
+    let [low, high] = got;
+    // Written so that a NaN fails.
+    if low >= least && low <= high && high <= greatest {
+        return Ok(());
+    }
+    Err(DataError::setting(
+        key,
+        format!("{got:?}"),
+        format!("[least, greatest] in ascending order within {least} to {greatest}"),
+    ))
+}
+
+fn counts(key: &'static str, got: [usize; 2], least: usize, greatest: usize) -> Result<(), DataError> {
+    if got[0] >= least && got[0] <= got[1] && got[1] <= greatest {
+        return Ok(());
+    }
+    Err(DataError::setting(
+        key,
+        format!("{got:?}"),
+        format!("[least, greatest] in ascending order within {least} to {greatest}"),
+    ))
+}

@@ -1,0 +1,56 @@
+//! Gaussian noise of a given colour, made in the frequency domain (Timmer and König, 1995).
+
+use std::fmt;
+use std::sync::Arc;
+
+use realfft::{ComplexToReal, RealFftPlanner, num_complex::Complex};
+
+use crate::data::draw::Draw;
+
+/// Makes frames of noise whose power density falls as frequency^-exponent.
+///
+/// A transform gives noise that repeats after its length; a frame is half of one, so that its
+/// end does not run on into its start.
+#[derive(Clone)]
+pub(super) struct ColouredNoise {
+    inverse: Arc<dyn ComplexToReal<f32>>,
+    /// log2 of the bin number; that of bin 1 for bin 0, where the density is level.
+    log_bins: Arc<[f32]>,
+}
+
+impl fmt::Debug for ColouredNoise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ColouredNoise").field("period", &self.inverse.len()).finish()
+    }
+}
+
+impl ColouredNoise {
+    pub(super) fn new(frame: usize) -> Self {
+        let period = 2 * frame;
+        Self {
+            inverse: RealFftPlanner::new().plan_fft_inverse(period),
+            log_bins: (0..=period / 2).map(|bin| (bin.max(1) as f32).log2()).collect(),
+        }
+    }
+
+    /// Overwrites `out` with noise of no particular level.
+    pub(super) fn fill(&self, exponent: f64, draw: &mut Draw, out: &mut [f32]) {
+        let mut parts = vec![0.0f32; 2 * self.log_bins.len()];
+        draw.fill_normal(&mut parts);
+        // Amplitude is the root of power.
+        let slope = -0.5 * exponent as f32;
+        let mut spectrum: Vec<Complex<f32>> = parts
+            .chunks_exact(2)
+            .zip(self.log_bins.iter())
+            .map(|(part, log_bin)| Complex::new(part[0], part[1]) * (slope * log_bin).exp2())
+            .collect();
+        // Both ends of a real signal's spectrum are real, with all their power in that part.
+        let end = spectrum.len() - 1;
+        for bin in [0, end] {
+            spectrum[bin] = Complex::new(spectrum[bin].re * std::f32::consts::SQRT_2, 0.0);
+        }
+        let mut samples = self.inverse.make_output_vec();
+        self.inverse.process(&mut spectrum, &mut samples).expect("lengths come from the plan, and both ends are real");
+        out.copy_from_slice(&samples[..out.len()]);
+    }
+}

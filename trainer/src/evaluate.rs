@@ -1,0 +1,220 @@
+//! How well the exact tiers and a learned model find the reference's peaks.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use burn::tensor::{Device, Tensor};
+use firefly_models::{ArgumentError, LearnedWelchPeaks, Peaks, Tier};
+
+use crate::batch::tensor;
+use crate::config::ModelSection;
+use crate::data::Frames;
+use crate::report::{EvaluationRow, ModelKind};
+
+/// Frames that are evaluated at once.
+const BATCH: usize = 1024;
+/// Timed repetitions of a batch, after as many that are not timed as [`WARM_UP`].
+const REPETITIONS: usize = 21;
+const WARM_UP: usize = 3;
+
+/// Peaks of many frames, in host memory.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HostPeaks {
+    /// `[frames, k]`; −1 where there is none.
+    pub bins: Vec<i64>,
+    /// `[frames, k]`.
+    pub power: Vec<f32>,
+}
+
+/// Peaks of every frame.
+///
+/// # Errors
+/// [`ArgumentError`] if the frames don't fit the model.
+pub fn peaks_of(
+    frames: &Frames,
+    device: &Device,
+    model: impl Fn(Tensor<2>) -> Result<Peaks, ArgumentError>,
+) -> Result<HostPeaks, ArgumentError> {
+    let mut all = HostPeaks::default();
+    for rows in frames.samples().chunks(BATCH * frames.frame()) {
+        let peaks = model(tensor(rows.to_vec(), frames.frame(), device))?;
+        all.bins.extend(peaks.bins.into_data().iter::<i64>());
+        all.power.extend(peaks.power.into_data().iter::<f32>());
+    }
+    Ok(all)
+}
+
+/// How peaks compare with the reference's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Agreement {
+    /// Share of the reference peaks found in their bin.
+    pub recall: f64,
+    /// Share of the reference peaks found in their bin or a neighbour.
+    pub recall_within_one_bin: f64,
+    /// Median |power error| of those found in their bin, in dB; NaN if none is.
+    pub median_power_error_db: f64,
+}
+
+impl Agreement {
+    /// Compares `found` with `reference`, both of `k` peaks a frame. A missing reference peak is not looked for.
+    pub fn of(found: &HostPeaks, reference: &HostPeaks, k: usize) -> Self {
+        let (mut peaks, mut exact, mut near) = (0u64, 0u64, 0u64);
+        let mut errors = Vec::new();
+        for (row, wanted) in reference.bins.chunks_exact(k).enumerate() {
+            let row = row * k..(row + 1) * k;
+            let bins = &found.bins[row.clone()];
+            for (place, &bin) in wanted.iter().enumerate().filter(|(_, bin)| **bin >= 0) {
+                peaks += 1;
+                near += u64::from(bins.iter().any(|&other| other >= 0 && other.abs_diff(bin) <= 1));
+                if let Some(hit) = bins.iter().position(|&other| other == bin) {
+                    exact += 1;
+                    let ratio = f64::from(found.power[row.start + hit]) / f64::from(reference.power[row.start + place]);
+                    errors.push((10.0 * ratio.log10()).abs());
+                }
+            }
+        }
+        let share = |count: u64| count as f64 / peaks.max(1) as f64;
+        Self { recall: share(exact), recall_within_one_bin: share(near), median_power_error_db: median(&mut errors) }
+    }
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    if values.is_empty() {
+        return f64::NAN;
+    }
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    if values.len() % 2 == 1 { values[half] } else { (values[half - 1] + values[half]) / 2.0 }
+}
+
+/// Every exact tier, and the learned models with their names, on one data set.
+///
+/// # Errors
+/// If there are no frames, or they don't fit the models.
+pub fn compare(
+    data_set: &str,
+    frames: &Frames,
+    section: &ModelSection,
+    learned: &[(String, LearnedWelchPeaks)],
+    device: &Device,
+) -> Result<Vec<EvaluationRow>> {
+    ensure!(!frames.is_empty(), "{data_set}: there are no frames to evaluate");
+    let reference_model = section.exact(Tier::Reference).init(device)?;
+    let reference = peaks_of(frames, device, |signal| reference_model.forward(signal))?;
+    let row = |name: String,
+               kind,
+               active_share,
+               butterflies: usize,
+               model: &dyn Fn(Tensor<2>) -> Result<Peaks, ArgumentError>| {
+        let agreement = Agreement::of(&peaks_of(frames, device, model)?, &reference, section.k);
+        anyhow::Ok(EvaluationRow {
+            name,
+            kind,
+            data_set: data_set.to_string(),
+            recall: agreement.recall,
+            recall_within_one_bin: agreement.recall_within_one_bin,
+            median_power_error_db: agreement.median_power_error_db,
+            active_share,
+            butterflies_per_frame: butterflies as f64,
+            median_microseconds_per_frame: microseconds_per_frame(frames, device, model)?,
+        })
+    };
+    let mut rows = Vec::new();
+    for tier in Tier::ALL {
+        let model = section.exact(tier).init(device)?;
+        rows.push(row(tier.to_string(), ModelKind::Exact, 1.0, model.butterflies(), &|signal| model.forward(signal))?);
+    }
+    for (name, model) in learned {
+        let gates = model.hard_gates();
+        let share = gates.butterflies.clone().mean().into_scalar::<f32>();
+        let forward = |signal| model.peaks(signal, &gates);
+        rows.push(row(name.clone(), ModelKind::Learned, f64::from(share), model.butterflies(), &forward)?);
+    }
+    Ok(rows)
+}
+
+/// Median time of a batch that is already on the device, peaks read back, in microseconds a frame.
+fn microseconds_per_frame(
+    frames: &Frames,
+    device: &Device,
+    model: &dyn Fn(Tensor<2>) -> Result<Peaks, ArgumentError>,
+) -> Result<f64> {
+    let samples = &frames.samples()[..frames.samples().len().min(BATCH * frames.frame())];
+    let signal = tensor(samples.to_vec(), frames.frame(), device);
+    let mut times = Vec::with_capacity(REPETITIONS);
+    for repetition in 0..WARM_UP + REPETITIONS {
+        let start = Instant::now();
+        let peaks = model(signal.clone())?;
+        std::hint::black_box((peaks.bins.into_data(), peaks.power.into_data()));
+        if repetition >= WARM_UP {
+            times.push(start.elapsed().as_secs_f64() * 1e6);
+        }
+    }
+    Ok(median(&mut times) / signal.dims()[0] as f64)
+}
+
+/// The rows as a table for a terminal.
+pub fn table(rows: &[EvaluationRow]) -> String {
+    let mut text = String::new();
+    let mut data_set = None;
+    for row in rows {
+        if data_set != Some(&row.data_set) {
+            data_set = Some(&row.data_set);
+            text += &format!(
+                "{}{}\n{:24} {:>8} {:>8} {:>9} {:>8} {:>12} {:>9}\n",
+                if text.is_empty() { "" } else { "\n" },
+                row.data_set,
+                "",
+                "recall",
+                "±1 bin",
+                "error dB",
+                "active",
+                "butterflies",
+                "µs/frame"
+            );
+        }
+        text += &format!(
+            "{:24} {:>8.3} {:>8.3} {:>9.2} {:>7.1}% {:>12.0} {:>9.3}\n",
+            row.name,
+            row.recall,
+            row.recall_within_one_bin,
+            row.median_power_error_db,
+            100.0 * row.active_share,
+            row.butterflies_per_frame,
+            row.median_microseconds_per_frame,
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agreement_counts_exact_and_near_hits_and_their_errors() {
+        let reference = HostPeaks { bins: vec![10, 20, 5, -1], power: vec![8.0, 4.0, 2.0, f32::NAN] };
+        let found = HostPeaks { bins: vec![20, 11, 7, 40], power: vec![40.0, 8.0, 2.0, 1.0] };
+        let agreement = Agreement::of(&found, &reference, 2);
+        assert!((agreement.recall - 1.0 / 3.0).abs() < 1e-12);
+        assert!((agreement.recall_within_one_bin - 2.0 / 3.0).abs() < 1e-12);
+        assert!((agreement.median_power_error_db - 10.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_reference_agrees_with_itself() {
+        let peaks = HostPeaks { bins: vec![3, 1, 2, 0], power: vec![4.0, 3.0, 2.0, 1.0] };
+        let agreement = Agreement::of(&peaks, &peaks, 2);
+        assert_eq!(
+            (agreement.recall, agreement.recall_within_one_bin, agreement.median_power_error_db),
+            (1.0, 1.0, 0.0)
+        );
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&mut []).is_nan());
+    }
+}

@@ -1,0 +1,80 @@
+//! What a run's report is filled with.
+
+use std::f32::consts::LN_10;
+
+use anyhow::Result;
+use burn::tensor::{Tensor, TensorData};
+use firefly_models::LearnedWelchPeaks;
+
+use crate::config::Resolved;
+use crate::metrics::Line;
+use crate::report::{EvaluationRow, GateMap, Report};
+use crate::run::data_set_name;
+
+/// The report of a finished run.
+///
+/// # Errors
+/// If the configuration can't be written as TOML.
+pub fn report(
+    resolved: &Resolved,
+    metrics: &[Line],
+    model: &LearnedWelchPeaks,
+    rows: Vec<EvaluationRow>,
+) -> Result<Report> {
+    let options = model.options();
+    let gates = model.mean_gates();
+    Ok(Report {
+        title: resolved.config.name.clone(),
+        facts: facts(resolved),
+        training: metrics.iter().map(Into::into).collect(),
+        gates: GateMap {
+            stages: options.stages(),
+            pairs: options.n_fft / 2,
+            values: values(gates.butterflies),
+            segments: values(gates.segments),
+        },
+        taper: values(model.taper.val()),
+        window: model
+            .config()
+            .window
+            .coefficients(options.n_fft, model.config().symmetry)
+            .iter()
+            .map(|c| *c as f32)
+            .collect(),
+        gain_db: [0, 1, 2].map(|tap| {
+            let log_gain = model.log_gain.val().slice([0..options.bins(), tap..tap + 1]);
+            values(log_gain).iter().map(|log_gain| log_gain * 10.0 / LN_10).collect()
+        }),
+        rows,
+        config: resolved.to_toml()?,
+    })
+}
+
+fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    TensorData::convert::<f32>(tensor.into_data()).iter().collect()
+}
+
+fn facts(resolved: &Resolved) -> Vec<(String, String)> {
+    let model = &resolved.config.model;
+    let candidates = match &model.open_segments {
+        Some(open) => format!("{} candidates, {open:?} open at the start", model.segments),
+        None => format!("{} candidates", model.segments),
+    };
+    [
+        ("data", data_set_name(&resolved.config)),
+        ("device", resolved.device.clone()),
+        ("Firefly", resolved.firefly.clone()),
+        ("Burn", resolved.burn.clone()),
+        ("seed", resolved.config.seed.to_string()),
+        ("n_fft", model.n_fft.to_string()),
+        ("hop", model.hop.to_string()),
+        ("segments", candidates),
+        ("K", model.k.to_string()),
+        ("window", format!("{} ({:?})", model.window, model.symmetry).to_lowercase()),
+        ("scaling", model.scaling.to_string()),
+        ("detrend", model.detrend.to_string()),
+        ("price", resolved.config.loss.price.to_string()),
+    ]
+    .map(|(name, value)| (name.to_string(), value))
+    .into()
+}

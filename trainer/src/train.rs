@@ -1,0 +1,241 @@
+//! The optimisation itself: steps, validations, checkpoints, and when to stop.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use burn::module::{Module, ParamGroup};
+use burn::optim::lr_scheduler::LrSchedulerConfig;
+use burn::optim::lr_scheduler::cosine::CosineAnnealingLrSchedulerConfig;
+use burn::optim::lr_scheduler::module_lr_scheduler::{ModuleLearningRate, ModuleLrScheduler, ModuleLrSchedulerConfig};
+use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
+use burn::tensor::Device;
+use burn_train::Interrupter;
+use firefly_models::{GateNoise, Gates, LearnedWelchPeaks, Tier};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::batch::{Batch, Batches, tensor};
+use crate::checkpoint::{Checkpoints, Restored, State};
+use crate::config::{Parameters, RunConfig};
+use crate::data::{DataSets, Frames};
+use crate::evaluate::{Agreement, HostPeaks, peaks_of};
+use crate::loss::terms;
+use crate::metrics::{MetricsLog, Point};
+use crate::progress::Progress;
+
+/// Why a run's steps ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Every step is done.
+    Finished,
+    /// Validation stopped getting better.
+    StoppedEarly,
+    /// Somebody asked for it; a checkpoint holds the run.
+    Interrupted,
+}
+
+/// A run in progress.
+pub struct Trainer<'a> {
+    config: &'a RunConfig,
+    model: LearnedWelchPeaks,
+    optimizer: ModuleOptimizer,
+    scheduler: ModuleLrScheduler,
+    batches: Batches,
+    validation: Validation,
+    state: State,
+}
+
+/// Frames that training is watched on, with what the reference finds there.
+struct Validation {
+    frames: Frames,
+    batch: Batch,
+    reference: HostPeaks,
+}
+
+impl<'a> Trainer<'a> {
+    /// A run at its first step, on `device`.
+    ///
+    /// # Errors
+    /// If the configuration and the data don't make a run.
+    pub fn new(config: &'a RunConfig, data: &DataSets, device: &Device) -> Result<Self> {
+        let plain = device.clone().inner();
+        let reference = config.model.exact(Tier::Reference).init(&plain)?;
+        let frames = data.validation.spread(config.schedule.validation_frames);
+        ensure!(!frames.is_empty(), "there are no validation frames");
+        let validation = Validation {
+            batch: Batch::new(tensor(frames.samples().to_vec(), frames.frame(), &plain), &reference)?,
+            reference: peaks_of(&frames, &plain, |signal| reference.forward(signal))?,
+            frames,
+        };
+        let model = config.model.learned().init(&device.clone().autodiff())?;
+        Ok(Self {
+            config,
+            model: freeze(model, &config.training.learn),
+            optimizer: AdamConfig::new().with_epsilon(1e-8).init(),
+            scheduler: scheduler(config)?,
+            batches: Batches::new(data.train.clone(), reference, config.training.batch, plain),
+            validation,
+            state: State::default(),
+        })
+    }
+
+    /// Continues from a checkpoint.
+    ///
+    /// # Errors
+    /// If the checkpoint does not fit the model.
+    pub fn restore(&mut self, restored: Restored) -> Result<()> {
+        let model = self.model.clone().try_load_record(restored.model);
+        let model = model.map_err(|error| anyhow!("the checkpoint does not fit the model: {error}"))?;
+        self.model = freeze(model, &self.config.training.learn);
+        self.optimizer = self.optimizer.clone().load_record(restored.optimizer);
+        self.scheduler = self.scheduler.clone().load_record(restored.scheduler);
+        self.state = restored.state;
+        Ok(())
+    }
+
+    /// Where the run stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The model as it is, off the tape.
+    pub fn model(&self) -> LearnedWelchPeaks {
+        self.model.valid()
+    }
+
+    /// Does the remaining steps.
+    ///
+    /// # Errors
+    /// If the loss is no longer finite, or a file can't be written.
+    pub fn run(
+        &mut self,
+        checkpoints: &Checkpoints,
+        metrics: &mut MetricsLog,
+        interrupter: &Interrupter,
+        progress: &mut dyn Progress,
+    ) -> Result<End> {
+        let (steps, schedule) = (self.config.training.steps, &self.config.schedule);
+        let mut since_log = (Instant::now(), 0u32);
+        while self.state.step < steps {
+            let (mut point, learning_rate) = self.step()?;
+            since_log.1 += 1;
+            let done = self.state.step;
+            let last = done == steps;
+            let validate = last || done.is_multiple_of(schedule.validate_every);
+            if validate {
+                self.validate(&mut point)?;
+            }
+            if validate || done.is_multiple_of(schedule.log_every) {
+                let milliseconds = since_log.0.elapsed().as_secs_f64() * 1e3 / f64::from(since_log.1);
+                let point = point.complete(&self.model, learning_rate, milliseconds)?;
+                progress.point(&point, steps);
+                metrics.append(&point)?;
+                since_log = (Instant::now(), 0);
+            }
+            let stopped_early = schedule.patience > 0 && self.state.stale >= schedule.patience;
+            let interrupted = interrupter.should_stop() && !last;
+            if last || stopped_early || interrupted || done.is_multiple_of(schedule.checkpoint_every) {
+                self.state.metrics_bytes = metrics.sync()?;
+                checkpoints.save(self.state, &self.model, &self.optimizer, self.scheduler.to_record())?;
+            }
+            if stopped_early {
+                return Ok(End::StoppedEarly);
+            }
+            if interrupted {
+                return Ok(End::Interrupted);
+            }
+        }
+        Ok(End::Finished)
+    }
+
+    /// One step; what it measured is read back only if somebody looks.
+    fn step(&mut self) -> Result<(Point, f64)> {
+        let step = self.state.step;
+        let batch = self.batches.at(step)?;
+        let gates = self.gates(step);
+        let terms = terms(&self.model, &gates, &batch, &self.config.loss, self.price(step))?;
+        let gradients = GradientsParams::from_grads(terms.total().backward(), &self.model);
+        let rate: ModuleLearningRate = self.scheduler.step();
+        let base = rate.base();
+        self.model = self.optimizer.step(rate, self.model.clone(), gradients);
+        self.state.step += 1;
+        Ok((Point::at(self.state.step, terms), base))
+    }
+
+    /// The loss and recall with hard gates, which is what the finished model runs with.
+    fn validate(&mut self, point: &mut Point) -> Result<()> {
+        let model = self.model.valid();
+        let gates: Gates = model.hard_gates();
+        let terms = terms(&model, &gates, &self.validation.batch, &self.config.loss, self.config.loss.price)?;
+        let loss = f64::from(terms.total().into_scalar::<f32>());
+        ensure!(loss.is_finite(), "the loss is {loss} at step {}: try a lower learning rate", self.state.step);
+        let device = self.validation.batch.signal.device();
+        let found = peaks_of(&self.validation.frames, &device, |signal| model.peaks(signal, &gates))?;
+        let recall = Agreement::of(&found, &self.validation.reference, self.config.model.k).recall;
+        point.validated(loss, recall);
+        if self.state.best_loss.is_none_or(|best| loss < best) {
+            self.state.best_loss = Some(loss);
+            self.state.stale = 0;
+        } else {
+            self.state.stale += 1;
+        }
+        Ok(())
+    }
+
+    fn price(&self, step: usize) -> f64 {
+        let ramp = self.config.loss.price_ramp * self.config.training.steps as f64;
+        self.config.loss.price * if ramp > 0.0 { (step as f64 / ramp).min(1.0) } else { 1.0 }
+    }
+
+    /// The gates of a step: drawn where they are learned, hard where they are not.
+    fn gates(&self, step: usize) -> Gates {
+        let learned = |group| self.config.training.learn.contains(&group);
+        let (butterflies, segments) = (learned(Parameters::Gates), learned(Parameters::Segments));
+        let drawn = || self.model.sample_gates(self.noise(step));
+        match (butterflies, segments) {
+            (true, true) => drawn(),
+            (true, false) => Gates { segments: self.model.hard_gates().segments, ..drawn() },
+            (false, true) => Gates { butterflies: self.model.hard_gates().butterflies, ..drawn() },
+            (false, false) => self.model.hard_gates(),
+        }
+    }
+
+    /// The gates' noise of a step, the same whenever the step is run.
+    fn noise(&self, step: usize) -> GateNoise {
+        let mut generator = ChaCha8Rng::seed_from_u64(self.config.seed);
+        generator.set_stream(step as u64);
+        let options = self.model.options();
+        let device = self.validation.batch.signal.device();
+        GateNoise::from_fn(
+            [options.stages(), options.n_fft / 2],
+            options.segments,
+            || generator.random::<f32>(),
+            &device,
+        )
+    }
+}
+
+/// Keeps what is not learned off the tape.
+fn freeze(mut model: LearnedWelchPeaks, learn: &[Parameters]) -> LearnedWelchPeaks {
+    let learned = |group| learn.contains(&group);
+    model.taper = model.taper.set_require_grad(learned(Parameters::Taper));
+    model.twiddles = model.twiddles.set_require_grad(learned(Parameters::Twiddles));
+    model.gate_logits = model.gate_logits.set_require_grad(learned(Parameters::Gates));
+    model.segment_logits = model.segment_logits.set_require_grad(learned(Parameters::Segments));
+    model.log_gain = model.log_gain.set_require_grad(learned(Parameters::Gain));
+    model
+}
+
+/// Half a cosine for every group of parameters.
+fn scheduler(config: &RunConfig) -> Result<ModuleLrScheduler> {
+    let training = &config.training;
+    let cosine = |share: f64| -> LrSchedulerConfig {
+        LrSchedulerConfig::Cosine(CosineAnnealingLrSchedulerConfig::new(training.learning_rate * share, training.steps))
+    };
+    ModuleLrSchedulerConfig::new(cosine(1.0))
+        .with_group(ParamGroup::from_path("taper"), cosine(training.taper_rate))
+        .with_group(ParamGroup::from_path("twiddles"), cosine(training.twiddle_rate))
+        .init()
+        .map_err(|reason| anyhow!(reason))
+        .context("the learning rates make no schedule")
+}
