@@ -1,0 +1,102 @@
+//! What is known of the machine that measures.
+
+use std::thread::available_parallelism;
+
+use serde::{Deserialize, Serialize};
+
+/// The machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// The processor's name; none where the system doesn't say.
+    pub cpu: Option<String>,
+    /// Cores this process may use.
+    pub cores: usize,
+    /// Instruction sets of the processor that matter to numeric kernels.
+    pub instruction_sets: Vec<String>,
+    /// Operating system.
+    pub os: String,
+    /// Architecture.
+    pub arch: String,
+}
+
+impl Host {
+    /// This machine.
+    pub fn detect() -> Self {
+        Self {
+            cpu: cpu_name(),
+            cores: available_cores(),
+            instruction_sets: instruction_sets().into_iter().map(str::to_string).collect(),
+            os: std::env::consts::OS.into(),
+            arch: std::env::consts::ARCH.into(),
+        }
+    }
+
+    /// The machine in a line.
+    pub fn summary(&self) -> String {
+        let cpu = self.cpu.as_deref().unwrap_or(&self.arch);
+        let plural = if self.cores == 1 { "" } else { "s" };
+        format!("{cpu}, {} core{plural}, {}", self.cores, self.instruction_sets.join(" "))
+    }
+}
+
+/// Cores this process may use; at least 1.
+pub fn available_cores() -> usize {
+    available_parallelism().map_or(1, usize::from)
+}
+
+/// Bytes of memory that are free or can be freed; none where the system doesn't say.
+pub fn available_memory() -> Option<u64> {
+    let kibibytes = entry("/proc/meminfo", "MemAvailable")?;
+    Some(1024 * kibibytes.split_whitespace().next()?.parse::<u64>().ok()?)
+}
+
+fn cpu_name() -> Option<String> {
+    entry("/proc/cpuinfo", "model name")
+}
+
+/// The first value under `name` in a file of Linux's `/proc`.
+fn entry(file: &str, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let (_, value) = text.lines().find(|line| line.starts_with(name))?.split_once(':')?;
+    Some(value.trim().to_string())
+}
+
+macro_rules! detected {
+    ($detect:ident: $($name:tt)*) => {
+        [$(($name, std::arch::$detect!($name))),*].into_iter().filter_map(|(name, there)| there.then_some(name)).collect()
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+fn instruction_sets() -> Vec<&'static str> {
+    detected!(is_x86_feature_detected: "sse4.2" "avx" "f16c" "fma" "avx2" "avx512f" "avx512bw" "avx512cd" "avx512dq"
+        "avx512vl" "avx512vbmi" "avx512fp16")
+}
+
+#[cfg(target_arch = "aarch64")]
+fn instruction_sets() -> Vec<&'static str> {
+    detected!(is_aarch64_feature_detected: "neon" "fp16" "sve" "sve2")
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn instruction_sets() -> Vec<&'static str> {
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_is_described_in_a_line() {
+        let host = Host {
+            cpu: Some("Abacus 3".into()),
+            cores: 1,
+            instruction_sets: vec!["beads".into(), "wires".into()],
+            os: "linux".into(),
+            arch: "wood".into(),
+        };
+        assert_eq!(host.summary(), "Abacus 3, 1 core, beads wires");
+        assert!(Host::detect().cores >= 1);
+    }
+}
