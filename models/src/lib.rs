@@ -18,3 +18,8 @@ pub use tier::Tier;
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 
 pub use firefly_ops::{ArgumentError, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry};
+
+/// The README's code, compiled and run with the documentation's tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

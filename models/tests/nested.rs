@@ -1,4 +1,5 @@
 //! Firefly's modules inside a user's: they train with it, save with it, and move with it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use burn::module::{Module, Param};
 use burn::optim::{GradientsParams, SgdConfig};
@@ -113,4 +114,15 @@ fn an_untrained_model_is_close_to_the_exact_estimate() {
     for (a, b) in exact_power.iter().zip(&learned_power) {
         assert!((a - b).abs() <= 2e-6 * exact_power[0], "{a} and {b}");
     }
+}
+
+#[test]
+fn a_draw_always_leaves_a_segments_worth_open() {
+    use firefly_models::GateNoise;
+    let device = Device::flex();
+    let mut model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).with_segments(3).init(&device).unwrap();
+    model.segment_logits = Param::from_tensor(Tensor::from_floats([-9.0, -6.0, -9.0], &device));
+    let gates = model.sample_gates(GateNoise::from_fn([4, 8], 3, || 0.5, &device));
+    let segments = values(gates.segments);
+    assert_eq!(segments, [0.0, 1.0, 0.0]);
 }

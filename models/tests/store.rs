@@ -1,4 +1,5 @@
 //! Saved models: what comes back, and what damaged files are told.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::Path;

@@ -31,7 +31,7 @@ pub fn report(
             stages: options.stages(),
             pairs: options.n_fft / 2,
             values: values(gates.butterflies),
-            segments: values(gates.segments),
+            segments: values(model.hard_gates().segments),
         },
         taper: values(model.taper.val()),
         window: model

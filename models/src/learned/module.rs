@@ -7,8 +7,6 @@ use firefly_ops::{ArgumentError, LearnedParameters, Peaks, WelchOptions, learned
 use super::config::LearnedWelchPeaksConfig;
 use super::gates::{GateNoise, Gates, HardConcrete};
 
-/// A gate at or above this is open when gates are hard.
-const THRESHOLD: f32 = 0.5;
 /// Keeps the sum of segment gates off zero.
 const SMALLEST_SUM: f64 = 1e-6;
 
@@ -59,10 +57,16 @@ impl LearnedWelchPeaks {
     }
 
     /// One draw of every gate, differentiable in the logits: for training.
+    ///
+    /// A draw that leaves less than one segment open is filled up to one with the segment that hard gates would keep.
     pub fn sample_gates(&self, noise: GateNoise) -> Gates {
+        let logits = self.segment_logits.val();
+        let drawn = HardConcrete::PAPER.sample(logits.clone(), noise.segments);
+        let widest = logits.clone().detach().equal(logits.detach().max()).float();
+        let shortfall = (-drawn.clone().sum() + 1.0).clamp_min(0.0);
         Gates {
             butterflies: HardConcrete::PAPER.sample(self.gate_logits.val(), noise.butterflies),
-            segments: HardConcrete::PAPER.sample(self.segment_logits.val(), noise.segments),
+            segments: drawn + widest * shortfall,
         }
     }
 
@@ -74,22 +78,25 @@ impl LearnedWelchPeaks {
         }
     }
 
-    /// Every gate as 0 or 1. At least one segment stays open: the one whose gate is widest.
+    /// Every gate as 0 or 1: open where its value without noise is at least a half, which is where its logit is not
+    /// negative. At least one segment stays open: the one with the greatest logit.
     pub fn hard_gates(&self) -> Gates {
-        let Gates { butterflies, segments } = self.mean_gates();
-        let device = segments.device();
-        let widest: Vec<f32> = segments.detach().into_data().convert::<f32>().iter().collect();
-        let most = widest.iter().copied().fold(f32::MIN, f32::max).min(THRESHOLD);
-        let open: Vec<f32> = widest.iter().map(|gate| f32::from(*gate >= most)).collect();
-        let segments = Tensor::from_data(TensorData::new(open, [widest.len()]), &device);
-        Gates { butterflies: butterflies.detach().greater_equal_elem(THRESHOLD).float(), segments }
+        let logits = self.segment_logits.val().detach();
+        let device = logits.device();
+        let logits: Vec<f32> = logits.into_data().iter().collect();
+        let threshold = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max).min(0.0);
+        let open: Vec<f32> = logits.iter().map(|logit| f32::from(*logit >= threshold)).collect();
+        Gates {
+            butterflies: self.gate_logits.val().detach().greater_equal_elem(0.0).float(),
+            segments: Tensor::from_data(TensorData::new(open, [logits.len()]), &device),
+        }
     }
 
-    /// The expected number of butterflies executed for a frame, `[1]`, differentiable in the logits: open segments times
-    /// open butterflies.
+    /// The expected number of butterflies executed for a frame, `[1]`, differentiable in the logits: open segments, of
+    /// which there is always one, times open butterflies.
     pub fn expected_butterflies(&self) -> Tensor<1> {
         let butterflies = HardConcrete::PAPER.open_probability(self.gate_logits.val()).sum();
-        let segments = HardConcrete::PAPER.open_probability(self.segment_logits.val()).sum();
+        let segments = HardConcrete::PAPER.open_probability(self.segment_logits.val()).sum().clamp_min(1.0);
         butterflies * segments
     }
 

@@ -89,7 +89,11 @@ impl LearnedWelchPeaks {
     pub fn save(&self, folder: &Path) -> Result<(), StoreError> {
         let path = folder.join(WEIGHTS_FILE);
         fs::create_dir_all(folder).map_err(|source| StoreError::File { path: folder.into(), source })?;
-        let mut store = SafetensorsStore::from_file(&path).overwrite(true);
+        let mut store = SafetensorsStore::from_file(&path)
+            .overwrite(true)
+            // One entry: several would come in an order of their own each time, and the same weights be other bytes.
+            .clear_metadata()
+            .metadata("producer", "firefly");
         self.save_into(&mut store)
             .map_err(|error| StoreError::Weights { path: path.clone(), reason: error.to_string() })?;
         let header = Header { format: WEIGHTS_FORMAT, model: MODEL.into() };

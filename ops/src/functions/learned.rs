@@ -32,7 +32,7 @@ pub struct LearnedParameters {
 /// Power of each row through learned parameters.
 ///
 /// Each segment goes through the taper and the butterfly network; `P[k]` is the weighted sum over segments of the
-/// one-sided |Y[k]|², scaled as in [`welch_psd`](crate::welch_psd); the result is
+/// one-sided `|Y[k]|²`, scaled as in [`welch_psd`](crate::welch_psd); the result is
 /// `gain[k, 0] · P[k−1] + gain[k, 1] · P[k] + gain[k, 2] · P[k+1]`: a per-bin gain that may also smooth over the
 /// neighbours. Scaling a signal by `c` scales its power by `c²`, whatever the parameters.
 ///

@@ -1,0 +1,104 @@
+//! What users type, and what they are told when it is wrong.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::fs;
+
+use common::{errors, run, small_config, text};
+
+#[test]
+fn a_run_leaves_a_whole_folder_and_evaluates_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    let place = folder.path().join("run");
+    let output = run(&[text(&config), "--out", text(&place)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let table = String::from_utf8(output.stdout).unwrap();
+    for row in ["synthetic", "ultra", "fast", "reference", "learned", "recall"] {
+        assert!(table.contains(row), "no {row} in:\n{table}");
+    }
+    for file in ["config.toml", "metrics.jsonl", "model/model.safetensors", "model/config.json", "evaluation.json"] {
+        assert!(place.join(file).is_file(), "no {file}");
+    }
+    let resolved = fs::read_to_string(place.join("config.toml")).unwrap();
+    assert!(resolved.contains("firefly = ") && resolved.contains("burn = ") && resolved.contains("seed = 3"));
+    let page = fs::read_to_string(place.join("report.html")).unwrap();
+    assert!(page.contains("<svg") && !page.contains("http://cdn") && page.contains("n_fft"));
+    let steps: Vec<u64> = fs::read_to_string(place.join("metrics.jsonl"))
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["step"].as_u64().unwrap())
+        .collect();
+    assert_eq!(steps, [5, 10, 15, 20, 25, 30]);
+    let kept = fs::read_dir(place.join("checkpoints")).unwrap().count();
+    assert_eq!(kept, 2, "as many checkpoints as are to be kept");
+
+    let json = folder.path().join("rows.json");
+    let output = run(&["eval", text(&place), "--data", "tones", "noise", "--json", text(&json)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let rows: serde_json::Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!(rows.as_array().unwrap().len(), 8);
+    assert_eq!(rows[2]["name"], "reference");
+    assert_eq!(rows[2]["recall"], 1.0);
+}
+
+#[test]
+fn a_taken_folder_is_not_overwritten_and_another_configuration_is_not_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    let place = folder.path().join("run");
+    let arguments = [text(&config), "--out", text(&place), "--steps", "4"];
+    assert!(run(&arguments).status.success());
+    let again = run(&arguments);
+    assert!(!again.status.success());
+    assert!(errors(&again).contains("already holds a run"), "{}", errors(&again));
+    let other = run(&[text(&config), "--out", text(&place), "--steps", "5", "--resume"]);
+    assert!(errors(&other).contains("`steps = 4` then, `steps = 5` now"), "{}", errors(&other));
+    // A run that is complete can be resumed: there is nothing left to do, and its outputs are made again.
+    let nothing = run(&[&arguments[..], &["--resume"]].concat());
+    assert!(nothing.status.success(), "{}", errors(&nothing));
+    let nowhere = run(&[text(&config), "--out", text(&folder.path().join("new")), "--resume"]);
+    assert!(errors(&nowhere).contains("no run to resume"), "{}", errors(&nowhere));
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    let out = folder.path().join("run");
+    let told = |extra: &[&str]| {
+        let output = run(&[&[text(&config), "--out", text(&out)][..], extra].concat());
+        assert!(!output.status.success(), "{extra:?} was accepted");
+        errors(&output)
+    };
+    assert!(told(&["--set", "training.bacth=4"]).contains("did you mean `batch`?"));
+    assert!(told(&["--set", "training.batch=0"]).contains("training.batch is 0"));
+    assert!(told(&["--set", "model.k=18"]).contains("from 1 to the number of bins, 17"));
+    assert!(told(&["--set", "nonsense"]).contains("expected section.key=value"));
+    assert!(told(&["--device", "gpu"]).contains("devices are cpu"));
+    assert!(told(&["--device", "cuda"]).contains("not built yet"));
+    assert!(told(&["--data", "/nowhere", "--set", "data.recordings.train=\"x\""]).contains("/nowhere/x"));
+    assert!(!out.join("model").exists());
+    let missing = run(&["no-such.toml"]);
+    assert!(errors(&missing).contains("no-such.toml"), "{}", errors(&missing));
+    let nothing = run(&["eval", text(folder.path())]);
+    assert!(errors(&nothing).contains("holds no run"), "{}", errors(&nothing));
+}
+
+#[test]
+fn a_sweep_compares_its_runs_on_one_page_and_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    let place = folder.path().join("sweep");
+    let arguments = ["sweep", text(&config), "--over", "loss.price=0,0.2", "--steps", "6", "--out", text(&place)];
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(table.contains("price 0 ") && table.contains("price 0.2"), "{table}");
+    assert!(fs::read_to_string(place.join("report.html")).unwrap().contains("price 0.2"));
+    let trained = fs::metadata(place.join("price-0/model/model.safetensors")).unwrap().modified().unwrap();
+    assert!(run(&arguments).status.success());
+    let again = fs::metadata(place.join("price-0/model/model.safetensors")).unwrap().modified().unwrap();
+    assert_eq!(trained, again, "a complete run is not repeated");
+}

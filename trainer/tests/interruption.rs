@@ -1,0 +1,131 @@
+//! A run that is stopped, however rudely, goes on as if it had not been.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{errors, firefly_train, outcome, run, small_config, text};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn uninterrupted(config: &Path, folder: &Path) -> (Vec<u8>, Vec<String>) {
+    let output = run(&[text(config), "--out", text(folder)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    outcome(folder)
+}
+
+fn resume(config: &Path, folder: &Path) -> (Vec<u8>, Vec<String>) {
+    let output = run(&[text(config), "--out", text(folder), "--resume"]);
+    assert!(output.status.success(), "{}", errors(&output));
+    outcome(folder)
+}
+
+/// The same weights to the bit, and the same metrics but for times.
+fn assert_same(actual: &(Vec<u8>, Vec<String>), expected: &(Vec<u8>, Vec<String>)) {
+    assert_eq!(actual.1.len(), expected.1.len(), "lines of metrics");
+    for (actual, expected) in actual.1.iter().zip(&expected.1) {
+        assert_eq!(actual, expected);
+    }
+    assert!(actual.0 == expected.0, "the weights differ");
+}
+
+/// The checkpoint that is being written, if some of its files are there and others are not.
+fn half_written(run: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(run.join("checkpoints")).ok()?;
+    let partial = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".partial-"));
+    entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(partial)
+        .find(|path| fs::read_dir(path).is_ok_and(|files| (1..4).contains(&files.count())))
+}
+
+#[test]
+fn a_run_killed_between_the_files_of_a_checkpoint_resumes_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    let every_step = ["--set", "schedule.checkpoint_every=1"];
+    let whole = folder.path().join("whole");
+    let output = run(&[&[text(&config), "--out", text(&whole)][..], &every_step].concat());
+    assert!(output.status.success(), "{}", errors(&output));
+
+    let started = Instant::now();
+    let mut attempt = 0;
+    let killed = loop {
+        assert!(started.elapsed() < PATIENCE, "no run could be killed inside a checkpoint in {attempt} attempts");
+        let place = folder.path().join(format!("killed-{attempt}"));
+        attempt += 1;
+        let mut arguments = vec![text(&config), "--out", text(&place)];
+        arguments.extend(every_step);
+        let mut child = firefly_train(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while child.try_wait().unwrap().is_none() {
+            if half_written(&place).is_some() {
+                child.kill().unwrap();
+            }
+        }
+        // It may have finished the set before the signal came.
+        if half_written(&place).is_some() && !place.join("model").exists() {
+            break place;
+        }
+    };
+    let mut arguments = vec![text(&config), "--out", text(&killed), "--resume"];
+    arguments.extend(every_step);
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(half_written(&killed).is_none(), "what was half written is removed");
+    assert_same(&outcome(&killed), &outcome(&whole));
+}
+
+#[test]
+fn a_run_killed_before_its_first_checkpoint_starts_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    let whole = uninterrupted(&config, &folder.path().join("whole"));
+    let place = folder.path().join("killed");
+    let mut child = firefly_train(&[text(&config), "--out", text(&place)]).stderr(Stdio::null()).spawn().unwrap();
+    let started = Instant::now();
+    while !place.join("config.toml").exists() && started.elapsed() < PATIENCE {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_same(&resume(&config, &place), &whole);
+}
+
+#[test]
+fn ctrl_c_leaves_a_run_that_resumes_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    // Long enough to be interrupted; the schedule depends on the number of steps, so both runs have as many.
+    let long = ["--steps", "3000"];
+    let place = folder.path().join("interrupted");
+    let mut arguments = vec![text(&config), "--out", text(&place)];
+    arguments.extend(long);
+    let child = firefly_train(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let started = Instant::now();
+    while fs::metadata(place.join("metrics.jsonl")).is_ok_and(|file| file.len() == 0)
+        || !place.join("metrics.jsonl").exists()
+    {
+        assert!(started.elapsed() < PATIENCE, "the run wrote no metrics");
+        std::thread::yield_now();
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", errors(&output));
+    assert!(errors(&output).contains("--resume"), "{}", errors(&output));
+    assert!(!place.join("model").exists(), "an interrupted run has no model yet");
+
+    arguments.push("--resume");
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(errors(&output).contains("resuming at step"), "{}", errors(&output));
+    let whole = folder.path().join("whole");
+    let mut arguments = vec![text(&config), "--out", text(&whole)];
+    arguments.extend(long);
+    assert!(run(&arguments).status.success());
+    assert_same(&outcome(&place), &outcome(&whole));
+}
