@@ -8,7 +8,7 @@ ci:
 test:
     cargo test --release --workspace
 
-# Trains the shipped configuration, on recordings if DATA names a folder.
+# Trains the shipped configuration, on recordings if FIREFLY_DATA or --data names a folder.
 train config="configs/bearing-256.toml" *options:
     cargo run --release --bin firefly-train -- {{config}} {{options}}
 

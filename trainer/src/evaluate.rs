@@ -11,7 +11,7 @@ use crate::config::ModelSection;
 use crate::data::Frames;
 use crate::report::{EvaluationRow, ModelKind};
 
-/// Frames that are evaluated at once.
+/// Frames that are evaluated, and timed, at once.
 const BATCH: usize = 1024;
 /// Timed repetitions of a batch, after as many that are not timed as [`WARM_UP`].
 const REPETITIONS: usize = 21;
@@ -56,14 +56,16 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Compares `found` with `reference`, both of `k` peaks a frame. A missing reference peak is not looked for.
+    /// Compares `found` with `reference`, both of `k` peaks a frame. A reference peak that is missing or has no
+    /// power, as in silence, is not looked for.
     pub fn of(found: &HostPeaks, reference: &HostPeaks, k: usize) -> Self {
         let (mut peaks, mut exact, mut near) = (0u64, 0u64, 0u64);
         let mut errors = Vec::new();
         for (row, wanted) in reference.bins.chunks_exact(k).enumerate() {
             let row = row * k..(row + 1) * k;
             let bins = &found.bins[row.clone()];
-            for (place, &bin) in wanted.iter().enumerate().filter(|(_, bin)| **bin >= 0) {
+            let strong = |place: usize| reference.power[row.start + place] > 0.0;
+            for (place, &bin) in wanted.iter().enumerate().filter(|(place, bin)| **bin >= 0 && strong(*place)) {
                 peaks += 1;
                 near += u64::from(bins.iter().any(|&other| other >= 0 && other.abs_diff(bin) <= 1));
                 if let Some(hit) = bins.iter().position(|&other| other == bin) {
@@ -87,6 +89,20 @@ fn median(values: &mut [f64]) -> f64 {
     if values.len() % 2 == 1 { values[half] } else { (values[half - 1] + values[half]) / 2.0 }
 }
 
+/// A frame's open butterflies as a share of the reference tier's.
+pub fn active_share(section: &ModelSection, butterflies: usize) -> f64 {
+    let options = section.exact(Tier::Reference).options();
+    butterflies as f64 / (options.segments * options.stages() * options.n_fft / 2) as f64
+}
+
+/// Somebody who finds peaks.
+struct Contender<'a> {
+    name: String,
+    kind: ModelKind,
+    butterflies: usize,
+    find: Box<dyn Fn(Tensor<2>) -> Result<Peaks, ArgumentError> + 'a>,
+}
+
 /// Every exact tier, and the learned models with their names, on one data set.
 ///
 /// # Errors
@@ -99,70 +115,81 @@ pub fn compare(
     device: &Device,
 ) -> Result<Vec<EvaluationRow>> {
     ensure!(!frames.is_empty(), "{data_set}: there are no frames to evaluate");
-    let reference_model = section.exact(Tier::Reference).init(device)?;
-    let reference = peaks_of(frames, device, |signal| reference_model.forward(signal))?;
-    let row = |name: String,
-               kind,
-               active_share,
-               butterflies: usize,
-               model: &dyn Fn(Tensor<2>) -> Result<Peaks, ArgumentError>| {
-        let agreement = Agreement::of(&peaks_of(frames, device, model)?, &reference, section.k);
-        anyhow::Ok(EvaluationRow {
-            name,
-            kind,
-            data_set: data_set.to_string(),
-            recall: agreement.recall,
-            recall_within_one_bin: agreement.recall_within_one_bin,
-            median_power_error_db: agreement.median_power_error_db,
-            active_share,
-            butterflies_per_frame: butterflies as f64,
-            median_microseconds_per_frame: microseconds_per_frame(frames, device, model)?,
-        })
-    };
-    let mut rows = Vec::new();
+    let mut contenders = Vec::new();
     for tier in Tier::ALL {
         let model = section.exact(tier).init(device)?;
-        rows.push(row(tier.to_string(), ModelKind::Exact, 1.0, model.butterflies(), &|signal| model.forward(signal))?);
+        contenders.push(Contender {
+            name: tier.to_string(),
+            kind: ModelKind::Exact,
+            butterflies: model.butterflies(),
+            find: Box::new(move |signal| model.forward(signal)),
+        });
     }
     for (name, model) in learned {
         let gates = model.hard_gates();
-        let share = gates.butterflies.clone().mean().into_scalar::<f32>();
-        let forward = |signal| model.peaks(signal, &gates);
-        rows.push(row(name.clone(), ModelKind::Learned, f64::from(share), model.butterflies(), &forward)?);
+        contenders.push(Contender {
+            name: name.clone(),
+            kind: ModelKind::Learned,
+            butterflies: model.butterflies(),
+            find: Box::new(move |signal| model.peaks(signal, &gates)),
+        });
     }
-    Ok(rows)
+    let reference = section.exact(Tier::Reference).init(device)?;
+    let reference = peaks_of(frames, device, |signal| reference.forward(signal))?;
+    let times = microseconds_per_frame(frames, device, &contenders)?;
+    contenders
+        .iter()
+        .zip(times)
+        .map(|(contender, microseconds)| {
+            let found = peaks_of(frames, device, &contender.find)?;
+            let agreement = Agreement::of(&found, &reference, section.k);
+            Ok(EvaluationRow {
+                name: contender.name.clone(),
+                kind: contender.kind,
+                data_set: data_set.to_string(),
+                recall: agreement.recall,
+                recall_within_one_bin: agreement.recall_within_one_bin,
+                median_power_error_db: agreement.median_power_error_db,
+                active_share: active_share(section, contender.butterflies),
+                butterflies_per_frame: contender.butterflies as f64,
+                median_microseconds_per_frame: microseconds,
+            })
+        })
+        .collect()
 }
 
-/// Median time of a batch that is already on the device, peaks read back, in microseconds a frame.
-fn microseconds_per_frame(
-    frames: &Frames,
-    device: &Device,
-    model: &dyn Fn(Tensor<2>) -> Result<Peaks, ArgumentError>,
-) -> Result<f64> {
-    let samples = &frames.samples()[..frames.samples().len().min(BATCH * frames.frame())];
-    let signal = tensor(samples.to_vec(), frames.frame(), device);
-    let mut times = Vec::with_capacity(REPETITIONS);
+/// Each contender's median time for [`BATCH`] frames that are already on the device, peaks read back, in microseconds a
+/// frame. They take turns, so that what else the machine does falls on all of them.
+fn microseconds_per_frame(frames: &Frames, device: &Device, contenders: &[Contender<'_>]) -> Result<Vec<f64>> {
+    let samples = frames.samples().iter().copied().cycle().take(BATCH * frames.frame()).collect();
+    let signal = tensor(samples, frames.frame(), device);
+    let mut times = vec![Vec::with_capacity(REPETITIONS); contenders.len()];
     for repetition in 0..WARM_UP + REPETITIONS {
-        let start = Instant::now();
-        let peaks = model(signal.clone())?;
-        std::hint::black_box((peaks.bins.into_data(), peaks.power.into_data()));
-        if repetition >= WARM_UP {
-            times.push(start.elapsed().as_secs_f64() * 1e6);
+        for (contender, times) in contenders.iter().zip(&mut times) {
+            let start = Instant::now();
+            let peaks = (contender.find)(signal.clone())?;
+            std::hint::black_box((peaks.bins.into_data(), peaks.power.into_data()));
+            if repetition >= WARM_UP {
+                times.push(start.elapsed().as_secs_f64() * 1e6);
+            }
         }
     }
-    Ok(median(&mut times) / signal.dims()[0] as f64)
+    Ok(times.iter_mut().map(|times| median(times) / BATCH as f64).collect())
 }
 
 /// The rows as a table for a terminal.
 pub fn table(rows: &[EvaluationRow]) -> String {
-    let mut text = String::new();
+    let mut text = format!(
+        "active: open butterflies, each counted once a segment, as a share of the reference's\n\
+         µs/frame: median, batches of {BATCH} on {} threads, read back\n\n",
+        rayon::current_num_threads()
+    );
     let mut data_set = None;
     for row in rows {
         if data_set != Some(&row.data_set) {
-            data_set = Some(&row.data_set);
             text += &format!(
                 "{}{}\n{:24} {:>8} {:>8} {:>9} {:>8} {:>12} {:>9}\n",
-                if text.is_empty() { "" } else { "\n" },
+                if data_set.is_none() { "" } else { "\n" },
                 row.data_set,
                 "",
                 "recall",
@@ -172,6 +199,7 @@ pub fn table(rows: &[EvaluationRow]) -> String {
                 "butterflies",
                 "µs/frame"
             );
+            data_set = Some(&row.data_set);
         }
         text += &format!(
             "{:24} {:>8.3} {:>8.3} {:>9.2} {:>7.1}% {:>12.0} {:>9.3}\n",

@@ -24,7 +24,7 @@ impl Terms {
     }
 }
 
-/// The loss of `model` with `gates` on a batch, its compute priced at `price`.
+/// The loss of `model` with `gates` on a batch, `butterflies` `[1]` of a frame priced at `price` for as many as the fast tier's.
 ///
 /// Ranking is a logistic loss on each bin's log power around a boundary halfway between the model's own ranks K and K + 1:
 /// the reference's peaks belong above it, all other bins below.
@@ -36,6 +36,7 @@ pub fn terms(
     gates: &Gates,
     batch: &Batch,
     section: &LossSection,
+    butterflies: Tensor<1>,
     price: f64,
 ) -> Result<Terms, ArgumentError> {
     let k = model.config().k;
@@ -54,7 +55,7 @@ pub fn terms(
     let log_power = error.sum() * (section.log_power / peaks);
 
     let fast = 2 * options.stages() * options.n_fft / 2;
-    let price = model.expected_butterflies() * (price / fast as f64);
+    let price = butterflies * (price / fast as f64);
     Ok(Terms { ranking, log_power, price })
 }
 

@@ -1,6 +1,7 @@
 //! The command line of `firefly-train`.
-#![allow(clippy::print_stdout, reason = "the tables are this program's output")]
 
+use std::env;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,17 +10,15 @@ use burn_train::Interrupter;
 use clap::{Args, Parser, Subcommand};
 use firefly_framework::device::DeviceName;
 use firefly_trainer::config::{Resolved, RunConfig, load};
-use firefly_trainer::data::{Corpus, Frames, Synthetic, SyntheticConfig, frames_without_overlap};
+use firefly_trainer::data::{Corpus, Frames, Part, Synthetic, SyntheticConfig, frames_without_overlap};
 use firefly_trainer::evaluate;
 use firefly_trainer::progress::{Progress, on_this_terminal};
 use firefly_trainer::report::EvaluationRow;
-use firefly_trainer::run::{self, RunFolder, data_set_name};
+use firefly_trainer::run::{self, RunFolder, evaluation_set};
 use firefly_trainer::sweep::{Over, sweep};
 
 /// Where a run's folder goes unless told.
 const RUNS: &str = "runs";
-/// Frames of a synthetic family that `eval` draws.
-const SYNTHETIC_FRAMES: usize = 1024;
 /// The exit status of a run that was interrupted, as shells report SIGINT.
 const INTERRUPTED: u8 = 130;
 
@@ -64,8 +63,9 @@ struct Common {
     /// The run's folder; runs/NAME unless given.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The folder that the configuration's recordings are in; without it the run is on synthetic signals.
-    #[arg(long, value_name = "DIR", env = "FIREFLY_DATA")]
+    /// The folder that the configuration's recordings are in; the environment's FIREFLY_DATA unless given. Without either
+    /// the run is on synthetic signals.
+    #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The same as --set training.steps=N.
     #[arg(long, value_name = "N")]
@@ -89,7 +89,7 @@ struct EvalArgs {
     run: PathBuf,
     /// Folders of recordings, `synthetic`, or families of synthetic signals such as `tones`; what the run was tested on
     /// unless given.
-    #[arg(long, value_name = "DIR|synthetic|FAMILY", num_args = 1..)]
+    #[arg(long, value_name = "DIR|synthetic|FAMILY,…", value_delimiter = ',')]
     data: Vec<String>,
     /// Where to evaluate.
     #[arg(long, default_value = "cpu")]
@@ -130,6 +130,10 @@ fn sweep_command(args: &SweepArgs) -> Result<ExitCode> {
     let mut progress = on_this_terminal();
     let device = args.common.device.open()?;
     let mut runs = Vec::new();
+    let set = |setting: &String| setting.split('=').next().map(str::trim) == Some(args.over.key());
+    if args.common.settings.iter().any(set) || (args.common.steps.is_some() && args.over.key() == "training.steps") {
+        bail!("{} is both swept over and set", args.over.key());
+    }
     for setting in args.over.settings() {
         let mut settings = args.common.settings.clone();
         settings.push(setting);
@@ -146,7 +150,9 @@ fn resolve(path: &Path, common: &Common, settings: &[String], progress: &mut dyn
     let mut settings = settings.to_vec();
     settings.extend(common.steps.map(|steps| format!("training.steps={steps}")));
     let mut config = load(path, &settings)?;
-    if config.place_recordings(common.data.as_deref()) {
+    let root =
+        common.data.clone().or_else(|| env::var_os("FIREFLY_DATA").filter(|root| !root.is_empty()).map(PathBuf::from));
+    if config.place_recordings(root.as_deref())? {
         progress.say("no folder of recordings is given (--data DIR or FIREFLY_DATA): training on synthetic signals");
     }
     Ok(Resolved::new(config, common.device.to_string()))
@@ -166,14 +172,21 @@ fn default_folder(config: &RunConfig, resume: bool) -> PathBuf {
 fn conclude(folder: &RunFolder, rows: Option<Vec<EvaluationRow>>, again: &str) -> ExitCode {
     match rows {
         Some(rows) => {
-            print!("{}", evaluate::table(&rows));
-            println!("\n{}", folder.report().display());
-            ExitCode::SUCCESS
+            let text = format!("{}\n{}\n", evaluate::table(&rows), folder.report().display());
+            print(&text).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
         }
         None => {
             eprintln!("interrupted: {} continues with {again}", folder.path().display());
             ExitCode::from(INTERRUPTED)
         }
+    }
+}
+
+/// Writes to standard output; that nobody reads on is no error.
+fn print(text: &str) -> io::Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
     }
 }
 
@@ -205,20 +218,21 @@ fn eval(args: &EvalArgs) -> Result<()> {
     if let Some(path) = &args.json {
         run::write_evaluation(path, &rows)?;
     }
-    print!("{}", evaluate::table(&rows));
-    Ok(())
+    Ok(print(&evaluate::table(&rows))?)
 }
 
 fn evaluation_sets(config: &RunConfig, names: &[String]) -> Result<Vec<(String, Frames)>> {
     let frame = config.model.frame();
     if names.is_empty() {
-        let data = config.data.open(frame, config.seed)?;
-        return Ok(vec![(data_set_name(config), data.test.unwrap_or(data.validation))]);
+        let data = config.data.open(frame, config.seed).context("data")?;
+        let (name, frames) = evaluation_set(config, &data);
+        return Ok(vec![(name, frames.clone())]);
     }
+    let (seed, count) = (config.seed, config.data.synthetic_frames);
     let set = |name: &String| -> Result<(String, Frames)> {
         let synthetic = |config: SyntheticConfig| -> Result<Frames> {
-            let source = Synthetic::new(config, frame, 0)?;
-            Ok(source.for_part(firefly_trainer::data::Part::Test).frames(SYNTHETIC_FRAMES))
+            let source = Synthetic::new(config, frame, seed)?;
+            Ok(source.for_part(Part::Test).frames(count))
         };
         let frames = if name == "synthetic" {
             synthetic(config.data.synthetic.clone())?

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use firefly_models::LearnedWelchPeaks;
+use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::loss::Terms;
@@ -29,27 +29,49 @@ impl Point {
         self.validation = Some((loss, recall));
     }
 
-    /// Reads everything back.
+    /// Checks that training has not broken down.
     ///
     /// # Errors
     /// If the loss is not finite.
-    pub fn complete(self, model: &LearnedWelchPeaks, learning_rate: f64, step_milliseconds: f64) -> Result<Line> {
-        let value = |tensor: burn::tensor::Tensor<1>| f64::from(tensor.into_scalar::<f32>());
+    pub fn check(&self) -> Result<f64> {
         let loss = value(self.terms.total());
-        ensure!(loss.is_finite(), "the loss is {loss} at step {}: try a lower learning rate", self.step);
+        ensure!(
+            loss.is_finite(),
+            "the loss is {loss} at step {}: the samples overflow, or the learning rate is too high",
+            self.step
+        );
+        Ok(loss)
+    }
+
+    /// Reads everything back, with what the model's hard gates come to and how the step was taken.
+    ///
+    /// # Errors
+    /// If the loss is not finite.
+    pub fn complete(
+        self,
+        butterflies: usize,
+        active_share: f64,
+        learning_rate: f64,
+        step_milliseconds: f64,
+    ) -> Result<Line> {
         Ok(Line {
             step: self.step,
-            loss,
+            loss: self.check()?,
             ranking: value(self.terms.ranking),
             log_power: value(self.terms.log_power),
             price: value(self.terms.price),
-            active_share: model.butterflies() as f64 / model.all_butterflies() as f64,
+            butterflies,
+            active_share,
             learning_rate,
             validation_loss: self.validation.map(|(loss, _)| loss),
             validation_recall: self.validation.map(|(_, recall)| recall),
             step_milliseconds,
         })
     }
+}
+
+fn value(tensor: Tensor<1>) -> f64 {
+    f64::from(tensor.into_scalar::<f32>())
 }
 
 /// One line of metrics.
@@ -65,7 +87,9 @@ pub struct Line {
     pub log_power: f64,
     /// Its price term.
     pub price: f64,
-    /// Share of all candidate butterflies that hard gates execute.
+    /// Open butterflies of a frame, with hard gates.
+    pub butterflies: usize,
+    /// They as a share of the reference tier's.
     pub active_share: f64,
     /// Base learning rate of the step.
     pub learning_rate: f64,
@@ -75,7 +99,7 @@ pub struct Line {
     /// Recall on validation frames with hard gates, at the steps that measured it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_recall: Option<f64>,
-    /// Mean wall time of a step since the line before.
+    /// Mean wall time of a step since the line before, without validation and checkpoints.
     pub step_milliseconds: f64,
 }
 

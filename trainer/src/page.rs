@@ -9,7 +9,6 @@ use firefly_models::LearnedWelchPeaks;
 use crate::config::Resolved;
 use crate::metrics::Line;
 use crate::report::{EvaluationRow, GateMap, Report};
-use crate::run::data_set_name;
 
 /// The report of a finished run.
 ///
@@ -25,7 +24,7 @@ pub fn report(
     let gates = model.mean_gates();
     Ok(Report {
         title: resolved.config.name.clone(),
-        facts: facts(resolved),
+        facts: facts(resolved, &rows),
         training: metrics.iter().map(Into::into).collect(),
         gates: GateMap {
             stages: options.stages(),
@@ -54,14 +53,15 @@ fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     TensorData::convert::<f32>(tensor.into_data()).iter().collect()
 }
 
-fn facts(resolved: &Resolved) -> Vec<(String, String)> {
+fn facts(resolved: &Resolved, rows: &[EvaluationRow]) -> Vec<(String, String)> {
+    let data_set = rows.first().map(|row| row.data_set.clone()).unwrap_or_default();
     let model = &resolved.config.model;
     let candidates = match &model.open_segments {
         Some(open) => format!("{} candidates, {open:?} open at the start", model.segments),
         None => format!("{} candidates", model.segments),
     };
     [
-        ("data", data_set_name(&resolved.config)),
+        ("data", data_set),
         ("device", resolved.device.clone()),
         ("Firefly", resolved.firefly.clone()),
         ("Burn", resolved.burn.clone()),

@@ -35,6 +35,7 @@ impl Progress for Bar {
         }
         if line.step == steps {
             bar.finish_and_clear();
+            self.0 = None;
         }
     }
 

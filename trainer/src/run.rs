@@ -1,8 +1,9 @@
 //! A run folder: what is in it, and the life of a run from its first step to its report.
 //!
-//! `config.toml` (resolved) · `metrics.jsonl` · `checkpoints/` · `model/` · `evaluation.json` · `report.html`.
+//! `config.toml` (resolved) · `metrics.jsonl` · `checkpoints/` · `best/` (with early stopping) · `model/` ·
+//! `evaluation.json` · `report.html`.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -21,6 +22,9 @@ use crate::progress::Progress;
 use crate::report::EvaluationRow;
 use crate::train::{End, Trainer};
 
+const CONFIG: &str = "config.toml";
+const LOCK: &str = ".lock";
+
 /// The files of a run.
 #[derive(Debug, Clone)]
 pub struct RunFolder(PathBuf);
@@ -38,7 +42,7 @@ impl RunFolder {
 
     /// Where the resolved configuration is.
     pub fn config(&self) -> PathBuf {
-        self.0.join("config.toml")
+        self.0.join(CONFIG)
     }
 
     /// Where the metrics are.
@@ -54,6 +58,11 @@ impl RunFolder {
     /// Where the finished model is.
     pub fn model(&self) -> PathBuf {
         self.0.join("model")
+    }
+
+    /// Where a run that may stop early keeps its best model.
+    pub fn best(&self) -> PathBuf {
+        self.0.join("best")
     }
 
     /// Where the evaluation is.
@@ -91,15 +100,17 @@ impl RunFolder {
     }
 }
 
-/// Names a data set in tables: where it came from.
-pub fn data_set_name(config: &RunConfig) -> String {
-    match &config.data.recordings {
-        Some(recordings) => match &recordings.test {
-            Some(test) => test.display().to_string(),
-            None => format!("{} (held out)", recordings.train.display()),
+/// The frames a run is reported on, and their name: those set aside for it, or else those it was validated on.
+pub fn evaluation_set<'a>(config: &RunConfig, data: &'a DataSets) -> (String, &'a Frames) {
+    let name = match &config.data.recordings {
+        Some(recordings) => match (&recordings.test, &data.test) {
+            (Some(test), _) => test.display().to_string(),
+            (None, Some(_)) => format!("{} (test files)", recordings.train.display()),
+            (None, None) => format!("{} (validation files)", recordings.train.display()),
         },
         None => "synthetic".to_string(),
-    }
+    };
+    (name, data.test.as_ref().unwrap_or(&data.validation))
 }
 
 /// Trains in `folder` from the start, or from the last checkpoint with `resume`, then evaluates and reports.
@@ -114,53 +125,76 @@ pub fn train(
     interrupter: &Interrupter,
     progress: &mut dyn Progress,
 ) -> Result<Option<Vec<EvaluationRow>>> {
-    claim(folder, resolved, resume)?;
     let config = &resolved.config;
-    let data = config.data.open(config.model.frame(), config.seed)?;
+    // Before the folder is touched: what can't start leaves nothing behind.
+    let data = config.data.open(config.model.frame(), config.seed).context("data")?;
+    let mut trainer = Trainer::new(config, &data, device)?;
+    let _lock = claim(folder, resolved, resume)?;
     if data.skipped > 0 {
         progress.say(&format!("{} recordings are shorter than a frame and left out", data.skipped));
     }
     let checkpoints = Checkpoints::new(folder.checkpoints(), config.schedule.keep_checkpoints);
-    let mut trainer = Trainer::new(config, &data, device)?;
     if resume && let Some(restored) = checkpoints.latest()? {
         trainer.restore(restored)?;
         progress.say(&format!("resuming at step {}", trainer.state().step));
     }
     let mut log = MetricsLog::open(&folder.metrics(), trainer.state().metrics_bytes)?;
-    match trainer.run(&checkpoints, &mut log, interrupter, progress)? {
+    let model = match trainer.run(&checkpoints, &folder.best(), &mut log, interrupter, progress)? {
         End::Interrupted => return Ok(None),
-        End::StoppedEarly => progress.say(&format!(
-            "stopped at step {}: {} validations without a better loss",
-            trainer.state().step,
-            config.schedule.patience
-        )),
-        End::Finished => {}
-    }
-    finish(folder, resolved, &trainer.model(), &data, device).map(Some)
+        End::Finished => trainer.model(),
+        End::StoppedEarly => {
+            progress.say(&format!(
+                "stopped at step {}: {} validations without a better loss than the model kept",
+                trainer.state().step,
+                config.schedule.patience
+            ));
+            LearnedWelchPeaks::load(&folder.best(), &device.clone().inner())?
+        }
+    };
+    finish(folder, resolved, &model, &data, device).map(Some)
 }
 
-/// Makes the folder this run's, or checks that it already is.
-fn claim(folder: &RunFolder, resolved: &Resolved, resume: bool) -> Result<()> {
-    if folder.config().exists() {
-        if !resume {
-            bail!(
-                "{} already holds a run: continue it with --resume, or choose another --out",
-                folder.path().display()
-            );
-        }
-        let started = folder.resolved()?;
+/// Makes the folder this run's, or checks that it already is, and keeps others out of it while the lock lives.
+fn claim(folder: &RunFolder, resolved: &Resolved, resume: bool) -> Result<File> {
+    let place = folder.path();
+    if resume {
+        let started = folder.resolved().with_context(|| format!("{} holds no run to resume", place.display()))?;
+        let lock = lock(place)?;
         if started != *resolved {
             bail!(
                 "{} was started differently, and a resumed run must be the same: {}",
-                folder.path().display(),
+                place.display(),
                 difference(&started, resolved)?
             );
         }
-        return Ok(());
+        return Ok(lock);
     }
-    ensure!(!resume, "{} holds no run to resume", folder.path().display());
+    refuse_taken(place)?;
+    let lock = lock(place)?;
     write_atomically(&folder.config(), resolved.to_toml()?.as_bytes())
-        .with_context(|| format!("writing {}", folder.config().display()))
+        .with_context(|| format!("writing {}", folder.config().display()))?;
+    Ok(lock)
+}
+
+/// Refuses a folder that holds anything.
+///
+/// # Errors
+/// If it does, or can't be listed.
+pub fn refuse_taken(place: &Path) -> Result<()> {
+    let taken = place.exists() && fs::read_dir(place).with_context(|| format!("{}", place.display()))?.next().is_some();
+    if taken && place.join(CONFIG).exists() {
+        bail!("{} already holds a run: continue it with --resume, or choose another --out", place.display());
+    }
+    ensure!(!taken, "{} is not empty: choose another --out", place.display());
+    Ok(())
+}
+
+/// Takes the folder for this process alone, as long as the file lives.
+fn lock(place: &Path) -> Result<File> {
+    fs::create_dir_all(place).with_context(|| format!("making {}", place.display()))?;
+    let file = File::create(place.join(LOCK)).with_context(|| format!("locking {}", place.display()))?;
+    file.try_lock().with_context(|| format!("another process is training in {}", place.display()))?;
+    Ok(file)
 }
 
 /// The first line in which two configurations differ.
@@ -183,10 +217,10 @@ fn finish(
 ) -> Result<Vec<EvaluationRow>> {
     model.save(&folder.model())?;
     let config = &resolved.config;
-    let frames: &Frames = data.test.as_ref().unwrap_or(&data.validation);
+    let (name, frames) = evaluation_set(config, data);
     let learned = [("learned".to_string(), model.clone())];
     let plain = device.clone().inner();
-    let rows = evaluate::compare(&data_set_name(config), frames, &config.model, &learned, &plain)?;
+    let rows = evaluate::compare(&name, frames, &config.model, &learned, &plain)?;
     write_evaluation(&folder.evaluation(), &rows)?;
     let report = page::report(resolved, &metrics::read(&folder.metrics())?, model, rows.clone())?;
     write_atomically(&folder.report(), report.render().as_bytes())

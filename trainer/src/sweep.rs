@@ -1,9 +1,12 @@
 //! One run a value of a key, compared on one page: how recall falls as compute gets dearer.
 
+use std::fs;
+
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::Device;
 use burn_train::Interrupter;
 use firefly_framework::files::write_atomically;
+use firefly_models::Tier;
 
 use crate::config::Resolved;
 use crate::evaluate;
@@ -12,6 +15,9 @@ use crate::page;
 use crate::progress::Progress;
 use crate::report::EvaluationRow;
 use crate::run::{self, RunFolder};
+
+/// The file of a sweep's folder that holds its key.
+const KEY: &str = "sweep.key";
 
 /// A key and the values it takes, as in `loss.price=0,0.1,0.3`.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,15 +31,28 @@ impl std::str::FromStr for Over {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (key, values) = text.split_once('=').ok_or("expected section.key=value,value,…")?;
-        let values: Vec<String> = values.split(',').map(|value| value.trim().to_string()).collect();
-        if values.iter().any(String::is_empty) {
+        // As a TOML array, so that a value may itself be one; words without quotes are strings.
+        let parsed: Result<toml::Table, _> = toml::from_str(&format!("values = [{values}]"));
+        let values: Vec<String> = match parsed.as_ref().ok().and_then(|table| table.get("values")?.as_array()) {
+            Some(values) => values.iter().map(ToString::to_string).collect(),
+            None => values.split(',').map(|value| value.trim().to_string()).collect(),
+        };
+        if values.is_empty() || values.iter().any(String::is_empty) {
             return Err("a value is empty".into());
+        }
+        if let Some((_, twice)) = values.iter().enumerate().find(|(place, value)| values[..*place].contains(value)) {
+            return Err(format!("{twice} is there twice"));
         }
         Ok(Self { key: key.trim().to_string(), values })
     }
 }
 
 impl Over {
+    /// The key.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// The `--set` of each value.
     pub fn settings(&self) -> Vec<String> {
         self.values.iter().map(|value| format!("{}={value}", self.key)).collect()
@@ -61,11 +80,23 @@ pub fn sweep(
     progress: &mut dyn Progress,
 ) -> Result<Option<Vec<EvaluationRow>>> {
     ensure!(runs.len() == over.values.len(), "a run for every value");
+    let Some(first) = runs.first() else { bail!("a sweep needs at least one value") };
+    let compared = |run: &Resolved| {
+        let config = &run.config;
+        (config.model.exact(Tier::Reference), config.model.frame(), config.data.clone(), config.seed)
+    };
+    if runs.iter().any(|run| compared(run) != compared(first)) {
+        bail!(
+            "{} changes the reference or the data, so that the runs can't be compared: train them one by one",
+            over.key
+        );
+    }
+    claim(folder, over)?;
     let plain = device.clone().inner();
     let mut learned = Vec::new();
     for (index, resolved) in runs.iter().enumerate() {
         let name = over.name(index);
-        let place = RunFolder::new(folder.path().join(name.replace(' ', "-")));
+        let place = place(folder, &name);
         progress.say(&name);
         if place.is_complete() {
             if place.resolved()? != *resolved {
@@ -79,18 +110,37 @@ pub fn sweep(
         }
         learned.push((name, place.load_model(&plain)?));
     }
-    let Some(last) = runs.last() else { bail!("a sweep needs at least one value") };
-    let config = &last.config;
-    let data = config.data.open(config.model.frame(), config.seed)?;
-    let frames = data.test.as_ref().unwrap_or(&data.validation);
-    let rows = evaluate::compare(&run::data_set_name(config), frames, &config.model, &learned, &plain)?;
+    let config = &first.config;
+    let data = config.data.open(config.model.frame(), config.seed).context("data")?;
+    let (name, frames) = run::evaluation_set(config, &data);
+    let rows = evaluate::compare(&name, frames, &config.model, &learned, &plain)?;
     run::write_evaluation(&folder.evaluation(), &rows)?;
 
-    let last_folder = RunFolder::new(folder.path().join(over.name(runs.len() - 1).replace(' ', "-")));
     let (name, model) = &learned[learned.len() - 1];
-    let mut report = page::report(last, &metrics::read(&last_folder.metrics())?, model, rows.clone())?;
+    let last = &runs[runs.len() - 1];
+    let history = metrics::read(&place(folder, name).metrics())?;
+    let mut report = page::report(last, &history, model, rows.clone())?;
     report.title = format!("{}: {} over {}; curves and gates of {name}", config.name, over.key, over.values.join(", "));
     write_atomically(&folder.report(), report.render().as_bytes())
         .with_context(|| format!("writing {}", folder.report().display()))?;
     Ok(Some(rows))
+}
+
+/// The folder of one of the runs.
+fn place(folder: &RunFolder, name: &str) -> RunFolder {
+    let name: String = name.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
+    RunFolder::new(folder.path().join(name))
+}
+
+/// Makes the folder this sweep's, or checks that it already is.
+fn claim(folder: &RunFolder, over: &Over) -> Result<()> {
+    let path = folder.path().join(KEY);
+    match fs::read_to_string(&path) {
+        Ok(key) if key == over.key => Ok(()),
+        Ok(key) => bail!("{} holds a sweep over {key}: choose another --out", folder.path().display()),
+        Err(_) => {
+            run::refuse_taken(folder.path())?;
+            write_atomically(&path, over.key.as_bytes()).with_context(|| format!("writing {}", path.display()))
+        }
+    }
 }

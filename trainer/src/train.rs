@@ -1,6 +1,7 @@
 //! The optimisation itself: steps, validations, checkpoints, and when to stop.
 
-use std::time::Instant;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use burn::module::{Module, ParamGroup};
@@ -8,7 +9,7 @@ use burn::optim::lr_scheduler::LrSchedulerConfig;
 use burn::optim::lr_scheduler::cosine::CosineAnnealingLrSchedulerConfig;
 use burn::optim::lr_scheduler::module_lr_scheduler::{ModuleLearningRate, ModuleLrScheduler, ModuleLrSchedulerConfig};
 use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use burn_train::Interrupter;
 use firefly_models::{GateNoise, Gates, LearnedWelchPeaks, Tier};
 use rand::{RngExt, SeedableRng};
@@ -18,7 +19,7 @@ use crate::batch::{Batch, Batches, tensor};
 use crate::checkpoint::{Checkpoints, Restored, State};
 use crate::config::{Parameters, RunConfig};
 use crate::data::{DataSets, Frames};
-use crate::evaluate::{Agreement, HostPeaks, peaks_of};
+use crate::evaluate::{Agreement, HostPeaks, active_share, peaks_of};
 use crate::loss::terms;
 use crate::metrics::{MetricsLog, Point};
 use crate::progress::Progress;
@@ -103,49 +104,63 @@ impl<'a> Trainer<'a> {
         self.model.valid()
     }
 
-    /// Does the remaining steps.
+    /// Does the remaining steps. A run that may stop early keeps its best model in the folder `best`.
     ///
     /// # Errors
     /// If the loss is no longer finite, or a file can't be written.
     pub fn run(
         &mut self,
         checkpoints: &Checkpoints,
+        best: &Path,
         metrics: &mut MetricsLog,
         interrupter: &Interrupter,
         progress: &mut dyn Progress,
     ) -> Result<End> {
         let (steps, schedule) = (self.config.training.steps, &self.config.schedule);
-        let mut since_log = (Instant::now(), 0u32);
-        while self.state.step < steps {
+        let mut spent = (Duration::ZERO, 0u32);
+        while self.state.step < steps && !self.has_stalled() {
+            let start = Instant::now();
             let (mut point, learning_rate) = self.step()?;
-            since_log.1 += 1;
+            spent = (spent.0 + start.elapsed(), spent.1 + 1);
             let done = self.state.step;
             let last = done == steps;
             let validate = last || done.is_multiple_of(schedule.validate_every);
-            if validate {
-                self.validate(&mut point)?;
+            if validate && self.validate(&mut point)? && schedule.patience > 0 {
+                self.model().save(best)?;
+            }
+            let interrupted = interrupter.should_stop() && !last;
+            let checkpoint =
+                last || interrupted || self.has_stalled() || done.is_multiple_of(schedule.checkpoint_every);
+            if checkpoint {
+                point.check()?;
             }
             if validate || done.is_multiple_of(schedule.log_every) {
-                let milliseconds = since_log.0.elapsed().as_secs_f64() * 1e3 / f64::from(since_log.1);
-                let point = point.complete(&self.model, learning_rate, milliseconds)?;
-                progress.point(&point, steps);
-                metrics.append(&point)?;
-                since_log = (Instant::now(), 0);
+                let milliseconds = spent.0.as_secs_f64() * 1e3 / f64::from(spent.1);
+                let line =
+                    point.complete(self.model.butterflies(), self.active_share(), learning_rate, milliseconds)?;
+                progress.point(&line, steps);
+                metrics.append(&line)?;
+                spent = (Duration::ZERO, 0);
             }
-            let stopped_early = schedule.patience > 0 && self.state.stale >= schedule.patience;
-            let interrupted = interrupter.should_stop() && !last;
-            if last || stopped_early || interrupted || done.is_multiple_of(schedule.checkpoint_every) {
+            if checkpoint {
                 self.state.metrics_bytes = metrics.sync()?;
                 checkpoints.save(self.state, &self.model, &self.optimizer, self.scheduler.to_record())?;
-            }
-            if stopped_early {
-                return Ok(End::StoppedEarly);
             }
             if interrupted {
                 return Ok(End::Interrupted);
             }
         }
-        Ok(End::Finished)
+        Ok(if self.has_stalled() { End::StoppedEarly } else { End::Finished })
+    }
+
+    /// Whether validation has not got better for as long as the run is patient.
+    fn has_stalled(&self) -> bool {
+        let patience = self.config.schedule.patience;
+        patience > 0 && self.state.stale >= patience
+    }
+
+    fn active_share(&self) -> f64 {
+        active_share(&self.config.model, self.model.butterflies())
     }
 
     /// One step; what it measured is read back only if somebody looks.
@@ -153,7 +168,8 @@ impl<'a> Trainer<'a> {
         let step = self.state.step;
         let batch = self.batches.at(step)?;
         let gates = self.gates(step);
-        let terms = terms(&self.model, &gates, &batch, &self.config.loss, self.price(step))?;
+        let butterflies = self.expected_butterflies(&gates);
+        let terms = terms(&self.model, &gates, &batch, &self.config.loss, butterflies, self.price(step))?;
         let gradients = GradientsParams::from_grads(terms.total().backward(), &self.model);
         let rate: ModuleLearningRate = self.scheduler.step();
         let base = rate.base();
@@ -162,24 +178,28 @@ impl<'a> Trainer<'a> {
         Ok((Point::at(self.state.step, terms), base))
     }
 
-    /// The loss and recall with hard gates, which is what the finished model runs with.
-    fn validate(&mut self, point: &mut Point) -> Result<()> {
+    /// The loss and recall with hard gates, which is what the finished model runs with. Returns whether the loss is the
+    /// lowest so far.
+    fn validate(&mut self, point: &mut Point) -> Result<bool> {
         let model = self.model.valid();
         let gates: Gates = model.hard_gates();
-        let terms = terms(&model, &gates, &self.validation.batch, &self.config.loss, self.config.loss.price)?;
+        let batch = &self.validation.batch;
+        let butterflies = Tensor::from_floats([model.butterflies() as f32], &batch.signal.device());
+        let terms = terms(&model, &gates, batch, &self.config.loss, butterflies, self.config.loss.price)?;
         let loss = f64::from(terms.total().into_scalar::<f32>());
         ensure!(loss.is_finite(), "the loss is {loss} at step {}: try a lower learning rate", self.state.step);
         let device = self.validation.batch.signal.device();
         let found = peaks_of(&self.validation.frames, &device, |signal| model.peaks(signal, &gates))?;
         let recall = Agreement::of(&found, &self.validation.reference, self.config.model.k).recall;
         point.validated(loss, recall);
-        if self.state.best_loss.is_none_or(|best| loss < best) {
+        let better = self.state.best_loss.is_none_or(|best| loss < best);
+        if better {
             self.state.best_loss = Some(loss);
             self.state.stale = 0;
         } else {
             self.state.stale += 1;
         }
-        Ok(())
+        Ok(better)
     }
 
     fn price(&self, step: usize) -> f64 {
@@ -198,6 +218,21 @@ impl<'a> Trainer<'a> {
             (false, true) => Gates { butterflies: self.model.hard_gates().butterflies, ..drawn() },
             (false, false) => self.model.hard_gates(),
         }
+    }
+
+    /// What a step's price is on: the expected number of open gates where they are learned, their number where not.
+    fn expected_butterflies(&self, gates: &Gates) -> Tensor<1> {
+        let learned = |group| self.config.training.learn.contains(&group);
+        let (model, hard) = (&self.model, |gates: Tensor<1>| gates.detach());
+        let butterflies = match learned(Parameters::Gates) {
+            true => model.expected_open_gates(),
+            false => hard(gates.butterflies.clone().sum()),
+        };
+        let segments = match learned(Parameters::Segments) {
+            true => model.expected_open_segments(),
+            false => hard(gates.segments.clone().sum()),
+        };
+        butterflies * segments
     }
 
     /// The gates' noise of a step, the same whenever the step is run.

@@ -37,7 +37,11 @@ fn assert_same(actual: &(Vec<u8>, Vec<String>), expected: &(Vec<u8>, Vec<String>
 /// The checkpoint that is being written, if some of its files are there and others are not.
 fn half_written(run: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(run.join("checkpoints")).ok()?;
-    let partial = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".partial-"));
+    // A number follows: a checkpoint that is being removed has a name in its place.
+    let partial = |path: &PathBuf| {
+        let step = path.file_name().and_then(|name| name.to_str()?.strip_prefix(".partial-")?.parse::<u32>().ok());
+        step.is_some()
+    };
     entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(partial)
@@ -93,6 +97,7 @@ fn a_run_killed_before_its_first_checkpoint_starts_again() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
+    assert!(!place.join("checkpoints").exists(), "it was killed before its first checkpoint");
     assert_same(&resume(&config, &place), &whole);
 }
 
@@ -128,4 +133,25 @@ fn ctrl_c_leaves_a_run_that_resumes_to_the_same_bits() {
     arguments.extend(long);
     assert!(run(&arguments).status.success());
     assert_same(&outcome(&place), &outcome(&whole));
+}
+
+#[test]
+fn a_run_that_stopped_early_keeps_its_best_model_however_often_it_is_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    let place = folder.path().join("early");
+    let options = ["--steps", "400", "--set", "schedule.patience=2", "--set", "training.learning_rate=0.5"];
+    let mut arguments = vec![text(&config), "--out", text(&place)];
+    arguments.extend(options);
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(errors(&output).contains("stopped at step"), "{}", errors(&output));
+    let stopped = outcome(&place);
+    assert!(stopped.1.len() < 400 / 5, "it did not stop early");
+    let best = fs::read(place.join("best/model.safetensors")).unwrap();
+    assert!(best == stopped.0, "the finished model is the best one");
+    arguments.push("--resume");
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert_same(&outcome(&place), &stopped);
 }

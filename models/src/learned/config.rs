@@ -70,6 +70,12 @@ impl LearnedWelchPeaksConfig {
             if open.is_empty() {
                 return Err(ConfigError::field(NAME, "open_segments", "empty", "at least one segment"));
             }
+            if let Some((place, segment)) =
+                open.iter().enumerate().find(|(place, segment)| open[..*place].contains(segment))
+            {
+                let got = format!("{segment} again at place {place}");
+                return Err(ConfigError::field(NAME, "open_segments", got, "each candidate once"));
+            }
             if let Some(segment) = open.iter().find(|segment| **segment >= self.segments) {
                 let expected = format!("candidates below {}", self.segments);
                 return Err(ConfigError::field(NAME, "open_segments", segment, expected));
@@ -123,6 +129,7 @@ mod tests {
         assert!(message(good.clone().with_segments(0)).contains("`segments` is 0"));
         assert!(message(good.clone().with_open_segments(Some(vec![2]))).contains("`open_segments` is 2"));
         assert!(message(good.clone().with_open_segments(Some(vec![]))).contains("at least one"));
+        assert!(message(good.clone().with_open_segments(Some(vec![1, 1]))).contains("each candidate once"));
         assert!(message(good.clone().with_open_logit(f64::NAN)).contains("`open_logit`"));
         assert!(good.with_hop(Some(0)).init(&Device::flex()).unwrap_err().to_string().contains("`hop` is 0"));
     }

@@ -92,22 +92,30 @@ impl LearnedWelchPeaks {
         }
     }
 
-    /// The expected number of butterflies executed for a frame, `[1]`, differentiable in the logits: open segments, of
+    /// The expected number of a frame's open butterflies, `[1]`, differentiable in the logits: open segments, of
     /// which there is always one, times open butterflies.
     pub fn expected_butterflies(&self) -> Tensor<1> {
-        let butterflies = HardConcrete::PAPER.open_probability(self.gate_logits.val()).sum();
-        let segments = HardConcrete::PAPER.open_probability(self.segment_logits.val()).sum().clamp_min(1.0);
-        butterflies * segments
+        self.expected_open_gates() * self.expected_open_segments()
     }
 
-    /// The number of butterflies that hard gates execute for a frame.
+    /// The expected number of open gates of one segment's butterflies, `[1]`, differentiable in the logits.
+    pub fn expected_open_gates(&self) -> Tensor<1> {
+        HardConcrete::PAPER.open_probability(self.gate_logits.val()).sum()
+    }
+
+    /// The expected number of open segments, at least one, `[1]`, differentiable in the logits.
+    pub fn expected_open_segments(&self) -> Tensor<1> {
+        HardConcrete::PAPER.open_probability(self.segment_logits.val()).sum().clamp_min(1.0)
+    }
+
+    /// The number of butterflies that hard gates leave open for a frame: open gates times open segments.
     pub fn butterflies(&self) -> usize {
         let Gates { butterflies, segments } = self.hard_gates();
         let count = |tensor: Tensor<1>| tensor.into_data().convert::<f64>().iter::<f64>().sum::<f64>() as usize;
         count(butterflies.sum()) * count(segments.sum())
     }
 
-    /// The number of butterflies executed for a frame if every gate were open.
+    /// The number of a frame's butterflies if every gate were open.
     pub fn all_butterflies(&self) -> usize {
         let options = self.options();
         options.segments * options.stages() * options.n_fft / 2

@@ -38,20 +38,20 @@ struct Description {
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// A file can't be read or written.
-    #[error("{path}: {source}")]
+    #[error("{path}: {error}")]
     File {
         /// The file.
         path: PathBuf,
         /// What went wrong.
-        source: io::Error,
+        error: io::Error,
     },
     /// `config.json` is not what was written there.
-    #[error("{path}: not a model description: {source}")]
+    #[error("{path}: not a model description: {error}")]
     Description {
         /// The file.
         path: PathBuf,
         /// What went wrong.
-        source: serde_json::Error,
+        error: serde_json::Error,
     },
     /// The files were written in another layout.
     #[error("{path}: format {found} of `{model}`, but this version reads format {WEIGHTS_FORMAT} of `{MODEL}`")]
@@ -64,12 +64,12 @@ pub enum StoreError {
         found: u32,
     },
     /// The configuration is out of range.
-    #[error("{path}: {source}")]
+    #[error("{path}: {error}")]
     Config {
         /// The file.
         path: PathBuf,
         /// What is wrong.
-        source: ConfigError,
+        error: ConfigError,
     },
     /// The weights are damaged, or not those of the configuration.
     #[error("{path}: {reason}")]
@@ -88,7 +88,7 @@ impl LearnedWelchPeaks {
     /// [`StoreError`] if a file can't be written.
     pub fn save(&self, folder: &Path) -> Result<(), StoreError> {
         let path = folder.join(WEIGHTS_FILE);
-        fs::create_dir_all(folder).map_err(|source| StoreError::File { path: folder.into(), source })?;
+        fs::create_dir_all(folder).map_err(|error| StoreError::File { path: folder.into(), error })?;
         let mut store = SafetensorsStore::from_file(&path)
             .overwrite(true)
             // One entry: several would come in an order of their own each time, and the same weights be other bytes.
@@ -100,8 +100,8 @@ impl LearnedWelchPeaks {
         let description = Description { header, config: self.config.clone() };
         let path = folder.join(CONFIG_FILE);
         let text = serde_json::to_vec_pretty(&description)
-            .map_err(|source| StoreError::Description { path: path.clone(), source })?;
-        write_atomically(&path, &text).map_err(|source| StoreError::File { path, source })
+            .map_err(|error| StoreError::Description { path: path.clone(), error })?;
+        write_atomically(&path, &text).map_err(|error| StoreError::File { path, error })
     }
 
     /// Reads a model that [`save`](Self::save) wrote into `folder`.
@@ -110,17 +110,17 @@ impl LearnedWelchPeaks {
     /// [`StoreError`] for files that are missing, truncated, of another version, or don't fit each other.
     pub fn load(folder: &Path, device: &Device) -> Result<Self, StoreError> {
         let path = folder.join(CONFIG_FILE);
-        let text = fs::read(&path).map_err(|source| StoreError::File { path: path.clone(), source })?;
-        let described = |source| StoreError::Description { path: path.clone(), source };
+        let text = fs::read(&path).map_err(|error| StoreError::File { path: path.clone(), error })?;
+        let described = |error| StoreError::Description { path: path.clone(), error };
         let header: Header = serde_json::from_slice(&text).map_err(described)?;
         if header.format != WEIGHTS_FORMAT || header.model != MODEL {
             return Err(StoreError::Format { path, model: header.model, found: header.format });
         }
         let description: Description = serde_json::from_slice(&text).map_err(described)?;
-        let mut model = description.config.init(device).map_err(|source| StoreError::Config { path, source })?;
+        let mut model = description.config.init(device).map_err(|error| StoreError::Config { path, error })?;
 
         let path = folder.join(WEIGHTS_FILE);
-        fs::metadata(&path).map_err(|source| StoreError::File { path: path.clone(), source })?;
+        fs::metadata(&path).map_err(|error| StoreError::File { path: path.clone(), error })?;
         let failed = |reason: String| StoreError::Weights { path: path.clone(), reason };
         let result =
             model.load_from(&mut SafetensorsStore::from_file(&path)).map_err(|error| failed(error.to_string()))?;

@@ -13,12 +13,12 @@ use super::RunConfig;
 #[derive(Debug, Error)]
 pub enum ConfigFileError {
     /// The file can't be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {error}", path.display())]
     File {
         /// The file.
         path: PathBuf,
         /// What went wrong.
-        source: std::io::Error,
+        error: std::io::Error,
     },
     /// The text is not a configuration: bad TOML, an unknown key, or a value of the wrong type.
     #[error("{origin}: {message}")]
@@ -49,7 +49,7 @@ pub enum ConfigFileError {
 /// [`ConfigFileError`] for a file that can't be read, a key that does not exist (with the nearest one that does), a value
 /// of the wrong type or out of range.
 pub fn load(path: &Path, settings: &[String]) -> Result<RunConfig, ConfigFileError> {
-    let text = fs::read_to_string(path).map_err(|source| ConfigFileError::File { path: path.into(), source })?;
+    let text = fs::read_to_string(path).map_err(|error| ConfigFileError::File { path: path.into(), error })?;
     let mut config = parse(&text, settings, &path.display().to_string())?;
     if config.name.is_empty() {
         config.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

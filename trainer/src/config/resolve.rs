@@ -1,11 +1,12 @@
 //! Checks of a configuration's values, and what it becomes once the recordings' place is known.
 
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::{self, Path, PathBuf};
 
 use firefly_models::{ConfigError, Tier};
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigFileError, RunConfig};
+use super::{ConfigFileError, Parameters, RunConfig};
 
 /// A configuration with nothing left open, as a run folder records it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,11 @@ impl Resolved {
     }
 }
 
+/// Most candidate segments of a model.
+const MOST_SEGMENTS: usize = 65_536;
+/// Most frames of a batch, or of a synthetic data set.
+const MOST_FRAMES: usize = 1 << 20;
+
 /// The one Burn version the workspace pins.
 const BURN_VERSION: &str = "0.22.1";
 
@@ -66,6 +72,10 @@ impl RunConfig {
         let file_name = Path::new(&self.name).file_name().is_some_and(|name| name == self.name.as_str());
         ensure(file_name || self.name.is_empty(), "name", &self.name, "usable as a folder's name")?;
         let (training, loss, schedule) = (&self.training, &self.loss, &self.schedule);
+        ensure(self.model.segments <= MOST_SEGMENTS, "model.segments", self.model.segments, "at most 65,536")?;
+        ensure(training.batch <= MOST_FRAMES, "training.batch", training.batch, "at most 1,048,576")?;
+        let synthetic_frames = self.data.synthetic_frames;
+        ensure(synthetic_frames <= MOST_FRAMES, "data.synthetic_frames", synthetic_frames, "at most 1,048,576")?;
         for (key, value) in [
             ("training.steps", training.steps),
             ("training.batch", training.batch),
@@ -94,25 +104,37 @@ impl RunConfig {
         for (key, value) in [("loss.log_power", loss.log_power), ("loss.price", loss.price)] {
             ensure(value.is_finite() && value >= 0.0, key, value, "a number that is not negative")?;
         }
-        ensure((0.0..=1.0).contains(&loss.price_ramp), "loss.price_ramp", loss.price_ramp, "from 0 to 1")
+        ensure((0.0..=1.0).contains(&loss.price_ramp), "loss.price_ramp", loss.price_ramp, "from 0 to 1")?;
+        let gated = training.learn.iter().any(|group| matches!(group, Parameters::Gates | Parameters::Segments));
+        ensure(
+            gated || loss.price == 0.0,
+            "loss.price",
+            loss.price,
+            "0 unless training.learn has gates or segments: nothing else can close",
+        )
     }
 
     /// Places the recordings' folders under `root`; without one, relative folders can't be found and the run is on
     /// synthetic signals. Returns whether that happened.
-    pub fn place_recordings(&mut self, root: Option<&Path>) -> bool {
-        let Some(recordings) = &mut self.data.recordings else { return false };
+    ///
+    /// # Errors
+    /// If the working folder, which a relative root is in, can't be found.
+    pub fn place_recordings(&mut self, root: Option<&Path>) -> io::Result<bool> {
+        let Some(recordings) = &mut self.data.recordings else { return Ok(false) };
         let relative = |path: &PathBuf| path.is_relative();
         match root {
             Some(root) => {
+                // Absolute, so that the run can be resumed and evaluated from elsewhere.
+                let root = path::absolute(root)?;
                 recordings.train = root.join(&recordings.train);
                 recordings.test = recordings.test.as_ref().map(|test| root.join(test));
-                false
+                Ok(false)
             }
             None if relative(&recordings.train) || recordings.test.as_ref().is_some_and(relative) => {
                 self.data.recordings = None;
-                true
+                Ok(true)
             }
-            None => false,
+            None => Ok(false),
         }
     }
 }
@@ -147,6 +169,14 @@ mod tests {
         assert!(key(|c| c.model.k = 0).starts_with("model.k is 0"));
         assert!(key(|c| c.training.batch = 0).starts_with("training.batch is 0"));
         assert!(key(|c| c.training.learn.clear()).starts_with("training.learn is empty"));
+        assert!(key(|c| c.training.batch = usize::MAX).starts_with("training.batch is"));
+        assert!(
+            key(|c| {
+                c.training.learn = vec![Parameters::Gain];
+                c.loss.price = 0.1;
+            })
+            .contains("nothing else can close")
+        );
         assert!(key(|c| c.loss.price = f64::NAN).starts_with("loss.price is NaN"));
         assert!(key(|c| c.name = "../up".into()).starts_with("name is ../up"));
     }
@@ -156,9 +186,9 @@ mod tests {
         let mut config = RunConfig::default();
         config.data.recordings = Some(RecordingsConfig::new("bearing/train"));
         let mut placed = config.clone();
-        assert!(!placed.place_recordings(Some(Path::new("/data"))));
+        assert!(!placed.place_recordings(Some(Path::new("/data"))).unwrap());
         assert_eq!(placed.data.recordings.unwrap().train, Path::new("/data/bearing/train"));
-        assert!(config.place_recordings(None));
+        assert!(config.place_recordings(None).unwrap());
         assert_eq!(config.data.recordings, None);
     }
 

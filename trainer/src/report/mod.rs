@@ -27,7 +27,7 @@ mod training;
 
 use serde::{Deserialize, Serialize};
 
-/// A gate at or above this value is open: its butterfly is executed.
+/// A gate at or above this value is open.
 pub const OPEN: f32 = 0.5;
 
 /// What a run did, as shown on its page. Empty parts are said to be missing rather than drawn.
@@ -113,9 +113,9 @@ pub struct EvaluationRow {
     pub recall_within_one_bin: f64,
     /// Median error of the power of the peaks that were found, in dB.
     pub median_power_error_db: f64,
-    /// Share of butterflies executed with hard gates, in `0..=1`.
+    /// Open butterflies as a share of the reference tier's, in `0..=1`.
     pub active_share: f64,
-    /// Butterflies executed per frame: open gates, summed over open segments.
+    /// Open butterflies of a frame: open gates, summed over open segments.
     pub butterflies_per_frame: f64,
     /// Median time per frame in microseconds.
     pub median_microseconds_per_frame: f64,

@@ -1,4 +1,4 @@
-//! Recall against butterflies executed per frame.
+//! Recall against open butterflies per frame.
 
 use std::fmt::Write;
 
@@ -40,7 +40,7 @@ pub(super) fn figure(id: &str, data_set: &str, rows: &[&EvaluationRow]) -> Figur
         description: &description,
         x,
         y: Axis::share(rows.iter().map(|row| row.recall)),
-        x_label: "butterflies executed per frame",
+        x_label: "open butterflies per frame",
         y_label: "recall of the reference peaks (exact bin)",
     };
     let marks: Vec<Mark> = rows
@@ -180,7 +180,7 @@ fn short_name(row: &EvaluationRow, prefix: &str) -> String {
 }
 
 fn description(rows: &[&EvaluationRow]) -> String {
-    let mut text = "Recall at exact bins over butterflies executed per frame.".to_owned();
+    let mut text = "Recall at exact bins over open butterflies per frame.".to_owned();
     for row in rows {
         let _ = write!(text, " {}: {} with {}.", row.name, fixed(row.recall, 3), fixed(row.butterflies_per_frame, 0));
     }

@@ -51,7 +51,7 @@ pub(super) fn figures(training: &[TrainingPoint]) -> Vec<Figure> {
         LineChart {
             id: "active-share",
             title: "Active butterflies, hard gates",
-            y_label: "share of butterflies executed",
+            y_label: "open butterflies, share of the reference's",
             series: &active,
             ..chart
         }
