@@ -129,8 +129,8 @@ impl FromStr for DeviceName {
         let wrong = |reason| DeviceError::Index { name: text.to_string(), reason };
         let index = match index {
             None => 0,
-            Some(_) if matches!(kind, DeviceKind::Cpu | DeviceKind::NdArray) => {
-                return Err(wrong("the CPU has no index"));
+            Some(index) if matches!(kind, DeviceKind::Cpu | DeviceKind::NdArray) && index != "0" => {
+                return Err(wrong("there is one CPU, of index 0"));
             }
             Some(index) => index.parse().map_err(|_| wrong("the index must be a whole number"))?,
         };
@@ -166,7 +166,8 @@ mod tests {
         assert!(error.contains("did you mean `cuda`?"), "{error}");
         let error = "gpu9".parse::<DeviceName>().unwrap_err().to_string();
         assert!(error.contains("cpu, ndarray, wgpu, vulkan, metal and cuda"), "{error}");
-        assert!("cpu:1".parse::<DeviceName>().unwrap_err().to_string().contains("no index"));
+        assert!("cpu:1".parse::<DeviceName>().unwrap_err().to_string().contains("there is one CPU"));
+        assert_eq!("cpu:0".parse(), Ok(DeviceName::CPU));
         assert!("cuda:x".parse::<DeviceName>().unwrap_err().to_string().contains("whole number"));
     }
 

@@ -11,10 +11,14 @@ use std::path::Path;
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = folder_of(path);
     fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".partial-").tempfile_in(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".partial-");
+    // Temporary files are private unless told; outputs are what the user's umask makes of any file.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
-    open_to_others(file.as_file())?;
     file.persist(path).map_err(|error| error.error)?;
     sync_folder(folder)
 }
@@ -41,18 +45,6 @@ pub fn sync_folder_and_files(folder: &Path) -> io::Result<()> {
 
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Temporary files are private to their user; outputs are as readable as any file.
-fn open_to_others(file: &File) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.set_permissions(fs::Permissions::from_mode(0o644))?;
-    }
-    #[cfg(not(unix))]
-    let _ = file;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! "Did you mean …?" for names a user typed.
 
 /// The candidate nearest to `name` by edit distance, if one is near enough to be a likely slip
-/// (at most a third of the letters differ, at least one edit allowed).
+/// (at most one edit for every three letters begun).
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = name.chars().count().div_ceil(3).max(1);
     candidates

@@ -10,7 +10,7 @@ use burn::nn::loss::CrossEntropyLossConfig;
 use burn::nn::{Linear, LinearConfig};
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use firefly_models::{ArgumentError, ConfigError, LearnedWelchPeaks, LearnedWelchPeaksConfig};
+use firefly_models::{ArgumentError, LearnedWelchPeaks, LearnedWelchPeaksConfig};
 
 const CLASSES: usize = 3;
 const BATCH: usize = 48;
@@ -23,7 +23,7 @@ struct MachineClassifier {
 }
 
 impl MachineClassifier {
-    fn new(device: &Device) -> Result<Self, ConfigError> {
+    fn new(device: &Device) -> Result<Self, ArgumentError> {
         let spectrum = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(4).init(device)?;
         let classifier = LinearConfig::new(spectrum.options().bins(), CLASSES).init(device);
         Ok(Self { spectrum, classifier })

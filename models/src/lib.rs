@@ -1,19 +1,16 @@
 //! Firefly's models: Burn modules that turn frames of a signal into its strongest spectral lines.
 //!
 //! - [`WelchPeaks`]: exact Welch peaks at a [`Tier`].
-//! - [`LearnedWelchPeaks`]: the same computation with a learned taper, twiddles, gates and gain.
+//! - [`LearnedWelchPeaks`]: the same computation with a learned taper, twiddles, gates of
+//!   butterflies and of segments, and gain.
 //!
 //! Both are initialised from a validated configuration, nest in a module of your own, train inside it and save with it.
 
-mod error;
 mod learned;
 mod tier;
 mod welch_peaks;
 
-pub use error::ConfigError;
-pub use learned::{
-    GateNoise, Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT,
-};
+pub use learned::{Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT};
 pub use tier::Tier;
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 

@@ -2,12 +2,11 @@
 
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{DType, Device, FloatDType, Tensor};
 use firefly_ops::{
     ArgumentError, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry, welch_peaks, welch_psd,
 };
 
-use crate::error::ConfigError;
 use crate::tier::Tier;
 
 /// Configuration of [`WelchPeaks`].
@@ -53,29 +52,29 @@ impl WelchPeaksConfig {
     /// Checks every field.
     ///
     /// # Errors
-    /// [`ConfigError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ConfigError> {
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn validate(&self) -> Result<(), ArgumentError> {
         validate("WelchPeaksConfig", &self.options(), self.k)
     }
 
     /// The module on `device`.
     ///
     /// # Errors
-    /// [`ConfigError`] naming the first field that is out of range.
-    pub fn init(&self, device: &Device) -> Result<WelchPeaks, ConfigError> {
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn init(&self, device: &Device) -> Result<WelchPeaks, ArgumentError> {
         self.validate()?;
         let options = self.options();
-        let window = self.window.tensor(self.n_fft, self.symmetry, device);
-        Ok(WelchPeaks { window, options, k: self.k })
+        let window = self.window.tensor(self.n_fft, self.symmetry, FloatDType::F32, device);
+        Ok(WelchPeaks { window, shape: (self.window, self.symmetry), options, k: self.k })
     }
 }
 
 /// The checks that exact and learned configurations share.
-pub(crate) fn validate(config: &'static str, options: &WelchOptions, k: usize) -> Result<(), ConfigError> {
+pub(crate) fn validate(config: &'static str, options: &WelchOptions, k: usize) -> Result<(), ArgumentError> {
     options.validate(config)?;
     if !(1..=options.bins()).contains(&k) {
         let expected = format!("from 1 to the number of bins, {}", options.bins());
-        return Err(ConfigError::field(config, "k", k, expected));
+        return Err(ArgumentError::new(config, "k", k, expected));
     }
     Ok(())
 }
@@ -88,6 +87,8 @@ pub(crate) fn validate(config: &'static str, options: &WelchOptions, k: usize) -
 pub struct WelchPeaks {
     window: Tensor<1>,
     #[module(skip)]
+    shape: (Window, WindowSymmetry),
+    #[module(skip)]
     options: WelchOptions,
     #[module(skip)]
     k: usize,
@@ -99,7 +100,8 @@ impl WelchPeaks {
     /// # Errors
     /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame) or on another device.
     pub fn forward(&self, signal: Tensor<2>) -> Result<Peaks, ArgumentError> {
-        welch_peaks(signal, self.window.clone(), &self.options, self.k)
+        let window = self.window_for(&signal);
+        welch_peaks(signal, window, &self.options, self.k)
     }
 
     /// Power of every bin of each row: `[batch, bins]`.
@@ -107,7 +109,17 @@ impl WelchPeaks {
     /// # Errors
     /// As [`forward`](Self::forward).
     pub fn psd(&self, signal: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
-        welch_psd(signal, self.window.clone(), &self.options)
+        let window = self.window_for(&signal);
+        welch_psd(signal, window, &self.options)
+    }
+
+    /// The window, in double precision for a signal that is.
+    fn window_for(&self, signal: &Tensor<2>) -> Tensor<1> {
+        let (window, symmetry) = self.shape;
+        match signal.dtype() {
+            DType::F64 => window.tensor(self.options.n_fft, symmetry, FloatDType::F64, &signal.device().inner()),
+            _ => self.window.clone(),
+        }
     }
 
     /// The estimate that is computed.
@@ -120,7 +132,8 @@ impl WelchPeaks {
         self.k
     }
 
-    /// Butterflies executed for a frame: `log2(n_fft) · n_fft / 2` for each segment.
+    /// A frame's butterflies, `log2(n_fft) · n_fft / 2` for each segment: the count that learned models are compared by. (The
+    /// kernels share one complex transform between two segments.)
     pub fn butterflies(&self) -> usize {
         self.options.segments * self.options.stages() * self.options.n_fft / 2
     }

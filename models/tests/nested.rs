@@ -4,7 +4,7 @@
 use burn::module::{Module, Param};
 use burn::optim::{GradientsParams, SgdConfig};
 use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::{LearnedWelchPeaks, LearnedWelchPeaksConfig, Tier, WelchPeaks, WelchPeaksConfig};
+use firefly_models::{HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, Tier, WelchPeaks, WelchPeaksConfig};
 
 #[derive(Module, Debug)]
 struct Detector {
@@ -46,24 +46,52 @@ fn every_parameter_trains_inside_a_users_module() {
     assert!(moved(values(before.learned.log_gain.val()), values(after.learned.log_gain.val())));
 }
 
-#[test]
-fn gates_train_through_their_samples_and_their_price() {
-    use firefly_models::GateNoise;
+/// How many logits of butterflies and of segments a step on a loss moves.
+fn moved_logits(loss: impl Fn(&LearnedWelchPeaks, &Device) -> Tensor<1>) -> [usize; 2] {
     let device = Device::flex().autodiff();
     let before = LearnedWelchPeaksConfig::new().with_n_fft(32).with_open_logit(0.5).init(&device).unwrap();
-    let mut seed = 0u32;
-    let uniform = || {
-        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (seed >> 8) as f32 / (1 << 24) as f32
-    };
-    let gates = before.sample_gates(GateNoise::from_fn([5, 16], 2, uniform, &device));
-    let power = before.power(signal(&device), &gates).unwrap();
-    let loss = power.log().mean() + before.expected_butterflies() * 1e-3;
-    let gradients = GradientsParams::from_grads(loss.backward(), &before);
+    let gradients = GradientsParams::from_grads(loss(&before, &device).backward(), &before);
     let after = SgdConfig::new().init().step(0.1, before.clone(), gradients);
     let change = |a: Vec<f32>, b: Vec<f32>| a.iter().zip(&b).filter(|(a, b)| a != b).count();
-    assert_eq!(change(values(before.gate_logits.val()), values(after.gate_logits.val())), 80);
-    assert_eq!(change(values(before.segment_logits.val()), values(after.segment_logits.val())), 2);
+    [
+        change(values(before.gate_logits.val()), values(after.gate_logits.val())),
+        change(values(before.segment_logits.val()), values(after.segment_logits.val())),
+    ]
+}
+
+#[test]
+fn gates_train_through_their_samples() {
+    let [butterflies, segments] = moved_logits(|model, device| {
+        // Several draws, since one that is exactly 0 or 1 has no gradient.
+        let loss = |seed| model.power(signal(device), &model.sample_gates(uniform(seed))).unwrap().log().mean();
+        (1..20).fold(loss(0), |sum, seed| sum + loss(seed))
+    });
+    assert!(butterflies >= 70 && segments == 2, "{butterflies} and {segments}");
+}
+
+#[test]
+fn gates_train_through_their_price() {
+    assert_eq!(moved_logits(|model, _| model.expected_butterflies() * 1e-3), [80, 2]);
+}
+
+/// A source of uniform numbers.
+fn uniform(mut seed: u32) -> impl FnMut() -> f32 {
+    move || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 8) as f32 / (1 << 24) as f32
+    }
+}
+
+#[test]
+fn the_expected_number_of_open_segments_is_that_of_at_least_one() {
+    let device = Device::flex();
+    let mut model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).with_segments(2).init(&device).unwrap();
+    let logits = Tensor::from_floats([-1.0, -1.6], &device);
+    let open = values(HardConcrete::PAPER.open_probability(logits.clone()));
+    model.segment_logits = Param::from_tensor(logits);
+    let expected = open[0] + open[1] + (1.0 - open[0]) * (1.0 - open[1]);
+    assert!((model.expected_open_segments().into_scalar::<f32>() - expected).abs() < 1e-6);
+    assert!(expected > 1.0);
 }
 
 #[test]
@@ -118,11 +146,11 @@ fn an_untrained_model_is_close_to_the_exact_estimate() {
 
 #[test]
 fn a_draw_always_leaves_a_segments_worth_open() {
-    use firefly_models::GateNoise;
     let device = Device::flex();
     let mut model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).with_segments(3).init(&device).unwrap();
-    model.segment_logits = Param::from_tensor(Tensor::from_floats([-9.0, -6.0, -9.0], &device));
-    let gates = model.sample_gates(GateNoise::from_fn([4, 8], 3, || 0.5, &device));
-    let segments = values(gates.segments);
-    assert_eq!(segments, [0.0, 1.0, 0.0]);
+    for logits in [[-9.0, -6.0, -9.0], [-9.0, -8.0, -8.0]] {
+        model.segment_logits = Param::from_tensor(Tensor::from_floats(logits, &device));
+        assert_eq!(values(model.sample_gates(|| 0.5).segments), [0.0, 1.0, 0.0]);
+        assert_eq!(values(model.hard_gates().segments), [0.0, 1.0, 0.0]);
+    }
 }

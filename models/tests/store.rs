@@ -84,8 +84,11 @@ fn truncated_weights_are_refused_wherever_they_end() {
 
 #[test]
 fn overlapping_and_out_of_range_offsets_are_refused() {
-    let overlapping =
-        tampered(|header| header["gate_logits"]["data_offsets"] = header["taper"]["data_offsets"].clone());
+    // Of the right length, and inside the file.
+    let overlapping = tampered(|header| {
+        let offsets = header["taper"]["data_offsets"].as_array_mut().unwrap();
+        offsets.iter_mut().for_each(|offset| *offset = (offset.as_u64().unwrap() - 4).into());
+    });
     assert!(matches!(error(overlapping.path()), StoreError::Weights { .. }));
     let outside = tampered(|header| {
         let offsets = header["taper"]["data_offsets"].as_array_mut().unwrap();

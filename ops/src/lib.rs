@@ -27,7 +27,7 @@
 mod backends;
 #[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
 mod contract;
-pub mod cpu;
+mod cpu;
 mod error;
 mod functions;
 pub mod reference;
@@ -41,6 +41,6 @@ pub use error::ArgumentError;
 pub use functions::{
     LearnedParameters, Peaks, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
 };
-pub use twiddles::{Direction, exact_twiddle_values, exact_twiddles};
+pub use twiddles::{Direction, exact_twiddles};
 pub use welch::{Detrend, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions};
 pub use window::{Window, WindowSymmetry};

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 
 use crate::error::ArgumentError;
 use crate::welch::validate_n_fft;
@@ -17,9 +17,8 @@ pub enum Direction {
     Inverse,
 }
 
-/// The twiddles that make the butterfly network of length `n` the discrete Fourier transform, as `[log2 n, n/2, 2]`
-/// numbers: pair `p` of stage `s` has `exp(∓2πi (p mod 2^s) / 2^(s+1))`, real part first.
-pub fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
+/// The factors in row-major order.
+fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
     let sign = match direction {
         Direction::Forward => -1.0,
         Direction::Inverse => 1.0,
@@ -36,17 +35,18 @@ pub fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
     values
 }
 
-/// [`exact_twiddle_values`] as a tensor `[log2 n, n/2, 2]` of type `dtype` on `device`.
+/// The twiddles that make the butterfly network of length `n` the discrete Fourier transform, `[log2 n, n/2, 2]` of type
+/// `dtype` on `device`: pair `p` of stage `s` has `exp(∓2πi (p mod 2^s) / 2^(s+1))`, real part first.
 ///
 /// # Errors
 /// [`ArgumentError`] if `n` is not a power of two from 8 to 65,536.
 pub fn exact_twiddles(
     n: usize,
     direction: Direction,
-    dtype: DType,
+    dtype: FloatDType,
     device: &Device,
 ) -> Result<Tensor<3>, ArgumentError> {
     validate_n_fft("exact_twiddles", "n", n)?;
     let data = TensorData::new(exact_twiddle_values(n, direction), [n.trailing_zeros() as usize, n / 2, 2]);
-    Ok(Tensor::from_data(data, (device, dtype)))
+    Ok(Tensor::from_data(data, (device, DType::from(dtype))))
 }

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 use std::fmt;
 use std::str::FromStr;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ArgumentError;
@@ -49,10 +49,9 @@ impl Window {
         (0..n).map(|j| self.at(2.0 * PI * j as f64 / period)).collect()
     }
 
-    /// The window as a tensor `[n]` of f32 on `device`.
-    pub fn tensor(self, n: usize, symmetry: WindowSymmetry, device: &Device) -> Tensor<1> {
-        let coefficients: Vec<f32> = self.coefficients(n, symmetry).into_iter().map(|c| c as f32).collect();
-        Tensor::from_data(TensorData::new(coefficients, [n]), device)
+    /// The window as a tensor `[n]` of type `dtype` on `device`.
+    pub fn tensor(self, n: usize, symmetry: WindowSymmetry, dtype: FloatDType, device: &Device) -> Tensor<1> {
+        Tensor::from_data(TensorData::new(self.coefficients(n, symmetry), [n]), (device, DType::from(dtype)))
     }
 
     fn at(self, phase: f64) -> f64 {
@@ -111,6 +110,29 @@ mod tests {
         assert!((Window::Hamming.coefficients(4, WindowSymmetry::Periodic)[0] - 0.08).abs() < 1e-15);
         assert!(Window::Blackman.coefficients(4, WindowSymmetry::Periodic)[0].abs() < 1e-15);
         assert_eq!(Window::Rectangular.coefficients(3, WindowSymmetry::Symmetric), [1.0; 3]);
+    }
+
+    #[test]
+    fn coefficients_are_those_of_the_reference() {
+        use crate::reference::window as reference;
+        for n in [8, 9, 64, 1000] {
+            for (window, shape) in [
+                (Window::Hann, reference::Window::Hann),
+                (Window::Hamming, reference::Window::Hamming),
+                (Window::Blackman, reference::Window::Blackman),
+                (Window::Rectangular, reference::Window::Rectangular),
+            ] {
+                for (symmetry, other) in [
+                    (WindowSymmetry::Periodic, reference::Symmetry::Periodic),
+                    (WindowSymmetry::Symmetric, reference::Symmetry::Symmetric),
+                ] {
+                    let expected = reference::window(shape, other, n);
+                    for (j, (a, b)) in window.coefficients(n, symmetry).iter().zip(&expected).enumerate() {
+                        assert!((a - b).abs() < 1e-14, "{window} {symmetry:?} of {n} at {j}: {a} for {b}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

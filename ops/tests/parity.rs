@@ -80,8 +80,8 @@ fn the_exact_butterfly_equals_rustfft() {
                 assert!(error <= tolerance, "{dtype:?}, n {n}, {what}: relative error {error:.1e} > {tolerance:.1e}");
                 worst = if error / tolerance > worst.0 { (error / tolerance, n) } else { worst };
             };
-            let twiddles = exact_twiddles(n, Direction::Forward, dtype, &device).unwrap();
-            let inverse = exact_twiddles(n, Direction::Inverse, dtype, &device).unwrap();
+            let twiddles = exact_twiddles(n, Direction::Forward, dtype.into(), &device).unwrap();
+            let inverse = exact_twiddles(n, Direction::Inverse, dtype.into(), &device).unwrap();
             let open = tensor(&vec![1.0; stages * n / 2], [stages, n / 2], &device, dtype);
             for gates in [None, Some(open)] {
                 let ((input_re, input_im), name) = (input(), if gates.is_some() { "gates of 1" } else { "no gates" });
@@ -125,7 +125,7 @@ fn assert_peaks(label: &str, peaks: Peaks, power: &[f64], bins: usize, k: usize,
     }
 }
 
-/// n from 8 to 4,096 with segments, hops, scalings and detrendings that differ.
+/// n from 8 to 65,536 with segments, hops, scalings and detrendings that differ.
 fn settings() -> Vec<WelchOptions> {
     let density = Scaling::Density { sample_rate: 48_000.0 };
     let setting = |n_fft, segments, hop, scaling, detrend| WelchOptions { n_fft, hop, segments, scaling, detrend };
@@ -139,6 +139,7 @@ fn settings() -> Vec<WelchOptions> {
         setting(1024, 3, 256, density, Detrend::None),
         setting(4096, 2, 2048, Scaling::Power, Detrend::Constant),
         setting(4096, 3, 1000, Scaling::Spectrum, Detrend::None),
+        setting(65_536, 1, 32_768, Scaling::Power, Detrend::None),
     ]
 }
 

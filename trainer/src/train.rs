@@ -11,7 +11,7 @@ use burn::optim::lr_scheduler::module_lr_scheduler::{ModuleLearningRate, ModuleL
 use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
 use burn::tensor::{Device, Tensor};
 use burn_train::Interrupter;
-use firefly_models::{GateNoise, Gates, LearnedWelchPeaks, Tier};
+use firefly_models::{Gates, LearnedWelchPeaks, Tier};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -211,7 +211,7 @@ impl<'a> Trainer<'a> {
     fn gates(&self, step: usize) -> Gates {
         let learned = |group| self.config.training.learn.contains(&group);
         let (butterflies, segments) = (learned(Parameters::Gates), learned(Parameters::Segments));
-        let drawn = || self.model.sample_gates(self.noise(step));
+        let drawn = || self.model.sample_gates(noise(self.config.seed, step));
         match (butterflies, segments) {
             (true, true) => drawn(),
             (true, false) => Gates { segments: self.model.hard_gates().segments, ..drawn() },
@@ -234,20 +234,13 @@ impl<'a> Trainer<'a> {
         };
         butterflies * segments
     }
+}
 
-    /// The gates' noise of a step, the same whenever the step is run.
-    fn noise(&self, step: usize) -> GateNoise {
-        let mut generator = ChaCha8Rng::seed_from_u64(self.config.seed);
-        generator.set_stream(step as u64);
-        let options = self.model.options();
-        let device = self.validation.batch.signal.device();
-        GateNoise::from_fn(
-            [options.stages(), options.n_fft / 2],
-            options.segments,
-            || generator.random::<f32>(),
-            &device,
-        )
-    }
+/// The gates' noise of a step, the same whenever the step is run.
+fn noise(seed: u64, step: usize) -> impl FnMut() -> f32 {
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    generator.set_stream(step as u64);
+    move || generator.random::<f32>()
 }
 
 /// Keeps what is not learned off the tape.

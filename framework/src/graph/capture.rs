@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use burn::backend::Capture;
 use burn::backend::ir::{GraphIr, OperationIr, TensorId};
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, Int, Shape, Tensor, TensorData};
 use thiserror::Error;
 
 /// Why a model could not be captured or replayed.
@@ -19,6 +19,14 @@ pub enum GraphError {
     /// The graph holds an operation the registry has no handler for.
     #[error("replay: no handler is registered for the custom operation `{0}`")]
     UnknownOperation(String),
+    /// The input is not of the shape and type the graph was captured with.
+    #[error("replay: the input is {got}, but the graph was captured with {expected}")]
+    Input {
+        /// What was given.
+        got: String,
+        /// What is accepted.
+        expected: String,
+    },
     /// Reading an output back failed.
     #[error("replay: {0}")]
     Read(String),
@@ -29,6 +37,7 @@ pub enum GraphError {
 pub struct Captured {
     pub(super) graph: GraphIr,
     pub(super) values: BTreeMap<TensorId, TensorData>,
+    pub(super) input: (Shape, DType),
 }
 
 impl Captured {
@@ -87,17 +96,19 @@ impl<A: Outputs, B: Outputs> Outputs for (A, B) {
 /// The model gets the input and the capture device, to move its parameters there.
 ///
 /// # Errors
-/// [`GraphError::Capture`] where Burn's capture refuses the graph.
+/// [`GraphError::Capture`] where Burn's capture refuses the graph, [`GraphError::ForeignTensor`] where the model returns a
+/// tensor of another device.
 pub fn capture<const D: usize, O: Outputs>(
     example: TensorData,
     model: impl FnOnce(Tensor<D>, &Device) -> O,
 ) -> Result<Captured, GraphError> {
     let device = Device::capture();
+    let described = (example.shape().clone(), example.dtype());
     let mut failure = None;
     let mut input = None;
     let captured = device
         .capture_scope(|scope| {
-            let dtype = example.dtype();
+            let dtype = described.1;
             let example = Tensor::<D>::from_data(example, (&device, dtype));
             let ids = example.clone().ids().and_then(|inputs| Ok((inputs, model(example, &device).ids()?)));
             let (inputs, outputs) = ids.unwrap_or_else(|error| {
@@ -116,5 +127,5 @@ pub fn capture<const D: usize, O: Outputs>(
     if let Some(id) = input {
         values.remove(&id);
     }
-    Ok(Captured { graph: captured.graph, values })
+    Ok(Captured { graph: captured.graph, values, input: described })
 }

@@ -1,7 +1,7 @@
 //! Running a captured graph on a backend.
 
 use burn::backend::ir::{BackendIr, CustomOpIr, HandleContainer, OperationIr, TensorId, TensorIr, TensorStatus};
-use burn::tensor::{TensorData, try_read_sync};
+use burn::tensor::{DType, Shape, TensorData, try_read_sync};
 use burn_router::{CustomOpRegistry, TensorInterpreter};
 
 use super::{Captured, GraphError};
@@ -34,7 +34,8 @@ impl Captured {
     /// Runs the graph on a device of backend `B` and reads every output, in the order the model returned them.
     ///
     /// # Errors
-    /// [`GraphError::UnknownOperation`] for a custom operation that is not in `operations`;
+    /// [`GraphError::UnknownOperation`] for a custom operation that is not in `operations`; [`GraphError::Input`] for an
+    /// input of another shape or type than the graph was captured with;
     /// [`GraphError::Read`] where the device fails.
     pub fn replay<B: BackendIr>(
         &self,
@@ -44,6 +45,11 @@ impl Captured {
     ) -> Result<Vec<TensorData>, GraphError> {
         if let Some(unknown) = self.custom_operations().find(|id| !operations.names.iter().any(|name| name == id)) {
             return Err(GraphError::UnknownOperation(unknown.to_string()));
+        }
+        let given = (input.shape().clone(), input.dtype());
+        if given != self.input {
+            let describe = |(shape, dtype): &(Shape, DType)| format!("{shape} of {dtype:?}");
+            return Err(GraphError::Input { got: describe(&given), expected: describe(&self.input) });
         }
         let mut interpreter = TensorInterpreter::<B>::with_custom_ops(device.clone(), operations.registry);
         for (id, value) in &self.values {

@@ -2,13 +2,16 @@
 
 use burn::config::Config;
 use burn::module::Param;
-use burn::tensor::{DType, Device, Tensor, TensorData};
-use firefly_ops::{Detrend, Direction, Scaling, WelchOptions, Window, WindowSymmetry, exact_twiddles};
+use burn::tensor::{Device, FloatDType, Tensor, TensorData};
+use firefly_ops::{ArgumentError, Detrend, Direction, Scaling, WelchOptions, Window, WindowSymmetry, exact_twiddles};
 
 use super::module::LearnedWelchPeaks;
-use crate::error::ConfigError;
 use crate::welch_peaks::validate;
 
+/// Most candidate segments.
+const MAX_SEGMENTS: usize = 65_536;
+/// No gate with a greater logit would ever close.
+const MAX_LOGIT: f64 = 50.0;
 /// Logarithm of a neighbour's gain at the start: nearly nothing, but not so little that its gradient is.
 const NEIGHBOUR_LOG_GAIN: f32 = -4.0;
 
@@ -42,7 +45,7 @@ pub struct LearnedWelchPeaksConfig {
     /// What is taken off each segment.
     #[config(default = "Detrend::None")]
     pub detrend: Detrend,
-    /// Logit of a gate that starts open; the larger, the longer a price must push to close it.
+    /// Logit of a gate that starts open, at most 50; the larger, the longer a price must push to close it.
     #[config(default = 3.0)]
     pub open_logit: f64,
 }
@@ -62,27 +65,32 @@ impl LearnedWelchPeaksConfig {
     /// Checks every field.
     ///
     /// # Errors
-    /// [`ConfigError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ConfigError> {
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "LearnedWelchPeaksConfig";
         validate(NAME, &self.options(), self.k)?;
         if let Some(open) = &self.open_segments {
             if open.is_empty() {
-                return Err(ConfigError::field(NAME, "open_segments", "empty", "at least one segment"));
+                return Err(ArgumentError::new(NAME, "open_segments", "empty", "at least one segment"));
             }
             if let Some((place, segment)) =
                 open.iter().enumerate().find(|(place, segment)| open[..*place].contains(segment))
             {
                 let got = format!("{segment} again at place {place}");
-                return Err(ConfigError::field(NAME, "open_segments", got, "each candidate once"));
+                return Err(ArgumentError::new(NAME, "open_segments", got, "each candidate once"));
             }
             if let Some(segment) = open.iter().find(|segment| **segment >= self.segments) {
                 let expected = format!("candidates below {}", self.segments);
-                return Err(ConfigError::field(NAME, "open_segments", segment, expected));
+                return Err(ArgumentError::new(NAME, "open_segments", segment, expected));
             }
         }
-        if !(self.open_logit.is_finite() && self.open_logit > 0.0) {
-            return Err(ConfigError::field(NAME, "open_logit", self.open_logit, "a positive number"));
+        if self.segments > MAX_SEGMENTS {
+            let expected = format!("at most {MAX_SEGMENTS}");
+            return Err(ArgumentError::new(NAME, "segments", self.segments, expected));
+        }
+        if !(self.open_logit > 0.0 && self.open_logit <= MAX_LOGIT) {
+            let expected = format!("above 0 and at most {MAX_LOGIT}");
+            return Err(ArgumentError::new(NAME, "open_logit", self.open_logit, expected));
         }
         Ok(())
     }
@@ -90,8 +98,8 @@ impl LearnedWelchPeaksConfig {
     /// The module on `device`.
     ///
     /// # Errors
-    /// [`ConfigError`] naming the first field that is out of range.
-    pub fn init(&self, device: &Device) -> Result<LearnedWelchPeaks, ConfigError> {
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn init(&self, device: &Device) -> Result<LearnedWelchPeaks, ArgumentError> {
         self.validate()?;
         let options = self.options();
         let bins = options.bins();
@@ -105,8 +113,8 @@ impl LearnedWelchPeaksConfig {
             .collect();
         let segment_logits = Tensor::from_data(TensorData::new(segment_logits, [self.segments]), device);
         Ok(LearnedWelchPeaks {
-            taper: Param::from_tensor(self.window.tensor(self.n_fft, self.symmetry, device)),
-            twiddles: Param::from_tensor(exact_twiddles(self.n_fft, Direction::Forward, DType::F32, device)?),
+            taper: Param::from_tensor(self.window.tensor(self.n_fft, self.symmetry, FloatDType::F32, device)),
+            twiddles: Param::from_tensor(exact_twiddles(self.n_fft, Direction::Forward, FloatDType::F32, device)?),
             gate_logits: Param::from_tensor(Tensor::full(shape, self.open_logit, device)),
             segment_logits: Param::from_tensor(segment_logits),
             log_gain: Param::from_tensor(Tensor::from_data(TensorData::new(log_gain, [bins, 3]), device)),
@@ -130,6 +138,8 @@ mod tests {
         assert!(message(good.clone().with_open_segments(Some(vec![2]))).contains("`open_segments` is 2"));
         assert!(message(good.clone().with_open_segments(Some(vec![]))).contains("at least one"));
         assert!(message(good.clone().with_open_segments(Some(vec![1, 1]))).contains("each candidate once"));
+        assert!(message(good.clone().with_segments(100_000).with_hop(Some(1))).contains("at most 65536"));
+        assert!(message(good.clone().with_open_logit(1e39)).contains("`open_logit`"));
         assert!(message(good.clone().with_open_logit(f64::NAN)).contains("`open_logit`"));
         assert!(good.with_hop(Some(0)).init(&Device::flex()).unwrap_err().to_string().contains("`hop` is 0"));
     }

@@ -1,7 +1,7 @@
 //! Gates that really close: the hard concrete distribution.
 
 use burn::tensor::activation::sigmoid;
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData};
 
 /// The hard concrete distribution of C. Louizos, M. Welling and D. P. Kingma, "Learning sparse neural networks through
 /// L0 regularization" (2018): a binary concrete variable stretched to `(gamma, zeta)` and clamped to `[0, 1]`, so that
@@ -41,25 +41,12 @@ impl HardConcrete {
     }
 }
 
-/// Uniform noise in `(0, 1)` for one draw of every gate.
-#[derive(Debug, Clone)]
-pub struct GateNoise {
-    /// `[log2 n_fft, n_fft/2]`.
-    pub butterflies: Tensor<2>,
-    /// `[segments]`.
-    pub segments: Tensor<1>,
-}
-
-impl GateNoise {
-    /// Noise from a source of uniform numbers, kept off 0 and 1, for a network of `shape` and `segments` segments.
-    pub fn from_fn(shape: [usize; 2], segments: usize, mut uniform: impl FnMut() -> f32, device: &Device) -> Self {
-        const EDGE: f32 = 1e-6;
-        let mut draw = |count: usize| (0..count).map(|_| uniform().clamp(EDGE, 1.0 - EDGE)).collect::<Vec<_>>();
-        Self {
-            butterflies: Tensor::from_data(TensorData::new(draw(shape[0] * shape[1]), shape), device),
-            segments: Tensor::from_data(TensorData::new(draw(segments), [segments]), device),
-        }
-    }
+/// A tensor of uniform numbers from a source of them, kept off 0 and 1 where the noise is infinite.
+pub(super) fn uniform_like<const D: usize>(like: &Tensor<D>, mut uniform: impl FnMut() -> f32) -> Tensor<D> {
+    const EDGE: f32 = 1e-6;
+    let shape = like.dims();
+    let draws: Vec<f32> = (0..shape.iter().product()).map(|_| uniform().clamp(EDGE, 1.0 - EDGE)).collect();
+    Tensor::from_data(TensorData::new(draws, shape), &like.device().inner())
 }
 
 /// The values of all gates: of butterflies `[log2 n_fft, n_fft/2]` and of segments `[segments]`, in `[0, 1]`.
@@ -74,6 +61,7 @@ pub struct Gates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use burn::tensor::Device;
 
     fn values(tensor: Tensor<1>) -> Vec<f32> {
         tensor.into_data().try_to_vec().unwrap()

@@ -1,4 +1,5 @@
-//! Welch peaks with learned parameters: taper, twiddles, gates, and a per-bin gain.
+//! Welch peaks with learned parameters: taper, twiddles, gates of butterflies and segments, and a per-bin
+//! gain.
 
 mod config;
 mod gates;
@@ -6,6 +7,6 @@ mod module;
 mod store;
 
 pub use config::LearnedWelchPeaksConfig;
-pub use gates::{GateNoise, Gates, HardConcrete};
+pub use gates::{Gates, HardConcrete};
 pub use module::LearnedWelchPeaks;
 pub use store::{StoreError, WEIGHTS_FORMAT};

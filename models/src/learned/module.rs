@@ -1,11 +1,11 @@
 //! The learned model itself.
 
 use burn::module::{Module, Param};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Int, Tensor};
 use firefly_ops::{ArgumentError, LearnedParameters, Peaks, WelchOptions, learned_welch_peaks, learned_welch_psd};
 
 use super::config::LearnedWelchPeaksConfig;
-use super::gates::{GateNoise, Gates, HardConcrete};
+use super::gates::{Gates, HardConcrete, uniform_like};
 
 /// Keeps the sum of segment gates off zero.
 const SMALLEST_SUM: f64 = 1e-6;
@@ -40,7 +40,7 @@ impl LearnedWelchPeaks {
         self.peaks(signal, &self.hard_gates())
     }
 
-    /// Peaks with gates of the caller's choice. Hard gates read back to the host: take them once for many batches.
+    /// Peaks with gates of the caller's choice.
     ///
     /// # Errors
     /// As [`forward`](Self::forward).
@@ -56,21 +56,22 @@ impl LearnedWelchPeaks {
         learned_welch_psd(signal, self.parameters(gates), &self.options())
     }
 
-    /// One draw of every gate, differentiable in the logits: for training.
+    /// One draw of every gate, differentiable in the logits: for training. `uniform` is a source of uniform numbers from
+    /// 0 to 1; the same numbers give the same draw, butterflies first.
     ///
     /// A draw that leaves less than one segment open is filled up to one with the segment that hard gates would keep.
-    pub fn sample_gates(&self, noise: GateNoise) -> Gates {
-        let logits = self.segment_logits.val();
-        let drawn = HardConcrete::PAPER.sample(logits.clone(), noise.segments);
-        let widest = logits.clone().detach().equal(logits.detach().max()).float();
-        let shortfall = (-drawn.clone().sum() + 1.0).clamp_min(0.0);
-        Gates {
-            butterflies: HardConcrete::PAPER.sample(self.gate_logits.val(), noise.butterflies),
-            segments: drawn + widest * shortfall,
-        }
+    pub fn sample_gates(&self, mut uniform: impl FnMut() -> f32) -> Gates {
+        let (butterflies, segments) = (self.gate_logits.val(), self.segment_logits.val());
+        let noise = uniform_like(&butterflies, &mut uniform);
+        let butterflies = HardConcrete::PAPER.sample(butterflies, noise);
+        let noise = uniform_like(&segments, &mut uniform);
+        let segments = HardConcrete::PAPER.sample(segments, noise);
+        let shortfall = (-segments.clone().sum() + 1.0).clamp_min(0.0);
+        Gates { butterflies, segments: segments + self.widest_segment() * shortfall }
     }
 
-    /// Every gate without noise, in `[0, 1]`, differentiable in the logits.
+    /// Every gate without noise, in `[0, 1]`. A gate further than a logit of 2.4 from closed or open is exactly 0 or 1 here,
+    /// without a gradient: train gates with [`sample_gates`](Self::sample_gates).
     pub fn mean_gates(&self) -> Gates {
         Gates {
             butterflies: HardConcrete::PAPER.mean(self.gate_logits.val()),
@@ -81,15 +82,16 @@ impl LearnedWelchPeaks {
     /// Every gate as 0 or 1: open where its value without noise is at least a half, which is where its logit is not
     /// negative. At least one segment stays open: the one with the greatest logit.
     pub fn hard_gates(&self) -> Gates {
-        let logits = self.segment_logits.val().detach();
-        let device = logits.device();
-        let logits: Vec<f32> = logits.into_data().iter().collect();
-        let threshold = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max).min(0.0);
-        let open: Vec<f32> = logits.iter().map(|logit| f32::from(*logit >= threshold)).collect();
-        Gates {
-            butterflies: self.gate_logits.val().detach().greater_equal_elem(0.0).float(),
-            segments: Tensor::from_data(TensorData::new(open, [logits.len()]), &device),
-        }
+        let open = |logits: Tensor<2>| logits.detach().greater_equal_elem(0.0).float();
+        let segments = open(self.segment_logits.val().unsqueeze()).squeeze_dim(0);
+        Gates { butterflies: open(self.gate_logits.val()), segments: segments.max_pair(self.widest_segment()) }
+    }
+
+    /// 1 at the segment with the greatest logit, the first of several, and 0 elsewhere.
+    fn widest_segment(&self) -> Tensor<1> {
+        let logits = self.segment_logits.val().detach().inner();
+        let places = Tensor::<1, Int>::arange(0..logits.dims()[0] as i64, &logits.device());
+        places.clone().equal(logits.argmax(0).expand(places.dims())).float()
     }
 
     /// The expected number of a frame's open butterflies, `[1]`, differentiable in the logits: open segments, of
@@ -103,9 +105,11 @@ impl LearnedWelchPeaks {
         HardConcrete::PAPER.open_probability(self.gate_logits.val()).sum()
     }
 
-    /// The expected number of open segments, at least one, `[1]`, differentiable in the logits.
+    /// The expected number of open segments, of which there is always one, `[1]`, differentiable in the logits.
     pub fn expected_open_segments(&self) -> Tensor<1> {
-        HardConcrete::PAPER.open_probability(self.segment_logits.val()).sum().clamp_min(1.0)
+        let open = HardConcrete::PAPER.open_probability(self.segment_logits.val());
+        let none = (-open.clone() + 1.0).log().sum().exp();
+        open.sum() + none
     }
 
     /// The number of butterflies that hard gates leave open for a frame: open gates times open segments.

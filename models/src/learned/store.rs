@@ -10,9 +10,10 @@ use firefly_framework::files::write_atomically;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use firefly_ops::ArgumentError;
+
 use super::config::LearnedWelchPeaksConfig;
 use super::module::LearnedWelchPeaks;
-use crate::error::ConfigError;
 
 /// The version of the weights' layout; a file of another version is refused.
 pub const WEIGHTS_FORMAT: u32 = 1;
@@ -69,7 +70,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
         /// What is wrong.
-        error: ConfigError,
+        error: ArgumentError,
     },
     /// The weights are damaged, or not those of the configuration.
     #[error("{path}: {reason}")]

@@ -1,4 +1,4 @@
-//! Recording backends behind a router: graph capture, and remote devices.
+//! Graph capture: operations are recorded by the router behind it.
 
 use burn::backend::fusion::custom::OperationIr;
 use burn::backend::ir::OperationOutput;

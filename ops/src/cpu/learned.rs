@@ -50,7 +50,7 @@ pub fn learned_welch_psd<T: Real>(signal: &[T], frame_len: usize, model: &Learne
 }
 
 /// The `k` strongest bins of every row's learned Welch power: `signal` `[rows, frame_len]` → `out_bins`, `out_power`
-/// `[rows, k]`, as [`top_k`](super::top_k()) orders them.
+/// `[rows, k]`, strongest first.
 pub fn learned_welch_peaks<T: Real>(
     signal: &[T],
     frame_len: usize,

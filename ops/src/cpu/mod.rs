@@ -37,5 +37,3 @@ pub use peaks::welch_peaks;
 pub use psd::welch_psd;
 pub use psd_backward::welch_psd_backward;
 pub use real::Real;
-pub use scratch::Scratch;
-pub use top_k::{top_k, top_k_backward, top_k_row};

@@ -9,7 +9,7 @@ use crate::welch::WelchOptions;
 /// The `k` strongest bins of every row's Welch power: `signal` `[rows, frame_len]`, `window` `[n_fft]` → `out_bins`,
 /// `out_power` `[rows, k]`.
 ///
-/// It is [`top_k`](super::top_k()) of [`welch_psd`](super::welch_psd), the power of a row never leaving its thread.
+/// They are the strongest bins of [`welch_psd`](super::welch_psd), the power of a row never leaving its thread.
 pub fn welch_peaks<T: Real>(
     signal: &[T],
     frame_len: usize,

@@ -27,11 +27,6 @@ impl<T: Real> Scratch<T> {
     pub(super) fn real(&mut self, len: usize) -> &mut [T] {
         at_least(&mut self.real, len)
     }
-
-    /// `len` keys with unspecified contents.
-    pub(super) fn keys(&mut self, len: usize) -> &mut [T::Key] {
-        at_least(&mut self.keys, len)
-    }
 }
 
 fn at_least<V: Copy + Default>(buffer: &mut Vec<V>, len: usize) -> &mut [V] {

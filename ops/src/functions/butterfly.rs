@@ -18,6 +18,7 @@ use crate::welch::validate_n_fft;
 /// - `re`, `im`: `[batch, n]`, `n` a power of two from 8 to 65,536.
 /// - `twiddles`: `[log2 n, n/2, 2]`, real part first.
 /// - `gates`: `[log2 n, n/2]`, usually in `[0, 1]`; `None` is all open.
+/// - all of them compute in the type of `re`: f64, or f32 for any smaller float.
 /// - returns real and imaginary parts `[batch, n]`.
 ///
 /// # Errors
@@ -31,7 +32,7 @@ pub fn butterfly(
     const NAME: &str = "butterfly";
     let [batch, n] = re.dims();
     validate_n_fft(NAME, "re", n)?;
-    let mut inputs = check::Inputs::of(NAME, &re);
+    let mut inputs = check::Inputs::of(NAME, "re", &re)?;
     let stages = n.trailing_zeros() as usize;
     let im = inputs.next("im", im, [batch, n])?.into_dispatch();
     let twiddles = inputs.next("twiddles", twiddles, [stages, n / 2, 2])?.into_dispatch();

@@ -1,5 +1,6 @@
 //! The checks that every operation shares.
 
+use burn::backend::DispatchDevice;
 use burn::tensor::{DType, Device, GradientCheckpointingStrategy, IntDType, Tensor};
 
 use crate::error::{ArgumentError, ensure};
@@ -15,10 +16,22 @@ pub(super) struct Inputs {
 
 impl Inputs {
     /// The operation runs where `first` is, in f64 for f64 and in f32 for every smaller float.
-    pub fn of<const D: usize>(operation: &'static str, first: &Tensor<D>) -> Self {
+    pub fn of<const D: usize>(
+        operation: &'static str,
+        argument: &'static str,
+        first: &Tensor<D>,
+    ) -> Result<Self, ArgumentError> {
         let device = first.device();
+        let plain = device.clone().inner();
+        ensure(
+            has_adapter(&plain),
+            operation,
+            argument,
+            format_args!("on {plain:?}"),
+            "on a device Firefly has kernels for",
+        )?;
         let dtype = if first.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
-        Self { operation, checkpointing: device.gradient_checkpointing_strategy(), device, dtype }
+        Ok(Self { operation, checkpointing: device.gradient_checkpointing_strategy(), device, dtype })
     }
 
     /// The first input in the type the operation computes in.
@@ -45,6 +58,18 @@ impl Inputs {
         }
         self.checkpointing = self.checkpointing.or(checkpointing);
         Ok(tensor.cast(self.dtype))
+    }
+}
+
+/// Whether one of this build's adapters runs on a device; the generated dispatch panics on any other.
+fn has_adapter(device: &Device) -> bool {
+    match device.as_dispatch() {
+        DispatchDevice::Flex(_) | DispatchDevice::Capture(_) => true,
+        #[cfg(feature = "ndarray")]
+        DispatchDevice::NdArray(_) => true,
+        // Which other devices there are depends on the features of Burn in the user's build.
+        #[allow(unreachable_patterns)]
+        _ => false,
     }
 }
 

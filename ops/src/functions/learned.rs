@@ -13,7 +13,7 @@ use crate::welch::WelchOptions;
 /// What a learned Welch estimate is made of.
 ///
 /// With a window, [exact twiddles](crate::exact_twiddles), open gates, weights `1/segments` and gain `[0, 1, 0]` it is
-/// [`welch_psd`](crate::welch_psd).
+/// [`welch_psd`](crate::welch_psd), as long as no power overflows: a gain of 0 times infinity is NaN.
 #[derive(Debug, Clone)]
 pub struct LearnedParameters {
     /// The taper, `[n_fft]`.
@@ -22,7 +22,7 @@ pub struct LearnedParameters {
     pub twiddles: Tensor<3>,
     /// `[log2 n_fft, n_fft/2]`, as [`butterfly`](crate::butterfly) takes them.
     pub gates: Tensor<2>,
-    /// How much each segment's power counts, `[segments]`; a segment of weight 0 is not computed.
+    /// How much each segment's power counts, `[segments]`, not negative; a segment of weight 0 is not computed.
     pub weights: Tensor<1>,
     /// What the bin below, the bin itself and the bin above give to each bin's power, `[bins, 3]`. At the ends of the
     /// spectrum, the missing neighbour is the mirrored one.
@@ -78,7 +78,7 @@ fn prepare(
     check::signal(operation, &signal, options)?;
     let (n, bins, stages) = (options.n_fft, options.bins(), options.stages());
     let LearnedParameters { window, twiddles, gates, weights, gain } = parameters;
-    let mut inputs = check::Inputs::of(operation, &signal);
+    let mut inputs = check::Inputs::of(operation, "signal", &signal)?;
     Ok(LearnedTensors {
         window: inputs.next("window", window, [n])?.into_dispatch(),
         twiddles: inputs.next("twiddles", twiddles, [stages, n / 2, 2])?.into_dispatch(),

@@ -31,7 +31,7 @@ pub(super) fn prepare(
     options: &WelchOptions,
 ) -> Result<(Tensor<2>, Tensor<1>), ArgumentError> {
     check::signal(operation, &signal, options)?;
-    let mut inputs = check::Inputs::of(operation, &signal);
+    let mut inputs = check::Inputs::of(operation, "signal", &signal)?;
     let window = inputs.next("window", window, [options.n_fft])?;
     Ok((inputs.first(signal), window))
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{self, Path, PathBuf};
 
-use firefly_models::{ConfigError, Tier};
+use firefly_models::{ArgumentError, Tier};
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigFileError, Parameters, RunConfig};
@@ -58,13 +58,10 @@ impl RunConfig {
     /// # Errors
     /// [`ConfigFileError::Value`] naming the first key that is out of range.
     pub fn validate(&self) -> Result<(), ConfigFileError> {
-        let from_model = |error: ConfigError| {
-            let ConfigError::Argument(error) = error;
-            ConfigFileError::Value {
-                key: format!("model.{}", error.argument),
-                got: error.got,
-                expected: error.expected,
-            }
+        let from_model = |error: ArgumentError| ConfigFileError::Value {
+            key: format!("model.{}", error.argument),
+            got: error.got,
+            expected: error.expected,
         };
         self.model.learned().validate().map_err(from_model)?;
         self.model.exact(Tier::Reference).validate().map_err(from_model)?;

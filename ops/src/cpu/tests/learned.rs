@@ -1,5 +1,5 @@
 use super::*;
-use crate::cpu::{LearnedWelch, Network, Real, learned_welch_peaks, learned_welch_psd, top_k, welch_psd};
+use crate::cpu::{LearnedWelch, Network, Real, learned_welch_peaks, learned_welch_psd, welch_psd};
 
 /// The tensors of a [`LearnedWelch`].
 #[derive(Debug, Clone)]
@@ -126,8 +126,7 @@ fn peaks_are_the_top_of_the_power() {
     let signal = single(&noise(rows * options.frame(), 37));
     let power = model.psd(&signal, options.frame());
     for k in [1, 6, bins] {
-        let (mut expected_bins, mut expected_power) = (vec![0; rows * k], vec![0.0; rows * k]);
-        top_k(&power, bins, k, &mut expected_bins, &mut expected_power);
+        let (expected_bins, expected_power) = top_k_of(&power, bins, k);
         let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
         learned_welch_peaks(&signal, options.frame(), &model.borrow(), k, &mut peak_bins, &mut peak_power);
         assert_eq!(peak_bins, expected_bins);

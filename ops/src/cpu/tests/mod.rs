@@ -12,6 +12,8 @@ use std::f64::consts::TAU;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use super::Real;
+use super::top_k::top_k_row;
 use crate::welch::{Detrend, Scaling, WelchOptions};
 
 const SCALINGS: [Scaling; 3] = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }];
@@ -158,4 +160,16 @@ fn assert_gradient_at(
         let off = (gradient[i] - expected).abs();
         assert!(off <= 1e-5 + 1e-3 * expected.abs(), "{what}[{i}]: {} for {expected}", gradient[i]);
     }
+}
+
+/// The `k` strongest bins of every row of `power` [rows, bins], and their power.
+fn top_k_of<T: Real>(power: &[T], bins: usize, k: usize) -> (Vec<i64>, Vec<T>) {
+    let rows = power.len() / bins;
+    let (mut peak_bins, mut peak_power) = (vec![7; rows * k], vec![T::zero(); rows * k]);
+    let mut keys = vec![T::Key::default(); bins];
+    let outputs = peak_bins.chunks_exact_mut(k).zip(peak_power.chunks_exact_mut(k));
+    for (power, (peak_bins, peak_power)) in power.chunks_exact(bins).zip(outputs) {
+        top_k_row(power, &mut keys, peak_bins, peak_power);
+    }
+    (peak_bins, peak_power)
 }
