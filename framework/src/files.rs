@@ -23,6 +23,19 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
+/// Finds out whether [`write_atomically`] can write to `path`, before there is something to lose.
+///
+/// # Errors
+/// As writing would.
+pub fn ensure_writable(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    let folder = folder_of(path);
+    fs::create_dir_all(folder)?;
+    tempfile::Builder::new().prefix(".partial-").tempfile_in(folder).map(drop)
+}
+
 /// Makes what was renamed in a folder last through a crash.
 ///
 /// # Errors
@@ -59,6 +72,16 @@ mod tests {
         write_atomically(&path, b"second").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"second");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_can_not_be_written_is_known_before() {
+        let folder = tempfile::tempdir().unwrap();
+        ensure_writable(&folder.path().join("new/out.json")).unwrap();
+        assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 0);
+        assert!(ensure_writable(folder.path()).is_err());
+        fs::write(folder.path().join("file"), "").unwrap();
+        assert!(ensure_writable(&folder.path().join("file/out.json")).is_err());
     }
 
     #[test]

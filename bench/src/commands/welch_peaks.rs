@@ -1,13 +1,13 @@
 //! `firefly-bench welch-peaks`: the strongest lines of Welch spectra, strategy against strategy.
 
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context, ensure};
 use clap::value_parser;
 use firefly_framework::device::DeviceName;
+use firefly_framework::files::ensure_writable;
 use firefly_models::Tier;
 use firefly_ops::WelchOptions;
 use serde_json::json;
@@ -27,6 +27,7 @@ use crate::table::{Side, Table, count, digits, duration};
 /// What speed is related to unless said, where it takes part.
 const USUAL_BASELINE: &str = "rustfft";
 const MOST_ITERATIONS: i64 = 1_000_000;
+const MOST_THREADS: i64 = 1024;
 /// Share of the memory that is free which inputs may take.
 const MEMORY_SHARE: f64 = 0.6;
 
@@ -64,8 +65,8 @@ pub struct Arguments {
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Host threads to use; all cores unless given
-    #[arg(long, value_name = "N")]
-    pub threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MOST_THREADS))]
+    pub threads: Option<u16>,
     /// Write a JSON report there, with every sample
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
@@ -98,6 +99,9 @@ pub fn run(arguments: &Arguments, catalogue: &[Box<dyn Strategy>], out: &mut dyn
         WelchOptions { hop: 1, ..WelchOptions::new(n_fft, 1) }.validate("welch-peaks")?;
     }
     let device = arguments.device.open()?;
+    if let Some(path) = &arguments.json {
+        ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
+    }
     let comparison = comparison(arguments, catalogue)?;
     let threads = comparison.pool.current_num_threads();
     let problems = grid(&arguments.n_fft.0, &arguments.tier.0, &arguments.batch.0, &arguments.k.0);
@@ -116,14 +120,15 @@ pub fn run(arguments: &Arguments, catalogue: &[Box<dyn Strategy>], out: &mut dyn
     for problem in &problems {
         let Problem { tier, options, batch, k } = problem;
         progress.say(format!("n_fft {}, {tier}, batch {batch}, k {k}", options.n_fft));
-        let outcomes = match supported(problem, most_sets) {
-            Ok(()) => {
-                let inputs = match inputs.take().filter(|inputs| inputs.fit(problem)) {
-                    Some(fitting) => inputs.insert(fitting),
-                    None => inputs.insert(Inputs::generate(problem, arguments.seed, most_sets, &device)),
-                };
-                comparison.run(problem, inputs, &progress)
-            }
+        // Inputs that don't fit are freed before memory is asked for.
+        inputs = inputs.filter(|inputs| inputs.fit(problem));
+        let ready = problem.check().map_err(|error| error.to_string()).and_then(|()| match inputs.take() {
+            Some(fitting) => Ok(fitting),
+            None => enough_memory(problem, most_sets)
+                .map(|()| Inputs::generate(problem, arguments.seed, most_sets, &device)),
+        });
+        let outcomes = match ready {
+            Ok(ready) => comparison.run(problem, inputs.insert(ready), &progress),
             Err(reason) => {
                 progress.advance(comparison.steps());
                 vec![Outcome::Unsupported { reason }; comparison.strategies.len()]
@@ -156,9 +161,8 @@ pub fn run(arguments: &Arguments, catalogue: &[Box<dyn Strategy>], out: &mut dyn
     Ok(if failures == 0 { Verdict::Passed } else { Verdict::Failed })
 }
 
-/// Whether the problem is valid and its inputs fit in memory.
-fn supported(problem: &Problem, most_sets: usize) -> Result<(), String> {
-    problem.check().map_err(|error| error.to_string())?;
+/// Whether the problem's inputs fit in memory.
+fn enough_memory(problem: &Problem, most_sets: usize) -> Result<(), String> {
     let needed = Inputs::memory(problem, most_sets) as f64;
     match available_memory() {
         Some(free) if needed > MEMORY_SHARE * free as f64 => {
@@ -187,7 +191,7 @@ fn comparison<'a>(arguments: &Arguments, catalogue: &'a [Box<dyn Strategy>]) -> 
         None if names.len() == 1 => None,
         None => Some(names.iter().position(|name| *name == USUAL_BASELINE).unwrap_or(0)),
     };
-    let threads = arguments.threads.map_or_else(available_cores, NonZeroUsize::get);
+    let threads = arguments.threads.map_or_else(available_cores, usize::from);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("--threads")?;
     let schedule = Schedule { warmup: arguments.warmup as usize, iterations: arguments.iters as usize };
     Ok(Comparison { strategies, baseline, schedule, seed: arguments.seed, pool })
