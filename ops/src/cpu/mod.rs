@@ -21,6 +21,7 @@ mod reduction;
 mod scaling;
 mod scratch;
 mod segment;
+mod simd;
 mod split;
 mod stage;
 #[cfg(test)]
@@ -37,3 +38,4 @@ pub use peaks::welch_peaks;
 pub use psd::welch_psd;
 pub use psd_backward::welch_psd_backward;
 pub use real::Real;
+pub use simd::InstructionSet;

@@ -3,6 +3,7 @@
 use super::parallel::Tasks;
 use super::psd::Welch;
 use super::real::Real;
+use super::simd;
 use super::top_k::{self, top_k_row};
 use crate::welch::WelchOptions;
 
@@ -25,6 +26,12 @@ pub fn welch_peaks<T: Real>(
     debug_assert_eq!(signal.len(), rows * frame_len);
     debug_assert_eq!(out_bins.len(), rows * k);
     debug_assert_eq!(out_power.len(), rows * k);
+    if simd::takes(n)
+        && let (Some(signal), Some(window)) = (T::as_f32(signal), T::as_f32(window))
+        && let Some(out_power) = T::as_f32_mut(out_power)
+    {
+        return simd::welch_peaks(signal, frame_len, window, options, k, out_bins, out_power);
+    }
     let welch = Welch::new(window, options);
     let tasks = Tasks::independent(rows, welch.work() + top_k::work(bins, k));
     let pieces = signal

@@ -7,7 +7,7 @@ use rustfft::{Fft, FftDirection};
 
 use super::parallel::Tasks;
 use super::real::Real;
-use super::{scaling, segment};
+use super::{scaling, segment, simd};
 use crate::welch::WelchOptions;
 
 /// One-sided Welch power of every row: `signal` `[rows, frame_len]`, `window` `[n_fft]` → `power` `[rows, bins]`.
@@ -20,6 +20,12 @@ pub fn welch_psd<T: Real>(signal: &[T], frame_len: usize, window: &[T], options:
     let rows = power.len() / bins;
     debug_assert_eq!(power.len(), rows * bins);
     debug_assert_eq!(signal.len(), rows * frame_len);
+    if simd::takes(options.n_fft)
+        && let (Some(signal), Some(window)) = (T::as_f32(signal), T::as_f32(window))
+        && let Some(power) = T::as_f32_mut(power)
+    {
+        return simd::welch_psd(signal, frame_len, window, options, power);
+    }
     let welch = Welch::new(window, options);
     let tasks = Tasks::independent(rows, welch.work());
     let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));

@@ -25,6 +25,12 @@ pub trait Real: FftNum + Float + NumAssign + Default + Into<f64> {
     /// The bin in `key`; none if the key stands for non-finite power.
     fn key_bin(key: Self::Key) -> Option<usize>;
 
+    /// `values` if they are f32.
+    fn as_f32(values: &[Self]) -> Option<&[f32]>;
+
+    /// `values` if they are f32.
+    fn as_f32_mut(values: &mut [Self]) -> Option<&mut [f32]>;
+
     /// The planned transform of length `n`: made once per process, then shared.
     fn plan(n: usize, direction: FftDirection) -> Arc<dyn Fft<Self>>;
 
@@ -33,7 +39,7 @@ pub trait Real: FftNum + Float + NumAssign + Default + Into<f64> {
 }
 
 macro_rules! real {
-    ($float:ty, $bits:ty, $key:ty) => {
+    ($float:ty, $bits:ty, $key:ty, $as_f32:expr) => {
         impl Real for $float {
             type Key = $key;
 
@@ -59,6 +65,14 @@ macro_rules! real {
                 (key != 0).then(|| (u32::MAX - key as u32) as usize)
             }
 
+            fn as_f32(values: &[Self]) -> Option<&[f32]> {
+                $as_f32(values)
+            }
+
+            fn as_f32_mut(values: &mut [Self]) -> Option<&mut [f32]> {
+                $as_f32(values)
+            }
+
             fn plan(n: usize, direction: FftDirection) -> Arc<dyn Fft<Self>> {
                 static PLANNER: LazyLock<Mutex<FftPlanner<$float>>> = LazyLock::new(|| Mutex::new(FftPlanner::new()));
                 PLANNER.lock().unwrap_or_else(PoisonError::into_inner).plan_fft(n, direction)
@@ -78,5 +92,5 @@ macro_rules! real {
     };
 }
 
-real!(f32, u32, u64);
-real!(f64, u64, u128);
+real!(f32, u32, u64, Some);
+real!(f64, u64, u128, |_| None);

@@ -20,7 +20,7 @@ const SCALINGS: [Scaling; 3] = [Scaling::Power, Scaling::Spectrum, Scaling::Dens
 const DETRENDS: [Detrend; 2] = [Detrend::None, Detrend::Constant];
 
 /// Uniform values between -1 and 1.
-fn noise(len: usize, seed: u64) -> Vec<f64> {
+pub(super) fn noise(len: usize, seed: u64) -> Vec<f64> {
     uniform(len, seed, -1.0, 1.0)
 }
 
@@ -29,12 +29,12 @@ fn uniform(len: usize, seed: u64, low: f64, high: f64) -> Vec<f64> {
     (0..len).map(|_| rng.random_range(low..high)).collect()
 }
 
-fn single(values: &[f64]) -> Vec<f32> {
+pub(super) fn single(values: &[f64]) -> Vec<f32> {
     values.iter().map(|&value| value as f32).collect()
 }
 
 /// A Hann window, a little uneven, so that no symmetry hides a mistake.
-fn window(n: usize) -> Vec<f64> {
+pub(super) fn window(n: usize) -> Vec<f64> {
     let noise = noise(n, 99);
     (0..n).map(|j| 0.5 - 0.5 * (TAU * j as f64 / n as f64).cos() + 0.05 * noise[j]).collect()
 }
@@ -98,7 +98,7 @@ fn naive_network(re: &[f64], im: &[f64], twiddles: &[f64], gates: Option<&[f64]>
 }
 
 /// The tapered samples of one segment.
-fn naive_taper(frame: &[f64], window: &[f64], options: &WelchOptions, segment: usize) -> Vec<f64> {
+pub(super) fn naive_taper(frame: &[f64], window: &[f64], options: &WelchOptions, segment: usize) -> Vec<f64> {
     let samples = &frame[segment * options.hop..][..options.n_fft];
     let offset = match options.detrend {
         Detrend::None => 0.0,
@@ -108,7 +108,7 @@ fn naive_taper(frame: &[f64], window: &[f64], options: &WelchOptions, segment: u
 }
 
 /// What |X\[k\]|² is multiplied by for one segment: scale and one-sidedness.
-fn naive_factor(window: &[f64], options: &WelchOptions, bin: usize) -> f64 {
+pub(super) fn naive_factor(window: &[f64], options: &WelchOptions, bin: usize) -> f64 {
     let scale = match options.scaling {
         Scaling::Power => 1.0,
         Scaling::Spectrum => 1.0 / window.iter().sum::<f64>().powi(2),
@@ -122,7 +122,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// The largest difference relative to the largest value.
-fn relative_error(got: &[f64], expected: &[f64]) -> f64 {
+pub(super) fn relative_error(got: &[f64], expected: &[f64]) -> f64 {
     assert_eq!(got.len(), expected.len());
     let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |max: f64, v| max.max(v.abs()));
     let difference = largest(&mut got.iter().zip(expected).map(|(a, b)| if a.is_nan() { f64::MAX } else { a - b }));
@@ -130,7 +130,7 @@ fn relative_error(got: &[f64], expected: &[f64]) -> f64 {
 }
 
 /// The contract's bound on the relative error of a transform in single precision.
-fn single_tolerance(n: usize) -> f64 {
+pub(super) fn single_tolerance(n: usize) -> f64 {
     2e-6 + 5e-7 * (n as f64).log10()
 }
 

@@ -1,0 +1,172 @@
+//! Welch estimates in f32 by kernels of our own, compiled for several instruction sets and chosen at run time.
+//!
+//! One source is generic over [`Lanes`], a register of an instruction set. [`dispatch`] is the only way
+//! from here into it.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod butterflies;
+mod fold;
+mod instruction_set;
+mod lanes;
+mod memory;
+mod plan;
+mod portable;
+mod rows;
+mod strongest;
+#[cfg(test)]
+mod tests;
+mod transform;
+
+use super::parallel::Tasks;
+use super::scaling;
+use crate::cpu::Real;
+use crate::welch::WelchOptions;
+pub use instruction_set::InstructionSet;
+use lanes::Lanes;
+use memory::{Line, with_lines};
+use portable::Portable;
+use rows::Welch;
+
+/// Whether the kernels take transforms of `n_fft` on this thread. Where the processor has no more than the portable
+/// set, planned transforms are faster: it runs only when it is forced.
+pub(super) fn takes(n_fft: usize) -> bool {
+    let pays = InstructionSet::current() > InstructionSet::Portable || InstructionSet::is_forced();
+    pays && (plan::MIN_N..=plan::MAX_N).contains(&n_fft)
+}
+
+/// As [`welch_psd`](super::welch_psd()), for lengths it [takes].
+pub(super) fn welch_psd(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions, power: &mut [f32]) {
+    let bins = options.bins();
+    let welch = welch(frame_len, window, options);
+    let set = InstructionSet::current();
+    let tasks = Tasks::independent(power.len() / bins, work(options));
+    let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
+    tasks.run(pieces, |(frames, power)| {
+        with_lines(welch.power_lines(), |memory| {
+            dispatch(set, options.n_fft, PowerTask { welch, memory, frames, power });
+        });
+    });
+}
+
+/// As [`welch_peaks`](super::welch_peaks()), for lengths it [takes].
+pub(super) fn welch_peaks(
+    signal: &[f32],
+    frame_len: usize,
+    window: &[f32],
+    options: &WelchOptions,
+    k: usize,
+    out_bins: &mut [i64],
+    out_power: &mut [f32],
+) {
+    let welch = welch(frame_len, window, options);
+    let set = InstructionSet::current();
+    let tasks = Tasks::independent(out_bins.len() / k, work(options) + options.n_fft / 4);
+    let pieces = signal
+        .chunks(tasks.rows * frame_len)
+        .zip(out_bins.chunks_mut(tasks.rows * k))
+        .zip(out_power.chunks_mut(tasks.rows * k));
+    tasks.run(pieces, |((frames, out_bins), out_power)| {
+        f32::with_scratch(|scratch| {
+            let (_, _, keys) = scratch.buffers(0, 0, options.bins());
+            with_lines(welch.peaks_lines(), |memory| {
+                dispatch(set, options.n_fft, PeaksTask { welch, memory, frames, k, keys, out_bins, out_power });
+            });
+        });
+    });
+}
+
+fn welch<'a>(frame_len: usize, window: &'a [f32], options: &'a WelchOptions) -> Welch<'a> {
+    let factor = scaling::factor(window, options.scaling) / options.segments as f64;
+    Welch { window, options, factor: factor as f32, frame_len }
+}
+
+/// Work of a row's power, in the unit of [`Tasks`].
+fn work(options: &WelchOptions) -> usize {
+    options.segments.div_ceil(2) * options.n_fft * options.stages() / 16
+}
+
+/// The length that has code of its own: its loops are short enough for their bookkeeping to count.
+const USUAL_N: usize = 256;
+
+/// Work that is compiled for each instruction set. `run` must be inlined, and all it calls: a function or closure that
+/// is not is compiled without the instructions, and every operation in it becomes a call.
+trait Task {
+    fn run<V: Lanes>(self);
+}
+
+struct PowerTask<'a> {
+    welch: Welch<'a>,
+    memory: &'a mut [Line],
+    frames: &'a [f32],
+    power: &'a mut [f32],
+}
+
+impl Task for PowerTask<'_> {
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        if self.welch.options.n_fft == USUAL_N {
+            self.welch.power_rows::<V, USUAL_N>(self.frames, self.memory, self.power);
+        } else {
+            self.welch.power_rows::<V, 0>(self.frames, self.memory, self.power);
+        }
+    }
+}
+
+struct PeaksTask<'a> {
+    welch: Welch<'a>,
+    memory: &'a mut [Line],
+    frames: &'a [f32],
+    k: usize,
+    keys: &'a mut [u64],
+    out_bins: &'a mut [i64],
+    out_power: &'a mut [f32],
+}
+
+impl Task for PeaksTask<'_> {
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        let Self { welch, memory, frames, k, keys, out_bins, out_power } = self;
+        if welch.options.n_fft == USUAL_N {
+            welch.peaks_rows::<V, USUAL_N>(frames, k, memory, keys, out_bins, out_power);
+        } else {
+            welch.peaks_rows::<V, 0>(frames, k, memory, keys, out_bins, out_power);
+        }
+    }
+}
+
+/// Runs `task` with `set`, or the best set this processor has if that is less.
+#[cfg(target_arch = "x86_64")]
+fn dispatch(set: InstructionSet, n_fft: usize, task: impl Task) {
+    // A vector must fill at least as many registers as a register has lanes.
+    let wide = n_fft >= avx512::Avx512::COUNT.pow(2);
+    match set.min(InstructionSet::detected()) {
+        // SAFETY: the processor has what `Avx512` stands for, which is all that is enabled.
+        InstructionSet::Avx512 if wide => unsafe { run_avx512::<avx512::Avx512>(task) },
+        // SAFETY: as above.
+        InstructionSet::Avx512 => unsafe { run_avx512::<avx2::Avx2>(task) },
+        // SAFETY: the processor has what `Avx2` stands for, which is all that is enabled.
+        InstructionSet::Avx2 => unsafe { run_avx2(task) },
+        InstructionSet::Portable => task.run::<Portable>(),
+    }
+}
+
+/// Runs `task`.
+#[cfg(not(target_arch = "x86_64"))]
+fn dispatch(_set: InstructionSet, _n_fft: usize, task: impl Task) {
+    task.run::<Portable>();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+fn run_avx512<V: Lanes>(task: impl Task) {
+    task.run::<V>();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2(task: impl Task) {
+    task.run::<avx2::Avx2>();
+}

@@ -1,0 +1,165 @@
+//! The strongest bins of as many rows as a register has lanes.
+//!
+//! A key is a power's bits, the lowest replaced by the inverted bin: one unsigned comparison orders by power and then
+//! by bin. Non-negative floats are in the order of their bits, and what is not finite or negative comes above them all.
+//! A network sorts sixteen bins of every row, and merges them with the sixteen strongest so far. Rows in which the
+//! bits given up for the bin may have decided, or whose strongest key is not that of a finite power, are done again
+//! exactly.
+
+use super::butterflies::exchange;
+use super::lanes::Lanes;
+use crate::cpu::top_k::top_k_row;
+
+/// The most bins that can be asked for.
+pub(super) const MAX_K: usize = 16;
+
+/// Power of a few rows.
+pub(super) struct Tile<'a> {
+    /// `COUNT` rows of `stride` values, the first `bins` of each being its power.
+    pub power: &'a [f32],
+    pub stride: usize,
+    /// A multiple of 16, plus 1.
+    pub bins: usize,
+}
+
+/// As [`top_k_row`] for the first `out_bins.len() / k` rows of the tile. `keys`, as long as a row has
+/// bins, is overwritten.
+#[inline(always)]
+pub(super) fn strongest<V: Lanes>(
+    tile: &Tile<'_>,
+    k: usize,
+    keys: &mut [u64],
+    out_bins: &mut [i64],
+    out_power: &mut [f32],
+) {
+    debug_assert!((1..=MAX_K).contains(&k) && tile.bins % 16 == 1);
+    let mask = tile.bins.next_power_of_two() as u32 - 1;
+    let (ranked, discarded) = sorted::<V>(tile, mask);
+    let mut ties = 0;
+    let mut ranks = [V::Array::default(); MAX_K];
+    for rank in 0..MAX_K {
+        ranked[rank].store(&mut ranks[rank]);
+        let next = if rank + 1 < MAX_K { ranked[rank + 1] } else { discarded };
+        if rank < k {
+            ties |= ranked[rank].equal_outside(next, mask);
+        }
+    }
+    let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
+    for ((row, power), (out_bins, out_power)) in tile.power.chunks_exact(tile.stride).enumerate().zip(outputs) {
+        let power = &power[..tile.bins];
+        let finite = ranks[0].as_ref()[row].to_bits() & !mask < f32::INFINITY.to_bits();
+        if finite && ties >> row & 1 == 0 {
+            for ((rank, out_bin), out_power) in ranks.iter().zip(out_bins).zip(out_power) {
+                let bin = mask - (rank.as_ref()[row].to_bits() & mask);
+                *out_bin = i64::from(bin);
+                *out_power = power[bin as usize];
+            }
+        } else {
+            exact(power, keys, out_bins, out_power);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn exact(power: &[f32], keys: &mut [u64], out_bins: &mut [i64], out_power: &mut [f32]) {
+    top_k_row(power, keys, out_bins, out_power);
+}
+
+/// The sixteen greatest keys of every row, greatest first, and the greatest of the others.
+#[inline(always)]
+fn sorted<V: Lanes>(tile: &Tile<'_>, mask: u32) -> ([V; 16], V) {
+    let mut top = sort(keys_of(tile, 0, mask));
+    let mut discarded = V::splat(0.0);
+    for block in 1..tile.bins / 16 {
+        let other = sort(keys_of(tile, block, mask));
+        merge(&mut top, other, &mut discarded);
+    }
+    let last = tile.bins - 1;
+    let mut column = V::Array::default();
+    for (value, row) in column.as_mut().iter_mut().zip(tile.power.chunks_exact(tile.stride)) {
+        *value = row[last];
+    }
+    let mut key = V::load(&column).with_low_bits(mask, mask - last as u32);
+    for top in &mut top {
+        (*top, key) = (top.key_max(key), top.key_min(key));
+    }
+    (top, discarded.key_max(key))
+}
+
+/// Keys of sixteen bins from `16 * block` on, each a register with a lane for every row.
+#[inline(always)]
+fn keys_of<V: Lanes>(tile: &Tile<'_>, block: usize, mask: u32) -> [V; 16] {
+    let quads = V::COUNT / 4;
+    let mut bins = [V::splat(0.0); 16];
+    let mut first = 0;
+    while first < 16 {
+        let at = (16 * block + first) / V::COUNT;
+        let quad_of = [0, 1 % quads, 2 % quads, 3 % quads];
+        let columns: [[V; 4]; 4] = exchange([
+            transposed_rows(tile, 4 * quad_of[0], at),
+            transposed_rows(tile, 4 * quad_of[1], at),
+            transposed_rows(tile, 4 * quad_of[2], at),
+            transposed_rows(tile, 4 * quad_of[3], at),
+        ]);
+        for (quad, columns) in columns.iter().take(quads).enumerate() {
+            for (i, &column) in columns.iter().enumerate() {
+                let bin = first + 4 * quad + i;
+                bins[bin] = column.with_low_bits(mask, mask - (16 * block + bin) as u32);
+            }
+        }
+        first += V::COUNT;
+    }
+    bins
+}
+
+/// Register `at` of four rows from `row` on, quads transposed.
+#[inline(always)]
+fn transposed_rows<V: Lanes>(tile: &Tile<'_>, row: usize, at: usize) -> [V; 4] {
+    let rows = &tile.power[row * tile.stride..][..4 * tile.stride];
+    V::transpose_quads([
+        V::load(&V::arrays(rows)[at]),
+        V::load(&V::arrays(&rows[tile.stride..])[at]),
+        V::load(&V::arrays(&rows[2 * tile.stride..])[at]),
+        V::load(&V::arrays(&rows[3 * tile.stride..])[at]),
+    ])
+}
+
+/// Puts the greater key first.
+macro_rules! compare {
+    ($keys:ident: $(($a:literal, $b:literal))*) => {
+        $(($keys[$a], $keys[$b]) = ($keys[$a].key_max($keys[$b]), $keys[$a].key_min($keys[$b]));)*
+    };
+}
+
+/// Sorts, greatest first: M. W. Green's network of 60 comparisons (Knuth, TAOCP 3, 5.3.4).
+#[inline(always)]
+fn sort<V: Lanes>(mut keys: [V; 16]) -> [V; 16] {
+    compare!(keys: (0, 1)(2, 3)(4, 5)(6, 7)(8, 9)(10, 11)(12, 13)(14, 15));
+    compare!(keys: (0, 2)(1, 3)(4, 6)(5, 7)(8, 10)(9, 11)(12, 14)(13, 15));
+    compare!(keys: (0, 4)(1, 5)(2, 6)(3, 7)(8, 12)(9, 13)(10, 14)(11, 15));
+    compare!(keys: (0, 8)(1, 9)(2, 10)(3, 11)(4, 12)(5, 13)(6, 14)(7, 15));
+    compare!(keys: (5, 10)(6, 9)(3, 12)(13, 14)(4, 8)(7, 11)(1, 2));
+    compare!(keys: (1, 4)(7, 13)(2, 8)(11, 14));
+    compare!(keys: (2, 4)(5, 6)(9, 10)(11, 13)(3, 8)(7, 12));
+    compare!(keys: (6, 8)(10, 12)(3, 5)(7, 9));
+    compare!(keys: (3, 4)(5, 6)(7, 8)(9, 10)(11, 12));
+    compare!(keys: (6, 7)(8, 9));
+    keys
+}
+
+/// Leaves the sixteen greatest of `top` and `other`, both sorted, in `top`, sorted.
+#[inline(always)]
+fn merge<V: Lanes>(top: &mut [V; 16], other: [V; 16], discarded: &mut V) {
+    // The greatest sixteen of a sorted sequence and a reversed one are a bitonic sequence.
+    let mut keys = *top;
+    for i in 0..16 {
+        *discarded = discarded.key_max(keys[i].key_min(other[15 - i]));
+        keys[i] = keys[i].key_max(other[15 - i]);
+    }
+    compare!(keys: (0, 8)(1, 9)(2, 10)(3, 11)(4, 12)(5, 13)(6, 14)(7, 15));
+    compare!(keys: (0, 4)(1, 5)(2, 6)(3, 7)(8, 12)(9, 13)(10, 14)(11, 15));
+    compare!(keys: (0, 2)(1, 3)(4, 6)(5, 7)(8, 10)(9, 11)(12, 14)(13, 15));
+    compare!(keys: (0, 1)(2, 3)(4, 5)(6, 7)(8, 9)(10, 11)(12, 13)(14, 15));
+    *top = keys;
+}

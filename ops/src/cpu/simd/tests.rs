@@ -1,0 +1,268 @@
+//! Every instruction set this processor has, against definitions in double precision and against itself.
+
+use proptest::prelude::*;
+use rayon::ThreadPoolBuilder;
+
+use super::lanes::Lanes;
+use super::strongest::{Tile, strongest};
+use super::{InstructionSet, Task, dispatch};
+use crate::cpu::tests::{naive_factor, naive_taper, noise, relative_error, single, single_tolerance, window};
+use crate::cpu::top_k::top_k_row;
+use crate::cpu::{welch_peaks, welch_psd};
+use crate::welch::{Detrend, Scaling, WelchOptions};
+
+const LENGTHS: [usize; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
+
+/// Power by the definition, with a transform in double precision.
+fn expected_power(frame: &[f64], window: &[f64], options: &WelchOptions) -> Vec<f64> {
+    let transform = rustfft::FftPlanner::new().plan_fft_forward(options.n_fft);
+    let mut power = vec![0.0; options.bins()];
+    for segment in 0..options.segments {
+        let mut spectrum: Vec<_> =
+            naive_taper(frame, window, options, segment).into_iter().map(rustfft::num_complex::Complex::from).collect();
+        transform.process(&mut spectrum);
+        for (k, power) in power.iter_mut().enumerate() {
+            *power += naive_factor(window, options, k) / options.segments as f64 * spectrum[k].norm_sqr();
+        }
+    }
+    power
+}
+
+fn psd(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions) -> Vec<f32> {
+    let mut power = vec![f32::NAN; signal.len() / frame_len * options.bins()];
+    welch_psd(signal, frame_len, window, options, &mut power);
+    power
+}
+
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+#[test]
+fn power_is_that_of_the_definition() {
+    for n in LENGTHS {
+        for (case, segments) in [1, 2, 3, 8].into_iter().enumerate() {
+            for (hop, detrend) in [(n / 2, Detrend::None), (n / 4 + 1, Detrend::Constant), (n + 3, Detrend::Constant)] {
+                let scaling = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }][case % 3];
+                let options = WelchOptions { n_fft: n, hop, segments, scaling, detrend };
+                // An odd length, so that rows have every alignment; 0.4 for detrending to take off.
+                let frame_len = options.frame() | 1;
+                let signal: Vec<f64> = noise(3 * frame_len, 11).iter().map(|x| x + 0.4).collect();
+                let window = [window(n), vec![1.0; n]][case % 2].clone();
+                let expected: Vec<f64> =
+                    signal.chunks(frame_len).flat_map(|frame| expected_power(frame, &window, &options)).collect();
+                for set in InstructionSet::available() {
+                    let power = set.force(|| psd(&single(&signal), frame_len, &single(&window), &options));
+                    for (row, (power, expected)) in
+                        power.chunks(options.bins()).zip(expected.chunks(options.bins())).enumerate()
+                    {
+                        let power: Vec<f64> = power.iter().copied().map(f64::from).collect();
+                        let error = relative_error(&power, expected);
+                        assert!(error < single_tolerance(n), "{set}, row {row}, {options:?}: {error:e}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_has_the_same_bits_wherever_it_is() {
+    for n in [64, 256, 512, 1024] {
+        for segments in [1, 2, 3] {
+            let options = WelchOptions { detrend: Detrend::Constant, ..WelchOptions::new(n, segments) };
+            let (frame_len, bins, rows, k) = (options.frame() + 1, options.bins(), 37, 16);
+            let (signal, window) = (single(&noise(rows * frame_len, 12)), single(&window(n)));
+            for set in InstructionSet::available() {
+                let peaks = |signal: &[f32]| {
+                    let rows = signal.len() / frame_len;
+                    let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
+                    welch_peaks(signal, frame_len, &window, &options, k, &mut peak_bins, &mut peak_power);
+                    (peak_bins, bits(&peak_power))
+                };
+                set.force(|| {
+                    let (power, (peak_bins, peak_power)) = (psd(&signal, frame_len, &window, &options), peaks(&signal));
+                    for (row, frame) in signal.chunks(frame_len).enumerate() {
+                        let alone = psd(frame, frame_len, &window, &options);
+                        assert_eq!(bits(&alone), bits(&power[row * bins..][..bins]), "{set}, n {n}, row {row}");
+                        let expected = (peak_bins[row * k..][..k].to_vec(), peak_power[row * k..][..k].to_vec());
+                        assert_eq!(peaks(frame), expected, "{set}, n {n}, row {row}");
+                    }
+                    // A shorter batch, whose last tile is not full.
+                    let tail = peaks(&signal[5 * frame_len..]);
+                    assert_eq!((&tail.0[..], &tail.1[..]), (&peak_bins[5 * k..], &peak_power[5 * k..]));
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let options = WelchOptions::new(256, 3);
+    let (rows, k) = (3001, 16);
+    let (signal, window) = (single(&noise(rows * options.frame(), 13)), single(&window(256)));
+    for set in InstructionSet::available() {
+        let in_pool = |threads| {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads");
+            // The set is chosen on the calling thread.
+            pool.install(|| {
+                set.force(|| {
+                    let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
+                    welch_peaks(&signal, options.frame(), &window, &options, k, &mut peak_bins, &mut peak_power);
+                    (peak_bins, bits(&peak_power), bits(&psd(&signal, options.frame(), &window, &options)))
+                })
+            })
+        };
+        let one = in_pool(1);
+        assert!([2, 3].into_iter().all(|threads| in_pool(threads) == one), "{set}");
+    }
+}
+
+#[test]
+fn a_row_that_is_not_finite_stays_alone() {
+    for n in [64, 256, 1024] {
+        let options = WelchOptions::new(n, 3);
+        let (frame_len, bins, rows, k) = (options.frame(), options.bins(), 21, 5);
+        let (signal, window) = (single(&noise(rows * frame_len, 14)), single(&vec![1.0; n]));
+        for set in InstructionSet::available() {
+            set.force(|| {
+                let clean = psd(&signal, frame_len, &window, &options);
+                for (row, sample, value) in [(0, 3, f32::NAN), (9, n, f32::INFINITY), (20, frame_len - 1, f32::NAN)] {
+                    let mut signal = signal.to_vec();
+                    signal[row * frame_len + sample] = value;
+                    let dirty = psd(&signal, frame_len, &window, &options);
+                    for other in 0..rows {
+                        let of = |power: &[f32]| bits(&power[other * bins..][..bins]);
+                        if other == row {
+                            assert!(dirty[row * bins..][..bins].iter().all(|power| !power.is_finite()));
+                        } else {
+                            assert_eq!(of(&dirty), of(&clean), "{set}, row {other} by row {row}");
+                        }
+                    }
+                    let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
+                    welch_peaks(&signal, frame_len, &window, &options, k, &mut peak_bins, &mut peak_power);
+                    assert_eq!(peak_bins[row * k..][..k], [-1; 5]);
+                    assert!(peak_power[row * k..][..k].iter().all(|power| power.is_nan()));
+                    assert!(peak_power.iter().filter(|power| power.is_nan()).count() == k);
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn peaks_are_the_top_of_the_power() {
+    for n in LENGTHS {
+        let options = WelchOptions::new(n, 2);
+        let (frame_len, bins, rows) = (options.frame(), options.bins(), 19);
+        let mut signal = single(&noise(rows * frame_len, 15));
+        // A silent row, and one with a single line.
+        signal[frame_len..2 * frame_len].fill(0.0);
+        signal[2 * frame_len..3 * frame_len].fill(1.0);
+        let window = single(&window(n));
+        for set in InstructionSet::available() {
+            set.force(|| {
+                let power = psd(&signal, frame_len, &window, &options);
+                for k in [1, 7, 16, 17, bins] {
+                    let (mut expected_bins, mut expected_power) = (vec![0; rows * k], vec![0.0; rows * k]);
+                    for (row, power) in power.chunks(bins).enumerate() {
+                        let at = row * k..(row + 1) * k;
+                        let (bins, peaks) = (&mut expected_bins[at.clone()], &mut expected_power[at]);
+                        top_k_row(power, &mut vec![0; power.len()], bins, peaks);
+                    }
+                    let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
+                    welch_peaks(&signal, frame_len, &window, &options, k, &mut peak_bins, &mut peak_power);
+                    assert_eq!(peak_bins, expected_bins, "{set}, n {n}, k {k}");
+                    assert_eq!(bits(&peak_power), bits(&expected_power), "{set}, n {n}, k {k}");
+                }
+            });
+        }
+    }
+}
+
+/// The strongest bins of rows of power, through one tile.
+struct Strongest<'a> {
+    rows: &'a [Vec<f32>],
+    k: usize,
+    bins: &'a mut [i64],
+    peaks: &'a mut [f32],
+}
+
+impl Task for Strongest<'_> {
+    fn run<V: Lanes>(self) {
+        let bins = self.rows[0].len();
+        let stride = bins.next_multiple_of(16);
+        // What the rows leave of the tile holds anything.
+        let mut power = vec![f32::NAN; stride * V::COUNT];
+        for (into, row) in power.chunks_mut(stride).zip(self.rows) {
+            into[..bins].copy_from_slice(row);
+        }
+        let tile = Tile { power: &power, stride, bins };
+        strongest::<V>(&tile, self.k, &mut vec![0; bins], self.bins, self.peaks);
+    }
+}
+
+/// A length whose transforms run in the widest registers of a set.
+const WIDE: usize = 256;
+
+fn strongest_in(set: InstructionSet, rows: &[Vec<f32>], k: usize, bins: &mut [i64], peaks: &mut [f32]) {
+    dispatch(set, WIDE, Strongest { rows, k, bins, peaks });
+}
+
+/// Power that makes keys collide: few values, values that differ in the last bits only, and what is not finite.
+fn awkward_power() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        6 => (0u32..200).prop_map(|low| f32::from_bits(0x3f80_0000 + low)),
+        4 => any::<u32>().prop_map(|bits| f32::from_bits(bits & 0x7eff_ffff)),
+        3 => (0u8..4).prop_map(f32::from),
+        2 => (0u32..5).prop_map(f32::from_bits),
+        1 => Just(0.0),
+        1 => prop_oneof![Just(f32::NAN), Just(-f32::NAN), Just(f32::INFINITY), Just(f32::MAX), Just(-0.0), Just(-1.0)],
+    ]
+}
+
+fn awkward_row(bins: usize) -> impl Strategy<Value = Vec<f32>> {
+    prop_oneof![
+        3 => prop::collection::vec(awkward_power(), bins),
+        3 => prop::collection::vec((0u32..1 << 12).prop_map(|low| f32::from_bits(0x4120_0000 + low)), bins),
+        4 => prop::collection::vec(0.0f32..1e3, bins),
+        1 => awkward_power().prop_map(move |power| vec![power; bins]),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn strongest_bins_are_those_of_the_definition(
+        rows in prop_oneof![Just(33), Just(65), Just(129), Just(513)]
+            .prop_flat_map(|bins| prop::collection::vec(awkward_row(bins), 1..=16)),
+        k in 1usize..=16,
+    ) {
+        let mut expected = (Vec::new(), Vec::new());
+        for power in &rows {
+            let (mut keys, mut bins, mut peaks) = (vec![0; power.len()], vec![0; k], vec![0.0; k]);
+            top_k_row(power, &mut keys, &mut bins, &mut peaks);
+            expected.0.extend(bins);
+            expected.1.extend(bits(&peaks));
+        }
+        for set in InstructionSet::available() {
+            let (mut bins, mut peaks) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
+            for rows_at in (0..rows.len()).step_by(4) {
+                let until = rows.len().min(rows_at + 4);
+                // Tiles of every set hold at least four rows.
+                let at = rows_at * k..until * k;
+                strongest_in(set, &rows[rows_at..until], k, &mut bins[at.clone()], &mut peaks[at]);
+            }
+            prop_assert_eq!(&bins, &expected.0, "{}", set);
+            prop_assert_eq!(bits(&peaks), &expected.1[..], "{}", set);
+            let (mut bins, mut peaks) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
+            if set == InstructionSet::Avx512 {
+                strongest_in(set, &rows, k, &mut bins, &mut peaks);
+                prop_assert_eq!(&bins, &expected.0, "{}", set);
+                prop_assert_eq!(bits(&peaks), &expected.1[..], "{}", set);
+            }
+        }
+    }
+}
