@@ -135,6 +135,6 @@ impl WelchPeaks {
     /// A frame's butterflies, `log2(n_fft) · n_fft / 2` for each segment: the count that learned models are compared by. (The
     /// kernels share one complex transform between two segments.)
     pub fn butterflies(&self) -> usize {
-        self.options.segments * self.options.stages() * self.options.n_fft / 2
+        self.options.butterflies()
     }
 }

@@ -95,6 +95,11 @@ impl WelchOptions {
         self.n_fft.trailing_zeros() as usize
     }
 
+    /// Butterflies of a frame, each counted once a segment: `segments * log2(n_fft) * n_fft / 2`.
+    pub const fn butterflies(&self) -> usize {
+        self.segments * self.stages() * self.n_fft / 2
+    }
+
     /// Checks every field on behalf of `operation`.
     ///
     /// # Errors

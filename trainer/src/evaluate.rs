@@ -91,8 +91,7 @@ fn median(values: &mut [f64]) -> f64 {
 
 /// A frame's open butterflies as a share of the reference tier's.
 pub fn active_share(section: &ModelSection, butterflies: usize) -> f64 {
-    let options = section.exact(Tier::Reference).options();
-    butterflies as f64 / (options.segments * options.stages() * options.n_fft / 2) as f64
+    butterflies as f64 / section.exact(Tier::Reference).options().butterflies() as f64
 }
 
 /// Somebody who finds peaks.

@@ -1,7 +1,7 @@
 //! The loss: how far learned power is from ranking, and from equalling, the reference peaks; and what its compute costs.
 
 use burn::tensor::{Tensor, activation::relu};
-use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks};
+use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks, Tier, WelchOptions};
 
 use crate::batch::{Batch, FLOOR};
 use crate::config::LossSection;
@@ -13,7 +13,7 @@ pub struct Terms {
     pub ranking: Tensor<1>,
     /// Squared error of log power at the reference bins.
     pub log_power: Tensor<1>,
-    /// Price of the butterflies executed.
+    /// Price of the open butterflies.
     pub price: Tensor<1>,
 }
 
@@ -54,8 +54,8 @@ pub fn terms(
     let error = (log_power - batch.log_reference.clone()).square() * batch.peaks.clone();
     let log_power = error.sum() * (section.log_power / peaks);
 
-    let fast = 2 * options.stages() * options.n_fft / 2;
-    let price = butterflies * (price / fast as f64);
+    let fast = WelchOptions { segments: Tier::Fast.segments(), ..options };
+    let price = butterflies * (price / fast.butterflies() as f64);
     Ok(Terms { ranking, log_power, price })
 }
 

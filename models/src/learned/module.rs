@@ -121,8 +121,7 @@ impl LearnedWelchPeaks {
 
     /// The number of a frame's butterflies if every gate were open.
     pub fn all_butterflies(&self) -> usize {
-        let options = self.options();
-        options.segments * options.stages() * options.n_fft / 2
+        self.options().butterflies()
     }
 
     /// The configuration the model was made from.

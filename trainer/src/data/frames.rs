@@ -175,11 +175,6 @@ impl FrameSampler {
         self.frame
     }
 
-    /// The recordings drawn from.
-    pub fn corpus(&self) -> &Corpus {
-        &self.corpus
-    }
-
     /// Writes the frame of the global sample index `index`: a pure function of the seed and the
     /// index, so a resumed run draws what an uninterrupted one would have drawn.
     ///

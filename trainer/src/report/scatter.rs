@@ -187,7 +187,7 @@ fn description(rows: &[&EvaluationRow]) -> String {
     text
 }
 
-/// The best learned model beside the best exact tier that executes no more than it does.
+/// The best learned model beside the best exact tier that has no more open butterflies.
 fn comparison(rows: &[&EvaluationRow]) -> String {
     let best = |kind, budget: f64| {
         rows.iter()
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_executes_nothing_is_drawn() {
+    fn a_model_with_no_open_butterfly_is_drawn() {
         let rows = [row("ultra", ModelKind::Exact, 0.741, 1_024.0), row("learned", ModelKind::Learned, 0.6, 0.0)];
         let rows: Vec<_> = rows.iter().collect();
         let html = figure("f", "d", &rows).html();
