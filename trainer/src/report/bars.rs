@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use super::OPEN;
-use super::axis::{Axis, Tick};
-use super::chart::Chart;
-use super::figure::{Figure, Swatch};
-use super::number::{Pixel, fixed};
+use firefly_framework::page::axis::{Axis, Tick};
+use firefly_framework::page::chart::Chart;
+use firefly_framework::page::figure::{Figure, Swatch};
+use firefly_framework::page::number::{Pixel, fixed};
 
 /// Bars drawn at most; more are said to be left out.
 const MOST_BARS: usize = 512;

@@ -1,9 +1,9 @@
 //! The evaluation section: one table and one figure per data set.
 
-use super::figure::{Figure, Swatch};
-use super::number::{fixed, percent, significant};
-use super::table::{Row, Table};
 use super::{EvaluationRow, ModelKind, scatter};
+use firefly_framework::page::figure::{Figure, Swatch};
+use firefly_framework::page::number::{fixed, percent, significant};
+use firefly_framework::page::table::{Row, Table};
 
 /// A table per data set, in order of first appearance.
 pub(super) fn tables(rows: &[EvaluationRow]) -> Vec<String> {
@@ -33,7 +33,7 @@ fn by_data_set(rows: &[EvaluationRow]) -> Vec<(&str, Vec<&EvaluationRow>)> {
 fn table(data_set: &str, rows: &[&EvaluationRow]) -> Table {
     Table {
         caption: data_set.to_owned(),
-        columns: vec![
+        columns: [
             "model",
             "recall, exact bin",
             "recall, ±1 bin",
@@ -41,7 +41,9 @@ fn table(data_set: &str, rows: &[&EvaluationRow]) -> Table {
             "active butterflies",
             "butterflies per frame",
             "median µs per frame",
-        ],
+        ]
+        .map(str::to_owned)
+        .into(),
         rows: rows
             .iter()
             .map(|row| Row {

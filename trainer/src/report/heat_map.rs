@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::chart::{CHARACTER, opening};
-use super::number::{Pixel, fixed, percent};
 use super::{GateMap, OPEN};
+use firefly_framework::page::chart::{CHARACTER, opening};
+use firefly_framework::page::number::{Pixel, fixed, percent};
 
 const WIDTH: f64 = 940.0;
 const LEFT: f64 = 40.0;

@@ -1,6 +1,6 @@
 //! Places for labels that cover neither marks, lines nor each other.
 
-use super::chart::CHARACTER;
+use firefly_framework::page::chart::CHARACTER;
 
 const HEIGHT: f64 = 13.0;
 

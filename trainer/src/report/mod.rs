@@ -1,28 +1,17 @@
 //! One self-contained HTML page about a training run.
 //!
-//! [`Report`] is plain data; [`Report::render`] turns it into a page with inline CSS, inline SVG and a few lines of inline
-//! script for reading values off the curves. The page loads nothing: it opens from disk and can be mailed.
-//!
-//! Text from outside is escaped. A number that is not finite is a gap in a curve and `n/a` in a table.
+//! [`Report`] is plain data; [`Report::render`] turns it into a page, of the parts in [`firefly_framework::page`].
 
-mod axis;
 mod bars;
-mod chart;
-mod escape;
 mod evaluation;
-mod figure;
 mod gates;
 mod heat_map;
 mod labels;
-mod line;
-mod number;
 mod page;
 mod parameters;
 mod scatter;
-mod table;
 #[cfg(test)]
 mod tests;
-mod thin;
 mod training;
 
 use serde::{Deserialize, Serialize};

@@ -1,63 +1,34 @@
-//! The page: sections in order, style and script inline.
+//! The page: its sections in order.
 
-use std::fmt::Write;
+use firefly_framework::page::document::{self, Document, details, nothing};
+use firefly_framework::page::figure::grid;
 
-use super::escape::escape;
-use super::figure::Figure;
 use super::{Report, evaluation, gates, parameters, training};
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("hover.js");
+/// Rules for what only this page draws.
+const STYLE: &str = include_str!("gates.css");
 
-/// The whole page. Its markup is XML as well as HTML, but for the document type and the script.
+/// The whole page.
 pub(super) fn render(report: &Report) -> String {
     let title = match report.title.trim() {
         "" => "Training report",
         title => title,
     };
-    let mut page = format!(
-        r#"<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<meta name="color-scheme" content="light dark"/>
-<title>{title}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<header><p class="kind">Firefly training report</p><h1>{title}</h1></header>
-<main>
-"#,
-        title = escape(title),
-    );
-    section(&mut page, "What was trained", &facts(&report.facts));
-    section(&mut page, "Evaluation", &evaluation(report));
-    section(&mut page, "Training", &training(report));
-    section(&mut page, "Learned model", &learned(report));
-    section(&mut page, "Configuration", &configuration(&report.config));
-    let _ = write!(page, "</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n");
-    page
-}
-
-fn section(page: &mut String, heading: &str, content: &str) {
-    let _ = writeln!(page, "<section><h2>{heading}</h2>{content}</section>");
-}
-
-fn nothing(text: &str) -> String {
-    format!(r#"<p class="nothing">{}</p>"#, escape(text))
+    let mut page = Document::new("Firefly training report", title);
+    page.style = STYLE;
+    page.section("What was trained", &facts(&report.facts));
+    page.section("Evaluation", &evaluation(report));
+    page.section("Training", &training(report));
+    page.section("Learned model", &learned(report));
+    page.section("Configuration", &configuration(&report.config));
+    page.html()
 }
 
 fn facts(facts: &[(String, String)]) -> String {
     if facts.is_empty() {
         return nothing("Nothing was recorded about this run.");
     }
-    let mut html = r#"<dl class="facts">"#.to_owned();
-    for (name, value) in facts {
-        let _ = write!(html, "<div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value));
-    }
-    html.push_str("</dl>");
-    html
+    document::facts(facts.iter().map(|(name, value)| (name.as_str(), value.as_str())))
 }
 
 fn evaluation(report: &Report) -> String {
@@ -89,13 +60,5 @@ fn configuration(config: &str) -> String {
     if config.trim().is_empty() {
         return nothing("No configuration was recorded.");
     }
-    format!(
-        "<details><summary>Resolved configuration (TOML)</summary><pre><code>{}</code></pre></details>",
-        escape(config)
-    )
-}
-
-fn grid(figures: &[Figure]) -> String {
-    let figures: String = figures.iter().map(Figure::html).collect();
-    format!(r#"<div class="grid">{figures}</div>"#)
+    details("Resolved configuration (TOML)", config)
 }

@@ -1,8 +1,8 @@
 //! The learned taper, and the gain of every bin.
 
 use super::Report;
-use super::figure::Figure;
-use super::line::{LineChart, Series, Vertical};
+use firefly_framework::page::figure::Figure;
+use firefly_framework::page::line::{Horizontal, LineChart, Series, Vertical};
 
 const NOTHING: &str = "No finite value was learned.";
 
@@ -20,6 +20,7 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
                 title: "Taper",
                 x_label: "sample of the segment",
                 y_label: "weight (no unit)",
+                horizontal: Horizontal::Linear,
                 vertical: Vertical::Linear,
                 series: &tapers,
                 nothing: NOTHING,
@@ -37,6 +38,7 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
                 title: "Gain per bin",
                 x_label: "frequency bin",
                 y_label: "gain (dB)",
+                horizontal: Horizontal::Linear,
                 vertical: Vertical::Linear,
                 series: &gains,
                 nothing: NOTHING,
@@ -47,6 +49,7 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
     figures
 }
 
-fn series(name: &'static str, values: &[f32]) -> Series {
-    Series { name, points: values.iter().enumerate().map(|(index, value)| (index as f64, f64::from(*value))).collect() }
+fn series(name: &str, values: &[f32]) -> Series {
+    let points = values.iter().enumerate().map(|(index, value)| (index as f64, f64::from(*value))).collect();
+    Series { name: name.into(), points }
 }

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::axis::Axis;
-use super::chart::Chart;
-use super::escape::escape;
-use super::figure::{Figure, Swatch};
 use super::labels::{Labels, Rectangle, Side};
-use super::number::{Pixel, fixed, percent, significant};
 use super::{EvaluationRow, ModelKind};
+use firefly_framework::page::axis::Axis;
+use firefly_framework::page::chart::Chart;
+use firefly_framework::page::escape::escape;
+use firefly_framework::page::figure::{Figure, Swatch};
+use firefly_framework::page::number::{Pixel, fixed, percent, significant};
 
 /// Longest label beside a mark, in characters; the full name is in its tooltip and in the table.
 const LONGEST_LABEL: usize = 26;

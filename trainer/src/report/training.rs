@@ -1,8 +1,8 @@
 //! The training section: loss, active share, validation recall and learning rate over steps.
 
 use super::TrainingPoint;
-use super::figure::Figure;
-use super::line::{LineChart, Series, Vertical};
+use firefly_framework::page::figure::Figure;
+use firefly_framework::page::line::{Horizontal, LineChart, Series, Vertical};
 
 const NOTHING: &str = "No finite value was recorded.";
 
@@ -16,7 +16,7 @@ pub(super) fn figures(training: &[TrainingPoint]) -> Vec<Figure> {
     ];
     let active = [series("active share", training, |point| point.active_share)];
     let recall = [Series {
-        name: "validation recall",
+        name: "validation recall".into(),
         points: training.iter().filter_map(|point| Some((point.step as f64, point.validation_recall?))).collect(),
     }];
     let rate = [series("learning rate", training, |point| point.learning_rate)];
@@ -25,6 +25,7 @@ pub(super) fn figures(training: &[TrainingPoint]) -> Vec<Figure> {
         title: "",
         x_label: "training step",
         y_label: "",
+        horizontal: Horizontal::Linear,
         vertical: Vertical::Share,
         series: &[],
         nothing: NOTHING,
@@ -68,6 +69,6 @@ pub(super) fn figures(training: &[TrainingPoint]) -> Vec<Figure> {
     ]
 }
 
-fn series(name: &'static str, training: &[TrainingPoint], value: impl Fn(&TrainingPoint) -> f64) -> Series {
-    Series { name, points: training.iter().map(|point| (point.step as f64, value(point))).collect() }
+fn series(name: &str, training: &[TrainingPoint], value: impl Fn(&TrainingPoint) -> f64) -> Series {
+    Series { name: name.into(), points: training.iter().map(|point| (point.step as f64, value(point))).collect() }
 }

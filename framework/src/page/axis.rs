@@ -4,30 +4,40 @@ use super::number;
 
 /// How values map to distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scale {
+pub enum Scale {
+    /// Equal steps for equal differences.
     Linear,
+    /// Equal steps for equal factors.
     Logarithmic,
 }
 
 /// A labelled place on an axis.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Tick {
+pub struct Tick {
+    /// The place, in the axis's unit.
     pub value: f64,
+    /// What stands there.
     pub label: String,
 }
 
 /// A finite, non-empty range with its ticks.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Axis {
+pub struct Axis {
+    /// How values map to distance.
     pub scale: Scale,
+    /// The value at the beginning.
     pub low: f64,
+    /// The value at the end, greater than `low`.
     pub high: f64,
+    /// Labelled places, from low to high.
     pub ticks: Vec<Tick>,
 }
 
 /// Values beyond this magnitude are left out, so that ranges stay finite.
 const LARGEST: f64 = 1e150;
 const TICKS: usize = 5;
+/// Ticks of an axis of powers of two, at most one more.
+const MOST_POWERS: i32 = 8;
 /// Beyond this many decades a small positive value would squeeze the rest of a logarithmic axis.
 const MOST_DECADES: i32 = 6;
 
@@ -73,6 +83,16 @@ impl Axis {
         Self { scale: Scale::Logarithmic, low, high, ticks }
     }
 
+    /// A logarithmic axis over the positive ones of `values`, with ticks at powers of two: for sizes of batches and the like.
+    pub fn powers_of_two(values: impl IntoIterator<Item = f64>) -> Self {
+        let axis = Self::logarithmic(values, 1.0);
+        let (first, last) = (axis.low.log2().ceil() as i32, axis.high.log2().floor() as i32);
+        let every = ((last - first) / MOST_POWERS + 1).max(1) as usize;
+        let label = |value: f64| number::fixed(value, if value < 1.0 { 2 } else { 0 });
+        let tick = |power: i32| Tick { value: 2f64.powi(power), label: label(2f64.powi(power)) };
+        Self { ticks: (first..=last).step_by(every).map(tick).collect(), ..axis }
+    }
+
     fn linear(low: f64, high: f64, step: f64) -> Self {
         let first = (low / step - 1e-6).ceil();
         let last = (high / step + 1e-6).floor();
@@ -95,7 +115,7 @@ impl Axis {
 }
 
 /// The smallest of 1, 2, 2.5 and 5 times a power of ten that is at least `rough`.
-pub(super) fn nice_step(rough: f64) -> f64 {
+pub fn nice_step(rough: f64) -> f64 {
     if !(rough.is_finite() && rough > 0.0) {
         return 1.0;
     }
@@ -246,5 +266,14 @@ mod tests {
         let wide = Axis::logarithmic([1e-30, 1.0], 1.0);
         assert_eq!(wide.position(1e-30), None);
         assert!(wide.ticks.len() >= 3);
+    }
+
+    #[test]
+    fn powers_of_two_are_labelled() {
+        assert_eq!(labels(&Axis::powers_of_two([1.0, 64.0])), ["1", "2", "4", "8", "16", "32", "64"]);
+        let wide = Axis::powers_of_two([1.0, 65_536.0]);
+        assert_eq!(labels(&wide), ["1", "8", "64", "512", "4,096", "32,768"]);
+        assert!((wide.position(256.0).unwrap() - 0.5).abs() < 1e-12);
+        assert_eq!(labels(&Axis::powers_of_two([8.0])), ["4", "8", "16"]);
     }
 }

@@ -9,6 +9,8 @@ use super::figure::{Figure, Swatch};
 use super::number::{Pixel, significant};
 use super::thin::{thin, trend};
 
+/// Colours of series; more begin again.
+const COLOURS: usize = 8;
 /// Points drawn per series at most.
 const MOST_POINTS: usize = 600;
 /// Points of the trend drawn over a series with many points.
@@ -18,14 +20,25 @@ const MOST_MARKS: usize = 40;
 const FEW_MARKS: usize = 5;
 
 /// One curve; a value that is not finite is a gap in it.
-pub(super) struct Series {
-    pub name: &'static str,
+pub struct Series {
+    /// What the legend calls it.
+    pub name: String,
+    /// Horizontal and vertical values.
     pub points: Vec<(f64, f64)>,
+}
+
+/// How the horizontal axis is chosen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Horizontal {
+    /// Linear, from the first value to the last.
+    Linear,
+    /// Logarithmic, labelled at powers of two.
+    PowersOfTwo,
 }
 
 /// How the vertical axis is chosen.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Vertical {
+pub enum Vertical {
     /// Linear with round ends.
     Linear,
     /// Linear, for shares in `0..=1`.
@@ -35,13 +48,20 @@ pub(super) enum Vertical {
 }
 
 /// What a line chart is called and what its axes say.
-pub(super) struct LineChart<'a> {
+pub struct LineChart<'a> {
     /// Unique in the page.
     pub id: &'a str,
+    /// Its name.
     pub title: &'a str,
+    /// The horizontal axis's name.
     pub x_label: &'a str,
+    /// The vertical axis's name.
     pub y_label: &'a str,
+    /// The horizontal axis.
+    pub horizontal: Horizontal,
+    /// The vertical axis.
     pub vertical: Vertical,
+    /// The curves, in the legend's order.
     pub series: &'a [Series],
     /// What is said in its place when there is nothing to draw.
     pub nothing: &'a str,
@@ -54,7 +74,11 @@ impl LineChart<'_> {
         if values().next().is_none() {
             return Figure::note(self.title, self.nothing);
         }
-        let x = Axis::tight(self.series.iter().flat_map(|series| series.points.iter().map(|point| point.0)));
+        let places = self.series.iter().flat_map(|series| series.points.iter().map(|point| point.0));
+        let x = match self.horizontal {
+            Horizontal::Linear => Axis::tight(places),
+            Horizontal::PowersOfTwo => Axis::powers_of_two(places),
+        };
         let y = self.vertical_axis(|| values().map(|point| point.1));
         let description = self.description();
         let chart = Chart {
@@ -77,7 +101,7 @@ impl LineChart<'_> {
                 .series
                 .iter()
                 .enumerate()
-                .map(|(index, series)| (Swatch::Line(index), series.name.to_owned()))
+                .map(|(index, series)| (Swatch::Line(index), series.name.clone()))
                 .collect();
         }
         let mut captions = Vec::new();
@@ -139,6 +163,7 @@ fn write_series(marks: &mut String, chart: &Chart, index: usize, series: &Series
     let place = |points: Vec<(f64, f64)>| -> Vec<Place> {
         points.iter().map(|point| Some((chart.x(point.0)?, chart.y(point.1)?))).collect()
     };
+    let colour = colour_class(index);
     let every = path(&place(thin(&series.points, MOST_POINTS)));
     if every.is_empty() {
         return;
@@ -149,10 +174,10 @@ fn write_series(marks: &mut String, chart: &Chart, index: usize, series: &Series
         drawn = place(series.points.clone());
         every
     } else {
-        let _ = write!(marks, r#"<path class="line faint s{index}" d="{every}"/>"#);
+        let _ = write!(marks, r#"<path class="line faint {colour}" d="{every}"/>"#);
         bold
     };
-    let _ = write!(marks, r#"<path class="series line s{index}" data-name="{}" d="{bold}"/>"#, escape(series.name),);
+    let _ = write!(marks, r#"<path class="series line {colour}" data-name="{}" d="{bold}"/>"#, escape(&series.name),);
     let step = match drawn.len() {
         0..=MOST_MARKS => 1,
         _ if count == 1 => return,
@@ -163,6 +188,11 @@ fn write_series(marks: &mut String, chart: &Chart, index: usize, series: &Series
     for place in drawn.into_iter().skip(first).step_by(step).flatten() {
         marks.push_str(&mark(index, place));
     }
+}
+
+/// The class that colours the series with this index.
+pub(super) fn colour_class(index: usize) -> String {
+    format!("s{}", index % COLOURS)
 }
 
 /// Where a point is drawn; `None` is a gap.
@@ -193,5 +223,5 @@ pub(super) fn mark(index: usize, (x, y): (f64, f64)) -> String {
         2 => "m0 -3.8l3.8 6.4h-7.6z",
         _ => "m0 -4.2l4.2 4.2l-4.2 4.2l-4.2 -4.2z",
     };
-    format!(r#"<path class="mark s{index}" d="M{} {}{outline}"/>"#, Pixel(x), Pixel(y))
+    format!(r#"<path class="mark {}" d="M{} {}{outline}"/>"#, colour_class(index), Pixel(x), Pixel(y))
 }

@@ -5,17 +5,22 @@ use std::fmt::Write;
 use super::escape::escape;
 
 /// A table with a row header in its first column and figures in the others.
-pub(super) struct Table {
+pub struct Table {
+    /// What it is about.
     pub caption: String,
-    pub columns: Vec<&'static str>,
+    /// Names of the columns, that of the row headers first.
+    pub columns: Vec<String>,
+    /// The rows, in order.
     pub rows: Vec<Row>,
 }
 
 /// One row of a [`Table`].
-pub(super) struct Row {
+pub struct Row {
     /// SVG before the name; trusted, not escaped.
     pub swatch: String,
+    /// The row's header.
     pub name: String,
+    /// The cells after it.
     pub cells: Vec<String>,
     /// Set apart from the other rows.
     pub strong: bool,

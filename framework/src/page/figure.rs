@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use super::escape::escape;
-use super::line::mark;
+use super::line::{colour_class, mark};
 
 /// The mark of a legend entry, the same that the drawing uses.
 #[derive(Clone, Copy)]
-pub(super) enum Swatch {
+pub enum Swatch {
     /// Line of the series with this index: colour and mark.
     Line(usize),
     /// Round mark on a line: exact tiers.
@@ -19,7 +19,7 @@ pub(super) enum Swatch {
 }
 
 /// A drawing with what belongs around it.
-pub(super) struct Figure {
+pub struct Figure {
     title: String,
     drawing: String,
     /// Entries above the drawing; none for a single series that the title names.
@@ -67,7 +67,9 @@ impl Swatch {
     /// The mark as a small inline drawing, hidden from screen readers.
     pub fn svg(self) -> String {
         let marks = match self {
-            Self::Line(index) => format!(r#"<path class="line s{index}" d="M1 6H27"/>{}"#, mark(index, (14.0, 6.0))),
+            Self::Line(index) => {
+                format!(r#"<path class="line {}" d="M1 6H27"/>{}"#, colour_class(index), mark(index, (14.0, 6.0)))
+            }
             Self::Exact => {
                 r#"<path class="line exact" d="M1 6H27"/><circle class="point exact" cx="14" cy="6" r="4"/>"#.to_owned()
             }
@@ -78,4 +80,10 @@ impl Swatch {
             r#"<svg xmlns="http://www.w3.org/2000/svg" class="swatch" viewBox="0 0 28 12" aria-hidden="true">{marks}</svg>"#
         )
     }
+}
+
+/// Figures beside each other, as HTML.
+pub fn grid(figures: &[Figure]) -> String {
+    let figures: String = figures.iter().map(Figure::html).collect();
+    format!(r#"<div class="grid">{figures}</div>"#)
 }

@@ -3,11 +3,11 @@
 use std::fmt;
 
 /// What a table or a description says in place of a number that is not finite.
-pub(super) const NOT_AVAILABLE: &str = "n/a";
+pub const NOT_AVAILABLE: &str = "n/a";
 
 /// A coordinate in SVG user units, written with at most two decimals. Never writes NaN or an infinity.
 #[derive(Clone, Copy)]
-pub(super) struct Pixel(pub f64);
+pub struct Pixel(pub f64);
 
 impl fmt::Display for Pixel {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -18,7 +18,7 @@ impl fmt::Display for Pixel {
 }
 
 /// `value` with `decimals` decimals, thousands separated by commas.
-pub(super) fn fixed(value: f64, decimals: usize) -> String {
+pub fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return NOT_AVAILABLE.to_owned();
     }
@@ -46,12 +46,12 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
 }
 
 /// A share in `0..=1` as a percentage with one decimal.
-pub(super) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     if share.is_finite() { format!("{}\u{202F}%", fixed(share * 100.0, 1)) } else { NOT_AVAILABLE.to_owned() }
 }
 
 /// `value` with about `digits` significant digits; very large and very small values in scientific notation.
-pub(super) fn significant(value: f64, digits: usize) -> String {
+pub fn significant(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return NOT_AVAILABLE.to_owned();
     }
@@ -68,7 +68,7 @@ pub(super) fn significant(value: f64, digits: usize) -> String {
 }
 
 /// `value` as a mantissa with `decimals` decimals times a power of ten.
-pub(super) fn scientific(value: f64, decimals: usize) -> String {
+pub fn scientific(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$e}");
     let Some((mantissa, exponent)) = text.split_once('e') else {
         return text;

@@ -7,26 +7,31 @@ use super::escape::escape;
 use super::number::Pixel;
 
 /// Width of a chart in user units.
-pub(super) const WIDTH: f64 = 460.0;
+pub const WIDTH: f64 = 460.0;
 /// Height of a chart in user units.
-pub(super) const HEIGHT: f64 = 288.0;
+pub const HEIGHT: f64 = 288.0;
 /// Width of one character of a label, generous for any sans-serif face at the 12 units that the style sheet sets.
-pub(super) const CHARACTER: f64 = 6.7;
+pub const CHARACTER: f64 = 6.7;
 
 const TOP: f64 = 38.0;
 const BOTTOM: f64 = 46.0;
 const RIGHT: f64 = 20.0;
 
 /// An empty chart: what it is, its axes and their names with units.
-pub(super) struct Chart<'a> {
+pub struct Chart<'a> {
     /// Unique in the page.
     pub id: &'a str,
+    /// Its name.
     pub title: &'a str,
     /// What the figure shows, in words and figures, for those who do not see it.
     pub description: &'a str,
+    /// The horizontal axis.
     pub x: Axis,
+    /// The vertical axis.
     pub y: Axis,
+    /// The horizontal axis's name.
     pub x_label: &'a str,
+    /// The vertical axis's name.
     pub y_label: &'a str,
 }
 
@@ -37,14 +42,17 @@ impl Chart<'_> {
         (widest as f64 * CHARACTER + 14.0).max(34.0)
     }
 
+    /// Right edge of the plot.
     pub fn right(&self) -> f64 {
         WIDTH - RIGHT
     }
 
+    /// Upper edge of the plot.
     pub fn top(&self) -> f64 {
         TOP
     }
 
+    /// Lower edge of the plot.
     pub fn bottom(&self) -> f64 {
         HEIGHT - BOTTOM
     }
@@ -128,7 +136,7 @@ impl Chart<'_> {
 }
 
 /// The start tag of a figure of `size` user units, with its title and description.
-pub(super) fn opening(id: &str, title: &str, description: &str, size: (f64, f64)) -> String {
+pub fn opening(id: &str, title: &str, description: &str, size: (f64, f64)) -> String {
     let id = escape(id);
     format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" role="img" aria-labelledby="{id}-title {id}-desc"><title id="{id}-title">{}</title><desc id="{id}-desc">{}</desc>"#,

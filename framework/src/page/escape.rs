@@ -1,7 +1,7 @@
 //! Text from outside, made safe inside HTML and SVG.
 
 /// Escapes `text` for element content and for quoted attributes. Control characters, which XML forbids, become U+FFFD.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + text.len() / 8);
     for character in text.chars() {
         match character {
