@@ -37,7 +37,7 @@ mod window;
 
 pub use backends::register;
 pub use contract::{LearnedTensors, SpectralOps};
-pub use cpu::InstructionSet;
+pub use cpu::{InstructionSet, welch_instruction_set};
 pub use error::ArgumentError;
 pub use functions::{
     LearnedParameters, Peaks, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,

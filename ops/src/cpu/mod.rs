@@ -38,4 +38,4 @@ pub use peaks::welch_peaks;
 pub use psd::welch_psd;
 pub use psd_backward::welch_psd_backward;
 pub use real::Real;
-pub use simd::InstructionSet;
+pub use simd::{InstructionSet, welch_instruction_set};

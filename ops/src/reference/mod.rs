@@ -11,6 +11,7 @@
 //! | [`welch`] | averaged one-sided power of rows |
 //! | [`peaks`] | the K strongest bins of a row |
 //! | [`butterfly`] | gated butterfly stages with any twiddles |
+//! | [`butterfly_gradient`] | gradients of those stages |
 //! | [`learned`] | Welch power through gated butterflies, then a per-bin gain |
 //!
 //! Samples that are NaN or infinite are not treated apart: they go through the arithmetic as IEEE 754
@@ -21,6 +22,7 @@
 //! each other are a mistake in the calling test and panic; each function names its conditions.
 
 pub mod butterfly;
+pub mod butterfly_gradient;
 pub mod complex;
 pub mod dft;
 pub mod learned;

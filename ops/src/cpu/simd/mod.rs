@@ -37,6 +37,12 @@ pub(super) fn takes(n_fft: usize) -> bool {
     pays && (plan::MIN_N..=plan::MAX_N).contains(&n_fft)
 }
 
+/// The instruction set that kernels of Firefly's own use for Welch estimates in f32 from segments of `n_fft` samples, when
+/// called from this thread; none where planned transforms of rustfft run instead, which choose their own.
+pub fn welch_instruction_set(n_fft: usize) -> Option<InstructionSet> {
+    takes(n_fft).then(InstructionSet::current)
+}
+
 /// As [`welch_psd`](super::welch_psd()), for lengths it [takes].
 pub(super) fn welch_psd(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions, power: &mut [f32]) {
     let bins = options.bins();
