@@ -1,18 +1,18 @@
-//! The report as versioned JSON.
+//! The report as versioned JSON: one row a case. `bench/SCHEMA.md` documents it for readers.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use anyhow::{Context, ensure};
 use firefly_framework::files::write_atomically;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
-use crate::problem::Problem;
+use crate::parameters::Parameters;
 use crate::statistics::Spread;
-use crate::verify::Verification;
 
 /// Version of the format; it changes when a reader would have to.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A command's results and all that is needed to understand them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,8 +27,8 @@ pub struct Report {
     pub host: Host,
     /// What was asked for.
     pub command: Command,
-    /// What was applied to every frame.
-    pub estimate: Estimate,
+    /// What all cases have in common, such as scaling, window and detrending.
+    pub facts: Parameters,
     /// The results.
     pub cases: Vec<CaseRecord>,
 }
@@ -50,45 +50,25 @@ pub struct Command {
     /// The subcommand.
     pub name: String,
     /// Its options by name.
-    pub options: serde_json::Value,
+    pub options: Parameters,
 }
 
-/// What is applied to a frame before its bins are ranked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// How power is scaled.
-    pub scaling: String,
-    /// The window and its symmetry.
-    pub window: String,
-    /// The distance of segments.
-    pub hop: String,
-    /// What is taken off a segment.
-    pub detrend: String,
-}
-
-/// One case.
+/// One case. Problem, strategy, device, instruction set and threads are its key: no two cases of a report share it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseRecord {
-    /// Samples of a segment.
-    pub n_fft: usize,
-    /// How much of the frame is used.
-    pub tier: String,
-    /// Segments averaged.
-    pub segments: usize,
-    /// Samples from one segment's start to the next.
-    pub hop: usize,
-    /// Samples of a frame.
-    pub frame: usize,
-    /// Frames.
-    pub batch: usize,
-    /// Peaks of each frame.
-    pub k: usize,
-    /// How the peaks are computed.
+    /// What is computed, such as `n_fft`, `tier`, `batch` and `k`.
+    pub problem: Parameters,
+    /// How it is computed.
     pub strategy: String,
     /// On which device. Host strategies run beside it.
     pub device: String,
+    /// The instruction set of the kernels that ran; none where it is not known.
+    pub instruction_set: Option<String>,
     /// Host threads that may be used.
     pub threads: usize,
+    /// Whether it computes what the others compute, so that the fastest of them can be asked for: false for a bound such as
+    /// a copy of the input, and for what computes another result.
+    pub competes: bool,
     /// How it went.
     pub outcome: Outcome,
 }
@@ -98,7 +78,9 @@ pub struct CaseRecord {
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Outcome {
     /// Verified and timed.
-    Measured(Measured),
+    Measured(Box<Measured>),
+    /// A bound was computed, and proven as far as it says.
+    Bounded(Limit),
     /// The result is wrong, or there is none.
     Failed {
         /// What went wrong.
@@ -116,29 +98,112 @@ pub enum Outcome {
 pub struct Measured {
     /// What the comparison with the float64 reference found.
     pub verification: Verification,
+    /// How well a learned computation does what it was trained for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Accuracy>,
     /// Input sets the iterations went through in turn.
     pub input_sets: usize,
     /// Time of every iteration after the warm-up, in order, in nanoseconds.
     pub samples_ns: Vec<u64>,
     /// Their middle and spread.
     pub time_ns: Spread,
-    /// Median nanoseconds of a frame.
+    /// Median nanoseconds of a row.
     pub ns_per_row: f64,
-    /// Frames in a second, at the median.
+    /// Rows in a second, at the median.
     pub rows_per_second: f64,
-    /// 10⁹ bytes in a second, at the median: every sample once, and each peak as 8 bytes.
+    /// 10⁹ bytes in a second, at the median: those that have to move whatever the strategy.
     pub useful_gb_per_second: f64,
-    /// How many times as fast as the baseline, iteration by iteration; none without a baseline that was measured.
-    pub speed_ratio: Option<SpeedRatio>,
+    /// How many times as fast as other cases of the same problem that were measured in the same loop.
+    pub speed: Vec<Speed>,
 }
 
-/// A comparison with the baseline.
+/// What a verification found. Errors are relative to the greatest reference value of their row.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Verification {
+    /// Rows compared with the float64 reference.
+    pub rows: usize,
+    /// How far a value may be from the reference.
+    pub tolerance: f64,
+    /// The greatest error of a value.
+    pub error: f64,
+    /// What was found of the choice of peaks; none where nothing is chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranking: Option<Ranking>,
+}
+
+/// What a verification found of the choice of peaks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ranking {
+    /// By how much a bin that was left out exceeds one that was chosen, by the reference; at most twice the
+    /// tolerance, and 0 where every choice is the reference's.
+    pub error: f64,
+    /// Share of peaks at the bin that the reference has at the same rank.
+    pub same_bins: f64,
+}
+
+/// How well a learned computation does what it was trained for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Accuracy {
+    /// Steps it was trained for.
+    pub train_steps: usize,
+    /// Share of the peaks of the reference tier, eight segments, that it finds at their bin, on frames it was not trained on.
+    pub recall: f64,
+    /// The same of the exact estimate from as many segments.
+    pub exact_recall: f64,
+}
+
+/// The largest batch that is safe in one call.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// Rows.
+    pub batch: u64,
+    /// What a larger batch would exceed.
+    pub limited_by: Bound,
+    /// Bytes that a row's input and output take.
+    pub bytes_per_row: u64,
+    /// Bytes of memory that were free; none where that is not known.
+    pub free_bytes: Option<u64>,
+    /// Rows that were run and checked; 0 if none.
+    pub proven_batch: u64,
+    /// What the comparison of those with the float64 reference found.
+    pub verification: Option<Verification>,
+}
+
+/// What a larger batch would exceed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// The memory that is free.
+    Memory,
+    /// What one allocation can hold and an index can reach.
+    IndexRange,
+}
+
+impl std::fmt::Display for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "memory",
+            Self::IndexRange => "index range",
+        })
+    }
+}
+
+/// A comparison with another case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SpeedRatio {
-    /// The strategy that is compared with.
-    pub baseline: String,
-    /// Its time divided by this strategy's, in the same iteration.
+pub struct Speed {
+    /// The other case: the name of its strategy, or `1 thread` for the same strategy on fewer threads.
+    pub than: String,
+    /// Its time divided by this case's, in the same iteration.
     pub ratio: Spread,
+}
+
+/// What a case's rates are related to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Rows of a run.
+    pub rows: usize,
+    /// Bytes that have to move whatever the strategy.
+    pub useful_bytes: usize,
 }
 
 impl Tool {
@@ -152,63 +217,125 @@ impl Tool {
     }
 }
 
+impl CaseRecord {
+    /// The case's figures, if it was measured.
+    pub fn measured(&self) -> Option<&Measured> {
+        match &self.outcome {
+            Outcome::Measured(measured) => Some(measured),
+            Outcome::Bounded(_) | Outcome::Failed { .. } | Outcome::Unsupported { .. } => None,
+        }
+    }
+
+    /// Whether the two have the same key.
+    pub fn has_key_of(&self, other: &Self) -> bool {
+        self.problem == other.problem
+            && self.strategy == other.strategy
+            && self.device == other.device
+            && self.instruction_set == other.instruction_set
+            && self.threads == other.threads
+    }
+
+    /// The key in words.
+    pub fn label(&self) -> String {
+        format!("{}: {}", self.problem, self.way())
+    }
+
+    /// How and on what the case was computed: the part of the key that is not the problem.
+    pub fn way(&self) -> String {
+        let plural = if self.threads == 1 { "" } else { "s" };
+        let set = self.instruction_set.as_ref().map(|set| format!(" {set}")).unwrap_or_default();
+        format!("{}{set} on {}, {} thread{plural}", self.strategy, self.device, self.threads)
+    }
+}
+
+impl Outcome {
+    /// A case that went wrong.
+    pub fn failed(error: impl Into<String>) -> Self {
+        Self::Failed { error: error.into() }
+    }
+
+    /// What is said in place of times.
+    pub fn remark(&self) -> String {
+        match self {
+            Self::Measured(_) => "measured".into(),
+            Self::Bounded(limit) => format!("at most {}, limited by {}", limit.batch, limit.limited_by),
+            Self::Failed { error } => format!("FAILED: {error}"),
+            Self::Unsupported { reason } => format!("unsupported: {reason}"),
+        }
+    }
+}
+
 impl Measured {
     /// The figures that follow from an iteration's times; none if there are no times.
-    pub fn new(
-        problem: &Problem,
-        verification: Verification,
-        input_sets: usize,
-        samples_ns: Vec<u64>,
-        speed_ratio: Option<SpeedRatio>,
-    ) -> Option<Self> {
+    pub fn new(size: Size, verification: Verification, input_sets: usize, samples_ns: Vec<u64>) -> Option<Self> {
         let time_ns = Spread::of(samples_ns.iter().map(|&sample| sample as f64))?;
         // A clock too coarse for the work would give zero.
         let median = time_ns.median.max(1.0);
         Some(Self {
             verification,
+            accuracy: None,
             input_sets,
             samples_ns,
             time_ns,
-            ns_per_row: median / problem.batch as f64,
-            rows_per_second: 1e9 * problem.batch as f64 / median,
-            useful_gb_per_second: problem.useful_bytes() as f64 / median,
-            speed_ratio,
+            ns_per_row: median / size.rows as f64,
+            rows_per_second: 1e9 * size.rows as f64 / median,
+            useful_gb_per_second: size.useful_bytes as f64 / median,
+            speed: Vec::new(),
         })
+    }
+
+    /// How many times as fast as the case of that name.
+    pub fn speed_than(&self, name: &str) -> Option<&Spread> {
+        self.speed.iter().find(|speed| speed.than == name).map(|speed| &speed.ratio)
     }
 }
 
 impl Report {
+    /// A report of this program, made now.
+    pub fn new(host: Host, command: Command, facts: Parameters, cases: Vec<CaseRecord>) -> Self {
+        let date = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
+        Self { format: FORMAT, tool: Tool::this(), date, host, command, facts, cases }
+    }
+
     /// Writes the report to `path`, whole or not at all.
     ///
     /// # Errors
     /// If the file can't be written.
-    pub fn write(&self, path: &Path) -> std::io::Result<()> {
+    pub fn write(&self, path: &Path) -> anyhow::Result<()> {
         let mut bytes = serde_json::to_vec_pretty(self)?;
         bytes.push(b'\n');
-        write_atomically(path, &bytes)
+        write_atomically(path, &bytes).with_context(|| format!("writing {}", path.display()))
     }
-}
 
-/// Seconds since 1970; 0 if the clock is before that.
-pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
+    /// Reads a report.
+    ///
+    /// # Errors
+    /// If the file can't be read, is not a report, or one of another format.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        #[derive(Deserialize)]
+        struct Header {
+            format: u32,
+        }
+        let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+        let wrong = || format!("{} is not a report of firefly-bench", path.display());
+        let Header { format } = serde_json::from_slice(&bytes).with_context(wrong)?;
+        ensure!(format == FORMAT, "{} has format {format}, and this version reads {FORMAT}", path.display());
+        serde_json::from_slice(&bytes).with_context(wrong)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use firefly_models::Tier;
-
     use super::*;
 
     #[test]
     fn rates_follow_from_the_median() {
-        let problem = Problem::new(256, Tier::Fast, 1000, 16);
-        let verification =
-            Verification { rows: 1, tolerance: 1e-6, power_error: 0.0, ranking_error: 0.0, same_bins: 1.0 };
-        let measured = Measured::new(&problem, verification, 4, vec![200_000, 100_000, 900_000], None).unwrap();
+        let verification = Verification { rows: 1, tolerance: 1e-6, error: 0.0, ranking: None };
+        let size = Size { rows: 1000, useful_bytes: 1_664_000 };
+        let measured = Measured::new(size, verification, 4, vec![200_000, 100_000, 900_000]).unwrap();
         assert_eq!((measured.time_ns.median, measured.ns_per_row, measured.rows_per_second), (2e5, 200.0, 5e6));
         assert_eq!(measured.useful_gb_per_second, 1_664_000.0 / 200_000.0);
-        assert_eq!(Measured::new(&problem, verification, 4, vec![], None), None);
+        assert_eq!(Measured::new(size, verification, 4, vec![]), None);
     }
 
     #[test]
@@ -216,5 +343,19 @@ mod tests {
         let text = serde_json::to_string(&Outcome::Unsupported { reason: "too large".into() }).unwrap();
         assert_eq!(text, r#"{"status":"unsupported","reason":"too large"}"#);
         assert!(matches!(serde_json::from_str(&text).unwrap(), Outcome::Unsupported { .. }));
+    }
+
+    #[test]
+    fn a_report_of_another_format_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.json");
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            format!("{:#}", Report::read(&path).unwrap_err())
+        };
+        assert!(read(r#"{"format": 1, "cases": []}"#).contains("has format 1, and this version reads 2"));
+        assert!(read("[]").contains("is not a report of firefly-bench"));
+        assert!(read(r#"{"format": 2}"#).contains("missing field"));
+        assert!(format!("{:#}", Report::read(folder.path()).unwrap_err()).contains("reading"));
     }
 }

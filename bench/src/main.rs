@@ -5,8 +5,8 @@ use std::io::stdout;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use firefly_bench::commands::{Verdict, welch_peaks};
-use firefly_bench::strategy;
+use firefly_bench::commands::{Verdict, compare, e2e, fft, max_batch, report, strategies_help, welch_peaks};
+use firefly_bench::{e2e as pipelines, fft as transforms, peaks};
 
 /// Verified measurements of Firefly's operations and models.
 #[derive(Parser)]
@@ -22,14 +22,35 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Strongest lines of Welch spectra: each strategy checked, then timed side by side.
+    /// Strongest lines of Welch spectra: each strategy checked, then timed side by side
+    #[command(after_help = strategies_help(&peaks::catalogue(Some(1), 0)))]
     WelchPeaks(welch_peaks::Arguments),
+    /// Complex transforms, exact and learned, forward and backward: each checked, then timed side by side
+    #[command(after_help = strategies_help(&transforms::catalogue()))]
+    Fft(fft::Arguments),
+    /// Whole pipelines (power spectra, mel spectra, peaks) from host memory to host memory, side by side
+    #[command(after_help = strategies_help(&pipelines::catalogue()))]
+    E2e(e2e::Arguments),
+    /// The largest batch that is safe in one call, what limits it, and proof by running it
+    MaxBatch(max_batch::Arguments),
+    /// What got slower or faster from one report to another; exit status 1 if a case got slower or lost
+    Compare(compare::Arguments),
+    /// Reports as one self-contained HTML page with charts
+    Report(report::Arguments),
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let verdict = match cli.command {
-        Command::WelchPeaks(arguments) => welch_peaks::run(&arguments, &strategy::catalogue(), &mut stdout().lock()),
+    let out = &mut stdout().lock();
+    let verdict = match Cli::parse().command {
+        Command::WelchPeaks(arguments) => {
+            let catalogue = peaks::catalogue(arguments.train_steps, arguments.measuring.seed);
+            welch_peaks::run(&arguments, &catalogue, out)
+        }
+        Command::Fft(arguments) => fft::run(&arguments, &transforms::catalogue(), out),
+        Command::E2e(arguments) => e2e::run(&arguments, &pipelines::catalogue(), out),
+        Command::MaxBatch(arguments) => max_batch::run(&arguments, out),
+        Command::Compare(arguments) => compare::run(&arguments, out),
+        Command::Report(arguments) => report::run(&arguments, out),
     };
     match verdict {
         Ok(Verdict::Passed) => ExitCode::SUCCESS,

@@ -1,9 +1,10 @@
-//! Verified strategies timed side by side.
+//! Verified workloads timed side by side.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use crate::strategy::Workload;
+use crate::lane::Lane;
+use crate::workload::Workload;
 
 /// How often everything runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,8 +15,10 @@ pub struct Schedule {
     pub iterations: usize,
 }
 
-/// A strategy that was verified and is ready to be timed.
+/// A workload that was verified and is ready to be timed.
 pub struct Contender<'a> {
+    /// What it runs on.
+    pub lane: &'a Lane,
     /// What runs.
     pub workload: Box<dyn Workload + 'a>,
     /// Checksums of its verified output, one an input set.
@@ -27,9 +30,8 @@ pub struct Contender<'a> {
 ///
 /// In each iteration every contender runs once; the next iteration starts with the next contender and gives each the
 /// next input set. Within an iteration their sets differ, so that none finds its input in the caches because another
-/// has just read it. A sample spans the
-/// whole computation, from an input that is where the strategy wants it to peaks in host memory, every byte of them
-/// read. `tick` is called after each iteration.
+/// has just read it. A sample spans the whole of [`Workload::run`], on a thread of the contender's lane. `tick` is called
+/// after each iteration.
 pub fn interleave(
     contenders: &mut [Contender<'_>],
     schedule: Schedule,
@@ -62,9 +64,14 @@ fn set_of(which: usize, contenders: usize, iteration: usize, sets: usize) -> usi
 }
 
 fn time(contender: &mut Contender<'_>, iteration: usize, set: usize) -> Result<u64, String> {
-    let start = Instant::now();
-    let checksum = black_box(contender.workload.run(black_box(set))?);
-    let elapsed = start.elapsed();
+    let workload = &mut contender.workload;
+    let (elapsed, checksum) = contender.lane.run(|| {
+        workload.restore(set);
+        let start = Instant::now();
+        black_box(workload.run(black_box(set)))?;
+        let elapsed = start.elapsed();
+        Ok::<_, String>((elapsed, workload.checksum()))
+    })?;
     if checksum != contender.checksums[set] {
         return Err(format!("iteration {iteration} on set {set} gave another output than the verified one"));
     }
@@ -74,28 +81,29 @@ fn time(contender: &mut Contender<'_>, iteration: usize, set: usize) -> Result<u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::HostPeaks;
 
     /// Gives the set as checksum until its runs are used up.
     struct Counting {
         runs: usize,
         good: usize,
         wrong: Result<u64, String>,
+        sum: u64,
     }
 
     impl Workload for Counting {
-        fn run(&mut self, set: usize) -> Result<u64, String> {
+        fn run(&mut self, set: usize) -> Result<(), String> {
             self.runs += 1;
-            if self.runs <= self.good { Ok(set as u64) } else { self.wrong.clone() }
+            self.sum = if self.runs <= self.good { set as u64 } else { self.wrong.clone()? };
+            Ok(())
         }
 
-        fn peaks(&self) -> Result<HostPeaks, String> {
-            Err("none".into())
+        fn checksum(&self) -> u64 {
+            self.sum
         }
     }
 
-    fn contender(good: usize, wrong: Result<u64, String>) -> Contender<'static> {
-        Contender { workload: Box::new(Counting { runs: 0, good, wrong }), checksums: vec![0, 1, 2] }
+    fn contender(lane: &Lane, good: usize, wrong: Result<u64, String>) -> Contender<'_> {
+        Contender { lane, workload: Box::new(Counting { runs: 0, good, wrong, sum: 0 }), checksums: vec![0, 1, 2] }
     }
 
     #[test]
@@ -108,11 +116,12 @@ mod tests {
 
     #[test]
     fn every_iteration_counts_and_a_failure_leaves_no_time() {
+        let lanes = Lane::all(&[1, 2], None).unwrap();
         let mut contenders = [
-            contender(99, Ok(9)),
-            contender(6, Ok(9)),
-            contender(0, Err("out of memory".into())),
-            contender(99, Ok(9)),
+            contender(&lanes[0], 99, Ok(9)),
+            contender(&lanes[1], 6, Ok(9)),
+            contender(&lanes[0], 0, Err("out of memory".into())),
+            contender(&lanes[1], 99, Ok(9)),
         ];
         let mut ticks = 0;
         let outcomes = interleave(&mut contenders, Schedule { warmup: 3, iterations: 5 }, || ticks += 1);

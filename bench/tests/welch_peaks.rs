@@ -7,10 +7,11 @@ use std::process::{Command, Output};
 
 use clap::Parser;
 use firefly_bench::commands::{Verdict, welch_peaks};
-use firefly_bench::input::Inputs;
 use firefly_bench::json::{Outcome, Report};
-use firefly_bench::problem::Problem;
-use firefly_bench::strategy::{Firefly, HostPeaks, Refusal, Strategy, Workload};
+use firefly_bench::peaks::{ExpectedRow, HostPeaks, Inputs, PeaksProblem, check_peaks};
+use firefly_bench::strategy::Strategy;
+use firefly_bench::workload::{Produces, Refusal, Verified, Workload};
+use firefly_ops::InstructionSet;
 
 fn bench(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_firefly-bench")).arg("welch-peaks").args(arguments).output().unwrap()
@@ -21,7 +22,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn report(path: &Path) -> Report {
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    Report::read(path).unwrap()
 }
 
 #[test]
@@ -30,42 +31,78 @@ fn a_small_grid_is_verified_measured_and_reported() {
     let path = folder.path().join("new/peaks.json");
     let json = path.to_str().unwrap();
     let grid = ["--n-fft", "8,64,1024", "--batch", "1,4..8", "--k", "4,33"];
-    let rest = ["--tier", "ultra,fast,reference", "--iters", "3", "--warmup", "1", "--seed", "5", "--json", json];
+    let rest = ["--tier", "ultra,fast,reference", "--threads", "2", "--iters", "3", "--warmup", "1", "--json", json];
     let output = bench(&[&grid[..], &rest[..]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
 
     let shown = text(&output.stdout);
     assert!(shown.contains("scaling power, window hann periodic, hop n_fft/2, detrend none"), "{shown}");
-    assert!(shown.contains("× rustfft") && !shown.contains("FAILED"), "{shown}");
+    assert!(shown.contains("× rustfft") && shown.contains("of memcpy") && !shown.contains("FAILED"), "{shown}");
 
     let report = report(&path);
-    assert_eq!((report.format, report.tool.name.as_str()), (1, "firefly-bench"));
+    assert_eq!((report.format, report.tool.name.as_str()), (2, "firefly-bench"));
     assert!(report.date > 1_700_000_000 && report.host.cores >= 1);
-    assert_eq!(report.command.options["batch"], serde_json::json!([1, 4, 8]));
-    assert_eq!(report.command.options["baseline"], "rustfft");
-    assert_eq!(report.estimate.detrend, "none");
-    // 3 lengths, 3 tiers, 3 batches, 2 numbers of peaks, 4 strategies.
-    assert_eq!(report.cases.len(), 216);
+    assert_eq!(report.command.options.get("batch"), Some(&serde_json::json!([1, 4, 8])));
+    assert_eq!(report.command.options.shown("baseline"), "rustfft");
+    assert_eq!(report.facts.shown("detrend"), "none");
+    // 3 lengths, 3 tiers, 3 batches, 2 numbers of peaks, 6 strategies.
+    assert_eq!(report.cases.len(), 324);
+    let mut keys: Vec<String> = report.cases.iter().map(|case| case.label()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), report.cases.len());
     for case in &report.cases {
-        let name = format!("n {} {} batch {} k {} {}", case.n_fft, case.tier, case.batch, case.k, case.strategy);
+        let name = case.label();
+        let count = |name| case.problem.count(name).unwrap() as usize;
         match &case.outcome {
             Outcome::Measured(measured) => {
                 assert_eq!(measured.samples_ns.len(), 3, "{name}");
-                assert!(measured.verification.rows >= case.batch, "{name}");
-                assert!(measured.verification.power_error <= measured.verification.tolerance, "{name}");
-                let ratio = measured.speed_ratio.as_ref().unwrap();
-                assert_eq!(ratio.baseline, "rustfft");
-                assert!(case.strategy != "rustfft" || ratio.ratio.median == 1.0, "{name}");
+                assert!(measured.verification.rows >= count("batch"), "{name}");
+                assert!(measured.verification.error <= measured.verification.tolerance, "{name}");
+                let ratio = measured.speed_than("rustfft").unwrap();
+                assert!(case.strategy != "rustfft" || ratio.median == 1.0, "{name}");
+                assert!(measured.speed_than("memcpy").unwrap().median > 0.0, "{name}");
                 let time = measured.time_ns;
                 assert!(time.min <= time.p10 && time.p10 <= time.median && time.median <= time.p90, "{name}");
             }
             Outcome::Unsupported { reason } => {
-                assert_eq!((case.n_fft, case.k), (8, 33), "{name}");
+                assert_eq!((count("n_fft"), count("k")), (8, 33), "{name}");
                 assert!(reason.contains("from 1 to the number of bins, 5"), "{reason}");
             }
-            Outcome::Failed { error } => panic!("{name}: {error}"),
+            other => panic!("{name}: {}", other.remark()),
         }
     }
+}
+
+#[test]
+fn every_set_and_every_number_of_threads_is_a_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets.json");
+    let grid = ["--n-fft", "64,65536", "--batch", "2", "--k", "3", "--threads", "1,2", "--iters", "2", "--warmup", "0"];
+    let sets =
+        ["--instruction-set", "portable,avx2,avx512", "--strategy", "firefly,rustfft,memcpy", "--quiet", "--json"];
+    let output = bench(&[&grid[..], &sets, &[path.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let cases = report(&path).cases;
+    // 2 lengths, 2 numbers of threads, Firefly on 3 sets and the others once.
+    assert_eq!(cases.len(), 2 * 2 * 5);
+    for case in cases.iter().filter(|case| case.strategy == "firefly") {
+        let set = case.instruction_set.as_deref().unwrap();
+        let there = InstructionSet::available().any(|available| available.name() == set);
+        match &case.outcome {
+            Outcome::Measured(measured) => {
+                assert!(there, "{}", case.label());
+                let than: Vec<&str> = measured.speed.iter().map(|speed| speed.than.as_str()).collect();
+                assert_eq!(than, ["rustfft", "memcpy", "1 thread"]);
+                assert!(case.threads > 1 || measured.speed_than("1 thread").unwrap().median == 1.0);
+            }
+            Outcome::Unsupported { reason } if there => assert!(reason.contains("no kernel for"), "{reason}"),
+            Outcome::Unsupported { reason } => assert_eq!(*reason, format!("this processor does not have {set}")),
+            other => panic!("{}: {}", case.label(), other.remark()),
+        }
+    }
+    let own = cases.iter().filter(|case| case.strategy == "rustfft").map(|case| case.instruction_set.as_deref());
+    assert!(own.into_iter().all(|set| set.is_some()));
 }
 
 #[test]
@@ -91,7 +128,9 @@ fn wrong_arguments_are_explained() {
     };
     let unknown = refused(&["--strategy", "rustftt"]);
     assert!(unknown.contains("unknown strategy `rustftt` (did you mean `rustfft`?)"), "{unknown}");
-    assert!(unknown.contains("firefly, psd-topk, rustfft, realfft"), "{unknown}");
+    assert!(unknown.contains("firefly, psd-topk, burn-stock, rustfft, realfft, memcpy"), "{unknown}");
+    assert!(refused(&["--instruction-set", "avx3"]).contains("did you mean `avx2`?"));
+    assert!(refused(&["--threads", "5000"]).contains("5000 is more than 1024"));
     assert!(refused(&["--tier", "fats"]).contains("did you mean `fast`?"));
     assert!(refused(&["--device", "cdua"]).contains("did you mean `cuda`?"));
     assert!(refused(&["--device", "vulkan"]).contains("vulkan"));
@@ -110,19 +149,16 @@ fn a_report_that_cannot_be_written_is_an_error() {
     assert!(text(&output.stderr).contains("--json"), "{}", text(&output.stderr));
 }
 
-/// Firefly's peaks, some of them spoilt.
+/// Peaks of the float64 reference, some of them spoilt.
 struct Spoilt {
     name: &'static str,
     spoil: fn(&mut HostPeaks),
     refusal: Option<Refusal>,
 }
 
-struct SpoiltRun<'a> {
-    inner: Box<dyn Workload + 'a>,
-    spoil: fn(&mut HostPeaks),
-}
+struct SpoiltRun(Vec<HostPeaks>, usize);
 
-impl Strategy for Spoilt {
+impl Strategy<PeaksProblem> for Spoilt {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -131,23 +167,46 @@ impl Strategy for Spoilt {
         "spoilt on purpose"
     }
 
-    fn prepare<'a>(&self, problem: &Problem, inputs: &'a Inputs) -> Result<Box<dyn Workload + 'a>, Refusal> {
-        match &self.refusal {
-            Some(refusal) => Err(refusal.clone()),
-            None => Ok(Box::new(SpoiltRun { inner: Firefly.prepare(problem, inputs)?, spoil: self.spoil })),
+    fn verify<'a>(
+        &self,
+        problem: &PeaksProblem,
+        inputs: &'a Inputs,
+        expected: &Vec<ExpectedRow>,
+    ) -> Result<Verified<'a>, Refusal> {
+        if let Some(refusal) = &self.refusal {
+            return Err(refusal.clone());
         }
+        let of_set = |set: usize| {
+            let size = problem.batch * problem.k;
+            let mut peaks = HostPeaks { bins: vec![0; size], power: vec![0.0; size] };
+            for row in expected.iter().filter(|row| row.set == set) {
+                let places = row.row * problem.k..(row.row + 1) * problem.k;
+                let power = row.bins.iter().map(|&bin| row.power[bin as usize] as f32).collect::<Vec<_>>();
+                peaks.bins[places.clone()].copy_from_slice(&row.bins);
+                peaks.power[places].copy_from_slice(&power);
+            }
+            (self.spoil)(&mut peaks);
+            peaks
+        };
+        let run = SpoiltRun((0..inputs.count()).map(of_set).collect(), 0);
+        check_peaks(Box::new(run), problem, inputs, expected, true)
     }
 }
 
-impl Workload for SpoiltRun<'_> {
-    fn run(&mut self, set: usize) -> Result<u64, String> {
-        self.inner.run(set)
+impl Workload for SpoiltRun {
+    fn run(&mut self, set: usize) -> Result<(), String> {
+        self.1 = set;
+        Ok(())
     }
 
-    fn peaks(&self) -> Result<HostPeaks, String> {
-        let mut peaks = self.inner.peaks()?;
-        (self.spoil)(&mut peaks);
-        Ok(peaks)
+    fn checksum(&self) -> u64 {
+        self.1 as u64
+    }
+}
+
+impl Produces<HostPeaks> for SpoiltRun {
+    fn output(&self) -> Result<HostPeaks, String> {
+        Ok(self.0[self.1].clone())
     }
 }
 
@@ -159,10 +218,10 @@ struct Program {
 
 #[test]
 fn a_wrong_strategy_is_a_row_without_a_time_and_fails_the_run() {
-    let spoilt = |name, spoil, refusal| Box::new(Spoilt { name, spoil, refusal }) as Box<dyn Strategy>;
+    let spoilt = |name, spoil, refusal| Box::new(Spoilt { name, spoil, refusal }) as Box<dyn Strategy<PeaksProblem>>;
     let nothing: fn(&mut HostPeaks) = |_| ();
-    let catalogue: Vec<Box<dyn Strategy>> = vec![
-        Box::new(Firefly),
+    let catalogue: Vec<Box<dyn Strategy<PeaksProblem>>> = vec![
+        spoilt("right", nothing, None),
         spoilt("power", |peaks| peaks.power[5] *= 1.001, None),
         spoilt("bins", |peaks| peaks.bins.rotate_left(1), None),
         spoilt("elsewhere", nothing, Some(Refusal::Unsupported("needs another device".into()))),
@@ -177,7 +236,7 @@ fn a_wrong_strategy_is_a_row_without_a_time_and_fails_the_run() {
     };
 
     let mut shown = Vec::new();
-    let all = arguments("firefly,power,bins,elsewhere,broken");
+    let all = arguments("right,power,bins,elsewhere,broken");
     assert_eq!(welch_peaks::run(&all, &catalogue, &mut shown).unwrap(), Verdict::Failed);
     let shown = text(&shown);
     assert_eq!(shown.matches("FAILED").count(), 3, "{shown}");
@@ -189,14 +248,15 @@ fn a_wrong_strategy_is_a_row_without_a_time_and_fails_the_run() {
     assert!(outcomes[1..].iter().all(|outcome| !matches!(outcome, Outcome::Measured(_))));
 
     let verdict = |strategy| welch_peaks::run(&arguments(strategy), &catalogue, &mut Vec::new()).unwrap();
-    assert_eq!(verdict("firefly,elsewhere"), Verdict::Passed);
+    assert_eq!(verdict("right,elsewhere"), Verdict::Passed);
     assert_eq!(verdict("bins"), Verdict::Failed);
 }
 
 #[test]
 fn without_its_baseline_a_strategy_is_still_measured() {
     let broken = Spoilt { name: "broken", spoil: |peaks| peaks.bins[0] = -7, refusal: None };
-    let catalogue: Vec<Box<dyn Strategy>> = vec![Box::new(broken), Box::new(Firefly)];
+    let right = Spoilt { name: "right", spoil: |_| (), refusal: None };
+    let catalogue: Vec<Box<dyn Strategy<PeaksProblem>>> = vec![Box::new(broken), Box::new(right)];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
     let fixed = ["bench", "--n-fft", "64", "--batch", "4", "--k", "8", "--iters", "2", "--quiet", "--json"];
@@ -204,5 +264,5 @@ fn without_its_baseline_a_strategy_is_still_measured() {
     assert_eq!(welch_peaks::run(&arguments, &catalogue, &mut Vec::new()).unwrap(), Verdict::Failed);
     let report = report(&path);
     let Outcome::Measured(measured) = &report.cases[1].outcome else { panic!("{:?}", report.cases[1].outcome) };
-    assert_eq!(measured.speed_ratio, None);
+    assert_eq!(measured.speed, []);
 }

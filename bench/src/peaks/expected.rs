@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
-use crate::input::Inputs;
-use crate::problem::Problem;
+use super::input::Inputs;
+use super::problem::PeaksProblem;
 
 /// Up to this segment length every bin comes from the reference's own sum. Beyond it, that sum would take longer than
 /// the measurement: a float64 transform gives the bins, and the reference confirms some of them in each row.
@@ -41,12 +41,12 @@ pub struct ExpectedRow {
 ///
 /// # Errors
 /// If the float64 transform disagrees with the reference.
-pub fn expected(problem: &Problem, inputs: &Inputs, seed: u64) -> Result<Vec<ExpectedRow>, String> {
+pub fn expected(problem: &PeaksProblem, inputs: &Inputs, seed: u64) -> Result<Vec<ExpectedRow>, String> {
     let rows = chosen_rows(problem, inputs.count(), seed);
     rows.into_par_iter().map(|(set, row)| expected_row(problem, inputs, set, row, seed)).collect()
 }
 
-fn chosen_rows(problem: &Problem, sets: usize, seed: u64) -> Vec<(usize, usize)> {
+fn chosen_rows(problem: &PeaksProblem, sets: usize, seed: u64) -> Vec<(usize, usize)> {
     let most = (SAMPLES / problem.frame()).clamp(FEWEST_ROWS, MOST_ROWS);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut rows: Vec<(usize, usize)> = if problem.batch <= most {
@@ -60,7 +60,13 @@ fn chosen_rows(problem: &Problem, sets: usize, seed: u64) -> Vec<(usize, usize)>
     rows
 }
 
-fn expected_row(problem: &Problem, inputs: &Inputs, set: usize, row: usize, seed: u64) -> Result<ExpectedRow, String> {
+fn expected_row(
+    problem: &PeaksProblem,
+    inputs: &Inputs,
+    set: usize,
+    row: usize,
+    seed: u64,
+) -> Result<ExpectedRow, String> {
     let options = &problem.options;
     let frame: Vec<f64> = inputs.row(set, row).iter().map(|&sample| sample.into()).collect();
     let window = window::window(window::Window::Hann, window::Symmetry::Periodic, options.n_fft);
@@ -90,7 +96,7 @@ fn expected_row(problem: &Problem, inputs: &Inputs, set: usize, row: usize, seed
 }
 
 /// Welch power of a frame by a float64 transform.
-fn transformed_power(problem: &Problem, frame: &[f64], window: &[f64]) -> Vec<f64> {
+fn transformed_power(problem: &PeaksProblem, frame: &[f64], window: &[f64]) -> Vec<f64> {
     let options = &problem.options;
     let transform = FftPlanner::<f64>::new().plan_fft_forward(options.n_fft);
     let mut power = vec![0.0; options.bins()];
@@ -114,11 +120,11 @@ mod tests {
 
     #[test]
     fn few_rows_are_all_checked_and_of_many_the_ends_are() {
-        let few = chosen_rows(&Problem::new(256, Tier::Fast, 5, 4), 3, 1);
+        let few = chosen_rows(&PeaksProblem::new(256, Tier::Fast, 5, 4), 3, 1);
         assert_eq!(few[..5], [(0, 0), (0, 1), (0, 2), (0, 3), (0, 4)]);
         assert_eq!(few[5..].iter().map(|(set, _)| *set).collect::<Vec<_>>(), [1, 2]);
 
-        let many = chosen_rows(&Problem::new(256, Tier::Fast, 10_000, 4), 1, 1);
+        let many = chosen_rows(&PeaksProblem::new(256, Tier::Fast, 10_000, 4), 1, 1);
         assert_eq!(many.len(), MOST_ROWS);
         assert!(many.contains(&(0, 0)) && many.contains(&(0, 9_999)));
         let mut unique = many.clone();
@@ -126,13 +132,13 @@ mod tests {
         unique.dedup();
         assert_eq!(unique.len(), many.len());
 
-        assert_eq!(chosen_rows(&Problem::new(65_536, Tier::Reference, 100, 4), 1, 1).len(), FEWEST_ROWS);
+        assert_eq!(chosen_rows(&PeaksProblem::new(65_536, Tier::Reference, 100, 4), 1, 1).len(), FEWEST_ROWS);
     }
 
     #[test]
     fn the_transform_and_the_sum_agree() {
         for (n_fft, tier) in [(64, Tier::Reference), (512, Tier::Fast), (1024, Tier::Ultra)] {
-            let problem = Problem::new(n_fft, tier, 2, 4);
+            let problem = PeaksProblem::new(n_fft, tier, 2, 4);
             let inputs = Inputs::generate(&problem, 3, 1, &Device::flex());
             let frame: Vec<f64> = inputs.row(0, 1).iter().map(|&sample| sample.into()).collect();
             let window = window::window(window::Window::Hann, window::Symmetry::Periodic, n_fft);

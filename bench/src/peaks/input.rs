@@ -8,15 +8,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use crate::problem::Problem;
+use super::problem::PeaksProblem;
+use crate::sets::count_of_sets;
 
-/// Frames that the input sets of a problem hold together, if they are at most [`MOST_SETS`]: too many for a branch
-/// predictor to learn.
-const FRAMES: usize = 4096;
-const FEWEST_SETS: usize = 4;
-const MOST_SETS: usize = 256;
-/// Memory the input sets of a problem may take, though there are two of them at least.
-const SETS_BYTES: usize = 512 << 20;
 const MOST_TONES: u32 = 6;
 
 /// Input sets of a problem, each `[batch, frame]`, that a measurement goes through in turn.
@@ -29,19 +23,19 @@ pub struct Inputs {
 
 impl Inputs {
     /// Input sets for `problem`, at most `most`, the same for the same seed.
-    pub fn generate(problem: &Problem, seed: u64, most: usize, device: &Device) -> Self {
+    pub fn generate(problem: &PeaksProblem, seed: u64, most: usize, device: &Device) -> Self {
         let shape = [problem.batch, problem.frame()];
         let sets = (0..set_count(problem, most)).map(|set| generate_set(shape, seed, set)).collect();
         Self { shape, sets, device: device.clone(), tensors: OnceLock::new() }
     }
 
     /// Bytes that the input sets of `problem` take: once for host strategies, once on the device.
-    pub fn memory(problem: &Problem, most: usize) -> usize {
+    pub fn memory(problem: &PeaksProblem, most: usize) -> usize {
         2 * set_count(problem, most) * problem.input_bytes()
     }
 
     /// Whether these are inputs for `problem`.
-    pub fn fit(&self, problem: &Problem) -> bool {
+    pub fn fit(&self, problem: &PeaksProblem) -> bool {
         self.shape == [problem.batch, problem.frame()]
     }
 
@@ -57,10 +51,17 @@ impl Inputs {
 
     /// The sets as tensors `[batch, frame]` on the device, put there at the first call.
     pub fn tensors(&self) -> &[Tensor<2>] {
-        self.tensors.get_or_init(|| {
-            let tensor = |set: &Vec<f32>| Tensor::from_data(TensorData::new(set.clone(), self.shape), &self.device);
-            self.sets.iter().map(tensor).collect()
-        })
+        self.tensors.get_or_init(|| (0..self.sets.len()).map(|set| self.to_device(set)).collect())
+    }
+
+    /// A new tensor `[batch, frame]` of a set, on the device.
+    pub fn to_device(&self, set: usize) -> Tensor<2> {
+        Tensor::from_data(TensorData::new(self.sets[set].clone(), self.shape), &self.device)
+    }
+
+    /// Where the tensors are.
+    pub fn device(&self) -> &Device {
+        &self.device
     }
 
     /// One row of a set: `[frame]`.
@@ -70,10 +71,8 @@ impl Inputs {
     }
 }
 
-fn set_count(problem: &Problem, most: usize) -> usize {
-    let wanted = FRAMES.div_ceil(problem.batch).clamp(FEWEST_SETS, MOST_SETS);
-    let affordable = (SETS_BYTES / problem.input_bytes()).max(2);
-    wanted.min(affordable).min(most).max(1)
+fn set_count(problem: &PeaksProblem, most: usize) -> usize {
+    count_of_sets(problem.batch, problem.input_bytes(), most)
 }
 
 fn generate_set([batch, frame]: [usize; 2], seed: u64, set: usize) -> Vec<f32> {
@@ -110,7 +109,7 @@ mod tests {
     use super::*;
 
     fn inputs(seed: u64) -> Inputs {
-        Inputs::generate(&Problem::new(64, Tier::Fast, 3, 4), seed, 5, &Device::flex())
+        Inputs::generate(&PeaksProblem::new(64, Tier::Fast, 3, 4), seed, 5, &Device::flex())
     }
 
     #[test]
@@ -134,11 +133,5 @@ mod tests {
         assert_eq!(inputs.tensors().len(), inputs.count());
         let data = inputs.tensors()[4].clone().into_data();
         assert_eq!(data.as_slice::<f32>().unwrap(), inputs.host()[4]);
-    }
-
-    #[test]
-    fn small_batches_get_many_sets_and_huge_ones_two() {
-        let count = |batch| set_count(&Problem::new(256, Tier::Reference, batch, 16), usize::MAX);
-        assert_eq!([count(1), count(32), count(1024), count(1 << 20)], [256, 128, 4, 2]);
     }
 }

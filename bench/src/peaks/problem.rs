@@ -1,7 +1,14 @@
 //! What strategies are compared on: so many frames of a Welch estimate, and how many peaks of each.
 
+use burn::tensor::Device;
 use firefly_models::Tier;
 use firefly_ops::{ArgumentError, WelchOptions, Window, WindowSymmetry};
+
+use super::expected::{self, ExpectedRow};
+use super::input::Inputs;
+use crate::json::Size;
+use crate::parameters::Parameters;
+use crate::strategy::Problem;
 
 /// The window of every problem.
 pub const WINDOW: Window = Window::Hann;
@@ -14,7 +21,7 @@ pub const MAX_INPUT_BYTES: usize = 8 << 30;
 ///
 /// Segments overlap by half; scaling is `power`, detrending `none`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Problem {
+pub struct PeaksProblem {
     /// How many segments are averaged.
     pub tier: Tier,
     /// The estimate.
@@ -25,8 +32,8 @@ pub struct Problem {
     pub k: usize,
 }
 
-impl Problem {
-    /// A problem; [`check`](Self::check) says whether it can be solved.
+impl PeaksProblem {
+    /// A problem; [`validate`](Self::validate) says whether it can be solved.
     pub const fn new(n_fft: usize, tier: Tier, batch: usize, k: usize) -> Self {
         Self { tier, options: WelchOptions::new(n_fft, tier.segments()), batch, k }
     }
@@ -40,7 +47,7 @@ impl Problem {
     ///
     /// # Errors
     /// The reason it isn't: `n_fft`, `k` or the input's size is out of range.
-    pub fn check(&self) -> Result<(), ArgumentError> {
+    pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "welch-peaks";
         self.options.validate(NAME)?;
         let bins = self.options.bins();
@@ -69,13 +76,53 @@ impl Problem {
     }
 }
 
+impl Problem for PeaksProblem {
+    type Inputs = Inputs;
+    type Expected = Vec<ExpectedRow>;
+
+    fn parameters(&self) -> Parameters {
+        Parameters::default()
+            .with("n_fft", self.options.n_fft)
+            .with("tier", self.tier.to_string())
+            .with("segments", self.options.segments)
+            .with("hop", self.options.hop)
+            .with("frame", self.frame())
+            .with("batch", self.batch)
+            .with("k", self.k)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.validate().map_err(|error| error.to_string())
+    }
+
+    fn size(&self) -> Size {
+        Size { rows: self.batch, useful_bytes: self.useful_bytes() }
+    }
+
+    fn input_memory(&self, most_sets: usize) -> usize {
+        Inputs::memory(self, most_sets)
+    }
+
+    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> Inputs {
+        Inputs::generate(self, seed, most_sets, device)
+    }
+
+    fn fits(&self, inputs: &Inputs) -> bool {
+        inputs.fit(self)
+    }
+
+    fn expected(&self, inputs: &Inputs, seed: u64) -> Result<Vec<ExpectedRow>, String> {
+        expected::expected(self, inputs, seed)
+    }
+}
+
 /// All problems of a grid, those that share an input next to each other.
-pub fn grid(n_ffts: &[usize], tiers: &[Tier], batches: &[usize], ks: &[usize]) -> Vec<Problem> {
+pub fn grid(n_ffts: &[usize], tiers: &[Tier], batches: &[usize], ks: &[usize]) -> Vec<PeaksProblem> {
     let mut problems = Vec::new();
     for &n_fft in n_ffts {
         for &tier in tiers {
             for &batch in batches {
-                problems.extend(ks.iter().map(|&k| Problem::new(n_fft, tier, batch, k)));
+                problems.extend(ks.iter().map(|&k| PeaksProblem::new(n_fft, tier, batch, k)));
             }
         }
     }
@@ -88,14 +135,15 @@ mod tests {
 
     #[test]
     fn sizes_follow_from_the_problem() {
-        let problem = Problem::new(256, Tier::Fast, 10, 16);
+        let problem = PeaksProblem::new(256, Tier::Fast, 10, 16);
         assert_eq!((problem.frame(), problem.input_bytes(), problem.useful_bytes()), (384, 15_360, 16_640));
-        assert_eq!(problem.check(), Ok(()));
+        assert_eq!(problem.validate(), Ok(()));
     }
 
     #[test]
     fn what_cannot_be_solved_says_why() {
-        let reason = |n_fft, batch, k| Problem::new(n_fft, Tier::Fast, batch, k).check().unwrap_err().to_string();
+        let reason =
+            |n_fft, batch, k| PeaksProblem::new(n_fft, Tier::Fast, batch, k).validate().unwrap_err().to_string();
         assert_eq!(reason(8, 1, 6), "welch-peaks: `k` is 6, but must be from 1 to the number of bins, 5");
         assert!(reason(100, 1, 1).contains("a power of two from 8 to 65536"));
         assert!(reason(256, usize::MAX, 16).contains("at most 5592405"));

@@ -1,33 +1,19 @@
 //! Whether computed peaks are right.
 
-use serde::{Deserialize, Serialize};
-
-use crate::expected::ExpectedRow;
-use crate::problem::Problem;
-use crate::strategy::HostPeaks;
-
-/// What a verification found. Errors are relative to the greatest power of their row.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Verification {
-    /// Rows compared with the float64 reference.
-    pub rows: usize,
-    /// How far power may be from the reference.
-    pub tolerance: f64,
-    /// The greatest error of a peak's power.
-    pub power_error: f64,
-    /// By how much a bin that was left out exceeds one that was chosen, by the reference; at most twice the
-    /// tolerance, and 0 where every choice is the reference's.
-    pub ranking_error: f64,
-    /// Share of peaks at the bin that the reference has at the same rank.
-    pub same_bins: f64,
-}
+use super::expected::ExpectedRow;
+use super::problem::PeaksProblem;
+use super::strategy::HostPeaks;
+use crate::json::{Ranking, Verification};
 
 /// Checks as they add up over rows.
 pub struct Verifier {
     k: usize,
     batch: usize,
     orders_ties: bool,
-    found: Verification,
+    rows: usize,
+    tolerance: f64,
+    error: f64,
+    ranking_error: f64,
     same: usize,
 }
 
@@ -38,10 +24,17 @@ pub fn tolerance(n_fft: usize) -> f64 {
 
 impl Verifier {
     /// A verifier of peaks of `problem`; `orders_ties` if bins of equal power must come lower bin first.
-    pub fn new(problem: &Problem, orders_ties: bool) -> Self {
-        let tolerance = tolerance(problem.options.n_fft);
-        let found = Verification { rows: 0, tolerance, power_error: 0.0, ranking_error: 0.0, same_bins: 1.0 };
-        Self { k: problem.k, batch: problem.batch, orders_ties, found, same: 0 }
+    pub fn new(problem: &PeaksProblem, orders_ties: bool) -> Self {
+        Self {
+            k: problem.k,
+            batch: problem.batch,
+            orders_ties,
+            rows: 0,
+            tolerance: tolerance(problem.options.n_fft),
+            error: 0.0,
+            ranking_error: 0.0,
+            same: 0,
+        }
     }
 
     /// Checks the rows that are expected of one set.
@@ -67,8 +60,9 @@ impl Verifier {
 
     /// What was found in the rows checked.
     pub fn finish(self) -> Verification {
-        let peaks = (self.found.rows * self.k).max(1);
-        Verification { same_bins: self.same as f64 / peaks as f64, ..self.found }
+        let peaks = (self.rows * self.k).max(1);
+        let ranking = Ranking { error: self.ranking_error, same_bins: self.same as f64 / peaks as f64 };
+        Verification { rows: self.rows, tolerance: self.tolerance, error: self.error, ranking: Some(ranking) }
     }
 
     fn check_row(&mut self, bins: &[i64], power: &[f32], expected: &ExpectedRow) -> Result<(), String> {
@@ -91,14 +85,14 @@ impl Verifier {
             }
             let reference = expected.power[bin];
             let error = relative((f64::from(computed) - reference).abs(), largest);
-            if error.is_nan() || error > self.found.tolerance {
+            if error.is_nan() || error > self.tolerance {
                 return Err(format!(
                     "power {computed} at bin {bin} is {reference} in the reference: off by {error:.1e} of the row's \
                      maximum, {:.1e} is allowed",
-                    self.found.tolerance
+                    self.tolerance
                 ));
             }
-            self.found.power_error = self.found.power_error.max(error);
+            self.error = self.error.max(error);
             weakest = weakest.min(reference);
         }
         self.check_order(&bins[..filled], &power[..filled])?;
@@ -108,7 +102,7 @@ impl Verifier {
             return Err("equal bins are not in the order of their numbers".into());
         }
         self.same += bins.iter().zip(&expected.bins).filter(|(computed, expected)| computed == expected).count();
-        self.found.rows += 1;
+        self.rows += 1;
         Ok(())
     }
 
@@ -142,10 +136,10 @@ impl Verifier {
             .filter(|(_, (power, chosen))| !**chosen && power.is_finite() && **power > weakest);
         for (bin, (power, _)) in left_out {
             let error = relative(power - weakest, largest);
-            if error > 2.0 * self.found.tolerance {
+            if error > 2.0 * self.tolerance {
                 return Err(format!("bin {bin} is missing: its power {power} exceeds {weakest}, which was chosen"));
             }
-            self.found.ranking_error = self.found.ranking_error.max(error);
+            self.ranking_error = self.ranking_error.max(error);
         }
         Ok(())
     }
@@ -172,7 +166,7 @@ mod tests {
         let expected = [row(0, [1.0, 9.0, 4.0, 9.0, 4.000_001], [1, 3, 4]), row(1, [0.0; 5], [0, 1, 2])];
         let mut peaks = HostPeaks { bins: vec![1, 3, 4, 0, 1, 2], power: vec![9.0, 9.0, 4.000_001, 0.0, 0.0, 0.0] };
         change(&mut peaks);
-        let mut verifier = Verifier::new(&Problem::new(8, Tier::Ultra, 2, 3), orders_ties);
+        let mut verifier = Verifier::new(&PeaksProblem::new(8, Tier::Ultra, 2, 3), orders_ties);
         verifier.check(&peaks, &expected)?;
         Ok(verifier.finish())
     }
@@ -185,15 +179,16 @@ mod tests {
     #[test]
     fn right_peaks_pass() {
         let found = check(|_| (), true).unwrap();
-        assert_eq!((found.rows, found.ranking_error, found.same_bins), (2, 0.0, 1.0));
-        assert!(found.power_error < 1e-7);
+        assert_eq!((found.rows, found.ranking), (2, Some(Ranking { error: 0.0, same_bins: 1.0 })));
+        assert!(found.error < 1e-7);
     }
 
     #[test]
     fn a_choice_within_the_tolerance_passes_and_is_counted() {
         let found = check(|peaks| (peaks.bins[2], peaks.power[2]) = (2, 4.0), true).unwrap();
-        assert!(found.ranking_error > 1e-8 && found.ranking_error < 1e-6);
-        assert!((found.same_bins - 5.0 / 6.0).abs() < 1e-12);
+        let ranking = found.ranking.unwrap();
+        assert!(ranking.error > 1e-8 && ranking.error < 1e-6);
+        assert!((ranking.same_bins - 5.0 / 6.0).abs() < 1e-12);
     }
 
     #[test]
@@ -231,7 +226,7 @@ mod tests {
         let expected = ExpectedRow { set: 0, row: 0, power, bins: vec![2, -1] };
         let verify = |bins: [i64; 2], power: [f32; 2]| {
             let peaks = HostPeaks { bins: bins.to_vec(), power: power.to_vec() };
-            Verifier::new(&Problem::new(8, Tier::Ultra, 1, 2), true).check(&peaks, [&expected])
+            Verifier::new(&PeaksProblem::new(8, Tier::Ultra, 1, 2), true).check(&peaks, [&expected])
         };
         assert_eq!(verify([2, -1], [7.0, f32::NAN]), Ok(()));
         assert!(verify([2, 0], [7.0, f32::NAN]).unwrap_err().contains("should be empty"));

@@ -10,3 +10,16 @@ mod strongest;
 
 pub use realfft::RealFft;
 pub use rustfft::RustFft;
+
+/// The instruction set that rustfft, and realfft on top of it, chooses on this processor.
+pub fn instruction_set() -> &'static str {
+    if ::rustfft::FftPlannerAvx::<f32>::new().is_ok() {
+        "avx"
+    } else if ::rustfft::FftPlannerSse::<f32>::new().is_ok() {
+        "sse4.1"
+    } else if ::rustfft::FftPlannerNeon::<f32>::new().is_ok() {
+        "neon"
+    } else {
+        "scalar"
+    }
+}

@@ -5,10 +5,14 @@ use std::sync::Arc;
 use realfft::num_complex::Complex;
 use realfft::{RealFftPlanner, RealToComplex};
 
+use super::instruction_set;
 use super::rows::{RowPower, Rows};
-use crate::input::Inputs;
-use crate::problem::{Problem, SYMMETRY, WINDOW};
-use crate::strategy::{Refusal, Strategy, Workload};
+use crate::peaks::expected::ExpectedRow;
+use crate::peaks::input::Inputs;
+use crate::peaks::problem::{PeaksProblem, SYMMETRY, WINDOW};
+use crate::peaks::strategy::check_peaks;
+use crate::strategy::Strategy;
+use crate::workload::{Refusal, Verified};
 
 /// One planned real-input transform of realfft per segment, then partial selection.
 pub struct RealFft;
@@ -23,7 +27,7 @@ struct Segments {
     scratch: Vec<Complex<f32>>,
 }
 
-impl Strategy for RealFft {
+impl Strategy<PeaksProblem> for RealFft {
     fn name(&self) -> &'static str {
         "realfft"
     }
@@ -32,12 +36,21 @@ impl Strategy for RealFft {
         "host: realfft, planned, one transform per segment, select_nth top-K"
     }
 
-    fn prepare<'a>(&self, problem: &Problem, inputs: &'a Inputs) -> Result<Box<dyn Workload + 'a>, Refusal> {
+    fn instruction_set(&self, _problem: &PeaksProblem) -> Option<&'static str> {
+        Some(instruction_set())
+    }
+
+    fn verify<'a>(
+        &self,
+        problem: &PeaksProblem,
+        inputs: &'a Inputs,
+        expected: &Vec<ExpectedRow>,
+    ) -> Result<Verified<'a>, Refusal> {
         let options = problem.options;
         let transform = RealFftPlanner::new().plan_fft_forward(options.n_fft);
         let window: Arc<[f32]> =
             WINDOW.coefficients(options.n_fft, SYMMETRY).into_iter().map(|weight| weight as f32).collect();
-        Ok(Box::new(Rows::new(problem, inputs.host(), || Segments {
+        let rows = Rows::new(problem, inputs.host(), || Segments {
             transform: transform.clone(),
             window: window.clone(),
             hop: options.hop,
@@ -45,7 +58,8 @@ impl Strategy for RealFft {
             tapered: transform.make_input_vec(),
             spectrum: transform.make_output_vec(),
             scratch: transform.make_scratch_vec(),
-        })))
+        });
+        check_peaks(Box::new(rows), problem, inputs, expected, true)
     }
 }
 

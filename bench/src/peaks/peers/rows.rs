@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 
 use super::strongest::strongest;
-use crate::problem::Problem;
-use crate::strategy::{HostPeaks, Workload, checksum};
+use crate::peaks::problem::PeaksProblem;
+use crate::peaks::strategy::HostPeaks;
+use crate::workload::{Produces, Workload, checksum};
 
 /// Below this much work, in points of transforms times their stages, another thread costs more than it saves.
 const PARALLEL_WORK: usize = 1 << 18;
@@ -40,7 +41,7 @@ struct Lane<P> {
 
 impl<'a, P: RowPower> Rows<'a, P> {
     /// Buffers for `problem` on the current rayon pool, `make_row` making those of a row.
-    pub fn new(problem: &Problem, sets: &'a [Vec<f32>], make_row: impl Fn() -> P) -> Self {
+    pub fn new(problem: &PeaksProblem, sets: &'a [Vec<f32>], make_row: impl Fn() -> P) -> Self {
         let options = &problem.options;
         let work = problem.batch * options.segments * options.n_fft * options.stages();
         let threads = rayon::current_num_threads();
@@ -61,7 +62,7 @@ impl<'a, P: RowPower> Rows<'a, P> {
 }
 
 impl<P: RowPower> Workload for Rows<'_, P> {
-    fn run(&mut self, set: usize) -> Result<u64, String> {
+    fn run(&mut self, set: usize) -> Result<(), String> {
         let (frame, k, chunk) = (self.frame, self.k, self.rows_per_chunk);
         let frames = &self.sets[set];
         match &mut self.lanes[..] {
@@ -74,10 +75,16 @@ impl<P: RowPower> Workload for Rows<'_, P> {
                 .try_for_each(|((lane, frames), (bins, power))| lane.rows(frames, frame, k, bins, power))?,
         }
         self.has_run = true;
-        Ok(checksum(bytemuck::cast_slice(&self.bins)).wrapping_add(checksum(bytemuck::cast_slice(&self.power))))
+        Ok(())
     }
 
-    fn peaks(&self) -> Result<HostPeaks, String> {
+    fn checksum(&self) -> u64 {
+        checksum(bytemuck::cast_slice(&self.bins)).wrapping_add(checksum(bytemuck::cast_slice(&self.power)))
+    }
+}
+
+impl<P: RowPower> Produces<HostPeaks> for Rows<'_, P> {
+    fn output(&self) -> Result<HostPeaks, String> {
         if !self.has_run {
             return Err("nothing was computed".into());
         }

@@ -5,10 +5,14 @@ use std::sync::Arc;
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 
+use super::instruction_set;
 use super::rows::{RowPower, Rows};
-use crate::input::Inputs;
-use crate::problem::{Problem, SYMMETRY, WINDOW};
-use crate::strategy::{Refusal, Strategy, Workload};
+use crate::peaks::expected::ExpectedRow;
+use crate::peaks::input::Inputs;
+use crate::peaks::problem::{PeaksProblem, SYMMETRY, WINDOW};
+use crate::peaks::strategy::check_peaks;
+use crate::strategy::Strategy;
+use crate::workload::{Refusal, Verified};
 
 /// One planned complex transform of rustfft for two real segments, then partial selection.
 ///
@@ -26,7 +30,7 @@ struct PairedSegments {
     sums: Vec<f32>,
 }
 
-impl Strategy for RustFft {
+impl Strategy<PeaksProblem> for RustFft {
     fn name(&self) -> &'static str {
         "rustfft"
     }
@@ -35,12 +39,21 @@ impl Strategy for RustFft {
         "host: rustfft, planned, two segments in one transform, select_nth top-K"
     }
 
-    fn prepare<'a>(&self, problem: &Problem, inputs: &'a Inputs) -> Result<Box<dyn Workload + 'a>, Refusal> {
+    fn instruction_set(&self, _problem: &PeaksProblem) -> Option<&'static str> {
+        Some(instruction_set())
+    }
+
+    fn verify<'a>(
+        &self,
+        problem: &PeaksProblem,
+        inputs: &'a Inputs,
+        expected: &Vec<ExpectedRow>,
+    ) -> Result<Verified<'a>, Refusal> {
         let options = problem.options;
         let transform = FftPlanner::new().plan_fft_forward(options.n_fft);
         let window: Arc<[f32]> =
             WINDOW.coefficients(options.n_fft, SYMMETRY).into_iter().map(|weight| weight as f32).collect();
-        Ok(Box::new(Rows::new(problem, inputs.host(), || PairedSegments {
+        let rows = Rows::new(problem, inputs.host(), || PairedSegments {
             transform: transform.clone(),
             window: window.clone(),
             hop: options.hop,
@@ -48,7 +61,8 @@ impl Strategy for RustFft {
             spectrum: vec![Complex::default(); options.n_fft],
             scratch: vec![Complex::default(); transform.get_inplace_scratch_len()],
             sums: vec![0.0; options.n_fft],
-        })))
+        });
+        check_peaks(Box::new(rows), problem, inputs, expected, true)
     }
 }
 

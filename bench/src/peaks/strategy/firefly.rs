@@ -1,22 +1,20 @@
 //! Firefly's own peaks.
 
-use burn::tensor::Tensor;
 use firefly_models::{WelchPeaks, WelchPeaksConfig};
+use firefly_ops::{InstructionSet, welch_instruction_set};
 
-use super::{HostPeaks, ReadBack, Refusal, Strategy, Workload};
-use crate::input::Inputs;
-use crate::problem::{Problem, SYMMETRY, WINDOW};
+use super::check_peaks;
+use crate::peaks::expected::ExpectedRow;
+use crate::peaks::input::Inputs;
+use crate::peaks::problem::{PeaksProblem, SYMMETRY, WINDOW};
+use crate::peaks::program::{PeaksReadBack, Program, Source};
+use crate::strategy::Strategy;
+use crate::workload::{Refusal, Verified};
 
 /// [`WelchPeaks`] on tensors that are on the device already, the peaks read back.
 pub struct Firefly;
 
-struct Run<'a> {
-    model: WelchPeaks,
-    inputs: &'a [Tensor<2>],
-    read_back: ReadBack,
-}
-
-impl Strategy for Firefly {
+impl Strategy<PeaksProblem> for Firefly {
     fn name(&self) -> &'static str {
         "firefly"
     }
@@ -25,26 +23,34 @@ impl Strategy for Firefly {
         "Firefly's WelchPeaks module on the device, the peaks read back"
     }
 
-    fn prepare<'a>(&self, problem: &Problem, inputs: &'a Inputs) -> Result<Box<dyn Workload + 'a>, Refusal> {
-        let inputs = inputs.tensors();
-        Ok(Box::new(Run { model: model(problem, inputs)?, inputs, read_back: ReadBack::default() }))
-    }
-}
-
-impl Workload for Run<'_> {
-    fn run(&mut self, set: usize) -> Result<u64, String> {
-        let peaks = self.model.forward(self.inputs[set].clone()).map_err(|error| error.to_string())?;
-        self.read_back.read(peaks.bins, peaks.power)
+    fn takes_instruction_sets(&self) -> bool {
+        true
     }
 
-    fn peaks(&self) -> Result<HostPeaks, String> {
-        self.read_back.peaks()
+    fn instruction_set(&self, problem: &PeaksProblem) -> Option<&'static str> {
+        welch_instruction_set(problem.options.n_fft).map(InstructionSet::name)
+    }
+
+    fn verify<'a>(
+        &self,
+        problem: &PeaksProblem,
+        inputs: &'a Inputs,
+        expected: &Vec<ExpectedRow>,
+    ) -> Result<Verified<'a>, Refusal> {
+        let model = model(problem, inputs)?;
+        let program = Program::new(inputs, Source::Device, move |signal| {
+            let peaks = model.forward(signal).map_err(|error| error.to_string())?;
+            PeaksReadBack::read(peaks.bins, peaks.power)
+        });
+        check_peaks(program, problem, inputs, expected, true)
     }
 }
 
 /// The module for a problem, on the device of its inputs.
-pub(super) fn model(problem: &Problem, inputs: &[Tensor<2>]) -> Result<WelchPeaks, Refusal> {
-    let device = inputs.first().map(Tensor::device).unwrap_or_default();
+///
+/// # Errors
+/// [`Refusal::Unsupported`] if the problem is out of the module's range.
+pub fn model(problem: &PeaksProblem, inputs: &Inputs) -> Result<WelchPeaks, Refusal> {
     WelchPeaksConfig::new()
         .with_n_fft(problem.options.n_fft)
         .with_hop(Some(problem.options.hop))
@@ -54,6 +60,6 @@ pub(super) fn model(problem: &Problem, inputs: &[Tensor<2>]) -> Result<WelchPeak
         .with_symmetry(SYMMETRY)
         .with_scaling(problem.options.scaling)
         .with_detrend(problem.options.detrend)
-        .init(&device)
+        .init(inputs.device())
         .map_err(|error| Refusal::Unsupported(error.to_string()))
 }

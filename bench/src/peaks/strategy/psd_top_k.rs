@@ -1,22 +1,18 @@
 //! Firefly's power spectra, Burn's top-K.
 
-use burn::tensor::Tensor;
-use firefly_models::WelchPeaks;
-
-use super::{HostPeaks, ReadBack, Refusal, Strategy, Workload, firefly};
-use crate::input::Inputs;
-use crate::problem::Problem;
+use super::check_peaks;
+use super::firefly::{Firefly, model};
+use crate::peaks::expected::ExpectedRow;
+use crate::peaks::input::Inputs;
+use crate::peaks::problem::PeaksProblem;
+use crate::peaks::program::{PeaksReadBack, Program, Source};
+use crate::strategy::Strategy;
+use crate::workload::{Refusal, Verified};
 
 /// `welch_psd` on the device, then Burn's own `topk` there, the peaks read back.
 pub struct PsdTopK;
 
-struct Run<'a> {
-    model: WelchPeaks,
-    inputs: &'a [Tensor<2>],
-    read_back: ReadBack,
-}
-
-impl Strategy for PsdTopK {
+impl Strategy<PeaksProblem> for PsdTopK {
     fn name(&self) -> &'static str {
         "psd-topk"
     }
@@ -25,25 +21,27 @@ impl Strategy for PsdTopK {
         "Firefly's welch_psd, then Burn's topk_with_indices, both on the device, the peaks read back"
     }
 
-    /// Burn's sort leaves the order of equals open.
-    fn orders_ties(&self) -> bool {
-        false
+    fn takes_instruction_sets(&self) -> bool {
+        true
     }
 
-    fn prepare<'a>(&self, problem: &Problem, inputs: &'a Inputs) -> Result<Box<dyn Workload + 'a>, Refusal> {
-        let inputs = inputs.tensors();
-        Ok(Box::new(Run { model: firefly::model(problem, inputs)?, inputs, read_back: ReadBack::default() }))
-    }
-}
-
-impl Workload for Run<'_> {
-    fn run(&mut self, set: usize) -> Result<u64, String> {
-        let power = self.model.psd(self.inputs[set].clone()).map_err(|error| error.to_string())?;
-        let (power, bins) = power.topk_with_indices(self.model.k(), 1);
-        self.read_back.read(bins, power)
+    fn instruction_set(&self, problem: &PeaksProblem) -> Option<&'static str> {
+        Firefly.instruction_set(problem)
     }
 
-    fn peaks(&self) -> Result<HostPeaks, String> {
-        self.read_back.peaks()
+    fn verify<'a>(
+        &self,
+        problem: &PeaksProblem,
+        inputs: &'a Inputs,
+        expected: &Vec<ExpectedRow>,
+    ) -> Result<Verified<'a>, Refusal> {
+        let model = model(problem, inputs)?;
+        let program = Program::new(inputs, Source::Device, move |signal| {
+            let power = model.psd(signal).map_err(|error| error.to_string())?;
+            let (power, bins) = power.topk_with_indices(model.k(), 1);
+            PeaksReadBack::read(bins, power)
+        });
+        // Burn's sort leaves the order of equals open.
+        check_peaks(program, problem, inputs, expected, false)
     }
 }

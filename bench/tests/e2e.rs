@@ -1,0 +1,41 @@
+//! The `e2e` command as a user runs it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::process::Command;
+
+use firefly_bench::json::{Outcome, Report};
+
+#[test]
+fn every_pipeline_is_verified_and_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("e2e.json");
+    let grid = ["e2e", "--n-fft", "16,256", "--batch", "1,9", "--tier", "ultra,reference", "--k", "5", "--mels", "12"];
+    let rest = ["--threads", "1", "--iters", "2", "--warmup", "0", "--json", path.to_str().unwrap()];
+    let output = Command::new(env!("CARGO_BIN_EXE_firefly-bench")).args(grid).args(rest).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let report = Report::read(&path).unwrap();
+    // 2 lengths, 2 batches, 2 tiers, 3 pipelines, 2 strategies.
+    assert_eq!(report.cases.len(), 48);
+    for case in &report.cases {
+        let Outcome::Measured(measured) = &case.outcome else { panic!("{}: {:?}", case.label(), case.outcome) };
+        let found = &measured.verification;
+        assert!(found.rows as u64 >= case.problem.count("batch").unwrap(), "{}", case.label());
+        assert!(found.error > 0.0 && found.error <= found.tolerance, "{}", case.label());
+        assert_eq!(found.ranking.is_some(), case.problem.shown("pipeline") == "peaks", "{}", case.label());
+        assert!(measured.speed_than("burn-stock").is_some(), "{}", case.label());
+    }
+}
+
+#[test]
+fn wrong_arguments_are_explained() {
+    for (arguments, reason) in [
+        (["--pipeline", "mell"], "did you mean `mel`?"),
+        (["--mels", "0"], "--mels is 0, but must be from 1 to 4096"),
+        (["--sample-rate", "0"], "must be a positive number of hertz"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_firefly-bench")).arg("e2e").args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(reason), "{output:?}");
+    }
+}

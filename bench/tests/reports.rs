@@ -1,0 +1,96 @@
+//! What becomes of reports: `compare` and `report` as a user runs them.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use firefly_bench::json::{Measured, Outcome, Report, Size};
+
+fn bench(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_firefly-bench")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A small measured report at `path`.
+fn measured(path: &Path) -> Report {
+    let grid =
+        ["welch-peaks", "--n-fft", "64", "--batch", "2,8", "--k", "3", "--strategy", "firefly,rustfft", "--quiet"];
+    let rest = ["--threads", "1", "--iters", "5", "--json", path.to_str().unwrap()];
+    assert!(bench(&[&grid[..], &rest].concat()).status.success());
+    Report::read(path).unwrap()
+}
+
+/// The same case with every sample times `factor`.
+fn scaled(measured: &Measured, rows: usize, factor: f64) -> Outcome {
+    let samples = measured.samples_ns.iter().map(|&sample| (sample as f64 * factor) as u64).collect();
+    let size = Size { rows, useful_bytes: 1 };
+    Outcome::Measured(Box::new(Measured::new(size, measured.verification, measured.input_sets, samples).unwrap()))
+}
+
+#[test]
+fn regressions_lost_and_unmatched_cases_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let [before, after] = ["before.json", "after.json"].map(|name| folder.path().join(name));
+    let mut report = measured(&before);
+    let compare = |rest: &[&str]| {
+        let output = bench(&[&["compare", before.to_str().unwrap(), after.to_str().unwrap()], rest].concat());
+        (output.status.code(), text(&output.stdout))
+    };
+
+    report.write(&after).unwrap();
+    let (code, shown) = compare(&[]);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("0 slower by more than 5 %, 0 lost, 0 faster, 0 won, 4 the same"), "{shown}");
+    assert_eq!(compare(&["--quiet"]).1.lines().count(), 3);
+
+    // Far beyond any spread of five samples.
+    let times = report.cases[0].measured().unwrap().clone();
+    report.cases[0].outcome = scaled(&times, 2, 1000.0);
+    report.cases[1].outcome = Outcome::failed("power is wrong");
+    report.cases[3].threads = 7;
+    report.write(&after).unwrap();
+    let (code, shown) = compare(&[]);
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(shown.contains("SLOWER") && shown.contains("LOST"), "{shown}");
+    assert!(shown.contains("1 slower by more than 5 %, 1 lost, 0 faster, 0 won, 1 the same"), "{shown}");
+    assert!(shown.contains("2 unmatched") && shown.matches("only in ").count() == 2, "{shown}");
+
+    // Lost remains; what is slower is within the threshold.
+    assert!(compare(&["--threshold", "2000"]).1.contains("0 slower by more than 200000 %, 1 lost"));
+    report.cases[1].outcome = scaled(&times, 2, 1.0);
+    report.write(&after).unwrap();
+    assert_eq!(compare(&["--threshold", "2000"]).0, Some(0));
+}
+
+#[test]
+fn reports_become_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let (json, page) = (folder.path().join("peaks.json"), folder.path().join("deep/page.html"));
+    measured(&json);
+    let [json, path] = [&json, &page].map(|path| path.to_str().unwrap());
+    let output = bench(&["report", json, json, "--out", path, "--title", "Peaks & more"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).trim(), path);
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<h1>Peaks &amp; more</h1>"));
+    assert_eq!(page.matches("welch-peaks: peaks.json").count(), 2);
+    assert!(page.contains("Fastest over batch"));
+}
+
+#[test]
+fn what_is_no_report_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("other.json");
+    std::fs::write(&file, "{\"format\": 99}").unwrap();
+    let file = file.to_str().unwrap();
+    let output = bench(&["compare", file, file]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("has format 99, and this version reads 2"), "{}", text(&output.stderr));
+    let page = folder.path().join("page.html");
+    let output = bench(&["report", file, "--out", page.to_str().unwrap()]);
+    assert!(output.status.code() == Some(2) && !page.exists());
+}
