@@ -28,6 +28,12 @@ impl Tasks {
         Self::cut(rows, work, MAX_TASKS)
     }
 
+    /// The same with tasks of whole groups of `group` rows, the last perhaps apart, for kernels that take so many at once.
+    pub fn independent_groups(rows: usize, work: usize, group: usize) -> Self {
+        let rows_of_task = Self::independent(rows, work).rows.next_multiple_of(group);
+        Self { rows: rows_of_task, count: rows.div_ceil(rows_of_task) }
+    }
+
     /// Blocks for `rows` rows that add to `partial` sums.
     pub fn reduction(rows: usize, work: usize, partial: usize) -> Self {
         match partial {
@@ -75,6 +81,13 @@ mod tests {
         assert_eq!(Tasks::independent(3, 100), Tasks { rows: 3, count: 1 });
         assert_eq!(Tasks::reduction(3, 100, 8), Tasks { rows: 3, count: 1 });
         assert_eq!(Tasks::independent(0, 100), Tasks { rows: 1, count: 0 });
+    }
+
+    #[test]
+    fn groups_of_rows_stay_together() {
+        assert_eq!(Tasks::independent_groups(1024, 192, 16), Tasks { rows: 96, count: 11 });
+        assert_eq!(Tasks::independent_groups(3, 100, 16), Tasks { rows: 16, count: 1 });
+        assert_eq!(Tasks::independent_groups(0, 100, 16).count, 0);
     }
 
     #[test]

@@ -129,17 +129,21 @@ unsafe impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn quads_to_quarters(self) -> Self {
-        intrinsic!(Self(_mm256_permutevar8x32_ps(self.0, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))))
+    fn deinterleave(self, next: Self) -> (Self, Self) {
+        intrinsic!({
+            // Quarters (0 2, 1 3) of the result.
+            let even = _mm256_castps_pd(_mm256_shuffle_ps::<0x88>(self.0, next.0));
+            let odd = _mm256_castps_pd(_mm256_shuffle_ps::<0xdd>(self.0, next.0));
+            (
+                Self(_mm256_castpd_ps(_mm256_permute4x64_pd::<0xd8>(even))),
+                Self(_mm256_castpd_ps(_mm256_permute4x64_pd::<0xd8>(odd))),
+            )
+        })
     }
 
     #[inline(always)]
-    fn interleave_quarters(a: Self, b: Self) -> (Self, Self) {
-        intrinsic!({
-            let even = _mm256_shuffle_ps::<0x44>(a.0, b.0);
-            let odd = _mm256_shuffle_ps::<0xee>(a.0, b.0);
-            (Self(_mm256_permute2f128_ps::<0x20>(even, odd)), Self(_mm256_permute2f128_ps::<0x31>(even, odd)))
-        })
+    fn reverse(self) -> Self {
+        intrinsic!(Self(_mm256_permutevar8x32_ps(self.0, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0))))
     }
 
     #[inline(always)]

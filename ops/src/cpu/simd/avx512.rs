@@ -133,18 +133,19 @@ unsafe impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn quads_to_quarters(self) -> Self {
+    fn deinterleave(self, next: Self) -> (Self, Self) {
         intrinsic!({
-            let from = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-            Self(_mm512_permutexvar_ps(from, self.0))
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+            (Self(_mm512_permutex2var_ps(self.0, even, next.0)), Self(_mm512_permutex2var_ps(self.0, odd, next.0)))
         })
     }
 
     #[inline(always)]
-    fn interleave_quarters(a: Self, b: Self) -> (Self, Self) {
+    fn reverse(self) -> Self {
         intrinsic!({
-            let (low, high) = (_mm512_shuffle_f32x4::<0x44>(a.0, b.0), _mm512_shuffle_f32x4::<0xee>(a.0, b.0));
-            (Self(_mm512_shuffle_f32x4::<0xd8>(low, low)), Self(_mm512_shuffle_f32x4::<0xd8>(high, high)))
+            let from = _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+            Self(_mm512_permutexvar_ps(from, self.0))
         })
     }
 

@@ -40,10 +40,10 @@ pub(super) unsafe trait Lanes:
     /// result `j` is quad `j` of `rows[i]`. With two quads, rows 0 and 1 are one matrix, and rows 2 and 3 another;
     /// with one, nothing moves.
     fn exchange_quads(rows: [Self; 4]) -> [Self; 4];
-    /// Lane `4 q + i` moved to `COUNT / 4 * i + q`.
-    fn quads_to_quarters(self) -> Self;
-    /// Quarters of `a` and `b` in turn: (a0 b0 a1 b1, a2 b2 a3 b3).
-    fn interleave_quarters(a: Self, b: Self) -> (Self, Self);
+    /// The even and the odd lanes of `self` and `next` together, in order.
+    fn deinterleave(self, next: Self) -> (Self, Self);
+    /// The lanes from last to first.
+    fn reverse(self) -> Self;
     /// Lane 0 of `next`, then the lanes of `self` from the last down to lane 1.
     fn mirror(self, next: Self) -> Self;
 
@@ -70,6 +70,11 @@ pub(super) struct Complex<V> {
 }
 
 impl<V: Lanes> Complex<V> {
+    #[inline(always)]
+    pub fn zero() -> Self {
+        Self { re: V::splat(0.0), im: V::splat(0.0) }
+    }
+
     #[inline(always)]
     pub fn plus(self, other: Self) -> Self {
         Self { re: self.re + other.re, im: self.im + other.im }

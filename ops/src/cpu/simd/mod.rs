@@ -15,10 +15,13 @@ mod memory;
 mod plan;
 mod portable;
 mod rows;
+mod source;
 mod strongest;
 #[cfg(test)]
 mod tests;
 mod transform;
+
+use std::hint::black_box;
 
 use super::parallel::Tasks;
 use super::scaling;
@@ -28,13 +31,15 @@ pub use instruction_set::InstructionSet;
 use lanes::Lanes;
 use memory::{Line, with_lines};
 use portable::Portable;
-use rows::Welch;
+use rows::{Outputs, Peaks, Welch};
+use strongest::MAX_LANES;
 
 /// Whether the kernels take transforms of `n_fft` on this thread. Where the processor has no more than the portable
-/// set, planned transforms are faster: it runs only when it is forced.
+/// set, planned transforms are faster: it runs only when it is forced. So it is without optimisation, when a kernel, all
+/// of it inlined, besides takes more than a thread's stack.
 pub(super) fn takes(n_fft: usize) -> bool {
-    let pays = InstructionSet::current() > InstructionSet::Portable || InstructionSet::is_forced();
-    pays && (plan::MIN_N..=plan::MAX_N).contains(&n_fft)
+    let pays = InstructionSet::current() > InstructionSet::Portable && !cfg!(debug_assertions);
+    (pays || InstructionSet::is_forced()) && (plan::MIN_N..=plan::MAX_N).contains(&n_fft)
 }
 
 /// The instruction set that kernels of Firefly's own use for Welch estimates in f32 from segments of `n_fft` samples, when
@@ -47,12 +52,13 @@ pub fn welch_instruction_set(n_fft: usize) -> Option<InstructionSet> {
 pub(super) fn welch_psd(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions, power: &mut [f32]) {
     let bins = options.bins();
     let welch = welch(frame_len, window, options);
-    let set = InstructionSet::current();
+    let (set, shortest) = (InstructionSet::current(), shortest_transform(options));
     let tasks = Tasks::independent(power.len() / bins, work(options));
     let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
     tasks.run(pieces, |(frames, power)| {
-        with_lines(welch.power_lines(), |memory| {
-            dispatch(set, options.n_fft, PowerTask { welch, memory, frames, power });
+        with_lines(welch.lines(), |memory| {
+            let outputs = Outputs::Power(power);
+            dispatch(set, shortest, RowsTask { welch, memory, frames, outputs });
         });
     });
 }
@@ -68,8 +74,8 @@ pub(super) fn welch_peaks(
     out_power: &mut [f32],
 ) {
     let welch = welch(frame_len, window, options);
-    let set = InstructionSet::current();
-    let tasks = Tasks::independent(out_bins.len() / k, work(options) + options.n_fft / 4);
+    let (set, shortest) = (InstructionSet::current(), shortest_transform(options));
+    let tasks = Tasks::independent_groups(out_bins.len() / k, work(options) + options.n_fft / 4, MAX_LANES);
     let pieces = signal
         .chunks(tasks.rows * frame_len)
         .zip(out_bins.chunks_mut(tasks.rows * k))
@@ -77,8 +83,9 @@ pub(super) fn welch_peaks(
     tasks.run(pieces, |((frames, out_bins), out_power)| {
         f32::with_scratch(|scratch| {
             let (_, _, keys) = scratch.buffers(0, 0, options.bins());
-            with_lines(welch.peaks_lines(), |memory| {
-                dispatch(set, options.n_fft, PeaksTask { welch, memory, frames, k, keys, out_bins, out_power });
+            with_lines(welch.lines(), |memory| {
+                let outputs = Outputs::Peaks(Peaks { k, keys, bins: out_bins, power: out_power });
+                dispatch(set, shortest, RowsTask { welch, memory, frames, outputs });
             });
         });
     });
@@ -87,6 +94,11 @@ pub(super) fn welch_peaks(
 fn welch<'a>(frame_len: usize, window: &'a [f32], options: &'a WelchOptions) -> Welch<'a> {
     let factor = scaling::factor(window, options.scaling) / options.segments as f64;
     Welch { window, options, factor: factor as f32, frame_len }
+}
+
+/// The length of the transforms that most of a row's work is: one segment is taken two samples at a time.
+fn shortest_transform(options: &WelchOptions) -> usize {
+    if options.segments == 1 { options.n_fft / 2 } else { options.n_fft }
 }
 
 /// Work of a row's power, in the unit of [`Tasks`].
@@ -103,51 +115,30 @@ trait Task {
     fn run<V: Lanes>(self);
 }
 
-struct PowerTask<'a> {
+struct RowsTask<'a> {
     welch: Welch<'a>,
     memory: &'a mut [Line],
     frames: &'a [f32],
-    power: &'a mut [f32],
+    outputs: Outputs<'a>,
 }
 
-impl Task for PowerTask<'_> {
+impl Task for RowsTask<'_> {
     #[inline(always)]
     fn run<V: Lanes>(self) {
-        if self.welch.options.n_fft == USUAL_N {
-            self.welch.power_rows::<V, USUAL_N>(self.frames, self.memory, self.power);
-        } else {
-            self.welch.power_rows::<V, 0>(self.frames, self.memory, self.power);
-        }
-    }
-}
-
-struct PeaksTask<'a> {
-    welch: Welch<'a>,
-    memory: &'a mut [Line],
-    frames: &'a [f32],
-    k: usize,
-    keys: &'a mut [u64],
-    out_bins: &'a mut [i64],
-    out_power: &'a mut [f32],
-}
-
-impl Task for PeaksTask<'_> {
-    #[inline(always)]
-    fn run<V: Lanes>(self) {
-        let Self { welch, memory, frames, k, keys, out_bins, out_power } = self;
+        let Self { welch, memory, frames, outputs } = self;
         if welch.options.n_fft == USUAL_N {
-            welch.peaks_rows::<V, USUAL_N>(frames, k, memory, keys, out_bins, out_power);
+            welch.run::<V, USUAL_N>(frames, memory, outputs);
         } else {
-            welch.peaks_rows::<V, 0>(frames, k, memory, keys, out_bins, out_power);
+            welch.run::<V, 0>(frames, memory, outputs);
         }
     }
 }
 
 /// Runs `task` with `set`, or the best set this processor has if that is less.
 #[cfg(target_arch = "x86_64")]
-fn dispatch(set: InstructionSet, n_fft: usize, task: impl Task) {
+fn dispatch(set: InstructionSet, transform: usize, task: impl Task) {
     // A vector must fill at least as many registers as a register has lanes.
-    let wide = n_fft >= avx512::Avx512::COUNT.pow(2);
+    let wide = transform >= avx512::Avx512::COUNT.pow(2);
     match set.min(InstructionSet::detected()) {
         // SAFETY: the processor has what `Avx512` stands for, which is all that is enabled.
         InstructionSet::Avx512 if wide => unsafe { run_avx512::<avx512::Avx512>(task) },
@@ -155,24 +146,32 @@ fn dispatch(set: InstructionSet, n_fft: usize, task: impl Task) {
         InstructionSet::Avx512 => unsafe { run_avx512::<avx2::Avx2>(task) },
         // SAFETY: the processor has what `Avx2` stands for, which is all that is enabled.
         InstructionSet::Avx2 => unsafe { run_avx2(task) },
-        InstructionSet::Portable => task.run::<Portable>(),
+        InstructionSet::Portable => task.run::<Portable<4>>(),
     }
 }
 
 /// Runs `task`.
 #[cfg(not(target_arch = "x86_64"))]
-fn dispatch(_set: InstructionSet, _n_fft: usize, task: impl Task) {
-    task.run::<Portable>();
+fn dispatch(_set: InstructionSet, _transform: usize, task: impl Task) {
+    task.run::<Portable<4>>();
 }
+
+/// A local of this type aligns the frame of its function to cache lines, and with it the registers that the compiler keeps
+/// there for a while, most of which would straddle two lines otherwise.
+#[cfg(target_arch = "x86_64")]
+#[repr(align(64))]
+struct LineAligned([u8; 64]);
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
 fn run_avx512<V: Lanes>(task: impl Task) {
+    let _frame = black_box(&LineAligned([0; 64]));
     task.run::<V>();
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn run_avx2(task: impl Task) {
+    let _frame = black_box(&LineAligned([0; 64]));
     task.run::<avx2::Avx2>();
 }

@@ -1,82 +1,93 @@
-//! Four lanes in plain Rust.
+//! Lanes in plain Rust.
 
 use std::ops::{Add, Mul, Sub};
 
 use super::lanes::Lanes;
 
-/// Four lanes that the compiler makes what it can of.
+/// `L` lanes, 4 to 16, that the compiler makes what it can of.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(16))]
-pub(super) struct Portable([f32; 4]);
+pub(super) struct Portable<const L: usize>([f32; L]);
 
-impl Portable {
+impl<const L: usize> Portable<L> {
     #[inline(always)]
-    fn zip(self, other: Self, f: impl Fn(f32, f32) -> f32) -> Self {
-        let (a, b) = (self.0, other.0);
-        Self([f(a[0], b[0]), f(a[1], b[1]), f(a[2], b[2]), f(a[3], b[3])])
+    fn from_lanes(of: impl Fn(usize) -> f32) -> Self {
+        let mut lanes = [0.0; L];
+        for (index, lane) in lanes.iter_mut().enumerate() {
+            *lane = of(index);
+        }
+        Self(lanes)
     }
 
     #[inline(always)]
-    fn zip_bits(self, other: Self, f: impl Fn(u32, u32) -> u32) -> Self {
-        self.zip(other, |a, b| f32::from_bits(f(a.to_bits(), b.to_bits())))
+    fn from_bits(of: impl Fn(usize) -> u32) -> Self {
+        Self::from_lanes(|lane| f32::from_bits(of(lane)))
+    }
+
+    #[inline(always)]
+    fn bits(&self, lane: usize) -> u32 {
+        self.0[lane].to_bits()
     }
 }
 
-impl Add for Portable {
+impl<const L: usize> Add for Portable<L> {
     type Output = Self;
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        self.zip(other, |a, b| a + b)
+        Self::from_lanes(|lane| self.0[lane] + other.0[lane])
     }
 }
 
-impl Sub for Portable {
+impl<const L: usize> Sub for Portable<L> {
     type Output = Self;
 
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        self.zip(other, |a, b| a - b)
+        Self::from_lanes(|lane| self.0[lane] - other.0[lane])
     }
 }
 
-impl Mul for Portable {
+impl<const L: usize> Mul for Portable<L> {
     type Output = Self;
 
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        self.zip(other, |a, b| a * b)
+        Self::from_lanes(|lane| self.0[lane] * other.0[lane])
     }
 }
 
-// SAFETY: four f32 fill the 16 bytes, and any bits are an f32. The methods are plain Rust.
-unsafe impl Lanes for Portable {
-    const COUNT: usize = 4;
-    type Array = [f32; 4];
+// SAFETY: 4, 8 or 16 f32 leave no padding at an alignment of 16, and any bits are an f32. The methods are plain Rust.
+unsafe impl<const L: usize> Lanes for Portable<L>
+where
+    [f32; L]: Default,
+{
+    const COUNT: usize = L;
+    type Array = [f32; L];
 
     #[inline(always)]
-    fn arrays(values: &[f32]) -> &[[f32; 4]] {
+    fn arrays(values: &[f32]) -> &[[f32; L]] {
         values.as_chunks().0
     }
 
     #[inline(always)]
-    fn arrays_mut(values: &mut [f32]) -> &mut [[f32; 4]] {
+    fn arrays_mut(values: &mut [f32]) -> &mut [[f32; L]] {
         values.as_chunks_mut().0
     }
 
     #[inline(always)]
-    fn load(values: &[f32; 4]) -> Self {
+    fn load(values: &[f32; L]) -> Self {
         Self(*values)
     }
 
     #[inline(always)]
-    fn store(self, into: &mut [f32; 4]) {
+    fn store(self, into: &mut [f32; L]) {
         *into = self.0;
     }
 
     #[inline(always)]
     fn splat(value: f32) -> Self {
-        Self([value; 4])
+        Self([value; L])
     }
 
     // Without the instruction a fused operation is a call; two roundings are within the contract.
@@ -96,54 +107,50 @@ unsafe impl Lanes for Portable {
     }
 
     #[inline(always)]
-    fn transpose_quads([Self(a), Self(b), Self(c), Self(d)]: [Self; 4]) -> [Self; 4] {
-        [
-            Self([a[0], b[0], c[0], d[0]]),
-            Self([a[1], b[1], c[1], d[1]]),
-            Self([a[2], b[2], c[2], d[2]]),
-            Self([a[3], b[3], c[3], d[3]]),
-        ]
+    fn transpose_quads(rows: [Self; 4]) -> [Self; 4] {
+        [0, 1, 2, 3].map(|j| Self::from_lanes(|lane| rows[lane % 4].0[lane / 4 * 4 + j]))
     }
 
     #[inline(always)]
     fn exchange_quads(rows: [Self; 4]) -> [Self; 4] {
-        rows
+        let quads = L / 4;
+        [0, 1, 2, 3].map(|j| Self::from_lanes(|lane| rows[j / quads * quads + lane / 4].0[j % quads * 4 + lane % 4]))
     }
 
     #[inline(always)]
-    fn quads_to_quarters(self) -> Self {
-        self
+    fn deinterleave(self, next: Self) -> (Self, Self) {
+        let value = |at: usize| if at < L { self.0[at] } else { next.0[at - L] };
+        (Self::from_lanes(|lane| value(2 * lane)), Self::from_lanes(|lane| value(2 * lane + 1)))
     }
 
     #[inline(always)]
-    fn interleave_quarters(a: Self, b: Self) -> (Self, Self) {
-        let (a, b) = (a.0, b.0);
-        (Self([a[0], b[0], a[1], b[1]]), Self([a[2], b[2], a[3], b[3]]))
+    fn reverse(self) -> Self {
+        Self::from_lanes(|lane| self.0[L - 1 - lane])
     }
 
     #[inline(always)]
     fn mirror(self, next: Self) -> Self {
-        Self([next.0[0], self.0[3], self.0[2], self.0[1]])
+        Self::from_lanes(|lane| if lane == 0 { next.0[0] } else { self.0[L - lane] })
     }
 
     #[inline(always)]
     fn with_low_bits(self, mask: u32, low: u32) -> Self {
-        self.zip_bits(self, |bits, _| bits & !mask | low)
+        Self::from_bits(|lane| self.bits(lane) & !mask | low)
     }
 
     #[inline(always)]
     fn key_max(self, other: Self) -> Self {
-        self.zip_bits(other, u32::max)
+        Self::from_bits(|lane| self.bits(lane).max(other.bits(lane)))
     }
 
     #[inline(always)]
     fn key_min(self, other: Self) -> Self {
-        self.zip_bits(other, u32::min)
+        Self::from_bits(|lane| self.bits(lane).min(other.bits(lane)))
     }
 
     #[inline(always)]
     fn equal_outside(self, other: Self, mask: u32) -> u32 {
-        let equal = |lane: usize| u32::from((self.0[lane].to_bits() ^ other.0[lane].to_bits()) & !mask == 0) << lane;
-        equal(0) | equal(1) | equal(2) | equal(3)
+        let equal = |lane: usize| u32::from((self.bits(lane) ^ other.bits(lane)) & !mask == 0) << lane;
+        (0..L).fold(0, |equals, lane| equals | equal(lane))
     }
 }

@@ -1,11 +1,12 @@
 //! Rows of a task through the kernels.
 
-use super::fold::one_sided;
-use super::lanes::Lanes;
+use super::fold::{of_one, of_pairs};
+use super::lanes::{Complex, Lanes};
 use super::memory::{Line, lines_for, take_complexes, take_registers, take_values};
 use super::plan::Plan;
-use super::strongest::{MAX_K, Tile, strongest};
-use super::transform::{Pair, add_power};
+use super::source::{Interleaved, Lone, Pair, Tapered};
+use super::strongest::{MAX_K, MAX_LANES, Tile, strongest};
+use super::transform::{Add, Keep, Write, enter, over_columns, over_lanes};
 use crate::cpu::segment;
 use crate::cpu::top_k::top_k_row;
 use crate::welch::{Detrend, WelchOptions};
@@ -21,20 +22,13 @@ pub(super) struct Welch<'a> {
     pub frame_len: usize,
 }
 
-/// Lanes of the widest register.
-const MAX_LANES: usize = 16;
 /// How far ahead of what is read memory is asked for, in values: 6 KiB.
 const PREFETCH: usize = 1536;
 
 impl Welch<'_> {
-    /// Lines of memory that [`Welch::power_rows`] takes.
-    pub fn power_lines(&self) -> usize {
-        4 * lines_for(self.options.n_fft)
-    }
-
-    /// Lines of memory that [`Welch::peaks_rows`] takes.
-    pub fn peaks_lines(&self) -> usize {
-        self.power_lines() + lines_for(MAX_LANES * self.stride())
+    /// Lines of memory that [`Welch::run`] takes.
+    pub fn lines(&self) -> usize {
+        7 * lines_for(self.options.n_fft) + lines_for(MAX_LANES * self.stride())
     }
 
     /// Values from one row of a tile to the next.
@@ -42,81 +36,162 @@ impl Welch<'_> {
         self.options.bins().next_multiple_of(Line::LEN)
     }
 
-    /// One-sided power of `frames` → `power` `[rows, bins]`. `N` is `n_fft`, if the code is to be made for that alone, or 0.
+    /// One-sided power of `frames` → `power` `[rows, bins]`, or their strongest bins. `N` is `n_fft`, if the code is to be made
+    /// for that alone, or 0.
     #[inline(always)]
-    pub fn power_rows<V: Lanes, const N: usize>(&self, frames: &[f32], memory: &mut [Line], power: &mut [f32]) {
-        let plan = Plan::of::<V>(self.options.n_fft);
-        let rows = frames.chunks_exact(self.frame_len).zip(power.chunks_exact_mut(self.options.bins()));
-        for (frame, power) in rows {
-            self.power_row::<V, N>(plan, frame, memory, power);
+    pub fn run<V: Lanes, const N: usize>(&self, frames: &[f32], mut memory: &mut [Line], outputs: Outputs<'_>) {
+        let (bins, stride, frame_len) = (self.options.bins(), self.stride(), self.frame_len);
+        let (tile, stride, mut peaks) = match outputs {
+            Outputs::Power(power) => (power, bins, None),
+            Outputs::Peaks(peaks) => (take_values(&mut memory, V::COUNT * stride), stride, Some(peaks)),
+        };
+        let mut rows = Rows::<V, N>::new(self, memory);
+        for (index, frame) in frames.chunks_exact(frame_len).enumerate() {
+            let row = if peaks.is_some() { index % V::COUNT } else { index };
+            rows.power(frame, &mut tile[row * stride..][..bins]);
+            if let Some(peaks) = &mut peaks
+                && (row + 1 == V::COUNT || (index + 1) * frame_len == frames.len())
+            {
+                peaks.put::<V>(index - row, &Tile { power: tile, stride, bins });
+            }
         }
     }
+}
 
-    /// The `k` strongest bins of `frames` → `out_bins`, `out_power` `[rows, k]`. `keys` has a value for each bin.
-    /// `N` is as in [`Welch::power_rows`].
+/// What rows are computed for.
+pub(super) enum Outputs<'a> {
+    /// `[rows, bins]`.
+    Power(&'a mut [f32]),
+    Peaks(Peaks<'a>),
+}
+
+/// The strongest bins of rows.
+pub(super) struct Peaks<'a> {
+    pub k: usize,
+    /// A value for each bin, overwritten.
+    pub keys: &'a mut [u64],
+    /// `[rows, k]`.
+    pub bins: &'a mut [i64],
+    /// `[rows, k]`.
+    pub power: &'a mut [f32],
+}
+
+impl Peaks<'_> {
+    /// Those of the rows of `tile`, the first of which is `row`.
     #[inline(always)]
-    pub fn peaks_rows<V: Lanes, const N: usize>(
-        &self,
-        frames: &[f32],
-        k: usize,
-        mut memory: &mut [Line],
-        keys: &mut [u64],
-        out_bins: &mut [i64],
-        out_power: &mut [f32],
-    ) {
-        let plan = Plan::of::<V>(self.options.n_fft);
-        let (bins, stride) = (self.options.bins(), self.stride());
-        let tile = take_values(&mut memory, V::COUNT * stride);
-        let outputs = out_bins.chunks_mut(V::COUNT * k).zip(out_power.chunks_mut(V::COUNT * k));
-        for (frames, (out_bins, out_power)) in frames.chunks(V::COUNT * self.frame_len).zip(outputs) {
-            for (frame, power) in frames.chunks_exact(self.frame_len).zip(tile.chunks_exact_mut(stride)) {
-                self.power_row::<V, N>(plan, frame, memory, &mut power[..bins]);
-            }
-            if k > MAX_K {
-                let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
-                for (power, (out_bins, out_power)) in tile.chunks_exact(stride).zip(outputs) {
-                    top_k_row(&power[..bins], keys, out_bins, out_power);
-                }
-                continue;
-            }
-            strongest::<V>(&Tile { power: tile, stride, bins }, k, keys, out_bins, out_power);
+    fn put<V: Lanes>(&mut self, row: usize, tile: &Tile<'_>) {
+        let k = self.k;
+        let until = self.bins.len().min((row + V::COUNT) * k);
+        let (bins, power) = (&mut self.bins[row * k..until], &mut self.power[row * k..until]);
+        if k <= MAX_K {
+            return strongest::<V>(tile, k, self.keys, bins, power);
+        }
+        let outputs = bins.chunks_exact_mut(k).zip(power.chunks_exact_mut(k));
+        for (row, (bins, power)) in tile.power.chunks_exact(tile.stride).zip(outputs) {
+            top_k_row(&row[..tile.bins], self.keys, bins, power);
         }
     }
+}
 
+/// Rows on their way to their power.
+struct Rows<'a, V, const N: usize> {
+    welch: &'a Welch<'a>,
+    pairs: &'static Plan,
+    /// For one segment alone, its samples taken two by two. None if that is too short for the lanes.
+    halves: Option<&'static Plan>,
+    /// `[n]`.
+    window: &'a [V],
+    /// `[n]`.
+    work: &'a mut [Complex<V>],
+    /// `[n]`.
+    sums: &'a mut [V],
+    /// `[n / 2]`.
+    spectrum: &'a mut [Complex<V>],
+    /// `[n]` each.
+    detrended: [&'a mut [f32]; 2],
+}
+
+impl<'a, V: Lanes, const N: usize> Rows<'a, V, N> {
     #[inline(always)]
-    fn power_row<V: Lanes, const N: usize>(
-        &self,
-        plan: &Plan,
-        frame: &[f32],
-        mut memory: &mut [Line],
-        power: &mut [f32],
-    ) {
-        let &WelchOptions { n_fft, hop, segments, detrend, .. } = self.options;
-        let columns = if N > 0 { N / V::COUNT } else { plan.columns };
-        let work = take_complexes::<V>(&mut memory, columns);
-        let sums = take_registers::<V>(&mut memory, columns);
-        let natural = take_registers::<V>(&mut memory, columns);
-        let segment = |index: usize| &frame[index * hop..][..n_fft];
+    fn new(welch: &'a Welch<'a>, mut memory: &'a mut [Line]) -> Self {
+        let n = welch.options.n_fft;
+        let columns = n / V::COUNT;
+        let window = take_registers::<V>(&mut memory, columns);
+        for (register, values) in window.iter_mut().zip(V::arrays(welch.window)) {
+            *register = V::load(values);
+        }
+        let work = take_complexes(&mut memory, columns);
+        let sums = take_registers(&mut memory, columns);
+        let spectrum = take_complexes(&mut memory, columns / 2);
+        let detrended = [take_values(&mut memory, n), take_values(&mut memory, n)];
+        let halves = if n / 2 >= V::COUNT.pow(2) { Some(Plan::of::<V>(n / 2)) } else { None };
+        Self { welch, pairs: Plan::of::<V>(n), halves, window, work, sums, spectrum, detrended }
+    }
+
+    /// One-sided power of one frame.
+    #[inline(always)]
+    fn power(&mut self, frame: &[f32], power: &mut [f32]) {
+        let &Welch { options, factor, frame_len, .. } = self.welch;
+        let &WelchOptions { hop, segments, .. } = options;
+        let columns = if N > 0 { N / V::COUNT } else { self.window.len() };
+        let (window, work) = (&self.window[..columns], &mut self.work[..columns]);
+        let (sums, spectrum) = (&mut self.sums[..columns], &mut self.spectrum[..columns / 2]);
         let mut prefetched = 0;
-        for index in (0..segments).step_by(2) {
-            let first = segment(index);
-            let second = if index + 1 < segments { Some(segment(index + 1)) } else { None };
-            let offsets = match detrend {
-                Detrend::None => None,
-                Detrend::Constant => {
-                    let offset = |segment: &[f32]| segment::offset(segment, detrend);
-                    Some([offset(first), second.map_or(0.0, offset)])
-                }
-            };
+        for first in (0..segments).step_by(2) {
             // Each transform asks for its share of the memory that a later row needs.
-            let until = if index + 2 < segments { (index + 2) * hop } else { self.frame_len };
-            while prefetched < until.min(self.frame_len) {
-                V::prefetch(frame.as_ptr().wrapping_add(PREFETCH + prefetched));
-                prefetched += Line::LEN;
+            let until = if first + 2 < segments { (first + 2) * hop } else { frame_len };
+            prefetched = prefetch::<V>(frame, prefetched, until);
+            let [x, y] = self.detrended.each_mut().map(|values| &mut **values);
+            let x = Tapered::new(segment(options, frame, first, x), window);
+            if first + 1 < segments {
+                let y = Tapered::new(segment(options, frame, first + 1, y), window);
+                enter(self.pairs, Pair(x, y), work);
+            } else if let Some(halves) = self.halves {
+                let work = &mut work[..columns / 2];
+                enter(halves, Interleaved(x), work);
+                over_columns(halves, work);
+                over_lanes(halves, work, Keep(spectrum));
+                if first > 0 {
+                    of_pairs(sums, factor, power);
+                }
+                return of_one(spectrum, halves.half_turn(), factor, first > 0, power);
+            } else {
+                enter(self.pairs, Lone(x), work);
             }
-            let pair = Pair { first, second, window: self.window, offsets };
-            add_power::<V, N>(plan, &pair, index > 0, work, sums);
+            over_columns(self.pairs, work);
+            if first == 0 {
+                over_lanes(self.pairs, work, Write(sums));
+            } else {
+                over_lanes(self.pairs, work, Add(sums));
+            }
         }
-        one_sided(sums, natural, self.factor, power);
+        of_pairs(sums, factor, power);
     }
+}
+
+/// Segment `index` of a frame, without its mean in `detrended` if that is to be taken off.
+#[inline(always)]
+fn segment<'f>(options: &WelchOptions, frame: &'f [f32], index: usize, detrended: &'f mut [f32]) -> &'f [f32] {
+    let samples = &frame[index * options.hop..][..options.n_fft];
+    if options.detrend == Detrend::None {
+        return samples;
+    }
+    let mean = segment::offset(samples, options.detrend);
+    for (value, &sample) in detrended.iter_mut().zip(samples) {
+        *value = sample - mean;
+    }
+    detrended
+}
+
+/// Asks for what is [`PREFETCH`] values after those from `from` to `until`, which may be past the frame's end. Gives what
+/// to go on from.
+#[inline(always)]
+fn prefetch<V: Lanes>(frame: &[f32], from: usize, until: usize) -> usize {
+    let until = until.min(frame.len());
+    let mut at = from;
+    while at < until {
+        V::prefetch(frame.as_ptr().wrapping_add(PREFETCH + at));
+        at += Line::LEN;
+    }
+    at
 }

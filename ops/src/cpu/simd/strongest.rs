@@ -6,12 +6,14 @@
 //! bits given up for the bin may have decided, or whose strongest key is not that of a finite power, are done again
 //! exactly.
 
-use super::butterflies::exchange;
+use super::butterflies::transpose;
 use super::lanes::Lanes;
 use crate::cpu::top_k::top_k_row;
 
 /// The most bins that can be asked for.
 pub(super) const MAX_K: usize = 16;
+/// Lanes of the widest register.
+pub(super) const MAX_LANES: usize = 16;
 
 /// Power of a few rows.
 pub(super) struct Tile<'a> {
@@ -36,27 +38,52 @@ pub(super) fn strongest<V: Lanes>(
     let mask = tile.bins.next_power_of_two() as u32 - 1;
     let (ranked, discarded) = sorted::<V>(tile, mask);
     let mut ties = 0;
-    let mut ranks = [V::Array::default(); MAX_K];
-    for rank in 0..MAX_K {
-        ranked[rank].store(&mut ranks[rank]);
+    for rank in 0..k {
         let next = if rank + 1 < MAX_K { ranked[rank + 1] } else { discarded };
-        if rank < k {
-            ties |= ranked[rank].equal_outside(next, mask);
-        }
+        ties |= ranked[rank].equal_outside(next, mask);
+    }
+    let mut rows = [[0.0; MAX_K]; MAX_LANES];
+    match V::COUNT {
+        16 => put_rows::<V, 16>(&ranked, &mut rows),
+        8 => put_rows::<V, 8>(&ranked, &mut rows),
+        _ => put_rows::<V, 4>(&ranked, &mut rows),
     }
     let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
-    for ((row, power), (out_bins, out_power)) in tile.power.chunks_exact(tile.stride).enumerate().zip(outputs) {
-        let power = &power[..tile.bins];
-        let finite = ranks[0].as_ref()[row].to_bits() & !mask < f32::INFINITY.to_bits();
-        if finite && ties >> row & 1 == 0 {
-            for ((rank, out_bin), out_power) in ranks.iter().zip(out_bins).zip(out_power) {
-                let bin = mask - (rank.as_ref()[row].to_bits() & mask);
-                *out_bin = i64::from(bin);
-                *out_power = power[bin as usize];
-            }
-        } else {
+    let powers = tile.power.chunks_exact(tile.stride).map(|power| &power[..tile.bins]);
+    for (row, ((power, ranks), (out_bins, out_power))) in powers.zip(&rows).zip(outputs).enumerate() {
+        let finite = ranks[0].to_bits() & !mask < f32::INFINITY.to_bits();
+        if !finite || ties >> row & 1 == 1 {
             exact(power, keys, out_bins, out_power);
+        } else if let (Ok(out_bins), Ok(out_power)) = (out_bins.try_into(), out_power.try_into()) {
+            put_peaks::<MAX_K>(power, ranks, mask, out_bins, out_power);
+        } else {
+            let (mut bins, mut peaks) = ([0; MAX_K], [0.0; MAX_K]);
+            put_peaks(power, ranks, mask, &mut bins, &mut peaks);
+            out_bins.copy_from_slice(&bins[..k]);
+            out_power.copy_from_slice(&peaks[..k]);
         }
+    }
+}
+
+/// The keys of each row together.
+#[inline(always)]
+fn put_rows<V: Lanes, const L: usize>(ranked: &[V; MAX_K], rows: &mut [[f32; MAX_K]]) {
+    for (part, ranked) in ranked.as_chunks::<L>().0.iter().enumerate() {
+        let keys = transpose::<V, L>(*ranked);
+        for (row, keys) in rows[..L].iter_mut().zip(keys) {
+            keys.store(&mut V::arrays_mut(row)[part]);
+        }
+    }
+}
+
+/// What the keys of a row say.
+#[inline(always)]
+fn put_peaks<const K: usize>(power: &[f32], keys: &[f32; K], mask: u32, bins: &mut [i64; K], peaks: &mut [f32; K]) {
+    for (bin, key) in bins.iter_mut().zip(keys) {
+        *bin = i64::from(mask - (key.to_bits() & mask));
+    }
+    for (peak, key) in peaks.iter_mut().zip(keys) {
+        *peak = power[(mask - (key.to_bits() & mask)) as usize];
     }
 }
 
@@ -90,39 +117,30 @@ fn sorted<V: Lanes>(tile: &Tile<'_>, mask: u32) -> ([V; 16], V) {
 /// Keys of sixteen bins from `16 * block` on, each a register with a lane for every row.
 #[inline(always)]
 fn keys_of<V: Lanes>(tile: &Tile<'_>, block: usize, mask: u32) -> [V; 16] {
-    let quads = V::COUNT / 4;
-    let mut bins = [V::splat(0.0); 16];
-    let mut first = 0;
-    while first < 16 {
-        let at = (16 * block + first) / V::COUNT;
-        let quad_of = [0, 1 % quads, 2 % quads, 3 % quads];
-        let columns: [[V; 4]; 4] = exchange([
-            transposed_rows(tile, 4 * quad_of[0], at),
-            transposed_rows(tile, 4 * quad_of[1], at),
-            transposed_rows(tile, 4 * quad_of[2], at),
-            transposed_rows(tile, 4 * quad_of[3], at),
-        ]);
-        for (quad, columns) in columns.iter().take(quads).enumerate() {
-            for (i, &column) in columns.iter().enumerate() {
-                let bin = first + 4 * quad + i;
-                bins[bin] = column.with_low_bits(mask, mask - (16 * block + bin) as u32);
-            }
+    let mut keys = [V::splat(0.0); 16];
+    for part in 0..16 / V::COUNT {
+        let keys = &mut keys[part * V::COUNT..];
+        let at = block * (16 / V::COUNT) + part;
+        match V::COUNT {
+            16 => put_columns::<V, 16>(tile, at, keys),
+            8 => put_columns::<V, 8>(tile, at, keys),
+            _ => put_columns::<V, 4>(tile, at, keys),
         }
-        first += V::COUNT;
     }
-    bins
+    for (bin, key) in keys.iter_mut().enumerate() {
+        *key = key.with_low_bits(mask, mask - (16 * block + bin) as u32);
+    }
+    keys
 }
 
-/// Register `at` of four rows from `row` on, quads transposed.
+/// Register `at` of every row, transposed.
 #[inline(always)]
-fn transposed_rows<V: Lanes>(tile: &Tile<'_>, row: usize, at: usize) -> [V; 4] {
-    let rows = &tile.power[row * tile.stride..][..4 * tile.stride];
-    V::transpose_quads([
-        V::load(&V::arrays(rows)[at]),
-        V::load(&V::arrays(&rows[tile.stride..])[at]),
-        V::load(&V::arrays(&rows[2 * tile.stride..])[at]),
-        V::load(&V::arrays(&rows[3 * tile.stride..])[at]),
-    ])
+fn put_columns<V: Lanes, const L: usize>(tile: &Tile<'_>, at: usize, columns: &mut [V]) {
+    let mut rows = [V::splat(0.0); L];
+    for (register, row) in rows.iter_mut().zip(tile.power.chunks_exact(tile.stride)) {
+        *register = V::load(&V::arrays(row)[at]);
+    }
+    columns[..L].copy_from_slice(&transpose::<V, L>(rows));
 }
 
 /// Puts the greater key first.

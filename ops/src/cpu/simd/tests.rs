@@ -4,8 +4,10 @@ use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
 
 use super::lanes::Lanes;
+use super::memory::with_lines;
+use super::portable::Portable;
 use super::strongest::{Tile, strongest};
-use super::{InstructionSet, Task, dispatch};
+use super::{InstructionSet, Outputs, RowsTask, Task, dispatch, welch};
 use crate::cpu::tests::{naive_factor, naive_taper, noise, relative_error, single, single_tolerance, window};
 use crate::cpu::top_k::top_k_row;
 use crate::cpu::{welch_peaks, welch_psd};
@@ -61,6 +63,37 @@ fn power_is_that_of_the_definition() {
                         assert!(error < single_tolerance(n), "{set}, row {row}, {options:?}: {error:e}");
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Power of rows by registers of `V`, which this processor need not have.
+fn psd_of<V: Lanes>(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions) -> Vec<f32> {
+    let welch = welch(frame_len, window, options);
+    let mut power = vec![f32::NAN; signal.len() / frame_len * options.bins()];
+    with_lines(welch.lines(), |memory| {
+        RowsTask { welch, memory, frames: signal, outputs: Outputs::Power(&mut power) }.run::<V>();
+    });
+    power
+}
+
+#[test]
+fn every_width_of_register_gives_the_power_of_the_definition() {
+    for n in [256, 512, 1024, 2048, 4096] {
+        for segments in [1, 2, 3] {
+            let options = WelchOptions::new(n, segments);
+            let frame = noise(options.frame(), 16);
+            let window = window(n);
+            let expected = expected_power(&frame, &window, &options);
+            let (frame, window) = (single(&frame), single(&window));
+            for power in [
+                psd_of::<Portable<8>>(&frame, frame.len(), &window, &options),
+                psd_of::<Portable<16>>(&frame, frame.len(), &window, &options),
+            ] {
+                let power: Vec<f64> = power.into_iter().map(f64::from).collect();
+                let error = relative_error(&power, &expected);
+                assert!(error < single_tolerance(n), "{options:?}: {error:e}");
             }
         }
     }

@@ -1,0 +1,63 @@
+//! What a transform is of: tapered samples, loaded column by column.
+
+use super::lanes::{Complex, Lanes};
+
+/// Complex values made of samples, a register of lanes for each column.
+pub(super) trait Source<V: Lanes>: Copy {
+    /// Column `c`.
+    fn column(&self, c: usize) -> Complex<V>;
+}
+
+/// Tapered samples of one segment.
+#[derive(Clone, Copy)]
+pub(super) struct Tapered<'a, V: Lanes> {
+    samples: &'a [V::Array],
+    window: &'a [V],
+}
+
+impl<'a, V: Lanes> Tapered<'a, V> {
+    /// `window` has a register for each `COUNT` samples.
+    #[inline(always)]
+    pub fn new(samples: &'a [f32], window: &'a [V]) -> Self {
+        Self { samples: &V::arrays(samples)[..window.len()], window }
+    }
+
+    #[inline(always)]
+    fn register(&self, at: usize) -> V {
+        self.window[at] * V::load(&self.samples[at])
+    }
+}
+
+/// Two segments, one the imaginary part of the other.
+#[derive(Clone, Copy)]
+pub(super) struct Pair<'a, V: Lanes>(pub Tapered<'a, V>, pub Tapered<'a, V>);
+
+impl<V: Lanes> Source<V> for Pair<'_, V> {
+    #[inline(always)]
+    fn column(&self, c: usize) -> Complex<V> {
+        Complex { re: self.0.register(c), im: self.1.register(c) }
+    }
+}
+
+/// One segment, its imaginary part zero.
+#[derive(Clone, Copy)]
+pub(super) struct Lone<'a, V: Lanes>(pub Tapered<'a, V>);
+
+impl<V: Lanes> Source<V> for Lone<'_, V> {
+    #[inline(always)]
+    fn column(&self, c: usize) -> Complex<V> {
+        Complex { re: self.0.register(c), im: V::splat(0.0) }
+    }
+}
+
+/// One segment, its samples real and imaginary parts in turn.
+#[derive(Clone, Copy)]
+pub(super) struct Interleaved<'a, V: Lanes>(pub Tapered<'a, V>);
+
+impl<V: Lanes> Source<V> for Interleaved<'_, V> {
+    #[inline(always)]
+    fn column(&self, c: usize) -> Complex<V> {
+        let (re, im) = V::deinterleave(self.0.register(2 * c), self.0.register(2 * c + 1));
+        Complex { re, im }
+    }
+}
