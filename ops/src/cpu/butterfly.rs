@@ -3,6 +3,7 @@
 use super::network::{Network, Schedule};
 use super::parallel::Tasks;
 use super::real::Real;
+use super::simd;
 use super::split::{Split, SplitMut};
 
 /// Every row through the network, in natural order on both sides: `re`, `im` `[rows, n]` → `out_re`, `out_im`
@@ -12,6 +13,12 @@ pub fn butterfly<T: Real>(re: &[T], im: &[T], network: &Network<'_, T>, out_re: 
     let rows = re.len() / n;
     debug_assert_eq!(re.len(), rows * n);
     debug_assert!([im.len(), out_re.len(), out_im.len()] == [re.len(); 3]);
+    if simd::network::takes(n)
+        && let (Some(re), Some(im), Some(network)) = (T::as_f32(re), T::as_f32(im), network.as_f32())
+        && let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im))
+    {
+        return simd::network::butterfly(re, im, &network, out_re, out_im);
+    }
     let schedule = Schedule::new(network);
     let tasks = Tasks::independent(rows, schedule.work());
     let len = tasks.rows * n;

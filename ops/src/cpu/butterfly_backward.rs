@@ -5,6 +5,7 @@ use super::parallel::{Tasks, optional_chunks};
 use super::real::Real;
 use super::reduction::sum_blocks;
 use super::scratch::take;
+use super::simd;
 use super::split::{Split, SplitMut};
 
 /// The gradients [`butterfly_backward`] overwrites, each if given.
@@ -18,6 +19,14 @@ pub struct ButterflyGradients<'a, T> {
     pub twiddles: Option<&'a mut [T]>,
     /// Of the gates, `[log2 n, n / 2]`; only for a network that has gates.
     pub gates: Option<&'a mut [T]>,
+}
+
+impl<'a, T: Real> ButterflyGradients<'a, T> {
+    /// The same gradients, which are of f32; none of them if not.
+    fn into_f32(self) -> ButterflyGradients<'a, f32> {
+        let f32 = |gradient: Option<&'a mut [T]>| gradient.and_then(T::as_f32_mut);
+        ButterflyGradients { re: f32(self.re), im: f32(self.im), twiddles: f32(self.twiddles), gates: f32(self.gates) }
+    }
 }
 
 /// Gradients of [`butterfly`](super::butterfly()) for `grad_re`, `grad_im` `[rows, n]`, the gradients of its outputs.
@@ -37,6 +46,12 @@ pub fn butterfly_backward<T: Real>(
     debug_assert_eq!(re.len(), rows * n);
     debug_assert!([im.len(), grad_re.len(), grad_im.len()] == [re.len(); 3]);
     debug_assert!(gradients.gates.is_none() || network.gates.is_some());
+    if simd::network::takes(n)
+        && let (Some(re), Some(im), Some(network)) = (T::as_f32(re), T::as_f32(im), network.as_f32())
+        && let (Some(grad_re), Some(grad_im)) = (T::as_f32(grad_re), T::as_f32(grad_im))
+    {
+        return simd::network::butterfly_backward(re, im, &network, grad_re, grad_im, gradients.into_f32());
+    }
     let schedule = Schedule::new(network);
     let weights_wanted = gradients.twiddles.is_some() || gradients.gates.is_some();
     let partial = if weights_wanted { schedule.sums_len() } else { 0 };

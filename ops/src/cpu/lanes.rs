@@ -69,6 +69,18 @@ impl<T: Real, const L: usize> ComplexLanes<T, L> {
         Self { re: self.dot(other), im: self.re * other.im - self.im * other.re }
     }
 
+    /// The lanes of `other` where `gate` is 0, those of `self` elsewhere.
+    #[inline(always)]
+    pub fn or_where_zero(self, gate: Lanes<T, L>, other: Self) -> Self {
+        let choose = |value: Lanes<T, L>, other: Lanes<T, L>| {
+            Lanes(array::from_fn(
+                #[inline(always)]
+                |lane| if gate.0[lane].is_zero() { other.0[lane] } else { value.0[lane] },
+            ))
+        };
+        Self { re: choose(self.re, other.re), im: choose(self.im, other.im) }
+    }
+
     /// The real part of [`Self::conj_mul`].
     #[inline(always)]
     pub fn dot(self, other: Self) -> Lanes<T, L> {

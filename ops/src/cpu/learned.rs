@@ -7,7 +7,7 @@ use super::real::Real;
 use super::scratch::take;
 use super::split::{Split, SplitMut};
 use super::top_k::{self, top_k_row};
-use super::{scaling, segment};
+use super::{scaling, segment, simd};
 use crate::welch::WelchOptions;
 
 /// A learned Welch estimate.
@@ -30,12 +30,31 @@ pub struct LearnedWelch<'a, T> {
     pub options: &'a WelchOptions,
 }
 
+impl<'a, T: Real> LearnedWelch<'a, T> {
+    /// The model if it is of f32.
+    pub(super) fn as_f32(&self) -> Option<LearnedWelch<'a, f32>> {
+        Some(LearnedWelch {
+            window: T::as_f32(self.window)?,
+            network: self.network.as_f32()?,
+            weights: T::as_f32(self.weights)?,
+            gain: T::as_f32(self.gain)?,
+            options: self.options,
+        })
+    }
+}
+
 /// Learned Welch power of every row: `signal` `[rows, frame_len]` → `power` `[rows, bins]`.
 pub fn learned_welch_psd<T: Real>(signal: &[T], frame_len: usize, model: &LearnedWelch<'_, T>, power: &mut [T]) {
     let bins = model.options.bins();
     let rows = power.len() / bins;
     debug_assert_eq!(power.len(), rows * bins);
     debug_assert_eq!(signal.len(), rows * frame_len);
+    if simd::network::takes(model.options.n_fft)
+        && let (Some(signal), Some(model)) = (T::as_f32(signal), model.as_f32())
+        && let Some(power) = T::as_f32_mut(power)
+    {
+        return simd::network::learned_welch_psd(signal, frame_len, &model, power);
+    }
     let learned = Learned::new(model);
     let tasks = Tasks::independent(rows, learned.work());
     let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
@@ -65,6 +84,12 @@ pub fn learned_welch_peaks<T: Real>(
     debug_assert_eq!(signal.len(), rows * frame_len);
     debug_assert_eq!(out_bins.len(), rows * k);
     debug_assert_eq!(out_power.len(), rows * k);
+    if simd::network::takes(model.options.n_fft)
+        && let (Some(signal), Some(model)) = (T::as_f32(signal), model.as_f32())
+        && let Some(out_power) = T::as_f32_mut(out_power)
+    {
+        return simd::network::learned_welch_peaks(signal, frame_len, &model, k, out_bins, out_power);
+    }
     let learned = Learned::new(model);
     let tasks = Tasks::independent(rows, learned.work() + top_k::work(bins, k));
     let pieces = signal

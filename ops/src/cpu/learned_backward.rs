@@ -9,6 +9,7 @@ use super::reduction::{sum_blocks, sum_by};
 use super::scaling;
 use super::scratch::take;
 use super::segment::TaperGradients;
+use super::simd;
 use super::split::{Split, SplitMut};
 
 /// A row's stages are kept for all its segments up to this many values, and computed twice beyond.
@@ -31,6 +32,21 @@ pub struct LearnedGradients<'a, T> {
     pub gain: Option<&'a mut [T]>,
 }
 
+impl<'a, T: Real> LearnedGradients<'a, T> {
+    /// The same gradients, which are of f32; none of them if not.
+    fn into_f32(self) -> LearnedGradients<'a, f32> {
+        let f32 = |gradient: Option<&'a mut [T]>| gradient.and_then(T::as_f32_mut);
+        LearnedGradients {
+            signal: f32(self.signal),
+            window: f32(self.window),
+            twiddles: f32(self.twiddles),
+            gates: f32(self.gates),
+            weights: f32(self.weights),
+            gain: f32(self.gain),
+        }
+    }
+}
+
 /// Gradients of [`learned_welch_psd`](super::learned_welch_psd) for `grad_power` [rows, bins].
 ///
 /// The stages of a row are computed anew. A row whose `grad_power` is 0 throughout gives 0, also if its samples are not
@@ -47,6 +63,13 @@ pub fn learned_welch_psd_backward<T: Real>(
     debug_assert_eq!(grad_power.len(), rows * bins);
     debug_assert_eq!(signal.len(), rows * frame_len);
     debug_assert!(gradients.gates.is_none() || model.network.gates.is_some());
+    if simd::network::takes(model.options.n_fft)
+        && let (Some(signal), Some(model)) = (T::as_f32(signal), model.as_f32())
+        && let Some(grad_power) = T::as_f32(grad_power)
+    {
+        let gradients = gradients.into_f32();
+        return simd::network::learned_welch_psd_backward(signal, frame_len, &model, grad_power, gradients);
+    }
     let backward = Backward::new(model, &gradients);
     let partial = backward.lengths.total();
     let tasks = Tasks::reduction(rows, 4 * backward.learned.work(), partial);

@@ -16,8 +16,9 @@ use super::stage::{self, WeightSums, Weights};
 ///
 /// Stage s, of log2 n, works on the vector in bit-reversed order. With half = 2^s, its pair p = block · half + j joins
 /// a = v\[2 block half + j\] and b = v\[2 block half + j + half\]: with t = w b, a' = a + g t and
-/// b' = g (a − t) + (1 − g) b. The exact twiddle is exp(−2πi j / (2 half)); with exact twiddles and open gates
-/// the network is the unnormalised forward DFT (Cooley and Tukey, 1965).
+/// b' = g (a − t) + (1 − g) b. With g = 0 that is the identity, also of values that are not finite. The exact twiddle is
+/// exp(−2πi j / (2 half)); with exact twiddles and open gates the network is the unnormalised forward DFT (Cooley and
+/// Tukey, 1965).
 #[derive(Debug, Clone, Copy)]
 pub struct Network<'a, T> {
     /// Length of the transform.
@@ -26,6 +27,17 @@ pub struct Network<'a, T> {
     pub twiddles: &'a [T],
     /// g, as `[log2 n, n / 2]`; every gate is 1 if absent.
     pub gates: Option<&'a [T]>,
+}
+
+impl<'a, T: Real> Network<'a, T> {
+    /// The network if it is of f32.
+    pub(super) fn as_f32(&self) -> Option<Network<'a, f32>> {
+        let gates = match self.gates {
+            Some(gates) => Some(T::as_f32(gates)?),
+            None => None,
+        };
+        Some(Network { n: self.n, twiddles: T::as_f32(self.twiddles)?, gates })
+    }
 }
 
 /// A network as the rows of a call run it.
@@ -236,7 +248,7 @@ impl<'a, T: Real> ScheduleSums<'a, T> {
 }
 
 /// `order[i]`: i with its log2 n bits reversed. Made once per process for each n.
-fn bit_reversal(n: usize) -> Arc<[u32]> {
+pub(super) fn bit_reversal(n: usize) -> Arc<[u32]> {
     static ORDERS: LazyLock<Mutex<HashMap<usize, Arc<[u32]>>>> = LazyLock::new(Mutex::default);
     let mut orders = ORDERS.lock().unwrap_or_else(PoisonError::into_inner);
     let shift = u32::BITS - n.ilog2();

@@ -27,7 +27,8 @@ pub(super) struct WeightSums<'a, T> {
     pub gates: &'a mut [T],
 }
 
-/// `output = stage(input)`: with t = w b, a' = a + g t and b' = g (a − t) + (1 − g) b, exact at g = 0 and g = 1.
+/// `output = stage(input)`: with t = w b, a' = a + g t and b' = g (a − t) + (1 − g) b, exact at g = 1; at g = 0 the identity
+/// of any values.
 pub(super) fn forward<T: Real>(distance: usize, weights: Weights<'_, T>, input: Split<'_, T>, output: SplitMut<'_, T>) {
     if distance.is_multiple_of(WIDE) {
         forward_lanes::<T, WIDE>(distance, weights, input, output);
@@ -98,8 +99,8 @@ fn forward_lanes<T: Real, const L: usize>(
                 let t = twiddles.load(pair) * b;
                 let gate = Lanes(gates[pair]);
                 let keep = Lanes::splat(T::one()) - gate;
-                output.store(at_a, a + t * gate);
-                output.store(at_b, (a - t) * gate + b * keep);
+                output.store(at_a, (a + t * gate).or_where_zero(gate, a));
+                output.store(at_b, ((a - t) * gate + b * keep).or_where_zero(gate, b));
             });
         }
     }

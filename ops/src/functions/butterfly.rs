@@ -12,7 +12,8 @@ use crate::welch::validate_n_fft;
 ///
 /// Input in natural order is put in bit-reversed order; then stage `s` (of `log2 n`, `half = 2^s`) joins, for each pair
 /// `p = block·half + j`, the values `a` at `2·block·half + j` and `b` at `half` further on: with twiddle `w` and gate
-/// `g`, `(a, b)` becomes `g·(a + wb, a − wb) + (1 − g)·(a, b)`. With [exact twiddles](crate::exact_twiddles) and open gates
+/// `g`, `(a, b)` becomes `g·(a + wb, a − wb) + (1 − g)·(a, b)`; a gate of 0 is the identity, also of values that are not
+/// finite. With [exact twiddles](crate::exact_twiddles) and open gates
 /// this is the fast Fourier transform of Cooley and Tukey (1965), unnormalised, output in natural order.
 ///
 /// - `re`, `im`: `[batch, n]`, `n` a power of two from 8 to 65,536.

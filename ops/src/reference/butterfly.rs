@@ -12,6 +12,8 @@ use super::dft::twiddle;
 ///
 /// a' = a + g·t and b' = g·(a − t) + (1−g)·b.
 ///
+/// A closed butterfly, g = 0, is the identity, also of values that are not finite.
+///
 /// With [`exact_twiddles`] and open gates this is the discrete Fourier transform.
 ///
 /// # Panics
@@ -32,6 +34,9 @@ pub fn gated_butterfly(input: &[Complex], twiddles: &[f64], gates: Option<&[f64]
                 let pair = s * (n / 2) + block * half + j;
                 let w = Complex::new(twiddles[2 * pair], twiddles[2 * pair + 1]);
                 let g = gates.map_or(1.0, |gates| gates[pair]);
+                if g == 0.0 {
+                    continue;
+                }
                 let upper = 2 * block * half + j;
                 let lower = upper + half;
                 let (a, b) = (v[upper], v[lower]);

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, Mul, Sub};
 
-use super::lanes::Lanes;
+use super::lanes::{Kernel, Lanes};
 
 /// Eight lanes. Values exist only in functions compiled for AVX2 and FMA; see [`Lanes`].
 #[derive(Debug, Clone, Copy)]
@@ -87,6 +87,21 @@ unsafe impl Lanes for Avx2 {
     #[inline(always)]
     fn splat(value: f32) -> Self {
         Self(intrinsic!(_mm256_set1_ps(value)))
+    }
+
+    #[inline(always)]
+    fn from_quads([a, b, ..]: [&[f32; 4]; 4]) -> Self {
+        // SAFETY: each array has four values, and the loads need no alignment.
+        Self(unsafe { _mm256_loadu2_m128(b.as_ptr(), a.as_ptr()) })
+    }
+
+    #[inline(always)]
+    fn into_quads(self) -> [[f32; 4]; 4] {
+        let mut quads = [[0.0; 4]; 4];
+        let (low, high) = quads.split_at_mut(1);
+        // SAFETY: each array has room for four values, and the stores need no alignment.
+        unsafe { _mm256_storeu2_m128(high[0].as_mut_ptr(), low[0].as_mut_ptr(), self.0) };
+        quads
     }
 
     #[inline(always)]
@@ -179,6 +194,15 @@ unsafe impl Lanes for Avx2 {
             let outside = _mm256_andnot_si256(_mm256_set1_epi32(mask as i32), differing);
             _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(outside, _mm256_setzero_si256()))) as u32
         })
+    }
+
+    #[inline(always)]
+    fn call(kernel: impl Kernel) {
+        #[target_feature(enable = "avx2,fma")]
+        fn run(kernel: impl Kernel) {
+            kernel.run();
+        }
+        intrinsic!(run(kernel));
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, Mul, Sub};
 
-use super::lanes::Lanes;
+use super::lanes::{Kernel, Lanes};
 
 /// Sixteen lanes. Values exist only in functions compiled for AVX-512 F, DQ, BW and VL; see [`Lanes`].
 #[derive(Debug, Clone, Copy)]
@@ -87,6 +87,24 @@ unsafe impl Lanes for Avx512 {
     #[inline(always)]
     fn splat(value: f32) -> Self {
         Self(intrinsic!(_mm512_set1_ps(value)))
+    }
+
+    #[inline(always)]
+    fn from_quads([a, b, c, d]: [&[f32; 4]; 4]) -> Self {
+        // SAFETY: each array has four values, and the loads need no alignment.
+        Self(unsafe {
+            let low = _mm256_loadu2_m128(b.as_ptr(), a.as_ptr());
+            let high = _mm256_loadu2_m128(d.as_ptr(), c.as_ptr());
+            _mm512_insertf32x8::<1>(_mm512_castps256_ps512(low), high)
+        })
+    }
+
+    #[inline(always)]
+    fn into_quads(self) -> [[f32; 4]; 4] {
+        let mut quads = [[0.0; 4]; 4];
+        // SAFETY: the arrays are sixteen values in a row, and the store needs no alignment.
+        unsafe { _mm512_storeu_ps(quads.as_mut_ptr().cast(), self.0) };
+        quads
     }
 
     #[inline(always)]
@@ -183,6 +201,15 @@ unsafe impl Lanes for Avx512 {
             let differing = _mm512_xor_si512(self.bits(), other.bits());
             u32::from(_mm512_testn_epi32_mask(differing, _mm512_set1_epi32(!mask as i32)))
         })
+    }
+
+    #[inline(always)]
+    fn call(kernel: impl Kernel) {
+        #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+        fn run(kernel: impl Kernel) {
+            kernel.run();
+        }
+        intrinsic!(run(kernel));
     }
 
     #[inline(always)]

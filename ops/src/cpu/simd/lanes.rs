@@ -26,6 +26,10 @@ pub(super) unsafe trait Lanes:
     fn load(values: &Self::Array) -> Self;
     fn store(self, into: &mut Self::Array);
     fn splat(value: f32) -> Self;
+    /// Quad `q` from `quads[q]`, of which only as many count as the register has quads.
+    fn from_quads(quads: [&[f32; 4]; 4]) -> Self;
+    /// Quad `q` for each `q`; what the register has no quads for is 0.
+    fn into_quads(self) -> [[f32; 4]; 4];
 
     /// `self * factor + addend`.
     fn mul_add(self, factor: Self, addend: Self) -> Self;
@@ -54,11 +58,20 @@ pub(super) unsafe trait Lanes:
     /// Bit `i` is set if lane `i` of both agrees outside `mask`.
     fn equal_outside(self, other: Self, mask: u32) -> u32;
 
+    /// Runs `kernel` in a function of its own that is compiled for this set: what several tasks share is compiled once.
+    fn call(kernel: impl Kernel);
+
     /// Asks for the cache line at `address`, which need not be valid.
     #[inline(always)]
     fn prefetch(address: *const f32) {
         let _ = address;
     }
+}
+
+/// Work on registers of one kind, for [`Lanes::call`]. `run` must be inlined, and all it calls, as for a
+/// [`Task`](super::Task).
+pub(super) trait Kernel {
+    fn run(self);
 }
 
 /// A register of complex values. Its layout is that of two registers.

@@ -12,6 +12,7 @@ mod fold;
 mod instruction_set;
 mod lanes;
 mod memory;
+pub(super) mod network;
 mod plan;
 mod portable;
 mod rows;

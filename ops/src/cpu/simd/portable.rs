@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Mul, Sub};
 
-use super::lanes::Lanes;
+use super::lanes::{Kernel, Lanes};
 
 /// `L` lanes, 4 to 16, that the compiler makes what it can of.
 #[derive(Debug, Clone, Copy)]
@@ -90,6 +90,16 @@ where
         Self([value; L])
     }
 
+    #[inline(always)]
+    fn from_quads([a, ..]: [&[f32; 4]; 4]) -> Self {
+        Self(*a)
+    }
+
+    #[inline(always)]
+    fn into_quads(self) -> [[f32; 4]; 4] {
+        [self.0, [0.0; 4], [0.0; 4], [0.0; 4]]
+    }
+
     // Without the instruction a fused operation is a call; two roundings are within the contract.
     #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
@@ -152,5 +162,10 @@ where
     fn equal_outside(self, other: Self, mask: u32) -> u32 {
         let equal = |lane: usize| u32::from((self.bits(lane) ^ other.bits(lane)) & !mask == 0) << lane;
         (0..L).fold(0, |equals, lane| equals | equal(lane))
+    }
+
+    #[inline(never)]
+    fn call(kernel: impl Kernel) {
+        kernel.run();
     }
 }

@@ -3,7 +3,7 @@ use crate::cpu::{LearnedWelch, Network, Real, learned_welch_peaks, learned_welch
 
 /// The tensors of a [`LearnedWelch`].
 #[derive(Debug, Clone)]
-pub(super) struct Model<T> {
+pub(in crate::cpu) struct Model<T> {
     pub window: Vec<T>,
     pub twiddles: Vec<T>,
     pub gates: Option<Vec<T>>,
@@ -35,6 +35,18 @@ impl Model<f64> {
             weights: vec![1.0 / options.segments as f64; options.segments],
             gain: [0.0, 1.0, 0.0].repeat(options.bins()),
             options,
+        }
+    }
+
+    /// The model with `change` made to every tensor.
+    pub fn map(&self, change: impl Fn(Vec<f64>) -> Vec<f64>) -> Self {
+        Self {
+            window: change(self.window.clone()),
+            twiddles: change(self.twiddles.clone()),
+            gates: self.gates.clone().map(&change),
+            weights: change(self.weights.clone()),
+            gain: change(self.gain.clone()),
+            options: self.options,
         }
     }
 
@@ -85,7 +97,7 @@ impl<T: Real> Model<T> {
     }
 }
 
-pub(super) fn options(n_fft: usize, segments: usize) -> WelchOptions {
+pub(in crate::cpu) fn options(n_fft: usize, segments: usize) -> WelchOptions {
     WelchOptions { n_fft, hop: n_fft / 2, segments, scaling: Scaling::Power, detrend: Detrend::None }
 }
 

@@ -3,7 +3,12 @@ use super::*;
 use crate::cpu::{LearnedGradients, Real, learned_welch_psd_backward};
 
 /// All gradients, as [`LearnedGradients`] orders them; no gates, no gradient of theirs.
-fn gradients<T: Real>(model: &Model<T>, signal: &[T], frame_len: usize, grad_power: &[T]) -> [Vec<T>; 6] {
+pub(in crate::cpu) fn gradients<T: Real>(
+    model: &Model<T>,
+    signal: &[T],
+    frame_len: usize,
+    grad_power: &[T],
+) -> [Vec<T>; 6] {
     let lengths = [
         signal.len(),
         model.window.len(),

@@ -1,8 +1,8 @@
 //! Tests of the kernels against definitions written out in double precision, and of gradients against differences.
 
 mod butterfly;
-mod learned;
-mod learned_gradient;
+pub(super) mod learned;
+pub(super) mod learned_gradient;
 mod psd;
 mod rows;
 mod top_k;
@@ -39,7 +39,7 @@ pub(super) fn window(n: usize) -> Vec<f64> {
     (0..n).map(|j| 0.5 - 0.5 * (TAU * j as f64 / n as f64).cos() + 0.05 * noise[j]).collect()
 }
 
-fn exact_twiddles(n: usize) -> Vec<f64> {
+pub(super) fn exact_twiddles(n: usize) -> Vec<f64> {
     let stages = n.ilog2() as usize;
     let mut twiddles = Vec::with_capacity(stages * n);
     for half in (0..stages).map(|stage| 1 << stage) {
@@ -51,13 +51,13 @@ fn exact_twiddles(n: usize) -> Vec<f64> {
     twiddles
 }
 
-fn perturbed_twiddles(n: usize, seed: u64) -> Vec<f64> {
+pub(super) fn perturbed_twiddles(n: usize, seed: u64) -> Vec<f64> {
     let exact = exact_twiddles(n);
     let noise = noise(exact.len(), seed);
     exact.iter().zip(noise).map(|(w, noise)| w + 0.2 * noise).collect()
 }
 
-fn random_gates(n: usize, seed: u64) -> Vec<f64> {
+pub(super) fn random_gates(n: usize, seed: u64) -> Vec<f64> {
     uniform(n.ilog2() as usize * n / 2, seed, 0.05, 0.95)
 }
 
@@ -73,8 +73,8 @@ fn naive_dft(re: &[f64], im: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (0..n).map(bin).unzip()
 }
 
-/// The gated butterfly network by its definition, as (re, im).
-fn naive_network(re: &[f64], im: &[f64], twiddles: &[f64], gates: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {
+/// The gated butterfly network by its definition, as (re, im); closed butterflies are the identity whatever goes in.
+pub(super) fn naive_network(re: &[f64], im: &[f64], twiddles: &[f64], gates: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {
     let n = re.len();
     let stages = n.ilog2();
     let reversed = |i: usize| i.reverse_bits() >> (usize::BITS - stages);
@@ -86,6 +86,9 @@ fn naive_network(re: &[f64], im: &[f64], twiddles: &[f64], gates: Option<&[f64]>
                 let pair = stage * n / 2 + block * half + j;
                 let (w_re, w_im) = (twiddles[2 * pair], twiddles[2 * pair + 1]);
                 let g = gates.map_or(1.0, |gates| gates[pair]);
+                if g == 0.0 {
+                    continue;
+                }
                 let at = 2 * block * half + j;
                 let ((a_re, a_im), (b_re, b_im)) = (v[at], v[at + half]);
                 let (t_re, t_im) = (w_re * b_re - w_im * b_im, w_re * b_im + w_im * b_re);
