@@ -4,6 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use burn::tensor::Device;
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
+use burn::tensor::DeviceKind as GraphicsKind;
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+use burn::tensor::DeviceType;
 use thiserror::Error;
 
 use crate::suggest;
@@ -15,9 +19,10 @@ pub enum DeviceKind {
     Cpu,
     /// Burn's older CPU backend, behind the feature `ndarray`.
     NdArray,
-    /// WebGPU through wgpu, behind the feature `wgpu`.
+    /// What wgpu finds, with kernels in WebGPU's language, behind the feature `wgpu`. In a build that has the feature `vulkan`
+    /// or `metal` too, kernels are in that API's own language wherever wgpu settles on it.
     Wgpu,
-    /// Vulkan through wgpu, behind the feature `vulkan`.
+    /// Vulkan through wgpu, with kernels in SPIR-V, behind the feature `vulkan`.
     Vulkan,
     /// Metal through wgpu, behind the feature `metal`.
     Metal,
@@ -73,9 +78,14 @@ pub enum DeviceError {
     /// This build lacks the device's feature.
     #[error("device `{0}` is not in this build: build again with `--features {0}`")]
     NotBuilt(&'static str),
-    /// Firefly has no kernels for the device yet.
-    #[error("device `{0}`: Firefly's kernels for it are not built yet; use `cpu`")]
-    NotSupported(&'static str),
+    /// The machine lacks the device, or its driver.
+    #[error("device `{name}` is not on this machine: its driver offers {found} of the kind")]
+    Absent {
+        /// The device as the user named it.
+        name: String,
+        /// How many devices of the kind there are.
+        found: usize,
+    },
 }
 
 impl DeviceName {
@@ -92,24 +102,44 @@ impl DeviceName {
         self.index
     }
 
-    /// Opens the device.
+    /// Opens the device. Index 0 of a kind behind wgpu is the one that wgpu prefers, another counts its discrete GPUs.
     ///
     /// # Errors
-    /// [`DeviceError::NotBuilt`] without the device's feature, [`DeviceError::NotSupported`] where
-    /// Firefly has no kernels for it yet.
+    /// [`DeviceError::NotBuilt`] without the device's feature, [`DeviceError::Absent`] where the machine has no such device.
     pub fn open(self) -> Result<Device, DeviceError> {
-        let name = self.kind.name();
         match self.kind {
             DeviceKind::Cpu => Ok(Device::flex()),
             #[cfg(feature = "ndarray")]
             #[expect(deprecated, reason = "Burn retires the backend after 0.22; until then its users are served")]
             DeviceKind::NdArray => Ok(Device::ndarray()),
-            #[cfg(not(feature = "ndarray"))]
-            DeviceKind::NdArray => Err(DeviceError::NotBuilt(name)),
-            DeviceKind::Wgpu | DeviceKind::Vulkan | DeviceKind::Metal | DeviceKind::Cuda => {
-                Err(DeviceError::NotSupported(name))
-            }
+            #[cfg(feature = "wgpu")]
+            DeviceKind::Wgpu => self.present(DeviceType::Wgpu, Device::wgpu(self.graphics())),
+            #[cfg(feature = "vulkan")]
+            DeviceKind::Vulkan => self.present(DeviceType::Vulkan, Device::vulkan(self.graphics())),
+            #[cfg(feature = "metal")]
+            DeviceKind::Metal => self.present(DeviceType::Metal, Device::metal(self.graphics())),
+            #[cfg(feature = "cuda")]
+            DeviceKind::Cuda => self.present(DeviceType::Cuda, Device::cuda(self.index)),
+            #[allow(unreachable_patterns, reason = "which kinds are left depends on the features")]
+            kind => Err(DeviceError::NotBuilt(kind.name())),
         }
+    }
+
+    /// The device, if it is among those that Burn finds.
+    #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+    fn present(self, kind: DeviceType, device: Device) -> Result<Device, DeviceError> {
+        let found = Device::enumerate(kind);
+        let first = self.index == 0 && !found.is_empty();
+        if first || found.contains(&device) {
+            Ok(device)
+        } else {
+            Err(DeviceError::Absent { name: self.to_string(), found: found.len() })
+        }
+    }
+
+    #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
+    fn graphics(self) -> GraphicsKind {
+        if self.index == 0 { GraphicsKind::DefaultDevice } else { GraphicsKind::DiscreteGpu(self.index) }
     }
 }
 
@@ -174,8 +204,12 @@ mod tests {
     #[test]
     fn the_cpu_opens_and_what_is_missing_says_so() {
         assert_eq!(DeviceName::CPU.open().unwrap(), Device::flex());
-        let cuda = "cuda".parse::<DeviceName>().unwrap().open().unwrap_err();
-        assert_eq!(cuda, DeviceError::NotSupported("cuda"));
+        #[cfg(not(feature = "cuda"))]
+        assert_eq!("cuda".parse::<DeviceName>().unwrap().open(), Err(DeviceError::NotBuilt("cuda")));
+        for name in ["wgpu:977", "vulkan:977", "metal:977", "cuda:977"] {
+            let error = name.parse::<DeviceName>().unwrap().open().unwrap_err();
+            assert!(matches!(error, DeviceError::NotBuilt(_) | DeviceError::Absent { .. }), "{error}");
+        }
         #[cfg(not(feature = "ndarray"))]
         assert_eq!(
             "ndarray".parse::<DeviceName>().unwrap().open().unwrap_err().to_string(),

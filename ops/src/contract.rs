@@ -43,15 +43,13 @@ impl<B: Backend> LearnedTensors<B> {
 
 /// Firefly's operations on a backend's own tensors.
 ///
-/// CubeCL's backend, `Cube`, is to join this list with an adapter of its own; until then the public functions refuse its
-/// tensors.
-///
-/// Arguments have been checked and are of one float type, f32 or f64, when they arrive here: users call the functions
-/// at the crate's root. Each forward operation is defined there; each `_backward` returns the gradients of its
+/// Arguments have been checked and are of one float type, f32 or (not on `Cube`) f64, when they arrive here: users call the
+/// functions at the crate's root. Each forward operation is defined there; each `_backward` returns the gradients of its
 /// operation's inputs, in their order, from the gradient of its output.
 #[backend_extension(
     Flex,
     NdArray: cfg(feature = "ndarray"),
+    Cube: cfg(feature = "cube"),
     Capture,
     Autodiff
 )]

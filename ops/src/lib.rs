@@ -15,7 +15,7 @@
 //!   averaged over segments, then [scaled](Scaling).
 //! - **Order**: peaks come strongest first; among equals the lower bin is first. Power that is not finite never outranks
 //!   power that is: a row with fewer than `k` finite bins ends in (bin −1, power NaN). No row disturbs another.
-//! - **Types**: f32 and f64 compute in their own precision; f16 and bf16 compute in, and return, f32. Parameters are
+//! - **Types**: f32 and, on a CPU, f64 compute in their own precision; f16 and bf16 compute in, and return, f32. Parameters are
 //!   converted to the signal's type.
 //! - **Errors**: a bad argument is an [`ArgumentError`] that names the operation, the argument, what it got and what it
 //!   accepts.
@@ -28,6 +28,8 @@ mod backends;
 #[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
 mod contract;
 mod cpu;
+#[cfg(feature = "cube")]
+mod cube;
 mod error;
 mod functions;
 pub mod reference;

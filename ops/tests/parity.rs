@@ -3,6 +3,7 @@
 mod common;
 
 use burn::tensor::{DType, Device};
+use common::devices::{computed, devices};
 use common::fixtures::Fixtures;
 use common::learned::Learned;
 use common::{integers, noise, relative_error, rounded, tensor, transform_tolerance, uniform, values, worst_row_error};
@@ -24,11 +25,17 @@ fn power_tolerance(n: usize) -> f64 {
     2.0 * transform_tolerance(n)
 }
 
+/// Every device with every type it computes in.
+fn everywhere() -> Vec<(Device, DType)> {
+    let types = |device: Device| computed(&device).iter().map(move |&dtype| (device.clone(), dtype));
+    devices().into_iter().flat_map(types).collect()
+}
+
 #[test]
 fn welch_psd_equals_scipy() {
     let fixtures = Fixtures::load();
-    let device = Device::flex();
-    for (dtype, tolerance) in [(DType::F32, 1e-5), (DType::F64, 1e-12)] {
+    for (device, dtype) in everywhere() {
+        let tolerance = if dtype == DType::F32 { 1e-5 } else { 1e-12 };
         let mut worst: f64 = 0.0;
         for case in &fixtures.cases {
             let options = case.options();
@@ -66,8 +73,7 @@ fn complex_error(re: &[f64], im: &[f64], expected: &[Complex<f64>], n: usize) ->
 
 #[test]
 fn the_exact_butterfly_equals_rustfft() {
-    let device = Device::flex();
-    for dtype in [DType::F32, DType::F64] {
+    for (device, dtype) in everywhere() {
         let mut worst: (f64, usize) = (0.0, 0);
         for stages in 3..=16 {
             let n = 1 << stages;
@@ -152,16 +158,19 @@ fn signal(options: &WelchOptions) -> Vec<f64> {
 
 #[test]
 fn welch_psd_and_peaks_equal_the_reference() {
-    let device = Device::flex();
+    devices().iter().for_each(check_welch);
+}
+
+fn check_welch(device: &Device) {
     let mut worst: f64 = 0.0;
     for options in settings() {
         let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
         let samples = signal(&options);
         for shape in [Window::Hann, Window::Hamming, Window::Blackman, Window::Rectangular] {
-            let label = format!("{shape:?}, {options:?}");
+            let label = format!("{device:?}, {shape:?}, {options:?}");
             let taper = rounded(window(shape, Symmetry::Periodic, n));
-            let signal = tensor(&samples, [ROWS, frame], &device, DType::F32);
-            let window = tensor(&taper, [n], &device, DType::F32);
+            let signal = tensor(&samples, [ROWS, frame], device, DType::F32);
+            let window = tensor(&taper, [n], device, DType::F32);
             let power = values(welch_psd(signal.clone(), window.clone(), &options).unwrap());
             if n > 1024 {
                 // Some bins are enough where the reference takes n²: the ends, both tones, and others.
@@ -196,7 +205,10 @@ fn reference_psd_at(samples: &[f64], taper: &[f64], options: &WelchOptions, bins
 
 #[test]
 fn learned_welch_equals_the_reference() {
-    let device = Device::flex();
+    devices().iter().for_each(check_learned);
+}
+
+fn check_learned(device: &Device) {
     let mut worst: f64 = 0.0;
     for (case, options) in settings().into_iter().enumerate() {
         let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
@@ -209,10 +221,10 @@ fn learned_welch_equals_the_reference() {
         for (name, learned) in
             [("exact", Learned::exact(&options).rounded()), ("perturbed", perturbed), ("hard", closed)]
         {
-            let label = format!("{name}, {options:?}");
+            let label = format!("{device:?}, {name}, {options:?}");
             let expected = learned_welch_power(&samples, frame, &learned.window, &options, &learned.reference());
-            let signal = tensor(&samples, [ROWS, frame], &device, DType::F32);
-            let parameters = learned.tensors(&options, &device, DType::F32);
+            let signal = tensor(&samples, [ROWS, frame], device, DType::F32);
+            let parameters = learned.tensors(&options, device, DType::F32);
             let power = values(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap());
             let error = worst_row_error(&power, &expected, bins);
             assert!(error <= power_tolerance(n), "{label}: relative error {error:.1e}");
@@ -228,8 +240,8 @@ fn learned_welch_equals_the_reference() {
 
 #[test]
 fn exact_parameters_make_the_learned_estimate_welchs() {
-    let device = Device::flex();
-    for (dtype, fixed) in [(DType::F32, None), (DType::F64, Some(1e-12))] {
+    for (device, dtype) in everywhere() {
+        let fixed = (dtype == DType::F64).then_some(1e-12);
         for options in settings() {
             let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
             let tolerance = fixed.unwrap_or_else(|| power_tolerance(n));

@@ -5,6 +5,8 @@
 
 mod autodiff;
 mod capture;
+#[cfg(feature = "cube")]
+mod cube;
 mod description;
 mod flex;
 mod fusion;

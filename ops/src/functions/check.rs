@@ -31,6 +31,8 @@ impl Inputs {
             "on a device Firefly has kernels for",
         )?;
         let dtype = if first.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
+        let computes = dtype == DType::F32 || !has_only_f32(&plain);
+        ensure(computes, operation, argument, "f64", "f32, f16 or bf16 on this device")?;
         Ok(Self { operation, checkpointing: device.gradient_checkpointing_strategy(), device, dtype })
     }
 
@@ -67,8 +69,19 @@ fn has_adapter(device: &Device) -> bool {
         DispatchDevice::Flex(_) | DispatchDevice::Capture(_) => true,
         #[cfg(feature = "ndarray")]
         DispatchDevice::NdArray(_) => true,
+        #[cfg(feature = "cube")]
+        DispatchDevice::Cube(_) => true,
         // Which other devices there are depends on the features of Burn in the user's build.
         #[allow(unreachable_patterns)]
+        _ => false,
+    }
+}
+
+/// Whether the kernels for a device compute in f32 alone.
+fn has_only_f32(device: &Device) -> bool {
+    match device.as_dispatch() {
+        #[cfg(feature = "cube")]
+        DispatchDevice::Cube(_) => true,
         _ => false,
     }
 }

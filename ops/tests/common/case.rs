@@ -44,7 +44,11 @@ impl Case {
     }
 
     pub fn signal(&self, samples: &[f64], dtype: DType) -> Tensor<2> {
-        tensor(samples, [samples.len() / self.frame(), self.frame()], &Device::flex(), dtype)
+        self.signal_on(&Device::flex(), samples, dtype)
+    }
+
+    pub fn signal_on(&self, device: &Device, samples: &[f64], dtype: DType) -> Tensor<2> {
+        tensor(samples, [samples.len() / self.frame(), self.frame()], device, dtype)
     }
 
     pub fn learned(&self) -> Learned {
@@ -55,7 +59,10 @@ impl Case {
     pub fn outputs(&self, signal: Tensor<2>) -> Vec<Output> {
         let (options, k, n) = (&self.options, self.k, self.options.n_fft);
         let [_, frame] = signal.dims();
-        let parameters = self.learned().tensors(options, &Device::flex(), DType::F64);
+        let device = signal.device();
+        // Parameters are converted to the type of the signal; not every device has f64.
+        let dtype = if device == Device::flex() { DType::F64 } else { DType::F32 };
+        let parameters = self.learned().tensors(options, &device, dtype);
         let window = parameters.window.clone();
         let mut outputs = Vec::new();
         let mut float = |name, tensor: Tensor<2>, degree| {

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 
 pub mod case;
+pub mod devices;
 pub mod fixtures;
 pub mod learned;
 pub mod tape;

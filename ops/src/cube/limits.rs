@@ -1,0 +1,42 @@
+//! What a device has of what the kernels need.
+
+use cubecl::client::Client;
+use cubecl::ir::features::Plane;
+
+/// The limits a plan is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Units of a plane, where planes have one size and exchange values.
+    pub plane: Option<u32>,
+    /// Whether a plane has a barrier of its own.
+    pub plane_barrier: bool,
+    /// Units of a cube.
+    pub units: u32,
+    /// Bytes of shared memory of a cube.
+    pub shared: usize,
+    /// Cubes of the first dimension of a grid.
+    pub cubes: u32,
+    /// Processors that run cubes, where the device tells.
+    pub processors: Option<u32>,
+    /// Bytes of one buffer.
+    pub buffer: u64,
+}
+
+impl Limits {
+    /// Those of a client's device.
+    pub fn of(client: &Client) -> Self {
+        let properties = client.properties();
+        let hardware = &properties.hardware;
+        let planes = client.features().plane;
+        let fixed = hardware.plane_size_min == hardware.plane_size_max && planes.contains(Plane::Ops);
+        Self {
+            plane: fixed.then_some(hardware.plane_size_max),
+            plane_barrier: planes.contains(Plane::Sync),
+            units: hardware.max_units_per_cube.min(hardware.max_cube_dim.0),
+            shared: hardware.max_shared_memory_size,
+            cubes: hardware.max_cube_count.0,
+            processors: hardware.num_streaming_multiprocessors,
+            buffer: properties.memory.max_page_size,
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! A run of stages forward: a unit computes several stages on values it holds, then units exchange values through shared
+//! memory.
+
+use cubecl::prelude::*;
+
+use super::place::{
+    Complex, Place, complex, padded, pair_of, pair_of_constant, placed, reversed, reversed_constant, target,
+};
+use super::plan::Pass;
+
+/// What a network is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Form {
+    /// Whether it has gates.
+    pub gated: bool,
+    /// Whether its twiddles are the n/2 roots exp(-2πi·j/n) that all stages share, rather than one for every butterfly.
+    pub roots: bool,
+    /// Whether its input has no imaginary part.
+    pub real: bool,
+}
+
+/// Runs the pass on `count` tiles. `masks` says which bits of a pair's number choose its twiddle, by stage.
+#[cube(launch_unchecked)]
+pub(super) fn forward(
+    in_re: &[f32],
+    in_im: &[f32],
+    twiddles: &[Complex],
+    masks: &[u32],
+    gates: &[f32],
+    out_re: &mut [f32],
+    out_im: &mut [f32],
+    count: u32,
+    #[comptime] pass: Pass,
+    #[comptime] form: Form,
+) {
+    let place = placed(pass);
+    let mut exchange = Shared::<[Complex]>::new_slice(comptime!(pass.exchange_len() as usize));
+    let values = comptime!(1u32 << pass.values);
+    let mut re = Array::<f32>::new(comptime!((pass.together << pass.values) as usize));
+    let mut im = Array::<f32>::new(comptime!((pass.together << pass.values) as usize));
+
+    let steps = comptime!(pass.steps());
+    #[unroll]
+    for step in 0..steps {
+        if comptime!(step == 0) {
+            #[unroll]
+            for other in 0..comptime!(pass.together) {
+                if place.slot + other < count {
+                    load(&mut re, &mut im, in_re, in_im, &place, other, pass, form);
+                }
+            }
+        } else {
+            sync_cube();
+            #[unroll]
+            for held in 0..comptime!(pass.together << pass.values) {
+                let (other, i) = comptime!((held / values, held % values));
+                let at = place.exchange + padded(origin(&place, comptime!(group_of(i, step, &pass)), step, pass));
+                let offset = comptime!(other * pass.tile_stride() + padded_offset(i, step, &pass));
+                let z = exchange[(at + offset) as usize];
+                re[comptime!(held as usize)] = z.extract(0usize);
+                im[comptime!(held as usize)] = z.extract(1usize);
+            }
+            if comptime!(step + 1 < steps) {
+                sync_cube();
+            }
+        }
+        stages(&mut re, &mut im, twiddles, masks, gates, &place, step, pass, form);
+        #[unroll]
+        for held in 0..comptime!(pass.together << pass.values) {
+            let (other, i) = comptime!((held / values, held % values));
+            let own = comptime!(held as usize);
+            let start = origin(&place, comptime!(group_of(i, step, &pass)), step, pass);
+            if comptime!(step + 1 < steps) {
+                let offset = comptime!(other * pass.tile_stride() + padded_offset(i, step, &pass));
+                exchange[(place.exchange + padded(start) + offset) as usize] = complex(re[own], im[own]);
+            } else if place.slot + other < count {
+                let offset = comptime!(offset_of(i, step, &pass) << pass.first);
+                let at = row(&place, other, pass) + (target(&place, start, pass) + offset) as usize;
+                out_re[at] = re[own];
+                out_im[at] = im[own];
+            }
+        }
+    }
+}
+
+/// Where the row of the unit's tile number `other` starts.
+#[cube]
+fn row(place: &Place, #[comptime] other: u32, #[comptime] pass: Pass) -> usize {
+    (place.row + other) as usize * comptime!(1usize << pass.length)
+}
+
+/// The first step's values of the unit's tile number `other`.
+#[cube]
+fn load(
+    re: &mut Array<f32>,
+    im: &mut Array<f32>,
+    in_re: &[f32],
+    in_im: &[f32],
+    place: &Place,
+    #[comptime] other: u32,
+    #[comptime] pass: Pass,
+    #[comptime] form: Form,
+) {
+    let row = row(place, other, pass);
+    #[unroll]
+    for i in 0..comptime!(1u32 << pass.values) {
+        let at = if comptime!(pass.first == 0) {
+            // The group's number is reversed too, so that units next to each other read samples next to each other.
+            let rest = comptime!(pass.stages - pass.values);
+            let offset = comptime!(reversed_constant(i, pass.values) << (rest + pass.cuts()));
+            row + (offset + (place.t << comptime!(pass.cuts())) + place.tile) as usize
+        } else {
+            let offset = comptime!(offset_of(i, 0, &pass) << pass.first);
+            row + (target(place, origin(place, 0u32, 0u32, pass), pass) + offset) as usize
+        };
+        let held = comptime!(((other << pass.values) + i) as usize);
+        re[held] = in_re[at];
+        im[held] = if comptime!(form.real) { 0.0f32.runtime() } else { in_im[at] };
+    }
+}
+
+/// The stages of a step on the values a unit holds.
+#[cube]
+fn stages(
+    re: &mut Array<f32>,
+    im: &mut Array<f32>,
+    twiddles: &[Complex],
+    masks: &[u32],
+    gates: &[f32],
+    place: &Place,
+    #[comptime] step: u32,
+    #[comptime] pass: Pass,
+    #[comptime] form: Form,
+) {
+    let count = comptime!(pass.step_stages(step));
+    #[unroll]
+    for group in 0..comptime!(1u32 << (pass.values - pass.step_stages(step))) {
+        let start = target(place, origin(place, group, step, pass), pass);
+        #[unroll]
+        for local in 0..count {
+            let stage = comptime!(pass.first + step * pass.values + local);
+            let pair = pair_of(start, stage);
+            let mask =
+                if comptime!(form.roots) { comptime!((1u32 << stage) - 1).runtime() } else { masks[stage as usize] };
+            #[unroll]
+            for b in 0..comptime!(1u32 << count) {
+                if comptime!(b >> local & 1 == 1) {
+                    let i = comptime!((group << count) + b - (1 << local));
+                    let offset = comptime!(offset_of(i, step, &pass) << pass.first);
+                    let own = pair + comptime!(pair_of_constant(offset, stage));
+                    let w = if comptime!(form.roots) {
+                        twiddles[((own & mask) << comptime!(pass.length - 1 - stage)) as usize]
+                    } else {
+                        twiddles[((own & mask) + comptime!(stage << (pass.length - 1))) as usize]
+                    };
+                    let g = if comptime!(form.gated) {
+                        gates[(own + comptime!(stage << (pass.length - 1))) as usize]
+                    } else {
+                        1.0f32.runtime()
+                    };
+                    #[unroll]
+                    for other in 0..comptime!(pass.together) {
+                        let a = comptime!(((other << pass.values) + i) as usize);
+                        join(re, im, a, comptime!(a + (1 << local)), w, g, form.gated);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One butterfly on the values `a` and `b` a unit holds.
+#[cube]
+fn join(
+    re: &mut Array<f32>,
+    im: &mut Array<f32>,
+    #[comptime] a: usize,
+    #[comptime] b: usize,
+    w: Complex,
+    g: f32,
+    #[comptime] gated: bool,
+) {
+    let (wr, wi) = (w.extract(0usize), w.extract(1usize));
+    let (ar, ai, br, bi) = (re[a], im[a], re[b], im[b]);
+    let tr = fma(wr, br, -(wi * bi));
+    let ti = fma(wr, bi, wi * br);
+    if comptime!(gated) {
+        re[a] = fma(g, tr, ar);
+        im[a] = fma(g, ti, ai);
+        re[b] = fma(g, ar - tr, fma(-g, br, br));
+        im[b] = fma(g, ai - ti, fma(-g, bi, bi));
+    } else {
+        re[a] = ar + tr;
+        im[a] = ai + ti;
+        re[b] = ar - tr;
+        im[b] = ai - ti;
+    }
+}
+
+/// Where the first value of a unit's group stands in its tile.
+#[cube]
+fn origin(place: &Place, #[comptime] group: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
+    let before = comptime!(step * pass.values);
+    let number = if comptime!(step == 0 && pass.first == 0) {
+        reversed(place.t, comptime!(pass.stages - pass.values))
+    } else {
+        place.t + comptime!(group * pass.units())
+    };
+    let low = number & comptime!((1u32 << before) - 1);
+    ((number >> before) << comptime!(before + pass.step_stages(step))) | low
+}
+
+/// The group that value `i` of a unit belongs to.
+fn group_of(i: u32, step: u32, pass: &Pass) -> u32 {
+    i >> pass.step_stages(step)
+}
+
+/// How far value `i` stands from the first of its group.
+fn offset_of(i: u32, step: u32, pass: &Pass) -> u32 {
+    (i & ((1 << pass.step_stages(step)) - 1)) << (step * pass.values)
+}
+
+/// [`offset_of`] in shared memory. The bits of the two places don't meet, so padding adds up.
+fn padded_offset(i: u32, step: u32, pass: &Pass) -> u32 {
+    Pass::padded(offset_of(i, step, pass))
+}
