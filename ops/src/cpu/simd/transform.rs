@@ -164,8 +164,8 @@ fn over_groups<V: Lanes, const L: usize>(plan: &Plan, work: &[Complex<V>], mut p
         }
         let (re, im) = (transpose::<V, L>(re), transpose::<V, L>(im));
         let mut lanes = [Complex::zero(); L];
-        for i in 0..L {
-            lanes[i] = Complex { re: re[i], im: im[i] };
+        for (lane, (&re, &im)) in lanes.iter_mut().zip(re.iter().zip(&im)) {
+            *lane = Complex { re, im };
         }
         let rows = radix::<V, L>(lanes);
         for i in 0..L {
