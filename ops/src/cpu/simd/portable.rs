@@ -91,13 +91,17 @@ where
     }
 
     #[inline(always)]
-    fn from_quads([a, ..]: [&[f32; 4]; 4]) -> Self {
-        Self(*a)
+    fn from_quads(quads: [&[f32; 4]; 4]) -> Self {
+        Self::from_lanes(|lane| quads[lane / 4][lane % 4])
     }
 
     #[inline(always)]
     fn into_quads(self) -> [[f32; 4]; 4] {
-        [self.0, [0.0; 4], [0.0; 4], [0.0; 4]]
+        let mut quads = [[0.0; 4]; 4];
+        for (lane, &value) in self.0.iter().enumerate() {
+            quads[lane / 4][lane % 4] = value;
+        }
+        quads
     }
 
     // Without the instruction a fused operation is a call; two roundings are within the contract.
