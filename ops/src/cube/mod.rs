@@ -24,5 +24,3 @@ pub mod welch_backward;
 pub use error::KernelError;
 pub use limits::Limits;
 pub use top_k::strongest;
-pub fn grid_elements(c: &cubecl::client::Client, n: usize) -> (cubecl::prelude::CubeCount, cubecl::prelude::CubeDim) {
-    grid::elements(c, n)

@@ -103,7 +103,7 @@ impl Pass {
 /// and code. Devices without planes of one size, such as software ones, get little code.
 pub fn forward(length: u32, first: u32, stages: u32, gated: bool, limits: &Limits) -> Option<Pass> {
     let long = stages > 9;
-    let (most, together) = match (limits.plane, gated) {
+    let (most, together): (u32, u32) = match (limits.plane, gated) {
         (None, _) => (3, 1),
         (_, true) => (3, if long { 4 } else { 2 }),
         (_, false) => (if stages > 10 { 4 } else { 3 }, 2),
