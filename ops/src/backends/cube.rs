@@ -15,7 +15,7 @@ use crate::cube::KernelError;
 use crate::cube::learned::{Parameters, learned_welch_psd};
 use crate::cube::learned_backward::{LearnedGradients, learned_welch_psd_backward};
 use crate::cube::network::{Network, NetworkGradients, Rows};
-use crate::cube::{strongest, welch_backward};
+use crate::cube::{strongest, welch, welch_backward};
 use crate::welch::WelchOptions;
 
 /// A tensor without gaps.
@@ -63,7 +63,7 @@ impl SpectralOps for CubeBackend {
         let power = output(&signal, [rows, options.bins()], DType::F32, rows);
         if rows > 0 {
             let (client, into) = (&signal.client, &power.handle);
-            launched(welch_backward::welch_psd(client, &signal.handle, &window.handle, into, rows, frame, &options));
+            launched(welch::welch_psd(client, &signal.handle, &window.handle, into, rows, frame, &options));
         }
         power
     }
@@ -101,7 +101,24 @@ impl SpectralOps for CubeBackend {
         k: usize,
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>) {
-        peaks(Self::welch_psd(signal, window, options), k, bins)
+        let (signal, window) = (contiguous(signal), contiguous(window));
+        let [rows, frame] = size(&signal);
+        let found = output(&signal, [rows, k], DType::I32, rows);
+        let power = output(&signal, [rows, k], DType::F32, rows);
+        if rows > 0 {
+            launched(welch::welch_peaks(
+                &signal.client,
+                &signal.handle,
+                &window.handle,
+                &found.handle,
+                &power.handle,
+                rows,
+                frame,
+                k,
+                &options,
+            ));
+        }
+        (cast(found, bins.into()), power)
     }
 
     fn butterfly(

@@ -1,0 +1,87 @@
+//! How the values of one transform are spread over units.
+
+use super::limits::Limits;
+
+/// How the values of one transform are spread over units, and the passes that transform them.
+///
+/// Unit t of `units` holds the values t + `units`·c for c below `values`. A pass transforms `values` of them (the last
+/// pass fewer, several at a time); between passes they change places through shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// Length of the transform: a power of two.
+    pub n: u32,
+    /// Values a unit holds: a power of two up to 32.
+    pub values: u32,
+}
+
+impl Layout {
+    /// The layout of a transform on a device.
+    pub(super) fn of(n: u32, limits: &Limits) -> Self {
+        let values = match n {
+            ..=8 => 8,
+            // Two passes in one plane instead of three in two.
+            1024 if limits.plane == Some(32) => 32,
+            _ => 16,
+        };
+        Self { n, values }
+    }
+
+    /// Units that share one transform.
+    pub const fn units(self) -> u32 {
+        self.n / self.values
+    }
+
+    /// Passes of the transform.
+    pub const fn passes(self) -> u32 {
+        self.n.trailing_zeros().div_ceil(self.values.trailing_zeros())
+    }
+
+    /// Radix of pass `pass`.
+    pub const fn radix(self, pass: u32) -> u32 {
+        let left = self.n / self.before(pass);
+        if left < self.values { left } else { self.values }
+    }
+
+    /// Product of the radices before pass `pass`.
+    pub const fn before(self, pass: u32) -> u32 {
+        self.values.pow(pass)
+    }
+
+    /// Where the twiddles of pass `pass`, from 1, start in the table: `radix × before` of them.
+    pub const fn twiddles_at(self, pass: u32) -> u32 {
+        let mut at = 0;
+        let mut earlier = 1;
+        while earlier < pass {
+            at += self.radix(earlier) * self.before(earlier);
+            earlier += 1;
+        }
+        at
+    }
+
+    /// Twiddles in the table.
+    pub const fn table_len(self) -> usize {
+        let len = self.twiddles_at(self.passes());
+        // A buffer is never empty.
+        if len == 0 { 1 } else { len as usize }
+    }
+
+    /// Complex values of shared memory a transform changes places through, one of padding after every `values`.
+    pub const fn exchange_len(self) -> u32 {
+        self.n + self.n / self.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_layout_follows_from_its_length() {
+        let layout = Layout { n: 512, values: 16 };
+        assert_eq!((layout.units(), layout.passes(), layout.exchange_len()), (32, 3, 544));
+        assert_eq!([0, 1, 2].map(|pass| (layout.radix(pass), layout.before(pass))), [(16, 1), (16, 16), (2, 256)]);
+        assert_eq!((layout.twiddles_at(1), layout.twiddles_at(2), layout.table_len()), (0, 256, 768));
+        let least = Layout { n: 8, values: 8 };
+        assert_eq!((least.units(), least.passes(), least.radix(0), least.table_len()), (1, 1, 8, 1));
+    }
+}
