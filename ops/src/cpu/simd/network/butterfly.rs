@@ -2,7 +2,7 @@
 
 use super::prepared::{Closed, Pass, Prepared, with_prepared};
 use super::steps::Run;
-use super::tile::{Rows, enter, leave};
+use super::tile::{MAX_LANES, Rows, RowsMut, enter, leave};
 use super::{lane_tasks, width};
 use crate::cpu::Network;
 use crate::cpu::network::bit_reversal;
@@ -33,9 +33,9 @@ pub(in crate::cpu) fn butterfly(
     });
 }
 
-/// Lines of memory for the widest tile, and a row of zeros.
+/// Lines of memory for the widest tile, and for its rows.
 fn lines(n: usize) -> usize {
-    2 * super::tile::MAX_LANES * lines_for(n) + lines_for(n)
+    4 * MAX_LANES * lines_for(n)
 }
 
 struct Forward<'a> {
@@ -55,19 +55,25 @@ impl Task for Forward<'_> {
         let program = &*prepared.program;
         let n = program.n;
         let tile = take_complexes::<V>(&mut memory, n);
-        let zeros = take_values(&mut memory, n);
-        zeros.fill(0.0);
+        let spare_re = take_values(&mut memory, V::COUNT * n);
+        let spare_im = take_values(&mut memory, V::COUNT * n);
         let len = V::COUNT * n;
         let tiles = (re.chunks(len).zip(im.chunks(len))).zip(out_re.chunks_mut(len).zip(out_im.chunks_mut(len)));
         for ((re, im), (out_re, out_im)) in tiles {
-            let rows = |values| Rows { values, stride: n, len: n, only: None };
-            enter(order, rows(re), rows(im), zeros, tile);
+            let (re, im) = (Rows::new::<V>(re, n, n, None, spare_re), Rows::new::<V>(im, n, n, None, spare_im));
+            enter(order, &re, &im, len, tile);
             if prepared.soft {
                 V::call(Run::<V, 4> { program, weights: prepared.weights(), tile });
             } else {
                 V::call(Run::<V, 2> { program, weights: prepared.weights(), tile });
             }
-            leave(tile, out_re, out_im);
+            if out_re.len() == len {
+                leave(tile, RowsMut::new::<V>(out_re, n, n), RowsMut::new::<V>(out_im, n, n));
+            } else {
+                leave(tile, RowsMut::new::<V>(spare_re, n, n), RowsMut::new::<V>(spare_im, n, n));
+                out_re.copy_from_slice(&spare_re[..out_re.len()]);
+                out_im.copy_from_slice(&spare_im[..out_im.len()]);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use super::backward_steps::RunBackward;
 use super::prepared::{Closed, Pass, Prepared, with_buffer, with_prepared};
 use super::steps::RunLevels;
 use super::sums::{over_lanes, write_gradients};
-use super::tile::{MAX_LANES, Rows, enter, enter_natural, leave_reversed};
+use super::tile::{MAX_LANES, Rows, enter, enter_natural, leave_reversed, with_rows};
 use super::{lane_blocks, width};
 use crate::cpu::network::bit_reversal;
 use crate::cpu::parallel::optional_chunks;
@@ -55,7 +55,7 @@ pub(in crate::cpu) fn butterfly_backward(
 fn lines(prepared: &Prepared, sums_a_slot: usize) -> usize {
     let (n, program) = (prepared.program.n, &prepared.program);
     let complexes = (program.passes + 2) * n;
-    lines_for(n) + MAX_LANES * lines_for(2 * complexes + program.pairs.len() * sums_a_slot) + MAX_LANES
+    2 * MAX_LANES * lines_for(n) + MAX_LANES * lines_for(2 * complexes + program.pairs.len() * sums_a_slot) + MAX_LANES
 }
 
 struct Backward<'a> {
@@ -88,8 +88,8 @@ impl Backward<'_> {
         let Self { forward, backward, order, mut memory, input, grad, into, sums } = self;
         let program = &*forward.program;
         let n = program.n;
-        let zeros = take_values(&mut memory, n);
-        zeros.fill(0.0);
+        let spare_re = take_values(&mut memory, V::COUNT * n);
+        let spare_im = take_values(&mut memory, V::COUNT * n);
         let levels = take_complexes::<V>(&mut memory, (program.passes + 1) * n);
         let grads = take_complexes::<V>(&mut memory, n);
         let slots = take_registers::<V>(&mut memory, program.pairs.len() * S);
@@ -105,23 +105,36 @@ impl Backward<'_> {
                 grad_re[row.clone()].iter().chain(&grad_im[row]).any(|&grad| grad != 0.0)
             };
             let mut asking = [false; MAX_LANES];
-            for row in 0..re.len() / n {
-                asking[row] = asks(row);
+            for (row, asking) in asking.iter_mut().enumerate().take(re.len() / n) {
+                *asking = asks(row);
             }
-            let rows = |values| Rows { values, stride: n, len: n, only: Some(&asking) };
-            enter(order, rows(re), rows(im), zeros, &mut levels[..n]);
+            let (re, im) =
+                (Rows::new::<V>(re, n, n, Some(&asking), spare_re), Rows::new::<V>(im, n, n, Some(&asking), spare_im));
+            enter(order, &re, &im, len, &mut levels[..n]);
             V::call(RunLevels::<V, W> { program, weights: forward.weights(), levels });
-            enter_natural(rows(grad_re), rows(grad_im), zeros, grads);
+            let (re, im) = (
+                Rows::new::<V>(grad_re, n, n, Some(&asking), spare_re),
+                Rows::new::<V>(grad_im, n, n, Some(&asking), spare_im),
+            );
+            enter_natural(&re, &im, grads);
             let sums = slots.as_chunks_mut::<S>().0;
             V::call(RunBackward::<V, W, S> { program, weights: backward.weights(), levels, grad: grads, sums });
             for (into, imaginary) in [(into_re, false), (into_im, true)] {
                 let Some(into) = into else { continue };
-                leave_reversed(
-                    order,
-                    grads,
-                    #[inline(always)]
-                    |z| if imaginary { z.im } else { z.re },
+                with_rows::<V>(
                     into,
+                    n,
+                    spare_re,
+                    #[inline(always)]
+                    |rows| {
+                        leave_reversed(
+                            order,
+                            grads,
+                            #[inline(always)]
+                            |z| if imaginary { z.im } else { z.re },
+                            rows,
+                        );
+                    },
                 );
                 for (row, _) in into.chunks_exact_mut(n).zip(asking).filter(|&(_, asking)| !asking) {
                     row.fill(0.0);

@@ -1,7 +1,7 @@
 //! A learned estimate on a tile of frames, a frame in every lane: what its forward and backward passes share.
 
 use super::prepared::Prepared;
-use super::tile::{MAX_LANES, Quads, Rows, enter_real, put};
+use super::tile::{MAX_LANES, Rows, RowsMut, enter_real};
 use crate::cpu::gain::GAIN_TAPS;
 use crate::cpu::simd::lanes::{Complex, Lanes};
 use crate::cpu::simd::memory::lines_for;
@@ -29,25 +29,25 @@ impl<'a> Frames<'a> {
         self.model.options
     }
 
-    /// Segment `index` of a tile's frames; `zeros` stands for frames that are not there or, by `only`, don't count.
+    /// Segment `index` of a tile's frames, those that by `only` count. `spare` is as in [`Rows::new`].
     #[inline(always)]
-    pub fn segments<'f>(
+    pub fn segments<'f, V: Lanes>(
         &self,
         frames: &'f [f32],
         index: usize,
-        only: Option<&'f [bool; MAX_LANES]>,
-        zeros: &'f [f32],
-    ) -> Quads<'f> {
+        only: Option<&[bool; MAX_LANES]>,
+        spare: &'f mut [f32],
+    ) -> Rows<'f> {
         let &WelchOptions { n_fft, hop, .. } = self.options();
-        Rows { values: &frames[index * hop..], stride: self.frame_len, len: n_fft, only }.quads(zeros)
+        Rows::new::<V>(&frames[index * hop..], self.frame_len, n_fft, only, spare)
     }
 
     /// Puts segments, tapered, into a tile, and gives what the detrending took off each.
     #[inline(always)]
-    pub fn enter<V: Lanes>(&self, segments: &Quads<'_>, tile: &mut [Complex<V>]) -> [f32; MAX_LANES] {
+    pub fn enter<V: Lanes>(&self, segments: &Rows<'_>, tile: &mut [Complex<V>]) -> [f32; MAX_LANES] {
         let mut offsets = [0.0; MAX_LANES];
-        for lane in 0..V::COUNT {
-            offsets[lane] = segment::offset(segments[lane].as_flattened(), self.options().detrend);
+        for (lane, offset) in offsets.iter_mut().enumerate().take(V::COUNT) {
+            *offset = segment::offset(segments.row(lane), self.options().detrend);
         }
         let offset_of = [offset::<V>(&offsets, 0), offset(&offsets, 1), offset(&offsets, 2), offset(&offsets, 3)];
         let window = self.model.window.as_chunks().0;
@@ -97,7 +97,7 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// What is taken off the rows of register i of [`gather`](super::tile::gather).
+/// What is taken off the rows of register i of [`Rows::gather`].
 #[inline(always)]
 fn offset<V: Lanes>(offsets: &[f32; MAX_LANES], i: usize) -> V {
     let (a, b) = ([offsets[i]; 4], [offsets[4 + i]; 4]);
@@ -117,11 +117,12 @@ pub(super) fn squared<V: Lanes>(z: &Complex<V>) -> V {
     z.im.mul_add(z.im, z.re * z.re)
 }
 
-/// Writes bins, a register each, to rows `stride` apart, as many as there are in `out`.
+/// Writes bins, a register each, to rows `stride` apart, as many as a register has lanes.
 #[inline(always)]
 pub(super) fn put_bins<V: Lanes>(bins: usize, bin: impl Fn(usize) -> V, stride: usize, out: &mut [f32]) {
+    let mut rows = RowsMut::new::<V>(out, stride, bins);
     for quad in 0..bins / 4 {
-        put([bin(4 * quad), bin(4 * quad + 1), bin(4 * quad + 2), bin(4 * quad + 3)], stride, quad, out);
+        rows.scatter(quad, [bin(4 * quad), bin(4 * quad + 1), bin(4 * quad + 2), bin(4 * quad + 3)]);
     }
     // There is one more than a multiple of 4.
     let mut nyquist = V::Array::default();

@@ -27,7 +27,7 @@ pub(in crate::cpu) fn learned_welch_psd(
         let tasks = lane_tasks(rows, work(model, prepared));
         let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
         tasks.run(pieces, |(signal, power)| {
-            with_lines(power_lines(&frames), |memory| {
+            with_lines(power_lines(&frames) + frames.power_lines(), |memory| {
                 dispatch(set, width(rows), Power { frames: &frames, memory, signal, power });
             });
         });
@@ -72,24 +72,22 @@ fn work(model: &LearnedWelch<'_, f32>, prepared: &Prepared) -> usize {
 
 /// Lines of memory that the power of a tile takes.
 fn power_lines(frames: &Frames<'_>) -> usize {
-    let lines = lines_for(frames.options().n_fft);
-    lines + 2 * MAX_LANES * lines + frames.power_lines()
+    3 * MAX_LANES * lines_for(frames.options().n_fft) + frames.power_lines()
 }
 
 /// The scaled power of a tile's frames, before the gain.
 #[inline(always)]
 fn tile_power<'m, V: Lanes>(frames: &Frames<'_>, signal: &[f32], memory: &mut &'m mut [Line]) -> &'m mut [V] {
     let (program, n) = (&*frames.prepared.program, frames.options().n_fft);
-    let zeros = take_values(memory, n);
+    let spare = take_values(memory, V::COUNT * n);
     let tile = take_complexes::<V>(memory, n);
     let power = take_registers::<V>(memory, frames.options().bins());
-    zeros.fill(0.0);
     power.fill(V::splat(0.0));
     for (index, &weight) in frames.model.weights.iter().enumerate() {
         if weight == 0.0 {
             continue;
         }
-        frames.enter(&frames.segments(signal, index, None, zeros), tile);
+        frames.enter(&frames.segments::<V>(signal, index, None, spare), tile);
         if frames.prepared.soft {
             V::call(Run::<V, 4> { program, weights: frames.prepared.weights(), tile });
         } else {
@@ -111,19 +109,24 @@ struct Power<'a> {
 impl Task for Power<'_> {
     #[inline(always)]
     fn run<V: Lanes>(self) {
-        let Self { frames, memory, signal, power } = self;
+        let Self { frames, mut memory, signal, power } = self;
         let bins = frames.options().bins();
+        let spare = take_values(&mut memory, V::COUNT * bins);
         let tiles = signal.chunks(V::COUNT * frames.frame_len).zip(power.chunks_mut(V::COUNT * bins));
         for (signal, power) in tiles {
             let mut memory = &mut *memory;
             let tile = tile_power::<V>(frames, signal, &mut memory);
+            let whole = power.len() == V::COUNT * bins;
             put_bins(
                 bins,
                 #[inline(always)]
                 |k| frames.gained(tile, k),
                 bins,
-                power,
+                if whole { &mut *power } else { &mut *spare },
             );
+            if !whole {
+                power.copy_from_slice(&spare[..power.len()]);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use super::frames::{Frames, neighbours, squared};
 use super::prepared::{Closed, Pass, Prepared, with_buffer, with_prepared};
 use super::steps::RunLevels;
 use super::sums::{over_lanes, write_gradients};
-use super::tile::{MAX_LANES, Rows, leave_reversed, whole};
+use super::tile::{MAX_LANES, Rows, RowsMut, leave_reversed};
 use super::{lane_blocks, width};
 use crate::cpu::gain::GAIN_TAPS;
 use crate::cpu::network::bit_reversal;
@@ -135,8 +135,7 @@ impl Backward<'_> {
         let complexes = (program.passes + 2) * options.n_fft;
         let slots = program.pairs.len() * self.lengths.sums_a_slot;
         let registers = slots + options.segments + GAIN_TAPS * options.bins();
-        lines_for(options.n_fft)
-            + MAX_LANES * (lines_for(2 * complexes + registers) + lines_for(options.n_fft) + 4)
+        MAX_LANES * (lines_for(2 * complexes + registers) + 2 * lines_for(options.n_fft) + 8)
             + 3 * self.frames.power_lines()
     }
 
@@ -185,7 +184,8 @@ impl Task for BackwardTask<'_> {
 
 /// A tile's registers.
 struct TileMemory<'a, V> {
-    zeros: &'a [f32],
+    /// For rows of which not all are there.
+    spare: &'a mut [f32],
     /// What goes into each pass, and the output.
     levels: &'a mut [Complex<V>],
     grad: &'a mut [Complex<V>],
@@ -206,10 +206,9 @@ impl BackwardTask<'_> {
         let Self { pass, mut memory, signal, grad_power, grad_signal, sums } = self;
         let options = pass.frames.options();
         let (n, bins, program) = (options.n_fft, options.bins(), &*pass.backward.program);
-        let zeros = take_values(&mut memory, n);
-        zeros.fill(0.0);
+        let spare = take_values(&mut memory, V::COUNT * n);
         let mut tile = TileMemory::<V> {
-            zeros,
+            spare,
             levels: take_complexes(&mut memory, (program.passes + 1) * n),
             grad: take_complexes(&mut memory, n),
             slots: take_registers(&mut memory, program.pairs.len() * S),
@@ -261,12 +260,11 @@ impl Backward<'_> {
         for (asking, grad) in asking.iter_mut().zip(grad_gained.chunks_exact(bins)) {
             *asking = grad.iter().any(|&grad| grad != 0.0);
         }
-        let grads = Rows { values: grad_gained, stride: bins, len: bins, only: Some(&asking) };
-        enter_bins(&grads, tile.zeros, tile.grad_gained);
+        enter_bins(grad_gained, bins, &asking, tile.spare, tile.grad_gained);
         self.ungained(tile.grad_gained, tile.grad_power);
         tile.power.fill(V::splat(0.0));
         for index in (0..model.weights.len()).filter(|&index| self.needs(index)) {
-            let segments = self.frames.segments(signal, index, Some(&asking), tile.zeros);
+            let segments = self.frames.segments::<V>(signal, index, Some(&asking), tile.spare);
             let offsets = self.frames.enter(&segments, &mut tile.levels[..n]);
             let (program, weights) = (&*self.backward.program, self.frames.prepared.weights());
             V::call(RunLevels::<V, W> { program, weights, levels: tile.levels });
@@ -298,14 +296,14 @@ impl Backward<'_> {
                 tile.grad,
                 #[inline(always)]
                 |z| z.re,
-                tile.rows,
+                RowsMut::new::<V>(tile.rows, n, n),
             );
             for row in (0..V::COUNT).filter(|&row| asking[row]) {
                 let start = row * self.frames.frame_len + index * model.options.hop;
                 let segment = grad_signal.get_mut(start..start + n).unwrap_or_default();
                 let mut into = TaperGradients { segment, window: window_sums };
                 let grad = &mut tile.rows[row * n..(row + 1) * n];
-                into.add(segments[row].as_flattened(), offsets[row], model.window, model.options.detrend, grad);
+                into.add(segments.row(row), offsets[row], model.window, model.options.detrend, grad);
             }
         }
         self.frames.scale_bins(tile.power);
@@ -321,21 +319,19 @@ impl Backward<'_> {
     }
 }
 
-/// Rows of bins into registers, one for each.
+/// The rows of `bins` values that count into registers, one for each bin. `spare` is as in [`Rows::new`].
 #[inline(always)]
-fn enter_bins<V: Lanes>(rows: &Rows<'_>, zeros: &[f32], into: &mut [V]) {
-    let quads = rows.quads(zeros);
+fn enter_bins<V: Lanes>(values: &[f32], bins: usize, only: &[bool; MAX_LANES], spare: &mut [f32], into: &mut [V]) {
+    let rows = Rows::new::<V>(values, bins, bins, Some(only), spare);
     for (quad, into) in into.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-        *into = whole(&quads, quad);
+        *into = rows.quads(quad);
     }
     // There is one more than a multiple of 4.
     let mut nyquist = V::Array::default();
-    for (row, (into, values)) in nyquist.as_mut().iter_mut().zip(rows.values.chunks(rows.stride)).enumerate() {
-        if rows.only.is_none_or(|only| only[row]) {
-            *into = values[rows.len - 1];
-        }
+    for (row, into) in nyquist.as_mut().iter_mut().enumerate() {
+        *into = rows.row(row)[bins - 1];
     }
-    into[rows.len - 1] = V::load(&nyquist);
+    into[bins - 1] = V::load(&nyquist);
 }
 
 /// Σ_k grad\[k\] |output\[k\]|².

@@ -134,7 +134,8 @@ impl Kept {
 
 /// The program of a network without closed gates. Made once per process for each length.
 fn dense_program(n: usize, read: usize) -> Arc<Program> {
-    static PROGRAMS: LazyLock<Mutex<HashMap<(usize, usize), Arc<Program>>>> = LazyLock::new(Mutex::default);
+    type Programs = HashMap<(usize, usize), Arc<Program>>;
+    static PROGRAMS: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(programs.entry((n, read)).or_insert_with(|| Arc::new(Program::new(n, &uses(n, read, |_| true)))))
 }

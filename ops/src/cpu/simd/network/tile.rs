@@ -1,77 +1,149 @@
 //! Between rows and tiles: a row's value k goes to its lane of register k.
 
+use std::marker::PhantomData;
+
 use crate::cpu::simd::lanes::{Complex, Lanes};
 
 /// Lanes of the widest register.
 pub(super) const MAX_LANES: usize = 16;
+/// Quads of values in a cache line.
+const LINE_QUADS: usize = 4;
 
-/// A tile's rows in memory: `len` values each, `stride` apart.
+/// A tile's rows in memory, as many as a register has lanes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rows<'a> {
-    pub values: &'a [f32],
-    pub stride: usize,
-    pub len: usize,
-    /// The rows that count, if not all do.
-    pub only: Option<&'a [bool; MAX_LANES]>,
+    /// At least `(lanes - 1) * stride + len` values.
+    values: &'a [f32],
+    stride: usize,
+    len: usize,
 }
-
-/// Rows cut into quads of values.
-pub(super) type Quads<'a> = [&'a [[f32; 4]]; MAX_LANES];
 
 impl<'a> Rows<'a> {
-    /// The rows in quads; `zeros` stands for those that are not there or don't count.
+    /// The rows of `len` values that are `stride` apart in `values`. If fewer than a register has lanes are there, or
+    /// some are not among those that count, by `only`, the others are copied to `spare` `[lanes, len]` between rows of zeros.
     #[inline(always)]
-    pub fn quads(&self, zeros: &'a [f32]) -> Quads<'a> {
-        let mut rows = [zeros[..self.len].as_chunks().0; MAX_LANES];
-        for (index, (row, values)) in rows.iter_mut().zip(self.values.chunks(self.stride)).enumerate() {
-            if self.only.is_none_or(|only| only[index]) {
-                *row = values[..self.len].as_chunks().0;
+    pub fn new<V: Lanes>(
+        values: &'a [f32],
+        stride: usize,
+        len: usize,
+        only: Option<&[bool; MAX_LANES]>,
+        spare: &'a mut [f32],
+    ) -> Self {
+        let counts = |row: usize| only.is_none_or(|only| only[row]);
+        if values.len() >= (V::COUNT - 1) * stride + len && (0..V::COUNT).all(counts) {
+            return Self { values, stride, len };
+        }
+        let spare = &mut spare[..V::COUNT * len];
+        spare.fill(0.0);
+        for (row, (into, from)) in spare.chunks_exact_mut(len).zip(values.chunks(stride)).enumerate() {
+            if counts(row) {
+                into.copy_from_slice(&from[..len]);
             }
         }
-        rows
+        Self { values: spare, stride: len, len }
+    }
+
+    /// Row `row`.
+    pub fn row(&self, row: usize) -> &'a [f32] {
+        &self.values[row * self.stride..][..self.len]
+    }
+
+    /// Asks for the line that quad `at` of each row is in, `ahead` values further on.
+    #[inline(always)]
+    pub fn prefetch<V: Lanes>(&self, at: usize, ahead: usize) {
+        if at.is_multiple_of(LINE_QUADS) {
+            for row in 0..V::COUNT {
+                V::prefetch(self.values.as_ptr().wrapping_add(row * self.stride + 4 * at + ahead));
+            }
+        }
+    }
+
+    /// Quad `at` of every row: register `i` has its value `i`, row r in lane r. `change` is applied before to
+    /// registers of which lanes 4 h to 4 h + 3 are the quad of row 4 h + i.
+    #[inline(always)]
+    pub fn gather<V: Lanes>(&self, at: usize, change: impl Fn(usize, V) -> V) -> [V; 4] {
+        assert!(4 * at + 4 <= self.len);
+        let quad = self.values.as_ptr().wrapping_add(4 * at);
+        let (stride, fours) = (self.stride, 4 * self.stride);
+        // SAFETY: the quad is within a row, and a row of each lane within the values.
+        let registers = unsafe {
+            [
+                register::<V>(quad, fours),
+                register::<V>(quad.wrapping_add(stride), fours),
+                register::<V>(quad.wrapping_add(2 * stride), fours),
+                register::<V>(quad.wrapping_add(3 * stride), fours),
+            ]
+        };
+        let [a, b, c, d] = registers;
+        V::transpose_quads([change(0, a), change(1, b), change(2, c), change(3, d)])
+    }
+
+    /// [`Rows::gather`] without a change.
+    #[inline(always)]
+    pub fn quads<V: Lanes>(&self, at: usize) -> [V; 4] {
+        self.gather(
+            at,
+            #[inline(always)]
+            |_, register| register,
+        )
     }
 }
 
-/// Quad `at` of every row: register `i` has its value `i`, row r in lane r. `change` is applied before to
-/// registers of which lanes 4 h to 4 h + 3 are the quad of row 4 h + i.
+/// The quads at `quad` and 1, 2 and 3 times `step` further on, as many as the register has.
+///
+/// # Safety
+/// They must be readable.
 #[inline(always)]
-pub(super) fn gather<V: Lanes>(rows: &Quads<'_>, at: usize, change: impl Fn(usize, V) -> V) -> [V; 4] {
-    let registers = [register::<V>(rows, 0, at), register(rows, 1, at), register(rows, 2, at), register(rows, 3, at)];
-    let [a, b, c, d] = registers;
-    V::transpose_quads([change(0, a), change(1, b), change(2, c), change(3, d)])
+unsafe fn register<V: Lanes>(quad: *const f32, step: usize) -> V {
+    let last = V::COUNT / 4 - 1;
+    let at = |index: usize| quad.wrapping_add(index.min(last) * step).cast::<[f32; 4]>();
+    // SAFETY: by the contract of this function.
+    unsafe { V::from_quads([&*at(0), &*at(1), &*at(2), &*at(3)]) }
 }
 
-/// [`gather`] without a change.
-#[inline(always)]
-pub(super) fn whole<V: Lanes>(rows: &Quads<'_>, at: usize) -> [V; 4] {
-    gather(
-        rows,
-        at,
-        #[inline(always)]
-        |_, register| register,
-    )
+/// Rows that a tile is written to, as many as a register has lanes.
+pub(super) struct RowsMut<'a> {
+    first: *mut f32,
+    stride: usize,
+    len: usize,
+    rows: PhantomData<&'a mut [f32]>,
 }
 
-/// Quad `at` of rows i, 4 + i, 8 + i and 12 + i, as far as the register has quads.
-#[inline(always)]
-fn register<V: Lanes>(rows: &Quads<'_>, i: usize, at: usize) -> V {
-    let [a, b, c, d] = [i, (4 + i) % V::COUNT, (8 + i) % V::COUNT, (12 + i) % V::COUNT];
-    V::from_quads([&rows[a][at], &rows[b][at], &rows[c][at], &rows[d][at]])
-}
+impl<'a> RowsMut<'a> {
+    /// Rows of `len` values, `stride` apart, in `values`, which has room for as many as a register has lanes.
+    #[inline(always)]
+    pub fn new<V: Lanes>(values: &'a mut [f32], stride: usize, len: usize) -> Self {
+        assert!(values.len() >= (V::COUNT - 1) * stride + len);
+        Self { first: values.as_mut_ptr(), stride, len, rows: PhantomData }
+    }
 
-/// Undoes [`gather`]: calls `put` with every row and its quad.
-#[inline(always)]
-pub(super) fn scatter<V: Lanes>(values: [V; 4], mut put: impl FnMut(usize, [f32; 4])) {
-    let registers = V::transpose_quads(values);
-    for i in 0..4 {
-        let quads = registers[i].into_quads();
-        for quad in 0..V::COUNT / 4 {
-            put(4 * quad + i, quads[quad]);
+    /// Undoes [`Rows::quads`].
+    #[inline(always)]
+    pub fn scatter<V: Lanes>(&mut self, at: usize, values: [V; 4]) {
+        assert!(4 * at + 4 <= self.len);
+        for (i, register) in V::transpose_quads(values).iter().enumerate() {
+            for (quad, values) in register.into_quads().iter().enumerate().take(V::COUNT / 4) {
+                let into = self.first.wrapping_add((4 * quad + i) * self.stride + 4 * at);
+                // SAFETY: the quad is within a row, and a row of each lane within the values that are borrowed.
+                unsafe { into.cast::<[f32; 4]>().write_unaligned(*values) };
+            }
         }
     }
 }
 
-/// Calls `put` with every four neighbours of `n` values and where in bit-reversed `order` they are.
+/// Calls `write` with room for a tile's rows of `len` values each: `out` itself, or `spare`, from which the rows that there
+/// are then go to `out`.
+#[inline(always)]
+pub(super) fn with_rows<V: Lanes>(out: &mut [f32], len: usize, spare: &mut [f32], write: impl FnOnce(RowsMut<'_>)) {
+    if out.len() >= V::COUNT * len {
+        write(RowsMut::new::<V>(out, len, len));
+    } else {
+        write(RowsMut::new::<V>(spare, len, len));
+        out.copy_from_slice(&spare[..out.len()]);
+    }
+}
+
+/// Calls `put` with every four neighbours of as many values as `order` has and where in bit-reversed order they are.
 #[inline(always)]
 fn for_reversed(order: &[u32], mut put: impl FnMut(usize, [usize; 4])) {
     let quarter = order.len() / 4;
@@ -81,15 +153,17 @@ fn for_reversed(order: &[u32], mut put: impl FnMut(usize, [usize; 4])) {
     }
 }
 
-/// Puts rows of complex values into a tile, in bit-reversed order. `order` is that of their length.
+/// Puts rows of complex values into a tile, in bit-reversed order, and asks for the memory `ahead` values further on.
+/// `order` is that of their length.
 #[inline(always)]
-pub(super) fn enter<V: Lanes>(order: &[u32], re: Rows<'_>, im: Rows<'_>, zeros: &[f32], tile: &mut [Complex<V>]) {
-    let (re, im) = (re.quads(zeros), im.quads(zeros));
+pub(super) fn enter<V: Lanes>(order: &[u32], re: &Rows<'_>, im: &Rows<'_>, ahead: usize, tile: &mut [Complex<V>]) {
     for_reversed(
         order,
         #[inline(always)]
         |quad, at| {
-            let (re, im) = (whole::<V>(&re, quad), whole::<V>(&im, quad));
+            re.prefetch::<V>(quad, ahead);
+            im.prefetch::<V>(quad, ahead);
+            let (re, im) = (re.quads::<V>(quad), im.quads::<V>(quad));
             for i in 0..4 {
                 tile[at[i]] = Complex { re: re[i], im: im[i] };
             }
@@ -97,11 +171,11 @@ pub(super) fn enter<V: Lanes>(order: &[u32], re: Rows<'_>, im: Rows<'_>, zeros: 
     );
 }
 
-/// As [`enter`] with rows of real values, changed as [`gather`] says.
+/// As [`enter`] with rows of real values, changed as [`Rows::gather`] says; `change` also gets the number of the quad.
 #[inline(always)]
 pub(super) fn enter_real<V: Lanes>(
     order: &[u32],
-    rows: &Quads<'_>,
+    rows: &Rows<'_>,
     change: impl Fn(usize, usize, V) -> V,
     tile: &mut [Complex<V>],
 ) {
@@ -110,8 +184,7 @@ pub(super) fn enter_real<V: Lanes>(
         order,
         #[inline(always)]
         |quad, at| {
-            let re = gather::<V>(
-                rows,
+            let re = rows.gather::<V>(
                 quad,
                 #[inline(always)]
                 |i, register| change(quad, i, register),
@@ -125,53 +198,35 @@ pub(super) fn enter_real<V: Lanes>(
 
 /// Puts rows of complex values into a tile, in natural order.
 #[inline(always)]
-pub(super) fn enter_natural<V: Lanes>(re: Rows<'_>, im: Rows<'_>, zeros: &[f32], tile: &mut [Complex<V>]) {
-    let (re, im) = (re.quads(zeros), im.quads(zeros));
+pub(super) fn enter_natural<V: Lanes>(re: &Rows<'_>, im: &Rows<'_>, tile: &mut [Complex<V>]) {
     for (quad, tile) in tile.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-        let (re, im) = (whole::<V>(&re, quad), whole::<V>(&im, quad));
+        let (re, im) = (re.quads::<V>(quad), im.quads::<V>(quad));
         for i in 0..4 {
             tile[i] = Complex { re: re[i], im: im[i] };
         }
     }
 }
 
-/// Writes a tile in natural order to rows of `tile.len()` values.
+/// Writes a tile in natural order to rows.
 #[inline(always)]
-pub(super) fn leave<V: Lanes>(tile: &[Complex<V>], out_re: &mut [f32], out_im: &mut [f32]) {
-    let n = tile.len();
+pub(super) fn leave<V: Lanes>(tile: &[Complex<V>], mut re: RowsMut<'_>, mut im: RowsMut<'_>) {
     for (quad, [a, b, c, d]) in tile.as_chunks().0.iter().enumerate() {
-        put([a.re, b.re, c.re, d.re], n, quad, out_re);
-        put([a.im, b.im, c.im, d.im], n, quad, out_im);
+        re.scatter(quad, [a.re, b.re, c.re, d.re]);
+        im.scatter(quad, [a.im, b.im, c.im, d.im]);
     }
 }
 
-/// Writes one part of a tile in bit-reversed order to rows of `tile.len()` values.
+/// Writes one part of a tile in bit-reversed order to rows.
 #[inline(always)]
 pub(super) fn leave_reversed<V: Lanes>(
     order: &[u32],
     tile: &[Complex<V>],
     part: impl Fn(&Complex<V>) -> V,
-    out: &mut [f32],
+    mut rows: RowsMut<'_>,
 ) {
     for_reversed(
         order,
         #[inline(always)]
-        |quad, [a, b, c, d]| {
-            put([part(&tile[a]), part(&tile[b]), part(&tile[c]), part(&tile[d])], tile.len(), quad, out);
-        },
-    );
-}
-
-/// Writes quad `quad` of rows that are `stride` apart, as many as there are in `out`.
-#[inline(always)]
-pub(super) fn put<V: Lanes>(values: [V; 4], stride: usize, quad: usize, out: &mut [f32]) {
-    scatter(
-        values,
-        #[inline(always)]
-        |row, values| {
-            if let Some(into) = out.get_mut(row * stride + 4 * quad..).and_then(|row| row.first_chunk_mut()) {
-                *into = values;
-            }
-        },
+        |quad, [a, b, c, d]| rows.scatter(quad, [part(&tile[a]), part(&tile[b]), part(&tile[c]), part(&tile[d])]),
     );
 }
