@@ -28,8 +28,8 @@ pub struct Crossover {
     pub stretches: Vec<Stretch>,
 }
 
-/// The crossovers over the parameter `over`, for every combination of the others with at least two sizes, among cases
-/// that compete.
+/// The crossovers over the parameter `over`, for every combination of the others that has at least two sizes, and
+/// more than one case at one of them, among cases that compete.
 pub fn crossovers(cases: &[CaseRecord], over: &str) -> Vec<Crossover> {
     let mut groups: Vec<(Parameters, Vec<(u64, &CaseRecord)>)> = Vec::new();
     for case in cases.iter().filter(|case| case.measured().is_some() && case.competes) {
@@ -43,7 +43,8 @@ pub fn crossovers(cases: &[CaseRecord], over: &str) -> Vec<Crossover> {
     let crossover = |(common, mut group): (Parameters, Vec<(u64, &CaseRecord)>)| {
         group.sort_by_key(|(size, _)| *size);
         let sizes: Vec<_> = group.chunk_by(|a, b| a.0 == b.0).filter_map(at_size).collect();
-        (sizes.len() > 1).then(|| Crossover { common, stretches: joined(sizes) })
+        let is_contest = sizes.len() > 1 && sizes.iter().any(|here| here.next.is_some());
+        is_contest.then(|| Crossover { common, stretches: joined(sizes) })
     };
     groups.into_iter().filter_map(crossover).collect()
 }
@@ -173,8 +174,9 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn one_size_is_no_crossover() {
+    fn one_size_or_one_strategy_is_no_crossover() {
         assert_eq!(crossovers(&[case("a", 1, [1; 3]), case("b", 1, [2; 3])], "batch"), []);
-        assert_eq!(crossovers(&[case("a", 1, [1; 3]), case("a", 2, [2; 3])], "k"), []);
+        assert_eq!(crossovers(&[case("a", 1, [1; 3]), case("a", 2, [2; 3])], "batch"), []);
+        assert_eq!(crossovers(&[case("a", 1, [1; 3]), case("b", 2, [2; 3])], "k"), []);
     }
 }

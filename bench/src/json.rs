@@ -14,6 +14,9 @@ use crate::statistics::Spread;
 /// Version of the format; it changes when a reader would have to.
 pub const FORMAT: u32 = 2;
 
+/// Parameters of a problem that follow from the others: labels do without them.
+pub const DERIVED: [&str; 3] = ["segments", "hop", "frame"];
+
 /// A command's results and all that is needed to understand them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -235,9 +238,9 @@ impl CaseRecord {
             && self.threads == other.threads
     }
 
-    /// The key in words.
+    /// The key in words, without what follows from the rest of it.
     pub fn label(&self) -> String {
-        format!("{}: {}", self.problem, self.way())
+        format!("{}: {}", self.problem.without(&DERIVED), self.way())
     }
 
     /// How and on what the case was computed: the part of the key that is not the problem.

@@ -106,6 +106,31 @@ fn every_set_and_every_number_of_threads_is_a_case() {
 }
 
 #[test]
+fn a_learned_model_is_trained_verified_and_shown_with_its_recall() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("learned.json");
+    let grid =
+        ["--n-fft", "16", "--batch", "3,40", "--k", "2", "--tier", "ultra,fast", "--iters", "2", "--warmup", "0"];
+    let rest = ["--strategy", "firefly,learned", "--train-steps", "4", "--json", path.to_str().unwrap()];
+    let output = bench(&[&grid[..], &rest].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("recall (exact)"));
+    let cases = report(&path).cases;
+    assert_eq!(cases.len(), 8);
+    for case in &cases {
+        let measured = case.measured().unwrap();
+        let is_learned = case.strategy == "learned";
+        assert_eq!((case.competes, measured.accuracy.is_some()), (!is_learned, is_learned), "{}", case.label());
+        let Some(found) = measured.accuracy else { continue };
+        assert_eq!(found.train_steps, 4);
+        assert!(found.recall > 0.3 && found.recall <= 1.0 && found.exact_recall > 0.3, "{found:?}");
+        assert!(measured.verification.error > 0.0 && measured.verification.rows >= 3);
+    }
+    let refused = bench(&["--train-steps", "0"]);
+    assert!(text(&refused.stderr).contains("must be a whole number from 1 to 1000000"));
+}
+
+#[test]
 fn quiet_prints_the_table_alone() {
     let output =
         bench(&["--n-fft", "64", "--batch", "2", "--k", "3", "--iters", "1", "--strategy", "realfft", "--quiet"]);

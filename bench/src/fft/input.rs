@@ -6,13 +6,16 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use rustfft::num_complex::Complex;
 
 use super::network::Networks;
 use super::problem::TransformProblem;
 use crate::sets::count_of_sets;
 
-/// Copies of an input set that strategies hold: parts on the host, parts on the device, interleaved, and a buffer.
-const COPIES: usize = 4;
+/// Copies of every input set: parts on the host, parts on the device, interleaved.
+const COPIES: usize = 3;
+/// Outputs, each as large as an input set, that the strategies hold between runs: one each, and those of the tape.
+const OUTPUTS: usize = 24;
 
 /// Input sets of a problem, each `[batch, n]`, and the networks they go through.
 pub struct Inputs {
@@ -21,6 +24,7 @@ pub struct Inputs {
     networks: Networks,
     device: Device,
     tensors: OnceLock<Vec<[Tensor<2>; 2]>>,
+    interleaved: OnceLock<Vec<Vec<Complex<f32>>>>,
 }
 
 impl Inputs {
@@ -28,12 +32,19 @@ impl Inputs {
     pub fn generate(problem: &TransformProblem, seed: u64, most: usize, device: &Device) -> Self {
         let sets = (0..set_count(problem, most)).map(|set| generate_set(problem, seed, set)).collect();
         let networks = Networks::new(problem.n, problem.open, seed);
-        Self { problem: *problem, sets, networks, device: device.clone(), tensors: OnceLock::new() }
+        Self {
+            problem: *problem,
+            sets,
+            networks,
+            device: device.clone(),
+            tensors: OnceLock::new(),
+            interleaved: OnceLock::new(),
+        }
     }
 
-    /// Bytes that the input sets of `problem` take, with strategies' copies of them.
+    /// Bytes that the input sets of `problem` and the outputs of strategies take.
     pub fn memory(problem: &TransformProblem, most: usize) -> usize {
-        COPIES * set_count(problem, most) * problem.input_bytes()
+        (COPIES * set_count(problem, most) + OUTPUTS) * problem.input_bytes()
     }
 
     /// Whether these are inputs for `problem`.
@@ -65,6 +76,12 @@ impl Inputs {
             let tensor = |part: &Vec<f32>| Tensor::from_data(TensorData::new(part.clone(), shape), &self.device);
             self.sets.iter().map(|parts| parts.each_ref().map(tensor)).collect()
         })
+    }
+
+    /// Every set with real and imaginary parts side by side, `[batch, n]`, made at the first call.
+    pub fn interleaved(&self) -> &[Vec<Complex<f32>>] {
+        let interleaved = |[re, im]: &[Vec<f32>; 2]| re.iter().zip(im).map(|(&re, &im)| Complex { re, im }).collect();
+        self.interleaved.get_or_init(|| self.sets.iter().map(interleaved).collect())
     }
 
     /// Where the tensors are.

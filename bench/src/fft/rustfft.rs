@@ -76,20 +76,19 @@ enum Mode {
     OutOfPlace,
 }
 
-struct Run {
+struct Run<'a> {
     transform: Arc<dyn Fft<f32>>,
     mode: Mode,
-    sets: Vec<Vec<Complex<f32>>>,
+    sets: &'a [Vec<Complex<f32>>],
     output: Vec<Complex<f32>>,
     /// A chunk of rows each, with its scratch.
     scratch: Vec<Vec<Complex<f32>>>,
     chunk: usize,
 }
 
-impl Run {
-    fn new(problem: &TransformProblem, inputs: &Inputs, mode: Mode) -> Self {
+impl<'a> Run<'a> {
+    fn new(problem: &TransformProblem, inputs: &'a Inputs, mode: Mode) -> Self {
         let transform = FftPlanner::new().plan_fft_forward(problem.n);
-        let interleaved = |[re, im]: &[Vec<f32>; 2]| re.iter().zip(im).map(|(&re, &im)| Complex { re, im }).collect();
         let values = problem.batch * problem.n;
         let most = if values < PARALLEL_VALUES { 1 } else { rayon::current_num_threads() };
         let rows = problem.batch.div_ceil(most);
@@ -100,7 +99,7 @@ impl Run {
         Self {
             transform,
             mode,
-            sets: inputs.host().iter().map(interleaved).collect(),
+            sets: inputs.interleaved(),
             output: vec![Complex::default(); values],
             scratch: vec![vec![Complex::default(); scratch]; problem.batch.div_ceil(rows)],
             chunk: rows * problem.n,
@@ -108,7 +107,7 @@ impl Run {
     }
 }
 
-impl Workload for Run {
+impl Workload for Run<'_> {
     fn restore(&mut self, set: usize) {
         if self.mode == Mode::InPlace {
             self.output.copy_from_slice(&self.sets[set]);
@@ -138,7 +137,7 @@ impl Workload for Run {
     }
 }
 
-impl Produces<Spectrum> for Run {
+impl Produces<Spectrum> for Run<'_> {
     fn output(&self) -> Result<Spectrum, String> {
         let output = &self.output;
         Ok(Spectrum { re: output.iter().map(|z| z.re).collect(), im: output.iter().map(|z| z.im).collect() })

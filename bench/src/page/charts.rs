@@ -3,7 +3,7 @@
 use firefly_framework::page::figure::Figure;
 use firefly_framework::page::line::{Horizontal, LineChart, Series, Vertical};
 
-use crate::json::CaseRecord;
+use crate::json::{CaseRecord, DERIVED};
 use crate::parameters::Parameters;
 
 /// Sizes that are drawn from left to right, and what they count.
@@ -47,7 +47,7 @@ fn of_size(cases: &[CaseRecord], over: &str) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for case in cases {
         let (Some(size), Some(measured)) = (case.problem.count(over), case.measured()) else { continue };
-        let common = case.problem.without(&[over, "segments", "hop", "frame"]).with("threads", case.threads);
+        let common = case.problem.without(&DERIVED).without(&[over]).with("threads", case.threads);
         let place = groups.iter().position(|group| group.common == common).unwrap_or_else(|| {
             groups.push(Group { title: format!("{common} on {}", case.device), common, series: Vec::new() });
             groups.len() - 1

@@ -3,7 +3,7 @@
 use firefly_framework::page::table::{Row, Table};
 
 use crate::crossover::{self, Stretch, crossovers as find_crossovers};
-use crate::json::{CaseRecord, Outcome, Report};
+use crate::json::{CaseRecord, DERIVED, Outcome, Report};
 use crate::table::{digits, duration};
 
 /// Who is fastest at which batch and which K.
@@ -13,7 +13,7 @@ pub(super) fn crossovers(cases: &[CaseRecord]) -> String {
         let rows: Vec<Row> = found
             .iter()
             .flat_map(|crossover| {
-                let common = crossover.common.without(&["segments", "hop", "frame"]).to_string();
+                let common = crossover.common.without(&DERIVED).to_string();
                 crossover.stretches.iter().map(move |stretch| row(&common, stretch))
             })
             .collect();
@@ -31,7 +31,7 @@ fn row(common: &str, stretch: &Stretch) -> Row {
 
 /// Every case of a report.
 pub(super) fn cases(report: &Report) -> String {
-    let columns = ["case", "median", "p10 – p90", "ns a row", "GB/s", "error", "speed"];
+    let columns = ["case", "median", "p10 – p90", "ns a row", "GB/s", "error", "recall (exact)", "speed"];
     let rows = report.cases.iter().map(|case| Row {
         swatch: String::new(),
         name: case.label(),
@@ -54,6 +54,7 @@ fn cells(case: &CaseRecord) -> Vec<String> {
         digits(measured.ns_per_row),
         digits(measured.useful_gb_per_second),
         format!("{:.1e}", measured.verification.error),
+        measured.accuracy.map(|found| format!("{:.3} ({:.3})", found.recall, found.exact_recall)).unwrap_or_default(),
         measured.speed.iter().map(speed).collect::<Vec<_>>().join(", "),
     ]
 }
