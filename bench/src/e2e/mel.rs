@@ -53,7 +53,7 @@ mod tests {
                 assert!((sum - 1.0).abs() < 1e-12, "bin {bin}: {sum}");
             }
         }
-        assert_eq!((sums[0], sums[128]), (0.0, 0.0));
+        assert!(sums[0] == 0.0 && sums[128] < 1e-12);
         assert!(bank.iter().all(|weight| (0.0..=1.0).contains(weight)));
     }
 
