@@ -33,6 +33,7 @@ mod cube;
 mod error;
 mod functions;
 pub mod reference;
+mod rewrite;
 mod twiddles;
 mod welch;
 mod window;
@@ -44,6 +45,7 @@ pub use error::ArgumentError;
 pub use functions::{
     LearnedParameters, Peaks, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
 };
+pub use rewrite::{WelchPeaksRule, register_costs};
 pub use twiddles::{Direction, exact_twiddles};
 pub use welch::{Detrend, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions};
 pub use window::{Window, WindowSymmetry};

@@ -18,7 +18,7 @@ pub enum Direction {
 }
 
 /// The factors in row-major order.
-fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
+pub(crate) fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
     let sign = match direction {
         Direction::Forward => -1.0,
         Direction::Inverse => 1.0,

@@ -7,7 +7,7 @@ use burn::backend::{Dispatch, Flex};
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use common::learned::Learned;
 use common::{noise, same};
-use firefly_framework::graph::{Captured, CustomOperations, GraphError, Outputs, capture};
+use firefly_framework::graph::{CustomOperations, Graph, GraphError, Input, Outputs, Replay, capture};
 use firefly_ops::{
     Detrend, LearnedParameters, LearnedTensors, Scaling, SpectralOps, WelchOptions, butterfly, learned_welch_peaks,
     learned_welch_psd, welch_peaks, welch_psd,
@@ -59,22 +59,30 @@ fn parameters(device: &Device) -> LearnedParameters {
     Learned::perturbed(&OPTIONS, 1).tensors(&OPTIONS, device, DType::F32)
 }
 
-fn recorded<O: Outputs>(model: impl Fn(Tensor<2>, &Device) -> O) -> Captured {
-    // The graph must not depend on the values it was recorded with.
-    capture(TensorData::zeros::<f32, _>([ROWS, OPTIONS.frame()]), model).unwrap()
+fn signal() -> [Input; 1] {
+    [Input::new("signal", [ROWS, OPTIONS.frame()])]
+}
+
+fn recorded<O: Outputs>(model: impl Fn(Tensor<2>, &Device) -> O) -> Graph {
+    capture(&signal(), model).unwrap()
+}
+
+fn known() -> CustomOperations<Flex> {
+    let mut operations = CustomOperations::default();
+    firefly_ops::register(&mut operations);
+    operations
 }
 
 /// Checks that a model's graph holds the custom operations `names` and replays as the model runs.
 fn check<O: Read>(names: &[&str], model: impl Fn(Tensor<2>, &Device) -> O) {
-    let captured = recorded(&model);
-    assert_eq!(captured.custom_operations().collect::<Vec<_>>(), names);
+    let graph = recorded(&model);
+    assert_eq!(graph.custom_operations().collect::<Vec<_>>(), names);
+    let mut replay = Replay::new(&graph, &Default::default(), &known()).unwrap();
     let (flex, input) = (Device::flex(), samples(ROWS, 2));
     let expected = model(Tensor::from_data(input.clone(), &flex), &flex).read();
     // Twice: a replay must not use its graph up.
     for _ in 0..2 {
-        let mut operations = CustomOperations::<Flex>::default();
-        firefly_ops::register(&mut operations);
-        let replayed = captured.replay(&Default::default(), operations, input.clone()).unwrap();
+        let replayed = replay.run(vec![input.clone()]).unwrap();
         assert_eq!(replayed.len(), expected.len(), "{names:?}");
         for (replayed, expected) in replayed.iter().zip(&expected) {
             assert_eq!((replayed.shape(), replayed.dtype()), (expected.shape(), expected.dtype()), "{names:?}");
@@ -179,23 +187,67 @@ fn backward_passes_replay() {
 
 #[test]
 fn an_operation_nobody_registered_is_named() {
-    let captured = recorded(|signal, device| welch_psd(signal, parameters(device).window, &OPTIONS).unwrap());
-    let result = captured.replay(&Default::default(), CustomOperations::<Flex>::default(), samples(ROWS, 2));
-    assert_eq!(result.unwrap_err(), GraphError::UnknownOperation("firefly::welch_psd".into()));
+    let graph = recorded(|signal, device| welch_psd(signal, parameters(device).window, &OPTIONS).unwrap());
+    let replay = Replay::new(&graph, &Default::default(), &CustomOperations::<Flex>::default());
+    assert_eq!(replay.err(), Some(GraphError::UnknownOperation("firefly::welch_psd".into())));
 }
 
 #[test]
 fn a_tensor_of_another_device_is_refused() {
-    let result = capture(samples(ROWS, 2), |_: Tensor<2>, _| Tensor::<1>::ones([3], &Device::flex()));
-    assert_eq!(result.unwrap_err(), GraphError::ForeignTensor);
+    let result = capture(&signal(), |_: Tensor<2>, _| Tensor::<1>::ones([3], &Device::flex()));
+    assert_eq!(result.err(), Some(GraphError::ForeignTensor));
 }
 
 #[test]
-fn a_graph_knows_its_length() {
-    let captured = recorded(|signal, device| {
-        let power = welch_psd(signal, parameters(device).window, &OPTIONS).unwrap();
-        power.log()
+fn inputs_that_do_not_fit_are_refused() {
+    let graph = recorded(|signal, _| signal * 2.0);
+    let mut replay = Replay::new(&graph, &Default::default(), &known()).unwrap();
+    let message = |result: Result<Vec<TensorData>, GraphError>| result.unwrap_err().to_string();
+    let wrong = message(replay.run(vec![samples(ROWS + 1, 2)]));
+    assert!(wrong.contains("`signal` is [4, 30] of F32, but the graph was captured with [3, 30] of F32"), "{wrong}");
+    assert!(message(replay.run(Vec::new())).contains("the number of inputs is 0"));
+
+    let two = capture(&signal(), |(signal, other): (Tensor<2>, Tensor<2>), _: &Device| signal + other);
+    assert!(two.unwrap_err().to_string().contains("input 1: the model takes 2 axes of floats, but none is declared"));
+    let inputs = [Input::new("a", [2]), Input::new("b", [2])];
+    let one = capture(&inputs, |a: Tensor<1>, _: &Device| a);
+    assert!(one.unwrap_err().to_string().contains("input 1: the model takes no more inputs, but `b` is declared"));
+    let rank = capture(&signal(), |signal: Tensor<1>, _: &Device| signal);
+    assert!(rank.unwrap_err().to_string().contains("takes 1 axes of floats, but `signal` is [3, 30] of F32"));
+}
+
+#[test]
+fn several_inputs_and_outputs_keep_their_order() {
+    let inputs = [Input::new("a", [2]), Input::new("unused", [3]), Input::new("places", [2]).with_dtype(DType::I64)];
+    let model = |(a, (_, places)): (Tensor<1>, (Tensor<1>, Tensor<1, Int>)), _: &Device| {
+        let unread = a.clone().exp();
+        let doubled = a.clone() * 2.0;
+        let _ = unread + 1.0;
+        (doubled.clone() + places.float(), (doubled.clone(), doubled))
+    };
+    let graph = capture(&inputs, model).unwrap();
+    let names: Vec<_> = graph.inputs().iter().map(|&id| graph.input_name(id).unwrap()).collect();
+    assert_eq!(names, ["a", "unused", "places"]);
+    assert!(graph.nodes().iter().all(|node| node.operation.name() != "Exp"), "{:?}", graph.nodes());
+    let mut replay = Replay::new(&graph, &Default::default(), &known()).unwrap();
+    let data = [TensorData::from([1f32, 2.0]), TensorData::from([0f32; 3]), TensorData::from([10i64, 20])];
+    let outputs = replay.run(data.to_vec()).unwrap();
+    let expected = [[12f32, 24.0], [2.0, 4.0], [2.0, 4.0]].map(TensorData::from);
+    assert_eq!(outputs, expected);
+}
+
+#[test]
+fn what_capture_can_not_record_is_named() {
+    let result = capture(&signal(), |signal: Tensor<2>, device: &Device| {
+        let strongest = signal.clone().exp().max().into_data();
+        signal * Tensor::<1>::from_data(strongest, device).unsqueeze()
     });
-    // Initialised tensors are operations of the graph too.
-    assert!(!captured.is_empty() && captured.len() >= 2, "{} operations", captured.len());
+    let error = result.unwrap_err().to_string();
+    assert!(error.starts_with("capture: reading the result of `Max` can't be recorded: "), "{error}");
+    let result = capture(&signal(), |_: Tensor<2>, device: &Device| {
+        device.seed(1);
+        Tensor::<1>::random([3], burn::tensor::Distribution::Default, device)
+    });
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("the first operation can't be recorded: seeding is not supported"), "{error}");
 }

@@ -1,131 +1,155 @@
-//! Recording what a model does to its input.
+//! Recording what a model does to its inputs.
 
-use std::collections::BTreeMap;
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use burn::backend::Capture;
-use burn::backend::ir::{GraphIr, OperationIr, TensorId};
-use burn::tensor::{DType, Device, Int, Shape, Tensor, TensorData};
-use thiserror::Error;
+use burn::backend::ir::{GraphIr, IrVisitorMut, OperationIr, TensorId, TensorIr};
+use burn::tensor::{Device, TensorData};
 
-/// Why a model could not be captured or replayed.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum GraphError {
-    /// Burn's capture refused the graph.
-    #[error("capture: {0}")]
-    Capture(String),
-    /// A tensor handed to the capture lives on another device.
-    #[error("capture: the model returned a tensor that is not on the capture device")]
-    ForeignTensor,
-    /// The graph holds an operation the registry has no handler for.
-    #[error("replay: no handler is registered for the custom operation `{0}`")]
-    UnknownOperation(String),
-    /// The input is not of the shape and type the graph was captured with.
-    #[error("replay: the input is {got}, but the graph was captured with {expected}")]
-    Input {
-        /// What was given.
-        got: String,
-        /// What is accepted.
-        expected: String,
-    },
-    /// Reading an output back failed.
-    #[error("replay: {0}")]
-    Read(String),
-}
+use super::arguments::{Arguments, INPUT_MARKER, Input, Outputs, Source};
+use super::recorded;
+use super::{Graph, GraphError, Node, ValueId};
 
-/// A model's operations in order, with the values it holds and its boundaries.
-#[derive(Debug, Clone)]
-pub struct Captured {
-    pub(super) graph: GraphIr,
-    pub(super) values: BTreeMap<TensorId, TensorData>,
-    pub(super) input: (Shape, DType),
-}
-
-impl Captured {
-    /// The names of the custom operations in the graph, in order.
-    pub fn custom_operations(&self) -> impl Iterator<Item = &str> {
-        self.graph.operations.iter().filter_map(|operation| match operation {
-            OperationIr::Custom(custom) => Some(custom.id.as_str()),
-            _ => None,
-        })
-    }
-
-    /// How many operations the graph holds, those that only free a tensor left out.
-    pub fn len(&self) -> usize {
-        self.graph.operations.iter().filter(|operation| !matches!(operation, OperationIr::Drop(_))).count()
-    }
-
-    /// Whether nothing was recorded.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// What a model may return: a tensor or a pair of them.
-pub trait Outputs {
-    /// The graph's names of the tensors.
-    ///
-    /// # Errors
-    /// [`GraphError::ForeignTensor`] for a tensor of another device.
-    fn ids(self) -> Result<Vec<TensorId>, GraphError>;
-}
-
-impl<const D: usize> Outputs for Tensor<D> {
-    fn ids(self) -> Result<Vec<TensorId>, GraphError> {
-        let primitive = self.try_into_primitive::<Capture>().map_err(|_| GraphError::ForeignTensor)?;
-        Ok(vec![primitive.id()])
-    }
-}
-
-impl<const D: usize> Outputs for Tensor<D, Int> {
-    fn ids(self) -> Result<Vec<TensorId>, GraphError> {
-        let primitive = self.try_into_primitive::<Capture>().map_err(|_| GraphError::ForeignTensor)?;
-        Ok(vec![primitive.id()])
-    }
-}
-
-impl<A: Outputs, B: Outputs> Outputs for (A, B) {
-    fn ids(self) -> Result<Vec<TensorId>, GraphError> {
-        let mut ids = self.0.ids()?;
-        ids.extend(self.1.ids()?);
-        Ok(ids)
-    }
-}
-
-/// Records `model` applied to a tensor with the shape and type of `example` (its values are not used).
+/// Records `model` applied to inputs as declared, without running it: its operations, the values it holds, and its outputs.
+/// Operations that no output needs are left out.
 ///
-/// The model gets the input and the capture device, to move its parameters there.
+/// The model gets the inputs, pairs of them for a model of several, and the capture device, to move its parameters there.
 ///
 /// # Errors
-/// [`GraphError::Capture`] where Burn's capture refuses the graph, [`GraphError::ForeignTensor`] where the model returns a
-/// tensor of another device.
-pub fn capture<const D: usize, O: Outputs>(
-    example: TensorData,
-    model: impl FnOnce(Tensor<D>, &Device) -> O,
-) -> Result<Captured, GraphError> {
+/// [`GraphError::Declaration`] where the model takes other inputs, [`GraphError::Unrecordable`] where it reads a computed
+/// value or uses an operation that can't be recorded, [`GraphError::ForeignTensor`] where it returns a tensor of another
+/// device, [`GraphError::Model`] where it fails, [`GraphError::Capture`] where Burn's capture refuses the graph.
+pub fn capture<A: Arguments, O: Outputs>(
+    inputs: &[Input],
+    model: impl FnOnce(A, &Device) -> O,
+) -> Result<Graph, GraphError> {
     let device = Device::capture();
-    let described = (example.shape().clone(), example.dtype());
-    let mut failure = None;
-    let mut input = None;
-    let captured = device
-        .capture_scope(|scope| {
-            let dtype = described.1;
-            let example = Tensor::<D>::from_data(example, (&device, dtype));
-            let ids = example.clone().ids().and_then(|inputs| Ok((inputs, model(example, &device).ids()?)));
-            let (inputs, outputs) = ids.unwrap_or_else(|error| {
-                failure = Some(error);
-                (Vec::new(), Vec::new())
-            });
-            input = inputs.first().copied();
-            scope.complete(inputs, outputs)
-        })
-        .map_err(|error| GraphError::Capture(error.to_string()));
-    if let Some(error) = failure {
-        return Err(error);
+    let mut outcome = Ok(Vec::new());
+    let captured = device.capture_scope(|scope| {
+        let mut source = Source::new(&device, inputs);
+        let arguments = A::take(&mut source).and_then(|arguments| Ok((arguments, source.finish()?)));
+        let (arguments, ids) = match arguments {
+            Ok(taken) => taken,
+            Err(error) => {
+                outcome = Err(Failure::Error(error));
+                return scope.complete([], []);
+            }
+        };
+        // Burn's tensors have no fallible form of most operations: what capture can't record panics.
+        let returned = catch_unwind(AssertUnwindSafe(|| model(arguments, &device).ids()));
+        outcome = match returned {
+            Ok(Ok(outputs)) => Ok(outputs),
+            Ok(Err(error)) => Err(Failure::Error(error)),
+            Err(panic) => Err(Failure::Panic(message(panic.as_ref()))),
+        };
+        // An output may be returned twice; to capture, it is one.
+        let mut returned: Vec<TensorId> = outcome.as_ref().cloned().unwrap_or_default();
+        returned.sort_unstable();
+        returned.dedup();
+        scope.complete(ids, returned)
+    });
+    let outputs = match outcome {
+        Ok(outputs) => outputs,
+        Err(Failure::Error(error)) => return Err(error),
+        Err(Failure::Panic(reason)) => {
+            let operations = captured.as_ref().map_or(&[][..], |captured| &captured.graph.operations);
+            return Err(GraphError::Unrecordable { operation: culprit(&reason, operations), reason });
+        }
+    };
+    let captured = captured.map_err(|error| GraphError::Capture(error.to_string()))?;
+    translate(inputs, captured.graph, captured.values, &outputs)
+}
+
+/// Why a model did not return.
+#[derive(Clone)]
+enum Failure {
+    Error(GraphError),
+    Panic(String),
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("it panicked without a message").to_string()
+}
+
+/// What the model did when capture failed: read the tensor that the reason names, or something after the last operation.
+fn culprit(reason: &str, operations: &[OperationIr]) -> String {
+    let named = reason.split_once("TensorId(").and_then(|(_, rest)| rest.split_once(')')?.0.parse().ok());
+    let read = named
+        .map(TensorId::new)
+        .and_then(|id| operations.iter().find(|operation| operation.outputs().any(|output| output.id == id)));
+    if let Some(operation) = read {
+        return format!("reading the result of `{}`", recorded::operation(operation).name());
     }
-    let captured = captured?;
-    let mut values = captured.values;
-    if let Some(id) = input {
-        values.remove(&id);
+    match operations.iter().rfind(|operation| !is_bookkeeping(operation)) {
+        Some(last) => format!("what follows `{}`", recorded::operation(last).name()),
+        None => "the first operation".into(),
     }
-    Ok(Captured { graph: captured.graph, values, input: described })
+}
+
+/// Whether an operation is a record of where values come from, not of work.
+fn is_bookkeeping(operation: &OperationIr) -> bool {
+    match operation {
+        OperationIr::Init(_) | OperationIr::Drop(_) => true,
+        OperationIr::Custom(custom) => custom.id == INPUT_MARKER,
+        _ => false,
+    }
+}
+
+/// Burn's graph as ours.
+fn translate(
+    inputs: &[Input],
+    captured: GraphIr,
+    mut constants: BTreeMap<TensorId, TensorData>,
+    outputs: &[TensorId],
+) -> Result<Graph, GraphError> {
+    let mut graph = Graph::default();
+    let mut values = HashMap::new();
+    for (id, input) in captured.inputs.iter().zip(inputs) {
+        values.insert(*id, graph.input(&input.name, &input.shape, input.dtype));
+    }
+    let operations = captured.operations.into_iter().filter(|operation| !is_bookkeeping(operation));
+    let mut held = |id: TensorId, graph: &mut Graph, values: &mut HashMap<TensorId, ValueId>| {
+        let unknown = || GraphError::Capture(format!("{id} comes from nowhere"));
+        if let Some(value) = values.get(&id) {
+            return Ok(*value);
+        }
+        let value = graph.constant(constants.remove(&id).ok_or_else(unknown)?);
+        values.insert(id, value);
+        Ok(value)
+    };
+    for mut operation in operations {
+        let read = operation.inputs().map(|tensor| tensor.id).collect::<Vec<_>>();
+        let read = read.into_iter().map(|id| held(id, &mut graph, &mut values)).collect::<Result<Vec<_>, _>>()?;
+        let made = operation
+            .outputs()
+            .map(|tensor| {
+                let value = graph.computed(&tensor.shape.to_vec(), tensor.dtype);
+                values.insert(tensor.id, value);
+                value
+            })
+            .collect();
+        operation.visit_mut(&mut Rename(&values));
+        let mut node = Node::new(recorded::operation(&operation), read, made);
+        node.recorded = Some(Arc::new(operation));
+        graph.push(node);
+    }
+    let outputs =
+        outputs.iter().map(|id| held(*id, &mut graph, &mut values)).collect::<Result<Vec<_>, GraphError>>()?;
+    graph.set_outputs(&outputs);
+    graph.prune();
+    Ok(graph)
+}
+
+/// Names tensors by the places of the graph's values.
+struct Rename<'a>(&'a HashMap<TensorId, ValueId>);
+
+impl IrVisitorMut for Rename<'_> {
+    fn visit_tensor_mut(&mut self, tensor: &mut TensorIr) {
+        if let Some(value) = self.0.get(&tensor.id) {
+            tensor.id = TensorId::new(value.index() as u64);
+        }
+    }
 }

@@ -1,9 +1,31 @@
-//! A model as a graph: recorded on Burn's capture device, replayed on a real backend.
+//! A model as a graph: recorded on Burn's capture device, profiled, rewritten, and replayed on a real backend.
 //!
-//! The one place that touches Burn's graph representation (`burn-ir`).
+//! [`capture`] makes a [`Graph`]: plain data, which can as well be built by hand. [`profile`] says what a graph moves,
+//! [`Rewriter`] applies the rules that operations bring where a [cost model](crate::cost) says it pays, and [`Replay`] runs
+//! what came out. This is the one place that reads Burn's graph representation (`burn-ir`).
 
+mod arguments;
 mod capture;
+mod dot;
+mod error;
+mod graph_ir;
+mod model;
+mod operation;
+mod profile;
+mod recorded;
 mod replay;
+mod rewrite;
+mod svg;
 
-pub use capture::{Captured, GraphError, Outputs, capture};
-pub use replay::CustomOperations;
+pub use arguments::{Arguments, Input, Outputs, Source};
+pub use capture::capture;
+pub use dot::dot;
+pub use error::GraphError;
+pub use model::{Graph, Node, Origin, Value, ValueId};
+pub use operation::{Operation, Ranked, Step};
+pub use profile::{CostOf, Costs, IoProfile, NodeIo, ProfileOptions, profile};
+pub use replay::{CustomOperations, Replay};
+pub use rewrite::{Outcome, Replacement, Rewriter, Rewritten, Rule};
+pub use svg::svg;
+
+pub use burn::backend::ir::ScalarIr;

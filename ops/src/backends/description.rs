@@ -25,16 +25,16 @@ pub(super) enum Description {
     LearnedWelchPeaks(WelchOptions, usize, IntDType),
 }
 
-const WELCH_PSD: &str = "firefly::welch_psd";
+pub(super) const WELCH_PSD: &str = "firefly::welch_psd";
 const WELCH_PSD_BACKWARD: &str = "firefly::welch_psd_backward";
-const WELCH_PEAKS: &str = "firefly::welch_peaks";
-const BUTTERFLY: &str = "firefly::butterfly";
+pub(super) const WELCH_PEAKS: &str = "firefly::welch_peaks";
+pub(super) const BUTTERFLY: &str = "firefly::butterfly";
 const GATED_BUTTERFLY: &str = "firefly::gated_butterfly";
 const BUTTERFLY_BACKWARD: &str = "firefly::butterfly_backward";
 const GATED_BUTTERFLY_BACKWARD: &str = "firefly::gated_butterfly_backward";
-const LEARNED_WELCH_PSD: &str = "firefly::learned_welch_psd";
+pub(super) const LEARNED_WELCH_PSD: &str = "firefly::learned_welch_psd";
 const LEARNED_WELCH_PSD_BACKWARD: &str = "firefly::learned_welch_psd_backward";
-const LEARNED_WELCH_PEAKS: &str = "firefly::learned_welch_peaks";
+pub(super) const LEARNED_WELCH_PEAKS: &str = "firefly::learned_welch_peaks";
 
 const NAMES: [&str; 10] = [
     WELCH_PSD,
@@ -57,7 +57,7 @@ pub fn register<B: BackendIr + SpectralOps>(operations: &mut CustomOperations<B>
 }
 
 impl Description {
-    fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         match self {
             Self::WelchPsd(_) => WELCH_PSD,
             Self::WelchPsdBackward(_) => WELCH_PSD_BACKWARD,
@@ -95,7 +95,7 @@ impl Description {
         }
     }
 
-    fn scalars(&self) -> Vec<ScalarIr> {
+    pub(super) fn scalars(&self) -> Vec<ScalarIr> {
         match *self {
             Self::Butterfly | Self::GatedButterfly | Self::ButterflyBackward | Self::GatedButterflyBackward => vec![],
             Self::WelchPsd(options) | Self::WelchPsdBackward(options) | Self::LearnedWelchPsd(options) => {
@@ -235,7 +235,7 @@ fn encode(options: WelchOptions) -> Vec<ScalarIr> {
     ]
 }
 
-fn decode(scalars: &[ScalarIr]) -> Option<WelchOptions> {
+pub(super) fn decode(scalars: &[ScalarIr]) -> Option<WelchOptions> {
     let [
         ScalarIr::UInt(n_fft),
         ScalarIr::UInt(hop),

@@ -1,0 +1,152 @@
+//! What a model takes and returns, in terms of the capture device.
+
+use burn::backend::Capture;
+use burn::backend::ir::{CustomOpIr, OperationIr, TensorId, TensorIr, TensorStatus};
+use burn::tensor::{DType, Device, Int, Shape, Tensor};
+use burn_router::{RouterClient, RouterTensor};
+
+use super::GraphError;
+
+/// The name under which capture records that an input is there, read or not.
+pub(super) const INPUT_MARKER: &str = "firefly::input";
+
+/// An input of a model: a name, a shape and an element type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// The type of its elements.
+    pub dtype: DType,
+}
+
+impl Input {
+    /// An input of 32-bit floats.
+    pub fn new(name: &str, shape: impl Into<Vec<usize>>) -> Self {
+        Self { name: name.into(), shape: shape.into(), dtype: DType::F32 }
+    }
+
+    /// The same input with elements of another type.
+    pub fn with_dtype(self, dtype: DType) -> Self {
+        Self { dtype, ..self }
+    }
+}
+
+/// Declared inputs on the capture device, handed out in order.
+pub struct Source<'a> {
+    device: &'a Device,
+    declared: &'a [Input],
+    ids: Vec<TensorId>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) const fn new(device: &'a Device, declared: &'a [Input]) -> Self {
+        Self { device, declared, ids: Vec::new() }
+    }
+
+    /// The inputs handed out, all of them having been asked for.
+    pub(super) fn finish(self) -> Result<Vec<TensorId>, GraphError> {
+        match self.declared.get(self.ids.len()) {
+            None => Ok(self.ids),
+            Some(input) => Err(GraphError::Declaration {
+                place: self.ids.len(),
+                expected: "no more inputs".into(),
+                declared: format!("`{}` is declared", input.name),
+            }),
+        }
+    }
+
+    fn next(&mut self, rank: usize, kind: &str, fits: fn(DType) -> bool) -> Result<&'a Input, GraphError> {
+        let place = self.ids.len();
+        let wrong = |declared| GraphError::Declaration { place, expected: format!("{rank} axes of {kind}"), declared };
+        let input = self.declared.get(place).ok_or_else(|| wrong("none is declared".into()))?;
+        if input.shape.len() != rank || !fits(input.dtype) {
+            return Err(wrong(format!("`{}` is {:?} of {:?}", input.name, input.shape, input.dtype)));
+        }
+        Ok(input)
+    }
+}
+
+/// A value of the capture device that nothing initialises.
+fn uninitialised<C: RouterClient>(client: &C, input: &Input) -> RouterTensor<C> {
+    let id = client.create_empty_handle();
+    let shape = Shape::from(input.shape.clone());
+    let description = TensorIr { id, shape: shape.clone(), status: TensorStatus::ReadOnly, dtype: input.dtype };
+    // An input that the model never reads would be unknown to capture otherwise.
+    client.register_op(OperationIr::Custom(CustomOpIr::new(INPUT_MARKER, &[description], &[])));
+    RouterTensor::new(id, shape, input.dtype, client.clone())
+}
+
+/// What a model may take: float or int tensors, and pairs of what it may take.
+pub trait Arguments: Sized {
+    /// Takes what is wanted from the declared inputs.
+    ///
+    /// # Errors
+    /// [`GraphError::Declaration`] where something else is declared.
+    fn take(source: &mut Source<'_>) -> Result<Self, GraphError>;
+}
+
+macro_rules! tensor_arguments {
+    ($tensor:ty, $kind:literal, $fits:expr) => {
+        impl<const D: usize> Arguments for $tensor {
+            fn take(source: &mut Source<'_>) -> Result<Self, GraphError> {
+                let input = source.next(D, $kind, $fits)?;
+                // A value of no use but for its client, through which an input can be made without data.
+                let client = Tensor::<1>::from_data([0f32], source.device)
+                    .try_into_primitive::<Capture>()
+                    .map_err(|_| GraphError::ForeignTensor)?
+                    .client
+                    .clone();
+                let tensor = uninitialised(&client, input);
+                source.ids.push(tensor.id());
+                Ok(Self::from_primitive::<Capture>(tensor))
+            }
+        }
+    };
+}
+tensor_arguments!(Tensor<D>, "floats", |dtype| dtype.is_float());
+tensor_arguments!(Tensor<D, Int>, "integers", |dtype| dtype.is_int() || dtype.is_uint());
+
+impl<A: Arguments, B: Arguments> Arguments for (A, B) {
+    fn take(source: &mut Source<'_>) -> Result<Self, GraphError> {
+        Ok((A::take(source)?, B::take(source)?))
+    }
+}
+
+/// What a model may return: float or int tensors, pairs of what it may return, and a result of it.
+pub trait Outputs {
+    /// The graph's names of the tensors.
+    ///
+    /// # Errors
+    /// [`GraphError::ForeignTensor`] for a tensor of another device, [`GraphError::Model`] for a model that failed.
+    fn ids(self) -> Result<Vec<TensorId>, GraphError>;
+}
+
+impl<const D: usize> Outputs for Tensor<D> {
+    fn ids(self) -> Result<Vec<TensorId>, GraphError> {
+        let primitive = self.try_into_primitive::<Capture>().map_err(|_| GraphError::ForeignTensor)?;
+        Ok(vec![primitive.id()])
+    }
+}
+
+impl<const D: usize> Outputs for Tensor<D, Int> {
+    fn ids(self) -> Result<Vec<TensorId>, GraphError> {
+        let primitive = self.try_into_primitive::<Capture>().map_err(|_| GraphError::ForeignTensor)?;
+        Ok(vec![primitive.id()])
+    }
+}
+
+impl<A: Outputs, B: Outputs> Outputs for (A, B) {
+    fn ids(self) -> Result<Vec<TensorId>, GraphError> {
+        let mut ids = self.0.ids()?;
+        ids.extend(self.1.ids()?);
+        Ok(ids)
+    }
+}
+
+impl<O: Outputs, E: std::error::Error> Outputs for Result<O, E> {
+    fn ids(self) -> Result<Vec<TensorId>, GraphError> {
+        self.map_err(|error| GraphError::Model(error.to_string()))?.ids()
+    }
+}

@@ -1,0 +1,272 @@
+//! A model as a graph: values, and the nodes that make them, as plain data.
+
+use std::sync::Arc;
+
+use burn::backend::ir::OperationIr;
+use burn::tensor::{DType, TensorData};
+
+use super::Operation;
+
+/// A value of a graph, by its place among the graph's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ValueId(pub(super) usize);
+
+impl ValueId {
+    /// Its place among the graph's values.
+    pub const fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone)]
+pub enum Origin {
+    /// Given at each run, under a name.
+    Input(String),
+    /// Held by the model.
+    Constant(Arc<TensorData>),
+    /// An output of a node.
+    Computed,
+}
+
+/// A tensor of a graph.
+#[derive(Debug, Clone)]
+pub struct Value {
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+impl Value {
+    /// Its size in memory.
+    pub fn bytes(&self) -> u64 {
+        self.elements() as u64 * self.dtype.size() as u64
+    }
+
+    /// The number of its elements.
+    pub fn elements(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+/// One operation of a graph.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// What it does.
+    pub operation: Operation,
+    /// What it reads.
+    pub inputs: Vec<ValueId>,
+    /// What it makes.
+    pub outputs: Vec<ValueId>,
+    /// What capture recorded, its tensors named by the places of the graph's values.
+    pub(super) recorded: Option<Arc<OperationIr>>,
+}
+
+impl Node {
+    /// An operation that makes `outputs` of `inputs`.
+    pub fn new(operation: Operation, inputs: Vec<ValueId>, outputs: Vec<ValueId>) -> Self {
+        Self { operation, inputs, outputs, recorded: None }
+    }
+}
+
+/// Values, and the nodes that make them in the order in which they run.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    values: Vec<Value>,
+    nodes: Vec<Node>,
+    inputs: Vec<ValueId>,
+    outputs: Vec<ValueId>,
+}
+
+impl Graph {
+    /// Adds an input.
+    pub fn input(&mut self, name: &str, shape: &[usize], dtype: DType) -> ValueId {
+        let id = self.value(shape, dtype, Origin::Input(name.into()));
+        self.inputs.push(id);
+        id
+    }
+
+    /// Adds a value that the model holds.
+    pub fn constant(&mut self, data: TensorData) -> ValueId {
+        let shape = data.shape().to_vec();
+        let dtype = data.dtype();
+        self.value(&shape, dtype, Origin::Constant(Arc::new(data)))
+    }
+
+    /// Adds a value for a node that is yet to come.
+    pub fn computed(&mut self, shape: &[usize], dtype: DType) -> ValueId {
+        self.value(shape, dtype, Origin::Computed)
+    }
+
+    /// Adds a node at the end.
+    pub fn push(&mut self, node: Node) {
+        self.nodes.push(node);
+    }
+
+    /// Adds a node with one output at the end, and returns that output.
+    pub fn apply(&mut self, operation: Operation, inputs: &[ValueId], shape: &[usize], dtype: DType) -> ValueId {
+        let output = self.computed(shape, dtype);
+        self.push(Node::new(operation, inputs.to_vec(), vec![output]));
+        output
+    }
+
+    /// Says which values the model returns.
+    pub fn set_outputs(&mut self, outputs: &[ValueId]) {
+        self.outputs = outputs.to_vec();
+    }
+
+    /// Keeps only the outputs at these places, in this order: what nobody else needs can then be left out.
+    ///
+    /// Places past the last output are ignored.
+    pub fn restrict_outputs(&mut self, places: &[usize]) {
+        self.outputs = places.iter().filter_map(|&place| self.outputs.get(place).copied()).collect();
+    }
+
+    fn value(&mut self, shape: &[usize], dtype: DType, origin: Origin) -> ValueId {
+        self.values.push(Value { shape: shape.to_vec(), dtype, origin });
+        ValueId(self.values.len() - 1)
+    }
+
+    /// A value.
+    ///
+    /// # Panics
+    /// For the id of another graph's value, if this one has fewer.
+    pub fn get(&self, id: ValueId) -> &Value {
+        &self.values[id.0]
+    }
+
+    /// The name of an input.
+    pub fn input_name(&self, id: ValueId) -> Option<&str> {
+        match &self.get(id).origin {
+            Origin::Input(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Every value, also those that no node makes any more.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// The id of every value.
+    pub fn value_ids(&self) -> impl Iterator<Item = ValueId> + use<> {
+        (0..self.values.len()).map(ValueId)
+    }
+
+    /// Every node, in the order in which they run.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The inputs, in the order in which they were declared.
+    pub fn inputs(&self) -> &[ValueId] {
+        &self.inputs
+    }
+
+    /// What the model returns.
+    pub fn outputs(&self) -> &[ValueId] {
+        &self.outputs
+    }
+
+    /// The names of the custom operations, in order.
+    pub fn custom_operations(&self) -> impl Iterator<Item = &str> {
+        self.nodes.iter().filter_map(|node| match &node.operation {
+            Operation::Custom { name, .. } => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The place of the node that makes each value; `None` for inputs and constants.
+    pub fn producers(&self) -> Vec<Option<usize>> {
+        let mut producers = vec![None; self.values.len()];
+        for (place, node) in self.nodes.iter().enumerate() {
+            for output in &node.outputs {
+                producers[output.0] = Some(place);
+            }
+        }
+        producers
+    }
+
+    /// The place of the last node that reads each value; `None` where none does.
+    pub fn last_readers(&self) -> Vec<Option<usize>> {
+        let mut readers = vec![None; self.values.len()];
+        for (place, node) in self.nodes.iter().enumerate() {
+            for input in &node.inputs {
+                readers[input.0] = Some(place);
+            }
+        }
+        readers
+    }
+
+    /// Whether each node is needed for an output.
+    pub fn live(&self) -> Vec<bool> {
+        let mut wanted = vec![false; self.values.len()];
+        for output in &self.outputs {
+            wanted[output.0] = true;
+        }
+        let mut live = vec![false; self.nodes.len()];
+        for (place, node) in self.nodes.iter().enumerate().rev() {
+            live[place] = node.outputs.iter().any(|output| wanted[output.0]);
+            if live[place] {
+                node.inputs.iter().for_each(|input| wanted[input.0] = true);
+            }
+        }
+        live
+    }
+
+    /// Removes nodes that no output needs, and returns how many there were.
+    pub fn prune(&mut self) -> usize {
+        let mut live = self.live().into_iter();
+        let before = self.nodes.len();
+        self.nodes.retain(|_| live.next().unwrap_or(true));
+        before - self.nodes.len()
+    }
+
+    /// Puts `nodes` in the place of those at `replaced`, where the first of them was.
+    pub fn replace(&mut self, replaced: &[usize], nodes: Vec<Node>) {
+        let first = replaced.iter().min().copied().unwrap_or(self.nodes.len());
+        let mut place = 0;
+        self.nodes.retain(|_| {
+            place += 1;
+            !replaced.contains(&(place - 1))
+        });
+        self.nodes.splice(first..first, nodes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_output_needs_is_removed_and_what_is_shared_is_kept_once() {
+        let mut graph = Graph::default();
+        let x = graph.input("x", &[2, 3], DType::F32);
+        let shared = graph.apply(Operation::MultiplyScalar(2.0), &[x], &[2, 3], DType::F32);
+        let dead = graph.apply(Operation::Add, &[shared, x], &[2, 3], DType::F32);
+        graph.apply(Operation::Power(2.0), &[dead], &[2, 3], DType::F32);
+        let left = graph.apply(Operation::AddScalar(1.0), &[shared], &[2, 3], DType::F32);
+        let sum = graph.apply(Operation::Add, &[left, shared], &[2, 3], DType::F32);
+        graph.set_outputs(&[sum]);
+        assert_eq!(graph.live(), [true, false, false, true, true]);
+        assert_eq!(graph.prune(), 2);
+        assert_eq!(graph.nodes().len(), 3);
+        assert_eq!(graph.producers()[sum.index()], Some(2));
+        assert_eq!(graph.last_readers()[shared.index()], Some(2));
+        assert_eq!((graph.get(sum).bytes(), graph.input_name(x), graph.input_name(sum)), (24, Some("x"), None));
+    }
+
+    #[test]
+    fn restricted_outputs_leave_work_out() {
+        let mut graph = Graph::default();
+        let x = graph.input("x", &[4], DType::F32);
+        let [a, b] = [2.0, 3.0].map(|factor| graph.apply(Operation::MultiplyScalar(factor), &[x], &[4], DType::F32));
+        graph.set_outputs(&[a, b]);
+        graph.restrict_outputs(&[1, 7]);
+        assert_eq!(graph.outputs(), [b]);
+        assert_eq!(graph.prune(), 1);
+    }
+}

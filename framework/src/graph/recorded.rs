@@ -1,0 +1,121 @@
+//! Burn's representation of an operation, read as ours.
+
+use std::fmt::{self, Write};
+
+use burn::backend::ir::{BaseOperationIr, FloatOperationIr, NumericOperationIr, OperationIr, ScalarIr};
+use burn::tensor::Slice;
+
+use super::operation::{Operation, Ranked, Step};
+
+/// What a recorded operation does.
+pub(super) fn operation(recorded: &OperationIr) -> Operation {
+    let known = match recorded {
+        OperationIr::BaseFloat(base) | OperationIr::BaseInt(base) | OperationIr::BaseBool(base) => self::base(base),
+        OperationIr::NumericFloat(_, numeric) | OperationIr::NumericInt(_, numeric) => self::numeric(numeric),
+        OperationIr::Float(_, FloatOperationIr::PowfScalar(power)) => Some(Operation::Power(value(power.rhs))),
+        OperationIr::Custom(custom) => {
+            Some(Operation::Custom { name: custom.id.clone(), scalars: custom.scalars.clone() })
+        }
+        _ => None,
+    };
+    known.unwrap_or_else(|| Operation::Other(name(recorded)))
+}
+
+fn base(base: &BaseOperationIr) -> Option<Operation> {
+    Some(match base {
+        BaseOperationIr::Reshape(_) => Operation::Reshape,
+        BaseOperationIr::Expand(_) => Operation::Expand,
+        BaseOperationIr::SwapDims(swap) => {
+            let mut axes: Vec<usize> = (0..swap.input.shape.num_dims()).collect();
+            axes.swap(swap.dim1, swap.dim2);
+            Operation::Permute { axes }
+        }
+        BaseOperationIr::Permute(permute) => Operation::Permute { axes: permute.axes.clone() },
+        BaseOperationIr::Slice(slice) => Operation::Slice { steps: steps(&slice.ranges, &slice.tensor.shape.to_vec()) },
+        BaseOperationIr::Unfold(unfold) => Operation::Unfold { axis: unfold.dim, size: unfold.size, step: unfold.step },
+        BaseOperationIr::SliceAssign(assign) => {
+            Operation::AssignSlice { steps: steps(&assign.ranges, &assign.tensor.shape.to_vec()) }
+        }
+        BaseOperationIr::Cat(cat) => Operation::Concatenate { axis: cat.dim },
+        BaseOperationIr::Cast(_) => Operation::Cast,
+        BaseOperationIr::Ones(_) => Operation::Fill(1.0),
+        BaseOperationIr::Zeros(_) => Operation::Fill(0.0),
+        _ => return None,
+    })
+}
+
+fn numeric(numeric: &NumericOperationIr) -> Option<Operation> {
+    Some(match numeric {
+        NumericOperationIr::Add(_) => Operation::Add,
+        NumericOperationIr::Sub(_) => Operation::Subtract,
+        NumericOperationIr::Mul(_) => Operation::Multiply,
+        NumericOperationIr::Div(_) => Operation::Divide,
+        NumericOperationIr::AddScalar(scalar) => Operation::AddScalar(value(scalar.rhs)),
+        NumericOperationIr::SubScalar(scalar) => Operation::SubtractScalar(value(scalar.rhs)),
+        NumericOperationIr::MulScalar(scalar) => Operation::MultiplyScalar(value(scalar.rhs)),
+        NumericOperationIr::DivScalar(scalar) => Operation::DivideScalar(value(scalar.rhs)),
+        NumericOperationIr::PowiScalar(scalar) => Operation::Power(value(scalar.rhs)),
+        NumericOperationIr::Full(full) => Operation::Fill(value(full.value)),
+        NumericOperationIr::SumDim(sum) => Operation::Sum { axis: sum.axis },
+        NumericOperationIr::MeanDim(mean) => Operation::Mean { axis: mean.axis },
+        NumericOperationIr::TopK(top) => Operation::TopK { axis: top.axis, wanted: Ranked::Values },
+        NumericOperationIr::ArgTopK(top) => Operation::TopK { axis: top.axis, wanted: Ranked::Positions },
+        NumericOperationIr::TopKWithIndices(top) => Operation::TopK { axis: top.dim, wanted: Ranked::Both },
+        NumericOperationIr::Sort(sort) => {
+            Operation::Sort { axis: sort.dim, descending: sort.descending, wanted: Ranked::Values }
+        }
+        NumericOperationIr::ArgSort(sort) => {
+            Operation::Sort { axis: sort.dim, descending: sort.descending, wanted: Ranked::Positions }
+        }
+        NumericOperationIr::SortWithIndices(sort) => {
+            Operation::Sort { axis: sort.dim, descending: sort.descending, wanted: Ranked::Both }
+        }
+        _ => return None,
+    })
+}
+
+fn value(scalar: ScalarIr) -> f64 {
+    scalar.elem()
+}
+
+/// Where a slice starts along every axis of `shape`; axes without a range are taken whole.
+fn steps(ranges: &[Slice], shape: &[usize]) -> Vec<Step> {
+    let whole = Step { start: 0, stride: 1 };
+    let step = |(axis, length): (usize, &usize)| {
+        let Some(range) = ranges.get(axis) else { return whole };
+        let covered = range.to_range(*length);
+        // A negative step starts at the end of what it covers.
+        let start = if range.step < 0 { covered.end.saturating_sub(1) } else { covered.start };
+        Step { start, stride: range.step }
+    };
+    shape.iter().enumerate().map(step).collect()
+}
+
+/// The name of Burn's variant for an operation: the innermost one before its fields.
+fn name(recorded: &OperationIr) -> String {
+    let mut start = Start(String::new());
+    // Ends with an error once enough is written, before tensors are.
+    let _ = write!(start, "{recorded:?}");
+    let mut names = start.0.split(|c: char| !c.is_alphanumeric()).filter(|name| !name.is_empty());
+    let group = names.next().unwrap_or("unknown").to_string();
+    let within = match recorded {
+        // These have the element type between.
+        OperationIr::NumericFloat(..) | OperationIr::NumericInt(..) | OperationIr::Float(..) => names.nth(1),
+        OperationIr::Init(_) | OperationIr::Drop(_) => None,
+        _ => names.next(),
+    };
+    within.map_or(group, str::to_string)
+}
+
+/// Keeps the start of what is written to it.
+struct Start(String);
+
+/// More than the longest names of a group, an element type and an operation.
+const ENOUGH: usize = 96;
+
+impl Write for Start {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.push_str(text);
+        if self.0.len() < ENOUGH { Ok(()) } else { Err(fmt::Error) }
+    }
+}

@@ -1,0 +1,186 @@
+//! Rewriting a graph by the rules that operations bring, where it pays.
+
+use super::profile::ProfileOptions;
+use super::{Graph, ValueId, profile};
+use crate::cost::{Decision, DeviceProfile};
+
+/// Finds parts of a graph that a cheaper operation can compute.
+pub trait Rule {
+    /// What it is called in reports.
+    fn name(&self) -> &str;
+
+    /// Every place where the rule holds. What is found must compute the same outputs.
+    fn find(&self, graph: &Graph) -> Vec<Replacement>;
+}
+
+/// A graph with one part replaced.
+#[derive(Debug, Clone)]
+pub struct Replacement {
+    /// The graph with the part replaced; what it leaves unused may still be in it.
+    pub graph: Graph,
+    /// The value that is computed otherwise now, by which the place is known.
+    pub target: ValueId,
+    /// Values that nobody may need any more: if one is read elsewhere, there is nothing to gain and the graph is left alone.
+    pub obsolete: Vec<ValueId>,
+    /// Rows that are computed.
+    pub batch: u64,
+}
+
+/// What became of one replacement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The rule's name.
+    pub rule: String,
+    /// The value that is, or would have been, computed otherwise.
+    pub target: ValueId,
+    /// Why.
+    pub decision: Decision,
+}
+
+/// A graph, and what was decided on the way to it.
+#[derive(Debug, Clone)]
+pub struct Rewritten {
+    /// The graph as it is to run.
+    pub graph: Graph,
+    /// Every replacement that was found, in order.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl Rewritten {
+    /// How many replacements were made.
+    pub fn applied(&self) -> usize {
+        self.outcomes.iter().filter(|outcome| outcome.decision.fuse()).count()
+    }
+
+    /// Every decision with its terms.
+    pub fn explain(&self) -> String {
+        let lines = self.outcomes.iter().map(|outcome| format!("{}: {}", outcome.rule, outcome.decision.explain()));
+        lines.collect()
+    }
+}
+
+/// Applies rules to graphs for one device.
+pub struct Rewriter<'a> {
+    rules: Vec<Box<dyn Rule + 'a>>,
+    options: ProfileOptions,
+}
+
+impl<'a> Rewriter<'a> {
+    /// A rewriter without rules that counts what graphs move by `options`.
+    pub const fn new(options: ProfileOptions) -> Self {
+        Self { rules: Vec::new(), options }
+    }
+
+    /// Adds a rule; those added first are tried first.
+    pub fn register(&mut self, rule: impl Rule + 'a) {
+        self.rules.push(Box::new(rule));
+    }
+
+    /// Applies the rules until none finds anything that is worth it on `device`. Nodes that no output needs are removed.
+    pub fn run(&self, graph: &Graph, device: &DeviceProfile) -> Rewritten {
+        let mut graph = graph.clone();
+        graph.prune();
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        while let Some((outcome, after)) = self.next(&graph, device, &outcomes) {
+            if outcome.decision.fuse() {
+                graph = after;
+            }
+            outcomes.push(outcome);
+        }
+        Rewritten { graph, outcomes }
+    }
+
+    /// The first replacement that was not yet decided on, and the graph it leads to.
+    fn next(&self, graph: &Graph, device: &DeviceProfile, known: &[Outcome]) -> Option<(Outcome, Graph)> {
+        for rule in &self.rules {
+            let decided = |target| known.iter().any(|outcome| outcome.rule == rule.name() && outcome.target == target);
+            for Replacement { graph: mut after, target, obsolete, batch } in rule.find(graph) {
+                after.prune();
+                let producers = after.producers();
+                if decided(target) || obsolete.iter().any(|value| producers[value.index()].is_some()) {
+                    continue;
+                }
+                let [before, saved] = [graph, &after].map(|graph| profile(graph, &self.options).total);
+                let decision = Decision::new(device, before, saved, batch);
+                return Some((Outcome { rule: rule.name().into(), target, decision }, after));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType::F32;
+
+    use super::*;
+    use crate::cost::Preset;
+    use crate::graph::{Node, Operation};
+
+    /// Two scalar multiplications one after the other are one.
+    struct MergeMultiplications;
+
+    impl Rule for MergeMultiplications {
+        fn name(&self) -> &str {
+            "merge multiplications"
+        }
+
+        fn find(&self, graph: &Graph) -> Vec<Replacement> {
+            let producers = graph.producers();
+            let merge = |(place, node): (usize, &Node)| {
+                let Operation::MultiplyScalar(second) = node.operation else { return None };
+                let middle = node.inputs[0];
+                let before = &graph.nodes()[producers[middle.index()]?];
+                let Operation::MultiplyScalar(first) = before.operation else { return None };
+                let mut after = graph.clone();
+                let merged = Operation::MultiplyScalar(first * second);
+                after.replace(&[place], vec![Node::new(merged, before.inputs.clone(), node.outputs.clone())]);
+                Some(Replacement { graph: after, target: node.outputs[0], obsolete: vec![middle], batch: 1 })
+            };
+            graph.nodes().iter().enumerate().filter_map(merge).collect()
+        }
+    }
+
+    fn chain(read_elsewhere: bool) -> Graph {
+        let mut graph = Graph::default();
+        let x = graph.input("x", &[10], F32);
+        let values: Vec<ValueId> = [2.0, 3.0, 5.0]
+            .iter()
+            .scan(x, |value, factor| {
+                *value = graph.apply(Operation::MultiplyScalar(*factor), &[*value], &[10], F32);
+                Some(*value)
+            })
+            .collect();
+        graph.set_outputs(if read_elsewhere { &values } else { &values[2..] });
+        graph
+    }
+
+    fn rewriter() -> Rewriter<'static> {
+        let mut rewriter = Rewriter::new(ProfileOptions::default());
+        rewriter.register(MergeMultiplications);
+        rewriter
+    }
+
+    #[test]
+    fn rules_apply_until_nothing_is_left() {
+        let rewritten = rewriter().run(&chain(false), &Preset::Cpu.profile());
+        let factors: Vec<_> = rewritten.graph.nodes().iter().map(|node| node.operation.clone()).collect();
+        assert_eq!(factors, [Operation::MultiplyScalar(30.0)]);
+        assert_eq!(rewritten.applied(), 2);
+        assert!(rewritten.explain().contains("merge multiplications: fuse on cpu"));
+    }
+
+    #[test]
+    fn what_the_gate_refuses_stays() {
+        let device = DeviceProfile { min_gain: 1e9, ..Preset::Cpu.profile() };
+        let rewritten = rewriter().run(&chain(false), &device);
+        assert_eq!((rewritten.graph.nodes().len(), rewritten.applied()), (3, 0));
+        assert_eq!(rewritten.outcomes.len(), 2);
+    }
+
+    #[test]
+    fn a_value_that_is_read_elsewhere_keeps_its_nodes() {
+        let rewritten = rewriter().run(&chain(true), &Preset::Cpu.profile());
+        assert_eq!((rewritten.graph.nodes().len(), rewritten.outcomes.len()), (3, 0));
+    }
+}

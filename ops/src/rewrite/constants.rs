@@ -1,0 +1,82 @@
+//! The values of vectors that a model holds or fills.
+
+use firefly_framework::graph::{Graph, Operation, Origin, ValueId};
+
+use crate::twiddles::{Direction, exact_twiddle_values};
+
+/// Most that a twiddle of f32 may differ from the exact one.
+const TWIDDLE_ERROR: f64 = 1e-7;
+
+/// How deep a vector is looked into: what a model makes of constants is a few operations long.
+const DEPTH: usize = 16;
+
+/// The elements of a value that varies along one axis at most, if they don't depend on an input.
+pub fn vector(graph: &Graph, producers: &[Option<usize>], value: ValueId) -> Option<Vec<f64>> {
+    evaluate(graph, producers, value, DEPTH)
+}
+
+fn evaluate(graph: &Graph, producers: &[Option<usize>], id: ValueId, depth: usize) -> Option<Vec<f64>> {
+    let value = graph.get(id);
+    if value.elements() != value.shape.iter().copied().max().unwrap_or(1) {
+        return None;
+    }
+    if let Origin::Constant(data) = &value.origin {
+        return data.try_to_vec_as::<f64>().ok();
+    }
+    let node = &graph.nodes()[producers[id.index()]?];
+    let depth = depth.checked_sub(1)?;
+    let input = |place: usize| evaluate(graph, producers, *node.inputs.get(place)?, depth);
+    let pairwise = |join: fn(f64, f64) -> f64| {
+        let (left, right) = (input(0)?, input(1)?);
+        let at = |values: &[f64], place: usize| if values.len() == 1 { values[0] } else { values[place] };
+        let fits = |values: &[f64]| values.len() == 1 || values.len() == value.elements();
+        let joined = (0..value.elements()).map(|place| join(at(&left, place), at(&right, place)));
+        (fits(&left) && fits(&right)).then(|| joined.collect())
+    };
+    let each = |change: &dyn Fn(f64) -> f64| Some(input(0)?.into_iter().map(change).collect());
+    match &node.operation {
+        Operation::Fill(fill) => Some(vec![*fill; value.elements()]),
+        Operation::Reshape | Operation::Permute { .. } | Operation::Cast => input(0),
+        Operation::Expand => match input(0)? {
+            single if single.len() == 1 => Some(vec![single[0]; value.elements()]),
+            same if same.len() == value.elements() => Some(same),
+            _ => None,
+        },
+        Operation::Concatenate { .. } => {
+            (0..node.inputs.len()).map(input).collect::<Option<Vec<_>>>().map(|v| v.concat())
+        }
+        Operation::Add => pairwise(|a, b| a + b),
+        Operation::Subtract => pairwise(|a, b| a - b),
+        Operation::Multiply => pairwise(|a, b| a * b),
+        Operation::Divide => pairwise(|a, b| a / b),
+        Operation::AddScalar(scalar) => each(&|x| x + scalar),
+        Operation::SubtractScalar(scalar) => each(&|x| x - scalar),
+        Operation::MultiplyScalar(scalar) => each(&|x| x * scalar),
+        Operation::DivideScalar(scalar) => each(&|x| x / scalar),
+        Operation::Slice { steps } | Operation::AssignSlice { steps } => {
+            let shape = &graph.get(node.inputs[0]).shape;
+            let axis = (0..shape.len()).max_by_key(|axis| shape[*axis])?;
+            let (start, stride) = (steps[axis].start, steps[axis].stride);
+            let mut whole = input(0)?;
+            if stride != 1 {
+                return None;
+            }
+            if matches!(node.operation, Operation::Slice { .. }) {
+                return Some(whole[start..start + value.elements()].to_vec());
+            }
+            let part = input(1)?;
+            whole[start..start + part.len()].copy_from_slice(&part);
+            Some(whole)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a value is held by the model and makes the butterfly network of length `n` the forward transform.
+pub fn are_exact_twiddles(graph: &Graph, value: ValueId, n: usize) -> bool {
+    let Origin::Constant(data) = &graph.get(value).origin else { return false };
+    let Ok(values) = data.try_to_vec_as::<f64>() else { return false };
+    let exact = exact_twiddle_values(n, Direction::Forward);
+    let close = |(value, exact): (&f64, &f64)| (value - exact).abs() <= TWIDDLE_ERROR;
+    values.len() == exact.len() && values.iter().zip(&exact).all(close)
+}
