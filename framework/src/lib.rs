@@ -5,6 +5,7 @@
 //! - [`device`]: device names as users type them, opened or refused with a reason.
 //! - [`files`]: outputs that are whole or not there.
 //! - [`graph`]: a model captured as data, profiled, rewritten, and replayed on a backend.
+//! - [`host`]: what is known of the machine.
 //! - [`page`]: self-contained HTML pages with charts.
 //! - [`suggest`]: "did you mean …?".
 //!
@@ -15,5 +16,6 @@ pub mod cost;
 pub mod device;
 pub mod files;
 pub mod graph;
+pub mod host;
 pub mod page;
 pub mod suggest;
