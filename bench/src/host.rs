@@ -1,7 +1,7 @@
 //! What is known of the machine that measures.
 
-use std::thread::available_parallelism;
-
+pub use firefly_framework::host::available_cores;
+use firefly_framework::host::{cpu_name, entry};
 use serde::{Deserialize, Serialize};
 
 /// The machine.
@@ -39,26 +39,10 @@ impl Host {
     }
 }
 
-/// Cores this process may use; at least 1.
-pub fn available_cores() -> usize {
-    available_parallelism().map_or(1, usize::from)
-}
-
 /// Bytes of memory that are free or can be freed; none where the system doesn't say.
 pub fn available_memory() -> Option<u64> {
     let kibibytes = entry("/proc/meminfo", "MemAvailable")?;
     Some(1024 * kibibytes.split_whitespace().next()?.parse::<u64>().ok()?)
-}
-
-fn cpu_name() -> Option<String> {
-    entry("/proc/cpuinfo", "model name")
-}
-
-/// The first value under `name` in a file of Linux's `/proc`.
-fn entry(file: &str, name: &str) -> Option<String> {
-    let text = std::fs::read_to_string(file).ok()?;
-    let (_, value) = text.lines().find(|line| line.starts_with(name))?.split_once(':')?;
-    Some(value.trim().to_string())
 }
 
 macro_rules! detected {

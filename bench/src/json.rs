@@ -293,11 +293,15 @@ impl Measured {
     }
 }
 
+/// Seconds since 1970 (UTC).
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
+}
+
 impl Report {
     /// A report of this program, made now.
     pub fn new(host: Host, command: Command, facts: Parameters, cases: Vec<CaseRecord>) -> Self {
-        let date = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-        Self { format: FORMAT, tool: Tool::this(), date, host, command, facts, cases }
+        Self { format: FORMAT, tool: Tool::this(), date: now(), host, command, facts, cases }
     }
 
     /// Writes the report to `path`, whole or not at all.

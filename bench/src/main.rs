@@ -5,7 +5,9 @@ use std::io::stdout;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use firefly_bench::commands::{Verdict, compare, e2e, fft, max_batch, report, strategies_help, welch_peaks};
+use firefly_bench::commands::{
+    Verdict, calibrate, compare, e2e, fft, max_batch, picker, profile, report, strategies_help, welch_peaks,
+};
 use firefly_bench::{e2e as pipelines, fft as transforms, peaks};
 
 /// Verified measurements of Firefly's operations and models.
@@ -35,6 +37,12 @@ enum Command {
     MaxBatch(max_batch::Arguments),
     /// What got slower or faster from one report to another; exit status 1 if a case got slower or lost
     Compare(compare::Arguments),
+    /// What a model moves, node by node, without running it; with --rewrite, also what fusing it would save
+    Profile(profile::Arguments),
+    /// Measures what a device costs, for the picker and for decisions on fusing
+    Calibrate(calibrate::Arguments),
+    /// How well the picker predicts times, and what its choices cost
+    Picker(picker::Arguments),
     /// Reports as one self-contained HTML page with charts
     Report(report::Arguments),
 }
@@ -50,6 +58,9 @@ fn main() -> ExitCode {
         Command::E2e(arguments) => e2e::run(&arguments, &pipelines::catalogue(), out),
         Command::MaxBatch(arguments) => max_batch::run(&arguments, out),
         Command::Compare(arguments) => compare::run(&arguments, out),
+        Command::Profile(arguments) => profile::run(&arguments, out),
+        Command::Calibrate(arguments) => calibrate::run(&arguments, out),
+        Command::Picker(arguments) => picker::run(&arguments, out),
         Command::Report(arguments) => report::run(&arguments, out),
     };
     match verdict {

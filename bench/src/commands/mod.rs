@@ -1,9 +1,12 @@
 //! The subcommands, one file each: arguments, what is done with them, and the report.
 
+pub mod calibrate;
 pub mod compare;
 pub mod e2e;
 pub mod fft;
 pub mod max_batch;
+pub mod picker;
+pub mod profile;
 pub mod report;
 pub mod welch_peaks;
 

@@ -1,0 +1,127 @@
+//! The methods that compute a tier's peaks, checked against each other and timed side by side.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use burn::tensor::{Device, Tensor, TensorData};
+use firefly_framework::cost::DeviceProfile;
+use firefly_models::{AutoOptions, AutoWelchPeaks, Method, Peaks, WelchPeaksConfig};
+
+use crate::peaks::PeaksProblem;
+use crate::statistics::Spread;
+
+/// Iterations that every method runs at least, after one that is not counted.
+const FEWEST: usize = 3;
+/// More than these say nothing new.
+const MOST: usize = 200;
+/// Most that powers may differ by, relative to the strongest of a row: methods round in another order.
+const TOLERANCE: f32 = 1e-4;
+
+/// Noise that the frames of problems are cut from.
+pub struct Noise(Vec<f32>);
+
+impl Noise {
+    /// `samples` samples of uniform noise with slow tones, the same at each run.
+    pub fn new(samples: usize) -> Self {
+        let mut state = 0x9e37_79b9_u32;
+        let sample = |index: usize| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            // A triangle of 37 samples, so that some bins stand out.
+            let tone = (index % 37) as f32 / 18.0 - 1.0;
+            state as f32 / u32::MAX as f32 - 0.5 + tone
+        };
+        Self((0..samples).map(sample).collect())
+    }
+
+    fn frames(&self, problem: &PeaksProblem, device: &Device) -> Option<Tensor<2>> {
+        let samples = self.0.get(..problem.batch * problem.frame())?.to_vec();
+        Some(Tensor::from_data(TensorData::new(samples, [problem.batch, problem.frame()]), device))
+    }
+}
+
+/// The model of a problem, restricted to one method if one is given.
+///
+/// # Errors
+/// For a problem out of range.
+pub fn model(
+    problem: &PeaksProblem,
+    method: Option<Method>,
+    profile: &DeviceProfile,
+    device: &Device,
+) -> anyhow::Result<AutoWelchPeaks> {
+    let config = WelchPeaksConfig::new().with_n_fft(problem.options.n_fft).with_k(problem.k).with_tier(problem.tier);
+    let options = AutoOptions { method, profile: Some(profile.clone()), ..AutoOptions::default() };
+    Ok(AutoWelchPeaks::new(&config, device)?.with_options(options))
+}
+
+/// Nanoseconds of each method on `problem`, peaks in host memory at the end; the methods take turns, for `time` together.
+///
+/// # Errors
+/// For a problem out of range, frames that the noise is too short for, and methods that don't agree.
+pub fn time_methods(
+    problem: &PeaksProblem,
+    methods: &[Method],
+    noise: &Noise,
+    profile: &DeviceProfile,
+    device: &Device,
+    time: Duration,
+) -> anyhow::Result<Vec<Spread>> {
+    let frames = noise.frames(problem, device).context("the noise is too short")?;
+    let models: Vec<AutoWelchPeaks> =
+        methods.iter().map(|method| model(problem, Some(*method), profile, device)).collect::<Result<_, _>>()?;
+    let outputs = models.iter().map(|model| read(model.forward(frames.clone())?)).collect::<Result<Vec<_>, _>>()?;
+    for (method, output) in methods.iter().zip(&outputs) {
+        ensure!(agree(&outputs[0], output, problem.k), "{method} gives other peaks than {}", methods[0]);
+    }
+    let mut samples = vec![Vec::new(); methods.len()];
+    let start = Instant::now();
+    while samples[0].len() < FEWEST || (start.elapsed() < time && samples[0].len() < MOST) {
+        for (model, samples) in models.iter().zip(&mut samples) {
+            let start = Instant::now();
+            black_box(read(model.forward(black_box(frames.clone()))?)?);
+            samples.push(start.elapsed().as_nanos() as f64);
+        }
+    }
+    samples.into_iter().map(|samples| Spread::of(samples).context("nothing was timed")).collect()
+}
+
+/// The powers of peaks, in host memory.
+fn read(peaks: Peaks) -> anyhow::Result<Vec<f32>> {
+    black_box(peaks.bins.try_into_data()?);
+    Ok(peaks.power.try_into_data()?.try_to_vec::<f32>()?)
+}
+
+fn agree(left: &[f32], right: &[f32], k: usize) -> bool {
+    let close = |(left, right): (&[f32], &[f32])| {
+        left.iter().zip(right).all(|(a, b)| (a - b).abs() <= TOLERANCE * left[0].abs())
+    };
+    left.len() == right.len() && left.chunks(k).zip(right.chunks(k)).all(close)
+}
+
+#[cfg(test)]
+mod tests {
+    use firefly_framework::cost::Preset;
+    use firefly_models::Tier;
+
+    use super::*;
+
+    #[test]
+    fn every_method_is_timed_and_short_noise_is_refused() {
+        let (device, profile) = (Device::flex(), Preset::Cpu.profile());
+        let problem = PeaksProblem::new(64, Tier::Fast, 7, 5);
+        let methods = [Method::Fused, Method::Spectrum];
+        let times = |noise| time_methods(&problem, &methods, &Noise::new(noise), &profile, &device, Duration::ZERO);
+        assert!(times(7 * 96).unwrap().iter().all(|spread| spread.min > 0.0));
+        assert!(times(7 * 96 - 1).is_err());
+    }
+
+    #[test]
+    fn other_peaks_are_noticed() {
+        assert!(agree(&[10.0, 1.0], &[10.0, 1.0005], 2));
+        assert!(!agree(&[10.0, 1.0], &[10.0, 1.1], 2));
+        assert!(!agree(&[10.0, 1.0], &[10.0], 2));
+    }
+}
