@@ -116,16 +116,16 @@ impl Workload for Run<'_> {
 
     fn run(&mut self, set: usize) -> Result<(), String> {
         let (transform, mode, input) = (&self.transform, self.mode, &self.sets[set]);
-        let rows =
-            |(input, (output, scratch)): (&[Complex<f32>], (&mut [Complex<f32>], &mut Vec<Complex<f32>>))| match mode {
-                Mode::InPlace => transform.process_with_scratch(output, scratch),
-                Mode::OutOfPlace => transform.process_immutable_with_scratch(input, output, scratch),
-            };
+        let rows = |input: &[Complex<f32>], output: &mut [Complex<f32>], scratch: &mut Vec<Complex<f32>>| match mode {
+            Mode::InPlace => transform.process_with_scratch(output, scratch),
+            Mode::OutOfPlace => transform.process_immutable_with_scratch(input, output, scratch),
+        };
         if let [scratch] = &mut self.scratch[..] {
-            rows((&input[..], (&mut self.output[..], scratch)));
+            rows(input, &mut self.output, scratch);
         } else {
-            let outputs = self.output.par_chunks_mut(self.chunk).zip(&mut self.scratch);
-            input.par_chunks(self.chunk).zip(outputs).with_max_len(1).for_each(rows);
+            let chunks = self.output.par_chunks_mut(self.chunk).zip(input.par_chunks(self.chunk));
+            let chunks = chunks.zip(&mut self.scratch).with_max_len(1);
+            chunks.for_each(|((output, input), scratch)| rows(input, output, scratch));
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use crate::peaks::program::{PeaksReadBack, Program, Source};
 use crate::strategy::Strategy;
 use crate::workload::{Refusal, Verified};
 
-/// [`LearnedWelchPeaks`] with as many segments as the tier, its taper, twiddles and gain trained on synthetic signals towards the
+/// [`LearnedWelchPeaks`] with as many segments as the tier, its taper and gain trained on synthetic signals towards the
 /// reference tier's peaks. Its output is compared with the float64 reference of the learned operation; that it finds other
 /// peaks than the exact estimate is the point, and shown as recall.
 pub struct Learned {
@@ -28,9 +28,6 @@ pub struct Learned {
     pub seed: u64,
     trained: Mutex<Vec<(Key, Trained)>>,
 }
-
-/// Weight of the error of log power in the loss.
-const LOG_POWER: f64 = 0.5;
 
 /// What a model is trained for: `n_fft`, tier and K.
 type Key = (usize, Tier, usize);
@@ -54,8 +51,7 @@ impl Learned {
         config.model.k = problem.k;
         (config.model.window, config.model.symmetry) = (WINDOW, SYMMETRY);
         config.training.steps = self.steps;
-        config.training.learn = vec![Parameters::Taper, Parameters::Twiddles, Parameters::Gain];
-        config.loss.log_power = LOG_POWER;
+        config.training.learn = vec![Parameters::Taper, Parameters::Gain];
         // Validating and saving take longer than a short training.
         config.schedule.validate_every = self.steps;
         config.schedule.checkpoint_every = self.steps;
