@@ -161,6 +161,7 @@ fn dispatch(_set: InstructionSet, _transform: usize, task: impl Task) {
 /// there for a while, most of which would straddle two lines otherwise.
 #[cfg(target_arch = "x86_64")]
 #[repr(align(64))]
+#[expect(dead_code, reason = "only its size and alignment count")]
 struct LineAligned([u8; 64]);
 
 #[cfg(target_arch = "x86_64")]
