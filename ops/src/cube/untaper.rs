@@ -86,17 +86,7 @@ pub(super) fn window_gradient(
 #[cube]
 fn part(re: &[f32], im: &[f32], row: u32, segment: u32, j: u32, #[comptime] form: Form) -> f32 {
     let at = transform_of(row, segment, form) as usize * comptime!(form.n as usize) + j as usize;
-    if comptime!(form.paired) {
-        let mut value = 0.0f32;
-        if segment % 2 == 0 {
-            value = re[at];
-        } else {
-            value = im[at];
-        }
-        value
-    } else {
-        re[at]
-    }
+    if comptime!(form.paired) { if segment % 2 == 0 { re[at] } else { im[at] } } else { re[at] }
 }
 
 /// The mean of window times gradient of each segment: taking a mean off is a projection, and so its own adjoint.
