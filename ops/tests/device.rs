@@ -185,8 +185,13 @@ fn layouts_and_small_floats_make_no_difference() {
             for (found, expected) in case.outputs(transposed).iter().zip(&expected) {
                 assert!(same(&found.values, &expected.values), "{device:?}, transposed: {}", expected.name);
             }
+            if !device.supports_dtype(DType::F16) {
+                continue;
+            }
             let small = signal.cast(DType::F16);
-            let expected = case.outputs(small.clone().cast(DType::F32));
+            // Through the host: fused casts need not round in between.
+            let rounded = small.clone().into_data().convert::<f32>();
+            let expected = case.outputs(Tensor::from_data(rounded, &device));
             for (found, expected) in case.outputs(small).iter().zip(&expected) {
                 assert_eq!(found.dtype, expected.dtype);
                 assert!(same(&found.values, &expected.values), "{device:?}, f16: {}", expected.name);
@@ -240,11 +245,12 @@ fn what_a_device_lacks_is_said() {
             let error = welch_psd(signal, window, &WelchOptions::new(8, 1)).unwrap_err();
             assert_eq!(error.expected, "f32, f16 or bf16 on this device");
         }
-        // Two tebibytes: the tensor is described at once, and refused when it is read.
+        // Terabytes: the tensors are described at once, and the first that can't be had is refused when the result is read.
         let rows = 1usize << 36;
         let wide = Tensor::<2>::ones([1, 8], &device).expand([rows, 8]);
         let result = welch_psd(wide, Tensor::ones([8], &device), &WelchOptions::new(8, 1)).unwrap().try_into_data();
         let told = result.unwrap_err().to_string();
-        assert!(told.contains(&(rows * 8 * 4).to_string()), "{device:?}: {told}");
+        let sizes = [rows * 8 * 4, rows * 5 * 4].map(|bytes| bytes.to_string());
+        assert!(sizes.iter().any(|bytes| told.contains(bytes)), "{device:?}: {told}");
     }
 }
