@@ -1,5 +1,6 @@
 //! What the integration tests share: seeded numbers, tensors from them and back, and learned parameters.
 #![allow(dead_code, reason = "every test binary uses a part of it")]
+#![allow(clippy::print_stdout, reason = "a test says what it ran on")]
 
 pub mod case;
 pub mod devices;

@@ -168,8 +168,8 @@ fn over_groups<V: Lanes, const L: usize>(plan: &Plan, work: &[Complex<V>], mut p
             *lane = Complex { re, im };
         }
         let rows = radix::<V, L>(lanes);
-        for i in 0..L {
-            put.put(i * groups + group, rows[i]);
+        for (i, &row) in rows.iter().enumerate() {
+            put.put(i * groups + group, row);
         }
     }
 }
