@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::power::{Place, Rows, RowsLaunch, fold, load_first, placed, row_sums, start};
+use super::power::{Place, Rows, fold, load_first, placed, row_sums, start};
 use super::samples::held;
 use super::tables::{Tables, load_tables};
 use super::top_k::strongest;

@@ -19,9 +19,10 @@ use cubecl::server::Handle;
 use self::power::RowsLaunch;
 use super::buffers::{buffer, empty, floats, from_row};
 use super::error::KernelError;
+use super::limits::Limits;
 use super::plan::{Call, Fused};
 use super::tables::twiddles;
-use super::{Limits, factor, grid, strongest, welch_backward};
+use super::{factor, grid, strongest, welch_backward};
 use crate::welch::{Detrend, Scaling, WelchOptions};
 
 /// One-sided Welch power of every row: `signal` `[rows, frame]`, `window` `[n_fft]` → `power` `[rows, bins]`, all f32 and
