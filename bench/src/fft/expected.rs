@@ -65,7 +65,7 @@ impl Expected {
         Self { n: problem.n, batch: problem.batch, rows, seed, computed: [const { OnceLock::new() }; 4] }
     }
 
-    /// What was found of a network's output, once every set has been checked by [`Check::set`].
+    /// What was found of a network's output, once every set has been checked.
     ///
     /// # Errors
     /// If the reference's butterflies disagree with the sum of the definition.

@@ -107,7 +107,7 @@ fn work(options: &WelchOptions) -> usize {
     options.segments.div_ceil(2) * options.n_fft * options.stages() / 16
 }
 
-/// The length that has code of its own: its loops are short enough for their bookkeeping to count.
+/// The length that has code of its own but in the portable set: its loops are short enough for their bookkeeping to count.
 const USUAL_N: usize = 256;
 
 /// Work that is compiled for each instruction set. `run` must be inlined, and all it calls: a function or closure that
@@ -127,7 +127,7 @@ impl Task for RowsTask<'_> {
     #[inline(always)]
     fn run<V: Lanes>(self) {
         let Self { welch, memory, frames, outputs } = self;
-        if welch.options.n_fft == USUAL_N {
+        if welch.options.n_fft == USUAL_N && V::COUNT > Portable::<4>::COUNT {
             welch.run::<V, USUAL_N>(frames, memory, outputs);
         } else {
             welch.run::<V, 0>(frames, memory, outputs);
@@ -142,11 +142,9 @@ fn dispatch(set: InstructionSet, transform: usize, task: impl Task) {
     let wide = transform >= avx512::Avx512::COUNT.pow(2);
     match set.min(InstructionSet::detected()) {
         // SAFETY: the processor has what `Avx512` stands for, which is all that is enabled.
-        InstructionSet::Avx512 if wide => unsafe { run_avx512::<avx512::Avx512>(task) },
-        // SAFETY: as above.
-        InstructionSet::Avx512 => unsafe { run_avx512::<avx2::Avx2>(task) },
+        InstructionSet::Avx512 if wide => unsafe { run_avx512(task) },
         // SAFETY: the processor has what `Avx2` stands for, which is all that is enabled.
-        InstructionSet::Avx2 => unsafe { run_avx2(task) },
+        InstructionSet::Avx512 | InstructionSet::Avx2 => unsafe { run_avx2(task) },
         InstructionSet::Portable => task.run::<Portable<4>>(),
     }
 }
@@ -166,9 +164,9 @@ struct LineAligned([u8; 64]);
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
-fn run_avx512<V: Lanes>(task: impl Task) {
+fn run_avx512(task: impl Task) {
     let _frame = black_box(&LineAligned([0; 64]));
-    task.run::<V>();
+    task.run::<avx512::Avx512>();
 }
 
 #[cfg(target_arch = "x86_64")]

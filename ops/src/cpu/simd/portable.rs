@@ -10,7 +10,7 @@ use super::lanes::{Kernel, Lanes};
 pub(super) struct Portable<const L: usize>([f32; L]);
 
 impl<const L: usize> Portable<L> {
-    #[inline(always)]
+    #[inline]
     fn from_lanes(of: impl Fn(usize) -> f32) -> Self {
         let mut lanes = [0.0; L];
         for (index, lane) in lanes.iter_mut().enumerate() {
@@ -19,12 +19,12 @@ impl<const L: usize> Portable<L> {
         Self(lanes)
     }
 
-    #[inline(always)]
+    #[inline]
     fn from_bits(of: impl Fn(usize) -> u32) -> Self {
         Self::from_lanes(|lane| f32::from_bits(of(lane)))
     }
 
-    #[inline(always)]
+    #[inline]
     fn bits(&self, lane: usize) -> u32 {
         self.0[lane].to_bits()
     }
@@ -33,7 +33,7 @@ impl<const L: usize> Portable<L> {
 impl<const L: usize> Add for Portable<L> {
     type Output = Self;
 
-    #[inline(always)]
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self::from_lanes(|lane| self.0[lane] + other.0[lane])
     }
@@ -42,7 +42,7 @@ impl<const L: usize> Add for Portable<L> {
 impl<const L: usize> Sub for Portable<L> {
     type Output = Self;
 
-    #[inline(always)]
+    #[inline]
     fn sub(self, other: Self) -> Self {
         Self::from_lanes(|lane| self.0[lane] - other.0[lane])
     }
@@ -51,7 +51,7 @@ impl<const L: usize> Sub for Portable<L> {
 impl<const L: usize> Mul for Portable<L> {
     type Output = Self;
 
-    #[inline(always)]
+    #[inline]
     fn mul(self, other: Self) -> Self {
         Self::from_lanes(|lane| self.0[lane] * other.0[lane])
     }
@@ -65,37 +65,37 @@ where
     const COUNT: usize = L;
     type Array = [f32; L];
 
-    #[inline(always)]
+    #[inline]
     fn arrays(values: &[f32]) -> &[[f32; L]] {
         values.as_chunks().0
     }
 
-    #[inline(always)]
+    #[inline]
     fn arrays_mut(values: &mut [f32]) -> &mut [[f32; L]] {
         values.as_chunks_mut().0
     }
 
-    #[inline(always)]
+    #[inline]
     fn load(values: &[f32; L]) -> Self {
         Self(*values)
     }
 
-    #[inline(always)]
+    #[inline]
     fn store(self, into: &mut [f32; L]) {
         *into = self.0;
     }
 
-    #[inline(always)]
+    #[inline]
     fn splat(value: f32) -> Self {
         Self([value; L])
     }
 
-    #[inline(always)]
+    #[inline]
     fn from_quads(quads: [&[f32; 4]; 4]) -> Self {
         Self::from_lanes(|lane| quads[lane / 4][lane % 4])
     }
 
-    #[inline(always)]
+    #[inline]
     fn into_quads(self) -> [[f32; 4]; 4] {
         let mut quads = [[0.0; 4]; 4];
         for (lane, &value) in self.0.iter().enumerate() {
@@ -105,64 +105,64 @@ where
     }
 
     // Without the instruction a fused operation is a call; two roundings are within the contract.
-    #[inline(always)]
+    #[inline]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
         self * factor + addend
     }
 
-    #[inline(always)]
+    #[inline]
     fn mul_sub(self, factor: Self, subtrahend: Self) -> Self {
         self * factor - subtrahend
     }
 
-    #[inline(always)]
+    #[inline]
     fn neg_mul_add(self, factor: Self, minuend: Self) -> Self {
         minuend - self * factor
     }
 
-    #[inline(always)]
+    #[inline]
     fn transpose_quads(rows: [Self; 4]) -> [Self; 4] {
         [0, 1, 2, 3].map(|j| Self::from_lanes(|lane| rows[lane % 4].0[lane / 4 * 4 + j]))
     }
 
-    #[inline(always)]
+    #[inline]
     fn exchange_quads(rows: [Self; 4]) -> [Self; 4] {
         let quads = L / 4;
         [0, 1, 2, 3].map(|j| Self::from_lanes(|lane| rows[j / quads * quads + lane / 4].0[j % quads * 4 + lane % 4]))
     }
 
-    #[inline(always)]
+    #[inline]
     fn deinterleave(self, next: Self) -> (Self, Self) {
         let value = |at: usize| if at < L { self.0[at] } else { next.0[at - L] };
         (Self::from_lanes(|lane| value(2 * lane)), Self::from_lanes(|lane| value(2 * lane + 1)))
     }
 
-    #[inline(always)]
+    #[inline]
     fn reverse(self) -> Self {
         Self::from_lanes(|lane| self.0[L - 1 - lane])
     }
 
-    #[inline(always)]
+    #[inline]
     fn mirror(self, next: Self) -> Self {
         Self::from_lanes(|lane| if lane == 0 { next.0[0] } else { self.0[L - lane] })
     }
 
-    #[inline(always)]
+    #[inline]
     fn with_low_bits(self, mask: u32, low: u32) -> Self {
         Self::from_bits(|lane| self.bits(lane) & !mask | low)
     }
 
-    #[inline(always)]
+    #[inline]
     fn key_max(self, other: Self) -> Self {
         Self::from_bits(|lane| self.bits(lane).max(other.bits(lane)))
     }
 
-    #[inline(always)]
+    #[inline]
     fn key_min(self, other: Self) -> Self {
         Self::from_bits(|lane| self.bits(lane).min(other.bits(lane)))
     }
 
-    #[inline(always)]
+    #[inline]
     fn equal_outside(self, other: Self, mask: u32) -> u32 {
         let equal = |lane: usize| u32::from((self.bits(lane) ^ other.bits(lane)) & !mask == 0) << lane;
         (0..L).fold(0, |equals, lane| equals | equal(lane))

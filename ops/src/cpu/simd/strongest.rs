@@ -6,8 +6,10 @@
 //! bits given up for the bin may have decided, or whose strongest key is not that of a finite power, are done again
 //! exactly.
 
+use std::marker::PhantomData;
+
 use super::butterflies::transpose;
-use super::lanes::Lanes;
+use super::lanes::{Kernel, Lanes};
 use crate::cpu::top_k::top_k_row;
 
 /// The most bins that can be asked for.
@@ -34,6 +36,29 @@ pub(super) fn strongest<V: Lanes>(
     out_bins: &mut [i64],
     out_power: &mut [f32],
 ) {
+    V::call(Strongest::<V> { tile, k, keys, out_bins, out_power, lanes: PhantomData });
+}
+
+struct Strongest<'a, V> {
+    tile: &'a Tile<'a>,
+    k: usize,
+    keys: &'a mut [u64],
+    out_bins: &'a mut [i64],
+    out_power: &'a mut [f32],
+    lanes: PhantomData<V>,
+}
+
+impl<V: Lanes> Kernel for Strongest<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { tile, k, keys, out_bins, out_power, .. } = self;
+        rank_rows::<V>(tile, k, keys, out_bins, out_power);
+    }
+}
+
+/// [`strongest`] itself.
+#[inline(always)]
+fn rank_rows<V: Lanes>(tile: &Tile<'_>, k: usize, keys: &mut [u64], out_bins: &mut [i64], out_power: &mut [f32]) {
     debug_assert!((1..=MAX_K).contains(&k) && tile.bins % 16 == 1);
     let mask = tile.bins.next_power_of_two() as u32 - 1;
     let (ranked, discarded) = sorted::<V>(tile, mask);
