@@ -45,7 +45,15 @@ impl LearnedWelchPeaks {
     /// # Errors
     /// As [`forward`](Self::forward).
     pub fn peaks(&self, signal: Tensor<2>, gates: &Gates) -> Result<Peaks, ArgumentError> {
-        learned_welch_peaks(signal, self.parameters(gates), &self.options(), self.config.k)
+        self.strongest(signal, gates, self.config.k)
+    }
+
+    /// The `k` strongest bins of each row, with gates and a number of bins of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward), and if `k` is not from 1 to the number of bins.
+    pub fn strongest(&self, signal: Tensor<2>, gates: &Gates, k: usize) -> Result<Peaks, ArgumentError> {
+        learned_welch_peaks(signal, self.parameters(gates), &self.options(), k)
     }
 
     /// Power of every bin, `[batch, bins]`, with gates of the caller's choice: what a loss is computed on.

@@ -5,6 +5,7 @@ use super::parallel::Tasks;
 use super::real::Real;
 use super::simd;
 use super::split::{Split, SplitMut};
+use crate::twiddles::Direction;
 
 /// Every row through the network, in natural order on both sides: `re`, `im` `[rows, n]` → `out_re`, `out_im`
 /// `[rows, n]`.
@@ -17,6 +18,15 @@ pub fn butterfly<T: Real>(re: &[T], im: &[T], network: &Network<'_, T>, out_re: 
         && let (Some(re), Some(im), Some(network)) = (T::as_f32(re), T::as_f32(im), network.as_f32())
         && let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im))
     {
+        if simd::takes(n)
+            && let Some(direction) = simd::direction(&network)
+        {
+            // The inverse transform of z is the forward one of z with its parts exchanged, its parts exchanged.
+            return match direction {
+                Direction::Forward => simd::fourier(re, im, n, out_re, out_im),
+                Direction::Inverse => simd::fourier(im, re, n, out_im, out_re),
+            };
+        }
         return simd::network::butterfly(re, im, &network, out_re, out_im);
     }
     let schedule = Schedule::new(network);

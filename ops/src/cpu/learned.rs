@@ -24,7 +24,7 @@ pub struct LearnedWelch<'a, T> {
     pub network: Network<'a, T>,
     /// Weights of the segments, `[segments]`, not negative. A segment of weight 0 is skipped.
     pub weights: &'a [T],
-    /// Gain of the bins, [bins, 3]: see [`GAIN_TAPS`](super::GAIN_TAPS).
+    /// Gain of the bins, [bins, 3]: see [`GAIN_TAPS`](super::GAIN_TAPS). [`simd::network`] takes none for a gain of 1.
     pub gain: &'a [T],
     /// The segments, scaling and detrending.
     pub options: &'a WelchOptions,

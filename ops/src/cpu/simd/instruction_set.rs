@@ -3,14 +3,19 @@
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-/// Instructions a kernel is compiled for. Each includes those before it.
+/// Instructions a kernel is compiled for, of those that the target's processors may have. Each includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstructionSet {
     /// What every processor of the target has; 4 lanes.
     Portable,
+    /// NEON; 4 lanes.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
     /// AVX2 and FMA; 8 lanes.
+    #[cfg(target_arch = "x86_64")]
     Avx2,
     /// AVX-512 F, DQ, BW and VL; 16 lanes.
+    #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
@@ -20,7 +25,14 @@ thread_local! {
 
 impl InstructionSet {
     /// Every set, least first.
-    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+    #[cfg(target_arch = "x86_64")]
+    pub const ALL: &[Self] = &[Self::Portable, Self::Avx2, Self::Avx512];
+    /// Every set, least first.
+    #[cfg(target_arch = "aarch64")]
+    pub const ALL: &[Self] = &[Self::Portable, Self::Neon];
+    /// Every set, least first.
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub const ALL: &[Self] = &[Self::Portable];
 
     /// The best set this processor has.
     pub fn detected() -> Self {
@@ -30,7 +42,7 @@ impl InstructionSet {
 
     /// The sets this processor has, least first.
     pub fn available() -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().filter(|&set| set <= Self::detected())
+        Self::ALL.iter().copied().filter(|&set| set <= Self::detected())
     }
 
     /// The set that calls from this thread use: the detected one, unless [`InstructionSet::force`] says otherwise.
@@ -56,11 +68,15 @@ impl InstructionSet {
         body()
     }
 
-    /// The name in reports: `portable`, `avx2` or `avx512`.
+    /// The name in reports: `portable`, `neon`, `avx2` or `avx512`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => "neon",
+            #[cfg(target_arch = "x86_64")]
             Self::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512 => "avx512",
         }
     }
@@ -86,7 +102,12 @@ fn detect() -> InstructionSet {
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+fn detect() -> InstructionSet {
+    InstructionSet::Neon
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn detect() -> InstructionSet {
     InstructionSet::Portable
 }
@@ -102,11 +123,12 @@ mod tests {
             assert_eq!(set.force(InstructionSet::current), set);
         }
         let nested = InstructionSet::Portable.force(|| {
-            InstructionSet::ALL[2].force(|| ());
+            InstructionSet::detected().force(|| ());
             InstructionSet::current()
         });
         assert_eq!(nested, InstructionSet::Portable);
         assert_eq!(InstructionSet::current(), before);
-        assert_eq!(InstructionSet::Avx512.force(InstructionSet::current), InstructionSet::detected());
+        let greatest = InstructionSet::ALL[InstructionSet::ALL.len() - 1];
+        assert_eq!(greatest.force(InstructionSet::current), InstructionSet::detected());
     }
 }

@@ -9,25 +9,31 @@ mod avx2;
 mod avx512;
 mod butterflies;
 mod fold;
+mod fourier;
 mod instruction_set;
 mod lanes;
 mod memory;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 pub(super) mod network;
 mod plan;
 mod portable;
 mod rows;
+mod short;
 mod source;
 mod strongest;
 #[cfg(test)]
 mod tests;
 mod transform;
 
+#[cfg(target_arch = "x86_64")]
 use std::hint::black_box;
 
 use super::parallel::Tasks;
 use super::scaling;
 use crate::cpu::Real;
 use crate::welch::WelchOptions;
+pub(super) use fourier::{direction, fourier};
 pub use instruction_set::InstructionSet;
 use lanes::Lanes;
 use memory::{Line, with_lines};
@@ -40,7 +46,7 @@ use strongest::MAX_LANES;
 /// of it inlined, besides takes more than a thread's stack.
 pub(super) fn takes(n_fft: usize) -> bool {
     let pays = InstructionSet::current() > InstructionSet::Portable && !cfg!(debug_assertions);
-    (pays || InstructionSet::is_forced()) && (plan::MIN_N..=plan::MAX_N).contains(&n_fft)
+    (pays || InstructionSet::is_forced()) && (network::MIN_N..=plan::MAX_N).contains(&n_fft)
 }
 
 /// The instruction set that kernels of Firefly's own use for Welch estimates in f32 from segments of `n_fft` samples, when
@@ -51,6 +57,9 @@ pub fn welch_instruction_set(n_fft: usize) -> Option<InstructionSet> {
 
 /// As [`welch_psd`](super::welch_psd()), for lengths it [takes].
 pub(super) fn welch_psd(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions, power: &mut [f32]) {
+    if options.n_fft < plan::MIN_N {
+        return short::welch_psd(signal, frame_len, window, options, power);
+    }
     let bins = options.bins();
     let welch = welch(frame_len, window, options);
     let (set, shortest) = (InstructionSet::current(), shortest_transform(options));
@@ -74,6 +83,9 @@ pub(super) fn welch_peaks(
     out_bins: &mut [i64],
     out_power: &mut [f32],
 ) {
+    if options.n_fft < plan::MIN_N {
+        return short::welch_peaks(signal, frame_len, window, options, k, out_bins, out_power);
+    }
     let welch = welch(frame_len, window, options);
     let (set, shortest) = (InstructionSet::current(), shortest_transform(options));
     let tasks = Tasks::independent_groups(out_bins.len() / k, work(options) + options.n_fft / 4, MAX_LANES);
@@ -107,7 +119,7 @@ fn work(options: &WelchOptions) -> usize {
     options.segments.div_ceil(2) * options.n_fft * options.stages() / 16
 }
 
-/// The length that has code of its own but in the portable set: its loops are short enough for their bookkeeping to count.
+/// The length that has code of its own where registers are wide: its loops are short enough for their bookkeeping to count.
 const USUAL_N: usize = 256;
 
 /// Work that is compiled for each instruction set. `run` must be inlined, and all it calls: a function or closure that
@@ -127,7 +139,7 @@ impl Task for RowsTask<'_> {
     #[inline(always)]
     fn run<V: Lanes>(self) {
         let Self { welch, memory, frames, outputs } = self;
-        if welch.options.n_fft == USUAL_N && V::COUNT > Portable::<4>::COUNT {
+        if welch.options.n_fft == USUAL_N && V::COUNT > 4 {
             welch.run::<V, USUAL_N>(frames, memory, outputs);
         } else {
             welch.run::<V, 0>(frames, memory, outputs);
@@ -149,8 +161,17 @@ fn dispatch(set: InstructionSet, transform: usize, task: impl Task) {
     }
 }
 
+/// Runs `task` with `set`.
+#[cfg(target_arch = "aarch64")]
+fn dispatch(set: InstructionSet, _transform: usize, task: impl Task) {
+    match set {
+        InstructionSet::Neon => task.run::<neon::Neon>(),
+        InstructionSet::Portable => task.run::<Portable<4>>(),
+    }
+}
+
 /// Runs `task`.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn dispatch(_set: InstructionSet, _transform: usize, task: impl Task) {
     task.run::<Portable<4>>();
 }

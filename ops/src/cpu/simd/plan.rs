@@ -9,7 +9,7 @@ use super::memory::{Line, complexes, lines_of};
 /// Shortest transform that the kernels take.
 pub(super) const MIN_N: usize = 64;
 /// Longest transform that the kernels take.
-pub(super) const MAX_N: usize = 4096;
+pub(super) const MAX_N: usize = 1 << 16;
 
 /// Tables of the transform of `n` values in registers of `L` lanes, `n` at least L²: see [`transform`](super::transform).
 #[derive(Debug)]

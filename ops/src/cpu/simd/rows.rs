@@ -5,7 +5,7 @@ use super::lanes::{Complex, Lanes};
 use super::memory::{Line, lines_for, take_complexes, take_registers, take_values};
 use super::plan::Plan;
 use super::source::{Interleaved, Lone, Pair, Tapered};
-use super::strongest::{MAX_K, MAX_LANES, Tile, strongest};
+use super::strongest::{self, MAX_LANES, Tile, strongest};
 use super::transform::{Add, Keep, Write, enter, over_columns, over_lanes};
 use crate::cpu::segment;
 use crate::cpu::top_k::top_k_row;
@@ -83,7 +83,7 @@ impl Peaks<'_> {
         let k = self.k;
         let until = self.bins.len().min((row + V::COUNT) * k);
         let (bins, power) = (&mut self.bins[row * k..until], &mut self.power[row * k..until]);
-        if k <= MAX_K {
+        if strongest::takes(k, tile.bins) {
             return strongest::<V>(tile, k, self.keys, bins, power);
         }
         let outputs = bins.chunks_exact_mut(k).zip(power.chunks_exact_mut(k));
@@ -183,14 +183,14 @@ fn segment<'f>(options: &WelchOptions, frame: &'f [f32], index: usize, detrended
     detrended
 }
 
-/// Asks for what is [`PREFETCH`] values after those from `from` to `until`, which may be past the frame's end. Gives what
+/// Asks for what is [`PREFETCH`] values after those of a row from `from` to `until`, which may be past its end. Gives what
 /// to go on from.
 #[inline(always)]
-fn prefetch<V: Lanes>(frame: &[f32], from: usize, until: usize) -> usize {
-    let until = until.min(frame.len());
+pub(super) fn prefetch<V: Lanes>(row: &[f32], from: usize, until: usize) -> usize {
+    let until = until.min(row.len());
     let mut at = from;
     while at < until {
-        V::prefetch(frame.as_ptr().wrapping_add(PREFETCH + at));
+        V::prefetch(row.as_ptr().wrapping_add(PREFETCH + at));
         at += Line::LEN;
     }
     at

@@ -85,8 +85,8 @@ impl<'a> Frames<'a> {
     /// Bin k after the gain, from scaled power.
     #[inline(always)]
     pub fn gained<V: Lanes>(&self, power: &[V], k: usize) -> V {
+        let Some(gain) = self.model.gain.get(GAIN_TAPS * k..GAIN_TAPS * (k + 1)) else { return power[k] };
         let [below, above] = neighbours(k, power.len());
-        let gain = &self.model.gain[GAIN_TAPS * k..][..GAIN_TAPS];
         let sum = power[k].mul_add(V::splat(gain[1]), power[below] * V::splat(gain[0]));
         power[above].mul_add(V::splat(gain[2]), sum)
     }

@@ -9,7 +9,7 @@ use crate::cpu::network::bit_reversal;
 use crate::cpu::simd::lanes::Lanes;
 use crate::cpu::simd::memory::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
 use crate::cpu::simd::strongest::{self, strongest};
-use crate::cpu::simd::{InstructionSet, Task, dispatch, plan};
+use crate::cpu::simd::{InstructionSet, Task, dispatch};
 use crate::cpu::top_k::{self, top_k_row};
 use crate::cpu::{LearnedWelch, Real};
 
@@ -145,7 +145,7 @@ impl Task for Peaks<'_> {
     #[inline(always)]
     fn run<V: Lanes>(self) {
         let Self { frames, mut memory, signal, k, keys, out_bins, out_power } = self;
-        let (n, bins) = (frames.options().n_fft, frames.options().bins());
+        let bins = frames.options().bins();
         let stride = bins.next_multiple_of(Line::LEN);
         let rows = take_values(&mut memory, V::COUNT * stride);
         let tiles = signal
@@ -161,7 +161,7 @@ impl Task for Peaks<'_> {
                 stride,
                 rows,
             );
-            if k <= strongest::MAX_K && (plan::MIN_N..=plan::MAX_N).contains(&n) {
+            if strongest::takes(k, bins) {
                 let tile = strongest::Tile { power: rows, stride, bins };
                 strongest::<V>(&tile, k, keys, out_bins, out_power);
                 continue;

@@ -24,9 +24,10 @@ pub(in crate::cpu) use butterfly::butterfly;
 pub(in crate::cpu) use butterfly_backward::butterfly_backward;
 pub(in crate::cpu) use learned::{learned_welch_peaks, learned_welch_psd};
 pub(in crate::cpu) use learned_backward::learned_welch_psd_backward;
+pub(super) use prepared::with_buffer;
 
 /// Shortest network that the kernels take.
-const MIN_N: usize = 8;
+pub(super) const MIN_N: usize = 8;
 
 /// Whether the kernels take networks of length `n` on this thread.
 pub(in crate::cpu) fn takes(n: usize) -> bool {

@@ -102,7 +102,7 @@ pub(super) fn with_prepared<R>(
 }
 
 /// Runs `body` with `len` values that this thread keeps, all 0.
-pub(super) fn with_buffer<R>(len: usize, body: impl FnOnce(&mut [f32]) -> R) -> R {
+pub(in crate::cpu::simd) fn with_buffer<R>(len: usize, body: impl FnOnce(&mut [f32]) -> R) -> R {
     let mut kept = KEPT.take();
     let mut buffer = kept.buffers.pop().unwrap_or_default();
     KEPT.set(kept);

@@ -1,0 +1,35 @@
+//! Welch estimates from segments too short for a transform inside a row: the network of exact twiddles, a row in every
+//! lane.
+
+use super::fourier::forward_twiddles;
+use super::network::{learned_welch_peaks, learned_welch_psd, with_buffer};
+use crate::cpu::{LearnedWelch, Network};
+use crate::welch::WelchOptions;
+
+/// As [`welch_psd`](super::welch_psd).
+pub(super) fn welch_psd(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions, power: &mut [f32]) {
+    with_model(window, options, |model| learned_welch_psd(signal, frame_len, model, power));
+}
+
+/// As [`welch_peaks`](super::welch_peaks).
+pub(super) fn welch_peaks(
+    signal: &[f32],
+    frame_len: usize,
+    window: &[f32],
+    options: &WelchOptions,
+    k: usize,
+    out_bins: &mut [i64],
+    out_power: &mut [f32],
+) {
+    with_model(window, options, |model| learned_welch_peaks(signal, frame_len, model, k, out_bins, out_power));
+}
+
+/// Calls `body` with the network that is the exact estimate.
+fn with_model(window: &[f32], options: &WelchOptions, body: impl FnOnce(&LearnedWelch<'_, f32>)) {
+    let twiddles = forward_twiddles(options.n_fft);
+    let network = Network { n: options.n_fft, twiddles: twiddles.as_flattened(), gates: None };
+    with_buffer(options.segments, |weights| {
+        weights.fill(1.0 / options.segments as f32);
+        body(&LearnedWelch { window, network, weights, gain: &[], options });
+    });
+}
