@@ -8,6 +8,7 @@
 //!
 //! Each subcommand is one file in [`commands`].
 
+pub mod calibration;
 pub mod cases;
 pub mod commands;
 pub mod copy;
