@@ -1,7 +1,7 @@
 //! The `firefly-bench` program. Exit status: 0 if every case that is supported was verified and measured, 1 if one
 //! failed, 2 if the command could not be carried out.
 
-use std::io::stdout;
+use std::io::{IsTerminal, stderr, stdout};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -11,6 +11,8 @@ use firefly_bench::commands::{
 };
 use firefly_bench::{e2e as pipelines, fft as transforms, peaks, phases};
 use firefly_framework::cost::Preset;
+use firefly_models::traces_choices;
+use tracing_subscriber::filter::LevelFilter;
 
 /// Verified measurements of Firefly's operations and models.
 #[derive(Parser)]
@@ -53,6 +55,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    let level = if traces_choices() { LevelFilter::INFO } else { LevelFilter::WARN };
+    tracing_subscriber::fmt().with_writer(stderr).with_ansi(stderr().is_terminal()).with_max_level(level).init();
     let out = &mut stdout().lock();
     let verdict = match Cli::parse().command {
         Command::WelchPeaks(arguments) => {

@@ -45,8 +45,8 @@ fn a_small_grid_is_verified_measured_and_reported() {
     assert_eq!(report.command.options.get("batch"), Some(&serde_json::json!([1, 4, 8])));
     assert_eq!(report.command.options.shown("baseline"), "rustfft");
     assert_eq!(report.facts.shown("detrend"), "none");
-    // 3 lengths, 3 tiers, 3 batches, 2 numbers of peaks, 6 strategies.
-    assert_eq!(report.cases.len(), 324);
+    // 3 lengths, 3 tiers, 3 batches, 2 numbers of peaks, 7 strategies.
+    assert_eq!(report.cases.len(), 378);
     let mut keys: Vec<String> = report.cases.iter().map(|case| case.label()).collect();
     keys.sort_unstable();
     keys.dedup();

@@ -20,6 +20,11 @@ use crate::welch_peaks::{WelchPeaks, WelchPeaksConfig};
 /// Set to anything but `0` or nothing, this environment variable raises the event of each new decision from debug to info.
 const TRACE: &str = "FIREFLY_TRACE";
 
+/// Whether new decisions of [`AutoWelchPeaks`] are events at level info: whether `FIREFLY_TRACE` is set to anything but `0`.
+pub fn traces_choices() -> bool {
+    std::env::var_os(TRACE).is_some_and(|value| !value.is_empty() && value != "0")
+}
+
 /// How [`AutoWelchPeaks`] decides.
 #[derive(Debug, Clone, Default)]
 pub struct AutoOptions {
@@ -141,7 +146,7 @@ impl AutoWelchPeaks {
     fn trace(&self, batch: usize, frame: usize, choice: &Choice) {
         let (device, choice) = (&self.profile.name, choice.explain());
         let strategy = self.strategy;
-        if std::env::var_os(TRACE).is_some_and(|value| !value.is_empty() && value != "0") {
+        if traces_choices() {
             tracing::info!(device, batch, frame, %strategy, choice, "strategy chosen");
         } else {
             tracing::debug!(device, batch, frame, %strategy, choice, "strategy chosen");
