@@ -153,7 +153,7 @@ fn wrong_arguments_are_explained() {
     };
     let unknown = refused(&["--strategy", "rustftt"]);
     assert!(unknown.contains("unknown strategy `rustftt` (did you mean `rustfft`?)"), "{unknown}");
-    assert!(unknown.contains("firefly, psd-topk, burn-stock, rustfft, realfft, memcpy"), "{unknown}");
+    assert!(unknown.contains("firefly, auto, psd-topk, burn-stock, rustfft, realfft, memcpy"), "{unknown}");
     assert!(refused(&["--instruction-set", "avx3"]).contains("did you mean `avx2`?"));
     assert!(refused(&["--threads", "5000"]).contains("5000 is more than 1024"));
     assert!(refused(&["--tier", "fats"]).contains("did you mean `fast`?"));
