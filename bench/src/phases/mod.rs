@@ -13,7 +13,7 @@ use firefly_framework::cost::DeviceProfile;
 use crate::peaks::PeaksProblem;
 use crate::strategy::Strategy;
 
-pub use plan::{Phase, Plan};
+pub use plan::Phase;
 
 /// Every phase, in order, decided and predicted by what a device costs.
 pub fn catalogue(costs: DeviceProfile) -> Vec<Box<dyn Strategy<PeaksProblem>>> {

@@ -1,7 +1,7 @@
 //! What each phase runs on the device, as a graph, and what that moves.
 
 use burn::tensor::{Device, IntDType, Tensor};
-use firefly_framework::cost::{Benefit, Decision, DeviceProfile, Io, Prediction};
+use firefly_framework::cost::{Benefit, Decision, DeviceProfile, Prediction};
 use firefly_framework::graph::{Graph, GraphError, Input, IoProfile, ProfileOptions, Rewriter, capture, profile};
 use firefly_models::{Destination, Method, Workload};
 use firefly_ops::{ArgumentError, WelchPeaksRule, register_costs};
@@ -122,11 +122,6 @@ impl Plan {
         Ok(Self { graph, is_native, phase, profile: moved, decision, saved })
     }
 
-    /// Launches, synchronisations and bytes.
-    pub const fn io(&self) -> &Io {
-        &self.profile.total
-    }
-
     /// What a run moves, of which `bytes_read` bytes were seen to come to the host.
     pub fn movement(self, problem: &PeaksProblem, costs: &DeviceProfile, bytes_read: u64) -> Movement {
         let io = self.profile.total;
@@ -171,7 +166,7 @@ mod tests {
     #[test]
     fn peaks_on_the_device_are_a_thirty_second_of_the_spectrum() {
         let [baseline, blocks, peaks] = [Phase::Baseline, Phase::Blocks, Phase::DevicePeaks]
-            .map(|phase| plan(phase, Preset::Cuda).io().host_output);
+            .map(|phase| plan(phase, Preset::Cuda).profile.total.host_output);
         assert_eq!((baseline, blocks), (8192 * 2 * 256 * 8, 8192 * 2 * 256 * 8));
         assert_eq!(peaks, 8192 * 16 * 8);
         assert!(baseline >= 32 * peaks);
@@ -183,7 +178,7 @@ mod tests {
             let compiled = plan(Phase::Compiled, preset);
             let names: Vec<&str> = compiled.graph.custom_operations().collect();
             assert_eq!((compiled.is_native, &names[..]), (true, &["firefly::welch_peaks"][..]), "{preset:?}");
-            assert_eq!(compiled.io().host_output, plan(Phase::Native, preset).io().host_output);
+            assert_eq!(compiled.profile.total.host_output, plan(Phase::Native, preset).profile.total.host_output);
         }
         let never = DeviceProfile { min_gain: 1e12, ..Preset::Cuda.profile() };
         let left = Plan::new(Phase::Compiled, &PeaksProblem::new(64, Tier::Fast, 4, 3), &never).unwrap();
