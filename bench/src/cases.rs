@@ -8,12 +8,7 @@ use crate::table::{Side, Table, digits, duration};
 /// differ.
 pub fn table(cases: &[CaseRecord], columns: &[&str]) -> Table {
     let shape = Shape::of(cases);
-    let mut table = Table::default();
-    for column in columns {
-        let is_word = cases.iter().any(|case| case.problem.get(column).is_some_and(|value| value.is_string()));
-        table = table.column(*column, if is_word { Side::Left } else { Side::Right });
-    }
-    table = table.column("strategy", Side::Left);
+    let mut table = key_columns(cases, columns);
     if shape.instruction_sets {
         table = table.column("set", Side::Left);
     }
@@ -50,6 +45,16 @@ pub fn table(cases: &[CaseRecord], columns: &[&str]) -> Table {
         }
     }
     table
+}
+
+/// A table with columns for those of a problem's parameters that are named in `columns`, and for the strategy.
+pub fn key_columns(cases: &[CaseRecord], columns: &[&str]) -> Table {
+    let mut table = Table::default();
+    for column in columns {
+        let is_word = cases.iter().any(|case| case.problem.get(column).is_some_and(|value| value.is_string()));
+        table = table.column(*column, if is_word { Side::Left } else { Side::Right });
+    }
+    table.column("strategy", Side::Left)
 }
 
 /// How a relation is called where its figure stands.

@@ -23,6 +23,8 @@ use crate::workload::Refusal;
 const MEMORY_SHARE: f64 = 0.6;
 /// The strategy that copies the input: others' speed is shown as a fraction of its speed.
 pub const FLOOR: &str = "memcpy";
+/// What a strategy's speed is related to where it is a step from another.
+const STEP: &str = "the one before";
 
 /// What a command compares.
 pub struct Grid<'a, P: Problem> {
@@ -224,8 +226,12 @@ impl<P: Problem> Round<'_, P> {
         if let Some(baseline) = self.baseline {
             relations.extend(beside(baseline).map(|other| (name(baseline), other)));
         }
-        if let Some(floor) = self.strategies.iter().position(|strategy| strategy.name() == FLOOR) {
+        let place_of = |wanted: &str| self.strategies.iter().position(|strategy| strategy.name() == wanted);
+        if let Some(floor) = place_of(FLOOR) {
             relations.extend(beside(floor).map(|other| (name(floor), other)));
+        }
+        if let Some(before) = self.strategies[slot.strategy].step_from().and_then(place_of) {
+            relations.extend(beside(before).map(|other| (STEP.to_string(), other)));
         }
         let fewest = lanes[0].threads();
         if lanes.iter().any(|lane| lane.threads() != fewest) {

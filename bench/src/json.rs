@@ -8,6 +8,7 @@ use firefly_framework::files::write_atomically;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
+use crate::movement::Movement;
 use crate::parameters::Parameters;
 use crate::statistics::Spread;
 
@@ -104,6 +105,9 @@ pub struct Measured {
     /// How well a learned computation does what it was trained for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
+    /// What it moves, and how long that was predicted to take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub movement: Option<Box<Movement>>,
     /// Input sets the iterations went through in turn.
     pub input_sets: usize,
     /// Time of every iteration after the warm-up, in order, in nanoseconds.
@@ -277,6 +281,7 @@ impl Measured {
         Some(Self {
             verification,
             accuracy: None,
+            movement: None,
             input_sets,
             samples_ns,
             time_ns,

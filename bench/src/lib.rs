@@ -8,9 +8,11 @@
 //!
 //! Each subcommand is one file in [`commands`].
 
+pub mod calibration;
 pub mod cases;
 pub mod commands;
 pub mod copy;
+pub mod costs;
 pub mod crossover;
 pub mod e2e;
 pub mod fft;
@@ -21,10 +23,12 @@ pub mod lane;
 pub mod lists;
 pub mod measure;
 pub mod methods;
+pub mod movement;
 pub mod options;
 pub mod page;
 pub mod parameters;
 pub mod peaks;
+pub mod phases;
 pub mod progress;
 pub mod race;
 pub mod sets;

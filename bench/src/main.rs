@@ -1,14 +1,18 @@
 //! The `firefly-bench` program. Exit status: 0 if every case that is supported was verified and measured, 1 if one
 //! failed, 2 if the command could not be carried out.
 
-use std::io::stdout;
+use std::io::{IsTerminal, stderr, stdout};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use firefly_bench::commands::{
-    Verdict, calibrate, compare, e2e, fft, max_batch, picker, profile, report, strategies_help, welch_peaks,
+    Verdict, calibrate, compare, e2e, fft, fusion_phases, max_batch, picker, profile, report, strategies_help,
+    welch_peaks,
 };
-use firefly_bench::{e2e as pipelines, fft as transforms, peaks};
+use firefly_bench::{e2e as pipelines, fft as transforms, peaks, phases};
+use firefly_framework::cost::Preset;
+use firefly_models::traces_choices;
+use tracing_subscriber::filter::LevelFilter;
 
 /// Verified measurements of Firefly's operations and models.
 #[derive(Parser)]
@@ -30,6 +34,9 @@ enum Command {
     /// Complex transforms, exact and learned, forward and backward: each checked, then timed side by side
     #[command(after_help = strategies_help(&transforms::catalogue()))]
     Fft(fft::Arguments),
+    /// From a spectrum that is read back to one fused kernel, phase by phase: counted, predicted, measured, decided on
+    #[command(after_help = strategies_help(&phases::catalogue(Preset::Cpu.profile())))]
+    FusionPhases(fusion_phases::Arguments),
     /// Whole pipelines (power spectra, mel spectra, peaks) from host memory to host memory, side by side
     #[command(after_help = strategies_help(&pipelines::catalogue()))]
     E2e(e2e::Arguments),
@@ -48,6 +55,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    let level = if traces_choices() { LevelFilter::INFO } else { LevelFilter::WARN };
+    tracing_subscriber::fmt().with_writer(stderr).with_ansi(stderr().is_terminal()).with_max_level(level).init();
     let out = &mut stdout().lock();
     let verdict = match Cli::parse().command {
         Command::WelchPeaks(arguments) => {
@@ -55,6 +64,7 @@ fn main() -> ExitCode {
             welch_peaks::run(&arguments, &catalogue, out)
         }
         Command::Fft(arguments) => fft::run(&arguments, &transforms::catalogue(), out),
+        Command::FusionPhases(arguments) => fusion_phases::run(&arguments, out),
         Command::E2e(arguments) => e2e::run(&arguments, &pipelines::catalogue(), out),
         Command::MaxBatch(arguments) => max_batch::run(&arguments, out),
         Command::Compare(arguments) => compare::run(&arguments, out),

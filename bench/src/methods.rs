@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::cost::DeviceProfile;
+use firefly_framework::device::DeviceKind;
 use firefly_models::{AutoOptions, AutoWelchPeaks, Method, Peaks, WelchPeaksConfig};
 
 use crate::peaks::PeaksProblem;
-use crate::statistics::Spread;
 
 /// Iterations that every method runs at least, after one that is not counted.
 const FEWEST: usize = 3;
@@ -17,6 +17,14 @@ const FEWEST: usize = 3;
 const MOST: usize = 200;
 /// Most that powers may differ by, relative to the strongest of a row: methods round in another order.
 const TOLERANCE: f32 = 1e-4;
+
+/// The methods of a tier that a kind of device has: on a host, frames need not be brought to it.
+pub const fn methods_of(kind: DeviceKind) -> &'static [Method] {
+    match kind {
+        DeviceKind::Cpu | DeviceKind::NdArray => &[Method::Fused, Method::Spectrum],
+        _ => &[Method::Host, Method::Fused, Method::Spectrum],
+    }
+}
 
 /// Noise that the frames of problems are cut from.
 pub struct Noise(Vec<f32>);
@@ -57,7 +65,8 @@ pub fn model(
     Ok(AutoWelchPeaks::new(&config, device)?.with_options(options))
 }
 
-/// Nanoseconds of each method on `problem`, peaks in host memory at the end; the methods take turns, for `time` together.
+/// Nanoseconds of each method's runs on `problem`, peaks in host memory at the end; the methods take turns, for `time`
+/// together.
 ///
 /// # Errors
 /// For a problem out of range, frames that the noise is too short for, and methods that don't agree.
@@ -68,7 +77,7 @@ pub fn time_methods(
     profile: &DeviceProfile,
     device: &Device,
     time: Duration,
-) -> anyhow::Result<Vec<Spread>> {
+) -> anyhow::Result<Vec<Vec<f64>>> {
     let frames = noise.frames(problem, device).context("the noise is too short")?;
     let models: Vec<AutoWelchPeaks> =
         methods.iter().map(|method| model(problem, Some(*method), profile, device)).collect::<Result<_, _>>()?;
@@ -85,7 +94,7 @@ pub fn time_methods(
             samples.push(start.elapsed().as_nanos() as f64);
         }
     }
-    samples.into_iter().map(|samples| Spread::of(samples).context("nothing was timed")).collect()
+    Ok(samples)
 }
 
 /// The powers of peaks, in host memory.
@@ -114,7 +123,7 @@ mod tests {
         let problem = PeaksProblem::new(64, Tier::Fast, 7, 5);
         let methods = [Method::Fused, Method::Spectrum];
         let times = |noise| time_methods(&problem, &methods, &Noise::new(noise), &profile, &device, Duration::ZERO);
-        assert!(times(7 * 96).unwrap().iter().all(|spread| spread.min > 0.0));
+        assert!(times(7 * 96).unwrap().iter().flatten().all(|time| *time > 0.0));
         assert!(times(7 * 96 - 1).is_err());
     }
 

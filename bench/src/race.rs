@@ -25,9 +25,9 @@ pub fn race(entrants: Vec<Entrant<'_>>, size: Size, schedule: Schedule, progress
     let mut passed = Vec::new();
     for (index, entrant) in entrants.into_iter().enumerate() {
         match entrant.lane.run(entrant.verify) {
-            Ok(Verified { workload, checksums, verification, accuracy }) => {
+            Ok(Verified { workload, checksums, verification, accuracy, movement }) => {
                 contenders.push(Contender { lane: entrant.lane, workload, checksums });
-                passed.push((index, entrant.relations, verification, accuracy));
+                passed.push((index, entrant.relations, verification, accuracy, movement));
                 outcomes.push(None);
             }
             Err(Refusal::Unsupported(reason)) => outcomes.push(Some(Outcome::Unsupported { reason })),
@@ -46,7 +46,7 @@ pub fn race(entrants: Vec<Entrant<'_>>, size: Size, schedule: Schedule, progress
         let place = passed.iter().position(|(index, ..)| *index == which)?;
         timed[place].as_ref().ok()
     };
-    for ((index, relations, verification, accuracy), (timed, contender)) in
+    for ((index, relations, verification, accuracy, movement), (timed, contender)) in
         passed.iter().zip(timed.iter().zip(&contenders))
     {
         outcomes[*index] = Some(match timed {
@@ -58,6 +58,7 @@ pub fn race(entrants: Vec<Entrant<'_>>, size: Size, schedule: Schedule, progress
                 match Measured::new(size, *verification, contender.checksums.len(), samples.clone()) {
                     Some(measured) => Outcome::Measured(Box::new(Measured {
                         accuracy: *accuracy,
+                        movement: movement.clone(),
                         speed: relations.iter().filter_map(speed).collect(),
                         ..measured
                     })),

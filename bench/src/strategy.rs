@@ -68,6 +68,11 @@ pub trait Strategy<P: Problem>: Sync {
         true
     }
 
+    /// The strategy that this one is a step from: its speed is related to that one's, besides the baseline's.
+    fn step_from(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Does everything that needs doing once (plans, buffers, tensors on the device of `inputs`), then runs every input
     /// set and compares the output with what is expected. Called, as is the workload, on the thread pool that may be used.
     ///

@@ -1,8 +1,10 @@
 //! What is timed, and what a strategy has to say before it is.
 
+use firefly_ops::ArgumentError;
 use thiserror::Error;
 
 use crate::json::{Accuracy, Verification};
+use crate::movement::Movement;
 
 /// Something that is ready to run on any of several input sets.
 pub trait Workload: Send {
@@ -39,6 +41,12 @@ pub enum Refusal {
     Failed(String),
 }
 
+impl From<ArgumentError> for Refusal {
+    fn from(error: ArgumentError) -> Self {
+        Self::Unsupported(error.to_string())
+    }
+}
+
 /// A workload whose output was found right for every input set.
 pub struct Verified<'a> {
     /// What runs.
@@ -49,6 +57,15 @@ pub struct Verified<'a> {
     pub verification: Verification,
     /// How well it does what it was trained for; none for an exact computation.
     pub accuracy: Option<Accuracy>,
+    /// What it moves; none where that is not asked for.
+    pub movement: Option<Box<Movement>>,
+}
+
+impl<'a> Verified<'a> {
+    /// A workload whose output is exact, or as good as.
+    pub const fn exact(workload: Box<dyn Workload + 'a>, checksums: Vec<u64>, verification: Verification) -> Self {
+        Self { workload, checksums, verification, accuracy: None, movement: None }
+    }
 }
 
 /// Checksums of a workload's output for each of `sets` input sets, each output shown to `check`.

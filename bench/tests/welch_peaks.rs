@@ -45,8 +45,8 @@ fn a_small_grid_is_verified_measured_and_reported() {
     assert_eq!(report.command.options.get("batch"), Some(&serde_json::json!([1, 4, 8])));
     assert_eq!(report.command.options.shown("baseline"), "rustfft");
     assert_eq!(report.facts.shown("detrend"), "none");
-    // 3 lengths, 3 tiers, 3 batches, 2 numbers of peaks, 6 strategies.
-    assert_eq!(report.cases.len(), 324);
+    // 3 lengths, 3 tiers, 3 batches, 2 numbers of peaks, 7 strategies.
+    assert_eq!(report.cases.len(), 378);
     let mut keys: Vec<String> = report.cases.iter().map(|case| case.label()).collect();
     keys.sort_unstable();
     keys.dedup();
@@ -154,7 +154,7 @@ fn wrong_arguments_are_explained() {
     };
     let unknown = refused(&["--strategy", "rustftt"]);
     assert!(unknown.contains("unknown strategy `rustftt` (did you mean `rustfft`?)"), "{unknown}");
-    assert!(unknown.contains("firefly, psd-topk, burn-stock, rustfft, realfft, memcpy"), "{unknown}");
+    assert!(unknown.contains("firefly, auto, psd-topk, burn-stock, rustfft, realfft, memcpy"), "{unknown}");
     assert!(refused(&["--instruction-set", "avx3"]).contains("did you mean `avx2`?"));
     assert!(refused(&["--threads", "5000"]).contains("5000 is more than 1024"));
     assert!(refused(&["--tier", "fats"]).contains("did you mean `fast`?"));

@@ -3,6 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+use burn::backend::CubeDevice;
+use burn::backend::DispatchDevice;
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
+use burn::backend::{WgpuBackend, WgpuDevice, WgpuDeviceKind};
 use burn::tensor::Device;
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
 use burn::tensor::DeviceKind as GraphicsKind;
@@ -91,6 +96,39 @@ pub enum DeviceError {
 impl DeviceName {
     /// The CPU: the default device.
     pub const CPU: Self = Self { kind: DeviceKind::Cpu, index: 0 };
+
+    /// The name of an open device, by what it says of itself: of the device that an autodiff device wraps, and of a kind that is
+    /// not listed, the nearest that is.
+    pub fn of(device: &Device) -> Self {
+        match device.clone().inner().as_dispatch() {
+            DispatchDevice::Flex(_) => Self::CPU,
+            #[cfg(feature = "ndarray")]
+            DispatchDevice::NdArray(_) => Self { kind: DeviceKind::NdArray, index: 0 },
+            #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+            DispatchDevice::Cube(device) => Self::of_cube(device),
+            // Which others there are depends on the features of Burn in the user's build.
+            #[allow(unreachable_patterns)]
+            _ => Self { kind: DeviceKind::Wgpu, index: 0 },
+        }
+    }
+
+    #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+    fn of_cube(device: &CubeDevice) -> Self {
+        match device {
+            CubeDevice::Cuda(device) => Self { kind: DeviceKind::Cuda, index: device.index },
+            CubeDevice::Metal(_) => Self { kind: DeviceKind::Metal, index: 0 },
+            #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
+            CubeDevice::Wgpu(WgpuDevice { kind, backend }) => Self {
+                kind: match backend {
+                    WgpuBackend::Vulkan => DeviceKind::Vulkan,
+                    WgpuBackend::Metal => DeviceKind::Metal,
+                    _ => DeviceKind::Wgpu,
+                },
+                index: if let WgpuDeviceKind::DiscreteGpu(index) = kind { *index } else { 0 },
+            },
+            _ => Self { kind: DeviceKind::Wgpu, index: 0 },
+        }
+    }
 
     /// The kind of device.
     pub const fn kind(self) -> DeviceKind {
@@ -199,6 +237,19 @@ mod tests {
         assert!("cpu:1".parse::<DeviceName>().unwrap_err().to_string().contains("there is one CPU"));
         assert_eq!("cpu:0".parse(), Ok(DeviceName::CPU));
         assert!("cuda:x".parse::<DeviceName>().unwrap_err().to_string().contains("whole number"));
+    }
+
+    #[test]
+    fn an_open_device_says_its_name() {
+        assert_eq!(DeviceName::of(&Device::flex()), DeviceName::CPU);
+        assert_eq!(DeviceName::of(&Device::flex().autodiff()), DeviceName::CPU);
+        for kind in DeviceKind::ALL {
+            let name: DeviceName = kind.name().parse().unwrap();
+            if let Ok(device) = name.open() {
+                assert_eq!(DeviceName::of(&device), name);
+                assert_eq!(DeviceName::of(&device.autodiff()), name);
+            }
+        }
     }
 
     #[test]

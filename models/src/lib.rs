@@ -16,7 +16,7 @@ mod welch_peaks;
 
 pub use auto::{
     AutoOptions, AutoWelchPeaks, Candidate, Choice, Destination, Layout, Method, RATE_AXES, Selection, Strategy,
-    Workload,
+    Workload, traces_choices,
 };
 pub use learned::{Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT};
 pub use stock::{Spelling, StockWelchPeaks};

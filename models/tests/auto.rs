@@ -31,7 +31,8 @@ fn values(peaks: Peaks) -> (Vec<f64>, Vec<f64>) {
 
 /// A profile under which one method of a CPU is the fastest.
 fn favouring(method: Method) -> AutoOptions {
-    let axes: Vec<Axis> = RATE_AXES.map(|name| Axis { name: name.into(), values: vec![1.0] }).to_vec();
+    let axes: Vec<Axis> =
+        RATE_AXES.map(|(name, growth)| Axis { name: name.into(), growth, values: vec![1.0] }).to_vec();
     let rate = |of: Method| Rate::new(axes.clone(), vec![if of == method { 1.0 } else { 1e6 }]).unwrap();
     let rates = Method::ALL.map(|of| (of.name().to_string(), rate(of))).into();
     AutoOptions { profile: Some(DeviceProfile { rates, ..Preset::Cpu.profile() }), ..AutoOptions::default() }

@@ -80,9 +80,11 @@ fn check<O: Read>(names: &[&str], model: impl Fn(Tensor<2>, &Device) -> O) {
     let mut replay = Replay::new(&graph, &Default::default(), &known()).unwrap();
     let (flex, input) = (Device::flex(), samples(ROWS, 2));
     let expected = model(Tensor::from_data(input.clone(), &flex), &flex).read();
-    // Twice: a replay must not use its graph up.
-    for _ in 0..2 {
-        let replayed = replay.run(vec![input.clone()]).unwrap();
+    let there = || Tensor::<2>::from_data(input.clone(), &flex).try_into_primitive::<Flex>().unwrap();
+    // A replay must not use its graph up, wherever its inputs come from.
+    for on_device in [false, true, false, true] {
+        let run = if on_device { replay.run_on_device(vec![there()]) } else { replay.run(vec![input.clone()]) };
+        let replayed = run.unwrap();
         assert_eq!(replayed.len(), expected.len(), "{names:?}");
         for (replayed, expected) in replayed.iter().zip(&expected) {
             assert_eq!((replayed.shape(), replayed.dtype()), (expected.shape(), expected.dtype()), "{names:?}");
@@ -105,6 +107,14 @@ fn welch_operations_replay() {
             welch_psd(signal, parameters(device).window, &options).unwrap()
         });
     }
+}
+
+#[test]
+fn integers_of_any_width_replay() {
+    check(&[], |signal, _| {
+        let (power, places) = signal.topk_with_indices(3, 1);
+        (places.cast(IntDType::I32).cast(IntDType::I64), power)
+    });
 }
 
 #[test]

@@ -4,6 +4,7 @@ pub mod calibrate;
 pub mod compare;
 pub mod e2e;
 pub mod fft;
+pub mod fusion_phases;
 pub mod max_batch;
 pub mod picker;
 pub mod profile;

@@ -1,24 +1,29 @@
 //! `firefly-bench picker`: how well times are predicted, and what the choices that follow from them cost.
 
+use std::hint::black_box;
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use firefly_framework::cost::{Preset, default_path, load};
+use burn::tensor::Device;
+use clap::value_parser;
+use firefly_framework::cost::DeviceProfile;
 use firefly_framework::device::DeviceName;
-use firefly_framework::files::write_atomically;
-use firefly_framework::host::fingerprint;
-use firefly_models::Method;
+use firefly_framework::files::{ensure_writable, write_atomically};
+use firefly_models::{AutoWelchPeaks, Choice, Method};
+use firefly_ops::WelchOptions;
 use serde::Serialize;
 
 use super::Verdict;
 use super::welch_peaks::Tiers;
+use crate::costs;
 use crate::host::Host;
 use crate::json::{Tool, now};
 use crate::lists::Counts;
-use crate::methods::{Noise, model, time_methods};
-use crate::peaks::grid;
+use crate::methods::{Noise, methods_of, model, time_methods};
+use crate::peaks::{PeaksProblem, grid};
 use crate::progress::Progress;
 use crate::statistics::Spread;
 use crate::table::{Side, Table, digits, duration};
@@ -26,7 +31,9 @@ use crate::table::{Side, Table, digits, duration};
 /// A prediction is good within this factor of the measured time.
 const GOOD: f64 = 1.5;
 /// Version of the JSON format; it changes when a reader would have to.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// Times a known shape is decided on again, to see how long that takes.
+const DECISIONS: usize = 20;
 
 /// The options. Lists are separated by commas; lists of numbers also take ranges of powers of two, as in 32..8192.
 #[derive(Debug, Clone, clap::Args)]
@@ -52,9 +59,12 @@ pub struct Arguments {
     /// Larger inputs are left out, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     pub most_input: usize,
-    /// Milliseconds to measure each case for, at least three runs of each method
-    #[arg(long, value_name = "MS", default_value_t = 30)]
+    /// Milliseconds to measure each case for in a round, at least three runs of each method
+    #[arg(long, value_name = "MS", default_value_t = 15)]
     pub time: u64,
+    /// How often the whole grid is gone through
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
     /// Write the figures there, as JSON
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
@@ -73,8 +83,9 @@ struct Case {
     chosen: &'static str,
     /// Of every method: predicted nanoseconds, and measured ones.
     methods: Vec<(&'static str, f64, Spread)>,
-    /// Predicted by measured time of the chosen method.
+    /// Predicted by measured time of the chosen method: by its median, and by its fastest tenth, which calibration keeps.
     prediction: f64,
+    prediction_p10: f64,
     /// How much longer the chosen method takes than the fastest: 0 if it is the fastest.
     regret: f64,
 }
@@ -87,10 +98,15 @@ struct Report {
     host: Host,
     device: String,
     profile: String,
-    /// Share of cases predicted within a factor of 1.5.
+    /// Share of cases predicted within a factor of 1.5 of the median, and of the fastest tenth of the samples.
     predicted_well: f64,
+    predicted_well_p10: f64,
     mean_regret: f64,
     worst_regret: f64,
+    /// Nanoseconds that it took to decide, the first time for each problem.
+    deciding_first_ns: Spread,
+    /// And each later time.
+    deciding_again_ns: Spread,
     /// Problems left out, with the reason.
     left_out: Vec<String>,
     cases: Vec<Case>,
@@ -101,13 +117,15 @@ struct Report {
 /// # Errors
 /// For a device or profile that is not there, and methods that fail or don't agree.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict> {
+    for &n_fft in &arguments.n_fft.0 {
+        WelchOptions { hop: 1, ..WelchOptions::new(n_fft, 1) }.validate("picker")?;
+    }
     let device = arguments.device.open()?;
     let name = arguments.device.to_string();
-    let path = arguments.profile.clone().map_or_else(|| default_path(&name), Ok)?;
-    let loaded = load(&path, &fingerprint(&name))?;
-    ensure!(loaded.is_some() || arguments.profile.is_none(), "{}: there is no profile", path.display());
-    let source = if loaded.is_some() { "calibrated" } else { "preset" };
-    let profile = loaded.unwrap_or_else(|| Preset::of(arguments.device.kind()).profile());
+    if let Some(path) = &arguments.json {
+        ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
+    }
+    let (profile, source) = costs::profile(arguments.device, arguments.profile.as_deref())?;
 
     let mut left_out = Vec::new();
     let mut problems = grid(&arguments.n_fft.0, &arguments.tier.0, &arguments.batch.0, &arguments.k.0);
@@ -122,18 +140,19 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
         left_out.extend(reason.as_ref().map(|reason| format!("{label}: {reason}")));
         reason.is_none()
     });
-    let noise = Noise::new(problems.iter().map(|problem| problem.batch * problem.frame()).max().unwrap_or(0));
-    let progress = Progress::new(arguments.quiet, problems.len());
-    let methods = [Method::Fused, Method::Spectrum];
+    ensure!(!problems.is_empty(), "no case is left: {}", left_out.join("; "));
+    let methods = methods_of(arguments.device.kind());
+    let samples = measure(arguments, &problems, methods, &profile, &device)?;
+    let mut deciding = Deciding::default();
     let mut cases = Vec::new();
-    for problem in &problems {
-        let time = Duration::from_millis(arguments.time);
-        let measured = time_methods(problem, &methods, &noise, &profile, &device, time)?;
-        let choice = model(problem, None, &profile, &device)?.choose(problem.batch, problem.frame(), false);
+    for (problem, samples) in problems.iter().zip(samples) {
+        let choice = deciding.choose(&model(problem, None, &profile, &device)?, problem);
         let predicted = |method: Method| {
             let considered = choice.considered.iter().find(|candidate| candidate.method == method);
             considered.map_or(f64::NAN, |candidate| candidate.nanoseconds)
         };
+        let spread = |samples: Vec<f64>| Spread::of(samples).context("nothing was timed");
+        let measured = samples.into_iter().map(spread).collect::<anyhow::Result<Vec<_>>>()?;
         let chosen = choice.chosen.method;
         let place = methods.iter().position(|method| *method == chosen).context("a method that was not measured")?;
         let fastest = measured.iter().map(|spread| spread.median).fold(f64::INFINITY, f64::min);
@@ -144,16 +163,17 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
             k: problem.k,
             chosen: chosen.name(),
             prediction: predicted(chosen) / measured[place].median,
+            prediction_p10: predicted(chosen) / measured[place].p10,
             regret: measured[place].median / fastest - 1.0,
             methods: methods.iter().zip(&measured).map(|(m, spread)| (m.name(), predicted(*m), *spread)).collect(),
         });
-        progress.advance(1);
     }
-    progress.finish();
-    ensure!(!cases.is_empty(), "no case is left");
 
     let count = cases.len() as f64;
-    let good = cases.iter().filter(|case| case.prediction.max(1.0 / case.prediction) <= GOOD).count();
+    let good = |prediction: fn(&Case) -> f64| {
+        let ratios = cases.iter().map(prediction);
+        ratios.filter(|ratio| ratio.max(1.0 / ratio) <= GOOD).count() as f64 / count
+    };
     let report = Report {
         format: FORMAT,
         tool: Tool::this(),
@@ -161,9 +181,12 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
         host: Host::detect(),
         device: name,
         profile: source.into(),
-        predicted_well: good as f64 / count,
+        predicted_well: good(|case| case.prediction),
+        predicted_well_p10: good(|case| case.prediction_p10),
         mean_regret: cases.iter().map(|case| case.regret).sum::<f64>() / count,
         worst_regret: cases.iter().map(|case| case.regret).fold(0.0, f64::max),
+        deciding_first_ns: Spread::of(deciding.first).context("nothing was decided")?,
+        deciding_again_ns: Spread::of(deciding.again).context("nothing was decided")?,
         left_out,
         cases,
     };
@@ -175,17 +198,64 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
     Ok(Verdict::Passed)
 }
 
+/// Every problem's samples of every method, gathered in rounds over all problems: a machine that is slow for a minute is so
+/// for one round.
+fn measure(
+    arguments: &Arguments,
+    problems: &[PeaksProblem],
+    methods: &[Method],
+    profile: &DeviceProfile,
+    device: &Device,
+) -> anyhow::Result<Vec<Vec<Vec<f64>>>> {
+    let noise = Noise::new(problems.iter().map(|problem| problem.batch * problem.frame()).max().unwrap_or(0));
+    let progress = Progress::new(arguments.quiet, arguments.rounds as usize * problems.len());
+    let mut samples = vec![vec![Vec::new(); methods.len()]; problems.len()];
+    for round in 1..=arguments.rounds {
+        progress.say(format!("round {round} of {}", arguments.rounds));
+        for (problem, samples) in problems.iter().zip(&mut samples) {
+            let time = Duration::from_millis(arguments.time);
+            let times = time_methods(problem, methods, &noise, profile, device, time)?;
+            samples.iter_mut().zip(times).for_each(|(samples, times)| samples.extend(times));
+            progress.advance(1);
+        }
+    }
+    progress.finish();
+    Ok(samples)
+}
+
+/// Nanoseconds that deciding takes.
+#[derive(Default)]
+struct Deciding {
+    first: Vec<f64>,
+    again: Vec<f64>,
+}
+
+impl Deciding {
+    /// What a model that has not decided yet chooses, for the first time and a few more.
+    fn choose(&mut self, model: &AutoWelchPeaks, problem: &PeaksProblem) -> Arc<Choice> {
+        let timed = || {
+            let start = Instant::now();
+            let choice = black_box(model.choose(problem.batch, problem.frame(), false));
+            (start.elapsed().as_nanos() as f64, choice)
+        };
+        let (first, choice) = timed();
+        self.first.push(first);
+        self.again.extend((0..DECISIONS).map(|_| timed().0));
+        choice
+    }
+}
+
 fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut table = Table::default()
         .column("n_fft", Side::Right)
         .column("tier", Side::Left)
         .column("batch", Side::Right)
         .column("k", Side::Right)
-        .column("chosen", Side::Left)
-        .column("fused", Side::Right)
-        .column("spectrum", Side::Right)
-        .column("predicted / measured", Side::Right)
-        .column("regret, %", Side::Right);
+        .column("chosen", Side::Left);
+    for (method, ..) in report.cases.iter().take(1).flat_map(|case| &case.methods) {
+        table = table.column(*method, Side::Right);
+    }
+    table = table.column("predicted / measured", Side::Right).column("regret, %", Side::Right);
     for case in &report.cases {
         let times = case.methods.iter().map(|(_, _, spread)| duration(spread.median));
         let sizes = [case.n_fft.to_string(), case.tier.clone(), case.batch.to_string(), case.k.to_string()];
@@ -195,13 +265,24 @@ fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
     write!(out, "{}", table.render())?;
     writeln!(
         out,
-        "\n{} profile of {}: {:.0} % of {} cases predicted within × {GOOD}; regret {:.1} % on average, {:.1} % at worst",
+        "\n{} profile of {}: of {} cases {:.0} % predicted within × {GOOD} of the median, {:.0} % of the fastest tenth of the \
+         samples; regret {:.1} % on average, {:.1} % at worst",
         report.profile,
         report.device,
-        100.0 * report.predicted_well,
         report.cases.len(),
+        100.0 * report.predicted_well,
+        100.0 * report.predicted_well_p10,
         100.0 * report.mean_regret,
         100.0 * report.worst_regret
+    )?;
+    let [first, again] = [report.deciding_first_ns, report.deciding_again_ns];
+    writeln!(
+        out,
+        "deciding takes {} the first time (p90 {}), {} each later time (p90 {})",
+        duration(first.median),
+        duration(first.p90),
+        duration(again.median),
+        duration(again.p90)
     )?;
     for problem in &report.left_out {
         writeln!(out, "left out: {problem}")?;
@@ -212,6 +293,8 @@ fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use firefly_framework::cost::{Preset, save};
+    use firefly_framework::host::fingerprint;
 
     use super::*;
 
@@ -225,10 +308,10 @@ mod tests {
     fn a_small_grid_is_measured_and_reported() {
         let folder = tempfile::tempdir().unwrap();
         let (json, profile) = (folder.path().join("picker.json"), folder.path().join("cpu.toml"));
-        let device =
-            firefly_framework::cost::DeviceProfile { fingerprint: fingerprint("cpu"), ..Preset::Cpu.profile() };
-        firefly_framework::cost::save(&device, &profile).unwrap();
-        let mut list = vec!["picker", "--n-fft", "64,256", "--batch", "1,8", "--k", "4,64", "--time", "0", "--quiet"];
+        save(&DeviceProfile { fingerprint: fingerprint("cpu"), ..Preset::Cpu.profile() }, &profile).unwrap();
+        let mut list = vec![
+            "picker", "--n-fft", "64,256", "--batch", "1,8", "--k", "4,64", "--time", "0", "--rounds", "2", "--quiet",
+        ];
         list.extend(["--json", json.to_str().unwrap(), "--profile", profile.to_str().unwrap()]);
         let mut out = Vec::new();
         assert_eq!(run(&Cli::parse_from(list).arguments, &mut out).unwrap(), Verdict::Passed);

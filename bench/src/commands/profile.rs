@@ -1,13 +1,15 @@
 //! `firefly-bench profile`: what a model of the zoo moves, node by node, and what fusing it would save.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use firefly_framework::cost::{Decision, DeviceProfile, Prediction, Preset};
-use firefly_framework::files::write_atomically;
+use firefly_framework::files::{ensure_writable, write_atomically};
 use firefly_framework::graph::{Graph, IoProfile, ProfileOptions, Rewriter, dot, profile, svg};
+use firefly_framework::suggest;
 use firefly_models::Tier;
 use firefly_ops::{WelchPeaksRule, register_costs};
 use serde::Serialize;
@@ -27,8 +29,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 256)]
     pub n_fft: usize,
     /// Frames of a call
-    #[arg(long, value_name = "N", default_value_t = 1024)]
-    pub batch: usize,
+    #[arg(long, value_name = "N", default_value = "1024")]
+    pub batch: NonZeroUsize,
     /// Peaks of each frame
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub k: usize,
@@ -41,7 +43,7 @@ pub struct Arguments {
     /// Operations that the host runs on the target, by name, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub host_operations: Vec<String>,
-    /// The outputs that are wanted, by number, separated by commas; all of them unless given
+    /// The outputs that are wanted, by number from 0, separated by commas; all of them unless given
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub outputs: Option<Vec<usize>>,
     /// Rewrite the model where the target's gate says so, and say why
@@ -80,13 +82,21 @@ struct Report<'a> {
 /// Prints what a model moves to `out`.
 ///
 /// # Errors
-/// For a problem that the model can't be made for, and output that can't be written.
+/// For a problem that the model can't be made for, outputs and operations that it doesn't have, and output that can't be
+/// written.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict> {
-    let problem = PeaksProblem::new(arguments.n_fft, arguments.tier, arguments.batch, arguments.k);
+    for path in [&arguments.json, &arguments.dot, &arguments.svg].into_iter().flatten() {
+        ensure_writable(path).with_context(|| path.display().to_string())?;
+    }
+    let problem = PeaksProblem::new(arguments.n_fft, arguments.tier, arguments.batch.get(), arguments.k);
     let start = Instant::now();
     let mut graph = arguments.model.graph(&problem)?;
     let captured = start.elapsed();
     if let Some(outputs) = &arguments.outputs {
+        let count = graph.outputs().len();
+        for output in outputs {
+            ensure!(*output < count, "--outputs: there is no output {output}; the model has {count}, numbered from 0");
+        }
         graph.restrict_outputs(outputs);
         graph.prune();
     }
@@ -101,6 +111,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
         rewriter.register(WelchPeaksRule);
         rewriter.run(&graph, &target)
     });
+    let mut graphs = vec![&graph];
+    graphs.extend(rewritten.iter().map(|rewritten| &rewritten.graph));
+    check_operations(&arguments.host_operations, &graphs)?;
     if let Some(rewritten) = &rewritten {
         let none = "no rule applies\n".to_string();
         writeln!(out, "{}", if rewritten.outcomes.is_empty() { none } else { rewritten.explain() })?;
@@ -128,7 +141,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
         model: arguments.model.name(),
         n_fft: arguments.n_fft,
         tier: arguments.tier.to_string(),
-        batch: arguments.batch,
+        batch: arguments.batch.get(),
         k: arguments.k,
         target: &target,
         profile: &figures,
@@ -137,6 +150,16 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
     };
     write_files(arguments, &graph, &report)?;
     Ok(Verdict::Passed)
+}
+
+/// Whether each operation that is named is in one of the graphs.
+fn check_operations(wanted: &[String], graphs: &[&Graph]) -> anyhow::Result<()> {
+    let names: Vec<_> = graphs.iter().flat_map(|graph| graph.nodes()).map(|node| node.operation.name()).collect();
+    for wanted in wanted {
+        let hint = suggest::hint(wanted, names.iter().map(AsRef::as_ref));
+        ensure!(names.iter().any(|name| name == wanted), "--host-operations: the model has no `{wanted}`{hint}");
+    }
+    Ok(())
 }
 
 fn write_files(arguments: &Arguments, graph: &Graph, report: &Report<'_>) -> anyhow::Result<()> {
@@ -229,5 +252,17 @@ mod tests {
         let (_, report, _) = profile_of(&["stock-loop", "--host-operations", "signal::rfft", "--outputs", "1"]);
         assert_eq!(report["profile"]["total"]["syncs"], 2);
         assert_eq!(report["profile"]["total"]["host_output"], 1024 * 16 * 4);
+    }
+
+    #[test]
+    fn what_the_model_does_not_have_is_an_error() {
+        let error = |arguments: &[&str]| {
+            let cli = Cli::parse_from([&["profile", "stock-loop"], arguments].concat());
+            run(&cli.arguments, &mut Vec::new()).unwrap_err().to_string()
+        };
+        assert!(error(&["--outputs", "0,2"]).contains("there is no output 2; the model has 2"));
+        assert!(error(&["--host-operations", "signal::rftt"]).contains("did you mean `signal::rfft`?"));
+        assert!(error(&["--json", "/proc/nothing/a.json"]).contains("/proc/nothing/a.json"));
+        assert!(Cli::try_parse_from(["profile", "stock-loop", "--batch", "0"]).is_err());
     }
 }

@@ -51,7 +51,7 @@ impl Strategy<PipelineProblem> for Firefly {
         inputs: &'a Inputs,
         expected: &Vec<ExpectedRow>,
     ) -> Result<Verified<'a>, Refusal> {
-        let model = exact_model(&problem.peaks, inputs)?;
+        let model = exact_model(&problem.peaks, inputs.device())?;
         let power = |model: &WelchPeaks, signal| model.psd(signal).map_err(|error| error.to_string());
         match problem.pipeline {
             Pipeline::Psd => check_values(problem, inputs, expected, move |signal| power(&model, signal)),
@@ -152,7 +152,7 @@ fn check_values<'a>(
         }
         Ok(())
     })?;
-    Ok(Verified { workload, checksums, verification: found, accuracy: None })
+    Ok(Verified::exact(workload, checksums, found))
 }
 
 /// What the pipeline makes of a row's power, in float64.

@@ -73,7 +73,7 @@ impl Strategy<TransformProblem> for Backward {
             found.rows += problem.batch;
             Ok(())
         })?;
-        Ok(Verified { workload: Box::new(workload), checksums, verification: found, accuracy: None })
+        Ok(Verified::exact(Box::new(workload), checksums, found))
     }
 }
 

@@ -69,7 +69,7 @@ pub(super) fn check<'a>(
 ) -> Result<Verified<'a>, Refusal> {
     let mut check = expected.check(network, inputs).map_err(Refusal::Failed)?;
     let checksums = run_and_check(&mut workload, inputs.count(), |set, spectrum| check.set(set, spectrum))?;
-    Ok(Verified { workload: Box::new(workload), checksums, verification: check.finish(), accuracy: None })
+    Ok(Verified::exact(Box::new(workload), checksums, check.finish()))
 }
 
 /// A transform by tensor operations.

@@ -31,7 +31,7 @@ fn row(common: &str, stretch: &Stretch) -> Row {
 
 /// Every case of a report.
 pub(super) fn cases(report: &Report) -> String {
-    let columns = ["case", "median", "p10 – p90", "ns a row", "GB/s", "error", "recall (exact)", "speed"];
+    let columns = ["case", "median", "p10 – p90", "ns a row", "GB/s", "error", "recall (exact)", "moves", "speed"];
     let rows = report.cases.iter().map(|case| Row {
         swatch: String::new(),
         name: case.label(),
@@ -55,6 +55,7 @@ fn cells(case: &CaseRecord) -> Vec<String> {
         digits(measured.useful_gb_per_second),
         format!("{:.1e}", measured.verification.error),
         measured.accuracy.map(|found| format!("{:.3} ({:.3})", found.recall, found.exact_recall)).unwrap_or_default(),
+        measured.movement.as_ref().map(|movement| movement.summary()).unwrap_or_default(),
         measured.speed.iter().map(speed).collect::<Vec<_>>().join(", "),
     ]
 }

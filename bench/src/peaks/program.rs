@@ -97,6 +97,18 @@ impl PeaksReadBack {
         let power = power.try_into_data().map_err(|error| error.to_string())?;
         Ok(Self { bins, power })
     }
+
+    /// Bytes in host memory.
+    pub fn bytes(&self) -> u64 {
+        (self.bins.as_bytes().len() + self.power.as_bytes().len()) as u64
+    }
+}
+
+/// Bins and powers, `[batch, k]`, that are in host memory already.
+impl From<(TensorData, TensorData)> for PeaksReadBack {
+    fn from((bins, power): (TensorData, TensorData)) -> Self {
+        Self { bins, power }
+    }
 }
 
 impl ReadBack for PeaksReadBack {

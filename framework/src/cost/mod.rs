@@ -18,5 +18,5 @@ pub use gate::{Decision, Floor, FloorCheck};
 pub use io::Io;
 pub use prediction::Prediction;
 pub use profile::{DeviceProfile, Preset};
-pub use rates::{Axis, Rate, RateError};
+pub use rates::{Axis, Growth, Rate, RateError};
 pub use store::{PROFILE_FORMAT, ProfileError, default_path, load, save};

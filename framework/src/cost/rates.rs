@@ -9,14 +9,29 @@ use thiserror::Error;
 pub struct Axis {
     /// What it is: the number of rows, the length of a transform.
     pub name: String,
+    /// How the time grows with it.
+    pub growth: Growth,
     /// Where it was measured: positive, increasing.
     pub values: Vec<f64>,
 }
 
+/// How times grow with a size, between the points where they were measured and outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Growth {
+    /// By a power of the size: the logarithm of the time is linear in the logarithm of the size. Outside, the slope at the
+    /// edge goes on.
+    Power,
+    /// By a constant for each unit, on top of what a call costs however small it is: the time is linear in the size.
+    /// Outside, a unit costs what it does in the interval at the edge, but no less than nothing and no more than its share of
+    /// the whole: what a call costs besides is not negative, whatever the noise.
+    Affine,
+}
+
 /// Times of a strategy at every point of a grid.
 ///
-/// Between the points, the logarithm of the time is linear in the logarithm of each size, since times are products of powers
-/// of sizes over wide ranges; outside, the slope at the edge goes on.
+/// Between the points, it is interpolated size by size, as each axis says; a step, such as where a call starts to use other
+/// threads, shows in the interval that holds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
@@ -64,7 +79,7 @@ impl Rate {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn check(&self) -> Result<(), RateError> {
-        for Axis { name, values } in &self.axes {
+        for Axis { name, values, .. } in &self.axes {
             let sound = values.iter().all(|value| value.is_finite() && *value > 0.0);
             if values.is_empty() || !sound || !values.is_sorted_by(|a, b| a < b) {
                 return Err(RateError::Axis(name.clone()));
@@ -90,19 +105,34 @@ impl Rate {
 
     /// The binary logarithm of the time at `at`, within the part of the grid at `offset` that the first `axis` axes select.
     fn log_time(&self, axis: usize, offset: usize, at: &[f64]) -> f64 {
-        let Some(Axis { values, .. }) = self.axes.get(axis) else { return self.nanoseconds[offset].log2() };
+        let Some(Axis { growth, values, .. }) = self.axes.get(axis) else { return self.nanoseconds[offset].log2() };
         let below = |index: usize| self.log_time(axis + 1, offset * values.len() + index, at);
         if values.len() == 1 {
             return below(0);
         }
-        let next = values.partition_point(|value| *value <= at[axis]).clamp(1, values.len() - 1);
-        let (low, high) = (values[next - 1].log2(), values[next].log2());
-        let share = (at[axis].log2() - low) / (high - low);
-        if share == 0.0 {
+        let at = at[axis];
+        let next = values.partition_point(|value| *value <= at).clamp(1, values.len() - 1);
+        let (low, high) = (values[next - 1], values[next]);
+        if at == low {
             return below(next - 1);
         }
-        let start = below(next - 1);
-        start + share * (below(next) - start)
+        let (start, end) = (below(next - 1), below(next));
+        match growth {
+            Growth::Power => start + (at / low).log2() / (high / low).log2() * (end - start),
+            Growth::Affine => affine([(low, start.exp2()), (high, end.exp2())], at).log2(),
+        }
+    }
+}
+
+/// The time at `at` on the line through two points of sizes and times.
+fn affine([(low, start), (high, end)]: [(f64, f64); 2], at: f64) -> f64 {
+    let slope = (end - start) / (high - low);
+    if at < low {
+        start - (low - at) * slope.clamp(0.0, start / low)
+    } else if at > high {
+        end + (at - high) * slope.clamp(0.0, end / high)
+    } else {
+        start + (at - low) * slope
     }
 }
 
@@ -111,7 +141,24 @@ mod tests {
     use super::*;
 
     fn axis(name: &str, values: &[f64]) -> Axis {
-        Axis { name: name.into(), values: values.to_vec() }
+        Axis { name: name.into(), growth: Growth::Power, values: values.to_vec() }
+    }
+
+    #[test]
+    fn a_call_and_its_rows_cost_what_they_do_between_the_points_and_past_them() {
+        let batch = |values: &[f64], times: &[f64]| {
+            let axis = Axis { growth: Growth::Affine, ..axis("batch", values) };
+            Rate::new(vec![axis], times.to_vec()).unwrap()
+        };
+        let rate = batch(&[1.0, 8.0, 64.0], &[105.0, 140.0, 420.0]);
+        for rows in [1.0, 3.0, 8.0, 20.0, 64.0, 32_768.0] {
+            let (expected, got) = (100.0 + 5.0 * rows, rate.predict(&[rows]).unwrap());
+            assert!((got / expected - 1.0).abs() < 1e-9, "{rows}: {got} for {expected}");
+        }
+        // Noise makes neither a call nor a row give time back.
+        assert!((batch(&[8.0, 64.0], &[10.0, 1000.0]).predict(&[128.0]).unwrap() - 2000.0).abs() < 1e-6);
+        assert!((batch(&[8.0, 64.0], &[10.0, 9.0]).predict(&[1e6]).unwrap() - 9.0).abs() < 1e-6);
+        assert!(batch(&[8.0, 64.0], &[10.0, 1000.0]).predict(&[1.0]).unwrap() > 0.0);
     }
 
     fn times() -> Rate {

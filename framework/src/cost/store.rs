@@ -10,7 +10,7 @@ use super::DeviceProfile;
 use crate::files::write_atomically;
 
 /// Version of the file's format; it changes when a reader would have to.
-pub const PROFILE_FORMAT: u32 = 1;
+pub const PROFILE_FORMAT: u32 = 2;
 
 /// Why a profile can't be used. Whoever reads one reports it and goes on with a preset.
 #[derive(Debug, Error)]
@@ -119,10 +119,10 @@ pub fn load(path: &Path, fingerprint: &str) -> Result<Option<DeviceProfile>, Pro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::{Axis, Preset, Rate};
+    use crate::cost::{Axis, Growth, Preset, Rate};
 
     fn profile() -> DeviceProfile {
-        let axes = vec![Axis { name: "batch".into(), values: vec![1.0, 64.0] }];
+        let axes = vec![Axis { name: "batch".into(), growth: Growth::Affine, values: vec![1.0, 64.0] }];
         let rate = Rate { error: 1.25, ..Rate::new(axes, vec![10.5, 200.0]).unwrap() };
         DeviceProfile { fingerprint: "here".into(), rates: [("fused".into(), rate)].into(), ..Preset::Cuda.profile() }
     }
@@ -147,7 +147,7 @@ mod tests {
             load(&path, fingerprint).unwrap_err().to_string()
         };
         assert!(message(&text, "there").contains("stale: the device is `here`, but `there` here"));
-        assert!(message(&text.replace("format = 1", "format = 2"), "here").contains("stale: the format is `2`"));
+        assert!(message(&text.replace("format = 2", "format = 1"), "here").contains("stale: the format is `1`"));
         assert!(message(&text.replace("dispatch = 2000.0", "dispatch = -1.0"), "here").contains("`dispatch` is out"));
         assert!(
             message(&text.replace("10.5, 200.0", "10.5"), "here").contains("rate of `fused`: 1 times for 2 points")

@@ -1,7 +1,12 @@
 //! Running a graph on a backend.
 
-use burn::backend::ir::{BackendIr, CustomOpIr, HandleContainer, OperationIr, TensorId, TensorIr, TensorStatus};
-use burn::tensor::{Shape, TensorData, try_read_sync};
+use burn::backend::TensorMetadata;
+use burn::backend::ir::{
+    BackendIr, BaseOperationIr, CastOpIr, CustomOpIr, HandleContainer, HandleKind, OperationIr, TensorId, TensorIr,
+    TensorStatus,
+};
+use burn::backend::tensor::FloatTensor;
+use burn::tensor::{DType, Shape, TensorData, try_read_sync};
 use burn_router::{CustomOpRegistry, TensorInterpreter};
 
 use super::graph_ir::{describe, operations};
@@ -56,8 +61,10 @@ impl<B: BackendIr> Replay<B> {
         if let Some(unknown) = graph.custom_operations().find(|name| !custom.names.iter().any(|known| known == name)) {
             return Err(GraphError::UnknownOperation(unknown.to_string()));
         }
-        let operations = operations(graph)?;
-        let mut interpreter = TensorInterpreter::<B>::with_custom_ops(device.clone(), custom.registry.clone());
+        let operations = operations(graph)?.into_iter().map(with_integer_casts).collect();
+        let mut registry = custom.registry.clone();
+        registry.register(INTEGER_CAST, |handles, cast, _device| cast_integers::<B>(handles, cast));
+        let mut interpreter = TensorInterpreter::<B>::with_custom_ops(device.clone(), registry);
         for (place, value) in graph.values().iter().enumerate() {
             if let Origin::Constant(data) = &value.origin {
                 interpreter.register_tensor_data_id(TensorId::new(place as u64), data.as_ref().clone());
@@ -79,10 +86,27 @@ impl<B: BackendIr> Replay<B> {
     /// [`GraphError::Input`] for inputs of another number, shape or type than the graph was captured with;
     /// [`GraphError::Read`] where the device fails.
     pub fn run(&mut self, inputs: Vec<TensorData>) -> Result<Vec<TensorData>, GraphError> {
-        self.check(&inputs)?;
+        self.check(inputs.iter().map(|data| (data.shape().clone(), data.dtype())).collect())?;
         for ((tensor, _), data) in self.inputs.iter().zip(inputs) {
             self.interpreter.register_tensor_data_id(tensor.id, data);
         }
+        self.execute()
+    }
+
+    /// The same with inputs, all of them floats, that are on the device already.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_on_device(&mut self, inputs: Vec<FloatTensor<B>>) -> Result<Vec<TensorData>, GraphError> {
+        self.check(inputs.iter().map(|tensor| (tensor.shape(), tensor.dtype())).collect())?;
+        for ((described, _), tensor) in self.inputs.iter().zip(inputs) {
+            self.interpreter.register_tensor_to_device(described.id, HandleKind::Float(tensor));
+        }
+        self.execute()
+    }
+
+    /// Runs the operations on inputs that are registered, and forgets those.
+    fn execute(&mut self) -> Result<Vec<TensorData>, GraphError> {
         for operation in &self.operations {
             self.interpreter.register_op(operation.clone());
         }
@@ -95,21 +119,39 @@ impl<B: BackendIr> Replay<B> {
         outputs
     }
 
-    fn check(&self, inputs: &[TensorData]) -> Result<(), GraphError> {
+    fn check(&self, inputs: Vec<(Shape, DType)>) -> Result<(), GraphError> {
         if inputs.len() != self.inputs.len() {
             let (got, expected) = (inputs.len().to_string(), self.inputs.len().to_string());
             return Err(GraphError::Input { what: "the number of inputs".into(), got, expected });
         }
-        for ((tensor, name), data) in self.inputs.iter().zip(inputs) {
-            let (got, expected) = ((data.shape(), data.dtype()), (&tensor.shape, tensor.dtype));
+        for ((tensor, name), got) in self.inputs.iter().zip(inputs) {
+            let expected = (tensor.shape.clone(), tensor.dtype);
             if got != expected {
-                let describe = |(shape, dtype): (&Shape, _)| format!("{shape} of {dtype:?}");
+                let describe = |(shape, dtype): (Shape, DType)| format!("{shape} of {dtype:?}");
                 let [got, expected] = [got, expected].map(describe);
                 return Err(GraphError::Input { what: format!("`{name}`"), got, expected });
             }
         }
         Ok(())
     }
+}
+
+/// The operation that casts integers to integers of another width: Burn's interpreter takes them for impossible.
+const INTEGER_CAST: &str = "firefly::integer_cast";
+
+fn with_integer_casts(operation: OperationIr) -> OperationIr {
+    match operation {
+        OperationIr::BaseInt(BaseOperationIr::Cast(CastOpIr { input, out })) => {
+            OperationIr::Custom(CustomOpIr::new(INTEGER_CAST, &[input], &[out]))
+        }
+        other => other,
+    }
+}
+
+fn cast_integers<B: BackendIr>(handles: &mut HandleContainer<B::Handle>, cast: &CustomOpIr) {
+    let (input, output) = (&cast.inputs[0], &cast.outputs[0]);
+    let tensor = handles.get_int_tensor::<B>(input);
+    handles.register_int_tensor::<B>(&output.id, B::int_cast(tensor, output.dtype.into()));
 }
 
 fn read<B: BackendIr>(interpreter: &mut TensorInterpreter<B>, tensor: TensorIr) -> Result<TensorData, GraphError> {

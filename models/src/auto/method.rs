@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use firefly_framework::cost::{DeviceProfile, Io, Prediction, Preset};
+use firefly_framework::cost::{DeviceProfile, Growth, Io, Prediction, Preset};
 use firefly_ops::WelchOptions;
 
 /// How a tier's peaks are computed.
@@ -66,8 +66,9 @@ pub struct Workload {
     pub butterflies: Option<(usize, usize)>,
 }
 
-/// The axes of measured times.
-pub const RATE_AXES: [&str; 4] = ["n_fft", "segments", "k", "batch"];
+/// The axes of measured times, and how times grow along them.
+pub const RATE_AXES: [(&str, Growth); 4] =
+    [("n_fft", Growth::Power), ("segments", Growth::Power), ("k", Growth::Power), ("batch", Growth::Affine)];
 
 /// A learned model is worth a thought only where this many times its open butterflies are fewer than all of them.
 const LEARNED_SPARSITY: usize = 4;
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn measured_times_come_first() {
-        let axes = RATE_AXES.map(|name| Axis { name: name.into(), values: vec![1.0] }).to_vec();
+        let axes = RATE_AXES.map(|(name, growth)| Axis { name: name.into(), growth, values: vec![1.0] }).to_vec();
         let rates = [("fused".to_string(), Rate::new(axes, vec![1234.0]).unwrap())].into();
         let device = DeviceProfile { rates, ..Preset::Cuda.profile() };
         assert!((workload(8).predict(Method::Fused, &device).unwrap() - 1234.0).abs() < 1e-6);

@@ -9,5 +9,5 @@ mod strategy;
 
 pub use choice::{Candidate, Choice, Layout, Selection};
 pub use method::{Destination, Method, RATE_AXES, Workload};
-pub use model::{AutoOptions, AutoWelchPeaks};
+pub use model::{AutoOptions, AutoWelchPeaks, traces_choices};
 pub use strategy::Strategy;

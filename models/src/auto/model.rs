@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use firefly_framework::cost::DeviceProfile;
-use firefly_framework::device::DeviceKind;
+use firefly_framework::device::{DeviceKind, DeviceName};
 use firefly_ops::{ArgumentError, Peaks};
 
 use super::choice::{Choice, Question, Selection};
-use super::device::{kind_of, profile_of};
+use super::device::profile_of;
 use super::host_peaks::host_peaks;
 use super::method::{Destination, Method};
 use super::strategy::Strategy;
@@ -19,6 +19,11 @@ use crate::welch_peaks::{WelchPeaks, WelchPeaksConfig};
 
 /// Set to anything but `0` or nothing, this environment variable raises the event of each new decision from debug to info.
 const TRACE: &str = "FIREFLY_TRACE";
+
+/// Whether new decisions of [`AutoWelchPeaks`] are events at level info: whether `FIREFLY_TRACE` is set to anything but `0`.
+pub fn traces_choices() -> bool {
+    std::env::var_os(TRACE).is_some_and(|value| !value.is_empty() && value != "0")
+}
 
 /// How [`AutoWelchPeaks`] decides.
 #[derive(Debug, Clone, Default)]
@@ -48,7 +53,7 @@ pub struct AutoWelchPeaks {
     /// Each tier's model, on the device of the frames and on the host.
     exact: [[WelchPeaks; 2]; 3],
     device: Device,
-    kind: DeviceKind,
+    name: DeviceName,
     profile: Arc<DeviceProfile>,
     choices: Arc<Mutex<Choices>>,
 }
@@ -70,7 +75,7 @@ impl AutoWelchPeaks {
             let config = config.clone().with_tier(tier);
             Ok([config.init(device)?, config.init(&host)?])
         };
-        let kind = kind_of(device);
+        let name = DeviceName::of(device);
         Ok(Self {
             strategy: Strategy::Auto,
             options: AutoOptions::default(),
@@ -78,8 +83,8 @@ impl AutoWelchPeaks {
             learned: None,
             exact: [of(Tier::Ultra)?, of(Tier::Fast)?, of(Tier::Reference)?],
             device: device.clone(),
-            kind,
-            profile: Arc::new(profile_of(kind)),
+            name,
+            profile: Arc::new(profile_of(name)),
             choices: Arc::default(),
         })
     }
@@ -91,7 +96,7 @@ impl AutoWelchPeaks {
 
     /// The same model, deciding by other options.
     pub fn with_options(self, options: AutoOptions) -> Self {
-        let profile = options.profile.clone().unwrap_or_else(|| profile_of(self.kind));
+        let profile = options.profile.clone().unwrap_or_else(|| profile_of(self.name));
         Self { options, profile: Arc::new(profile), choices: Arc::default(), ..self }
     }
 
@@ -131,7 +136,7 @@ impl AutoWelchPeaks {
             k: self.config.k,
             batch,
             frame,
-            on_host: matches!(self.kind, DeviceKind::Cpu | DeviceKind::NdArray),
+            on_host: matches!(self.name.kind(), DeviceKind::Cpu | DeviceKind::NdArray),
             direct,
             butterflies: self.learned.as_ref().map(|(_, butterflies)| *butterflies),
             device: &self.profile,
@@ -141,7 +146,7 @@ impl AutoWelchPeaks {
     fn trace(&self, batch: usize, frame: usize, choice: &Choice) {
         let (device, choice) = (&self.profile.name, choice.explain());
         let strategy = self.strategy;
-        if std::env::var_os(TRACE).is_some_and(|value| !value.is_empty() && value != "0") {
+        if traces_choices() {
             tracing::info!(device, batch, frame, %strategy, choice, "strategy chosen");
         } else {
             tracing::debug!(device, batch, frame, %strategy, choice, "strategy chosen");

@@ -10,6 +10,7 @@ mod strongest;
 
 pub use realfft::RealFft;
 pub use rustfft::RustFft;
+pub use strongest::strongest;
 
 /// The instruction set that rustfft, and realfft on top of it, chooses on this processor.
 pub fn instruction_set() -> &'static str {

@@ -1,7 +1,8 @@
 //! Firefly's own peaks.
 
+use burn::tensor::Device;
 use firefly_models::{WelchPeaks, WelchPeaksConfig};
-use firefly_ops::{InstructionSet, welch_instruction_set};
+use firefly_ops::{ArgumentError, InstructionSet, welch_instruction_set};
 
 use super::check_peaks;
 use crate::peaks::expected::ExpectedRow;
@@ -37,7 +38,7 @@ impl Strategy<PeaksProblem> for Firefly {
         inputs: &'a Inputs,
         expected: &Vec<ExpectedRow>,
     ) -> Result<Verified<'a>, Refusal> {
-        let model = model(problem, inputs)?;
+        let model = model(problem, inputs.device())?;
         let program = Program::new(inputs, Source::Device, move |signal| {
             let peaks = model.forward(signal).map_err(|error| error.to_string())?;
             PeaksReadBack::read(peaks.bins, peaks.power)
@@ -46,11 +47,16 @@ impl Strategy<PeaksProblem> for Firefly {
     }
 }
 
-/// The module for a problem, on the device of its inputs.
+/// The module for a problem, on a device.
 ///
 /// # Errors
-/// [`Refusal::Unsupported`] if the problem is out of the module's range.
-pub fn model(problem: &PeaksProblem, inputs: &Inputs) -> Result<WelchPeaks, Refusal> {
+/// [`ArgumentError`] if the problem is out of the module's range.
+pub fn model(problem: &PeaksProblem, device: &Device) -> Result<WelchPeaks, ArgumentError> {
+    config(problem).init(device)
+}
+
+/// The module's configuration for a problem.
+pub fn config(problem: &PeaksProblem) -> WelchPeaksConfig {
     WelchPeaksConfig::new()
         .with_n_fft(problem.options.n_fft)
         .with_hop(Some(problem.options.hop))
@@ -60,6 +66,4 @@ pub fn model(problem: &PeaksProblem, inputs: &Inputs) -> Result<WelchPeaks, Refu
         .with_symmetry(SYMMETRY)
         .with_scaling(problem.options.scaling)
         .with_detrend(problem.options.detrend)
-        .init(inputs.device())
-        .map_err(|error| Refusal::Unsupported(error.to_string()))
 }

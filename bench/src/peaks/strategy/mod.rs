@@ -1,5 +1,6 @@
 //! Ways to find peaks, and the catalogue of them.
 
+mod auto;
 mod burn_stock;
 mod firefly;
 mod learned;
@@ -14,6 +15,7 @@ use super::verify::Verifier;
 use crate::strategy::Strategy;
 use crate::workload::{Produces, Refusal, Verified, run_and_check};
 
+pub use auto::Auto;
 pub use burn_stock::{BurnStock, StockPower};
 pub use firefly::{Firefly, model as exact_model};
 pub use learned::Learned;
@@ -23,6 +25,7 @@ pub use psd_top_k::PsdTopK;
 pub fn catalogue(train_steps: Option<usize>, seed: u64) -> Vec<Box<dyn Strategy<PeaksProblem>>> {
     let mut catalogue: Vec<Box<dyn Strategy<PeaksProblem>>> = vec![
         Box::new(Firefly),
+        Box::new(Auto),
         Box::new(PsdTopK),
         Box::new(BurnStock),
         Box::new(RustFft),
@@ -60,7 +63,7 @@ pub fn check_peaks<'a>(
     let checksums = run_and_check(workload.as_mut(), inputs.count(), |set, peaks| {
         verifier.check(peaks, expected.iter().filter(|row| row.set == set))
     })?;
-    Ok(Verified { workload, checksums, verification: verifier.finish(), accuracy: None })
+    Ok(Verified::exact(workload, checksums, verifier.finish()))
 }
 
 #[cfg(test)]

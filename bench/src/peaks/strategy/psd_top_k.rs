@@ -35,7 +35,7 @@ impl Strategy<PeaksProblem> for PsdTopK {
         inputs: &'a Inputs,
         expected: &Vec<ExpectedRow>,
     ) -> Result<Verified<'a>, Refusal> {
-        let model = model(problem, inputs)?;
+        let model = model(problem, inputs.device())?;
         let program = Program::new(inputs, Source::Device, move |signal| {
             let power = model.psd(signal).map_err(|error| error.to_string())?;
             let (power, bins) = power.topk_with_indices(model.k(), 1);

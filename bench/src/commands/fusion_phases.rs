@@ -1,0 +1,97 @@
+//! `firefly-bench fusion-phases`: what fusing saves, phase by phase, as counted, predicted and measured.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use firefly_ops::WelchOptions;
+
+use super::Verdict;
+use super::welch_peaks::{Tiers, estimate};
+use crate::costs;
+use crate::crossover::{self, crossovers};
+use crate::grid::Grid;
+use crate::json::CaseRecord;
+use crate::lists::Counts;
+use crate::movement;
+use crate::options::Measuring;
+use crate::parameters::Parameters;
+use crate::peaks::grid;
+use crate::phases::{Phase, catalogue};
+
+/// The options of `fusion-phases`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Arguments {
+    /// Samples of a segment: powers of two from 8 to 65536
+    #[arg(long, value_name = "LIST", default_value = "256")]
+    pub n_fft: Counts,
+    /// Frames of a call
+    #[arg(long, value_name = "LIST", default_value = "32,256,1024,8192")]
+    pub batch: Counts,
+    /// Peaks of each frame
+    #[arg(long, value_name = "LIST", default_value = "16")]
+    pub k: Counts,
+    /// Segments used of each frame: ultra (1), fast (2), reference (8)
+    #[arg(long, value_name = "LIST", default_value = "fast")]
+    pub tier: Tiers,
+    /// A calibrated profile to predict and decide by; the user's own, or a preset if there is none, unless given
+    #[arg(long, value_name = "PATH")]
+    pub profile: Option<PathBuf>,
+    /// Print each decision with every term
+    #[arg(long)]
+    pub explain: bool,
+    /// What every command has
+    #[command(flatten)]
+    pub measuring: Measuring,
+}
+
+/// Runs the phases on the grid that `arguments` describe, and prints the tables to `out`.
+///
+/// # Errors
+/// For arguments no case can be made of, a device or profile that is not there, and output that can't be written. A case that
+/// fails is no error but a row of the table and a [`Verdict`].
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict> {
+    let Arguments { n_fft, batch, k, tier, profile, explain, measuring } = arguments;
+    for &n_fft in &n_fft.0 {
+        WelchOptions { hop: 1, ..WelchOptions::new(n_fft, 1) }.validate("fusion-phases")?;
+    }
+    let (costs, source) = costs::profile(measuring.device, profile.as_deref())?;
+    let catalogue = catalogue(costs.clone());
+    let facts = estimate();
+    let grid = Grid {
+        command: "fusion-phases",
+        heading: vec![
+            format!("one-sided f32 power: {facts}"),
+            format!(
+                "from frames on the device to peaks in host memory; times predicted by the {source} costs of {}",
+                costs.name
+            ),
+        ],
+        facts: facts.with("costs", source).with("costs_of", costs.name),
+        options: Parameters::default()
+            .with("n_fft", n_fft.0.clone())
+            .with("batch", batch.0.clone())
+            .with("k", k.0.clone())
+            .with("tier", tier.names()),
+        problems: grid(&n_fft.0, &tier.0, &batch.0, &k.0),
+        columns: &["n_fft", "tier", "batch", "k"],
+        catalogue: &catalogue,
+        usual_baseline: Phase::Baseline.name(),
+    };
+    let cases = grid.run(measuring, out)?;
+    write!(out, "\n{}", movement::table(&cases, grid.columns).render())?;
+    if *explain {
+        write!(out, "\n{}", explanations(&cases))?;
+    }
+    let others: Vec<&str> = grid.columns.iter().copied().filter(|name| *name != "batch").collect();
+    write!(out, "{}", crossover::render(&crossovers(&cases, "batch"), "batch", &others))?;
+    Ok(Verdict::of(&cases))
+}
+
+/// Why the gate decided as it did, case by case.
+fn explanations(cases: &[CaseRecord]) -> String {
+    let explained = |case: &CaseRecord| {
+        let decision = case.measured()?.movement.as_ref()?.decision.as_ref()?;
+        Some(format!("{}: {}", case.label(), decision.explain()))
+    };
+    cases.iter().filter_map(explained).collect()
+}

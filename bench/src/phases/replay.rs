@@ -1,0 +1,47 @@
+//! A graph, run on tensors of whatever device they are on.
+
+use std::sync::{Mutex, PoisonError};
+
+use burn::backend::ir::BackendIr;
+use burn::backend::{DispatchDevice, DispatchKindConversion, DispatchTensor, Flex};
+use burn::signal::SignalOps;
+use burn::tensor::{Device, Tensor, TensorData};
+use firefly_framework::graph::{CustomOperations, Graph, Replay};
+use firefly_ops::SpectralOps;
+
+use crate::workload::Refusal;
+
+/// Runs a graph of one input on a tensor, and reads its outputs.
+pub type Run = Box<dyn Fn(Tensor<2>) -> Result<Vec<TensorData>, String> + Send>;
+
+/// Puts a graph on a device.
+///
+/// # Errors
+/// [`Refusal`] for a graph that can't be replayed, and a device that can't replay.
+pub fn replay(graph: &Graph, device: &Device) -> Result<Run, Refusal> {
+    match device.as_dispatch() {
+        DispatchDevice::Flex(device) => on::<Flex>(graph, device),
+        #[cfg(feature = "ndarray")]
+        #[expect(deprecated, reason = "Burn retires the backend after 0.22; until then its users are served")]
+        DispatchDevice::NdArray(device) => on::<burn::backend::NdArray>(graph, device),
+        #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+        DispatchDevice::Cube(device) => on::<burn::backend::Cube>(graph, device),
+        _ => Err(Refusal::Unsupported("graphs are not replayed on this device".into())),
+    }
+}
+
+fn on<B: BackendIr + SpectralOps + SignalOps>(graph: &Graph, device: &B::Device) -> Result<Run, Refusal>
+where
+    DispatchTensor: DispatchKindConversion<B>,
+{
+    let mut operations = CustomOperations::<B>::default();
+    firefly_ops::register(&mut operations);
+    operations.register_with(&["signal::rfft", "signal::irfft"], burn::signal::register_fft_ops);
+    let replay = Replay::new(graph, device, &operations).map_err(|error| Refusal::Failed(error.to_string()))?;
+    let replay = Mutex::new(replay);
+    Ok(Box::new(move |signal| {
+        let signal = signal.try_into_primitive::<B>().map_err(|error| format!("{error:?}"))?;
+        let mut replay = replay.lock().unwrap_or_else(PoisonError::into_inner);
+        replay.run_on_device(vec![signal]).map_err(|error| error.to_string())
+    }))
+}
