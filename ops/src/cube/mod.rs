@@ -28,5 +28,7 @@ pub mod welch_backward;
 pub use error::KernelError;
 pub use layout::Layout;
 pub use limits::Limits;
+#[cfg(test)]
+pub(crate) use limits::MOST_BUFFER;
 pub use plan::{Barrier, Call, Fused, Store, TopK};
 pub use top_k::strongest;
