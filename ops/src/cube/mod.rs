@@ -20,6 +20,8 @@ mod segments;
 mod sums;
 mod tables;
 mod taper;
+#[cfg(all(test, feature = "metal"))]
+mod tests;
 mod top_k;
 mod untaper;
 pub mod welch;
