@@ -60,7 +60,10 @@ impl<P: Problem> Grid<'_, P> {
     /// For options that make no case, a device that is not there, and output that can't be written. A case that fails is no
     /// error, but a row that says so.
     pub fn run(&self, measuring: &Measuring, out: &mut dyn Write) -> anyhow::Result<Vec<CaseRecord>> {
-        let strategies = select(self.catalogue, measuring.strategy.as_deref())?;
+        let mut strategies = select(self.catalogue, measuring.strategy.as_deref())?;
+        strategies.retain(|strategy| {
+            measuring.strategy.is_some() || !measuring.is_on_host() || !strategy.needs_accelerator()
+        });
         let baseline = self.baseline(measuring, &strategies)?;
         let equipment = measuring.open()?;
         let slots = slots(&strategies, &equipment.lanes);

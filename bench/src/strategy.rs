@@ -62,6 +62,11 @@ pub trait Strategy<P: Problem>: Sync {
         None
     }
 
+    /// Whether it is about moving data to a device with memory of its own and back: on the host it runs only by name.
+    fn needs_accelerator(&self) -> bool {
+        false
+    }
+
     /// Whether its time is to be compared with others' in the search for the fastest: not that of a bound, or of something
     /// that computes another result.
     fn competes(&self) -> bool {

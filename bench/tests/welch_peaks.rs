@@ -8,10 +8,10 @@ use std::process::{Command, Output};
 use clap::Parser;
 use firefly_bench::commands::{Verdict, welch_peaks};
 use firefly_bench::json::{Outcome, Report};
-use firefly_bench::peaks::{ExpectedRow, HostPeaks, Inputs, PeaksProblem, check_peaks};
+use firefly_bench::peaks::{ExpectedRow, Inputs, PeaksProblem, check_peaks};
 use firefly_bench::strategy::Strategy;
 use firefly_bench::workload::{Produces, Refusal, Verified, Workload};
-use firefly_ops::InstructionSet;
+use firefly_ops::{HostPeaks, InstructionSet};
 
 fn bench(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_firefly-bench")).arg("welch-peaks").args(arguments).output().unwrap()
@@ -154,7 +154,10 @@ fn wrong_arguments_are_explained() {
     };
     let unknown = refused(&["--strategy", "rustftt"]);
     assert!(unknown.contains("unknown strategy `rustftt` (did you mean `rustfft`?)"), "{unknown}");
-    assert!(unknown.contains("firefly, auto, psd-topk, burn-stock, rustfft, realfft, memcpy"), "{unknown}");
+    assert!(
+        unknown.contains("firefly, auto, firefly-host, firefly-pinned, psd-topk, burn-stock, rustfft, realfft, memcpy"),
+        "{unknown}"
+    );
     assert!(refused(&["--instruction-set", "avx3"]).contains("did you mean `avx2`?"));
     assert!(refused(&["--threads", "5000"]).contains("5000 is more than 1024"));
     assert!(refused(&["--tier", "fats"]).contains("did you mean `fast`?"));

@@ -2,9 +2,10 @@
 
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::{DType, Device, FloatDType, Tensor};
+use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use firefly_ops::{
-    ArgumentError, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry, welch_peaks, welch_psd,
+    ArgumentError, Detrend, HostError, HostPeaks, Peaks, Scaling, WelchOptions, Window, WindowSymmetry, welch_peaks,
+    welch_peaks_from_host, welch_psd,
 };
 
 use crate::tier::Tier;
@@ -102,6 +103,15 @@ impl WelchPeaks {
     pub fn forward(&self, signal: Tensor<2>) -> Result<Peaks, ArgumentError> {
         let window = self.window_for(&signal);
         welch_peaks(signal, window, &self.options, self.k)
+    }
+
+    /// The same from frames in host memory to peaks in host memory: each chunk is uploaded, computed and read back while the next is
+    /// being made. `chunks` are f32 `[rows, frame]`, as [`host_chunks`](firefly_ops::host_chunks) makes them.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward), and if the device fails.
+    pub fn forward_from_host(&self, chunks: impl IntoIterator<Item = TensorData>) -> Result<HostPeaks, HostError> {
+        welch_peaks_from_host(chunks, self.window.clone(), &self.options, self.k)
     }
 
     /// Power of every bin of each row: `[batch, bins]`.

@@ -8,6 +8,8 @@
 //! | [`learned_welch_psd`] | signal, [`LearnedParameters`] → power `[batch, bins]` | all of them |
 //! | [`learned_welch_peaks`] | the same → bins (int) and power `[batch, k]` | all of them (through power) |
 //!
+//! [`welch_peaks_from_host`] does `welch_peaks` on frames in host memory, chunk by chunk.
+//!
 //! # Contract
 //! - **Sizes**: `n_fft` is a power of two from 8 to 65,536, `k` from 1 to `n_fft / 2 + 1`; a frame shorter than its
 //!   segments need is an error.
@@ -43,7 +45,8 @@ pub use contract::{LearnedTensors, SpectralOps};
 pub use cpu::{InstructionSet, welch_instruction_set};
 pub use error::ArgumentError;
 pub use functions::{
-    LearnedParameters, Peaks, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
+    HostError, HostPeaks, LearnedParameters, Peaks, butterfly, host_chunks, learned_welch_peaks, learned_welch_psd,
+    welch_peaks, welch_peaks_from_host, welch_psd,
 };
 pub use rewrite::{WelchPeaksRule, register_costs};
 pub use twiddles::{Direction, exact_twiddles};

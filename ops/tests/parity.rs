@@ -3,18 +3,20 @@
 
 mod common;
 
-use burn::tensor::{DType, Device};
-use common::devices::{computed, devices};
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use common::devices::{computed, devices, takes};
 use common::fixtures::Fixtures;
 use common::learned::Learned;
-use common::{integers, noise, relative_error, rounded, tensor, transform_tolerance, uniform, values, worst_row_error};
+use common::{
+    integers, noise, relative_error, rounded, same, tensor, transform_tolerance, uniform, values, worst_row_error,
+};
 use firefly_ops::reference::learned::learned_welch_power;
 use firefly_ops::reference::peaks::top_k;
 use firefly_ops::reference::welch::{welch_psd as reference_psd, welch_psd_bins};
 use firefly_ops::reference::window::{Symmetry, Window, window};
 use firefly_ops::{
-    Detrend, Direction, Peaks, Scaling, WelchOptions, butterfly, exact_twiddles, learned_welch_peaks,
-    learned_welch_psd, welch_peaks, welch_psd,
+    Detrend, Direction, Peaks, Scaling, WelchOptions, butterfly, exact_twiddles, host_chunks, learned_welch_peaks,
+    learned_welch_psd, welch_peaks, welch_peaks_from_host, welch_psd,
 };
 use rustfft::num_complex::Complex;
 use rustfft::{FftDirection, FftPlanner};
@@ -38,7 +40,7 @@ fn welch_psd_equals_scipy() {
     for (device, dtype) in everywhere() {
         let tolerance = if dtype == DType::F32 { 1e-5 } else { 1e-12 };
         let mut worst: f64 = 0.0;
-        for case in &fixtures.cases {
+        for case in fixtures.cases.iter().filter(|case| takes(&device, case.options().n_fft)) {
             let options = case.options();
             let signal = tensor(fixtures.samples(case), [1, case.frame], &device, dtype);
             let window = tensor(&case.window(), [options.n_fft], &device, dtype);
@@ -76,7 +78,7 @@ fn complex_error(re: &[f64], im: &[f64], expected: &[Complex<f64>], n: usize) ->
 fn the_exact_butterfly_equals_rustfft() {
     for (device, dtype) in everywhere() {
         let mut worst: (f64, usize) = (0.0, 0);
-        for stages in 3..=16 {
+        for stages in (3..=16).filter(|stages| takes(&device, 1 << stages)) {
             let n = 1 << stages;
             let tolerance = if dtype == DType::F32 { transform_tolerance(n) } else { 1e-14 };
             let (re, im) = (noise(ROWS * n, n as u64), noise(ROWS * n, n as u64 + 1));
@@ -164,7 +166,7 @@ fn welch_psd_and_peaks_equal_the_reference() {
 
 fn check_welch(device: &Device) {
     let mut worst: f64 = 0.0;
-    for options in settings() {
+    for options in settings().into_iter().filter(|options| takes(device, options.n_fft)) {
         let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
         let samples = signal(&options);
         for shape in [Window::Hann, Window::Hamming, Window::Blackman, Window::Rectangular] {
@@ -211,7 +213,8 @@ fn learned_welch_equals_the_reference() {
 
 fn check_learned(device: &Device) {
     let mut worst: f64 = 0.0;
-    for (case, options) in settings().into_iter().enumerate() {
+    let settings = settings().into_iter().filter(|options| takes(device, options.n_fft));
+    for (case, options) in settings.enumerate() {
         let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
         let samples = signal(&options);
         let perturbed = Learned::perturbed(&options, 100 * case as u64).rounded();
@@ -243,7 +246,7 @@ fn check_learned(device: &Device) {
 fn exact_parameters_make_the_learned_estimate_welchs() {
     for (device, dtype) in everywhere() {
         let fixed = (dtype == DType::F64).then_some(1e-12);
-        for options in settings() {
+        for options in settings().into_iter().filter(|options| takes(&device, options.n_fft)) {
             let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
             let tolerance = fixed.unwrap_or_else(|| power_tolerance(n));
             let parameters = Learned::exact(&options).tensors(&options, &device, dtype);
@@ -255,5 +258,38 @@ fn exact_parameters_make_the_learned_estimate_welchs() {
             let peaks = learned_welch_peaks(signal, parameters, &options, bins).unwrap();
             assert_peaks(&format!("{dtype:?}, {options:?}"), peaks, &expected, bins, bins, tolerance);
         }
+    }
+}
+
+#[test]
+fn peaks_from_host_memory_are_those_on_the_device() {
+    let options = WelchOptions { detrend: Detrend::Constant, ..WelchOptions::new(64, 2) };
+    let frame = options.frame() + 3;
+    // More chunks than are under way at once, the last one smaller.
+    let rows = 64_000;
+    let samples: Vec<f32> = noise(rows * frame, 3).into_iter().map(|sample| sample as f32).collect();
+    for device in devices() {
+        let taper = window(Window::Hann, Symmetry::Periodic, 64);
+        let window = tensor(&taper, [64], &device, DType::F32);
+        let mut chunks: Vec<_> = host_chunks(&samples, frame).unwrap().collect();
+        device.staging(chunks.iter_mut());
+        assert!(chunks.len() > 5 && chunks.iter().map(|chunk| chunk.shape()[0]).sum::<usize>() == rows);
+        let pinned = welch_peaks_from_host(chunks, window.clone(), &options, 7).unwrap();
+        let lazy = host_chunks(&samples, frame).unwrap();
+        assert_eq!(welch_peaks_from_host(lazy, window.clone(), &options, 7).unwrap(), pinned);
+
+        let whole = Tensor::<2>::from_data(TensorData::new(samples.clone(), [rows, frame]), &device);
+        let whole = welch_peaks(whole, window.clone(), &options, 7).unwrap();
+        assert_eq!((pinned.bins, pinned.power.len()), (integers(whole.bins), rows * 7));
+        let power: Vec<f64> = pinned.power.into_iter().map(f64::from).collect();
+        assert!(same(&power, &values(whole.power)), "{device:?}");
+
+        let none = welch_peaks_from_host(host_chunks(&[], frame).unwrap(), window.clone(), &options, 7);
+        assert!(none.unwrap().bins.is_empty());
+        let short = host_chunks(&samples[..60], 60).unwrap();
+        let error = welch_peaks_from_host(short, window, &options, 7).unwrap_err().to_string();
+        assert!(error.starts_with("welch_peaks: `signal` is 60 samples a row"), "{error}");
+        let error = host_chunks(&samples[..100], 60).err().unwrap();
+        assert_eq!((error.argument, error.expected.as_str()), ("samples", "whole frames of 60 samples"));
     }
 }

@@ -1,16 +1,13 @@
 //! Ways to run pipelines.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::WelchPeaks;
+use firefly_models::{Peaks, WelchPeaks};
 use firefly_ops::{InstructionSet, welch_instruction_set};
 
 use super::mel::filterbank;
 use super::problem::{Pipeline, PipelineProblem};
 use crate::json::Verification;
-use crate::peaks::{
-    ExpectedRow, Inputs, PeaksReadBack, Program, Source, StockPower, ValuesReadBack, check_peaks, exact_model,
-    tolerance,
-};
+use crate::peaks::{ExpectedRow, FromHost, Inputs, Memory, Program, StockPower, check_peaks, exact_model, tolerance};
 use crate::strategy::Strategy;
 use crate::workload::{Refusal, Verified, run_and_check};
 
@@ -34,7 +31,7 @@ impl Strategy<PipelineProblem> for Firefly {
     }
 
     fn summary(&self) -> &'static str {
-        "frames to the device, Firefly's welch_psd or welch_peaks (mel: a matrix product after it), results read back"
+        "frames to the device, Firefly's welch_psd (mel: a matrix product after it), results read back; peaks in chunks that overlap"
     }
 
     fn takes_instruction_sets(&self) -> bool {
@@ -64,13 +61,7 @@ impl Strategy<PipelineProblem> for Firefly {
                     move |signal| Ok(power(&model, signal)?.matmul(filters.clone())),
                 )
             }
-            Pipeline::Peaks => {
-                let run = Program::new(inputs, Source::Host, move |signal| {
-                    let peaks = model.forward(signal).map_err(|error| error.to_string())?;
-                    PeaksReadBack::read(peaks.bins, peaks.power)
-                });
-                check_peaks(run, &problem.peaks, inputs, expected, true)
-            }
+            Pipeline::Peaks => FromHost { pinned: false }.verify(&problem.peaks, inputs, expected),
         }
     }
 }
@@ -99,9 +90,9 @@ impl Strategy<PipelineProblem> for BurnStock {
             }
             Pipeline::Peaks => {
                 let k = problem.peaks.k;
-                let run = Program::new(inputs, Source::Host, move |signal| {
+                let run = Program::new(inputs, Memory::Host, move |signal| {
                     let (power, bins) = stock.power(signal).topk_with_indices(k, 1);
-                    PeaksReadBack::read(bins, power)
+                    Ok(Peaks { bins, power })
                 });
                 check_peaks(run, &problem.peaks, inputs, expected, false)
             }
@@ -130,7 +121,7 @@ fn check_values<'a>(
     let factor = if problem.pipeline == Pipeline::Mel { MEL_TOLERANCES } else { 1.0 };
     let tolerance = factor * tolerance(problem.peaks.options.n_fft);
     let mut found = Verification { rows: 0, tolerance, error: 0.0, ranking: None };
-    let mut workload = Program::new(inputs, Source::Host, move |signal| ValuesReadBack::read(program(signal)?));
+    let mut workload = Program::new(inputs, Memory::Host, program);
     let checksums = run_and_check(workload.as_mut(), inputs.count(), |set, computed: &Vec<f32>| {
         let wanted = problem.peaks.batch * width;
         if computed.len() != wanted {

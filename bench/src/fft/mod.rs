@@ -5,6 +5,7 @@ mod burn_stock;
 mod copy;
 mod expected;
 mod forward;
+mod from_host;
 mod input;
 mod network;
 mod problem;
@@ -14,6 +15,7 @@ pub use backward::Backward;
 pub use burn_stock::BurnStock;
 pub use expected::{Expected, Spectrum};
 pub use forward::Forward;
+pub use from_host::FromHost;
 pub use input::Inputs;
 pub use network::{Network, Networks};
 pub use problem::{TransformProblem, grid};
@@ -25,6 +27,7 @@ use crate::strategy::Strategy;
 pub fn catalogue() -> Vec<Box<dyn Strategy<TransformProblem>>> {
     vec![
         Box::new(Forward(Network::Exact)),
+        Box::new(FromHost),
         Box::new(Forward(Network::Open)),
         Box::new(Forward(Network::Soft)),
         Box::new(Forward(Network::Hard)),

@@ -12,6 +12,6 @@ mod verify;
 pub use expected::ExpectedRow;
 pub use input::Inputs;
 pub use problem::{PeaksProblem, SYMMETRY, WINDOW, grid};
-pub use program::{PeaksReadBack, Program, ReadBack, Source, ValuesReadBack};
-pub use strategy::{BurnStock, Firefly, HostPeaks, Learned, PsdTopK, StockPower, catalogue, check_peaks, exact_model};
+pub use program::{Memory, Output, PeaksReadBack, Program, ReadBack, ValuesReadBack};
+pub use strategy::{BurnStock, Firefly, FromHost, Learned, PsdTopK, StockPower, catalogue, check_peaks, exact_model};
 pub use verify::tolerance;

@@ -1,21 +1,34 @@
-//! Tensor programs on frames, their results read back from the device.
+//! Tensor programs on frames, on the device or from host memory to host memory.
 
-use burn::tensor::{Int, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData, Transaction};
+use firefly_models::Peaks;
+use firefly_ops::HostPeaks;
 
 use super::input::Inputs;
-use super::strategy::HostPeaks;
 use crate::workload::{Produces, Workload, checksum};
 
-/// Where a program finds its frames.
+/// Where a program's frames and results are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// On the device already.
+pub enum Memory {
+    /// On the device: a run ends when the device is done.
     Device,
-    /// In host memory: bringing them to the device is part of the run.
+    /// In host memory: bringing frames to the device and results back is part of a run.
     Host,
 }
 
-/// What a program leaves in host memory.
+/// What a program leaves, on the device unless it says otherwise.
+pub trait Output: Clone + Send {
+    /// The same in host memory.
+    type Read: ReadBack;
+
+    /// Waits for it and brings it to host memory.
+    ///
+    /// # Errors
+    /// If it could not be computed.
+    fn read(self) -> Result<Self::Read, String>;
+}
+
+/// Results in host memory.
 pub trait ReadBack: Send {
     /// The same as plain values.
     type Values;
@@ -30,74 +43,106 @@ pub trait ReadBack: Send {
     fn values(&self) -> Result<Self::Values, String>;
 }
 
-/// A program from frames `[batch, frame]` on the device to what is read back.
-pub struct Program<'a, F, R> {
+/// A program from frames `[batch, frame]` to an output, both on the device.
+pub struct Program<'a, F, O: Output> {
     inputs: &'a Inputs,
-    source: Source,
+    memory: Memory,
     program: F,
-    read_back: Option<R>,
+    result: Option<Finished<O>>,
 }
 
-impl<'a, F, R> Program<'a, F, R>
+/// The result of a run, where the program's memory is.
+enum Finished<O: Output> {
+    Left(O),
+    Read(O::Read),
+}
+
+impl<'a, F, O> Program<'a, F, O>
 where
-    F: Fn(Tensor<2>) -> Result<R, String> + Send,
-    R: ReadBack,
+    F: Fn(Tensor<2>) -> Result<O, String> + Send,
+    O: Output,
 {
     /// `program` on each of the input sets.
-    pub fn new(inputs: &'a Inputs, source: Source, program: F) -> Box<Self> {
-        if source == Source::Device {
+    pub fn new(inputs: &'a Inputs, memory: Memory, program: F) -> Box<Self> {
+        if memory == Memory::Device {
             inputs.tensors();
         }
-        Box::new(Self { inputs, source, program, read_back: None })
+        Box::new(Self { inputs, memory, program, result: None })
     }
 }
 
-impl<F, R> Workload for Program<'_, F, R>
+impl<F, O: Output> Program<'_, F, O> {
+    fn with_result<T>(&self, look: impl FnOnce(&O::Read) -> Result<T, String>) -> Result<T, String> {
+        match self.result.as_ref().ok_or("nothing was computed")? {
+            Finished::Left(output) => look(&output.clone().read()?),
+            Finished::Read(read) => look(read),
+        }
+    }
+}
+
+impl<F, O> Workload for Program<'_, F, O>
 where
-    F: Fn(Tensor<2>) -> Result<R, String> + Send,
-    R: ReadBack,
+    F: Fn(Tensor<2>) -> Result<O, String> + Send,
+    O: Output,
 {
     fn run(&mut self, set: usize) -> Result<(), String> {
-        let signal = match self.source {
-            Source::Device => self.inputs.tensors()[set].clone(),
-            Source::Host => self.inputs.to_device(set),
-        };
-        self.read_back = Some((self.program)(signal)?);
+        self.result = Some(match self.memory {
+            Memory::Device => {
+                let output = (self.program)(self.inputs.tensors()[set].clone())?;
+                self.inputs.device().sync().map_err(|error| error.to_string())?;
+                Finished::Left(output)
+            }
+            Memory::Host => Finished::Read((self.program)(self.inputs.to_device(set))?.read()?),
+        });
         Ok(())
     }
 
     fn checksum(&self) -> u64 {
-        self.read_back.as_ref().map_or(0, ReadBack::checksum)
+        self.with_result(|read| Ok(read.checksum())).unwrap_or(0)
     }
 }
 
-impl<F, R> Produces<R::Values> for Program<'_, F, R>
+impl<F, O> Produces<<O::Read as ReadBack>::Values> for Program<'_, F, O>
 where
-    F: Fn(Tensor<2>) -> Result<R, String> + Send,
-    R: ReadBack,
+    F: Fn(Tensor<2>) -> Result<O, String> + Send,
+    O: Output,
 {
-    fn output(&self) -> Result<R::Values, String> {
-        self.read_back.as_ref().ok_or("nothing was computed")?.values()
+    fn output(&self) -> Result<<O::Read as ReadBack>::Values, String> {
+        self.with_result(ReadBack::values)
     }
 }
 
-/// Peaks, `[batch, k]`.
+/// Peaks in host memory, `[batch, k]`.
+#[derive(Clone)]
 pub struct PeaksReadBack {
     bins: TensorData,
     power: TensorData,
 }
 
-impl PeaksReadBack {
-    /// Waits for the peaks and brings them to host memory.
-    ///
-    /// # Errors
-    /// If they could not be computed.
-    pub fn read(bins: Tensor<2, Int>, power: Tensor<2>) -> Result<Self, String> {
-        let bins = bins.try_into_data().map_err(|error| error.to_string())?;
-        let power = power.try_into_data().map_err(|error| error.to_string())?;
-        Ok(Self { bins, power })
-    }
+impl Output for Peaks {
+    type Read = PeaksReadBack;
 
+    /// In one transaction: tensors read one by one are copied when they are looked at, after the run.
+    fn read(self) -> Result<PeaksReadBack, String> {
+        let read = Transaction::default().register(self.bins).register(self.power).try_execute();
+        let [bins, power] = read
+            .map_err(|error| error.to_string())?
+            .try_into()
+            .map_err(|_| "other than two tensors came back".to_string())?;
+        Ok(PeaksReadBack { bins, power })
+    }
+}
+
+/// A program that brings its peaks to host memory itself.
+impl Output for PeaksReadBack {
+    type Read = Self;
+
+    fn read(self) -> Result<Self, String> {
+        Ok(self)
+    }
+}
+
+impl PeaksReadBack {
     /// Bytes in host memory.
     pub fn bytes(&self) -> u64 {
         (self.bins.as_bytes().len() + self.power.as_bytes().len()) as u64
@@ -127,16 +172,15 @@ impl ReadBack for PeaksReadBack {
     }
 }
 
-/// Real values, `[batch, width]`.
+/// Real values in host memory, `[batch, width]`.
 pub struct ValuesReadBack(TensorData);
 
-impl ValuesReadBack {
-    /// Waits for the values and brings them to host memory.
-    ///
-    /// # Errors
-    /// If they could not be computed.
-    pub fn read(values: Tensor<2>) -> Result<Self, String> {
-        values.try_into_data().map(Self).map_err(|error| error.to_string())
+impl Output for Tensor<2> {
+    type Read = ValuesReadBack;
+
+    fn read(self) -> Result<ValuesReadBack, String> {
+        let mut read = Transaction::default().register(self).try_execute().map_err(|error| error.to_string())?;
+        read.pop().map(ValuesReadBack).ok_or("no tensor came back".into())
     }
 }
 

@@ -1,8 +1,9 @@
 //! Whether computed peaks are right.
 
+use firefly_ops::HostPeaks;
+
 use super::expected::ExpectedRow;
 use super::problem::PeaksProblem;
-use super::strategy::HostPeaks;
 use crate::json::{Ranking, Verification};
 
 /// Checks as they add up over rows.

@@ -5,13 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use burn::tensor::{IntDType, Tensor, TensorData};
 use firefly_framework::cost::DeviceProfile;
+use firefly_models::Peaks;
 use firefly_ops::InstructionSet;
 
 use super::host_tail::host_tail;
 use super::pieces::Pieces;
 use super::plan::{Phase, Plan};
 use super::replay::replay;
-use crate::peaks::{ExpectedRow, Inputs, PeaksProblem, PeaksReadBack, Program, Source, check_peaks, exact_model};
+use crate::peaks::{
+    ExpectedRow, Inputs, Memory, Output, PeaksProblem, PeaksReadBack, Program, check_peaks, exact_model,
+};
 use crate::strategy::Strategy;
 use crate::workload::{Refusal, Verified};
 
@@ -59,7 +62,7 @@ impl PhaseStrategy {
                 Box::new(move |signal| {
                     let spectrum = pieces.blocks(signal).map_err(|error| error.to_string())?;
                     let (bins, power) = pieces.peaks(spectrum);
-                    counted(PeaksReadBack::read(bins, power)?)
+                    counted(Peaks { bins, power }.read()?)
                 })
             }
             Phase::Compiled => {
@@ -75,7 +78,7 @@ impl PhaseStrategy {
                     exact_model(&problem, inputs.device()).map_err(|error| Refusal::Unsupported(error.to_string()))?;
                 Box::new(move |signal| {
                     let peaks = model.forward(signal).map_err(|error| error.to_string())?;
-                    counted(PeaksReadBack::read(peaks.bins.cast(IntDType::I32), peaks.power)?)
+                    counted(Peaks { bins: peaks.bins.cast(IntDType::I32), ..peaks }.read()?)
                 })
             }
         })
@@ -148,7 +151,7 @@ impl Strategy<PeaksProblem> for PhaseStrategy {
         let run = self.run(problem, inputs, &plan)?;
         let seen = Arc::new(AtomicU64::new(0));
         let counter = seen.clone();
-        let program = Program::new(inputs, Source::Device, move |signal| {
+        let program = Program::new(inputs, Memory::Device, move |signal| {
             let (peaks, bytes) = run(signal)?;
             counter.store(bytes, Ordering::Relaxed);
             Ok(peaks)

@@ -276,3 +276,69 @@ fn complex(re: &CubeTensor, im: &CubeTensor) -> Rows {
     let handle = |tensor: &CubeTensor| -> Handle { tensor.handle.clone() };
     Rows::complex(handle(re), handle(im))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use burn::tensor::{Device, Distribution, Tensor};
+    use firefly_framework::device::{DeviceKind, DeviceName};
+
+    use crate::cube::MOST_BUFFER;
+    use crate::{
+        Direction, LearnedParameters, WelchOptions, butterfly, exact_twiddles, learned_welch_psd, welch_peaks,
+    };
+
+    const ROWS: usize = 200;
+    const N: usize = 64;
+
+    fn accelerators() -> impl Iterator<Item = Device> {
+        let kinds = [DeviceKind::Wgpu, DeviceKind::Vulkan, DeviceKind::Metal, DeviceKind::Cuda];
+        kinds.into_iter().filter_map(|kind| kind.name().parse::<DeviceName>().ok()?.open().ok())
+    }
+
+    fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+        tensor.into_data().try_to_vec::<f32>().unwrap()
+    }
+
+    /// Everything a learned estimate, exact peaks and a network give of a batch, forward and backward.
+    fn outputs(signal: &Tensor<2>, parameters: &LearnedParameters) -> Vec<Vec<f32>> {
+        let options = WelchOptions::new(N, 1);
+        let signal = signal.clone().require_grad();
+        let window = parameters.window.clone().require_grad();
+        let parameters = LearnedParameters { window: window.clone(), ..parameters.clone() };
+        let learned = learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap();
+        let peaks = welch_peaks(signal.clone(), parameters.window.clone(), &options, 5).unwrap();
+        let (re, im) = butterfly(signal.clone(), signal.clone(), parameters.twiddles, Some(parameters.gates)).unwrap();
+        let total = learned.clone().sum() + peaks.power.clone().sum() + (re.clone() * 3.0 + im.clone()).sum();
+        let gradients = total.backward();
+        let of_signal = signal.grad(&gradients).unwrap();
+        let of_window = window.grad(&gradients).unwrap();
+        vec![numbers(learned), numbers(peaks.power), numbers(re), numbers(im), numbers(of_signal), numbers(of_window)]
+    }
+
+    #[test]
+    fn a_batch_that_no_buffer_holds_is_split() {
+        for device in accelerators() {
+            let tape = device.clone().autodiff();
+            let signal = Tensor::<2>::random([ROWS, N], Distribution::Default, &tape);
+            let parameters = LearnedParameters {
+                window: Tensor::random([N], Distribution::Default, &tape),
+                twiddles: exact_twiddles(N, Direction::Forward, burn::tensor::FloatDType::F32, &tape).unwrap(),
+                gates: Tensor::random([6, N / 2], Distribution::Default, &tape),
+                weights: Tensor::ones([1], &tape),
+                gain: Tensor::random([N / 2 + 1, 3], Distribution::Default, &tape),
+            };
+            let whole = outputs(&signal, &parameters);
+            // 64 rows, so the batch takes four parts, the last one smaller.
+            MOST_BUFFER.store(64 * 4 * N as u64, Ordering::Relaxed);
+            let split = outputs(&signal, &parameters);
+            MOST_BUFFER.store(u64::MAX, Ordering::Relaxed);
+            for (at, (whole, split)) in whole.iter().zip(&split).enumerate() {
+                let largest = whole.iter().fold(0f32, |largest, value| largest.max(value.abs()));
+                let close = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5 * largest;
+                assert!(whole.len() == split.len() && whole.iter().zip(split).all(close), "{device:?}: output {at}");
+            }
+        }
+    }
+}

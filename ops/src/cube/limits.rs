@@ -1,5 +1,8 @@
 //! What a device has of what the kernels need.
 
+#[cfg(test)]
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use cubecl::client::Client;
 use cubecl::ir::features::Plane;
 
@@ -36,7 +39,14 @@ impl Limits {
             shared: hardware.max_shared_memory_size,
             cubes: hardware.max_cube_count.0,
             processors: hardware.num_streaming_multiprocessors,
+            #[cfg(not(test))]
             buffer: properties.memory.max_page_size,
+            #[cfg(test)]
+            buffer: properties.memory.max_page_size.min(MOST_BUFFER.load(Ordering::Relaxed)),
         }
     }
 }
+
+/// What a test lets a buffer have at most, so that batches are cut that would fit the device.
+#[cfg(test)]
+pub(crate) static MOST_BUFFER: AtomicU64 = AtomicU64::new(u64::MAX);

@@ -20,6 +20,8 @@ mod segments;
 mod sums;
 mod tables;
 mod taper;
+#[cfg(all(test, feature = "metal"))]
+mod tests;
 mod top_k;
 mod untaper;
 pub mod welch;
@@ -28,5 +30,7 @@ pub mod welch_backward;
 pub use error::KernelError;
 pub use layout::Layout;
 pub use limits::Limits;
+#[cfg(test)]
+pub(crate) use limits::MOST_BUFFER;
 pub use plan::{Barrier, Call, Fused, Store, TopK};
 pub use top_k::strongest;

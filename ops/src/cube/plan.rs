@@ -89,10 +89,8 @@ pub struct Fused {
     pub scaled: bool,
     /// Cubes of a processor, if they stay for all rows; else there is one for every few rows.
     pub stay: Option<u32>,
-    /// Peaks of a row; 0 where the whole power is asked for.
-    pub k: u32,
-    /// How they are found.
-    pub top_k: TopK,
+    /// How peaks are found, where they are asked for. How many is no part of a plan: another K needs no other kernel.
+    pub top_k: Option<TopK>,
 }
 
 impl Call {
@@ -116,8 +114,8 @@ impl Fused {
     /// Values from one row of power in shared memory to the next.
     pub const fn power_stride(&self) -> u32 {
         match self.top_k {
-            TopK::Network { lanes } => self.layout.n / 2 + lanes,
-            TopK::Rank | TopK::Sort | TopK::Bound => self.layout.n / 2 + 1,
+            Some(TopK::Network { lanes }) => self.layout.n / 2 + lanes,
+            Some(TopK::Rank | TopK::Sort | TopK::Bound) | None => self.layout.n / 2 + 1,
         }
     }
 }
@@ -128,8 +126,8 @@ impl fmt::Display for Fused {
         write!(f, "n {n}: {} units of {values} values a row, {} rows", self.layout.units(), self.rows)?;
         write!(f, " a team of {}, {} teams a cube ({:?} barrier)", self.team, self.teams, self.barrier)?;
         write!(f, ", window in {:?}, twiddles in {:?}", self.window, self.twiddles)?;
-        if self.k > 0 {
-            write!(f, ", {} peaks by {:?}", self.k, self.top_k)?;
+        if let Some(top_k) = self.top_k {
+            write!(f, ", peaks by {top_k:?}")?;
         }
         write!(f, ", {} bytes of shared memory", self.shared_bytes())
     }
@@ -162,10 +160,10 @@ impl Fused {
         let plane = limits.plane.unwrap_or(TEAM);
         let shuffles = limits.plane.is_some() && units <= plane;
         let team = units.max(plane);
-        let top_k = TopK::of(call, shuffles, limits.plane.is_some());
+        let top_k = (call.k > 0).then(|| TopK::of(call, shuffles, limits.plane.is_some()));
         let rows = match top_k {
-            TopK::Network { lanes } => team / lanes,
-            TopK::Rank | TopK::Sort | TopK::Bound => team / units,
+            Some(TopK::Network { lanes }) => team / lanes,
+            Some(TopK::Rank | TopK::Sort | TopK::Bound) | None => team / units,
         };
         // Outside CUDA, whose device tells its processors, cubes of one plane are faster than barriers of planes.
         let planes = limits.plane_barrier && limits.processors.is_some();
@@ -202,7 +200,6 @@ impl Fused {
             halves: 2 * call.hop == call.n || call.segments == 1,
             detrend: call.detrend,
             scaled: call.scaled,
-            k: call.k,
             top_k,
         };
         while plan.shared_bytes() > limits.shared && plan.teams > 1 {
@@ -288,13 +285,15 @@ mod tests {
     #[test]
     fn peaks_are_found_as_the_device_allows() {
         let form = |n, rows, k, limits| planned(n, 2, rows, k, limits).top_k;
-        assert_eq!(form(16, 1000, 9, &CUDA), TopK::Rank);
-        assert_eq!(form(256, 131_072, 16, &CUDA), TopK::Network { lanes: 4 });
-        assert_eq!(form(256, 8192, 1, &WGSL), TopK::Network { lanes: 8 });
-        assert_eq!(form(256, 8192, 16, &PLAIN), TopK::Sort);
-        assert_eq!(form(256, 8192, 17, &CUDA), TopK::Sort);
-        assert_eq!(form(4096, 8192, 16, &CUDA), TopK::Bound);
-        assert_eq!(form(4096, 8192, 17, &CUDA), TopK::Sort);
+        assert_eq!(form(16, 1000, 9, &CUDA), Some(TopK::Rank));
+        assert_eq!(form(256, 131_072, 16, &CUDA), Some(TopK::Network { lanes: 4 }));
+        assert_eq!(form(256, 8192, 1, &WGSL), Some(TopK::Network { lanes: 8 }));
+        assert_eq!(form(256, 8192, 16, &PLAIN), Some(TopK::Sort));
+        assert_eq!(form(256, 8192, 17, &CUDA), Some(TopK::Sort));
+        assert_eq!(form(4096, 8192, 16, &CUDA), Some(TopK::Bound));
+        assert_eq!(form(4096, 8192, 17, &CUDA), Some(TopK::Sort));
+        assert_eq!(form(256, 8192, 0, &CUDA), None);
+        assert_eq!(planned(256, 2, 8192, 1, &CUDA), planned(256, 2, 8192, 16, &CUDA));
     }
 
     #[test]
@@ -331,12 +330,12 @@ mod tests {
                     assert!(plan.shared_bytes() <= limits.shared && plan.team * plan.teams <= limits.units, "{plan}");
                     assert!(plan.rows.is_multiple_of(plan.slots()) && plan.slots() > 0, "{plan}");
                     assert!((1..=limits.cubes).contains(&plan.cubes(rows, &limits)), "{plan}");
-                    if let TopK::Network { lanes } = plan.top_k {
+                    if let Some(TopK::Network { lanes }) = plan.top_k {
                         assert!(limits.plane == Some(32) && plan.rows * lanes == plan.team && lanes >= 2, "{plan}");
-                        assert!(n / 2 >= 16 * lanes && plan.k <= 16, "{plan}");
+                        assert!(n / 2 >= 16 * lanes && k <= 16, "{plan}");
                     }
-                    if plan.top_k == TopK::Bound {
-                        assert!(plan.layout.units() > plan.plane && plan.k <= 16, "{plan}");
+                    if plan.top_k == Some(TopK::Bound) {
+                        assert!(plan.layout.units() > plan.plane && k <= 16, "{plan}");
                     }
                     assert!(plan.twiddles != Store::Registers || plan.layout.passes() == 2, "{plan}");
                 }
@@ -350,7 +349,7 @@ mod tests {
         assert_eq!(
             plan.to_string(),
             "n 256: 16 units of 16 values a row, 8 rows a team of 32, 4 teams a cube (Plane barrier), window in Registers, \
-             twiddles in Registers, 16 peaks by Network { lanes: 4 }, 34304 bytes of shared memory"
+             twiddles in Registers, peaks by Network { lanes: 4 }, 34304 bytes of shared memory"
         );
     }
 }

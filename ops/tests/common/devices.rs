@@ -36,6 +36,26 @@ fn open(kind: DeviceKind) -> Option<Device> {
     }
 }
 
+/// Lengths of segments and transforms that a software device is tested with: every way that kernels are laid out there, once.
+/// It takes seconds to compile a kernel.
+const SOFTWARE_LENGTHS: [usize; 5] = [8, 16, 64, 256, 4096];
+
+/// Whether tests take length `n` on a device: any on a processor or a graphics card.
+pub fn takes(device: &Device, n: usize) -> bool {
+    !is_software(device) || SOFTWARE_LENGTHS.contains(&n)
+}
+
+/// Whether a device is a program that plays one, as it says itself: there is no card behind it.
+#[cfg(feature = "cube")]
+fn is_software(device: &Device) -> bool {
+    device.identity().is_some_and(|identity| identity.physical.is_none())
+}
+
+#[cfg(not(feature = "cube"))]
+fn is_software(_device: &Device) -> bool {
+    false
+}
+
 /// The types that operations compute in on a device.
 pub fn computed(device: &Device) -> &'static [DType] {
     if *device == Device::flex() { &[DType::F32, DType::F64] } else { &[DType::F32] }

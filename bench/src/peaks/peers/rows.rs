@@ -1,10 +1,10 @@
 //! Rows through a transform and a top-K, over as many threads as pay.
 
+use firefly_ops::HostPeaks;
 use rayon::prelude::*;
 
 use super::strongest::strongest;
 use crate::peaks::problem::PeaksProblem;
-use crate::peaks::strategy::HostPeaks;
 use crate::workload::{Produces, Workload, checksum};
 
 /// Below this much work, in points of transforms times their stages, another thread costs more than it saves.

@@ -1,17 +1,17 @@
 //! Firefly's peaks by the method that is predicted fastest.
 
-use firefly_models::AutoWelchPeaks;
+use firefly_models::{AutoOptions, AutoWelchPeaks, Destination};
 
 use super::check_peaks;
 use super::firefly::{Firefly, config};
 use crate::peaks::expected::ExpectedRow;
 use crate::peaks::input::Inputs;
 use crate::peaks::problem::PeaksProblem;
-use crate::peaks::program::{PeaksReadBack, Program, Source};
+use crate::peaks::program::{Memory, Program};
 use crate::strategy::Strategy;
 use crate::workload::{Refusal, Verified};
 
-/// [`AutoWelchPeaks`] on tensors that are on the device already, the peaks wanted in host memory.
+/// [`AutoWelchPeaks`] on tensors that are on the device already; the peaks stay there.
 pub struct Auto;
 
 impl Strategy<PeaksProblem> for Auto {
@@ -20,7 +20,7 @@ impl Strategy<PeaksProblem> for Auto {
     }
 
     fn summary(&self) -> &'static str {
-        "Firefly's AutoWelchPeaks module: the tier by the method predicted fastest, the peaks read back"
+        "Firefly's AutoWelchPeaks module: the tier by the method predicted fastest"
     }
 
     fn takes_instruction_sets(&self) -> bool {
@@ -37,10 +37,10 @@ impl Strategy<PeaksProblem> for Auto {
         inputs: &'a Inputs,
         expected: &Vec<ExpectedRow>,
     ) -> Result<Verified<'a>, Refusal> {
-        let model = AutoWelchPeaks::new(&config(problem), inputs.device())?;
-        let program = Program::new(inputs, Source::Device, move |signal| {
-            let peaks = model.forward(signal).map_err(|error| error.to_string())?;
-            PeaksReadBack::read(peaks.bins, peaks.power)
+        let left_there = AutoOptions { destination: Destination::Device, ..AutoOptions::default() };
+        let model = AutoWelchPeaks::new(&config(problem), inputs.device())?.with_options(left_there);
+        let program = Program::new(inputs, Memory::Device, move |signal| {
+            model.forward(signal).map_err(|error| error.to_string())
         });
         check_peaks(program, problem, inputs, expected, true)
     }

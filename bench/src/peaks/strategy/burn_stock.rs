@@ -2,13 +2,14 @@
 
 use burn::signal::rfft;
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
+use firefly_models::Peaks;
 use firefly_ops::WelchOptions;
 
 use super::check_peaks;
 use crate::peaks::expected::ExpectedRow;
 use crate::peaks::input::Inputs;
 use crate::peaks::problem::{PeaksProblem, SYMMETRY, WINDOW};
-use crate::peaks::program::{PeaksReadBack, Program, Source};
+use crate::peaks::program::{Memory, Program};
 use crate::strategy::Strategy;
 use crate::workload::{Refusal, Verified};
 
@@ -22,7 +23,7 @@ impl Strategy<PeaksProblem> for BurnStock {
     }
 
     fn summary(&self) -> &'static str {
-        "Burn's own operations on the device: unfold, window, rfft, power, mean, topk_with_indices, the peaks read back"
+        "Burn's own operations on the device: unfold, window, rfft, power, mean, topk_with_indices"
     }
 
     fn verify<'a>(
@@ -33,9 +34,9 @@ impl Strategy<PeaksProblem> for BurnStock {
     ) -> Result<Verified<'a>, Refusal> {
         let stock = StockPower::new(problem.options, inputs.device());
         let k = problem.k;
-        let program = Program::new(inputs, Source::Device, move |signal| {
+        let program = Program::new(inputs, Memory::Device, move |signal| {
             let (power, bins) = stock.power(signal).topk_with_indices(k, 1);
-            PeaksReadBack::read(bins, power)
+            Ok(Peaks { bins, power })
         });
         // Burn's sort leaves the order of equals open.
         check_peaks(program, problem, inputs, expected, false)

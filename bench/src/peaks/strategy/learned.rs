@@ -14,7 +14,7 @@ use crate::json::Accuracy;
 use crate::peaks::expected::ExpectedRow;
 use crate::peaks::input::Inputs;
 use crate::peaks::problem::{PeaksProblem, SYMMETRY, WINDOW};
-use crate::peaks::program::{PeaksReadBack, Program, Source};
+use crate::peaks::program::{Memory, Program};
 use crate::strategy::Strategy;
 use crate::workload::{Refusal, Verified};
 
@@ -67,7 +67,7 @@ impl Strategy<PeaksProblem> for Learned {
     }
 
     fn summary(&self) -> &'static str {
-        "Firefly's LearnedWelchPeaks module, trained for --train-steps on synthetic signals, on the device, the peaks read back"
+        "Firefly's LearnedWelchPeaks module, trained for --train-steps on synthetic signals, on the device"
     }
 
     /// Its peaks are others.
@@ -85,9 +85,8 @@ impl Strategy<PeaksProblem> for Learned {
             self.model(problem, inputs.device()).map_err(|error| Refusal::Failed(format!("training: {error:#}")))?;
         let expected = learned_rows(&model, problem, inputs, expected);
         let gates = model.hard_gates();
-        let program = Program::new(inputs, Source::Device, move |signal| {
-            let peaks = model.peaks(signal, &gates).map_err(|error| error.to_string())?;
-            PeaksReadBack::read(peaks.bins, peaks.power)
+        let program = Program::new(inputs, Memory::Device, move |signal| {
+            model.peaks(signal, &gates).map_err(|error| error.to_string())
         });
         let accuracy = Accuracy { train_steps: self.steps, recall: learned.recall, exact_recall: exact.recall };
         let verified = check_peaks(program, problem, inputs, &expected, true)?;

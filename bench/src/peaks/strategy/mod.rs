@@ -3,8 +3,11 @@
 mod auto;
 mod burn_stock;
 mod firefly;
+mod from_host;
 mod learned;
 mod psd_top_k;
+
+use firefly_ops::HostPeaks;
 
 use super::copy::CopyInput;
 use super::expected::ExpectedRow;
@@ -18,6 +21,7 @@ use crate::workload::{Produces, Refusal, Verified, run_and_check};
 pub use auto::Auto;
 pub use burn_stock::{BurnStock, StockPower};
 pub use firefly::{Firefly, model as exact_model};
+pub use from_host::FromHost;
 pub use learned::Learned;
 pub use psd_top_k::PsdTopK;
 
@@ -26,6 +30,8 @@ pub fn catalogue(train_steps: Option<usize>, seed: u64) -> Vec<Box<dyn Strategy<
     let mut catalogue: Vec<Box<dyn Strategy<PeaksProblem>>> = vec![
         Box::new(Firefly),
         Box::new(Auto),
+        Box::new(FromHost { pinned: false }),
+        Box::new(FromHost { pinned: true }),
         Box::new(PsdTopK),
         Box::new(BurnStock),
         Box::new(RustFft),
@@ -36,15 +42,6 @@ pub fn catalogue(train_steps: Option<usize>, seed: u64) -> Vec<Box<dyn Strategy<
         catalogue.push(Box::new(Learned::new(steps, seed)));
     }
     catalogue
-}
-
-/// Peaks in host memory, `[batch, k]` in row-major order.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HostPeaks {
-    /// Bin numbers; −1 where a row has too few finite bins.
-    pub bins: Vec<i64>,
-    /// Power at those bins; NaN where the bin is −1.
-    pub power: Vec<f32>,
 }
 
 /// Runs a workload on every input set and compares its peaks with those expected; `orders_ties` if bins of exactly

@@ -1,15 +1,17 @@
 //! Firefly's power spectra, Burn's top-K.
 
+use firefly_models::Peaks;
+
 use super::check_peaks;
 use super::firefly::{Firefly, model};
 use crate::peaks::expected::ExpectedRow;
 use crate::peaks::input::Inputs;
 use crate::peaks::problem::PeaksProblem;
-use crate::peaks::program::{PeaksReadBack, Program, Source};
+use crate::peaks::program::{Memory, Program};
 use crate::strategy::Strategy;
 use crate::workload::{Refusal, Verified};
 
-/// `welch_psd` on the device, then Burn's own `topk` there, the peaks read back.
+/// `welch_psd` on the device, then Burn's own `topk` there.
 pub struct PsdTopK;
 
 impl Strategy<PeaksProblem> for PsdTopK {
@@ -18,7 +20,7 @@ impl Strategy<PeaksProblem> for PsdTopK {
     }
 
     fn summary(&self) -> &'static str {
-        "Firefly's welch_psd, then Burn's topk_with_indices, both on the device, the peaks read back"
+        "Firefly's welch_psd, then Burn's topk_with_indices, both on the device"
     }
 
     fn takes_instruction_sets(&self) -> bool {
@@ -36,10 +38,10 @@ impl Strategy<PeaksProblem> for PsdTopK {
         expected: &Vec<ExpectedRow>,
     ) -> Result<Verified<'a>, Refusal> {
         let model = model(problem, inputs.device())?;
-        let program = Program::new(inputs, Source::Device, move |signal| {
+        let program = Program::new(inputs, Memory::Device, move |signal| {
             let power = model.psd(signal).map_err(|error| error.to_string())?;
             let (power, bins) = power.topk_with_indices(model.k(), 1);
-            PeaksReadBack::read(bins, power)
+            Ok(Peaks { bins, power })
         });
         // Burn's sort leaves the order of equals open.
         check_peaks(program, problem, inputs, expected, false)

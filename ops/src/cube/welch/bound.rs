@@ -36,8 +36,7 @@ pub(super) fn bound(
         strongest = max(strongest, cleaned(stage[(from + bin) as usize]));
     }
     let mut low = plane_max(strongest);
-    #[unroll]
-    for _ in 1..comptime!(plan.k.div_ceil(planes(&plan))) {
+    for _ in 1..shared.k.div_ceil(comptime!(planes(&plan))) {
         strongest = select(strongest == low, f32::new(-1.0), strongest);
         low = plane_max(strongest);
     }
@@ -61,16 +60,16 @@ pub(super) fn bound(
     }
     sync_cube();
     let found = reached[0].load();
-    for candidate in range_stepped(place.t, max(found, plan.k), units) {
+    for candidate in range_stepped(place.t, max(found, shared.k), units) {
         if candidate < found {
             let own = exchange[(base + candidate) as usize];
             let mut before = 0u32;
             for other in 0..found {
                 before += u32::cast_from(comes_before(exchange[(base + other) as usize], own));
             }
-            write(bins, power, row, before, u32::cast_from(own.extract(1usize)), own.extract(0usize), shared, plan.k);
+            write(bins, power, row, before, u32::cast_from(own.extract(1usize)), own.extract(0usize), shared);
         } else {
-            write(bins, power, row, candidate, 0u32, f32::new(-1.0), shared, plan.k);
+            write(bins, power, row, candidate, 0u32, f32::new(-1.0), shared);
         }
     }
 }

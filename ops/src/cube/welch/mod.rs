@@ -84,7 +84,7 @@ pub fn welch_peaks(
             continue;
         };
         let launch = Launch { signal: &signal, window, factor: &factor, rows: chunk.len(), frame, hop: options.hop };
-        launch.peaks(client, &bins, &power, &plan, plan.cubes(chunk.len() as u32, &limits));
+        launch.peaks(client, &bins, &power, k, &plan, plan.cubes(chunk.len() as u32, &limits));
     }
     Ok(())
 }
@@ -122,8 +122,8 @@ pub(super) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    fn shared(&self) -> RowsLaunch {
-        RowsLaunch::new(self.rows as u32, self.frame as u32, self.hop as u32, f32::NAN)
+    fn shared(&self, k: usize) -> RowsLaunch {
+        RowsLaunch::new(self.rows as u32, self.frame as u32, self.hop as u32, k as u32, f32::NAN)
     }
 
     fn power(&self, client: &Client, power: &Handle, plan: &Fused, cubes: u32) {
@@ -139,14 +139,14 @@ impl Launch<'_> {
                 floats(&table, 2 * plan.layout.table_len()),
                 floats(self.factor, 1),
                 floats(power, self.rows * plan.bins() as usize),
-                self.shared(),
+                self.shared(0),
                 *plan,
             );
         }
     }
 
-    pub fn peaks(&self, client: &Client, bins: &Handle, power: &Handle, plan: &Fused, cubes: u32) {
-        let peaks = self.rows * plan.k as usize;
+    fn peaks(&self, client: &Client, bins: &Handle, power: &Handle, k: usize, plan: &Fused, cubes: u32) {
+        let peaks = self.rows * k;
         let table = twiddles(client, plan.layout);
         // SAFETY: every index is within the lengths checked by `buffer`, and every loop ends.
         unsafe {
@@ -160,7 +160,7 @@ impl Launch<'_> {
                 floats(self.factor, 1),
                 buffer::<i32>(bins, peaks),
                 floats(power, peaks),
-                self.shared(),
+                self.shared(k),
                 *plan,
             );
         }

@@ -141,15 +141,15 @@ pub(super) fn network(
     #[unroll]
     for i in 0..comptime!(2 * HALF / lanes) {
         let at = comptime!(i as usize);
-        write(bins, power, first + local, rank + i, found[at], value[at], shared, plan.k);
+        write(bins, power, first + local, rank + i, found[at], value[at], shared);
     }
 }
 
 /// Units of a plane that work on one row.
 fn lanes(plan: &Fused) -> u32 {
     match plan.top_k {
-        TopK::Network { lanes } => lanes,
-        TopK::Rank | TopK::Sort | TopK::Bound => 1,
+        Some(TopK::Network { lanes }) => lanes,
+        Some(TopK::Rank | TopK::Sort | TopK::Bound) | None => 1,
     }
 }
 

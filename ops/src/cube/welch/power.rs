@@ -16,6 +16,8 @@ pub(super) struct Rows {
     pub frame: u32,
     /// Samples from one segment's start to the next.
     pub hop: u32,
+    /// Peaks of a row, where they are asked for.
+    pub k: u32,
     /// NaN, which not every compiler takes as a constant.
     pub missing: f32,
 }

@@ -26,14 +26,14 @@ pub(super) fn strongest(
     #[comptime] plan: Fused,
 ) {
     let first = group * comptime!(plan.rows);
-    if comptime!(matches!(plan.top_k, TopK::Network { .. })) {
+    if comptime!(matches!(plan.top_k, Some(TopK::Network { .. }))) {
         network(stage, bins, power, first, shared, place, plan);
     } else {
         let from = (place.team * comptime!(plan.rows) + place.slot) * comptime!(plan.power_stride());
         let row = first + place.slot;
-        if comptime!(matches!(plan.top_k, TopK::Rank)) {
+        if comptime!(plan.top_k == Some(TopK::Rank)) {
             rank(stage, from, bins, power, row, shared, place, plan);
-        } else if comptime!(matches!(plan.top_k, TopK::Bound)) {
+        } else if comptime!(plan.top_k == Some(TopK::Bound)) {
             bound(stage, from, exchange, bins, power, row, shared, place, plan);
         } else {
             sort(stage, from, exchange, bins, power, row, shared, place, plan);
@@ -43,18 +43,9 @@ pub(super) fn strongest(
 
 /// Writes peak `place` of row `row`, if the row and the place are asked for.
 #[cube]
-pub(super) fn write(
-    bins: &mut [i32],
-    power: &mut [f32],
-    row: u32,
-    rank: u32,
-    bin: u32,
-    value: f32,
-    shared: &Rows,
-    #[comptime] k: u32,
-) {
-    if row < shared.rows && rank < k {
-        let at = (row * k + rank) as usize;
+pub(super) fn write(bins: &mut [i32], power: &mut [f32], row: u32, rank: u32, bin: u32, value: f32, shared: &Rows) {
+    if row < shared.rows && rank < shared.k {
+        let at = (row * shared.k + rank) as usize;
         let found = value >= 0.0f32;
         bins[at] = select(found, i32::cast_from(bin), -1i32);
         power[at] = select(found, value, shared.missing);
@@ -89,7 +80,7 @@ fn rank(
             let wins = rival > value || (rival == value && other < bin);
             before += u32::cast_from(wins);
         }
-        write(bins, power, row, before, bin, value, shared, plan.k);
+        write(bins, power, row, before, bin, value, shared);
     }
 }
 
@@ -135,9 +126,9 @@ fn sort(
         run *= 2;
     }
     wait(plan.barrier);
-    for rank in range_stepped(place.t, plan.k, units) {
+    for rank in range_stepped(place.t, shared.k, units) {
         let found = exchange[(base + rank) as usize];
-        write(bins, power, row, rank, u32::cast_from(found.extract(1usize)), found.extract(0usize), shared, plan.k);
+        write(bins, power, row, rank, u32::cast_from(found.extract(1usize)), found.extract(0usize), shared);
     }
 }
 

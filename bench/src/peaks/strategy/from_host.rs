@@ -1,0 +1,90 @@
+//! Firefly's peaks of frames in host memory.
+
+use burn::tensor::TensorData;
+use firefly_models::WelchPeaks;
+use firefly_ops::{HostPeaks, host_chunks};
+
+use super::check_peaks;
+use super::firefly::model;
+use crate::peaks::expected::ExpectedRow;
+use crate::peaks::input::Inputs;
+use crate::peaks::problem::PeaksProblem;
+use crate::strategy::Strategy;
+use crate::workload::{Produces, Refusal, Verified, Workload, checksum};
+
+/// [`WelchPeaks`] from frames in host memory to peaks in host memory, chunk by chunk.
+pub struct FromHost {
+    /// Whether the frames lie in chunks in pinned memory before a run.
+    pub pinned: bool,
+}
+
+impl Strategy<PeaksProblem> for FromHost {
+    fn name(&self) -> &'static str {
+        if self.pinned { "firefly-pinned" } else { "firefly-host" }
+    }
+
+    fn summary(&self) -> &'static str {
+        if self.pinned {
+            "the same from frames in pinned host memory to peaks in host memory, in chunks that overlap"
+        } else {
+            "the same from frames in host memory to peaks in host memory, in chunks that overlap"
+        }
+    }
+
+    fn needs_accelerator(&self) -> bool {
+        true
+    }
+
+    fn verify<'a>(
+        &self,
+        problem: &PeaksProblem,
+        inputs: &'a Inputs,
+        expected: &Vec<ExpectedRow>,
+    ) -> Result<Verified<'a>, Refusal> {
+        let pinned = self.pinned.then(Vec::new);
+        let run = Run { inputs, model: model(problem, inputs.device())?, pinned, peaks: HostPeaks::default() };
+        check_peaks(Box::new(run), problem, inputs, expected, true)
+    }
+}
+
+struct Run<'a> {
+    inputs: &'a Inputs,
+    model: WelchPeaks,
+    pinned: Option<Vec<TensorData>>,
+    peaks: HostPeaks,
+}
+
+fn chunks(inputs: &Inputs, set: usize) -> Result<impl Iterator<Item = TensorData>, String> {
+    host_chunks(&inputs.host()[set], inputs.row(set, 0).len()).map_err(|error| error.to_string())
+}
+
+impl Workload for Run<'_> {
+    fn restore(&mut self, set: usize) {
+        let Some(pinned) = &mut self.pinned else { return };
+        pinned.clear();
+        if let Ok(chunks) = chunks(self.inputs, set) {
+            pinned.extend(chunks);
+            self.inputs.device().staging(pinned.iter_mut());
+        }
+    }
+
+    fn run(&mut self, set: usize) -> Result<(), String> {
+        let peaks = match &mut self.pinned {
+            Some(chunks) => self.model.forward_from_host(std::mem::take(chunks)),
+            None => self.model.forward_from_host(chunks(self.inputs, set)?),
+        };
+        self.peaks = peaks.map_err(|error| error.to_string())?;
+        Ok(())
+    }
+
+    fn checksum(&self) -> u64 {
+        let HostPeaks { bins, power } = &self.peaks;
+        checksum(bytemuck::cast_slice(bins)).wrapping_add(checksum(bytemuck::cast_slice(power)))
+    }
+}
+
+impl Produces<HostPeaks> for Run<'_> {
+    fn output(&self) -> Result<HostPeaks, String> {
+        Ok(self.peaks.clone())
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of the kernels that need no device.
+
+mod compile_only;
+mod msl;

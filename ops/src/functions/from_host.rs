@@ -1,0 +1,131 @@
+//! Peaks of frames in host memory, brought back to host memory: upload, computation and read-back overlap.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use burn::tensor::{DType, Tensor, TensorData, Transaction, read_sync};
+use thiserror::Error;
+
+use super::peaks::{Peaks, welch_peaks};
+use crate::error::{ArgumentError, ensure};
+use crate::welch::WelchOptions;
+
+/// Bytes of a chunk: several make a copy on the host overlap with the device's work on the chunk before; each costs the device
+/// some 30 µs.
+const CHUNK_BYTES: usize = 4 << 20;
+/// Chunks whose results are on their way: enough for a device to never wait, few enough for any device's memory.
+const UNDER_WAY: usize = 4;
+
+/// Peaks in host memory, `[batch, k]` in row-major order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HostPeaks {
+    /// Bin numbers; −1 where a row has too few finite bins.
+    pub bins: Vec<i64>,
+    /// Power at those bins; NaN where the bin is −1.
+    pub power: Vec<f32>,
+}
+
+/// Why peaks of frames in host memory could not be computed.
+#[derive(Debug, Error)]
+pub enum HostError {
+    /// An argument is wrong.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    /// The device could not compute or read back a chunk; memory it lacks is said in bytes.
+    #[error("welch_peaks_from_host: {0}")]
+    Device(String),
+}
+
+/// Frames in host memory in chunks of whole rows, `[rows, frame]` each, as [`welch_peaks_from_host`] takes them.
+///
+/// Each is copied when it is asked for. Where frames are to lie in pinned memory beforehand, collect the chunks and have
+/// [`Device::staging`](burn::tensor::Device::staging) move them there.
+///
+/// - `samples`: `[batch, frame]` in row-major order.
+///
+/// # Errors
+/// If `samples` are not whole frames.
+pub fn host_chunks(samples: &[f32], frame: usize) -> Result<impl Iterator<Item = TensorData>, ArgumentError> {
+    let whole = frame > 0 && samples.len().is_multiple_of(frame);
+    let expected = format_args!("whole frames of {frame} samples");
+    ensure(whole, "host_chunks", "samples", format_args!("{} samples", samples.len()), expected)?;
+    let rows = (CHUNK_BYTES / size_of::<f32>() / frame).max(1);
+    Ok(samples.chunks(rows * frame).map(move |chunk| TensorData::new(chunk.to_vec(), [chunk.len() / frame, frame])))
+}
+
+/// [`welch_peaks`] of frames in host memory, on the device of `window`: each chunk is uploaded, computed and read back while the
+/// next is being made, so a batch may be larger than the device's memory.
+///
+/// - `chunks`: f32 `[rows, frame]` each, as [`host_chunks`] makes them.
+///
+/// # Errors
+/// As [`welch_peaks`], and if the device fails.
+pub fn welch_peaks_from_host(
+    chunks: impl IntoIterator<Item = TensorData>,
+    window: Tensor<1>,
+    options: &WelchOptions,
+    k: usize,
+) -> Result<HostPeaks, HostError> {
+    let device = window.device().inner();
+    let window = window.inner();
+    let mut peaks = HostPeaks::default();
+    let mut under_way = VecDeque::with_capacity(UNDER_WAY);
+    for chunk in chunks {
+        let shape: &[usize] = chunk.shape();
+        let fits = chunk.dtype() == DType::F32 && shape.len() == 2;
+        let got = format_args!("{:?} {shape:?}", chunk.dtype());
+        ensure(fits, "welch_peaks_from_host", "chunks", got, "F32 [rows, frame]")?;
+        let found = welch_peaks(Tensor::from_data(chunk, &device), window.clone(), options, k)?;
+        if under_way.len() == UNDER_WAY {
+            under_way.pop_front().map_or(Ok(()), |reading: Reading| peaks.extend(reading))?;
+        }
+        under_way.push_back(Reading::start(found));
+    }
+    under_way.into_iter().try_for_each(|reading| peaks.extend(reading))?;
+    Ok(peaks)
+}
+
+impl HostPeaks {
+    /// Waits for the peaks of a chunk and puts them after those that are there.
+    fn extend(&mut self, reading: Reading) -> Result<(), HostError> {
+        for data in reading.finish().map_err(HostError::Device)? {
+            match data.dtype() {
+                DType::F32 => self.power.extend(data.iter::<f32>()),
+                _ => self.bins.extend(data.iter::<i64>()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bins and power.
+type Data = Result<Vec<TensorData>, String>;
+
+/// Peaks on their way to host memory.
+enum Reading {
+    Waiting(Pin<Box<dyn Future<Output = Data> + Send>>),
+    Done(Data),
+}
+
+impl Reading {
+    /// Has the device copy the peaks as soon as they are computed.
+    fn start(peaks: Peaks) -> Self {
+        let both = Transaction::default().register(peaks.bins).register(peaks.power);
+        let mut reading: Pin<Box<dyn Future<Output = Data> + Send>> =
+            Box::pin(async { both.execute_async().await.map_err(|error| error.to_string()) });
+        // A future does nothing, not even ask for the copy, before it is polled.
+        match reading.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(data) => Self::Done(data),
+            Poll::Pending => Self::Waiting(reading),
+        }
+    }
+
+    fn finish(self) -> Data {
+        match self {
+            Self::Waiting(reading) => read_sync(reading),
+            Self::Done(data) => data,
+        }
+    }
+}
