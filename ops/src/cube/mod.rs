@@ -1,6 +1,13 @@
 //! Kernels for CubeCL's devices: CUDA, Vulkan, WebGPU and Metal, from one source.
 //!
 //! Nothing here knows Burn: functions take handles of contiguous buffers and a client.
+#![allow(
+    clippy::assign_op_pattern,
+    clippy::collapsible_if,
+    clippy::manual_is_multiple_of,
+    clippy::needless_range_loop,
+    reason = "kernels are written in what CubeCL takes of Rust"
+)]
 
 mod active;
 mod buffers;
@@ -28,9 +35,6 @@ pub mod welch;
 pub mod welch_backward;
 
 pub use error::KernelError;
-pub use layout::Layout;
-pub use limits::Limits;
 #[cfg(test)]
 pub(crate) use limits::MOST_BUFFER;
-pub use plan::{Barrier, Call, Fused, Store, TopK};
 pub use top_k::strongest;

@@ -160,6 +160,7 @@ impl Network {
     ///
     /// # Errors
     /// As [`forward`](Self::forward).
+    #[expect(clippy::too_many_arguments, reason = "what a pass backward reads and writes")]
     pub fn backward(
         &self,
         client: &Client,

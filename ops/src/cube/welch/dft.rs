@@ -46,7 +46,7 @@ pub(super) fn place(m: u32, radix: u32) -> u32 {
 
 /// The radix of the first step of a transform of `radix` values.
 fn first_radix(radix: u32) -> u32 {
-    if radix.trailing_zeros() % 2 == 0 { 4 } else { 2 }
+    if radix.trailing_zeros().is_multiple_of(2) { 4 } else { 2 }
 }
 
 #[cube]
