@@ -15,6 +15,7 @@ pub mod copy;
 pub mod costs;
 pub mod crossover;
 pub mod e2e;
+pub mod estimates;
 pub mod fft;
 pub mod grid;
 pub mod host;

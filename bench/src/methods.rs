@@ -3,13 +3,13 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::cost::DeviceProfile;
 use firefly_framework::device::DeviceKind;
 use firefly_models::{AutoOptions, AutoWelchPeaks, Method, Peaks, WelchPeaksConfig};
 
-use crate::peaks::PeaksProblem;
+use crate::peaks::{Output, PeaksProblem, PeaksReadBack, ReadBack};
 
 /// Iterations that every method runs at least, after one that is not counted.
 const FEWEST: usize = 3;
@@ -20,10 +20,7 @@ const TOLERANCE: f32 = 1e-4;
 
 /// The methods of a tier that a kind of device has: on a host, frames need not be brought to it.
 pub const fn methods_of(kind: DeviceKind) -> &'static [Method] {
-    match kind {
-        DeviceKind::Cpu | DeviceKind::NdArray => &[Method::Fused, Method::Spectrum],
-        _ => &[Method::Host, Method::Fused, Method::Spectrum],
-    }
+    if kind.is_host() { &[Method::Fused, Method::Spectrum] } else { &[Method::Host, Method::Fused, Method::Spectrum] }
 }
 
 /// Noise that the frames of problems are cut from.
@@ -81,7 +78,8 @@ pub fn time_methods(
     let frames = noise.frames(problem, device).context("the noise is too short")?;
     let models: Vec<AutoWelchPeaks> =
         methods.iter().map(|method| model(problem, Some(*method), profile, device)).collect::<Result<_, _>>()?;
-    let outputs = models.iter().map(|model| read(model.forward(frames.clone())?)).collect::<Result<Vec<_>, _>>()?;
+    let run = |model: &AutoWelchPeaks| read(model.forward(black_box(frames.clone()))?);
+    let outputs = models.iter().map(|model| powers(&run(model)?)).collect::<Result<Vec<_>, _>>()?;
     for (method, output) in methods.iter().zip(&outputs) {
         ensure!(agree(&outputs[0], output, problem.k), "{method} gives other peaks than {}", methods[0]);
     }
@@ -90,17 +88,19 @@ pub fn time_methods(
     while samples[0].len() < FEWEST || (start.elapsed() < time && samples[0].len() < MOST) {
         for (model, samples) in models.iter().zip(&mut samples) {
             let start = Instant::now();
-            black_box(read(model.forward(black_box(frames.clone()))?)?);
+            black_box(run(model)?);
             samples.push(start.elapsed().as_nanos() as f64);
         }
     }
     Ok(samples)
 }
 
-/// The powers of peaks, in host memory.
-fn read(peaks: Peaks) -> anyhow::Result<Vec<f32>> {
-    black_box(peaks.bins.try_into_data()?);
-    Ok(peaks.power.try_into_data()?.try_to_vec::<f32>()?)
+fn read(peaks: Peaks) -> anyhow::Result<PeaksReadBack> {
+    peaks.read().map_err(|error| anyhow!(error))
+}
+
+fn powers(peaks: &PeaksReadBack) -> anyhow::Result<Vec<f32>> {
+    Ok(peaks.values().map_err(|error| anyhow!(error))?.power)
 }
 
 fn agree(left: &[f32], right: &[f32], k: usize) -> bool {

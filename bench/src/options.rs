@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use burn::tensor::Device;
 use clap::value_parser;
-use firefly_framework::device::{DeviceKind, DeviceName};
+use firefly_framework::device::DeviceName;
 use firefly_framework::files::ensure_writable;
 
 use crate::host::available_cores;
@@ -91,7 +91,7 @@ impl Measuring {
 
     /// Whether the device is the host itself.
     pub fn is_on_host(&self) -> bool {
-        matches!(self.device.kind(), DeviceKind::Cpu | DeviceKind::NdArray)
+        self.device.kind().is_host()
     }
 
     /// Numbers of threads, in the order typed.

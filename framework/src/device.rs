@@ -50,6 +50,11 @@ impl DeviceKind {
             Self::Cuda => "cuda",
         }
     }
+
+    /// Whether tensors of the kind are in the host's memory.
+    pub const fn is_host(self) -> bool {
+        matches!(self, Self::Cpu | Self::NdArray)
+    }
 }
 
 /// A device as a user names it: a kind and, where a machine may have several, an index (`cuda:1`).
@@ -197,7 +202,7 @@ impl FromStr for DeviceName {
         let wrong = |reason| DeviceError::Index { name: text.to_string(), reason };
         let index = match index {
             None => 0,
-            Some(index) if matches!(kind, DeviceKind::Cpu | DeviceKind::NdArray) && index != "0" => {
+            Some(index) if kind.is_host() && index != "0" => {
                 return Err(wrong("there is one CPU, of index 0"));
             }
             Some(index) => index.parse().map_err(|_| wrong("the index must be a whole number"))?,

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::cost::DeviceProfile;
 
 use crate::statistics::Spread;
@@ -24,12 +24,12 @@ pub fn constants(preset: DeviceProfile, device: &Device, rough: bool) -> anyhow:
     let dispatch = median(|| {
         let start = Instant::now();
         let chain = (0..SMALL_OPERATIONS).fold(one.clone(), |value, _| value + 1.0);
-        black_box(chain.try_into_data()?);
+        read(chain)?;
         Ok(elapsed(start))
     })? / SMALL_OPERATIONS as f64;
     let there_and_back = median(|| {
         let start = Instant::now();
-        black_box((one.clone() + 1.0).try_into_data()?);
+        read(one.clone() + 1.0)?;
         Ok(elapsed(start))
     })?;
     let bytes = if rough { ROUGH } else { LARGE };
@@ -48,10 +48,10 @@ pub fn constants(preset: DeviceProfile, device: &Device, rough: bool) -> anyhow:
         let result = large.clone() + 1.0;
         wait(device)?;
         let start = Instant::now();
-        black_box(result.try_into_data()?);
+        read(result)?;
         Ok(elapsed(start))
     })?;
-    let host = large.try_into_data()?.try_to_vec::<f32>()?;
+    let host = read(large)?.try_to_vec::<f32>()?;
     let scan = median(|| {
         let start = Instant::now();
         black_box(black_box(&host).iter().fold(0f32, |most, value| most.max(*value)));
@@ -67,6 +67,13 @@ pub fn constants(preset: DeviceProfile, device: &Device, rough: bool) -> anyhow:
         scan_bandwidth: bytes as f64 / scan,
         ..preset
     })
+}
+
+/// A tensor in host memory: accelerators copy it when its bytes are first looked at.
+fn read(tensor: Tensor<1>) -> anyhow::Result<TensorData> {
+    let data = tensor.try_into_data()?;
+    black_box(data.as_bytes());
+    Ok(data)
 }
 
 fn wait(device: &Device) -> anyhow::Result<()> {

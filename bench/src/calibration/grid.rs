@@ -1,7 +1,5 @@
 //! The sizes that methods are timed at.
 
-use std::time::Duration;
-
 use firefly_framework::cost::Axis;
 use firefly_models::{RATE_AXES, Tier};
 
@@ -10,7 +8,7 @@ use crate::peaks::PeaksProblem;
 /// Input of a point, in bytes, from which on its time is extrapolated from smaller batches instead.
 const MOST_INPUT: usize = 256 << 20;
 
-/// Where methods are timed, and how long.
+/// Where methods are timed.
 #[derive(Debug, Clone)]
 pub struct Grid {
     n_fft: Vec<usize>,
@@ -19,10 +17,6 @@ pub struct Grid {
     batch: Vec<usize>,
     /// Between the points of the grid, to see what predictions are worth there.
     pub held_out: Vec<PeaksProblem>,
-    /// How often the whole grid is gone through: a machine that is slow for a minute is so for one round.
-    pub rounds: usize,
-    /// How long each point is timed in a round.
-    pub time: Duration,
 }
 
 impl Grid {
@@ -40,8 +34,6 @@ impl Grid {
             k: vec![4, 16, 17, 64],
             batch: vec![1, 3, 8, 24, 64, 192, 512, 1536, 4096, 32_768],
             held_out: held_out.collect(),
-            rounds: 3,
-            time: Duration::from_millis(15),
         }
     }
 
@@ -53,8 +45,6 @@ impl Grid {
             k: vec![4, 16],
             batch: vec![1, 64],
             held_out: vec![PeaksProblem::new(128, Tier::Fast, 8, 8)],
-            rounds: 1,
-            time: Duration::ZERO,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Times of every method over a grid.
 
+use std::time::Duration;
+
 use anyhow::Context;
 use burn::tensor::Device;
 use firefly_framework::cost::{Axis, DeviceProfile, Growth, Rate};
@@ -10,6 +12,15 @@ use crate::methods::{Noise, time_methods};
 use crate::peaks::PeaksProblem;
 use crate::progress::Progress;
 use crate::statistics::Spread;
+
+/// How long methods are timed.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// How often the whole grid is gone through: a machine that is slow for a minute is so for one round.
+    pub rounds: usize,
+    /// How long each point is timed in a round.
+    pub time: Duration,
+}
 
 /// Times every method over the grid, and says how far predictions are off between its points.
 ///
@@ -22,6 +33,7 @@ pub fn measure_rates(
     profile: &mut DeviceProfile,
     methods: &[Method],
     grid: &Grid,
+    effort: Effort,
     device: &Device,
     quiet: bool,
 ) -> anyhow::Result<()> {
@@ -30,13 +42,13 @@ pub fn measure_rates(
     let timed: Vec<bool> = points.iter().map(|problem| grid.is_timed(problem)).collect();
     let timed_points = points.iter().zip(&timed).filter(|(_, timed)| **timed);
     let noise = Noise::new(timed_points.map(|(problem, _)| problem.batch * problem.frame()).max().unwrap_or(0));
-    let progress = Progress::new(quiet, grid.rounds * points.len());
+    let progress = Progress::new(quiet, effort.rounds * points.len());
     let mut samples = vec![vec![Vec::new(); methods.len()]; points.len()];
-    for round in 1..=grid.rounds {
-        progress.say(format!("round {round} of {}", grid.rounds));
+    for round in 1..=effort.rounds {
+        progress.say(format!("round {round} of {}", effort.rounds));
         for ((problem, samples), timed) in points.iter().zip(&mut samples).zip(&timed) {
             if *timed {
-                let times = time_methods(problem, methods, &noise, profile, device, grid.time)?;
+                let times = time_methods(problem, methods, &noise, profile, device, effort.time)?;
                 samples.iter_mut().zip(times).for_each(|(samples, times)| samples.extend(times));
             }
             progress.advance(1);

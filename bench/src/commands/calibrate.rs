@@ -2,15 +2,17 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
+use clap::value_parser;
 use firefly_framework::cost::{DeviceProfile, Preset, default_path, save};
 use firefly_framework::device::DeviceName;
 use firefly_framework::files::ensure_writable;
 use firefly_framework::host::fingerprint;
 
 use super::Verdict;
-use crate::calibration::{Grid, constants, measure_rates};
+use crate::calibration::{Effort, Grid, constants, measure_rates};
 use crate::methods::methods_of;
 use crate::table::{Side, Table, digits, duration};
 
@@ -23,6 +25,12 @@ pub struct Arguments {
     /// Where the profile goes; the user's configuration folder, where the picker looks for it, unless given
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+    /// Milliseconds to measure each point for in a round, at least three runs of each method
+    #[arg(long, value_name = "MS", default_value_t = 15)]
+    pub time: u64,
+    /// How often the whole grid is gone through
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
     /// Measure a few points only: to see that it works, not to use
     #[arg(long)]
     pub rough: bool,
@@ -44,10 +52,11 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
     };
     ensure_writable(&path).with_context(|| path.display().to_string())?;
     let grid = if arguments.rough { Grid::rough() } else { Grid::full() };
+    let effort = Effort { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
     let preset = Preset::of(arguments.device.kind()).profile();
     let measured = constants(preset, &device, arguments.rough)?;
     let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(&name), ..measured };
-    measure_rates(&mut profile, methods_of(arguments.device.kind()), &grid, &device, arguments.quiet)?;
+    measure_rates(&mut profile, methods_of(arguments.device.kind()), &grid, effort, &device, arguments.quiet)?;
     save(&profile, &path)?;
     report(&profile, out)?;
     writeln!(out, "\nwritten to {}", path.display())?;
@@ -79,7 +88,14 @@ mod tests {
     fn a_rough_calibration_is_a_profile_that_loads() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cpu.toml");
-        let arguments = Arguments { device: DeviceName::CPU, out: Some(path.clone()), rough: true, quiet: true };
+        let arguments = Arguments {
+            device: DeviceName::CPU,
+            out: Some(path.clone()),
+            time: 0,
+            rounds: 1,
+            rough: true,
+            quiet: true,
+        };
         let mut out = Vec::new();
         assert_eq!(run(&arguments, &mut out).unwrap(), Verdict::Passed);
         let profile = load(&path, &fingerprint("cpu")).unwrap().unwrap();

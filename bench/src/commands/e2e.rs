@@ -4,11 +4,10 @@ use std::io::Write;
 use std::str::FromStr;
 
 use anyhow::ensure;
-use firefly_ops::WelchOptions;
 
 use super::Verdict;
-use super::welch_peaks::{Tiers, estimate};
 use crate::e2e::{Pipeline, PipelineProblem, grid};
+use crate::estimates::{Tiers, check_lengths, estimate};
 use crate::grid::Grid;
 use crate::lists::{self, Counts, ListError};
 use crate::options::Measuring;
@@ -70,9 +69,7 @@ pub fn run(
     out: &mut dyn Write,
 ) -> anyhow::Result<Verdict> {
     let Arguments { pipeline, n_fft, batch, tier, k, mels, sample_rate, measuring } = arguments;
-    for &n_fft in &n_fft.0 {
-        WelchOptions { hop: 1, ..WelchOptions::new(n_fft, 1) }.validate("e2e")?;
-    }
+    check_lengths(n_fft, "e2e")?;
     ensure!((1..=MOST_MELS).contains(mels), "--mels is {mels}, but must be from 1 to {MOST_MELS}");
     ensure!(
         sample_rate.is_finite() && *sample_rate > 0.0,

@@ -3,36 +3,22 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use firefly_ops::WelchOptions;
-
 use super::Verdict;
-use super::welch_peaks::{Tiers, estimate};
 use crate::costs;
 use crate::crossover::{self, crossovers};
+use crate::estimates::{PeaksGrid, estimate};
 use crate::grid::Grid;
 use crate::json::CaseRecord;
-use crate::lists::Counts;
 use crate::movement;
 use crate::options::Measuring;
-use crate::parameters::Parameters;
-use crate::peaks::grid;
 use crate::phases::{Phase, catalogue};
 
 /// The options of `fusion-phases`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Arguments {
-    /// Samples of a segment: powers of two from 8 to 65536
-    #[arg(long, value_name = "LIST", default_value = "256")]
-    pub n_fft: Counts,
-    /// Frames of a call
-    #[arg(long, value_name = "LIST", default_value = "32,256,1024,8192")]
-    pub batch: Counts,
-    /// Peaks of each frame
-    #[arg(long, value_name = "LIST", default_value = "16")]
-    pub k: Counts,
-    /// Segments used of each frame: ultra (1), fast (2), reference (8)
-    #[arg(long, value_name = "LIST", default_value = "fast")]
-    pub tier: Tiers,
+    /// What is computed
+    #[command(flatten)]
+    pub grid: PeaksGrid,
     /// A calibrated profile to predict and decide by; the user's own, or a preset if there is none, unless given
     #[arg(long, value_name = "PATH")]
     pub profile: Option<PathBuf>,
@@ -50,10 +36,8 @@ pub struct Arguments {
 /// For arguments no case can be made of, a device or profile that is not there, and output that can't be written. A case that
 /// fails is no error but a row of the table and a [`Verdict`].
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict> {
-    let Arguments { n_fft, batch, k, tier, profile, explain, measuring } = arguments;
-    for &n_fft in &n_fft.0 {
-        WelchOptions { hop: 1, ..WelchOptions::new(n_fft, 1) }.validate("fusion-phases")?;
-    }
+    let Arguments { grid: asked, profile, explain, measuring } = arguments;
+    let problems = asked.problems("fusion-phases")?;
     let (costs, source) = costs::profile(measuring.device, profile.as_deref())?;
     let catalogue = catalogue(costs.clone());
     let facts = estimate();
@@ -67,13 +51,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
             ),
         ],
         facts: facts.with("costs", source).with("costs_of", costs.name),
-        options: Parameters::default()
-            .with("n_fft", n_fft.0.clone())
-            .with("batch", batch.0.clone())
-            .with("k", k.0.clone())
-            .with("tier", tier.names()),
-        problems: grid(&n_fft.0, &tier.0, &batch.0, &k.0),
-        columns: &["n_fft", "tier", "batch", "k"],
+        options: asked.parameters(),
+        problems,
+        columns: PeaksGrid::COLUMNS,
         catalogue: &catalogue,
         usual_baseline: Phase::Baseline.name(),
     };

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use firefly_framework::device::{DeviceKind, DeviceName};
+use firefly_framework::device::DeviceName;
 use firefly_framework::files::ensure_writable;
 
 use super::Verdict;
-use super::welch_peaks::{Tiers, estimate};
+use crate::estimates::{Tiers, estimate};
 use crate::host::{Host, available_cores, available_memory};
 use crate::json::{Bound, CaseRecord, Command, Limit, Outcome, Report};
 use crate::lists::Counts;
@@ -108,7 +108,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
 /// The largest batch of a problem, and the bytes of a row of its input.
 fn largest(problem: &PeaksProblem, device: DeviceName) -> Result<(Limit, usize), String> {
     problem.check()?;
-    if !matches!(device.kind(), DeviceKind::Cpu | DeviceKind::NdArray) {
+    if !device.kind().is_host() {
         return Err(format!("{device} does not say how much memory it has"));
     }
     let input = problem.frame() * size_of::<f32>();

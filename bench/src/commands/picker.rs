@@ -13,12 +13,11 @@ use firefly_framework::cost::DeviceProfile;
 use firefly_framework::device::DeviceName;
 use firefly_framework::files::{ensure_writable, write_atomically};
 use firefly_models::{AutoWelchPeaks, Choice, Method};
-use firefly_ops::WelchOptions;
 use serde::Serialize;
 
 use super::Verdict;
-use super::welch_peaks::Tiers;
 use crate::costs;
+use crate::estimates::{Tiers, check_lengths};
 use crate::host::Host;
 use crate::json::{Tool, now};
 use crate::lists::Counts;
@@ -117,9 +116,7 @@ struct Report {
 /// # Errors
 /// For a device or profile that is not there, and methods that fail or don't agree.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict> {
-    for &n_fft in &arguments.n_fft.0 {
-        WelchOptions { hop: 1, ..WelchOptions::new(n_fft, 1) }.validate("picker")?;
-    }
+    check_lengths(&arguments.n_fft, "picker")?;
     let device = arguments.device.open()?;
     let name = arguments.device.to_string();
     if let Some(path) = &arguments.json {

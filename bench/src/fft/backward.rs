@@ -22,7 +22,7 @@ use crate::workload::{Produces, Refusal, Verified, Workload, checksum, run_and_c
 const TOLERANCES: f64 = 8.0;
 
 /// [`butterfly`] with learned twiddles and soft gates, a weighted sum of its output as loss, and the gradients in the input,
-/// twiddles and gates.
+/// twiddles and gates, which stay on the device.
 pub struct Backward;
 
 impl Strategy<TransformProblem> for Backward {
@@ -82,13 +82,16 @@ const NAMES: [&str; 4] = ["real parts", "imaginary parts", "twiddles", "gates"];
 
 type HostGradients = [Vec<f32>; 4];
 
+/// The same on the device.
+type Gradients = (Tensor<2>, Tensor<2>, Tensor<3>, Tensor<2>);
+
 struct Run<'a> {
     inputs: &'a [[Tensor<2>; 2]],
     device: Device,
     twiddles: Tensor<3>,
     gates: Option<Tensor<2>>,
     weights: [Tensor<2>; 2],
-    gradients: Option<[TensorData; 4]>,
+    gradients: Option<Gradients>,
 }
 
 impl<'a> Run<'a> {
@@ -117,29 +120,32 @@ impl Workload for Run<'_> {
         let (out_re, out_im) = outputs.map_err(|error| error.to_string())?;
         let [of_re, of_im] = self.weights.clone().map(Tensor::autodiff);
         let gradients = (out_re * of_re + out_im * of_im).sum().backward();
-        let data = |gradient: Option<TensorData>| gradient.ok_or("a gradient is missing");
-        self.gradients = Some([
-            data(re.grad(&gradients).map(Tensor::into_data))?,
-            data(im.grad(&gradients).map(Tensor::into_data))?,
-            data(twiddles.grad(&gradients).map(Tensor::into_data))?,
-            data(gates.and_then(|gates| gates.grad(&gradients)).map(Tensor::into_data))?,
-        ]);
+        let of_gates = gates.and_then(|gates| gates.grad(&gradients));
+        let all = (re.grad(&gradients), im.grad(&gradients), twiddles.grad(&gradients), of_gates);
+        let (Some(re), Some(im), Some(twiddles), Some(gates)) = all else {
+            return Err("a gradient is missing".into());
+        };
+        self.gradients = Some((re, im, twiddles, gates));
         self.device.sync().map_err(|error| error.to_string())
     }
 
     fn checksum(&self) -> u64 {
-        let gradients = self.gradients.as_ref().map_or(&[][..], |gradients| gradients);
-        gradients.iter().fold(0, |sum, data| sum.rotate_left(1) ^ checksum(data.as_bytes()))
+        let gradients = self.output().unwrap_or_default();
+        gradients.iter().fold(0, |sum, values| sum.rotate_left(1) ^ checksum(bytemuck::cast_slice(values)))
     }
 }
 
 impl Produces<HostGradients> for Run<'_> {
     fn output(&self) -> Result<HostGradients, String> {
         let gradients = self.gradients.clone().ok_or("nothing was computed")?;
-        let [re, im, twiddles, gates] =
-            gradients.map(|data| data.try_to_vec::<f32>().map_err(|error| error.to_string()));
-        Ok([re?, im?, twiddles?, gates?])
+        let (re, im, twiddles, gates) = gradients;
+        Ok([values(re)?, values(im)?, values(twiddles)?, values(gates)?])
     }
+}
+
+fn values<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, String> {
+    let data = tensor.try_into_data().map_err(|error| error.to_string())?;
+    data.try_to_vec::<f32>().map_err(|error| error.to_string())
 }
 
 /// What each output counts in the loss.

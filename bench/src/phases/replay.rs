@@ -20,23 +20,35 @@ pub type Run = Box<dyn Fn(Tensor<2>) -> Result<Vec<TensorData>, String> + Send>;
 /// [`Refusal`] for a graph that can't be replayed, and a device that can't replay.
 pub fn replay(graph: &Graph, device: &Device) -> Result<Run, Refusal> {
     match device.as_dispatch() {
-        DispatchDevice::Flex(device) => on::<Flex>(graph, device),
+        DispatchDevice::Flex(device) => on(graph, device, with_fourier::<Flex>()),
+        // Burn's NdArray has no Fourier transform of its own: a graph with one is refused by name.
         #[cfg(feature = "ndarray")]
         #[expect(deprecated, reason = "Burn retires the backend after 0.22; until then its users are served")]
-        DispatchDevice::NdArray(device) => on::<burn::backend::NdArray>(graph, device),
+        DispatchDevice::NdArray(device) => on(graph, device, spectral::<burn::backend::NdArray>()),
         #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
-        DispatchDevice::Cube(device) => on::<burn::backend::Cube>(graph, device),
+        DispatchDevice::Cube(device) => on(graph, device, with_fourier::<burn::backend::Cube>()),
         _ => Err(Refusal::Unsupported("graphs are not replayed on this device".into())),
     }
 }
 
-fn on<B: BackendIr + SpectralOps + SignalOps>(graph: &Graph, device: &B::Device) -> Result<Run, Refusal>
+/// Firefly's own operations.
+fn spectral<B: BackendIr + SpectralOps>() -> CustomOperations<B> {
+    let mut operations = CustomOperations::default();
+    firefly_ops::register(&mut operations);
+    operations
+}
+
+/// Firefly's operations, and Burn's Fourier transforms.
+fn with_fourier<B: BackendIr + SpectralOps + SignalOps>() -> CustomOperations<B> {
+    let mut operations = spectral();
+    operations.register_with(&["signal::rfft", "signal::irfft"], burn::signal::register_fft_ops);
+    operations
+}
+
+fn on<B: BackendIr>(graph: &Graph, device: &B::Device, operations: CustomOperations<B>) -> Result<Run, Refusal>
 where
     DispatchTensor: DispatchKindConversion<B>,
 {
-    let mut operations = CustomOperations::<B>::default();
-    firefly_ops::register(&mut operations);
-    operations.register_with(&["signal::rfft", "signal::irfft"], burn::signal::register_fft_ops);
     let replay = Replay::new(graph, device, &operations).map_err(|error| Refusal::Failed(error.to_string()))?;
     let replay = Mutex::new(replay);
     Ok(Box::new(move |signal| {

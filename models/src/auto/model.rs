@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use firefly_framework::cost::DeviceProfile;
-use firefly_framework::device::{DeviceKind, DeviceName};
+use firefly_framework::device::DeviceName;
 use firefly_ops::{ArgumentError, Peaks};
 
 use super::choice::{Choice, Question, Selection};
@@ -136,7 +136,7 @@ impl AutoWelchPeaks {
             k: self.config.k,
             batch,
             frame,
-            on_host: matches!(self.name.kind(), DeviceKind::Cpu | DeviceKind::NdArray),
+            on_host: self.name.kind().is_host(),
             direct,
             butterflies: self.learned.as_ref().map(|(_, butterflies)| *butterflies),
             device: &self.profile,

@@ -1,12 +1,12 @@
 //! Gradients of the learned Welch power.
 
-use super::gain::{self, GAIN_TAPS};
+use super::gain;
 use super::learned::{Learned, LearnedWelch, add_power};
+use super::learned_sums::{Lengths, Sums};
 use super::network::ScheduleSums;
 use super::parallel::{Tasks, optional_chunks};
 use super::real::Real;
 use super::reduction::{sum_blocks, sum_by};
-use super::scaling;
 use super::scratch::take;
 use super::segment::TaperGradients;
 use super::simd;
@@ -92,46 +92,7 @@ pub fn learned_welch_psd_backward<T: Real>(
     if gradients.twiddles.is_some() || gradients.gates.is_some() {
         backward.learned.schedule.write_gradients(total.network, gradients.twiddles, gradients.gates);
     }
-    for (into, total) in [(gradients.weights, total.weights), (gradients.gain, total.gain)] {
-        if let Some(into) = into {
-            into.copy_from_slice(total);
-        }
-    }
-    if let Some(into) = gradients.window {
-        into.copy_from_slice(total.window);
-        scaling::add_factor_gradient(model.window, model.options.scaling, into);
-    }
-}
-
-/// Lengths of the sums over rows; 0 for what is not wanted.
-struct Lengths {
-    window: usize,
-    network: usize,
-    weights: usize,
-    gain: usize,
-}
-
-/// Sums over rows, empty for what is not wanted.
-struct Sums<'a, T> {
-    window: &'a mut [T],
-    network: &'a mut [T],
-    weights: &'a mut [T],
-    gain: &'a mut [T],
-}
-
-impl Lengths {
-    fn total(&self) -> usize {
-        self.window + self.network + self.weights + self.gain
-    }
-
-    fn cut<'a, T>(&self, mut buffer: &'a mut [T]) -> Sums<'a, T> {
-        Sums {
-            window: take(&mut buffer, self.window),
-            network: take(&mut buffer, self.network),
-            weights: take(&mut buffer, self.weights),
-            gain: take(&mut buffer, self.gain),
-        }
-    }
+    total.write(model, gradients.window, gradients.weights, gradients.gain);
 }
 
 /// What a row is computed in.
@@ -157,15 +118,8 @@ struct Backward<'a, T> {
 impl<'a, T: Real> Backward<'a, T> {
     fn new(model: &'a LearnedWelch<'a, T>, gradients: &LearnedGradients<'_, T>) -> Self {
         let learned = Learned::new(model);
-        let if_wanted = |gradient: &Option<&mut [T]>, len| if gradient.is_some() { len } else { 0 };
-        let network_wanted = gradients.twiddles.is_some() || gradients.gates.is_some();
-        let lengths = Lengths {
-            window: if_wanted(&gradients.window, model.options.n_fft),
-            network: if network_wanted { learned.schedule.sums_len() } else { 0 },
-            weights: if_wanted(&gradients.weights, model.options.segments),
-            gain: if_wanted(&gradients.gain, GAIN_TAPS * model.options.bins()),
-        };
-        let through_segments = gradients.signal.is_some() || gradients.window.is_some() || network_wanted;
+        let lengths = Lengths::of(model, gradients, learned.schedule.sums_len());
+        let through_segments = gradients.signal.is_some() || gradients.window.is_some() || lengths.network > 0;
         let keep_all = model.options.segments * learned.schedule.levels_len() <= KEPT_VALUES;
         Self { learned, lengths, through_segments, keep_all }
     }

@@ -5,9 +5,9 @@
 //! vector is put in bit-reversed order, and the other stages run as defined, their pairs 2^s apart. No distance is
 //! less than √n / 2, and every value goes through the same arithmetic as by the definition.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
+use super::once::Once;
 use super::real::Real;
 use super::split::{Split, SplitMut};
 use super::stage::{self, WeightSums, Weights};
@@ -249,9 +249,7 @@ impl<'a, T: Real> ScheduleSums<'a, T> {
 
 /// `order[i]`: i with its log2 n bits reversed. Made once per process for each n.
 pub(super) fn bit_reversal(n: usize) -> Arc<[u32]> {
-    static ORDERS: LazyLock<Mutex<HashMap<usize, Arc<[u32]>>>> = LazyLock::new(Mutex::default);
-    let mut orders = ORDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    static ORDERS: Once<usize, [u32]> = Once::new();
     let shift = u32::BITS - n.ilog2();
-    let order = orders.entry(n).or_insert_with(|| (0..n as u32).map(|i| i.reverse_bits() >> shift).collect());
-    Arc::clone(order)
+    ORDERS.get(n, || (0..n as u32).map(|i| i.reverse_bits() >> shift).collect())
 }

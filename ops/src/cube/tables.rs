@@ -11,17 +11,31 @@ use cubecl::server::Handle;
 
 use super::layout::Layout;
 
-/// A device, the runtime that serves it, and a layout.
-type Key = (DeviceId, TypeId, Layout);
+/// A table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Table {
+    /// The twiddles of a layout.
+    Twiddles(Layout),
+    /// The roots of unity of a length.
+    Roots(usize),
+}
+
+/// A device, the runtime that serves it, and a table.
+type Key = (DeviceId, TypeId, Table);
 
 static KEPT: LazyLock<Mutex<HashMap<Key, Handle>>> = LazyLock::new(Default::default);
 
-/// The twiddles of a layout on the client's device: [`values`], uploaded on its first use.
-pub(super) fn twiddles(client: &Client, layout: Layout) -> Handle {
+/// A table on the client's device: its `values`, uploaded on its first use.
+pub(super) fn kept(client: &Client, table: Table, values: impl FnOnce() -> Vec<f32>) -> Handle {
     let service = client.service_id();
-    let key = (service.device, service.service, layout);
+    let key = (service.device, service.service, table);
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    kept.entry(key).or_insert_with(|| client.create_from_slice(bytemuck::cast_slice(&values(layout)))).clone()
+    kept.entry(key).or_insert_with(|| client.create_from_slice(bytemuck::cast_slice(&values()))).clone()
+}
+
+/// The twiddles of a layout on the client's device: [`values`].
+pub(super) fn twiddles(client: &Client, layout: Layout) -> Handle {
+    kept(client, Table::Twiddles(layout), || values(layout))
 }
 
 /// exp(-2πi·j·m / (before·radix)) of every pass but the first, for m below its radix and j below `before`, j fastest;

@@ -1,7 +1,6 @@
 //! The discrete Fourier transform of rows of complex values.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::lanes::{Complex, Lanes};
 use super::memory::{Line, lines_for, take_complexes, with_lines};
@@ -11,6 +10,7 @@ use super::source::Source;
 use super::transform::{Put, enter, over_columns, over_lanes};
 use super::{InstructionSet, Task, USUAL_N, dispatch};
 use crate::cpu::Network;
+use crate::cpu::once::Once;
 use crate::cpu::parallel::Tasks;
 use crate::twiddles::{Direction, exact_twiddle_values};
 
@@ -44,12 +44,9 @@ fn all_pairs(a: &[f32], b: &[f32], holds: impl Fn([f32; 2], [f32; 2]) -> bool) -
 
 /// The exact twiddles of the forward transform. Made once per process for each n.
 pub(super) fn forward_twiddles(n: usize) -> Arc<[[f32; 2]]> {
-    type Tables = HashMap<usize, Arc<[[f32; 2]]>>;
-    static TABLES: LazyLock<Mutex<Tables>> = LazyLock::new(Mutex::default);
-    let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    static TABLES: Once<usize, [[f32; 2]]> = Once::new();
     let rounded = |&[re, im]: &[f64; 2]| [re as f32, im as f32];
-    let table = || exact_twiddle_values(n, Direction::Forward).as_chunks().0.iter().map(rounded).collect();
-    Arc::clone(tables.entry(n).or_insert_with(table))
+    TABLES.get(n, || exact_twiddle_values(n, Direction::Forward).as_chunks().0.iter().map(rounded).collect())
 }
 
 /// The unnormalised forward transform of every row, for lengths that the kernels [take](super::takes): `re`, `im` `[rows, n]` →

@@ -5,10 +5,9 @@ use super::lanes::{Complex, Lanes};
 use super::memory::{Line, lines_for, take_complexes, take_registers, take_values};
 use super::plan::Plan;
 use super::source::{Interleaved, Lone, Pair, Tapered};
-use super::strongest::{self, MAX_LANES, Tile, strongest};
+use super::strongest::{MAX_LANES, Tile, strongest};
 use super::transform::{Add, Keep, Write, enter, over_columns, over_lanes};
 use crate::cpu::segment;
-use crate::cpu::top_k::top_k_row;
 use crate::welch::{Detrend, WelchOptions};
 
 /// What every row of a call shares.
@@ -83,13 +82,7 @@ impl Peaks<'_> {
         let k = self.k;
         let until = self.bins.len().min((row + V::COUNT) * k);
         let (bins, power) = (&mut self.bins[row * k..until], &mut self.power[row * k..until]);
-        if strongest::takes(k, tile.bins) {
-            return strongest::<V>(tile, k, self.keys, bins, power);
-        }
-        let outputs = bins.chunks_exact_mut(k).zip(power.chunks_exact_mut(k));
-        for (row, (bins, power)) in tile.power.chunks_exact(tile.stride).zip(outputs) {
-            top_k_row(&row[..tile.bins], self.keys, bins, power);
-        }
+        strongest::<V>(tile, k, self.keys, bins, power);
     }
 }
 

@@ -30,12 +30,7 @@ pub(super) struct Tile<'a> {
     pub bins: usize,
 }
 
-/// Whether the `k` strongest of `bins` are found by [`strongest`].
-pub(super) fn takes(k: usize, bins: usize) -> bool {
-    k <= MAX_K && (17..=MAX_BINS).contains(&bins)
-}
-
-/// As [`top_k_row`] for the first `out_bins.len() / k` rows of the tile. `keys`, as long as a row has
+/// As [`top_k_row`] for the first `out_bins.len() / k` rows of the tile, any `k`. `keys`, as long as a row has
 /// bins, is overwritten.
 #[inline(always)]
 pub(super) fn strongest<V: Lanes>(
@@ -45,11 +40,23 @@ pub(super) fn strongest<V: Lanes>(
     out_bins: &mut [i64],
     out_power: &mut [f32],
 ) {
+    if !takes(k, tile.bins) {
+        let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
+        for (power, (out_bins, out_power)) in tile.power.chunks_exact(tile.stride).zip(outputs) {
+            exact(&power[..tile.bins], keys, out_bins, out_power);
+        }
+        return;
+    }
     match k.div_ceil(BLOCK) {
         1 => V::call(Strongest::<V, 1> { tile, k, keys, out_bins, out_power, lanes: PhantomData }),
         2 => V::call(Strongest::<V, 2> { tile, k, keys, out_bins, out_power, lanes: PhantomData }),
         _ => V::call(Strongest::<V, 4> { tile, k, keys, out_bins, out_power, lanes: PhantomData }),
     }
+}
+
+/// Whether the `k` strongest of `bins` are found in registers.
+fn takes(k: usize, bins: usize) -> bool {
+    k <= MAX_K && (17..=MAX_BINS).contains(&bins)
 }
 
 /// [`strongest`] of at most `B` blocks.

@@ -8,9 +8,9 @@ use super::{lane_tasks, width};
 use crate::cpu::network::bit_reversal;
 use crate::cpu::simd::lanes::Lanes;
 use crate::cpu::simd::memory::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
-use crate::cpu::simd::strongest::{self, strongest};
+use crate::cpu::simd::strongest::{Tile, strongest};
 use crate::cpu::simd::{InstructionSet, Task, dispatch};
-use crate::cpu::top_k::{self, top_k_row};
+use crate::cpu::top_k;
 use crate::cpu::{LearnedWelch, Real};
 
 /// As [`learned_welch_psd`](crate::cpu::learned_welch_psd()).
@@ -161,15 +161,8 @@ impl Task for Peaks<'_> {
                 stride,
                 rows,
             );
-            if strongest::takes(k, bins) {
-                let tile = strongest::Tile { power: rows, stride, bins };
-                strongest::<V>(&tile, k, keys, out_bins, out_power);
-                continue;
-            }
-            let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
-            for (power, (out_bins, out_power)) in rows.chunks_exact(stride).zip(outputs) {
-                top_k_row(&power[..bins], keys, out_bins, out_power);
-            }
+            let tile = Tile { power: rows, stride, bins };
+            strongest::<V>(&tile, k, keys, out_bins, out_power);
         }
     }
 }

@@ -8,11 +8,10 @@ use super::sums::{over_lanes, write_gradients};
 use super::tile::{MAX_LANES, Rows, RowsMut, leave_reversed};
 use super::{lane_blocks, width};
 use crate::cpu::gain::GAIN_TAPS;
+use crate::cpu::learned_sums::{Lengths, Sums};
 use crate::cpu::network::bit_reversal;
 use crate::cpu::parallel::optional_chunks;
 use crate::cpu::reduction::sum_blocks;
-use crate::cpu::scaling;
-use crate::cpu::scratch::take;
 use crate::cpu::segment::TaperGradients;
 use crate::cpu::simd::lanes::{Complex, Lanes};
 use crate::cpu::simd::memory::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
@@ -34,7 +33,8 @@ pub(in crate::cpu) fn learned_welch_psd_backward(
     let (set, rows, order) = (InstructionSet::current(), grad_power.len() / bins, bit_reversal(n));
     with_prepared(&model.network, bins, Closed::Run, Pass::Forward, |forward| {
         with_prepared(&model.network, bins, Closed::Run, Pass::Backward, |backward| {
-            let lengths = Lengths::of(model, forward, &gradients);
+            let sums_a_slot = if gradients.gates.is_some() { 3 } else { 2 };
+            let lengths = Lengths::of(model, &gradients, forward.program.pairs.len() * sums_a_slot);
             let partial = lengths.total();
             let work = model.options.segments * 4 * forward.program.pairs.len();
             let tasks = lane_blocks(rows, work, partial);
@@ -43,6 +43,7 @@ pub(in crate::cpu) fn learned_welch_psd_backward(
                 backward,
                 through_segments: gradients.signal.is_some() || gradients.window.is_some() || lengths.network > 0,
                 lengths,
+                sums_a_slot,
             };
             with_buffer(partial * tasks.count.max(1), |partials| {
                 let pieces = (signal.chunks(tasks.rows * frame_len))
@@ -58,72 +59,19 @@ pub(in crate::cpu) fn learned_welch_psd_backward(
                 });
                 let total = pass.lengths.cut(sum_blocks(partials, partial));
                 if pass.lengths.network > 0 {
-                    let sums_a_slot = pass.lengths.sums_a_slot;
                     write_gradients(forward, total.network, sums_a_slot, gradients.twiddles, gradients.gates);
                 }
-                for (into, total) in [(gradients.weights, total.weights), (gradients.gain, total.gain)] {
-                    if let Some(into) = into {
-                        into.copy_from_slice(total);
-                    }
-                }
-                if let Some(into) = gradients.window {
-                    into.copy_from_slice(total.window);
-                    scaling::add_factor_gradient(model.window, model.options.scaling, into);
-                }
+                total.write(model, gradients.window, gradients.weights, gradients.gain);
             });
         });
     });
-}
-
-/// Lengths of the sums over rows; 0 for what is not wanted.
-struct Lengths {
-    window: usize,
-    network: usize,
-    weights: usize,
-    gain: usize,
-    sums_a_slot: usize,
-}
-
-/// Sums over rows, empty for what is not wanted.
-struct Sums<'a> {
-    window: &'a mut [f32],
-    network: &'a mut [f32],
-    weights: &'a mut [f32],
-    gain: &'a mut [f32],
-}
-
-impl Lengths {
-    fn of(model: &LearnedWelch<'_, f32>, prepared: &Prepared, gradients: &LearnedGradients<'_, f32>) -> Self {
-        let if_wanted = |gradient: &Option<&mut [f32]>, len| if gradient.is_some() { len } else { 0 };
-        let sums_a_slot = if gradients.gates.is_some() { 3 } else { 2 };
-        let network_wanted = gradients.twiddles.is_some() || gradients.gates.is_some();
-        Self {
-            window: if_wanted(&gradients.window, model.options.n_fft),
-            network: if network_wanted { prepared.program.pairs.len() * sums_a_slot } else { 0 },
-            weights: if_wanted(&gradients.weights, model.options.segments),
-            gain: if_wanted(&gradients.gain, GAIN_TAPS * model.options.bins()),
-            sums_a_slot,
-        }
-    }
-
-    fn total(&self) -> usize {
-        self.window + self.network + self.weights + self.gain
-    }
-
-    fn cut<'a>(&self, mut buffer: &'a mut [f32]) -> Sums<'a> {
-        Sums {
-            window: take(&mut buffer, self.window),
-            network: take(&mut buffer, self.network),
-            weights: take(&mut buffer, self.weights),
-            gain: take(&mut buffer, self.gain),
-        }
-    }
 }
 
 struct Backward<'a> {
     frames: Frames<'a>,
     backward: &'a Prepared,
     lengths: Lengths,
+    sums_a_slot: usize,
     /// Whether a row's gradient goes on through its segments, or ends at the weights and the gain.
     through_segments: bool,
 }
@@ -133,7 +81,7 @@ impl Backward<'_> {
     fn lines(&self) -> usize {
         let (program, options) = (&self.frames.prepared.program, self.frames.options());
         let complexes = (program.passes + 2) * options.n_fft;
-        let slots = program.pairs.len() * self.lengths.sums_a_slot;
+        let slots = program.pairs.len() * self.sums_a_slot;
         let registers = slots + options.segments + GAIN_TAPS * options.bins();
         MAX_LANES * (lines_for(2 * complexes + registers) + 2 * lines_for(options.n_fft) + 8)
             + 3 * self.frames.power_lines()
@@ -167,13 +115,13 @@ struct BackwardTask<'a> {
     signal: &'a [f32],
     grad_power: &'a [f32],
     grad_signal: Option<&'a mut [f32]>,
-    sums: Sums<'a>,
+    sums: Sums<'a, f32>,
 }
 
 impl Task for BackwardTask<'_> {
     #[inline(always)]
     fn run<V: Lanes>(self) {
-        match (self.pass.backward.soft, self.pass.lengths.sums_a_slot) {
+        match (self.pass.backward.soft, self.pass.sums_a_slot) {
             (false, 2) => self.rows::<V, 2, 2>(),
             (false, _) => self.rows::<V, 2, 3>(),
             (true, 2) => self.rows::<V, 4, 2>(),

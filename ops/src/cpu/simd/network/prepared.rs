@@ -1,12 +1,12 @@
 //! A network made ready for the rows of a call: its program, and weights in the program's order.
 
 use std::cell::Cell;
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::liveness::uses;
 use super::program::Program;
 use crate::cpu::Network;
+use crate::cpu::once::Once;
 
 /// A network as the kernels run it.
 #[derive(Debug)]
@@ -134,8 +134,6 @@ impl Kept {
 
 /// The program of a network without closed gates. Made once per process for each length.
 fn dense_program(n: usize, read: usize) -> Arc<Program> {
-    type Programs = HashMap<(usize, usize), Arc<Program>>;
-    static PROGRAMS: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
-    let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
-    Arc::clone(programs.entry((n, read)).or_insert_with(|| Arc::new(Program::new(n, &uses(n, read, |_| true)))))
+    static PROGRAMS: Once<(usize, usize), Program> = Once::new();
+    PROGRAMS.get((n, read), || Arc::new(Program::new(n, &uses(n, read, |_| true))))
 }
