@@ -4,6 +4,7 @@ use burn::backend::Backend;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 
+use super::results::Values;
 use crate::contract::LearnedTensors;
 use crate::cpu::{self, ButterflyGradients, LearnedGradients, LearnedWelch, Network, Real};
 use crate::welch::WelchOptions;
@@ -69,9 +70,9 @@ pub(super) fn welch_psd<B: Host>(
     let (signal, window) = (B::array(signal), B::array(window));
     let (rows, frame) = sizes(&signal);
     with_real!(signal.dtype(), T => {
-        let mut power = vec![T::default(); rows * options.bins()];
+        let mut power = Values::<T>::new(rows * options.bins());
         cpu::welch_psd::<T>(signal.slice(), frame, window.slice(), options, &mut power);
-        float::<B, T>(power, [rows, options.bins()])
+        B::float(power.into_data([rows, options.bins()]))
     })
 }
 
@@ -107,11 +108,11 @@ pub(super) fn welch_peaks<B: Host>(
 ) -> (IntTensor<B>, FloatTensor<B>) {
     let (signal, window) = (B::array(signal), B::array(window));
     let (rows, frame) = sizes(&signal);
-    let mut bins = vec![0i64; rows * k];
+    let mut bins = Values::<i64>::new(rows * k);
     with_real!(signal.dtype(), T => {
-        let mut power = vec![T::default(); rows * k];
+        let mut power = Values::<T>::new(rows * k);
         cpu::welch_peaks::<T>(signal.slice(), frame, window.slice(), options, k, &mut bins, &mut power);
-        (B::int(TensorData::new(bins, [rows, k]), dtype), float::<B, T>(power, [rows, k]))
+        (B::int(bins.into_data([rows, k]), dtype), B::float(power.into_data([rows, k])))
     })
 }
 
@@ -129,9 +130,9 @@ pub(super) fn butterfly<B: Host>(
     let gates = gates.map(B::array);
     with_real!(re.dtype(), T => {
         let network = network::<_, T>(re.shape()[1], &twiddles, gates.as_ref());
-        let (mut out_re, mut out_im) = (zeros::<T>(re.shape()), zeros::<T>(re.shape()));
+        let [mut out_re, mut out_im] = [&re, &im].map(|part| Values::<T>::new(part.shape().num_elements()));
         cpu::butterfly(re.slice(), im.slice(), &network, &mut out_re, &mut out_im);
-        (float::<B, T>(out_re, re.shape().clone()), float::<B, T>(out_im, re.shape().clone()))
+        (B::float(out_re.into_data(re.shape().clone())), B::float(out_im.into_data(re.shape().clone())))
     })
 }
 
@@ -146,7 +147,7 @@ pub(super) fn butterfly_backward<B: Host>(
     let gates = gates.map(B::array);
     with_real!(re.dtype(), T => {
         let network = network::<_, T>(re.shape()[1], &twiddles, gates.as_ref());
-        let mut into = [&re, &im, &twiddles].map(|input| zeros::<T>(input.shape()));
+        let mut into = [&re, &im, &twiddles].map(|input| Values::<T>::new(input.shape().num_elements()));
         let mut into_gates = gates.as_ref().map(|gates| zeros::<T>(gates.shape()));
         let [into_re, into_im, into_twiddles] = &mut into;
         let gradients = ButterflyGradients {
@@ -158,9 +159,9 @@ pub(super) fn butterfly_backward<B: Host>(
         cpu::butterfly_backward(re.slice(), im.slice(), &network, grad_re.slice(), grad_im.slice(), gradients);
         let [into_re, into_im, into_twiddles] = into;
         let exact = [
-            float::<B, T>(into_re, re.shape().clone()),
-            float::<B, T>(into_im, re.shape().clone()),
-            float::<B, T>(into_twiddles, twiddles.shape().clone()),
+            B::float(into_re.into_data(re.shape().clone())),
+            B::float(into_im.into_data(re.shape().clone())),
+            B::float(into_twiddles.into_data(twiddles.shape().clone())),
         ];
         let gated = into_gates.zip(gates).map(|(into, gates)| float::<B, T>(into, gates.shape().clone()));
         (exact, gated)
@@ -183,9 +184,9 @@ pub(super) fn learned_welch_psd<B: Host>(tensors: LearnedTensors<B>, options: &W
     let arrays = tensors.into_array().map(B::array);
     let (rows, frame) = sizes(&arrays[0]);
     with_real!(arrays[0].dtype(), T => {
-        let mut power = vec![T::default(); rows * options.bins()];
+        let mut power = Values::<T>::new(rows * options.bins());
         cpu::learned_welch_psd::<T>(arrays[0].slice(), frame, &learned(&arrays, options), &mut power);
-        float::<B, T>(power, [rows, options.bins()])
+        B::float(power.into_data([rows, options.bins()]))
     })
 }
 
@@ -219,12 +220,12 @@ pub(super) fn learned_welch_peaks<B: Host>(
 ) -> (IntTensor<B>, FloatTensor<B>) {
     let arrays = tensors.into_array().map(B::array);
     let (rows, frame) = sizes(&arrays[0]);
-    let mut bins = vec![0i64; rows * k];
+    let mut bins = Values::<i64>::new(rows * k);
     with_real!(arrays[0].dtype(), T => {
-        let mut power = vec![T::default(); rows * k];
+        let mut power = Values::<T>::new(rows * k);
         let model = learned(&arrays, options);
         cpu::learned_welch_peaks::<T>(arrays[0].slice(), frame, &model, k, &mut bins, &mut power);
-        (B::int(TensorData::new(bins, [rows, k]), dtype), float::<B, T>(power, [rows, k]))
+        (B::int(bins.into_data([rows, k]), dtype), B::float(power.into_data([rows, k])))
     })
 }
 

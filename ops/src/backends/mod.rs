@@ -1,7 +1,7 @@
 //! One adapter a backend: how each of them runs the operations of [`SpectralOps`](crate::SpectralOps).
 //!
-//! [`host`] serves the backends whose tensors are in host memory; [`description`] is what the recording
-//! backends (fusion, capture) share, [`node`] what graph analysis makes of it.
+//! [`host`] serves the backends whose tensors are in host memory, and [`results`] keeps that memory; [`description`] is what the
+//! recording backends (fusion, capture) share, [`node`] what graph analysis makes of it.
 
 mod autodiff;
 mod capture;
@@ -14,6 +14,7 @@ mod host;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod node;
+mod results;
 
 pub use description::register;
 pub use node::{ESTIMATES, is_open_butterfly, welch_options, welch_peaks_operation};

@@ -1,0 +1,72 @@
+//! Large results are written where earlier ones were: nothing of those may be seen.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use burn::tensor::{DType, Device, Tensor};
+use common::learned::Learned;
+use common::{integers, noise, same, tensor, values};
+use firefly_ops::{
+    LearnedParameters, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
+};
+
+const N: usize = 64;
+/// Enough for every result to have 1 MiB.
+const ROWS: usize = 8192;
+/// Few enough for none to.
+const PART: usize = 256;
+
+/// What the operations, and the transform's backward pass, make of a batch, each row by row.
+fn results(signal: &Tensor<2>, parameters: &LearnedParameters, options: &WelchOptions) -> Vec<Vec<f64>> {
+    let bins = options.bins();
+    let window = parameters.window.clone();
+    let exact = welch_peaks(signal.clone(), window.clone(), options, bins).unwrap();
+    let learned = learned_welch_peaks(signal.clone(), parameters.clone(), options, bins).unwrap();
+    let part = signal.clone().slice([0..signal.dims()[0], 0..N]).autodiff();
+    let [re, im] = [part.clone().require_grad(), (part * 0.5).detach().require_grad()];
+    let twiddles = parameters.twiddles.clone().autodiff();
+    let (out_re, out_im) = butterfly(re.clone(), im.clone(), twiddles, None).unwrap();
+    let gates = parameters.gates.clone();
+    let (gated, _) =
+        butterfly(re.clone().inner(), im.clone().inner(), parameters.twiddles.clone(), Some(gates)).unwrap();
+    let gradients = (out_re.clone() * out_im.clone()).sum().backward();
+    let of_re = re.grad(&gradients).unwrap();
+    let of_im = im.grad(&gradients).unwrap();
+    let floats = |tensor: Tensor<2>| values(tensor);
+    vec![
+        floats(welch_psd(signal.clone(), window, options).unwrap()),
+        floats(learned_welch_psd(signal.clone(), parameters.clone(), options).unwrap()),
+        floats(exact.power),
+        floats(learned.power),
+        integers(exact.bins).into_iter().map(|bin| bin as f64).collect(),
+        integers(learned.bins).into_iter().map(|bin| bin as f64).collect(),
+        floats(out_re.inner()),
+        floats(out_im.inner()),
+        floats(gated),
+        floats(of_re),
+        floats(of_im),
+    ]
+}
+
+#[test]
+fn nothing_of_earlier_results_is_seen() {
+    let device = Device::flex();
+    let options = WelchOptions::new(N, 2);
+    let frame = options.frame();
+    for dtype in [DType::F32, DType::F64] {
+        let learned = Learned { weights: vec![0.0, 0.5], ..Learned::perturbed(&options, 5) }.rounded();
+        let parameters = learned.tensors(&options, &device, dtype);
+        drop(results(&tensor(&vec![f64::NAN; ROWS * frame], [ROWS, frame], &device, dtype), &parameters, &options));
+        let signal = tensor(&noise(ROWS * frame, 9), [ROWS, frame], &device, dtype);
+        let whole = results(&signal, &parameters, &options);
+        let mut parts = vec![Vec::new(); whole.len()];
+        for first in (0..ROWS).step_by(PART) {
+            let part = signal.clone().slice([first..first + PART, 0..frame]);
+            parts.iter_mut().zip(results(&part, &parameters, &options)).for_each(|(all, part)| all.extend(part));
+        }
+        for (number, (whole, parts)) in whole.iter().zip(&parts).enumerate() {
+            assert!(whole.iter().all(|value| !value.is_nan()), "{dtype:?}, result {number}");
+            assert!(same(whole, parts), "{dtype:?}, result {number}");
+        }
+    }
+}
