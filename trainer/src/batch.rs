@@ -1,9 +1,10 @@
 //! Frames with what the reference makes of them.
 
 use burn::tensor::{Device, IndexingUpdateOp, Tensor, TensorData};
+use firefly_framework::device::DeviceName;
 use firefly_models::{ArgumentError, WelchPeaks};
 
-use crate::data::Source;
+use crate::data::{Resident, Source};
 
 /// Power below this share of a frame's mean counts as this much, so that its logarithm is bounded.
 pub const FLOOR: f64 = 1e-9;
@@ -54,6 +55,8 @@ impl Batch {
 #[derive(Debug, Clone)]
 pub struct Batches {
     source: Source,
+    /// The source's recordings where the device is not the host, whose memory they are in anyway.
+    resident: Option<Resident>,
     reference: WelchPeaks,
     rows: usize,
     device: Device,
@@ -62,7 +65,11 @@ pub struct Batches {
 impl Batches {
     /// Batches of `rows` frames from `source`, on `device`.
     pub fn new(source: Source, reference: WelchPeaks, rows: usize, device: Device) -> Self {
-        Self { source, reference, rows, device }
+        let resident = match &source {
+            Source::Recordings(sampler) if !DeviceName::of(&device).kind().is_host() => Resident::new(sampler, &device),
+            _ => None,
+        };
+        Self { source, resident, reference, rows, device }
     }
 
     /// The batch of a step.
@@ -70,9 +77,16 @@ impl Batches {
     /// # Errors
     /// As [`Batch::new`].
     pub fn at(&self, step: usize) -> Result<Batch, ArgumentError> {
-        let frame = self.source.frame();
-        let mut samples = vec![0.0; self.rows * frame];
-        self.source.fill_batch((step * self.rows) as u64, &mut samples);
-        Batch::new(tensor(samples, frame, &self.device), &self.reference)
+        let first = (step * self.rows) as u64;
+        let signal = match &self.resident {
+            Some(resident) => resident.batch(first, self.rows),
+            None => {
+                let frame = self.source.frame();
+                let mut samples = vec![0.0; self.rows * frame];
+                self.source.fill_batch(first, &mut samples);
+                tensor(samples, frame, &self.device)
+            }
+        };
+        Batch::new(signal, &self.reference)
     }
 }

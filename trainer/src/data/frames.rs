@@ -121,6 +121,17 @@ pub struct SamplingConfig {
     pub random_polarity: bool,
 }
 
+/// A training frame, before it is cut.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Cut {
+    /// Number of the recording in the corpus.
+    pub recording: usize,
+    /// Its first sample.
+    pub offset: usize,
+    /// What its samples are multiplied by.
+    pub gain: f32,
+}
+
 /// Training frames at random places of a corpus. Cloning shares everything.
 #[derive(Debug, Clone)]
 pub struct FrameSampler {
@@ -182,20 +193,29 @@ impl FrameSampler {
     /// When `frame` is not of length [`frame`](Self::frame).
     pub fn fill(&self, index: u64, frame: &mut [f32]) {
         assert_eq!(frame.len(), self.frame, "length of the frame to fill");
-        let mut draw = Draw::at(self.seed, Part::Train, index);
-        let (recording, offset) = self.place(&mut draw);
+        let Cut { recording, offset, gain } = self.cut(index);
         let samples = &self.corpus.recordings()[recording].samples;
         frame.copy_from_slice(&samples[offset..offset + self.frame]);
-
-        let gain_db = draw.uniform([-self.config.gain_db, self.config.gain_db]);
-        let turn = draw.coin() && self.config.random_polarity;
-        if turn || gain_db != 0.0 {
-            let size = 10f64.powf(gain_db / 20.0) as f32;
-            let gain = if turn { -size } else { size };
+        if gain != 1.0 {
             for sample in frame {
                 *sample *= gain;
             }
         }
+    }
+
+    /// Where the frame of the global sample index `index` is cut, and what it is multiplied by.
+    pub(super) fn cut(&self, index: u64) -> Cut {
+        let mut draw = Draw::at(self.seed, Part::Train, index);
+        let (recording, offset) = self.place(&mut draw);
+        let gain_db = draw.uniform([-self.config.gain_db, self.config.gain_db]);
+        let turn = draw.coin() && self.config.random_polarity;
+        let size = if gain_db == 0.0 { 1.0 } else { 10f64.powf(gain_db / 20.0) as f32 };
+        Cut { recording, offset, gain: if turn { -size } else { size } }
+    }
+
+    /// What frames are cut from.
+    pub(super) fn corpus(&self) -> &Corpus {
+        &self.corpus
     }
 
     /// Recording and first sample of a frame.

@@ -8,6 +8,7 @@ mod draw;
 mod error;
 mod frames;
 mod recording;
+mod resident;
 mod split;
 mod synthetic;
 
@@ -19,6 +20,7 @@ pub use draw::Part;
 pub use error::{DataError, RecordingProblem};
 pub use frames::{Choice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
 pub use recording::{Recording, read_wav};
+pub use resident::Resident;
 pub use split::{Corpora, RecordingsConfig, split, split_by_suffix};
 pub use synthetic::{Family, Synthetic, SyntheticConfig, UnknownFamily};
 
