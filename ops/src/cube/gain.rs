@@ -5,7 +5,7 @@ use cubecl::server::Handle;
 
 use super::buffers::{buffer, empty, floats};
 use super::grid;
-use super::network::Runs;
+use super::network::{RUNS, Runs};
 use super::sums::reduce;
 
 /// What a bin's power is made of: the bin below, itself, the bin above.
@@ -58,7 +58,7 @@ pub(super) fn gain_gradient(
     bins: usize,
     accumulate: bool,
 ) {
-    let runs = Runs::of(rows, TAPS * bins);
+    let runs = Runs::of(rows, TAPS * bins, RUNS);
     let partial = empty(client, runs.count * TAPS * bins);
     let (cubes, units) = grid::elements(client, runs.count * bins);
     sum_taps::launch(

@@ -6,7 +6,7 @@ use cubecl::server::Handle;
 use super::active::active_rows;
 use super::buffers::{buffer, empty, floats};
 use super::grid;
-use super::network::{Rows, Runs};
+use super::network::{RUNS, Rows, Runs};
 use super::segments::{CUBE_UNITS, Form, Segments, team_sum, transform_of};
 use super::sums::reduce;
 
@@ -59,7 +59,7 @@ pub(super) fn window_gradient(
     // A transform without a gradient adds nothing, not even where its samples are not finite.
     let transforms = segments.transforms();
     let active = active_rows(client, &[&grad.re, grad.imaginary()], transforms, n);
-    let runs = Runs::of(segments.rows, n);
+    let runs = Runs::of(segments.rows, n, RUNS);
     let partial = empty(client, runs.count * n);
     let (cubes, units) = grid::elements(client, runs.count * n);
     window_sums::launch(

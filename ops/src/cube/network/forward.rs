@@ -4,7 +4,7 @@
 use cubecl::prelude::*;
 
 use super::place::{
-    Complex, Place, complex, padded, pair_of, pair_of_constant, placed, reversed, reversed_constant, target,
+    Complex, Place, after, before, complex, exchanged, offset_of, origin, pair_of, pair_of_constant, placed, target,
 };
 use super::plan::Pass;
 
@@ -54,9 +54,8 @@ pub(super) fn forward(
             #[unroll]
             for held in 0..comptime!(pass.together << pass.values) {
                 let (other, i) = comptime!((held / values, held % values));
-                let at = place.exchange + padded(origin(&place, comptime!(group_of(i, step, &pass)), step, pass));
-                let offset = comptime!(other * pass.tile_stride() + padded_offset(i, step, &pass));
-                let z = exchange[(at + offset) as usize];
+                let at = exchanged(&place, i, step, pass) + comptime!(other * pass.tile_stride());
+                let z = exchange[at as usize];
                 re[comptime!(held as usize)] = z.extract(0usize);
                 im[comptime!(held as usize)] = z.extract(1usize);
             }
@@ -69,13 +68,11 @@ pub(super) fn forward(
         for held in 0..comptime!(pass.together << pass.values) {
             let (other, i) = comptime!((held / values, held % values));
             let own = comptime!(held as usize);
-            let start = origin(&place, comptime!(group_of(i, step, &pass)), step, pass);
             if comptime!(step + 1 < steps) {
-                let offset = comptime!(other * pass.tile_stride() + padded_offset(i, step, &pass));
-                exchange[(place.exchange + padded(start) + offset) as usize] = complex(re[own], im[own]);
+                let at = exchanged(&place, i, step, pass) + comptime!(other * pass.tile_stride());
+                exchange[at as usize] = complex(re[own], im[own]);
             } else if place.slot + other < count {
-                let offset = comptime!(offset_of(i, step, &pass) << pass.first);
-                let at = row(&place, other, pass) + (target(&place, start, pass) + offset) as usize;
+                let at = row(&place, other, pass) + after(&place, i, step, pass) as usize;
                 out_re[at] = re[own];
                 out_im[at] = im[own];
             }
@@ -104,15 +101,7 @@ fn load(
     let row = row(place, other, pass);
     #[unroll]
     for i in 0..comptime!(1u32 << pass.values) {
-        let at = if comptime!(pass.first == 0) {
-            // The group's number is reversed too, so that units next to each other read samples next to each other.
-            let rest = comptime!(pass.stages - pass.values);
-            let offset = comptime!(reversed_constant(i, pass.values) << (rest + pass.cuts()));
-            row + (offset + (place.t << comptime!(pass.cuts())) + place.tile) as usize
-        } else {
-            let offset = comptime!(offset_of(i, 0, &pass) << pass.first);
-            row + (target(place, origin(place, 0u32, 0u32, pass), pass) + offset) as usize
-        };
+        let at = row + before(place, i, pass) as usize;
         let held = comptime!(((other << pass.values) + i) as usize);
         re[held] = in_re[at];
         im[held] = if comptime!(form.real) { 0.0f32.runtime() } else { in_im[at] };
@@ -195,32 +184,4 @@ fn join(
         re[b] = ar - tr;
         im[b] = ai - ti;
     }
-}
-
-/// Where the first value of a unit's group stands in its tile.
-#[cube]
-fn origin(place: &Place, #[comptime] group: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
-    let before = comptime!(step * pass.values);
-    let number = if comptime!(step == 0 && pass.first == 0) {
-        reversed(place.t, comptime!(pass.stages - pass.values))
-    } else {
-        place.t + comptime!(group * pass.units())
-    };
-    let low = number & comptime!((1u32 << before) - 1);
-    ((number >> before) << comptime!(before + pass.step_stages(step))) | low
-}
-
-/// The group that value `i` of a unit belongs to.
-fn group_of(i: u32, step: u32, pass: &Pass) -> u32 {
-    i >> pass.step_stages(step)
-}
-
-/// How far value `i` stands from the first of its group.
-fn offset_of(i: u32, step: u32, pass: &Pass) -> u32 {
-    (i & ((1 << pass.step_stages(step)) - 1)) << (step * pass.values)
-}
-
-/// [`offset_of`] in shared memory. The bits of the two places don't meet, so padding adds up.
-fn padded_offset(i: u32, step: u32, pass: &Pass) -> u32 {
-    Pass::padded(offset_of(i, step, pass))
 }

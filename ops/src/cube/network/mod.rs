@@ -20,8 +20,14 @@ use super::limits::Limits;
 use super::sums::reduce;
 use super::{grid, roots};
 
-/// Runs of rows whose sums one cube (or one row of cubes) makes.
-const RUNS: usize = 2048;
+/// Runs of rows that sums are made of at first, at most.
+pub(super) const RUNS: usize = 2048;
+/// Values of a network's runs that give every processor of a large device work.
+const FILLING: usize = 512 * 256;
+/// Rows of a run of a network beyond that, whose sums take as much memory as two rows.
+const NETWORK_ROWS: usize = 16;
+/// Runs of a network at most: so many that the last turn, when some processors have nothing to do, is one of several.
+const NETWORK_RUNS: usize = 4096;
 /// f32 that all sums of a launch take at most.
 const SUMS: usize = 16 << 20;
 
@@ -172,23 +178,25 @@ impl Network {
         accumulate: bool,
     ) -> Result<(), KernelError> {
         let passes = self.passes(client, plan::backward)?;
-        let masks = self.masks(client);
+        let masks = (passes.len() > 1).then(|| self.masks(client));
         // What each pass but the first reads, and the gradients of that.
         let scratch = 4 * (passes.len() - 1) * self.n;
         for chunk in grid::chunks(client, rows, scratch, self.n) {
             let [input, grad, into] = [input, grad, into].map(|rows| rows.from(chunk.start, self.n));
             let rows = chunk.len();
-            let active = active_rows(client, &[&grad.re, grad.imaginary()], rows, self.n);
+            // A launch through whole rows finds them itself.
+            let active = (passes.len() > 1).then(|| active_rows(client, &[&grad.re, grad.imaginary()], rows, self.n));
             let mut inputs = vec![input];
-            for pass in &passes[..passes.len() - 1] {
+            for (pass, masks) in passes[..passes.len() - 1].iter().zip(masks.iter().cycle()) {
                 let next = Rows::empty(client, rows * self.n);
                 let forward =
                     plan::forward(pass.length, pass.first, pass.stages, self.gates.is_some(), &Limits::of(client));
                 let forward = forward.ok_or_else(|| self.too_long(client))?;
-                self.forward_pass(client, forward, &masks, &inputs[inputs.len() - 1], &next, rows);
+                self.forward_pass(client, forward, masks, &inputs[inputs.len() - 1], &next, rows);
                 inputs.push(next);
             }
-            let runs = Runs::of(rows, 3 * self.pairs());
+            let most = (rows / NETWORK_ROWS).max(FILLING.div_ceil(self.n)).min(NETWORK_RUNS);
+            let runs = Runs::of(rows, 3 * self.pairs(), most);
             let partial = NetworkGradients {
                 twiddles: empty(client, runs.count * 2 * self.pairs()),
                 gates: empty(client, runs.count * self.pairs()),
@@ -196,7 +204,7 @@ impl Network {
             let mut grad = grad;
             for (i, pass) in passes.iter().enumerate().rev() {
                 let next = if i == 0 { into.clone() } else { Rows::empty(client, rows * self.n) };
-                self.backward_pass(client, *pass, &inputs[i], &active, &grad, &next, &partial, rows, runs);
+                self.backward_pass(client, *pass, &inputs[i], active.as_ref(), &grad, &next, &partial, rows, runs);
                 grad = next;
             }
             let accumulate = accumulate || chunk.start > 0;
@@ -214,7 +222,7 @@ impl Network {
         client: &Client,
         pass: Pass,
         input: &Rows,
-        active: &Handle,
+        active: Option<&Handle>,
         grad: &Rows,
         into: &Rows,
         sums: &NetworkGradients,
@@ -233,7 +241,7 @@ impl Network {
                 floats(input.imaginary(), values),
                 self.twiddle_buffer(),
                 self.gate_buffer(),
-                buffer::<u32>(active, rows),
+                active.map_or_else(|| buffer::<u32>(&self.twiddles, 1), |active| buffer::<u32>(active, rows)),
                 floats(&grad.re, values),
                 floats(grad.imaginary(), values),
                 floats(&into.re, values),
@@ -279,9 +287,9 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Runs of `rows` rows, each making `width` sums.
-    pub fn of(rows: usize, width: usize) -> Self {
-        let count = rows.min(RUNS).min((SUMS / width).max(1)).max(1);
+    /// At most `most` runs of `rows` rows, each making `width` sums.
+    pub fn of(rows: usize, width: usize, most: usize) -> Self {
+        let count = rows.min(most).min((SUMS / width).max(1)).max(1);
         let length = rows.div_ceil(count).max(1);
         Self { count: rows.div_ceil(length).max(1), length }
     }
@@ -294,7 +302,7 @@ mod tests {
     #[test]
     fn runs_cover_the_rows() {
         for (rows, width) in [(1, 36), (5, 36), (4096, 3072), (1_048_576, 3072), (100, 1_572_864), (0, 36)] {
-            let Runs { count, length } = Runs::of(rows, width);
+            let Runs { count, length } = Runs::of(rows, width, RUNS);
             assert!(count * length >= rows && (count - 1) * length < rows.max(1), "{rows}");
             assert!(count <= RUNS && (count == 1 || count * width <= SUMS), "{rows}");
         }

@@ -72,20 +72,61 @@ pub(super) fn reversed_constant(value: u32, bits: u32) -> u32 {
     if bits == 0 { 0 } else { value.reverse_bits() >> (32 - bits) }
 }
 
-/// Where value `at` of a tile stands in its row before the pass: the first pass reads in bit-reversed order.
-#[cube]
-pub(super) fn source(place: &Place, at: u32, #[comptime] pass: Pass) -> u32 {
-    if comptime!(pass.first == 0) {
-        (reversed(at, pass.stages) << comptime!(pass.cuts())) | place.tile
-    } else {
-        target(place, at, pass)
-    }
-}
-
 /// Where value `at` of a tile stands in its row after the pass.
 #[cube]
 pub(super) fn target(place: &Place, at: u32, #[comptime] pass: Pass) -> u32 {
     place.base | (at << comptime!(pass.first))
+}
+
+/// Where value `i` that a unit holds at its first step stands in its row before the pass. The first pass reads in bit-reversed
+/// order; the group's number is reversed too, so that units next to each other read samples next to each other.
+#[cube]
+pub(super) fn before(place: &Place, #[comptime] i: u32, #[comptime] pass: Pass) -> u32 {
+    if comptime!(pass.first == 0) {
+        let rest = comptime!(pass.stages - pass.values);
+        let offset = comptime!(reversed_constant(i, pass.values) << (rest + pass.cuts()));
+        offset + (place.t << comptime!(pass.cuts())) + place.tile
+    } else {
+        after(place, i, 0u32, pass)
+    }
+}
+
+/// Where value `i` that a unit holds at step `step` stands in its row after the pass.
+#[cube]
+pub(super) fn after(place: &Place, #[comptime] i: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
+    let start = origin(place, comptime!(group_of(i, step, &pass)), step, pass);
+    target(place, start, pass) + comptime!(offset_of(i, step, &pass) << pass.first)
+}
+
+/// Where value `i` that a unit holds at step `step` stands in the exchange, before the step and after it.
+#[cube]
+pub(super) fn exchanged(place: &Place, #[comptime] i: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
+    let start = origin(place, comptime!(group_of(i, step, &pass)), step, pass);
+    // The bits of the two places don't meet, so padding adds up.
+    place.exchange + padded(start) + comptime!(Pass::padded(offset_of(i, step, &pass)))
+}
+
+/// Where the first value of a unit's group of step `step` stands in its tile.
+#[cube]
+pub(super) fn origin(place: &Place, #[comptime] group: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
+    let before = comptime!(step * pass.values);
+    let number = if comptime!(step == 0 && pass.first == 0) {
+        reversed(place.t, comptime!(pass.stages - pass.values))
+    } else {
+        place.t + comptime!(group * pass.units())
+    };
+    let low = number & comptime!((1u32 << before) - 1);
+    ((number >> before) << comptime!(before + pass.step_stages(step))) | low
+}
+
+/// The group that value `i` of a unit belongs to at step `step`.
+pub(super) fn group_of(i: u32, step: u32, pass: &Pass) -> u32 {
+    i >> pass.step_stages(step)
+}
+
+/// How far value `i` stands from the first of its group.
+pub(super) fn offset_of(i: u32, step: u32, pass: &Pass) -> u32 {
+    (i & ((1 << pass.step_stages(step)) - 1)) << (step * pass.values)
 }
 
 /// The pair of stage `stage` that value `at` of the stages belongs to: `at` without the stage's own bit. Of values whose bits

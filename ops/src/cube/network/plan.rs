@@ -114,10 +114,11 @@ pub fn forward(length: u32, first: u32, stages: u32, gated: bool, limits: &Limit
     (0..=together.ilog2()).rev().find_map(|log| Pass { together: 1 << log, ..one }.filled(1, limits))
 }
 
-/// A launch that runs `stages` stages from `first` on backward: a unit has one butterfly of each.
+/// A launch that runs `stages` stages from `first` on backward: a unit has two butterflies of each, and keeps what it knows
+/// of them.
 pub fn backward(length: u32, first: u32, stages: u32, _gated: bool, limits: &Limits) -> Option<Pass> {
     let fits = stages <= MAX_BACKWARD_STAGES;
-    fits.then_some(Pass { length, first, stages, values: 1, tiles: 1, together: 1 })?.filled(2, limits)
+    fits.then_some(Pass { length, first, stages, values: 2, tiles: 1, together: 1 })?.filled(2, limits)
 }
 
 /// [`forward`] or [`backward`].
