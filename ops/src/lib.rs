@@ -45,8 +45,8 @@ pub use contract::{LearnedTensors, SpectralOps};
 pub use cpu::{InstructionSet, welch_instruction_set};
 pub use error::ArgumentError;
 pub use functions::{
-    HostError, HostPeaks, LearnedParameters, Peaks, butterfly, host_chunks, learned_welch_peaks, learned_welch_psd,
-    welch_peaks, welch_peaks_from_host, welch_psd,
+    HostError, HostMemory, HostPeaks, LearnedParameters, Peaks, butterfly, host_chunks, learned_welch_peaks,
+    learned_welch_psd, welch_peaks, welch_peaks_from_host, welch_psd,
 };
 pub use rewrite::{WelchPeaksRule, register_costs};
 pub use twiddles::{Direction, exact_twiddles};

@@ -15,8 +15,8 @@ use firefly_ops::reference::peaks::top_k;
 use firefly_ops::reference::welch::{welch_psd as reference_psd, welch_psd_bins};
 use firefly_ops::reference::window::{Symmetry, Window, window};
 use firefly_ops::{
-    Detrend, Direction, Peaks, Scaling, WelchOptions, butterfly, exact_twiddles, host_chunks, learned_welch_peaks,
-    learned_welch_psd, welch_peaks, welch_peaks_from_host, welch_psd,
+    Detrend, Direction, HostMemory, Peaks, Scaling, WelchOptions, butterfly, exact_twiddles, host_chunks,
+    learned_welch_peaks, learned_welch_psd, welch_peaks, welch_peaks_from_host, welch_psd,
 };
 use rustfft::num_complex::Complex;
 use rustfft::{FftDirection, FftPlanner};
@@ -271,25 +271,30 @@ fn peaks_from_host_memory_are_those_on_the_device() {
     for device in devices() {
         let taper = window(Window::Hann, Symmetry::Periodic, 64);
         let window = tensor(&taper, [64], &device, DType::F32);
-        let mut chunks: Vec<_> = host_chunks(&samples, frame).unwrap().collect();
-        device.staging(chunks.iter_mut());
-        assert!(chunks.len() > 5 && chunks.iter().map(|chunk| chunk.shape()[0]).sum::<usize>() == rows);
-        let pinned = welch_peaks_from_host(chunks, window.clone(), &options, 7).unwrap();
-        let lazy = host_chunks(&samples, frame).unwrap();
-        assert_eq!(welch_peaks_from_host(lazy, window.clone(), &options, 7).unwrap(), pinned);
+        let pinned = [HostMemory::Pageable, HostMemory::Pinned].map(|memory| {
+            let mut chunks: Vec<_> = host_chunks(&samples, frame, memory).unwrap().collect();
+            device.staging(chunks.iter_mut());
+            assert!(chunks.len() > 5 || memory == HostMemory::Pinned && chunks.len() == 1);
+            assert_eq!(chunks.iter().map(|chunk| chunk.shape()[0]).sum::<usize>(), rows);
+            welch_peaks_from_host(chunks, window.clone(), &options, 7).unwrap()
+        });
+        let lazy = host_chunks(&samples, frame, HostMemory::Pageable).unwrap();
+        let lazy = welch_peaks_from_host(lazy, window.clone(), &options, 7).unwrap();
+        assert!(pinned.iter().all(|pinned| *pinned == lazy));
 
         let whole = Tensor::<2>::from_data(TensorData::new(samples.clone(), [rows, frame]), &device);
         let whole = welch_peaks(whole, window.clone(), &options, 7).unwrap();
-        assert_eq!((pinned.bins, pinned.power.len()), (integers(whole.bins), rows * 7));
-        let power: Vec<f64> = pinned.power.into_iter().map(f64::from).collect();
+        assert_eq!((lazy.bins, lazy.power.len()), (integers(whole.bins), rows * 7));
+        let power: Vec<f64> = lazy.power.into_iter().map(f64::from).collect();
         assert!(same(&power, &values(whole.power)), "{device:?}");
 
-        let none = welch_peaks_from_host(host_chunks(&[], frame).unwrap(), window.clone(), &options, 7);
+        let none =
+            welch_peaks_from_host(host_chunks(&[], frame, HostMemory::Pageable).unwrap(), window.clone(), &options, 7);
         assert!(none.unwrap().bins.is_empty());
-        let short = host_chunks(&samples[..60], 60).unwrap();
+        let short = host_chunks(&samples[..60], 60, HostMemory::Pageable).unwrap();
         let error = welch_peaks_from_host(short, window, &options, 7).unwrap_err().to_string();
         assert!(error.starts_with("welch_peaks: `signal` is 60 samples a row"), "{error}");
-        let error = host_chunks(&samples[..100], 60).err().unwrap();
+        let error = host_chunks(&samples[..100], 60, HostMemory::Pageable).err().unwrap();
         assert_eq!((error.argument, error.expected.as_str()), ("samples", "whole frames of 60 samples"));
     }
 }

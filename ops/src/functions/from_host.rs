@@ -12,11 +12,27 @@ use super::peaks::{Peaks, welch_peaks};
 use crate::error::{ArgumentError, ensure};
 use crate::welch::WelchOptions;
 
-/// Bytes of a chunk: several make a copy on the host overlap with the device's work on the chunk before; each costs the device
-/// some 30 µs.
-const CHUNK_BYTES: usize = 4 << 20;
 /// Chunks whose results are on their way: enough for a device to never wait, few enough for any device's memory.
 const UNDER_WAY: usize = 4;
+
+/// Where frames lie in host memory, from which follows how they are best cut into chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostMemory {
+    /// In ordinary memory: a copy on the host takes longest, and overlaps with the device's work on the chunk before.
+    Pageable,
+    /// In pinned memory, which a device reads by itself: a chunk takes some 0.3 ms besides, so there are few.
+    Pinned,
+}
+
+impl HostMemory {
+    /// Bytes of a chunk, at most.
+    pub const fn chunk_bytes(self) -> usize {
+        match self {
+            Self::Pageable => 4 << 20,
+            Self::Pinned => 64 << 20,
+        }
+    }
+}
 
 /// Peaks in host memory, `[batch, k]` in row-major order.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -44,14 +60,19 @@ pub enum HostError {
 /// [`Device::staging`](burn::tensor::Device::staging) move them there.
 ///
 /// - `samples`: `[batch, frame]` in row-major order.
+/// - `memory`: where the chunks are to lie.
 ///
 /// # Errors
 /// If `samples` are not whole frames.
-pub fn host_chunks(samples: &[f32], frame: usize) -> Result<impl Iterator<Item = TensorData>, ArgumentError> {
+pub fn host_chunks(
+    samples: &[f32],
+    frame: usize,
+    memory: HostMemory,
+) -> Result<impl Iterator<Item = TensorData>, ArgumentError> {
     let whole = frame > 0 && samples.len().is_multiple_of(frame);
     let expected = format_args!("whole frames of {frame} samples");
     ensure(whole, "host_chunks", "samples", format_args!("{} samples", samples.len()), expected)?;
-    let rows = (CHUNK_BYTES / size_of::<f32>() / frame).max(1);
+    let rows = (memory.chunk_bytes() / size_of::<f32>() / frame).max(1);
     Ok(samples.chunks(rows * frame).map(move |chunk| TensorData::new(chunk.to_vec(), [chunk.len() / frame, frame])))
 }
 

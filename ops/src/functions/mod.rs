@@ -8,7 +8,7 @@ mod peaks;
 mod psd;
 
 pub use butterfly::butterfly;
-pub use from_host::{HostError, HostPeaks, host_chunks, welch_peaks_from_host};
+pub use from_host::{HostError, HostMemory, HostPeaks, host_chunks, welch_peaks_from_host};
 pub use learned::{LearnedParameters, learned_welch_peaks, learned_welch_psd};
 pub use peaks::{Peaks, welch_peaks};
 pub use psd::welch_psd;

@@ -2,7 +2,7 @@
 
 use burn::tensor::TensorData;
 use firefly_models::WelchPeaks;
-use firefly_ops::{HostPeaks, host_chunks};
+use firefly_ops::{HostMemory, HostPeaks, host_chunks};
 
 use super::check_peaks;
 use super::firefly::model;
@@ -54,15 +54,15 @@ struct Run<'a> {
     peaks: HostPeaks,
 }
 
-fn chunks(inputs: &Inputs, set: usize) -> Result<impl Iterator<Item = TensorData>, String> {
-    host_chunks(&inputs.host()[set], inputs.row(set, 0).len()).map_err(|error| error.to_string())
+fn chunks(inputs: &Inputs, set: usize, memory: HostMemory) -> Result<impl Iterator<Item = TensorData>, String> {
+    host_chunks(&inputs.host()[set], inputs.row(set, 0).len(), memory).map_err(|error| error.to_string())
 }
 
 impl Workload for Run<'_> {
     fn restore(&mut self, set: usize) {
         let Some(pinned) = &mut self.pinned else { return };
         pinned.clear();
-        if let Ok(chunks) = chunks(self.inputs, set) {
+        if let Ok(chunks) = chunks(self.inputs, set, HostMemory::Pinned) {
             pinned.extend(chunks);
             self.inputs.device().staging(pinned.iter_mut());
         }
@@ -71,7 +71,7 @@ impl Workload for Run<'_> {
     fn run(&mut self, set: usize) -> Result<(), String> {
         let peaks = match &mut self.pinned {
             Some(chunks) => self.model.forward_from_host(std::mem::take(chunks)),
-            None => self.model.forward_from_host(chunks(self.inputs, set)?),
+            None => self.model.forward_from_host(chunks(self.inputs, set, HostMemory::Pageable)?),
         };
         self.peaks = peaks.map_err(|error| error.to_string())?;
         Ok(())
