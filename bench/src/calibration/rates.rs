@@ -24,8 +24,8 @@ pub struct Effort {
 
 /// Times every method over the grid, and says how far predictions are off between its points.
 ///
-/// What else a machine does only ever adds to a time, so the fastest tenth of the samples is kept: it comes back the next time,
-/// where a median is of what happened to run beside (after Chen and Revels, "Robust benchmarking in noisy environments", 2016).
+/// A shared machine runs at two speeds, as what runs beside comes and goes, and a median is of the one that happened to last longer.
+/// So the geometric mean of the fastest and the slowest tenth of the samples is kept: it is off by the same factor for either.
 ///
 /// # Errors
 /// For methods that fail or don't agree.
@@ -56,9 +56,10 @@ pub fn measure_rates(
     }
     progress.finish();
     for (place, method) in methods.iter().enumerate() {
-        let undisturbed = samples.iter().map(|samples| Some(Spread::of(samples[place].iter().copied())?.p10));
-        let undisturbed: Vec<Option<f64>> = undisturbed.collect();
-        let (times, between) = undisturbed.split_at(problems.len());
+        let middle = |spread: Spread| (spread.p10 * spread.p90).sqrt();
+        let middles = samples.iter().map(|samples| Spread::of(samples[place].iter().copied()).map(middle));
+        let middles: Vec<Option<f64>> = middles.collect();
+        let (times, between) = middles.split_at(problems.len());
         let mut rate = Rate::new(grid.axes(), completed(times, &grid.axes(), grid.batches())?)?;
         let off = grid.held_out.iter().zip(between).filter_map(|(problem, time)| {
             let PeaksProblem { options, k, batch, .. } = problem;

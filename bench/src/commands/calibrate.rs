@@ -26,10 +26,10 @@ pub struct Arguments {
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
     /// Milliseconds to measure each point for in a round, at least three runs of each method
-    #[arg(long, value_name = "MS", default_value_t = 15)]
+    #[arg(long, value_name = "MS", default_value_t = 9)]
     pub time: u64,
     /// How often the whole grid is gone through
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..=100))]
     pub rounds: u32,
     /// Measure a few points only: to see that it works, not to use
     #[arg(long)]

@@ -82,7 +82,7 @@ struct Case {
     chosen: &'static str,
     /// Of every method: predicted nanoseconds, and measured ones.
     methods: Vec<(&'static str, f64, Spread)>,
-    /// Predicted by measured time of the chosen method: by its median, and by its fastest tenth, which calibration keeps.
+    /// Predicted by measured time of the chosen method: by its median, and by its fastest tenth.
     prediction: f64,
     prediction_p10: f64,
     /// How much longer the chosen method takes than the fastest: 0 if it is the fastest.
