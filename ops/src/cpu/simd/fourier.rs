@@ -89,10 +89,13 @@ impl Fourier<'_> {
         let inputs = re.chunks_exact(n).zip(im.chunks_exact(n));
         let outputs = out_re.chunks_exact_mut(n).zip(out_im.chunks_exact_mut(n));
         for ((re, im), (out_re, out_im)) in inputs.zip(outputs) {
+            // What a later row reads and writes, a part at a time: requests wait where there are too many at once.
             prefetch::<V>(re, 0, n);
-            prefetch::<V>(im, 0, n);
             enter(plan, Parts { re: V::arrays(re), im: V::arrays(im) }, work);
+            prefetch::<V>(im, 0, n);
+            prefetch::<V>(out_re, 0, n);
             over_columns(plan, work);
+            prefetch::<V>(out_im, 0, n);
             over_lanes(plan, work, PutParts { re: V::arrays_mut(out_re), im: V::arrays_mut(out_im) });
         }
     }
