@@ -10,6 +10,7 @@ use firefly_framework::device::DeviceKind;
 use firefly_models::{AutoOptions, AutoWelchPeaks, Method, Peaks, WelchPeaksConfig};
 
 use crate::peaks::{Output, PeaksProblem, PeaksReadBack, ReadBack};
+use crate::progress::Progress;
 
 /// Iterations that every method runs at least, after one that is not counted.
 const FEWEST: usize = 3;
@@ -24,11 +25,11 @@ pub const fn methods_of(kind: DeviceKind) -> &'static [Method] {
 }
 
 /// Noise that the frames of problems are cut from.
-pub struct Noise(Vec<f32>);
+struct Noise(Vec<f32>);
 
 impl Noise {
     /// `samples` samples of uniform noise with slow tones, the same at each run.
-    pub fn new(samples: usize) -> Self {
+    fn new(samples: usize) -> Self {
         let mut state = 0x9e37_79b9_u32;
         let sample = |index: usize| {
             state ^= state << 13;
@@ -62,12 +63,48 @@ pub fn model(
     Ok(AutoWelchPeaks::new(&config, device)?.with_options(options))
 }
 
+/// How long methods are timed.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// How often all problems are gone through: a machine that is slow for a minute is so for one round.
+    pub rounds: usize,
+    /// How long each problem is timed in a round.
+    pub time: Duration,
+}
+
+/// For every problem the nanoseconds of each method's runs, peaks in host memory at the end, gathered in rounds.
+///
+/// # Errors
+/// For a problem out of range, and methods that don't agree.
+pub fn time_in_rounds(
+    problems: &[PeaksProblem],
+    methods: &[Method],
+    profile: &DeviceProfile,
+    device: &Device,
+    effort: Effort,
+    quiet: bool,
+) -> anyhow::Result<Vec<Vec<Vec<f64>>>> {
+    let noise = Noise::new(problems.iter().map(|problem| problem.batch * problem.frame()).max().unwrap_or(0));
+    let progress = Progress::new(quiet, effort.rounds * problems.len());
+    let mut samples = vec![vec![Vec::new(); methods.len()]; problems.len()];
+    for round in 1..=effort.rounds {
+        progress.say(format!("round {round} of {}", effort.rounds));
+        for (problem, samples) in problems.iter().zip(&mut samples) {
+            let times = time_methods(problem, methods, &noise, profile, device, effort.time)?;
+            samples.iter_mut().zip(times).for_each(|(samples, times)| samples.extend(times));
+            progress.advance(1);
+        }
+    }
+    progress.finish();
+    Ok(samples)
+}
+
 /// Nanoseconds of each method's runs on `problem`, peaks in host memory at the end; the methods take turns, for `time`
 /// together.
 ///
 /// # Errors
 /// For a problem out of range, frames that the noise is too short for, and methods that don't agree.
-pub fn time_methods(
+fn time_methods(
     problem: &PeaksProblem,
     methods: &[Method],
     noise: &Noise,

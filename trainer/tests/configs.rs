@@ -4,13 +4,12 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use common::{errors, firefly_train, recordings, text};
 
 fn shipped() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs");
-    let mut configs: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut configs: Vec<PathBuf> = fs::read_dir("../configs").unwrap().map(|entry| entry.unwrap().path()).collect();
     configs.sort();
     assert!(configs.len() >= 3, "{configs:?}");
     configs

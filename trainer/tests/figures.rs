@@ -4,7 +4,7 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use common::{errors, recordings, run, text};
 
@@ -12,7 +12,7 @@ use common::{errors, recordings, run, text};
 fn learned(name: &str, data: &Path) -> (f64, f64) {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("run");
-    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../configs/{name}.toml"));
+    let config = PathBuf::from(format!("../configs/{name}.toml"));
     let output = run(&[text(&config), "--data", text(data), "--out", text(&place)]);
     assert!(output.status.success(), "{}", errors(&output));
     let rows: serde_json::Value = serde_json::from_slice(&fs::read(place.join("evaluation.json")).unwrap()).unwrap();

@@ -6,4 +6,4 @@ mod rates;
 
 pub use constants::constants;
 pub use grid::Grid;
-pub use rates::{Effort, measure_rates};
+pub use rates::measure_rates;

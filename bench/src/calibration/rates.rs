@@ -1,26 +1,14 @@
 //! Times of every method over a grid.
 
-use std::time::Duration;
-
 use anyhow::Context;
 use burn::tensor::Device;
 use firefly_framework::cost::{Axis, DeviceProfile, Growth, Rate};
 use firefly_models::Method;
 
 use super::Grid;
-use crate::methods::{Noise, time_methods};
+use crate::methods::{Effort, time_in_rounds};
 use crate::peaks::PeaksProblem;
-use crate::progress::Progress;
 use crate::statistics::Spread;
-
-/// How long methods are timed.
-#[derive(Debug, Clone, Copy)]
-pub struct Effort {
-    /// How often the whole grid is gone through: a machine that is slow for a minute is so for one round.
-    pub rounds: usize,
-    /// How long each point is timed in a round.
-    pub time: Duration,
-}
 
 /// Times every method over the grid, and says how far predictions are off between its points.
 ///
@@ -38,27 +26,17 @@ pub fn measure_rates(
     quiet: bool,
 ) -> anyhow::Result<()> {
     let problems = grid.problems();
-    let points: Vec<&PeaksProblem> = problems.iter().chain(&grid.held_out).collect();
-    let timed: Vec<bool> = points.iter().map(|problem| grid.is_timed(problem)).collect();
-    let timed_points = points.iter().zip(&timed).filter(|(_, timed)| **timed);
-    let noise = Noise::new(timed_points.map(|(problem, _)| problem.batch * problem.frame()).max().unwrap_or(0));
-    let progress = Progress::new(quiet, effort.rounds * points.len());
-    let mut samples = vec![vec![Vec::new(); methods.len()]; points.len()];
-    for round in 1..=effort.rounds {
-        progress.say(format!("round {round} of {}", effort.rounds));
-        for ((problem, samples), timed) in points.iter().zip(&mut samples).zip(&timed) {
-            if *timed {
-                let times = time_methods(problem, methods, &noise, profile, device, effort.time)?;
-                samples.iter_mut().zip(times).for_each(|(samples, times)| samples.extend(times));
-            }
-            progress.advance(1);
-        }
-    }
-    progress.finish();
+    let points = || problems.iter().chain(&grid.held_out);
+    let timed: Vec<PeaksProblem> = points().filter(|point| grid.is_timed(point)).cloned().collect();
+    let mut taken = time_in_rounds(&timed, methods, profile, device, effort, quiet)?.into_iter();
+    let samples: Vec<Option<Vec<Vec<f64>>>> =
+        points().map(|point| grid.is_timed(point).then(|| taken.next()).flatten()).collect();
     for (place, method) in methods.iter().enumerate() {
-        let middle = |spread: Spread| (spread.p10 * spread.p90).sqrt();
-        let middles = samples.iter().map(|samples| Spread::of(samples[place].iter().copied()).map(middle));
-        let middles: Vec<Option<f64>> = middles.collect();
+        let middle = |samples: &Option<Vec<Vec<f64>>>| {
+            let spread = Spread::of(samples.as_ref()?[place].iter().copied())?;
+            Some((spread.p10 * spread.p90).sqrt())
+        };
+        let middles: Vec<Option<f64>> = samples.iter().map(middle).collect();
         let (times, between) = middles.split_at(problems.len());
         let mut rate = Rate::new(grid.axes(), completed(times, &grid.axes(), grid.batches())?)?;
         let off = grid.held_out.iter().zip(between).filter_map(|(problem, time)| {

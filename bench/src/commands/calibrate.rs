@@ -12,8 +12,8 @@ use firefly_framework::files::ensure_writable;
 use firefly_framework::host::fingerprint;
 
 use super::Verdict;
-use crate::calibration::{Effort, Grid, constants, measure_rates};
-use crate::methods::methods_of;
+use crate::calibration::{Grid, constants, measure_rates};
+use crate::methods::{Effort, methods_of};
 use crate::table::{Side, Table, digits, duration};
 
 /// The options.

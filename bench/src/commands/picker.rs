@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use burn::tensor::Device;
 use clap::value_parser;
-use firefly_framework::cost::DeviceProfile;
 use firefly_framework::device::DeviceName;
 use firefly_framework::files::{ensure_writable, write_atomically};
 use firefly_models::{AutoWelchPeaks, Choice, Method};
@@ -21,9 +19,8 @@ use crate::estimates::{Tiers, check_lengths};
 use crate::host::Host;
 use crate::json::{Tool, now};
 use crate::lists::Counts;
-use crate::methods::{Noise, methods_of, model, time_methods};
+use crate::methods::{Effort, methods_of, model, time_in_rounds};
 use crate::peaks::{PeaksProblem, grid};
-use crate::progress::Progress;
 use crate::statistics::Spread;
 use crate::table::{Side, Table, digits, duration};
 
@@ -139,7 +136,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
     });
     ensure!(!problems.is_empty(), "no case is left: {}", left_out.join("; "));
     let methods = methods_of(arguments.device.kind());
-    let samples = measure(arguments, &problems, methods, &profile, &device)?;
+    let effort = Effort { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
+    let samples = time_in_rounds(&problems, methods, &profile, &device, effort, arguments.quiet)?;
     let mut deciding = Deciding::default();
     let mut cases = Vec::new();
     for (problem, samples) in problems.iter().zip(samples) {
@@ -193,31 +191,6 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
         write_atomically(path, text.as_bytes()).with_context(|| format!("writing {}", path.display()))?;
     }
     Ok(Verdict::Passed)
-}
-
-/// Every problem's samples of every method, gathered in rounds over all problems: a machine that is slow for a minute is so
-/// for one round.
-fn measure(
-    arguments: &Arguments,
-    problems: &[PeaksProblem],
-    methods: &[Method],
-    profile: &DeviceProfile,
-    device: &Device,
-) -> anyhow::Result<Vec<Vec<Vec<f64>>>> {
-    let noise = Noise::new(problems.iter().map(|problem| problem.batch * problem.frame()).max().unwrap_or(0));
-    let progress = Progress::new(arguments.quiet, arguments.rounds as usize * problems.len());
-    let mut samples = vec![vec![Vec::new(); methods.len()]; problems.len()];
-    for round in 1..=arguments.rounds {
-        progress.say(format!("round {round} of {}", arguments.rounds));
-        for (problem, samples) in problems.iter().zip(&mut samples) {
-            let time = Duration::from_millis(arguments.time);
-            let times = time_methods(problem, methods, &noise, profile, device, time)?;
-            samples.iter_mut().zip(times).for_each(|(samples, times)| samples.extend(times));
-            progress.advance(1);
-        }
-    }
-    progress.finish();
-    Ok(samples)
 }
 
 /// Nanoseconds that deciding takes.
@@ -290,7 +263,7 @@ fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use firefly_framework::cost::{Preset, save};
+    use firefly_framework::cost::{DeviceProfile, Preset, save};
     use firefly_framework::host::fingerprint;
 
     use super::*;

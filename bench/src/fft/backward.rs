@@ -12,6 +12,7 @@ use super::expected::{Expected, wide};
 use super::input::Inputs;
 use super::network::Network;
 use super::problem::TransformProblem;
+use super::values;
 use crate::json::Verification;
 use crate::peaks::tolerance;
 use crate::strategy::Strategy;
@@ -141,11 +142,6 @@ impl Produces<HostGradients> for Run<'_> {
         let (re, im, twiddles, gates) = gradients;
         Ok([values(re)?, values(im)?, values(twiddles)?, values(gates)?])
     }
-}
-
-fn values<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, String> {
-    let data = tensor.try_into_data().map_err(|error| error.to_string())?;
-    data.try_to_vec::<f32>().map_err(|error| error.to_string())
 }
 
 /// What each output counts in the loss.

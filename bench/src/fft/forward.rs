@@ -7,6 +7,7 @@ use super::expected::{Expected, Spectrum};
 use super::input::Inputs;
 use super::network::Network;
 use super::problem::TransformProblem;
+use super::values;
 use crate::strategy::Strategy;
 use crate::workload::{Produces, Refusal, Verified, Workload, checksum, run_and_check};
 
@@ -111,13 +112,6 @@ where
 {
     fn output(&self) -> Result<Spectrum, String> {
         let (re, im) = self.output.clone().ok_or("nothing was computed")?;
-        let part = |tensor: Tensor<2>| {
-            tensor
-                .try_into_data()
-                .map_err(|error| error.to_string())?
-                .try_to_vec::<f32>()
-                .map_err(|error| error.to_string())
-        };
-        Ok(Spectrum { re: part(re)?, im: part(im)? })
+        Ok(Spectrum { re: values(re)?, im: values(im)? })
     }
 }

@@ -21,7 +21,15 @@ pub use network::{Network, Networks};
 pub use problem::{TransformProblem, grid};
 pub use rustfft::{RustFftInPlace, RustFftOutOfPlace};
 
+use burn::tensor::Tensor;
+
 use crate::strategy::Strategy;
+
+/// A tensor's numbers, in host memory.
+fn values<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, String> {
+    let data = tensor.try_into_data().map_err(|error| error.to_string())?;
+    data.try_to_vec::<f32>().map_err(|error| error.to_string())
+}
 
 /// Every strategy, in the order of the table's rows.
 pub fn catalogue() -> Vec<Box<dyn Strategy<TransformProblem>>> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use burn::tensor::{IntDType, Tensor, TensorData};
+use burn::tensor::{IntDType, Tensor, TensorData, Transaction};
 use firefly_framework::cost::DeviceProfile;
 use firefly_models::Peaks;
 use firefly_ops::InstructionSet;
@@ -85,9 +85,10 @@ impl PhaseStrategy {
     }
 }
 
+/// Tensors in host memory, read together.
 fn read<const D: usize, const N: usize>(tensors: [Tensor<D>; N]) -> Result<[TensorData; N], String> {
-    let data = tensors.into_iter().map(|tensor| tensor.try_into_data().map_err(|error| error.to_string()));
-    let data: Vec<TensorData> = data.collect::<Result<_, _>>()?;
+    let reads = tensors.into_iter().fold(Transaction::default(), Transaction::register);
+    let data = reads.try_execute().map_err(|error| error.to_string())?;
     data.try_into().map_err(|_| "a tensor was lost".to_string())
 }
 

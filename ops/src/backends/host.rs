@@ -148,7 +148,7 @@ pub(super) fn butterfly_backward<B: Host>(
     with_real!(re.dtype(), T => {
         let network = network::<_, T>(re.shape()[1], &twiddles, gates.as_ref());
         let mut into = [&re, &im, &twiddles].map(|input| Values::<T>::new(input.shape().num_elements()));
-        let mut into_gates = gates.as_ref().map(|gates| zeros::<T>(gates.shape()));
+        let mut into_gates = gates.as_ref().map(|gates| Values::<T>::new(gates.shape().num_elements()));
         let [into_re, into_im, into_twiddles] = &mut into;
         let gradients = ButterflyGradients {
             re: Some(into_re),
@@ -163,7 +163,7 @@ pub(super) fn butterfly_backward<B: Host>(
             B::float(into_im.into_data(re.shape().clone())),
             B::float(into_twiddles.into_data(twiddles.shape().clone())),
         ];
-        let gated = into_gates.zip(gates).map(|(into, gates)| float::<B, T>(into, gates.shape().clone()));
+        let gated = into_gates.zip(gates).map(|(into, gates)| B::float(into.into_data(gates.shape().clone())));
         (exact, gated)
     })
 }

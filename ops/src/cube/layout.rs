@@ -19,8 +19,9 @@ impl Layout {
     pub(super) fn of(n: u32, limits: &Limits) -> Self {
         let values = match n {
             ..=8 => 8,
-            // Two passes in one plane instead of three in two.
-            1024 if limits.plane == Some(32) => 32,
+            // Two passes in one plane instead of three in two: under CUDA, whose device tells its processors. Elsewhere
+            // compilers run out of registers.
+            1024 if limits.plane == Some(32) && limits.processors.is_some() => 32,
             _ => 16,
         };
         Self { n, values }

@@ -23,7 +23,7 @@ pub enum TopK {
 
 impl TopK {
     /// The fastest form for a call.
-    fn of(call: Call, shuffles: bool, planes: bool) -> Self {
+    fn of(call: Call, planes: bool) -> Self {
         let lanes = match call.n {
             256 if call.rows > FEW_ROWS => 4,
             1024 => 16,
@@ -31,8 +31,8 @@ impl TopK {
         };
         match call.k {
             _ if call.n <= 32 => Self::Rank,
-            1..=16 if shuffles => Self::Network { lanes },
-            1..=16 if planes && !shuffles => Self::Bound,
+            1..=16 if planes && call.n <= 1024 => Self::Network { lanes },
+            1..=16 if planes => Self::Bound,
             _ => Self::Sort,
         }
     }
@@ -160,7 +160,7 @@ impl Fused {
         let plane = limits.plane.unwrap_or(TEAM);
         let shuffles = limits.plane.is_some() && units <= plane;
         let team = units.max(plane);
-        let top_k = (call.k > 0).then(|| TopK::of(call, shuffles, limits.plane.is_some()));
+        let top_k = (call.k > 0).then(|| TopK::of(call, limits.plane.is_some()));
         let rows = match top_k {
             Some(TopK::Network { lanes }) => team / lanes,
             Some(TopK::Rank | TopK::Sort | TopK::Bound) | None => team / units,

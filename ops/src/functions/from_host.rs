@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use burn::tensor::{DType, Tensor, TensorData, Transaction, read_sync};
+use burn::tensor::{DType, Element, Tensor, TensorData, Transaction, read_sync};
 use thiserror::Error;
 
 use super::peaks::{Peaks, welch_peaks};
@@ -113,12 +113,17 @@ impl HostPeaks {
     fn extend(&mut self, reading: Reading) -> Result<(), HostError> {
         for data in reading.finish().map_err(HostError::Device)? {
             match data.dtype() {
-                DType::F32 => self.power.extend(data.iter::<f32>()),
-                _ => self.bins.extend(data.iter::<i64>()),
+                DType::F32 => self.power.extend_from_slice(values(&data)?),
+                DType::I32 => self.bins.extend(values::<i32>(&data)?.iter().map(|&bin| i64::from(bin))),
+                _ => self.bins.extend_from_slice(values(&data)?),
             }
         }
         Ok(())
     }
+}
+
+fn values<E: Element>(data: &TensorData) -> Result<&[E], HostError> {
+    data.as_slice().map_err(|error| HostError::Device(error.to_string()))
 }
 
 /// Bins and power.

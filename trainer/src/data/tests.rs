@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn without_recordings_the_signals_are_synthetic() {
 fn shared_data() -> Option<PathBuf> {
     let found = match std::env::var_os("FIREFLY_DATA") {
         Some(folder) => vec![PathBuf::from(folder)],
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|above| above.join("shared/data")).collect(),
+        None => std::env::current_dir().unwrap().ancestors().map(|above| above.join("shared/data")).collect(),
     }
     .into_iter()
     .find(|folder| folder.is_dir());

@@ -5,31 +5,34 @@
 use cubecl::prelude::*;
 
 use super::place::{
-    Complex, Place, after, before, complex, exchanged, group_of, offset_of, origin, pair_of, pair_of_constant, placed,
-    target,
+    Complex, Places, after, before, complex, exchanged, group_of, offset_of, pair_of, pair_of_constant, places, start,
 };
 use super::plan::Pass;
 
-/// The butterflies of a unit, with what it sums of their gradients.
+/// The butterflies of a unit, with what it sums over rows.
+///
+/// A butterfly with twiddle w and gate g takes a and b to a + g·t and b + g·(a − b) − g·t, where t = w·b. For gradients x and y
+/// of these, d = x − y, and q, the sum of d·b*: w has the gradient g·q, and g that of Re(w*·q) and the sum of Re(y*·(a − b)).
 #[derive(CubeType)]
 struct Butterflies {
-    twiddles: Array<Complex>,
+    /// g·w.
+    weights: Array<Complex>,
     gates: Array<f32>,
-    sum_re: Array<f32>,
-    sum_im: Array<f32>,
+    /// q.
+    sums: Array<Complex>,
+    /// The sums of Re(y*·(a − b)).
     sum_gate: Array<f32>,
 }
 
 /// The gradient of a pass for `runs` runs of `run` rows: `grad_re` and `grad_im` are the gradients of what it wrote,
 /// `into_re` and `into_im` those of what it read (the second is left alone if that is real), and every run has a row of sums.
-/// Rows without a gradient give 0: a pass through whole rows finds them itself, others are told by `active`.
+/// Tiles without a gradient give 0, also where what they read is not finite.
 #[cube(launch_unchecked)]
 pub(super) fn backward(
     in_re: &[f32],
     in_im: &[f32],
     twiddles: &[Complex],
     gates: &[f32],
-    active: &[u32],
     grad_re: &[f32],
     grad_im: &[f32],
     into_re: &mut [f32],
@@ -42,28 +45,29 @@ pub(super) fn backward(
     #[comptime] gated: bool,
     #[comptime] real: bool,
 ) {
-    let place = placed(pass);
+    let places = places(UNIT_POS, CUBE_POS as u32, pass);
     let steps = comptime!(pass.steps());
     let last = comptime!(pass.steps() - 1);
     let values = comptime!(1u32 << pass.values);
     // Two exchanges in turn: units may still read one while others write the next.
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(2 * pass.exchange_len() as usize));
-    // For each tile and for rows in turn, whether a gradient of the row is not 0.
+    // For each tile and for rows in turn, whether a gradient of the tile is not 0.
     let mut found = Shared::<[u32]>::new_slice(comptime!(2 * pass.tiles as usize));
-    let flag = place.exchange / comptime!(pass.tile_stride()) * 2;
-    if comptime!(pass.whole()) {
-        if place.t == 0 {
-            found[flag as usize] = 0u32;
-            found[(flag + 1) as usize] = 0u32;
-        }
-        sync_cube();
+    let flag = 2 * places.later.local;
+    if places.later.t == 0 {
+        found[flag as usize] = 0u32;
+        found[(flag + 1) as usize] = 0u32;
     }
+    sync_cube();
     // What the steps read, then what the later stages of one step do.
     let mut held = Array::<Complex>::new(comptime!(((pass.steps() + pass.values) << pass.values) as usize));
     let mut grad = Array::<Complex>::new(comptime!(values as usize));
-    let mut butterflies = own(twiddles, gates, &place, pass, gated);
-    let first = place.row * run;
-
+    let mut butterflies = own(twiddles, gates, &places, pass, gated);
+    let first = places.later.row * run;
+    // Each row is asked for before the one before it is computed.
+    let mut next_in = Array::<Complex>::new(comptime!(values as usize));
+    let mut next_grad = Array::<Complex>::new(comptime!(values as usize));
+    fetch(&mut next_in, &mut next_grad, in_re, in_im, grad_re, grad_im, first, rows, &places, pass, real);
     for step_of_run in 0..run {
         let row = first + step_of_run;
         let inside = row < rows;
@@ -73,21 +77,17 @@ pub(super) fn backward(
         #[unroll]
         for i in 0..values {
             let own = comptime!(i as usize);
-            held[own] = complex(0.0f32, 0.0f32);
-            grad[own] = complex(0.0f32, 0.0f32);
-            if inside {
-                let at = start + before(&place, i, pass) as usize;
-                held[own] = complex(in_re[at], if comptime!(real) { 0.0f32.runtime() } else { in_im[at] });
-                let at = start + after(&place, i, last, pass) as usize;
-                grad[own] = complex(grad_re[at], grad_im[at]);
-                // Bits without the sign: a compiler may take floats for numbers.
-                bits |= (u32::reinterpret(grad_re[at]) | u32::reinterpret(grad_im[at])) << 1u32;
-            }
+            held[own] = next_in[own];
+            grad[own] = next_grad[own];
+            // Bits without the sign: a compiler may take floats for numbers.
+            let (re, im) = (grad[own].extract(0usize), grad[own].extract(1usize));
+            bits |= (u32::reinterpret(re) | u32::reinterpret(im)) << 1u32;
         }
-        if comptime!(pass.whole()) {
-            if bits != 0u32 {
-                found[turn as usize] = 1u32;
-            }
+        if step_of_run + 1 < run {
+            fetch(&mut next_in, &mut next_grad, in_re, in_im, grad_re, grad_im, row + 1, rows, &places, pass, real);
+        }
+        if bits != 0u32 {
+            found[turn as usize] = 1u32;
         }
 
         #[unroll]
@@ -101,26 +101,23 @@ pub(super) fn backward(
             let base = comptime!(step % 2 * pass.exchange_len());
             #[unroll]
             for i in 0..values {
-                exchange[(base + exchanged(&place, i, step, pass)) as usize] = held[comptime!((work + i) as usize)];
+                exchange[(base + exchanged(&places, i, step, pass)) as usize] = held[comptime!((work + i) as usize)];
             }
             sync_cube();
             #[unroll]
             for i in 0..values {
                 let next = comptime!(level(step + 1, 0, &pass) + i);
                 held[comptime!(next as usize)] =
-                    exchange[(base + exchanged(&place, i, comptime!(step + 1), pass)) as usize];
+                    exchange[(base + exchanged(&places, i, comptime!(step + 1), pass)) as usize];
             }
         }
 
-        let mut quiet = true;
-        if comptime!(pass.whole()) {
-            quiet = found[turn as usize] == 0u32;
-            // The next row's, which nobody asks for before another barrier.
-            if place.t == 0 {
-                found[(flag + (step_of_run + 1) % 2) as usize] = 0u32;
-            }
-        } else if inside {
-            quiet = active[row as usize] == 0u32;
+        // Whether the unit's tile has no gradient: the one of its first step, and of later ones.
+        let quiet_first = found[(2 * places.first.local + step_of_run % 2) as usize] == 0u32;
+        let quiet_later = found[turn as usize] == 0u32;
+        // The next row's, which nobody asks for before another barrier.
+        if places.later.t == 0 {
+            found[(flag + (step_of_run + 1) % 2) as usize] = 0u32;
         }
         #[unroll]
         for back in 0..steps {
@@ -131,6 +128,7 @@ pub(super) fn backward(
                 let (from, to) = comptime!((level(step, local, &pass), level(step, local + 1, &pass)));
                 join(&mut held, &butterflies, step, local, from, to, pass, gated);
             }
+            let quiet = if comptime!(step == 0) { quiet_first } else { quiet_later };
             if !quiet {
                 #[unroll]
                 for local in 0..stages {
@@ -141,18 +139,18 @@ pub(super) fn backward(
                 let base = comptime!(step % 2 * pass.exchange_len());
                 #[unroll]
                 for i in 0..values {
-                    exchange[(base + exchanged(&place, i, step, pass)) as usize] = grad[comptime!(i as usize)];
+                    exchange[(base + exchanged(&places, i, step, pass)) as usize] = grad[comptime!(i as usize)];
                 }
                 sync_cube();
                 #[unroll]
                 for i in 0..values {
                     grad[comptime!(i as usize)] =
-                        exchange[(base + exchanged(&place, i, comptime!(step - 1), pass)) as usize];
+                        exchange[(base + exchanged(&places, i, comptime!(step - 1), pass)) as usize];
                 }
             } else if inside {
                 #[unroll]
                 for i in 0..values {
-                    let at = start + before(&place, i, pass) as usize;
+                    let at = start + before(&places, i, pass) as usize;
                     into_re[at] = grad[comptime!(i as usize)].extract(0usize);
                     if comptime!(!real) {
                         into_im[at] = grad[comptime!(i as usize)].extract(1usize);
@@ -163,23 +161,50 @@ pub(super) fn backward(
     }
 
     if first < rows {
-        let own = place.row * comptime!(pass.length * (1 << (pass.length - 1)));
+        let own = places.later.row * comptime!(pass.length * (1 << (pass.length - 1)));
         #[unroll]
-        for step in 0..steps {
-            #[unroll]
-            for local in 0..comptime!(pass.step_stages(step)) {
-                #[unroll]
-                for i in 0..values {
-                    if comptime!(upper(i, local)) {
-                        let at = (own + pair_at(&place, i, step, local, pass)) as usize;
-                        let sum = comptime!(number(i, step, local, &pass));
-                        twiddle_sums[at] = complex(butterflies.sum_re[sum], butterflies.sum_im[sum]);
-                        if comptime!(gated) {
-                            gate_sums[at] = butterflies.sum_gate[sum];
-                        }
-                    }
-                }
+        for number in 0..comptime!(count(&pass)) {
+            let at = (own + pair_at(&places, number, pass)) as usize;
+            let sum = comptime!(number as usize);
+            let q = butterflies.sums[sum];
+            if comptime!(gated) {
+                let w = twiddles[pair_at(&places, number, pass) as usize];
+                twiddle_sums[at] = scaled(butterflies.gates[sum], q);
+                gate_sums[at] = plus_dot(butterflies.sum_gate[sum], w, q);
+            } else {
+                twiddle_sums[at] = q;
             }
+        }
+    }
+}
+
+/// Loads what a unit reads of row `row`, and the gradient of what it writes; 0 past the last row.
+#[cube]
+fn fetch(
+    next_in: &mut Array<Complex>,
+    next_grad: &mut Array<Complex>,
+    in_re: &[f32],
+    in_im: &[f32],
+    grad_re: &[f32],
+    grad_im: &[f32],
+    row: u32,
+    rows: u32,
+    places: &Places,
+    #[comptime] pass: Pass,
+    #[comptime] real: bool,
+) {
+    let start = row as usize * comptime!(1usize << pass.length);
+    let last = comptime!(pass.steps() - 1);
+    #[unroll]
+    for i in 0..comptime!(1u32 << pass.values) {
+        let own = comptime!(i as usize);
+        next_in[own] = complex(0.0f32, 0.0f32);
+        next_grad[own] = complex(0.0f32, 0.0f32);
+        if row < rows {
+            let at = start + before(places, i, pass) as usize;
+            next_in[own] = complex(in_re[at], if comptime!(real) { 0.0f32.runtime() } else { in_im[at] });
+            let at = start + after(places, i, last, pass) as usize;
+            next_grad[own] = complex(grad_re[at], grad_im[at]);
         }
     }
 }
@@ -189,35 +214,30 @@ pub(super) fn backward(
 fn own(
     twiddles: &[Complex],
     gates: &[f32],
-    place: &Place,
+    places: &Places,
     #[comptime] pass: Pass,
     #[comptime] gated: bool,
 ) -> Butterflies {
-    let count = comptime!((pass.stages << (pass.values - 1)) as usize);
+    let count = comptime!(count(&pass));
+    let len = comptime!(count as usize);
     let mut butterflies = Butterflies {
-        twiddles: Array::new(count),
-        gates: Array::new(count),
-        sum_re: Array::new(count),
-        sum_im: Array::new(count),
-        sum_gate: Array::new(count),
+        weights: Array::new(len),
+        gates: Array::new(len),
+        sums: Array::new(len),
+        sum_gate: Array::new(len),
     };
     #[unroll]
-    for step in 0..comptime!(pass.steps()) {
-        #[unroll]
-        for local in 0..comptime!(pass.step_stages(step)) {
-            #[unroll]
-            for i in 0..comptime!(1u32 << pass.values) {
-                if comptime!(upper(i, local)) {
-                    let at = pair_at(place, i, step, local, pass) as usize;
-                    let one = comptime!(number(i, step, local, &pass));
-                    butterflies.twiddles[one] = twiddles[at];
-                    butterflies.gates[one] = if comptime!(gated) { gates[at] } else { 1.0f32.runtime() };
-                    butterflies.sum_re[one] = 0.0f32;
-                    butterflies.sum_im[one] = 0.0f32;
-                    butterflies.sum_gate[one] = 0.0f32;
-                }
-            }
+    for number in 0..count {
+        let at = pair_at(places, number, pass) as usize;
+        let one = comptime!(number as usize);
+        if comptime!(gated) {
+            butterflies.weights[one] = scaled(gates[at], twiddles[at]);
+            butterflies.gates[one] = gates[at];
+        } else {
+            butterflies.weights[one] = twiddles[at];
         }
+        butterflies.sums[one] = complex(0.0f32, 0.0f32);
+        butterflies.sum_gate[one] = 0.0f32;
     }
     butterflies
 }
@@ -241,16 +261,10 @@ fn join(
             let lower = comptime!(i + (1 << local));
             let a = held[comptime!((from + i) as usize)];
             let b = held[comptime!((from + lower) as usize)];
-            let t = times(butterflies.twiddles[one], b);
-            let mut sum = a + t;
-            let mut difference = a - t;
-            if comptime!(gated) {
-                let g = butterflies.gates[one];
-                sum = mixed(g, sum, a);
-                difference = mixed(g, difference, b);
-            }
-            held[comptime!((to + i) as usize)] = sum;
-            held[comptime!((to + lower) as usize)] = difference;
+            let t = times(butterflies.weights[one], b);
+            let rest = if comptime!(gated) { plus_scaled(b, butterflies.gates[one], a - b) } else { a };
+            held[comptime!((to + i) as usize)] = a + t;
+            held[comptime!((to + lower) as usize)] = rest - t;
         }
     }
 }
@@ -273,26 +287,20 @@ fn part(
             let (from, lower) = comptime!((level(step, local, &pass), i + (1 << local)));
             let a = held[comptime!((from + i) as usize)];
             let b = held[comptime!((from + lower) as usize)];
-            let grad_a = grad[comptime!(i as usize)];
-            let grad_b = grad[comptime!(lower as usize)];
-            let w = butterflies.twiddles[one];
-            let mut grad_t = grad_a - grad_b;
-            let mut into_a = grad_a + grad_b;
+            let x = grad[comptime!(i as usize)];
+            let y = grad[comptime!(lower as usize)];
+            let d = x - y;
+            butterflies.sums[one] = plus_times_conjugate(butterflies.sums[one], d, b);
+            let mut into_a = x + y;
             let mut rest = complex(0.0f32, 0.0f32);
             if comptime!(gated) {
                 let g = butterflies.gates[one];
-                let t = times(w, b);
-                // The gate's own: what the butterfly is more than its input.
-                butterflies.sum_gate[one] += dot(grad_a, t) + dot(grad_b, a - t - b);
-                grad_t = scaled(g, grad_t);
-                into_a = grad_a + scaled(g, grad_b);
-                rest = grad_b - scaled(g, grad_b);
+                butterflies.sum_gate[one] = plus_dot(butterflies.sum_gate[one], y, a - b);
+                into_a = plus_scaled(x, g, y);
+                rest = plus_scaled(y, -g, y);
             }
-            let of_w = times_conjugate(grad_t, b);
-            butterflies.sum_re[one] += of_w.extract(0usize);
-            butterflies.sum_im[one] += of_w.extract(1usize);
             grad[comptime!(i as usize)] = into_a;
-            grad[comptime!(lower as usize)] = rest + times_conjugate(grad_t, w);
+            grad[comptime!(lower as usize)] = plus_times_conjugate(rest, d, butterflies.weights[one]);
         }
     }
 }
@@ -300,6 +308,11 @@ fn part(
 /// Whether value `i` is the upper one of a butterfly of stage `local` of a step.
 fn upper(i: u32, local: u32) -> bool {
     i >> local & 1 == 0
+}
+
+/// Butterflies of a unit.
+fn count(pass: &Pass) -> u32 {
+    pass.stages << (pass.values - 1)
 }
 
 /// The place among a unit's butterflies of the one whose upper value is `i`.
@@ -313,17 +326,21 @@ fn level(step: u32, local: u32, pass: &Pass) -> u32 {
     (if local == 0 { step } else { pass.steps() + local - 1 }) << pass.values
 }
 
-/// Where the twiddle and the gate of a butterfly stand; `i` is its upper value.
+/// The upper value of the butterfly that [`number`] gives that place.
+fn upper_of(number: u32, pass: &Pass) -> u32 {
+    let local = (number >> (pass.values - 1)) % pass.values;
+    let pair = number & ((1 << (pass.values - 1)) - 1);
+    ((pair >> local) << (local + 1)) | (pair & ((1 << local) - 1))
+}
+
+/// Where the twiddle and the gate of a unit's butterfly stand.
 #[cube]
-fn pair_at(
-    place: &Place,
-    #[comptime] i: u32,
-    #[comptime] step: u32,
-    #[comptime] local: u32,
-    #[comptime] pass: Pass,
-) -> u32 {
-    let stage = comptime!(pass.first + step * pass.values + local);
-    let start = target(place, origin(place, comptime!(group_of(i, step, &pass)), step, pass), pass);
+fn pair_at(places: &Places, #[comptime] number: u32, #[comptime] pass: Pass) -> u32 {
+    let i = comptime!(upper_of(number, &pass));
+    let stage_of_pass = comptime!(number >> (pass.values - 1));
+    let step = comptime!(stage_of_pass / pass.values);
+    let stage = comptime!(pass.first + stage_of_pass);
+    let start = start(places, comptime!(group_of(i, step, &pass)), step, pass);
     let offset = comptime!(offset_of(i, step, &pass) << pass.first);
     pair_of(start, stage) + comptime!(pair_of_constant(offset, stage) + (stage << (pass.length - 1)))
 }
@@ -335,27 +352,27 @@ fn times(x: Complex, y: Complex) -> Complex {
     complex(fma(a, c, -(b * d)), fma(a, d, b * c))
 }
 
-/// x times the conjugate of y.
-#[cube]
-fn times_conjugate(x: Complex, y: Complex) -> Complex {
-    let (a, b, c, d) = (x.extract(0usize), x.extract(1usize), y.extract(0usize), y.extract(1usize));
-    complex(fma(a, c, b * d), fma(b, c, -(a * d)))
-}
-
 /// g·x.
 #[cube]
 fn scaled(g: f32, x: Complex) -> Complex {
     complex(g * x.extract(0usize), g * x.extract(1usize))
 }
 
-/// g·x + (1 − g)·y.
+/// z + g·x.
 #[cube]
-fn mixed(g: f32, x: Complex, y: Complex) -> Complex {
-    scaled(g, x) + (y - scaled(g, y))
+fn plus_scaled(z: Complex, g: f32, x: Complex) -> Complex {
+    complex(fma(g, x.extract(0usize), z.extract(0usize)), fma(g, x.extract(1usize), z.extract(1usize)))
 }
 
-/// Sum of the products of the parts.
+/// z + x times the conjugate of y.
 #[cube]
-fn dot(x: Complex, y: Complex) -> f32 {
-    fma(x.extract(0usize), y.extract(0usize), x.extract(1usize) * y.extract(1usize))
+fn plus_times_conjugate(z: Complex, x: Complex, y: Complex) -> Complex {
+    let (a, b, c, d) = (x.extract(0usize), x.extract(1usize), y.extract(0usize), y.extract(1usize));
+    complex(fma(a, c, fma(b, d, z.extract(0usize))), fma(b, c, fma(-a, d, z.extract(1usize))))
+}
+
+/// z + the sum of the products of the parts.
+#[cube]
+fn plus_dot(z: f32, x: Complex, y: Complex) -> f32 {
+    fma(x.extract(0usize), y.extract(0usize), fma(x.extract(1usize), y.extract(1usize), z))
 }

@@ -4,7 +4,7 @@
 use cubecl::prelude::*;
 
 use super::place::{
-    Complex, Place, after, before, complex, exchanged, offset_of, origin, pair_of, pair_of_constant, placed, target,
+    Complex, Places, after, before, complex, exchanged, offset_of, pair_of, pair_of_constant, places, start,
 };
 use super::plan::Pass;
 
@@ -33,7 +33,7 @@ pub(super) fn forward(
     #[comptime] pass: Pass,
     #[comptime] form: Form,
 ) {
-    let place = placed(pass);
+    let places = places(UNIT_POS, CUBE_POS as u32, pass);
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(pass.exchange_len() as usize));
     let values = comptime!(1u32 << pass.values);
     let mut re = Array::<f32>::new(comptime!((pass.together << pass.values) as usize));
@@ -45,8 +45,8 @@ pub(super) fn forward(
         if comptime!(step == 0) {
             #[unroll]
             for other in 0..comptime!(pass.together) {
-                if place.slot + other < count {
-                    load(&mut re, &mut im, in_re, in_im, &place, other, pass, form);
+                if places.later.slot + other < count {
+                    load(&mut re, &mut im, in_re, in_im, &places, other, pass, form);
                 }
             }
         } else {
@@ -54,7 +54,7 @@ pub(super) fn forward(
             #[unroll]
             for held in 0..comptime!(pass.together << pass.values) {
                 let (other, i) = comptime!((held / values, held % values));
-                let at = exchanged(&place, i, step, pass) + comptime!(other * pass.tile_stride());
+                let at = exchanged(&places, i, step, pass) + comptime!(other * pass.tile_stride());
                 let z = exchange[at as usize];
                 re[comptime!(held as usize)] = z.extract(0usize);
                 im[comptime!(held as usize)] = z.extract(1usize);
@@ -63,16 +63,16 @@ pub(super) fn forward(
                 sync_cube();
             }
         }
-        stages(&mut re, &mut im, twiddles, masks, gates, &place, step, pass, form);
+        stages(&mut re, &mut im, twiddles, masks, gates, &places, step, pass, form);
         #[unroll]
         for held in 0..comptime!(pass.together << pass.values) {
             let (other, i) = comptime!((held / values, held % values));
             let own = comptime!(held as usize);
             if comptime!(step + 1 < steps) {
-                let at = exchanged(&place, i, step, pass) + comptime!(other * pass.tile_stride());
+                let at = exchanged(&places, i, step, pass) + comptime!(other * pass.tile_stride());
                 exchange[at as usize] = complex(re[own], im[own]);
-            } else if place.slot + other < count {
-                let at = row(&place, other, pass) + after(&place, i, step, pass) as usize;
+            } else if places.later.slot + other < count {
+                let at = row(&places, other, pass) + after(&places, i, step, pass) as usize;
                 out_re[at] = re[own];
                 out_im[at] = im[own];
             }
@@ -82,8 +82,8 @@ pub(super) fn forward(
 
 /// Where the row of the unit's tile number `other` starts.
 #[cube]
-fn row(place: &Place, #[comptime] other: u32, #[comptime] pass: Pass) -> usize {
-    (place.row + other) as usize * comptime!(1usize << pass.length)
+fn row(places: &Places, #[comptime] other: u32, #[comptime] pass: Pass) -> usize {
+    (places.later.row + other) as usize * comptime!(1usize << pass.length)
 }
 
 /// The first step's values of the unit's tile number `other`.
@@ -93,15 +93,15 @@ fn load(
     im: &mut Array<f32>,
     in_re: &[f32],
     in_im: &[f32],
-    place: &Place,
+    places: &Places,
     #[comptime] other: u32,
     #[comptime] pass: Pass,
     #[comptime] form: Form,
 ) {
-    let row = row(place, other, pass);
+    let row = row(places, other, pass);
     #[unroll]
     for i in 0..comptime!(1u32 << pass.values) {
-        let at = row + before(place, i, pass) as usize;
+        let at = row + before(places, i, pass) as usize;
         let held = comptime!(((other << pass.values) + i) as usize);
         re[held] = in_re[at];
         im[held] = if comptime!(form.real) { 0.0f32.runtime() } else { in_im[at] };
@@ -116,7 +116,7 @@ fn stages(
     twiddles: &[Complex],
     masks: &[u32],
     gates: &[f32],
-    place: &Place,
+    places: &Places,
     #[comptime] step: u32,
     #[comptime] pass: Pass,
     #[comptime] form: Form,
@@ -124,7 +124,7 @@ fn stages(
     let count = comptime!(pass.step_stages(step));
     #[unroll]
     for group in 0..comptime!(1u32 << (pass.values - pass.step_stages(step))) {
-        let start = target(place, origin(place, group, step, pass), pass);
+        let start = start(places, group, step, pass);
         #[unroll]
         for local in 0..count {
             let stage = comptime!(pass.first + step * pass.values + local);

@@ -13,7 +13,6 @@ pub use forward::Form;
 pub use plan::Pass;
 
 use self::place::Complex;
-use super::active::active_rows;
 use super::buffers::{buffer, empty, floats, from_row};
 use super::error::KernelError;
 use super::limits::Limits;
@@ -178,21 +177,21 @@ impl Network {
         accumulate: bool,
     ) -> Result<(), KernelError> {
         let passes = self.passes(client, plan::backward)?;
-        let masks = (passes.len() > 1).then(|| self.masks(client));
+        let earlier = &passes[..passes.len() - 1];
+        // Nobody reads them where a row takes one pass.
+        let masks = if earlier.is_empty() { self.twiddles.clone() } else { self.masks(client) };
         // What each pass but the first reads, and the gradients of that.
-        let scratch = 4 * (passes.len() - 1) * self.n;
+        let scratch = 4 * earlier.len() * self.n;
         for chunk in grid::chunks(client, rows, scratch, self.n) {
             let [input, grad, into] = [input, grad, into].map(|rows| rows.from(chunk.start, self.n));
             let rows = chunk.len();
-            // A launch through whole rows finds them itself.
-            let active = (passes.len() > 1).then(|| active_rows(client, &[&grad.re, grad.imaginary()], rows, self.n));
             let mut inputs = vec![input];
-            for (pass, masks) in passes[..passes.len() - 1].iter().zip(masks.iter().cycle()) {
+            for pass in earlier {
                 let next = Rows::empty(client, rows * self.n);
                 let forward =
                     plan::forward(pass.length, pass.first, pass.stages, self.gates.is_some(), &Limits::of(client));
                 let forward = forward.ok_or_else(|| self.too_long(client))?;
-                self.forward_pass(client, forward, masks, &inputs[inputs.len() - 1], &next, rows);
+                self.forward_pass(client, forward, &masks, &inputs[inputs.len() - 1], &next, rows);
                 inputs.push(next);
             }
             let most = (rows / NETWORK_ROWS).max(FILLING.div_ceil(self.n)).min(NETWORK_RUNS);
@@ -204,7 +203,7 @@ impl Network {
             let mut grad = grad;
             for (i, pass) in passes.iter().enumerate().rev() {
                 let next = if i == 0 { into.clone() } else { Rows::empty(client, rows * self.n) };
-                self.backward_pass(client, *pass, &inputs[i], active.as_ref(), &grad, &next, &partial, rows, runs);
+                self.backward_pass(client, *pass, &inputs[i], &grad, &next, &partial, rows, runs);
                 grad = next;
             }
             let accumulate = accumulate || chunk.start > 0;
@@ -222,7 +221,6 @@ impl Network {
         client: &Client,
         pass: Pass,
         input: &Rows,
-        active: Option<&Handle>,
         grad: &Rows,
         into: &Rows,
         sums: &NetworkGradients,
@@ -241,7 +239,6 @@ impl Network {
                 floats(input.imaginary(), values),
                 self.twiddle_buffer(),
                 self.gate_buffer(),
-                active.map_or_else(|| buffer::<u32>(&self.twiddles, 1), |active| buffer::<u32>(active, rows)),
                 floats(&grad.re, values),
                 floats(grad.imaginary(), values),
                 floats(&into.re, values),

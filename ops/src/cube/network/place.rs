@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::plan::{PADDING, Pass, WIDE_PADDING};
+use super::plan::Pass;
 
 /// A complex value in memory.
 pub(super) type Complex = Vector<f32, Const<2>>;
@@ -16,8 +16,8 @@ pub(super) fn complex(re: f32, im: f32) -> Complex {
     z
 }
 
-/// Where a unit works.
-#[derive(CubeType, Clone, Copy)]
+/// Where a unit works at a step.
+#[derive(CubeType)]
 pub(super) struct Place {
     /// Its place among the units of its tile.
     pub t: u32,
@@ -29,22 +29,37 @@ pub(super) struct Place {
     pub tile: u32,
     /// The place in the network's stages of the tile's first value.
     pub base: u32,
-    /// Where its tile starts in shared memory.
-    pub exchange: u32,
+    /// Its first tile's place in the cube.
+    pub local: u32,
 }
 
-/// Where this unit works.
+/// Where a unit works at the first step and at later ones. They differ in the first pass of a row that is cut: what it reads
+/// lies side by side in tiles side by side, what it writes in one tile.
+#[derive(CubeType)]
+pub(super) struct Places {
+    pub first: Place,
+    pub later: Place,
+}
+
+/// Where unit `unit` of cube `cube` works.
 #[cube]
-pub(super) fn placed(#[comptime] pass: Pass) -> Place {
-    let unit = UNIT_POS;
-    // Units next to each other read values next to each other: of one tile, or of tiles side by side.
-    let (local, t) = if comptime!(pass.whole()) {
-        (unit / comptime!(pass.units()), unit % comptime!(pass.units()))
-    } else {
+pub(super) fn places(unit: u32, cube: u32, #[comptime] pass: Pass) -> Places {
+    Places {
+        first: place(unit, cube, comptime!(!pass.whole()), pass),
+        later: place(unit, cube, comptime!(!pass.whole() && pass.first > 0), pass),
+    }
+}
+
+/// Where a unit works if units next to each other are in tiles next to each other (`across`), or in one tile.
+#[cube]
+fn place(unit: u32, cube: u32, #[comptime] across: bool, #[comptime] pass: Pass) -> Place {
+    let (local, t) = if comptime!(across) {
         (unit % comptime!(pass.tiles), unit / comptime!(pass.tiles))
+    } else {
+        (unit / comptime!(pass.units()), unit % comptime!(pass.units()))
     };
     let local = local * comptime!(pass.together);
-    let slot = CUBE_POS as u32 * comptime!(pass.tiles) + local;
+    let slot = cube * comptime!(pass.tiles) + local;
     let tile = slot & comptime!((1u32 << pass.cuts()) - 1);
     let base = if comptime!(pass.first == 0) {
         reversed(tile, comptime!(pass.cuts())) << comptime!(pass.stages)
@@ -52,13 +67,14 @@ pub(super) fn placed(#[comptime] pass: Pass) -> Place {
         let below = comptime!((1u32 << pass.first) - 1);
         ((tile >> comptime!(pass.first)) << comptime!(pass.first + pass.stages)) | (tile & below)
     };
-    Place { t, slot, row: slot >> comptime!(pass.cuts()), tile, base, exchange: local * comptime!(pass.tile_stride()) }
+    Place { t, slot, row: slot >> comptime!(pass.cuts()), tile, base, local }
 }
 
-/// Where tile value `at` stands in shared memory.
+/// Where tile value `at` stands in shared memory. Units side by side touch values far apart after the first step, and those of
+/// several groups after the second: padding keeps either on different banks.
 #[cube]
-pub(super) fn padded(at: u32) -> u32 {
-    at + at / PADDING + at / WIDE_PADDING
+pub(super) fn padded(at: u32, #[comptime] pass: Pass) -> u32 {
+    if comptime!(pass.values <= 2) { at + at / 16 * 4 + at / 64 } else { at + at / 16 * 2 + at / 128 + at / 2048 }
 }
 
 /// The lowest `bits` bits of `value` in reverse; its others must be 0.
@@ -72,48 +88,56 @@ pub(super) fn reversed_constant(value: u32, bits: u32) -> u32 {
     if bits == 0 { 0 } else { value.reverse_bits() >> (32 - bits) }
 }
 
-/// Where value `at` of a tile stands in its row after the pass.
-#[cube]
-pub(super) fn target(place: &Place, at: u32, #[comptime] pass: Pass) -> u32 {
-    place.base | (at << comptime!(pass.first))
-}
-
 /// Where value `i` that a unit holds at its first step stands in its row before the pass. The first pass reads in bit-reversed
 /// order; the group's number is reversed too, so that units next to each other read samples next to each other.
 #[cube]
-pub(super) fn before(place: &Place, #[comptime] i: u32, #[comptime] pass: Pass) -> u32 {
+pub(super) fn before(places: &Places, #[comptime] i: u32, #[comptime] pass: Pass) -> u32 {
     if comptime!(pass.first == 0) {
         let rest = comptime!(pass.stages - pass.values);
         let offset = comptime!(reversed_constant(i, pass.values) << (rest + pass.cuts()));
-        offset + (place.t << comptime!(pass.cuts())) + place.tile
+        offset + (places.first.t << comptime!(pass.cuts())) + places.first.tile
     } else {
-        after(place, i, 0u32, pass)
+        after(places, i, 0u32, pass)
     }
 }
 
 /// Where value `i` that a unit holds at step `step` stands in its row after the pass.
 #[cube]
-pub(super) fn after(place: &Place, #[comptime] i: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
-    let start = origin(place, comptime!(group_of(i, step, &pass)), step, pass);
-    target(place, start, pass) + comptime!(offset_of(i, step, &pass) << pass.first)
+pub(super) fn after(places: &Places, #[comptime] i: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
+    start(places, comptime!(group_of(i, step, &pass)), step, pass) + comptime!(offset_of(i, step, &pass) << pass.first)
 }
 
 /// Where value `i` that a unit holds at step `step` stands in the exchange, before the step and after it.
 #[cube]
-pub(super) fn exchanged(place: &Place, #[comptime] i: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
-    let start = origin(place, comptime!(group_of(i, step, &pass)), step, pass);
+pub(super) fn exchanged(places: &Places, #[comptime] i: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
+    let group = comptime!(group_of(i, step, &pass));
+    let (tile, origin) = if comptime!(step == 0) {
+        (places.first.local, origin(places.first.t, group, step, pass))
+    } else {
+        (places.later.local, origin(places.later.t, group, step, pass))
+    };
     // The bits of the two places don't meet, so padding adds up.
-    place.exchange + padded(start) + comptime!(Pass::padded(offset_of(i, step, &pass)))
+    tile * comptime!(pass.tile_stride()) + padded(origin, pass) + comptime!(padded(offset_of(i, step, &pass), pass))
 }
 
-/// Where the first value of a unit's group of step `step` stands in its tile.
+/// Where the first value of a unit's group of step `step` stands in its row after the pass.
 #[cube]
-pub(super) fn origin(place: &Place, #[comptime] group: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
+pub(super) fn start(places: &Places, #[comptime] group: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
+    if comptime!(step == 0) {
+        places.first.base | (origin(places.first.t, group, step, pass) << comptime!(pass.first))
+    } else {
+        places.later.base | (origin(places.later.t, group, step, pass) << comptime!(pass.first))
+    }
+}
+
+/// Where the first value of group `group` of the unit `t` of a tile stands in the tile at step `step`.
+#[cube]
+fn origin(t: u32, #[comptime] group: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
     let before = comptime!(step * pass.values);
     let number = if comptime!(step == 0 && pass.first == 0) {
-        reversed(place.t, comptime!(pass.stages - pass.values))
+        reversed(t, comptime!(pass.stages - pass.values))
     } else {
-        place.t + comptime!(group * pass.units())
+        t + comptime!(group * pass.units())
     };
     let low = number & comptime!((1u32 << before) - 1);
     ((number >> before) << comptime!(before + pass.step_stages(step))) | low
@@ -139,4 +163,49 @@ pub(super) fn pair_of(at: u32, #[comptime] stage: u32) -> u32 {
 /// Like [`pair_of`], of a constant.
 pub(super) fn pair_of_constant(at: u32, stage: u32) -> u32 {
     ((at >> (stage + 1)) << stage) | (at & ((1 << stage) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::{self, Launch};
+    use super::*;
+    use crate::cube::limits::Limits;
+
+    const LARGE: Limits = Limits {
+        plane: Some(32),
+        plane_barrier: true,
+        units: 1024,
+        shared: 227 << 10,
+        cubes: 1 << 30,
+        processors: Some(132),
+        buffer: 1 << 37,
+    };
+
+    /// How many values of one bank sixteen units side by side touch at once, at most.
+    fn conflicts(pass: Pass, step: u32, from: u32) -> usize {
+        let at = |unit: u32, i: u32| exchanged(&places(unit, 0, pass), i, step, pass);
+        let of_value = |i: u32| {
+            let banks: Vec<u32> = (from..(from + 16).min(pass.cube_units())).map(|unit| at(unit, i) % 16).collect();
+            banks.iter().map(|bank| banks.iter().filter(|other| *other == bank).count()).max().unwrap_or(0)
+        };
+        (0..1 << pass.values).map(of_value).max().unwrap_or(0)
+    }
+
+    #[test]
+    fn units_side_by_side_use_different_banks() {
+        for (length, gated) in (6..=16).flat_map(|length| [(length, false), (length, true)]) {
+            for launch in [plan::forward as Launch, plan::backward] {
+                for pass in plan::passes(length, gated, &LARGE, launch).unwrap() {
+                    let most = match length {
+                        6 => 4,
+                        8.. if pass.whole() => 1,
+                        _ => 2,
+                    };
+                    for (step, from) in (0..pass.steps()).flat_map(|step| [(step, 0), (step, 16), (step, 48)]) {
+                        assert!(conflicts(pass, step, from) <= most, "{pass:?}, step {step}, units from {from}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -1,16 +1,17 @@
 //! How a butterfly network is cut into launches, and a launch into units: data, made from a device's limits.
 
+use super::place::padded;
 use crate::cube::limits::Limits;
 
-/// Units a cube is filled up to with tiles.
-const CUBE_UNITS: u32 = 128;
+/// Units a cube is filled up to with tiles, forward and backward: few wait for each other at once.
+const FORWARD_UNITS: u32 = 128;
+const BACKWARD_UNITS: u32 = 64;
 /// Stages of a backward launch at most: a unit keeps what each of them read, and sums for each of them.
 const MAX_BACKWARD_STAGES: u32 = 10;
 /// Tiles next to each other that a cube takes where a row is cut, so that it reads 32 bytes at a time.
 const TILES_ACROSS: u32 = 8;
-/// Complex values after which shared memory has one of padding, and, for units that write far apart, one more.
-pub(super) const PADDING: u32 = 16;
-pub(super) const WIDE_PADDING: u32 = 256;
+/// Complex values of shared memory that a plane reads at once.
+const BANKS: u32 = 16;
 
 /// A run of stages that one launch computes.
 ///
@@ -63,20 +64,19 @@ impl Pass {
         if left < self.values { left } else { self.values }
     }
 
-    /// Where tile value `at` stands in shared memory.
-    pub const fn padded(at: u32) -> u32 {
-        at + at / PADDING + at / WIDE_PADDING
-    }
-
     /// Complex values of shared memory from one tile to the next. Units next to each other are in tiles next to each other
-    /// where a row is cut: an odd distance then keeps them on different banks.
-    pub const fn tile_stride(&self) -> u32 {
-        let tile = 1 << self.stages;
-        if self.whole() { Self::padded(tile) } else { Self::padded(tile) | 1 }
+    /// where a row is cut, in its first launch at the first step only.
+    pub fn tile_stride(&self) -> u32 {
+        let tile = padded(1 << self.stages, *self);
+        match (self.whole(), self.first) {
+            (true, _) => tile,
+            (false, 0) => tile | 1,
+            (false, _) => (tile - 2).next_multiple_of(BANKS) + 2,
+        }
     }
 
     /// Complex values of shared memory of a cube.
-    pub const fn exchange_len(&self) -> u32 {
+    pub fn exchange_len(&self) -> u32 {
         self.tiles * self.tile_stride()
     }
 
@@ -85,10 +85,10 @@ impl Pass {
             && self.exchange_len() as usize * buffers * size_of::<[f32; 2]>() <= limits.shared
     }
 
-    /// The launch with as many tiles a cube as pay and fit.
-    fn filled(self, buffers: usize, limits: &Limits) -> Option<Self> {
+    /// The launch with as many tiles a cube as pay, in `units` units for whole rows, and fit.
+    fn filled(self, buffers: usize, units: u32, limits: &Limits) -> Option<Self> {
         let most = if self.whole() {
-            self.together * CUBE_UNITS / self.units().min(CUBE_UNITS)
+            self.together * units / self.units().min(units)
         } else {
             TILES_ACROSS.min(1 << self.cuts())
         };
@@ -111,14 +111,14 @@ pub fn forward(length: u32, first: u32, stages: u32, gated: bool, limits: &Limit
     let steps = stages.div_ceil(most).max(2);
     let one = Pass { length, first, stages, values: stages.div_ceil(steps), tiles: 1, together: 1 };
     let together = if one.whole() { together } else { 1 };
-    (0..=together.ilog2()).rev().find_map(|log| Pass { together: 1 << log, ..one }.filled(1, limits))
+    (0..=together.ilog2()).rev().find_map(|log| Pass { together: 1 << log, ..one }.filled(1, FORWARD_UNITS, limits))
 }
 
 /// A launch that runs `stages` stages from `first` on backward: a unit has two butterflies of each, and keeps what it knows
 /// of them.
 pub fn backward(length: u32, first: u32, stages: u32, _gated: bool, limits: &Limits) -> Option<Pass> {
     let fits = stages <= MAX_BACKWARD_STAGES;
-    fits.then_some(Pass { length, first, stages, values: 2, tiles: 1, together: 1 })?.filled(2, limits)
+    fits.then_some(Pass { length, first, stages, values: 2, tiles: 1, together: 1 })?.filled(2, BACKWARD_UNITS, limits)
 }
 
 /// [`forward`] or [`backward`].
