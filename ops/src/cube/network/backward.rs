@@ -5,7 +5,7 @@
 use cubecl::prelude::*;
 
 use super::place::{
-    Complex, Places, after, before, complex, exchanged, group_of, offset_of, pair_of, pair_of_constant, places, start,
+    Complex, Places, after, before, butterfly_at, butterfly_count, butterfly_number, complex, exchanged, places,
 };
 use super::plan::Pass;
 
@@ -163,12 +163,12 @@ pub(super) fn backward(
     if first < rows {
         let own = places.later.row * comptime!(pass.length * (1 << (pass.length - 1)));
         #[unroll]
-        for number in 0..comptime!(count(&pass)) {
-            let at = (own + pair_at(&places, number, pass)) as usize;
+        for number in 0..comptime!(butterfly_count(&pass)) {
+            let at = (own + butterfly_at(&places, number, pass)) as usize;
             let sum = comptime!(number as usize);
             let q = butterflies.sums[sum];
             if comptime!(gated) {
-                let w = twiddles[pair_at(&places, number, pass) as usize];
+                let w = twiddles[butterfly_at(&places, number, pass) as usize];
                 twiddle_sums[at] = scaled(butterflies.gates[sum], q);
                 gate_sums[at] = plus_dot(butterflies.sum_gate[sum], w, q);
             } else {
@@ -218,7 +218,7 @@ fn own(
     #[comptime] pass: Pass,
     #[comptime] gated: bool,
 ) -> Butterflies {
-    let count = comptime!(count(&pass));
+    let count = comptime!(butterfly_count(&pass));
     let len = comptime!(count as usize);
     let mut butterflies = Butterflies {
         weights: Array::new(len),
@@ -228,7 +228,7 @@ fn own(
     };
     #[unroll]
     for number in 0..count {
-        let at = pair_at(places, number, pass) as usize;
+        let at = butterfly_at(places, number, pass) as usize;
         let one = comptime!(number as usize);
         if comptime!(gated) {
             butterflies.weights[one] = scaled(gates[at], twiddles[at]);
@@ -257,7 +257,7 @@ fn join(
     #[unroll]
     for i in 0..comptime!(1u32 << pass.values) {
         if comptime!(upper(i, local)) {
-            let one = comptime!(number(i, step, local, &pass));
+            let one = comptime!(butterfly_number(i, step, local, &pass));
             let lower = comptime!(i + (1 << local));
             let a = held[comptime!((from + i) as usize)];
             let b = held[comptime!((from + lower) as usize)];
@@ -283,7 +283,7 @@ fn part(
     #[unroll]
     for i in 0..comptime!(1u32 << pass.values) {
         if comptime!(upper(i, local)) {
-            let one = comptime!(number(i, step, local, &pass));
+            let one = comptime!(butterfly_number(i, step, local, &pass));
             let (from, lower) = comptime!((level(step, local, &pass), i + (1 << local)));
             let a = held[comptime!((from + i) as usize)];
             let b = held[comptime!((from + lower) as usize)];
@@ -310,39 +310,10 @@ fn upper(i: u32, local: u32) -> bool {
     i >> local & 1 == 0
 }
 
-/// Butterflies of a unit.
-fn count(pass: &Pass) -> u32 {
-    pass.stages << (pass.values - 1)
-}
-
-/// The place among a unit's butterflies of the one whose upper value is `i`.
-fn number(i: u32, step: u32, local: u32, pass: &Pass) -> usize {
-    (((step * pass.values + local) << (pass.values - 1)) + pair_of_constant(i, local)) as usize
-}
-
 /// Where the values stand that stage `local` of step `step` reads. The first stages of all steps have a place of their own,
 /// what the others read is kept for one step.
 fn level(step: u32, local: u32, pass: &Pass) -> u32 {
     (if local == 0 { step } else { pass.steps() + local - 1 }) << pass.values
-}
-
-/// The upper value of the butterfly that [`number`] gives that place.
-fn upper_of(number: u32, pass: &Pass) -> u32 {
-    let local = (number >> (pass.values - 1)) % pass.values;
-    let pair = number & ((1 << (pass.values - 1)) - 1);
-    ((pair >> local) << (local + 1)) | (pair & ((1 << local) - 1))
-}
-
-/// Where the twiddle and the gate of a unit's butterfly stand.
-#[cube]
-fn pair_at(places: &Places, #[comptime] number: u32, #[comptime] pass: Pass) -> u32 {
-    let i = comptime!(upper_of(number, &pass));
-    let stage_of_pass = comptime!(number >> (pass.values - 1));
-    let step = comptime!(stage_of_pass / pass.values);
-    let stage = comptime!(pass.first + stage_of_pass);
-    let start = start(places, comptime!(group_of(i, step, &pass)), step, pass);
-    let offset = comptime!(offset_of(i, step, &pass) << pass.first);
-    pair_of(start, stage) + comptime!(pair_of_constant(offset, stage) + (stage << (pass.length - 1)))
 }
 
 /// x·y.

@@ -3,8 +3,10 @@
 
 use cubecl::prelude::*;
 
+use super::packed::Packed;
 use super::place::{
-    Complex, Places, after, before, complex, exchanged, offset_of, pair_of, pair_of_constant, places, start,
+    Complex, Places, after, before, butterfly_number, complex, exchanged, offset_of, pair_of, pair_of_constant, places,
+    start,
 };
 use super::plan::Pass;
 
@@ -19,14 +21,15 @@ pub struct Form {
     pub real: bool,
 }
 
-/// Runs the pass on `count` tiles. `masks` says which bits of a pair's number choose its twiddle, by stage.
+/// Runs the pass on `count` tiles: of a network with gates the butterflies are in `packed`, of others in `twiddles`, where `masks` says
+/// by stage which bits of a pair's number choose its twiddle.
 #[cube(launch_unchecked)]
 pub(super) fn forward(
     in_re: &[f32],
     in_im: &[f32],
     twiddles: &[Complex],
     masks: &[u32],
-    gates: &[f32],
+    packed: &[Packed],
     out_re: &mut [f32],
     out_im: &mut [f32],
     count: u32,
@@ -63,7 +66,7 @@ pub(super) fn forward(
                 sync_cube();
             }
         }
-        stages(&mut re, &mut im, twiddles, masks, gates, &places, step, pass, form);
+        stages(&mut re, &mut im, twiddles, masks, packed, &places, step, pass, form);
         #[unroll]
         for held in 0..comptime!(pass.together << pass.values) {
             let (other, i) = comptime!((held / values, held % values));
@@ -115,7 +118,7 @@ fn stages(
     im: &mut Array<f32>,
     twiddles: &[Complex],
     masks: &[u32],
-    gates: &[f32],
+    packed: &[Packed],
     places: &Places,
     #[comptime] step: u32,
     #[comptime] pass: Pass,
@@ -129,23 +132,28 @@ fn stages(
         for local in 0..count {
             let stage = comptime!(pass.first + step * pass.values + local);
             let pair = pair_of(start, stage);
-            let mask =
-                if comptime!(form.roots) { comptime!((1u32 << stage) - 1).runtime() } else { masks[stage as usize] };
+            let mask = if comptime!(form.gated || form.roots) {
+                comptime!((1u32 << stage) - 1).runtime()
+            } else {
+                masks[stage as usize]
+            };
             #[unroll]
             for b in 0..comptime!(1u32 << count) {
                 if comptime!(b >> local & 1 == 1) {
                     let i = comptime!((group << count) + b - (1 << local));
                     let offset = comptime!(offset_of(i, step, &pass) << pass.first);
                     let own = pair + comptime!(pair_of_constant(offset, stage));
-                    let w = if comptime!(form.roots) {
-                        twiddles[((own & mask) << comptime!(pass.length - 1 - stage)) as usize]
+                    let (w, g) = if comptime!(form.gated) {
+                        let number = comptime!(butterfly_number(i, step, local, &pass) as u32);
+                        let one = packed[(comptime!(number * pass.row_units()) + places.own) as usize];
+                        (complex(one.extract(0usize), one.extract(1usize)), one.extract(2usize))
                     } else {
-                        twiddles[((own & mask) + comptime!(stage << (pass.length - 1))) as usize]
-                    };
-                    let g = if comptime!(form.gated) {
-                        gates[(own + comptime!(stage << (pass.length - 1))) as usize]
-                    } else {
-                        1.0f32.runtime()
+                        let at = if comptime!(form.roots) {
+                            (own & mask) << comptime!(pass.length - 1 - stage)
+                        } else {
+                            (own & mask) + comptime!(stage << (pass.length - 1))
+                        };
+                        (twiddles[at as usize], 1.0f32.runtime())
                     };
                     #[unroll]
                     for other in 0..comptime!(pass.together) {

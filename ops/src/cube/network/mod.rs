@@ -3,6 +3,7 @@
 mod backward;
 mod forward;
 mod masks;
+mod packed;
 mod place;
 mod plan;
 
@@ -12,7 +13,7 @@ use cubecl::server::Handle;
 pub use forward::Form;
 pub use plan::Pass;
 
-use self::place::Complex;
+use self::place::{Complex, butterfly_count};
 use super::buffers::{buffer, empty, floats, from_row};
 use super::error::KernelError;
 use super::limits::Limits;
@@ -117,27 +118,33 @@ impl Network {
     /// If the device's shared memory holds no part of a row.
     pub fn forward(&self, client: &Client, input: &Rows, output: &Rows, rows: usize) -> Result<(), KernelError> {
         let passes = self.passes(client, plan::forward)?;
-        let masks = self.masks(client);
+        let tables = self.tables(client, &passes);
         let scratch = if passes.len() > 1 { 2 * self.n } else { 0 };
         for chunk in grid::chunks(client, rows, scratch, self.n) {
             let (input, output) = (input.from(chunk.start, self.n), output.from(chunk.start, self.n));
             let middle = (passes.len() > 1).then(|| Rows::empty(client, chunk.len() * self.n));
             let mut from = &input;
-            for (i, &pass) in passes.iter().enumerate() {
+            for (i, (&pass, table)) in passes.iter().zip(&tables).enumerate() {
                 let into = match &middle {
                     Some(middle) if (passes.len() - i) % 2 == 0 => middle,
                     _ => &output,
                 };
-                self.forward_pass(client, pass, &masks, from, into, chunk.len());
+                self.forward_pass(client, pass, table, from, into, chunk.len());
                 from = into;
             }
         }
         Ok(())
     }
 
-    fn forward_pass(&self, client: &Client, pass: Pass, masks: &Handle, from: &Rows, into: &Rows, rows: usize) {
+    fn forward_pass(&self, client: &Client, pass: Pass, table: &Handle, from: &Rows, into: &Rows, rows: usize) {
         let count = rows << pass.cuts();
         let values = rows * self.n;
+        let butterflies = (pass.row_units() * butterfly_count(&pass)) as usize;
+        let (masks, packed) = match (&self.gates, self.roots) {
+            (Some(_), _) => (buffer::<u32>(table, 1), buffer::<[f32; 4]>(table, butterflies)),
+            (None, true) => (buffer::<u32>(table, 1), buffer::<[f32; 4]>(table, 1)),
+            (None, false) => (buffer::<u32>(table, self.length() as usize), buffer::<[f32; 4]>(&self.twiddles, 1)),
+        };
         let form = Form { gated: self.gates.is_some(), roots: self.roots, real: from.im.is_none() };
         // SAFETY: a unit touches values of its own tile, tiles are of the rows that the buffers hold as `floats` checked,
         // and stages and pairs are those of the network.
@@ -149,8 +156,8 @@ impl Network {
                 floats(&from.re, values),
                 floats(from.imaginary(), values),
                 self.twiddle_buffer(),
-                buffer::<u32>(masks, if self.roots { 1 } else { self.length() as usize }),
-                self.gate_buffer(),
+                masks,
+                packed,
                 floats(&into.re, values),
                 floats(into.imaginary(), values),
                 count as u32,
@@ -177,21 +184,22 @@ impl Network {
         accumulate: bool,
     ) -> Result<(), KernelError> {
         let passes = self.passes(client, plan::backward)?;
-        let earlier = &passes[..passes.len() - 1];
-        // Nobody reads them where a row takes one pass.
-        let masks = if earlier.is_empty() { self.twiddles.clone() } else { self.masks(client) };
+        let (limits, gated) = (Limits::of(client), self.gates.is_some());
+        let earlier = passes[..passes.len() - 1].iter().map(|pass| {
+            let forward = plan::forward(pass.length, pass.first, pass.stages, gated, &limits);
+            forward.ok_or_else(|| self.too_long(client))
+        });
+        let earlier: Vec<Pass> = earlier.collect::<Result<_, _>>()?;
+        let tables = self.tables(client, &earlier);
         // What each pass but the first reads, and the gradients of that.
         let scratch = 4 * earlier.len() * self.n;
         for chunk in grid::chunks(client, rows, scratch, self.n) {
             let [input, grad, into] = [input, grad, into].map(|rows| rows.from(chunk.start, self.n));
             let rows = chunk.len();
             let mut inputs = vec![input];
-            for pass in earlier {
+            for (&pass, table) in earlier.iter().zip(&tables) {
                 let next = Rows::empty(client, rows * self.n);
-                let forward =
-                    plan::forward(pass.length, pass.first, pass.stages, self.gates.is_some(), &Limits::of(client));
-                let forward = forward.ok_or_else(|| self.too_long(client))?;
-                self.forward_pass(client, forward, &masks, &inputs[inputs.len() - 1], &next, rows);
+                self.forward_pass(client, pass, table, &inputs[inputs.len() - 1], &next, rows);
                 inputs.push(next);
             }
             let most = (rows / NETWORK_ROWS).max(FILLING.div_ceil(self.n)).min(NETWORK_RUNS);
@@ -254,9 +262,14 @@ impl Network {
         }
     }
 
-    /// The masks of the stages; anything for the roots, which have their own.
-    fn masks(&self, client: &Client) -> Handle {
-        if self.roots { self.twiddles.clone() } else { masks::masks(client, &self.twiddles, self.n) }
+    /// What the launches of `passes` forward read besides values: of a network with gates its butterflies, of others the masks of the
+    /// stages; anything for the roots, which have their own.
+    fn tables(&self, client: &Client, passes: &[Pass]) -> Vec<Handle> {
+        match &self.gates {
+            Some(gates) => passes.iter().map(|&pass| packed::packed(client, &self.twiddles, gates, pass)).collect(),
+            None if self.roots || passes.is_empty() => vec![self.twiddles.clone(); passes.len()],
+            None => vec![masks::masks(client, &self.twiddles, self.n); passes.len()],
+        }
     }
 
     fn passes(&self, client: &Client, launch: plan::Launch) -> Result<Vec<Pass>, KernelError> {

@@ -39,6 +39,8 @@ pub(super) struct Place {
 pub(super) struct Places {
     pub first: Place,
     pub later: Place,
+    /// The unit's place among all of its row.
+    pub own: u32,
 }
 
 /// Where unit `unit` of cube `cube` works.
@@ -47,6 +49,11 @@ pub(super) fn places(unit: u32, cube: u32, #[comptime] pass: Pass) -> Places {
     Places {
         first: place(unit, cube, comptime!(!pass.whole()), pass),
         later: place(unit, cube, comptime!(!pass.whole() && pass.first > 0), pass),
+        own: if comptime!(pass.whole()) {
+            unit % comptime!(pass.units())
+        } else {
+            cube % comptime!(pass.row_units() / pass.cube_units()) * comptime!(pass.cube_units()) + unit
+        },
     }
 }
 
@@ -163,6 +170,35 @@ pub(super) fn pair_of(at: u32, #[comptime] stage: u32) -> u32 {
 /// Like [`pair_of`], of a constant.
 pub(super) fn pair_of_constant(at: u32, stage: u32) -> u32 {
     ((at >> (stage + 1)) << stage) | (at & ((1 << stage) - 1))
+}
+
+/// Butterflies of a unit.
+pub(super) fn butterfly_count(pass: &Pass) -> u32 {
+    pass.stages << (pass.values - 1)
+}
+
+/// The place among a unit's butterflies of the one whose upper value is `i`.
+pub(super) fn butterfly_number(i: u32, step: u32, local: u32, pass: &Pass) -> usize {
+    (((step * pass.values + local) << (pass.values - 1)) + pair_of_constant(i, local)) as usize
+}
+
+/// The upper value of the butterfly that [`butterfly_number`] gives that place.
+fn upper_of(number: u32, pass: &Pass) -> u32 {
+    let local = (number >> (pass.values - 1)) % pass.values;
+    let pair = number & ((1 << (pass.values - 1)) - 1);
+    ((pair >> local) << (local + 1)) | (pair & ((1 << local) - 1))
+}
+
+/// Where the twiddle and the gate of a unit's butterfly stand.
+#[cube]
+pub(super) fn butterfly_at(places: &Places, #[comptime] number: u32, #[comptime] pass: Pass) -> u32 {
+    let i = comptime!(upper_of(number, &pass));
+    let stage_of_pass = comptime!(number >> (pass.values - 1));
+    let step = comptime!(stage_of_pass / pass.values);
+    let stage = comptime!(pass.first + stage_of_pass);
+    let start = start(places, comptime!(group_of(i, step, &pass)), step, pass);
+    let offset = comptime!(offset_of(i, step, &pass) << pass.first);
+    pair_of(start, stage) + comptime!(pair_of_constant(offset, stage) + (stage << (pass.length - 1)))
 }
 
 #[cfg(test)]

@@ -38,6 +38,11 @@ impl Pass {
         1 << (self.stages - self.values)
     }
 
+    /// Units of a row.
+    pub const fn row_units(&self) -> u32 {
+        self.units() << self.cuts()
+    }
+
     /// Units of a cube.
     pub const fn cube_units(&self) -> u32 {
         self.tiles / self.together * self.units()
