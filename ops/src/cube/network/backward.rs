@@ -53,7 +53,7 @@ pub(super) fn backward(
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(2 * pass.exchange_len() as usize));
     // For each tile and for rows in turn, whether a gradient of the tile is not 0.
     let mut found = Shared::<[u32]>::new_slice(comptime!(2 * pass.tiles as usize));
-    let flag = 2 * places.later.local;
+    let flag = 2 * places.later.group;
     if places.later.t == 0 {
         found[flag as usize] = 0u32;
         found[(flag + 1) as usize] = 0u32;
@@ -113,7 +113,7 @@ pub(super) fn backward(
         }
 
         // Whether the unit's tile has no gradient: the one of its first step, and of later ones.
-        let quiet_first = found[(2 * places.first.local + step_of_run % 2) as usize] == 0u32;
+        let quiet_first = found[(2 * places.first.group + step_of_run % 2) as usize] == 0u32;
         let quiet_later = found[turn as usize] == 0u32;
         // The next row's, which nobody asks for before another barrier.
         if places.later.t == 0 {

@@ -21,7 +21,7 @@ pub struct Form {
     pub real: bool,
 }
 
-/// Runs the pass on `count` tiles: of a network with gates the butterflies are in `packed`, of others in `twiddles`, where `masks` says
+/// Runs the pass on `rows` rows: of a network with gates the butterflies are in `packed`, of others in `twiddles`, where `masks` says
 /// by stage which bits of a pair's number choose its twiddle.
 #[cube(launch_unchecked)]
 pub(super) fn forward(
@@ -32,7 +32,7 @@ pub(super) fn forward(
     packed: &[Packed],
     out_re: &mut [f32],
     out_im: &mut [f32],
-    count: u32,
+    rows: u32,
     #[comptime] pass: Pass,
     #[comptime] form: Form,
 ) {
@@ -48,7 +48,7 @@ pub(super) fn forward(
         if comptime!(step == 0) {
             #[unroll]
             for other in 0..comptime!(pass.together) {
-                if places.later.slot + other < count {
+                if places.later.row + other < rows {
                     load(&mut re, &mut im, in_re, in_im, &places, other, pass, form);
                 }
             }
@@ -57,7 +57,7 @@ pub(super) fn forward(
             #[unroll]
             for held in 0..comptime!(pass.together << pass.values) {
                 let (other, i) = comptime!((held / values, held % values));
-                let at = exchanged(&places, i, step, pass) + comptime!(other * pass.tile_stride());
+                let at = exchanged(&places, i, step, pass) + comptime!(other * pass.groups() * pass.tile_stride());
                 let z = exchange[at as usize];
                 re[comptime!(held as usize)] = z.extract(0usize);
                 im[comptime!(held as usize)] = z.extract(1usize);
@@ -72,9 +72,9 @@ pub(super) fn forward(
             let (other, i) = comptime!((held / values, held % values));
             let own = comptime!(held as usize);
             if comptime!(step + 1 < steps) {
-                let at = exchanged(&places, i, step, pass) + comptime!(other * pass.tile_stride());
+                let at = exchanged(&places, i, step, pass) + comptime!(other * pass.groups() * pass.tile_stride());
                 exchange[at as usize] = complex(re[own], im[own]);
-            } else if places.later.slot + other < count {
+            } else if places.later.row + other < rows {
                 let at = row(&places, other, pass) + after(&places, i, step, pass) as usize;
                 out_re[at] = re[own];
                 out_im[at] = im[own];

@@ -137,7 +137,7 @@ impl Network {
     }
 
     fn forward_pass(&self, client: &Client, pass: Pass, table: &Handle, from: &Rows, into: &Rows, rows: usize) {
-        let count = rows << pass.cuts();
+        let groups = rows.div_ceil(pass.together as usize) << pass.cuts();
         let values = rows * self.n;
         let butterflies = (pass.row_units() * butterfly_count(&pass)) as usize;
         let (masks, packed) = match (&self.gates, self.roots) {
@@ -151,7 +151,7 @@ impl Network {
         unsafe {
             forward::forward::launch_unchecked(
                 client,
-                grid::cubes(client, count.div_ceil(pass.tiles as usize)),
+                grid::cubes(client, groups.div_ceil(pass.groups() as usize)),
                 CubeDim::new_1d(pass.cube_units()),
                 floats(&from.re, values),
                 floats(from.imaginary(), values),
@@ -160,7 +160,7 @@ impl Network {
                 packed,
                 floats(&into.re, values),
                 floats(into.imaginary(), values),
-                count as u32,
+                rows as u32,
                 pass,
                 form,
             );

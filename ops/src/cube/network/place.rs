@@ -21,16 +21,14 @@ pub(super) fn complex(re: f32, im: f32) -> Complex {
 pub(super) struct Place {
     /// Its place among the units of its tile.
     pub t: u32,
-    /// Its first tile, counted through all rows (or through all runs of rows).
-    pub slot: u32,
-    /// The row (or the run of rows) of its tile.
+    /// The row (or the run of rows) of its tile, the first of those it works on together.
     pub row: u32,
     /// Its tile in the row.
     pub tile: u32,
     /// The place in the network's stages of the tile's first value.
     pub base: u32,
-    /// Its first tile's place in the cube.
-    pub local: u32,
+    /// The place of its tile, or of its tiles of several rows, in the cube.
+    pub group: u32,
 }
 
 /// Where a unit works at the first step and at later ones. They differ in the first pass of a row that is cut: what it reads
@@ -60,13 +58,12 @@ pub(super) fn places(unit: u32, cube: u32, #[comptime] pass: Pass) -> Places {
 /// Where a unit works if units next to each other are in tiles next to each other (`across`), or in one tile.
 #[cube]
 fn place(unit: u32, cube: u32, #[comptime] across: bool, #[comptime] pass: Pass) -> Place {
-    let (local, t) = if comptime!(across) {
-        (unit % comptime!(pass.tiles), unit / comptime!(pass.tiles))
+    let (group, t) = if comptime!(across) {
+        (unit % comptime!(pass.groups()), unit / comptime!(pass.groups()))
     } else {
         (unit / comptime!(pass.units()), unit % comptime!(pass.units()))
     };
-    let local = local * comptime!(pass.together);
-    let slot = cube * comptime!(pass.tiles) + local;
+    let slot = cube * comptime!(pass.groups()) + group;
     let tile = slot & comptime!((1u32 << pass.cuts()) - 1);
     let base = if comptime!(pass.first == 0) {
         reversed(tile, comptime!(pass.cuts())) << comptime!(pass.stages)
@@ -74,7 +71,8 @@ fn place(unit: u32, cube: u32, #[comptime] across: bool, #[comptime] pass: Pass)
         let below = comptime!((1u32 << pass.first) - 1);
         ((tile >> comptime!(pass.first)) << comptime!(pass.first + pass.stages)) | (tile & below)
     };
-    Place { t, slot, row: slot >> comptime!(pass.cuts()), tile, base, local }
+    let row = (slot >> comptime!(pass.cuts())) * comptime!(pass.together);
+    Place { t, row, tile, base, group }
 }
 
 /// Where tile value `at` stands in shared memory. Units side by side touch values far apart after the first step, and those of
@@ -119,9 +117,9 @@ pub(super) fn after(places: &Places, #[comptime] i: u32, #[comptime] step: u32, 
 pub(super) fn exchanged(places: &Places, #[comptime] i: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
     let group = comptime!(group_of(i, step, &pass));
     let (tile, origin) = if comptime!(step == 0) {
-        (places.first.local, origin(places.first.t, group, step, pass))
+        (places.first.group, origin(places.first.t, group, step, pass))
     } else {
-        (places.later.local, origin(places.later.t, group, step, pass))
+        (places.later.group, origin(places.later.t, group, step, pass))
     };
     // The bits of the two places don't meet, so padding adds up.
     tile * comptime!(pass.tile_stride()) + padded(origin, pass) + comptime!(padded(offset_of(i, step, &pass), pass))

@@ -38,6 +38,11 @@ impl Pass {
         1 << (self.stages - self.values)
     }
 
+    /// Groups of tiles, of rows that units work on together, in a cube.
+    pub const fn groups(&self) -> u32 {
+        self.tiles / self.together
+    }
+
     /// Units of a row.
     pub const fn row_units(&self) -> u32 {
         self.units() << self.cuts()
@@ -45,7 +50,7 @@ impl Pass {
 
     /// Units of a cube.
     pub const fn cube_units(&self) -> u32 {
-        self.tiles / self.together * self.units()
+        self.groups() * self.units()
     }
 
     /// Whether a row is one tile.
@@ -92,12 +97,14 @@ impl Pass {
 
     /// The launch with as many tiles a cube as pay, in `units` units for whole rows, and fit.
     fn filled(self, buffers: usize, units: u32, limits: &Limits) -> Option<Self> {
-        let most = if self.whole() {
-            self.together * units / self.units().min(units)
+        let (least, most) = if self.whole() {
+            (1, units / self.units().min(units))
         } else {
-            TILES_ACROSS.min(1 << self.cuts())
+            let across = TILES_ACROSS.min(1 << self.cuts());
+            // Rows together are no reason to read less side by side.
+            (if self.together > 1 { across } else { 1 }, across)
         };
-        let tiles = (self.together.ilog2()..=most.ilog2()).rev().map(|log| 1 << log);
+        let tiles = (least.ilog2()..=most.ilog2()).rev().map(|log| self.together << log);
         tiles.map(|tiles| Self { tiles, ..self }).find(|pass| pass.fits(buffers, limits))
     }
 }
@@ -107,7 +114,8 @@ impl Pass {
 /// More values a unit mean fewer exchanges, and more rows a unit fewer loads of twiddles and gates; both mean more registers
 /// and code. Devices without planes of one size, such as software ones, get little code.
 pub fn forward(length: u32, first: u32, stages: u32, gated: bool, limits: &Limits) -> Option<Pass> {
-    let long = stages > 9;
+    // Many stages, or launches that read every row several times.
+    let long = stages > 9 || stages < length;
     let (most, together): (u32, u32) = match (limits.plane, gated) {
         (None, _) => (3, 1),
         (_, true) => (3, if long { 4 } else { 2 }),
@@ -115,7 +123,6 @@ pub fn forward(length: u32, first: u32, stages: u32, gated: bool, limits: &Limit
     };
     let steps = stages.div_ceil(most).max(2);
     let one = Pass { length, first, stages, values: stages.div_ceil(steps), tiles: 1, together: 1 };
-    let together = if one.whole() { together } else { 1 };
     (0..=together.ilog2()).rev().find_map(|log| Pass { together: 1 << log, ..one }.filled(1, FORWARD_UNITS, limits))
 }
 
