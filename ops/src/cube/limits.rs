@@ -47,6 +47,20 @@ impl Limits {
     }
 }
 
+#[cfg(test)]
+impl Limits {
+    /// An H200 under CUDA.
+    pub const H200: Self = Self {
+        plane: Some(32),
+        plane_barrier: true,
+        units: 1024,
+        shared: 232_448,
+        cubes: i32::MAX as u32,
+        processors: Some(132),
+        buffer: 1 << 37,
+    };
+}
+
 /// What a test lets a buffer have at most, so that batches are cut that would fit the device.
 #[cfg(test)]
 pub(crate) static MOST_BUFFER: AtomicU64 = AtomicU64::new(u64::MAX);

@@ -247,16 +247,7 @@ const PROCESSORS: u32 = 128;
 mod tests {
     use super::*;
 
-    /// An H200 under CUDA.
-    const CUDA: Limits = Limits {
-        plane: Some(32),
-        plane_barrier: true,
-        units: 1024,
-        shared: 232_448,
-        cubes: i32::MAX as u32,
-        processors: Some(132),
-        buffer: 1 << 37,
-    };
+    const CUDA: Limits = Limits::H200;
     /// The same under WebGPU.
     const WGSL: Limits =
         Limits { plane_barrier: false, shared: 49_152, cubes: 65_535, processors: None, buffer: 1 << 31, ..CUDA };

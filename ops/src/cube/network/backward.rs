@@ -5,7 +5,7 @@
 use cubecl::prelude::*;
 
 use super::place::{
-    Complex, Places, after, before, butterfly_at, butterfly_count, butterfly_number, complex, exchanged, places,
+    Complex, Places, after, before, butterfly_at, butterfly_count, complex, exchanged, places, upper_of,
 };
 use super::plan::Pass;
 
@@ -98,18 +98,8 @@ pub(super) fn backward(
                 let from = comptime!(if local == 0 { level(step, 0, &pass) } else { work });
                 join(&mut held, &butterflies, step, local, from, work, pass, gated);
             }
-            let base = comptime!(step % 2 * pass.exchange_len());
-            #[unroll]
-            for i in 0..values {
-                exchange[(base + exchanged(&places, i, step, pass)) as usize] = held[comptime!((work + i) as usize)];
-            }
-            sync_cube();
-            #[unroll]
-            for i in 0..values {
-                let next = comptime!(level(step + 1, 0, &pass) + i);
-                held[comptime!(next as usize)] =
-                    exchange[(base + exchanged(&places, i, comptime!(step + 1), pass)) as usize];
-            }
+            let next = comptime!(level(step + 1, 0, &pass));
+            change_places(&mut held, &mut exchange, &places, step, comptime!(step + 1), work, next, pass);
         }
 
         // Whether the unit's tile has no gradient: the one of its first step, and of later ones.
@@ -124,7 +114,7 @@ pub(super) fn backward(
             let step = comptime!(last - back);
             let stages = comptime!(pass.step_stages(step));
             #[unroll]
-            for local in 0..comptime!(pass.step_stages(step) - 1) {
+            for local in 0..comptime!(stages - 1) {
                 let (from, to) = comptime!((level(step, local, &pass), level(step, local + 1, &pass)));
                 join(&mut held, &butterflies, step, local, from, to, pass, gated);
             }
@@ -136,17 +126,7 @@ pub(super) fn backward(
                 }
             }
             if comptime!(step > 0) {
-                let base = comptime!(step % 2 * pass.exchange_len());
-                #[unroll]
-                for i in 0..values {
-                    exchange[(base + exchanged(&places, i, step, pass)) as usize] = grad[comptime!(i as usize)];
-                }
-                sync_cube();
-                #[unroll]
-                for i in 0..values {
-                    grad[comptime!(i as usize)] =
-                        exchange[(base + exchanged(&places, i, comptime!(step - 1), pass)) as usize];
-                }
+                change_places(&mut grad, &mut exchange, &places, step, comptime!(step - 1), 0u32, 0u32, pass);
             } else if inside {
                 #[unroll]
                 for i in 0..values {
@@ -209,6 +189,31 @@ fn fetch(
     }
 }
 
+/// Changes the places of values held from `from` on, from those of step `step` to those of step `next`, where they are held from
+/// `to` on.
+#[cube]
+fn change_places(
+    held: &mut Array<Complex>,
+    exchange: &mut Shared<[Complex]>,
+    places: &Places,
+    #[comptime] step: u32,
+    #[comptime] next: u32,
+    #[comptime] from: u32,
+    #[comptime] to: u32,
+    #[comptime] pass: Pass,
+) {
+    let base = comptime!(step % 2 * pass.exchange_len());
+    #[unroll]
+    for i in 0..comptime!(1u32 << pass.values) {
+        exchange[(base + exchanged(places, i, step, pass)) as usize] = held[comptime!((from + i) as usize)];
+    }
+    sync_cube();
+    #[unroll]
+    for i in 0..comptime!(1u32 << pass.values) {
+        held[comptime!((to + i) as usize)] = exchange[(base + exchanged(places, i, next, pass)) as usize];
+    }
+}
+
 /// A unit's butterflies, nothing summed yet.
 #[cube]
 fn own(
@@ -255,17 +260,13 @@ fn join(
     #[comptime] gated: bool,
 ) {
     #[unroll]
-    for i in 0..comptime!(1u32 << pass.values) {
-        if comptime!(upper(i, local)) {
-            let one = comptime!(butterfly_number(i, step, local, &pass));
-            let lower = comptime!(i + (1 << local));
-            let a = held[comptime!((from + i) as usize)];
-            let b = held[comptime!((from + lower) as usize)];
-            let t = times(butterflies.weights[one], b);
-            let rest = if comptime!(gated) { plus_scaled(b, butterflies.gates[one], a - b) } else { a };
-            held[comptime!((to + i) as usize)] = a + t;
-            held[comptime!((to + lower) as usize)] = rest - t;
-        }
+    for pair in 0..comptime!(1u32 << (pass.values - 1)) {
+        let (one, i, lower) = comptime!(pair_of_step(pair, step, local, &pass));
+        let (a, b) = (held[comptime!(from as usize + i)], held[comptime!(from as usize + lower)]);
+        let t = times(butterflies.weights[one], b);
+        let rest = if comptime!(gated) { plus_scaled(b, butterflies.gates[one], a - b) } else { a };
+        held[comptime!(to as usize + i)] = a + t;
+        held[comptime!(to as usize + lower)] = rest - t;
     }
 }
 
@@ -280,34 +281,33 @@ fn part(
     #[comptime] pass: Pass,
     #[comptime] gated: bool,
 ) {
+    let from = comptime!(level(step, local, &pass) as usize);
     #[unroll]
-    for i in 0..comptime!(1u32 << pass.values) {
-        if comptime!(upper(i, local)) {
-            let one = comptime!(butterfly_number(i, step, local, &pass));
-            let (from, lower) = comptime!((level(step, local, &pass), i + (1 << local)));
-            let a = held[comptime!((from + i) as usize)];
-            let b = held[comptime!((from + lower) as usize)];
-            let x = grad[comptime!(i as usize)];
-            let y = grad[comptime!(lower as usize)];
-            let d = x - y;
-            butterflies.sums[one] = plus_times_conjugate(butterflies.sums[one], d, b);
-            let mut into_a = x + y;
-            let mut rest = complex(0.0f32, 0.0f32);
-            if comptime!(gated) {
-                let g = butterflies.gates[one];
-                butterflies.sum_gate[one] = plus_dot(butterflies.sum_gate[one], y, a - b);
-                into_a = plus_scaled(x, g, y);
-                rest = plus_scaled(y, -g, y);
-            }
-            grad[comptime!(i as usize)] = into_a;
-            grad[comptime!(lower as usize)] = plus_times_conjugate(rest, d, butterflies.weights[one]);
+    for pair in 0..comptime!(1u32 << (pass.values - 1)) {
+        let (one, i, lower) = comptime!(pair_of_step(pair, step, local, &pass));
+        let (a, b) = (held[comptime!(from + i)], held[comptime!(from + lower)]);
+        let (x, y) = (grad[i], grad[lower]);
+        let d = x - y;
+        butterflies.sums[one] = plus_times_conjugate(butterflies.sums[one], d, b);
+        let mut into_a = x + y;
+        let mut rest = complex(0.0f32, 0.0f32);
+        if comptime!(gated) {
+            let g = butterflies.gates[one];
+            butterflies.sum_gate[one] = plus_dot(butterflies.sum_gate[one], y, a - b);
+            into_a = plus_scaled(x, g, y);
+            rest = plus_scaled(y, -g, y);
         }
+        grad[i] = into_a;
+        grad[lower] = plus_times_conjugate(rest, d, butterflies.weights[one]);
     }
 }
 
-/// Whether value `i` is the upper one of a butterfly of stage `local` of a step.
-fn upper(i: u32, local: u32) -> bool {
-    i >> local & 1 == 0
+/// Of pair `pair` of stage `local` of step `step`: the place among the unit's butterflies, and those of the upper and the lower
+/// value among the unit's.
+fn pair_of_step(pair: u32, step: u32, local: u32, pass: &Pass) -> (usize, usize, usize) {
+    let number = ((step * pass.values + local) << (pass.values - 1)) + pair;
+    let upper = upper_of(number, pass);
+    (number as usize, upper as usize, (upper + (1 << local)) as usize)
 }
 
 /// Where the values stand that stage `local` of step `step` reads. The first stages of all steps have a place of their own,

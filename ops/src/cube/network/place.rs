@@ -181,7 +181,7 @@ pub(super) fn butterfly_number(i: u32, step: u32, local: u32, pass: &Pass) -> us
 }
 
 /// The upper value of the butterfly that [`butterfly_number`] gives that place.
-fn upper_of(number: u32, pass: &Pass) -> u32 {
+pub(super) fn upper_of(number: u32, pass: &Pass) -> u32 {
     let local = (number >> (pass.values - 1)) % pass.values;
     let pair = number & ((1 << (pass.values - 1)) - 1);
     ((pair >> local) << (local + 1)) | (pair & ((1 << local) - 1))
@@ -205,16 +205,6 @@ mod tests {
     use super::*;
     use crate::cube::limits::Limits;
 
-    const LARGE: Limits = Limits {
-        plane: Some(32),
-        plane_barrier: true,
-        units: 1024,
-        shared: 227 << 10,
-        cubes: 1 << 30,
-        processors: Some(132),
-        buffer: 1 << 37,
-    };
-
     /// How many values of one bank sixteen units side by side touch at once, at most.
     fn conflicts(pass: Pass, step: u32, from: u32) -> usize {
         let at = |unit: u32, i: u32| exchanged(&places(unit, 0, pass), i, step, pass);
@@ -229,7 +219,7 @@ mod tests {
     fn units_side_by_side_use_different_banks() {
         for (length, gated) in (6..=16).flat_map(|length| [(length, false), (length, true)]) {
             for launch in [plan::forward as Launch, plan::backward] {
-                for pass in plan::passes(length, gated, &LARGE, launch).unwrap() {
+                for pass in plan::passes(length, gated, &Limits::H200, launch).unwrap() {
                     let most = match length {
                         6 => 4,
                         8.. if pass.whole() => 1,
