@@ -60,7 +60,9 @@ impl Mul for Avx2 {
 // SAFETY: a register of eight f32 has no padding, and any bits are valid. `simd::dispatch` detects AVX2 and FMA.
 unsafe impl Lanes for Avx2 {
     const COUNT: usize = 8;
+    const RADIX: usize = 4;
     type Array = [f32; 8];
+    type Whole = Self;
 
     #[inline(always)]
     fn arrays(values: &[f32]) -> &[[f32; 8]] {

@@ -8,7 +8,7 @@ use super::lanes::{Kernel, Lanes};
 /// Sixteen lanes. Values exist only in functions compiled for AVX-512 F, DQ, BW and VL; see [`Lanes`].
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Avx512(__m512);
+pub(super) struct Avx512(pub __m512);
 
 /// An intrinsic without memory operands.
 macro_rules! intrinsic {
@@ -60,7 +60,9 @@ impl Mul for Avx512 {
 // SAFETY: a register of sixteen f32 has no padding, and any bits are valid. `simd::dispatch` detects AVX-512.
 unsafe impl Lanes for Avx512 {
     const COUNT: usize = 16;
+    const RADIX: usize = 16;
     type Array = [f32; 16];
+    type Whole = Self;
 
     #[inline(always)]
     fn arrays(values: &[f32]) -> &[[f32; 16]] {

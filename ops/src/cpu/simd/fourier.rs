@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::ahead::{Ahead, ask_outputs};
 use super::lanes::{Complex, Lanes};
 use super::memory::{Line, lines_for, take_complexes, with_lines};
 use super::plan::{MIN_N, Plan};
-use super::rows::prefetch;
 use super::source::Source;
 use super::transform::{Put, enter, over_columns, over_lanes};
 use super::{InstructionSet, Task, USUAL_N, dispatch};
@@ -89,13 +89,13 @@ impl Fourier<'_> {
         let inputs = re.chunks_exact(n).zip(im.chunks_exact(n));
         let outputs = out_re.chunks_exact_mut(n).zip(out_im.chunks_exact_mut(n));
         for ((re, im), (out_re, out_im)) in inputs.zip(outputs) {
-            // What a later row reads and writes, a part at a time: requests wait where there are too many at once.
-            prefetch::<V>(re, 0, n);
+            let inputs = [re, im];
+            let mut ahead = Ahead::new(&inputs, 0, n);
+            ahead.ask::<V>();
             enter(plan, Parts { re: V::arrays(re), im: V::arrays(im) }, work);
-            prefetch::<V>(im, 0, n);
-            prefetch::<V>(out_re, 0, n);
+            ahead.ask::<V>();
             over_columns(plan, work);
-            prefetch::<V>(out_im, 0, n);
+            ahead.ask::<V>();
             over_lanes(plan, work, PutParts { re: V::arrays_mut(out_re), im: V::arrays_mut(out_im) });
         }
     }
@@ -124,6 +124,7 @@ struct PutParts<'a, A> {
 impl<V: Lanes> Put<V> for PutParts<'_, V::Array> {
     #[inline(always)]
     fn put(&mut self, at: usize, z: Complex<V>) {
+        ask_outputs::<V>(self.re, self.im, at);
         z.re.store(&mut self.re[at]);
         z.im.store(&mut self.im[at]);
     }

@@ -3,28 +3,47 @@
 use std::fmt::Debug;
 use std::ops::{Add, Mul, Sub};
 
-/// A register of f32 lanes: 4 quarters of `COUNT / 4` lanes, and `COUNT / 4` quads of 4 lanes.
+/// A register of f32 lanes: one row, or two side by side. A row's are 4 quarters of `COUNT / 4` lanes, and `COUNT / 4` quads of 4
+/// lanes. An operation does the same to every row, and nothing passes from one to the other.
 ///
 /// Key operations take the lanes' bits for unsigned integers.
 ///
 /// # Safety
-/// `Self` must be plain data without padding, made of `COUNT` f32 and nothing else, for which any bits are valid.
+/// `Self` must be plain data without padding, made of `ROWS * COUNT` f32 and nothing else, for which any bits are valid.
 /// A type whose methods need instructions that not every processor has is used only inside functions entered after
 /// those were detected.
 pub(super) unsafe trait Lanes:
     Copy + Debug + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
 {
-    /// Lanes of the register.
+    /// Lanes of a row.
     const COUNT: usize;
+    /// Rows side by side, 1 or 2.
+    const ROWS: usize = 1;
+    /// The radix of the first pass over columns: 16 where registers hold 16 complex values, or 4.
+    const RADIX: usize;
     /// `[f32; COUNT]`.
     type Array: Copy + Default + AsRef<[f32]> + AsMut<[f32]>;
+    /// The register with all lanes in one row, if there is one as wide.
+    type Whole: Lanes;
 
     /// `values` cut into arrays; what is left over at the end is dropped.
     fn arrays(values: &[f32]) -> &[Self::Array];
     /// As [`Lanes::arrays`].
     fn arrays_mut(values: &mut [f32]) -> &mut [Self::Array];
+    /// `values` in every row.
     fn load(values: &Self::Array) -> Self;
+    /// The first row.
     fn store(self, into: &mut Self::Array);
+    /// Values of each row, of which only `ROWS` count.
+    #[inline(always)]
+    fn load_rows([first, _]: [&Self::Array; 2]) -> Self {
+        Self::load(first)
+    }
+    /// Each row, of which there are `ROWS`.
+    #[inline(always)]
+    fn store_rows(self, [first, _]: [&mut Self::Array; 2]) {
+        self.store(first);
+    }
     fn splat(value: f32) -> Self;
     /// Quad `q` from `quads[q]`, of which only as many count as the register has quads.
     fn from_quads(quads: [&[f32; 4]; 4]) -> Self;

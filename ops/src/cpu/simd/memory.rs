@@ -34,7 +34,7 @@ pub(super) fn complexes<V: Lanes>(lines: &[Line]) -> &[Complex<V>] {
 
 /// Cuts `count` registers of complex values off `lines`.
 pub(super) fn take_complexes<'a, V: Lanes>(lines: &mut &'a mut [Line], count: usize) -> &'a mut [Complex<V>] {
-    let taken = take_lines(lines, 2 * count * V::COUNT);
+    let taken = take_lines(lines, 2 * count * V::ROWS * V::COUNT);
     const { assert!(align_of::<V>() <= align_of::<Line>()) };
     // SAFETY: as in `complexes`; `taken` is borrowed for as long as the result, and holds `count` of them.
     unsafe { std::slice::from_raw_parts_mut(taken.as_mut_ptr().cast(), count) }
@@ -42,7 +42,7 @@ pub(super) fn take_complexes<'a, V: Lanes>(lines: &mut &'a mut [Line], count: us
 
 /// Cuts `count` registers off `lines`.
 pub(super) fn take_registers<'a, V: Lanes>(lines: &mut &'a mut [Line], count: usize) -> &'a mut [V] {
-    let taken = take_lines(lines, count * V::COUNT);
+    let taken = take_lines(lines, count * V::ROWS * V::COUNT);
     const { assert!(align_of::<V>() <= align_of::<Line>()) };
     // SAFETY: `V` is f32 values without padding, for which any bits are valid, and no more aligned than a line;
     // `taken` is borrowed for as long as the result, and holds `count` of them.

@@ -3,10 +3,13 @@
 //! One source is generic over [`Lanes`], a register of an instruction set. [`dispatch`] is the only way
 //! from here into it.
 
+mod ahead;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_pairs;
 mod butterflies;
 mod fold;
 mod fourier;
@@ -33,6 +36,10 @@ use super::parallel::Tasks;
 use super::scaling;
 use crate::cpu::Real;
 use crate::welch::WelchOptions;
+#[cfg(target_arch = "x86_64")]
+use avx512::Avx512;
+#[cfg(target_arch = "x86_64")]
+use avx512_pairs::Avx512Pairs;
 pub(super) use fourier::{direction, fourier};
 pub use instruction_set::InstructionSet;
 use lanes::Lanes;
@@ -68,7 +75,7 @@ pub(super) fn welch_psd(signal: &[f32], frame_len: usize, window: &[f32], option
     tasks.run(pieces, |(frames, power)| {
         with_lines(welch.lines(), |memory| {
             let outputs = Outputs::Power(power);
-            dispatch(set, shortest, RowsTask { welch, memory, frames, outputs });
+            RowsTask { welch, memory, frames, outputs }.dispatch(set, shortest);
         });
     });
 }
@@ -98,7 +105,7 @@ pub(super) fn welch_peaks(
             let (_, _, keys) = scratch.buffers(0, 0, options.bins());
             with_lines(welch.lines(), |memory| {
                 let outputs = Outputs::Peaks(Peaks { k, keys, bins: out_bins, power: out_power });
-                dispatch(set, shortest, RowsTask { welch, memory, frames, outputs });
+                RowsTask { welch, memory, frames, outputs }.dispatch(set, shortest);
             });
         });
     });
@@ -147,11 +154,25 @@ impl Task for RowsTask<'_> {
     }
 }
 
+impl RowsTask<'_> {
+    /// As [`dispatch`]. Where the transforms are too short for a row in the widest registers, those take two rows, if they are
+    /// long enough for that.
+    fn dispatch(self, set: InstructionSet, shortest: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if set.min(InstructionSet::detected()) == InstructionSet::Avx512
+            && (plan::shortest::<Avx512Pairs>()..plan::shortest::<Avx512>()).contains(&shortest)
+        {
+            // SAFETY: the processor has what `Avx512` stands for, which is all that is enabled.
+            return unsafe { run_avx512_pairs(self) };
+        }
+        dispatch(set, shortest, self);
+    }
+}
+
 /// Runs `task` with `set`, or the best set this processor has if that is less.
 #[cfg(target_arch = "x86_64")]
 fn dispatch(set: InstructionSet, transform: usize, task: impl Task) {
-    // A vector must fill at least as many registers as a register has lanes.
-    let wide = transform >= avx512::Avx512::COUNT.pow(2);
+    let wide = transform >= plan::shortest::<Avx512>();
     match set.min(InstructionSet::detected()) {
         // SAFETY: the processor has what `Avx512` stands for, which is all that is enabled.
         InstructionSet::Avx512 if wide => unsafe { run_avx512(task) },
@@ -187,7 +208,14 @@ struct LineAligned([u8; 64]);
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
 fn run_avx512(task: impl Task) {
     let _frame = black_box(&LineAligned([0; 64]));
-    task.run::<avx512::Avx512>();
+    task.run::<Avx512>();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+fn run_avx512_pairs(task: RowsTask<'_>) {
+    let _frame = black_box(&LineAligned([0; 64]));
+    task.run::<Avx512Pairs>();
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -60,7 +60,9 @@ impl Mul for Neon {
 // SAFETY: a register of four f32 has no padding, and any bits are valid. Every processor of the target has NEON.
 unsafe impl Lanes for Neon {
     const COUNT: usize = 4;
+    const RADIX: usize = 4;
     type Array = [f32; 4];
+    type Whole = Self;
 
     #[inline(always)]
     fn arrays(values: &[f32]) -> &[[f32; 4]] {

@@ -1,9 +1,10 @@
 //! Rows of a task through the kernels.
 
+use super::ahead::Ahead;
 use super::fold::{of_one, of_pairs};
 use super::lanes::{Complex, Lanes};
 use super::memory::{Line, lines_for, take_complexes, take_registers, take_values};
-use super::plan::Plan;
+use super::plan::{Plan, shortest};
 use super::source::{Interleaved, Lone, Pair, Tapered};
 use super::strongest::{MAX_LANES, Tile, strongest};
 use super::transform::{Add, Keep, Write, enter, over_columns, over_lanes};
@@ -21,13 +22,15 @@ pub(super) struct Welch<'a> {
     pub frame_len: usize,
 }
 
-/// How far ahead of what is read memory is asked for, in values: 6 KiB.
-const PREFETCH: usize = 1536;
+/// The longest segments that registers with two rows side by side take.
+pub(super) const MAX_BESIDE: usize = 256;
 
 impl Welch<'_> {
     /// Lines of memory that [`Welch::run`] takes.
     pub fn lines(&self) -> usize {
-        7 * lines_for(self.options.n_fft) + lines_for(MAX_LANES * self.stride())
+        let n = self.options.n_fft;
+        let rows = if n <= MAX_BESIDE { 2 } else { 1 };
+        7 * rows * lines_for(n) + lines_for((MAX_LANES + 1) * self.stride())
     }
 
     /// Values from one row of a tile to the next.
@@ -40,18 +43,30 @@ impl Welch<'_> {
     #[inline(always)]
     pub fn run<V: Lanes, const N: usize>(&self, frames: &[f32], mut memory: &mut [Line], outputs: Outputs<'_>) {
         let (bins, stride, frame_len) = (self.options.bins(), self.stride(), self.frame_len);
+        let spare = take_values(&mut memory, bins);
+        let tile_rows = V::Whole::COUNT;
         let (tile, stride, mut peaks) = match outputs {
             Outputs::Power(power) => (power, bins, None),
-            Outputs::Peaks(peaks) => (take_values(&mut memory, V::COUNT * stride), stride, Some(peaks)),
+            Outputs::Peaks(peaks) => (take_values(&mut memory, tile_rows * stride), stride, Some(peaks)),
         };
         let mut rows = Rows::<V, N>::new(self, memory);
-        for (index, frame) in frames.chunks_exact(frame_len).enumerate() {
-            let row = if peaks.is_some() { index % V::COUNT } else { index };
-            rows.power(frame, &mut tile[row * stride..][..bins]);
+        for (index, frames_beside) in frames.chunks(V::ROWS * frame_len).enumerate() {
+            let index = index * V::ROWS;
+            let row = if peaks.is_some() { index % tile_rows } else { index };
+            let (frame, next) = frames_beside.split_at(frame_len);
+            let (power, rest) = tile[row * stride..].split_at_mut(bins);
+            if V::ROWS == 1 {
+                rows.power([frame, frame], [power, &mut []]);
+            } else if next.is_empty() {
+                // The last row, without one beside it.
+                rows.power([frame, frame], [power, spare]);
+            } else {
+                rows.power([frame, next], [power, &mut rest[stride - bins..][..bins]]);
+            }
             if let Some(peaks) = &mut peaks
-                && (row + 1 == V::COUNT || (index + 1) * frame_len == frames.len())
+                && (row + V::ROWS == tile_rows || (index + V::ROWS) * frame_len >= frames.len())
             {
-                peaks.put::<V>(index - row, &Tile { power: tile, stride, bins });
+                peaks.put::<V::Whole>(index - row, &Tile { power: tile, stride, bins });
             }
         }
     }
@@ -100,8 +115,8 @@ struct Rows<'a, V, const N: usize> {
     sums: &'a mut [V],
     /// `[n / 2]`.
     spectrum: &'a mut [Complex<V>],
-    /// `[n]` each.
-    detrended: [&'a mut [f32]; 2],
+    /// `[n]` for each row's even and odd segments.
+    detrended: &'a mut [f32],
 }
 
 impl<'a, V: Lanes, const N: usize> Rows<'a, V, N> {
@@ -116,50 +131,69 @@ impl<'a, V: Lanes, const N: usize> Rows<'a, V, N> {
         let work = take_complexes(&mut memory, columns);
         let sums = take_registers(&mut memory, columns);
         let spectrum = take_complexes(&mut memory, columns / 2);
-        let detrended = [take_values(&mut memory, n), take_values(&mut memory, n)];
-        let halves = if n / 2 >= V::COUNT.pow(2) { Some(Plan::of::<V>(n / 2)) } else { None };
+        let detrended = take_values(&mut memory, 2 * V::ROWS * n);
+        let halves = if n / 2 >= shortest::<V>() { Some(Plan::of::<V>(n / 2)) } else { None };
         Self { welch, pairs: Plan::of::<V>(n), halves, window, work, sums, spectrum, detrended }
     }
 
-    /// One-sided power of one frame.
+    /// One-sided power of a frame for each row of a register.
     #[inline(always)]
-    fn power(&mut self, frame: &[f32], power: &mut [f32]) {
+    fn power(&mut self, frames: [&[f32]; 2], mut power: [&mut [f32]; 2]) {
         let &Welch { options, factor, frame_len, .. } = self.welch;
         let &WelchOptions { hop, segments, .. } = options;
         let columns = if N > 0 { N / V::COUNT } else { self.window.len() };
         let (window, work) = (&self.window[..columns], &mut self.work[..columns]);
         let (sums, spectrum) = (&mut self.sums[..columns], &mut self.spectrum[..columns / 2]);
-        let mut prefetched = 0;
+        let mut asked = 0;
         for first in (0..segments).step_by(2) {
-            // Each transform asks for its share of the memory that a later row needs.
-            let until = if first + 2 < segments { (first + 2) * hop } else { frame_len };
-            prefetched = prefetch::<V>(frame, prefetched, until);
-            let [x, y] = self.detrended.each_mut().map(|values| &mut **values);
-            let x = Tapered::new(segment(options, frame, first, x), window);
+            // Each transform asks for its share of the memory that later rows need.
+            let until = if first + 2 < segments { frame_len.min((first + 2) * hop) } else { frame_len };
+            let mut ahead = Ahead::new(&frames[..V::ROWS], asked, until);
+            asked = until;
+            ahead.ask::<V>();
+            let (x, y) = self.detrended.split_at_mut(V::ROWS * options.n_fft);
+            let x = Tapered::new(segment_of_rows::<V>(options, frames, first, x), window);
             if first + 1 < segments {
-                let y = Tapered::new(segment(options, frame, first + 1, y), window);
+                let y = Tapered::new(segment_of_rows::<V>(options, frames, first + 1, y), window);
                 enter(self.pairs, Pair(x, y), work);
             } else if let Some(halves) = self.halves {
                 let work = &mut work[..columns / 2];
                 enter(halves, Interleaved(x), work);
+                ahead.ask::<V>();
                 over_columns(halves, work);
+                ahead.ask::<V>();
                 over_lanes(halves, work, Keep(spectrum));
                 if first > 0 {
-                    of_pairs(sums, factor, power);
+                    of_pairs(sums, factor, &mut power);
                 }
-                return of_one(spectrum, halves.half_turn(), factor, first > 0, power);
+                return of_one(spectrum, halves.half_turn(), factor, first > 0, &mut power);
             } else {
                 enter(self.pairs, Lone(x), work);
             }
+            ahead.ask::<V>();
             over_columns(self.pairs, work);
+            ahead.ask::<V>();
             if first == 0 {
                 over_lanes(self.pairs, work, Write(sums));
             } else {
                 over_lanes(self.pairs, work, Add(sums));
             }
         }
-        of_pairs(sums, factor, power);
+        of_pairs(sums, factor, &mut power);
     }
+}
+
+/// [`segment`] of each row of a register; if there is one, twice that.
+#[inline(always)]
+fn segment_of_rows<'f, V: Lanes>(
+    options: &WelchOptions,
+    frames: [&'f [f32]; 2],
+    index: usize,
+    detrended: &'f mut [f32],
+) -> [&'f [f32]; 2] {
+    let (first, second) = detrended.split_at_mut(options.n_fft);
+    let first = segment(options, frames[0], index, first);
+    [first, if V::ROWS == 1 { first } else { segment(options, frames[1], index, second) }]
 }
 
 /// Segment `index` of a frame, without its mean in `detrended` if that is to be taken off.
@@ -174,17 +208,4 @@ fn segment<'f>(options: &WelchOptions, frame: &'f [f32], index: usize, detrended
         *value = sample - mean;
     }
     detrended
-}
-
-/// Asks for what is [`PREFETCH`] values after those of a row from `from` to `until`, which may be past its end. Gives what
-/// to go on from.
-#[inline(always)]
-pub(super) fn prefetch<V: Lanes>(row: &[f32], from: usize, until: usize) -> usize {
-    let until = until.min(row.len());
-    let mut at = from;
-    while at < until {
-        V::prefetch(row.as_ptr().wrapping_add(PREFETCH + at));
-        at += Line::LEN;
-    }
-    at
 }

@@ -8,23 +8,24 @@ pub(super) trait Source<V: Lanes>: Copy {
     fn column(&self, c: usize) -> Complex<V>;
 }
 
-/// Tapered samples of one segment.
+/// Tapered samples of one segment of each row.
 #[derive(Clone, Copy)]
 pub(super) struct Tapered<'a, V: Lanes> {
-    samples: &'a [V::Array],
+    samples: [&'a [V::Array]; 2],
     window: &'a [V],
 }
 
 impl<'a, V: Lanes> Tapered<'a, V> {
-    /// `window` has a register for each `COUNT` samples.
+    /// `samples` are those of each row; `window` has a register for each `COUNT` of them.
     #[inline(always)]
-    pub fn new(samples: &'a [f32], window: &'a [V]) -> Self {
-        Self { samples: &V::arrays(samples)[..window.len()], window }
+    pub fn new([first, second]: [&'a [f32]; 2], window: &'a [V]) -> Self {
+        let samples = [&V::arrays(first)[..window.len()], &V::arrays(second)[..window.len()]];
+        Self { samples, window }
     }
 
     #[inline(always)]
     fn register(&self, at: usize) -> V {
-        self.window[at] * V::load(&self.samples[at])
+        self.window[at] * V::load_rows([&self.samples[0][at], &self.samples[1][at]])
     }
 }
 

@@ -7,7 +7,7 @@ use super::lanes::Lanes;
 use super::memory::with_lines;
 use super::portable::Portable;
 use super::strongest::{Tile, strongest};
-use super::{InstructionSet, Outputs, RowsTask, Task, dispatch, welch};
+use super::{InstructionSet, Outputs, Peaks, RowsTask, Task, dispatch, welch};
 use crate::cpu::tests::{naive_factor, naive_taper, noise, relative_error, single, single_tolerance, window};
 use crate::cpu::top_k::top_k_row;
 use crate::cpu::{Real, welch_peaks, welch_psd};
@@ -104,9 +104,52 @@ fn every_width_of_register_gives_the_power_of_the_definition() {
     }
 }
 
+/// Two rows of a register.
+type Pairs = Portable<8, 2>;
+
+#[test]
+fn rows_side_by_side_have_the_power_of_the_definition_and_share_nothing() {
+    for n in [128, 256] {
+        for (segments, rows) in [(1, 5), (2, 4), (3, 1)] {
+            let options = WelchOptions { detrend: Detrend::Constant, ..WelchOptions::new(n, segments) };
+            let (frame_len, bins) = (options.frame() + 1, options.bins());
+            let (signal, window) = (noise(rows * frame_len, 17), window(n));
+            let (frames, taper) = (single(&signal), single(&window));
+            let power = psd_of::<Pairs>(&frames, frame_len, &taper, &options);
+            for (row, frame) in signal.chunks(frame_len).enumerate() {
+                let expected = expected_power(frame, &window, &options);
+                let of_row = &power[row * bins..][..bins];
+                let error = relative_error(&of_row.iter().copied().map(f64::from).collect::<Vec<_>>(), &expected);
+                assert!(error < single_tolerance(n), "row {row}, {options:?}: {error:e}");
+                let alone = psd_of::<Pairs>(&frames[row * frame_len..][..frame_len], frame_len, &taper, &options);
+                assert_eq!(bits(&alone), bits(of_row), "row {row}, {options:?}");
+                let mut dirty = frames.clone();
+                dirty[row * frame_len + 3] = f32::NAN;
+                let dirty = psd_of::<Pairs>(&dirty, frame_len, &taper, &options);
+                for (other, (dirty, clean)) in dirty.chunks(bins).zip(power.chunks(bins)).enumerate() {
+                    assert_eq!(bits(dirty) == bits(clean), other != row, "row {other} by row {row}, {options:?}");
+                }
+            }
+            let k = 16;
+            let welch = welch(frame_len, &taper, &options);
+            let (mut keys, mut peak_bins, mut peak_power) = (vec![0; bins], vec![0; rows * k], vec![0.0; rows * k]);
+            with_lines(welch.lines(), |memory| {
+                let peaks = Peaks { k, keys: &mut keys, bins: &mut peak_bins, power: &mut peak_power };
+                RowsTask { welch, memory, frames: &frames, outputs: Outputs::Peaks(peaks) }.run::<Pairs>();
+            });
+            for (row, power) in power.chunks(bins).enumerate() {
+                let (mut expected_bins, mut expected_power) = (vec![0; k], vec![0.0; k]);
+                top_k_row(power, &mut keys, &mut expected_bins, &mut expected_power);
+                assert_eq!(peak_bins[row * k..][..k], expected_bins, "row {row}, {options:?}");
+                assert_eq!(bits(&peak_power[row * k..][..k]), bits(&expected_power), "row {row}, {options:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_row_has_the_same_bits_wherever_it_is() {
-    for n in [64, 256, 512, 1024] {
+    for n in [64, 128, 256, 512, 1024] {
         for segments in [1, 2, 3] {
             let options = WelchOptions { detrend: Detrend::Constant, ..WelchOptions::new(n, segments) };
             let (frame_len, bins, rows, k) = (options.frame() + 1, options.bins(), 37, 16);
@@ -159,14 +202,15 @@ fn the_number_of_threads_changes_no_bit() {
 
 #[test]
 fn a_row_that_is_not_finite_stays_alone() {
-    for n in [64, 256, 1024] {
-        let options = WelchOptions::new(n, 3);
+    for (n, segments) in [(64, 3), (128, 3), (256, 1), (256, 3), (1024, 3)] {
+        let options = WelchOptions::new(n, segments);
         let (frame_len, bins, rows, k) = (options.frame(), options.bins(), 21, 5);
         let (signal, window) = (single(&noise(rows * frame_len, 14)), single(&vec![1.0; n]));
         for set in InstructionSet::available() {
             set.force(|| {
                 let clean = psd(&signal, frame_len, &window, &options);
-                for (row, sample, value) in [(0, 3, f32::NAN), (9, n, f32::INFINITY), (20, frame_len - 1, f32::NAN)] {
+                for (row, sample, value) in [(0, 3, f32::NAN), (9, n / 2, f32::INFINITY), (20, frame_len - 1, f32::NAN)]
+                {
                     let mut signal = signal.to_vec();
                     signal[row * frame_len + sample] = value;
                     let dirty = psd(&signal, frame_len, &window, &options);

@@ -7,13 +7,13 @@
 
 use super::butterflies::{radix, transpose};
 use super::lanes::{Complex, Lanes};
-use super::plan::{Pass, Plan, entry};
+use super::plan::{Pass, Plan};
 use super::source::Source;
 
 /// The first pass over columns, on the values `source` → `work` `[columns]`.
 #[inline(always)]
 pub(super) fn enter<V: Lanes>(plan: &Plan, source: impl Source<V>, work: &mut [Complex<V>]) {
-    match entry(V::COUNT) {
+    match V::RADIX {
         16 => first_pass::<V, 16>(plan, source, work),
         _ => first_pass::<V, 4>(plan, source, work),
     }
@@ -29,7 +29,7 @@ pub(super) fn over_columns<V: Lanes>(plan: &Plan, work: &mut [Complex<V>]) {
         }
     }
     match last.radix {
-        16 if V::COUNT == 16 => last_pass::<V, 16>(plan, work),
+        16 if V::RADIX == 16 => last_pass::<V, 16>(plan, work),
         8 => last_pass::<V, 8>(plan, work),
         4 => last_pass::<V, 4>(plan, work),
         _ => last_pass::<V, 2>(plan, work),
@@ -152,14 +152,16 @@ fn put_twiddled<V: Lanes, const R: usize>(values: [Complex<V>; R], twiddles: &[C
 
 #[inline(always)]
 fn over_groups<V: Lanes, const L: usize>(plan: &Plan, work: &[Complex<V>], mut put: impl Put<V>) {
-    let (groups, entry) = (work.len() / L, entry(L));
+    let (groups, entry) = (work.len() / L, V::RADIX);
     let len = work.len() / entry;
-    for (group, starts) in plan.entry_at[..len].chunks_exact(L / entry).enumerate() {
+    let starts = &plan.entry_at[..len];
+    for group in 0..groups {
+        let first = group * L;
         let (mut re, mut im) = ([V::splat(0.0); L], [V::splat(0.0); L]);
         for i in 0..L {
             // The mask changes nothing but what the compiler knows.
-            let at = starts[i / entry] as usize & (len - 1);
-            let z = work[i % entry * len + at];
+            let at = starts[(first + i) / entry] as usize & (len - 1);
+            let z = work[(first + i) % entry * len + at];
             (re[i], im[i]) = (z.re, z.im);
         }
         let (re, im) = (transpose::<V, L>(re), transpose::<V, L>(im));

@@ -61,7 +61,7 @@ impl Task for Forward<'_> {
         let tiles = (re.chunks(len).zip(im.chunks(len))).zip(out_re.chunks_mut(len).zip(out_im.chunks_mut(len)));
         for ((re, im), (out_re, out_im)) in tiles {
             let (re, im) = (Rows::new::<V>(re, n, n, None, spare_re), Rows::new::<V>(im, n, n, None, spare_im));
-            enter(order, &re, &im, len, tile);
+            enter(order, &re, &im, tile);
             if prepared.soft {
                 V::call(Run::<V, 4> { program, weights: prepared.weights(), tile });
             } else {

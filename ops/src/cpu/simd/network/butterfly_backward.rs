@@ -110,7 +110,7 @@ impl Backward<'_> {
             }
             let (re, im) =
                 (Rows::new::<V>(re, n, n, Some(&asking), spare_re), Rows::new::<V>(im, n, n, Some(&asking), spare_im));
-            enter(order, &re, &im, len, &mut levels[..n]);
+            enter(order, &re, &im, &mut levels[..n]);
             V::call(RunLevels::<V, W> { program, weights: forward.weights(), levels });
             let (re, im) = (
                 Rows::new::<V>(grad_re, n, n, Some(&asking), spare_re),

@@ -48,12 +48,12 @@ impl<'a> Rows<'a> {
         &self.values[row * self.stride..][..self.len]
     }
 
-    /// Asks for the line that quad `at` of each row is in, `ahead` values further on.
+    /// Asks for the lines that quad `at` of each of the next tile's rows is in.
     #[inline(always)]
-    pub fn prefetch<V: Lanes>(&self, at: usize, ahead: usize) {
+    fn prefetch<V: Lanes>(&self, at: usize) {
         if at.is_multiple_of(LINE_QUADS) {
-            for row in 0..V::COUNT {
-                V::prefetch(self.values.as_ptr().wrapping_add(row * self.stride + 4 * at + ahead));
+            for row in V::COUNT..2 * V::COUNT {
+                V::prefetch(self.values.as_ptr().wrapping_add(row * self.stride + 4 * at));
             }
         }
     }
@@ -153,16 +153,16 @@ fn for_reversed(order: &[u32], mut put: impl FnMut(usize, [usize; 4])) {
     }
 }
 
-/// Puts rows of complex values into a tile, in bit-reversed order, and asks for the memory `ahead` values further on.
-/// `order` is that of their length.
+/// Puts rows of complex values into a tile, in bit-reversed order, and asks for the next tile's. `order` is that of their
+/// length.
 #[inline(always)]
-pub(super) fn enter<V: Lanes>(order: &[u32], re: &Rows<'_>, im: &Rows<'_>, ahead: usize, tile: &mut [Complex<V>]) {
+pub(super) fn enter<V: Lanes>(order: &[u32], re: &Rows<'_>, im: &Rows<'_>, tile: &mut [Complex<V>]) {
     for_reversed(
         order,
         #[inline(always)]
         |quad, at| {
-            re.prefetch::<V>(quad, ahead);
-            im.prefetch::<V>(quad, ahead);
+            re.prefetch::<V>(quad);
+            im.prefetch::<V>(quad);
             let (re, im) = (re.quads::<V>(quad), im.quads::<V>(quad));
             for i in 0..4 {
                 tile[at[i]] = Complex { re: re[i], im: im[i] };
@@ -184,6 +184,7 @@ pub(super) fn enter_real<V: Lanes>(
         order,
         #[inline(always)]
         |quad, at| {
+            rows.prefetch::<V>(quad);
             let re = rows.gather::<V>(
                 quad,
                 #[inline(always)]
