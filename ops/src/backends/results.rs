@@ -109,11 +109,12 @@ impl Kept {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// Memory of at least `bytes` bytes: of what is kept the smallest that is not more than twice as large, or else new.
+    /// Memory of at least `bytes` bytes: of what is kept the smallest that is not more than twice as large, and of such the one
+    /// last used, or else new.
     fn take(&self, bytes: usize) -> Memory {
         let units = bytes.div_ceil(size_of::<u128>());
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fitting = kept.iter().enumerate().filter(|(_, memory)| (units..=2 * units).contains(&memory.len()));
+        let fitting = kept.iter().enumerate().rev().filter(|(_, memory)| (units..=2 * units).contains(&memory.len()));
         let best = fitting.min_by_key(|(_, memory)| memory.len()).map(|(place, _)| place);
         match best {
             Some(place) => kept.remove(place),
@@ -158,6 +159,12 @@ mod tests {
         let (small, large) = (kept.take(1000), kept.take(33 << 10));
         assert_eq!((small.as_ptr(), large.as_ptr()), (of_small, of_large));
         assert!(unused(&kept).is_empty());
+        let (first, last) = (kept.take(1000), kept.take(1000));
+        let of_last = last.as_ptr();
+        kept.keep(first);
+        kept.keep(last);
+        let again = kept.take(1000);
+        assert_eq!(again.as_ptr(), of_last);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::prepared::{Closed, Pass, Prepared, with_prepared};
 use super::steps::Run;
 use super::tile::{MAX_LANES, Rows, RowsMut, enter, leave};
-use super::{lane_tasks, width};
+use super::{complex_width, lane_tasks};
 use crate::cpu::Network;
 use crate::cpu::network::bit_reversal;
 use crate::cpu::simd::lanes::Lanes;
@@ -27,7 +27,7 @@ pub(in crate::cpu) fn butterfly(
         tasks.run(pieces, |((re, im), (out_re, out_im))| {
             with_lines(lines(n), |memory| {
                 let task = Forward { prepared, order: &order, memory, re, im, out_re, out_im };
-                dispatch(set, width(rows), task);
+                dispatch(set, complex_width(rows, n), task);
             });
         });
     });

@@ -5,7 +5,7 @@ use super::prepared::{Closed, Pass, Prepared, with_buffer, with_prepared};
 use super::steps::RunLevels;
 use super::sums::{over_lanes, write_gradients};
 use super::tile::{MAX_LANES, Rows, enter, enter_natural, leave_reversed, with_rows};
-use super::{lane_blocks, width};
+use super::{complex_width, lane_blocks};
 use crate::cpu::network::bit_reversal;
 use crate::cpu::parallel::optional_chunks;
 use crate::cpu::reduction::sum_blocks;
@@ -41,7 +41,7 @@ pub(in crate::cpu) fn butterfly_backward(
                     with_lines(lines(forward, sums_a_slot), |memory| {
                         let sums = sums.unwrap_or_default();
                         let task = Backward { forward, backward, order: &order, memory, input, grad, into, sums };
-                        dispatch(set, width(rows), task);
+                        dispatch(set, complex_width(rows, n), task);
                     });
                 });
                 let total = sum_blocks(partials, partial);

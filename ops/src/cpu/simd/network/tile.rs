@@ -8,6 +8,8 @@ use crate::cpu::simd::lanes::{Complex, Lanes};
 pub(super) const MAX_LANES: usize = 16;
 /// Quads of values in a cache line.
 const LINE_QUADS: usize = 4;
+/// How far ahead of what is written to rows memory is asked for: two lines.
+const QUADS_AHEAD: usize = 2 * LINE_QUADS;
 
 /// A tile's rows in memory, as many as a register has lanes.
 #[derive(Debug, Clone, Copy)]
@@ -117,10 +119,15 @@ impl<'a> RowsMut<'a> {
         Self { first: values.as_mut_ptr(), stride, len, rows: PhantomData }
     }
 
-    /// Undoes [`Rows::quads`].
+    /// Undoes [`Rows::quads`], and asks for the lines that quads further on are in.
     #[inline(always)]
     pub fn scatter<V: Lanes>(&mut self, at: usize, values: [V; 4]) {
         assert!(4 * at + 4 <= self.len);
+        if at.is_multiple_of(LINE_QUADS) {
+            for row in 0..V::COUNT {
+                V::prefetch(self.first.wrapping_add(row * self.stride + 4 * (at + QUADS_AHEAD)));
+            }
+        }
         for (i, register) in V::transpose_quads(values).iter().enumerate() {
             for (quad, values) in register.into_quads().iter().enumerate().take(V::COUNT / 4) {
                 let into = self.first.wrapping_add((4 * quad + i) * self.stride + 4 * at);
