@@ -1,6 +1,6 @@
 //! Cutting rows into tasks, and running them on rayon when that pays.
 
-use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
 /// Work of a task worth handing to another thread. The unit of work is one radix-2 butterfly, about a nanosecond.
 const TASK_WORK: usize = 1 << 14;
@@ -53,18 +53,31 @@ impl Tasks {
         Self { rows: per_task, count: rows.div_ceil(per_task) }
     }
 
-    /// Runs `task` on each of `inputs`, one per task: here if there is one, on rayon's current pool otherwise.
-    pub fn run<I: Send>(&self, inputs: impl Iterator<Item = I>, task: impl Fn(I) + Send + Sync) {
-        if self.count <= 1 {
-            inputs.take(self.count).for_each(task);
-        } else {
-            inputs.take(self.count).collect::<Vec<_>>().into_par_iter().with_max_len(1).for_each(task);
+    /// Runs `task` on each of `inputs`, one per task. The calling thread takes one after the other, and if there are more, so do other
+    /// threads of rayon's current pool, once they are awake.
+    pub fn run<I: Send>(&self, inputs: impl Iterator<Item = I> + Send, task: impl Fn(I) + Send + Sync) {
+        let inputs = inputs.take(self.count);
+        let helpers = rayon::current_num_threads().min(self.count).saturating_sub(1);
+        if helpers == 0 {
+            return inputs.for_each(task);
         }
+        let inputs = Mutex::new(inputs);
+        let next = || inputs.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || std::iter::from_fn(next).for_each(&task);
+        rayon::in_place_scope(|scope| {
+            for _ in 0..helpers {
+                scope.spawn(|_| work());
+            }
+            work();
+        });
     }
 }
 
 /// Chunks of `len` values of a slice that may be absent: then `None`, without end.
-pub(super) fn optional_chunks<V>(slice: Option<&mut [V]>, len: usize) -> impl Iterator<Item = Option<&mut [V]>> {
+pub(super) fn optional_chunks<V: Send>(
+    slice: Option<&mut [V]>,
+    len: usize,
+) -> impl Iterator<Item = Option<&mut [V]>> + Send {
     let mut chunks = slice.map(|slice| slice.chunks_mut(len));
     std::iter::from_fn(move || match &mut chunks {
         Some(chunks) => chunks.next().map(Some),
@@ -95,6 +108,28 @@ mod tests {
         assert_eq!(Tasks::reduction(1 << 20, 1 << 10, 256).count, 16);
         assert_eq!(Tasks::reduction(1 << 20, 1 << 10, LONG_PARTIAL + 1).count, 8);
         assert_eq!(Tasks::independent(1 << 20, 1 << 10).count, 256);
+    }
+
+    #[test]
+    fn every_task_runs_once() {
+        for (threads, count) in [(1, 5), (2, 0), (2, 1), (2, 5), (8, 5), (3, 1000)] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut runs = vec![0; count + 3];
+            pool.install(|| Tasks { rows: 1, count }.run(runs.iter_mut(), |run| *run += 1));
+            assert!(
+                runs[..count].iter().all(|&run| run == 1) && runs[count..] == [0; 3],
+                "{threads} threads, {count} tasks"
+            );
+        }
+        let mut runs = [0; 50];
+        Tasks { rows: 1, count: 50 }.run(runs.iter_mut(), |run| *run += 1);
+        assert_eq!(runs, [1; 50]);
+    }
+
+    #[test]
+    #[should_panic(expected = "task 7")]
+    fn a_task_that_panics_is_heard_of() {
+        Tasks { rows: 1, count: 20 }.run(0..20, |task| assert!(task != 7, "task 7"));
     }
 
     #[test]
