@@ -5,17 +5,51 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use burn::tensor::{Device, Tensor};
 use firefly_models::{ArgumentError, LearnedWelchPeaks, Peaks, Tier};
+use serde::{Deserialize, Serialize};
 
 use crate::batch::tensor;
 use crate::config::ModelSection;
 use crate::data::Frames;
-use crate::report::{EvaluationRow, ModelKind};
 
 /// Frames that are evaluated, and timed, at once.
 const BATCH: usize = 1024;
 /// Timed repetitions of a batch, after as many that are not timed as [`WARM_UP`].
 const REPETITIONS: usize = 21;
 const WARM_UP: usize = 3;
+
+/// Which side of the comparison a model is on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelKind {
+    /// An exact tier: `ultra`, `fast` or `reference`.
+    #[default]
+    Exact,
+    /// A learned model.
+    Learned,
+}
+
+/// One model measured on one data set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EvaluationRow {
+    /// Name of the model, such as `fast` or `learned at price 0.01`.
+    pub name: String,
+    /// Exact tier or learned model; decides the mark in the figures.
+    pub kind: ModelKind,
+    /// Name of the data set.
+    pub data_set: String,
+    /// Share of the K reference peaks found in their bin, in `0..=1`.
+    pub recall: f64,
+    /// Share of the K reference peaks found in their bin or a neighbour, in `0..=1`.
+    pub recall_within_one_bin: f64,
+    /// Median error of the power of the peaks that were found, in dB.
+    pub median_power_error_db: f64,
+    /// Open butterflies as a share of the reference tier's, in `0..=1`.
+    pub active_share: f64,
+    /// Open butterflies of a frame: open gates, summed over open segments.
+    pub butterflies_per_frame: f64,
+    /// Median time per frame in microseconds.
+    pub median_microseconds_per_frame: f64,
+}
 
 /// Peaks of many frames, in host memory.
 #[derive(Debug, Clone, Default, PartialEq)]

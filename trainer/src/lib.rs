@@ -2,7 +2,7 @@
 //!
 //! A TOML [`config`] and [`data`] make [`batch`]es; [`train`] lowers the [`loss`] step by step, with [`metrics`] and
 //! [`checkpoint`]s; [`evaluate`] compares the model with the exact tiers; [`run`] keeps it all in one folder, with a
-//! [`report`] that [`page`] fills; [`sweep`] does so for several values of a key, and [`quick`] leaves nothing behind.
+//! [`report`]; [`sweep`] does so for several values of a key, and [`quick`] leaves nothing behind.
 
 pub mod batch;
 pub mod checkpoint;
@@ -11,7 +11,6 @@ pub mod data;
 pub mod evaluate;
 pub mod loss;
 pub mod metrics;
-pub mod page;
 pub mod progress;
 pub mod quick;
 pub mod report;

@@ -11,9 +11,8 @@ use clap::{Args, Parser, Subcommand};
 use firefly_framework::device::DeviceName;
 use firefly_trainer::config::{Resolved, RunConfig, load};
 use firefly_trainer::data::{Corpus, Frames, Part, Synthetic, SyntheticConfig, frames_without_overlap};
-use firefly_trainer::evaluate;
+use firefly_trainer::evaluate::{self, EvaluationRow};
 use firefly_trainer::progress::{Progress, on_this_terminal};
-use firefly_trainer::report::EvaluationRow;
 use firefly_trainer::run::{self, RunFolder, evaluation_set};
 use firefly_trainer::sweep::{Over, sweep};
 

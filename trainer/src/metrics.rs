@@ -9,16 +9,15 @@ use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::loss::Terms;
-use crate::report::TrainingPoint;
 
 /// A step's terms, still on the device.
-pub struct Point {
+pub struct PendingPoint {
     step: usize,
     terms: Terms,
     validation: Option<(f64, f64)>,
 }
 
-impl Point {
+impl PendingPoint {
     /// The terms of a step.
     pub fn at(step: usize, terms: Terms) -> Self {
         Self { step, terms, validation: None }
@@ -53,8 +52,8 @@ impl Point {
         active_share: f64,
         learning_rate: f64,
         step_milliseconds: f64,
-    ) -> Result<Line> {
-        Ok(Line {
+    ) -> Result<TrainingPoint> {
+        Ok(TrainingPoint {
             step: self.step,
             loss: self.check()?,
             ranking: value(self.terms.ranking),
@@ -74,9 +73,9 @@ fn value(tensor: Tensor<1>) -> f64 {
     f64::from(tensor.into_scalar::<f32>())
 }
 
-/// One line of metrics.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+/// The state of training at one step: one line of metrics.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrainingPoint {
     /// Steps done.
     pub step: usize,
     /// Total loss of the step.
@@ -101,21 +100,6 @@ pub struct Line {
     pub validation_recall: Option<f64>,
     /// Mean wall time of a step since the line before, without validation and checkpoints.
     pub step_milliseconds: f64,
-}
-
-impl From<&Line> for TrainingPoint {
-    fn from(line: &Line) -> Self {
-        Self {
-            step: line.step as u64,
-            loss: line.loss,
-            ranking: line.ranking,
-            log_power: line.log_power,
-            price: line.price,
-            active_share: line.active_share,
-            learning_rate: line.learning_rate,
-            validation_recall: line.validation_recall,
-        }
-    }
 }
 
 /// A file of metrics that is appended to.
@@ -144,7 +128,7 @@ impl MetricsLog {
     ///
     /// # Errors
     /// If it can't be written.
-    pub fn append(&mut self, line: &Line) -> Result<()> {
+    pub fn append(&mut self, line: &TrainingPoint) -> Result<()> {
         let writing = || format!("writing {}", self.path.display());
         serde_json::to_writer(&mut self.file, line).with_context(writing)?;
         self.file.write_all(b"\n").and_then(|()| self.file.flush()).with_context(writing)
@@ -166,7 +150,7 @@ impl MetricsLog {
 ///
 /// # Errors
 /// If a line is not one of metrics.
-pub fn read(path: &Path) -> Result<Vec<Line>> {
+pub fn read(path: &Path) -> Result<Vec<TrainingPoint>> {
     let reading = || format!("reading {}", path.display());
     let file = BufReader::new(File::open(path).with_context(reading)?);
     let parse = |line: std::io::Result<String>| anyhow::Ok(serde_json::from_str(&line.with_context(reading)?)?);

@@ -4,12 +4,12 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::metrics::Line;
+use crate::metrics::TrainingPoint;
 
 /// Somebody who watches a run.
 pub trait Progress {
     /// A line of metrics was written; the run has `steps` steps.
-    fn point(&mut self, line: &Line, steps: usize);
+    fn point(&mut self, line: &TrainingPoint, steps: usize);
     /// Something worth a sentence.
     fn say(&mut self, text: &str);
 }
@@ -23,7 +23,7 @@ pub fn on_this_terminal() -> Box<dyn Progress> {
 struct Bar(Option<ProgressBar>);
 
 impl Progress for Bar {
-    fn point(&mut self, line: &Line, steps: usize) {
+    fn point(&mut self, line: &TrainingPoint, steps: usize) {
         let bar = self.0.get_or_insert_with(|| {
             let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} +{eta}  {msg}");
             ProgressBar::new(steps as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
@@ -50,7 +50,7 @@ impl Progress for Bar {
 struct Lines;
 
 impl Progress for Lines {
-    fn point(&mut self, line: &Line, steps: usize) {
+    fn point(&mut self, line: &TrainingPoint, steps: usize) {
         // Between validations a log would only grow.
         if line.validation_recall.is_some() {
             eprintln!("{}/{steps}  {}", line.step, describe(line));
@@ -62,7 +62,7 @@ impl Progress for Lines {
     }
 }
 
-fn describe(line: &Line) -> String {
+fn describe(line: &TrainingPoint) -> String {
     let validation = match (line.validation_loss, line.validation_recall) {
         (Some(loss), Some(recall)) => format!("  validation loss {loss:.4}, recall {recall:.3}"),
         _ => String::new(),

@@ -8,7 +8,7 @@ use firefly_models::{LearnedWelchPeaks, Tier};
 use crate::checkpoint::Checkpoints;
 use crate::config::RunConfig;
 use crate::evaluate::{Agreement, peaks_of};
-use crate::metrics::{Line, MetricsLog};
+use crate::metrics::{MetricsLog, TrainingPoint};
 use crate::progress::Progress;
 use crate::run::evaluation_set;
 use crate::train::Trainer;
@@ -57,7 +57,7 @@ pub fn train(config: &RunConfig, tier: Tier, device: &Device) -> Result<Trained>
 struct Silent;
 
 impl Progress for Silent {
-    fn point(&mut self, _line: &Line, _steps: usize) {}
+    fn point(&mut self, _line: &TrainingPoint, _steps: usize) {}
 
     fn say(&mut self, _text: &str) {}
 }

@@ -15,11 +15,10 @@ use firefly_models::LearnedWelchPeaks;
 use crate::checkpoint::Checkpoints;
 use crate::config::{Resolved, RunConfig};
 use crate::data::{DataSets, Frames};
-use crate::evaluate;
+use crate::evaluate::{self, EvaluationRow};
 use crate::metrics::{self, MetricsLog};
-use crate::page;
 use crate::progress::Progress;
-use crate::report::EvaluationRow;
+use crate::report::Report;
 use crate::train::{End, Trainer};
 
 const CONFIG: &str = "config.toml";
@@ -222,8 +221,8 @@ fn finish(
     let plain = device.clone().inner();
     let rows = evaluate::compare(&name, frames, &config.model, &learned, &plain)?;
     write_evaluation(&folder.evaluation(), &rows)?;
-    let report = page::report(resolved, &metrics::read(&folder.metrics())?, model, rows.clone())?;
-    write_atomically(&folder.report(), report.render().as_bytes())
+    let page = Report::of_run(resolved, &metrics::read(&folder.metrics())?, model, rows.clone())?;
+    write_atomically(&folder.report(), page.render().as_bytes())
         .with_context(|| format!("writing {}", folder.report().display()))?;
     Ok(rows)
 }

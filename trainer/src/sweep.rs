@@ -9,11 +9,10 @@ use firefly_framework::files::write_atomically;
 use firefly_models::Tier;
 
 use crate::config::Resolved;
-use crate::evaluate;
+use crate::evaluate::{self, EvaluationRow};
 use crate::metrics;
-use crate::page;
 use crate::progress::Progress;
-use crate::report::EvaluationRow;
+use crate::report::Report;
 use crate::run::{self, RunFolder};
 
 /// The file of a sweep's folder that holds its key.
@@ -119,9 +118,9 @@ pub fn sweep(
     let (name, model) = &learned[learned.len() - 1];
     let last = &runs[runs.len() - 1];
     let history = metrics::read(&place(folder, name).metrics())?;
-    let mut report = page::report(last, &history, model, rows.clone())?;
-    report.title = format!("{}: {} over {}; curves and gates of {name}", config.name, over.key, over.values.join(", "));
-    write_atomically(&folder.report(), report.render().as_bytes())
+    let mut page = Report::of_run(last, &history, model, rows.clone())?;
+    page.title = format!("{}: {} over {}; curves and gates of {name}", config.name, over.key, over.values.join(", "));
+    write_atomically(&folder.report(), page.render().as_bytes())
         .with_context(|| format!("writing {}", folder.report().display()))?;
     Ok(Some(rows))
 }

@@ -21,7 +21,7 @@ use crate::config::{Parameters, RunConfig};
 use crate::data::{DataSets, Frames};
 use crate::evaluate::{Agreement, HostPeaks, active_share, peaks_of};
 use crate::loss::terms;
-use crate::metrics::{MetricsLog, Point};
+use crate::metrics::{MetricsLog, PendingPoint};
 use crate::progress::Progress;
 
 /// Why a run's steps ended.
@@ -164,7 +164,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// One step; what it measured is read back only if somebody looks.
-    fn step(&mut self) -> Result<(Point, f64)> {
+    fn step(&mut self) -> Result<(PendingPoint, f64)> {
         let step = self.state.step;
         let batch = self.batches.at(step)?;
         let gates = self.gates(step);
@@ -175,12 +175,12 @@ impl<'a> Trainer<'a> {
         let base = rate.base();
         self.model = self.optimizer.step(rate, self.model.clone(), gradients);
         self.state.step += 1;
-        Ok((Point::at(self.state.step, terms), base))
+        Ok((PendingPoint::at(self.state.step, terms), base))
     }
 
     /// The loss and recall with hard gates, which is what the finished model runs with. Returns whether the loss is the
     /// lowest so far.
-    fn validate(&mut self, point: &mut Point) -> Result<bool> {
+    fn validate(&mut self, point: &mut PendingPoint) -> Result<bool> {
         let model = self.model.valid();
         let gates: Gates = model.hard_gates();
         let batch = &self.validation.batch;

@@ -1,6 +1,7 @@
 //! The evaluation section: one table and one figure per data set.
 
-use super::{EvaluationRow, ModelKind, scatter};
+use super::scatter;
+use crate::evaluate::{EvaluationRow, ModelKind};
 use firefly_framework::page::figure::{Figure, Swatch};
 use firefly_framework::page::number::{fixed, percent, significant};
 use firefly_framework::page::table::{Row, Table};

@@ -3,6 +3,7 @@
 //! [`Report`] is plain data; [`Report::render`] turns it into a page, of the parts in [`firefly_framework::page`].
 
 mod bars;
+mod build;
 mod evaluation;
 mod gates;
 mod heat_map;
@@ -14,7 +15,8 @@ mod scatter;
 mod tests;
 mod training;
 
-use serde::{Deserialize, Serialize};
+use crate::evaluate::EvaluationRow;
+use crate::metrics::TrainingPoint;
 
 /// A gate at or above this value is open.
 pub const OPEN: f32 = 0.5;
@@ -42,27 +44,6 @@ pub struct Report {
     pub config: String,
 }
 
-/// The state of training at one step.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TrainingPoint {
-    /// Optimiser steps done.
-    pub step: u64,
-    /// Total loss.
-    pub loss: f64,
-    /// Ranking term, as it enters the total.
-    pub ranking: f64,
-    /// Log-power term, as it enters the total.
-    pub log_power: f64,
-    /// Price on active gates, as it enters the total.
-    pub price: f64,
-    /// Share of butterflies that hard gates execute, in `0..=1`.
-    pub active_share: f64,
-    /// Learning rate of the step.
-    pub learning_rate: f64,
-    /// Recall of the reference peaks (exact bin) on the validation data, in `0..=1`, at the steps that measured it.
-    pub validation_recall: Option<f64>,
-}
-
 /// The gates of a learned model, each in `0..=1`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateMap {
@@ -74,40 +55,6 @@ pub struct GateMap {
     pub values: Vec<f32>,
     /// Gate of every segment, `[segments]`; empty when the model has none.
     pub segments: Vec<f32>,
-}
-
-/// Which side of the comparison a model is on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ModelKind {
-    /// An exact tier: `ultra`, `fast` or `reference`.
-    #[default]
-    Exact,
-    /// A learned model.
-    Learned,
-}
-
-/// One model measured on one data set.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct EvaluationRow {
-    /// Name of the model, such as `fast` or `learned at price 0.01`.
-    pub name: String,
-    /// Exact tier or learned model; decides the mark in the figures.
-    pub kind: ModelKind,
-    /// Name of the data set.
-    pub data_set: String,
-    /// Share of the K reference peaks found in their bin, in `0..=1`.
-    pub recall: f64,
-    /// Share of the K reference peaks found in their bin or a neighbour, in `0..=1`.
-    pub recall_within_one_bin: f64,
-    /// Median error of the power of the peaks that were found, in dB.
-    pub median_power_error_db: f64,
-    /// Open butterflies as a share of the reference tier's, in `0..=1`.
-    pub active_share: f64,
-    /// Open butterflies of a frame: open gates, summed over open segments.
-    pub butterflies_per_frame: f64,
-    /// Median time per frame in microseconds.
-    pub median_microseconds_per_frame: f64,
 }
 
 impl Report {

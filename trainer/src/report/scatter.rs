@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::labels::{Labels, Rectangle, Side};
-use super::{EvaluationRow, ModelKind};
+use crate::evaluate::{EvaluationRow, ModelKind};
 use firefly_framework::page::axis::Axis;
 use firefly_framework::page::chart::Chart;
 use firefly_framework::page::escape::escape;

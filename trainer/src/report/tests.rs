@@ -1,6 +1,8 @@
 //! The page as a whole: well-formed, self-contained, finite, small.
 
-use super::{EvaluationRow, GateMap, ModelKind, Report, TrainingPoint};
+use super::{GateMap, Report};
+use crate::evaluate::{EvaluationRow, ModelKind};
+use crate::metrics::TrainingPoint;
 
 const HOSTILE: &str = "</script></pre><script>alert('x')</script> & \"quoted\" \u{0}\u{1b}[1m]]> <!-- NaN";
 
@@ -18,7 +20,7 @@ fn row(name: &str, kind: ModelKind, recall: f64, butterflies: f64) -> Evaluation
     }
 }
 
-fn full(n_fft: usize, steps: u64) -> Report {
+fn full(n_fft: usize, steps: usize) -> Report {
     let stages = n_fft.ilog2() as usize;
     let pairs = n_fft / 2;
     // A hash of the index: no two neighbours alike, the worst case of a drawing made of runs.
@@ -33,9 +35,10 @@ fn full(n_fft: usize, steps: u64) -> Report {
                 ranking: 2.0 / (step + 1) as f64,
                 log_power: 0.9 / (step + 1) as f64,
                 price: 0.1 / (step + 1) as f64,
-                active_share: f64::from(noise(step as usize)),
+                active_share: f64::from(noise(step)),
                 learning_rate: 1e-3,
                 validation_recall: (step % 50 == 0).then_some(0.8),
+                ..TrainingPoint::default()
             })
             .collect(),
         gates: GateMap {

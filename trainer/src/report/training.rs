@@ -1,6 +1,6 @@
 //! The training section: loss, active share, validation recall and learning rate over steps.
 
-use super::TrainingPoint;
+use crate::metrics::TrainingPoint;
 use firefly_framework::page::figure::Figure;
 use firefly_framework::page::line::{Horizontal, LineChart, Series, Vertical};
 

@@ -1,0 +1,83 @@
+//! Report of a finished run, from its configuration, metrics, model and evaluation.
+
+use std::f32::consts::LN_10;
+
+use anyhow::Result;
+use burn::tensor::{Tensor, TensorData};
+use firefly_models::LearnedWelchPeaks;
+
+use super::{GateMap, Report};
+use crate::config::Resolved;
+use crate::evaluate::EvaluationRow;
+use crate::metrics::TrainingPoint;
+
+impl Report {
+    /// The report of a finished run.
+    ///
+    /// # Errors
+    /// If the configuration can't be written as TOML.
+    pub fn of_run(
+        resolved: &Resolved,
+        metrics: &[TrainingPoint],
+        model: &LearnedWelchPeaks,
+        rows: Vec<EvaluationRow>,
+    ) -> Result<Self> {
+        let options = model.options();
+        let gates = model.mean_gates();
+        Ok(Self {
+            title: resolved.config.name.clone(),
+            facts: facts(resolved, &rows),
+            training: metrics.to_vec(),
+            gates: GateMap {
+                stages: options.stages(),
+                pairs: options.n_fft / 2,
+                values: values(gates.butterflies),
+                segments: values(model.hard_gates().segments),
+            },
+            taper: values(model.taper.val()),
+            window: model
+                .config()
+                .window
+                .coefficients(options.n_fft, model.config().symmetry)
+                .iter()
+                .map(|c| *c as f32)
+                .collect(),
+            gain_db: [0, 1, 2].map(|tap| {
+                let log_gain = model.log_gain.val().slice([0..options.bins(), tap..tap + 1]);
+                values(log_gain).iter().map(|log_gain| log_gain * 10.0 / LN_10).collect()
+            }),
+            rows,
+            config: resolved.to_toml()?,
+        })
+    }
+}
+
+fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    TensorData::convert::<f32>(tensor.into_data()).iter().collect()
+}
+
+fn facts(resolved: &Resolved, rows: &[EvaluationRow]) -> Vec<(String, String)> {
+    let data_set = rows.first().map(|row| row.data_set.clone()).unwrap_or_default();
+    let model = &resolved.config.model;
+    let candidates = match &model.open_segments {
+        Some(open) => format!("{} candidates, {open:?} open at the start", model.segments),
+        None => format!("{} candidates", model.segments),
+    };
+    [
+        ("data", data_set),
+        ("device", resolved.device.clone()),
+        ("Firefly", resolved.firefly.clone()),
+        ("Burn", resolved.burn.clone()),
+        ("seed", resolved.config.seed.to_string()),
+        ("n_fft", model.n_fft.to_string()),
+        ("hop", model.hop.to_string()),
+        ("segments", candidates),
+        ("K", model.k.to_string()),
+        ("window", format!("{} ({:?})", model.window, model.symmetry).to_lowercase()),
+        ("scaling", model.scaling.to_string()),
+        ("detrend", model.detrend.to_string()),
+        ("price", resolved.config.loss.price.to_string()),
+    ]
+    .map(|(name, value)| (name.to_string(), value))
+    .into()
+}
