@@ -30,10 +30,10 @@ mod backends;
 #[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
 mod contract;
 mod cpu;
-#[cfg(feature = "cube")]
-mod cube;
 mod error;
 mod functions;
+#[cfg(feature = "cube")]
+mod gpu;
 pub mod reference;
 mod rewrite;
 mod twiddles;

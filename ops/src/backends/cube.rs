@@ -11,11 +11,11 @@ use cubecl::client::Client;
 use cubecl::server::Handle;
 
 use crate::contract::{LearnedTensors, SpectralOps};
-use crate::cube::KernelError;
-use crate::cube::learned::{Parameters, learned_welch_psd};
-use crate::cube::learned_backward::{LearnedGradients, learned_welch_psd_backward};
-use crate::cube::network::{Network, NetworkGradients, Rows};
-use crate::cube::{strongest, welch, welch_backward};
+use crate::gpu::KernelError;
+use crate::gpu::learned::{Parameters, learned_welch_psd};
+use crate::gpu::learned_backward::{LearnedGradients, learned_welch_psd_backward};
+use crate::gpu::network::{Network, NetworkGradients, Rows};
+use crate::gpu::{strongest, welch, welch_backward};
 use crate::welch::WelchOptions;
 
 /// A tensor without gaps.
@@ -284,7 +284,7 @@ mod tests {
     use burn::tensor::{Device, Distribution, Tensor};
     use firefly_framework::device::{DeviceKind, DeviceName};
 
-    use crate::cube::MOST_BUFFER;
+    use crate::gpu::MOST_BUFFER;
     use crate::{
         Direction, LearnedParameters, WelchOptions, butterfly, exact_twiddles, learned_welch_psd, welch_peaks,
     };

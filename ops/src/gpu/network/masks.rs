@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::place::Complex;
-use crate::cube::buffers::buffer;
+use crate::gpu::buffers::buffer;
 
 /// Units that look through one stage.
 const UNITS: u32 = 256;

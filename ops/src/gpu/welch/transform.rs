@@ -7,8 +7,8 @@ use cubecl::prelude::*;
 
 use super::dft::{dft, place};
 use super::tables::Tables;
-use crate::cube::layout::Layout;
-use crate::cube::plan::{Barrier, Fused, Store};
+use crate::gpu::layout::Layout;
+use crate::gpu::plan::{Barrier, Fused, Store};
 
 /// A complex value in memory.
 pub(super) type Complex = Vector<f32, Const<2>>;

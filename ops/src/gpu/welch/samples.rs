@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use super::tables::Tables;
-use crate::cube::plan::{Fused, Store};
+use crate::gpu::plan::{Fused, Store};
 
 /// Samples a unit holds: both segments of a pair.
 pub(super) fn held(plan: &Fused) -> usize {

@@ -6,7 +6,7 @@ use cubecl::server::Handle;
 
 use super::place::{Complex, butterfly_at, butterfly_count, places};
 use super::plan::Pass;
-use crate::cube::buffers::{buffer, empty, floats};
+use crate::gpu::buffers::{buffer, empty, floats};
 
 /// A twiddle's parts, its gate, and nothing.
 pub(super) type Packed = Vector<f32, Const<4>>;

@@ -1,7 +1,7 @@
 //! How a butterfly network is cut into launches, and a launch into units: data, made from a device's limits.
 
 use super::place::padded;
-use crate::cube::limits::Limits;
+use crate::gpu::limits::Limits;
 
 /// Units a cube is filled up to with tiles, forward and backward: few wait for each other at once.
 const FORWARD_UNITS: u32 = 128;

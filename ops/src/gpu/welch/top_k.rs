@@ -8,7 +8,7 @@ use super::bound::bound;
 use super::network::network;
 use super::power::{Place, Rows, exchange_base};
 use super::transform::{Complex, complex, wait};
-use crate::cube::plan::{Fused, TopK};
+use crate::gpu::plan::{Fused, TopK};
 
 /// What stands for a power that is missing: less than any power.
 const MISSING: f32 = -1.0;

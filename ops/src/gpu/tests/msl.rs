@@ -5,11 +5,11 @@ use cubecl::client::Client;
 use cubecl::server::Handle;
 
 use super::compile_only::metal;
-use crate::cube::buffers::empty;
-use crate::cube::learned::{Parameters, learned_welch_psd};
-use crate::cube::learned_backward::{LearnedGradients, learned_welch_psd_backward};
-use crate::cube::network::{Network, NetworkGradients, Rows};
-use crate::cube::{strongest, welch, welch_backward};
+use crate::gpu::buffers::empty;
+use crate::gpu::learned::{Parameters, learned_welch_psd};
+use crate::gpu::learned_backward::{LearnedGradients, learned_welch_psd_backward};
+use crate::gpu::network::{Network, NetworkGradients, Rows};
+use crate::gpu::{strongest, welch, welch_backward};
 use crate::welch::{Detrend, Scaling, WelchOptions};
 
 const ROWS: usize = 5;

@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 use super::samples::{held, load, second, taper};
 use super::tables::Tables;
 use super::transform::{Complex, bin_at, complex, transform, wait};
-use crate::cube::plan::Fused;
+use crate::gpu::plan::Fused;
 
 /// What every row of a launch shares, as kernel arguments.
 #[derive(CubeType, CubeLaunch)]

@@ -7,7 +7,7 @@ use super::samples::held;
 use super::tables::{Tables, load_tables};
 use super::top_k::strongest;
 use super::transform::{Complex, wait};
-use crate::cube::plan::Fused;
+use crate::gpu::plan::Fused;
 
 /// Welch power, `[rows, bins]`.
 #[cube(launch_unchecked)]

@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 use super::power::{Place, Rows, exchange_base};
 use super::top_k::{cleaned, comes_before, write};
 use super::transform::{Complex, complex};
-use crate::cube::plan::Fused;
+use crate::gpu::plan::Fused;
 
 /// Writes the strongest bins of row `row`, whose power starts at `stage[from]`.
 #[cube]

@@ -10,7 +10,7 @@ use cubecl::prelude::*;
 
 use super::power::{Place, Rows};
 use super::top_k::write;
-use crate::cube::plan::{Fused, TopK};
+use crate::gpu::plan::{Fused, TopK};
 
 /// Comparators of a sorting network of 16 values in 10 layers (M. W. Green; D. E. Knuth, The Art of Computer Programming,
 /// vol. 3, 5.3.4).

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::power::Place;
 use super::transform::Complex;
-use crate::cube::plan::{Fused, Store};
+use crate::gpu::plan::{Fused, Store};
 
 /// The tables of a unit. Those a plan has elsewhere are empty.
 #[derive(CubeType)]

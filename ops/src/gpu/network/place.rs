@@ -203,7 +203,7 @@ pub(super) fn butterfly_at(places: &Places, #[comptime] number: u32, #[comptime]
 mod tests {
     use super::super::plan::{self, Launch};
     use super::*;
-    use crate::cube::limits::Limits;
+    use crate::gpu::limits::Limits;
 
     /// How many values of one bank sixteen units side by side touch at once, at most.
     fn conflicts(pass: Pass, step: u32, from: u32) -> usize {
