@@ -34,7 +34,7 @@ fn rewrite(graph: &Graph, device: &DeviceProfile) -> Rewritten {
 
 fn operations() -> CustomOperations<Flex> {
     let mut operations = CustomOperations::default();
-    firefly_ops::register(&mut operations);
+    operations.register_with(&firefly_ops::descriptor::NAMES, firefly_ops::register_spectral_ops);
     operations.register_with(&["signal::rfft", "signal::irfft"], burn::signal::register_fft_ops);
     operations
 }

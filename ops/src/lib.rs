@@ -24,31 +24,29 @@
 //! - **Gradients** are exact for every input listed, and finite for zero and denormal input. The backward pass itself
 //!   is not differentiable.
 //!
-//! Each operation has a float64 [`reference`](mod@reference) written from its definition.
+//! Each operation is tested against a naive float64 definition.
 
+mod api;
 mod backends;
-#[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
-mod contract;
 mod cpu;
+pub mod descriptor;
 mod error;
-mod functions;
 #[cfg(feature = "cube")]
 mod gpu;
-pub mod reference;
+#[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
+mod ops;
+pub mod options;
 mod rewrite;
 mod twiddles;
-mod welch;
-mod window;
 
-pub use backends::register;
-pub use contract::{LearnedTensors, SpectralOps};
-pub use cpu::{InstructionSet, welch_instruction_set};
-pub use error::ArgumentError;
-pub use functions::{
+pub use api::{
     HostError, HostMemory, HostPeaks, LearnedParameters, Peaks, butterfly, host_chunks, learned_welch_peaks,
     learned_welch_psd, welch_peaks, welch_peaks_from_host, welch_psd,
 };
+pub use cpu::{InstructionSet, welch_instruction_set};
+pub use descriptor::register_spectral_ops;
+pub use error::ArgumentError;
+pub use ops::{LearnedTensors, SpectralOps};
+pub use options::{Detrend, Direction, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions, Window, WindowSymmetry};
 pub use rewrite::{WelchPeaksRule, register_costs};
-pub use twiddles::{Direction, exact_twiddles};
-pub use welch::{Detrend, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions};
-pub use window::{Window, WindowSymmetry};
+pub use twiddles::{exact_twiddle_values, exact_twiddles};

@@ -1,24 +1,14 @@
-//! The exact twiddle factors of the butterfly network.
+//! Exact twiddle factors of the butterfly transform.
 
 use std::f64::consts::PI;
 
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 
 use crate::error::ArgumentError;
-use crate::welch::validate_n_fft;
+use crate::options::{Direction, validate_n_fft};
 
-/// Which way a transform goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Direction {
-    /// e^(−2πi jk/n), unnormalised.
-    #[default]
-    Forward,
-    /// e^(+2πi jk/n), unnormalised: divide by `n` to invert.
-    Inverse,
-}
-
-/// The factors in row-major order.
-pub(crate) fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
+/// The values of [`exact_twiddles`] in row-major order, `log2 n · n` of them.
+pub fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
     let sign = match direction {
         Direction::Forward => -1.0,
         Direction::Inverse => 1.0,
@@ -35,7 +25,7 @@ pub(crate) fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
     values
 }
 
-/// The twiddles that make the butterfly network of length `n` the discrete Fourier transform, `[log2 n, n/2, 2]` of type
+/// The twiddles that make the butterfly transform of length `n` the discrete Fourier transform, `[log2 n, n/2, 2]` of type
 /// `dtype` on `device`: pair `p` of stage `s` has `exp(∓2πi (p mod 2^s) / 2^(s+1))`, real part first.
 ///
 /// # Errors

@@ -6,8 +6,8 @@ mod common;
 use burn::tensor::{DType, Device, Tensor};
 use common::case::{Case, Output};
 use common::{integers, same, tensor, uniform, values};
-use firefly_ops::reference::peaks::top_k;
 use firefly_ops::{Detrend, Peaks, Scaling, WelchOptions, butterfly, learned_welch_psd, welch_peaks, welch_psd};
+use firefly_reference::peaks::top_k;
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
 

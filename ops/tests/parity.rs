@@ -8,16 +8,17 @@ use common::devices::{computed, devices, takes};
 use common::fixtures::Fixtures;
 use common::learned::Learned;
 use common::{
-    integers, noise, relative_error, rounded, same, tensor, transform_tolerance, uniform, values, worst_row_error,
+    definition, integers, noise, relative_error, rounded, same, tensor, transform_tolerance, uniform, values,
+    worst_row_error,
 };
-use firefly_ops::reference::learned::learned_welch_power;
-use firefly_ops::reference::peaks::top_k;
-use firefly_ops::reference::welch::{welch_psd as reference_psd, welch_psd_bins};
-use firefly_ops::reference::window::{Symmetry, Window, window};
 use firefly_ops::{
     Detrend, Direction, HostMemory, Peaks, Scaling, WelchOptions, butterfly, exact_twiddles, host_chunks,
     learned_welch_peaks, learned_welch_psd, welch_peaks, welch_peaks_from_host, welch_psd,
 };
+use firefly_reference::learned::learned_welch_power;
+use firefly_reference::peaks::top_k;
+use firefly_reference::welch::{welch_psd as reference_psd, welch_psd_bins};
+use firefly_reference::window::{Symmetry, WindowShape, window};
 use rustfft::num_complex::Complex;
 use rustfft::{FftDirection, FftPlanner};
 
@@ -169,7 +170,7 @@ fn check_welch(device: &Device) {
     for options in settings().into_iter().filter(|options| takes(device, options.n_fft)) {
         let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
         let samples = signal(&options);
-        for shape in [Window::Hann, Window::Hamming, Window::Blackman, Window::Rectangular] {
+        for shape in [WindowShape::Hann, WindowShape::Hamming, WindowShape::Blackman, WindowShape::Rectangular] {
             let label = format!("{device:?}, {shape:?}, {options:?}");
             let taper = rounded(window(shape, Symmetry::Periodic, n));
             let signal = tensor(&samples, [ROWS, frame], device, DType::F32);
@@ -189,7 +190,7 @@ fn check_welch(device: &Device) {
                 worst = worst.max(error / power_tolerance(n));
                 continue;
             }
-            let expected = reference_psd(&samples, frame, &taper, &options);
+            let expected = reference_psd(&samples, frame, &taper, &definition(&options));
             let error = worst_row_error(&power, &expected, bins);
             assert!(error <= power_tolerance(n), "{label}: relative error {error:.1e}");
             worst = worst.max(error / power_tolerance(n));
@@ -203,7 +204,7 @@ fn check_welch(device: &Device) {
 }
 
 fn reference_psd_at(samples: &[f64], taper: &[f64], options: &WelchOptions, bins: &[usize]) -> Vec<f64> {
-    welch_psd_bins(samples, options.frame(), taper, options, bins)
+    welch_psd_bins(samples, options.frame(), taper, &definition(options), bins)
 }
 
 #[test]
@@ -226,7 +227,8 @@ fn check_learned(device: &Device) {
             [("exact", Learned::exact(&options).rounded()), ("perturbed", perturbed), ("hard", closed)]
         {
             let label = format!("{device:?}, {name}, {options:?}");
-            let expected = learned_welch_power(&samples, frame, &learned.window, &options, &learned.reference());
+            let expected =
+                learned_welch_power(&samples, frame, &learned.window, &definition(&options), &learned.reference());
             let signal = tensor(&samples, [ROWS, frame], device, DType::F32);
             let parameters = learned.tensors(&options, device, DType::F32);
             let power = values(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap());
@@ -269,7 +271,7 @@ fn peaks_from_host_memory_are_those_on_the_device() {
     let rows = 64_000;
     let samples: Vec<f32> = noise(rows * frame, 3).into_iter().map(|sample| sample as f32).collect();
     for device in devices() {
-        let taper = window(Window::Hann, Symmetry::Periodic, 64);
+        let taper = window(WindowShape::Hann, Symmetry::Periodic, 64);
         let window = tensor(&taper, [64], &device, DType::F32);
         let pinned = [HostMemory::Pageable, HostMemory::Pinned].map(|memory| {
             let mut chunks: Vec<_> = host_chunks(&samples, frame, memory).unwrap().collect();

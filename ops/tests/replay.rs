@@ -8,9 +8,10 @@ use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use common::learned::Learned;
 use common::{noise, same};
 use firefly_framework::graph::{CustomOperations, Graph, GraphError, Input, Outputs, Replay, capture};
+use firefly_ops::descriptor::NAMES;
 use firefly_ops::{
     Detrend, LearnedParameters, LearnedTensors, Scaling, SpectralOps, WelchOptions, butterfly, learned_welch_peaks,
-    learned_welch_psd, welch_peaks, welch_psd,
+    learned_welch_psd, register_spectral_ops, welch_peaks, welch_psd,
 };
 
 const ROWS: usize = 3;
@@ -69,7 +70,7 @@ fn recorded<O: Outputs>(model: impl Fn(Tensor<2>, &Device) -> O) -> Graph {
 
 fn known() -> CustomOperations<Flex> {
     let mut operations = CustomOperations::default();
-    firefly_ops::register(&mut operations);
+    operations.register_with(&NAMES, register_spectral_ops);
     operations
 }
 

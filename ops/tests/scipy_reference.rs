@@ -3,8 +3,8 @@
 mod common;
 
 use common::fixtures::Fixtures;
-use common::relative_error;
-use firefly_ops::reference::welch::welch_psd;
+use common::{definition, relative_error};
+use firefly_reference::welch::welch_psd;
 
 /// Largest difference allowed, relative to the row's maximum.
 const TOLERANCE: f64 = 1e-12;
@@ -14,7 +14,7 @@ fn the_reference_equals_scipy() {
     let fixtures = Fixtures::load();
     let mut worst: f64 = 0.0;
     for case in &fixtures.cases {
-        let power = welch_psd(fixtures.samples(case), case.frame, &case.window(), &case.options());
+        let power = welch_psd(fixtures.samples(case), case.frame, &case.window(), &definition(&case.options()));
         let error = relative_error(&power, &case.power);
         assert!(error <= TOLERANCE, "{}: relative error {error:.1e}", case.describe());
         worst = worst.max(error);

@@ -2,8 +2,8 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_ops::butterfly;
-use firefly_ops::reference::Complex;
-use firefly_ops::reference::butterfly_gradient::gated_butterfly_gradients;
+use firefly_reference::Complex;
+use firefly_reference::butterfly_gradient::gated_butterfly_gradients;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use firefly_ops::reference::Complex;
-use firefly_ops::reference::butterfly::gated_butterfly;
-use firefly_ops::reference::dft::dft_bins;
+use firefly_reference::Complex;
+use firefly_reference::butterfly::gated_butterfly;
+use firefly_reference::dft::dft_bins;
 use rand::seq::index;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -79,7 +79,7 @@ impl Expected {
     fn compute(&self, network: Network, inputs: &Inputs) -> Result<Vec<ExpectedRow>, String> {
         let (twiddles, gates) = match network {
             // The exact transform is what the definition says, not what twiddles rounded to f32 make of it.
-            Network::Exact => (firefly_ops::reference::butterfly::exact_twiddles(self.n), None),
+            Network::Exact => (firefly_reference::butterfly::exact_twiddles(self.n), None),
             _ => {
                 let (twiddles, gates) = inputs.networks().values(network);
                 (wide(&twiddles), gates.map(|gates| wide(&gates)))

@@ -1,7 +1,7 @@
 //! What the butterflies are multiplied by: twiddles, and gates.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use firefly_ops::reference::butterfly::exact_twiddles;
+use firefly_reference::butterfly::exact_twiddles;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,6 +1,7 @@
 //! What the peaks of chosen rows must be, in float64.
 
-use firefly_ops::reference::{peaks, welch, window};
+use firefly_ops::{Detrend, Scaling, WelchOptions};
+use firefly_reference::{peaks, welch, window};
 use rand::seq::index;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -69,16 +70,16 @@ fn expected_row(
 ) -> Result<ExpectedRow, String> {
     let options = &problem.options;
     let frame: Vec<f64> = inputs.row(set, row).iter().map(|&sample| sample.into()).collect();
-    let window = window::window(window::Window::Hann, window::Symmetry::Periodic, options.n_fft);
+    let window = window::window(window::WindowShape::Hann, window::Symmetry::Periodic, options.n_fft);
     let power = if options.n_fft <= LONGEST_SUM {
-        welch::welch_psd(&frame, frame.len(), &window, options)
+        welch::welch_psd(&frame, frame.len(), &window, &definition(options))
     } else {
         let power = transformed_power(problem, &frame, &window);
         let (mut bins, _) = peaks::top_k(&power, options.bins(), problem.k.min(CONFIRMED));
         let mut random = ChaCha8Rng::seed_from_u64(seed ^ row as u64);
         bins.extend((0..CONFIRMED).map(|_| random.random_range(0..options.bins() as i64)));
         let bins: Vec<usize> = bins.into_iter().filter_map(|bin| bin.try_into().ok()).collect();
-        let confirmed = welch::welch_psd_bins(&frame, frame.len(), &window, options, &bins);
+        let confirmed = welch::welch_psd_bins(&frame, frame.len(), &window, &definition(options), &bins);
         let allowed = TRANSFORM_TOLERANCE * power.iter().copied().fold(0.0, f64::max);
         for (&bin, &reference) in bins.iter().zip(&confirmed) {
             let error = (power[bin] - reference).abs();
@@ -111,6 +112,17 @@ fn transformed_power(problem: &PeaksProblem, frame: &[f64], window: &[f64]) -> V
     power
 }
 
+/// The options of a Welch estimate as its definition has them.
+pub fn definition(options: &WelchOptions) -> welch::WelchDefinition {
+    let scaling = match options.scaling {
+        Scaling::Power => welch::PowerScaling::Raw,
+        Scaling::Spectrum => welch::PowerScaling::Spectrum,
+        Scaling::Density { sample_rate } => welch::PowerScaling::Density { sample_rate },
+    };
+    let WelchOptions { n_fft, hop, segments, detrend, .. } = *options;
+    welch::WelchDefinition { n_fft, hop, segments, scaling, remove_mean: detrend == Detrend::Constant }
+}
+
 #[cfg(test)]
 mod tests {
     use burn::tensor::Device;
@@ -141,8 +153,8 @@ mod tests {
             let problem = PeaksProblem::new(n_fft, tier, 2, 4);
             let inputs = Inputs::generate(&problem, 3, 1, &Device::flex());
             let frame: Vec<f64> = inputs.row(0, 1).iter().map(|&sample| sample.into()).collect();
-            let window = window::window(window::Window::Hann, window::Symmetry::Periodic, n_fft);
-            let sum = welch::welch_psd(&frame, frame.len(), &window, &problem.options);
+            let window = window::window(window::WindowShape::Hann, window::Symmetry::Periodic, n_fft);
+            let sum = welch::welch_psd(&frame, frame.len(), &window, &definition(&problem.options));
             let largest = sum.iter().copied().fold(0.0, f64::max);
             for (a, b) in transformed_power(&problem, &frame, &window).iter().zip(&sum) {
                 assert!((a - b).abs() <= TRANSFORM_TOLERANCE * largest, "n {n_fft}: {a} is not {b}");

@@ -34,7 +34,7 @@ pub fn replay(graph: &Graph, device: &Device) -> Result<Run, Refusal> {
 /// Firefly's own operations.
 fn spectral<B: BackendIr + SpectralOps>() -> CustomOperations<B> {
     let mut operations = CustomOperations::default();
-    firefly_ops::register(&mut operations);
+    operations.register_with(&firefly_ops::descriptor::NAMES, firefly_ops::register_spectral_ops);
     operations
 }
 

@@ -11,8 +11,8 @@ use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
 use burn_autodiff::grads::Gradients;
 use burn_autodiff::ops::{Backward, Ops, OpsKind};
 
-use crate::contract::{LearnedTensors, SpectralOps};
-use crate::welch::WelchOptions;
+use crate::ops::{LearnedTensors, SpectralOps};
+use crate::options::WelchOptions;
 
 /// An input that the backward pass needs, kept or recomputed as the checkpointing strategy decides.
 fn retrieve<B: Backend>(checkpointer: &mut Checkpointer, node: NodeId) -> FloatTensor<B> {

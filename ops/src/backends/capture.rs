@@ -6,17 +6,17 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::IntDType;
 use burn_router::{BackendRouter, RouterChannel, RouterClient, RouterTensor};
 
-use super::description::{Description, record_operations};
-use crate::contract::{LearnedTensors, SpectralOps};
-use crate::welch::WelchOptions;
+use crate::descriptor::{OpDescriptor, record_operations};
+use crate::ops::{LearnedTensors, SpectralOps};
+use crate::options::WelchOptions;
 
 fn record<R: RouterClient, const INPUTS: usize, const OUTPUTS: usize>(
-    description: Description,
+    descriptor: OpDescriptor,
     inputs: [RouterTensor<R>; INPUTS],
 ) -> [RouterTensor<R>; OUTPUTS] {
     let client = inputs[0].client.clone();
     let inputs = inputs.map(RouterTensor::into_ir);
-    let operation = description.apply(&inputs, || client.create_empty_handle());
+    let operation = descriptor.apply(&inputs, || client.create_empty_handle());
     client.register(OperationIr::Custom(operation)).outputs()
 }
 

@@ -10,13 +10,13 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::client::Client;
 use cubecl::server::Handle;
 
-use crate::contract::{LearnedTensors, SpectralOps};
 use crate::gpu::KernelError;
 use crate::gpu::learned::{Parameters, learned_welch_psd};
 use crate::gpu::learned_backward::{LearnedGradients, learned_welch_psd_backward};
 use crate::gpu::network::{Network, NetworkGradients, Rows};
 use crate::gpu::{strongest, welch, welch_backward};
-use crate::welch::WelchOptions;
+use crate::ops::{LearnedTensors, SpectralOps};
+use crate::options::WelchOptions;
 
 /// A tensor without gaps.
 fn contiguous(tensor: FloatTensor<CubeBackend>) -> CubeTensor {

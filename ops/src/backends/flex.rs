@@ -6,8 +6,8 @@ use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 use burn_flex::FlexTensor;
 
 use super::host::{self, AsArray, Host, host_operations};
-use crate::contract::{LearnedTensors, SpectralOps};
-use crate::welch::WelchOptions;
+use crate::ops::{LearnedTensors, SpectralOps};
+use crate::options::WelchOptions;
 
 /// A Flex tensor without gaps.
 pub(super) struct Contiguous(FlexTensor);

@@ -7,9 +7,9 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::IntDType;
 use burn_fusion::{ExecutionError, Fusion, FusionBackend, FusionRuntime, FusionTensor};
 
-use super::description::{Description, execute, record_operations};
-use crate::contract::{LearnedTensors, SpectralOps};
-use crate::welch::WelchOptions;
+use crate::descriptor::{OpDescriptor, execute, record_operations};
+use crate::ops::{LearnedTensors, SpectralOps};
+use crate::options::WelchOptions;
 
 #[derive(Debug)]
 struct Queued<B> {
@@ -28,12 +28,12 @@ impl<B: FusionBackend + SpectralOps> Operation<B::FusionRuntime> for Queued<B> {
 }
 
 fn record<B: FusionBackend + SpectralOps, const INPUTS: usize, const OUTPUTS: usize>(
-    description: Description,
+    descriptor: OpDescriptor,
     inputs: [FusionTensor<B::FusionRuntime>; INPUTS],
 ) -> [FusionTensor<B::FusionRuntime>; OUTPUTS] {
     let client = inputs[0].client.clone();
     let inputs = inputs.map(FusionTensor::into_ir);
-    let operation = description.apply(&inputs, || client.create_empty_handle());
+    let operation = descriptor.apply(&inputs, || client.create_empty_handle());
     let queued = Queued::<B> { operation: operation.clone(), backend: PhantomData };
     client.register(StreamId::current(), OperationIr::Custom(operation), queued).outputs()
 }

@@ -4,10 +4,10 @@ use burn::backend::Backend;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 
-use super::results::Values;
-use crate::contract::LearnedTensors;
+use super::buffer_pool::Values;
 use crate::cpu::{self, ButterflyGradients, LearnedGradients, LearnedWelch, Network, Real};
-use crate::welch::WelchOptions;
+use crate::ops::LearnedTensors;
+use crate::options::WelchOptions;
 
 /// How host kernels get at a backend's tensors.
 pub(super) trait Host: Backend {

@@ -7,8 +7,8 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData, try_read_sync};
 
 use super::host::{self, AsArray, Host, host_operations};
-use crate::contract::{LearnedTensors, SpectralOps};
-use crate::welch::WelchOptions;
+use crate::ops::{LearnedTensors, SpectralOps};
+use crate::options::WelchOptions;
 
 impl AsArray for TensorData {
     fn slice<T: Element + bytemuck::Pod>(&self) -> &[T] {

@@ -3,15 +3,13 @@
 use burn::tensor::IntDType;
 use firefly_framework::graph::{Operation, ScalarIr};
 
-use super::description::{
-    BUTTERFLY, Description, LEARNED_WELCH_PEAKS, LEARNED_WELCH_PSD, WELCH_PEAKS, WELCH_PSD, decode,
-};
-use crate::welch::WelchOptions;
+use crate::descriptor::{BUTTERFLY, LEARNED_WELCH_PEAKS, LEARNED_WELCH_PSD, OpDescriptor, WELCH_PEAKS, WELCH_PSD};
+use crate::options::WelchOptions;
 
 /// `welch_peaks` as a node: signal and window to bins, of type `bins`, and power.
 pub fn welch_peaks_operation(options: WelchOptions, k: usize, bins: IntDType) -> Operation {
-    let description = Description::WelchPeaks(options, k, bins);
-    Operation::Custom { name: description.name().into(), scalars: description.scalars() }
+    let descriptor = OpDescriptor::WelchPeaks { options, k, bins };
+    Operation::Custom { name: descriptor.name().into(), scalars: descriptor.scalars() }
 }
 
 /// Whether a node is the butterfly network whose gates are all open.
@@ -23,7 +21,6 @@ pub fn is_open_butterfly(name: &str) -> bool {
 pub const ESTIMATES: [&str; 4] = [WELCH_PSD, WELCH_PEAKS, LEARNED_WELCH_PSD, LEARNED_WELCH_PEAKS];
 
 /// What an operation of [`ESTIMATES`] estimates.
-pub fn welch_options(scalars: &[ScalarIr]) -> Option<WelchOptions> {
-    // The options come first; peaks have two more arguments.
-    decode(scalars).or_else(|| decode(&scalars[..scalars.len().checked_sub(2)?]))
+pub fn welch_options(name: &str, scalars: &[ScalarIr]) -> Option<WelchOptions> {
+    OpDescriptor::parse(name, scalars)?.welch_options()
 }

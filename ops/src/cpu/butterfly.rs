@@ -5,7 +5,7 @@ use super::parallel::Tasks;
 use super::real::Real;
 use super::simd;
 use super::split::{Split, SplitMut};
-use crate::twiddles::Direction;
+use crate::options::Direction;
 
 /// Every row through the network, in natural order on both sides: `re`, `im` `[rows, n]` → `out_re`, `out_im`
 /// `[rows, n]`.

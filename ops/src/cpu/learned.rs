@@ -8,7 +8,7 @@ use super::scratch::take;
 use super::split::{Split, SplitMut};
 use super::top_k::{self, top_k_row};
 use super::{scaling, segment, simd};
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// A learned Welch estimate.
 ///

@@ -5,7 +5,7 @@ use super::psd::Welch;
 use super::real::Real;
 use super::simd;
 use super::top_k::{self, top_k_row};
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// The `k` strongest bins of every row's Welch power: `signal` `[rows, frame_len]`, `window` `[n_fft]` → `out_bins`,
 /// `out_power` `[rows, k]`.

@@ -8,7 +8,7 @@ use rustfft::{Fft, FftDirection};
 use super::parallel::Tasks;
 use super::real::Real;
 use super::{scaling, segment, simd};
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// One-sided Welch power of every row: `signal` `[rows, frame_len]`, `window` `[n_fft]` → `power` `[rows, bins]`.
 ///

@@ -12,7 +12,7 @@ use super::reduction::sum_blocks;
 use super::scaling;
 use super::scratch::take;
 use super::segment::TaperGradients;
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// Gradients of [`welch_psd`](super::welch_psd) for `grad_power` `[rows, bins]`: overwrites `grad_signal`
 /// `[rows, frame_len]` and `grad_window` `[n_fft]`, each if given.

@@ -2,7 +2,7 @@
 
 use super::real::Real;
 use super::reduction::sum_by;
-use crate::welch::Scaling;
+use crate::options::Scaling;
 
 /// What |X|² is multiplied by under `scaling` with `window`.
 pub(super) fn factor<T: Real>(window: &[T], scaling: Scaling) -> f64 {

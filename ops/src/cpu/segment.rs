@@ -2,7 +2,7 @@
 
 use super::real::Real;
 use super::reduction::sum_by;
-use crate::welch::Detrend;
+use crate::options::Detrend;
 
 /// The segment's mean if `detrend` takes it off, else 0.
 pub(super) fn offset<T: Real>(segment: &[T], detrend: Detrend) -> T {

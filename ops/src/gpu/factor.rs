@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::buffers::{empty, floats};
-use crate::welch::{Scaling, WelchOptions};
+use crate::options::{Scaling, WelchOptions};
 
 /// Units of the one cube.
 const UNITS: u32 = 128;

@@ -10,7 +10,7 @@ use super::network::{Network, Rows};
 use super::segments::Segments;
 use super::taper::{Skip, taper};
 use super::{gain, grid, power};
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// The parameters of a learned estimate, or the gradients of them.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use super::sums::reduce;
 use super::taper::{Skip, taper};
 use super::untaper::{signal_gradient, window_gradient};
 use super::{gain, grid, power};
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// The gradients to be written. The signal's is `[rows, frame]`.
 #[derive(Debug, Clone)]

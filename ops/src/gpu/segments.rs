@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::welch::{Detrend, WelchOptions};
+use crate::options::{Detrend, WelchOptions};
 
 /// A batch of frames and the segments that are taken of them.
 #[derive(Debug, Clone)]

@@ -16,7 +16,7 @@ use super::segments::Segments;
 use super::taper::{Skip, taper};
 use super::untaper::{signal_gradient, window_gradient};
 use super::{grid, power};
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// `signal` `[rows, frame]`, `window` `[n_fft]` → `into` `[rows, bins]`, by launches that any length and device can have.
 ///

@@ -2,7 +2,8 @@
 
 use firefly_framework::graph::{Graph, Operation, Origin, ValueId};
 
-use crate::twiddles::{Direction, exact_twiddle_values};
+use crate::options::Direction;
+use crate::twiddles::exact_twiddle_values;
 
 /// Most that a twiddle of f32 may differ from the exact one.
 const TWIDDLE_ERROR: f64 = 1e-7;

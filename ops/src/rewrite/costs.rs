@@ -15,8 +15,8 @@ pub fn register_costs(costs: &mut Costs) {
 fn estimate(graph: &Graph, node: &Node) -> (u64, u64) {
     let bytes: u64 = node.inputs.iter().chain(&node.outputs).map(|id| graph.get(*id).bytes()).sum();
     let signal = graph.get(node.inputs[0]);
-    let Operation::Custom { scalars, .. } = &node.operation else { return (1, bytes) };
-    let ([rows, frame], Some(options)) = (&signal.shape[..], welch_options(scalars)) else { return (1, bytes) };
+    let Operation::Custom { name, scalars } = &node.operation else { return (1, bytes) };
+    let ([rows, frame], Some(options)) = (&signal.shape[..], welch_options(name, scalars)) else { return (1, bytes) };
     // Segments further apart than they are long leave samples out.
     let read = options.frame().min(options.segments * options.n_fft).min(*frame);
     (1, bytes - (rows * (frame - read) * signal.dtype.size()) as u64)
@@ -30,7 +30,7 @@ mod tests {
 
     use super::*;
     use crate::backends::welch_peaks_operation;
-    use crate::welch::WelchOptions;
+    use crate::options::WelchOptions;
 
     fn traffic(frame: usize, hop: usize) -> u64 {
         let mut graph = Graph::default();

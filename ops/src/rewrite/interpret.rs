@@ -8,7 +8,7 @@ use super::elementwise::{reduced, scaled, squared, sum, weighted, windowed};
 use super::layout::{assign, concatenate, reshape, slice, unfold};
 use super::meaning::{Content, Meaning, Part, Role, Vector};
 use crate::backends::is_open_butterfly;
-use crate::welch::validate_n_fft;
+use crate::options::validate_n_fft;
 
 /// The name of Burn's transform of real samples.
 pub const RFFT: &str = "signal::rfft";

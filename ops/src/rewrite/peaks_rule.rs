@@ -6,7 +6,7 @@ use firefly_framework::graph::{Graph, Node, Operation, Ranked, Replacement, Rule
 use super::interpret::{Interpretation, is_row_of_lines};
 use super::meaning::{Content, Energy, Meaning, Part};
 use crate::backends::welch_peaks_operation;
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// Relative difference up to which weights count as equal: constants are f32.
 const EQUAL: f64 = 1e-6;

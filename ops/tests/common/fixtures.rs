@@ -1,7 +1,7 @@
 //! The cases of `fixtures/make_welch.py`, computed by `scipy.signal.welch`.
 
-use firefly_ops::reference::window::{Symmetry, Window, window};
 use firefly_ops::{Detrend, Scaling, WelchOptions};
+use firefly_reference::window::{Symmetry, WindowShape, window};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -41,10 +41,10 @@ impl Fixtures {
 impl Case {
     pub fn window(&self) -> Vec<f64> {
         let shape = match self.window.as_str() {
-            "hann" => Window::Hann,
-            "hamming" => Window::Hamming,
-            "blackman" => Window::Blackman,
-            "boxcar" => Window::Rectangular,
+            "hann" => WindowShape::Hann,
+            "hamming" => WindowShape::Hamming,
+            "blackman" => WindowShape::Blackman,
+            "boxcar" => WindowShape::Rectangular,
             other => panic!("unknown window {other}"),
         };
         let symmetry = if self.symmetric { Symmetry::Symmetric } else { Symmetry::Periodic };

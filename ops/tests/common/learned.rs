@@ -1,10 +1,10 @@
 //! Parameters of a learned Welch estimate as plain numbers.
 
 use burn::tensor::{DType, Device};
-use firefly_ops::reference::butterfly::exact_twiddles;
-use firefly_ops::reference::learned::LearnedWelch;
-use firefly_ops::reference::window::{Symmetry, Window, window};
 use firefly_ops::{LearnedParameters, WelchOptions};
+use firefly_reference::butterfly::exact_twiddles;
+use firefly_reference::learned::LearnedValues;
+use firefly_reference::window::{Symmetry, WindowShape, window};
 
 use super::{noise, rounded, tensor, uniform};
 
@@ -23,7 +23,7 @@ impl Learned {
     pub fn exact(options: &WelchOptions) -> Self {
         let n = options.n_fft;
         Self {
-            window: window(Window::Hann, Symmetry::Periodic, n),
+            window: window(WindowShape::Hann, Symmetry::Periodic, n),
             twiddles: exact_twiddles(n),
             gates: vec![1.0; options.stages() * n / 2],
             weights: vec![1.0 / options.segments as f64; options.segments],
@@ -71,7 +71,7 @@ impl Learned {
     }
 
     /// The parameters as the float64 reference takes them.
-    pub fn reference(&self) -> LearnedWelch<'_> {
-        LearnedWelch { twiddles: &self.twiddles, gates: &self.gates, segment_weights: &self.weights, gain: &self.gain }
+    pub fn reference(&self) -> LearnedValues<'_> {
+        LearnedValues { twiddles: &self.twiddles, gates: &self.gates, segment_weights: &self.weights, gain: &self.gain }
     }
 }

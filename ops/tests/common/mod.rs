@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use firefly_ops::{Detrend, Scaling, WelchOptions};
+use firefly_reference::welch::{PowerScaling, WelchDefinition};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -72,6 +73,17 @@ pub fn worst_row_error(actual: &[f64], expected: &[f64], length: usize) -> f64 {
     assert_eq!(actual.len(), expected.len());
     let rows = actual.chunks(length).zip(expected.chunks(length));
     rows.map(|(actual, expected)| relative_error(actual, expected)).fold(0.0, f64::max)
+}
+
+/// The options of a Welch estimate as its definition has them.
+pub fn definition(options: &WelchOptions) -> WelchDefinition {
+    let scaling = match options.scaling {
+        Scaling::Power => PowerScaling::Raw,
+        Scaling::Spectrum => PowerScaling::Spectrum,
+        Scaling::Density { sample_rate } => PowerScaling::Density { sample_rate },
+    };
+    let WelchOptions { n_fft, hop, segments, detrend, .. } = *options;
+    WelchDefinition { n_fft, hop, segments, scaling, remove_mean: detrend == Detrend::Constant }
 }
 
 /// Settings in which every `n` of `lengths` meets one, two and three segments, and the hops, scalings and detrendings

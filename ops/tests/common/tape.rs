@@ -1,9 +1,9 @@
 //! Operations on flat leaves, as gradient tests take them: each input is a leaf of its own, reshaped on the tape.
 
 use burn::tensor::{DType, Device, Tensor};
-use firefly_ops::reference::butterfly::exact_twiddles;
-use firefly_ops::reference::window::{Symmetry, Window, window};
 use firefly_ops::{LearnedParameters, WelchOptions, butterfly, learned_welch_psd, welch_psd};
+use firefly_reference::butterfly::exact_twiddles;
+use firefly_reference::window::{Symmetry, WindowShape, window};
 
 use super::learned::Learned;
 use super::{noise, tensor, uniform, values};
@@ -51,7 +51,7 @@ pub fn gradients(
 }
 
 pub fn hann(n: usize) -> Vec<f64> {
-    window(Window::Hann, Symmetry::Periodic, n)
+    window(WindowShape::Hann, Symmetry::Periodic, n)
 }
 
 /// A taper without zeros or symmetry.

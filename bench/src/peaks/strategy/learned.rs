@@ -4,14 +4,14 @@ use std::sync::{Mutex, PoisonError};
 
 use burn::tensor::{Device, TensorData};
 use firefly_models::{LearnedWelchPeaks, Tier};
-use firefly_ops::reference::learned::{LearnedWelch, learned_welch_power};
-use firefly_ops::reference::peaks::top_k;
+use firefly_reference::learned::{LearnedValues, learned_welch_power};
+use firefly_reference::peaks::top_k;
 use firefly_trainer::config::{Parameters, RunConfig};
 use firefly_trainer::quick::{Trained, train};
 
 use super::check_peaks;
 use crate::json::Accuracy;
-use crate::peaks::expected::ExpectedRow;
+use crate::peaks::expected::{ExpectedRow, definition};
 use crate::peaks::input::Inputs;
 use crate::peaks::problem::{PeaksProblem, SYMMETRY, WINDOW};
 use crate::peaks::program::{Memory, Program};
@@ -110,10 +110,10 @@ fn learned_rows(
         wide(weights.into_data()),
         wide(model.log_gain.val().exp().into_data()),
     ];
-    let learned = LearnedWelch { twiddles: &twiddles, gates: &gates, segment_weights: &weights, gain: &gain };
+    let learned = LearnedValues { twiddles: &twiddles, gates: &gates, segment_weights: &weights, gain: &gain };
     let row = |exact: &ExpectedRow| {
         let frame: Vec<f64> = inputs.row(exact.set, exact.row).iter().map(|&sample| sample.into()).collect();
-        let power = learned_welch_power(&frame, frame.len(), &taper, &problem.options, &learned);
+        let power = learned_welch_power(&frame, frame.len(), &taper, &definition(&problem.options), &learned);
         let (bins, _) = top_k(&power, problem.options.bins(), problem.k);
         ExpectedRow { set: exact.set, row: exact.row, power, bins }
     };

@@ -12,7 +12,8 @@ use super::{InstructionSet, Task, USUAL_N, dispatch};
 use crate::cpu::Network;
 use crate::cpu::once::Once;
 use crate::cpu::parallel::Tasks;
-use crate::twiddles::{Direction, exact_twiddle_values};
+use crate::options::Direction;
+use crate::twiddles::exact_twiddle_values;
 
 /// How far twiddles may be from those of [`forward_twiddles`] and count as exact: by their own rounding, at 1.
 const ROUNDING: f32 = f32::EPSILON / 2.0;
@@ -133,12 +134,12 @@ impl<V: Lanes> Put<V> for PutParts<'_, V::Array> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference;
 
     #[test]
     fn exact_twiddles_are_known_and_others_are_not() {
         for n in (6..=16).map(|stages| 1 << stages) {
-            let forward: Vec<f32> = reference::butterfly::exact_twiddles(n).iter().map(|&value| value as f32).collect();
+            let forward: Vec<f32> =
+                firefly_reference::butterfly::exact_twiddles(n).iter().map(|&value| value as f32).collect();
             let of = |twiddles: &[f32], gates: Option<&[f32]>| direction(&Network { n, twiddles, gates });
             assert_eq!(of(&forward, None), Some(Direction::Forward));
             let inverse: Vec<f32> = forward.as_chunks::<2>().0.iter().flat_map(|&[re, im]| [re, -im]).collect();

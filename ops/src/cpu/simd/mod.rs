@@ -35,7 +35,7 @@ use std::hint::black_box;
 use super::parallel::Tasks;
 use super::scaling;
 use crate::cpu::Real;
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 #[cfg(target_arch = "x86_64")]
 use avx512::Avx512;
 #[cfg(target_arch = "x86_64")]

@@ -9,7 +9,7 @@ use super::source::{Interleaved, Lone, Pair, Tapered};
 use super::strongest::{MAX_LANES, Tile, strongest};
 use super::transform::{Add, Keep, Write, enter, over_columns, over_lanes};
 use crate::cpu::segment;
-use crate::welch::{Detrend, WelchOptions};
+use crate::options::{Detrend, WelchOptions};
 
 /// What every row of a call shares.
 #[derive(Debug, Clone, Copy)]

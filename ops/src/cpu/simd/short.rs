@@ -4,7 +4,7 @@
 use super::fourier::forward_twiddles;
 use super::network::{learned_welch_peaks, learned_welch_psd, with_buffer};
 use crate::cpu::{LearnedWelch, Network};
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// As [`welch_psd`](super::welch_psd).
 pub(super) fn welch_psd(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions, power: &mut [f32]) {

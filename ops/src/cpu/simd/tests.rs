@@ -11,7 +11,7 @@ use super::{InstructionSet, Outputs, Peaks, RowsTask, Task, dispatch, welch};
 use crate::cpu::tests::{naive_factor, naive_taper, noise, relative_error, single, single_tolerance, window};
 use crate::cpu::top_k::top_k_row;
 use crate::cpu::{Real, welch_peaks, welch_psd};
-use crate::welch::{Detrend, Scaling, WelchOptions};
+use crate::options::{Detrend, Scaling, WelchOptions};
 
 const LENGTHS: [usize; 12] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 65536];
 

@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::Real;
 use super::top_k::top_k_row;
-use crate::welch::{Detrend, Scaling, WelchOptions};
+use crate::options::{Detrend, Scaling, WelchOptions};
 
 const SCALINGS: [Scaling; 3] = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }];
 const DETRENDS: [Detrend; 2] = [Detrend::None, Detrend::Constant];

@@ -10,7 +10,7 @@ use crate::gpu::learned::{Parameters, learned_welch_psd};
 use crate::gpu::learned_backward::{LearnedGradients, learned_welch_psd_backward};
 use crate::gpu::network::{Network, NetworkGradients, Rows};
 use crate::gpu::{strongest, welch, welch_backward};
-use crate::welch::{Detrend, Scaling, WelchOptions};
+use crate::options::{Detrend, Scaling, WelchOptions};
 
 const ROWS: usize = 5;
 

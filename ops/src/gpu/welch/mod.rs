@@ -23,7 +23,7 @@ use super::limits::Limits;
 use super::plan::{Call, Fused};
 use super::tables::twiddles;
 use super::{factor, grid, strongest, welch_backward};
-use crate::welch::{Detrend, Scaling, WelchOptions};
+use crate::options::{Detrend, Scaling, WelchOptions};
 
 /// One-sided Welch power of every row: `signal` `[rows, frame]`, `window` `[n_fft]` → `power` `[rows, bins]`, all f32 and
 /// contiguous.

@@ -6,7 +6,7 @@ use crate::cpu::gain::GAIN_TAPS;
 use crate::cpu::simd::lanes::{Complex, Lanes};
 use crate::cpu::simd::memory::lines_for;
 use crate::cpu::{LearnedWelch, scaling, segment};
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// What the frames of a call share.
 pub(super) struct Frames<'a> {

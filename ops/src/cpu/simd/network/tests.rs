@@ -12,7 +12,7 @@ use crate::cpu::{
     ButterflyGradients, InstructionSet, Network, Real, butterfly, butterfly_backward, learned_welch_peaks,
     learned_welch_psd,
 };
-use crate::welch::{Detrend, WelchOptions};
+use crate::options::{Detrend, WelchOptions};
 
 /// Gates of a kind, for a network of length `n`.
 #[derive(Debug, Clone, Copy, PartialEq)]

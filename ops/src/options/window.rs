@@ -114,13 +114,13 @@ mod tests {
 
     #[test]
     fn coefficients_are_those_of_the_reference() {
-        use crate::reference::window as reference;
+        use firefly_reference::window as reference;
         for n in [8, 9, 64, 1000] {
             for (window, shape) in [
-                (Window::Hann, reference::Window::Hann),
-                (Window::Hamming, reference::Window::Hamming),
-                (Window::Blackman, reference::Window::Blackman),
-                (Window::Rectangular, reference::Window::Rectangular),
+                (Window::Hann, reference::WindowShape::Hann),
+                (Window::Hamming, reference::WindowShape::Hamming),
+                (Window::Blackman, reference::WindowShape::Blackman),
+                (Window::Rectangular, reference::WindowShape::Rectangular),
             ] {
                 for (symmetry, other) in [
                     (WindowSymmetry::Periodic, reference::Symmetry::Periodic),

@@ -1,13 +1,12 @@
-//! Learned Welch power: segments weighted instead of averaged, transformed by gated butterflies, then
-//! given a per-bin gain.
+//! Learned Welch power: segments weighted instead of averaged, transformed by gated butterflies, then multiplied by a
+//! gain per bin.
 
 use super::butterfly::gated_butterfly;
-use super::welch::{check, one_sided_factor, power_scale, tapered_segment};
-use crate::welch::WelchOptions;
+use super::welch::{WelchDefinition, check, one_sided_factor, power_scale, tapered_segment};
 
-/// What is learned. With n = n_fft, S = segments, bins = n/2 + 1.
+/// Learned parameters. With n = n_fft, S = segments, bins = n/2 + 1.
 #[derive(Debug, Clone, Copy)]
-pub struct LearnedWelch<'a> {
+pub struct LearnedValues<'a> {
     /// \[log2 n, n/2, 2\] as (re, im).
     pub twiddles: &'a [f64],
     /// \[log2 n, n/2\].
@@ -28,8 +27,8 @@ pub fn learned_welch_power(
     signal: &[f64],
     frame: usize,
     window: &[f64],
-    options: &WelchOptions,
-    learned: &LearnedWelch<'_>,
+    options: &WelchDefinition,
+    learned: &LearnedValues<'_>,
 ) -> Vec<f64> {
     let power = segment_power(signal, frame, window, options, learned);
     apply_gain(&power, learned.gain)
@@ -46,8 +45,8 @@ pub fn segment_power(
     signal: &[f64],
     frame: usize,
     window: &[f64],
-    options: &WelchOptions,
-    learned: &LearnedWelch<'_>,
+    options: &WelchDefinition,
+    learned: &LearnedValues<'_>,
 ) -> Vec<f64> {
     check(signal, frame, window, options);
     let weights = learned.segment_weights;
@@ -74,8 +73,8 @@ pub fn segment_power(
 
 /// Every bin from itself and its neighbours: `power` \[rows, bins\], `gain` \[bins, 3\] → \[rows, bins\].
 ///
-/// out\[k\] = gain\[k, 0\]·P\[k−1\] + gain\[k, 1\]·P\[k\] + gain\[k, 2\]·P\[k+1\]; the power of a real signal is an even
-/// function of frequency with period n_fft, so P\[−1\] = P\[1\] and P\[n/2+1\] = P\[n/2−1\].
+/// out\[k\] = gain\[k, 0\]·P\[k−1\] + gain\[k, 1\]·P\[k\] + gain\[k, 2\]·P\[k+1\]; the power of a real signal is
+/// an even function of frequency with period n_fft, so P\[−1\] = P\[1\] and P\[n/2+1\] = P\[n/2−1\].
 ///
 /// # Panics
 /// If `power` is not whole rows of as many bins as `gain` has, or that is fewer than 2.
@@ -99,17 +98,16 @@ pub fn apply_gain(power: &[f64], gain: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::super::butterfly::exact_twiddles;
-    use super::super::welch::welch_psd;
-    use super::super::window::{Symmetry, Window, window};
+    use super::super::welch::{PowerScaling, welch_psd};
+    use super::super::window::{Symmetry, WindowShape, window};
     use super::*;
-    use crate::welch::{Detrend, Scaling};
 
-    const OPTIONS: WelchOptions =
-        WelchOptions { n_fft: 8, hop: 4, segments: 2, scaling: Scaling::Spectrum, detrend: Detrend::Constant };
+    const OPTIONS: WelchDefinition =
+        WelchDefinition { n_fft: 8, hop: 4, segments: 2, scaling: PowerScaling::Spectrum, remove_mean: true };
     const FRAME: usize = 12;
 
-    fn exact<'a>(twiddles: &'a [f64], segment_weights: &'a [f64]) -> LearnedWelch<'a> {
-        LearnedWelch {
+    fn exact<'a>(twiddles: &'a [f64], segment_weights: &'a [f64]) -> LearnedValues<'a> {
+        LearnedValues {
             twiddles,
             gates: &[1.0; 12],
             segment_weights,
@@ -127,7 +125,7 @@ mod tests {
     #[test]
     fn exact_parameters_give_welch() {
         let signal: Vec<f64> = (0..2 * FRAME).map(|i| (i as f64 * 1.7).sin() + 0.5).collect();
-        let hann = window(Window::Hann, Symmetry::Periodic, 8);
+        let hann = window(WindowShape::Hann, Symmetry::Periodic, 8);
         let expected = welch_psd(&signal, FRAME, &hann, &OPTIONS);
         let twiddles = exact_twiddles(8);
         let learned = exact(&twiddles, &[0.5, 0.5]);
@@ -141,7 +139,7 @@ mod tests {
         // An impulse at sample 0 is in segment 0 only.
         let mut frame = [0.0; FRAME];
         frame[0] = 1.0;
-        let options = WelchOptions { scaling: Scaling::Power, detrend: Detrend::None, ..OPTIONS };
+        let options = WelchDefinition { scaling: PowerScaling::Raw, remove_mean: false, ..OPTIONS };
         let twiddles = exact_twiddles(8);
         let power = |weights| segment_power(&frame, FRAME, &[1.0; 8], &options, &exact(&twiddles, weights));
         assert_eq!(power(&[0.75, 0.25]), [0.75, 1.5, 1.5, 1.5, 0.75]);
@@ -162,9 +160,9 @@ mod tests {
     fn closed_gates_leave_samples_in_bit_reversed_order() {
         // Outputs 0 to 4 are samples 0, 4, 2, 6, 1 of the one segment with weight.
         let frame: Vec<f64> = (0..FRAME).map(|i| i as f64).collect();
-        let options = WelchOptions { scaling: Scaling::Power, detrend: Detrend::None, ..OPTIONS };
+        let options = WelchDefinition { scaling: PowerScaling::Raw, remove_mean: false, ..OPTIONS };
         let twiddles = exact_twiddles(8);
-        let learned = LearnedWelch { gates: &[0.0; 12], ..exact(&twiddles, &[1.0, 0.0]) };
+        let learned = LearnedValues { gates: &[0.0; 12], ..exact(&twiddles, &[1.0, 0.0]) };
         let power = segment_power(&frame, FRAME, &[1.0; 8], &options, &learned);
         assert_eq!(power, [0.0, 32.0, 8.0, 72.0, 1.0]);
     }

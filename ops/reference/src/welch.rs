@@ -1,9 +1,37 @@
-//! Welch's averaged one-sided power (P. D. Welch, "The use of fast Fourier transform for the
-//! estimation of power spectra", IEEE Trans. Audio Electroacoust. AU-15, 1967).
+//! Welch's averaged one-sided power (P. D. Welch, "The use of fast Fourier transform for the estimation of power
+//! spectra", IEEE Trans. Audio Electroacoust. AU-15, 1967).
 
 use super::Complex;
 use super::dft::dft_bins;
-use crate::welch::{Detrend, Scaling, WelchOptions};
+
+/// Factor on averaged one-sided power.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PowerScaling {
+    /// 1.
+    Raw,
+    /// 1/(Σw)²: the power of a sinusoid at its bin.
+    Spectrum,
+    /// 1/(sample_rate·Σw²): power per hertz.
+    Density {
+        /// Samples per second, in hertz.
+        sample_rate: f64,
+    },
+}
+
+/// Parameters of a Welch estimate: `segments` segments of `n_fft` samples, `hop` samples apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WelchDefinition {
+    /// Samples per segment.
+    pub n_fft: usize,
+    /// Samples from the start of one segment to the start of the next.
+    pub hop: usize,
+    /// Segments per row.
+    pub segments: usize,
+    /// Factor on the averaged power.
+    pub scaling: PowerScaling,
+    /// Whether the mean of each segment is subtracted before it is windowed.
+    pub remove_mean: bool,
+}
 
 /// Power of every row: `signal` \[rows, frame\], `window` \[n_fft\] → \[rows, n_fft/2 + 1\].
 ///
@@ -13,12 +41,12 @@ use crate::welch::{Detrend, Scaling, WelchOptions};
 ///
 /// # Panics
 /// As [`welch_psd_bins`].
-pub fn welch_psd(signal: &[f64], frame: usize, window: &[f64], options: &WelchOptions) -> Vec<f64> {
+pub fn welch_psd(signal: &[f64], frame: usize, window: &[f64], options: &WelchDefinition) -> Vec<f64> {
     let bins: Vec<usize> = (0..=options.n_fft / 2).collect();
     welch_psd_bins(signal, frame, window, options, &bins)
 }
 
-/// [`welch_psd`] at the asked bins only, in the order asked: \[rows, bins.len()\].
+/// [`welch_psd`] at selected bins only, in the order given: \[rows, bins.len()\].
 ///
 /// # Panics
 /// If `signal` is not whole rows of `frame` samples, a row is shorter than its segments, the window's
@@ -27,7 +55,7 @@ pub fn welch_psd_bins(
     signal: &[f64],
     frame: usize,
     window: &[f64],
-    options: &WelchOptions,
+    options: &WelchDefinition,
     bins: &[usize],
 ) -> Vec<f64> {
     check(signal, frame, window, options);
@@ -47,12 +75,9 @@ pub fn welch_psd_bins(
 }
 
 /// Segment `s` of a row, detrended and windowed, as complex numbers with imaginary part 0: \[n_fft\].
-pub(super) fn tapered_segment(row: &[f64], window: &[f64], options: &WelchOptions, s: usize) -> Vec<Complex> {
+pub(super) fn tapered_segment(row: &[f64], window: &[f64], options: &WelchDefinition, s: usize) -> Vec<Complex> {
     let segment = &row[s * options.hop..][..options.n_fft];
-    let offset = match options.detrend {
-        Detrend::None => 0.0,
-        Detrend::Constant => segment.iter().sum::<f64>() / options.n_fft as f64,
-    };
+    let offset = if options.remove_mean { segment.iter().sum::<f64>() / options.n_fft as f64 } else { 0.0 };
     segment.iter().zip(window).map(|(x, w)| (w * (x - offset)).into()).collect()
 }
 
@@ -66,16 +91,16 @@ pub fn one_sided_factor(k: usize, n_fft: usize) -> f64 {
 }
 
 /// The factor on averaged power: 1, 1/(Σw)² or 1/(sample_rate·Σw²).
-pub fn power_scale(window: &[f64], scaling: Scaling) -> f64 {
+pub fn power_scale(window: &[f64], scaling: PowerScaling) -> f64 {
     match scaling {
-        Scaling::Power => 1.0,
-        Scaling::Spectrum => window.iter().sum::<f64>().powi(2).recip(),
-        Scaling::Density { sample_rate } => (sample_rate * window.iter().map(|w| w * w).sum::<f64>()).recip(),
+        PowerScaling::Raw => 1.0,
+        PowerScaling::Spectrum => window.iter().sum::<f64>().powi(2).recip(),
+        PowerScaling::Density { sample_rate } => (sample_rate * window.iter().map(|w| w * w).sum::<f64>()).recip(),
     }
 }
 
 /// The conditions that [`welch_psd_bins`] documents.
-pub(super) fn check(signal: &[f64], frame: usize, window: &[f64], options: &WelchOptions) {
+pub(super) fn check(signal: &[f64], frame: usize, window: &[f64], options: &WelchDefinition) {
     assert!(options.segments > 0, "segments: 0, there must be at least one");
     let needed = options.n_fft + (options.segments - 1) * options.hop;
     assert!(frame > 0 && frame >= needed, "frame: {frame} samples, its segments need {needed}");
@@ -92,12 +117,12 @@ mod tests {
     /// Bin 2 of 8, amplitude 1.
     const COSINE: [f64; 8] = [1.0, 0.0, -1.0, 0.0, 1.0, 0.0, -1.0, 0.0];
 
-    fn options(segments: usize, scaling: Scaling, detrend: Detrend) -> WelchOptions {
-        WelchOptions { n_fft: 8, hop: 4, segments, scaling, detrend }
+    fn options(segments: usize, scaling: PowerScaling, remove_mean: bool) -> WelchDefinition {
+        WelchDefinition { n_fft: 8, hop: 4, segments, scaling, remove_mean }
     }
 
-    fn plain(segments: usize) -> WelchOptions {
-        options(segments, Scaling::Power, Detrend::None)
+    fn plain(segments: usize) -> WelchDefinition {
+        options(segments, PowerScaling::Raw, false)
     }
 
     fn assert_close(actual: &[f64], expected: &[f64]) {
@@ -115,18 +140,18 @@ mod tests {
     #[test]
     fn spectrum_and_density_scale_by_the_window() {
         // Σw = Σw² = 8.
-        let spectrum = options(1, Scaling::Spectrum, Detrend::None);
+        let spectrum = options(1, PowerScaling::Spectrum, false);
         let expected = [1.0, 2.0, 2.0, 2.0, 1.0].map(|p| p / 64.0);
         assert_eq!(welch_psd(&IMPULSE, 8, &ONES, &spectrum), expected);
 
-        let density = options(1, Scaling::Density { sample_rate: 2.0 }, Detrend::None);
+        let density = options(1, PowerScaling::Density { sample_rate: 2.0 }, false);
         let expected = [1.0, 2.0, 2.0, 2.0, 1.0].map(|p| p / 16.0);
         assert_eq!(welch_psd(&IMPULSE, 8, &ONES, &density), expected);
     }
 
     #[test]
     fn a_cosine_has_half_its_squared_amplitude_in_the_spectrum() {
-        let spectrum = options(1, Scaling::Spectrum, Detrend::None);
+        let spectrum = options(1, PowerScaling::Spectrum, false);
         assert_eq!(welch_psd(&COSINE, 8, &ONES, &spectrum), [0.0, 0.0, 0.5, 0.0, 0.0]);
         assert_eq!(welch_psd(&COSINE, 8, &ONES, &plain(1)), [0.0, 0.0, 32.0, 0.0, 0.0]);
     }
@@ -137,19 +162,19 @@ mod tests {
         let half = std::f64::consts::FRAC_1_SQRT_2 / 2.0;
         let hann = [0.0, 0.5 - half, 0.5, 0.5 + half, 1.0, 0.5 + half, 0.5, 0.5 - half];
         assert_close(&welch_psd(&ONES, 8, &hann, &plain(1)), &[16.0, 8.0, 0.0, 0.0, 0.0]);
-        let spectrum = options(1, Scaling::Spectrum, Detrend::None);
+        let spectrum = options(1, PowerScaling::Spectrum, false);
         assert_close(&welch_psd(&ONES, 8, &hann, &spectrum), &[1.0, 0.5, 0.0, 0.0, 0.0]);
     }
 
     #[test]
     fn constant_detrend_takes_each_segments_own_mean() {
-        let detrended = options(1, Scaling::Power, Detrend::Constant);
+        let detrended = options(1, PowerScaling::Raw, true);
         assert_eq!(welch_psd(&[3.0; 8], 8, &ONES, &detrended), [0.0; 5]);
         assert_eq!(welch_psd(&IMPULSE, 8, &ONES, &detrended), [0.0, 2.0, 2.0, 2.0, 1.0]);
 
         // Means 0 and 5 with hop = n_fft: a common mean of 2.5 would leave power at DC.
         let step: Vec<f64> = [0.0; 8].into_iter().chain([5.0; 8]).collect();
-        let apart = WelchOptions { hop: 8, segments: 2, ..detrended };
+        let apart = WelchDefinition { hop: 8, segments: 2, ..detrended };
         assert_eq!(welch_psd(&step, 16, &ONES, &apart), [0.0; 5]);
     }
 
@@ -157,11 +182,11 @@ mod tests {
     fn constant_detrend_comes_before_the_window() {
         // After the window it would leave nothing at DC but something at bin 1; before, nothing at all.
         let hann = super::super::window::window(
-            super::super::window::Window::Hann,
+            super::super::window::WindowShape::Hann,
             super::super::window::Symmetry::Periodic,
             8,
         );
-        let detrended = options(1, Scaling::Power, Detrend::Constant);
+        let detrended = options(1, PowerScaling::Raw, true);
         assert_eq!(welch_psd(&ONES, 8, &hann, &detrended), [0.0; 5]);
     }
 
@@ -176,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn asked_bins_come_in_the_order_asked() {
+    fn selected_bins_come_in_the_order_given() {
         let power = welch_psd_bins(&[IMPULSE, COSINE].concat(), 8, &ONES, &plain(1), &[2, 4]);
         assert_eq!(power, [2.0, 1.0, 32.0, 0.0]);
     }

@@ -17,7 +17,7 @@ use super::dft::twiddle;
 /// With [`exact_twiddles`] and open gates this is the discrete Fourier transform.
 ///
 /// # Panics
-/// If n is not a power of two from 2 on, or `twiddles` or `gates` have another size than n asks for.
+/// If n is not a power of two of at least 2, or `twiddles` or `gates` do not have the size that n implies.
 pub fn gated_butterfly(input: &[Complex], twiddles: &[f64], gates: Option<&[f64]>) -> Vec<Complex> {
     let n = input.len();
     let stages = stages(n);
@@ -53,7 +53,7 @@ pub fn gated_butterfly(input: &[Complex], twiddles: &[f64], gates: Option<&[f64]
 /// for every pair p = block·half + j.
 ///
 /// # Panics
-/// If n is not a power of two from 2 on.
+/// If n is not a power of two of at least 2.
 pub fn exact_twiddles(n: usize) -> Vec<f64> {
     (0..stages(n))
         .flat_map(|s| {
@@ -68,7 +68,7 @@ pub fn exact_twiddles(n: usize) -> Vec<f64> {
 
 /// log2 n.
 fn stages(n: usize) -> usize {
-    assert!(n >= 2 && n.is_power_of_two(), "n = {n} is not a power of two from 2 on");
+    assert!(n >= 2 && n.is_power_of_two(), "n = {n} is not a power of two of at least 2");
     n.trailing_zeros() as usize
 }
 

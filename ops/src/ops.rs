@@ -4,7 +4,7 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, ExtensionType, backend_extension};
 use burn::tensor::IntDType;
 
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// The inputs of a learned Welch estimate, or the gradients of them.
 #[derive(ExtensionType, Debug, Clone)]

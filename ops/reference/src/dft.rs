@@ -32,13 +32,13 @@ pub fn twiddle(m: usize, n: usize) -> Complex {
 
 /// All bins of the transform of `signal` \[n\], in natural order: \[n\].
 ///
-/// n² multiplications. Beyond n = 4,096 ask [`dft_bins`] for the bins that matter.
+/// n² multiplications. Beyond n = 4,096 see [`dft_bins`].
 pub fn dft(signal: &[Complex]) -> Vec<Complex> {
     let bins: Vec<usize> = (0..signal.len()).collect();
     dft_bins(signal, &bins)
 }
 
-/// The transform of `signal` \[n\] at the asked bins only, in the order asked: \[bins.len()\].
+/// The transform of `signal` \[n\] at selected bins only, in the order given: \[bins.len()\].
 ///
 /// # Panics
 /// If a bin is not below n.
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn asked_bins_at_the_largest_length() {
+    fn selected_bins_at_the_largest_length() {
         let n = 65536;
         let tone: Vec<Complex> = (0..n).map(|j| twiddle(j * 12345 % n, n).re.into()).collect();
         let bins = dft_bins(&tone, &[12345, 0, n - 12345]);

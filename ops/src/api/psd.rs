@@ -4,9 +4,9 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::check;
-use crate::contract::SpectralOps;
 use crate::error::ArgumentError;
-use crate::welch::WelchOptions;
+use crate::ops::SpectralOps;
+use crate::options::WelchOptions;
 
 /// Averaged one-sided power of each row, after P. D. Welch, "The use of fast Fourier transform for the estimation of
 /// power spectra", IEEE Trans. Audio Electroacoust. 15 (1967).

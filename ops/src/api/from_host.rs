@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::peaks::{Peaks, welch_peaks};
 use crate::error::{ArgumentError, ensure};
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// Chunks whose results are on their way: enough for a device to never wait, few enough for any device's memory.
 const UNDER_WAY: usize = 4;

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 /// A window's shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Window {
+pub enum WindowShape {
     /// 0.5 − 0.5·cos θ.
     Hann,
     /// 0.54 − 0.46·cos θ.
@@ -18,9 +18,9 @@ pub enum Window {
 /// Where a window's period ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symmetry {
-    /// θ = 2πj/n: the sample after the last equals the first, as spectral analysis wants.
+    /// θ = 2πj/n: the sample after the last equals the first, for spectral analysis.
     Periodic,
-    /// θ = 2πj/(n−1): the last sample equals the first, as filter design wants.
+    /// θ = 2πj/(n−1): the last sample equals the first, for filter design.
     Symmetric,
 }
 
@@ -28,7 +28,7 @@ pub enum Symmetry {
 ///
 /// # Panics
 /// If `n` is below 2.
-pub fn window(shape: Window, symmetry: Symmetry, n: usize) -> Vec<f64> {
+pub fn window(shape: WindowShape, symmetry: Symmetry, n: usize) -> Vec<f64> {
     assert!(n >= 2, "window: n = {n}, it must be at least 2");
     let period = match symmetry {
         Symmetry::Periodic => n,
@@ -38,10 +38,10 @@ pub fn window(shape: Window, symmetry: Symmetry, n: usize) -> Vec<f64> {
         .map(|j| {
             let theta = TAU * j as f64 / period as f64;
             match shape {
-                Window::Hann => 0.5 - 0.5 * theta.cos(),
-                Window::Hamming => 0.54 - 0.46 * theta.cos(),
-                Window::Blackman => 0.42 - 0.5 * theta.cos() + 0.08 * (2.0 * theta).cos(),
-                Window::Rectangular => 1.0,
+                WindowShape::Hann => 0.5 - 0.5 * theta.cos(),
+                WindowShape::Hamming => 0.54 - 0.46 * theta.cos(),
+                WindowShape::Blackman => 0.42 - 0.5 * theta.cos() + 0.08 * (2.0 * theta).cos(),
+                WindowShape::Rectangular => 1.0,
             }
         })
         .collect()
@@ -62,18 +62,18 @@ mod tests {
     fn periodic_windows_of_four() {
         // θ = 0, π/2, π, 3π/2.
         let periodic = |shape| window(shape, Symmetry::Periodic, 4);
-        assert_close(&periodic(Window::Hann), &[0.0, 0.5, 1.0, 0.5]);
-        assert_close(&periodic(Window::Hamming), &[0.08, 0.54, 1.0, 0.54]);
-        assert_close(&periodic(Window::Blackman), &[0.0, 0.34, 1.0, 0.34]);
-        assert_close(&periodic(Window::Rectangular), &[1.0; 4]);
+        assert_close(&periodic(WindowShape::Hann), &[0.0, 0.5, 1.0, 0.5]);
+        assert_close(&periodic(WindowShape::Hamming), &[0.08, 0.54, 1.0, 0.54]);
+        assert_close(&periodic(WindowShape::Blackman), &[0.0, 0.34, 1.0, 0.34]);
+        assert_close(&periodic(WindowShape::Rectangular), &[1.0; 4]);
     }
 
     #[test]
     fn symmetric_windows_of_five_close_the_period() {
         let symmetric = |shape| window(shape, Symmetry::Symmetric, 5);
-        assert_close(&symmetric(Window::Hann), &[0.0, 0.5, 1.0, 0.5, 0.0]);
-        assert_close(&symmetric(Window::Hamming), &[0.08, 0.54, 1.0, 0.54, 0.08]);
-        assert_close(&symmetric(Window::Blackman), &[0.0, 0.34, 1.0, 0.34, 0.0]);
-        assert_close(&symmetric(Window::Rectangular), &[1.0; 5]);
+        assert_close(&symmetric(WindowShape::Hann), &[0.0, 0.5, 1.0, 0.5, 0.0]);
+        assert_close(&symmetric(WindowShape::Hamming), &[0.08, 0.54, 1.0, 0.54, 0.08]);
+        assert_close(&symmetric(WindowShape::Blackman), &[0.0, 0.34, 1.0, 0.34, 0.0]);
+        assert_close(&symmetric(WindowShape::Rectangular), &[1.0; 5]);
     }
 }

@@ -5,10 +5,10 @@ use burn::tensor::Tensor;
 
 use super::check;
 use super::peaks::Peaks;
-use crate::contract::{LearnedTensors, SpectralOps};
 use crate::cpu::GAIN_TAPS;
 use crate::error::ArgumentError;
-use crate::welch::WelchOptions;
+use crate::ops::{LearnedTensors, SpectralOps};
+use crate::options::WelchOptions;
 
 /// What a learned Welch estimate is made of.
 ///

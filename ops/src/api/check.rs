@@ -4,7 +4,7 @@ use burn::backend::DispatchDevice;
 use burn::tensor::{DType, Device, GradientCheckpointingStrategy, IntDType, Tensor};
 
 use crate::error::{ArgumentError, ensure};
-use crate::welch::WelchOptions;
+use crate::options::WelchOptions;
 
 /// What the inputs of one call must share: checked one after the other, against the first.
 pub(super) struct Inputs {

@@ -1,4 +1,4 @@
-//! A complex number with the four operations that the references need.
+//! A complex number with the four operations that the definitions need.
 
 use std::ops::{Add, Mul, Sub};
 

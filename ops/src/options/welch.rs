@@ -1,4 +1,4 @@
-//! What a Welch estimate is made of: segment length, hop, number of segments, scaling and detrending.
+//! Parameters of a Welch estimate: segment length, hop, number of segments, scaling and detrending.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ impl std::fmt::Display for Scaling {
     }
 }
 
-/// What is taken off a segment before it is windowed.
+/// Trend that is subtracted from each segment before it is windowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Detrend {
@@ -70,7 +70,7 @@ pub struct WelchOptions {
     pub segments: usize,
     /// How power is scaled.
     pub scaling: Scaling,
-    /// What is taken off a segment before it is windowed.
+    /// Trend that is subtracted from each segment before it is windowed.
     pub detrend: Detrend,
 }
 
@@ -90,12 +90,12 @@ impl WelchOptions {
         self.n_fft + self.segments.saturating_sub(1) * self.hop
     }
 
-    /// log2 of `n_fft`: the stages of its butterfly network.
+    /// log2 of `n_fft`: stages of its butterfly transform.
     pub const fn stages(&self) -> usize {
         self.n_fft.trailing_zeros() as usize
     }
 
-    /// Butterflies of a frame, each counted once a segment: `segments * log2(n_fft) * n_fft / 2`.
+    /// Butterflies per frame, each counted once per segment: `segments * log2(n_fft) * n_fft / 2`.
     pub const fn butterflies(&self) -> usize {
         self.segments * self.stages() * self.n_fft / 2
     }
@@ -124,8 +124,11 @@ impl WelchOptions {
     }
 }
 
-/// Checks that `n` is a length the butterfly network takes.
-pub(crate) fn validate_n_fft(operation: &'static str, argument: &'static str, n: usize) -> Result<(), ArgumentError> {
+/// Checks that `n` is a length of the butterfly transform: a power of two from [`MIN_N_FFT`] to [`MAX_N_FFT`].
+///
+/// # Errors
+/// [`ArgumentError`] that names `operation` and `argument`.
+pub fn validate_n_fft(operation: &'static str, argument: &'static str, n: usize) -> Result<(), ArgumentError> {
     let accepted = n.is_power_of_two() && (MIN_N_FFT..=MAX_N_FFT).contains(&n);
     ensure(accepted, operation, argument, n, format_args!("a power of two from {MIN_N_FFT} to {MAX_N_FFT}"))
 }

@@ -2,8 +2,8 @@
 
 use super::Complex;
 
-/// Gradients of a loss in the inputs of [`gated_butterfly`](super::butterfly::gated_butterfly). That of a complex value z
-/// is ∂L/∂Re z + i·∂L/∂Im z.
+/// Gradients of a loss in the inputs of [`gated_butterfly`](super::butterfly::gated_butterfly). That of a complex value
+/// z is ∂L/∂Re z + i·∂L/∂Im z.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gradients {
     /// In the input, \[n\].
@@ -22,7 +22,7 @@ pub struct Gradients {
 /// G(g) = Re(conj(t)·G(a')) + Re(conj(a − t − b)·G(b')).
 ///
 /// # Panics
-/// If n is not a power of two from 2 on, or the other arrays have another size than n asks for.
+/// If n is not a power of two of at least 2, or the other arrays do not have the size that n implies.
 pub fn gated_butterfly_gradients(
     input: &[Complex],
     twiddles: &[f64],
@@ -30,7 +30,7 @@ pub fn gated_butterfly_gradients(
     output: &[Complex],
 ) -> Gradients {
     let n = input.len();
-    assert!(n >= 2 && n.is_power_of_two(), "n = {n} is not a power of two from 2 on");
+    assert!(n >= 2 && n.is_power_of_two(), "n = {n} is not a power of two of at least 2");
     assert_eq!(output.len(), n, "output: its shape must be [n]");
     let stages = n.trailing_zeros() as usize;
     let pairs = stages * n / 2;
@@ -39,7 +39,7 @@ pub fn gated_butterfly_gradients(
     let w = |pair: usize| Complex::new(twiddles[2 * pair], twiddles[2 * pair + 1]);
     let g = |pair: usize| gates.map_or(1.0, |gates| gates[pair]);
 
-    // What every stage starts from.
+    // Input of every stage.
     let mut values = vec![(0..n).map(|i| input[reversed(i, stages)]).collect::<Vec<_>>()];
     for s in 0..stages {
         let mut next = values[s].clone();

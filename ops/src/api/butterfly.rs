@@ -4,9 +4,9 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::check;
-use crate::contract::SpectralOps;
 use crate::error::ArgumentError;
-use crate::welch::validate_n_fft;
+use crate::ops::SpectralOps;
+use crate::options::validate_n_fft;
 
 /// The radix-2 decimation-in-time butterfly network with a twiddle and a gate of its own for every butterfly.
 ///

@@ -4,9 +4,9 @@ use burn::backend::Dispatch;
 use burn::tensor::{Int, Tensor};
 
 use super::{check, psd};
-use crate::contract::SpectralOps;
 use crate::error::ArgumentError;
-use crate::welch::WelchOptions;
+use crate::ops::SpectralOps;
+use crate::options::WelchOptions;
 
 /// The `k` strongest bins of each row, strongest first.
 #[derive(Debug, Clone)]

@@ -1,0 +1,32 @@
+//! Naive float64 definitions of Firefly's operations.
+//!
+//! Kernels are tested against them, so they share no code with any kernel and prefer the formula as printed in the
+//! definition over speed. The crate depends on nothing; options are plain numbers. Arrays are flat and row-major, with
+//! the shapes that the operations use.
+//!
+//! | file | definition |
+//! | --- | --- |
+//! | [`dft`] | discrete Fourier transform as its sum, at all bins or at chosen ones |
+//! | [`window`] | the four windows, periodic and symmetric |
+//! | [`welch`] | averaged one-sided power of rows |
+//! | [`peaks`] | the K strongest bins of a row |
+//! | [`butterfly`] | gated butterfly stages with any twiddles |
+//! | [`butterfly_gradient`] | gradients of those stages |
+//! | [`learned`] | Welch power through gated butterflies, then a gain per bin |
+//!
+//! Samples that are NaN or infinite are not treated apart: they go through the arithmetic of IEEE 754, so one NaN
+//! sample makes every bin of its row NaN, and no bin of another row. Only [`peaks`] depends on finiteness, as its
+//! definition does.
+//!
+//! Lengths that contradict each other are a mistake in the calling test and panic; each function names its conditions.
+
+pub mod butterfly;
+pub mod butterfly_gradient;
+pub mod complex;
+pub mod dft;
+pub mod learned;
+pub mod peaks;
+pub mod welch;
+pub mod window;
+
+pub use complex::Complex;
