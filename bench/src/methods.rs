@@ -9,8 +9,8 @@ use firefly_framework::cost::DeviceProfile;
 use firefly_framework::device::DeviceKind;
 use firefly_models::{AutoOptions, AutoWelchPeaks, Method, Peaks, WelchPeaksConfig};
 
-use crate::peaks::{Output, PeaksProblem, PeaksReadBack, ReadBack};
-use crate::progress::Progress;
+use crate::harness::progress::Progress;
+use crate::suites::peaks::{Output, PeaksProblem, PeaksReadBack, ReadBack};
 
 /// Iterations that every method runs at least, after one that is not counted.
 const FEWEST: usize = 3;

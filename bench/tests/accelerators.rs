@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use firefly_bench::json::{Outcome, Report};
+use firefly_bench::harness::outcome::Outcome;
+use firefly_bench::report::schema::Report;
 
 /// Runs a command on every device, and gives each report's cases that the device ran.
 fn on_every_device(command: &str, arguments: &[&str], check: impl Fn(&str, &Report)) {

@@ -4,7 +4,8 @@
 
 use std::process::Command;
 
-use firefly_bench::json::{Outcome, Report};
+use firefly_bench::harness::outcome::Outcome;
+use firefly_bench::report::schema::Report;
 
 #[test]
 fn every_pipeline_is_verified_and_measured() {

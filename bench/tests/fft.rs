@@ -4,7 +4,8 @@
 
 use std::process::{Command, Output};
 
-use firefly_bench::json::{Outcome, Report};
+use firefly_bench::harness::outcome::Outcome;
+use firefly_bench::report::schema::Report;
 
 fn bench(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_firefly-bench")).arg("fft").args(arguments).output().unwrap()

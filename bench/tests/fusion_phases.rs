@@ -4,8 +4,9 @@
 
 use std::process::{Command, Output};
 
-use firefly_bench::json::{CaseRecord, Report};
-use firefly_bench::movement::Movement;
+use firefly_bench::harness::movement::Movement;
+use firefly_bench::harness::outcome::CaseRecord;
+use firefly_bench::report::schema::Report;
 use firefly_framework::cost::{DeviceProfile, Preset, save};
 use firefly_framework::host::fingerprint;
 

@@ -4,7 +4,8 @@
 
 use std::process::Command;
 
-use firefly_bench::json::{Outcome, Report};
+use firefly_bench::harness::outcome::Outcome;
+use firefly_bench::report::schema::Report;
 
 #[test]
 fn a_bound_is_proven_as_far_as_asked() {

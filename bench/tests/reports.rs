@@ -5,7 +5,9 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use firefly_bench::json::{Measured, Outcome, Report, Size};
+use firefly_bench::harness::outcome::{Measured, Outcome};
+use firefly_bench::harness::problem::Size;
+use firefly_bench::report::schema::Report;
 
 fn bench(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_firefly-bench")).args(arguments).output().unwrap()

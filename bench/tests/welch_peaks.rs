@@ -6,11 +6,13 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use clap::Parser;
-use firefly_bench::commands::{Verdict, welch_peaks};
-use firefly_bench::json::{Outcome, Report};
-use firefly_bench::peaks::{ExpectedRow, Inputs, PeaksProblem, check_peaks};
-use firefly_bench::strategy::Strategy;
-use firefly_bench::workload::{Produces, Refusal, Verified, Workload};
+use firefly_bench::cli::{Verdict, welch_peaks};
+use firefly_bench::harness::outcome::Outcome;
+use firefly_bench::harness::routine::{Produces, Workload};
+use firefly_bench::harness::strategy::Strategy;
+use firefly_bench::harness::verification::{Refusal, Verified};
+use firefly_bench::report::schema::Report;
+use firefly_bench::suites::peaks::{ExpectedRow, Inputs, PeaksProblem, check_peaks};
 use firefly_ops::{HostPeaks, InstructionSet};
 
 fn bench(arguments: &[&str]) -> Output {

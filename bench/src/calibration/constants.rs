@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::cost::DeviceProfile;
 
-use crate::statistics::Spread;
+use crate::harness::statistics::Spread;
 
 /// Bytes of the tensors that bandwidths are measured with: larger than caches.
 const LARGE: usize = 256 << 20;

@@ -3,7 +3,7 @@
 use firefly_framework::cost::Axis;
 use firefly_models::{RATE_AXES, Tier};
 
-use crate::peaks::PeaksProblem;
+use crate::suites::peaks::PeaksProblem;
 
 /// Input of a point, in bytes, from which on its time is extrapolated from smaller batches instead.
 const MOST_INPUT: usize = 256 << 20;

@@ -6,9 +6,9 @@ use firefly_framework::cost::{Axis, DeviceProfile, Growth, Rate};
 use firefly_models::Method;
 
 use super::Grid;
+use crate::harness::statistics::Spread;
 use crate::methods::{Effort, time_in_rounds};
-use crate::peaks::PeaksProblem;
-use crate::statistics::Spread;
+use crate::suites::peaks::PeaksProblem;
 
 /// Times every method over the grid, and says how far predictions are off between its points.
 ///

@@ -1,0 +1,64 @@
+//! Welch power on realfft.
+
+use std::sync::Arc;
+
+use firefly_ops::WelchOptions;
+use realfft::num_complex::Complex;
+use realfft::{RealFftPlanner, RealToComplex};
+
+use super::rows::RowPower;
+
+/// One planned real-input transform of realfft per segment, then partial selection.
+#[derive(Clone)]
+pub struct Segments {
+    transform: Arc<dyn RealToComplex<f32>>,
+    window: Arc<[f32]>,
+    hop: usize,
+    segments: usize,
+    tapered: Vec<f32>,
+    spectrum: Vec<Complex<f32>>,
+    scratch: Vec<Complex<f32>>,
+}
+
+impl Segments {
+    /// A row's power with a window of `n_fft` weights.
+    pub fn new(options: &WelchOptions, window: Arc<[f32]>) -> Self {
+        let transform = RealFftPlanner::new().plan_fft_forward(options.n_fft);
+        Self {
+            window,
+            hop: options.hop,
+            segments: options.segments,
+            tapered: transform.make_input_vec(),
+            spectrum: transform.make_output_vec(),
+            scratch: transform.make_scratch_vec(),
+            transform,
+        }
+    }
+}
+
+impl RowPower for Segments {
+    fn power(&mut self, frame: &[f32], power: &mut [f32]) -> Result<(), String> {
+        let n = self.window.len();
+        for index in 0..self.segments {
+            let segment = &frame[index * self.hop..][..n];
+            for ((y, &x), &weight) in self.tapered.iter_mut().zip(segment).zip(&self.window[..]) {
+                *y = weight * x;
+            }
+            self.transform
+                .process_with_scratch(&mut self.tapered, &mut self.spectrum, &mut self.scratch)
+                .map_err(|error| error.to_string())?;
+            let squares = power.iter_mut().zip(&self.spectrum);
+            if index == 0 {
+                squares.for_each(|(sum, x)| *sum = x.norm_sqr());
+            } else {
+                squares.for_each(|(sum, x)| *sum += x.norm_sqr());
+            }
+        }
+        // Interior bins stand for their mirror images too.
+        let mean = 1.0 / self.segments as f32;
+        power[1..n / 2].iter_mut().for_each(|power| *power *= 2.0 * mean);
+        power[0] *= mean;
+        power[n / 2] *= mean;
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! Rows through a transform and a top-K, over as many threads as pay.
+
+use firefly_ops::{HostPeaks, WelchOptions};
+use rayon::prelude::*;
+
+use super::strongest::strongest;
+use crate::harness::routine::{Produces, Workload, checksum};
+
+/// Below this much work, in points of transforms times their stages, another thread costs more than it saves.
+const PARALLEL_WORK: usize = 1 << 18;
+/// Chunks a thread gets, so that one that is held up leaves some of its share to others.
+const CHUNKS_PER_THREAD: usize = 4;
+
+/// One row's Welch power, with the buffers it takes.
+pub trait RowPower: Send {
+    /// `frame` → `power` `[bins]`.
+    ///
+    /// # Errors
+    /// What the transform's library reports.
+    fn power(&mut self, frame: &[f32], power: &mut [f32]) -> Result<(), String>;
+}
+
+/// A problem's rows in chunks, each chunk with buffers of its own.
+pub struct Rows<'a, P> {
+    frame: usize,
+    k: usize,
+    rows_per_chunk: usize,
+    sets: &'a [Vec<f32>],
+    lanes: Vec<Lane<P>>,
+    bins: Vec<i32>,
+    power: Vec<f32>,
+    has_run: bool,
+}
+
+struct Lane<P> {
+    row: P,
+    power: Vec<f32>,
+    keys: Vec<u64>,
+}
+
+impl<'a, P: RowPower + Clone> Rows<'a, P> {
+    /// Buffers for the `k` peaks of each of `batch` frames on the current rayon pool, every chunk with a copy of `row`.
+    pub fn new(options: &WelchOptions, [batch, k]: [usize; 2], sets: &'a [Vec<f32>], row: P) -> Self {
+        let work = batch * options.segments * options.n_fft * options.stages();
+        let threads = rayon::current_num_threads();
+        let most = if threads == 1 || work < PARALLEL_WORK { 1 } else { CHUNKS_PER_THREAD * threads };
+        let rows_per_chunk = batch.div_ceil(most);
+        let lane = || Lane { row: row.clone(), power: vec![0.0; options.bins()], keys: vec![0; options.bins()] };
+        Self {
+            frame: options.frame(),
+            k,
+            rows_per_chunk,
+            sets,
+            lanes: (0..batch.div_ceil(rows_per_chunk)).map(|_| lane()).collect(),
+            bins: vec![0; batch * k],
+            power: vec![0.0; batch * k],
+            has_run: false,
+        }
+    }
+}
+
+impl<P: RowPower> Workload for Rows<'_, P> {
+    fn run(&mut self, set: usize) -> Result<(), String> {
+        let (frame, k, chunk) = (self.frame, self.k, self.rows_per_chunk);
+        let frames = &self.sets[set];
+        match &mut self.lanes[..] {
+            [lane] => lane.rows(frames, frame, k, &mut self.bins, &mut self.power)?,
+            lanes => lanes
+                .par_iter_mut()
+                .zip(frames.par_chunks(chunk * frame))
+                .zip(self.bins.par_chunks_mut(chunk * k).zip(self.power.par_chunks_mut(chunk * k)))
+                .with_max_len(1)
+                .try_for_each(|((lane, frames), (bins, power))| lane.rows(frames, frame, k, bins, power))?,
+        }
+        self.has_run = true;
+        Ok(())
+    }
+
+    fn checksum(&self) -> u64 {
+        checksum(bytemuck::cast_slice(&self.bins)).wrapping_add(checksum(bytemuck::cast_slice(&self.power)))
+    }
+}
+
+impl<P: RowPower> Produces<HostPeaks> for Rows<'_, P> {
+    fn output(&self) -> Result<HostPeaks, String> {
+        if !self.has_run {
+            return Err("nothing was computed".into());
+        }
+        Ok(HostPeaks { bins: self.bins.iter().map(|&bin| bin.into()).collect(), power: self.power.clone() })
+    }
+}
+
+impl<P: RowPower> Lane<P> {
+    fn rows(
+        &mut self,
+        frames: &[f32],
+        frame: usize,
+        k: usize,
+        bins: &mut [i32],
+        peaks: &mut [f32],
+    ) -> Result<(), String> {
+        let outputs = bins.chunks_exact_mut(k).zip(peaks.chunks_exact_mut(k));
+        for (frame, (bins, peaks)) in frames.chunks_exact(frame).zip(outputs) {
+            self.row.power(frame, &mut self.power)?;
+            strongest(&self.power, &mut self.keys, bins, peaks);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! The subcommands, one file each: arguments, what is done with them, and the report.
+
+pub mod calibrate;
+pub mod compare;
+pub mod e2e;
+pub mod fft;
+pub mod fusion_phases;
+pub mod grid;
+pub mod lists;
+pub mod max_batch;
+pub mod options;
+pub mod peaks_grid;
+pub mod picker;
+pub mod profile;
+pub mod report;
+pub mod welch_peaks;
+
+use std::io::Write;
+
+use clap::{Parser, Subcommand};
+use firefly_framework::cost::Preset;
+
+use crate::harness::outcome::{CaseRecord, Outcome};
+use crate::harness::problem::Problem;
+use crate::harness::strategy::Strategy;
+use crate::suites::{fft as transforms, peaks, phases, pipelines};
+
+/// Verified measurements of Firefly's operations and models.
+#[derive(Debug, Parser)]
+#[command(
+    name = "firefly-bench",
+    version,
+    after_help = "Exit status: 0 if all went well, 1 if a case failed, 2 if the command could not be carried out."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    /// What is done.
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+/// The subcommands.
+#[derive(Debug)]
+pub enum Command {
+    /// Strongest lines of Welch spectra: each strategy checked, then timed side by side
+    #[command(after_help = strategies_help(&peaks::catalogue(Some(1), 0)))]
+    WelchPeaks(welch_peaks::Arguments),
+    /// Complex transforms, exact and learned, forward and backward: each checked, then timed side by side
+    #[command(after_help = strategies_help(&transforms::catalogue()))]
+    Fft(fft::Arguments),
+    /// From a spectrum that is read back to one fused kernel, phase by phase: counted, predicted, measured, decided on
+    #[command(after_help = strategies_help(&phases::catalogue(Preset::Cpu.profile())))]
+    FusionPhases(fusion_phases::Arguments),
+    /// Whole pipelines (power spectra, mel spectra, peaks) from host memory to host memory, side by side
+    #[command(after_help = strategies_help(&pipelines::catalogue()))]
+    E2e(e2e::Arguments),
+    /// The largest batch that is safe in one call, what limits it, and proof by running it
+    MaxBatch(max_batch::Arguments),
+    /// What got slower or faster from one report to another; exit status 1 if a case got slower or lost
+    Compare(compare::Arguments),
+    /// What a model moves, node by node, without running it; with --rewrite, also what fusing it would save
+    Profile(profile::Arguments),
+    /// Measures what a device costs, for the picker and for decisions on fusing
+    Calibrate(calibrate::Arguments),
+    /// How well the picker predicts times, and what its choices cost
+    Picker(picker::Arguments),
+    /// Reports as one self-contained HTML page with charts
+    Report(report::Arguments),
+}
+
+impl Cli {
+    /// Carries the command out; results go to `out`.
+    ///
+    /// # Errors
+    /// If it could not be carried out.
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<Verdict> {
+        match self.command {
+            Command::WelchPeaks(arguments) => {
+                let catalogue = peaks::catalogue(arguments.train_steps, arguments.measuring.seed);
+                welch_peaks::run(&arguments, &catalogue, out)
+            }
+            Command::Fft(arguments) => fft::run(&arguments, &transforms::catalogue(), out),
+            Command::FusionPhases(arguments) => fusion_phases::run(&arguments, out),
+            Command::E2e(arguments) => e2e::run(&arguments, &pipelines::catalogue(), out),
+            Command::MaxBatch(arguments) => max_batch::run(&arguments, out),
+            Command::Compare(arguments) => compare::run(&arguments, out),
+            Command::Profile(arguments) => profile::run(&arguments, out),
+            Command::Calibrate(arguments) => calibrate::run(&arguments, out),
+            Command::Picker(arguments) => picker::run(&arguments, out),
+            Command::Report(arguments) => report::run(&arguments, out),
+        }
+    }
+}
+
+/// How a command that was carried out ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// No case failed.
+    Passed,
+    /// At least one case failed.
+    Failed,
+}
+
+impl Verdict {
+    /// [`Failed`](Self::Failed) if a case is.
+    pub fn of(cases: &[CaseRecord]) -> Self {
+        let failed = cases.iter().any(|case| matches!(case.outcome, Outcome::Failed { .. }));
+        if failed { Self::Failed } else { Self::Passed }
+    }
+}
+
+/// What a command's help says of its strategies.
+pub fn strategies_help<P: Problem>(catalogue: &[Box<dyn Strategy<P>>]) -> String {
+    let lines = catalogue.iter().map(|strategy| format!("\n  {}: {}", strategy.name(), strategy.summary()));
+    format!("Strategies:{}", lines.collect::<String>())
+}

@@ -1,0 +1,271 @@
+//! `firefly-bench profile`: what a model of the zoo moves, node by node, and what fusing it would save.
+
+pub mod models;
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use firefly_framework::cost::{Decision, DeviceProfile, Prediction, Preset};
+use firefly_framework::files::{ensure_writable, write_atomically};
+use firefly_framework::graph::{Graph, IoProfile, ProfileOptions, Rewriter, dot, profile, svg};
+use firefly_framework::suggest;
+use firefly_models::Tier;
+use firefly_ops::{WelchPeaksRule, register_costs};
+use serde::Serialize;
+
+use super::Verdict;
+use crate::harness::format::duration;
+use crate::report::schema::Tool;
+use crate::report::table::{Side, Table};
+use crate::suites::peaks::PeaksProblem;
+use models::Model;
+
+/// The options.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Arguments {
+    /// The model: welch-peaks, welch-psd, learned-welch-peaks, stock-loop, stock-unfold, stock-reshape or stock-blocks
+    pub model: Model,
+    /// Samples of a segment: a power of two from 8 to 65536
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    pub n_fft: usize,
+    /// Frames of a call
+    #[arg(long, value_name = "N", default_value = "1024")]
+    pub batch: NonZeroUsize,
+    /// Peaks of each frame
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub k: usize,
+    /// Segments used of each frame: ultra (1), fast (2), reference (8)
+    #[arg(long, default_value = "fast")]
+    pub tier: Tier,
+    /// The constants that times are predicted with: metal, cuda, wgpu or cpu
+    #[arg(long, value_name = "PRESET", default_value = "cpu")]
+    pub target: Preset,
+    /// Operations that the host runs on the target, by name, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub host_operations: Vec<String>,
+    /// The outputs that are wanted, by number from 0, separated by commas; all of them unless given
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub outputs: Option<Vec<usize>>,
+    /// Rewrite the model where the target's gate says so, and say why
+    #[arg(long)]
+    pub rewrite: bool,
+    /// Write the figures there, as JSON
+    #[arg(long, value_name = "PATH")]
+    pub json: Option<PathBuf>,
+    /// Write the graph there, for Graphviz
+    #[arg(long, value_name = "PATH")]
+    pub dot: Option<PathBuf>,
+    /// Write the graph there, as a picture
+    #[arg(long, value_name = "PATH")]
+    pub svg: Option<PathBuf>,
+}
+
+/// Version of the JSON format; it changes when a reader would have to.
+const FORMAT: u32 = 1;
+
+/// The figures of one model.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    format: u32,
+    tool: Tool,
+    model: String,
+    n_fft: usize,
+    tier: String,
+    batch: usize,
+    k: usize,
+    target: &'a DeviceProfile,
+    profile: &'a IoProfile,
+    prediction: Prediction,
+    decisions: Vec<&'a Decision>,
+}
+
+/// Prints what a model moves to `out`.
+///
+/// # Errors
+/// For a problem that the model can't be made for, outputs and operations that it doesn't have, and output that can't be
+/// written.
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict> {
+    for path in [&arguments.json, &arguments.dot, &arguments.svg].into_iter().flatten() {
+        ensure_writable(path).with_context(|| path.display().to_string())?;
+    }
+    let problem = PeaksProblem::new(arguments.n_fft, arguments.tier, arguments.batch.get(), arguments.k);
+    let start = Instant::now();
+    let mut graph = arguments.model.graph(&problem)?;
+    let captured = start.elapsed();
+    if let Some(outputs) = &arguments.outputs {
+        let count = graph.outputs().len();
+        for output in outputs {
+            ensure!(*output < count, "--outputs: there is no output {output}; the model has {count}, numbered from 0");
+        }
+        graph.restrict_outputs(outputs);
+        graph.prune();
+    }
+    let mut options =
+        ProfileOptions { host_operations: arguments.host_operations.clone(), ..ProfileOptions::default() };
+    register_costs(&mut options.costs);
+    let target = arguments.target.profile();
+
+    let start = Instant::now();
+    let rewritten = arguments.rewrite.then(|| {
+        let mut rewriter = Rewriter::new(options.clone());
+        rewriter.register(WelchPeaksRule);
+        rewriter.run(&graph, &target)
+    });
+    let mut graphs = vec![&graph];
+    graphs.extend(rewritten.iter().map(|rewritten| &rewritten.graph));
+    check_operations(&arguments.host_operations, &graphs)?;
+    if let Some(rewritten) = &rewritten {
+        let none = "no rule applies\n".to_string();
+        writeln!(out, "{}", if rewritten.outcomes.is_empty() { none } else { rewritten.explain() })?;
+        graph = rewritten.graph.clone();
+    }
+    let decided = start.elapsed();
+    let figures = profile(&graph, &options);
+    let prediction = Prediction::new(&figures.total, &target);
+    write!(out, "{}", table(&figures).render())?;
+    writeln!(
+        out,
+        "\ninputs and constants {} bytes, at most {} bytes in use at once\npredicted on {}: {prediction}\n\
+         captured in {}, rewritten in {}",
+        figures.held_bytes,
+        figures.peak_bytes,
+        target.name,
+        duration(captured.as_nanos() as f64),
+        duration(decided.as_nanos() as f64)
+    )?;
+
+    let decisions = rewritten.iter().flat_map(|rewritten| &rewritten.outcomes).map(|outcome| &outcome.decision);
+    let report = Report {
+        format: FORMAT,
+        tool: Tool::this(),
+        model: arguments.model.name(),
+        n_fft: arguments.n_fft,
+        tier: arguments.tier.to_string(),
+        batch: arguments.batch.get(),
+        k: arguments.k,
+        target: &target,
+        profile: &figures,
+        prediction,
+        decisions: decisions.collect(),
+    };
+    write_files(arguments, &graph, &report)?;
+    Ok(Verdict::Passed)
+}
+
+/// Whether each operation that is named is in one of the graphs.
+fn check_operations(wanted: &[String], graphs: &[&Graph]) -> anyhow::Result<()> {
+    let names: Vec<_> = graphs.iter().flat_map(|graph| graph.nodes()).map(|node| node.operation.name()).collect();
+    for wanted in wanted {
+        let hint = suggest::hint(wanted, names.iter().map(AsRef::as_ref));
+        ensure!(names.iter().any(|name| name == wanted), "--host-operations: the model has no `{wanted}`{hint}");
+    }
+    Ok(())
+}
+
+fn write_files(arguments: &Arguments, graph: &Graph, report: &Report<'_>) -> anyhow::Result<()> {
+    let write = |path: &Path, text: String| {
+        write_atomically(path, text.as_bytes()).with_context(|| format!("writing {}", path.display()))
+    };
+    if let Some(path) = &arguments.json {
+        write(path, serde_json::to_string_pretty(report)? + "\n")?;
+    }
+    if let Some(path) = &arguments.dot {
+        write(path, dot(graph, report.profile))?;
+    }
+    if let Some(path) = &arguments.svg {
+        write(path, svg(graph, report.profile))?;
+    }
+    Ok(())
+}
+
+fn table(profile: &IoProfile) -> Table {
+    let mut table = Table::default()
+        .column("node", Side::Right)
+        .column("operation", Side::Left)
+        .column("output", Side::Left)
+        .column("launches", Side::Right)
+        .column("syncs", Side::Right)
+        .column("traffic, bytes", Side::Right)
+        .column("to host, bytes", Side::Right)
+        .column("in use, bytes", Side::Right);
+    for (place, node) in profile.nodes.iter().enumerate() {
+        let outputs = node.shapes.iter().zip(&node.dtypes).map(|(shape, dtype)| format!("{dtype}{shape:?}"));
+        let operation = if node.view { format!("({})", node.operation) } else { node.operation.clone() };
+        let outputs = outputs.collect::<Vec<_>>().join(" ");
+        let numbers = [node.io.launches, node.io.syncs, node.io.traffic, node.io.host_output, node.live_bytes];
+        table.row([place.to_string(), operation, outputs].into_iter().chain(numbers.map(|number| number.to_string())));
+    }
+    let total = profile.total;
+    let numbers = [total.launches, total.syncs, total.traffic, total.host_output, profile.peak_bytes];
+    let title = [String::new(), "total".into(), String::new()];
+    table.row(title.into_iter().chain(numbers.map(|number| number.to_string())));
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn profile_of(arguments: &[&str]) -> (String, serde_json::Value, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let [json, dot, svg] = ["a.json", "a.dot", "a.svg"].map(|name| folder.path().join(name).display().to_string());
+        let files = ["--json", &json, "--dot", &dot, "--svg", &svg];
+        let cli = Cli::parse_from([&["profile"], arguments, &files].concat());
+        let mut out = Vec::new();
+        assert_eq!(run(&cli.arguments, &mut out).unwrap(), Verdict::Passed);
+        let report = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+        assert!(std::fs::read_to_string(&svg).unwrap().starts_with("<svg"));
+        (String::from_utf8(out).unwrap(), report, std::fs::read_to_string(&dot).unwrap())
+    }
+
+    #[test]
+    fn one_operation_is_one_launch() {
+        let (text, report, dot) = profile_of(&["welch-peaks", "--batch", "10", "--n-fft", "64", "--k", "4"]);
+        let total = &report["profile"]["total"];
+        assert_eq!(total["launches"], 1);
+        assert_eq!(total["host_output"], 10 * 4 * (8 + 4));
+        assert_eq!(total["traffic"], 10 * 96 * 4 + 64 * 4 + 10 * 4 * (8 + 4));
+        assert!(text.contains("firefly::welch_peaks") && dot.contains("firefly::welch_peaks"), "{text}\n{dot}");
+    }
+
+    #[test]
+    fn stock_operations_are_rewritten_on_demand() {
+        let grid = ["stock-unfold", "--batch", "10", "--n-fft", "64", "--k", "4"];
+        let (text, before, _) = profile_of(&grid);
+        assert!(text.contains("signal::rfft") && text.contains("(unfold)"), "{text}");
+        let (text, after, _) = profile_of(&[&grid[..], &["--rewrite"]].concat());
+        assert!(text.contains("welch peaks: fuse on cpu"), "{text}");
+        assert_eq!(after["profile"]["total"]["launches"], 1);
+        assert_eq!(after["decisions"][0]["before"][0], before["profile"]["total"]);
+    }
+
+    #[test]
+    fn operations_of_the_host_are_waited_for() {
+        let (_, report, _) = profile_of(&["stock-loop", "--host-operations", "signal::rfft", "--outputs", "1"]);
+        assert_eq!(report["profile"]["total"]["syncs"], 2);
+        assert_eq!(report["profile"]["total"]["host_output"], 1024 * 16 * 4);
+    }
+
+    #[test]
+    fn what_the_model_does_not_have_is_an_error() {
+        let error = |arguments: &[&str]| {
+            let cli = Cli::parse_from([&["profile", "stock-loop"], arguments].concat());
+            run(&cli.arguments, &mut Vec::new()).unwrap_err().to_string()
+        };
+        assert!(error(&["--outputs", "0,2"]).contains("there is no output 2; the model has 2"));
+        assert!(error(&["--host-operations", "signal::rftt"]).contains("did you mean `signal::rfft`?"));
+        assert!(error(&["--json", "/proc/nothing/a.json"]).contains("/proc/nothing/a.json"));
+        assert!(Cli::try_parse_from(["profile", "stock-loop", "--batch", "0"]).is_err());
+    }
+}

@@ -1,0 +1,46 @@
+//! Numbers as tables show them.
+
+/// Nanoseconds in the unit that suits them, three digits.
+pub fn duration(nanoseconds: f64) -> String {
+    scaled(nanoseconds, &[(1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns")])
+}
+
+/// A count with a thousand, million or billion as its letter, three digits.
+pub fn count(value: f64) -> String {
+    scaled(value, &[(1e9, " G"), (1e6, " M"), (1e3, " k"), (1.0, "")])
+}
+
+/// A number with three digits.
+pub fn digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        0.0..9.995 => 2,
+        9.995..99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}
+
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    // 999.6 of a unit would print as 1000.
+    let fits = units.iter().find(|(size, _)| value >= 0.9995 * size).or(units.last());
+    fits.map_or_else(|| digits(value), |(size, unit)| format!("{}{unit}", digits(value / size)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        assert_eq!(
+            [0.0, 1.234, 9.999, 12.34, 99.97, 123.4].map(digits),
+            ["0.00", "1.23", "10.0", "12.3", "100", "123"]
+        );
+        assert_eq!(duration(512.0), "512 ns");
+        assert_eq!(duration(1_234.0), "1.23 µs");
+        assert_eq!(duration(999_700.0), "1.00 ms");
+        assert_eq!(duration(2.5e9), "2.50 s");
+        assert_eq!(count(10_834_000.0), "10.8 M");
+        assert_eq!(count(12.0), "12.0");
+    }
+}

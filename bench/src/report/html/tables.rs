@@ -1,0 +1,62 @@
+//! Cases and crossovers as HTML tables.
+
+use firefly_framework::page::table::{Row, Table};
+
+use crate::harness::format::{digits, duration};
+use crate::harness::outcome::{CaseRecord, DERIVED, Outcome, Speed};
+use crate::report::crossover::{self, Stretch, crossovers as find_crossovers};
+use crate::report::schema::Report;
+use crate::report::terminal::relation;
+
+/// Who is fastest at which batch and which K.
+pub(super) fn crossovers(cases: &[CaseRecord]) -> String {
+    let table = |over: &str| {
+        let found = find_crossovers(cases, over);
+        let rows: Vec<Row> = found
+            .iter()
+            .flat_map(|crossover| {
+                let common = crossover.common.without(&DERIVED).to_string();
+                crossover.stretches.iter().map(move |stretch| row(&common, stretch))
+            })
+            .collect();
+        let columns = ["problem", over, "fastest", "times as fast as the next", "next", "beyond the spread"];
+        let caption = format!("Fastest over {over}");
+        let table = Table { caption, columns: columns.map(str::to_owned).into(), rows };
+        if table.rows.is_empty() { String::new() } else { table.html() }
+    };
+    ["batch", "k"].map(table).concat()
+}
+
+fn row(common: &str, stretch: &Stretch) -> Row {
+    Row { swatch: String::new(), name: common.to_owned(), cells: crossover::row(stretch).into(), strong: false }
+}
+
+/// Every case of a report.
+pub(super) fn cases(report: &Report) -> String {
+    let columns = ["case", "median", "p10 – p90", "ns a row", "GB/s", "error", "recall (exact)", "moves", "speed"];
+    let rows = report.cases.iter().map(|case| Row {
+        swatch: String::new(),
+        name: case.label(),
+        cells: cells(case),
+        strong: false,
+    });
+    Table { caption: "Every case".into(), columns: columns.map(str::to_owned).into(), rows: rows.collect() }.html()
+}
+
+fn cells(case: &CaseRecord) -> Vec<String> {
+    let measured = match &case.outcome {
+        Outcome::Measured(measured) => measured,
+        other => return vec![other.remark()],
+    };
+    let speed = |speed: &Speed| format!("{} {}", digits(speed.ratio.median), relation(&speed.than));
+    vec![
+        duration(measured.time_ns.median),
+        format!("{} – {}", duration(measured.time_ns.p10), duration(measured.time_ns.p90)),
+        digits(measured.ns_per_row),
+        digits(measured.useful_gb_per_second),
+        format!("{:.1e}", measured.verification.error),
+        measured.accuracy.map(|found| format!("{:.3} ({:.3})", found.recall, found.exact_recall)).unwrap_or_default(),
+        measured.movement.as_ref().map(|movement| movement.summary()).unwrap_or_default(),
+        measured.speed.iter().map(speed).collect::<Vec<_>>().join(", "),
+    ]
+}

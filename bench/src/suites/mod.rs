@@ -1,0 +1,6 @@
+//! What is measured: each suite with its problems, inputs, expected results and strategies.
+
+pub mod fft;
+pub mod peaks;
+pub mod phases;
+pub mod pipelines;

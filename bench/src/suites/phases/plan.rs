@@ -1,0 +1,198 @@
+//! What each phase runs on the device, as a graph, and what that moves.
+
+use burn::tensor::{Device, IntDType, Tensor};
+use firefly_framework::cost::{Benefit, Decision, DeviceProfile, Prediction};
+use firefly_framework::graph::{Graph, GraphError, Input, IoProfile, ProfileOptions, Rewriter, capture, profile};
+use firefly_models::{Destination, Method, Workload};
+use firefly_ops::{ArgumentError, WelchPeaksRule, register_costs};
+
+use super::pieces::Pieces;
+use crate::harness::movement::Movement;
+use crate::suites::peaks::{PeaksProblem, exact_model};
+
+/// How much of the work is fused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The transform on the device, its spectrum read back interleaved, peaks on the host.
+    Baseline,
+    /// The same with the spectrum's real and imaginary parts in blocks of their own.
+    Blocks,
+    /// The transform and then the peaks on the device; only these are read back.
+    DevicePeaks,
+    /// The traced graph of the same, its spectrum an output too, after the compile pass.
+    Compiled,
+    /// One native operation.
+    Native,
+}
+
+impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Self; 5] = [Self::Baseline, Self::Blocks, Self::DevicePeaks, Self::Compiled, Self::Native];
+
+    /// The name users type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Blocks => "phase-1",
+            Self::DevicePeaks => "phase-2",
+            Self::Compiled => "phase-3",
+            Self::Native => "phase-5",
+        }
+    }
+
+    /// The phase before.
+    pub fn before(self) -> Option<Self> {
+        let place = Self::ALL.iter().position(|phase| *phase == self)?;
+        Some(Self::ALL[place.checked_sub(1)?])
+    }
+
+    /// Whether the host finds the peaks.
+    pub const fn has_host_tail(self) -> bool {
+        matches!(self, Self::Baseline | Self::Blocks)
+    }
+
+    /// What it runs on the device, before any rewriting.
+    fn graph(self, problem: &PeaksProblem) -> Result<Graph, GraphError> {
+        let input = [Input::new("signal", [problem.batch, problem.frame()])];
+        let pieces = |device: &Device| Pieces::new(problem, device);
+        match self {
+            Self::Baseline => capture(&input, |signal: Tensor<2>, device: &Device| pieces(device)?.interleaved(signal)),
+            Self::Blocks => capture(&input, |signal: Tensor<2>, device: &Device| pieces(device)?.blocks(signal)),
+            Self::DevicePeaks => capture(&input, |signal: Tensor<2>, device: &Device| {
+                let pieces = pieces(device)?;
+                Ok::<_, ArgumentError>(pieces.peaks(pieces.blocks(signal)?))
+            }),
+            Self::Compiled => {
+                let mut graph = capture(&input, |signal: Tensor<2>, device: &Device| {
+                    let pieces = pieces(device)?;
+                    let spectrum = pieces.blocks(signal)?;
+                    Ok::<_, ArgumentError>((spectrum.clone(), pieces.peaks(spectrum)))
+                })?;
+                // The spectrum's two parts come first, and nobody wants them.
+                graph.restrict_outputs(&[2, 3]);
+                Ok(graph)
+            }
+            Self::Native => capture(&input, |signal: Tensor<2>, device: &Device| {
+                let peaks = exact_model(problem, device)?.forward(signal)?;
+                Ok::<_, ArgumentError>((peaks.bins.cast(IntDType::I32), peaks.power))
+            }),
+        }
+    }
+}
+
+/// A phase on a problem, decided on.
+pub struct Plan {
+    /// What runs on the device.
+    pub graph: Graph,
+    /// Whether it is one native operation.
+    pub is_native: bool,
+    phase: Phase,
+    profile: IoProfile,
+    decision: Option<Decision>,
+    saved: Option<Benefit>,
+}
+
+impl Plan {
+    /// What a phase does with a problem on a device of such costs.
+    ///
+    /// # Errors
+    /// [`GraphError`] for a problem that is out of range.
+    pub fn new(phase: Phase, problem: &PeaksProblem, costs: &DeviceProfile) -> Result<Self, GraphError> {
+        let mut options = ProfileOptions::default();
+        register_costs(&mut options.costs);
+        let mut graph = phase.graph(problem)?;
+        let mut decided = None;
+        let mut is_native = phase == Phase::Native;
+        if phase == Phase::Compiled {
+            let mut rewriter = Rewriter::new(options.clone());
+            rewriter.register(WelchPeaksRule);
+            let rewritten = rewriter.run(&graph, costs);
+            is_native = rewritten.applied() > 0;
+            graph = rewritten.graph;
+            decided = rewritten.outcomes.into_iter().next().map(|outcome| outcome.decision);
+        }
+        let moved = profile(&graph, &options);
+        let (mut saved, mut decision) = (None, None);
+        if phase != Phase::Baseline {
+            let baseline = profile(&Phase::Baseline.graph(problem)?, &options).total;
+            saved = Some(Benefit::new(&baseline, &moved.total, costs.unified));
+            let replacing = || Decision::new(costs, baseline, moved.total, problem.batch as u64);
+            decision = if phase == Phase::Compiled { decided } else { Some(replacing()) };
+        }
+        Ok(Self { graph, is_native, phase, profile: moved, decision, saved })
+    }
+
+    /// What a run moves, of which `bytes_read` bytes were seen to come to the host.
+    pub fn movement(self, problem: &PeaksProblem, costs: &DeviceProfile, bytes_read: u64) -> Movement {
+        let io = self.profile.total;
+        let prediction = Prediction::new(&io, costs);
+        let scan = if self.phase.has_host_tail() { io.host_output as f64 / costs.scan_bandwidth } else { 0.0 };
+        let native = self.is_native.then(|| workload(problem).predict(Method::Fused, costs)).flatten();
+        Movement {
+            io,
+            bytes_read,
+            peak_bytes: self.profile.peak_bytes,
+            prediction,
+            predicted_ns: native.unwrap_or(prediction.total() + scan),
+            saved: self.saved,
+            fuse: self.decision.as_ref().map(Decision::fuse),
+            decision: self.decision,
+        }
+    }
+}
+
+fn workload(problem: &PeaksProblem) -> Workload {
+    Workload {
+        options: problem.options,
+        batch: problem.batch,
+        k: problem.k,
+        destination: Destination::Host,
+        on_host: false,
+        butterflies: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firefly_framework::cost::Preset;
+    use firefly_models::Tier;
+
+    use super::*;
+
+    fn plan(phase: Phase, preset: Preset) -> Plan {
+        Plan::new(phase, &PeaksProblem::new(256, Tier::Fast, 8192, 16), &preset.profile()).unwrap()
+    }
+
+    #[test]
+    fn peaks_on_the_device_are_a_thirty_second_of_the_spectrum() {
+        let [baseline, blocks, peaks] = [Phase::Baseline, Phase::Blocks, Phase::DevicePeaks]
+            .map(|phase| plan(phase, Preset::Cuda).profile.total.host_output);
+        assert_eq!((baseline, blocks), (8192 * 2 * 256 * 8, 8192 * 2 * 256 * 8));
+        assert_eq!(peaks, 8192 * 16 * 8);
+        assert!(baseline >= 32 * peaks);
+    }
+
+    #[test]
+    fn the_compile_pass_leaves_the_native_operation_where_it_pays() {
+        for preset in Preset::ALL {
+            let compiled = plan(Phase::Compiled, preset);
+            let names: Vec<&str> = compiled.graph.custom_operations().collect();
+            assert_eq!((compiled.is_native, &names[..]), (true, &["firefly::welch_peaks"][..]), "{preset:?}");
+            assert_eq!(compiled.profile.total.host_output, plan(Phase::Native, preset).profile.total.host_output);
+        }
+        let never = DeviceProfile { min_gain: 1e12, ..Preset::Cuda.profile() };
+        let left = Plan::new(Phase::Compiled, &PeaksProblem::new(64, Tier::Fast, 4, 3), &never).unwrap();
+        assert_eq!((left.is_native, left.decision.as_ref().map(Decision::fuse)), (false, Some(false)));
+        assert_eq!(left.graph.outputs().len(), 2);
+    }
+
+    #[test]
+    fn each_phase_saves_launches_or_bytes_over_the_baseline() {
+        let saved = Phase::ALL.map(|phase| plan(phase, Preset::Cuda).saved);
+        assert_eq!(saved[0], None);
+        assert!(saved[1].is_some_and(|saved| saved.launches > 0 && saved.traffic > 0));
+        assert!(saved[2].is_some_and(|saved| saved.read_back > 0));
+        assert!(saved[3].is_some_and(|saved| saved.launches > 0 && saved.read_back > 0));
+        assert!(saved[4].is_some_and(|saved| saved.launches > 0 && saved.read_back > 0));
+    }
+}

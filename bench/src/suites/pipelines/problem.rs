@@ -1,0 +1,130 @@
+//! What pipelines are compared on.
+
+use burn::tensor::Device;
+use firefly_models::Tier;
+
+use crate::harness::parameters::Parameters;
+use crate::harness::problem::Problem;
+use crate::harness::problem::Size;
+use crate::suites::peaks::{ExpectedRow, Inputs, PeaksProblem};
+
+/// What comes out of a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pipeline {
+    /// Power of every bin.
+    Psd,
+    /// Power in triangular filters on the mel scale.
+    Mel,
+    /// The strongest bins.
+    Peaks,
+}
+
+impl Pipeline {
+    /// Every pipeline.
+    pub const ALL: [Self; 3] = [Self::Psd, Self::Mel, Self::Peaks];
+
+    /// The name users type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Psd => "psd",
+            Self::Mel => "mel",
+            Self::Peaks => "peaks",
+        }
+    }
+}
+
+/// A pipeline on so many frames.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PipelineProblem {
+    /// What comes out.
+    pub pipeline: Pipeline,
+    /// The frames, the estimate, and K.
+    pub peaks: PeaksProblem,
+    /// Filters of the mel pipeline.
+    pub mels: usize,
+    /// Samples a second, in hertz: what the mel scale is laid on.
+    pub sample_rate: f64,
+}
+
+impl PipelineProblem {
+    /// Values that come out for a frame.
+    pub const fn width(&self) -> usize {
+        match self.pipeline {
+            Pipeline::Psd => self.peaks.options.bins(),
+            Pipeline::Mel => self.mels,
+            Pipeline::Peaks => 2 * self.peaks.k,
+        }
+    }
+}
+
+impl Problem for PipelineProblem {
+    type Inputs = Inputs;
+    type Expected = Vec<ExpectedRow>;
+
+    fn parameters(&self) -> Parameters {
+        let peaks = self.peaks.parameters().without(&["k"]);
+        let parameters = Parameters::default().with("pipeline", self.pipeline.name());
+        let parameters = peaks.iter().fold(parameters, |all, (name, value)| all.with(name, value.clone()));
+        match self.pipeline {
+            Pipeline::Psd => parameters,
+            Pipeline::Mel => parameters.with("mels", self.mels).with("sample_rate", self.sample_rate),
+            Pipeline::Peaks => parameters.with("k", self.peaks.k),
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.peaks.check()
+    }
+
+    fn size(&self) -> Size {
+        let output = self.peaks.batch * self.width() * size_of::<f32>();
+        Size { rows: self.peaks.batch, useful_bytes: self.peaks.input_bytes() + output }
+    }
+
+    fn input_memory(&self, most_sets: usize) -> usize {
+        self.peaks.input_memory(most_sets)
+    }
+
+    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> Inputs {
+        self.peaks.generate(seed, most_sets, device)
+    }
+
+    fn fits(&self, inputs: &Inputs) -> bool {
+        self.peaks.fits(inputs)
+    }
+
+    fn expected(&self, inputs: &Inputs, seed: u64) -> Result<Vec<ExpectedRow>, String> {
+        self.peaks.expected(inputs, seed)
+    }
+}
+
+/// All problems of a grid, every pipeline of an input next to the others.
+pub fn grid(
+    pipelines: &[Pipeline],
+    n_ffts: &[usize],
+    tiers: &[Tier],
+    batches: &[usize],
+    [k, mels]: [usize; 2],
+    sample_rate: f64,
+) -> Vec<PipelineProblem> {
+    let problems = crate::suites::peaks::grid(n_ffts, tiers, batches, &[k]);
+    let of_input = |peaks: PeaksProblem| {
+        pipelines.iter().map(move |&pipeline| PipelineProblem { pipeline, peaks, mels, sample_rate })
+    };
+    problems.into_iter().flat_map(of_input).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_names_what_matters_to_its_pipeline() {
+        let problems = grid(&Pipeline::ALL, &[64], &[Tier::Fast], &[10], [4, 20], 8_000.0);
+        let shown: Vec<String> = problems.iter().map(|problem| problem.parameters().to_string()).collect();
+        assert_eq!(shown[0], "pipeline psd, n_fft 64, tier fast, segments 2, hop 32, frame 96, batch 10");
+        assert!(shown[1].ends_with("batch 10, mels 20, sample_rate 8000.0"), "{}", shown[1]);
+        assert!(shown[2].ends_with("batch 10, k 4"), "{}", shown[2]);
+        assert_eq!(problems[1].size().useful_bytes, 10 * (96 + 20) * 4);
+    }
+}
