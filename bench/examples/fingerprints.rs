@@ -1,0 +1,250 @@
+//! Fingerprints of every operation: one hash per case, of results and gradients on fixed inputs.
+//!
+//! Two revisions that print the same lines compute the same bits:
+//!
+//! ```text
+//! cargo run --release -p firefly-bench --example fingerprints > old.txt     # at one revision
+//! cargo run --release -p firefly-bench --example fingerprints | diff old.txt -    # at the other
+//! ```
+//!
+//! Without arguments every instruction set of the processor is covered in turn, in f32 and f64;
+//! `--device NAME` covers that device in f32.
+
+use anyhow::{Context, Result};
+use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
+use firefly_framework::device::DeviceName;
+use firefly_ops::{
+    Detrend, Direction, InstructionSet, LearnedParameters, Peaks, Scaling, WelchOptions, Window, WindowSymmetry,
+    butterfly, exact_twiddles, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
+};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const LENGTHS: [usize; 12] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384];
+/// The longest segments of learned estimates, whose parameters grow with `n log n`.
+const MAX_LEARNED_LENGTH: usize = 4096;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => {
+            for set in InstructionSet::available() {
+                set.force(|| {
+                    suite(set.name(), &Device::flex(), DType::F32)?;
+                    suite(set.name(), &Device::flex(), DType::F64)
+                })?;
+            }
+            Ok(())
+        }
+        ["--device", name] => suite(name, &name.parse::<DeviceName>()?.open()?, DType::F32),
+        _ => anyhow::bail!("usage: fingerprints [--device NAME]"),
+    }
+}
+
+/// FNV-1a over the bytes of tensors.
+struct Hash(u64);
+
+impl Hash {
+    const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(mut self, data: &TensorData) -> Self {
+        for byte in data.as_bytes() {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        self
+    }
+
+    fn float<const D: usize>(self, tensor: Tensor<D>) -> Self {
+        self.add(&tensor.into_data())
+    }
+
+    /// A gradient, or a mark where there is none.
+    fn gradient<const D: usize>(self, tensor: Option<Tensor<D>>) -> Self {
+        match tensor {
+            Some(tensor) => self.float(tensor),
+            None => Self(self.0.wrapping_add(1)),
+        }
+    }
+
+    fn peaks(self, peaks: Peaks) -> Self {
+        self.add(&peaks.bins.into_data().convert_dtype(DType::I64)).float(peaks.power)
+    }
+}
+
+/// What every case of a suite shares.
+struct Suite<'a> {
+    name: &'a str,
+    device: Device,
+    dtype: DType,
+    float: FloatDType,
+}
+
+/// A seeded source of uniform values in [-1, 1).
+struct Draws(ChaCha8Rng);
+
+impl Draws {
+    fn new(seed: usize) -> Self {
+        Self(ChaCha8Rng::seed_from_u64(seed as u64))
+    }
+
+    fn tensor<const D: usize>(&mut self, shape: [usize; D], suite: &Suite) -> Tensor<D> {
+        let count: usize = shape.iter().product();
+        let uniform = |_| f64::from(self.0.next_u32() >> 8) / f64::from(1u32 << 23) - 1.0;
+        let values: Vec<f64> = (0..count).map(uniform).collect();
+        Tensor::from_data(TensorData::new(values, shape), (&suite.device, suite.dtype))
+    }
+}
+
+fn suite(name: &str, device: &Device, dtype: DType) -> Result<()> {
+    let float = if dtype == DType::F64 { FloatDType::F64 } else { FloatDType::F32 };
+    let suite = Suite { name, device: device.clone().autodiff(), dtype, float };
+    for n in LENGTHS {
+        let [one, few, many] = [1, 5, (65_536 / n).clamp(9, 700) | 1];
+        for (segments, batch) in [(1, many), (2, many), (3, few), (8, few), (2, one)] {
+            suite.welch(WelchOptions::new(n, segments), batch)?;
+        }
+        let mut density = WelchOptions::new(n, 3);
+        density.hop = n / 4 + 1;
+        density.scaling = Scaling::Density { sample_rate: 12_000.0 };
+        density.detrend = Detrend::Constant;
+        suite.welch(density, few)?;
+        let mut spectrum = WelchOptions::new(n, 2);
+        spectrum.scaling = Scaling::Spectrum;
+        suite.welch(spectrum, few)?;
+        for batch in [one, few, many] {
+            suite.butterfly(n, batch)?;
+        }
+        if n <= MAX_LEARNED_LENGTH {
+            for (segments, batch) in [(1, many), (2, many), (3, few)] {
+                suite.learned(WelchOptions::new(n, segments), batch)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Suite<'_> {
+    #[allow(clippy::print_stdout)]
+    fn print(&self, case: &str, hash: &Hash) {
+        println!("{} {:?} {case} {:016x}", self.name, self.dtype, hash.0);
+    }
+
+    /// Exact power and peaks, of plain frames and of frames with ties, constant rows and values that are not finite.
+    fn welch(&self, options: WelchOptions, batch: usize) -> Result<()> {
+        let n = options.n_fft;
+        let shape = [batch, options.frame() + 3];
+        let mut draws = Draws::new(n * 31 + options.segments * 7 + batch);
+        let plain = draws.tensor(shape, self);
+        let weights = [0; 2].map(|_| draws.tensor([batch, options.bins()], self));
+        let missing = draws.tensor(shape, self).greater_elem(0.98);
+        let constant = Tensor::<1, Int>::arange(0..batch as i64, &self.device).remainder_scalar(3).equal_elem(0);
+        let constant = constant.unsqueeze_dim::<2>(1).expand(shape);
+        let hostile = (plain.clone() * 4.0).round().mask_fill(missing, f32::NAN).mask_fill(constant, 0.25);
+        for ((label, signal), weights) in [("plain", plain), ("hostile", hostile)].into_iter().zip(weights) {
+            let case =
+                format!("{label} n={n} s={} hop={} b={batch} {}", options.segments, options.hop, options.scaling);
+            let signal = signal.require_grad();
+            let window = Window::Hann.tensor(n, WindowSymmetry::Periodic, self.float, &self.device).require_grad();
+            let power = welch_psd(signal.clone(), window.clone(), &options)?;
+            let gradients = (power.clone() * weights).sum().backward();
+            let hash = Hash::new().float(power).gradient(signal.grad(&gradients)).gradient(window.grad(&gradients));
+            self.print(&format!("welch_psd {case}"), &hash);
+            for k in [1, 4, 5, 16, 17, 33, options.bins()].into_iter().filter(|&k| k <= options.bins()) {
+                let found = welch_peaks(signal.clone(), window.clone(), &options, k)?;
+                let gradients = (found.power.clone().sum() * 0.5).backward();
+                let hash = Hash::new().peaks(found).gradient(signal.grad(&gradients)).gradient(window.grad(&gradients));
+                self.print(&format!("welch_peaks k={k} {case}"), &hash);
+            }
+        }
+        Ok(())
+    }
+
+    /// Butterfly transforms with exact and drawn twiddles, without gates and with open, soft and hard ones.
+    fn butterfly(&self, n: usize, batch: usize) -> Result<()> {
+        let stages = n.trailing_zeros() as usize;
+        let mut draws = Draws::new(n * 17 + batch);
+        let parts = [0; 2].map(|_| draws.tensor([batch, n], self));
+        let exact = exact_twiddles(n, Direction::Forward, self.float, &self.device)?;
+        let inverse = exact_twiddles(n, Direction::Inverse, self.float, &self.device)?;
+        let drawn = draws.tensor([stages, n / 2, 2], self);
+        let soft = (draws.tensor([stages, n / 2], self) + 1.0) * 0.5;
+        let hard = soft.clone().greater_elem(0.4).float().cast(self.dtype);
+        let cases = [
+            ("exact", exact.clone(), None),
+            ("inverse", inverse, None),
+            ("drawn", drawn.clone(), None),
+            ("exact open", exact.clone(), Some(Tensor::ones_like(&soft))),
+            ("exact hard", exact, Some(hard.clone())),
+            ("drawn soft", drawn.clone(), Some(soft)),
+            ("drawn hard", drawn, Some(hard)),
+        ];
+        for (label, twiddles, gates) in cases {
+            let [re, im] = parts.clone().map(Tensor::require_grad);
+            let twiddles = twiddles.detach().require_grad();
+            let gates = gates.map(|gates| gates.detach().require_grad());
+            let (out_re, out_im) = butterfly(re.clone(), im.clone(), twiddles.clone(), gates.clone())?;
+            let gradients = (out_re.clone() * parts[1].clone() + out_im.clone() * 0.5).sum().backward();
+            let hash = Hash::new()
+                .float(out_re)
+                .float(out_im)
+                .gradient(re.grad(&gradients))
+                .gradient(im.grad(&gradients))
+                .gradient(twiddles.grad(&gradients))
+                .gradient(gates.and_then(|gates| gates.grad(&gradients)));
+            self.print(&format!("butterfly {label} n={n} b={batch}"), &hash);
+        }
+        Ok(())
+    }
+
+    /// Learned power and peaks, with exact and drawn twiddles and soft and hard gates.
+    fn learned(&self, options: WelchOptions, batch: usize) -> Result<()> {
+        let (n, bins, stages) = (options.n_fft, options.bins(), options.stages());
+        let mut draws = Draws::new(n * 13 + options.segments + batch);
+        let signal = draws.tensor([batch, options.frame()], self);
+        let soft = (draws.tensor([stages, n / 2], self) + 1.0) * 0.5;
+        let hard = soft.clone().greater_elem(0.3).float().cast(self.dtype);
+        let exact = exact_twiddles(n, Direction::Forward, self.float, &self.device)?;
+        let drawn = exact.clone() + draws.tensor([stages, n / 2, 2], self) * 0.1;
+        let window = Window::Hamming.tensor(n, WindowSymmetry::Periodic, self.float, &self.device);
+        let gain = (draws.tensor([bins, 3], self) + 1.5) * 0.5;
+        let weights = draws.tensor([options.segments], self).abs();
+        let cases =
+            [("exact soft", exact, soft.clone()), ("drawn hard", drawn.clone(), hard), ("drawn soft", drawn, soft)];
+        for (label, twiddles, gates) in cases {
+            let case = format!("{label} n={n} s={} b={batch}", options.segments);
+            let signal = signal.clone().require_grad();
+            let parameters = LearnedParameters {
+                window: window.clone().require_grad(),
+                twiddles: twiddles.detach().require_grad(),
+                gates: gates.detach().require_grad(),
+                weights: weights.clone().detach().require_grad(),
+                gain: gain.clone().detach().require_grad(),
+            };
+            let power = learned_welch_psd(signal.clone(), parameters.clone(), &options)?;
+            let slope = (power.clone().detach() * 0.5 + 1.0).recip();
+            let gradients = (power.clone() * slope).sum().backward();
+            let hash = Hash::new()
+                .float(power)
+                .gradient(signal.grad(&gradients))
+                .gradient(parameters.window.grad(&gradients))
+                .gradient(parameters.twiddles.grad(&gradients))
+                .gradient(parameters.gates.grad(&gradients))
+                .gradient(parameters.weights.grad(&gradients))
+                .gradient(parameters.gain.grad(&gradients));
+            self.print(&format!("learned_welch_psd {case}"), &hash);
+            let k = 5;
+            let found = learned_welch_peaks(signal.clone(), parameters.clone(), &options, k)
+                .with_context(|| format!("{case} k={k}"))?;
+            let gradients = found.power.clone().sum().backward();
+            let hash = Hash::new()
+                .peaks(found)
+                .gradient(signal.grad(&gradients))
+                .gradient(parameters.twiddles.grad(&gradients))
+                .gradient(parameters.gain.grad(&gradients));
+            self.print(&format!("learned_welch_peaks k={k} {case}"), &hash);
+        }
+        Ok(())
+    }
+}
