@@ -12,7 +12,7 @@
 
 use anyhow::{Context, Result};
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
-use firefly_framework::device::DeviceName;
+use firefly_app::device::DeviceName;
 use firefly_ops::{
     Detrend, Direction, InstructionSet, LearnedParameters, Peaks, Scaling, WelchOptions, Window, WindowSymmetry,
     butterfly, exact_twiddles, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, ensure};
+use firefly_app::device::DeviceName;
 use firefly_framework::cost::{DeviceProfile, Preset, default_path, load};
-use firefly_framework::device::DeviceName;
 use firefly_framework::host::fingerprint;
 
 /// The calibrated profile at `path`, or else the user's own of the device, or else a preset; and which it is.

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, ensure};
 use burn::tensor::{Device, Tensor, TensorData};
+use firefly_app::device::DeviceKind;
 use firefly_framework::cost::DeviceProfile;
-use firefly_framework::device::DeviceKind;
 use firefly_models::{AutoOptions, AutoWelchPeaks, Method, Peaks, WelchPeaksConfig};
 
 use crate::harness::progress::Progress;

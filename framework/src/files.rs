@@ -23,19 +23,6 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
-/// Finds out whether [`write_atomically`] can write to `path`, before there is something to lose.
-///
-/// # Errors
-/// As writing would.
-pub fn ensure_writable(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
-    }
-    let folder = folder_of(path);
-    fs::create_dir_all(folder)?;
-    tempfile::Builder::new().prefix(".partial-").tempfile_in(folder).map(drop)
-}
-
 /// Makes what was renamed in a folder last through a crash.
 ///
 /// # Errors
@@ -43,17 +30,6 @@ pub fn ensure_writable(path: &Path) -> io::Result<()> {
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     // Windows has no handle to sync a folder by; a rename there is as durable as it gets.
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
-}
-
-/// Syncs every file in `folder`, then the folder.
-///
-/// # Errors
-/// If one of them can't be opened or synced.
-pub fn sync_folder_and_files(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        File::open(entry?.path())?.sync_all()?;
-    }
-    sync_folder(folder)
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -72,16 +48,6 @@ mod tests {
         write_atomically(&path, b"second").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"second");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn what_can_not_be_written_is_known_before() {
-        let folder = tempfile::tempdir().unwrap();
-        ensure_writable(&folder.path().join("new/out.json")).unwrap();
-        assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 0);
-        assert!(ensure_writable(folder.path()).is_err());
-        fs::write(folder.path().join("file"), "").unwrap();
-        assert!(ensure_writable(&folder.path().join("file/out.json")).is_err());
     }
 
     #[test]

@@ -5,11 +5,10 @@ use burn::backend::Flex;
 use burn::signal::rfft;
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use firefly_framework::cost::{DeviceProfile, Preset};
-use firefly_framework::graph::{
-    CustomOperations, Graph, Input, Outputs, ProfileOptions, Replay, Rewriter, Rewritten, capture,
-};
+use firefly_framework::graph::{CustomOperations, Graph, Input, Outputs, ProfileOptions, Replay, capture};
+use firefly_framework::rewrite::{Rewriter, Rewritten, WelchPeaksRule, register_costs};
 use firefly_models::{Spelling, StockWelchPeaks, Tier, WelchPeaksConfig, Window, WindowSymmetry};
-use firefly_ops::{Direction, WelchPeaksRule, butterfly, exact_twiddles, register_costs};
+use firefly_ops::{Direction, butterfly, exact_twiddles};
 
 const ROWS: usize = 5;
 const N_FFT: usize = 64;
@@ -32,13 +31,6 @@ fn rewrite(graph: &Graph, device: &DeviceProfile) -> Rewritten {
     rewriter.run(graph, device)
 }
 
-fn operations() -> CustomOperations<Flex> {
-    let mut operations = CustomOperations::default();
-    operations.register_with(&firefly_ops::descriptor::NAMES, firefly_ops::register_spectral_ops);
-    operations.register_with(&["signal::rfft", "signal::irfft"], burn::signal::register_fft_ops);
-    operations
-}
-
 /// Tones of different strength in noise, so that no two bins are nearly equal.
 fn samples(frame: usize) -> TensorData {
     let mut state = 7u32;
@@ -56,7 +48,8 @@ fn samples(frame: usize) -> TensorData {
 }
 
 fn run(graph: &Graph, frame: usize) -> Vec<Vec<f64>> {
-    let mut replay = Replay::new(graph, &Default::default(), &operations()).unwrap();
+    let mut replay =
+        Replay::new(graph, &Default::default(), &CustomOperations::<Flex>::spectral_and_fourier()).unwrap();
     let outputs = replay.run(vec![samples(frame)]).unwrap();
     outputs.iter().map(|output| output.try_to_vec_as::<f64>().unwrap()).collect()
 }

@@ -36,7 +36,6 @@ mod gpu;
 #[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
 mod ops;
 pub mod options;
-mod rewrite;
 mod twiddles;
 
 pub use api::{
@@ -48,5 +47,4 @@ pub use descriptor::register_spectral_ops;
 pub use error::ArgumentError;
 pub use ops::{LearnedTensors, SpectralOps};
 pub use options::{Detrend, Direction, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions, Window, WindowSymmetry};
-pub use rewrite::{WelchPeaksRule, register_costs};
 pub use twiddles::{exact_twiddle_values, exact_twiddles};

@@ -1,7 +1,7 @@
 //! Frames with what the reference makes of them.
 
 use burn::tensor::{Device, IndexingUpdateOp, Tensor, TensorData};
-use firefly_framework::device::DeviceName;
+use firefly_app::device::DeviceName;
 use firefly_models::{ArgumentError, WelchPeaks};
 
 use crate::data::{Resident, Source};

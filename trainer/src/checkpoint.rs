@@ -12,7 +12,7 @@ use burn::optim::lr_scheduler::LrSchedulerRecord;
 use burn::optim::{ModuleOptimizer, OptimizerRecord};
 use burn::store::ModuleRecord;
 use burn_train::checkpoint::{Checkpointer, FileCheckpointer};
-use firefly_framework::files::{sync_folder, sync_folder_and_files};
+use firefly_app::files::{sync_folder, sync_folder_and_files};
 use firefly_models::LearnedWelchPeaks;
 use serde::{Deserialize, Serialize};
 

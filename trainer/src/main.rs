@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use burn_train::Interrupter;
 use clap::{Args, Parser, Subcommand};
-use firefly_framework::device::DeviceName;
+use firefly_app::device::DeviceName;
 use firefly_trainer::config::{Resolved, RunConfig, load};
 use firefly_trainer::data::{Corpus, Frames, Part, Synthetic, SyntheticConfig, frames_without_overlap};
 use firefly_trainer::evaluate::{self, EvaluationRow};

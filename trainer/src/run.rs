@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::Device;
 use burn_train::Interrupter;
-use firefly_framework::files::write_atomically;
+use firefly_app::files::write_atomically;
 use firefly_models::LearnedWelchPeaks;
 
 use crate::checkpoint::Checkpoints;

@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::Device;
 use burn_train::Interrupter;
-use firefly_framework::files::write_atomically;
+use firefly_app::files::write_atomically;
 use firefly_models::Tier;
 
 use crate::config::Resolved;

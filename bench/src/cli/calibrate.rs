@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::value_parser;
+use firefly_app::device::DeviceName;
+use firefly_app::files::ensure_writable;
 use firefly_framework::cost::{DeviceProfile, Preset, default_path, save};
-use firefly_framework::device::DeviceName;
-use firefly_framework::files::ensure_writable;
 use firefly_framework::host::fingerprint;
 
 use super::Verdict;

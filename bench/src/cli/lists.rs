@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use firefly_framework::suggest;
+use firefly_app::suggest;
 use serde::Serialize;
 use thiserror::Error;
 

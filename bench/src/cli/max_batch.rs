@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use firefly_framework::device::DeviceName;
-use firefly_framework::files::ensure_writable;
+use firefly_app::device::DeviceName;
+use firefly_app::files::ensure_writable;
 
 use super::Verdict;
 use crate::cli::lists::Counts;

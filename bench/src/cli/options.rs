@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use anyhow::{Context, ensure};
 use clap::value_parser;
-use firefly_framework::device::DeviceName;
-use firefly_framework::files::ensure_writable;
+use firefly_app::device::DeviceName;
+use firefly_app::files::ensure_writable;
 use firefly_ops::InstructionSet;
 
 use super::lists::{self, Counts, ListError};

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use clap::value_parser;
-use firefly_framework::device::DeviceName;
-use firefly_framework::files::{ensure_writable, write_atomically};
+use firefly_app::device::DeviceName;
+use firefly_app::files::{ensure_writable, write_atomically};
 use firefly_models::{AutoWelchPeaks, Choice, Method};
 use serde::Serialize;
 

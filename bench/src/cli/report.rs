@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use firefly_framework::files::{ensure_writable, write_atomically};
+use firefly_app::files::{ensure_writable, write_atomically};
 
 use super::Verdict;
 use crate::report::html::page;

@@ -1,7 +1,7 @@
 //! Every case of a problem: verified, timed beside the others, and recorded.
 
 use burn::tensor::Device;
-use firefly_framework::device::DeviceName;
+use firefly_app::device::DeviceName;
 use firefly_ops::InstructionSet;
 
 use super::case::{self, Entrant, race};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, ensure};
-use firefly_framework::files::write_atomically;
+use firefly_app::files::write_atomically;
 use serde::Deserialize;
 
 use super::schema::{Command, FORMAT, Report, Tool};

@@ -1,8 +1,7 @@
-//! A model as a graph: recorded on Burn's capture device, profiled, rewritten, and replayed on a real backend.
+//! A model as a graph: recorded on Burn's capture device, profiled, and replayed on a real backend.
 //!
-//! [`capture`] makes a [`Graph`]: plain data, which can as well be built by hand. [`profile`] says what a graph moves,
-//! [`Rewriter`] applies the rules that operations bring where a [cost model](crate::cost) says it pays, and [`Replay`] runs
-//! what came out. This is the one place that reads Burn's graph representation (`burn-ir`).
+//! [`capture`] makes a [`Graph`]: plain data, which can as well be built by hand. [`profile`] counts what a graph moves, and
+//! [`Replay`] runs it. This is the one place that reads Burn's graph representation (`burn-ir`).
 
 mod arguments;
 mod capture;
@@ -14,7 +13,6 @@ mod operation;
 mod profile;
 mod recorded;
 mod replay;
-mod rewrite;
 mod svg;
 
 pub use arguments::{Arguments, Input, Outputs, Source};
@@ -25,7 +23,6 @@ pub use model::{Graph, Node, Origin, Value, ValueId};
 pub use operation::{Operation, Ranked, Step};
 pub use profile::{CostOf, Costs, IoProfile, NodeIo, ProfileOptions, profile};
 pub use replay::{CustomOperations, Replay};
-pub use rewrite::{Outcome, Replacement, Rewriter, Rewritten, Rule};
 pub use svg::svg;
 
 pub use burn::backend::ir::ScalarIr;

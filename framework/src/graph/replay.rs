@@ -6,14 +6,16 @@ use burn::backend::ir::{
     TensorStatus,
 };
 use burn::backend::tensor::FloatTensor;
+use burn::signal::{SignalOps, register_fft_ops};
 use burn::tensor::{DType, Shape, TensorData, try_read_sync};
 use burn_router::{CustomOpRegistry, TensorInterpreter};
+use firefly_ops::{SpectralOps, descriptor, register_spectral_ops};
 
 use super::graph_ir::{describe, operations};
 use super::model::Origin;
 use super::{Graph, GraphError, ValueId};
 
-/// The custom operations a replay knows how to run on backend `B`, by name.
+/// Custom operations that a replay can run on backend `B`: Burn's registry, and the names in it, which Burn does not list.
 pub struct CustomOperations<B: BackendIr> {
     registry: CustomOpRegistry<B>,
     names: Vec<String>,
@@ -26,6 +28,26 @@ impl<B: BackendIr> Default for CustomOperations<B> {
 }
 
 impl<B: BackendIr> CustomOperations<B> {
+    /// Firefly's operations.
+    pub fn spectral() -> Self
+    where
+        B: SpectralOps,
+    {
+        let mut operations = Self::default();
+        operations.register_with(&descriptor::NAMES, register_spectral_ops);
+        operations
+    }
+
+    /// Firefly's operations and Burn's Fourier transforms.
+    pub fn spectral_and_fourier() -> Self
+    where
+        B: SpectralOps + SignalOps,
+    {
+        let mut operations = Self::spectral();
+        operations.register_with(&["signal::rfft", "signal::irfft"], register_fft_ops);
+        operations
+    }
+
     /// Adds an operation: `execute` takes its inputs from the handles and registers its outputs there.
     pub fn register(
         &mut self,

@@ -281,8 +281,9 @@ fn complex(re: &CubeTensor, im: &CubeTensor) -> Rows {
 mod tests {
     use std::sync::atomic::Ordering;
 
-    use burn::tensor::{Device, Distribution, Tensor};
-    use firefly_framework::device::{DeviceKind, DeviceName};
+    #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
+    use burn::tensor::DeviceKind;
+    use burn::tensor::{Device, DeviceType, Distribution, Tensor};
 
     use crate::gpu::MOST_BUFFER;
     use crate::{
@@ -292,9 +293,19 @@ mod tests {
     const ROWS: usize = 200;
     const N: usize = 64;
 
-    fn accelerators() -> impl Iterator<Item = Device> {
-        let kinds = [DeviceKind::Wgpu, DeviceKind::Vulkan, DeviceKind::Metal, DeviceKind::Cuda];
-        kinds.into_iter().filter_map(|kind| kind.name().parse::<DeviceName>().ok()?.open().ok())
+    fn accelerators() -> Vec<Device> {
+        let built: Vec<(DeviceType, fn() -> Device)> = vec![
+            #[cfg(feature = "wgpu")]
+            (DeviceType::Wgpu, || Device::wgpu(DeviceKind::DefaultDevice)),
+            #[cfg(feature = "vulkan")]
+            (DeviceType::Vulkan, || Device::vulkan(DeviceKind::DefaultDevice)),
+            #[cfg(feature = "metal")]
+            (DeviceType::Metal, || Device::metal(DeviceKind::DefaultDevice)),
+            #[cfg(feature = "cuda")]
+            (DeviceType::Cuda, || Device::cuda(0)),
+        ];
+        let present = |(kind, open): (DeviceType, fn() -> Device)| (!Device::enumerate(kind).is_empty()).then(open);
+        built.into_iter().filter_map(present).collect()
     }
 
     fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {

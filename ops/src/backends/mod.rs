@@ -13,6 +13,3 @@ mod fusion;
 mod host;
 #[cfg(feature = "ndarray")]
 mod ndarray;
-mod node;
-
-pub use node::{ESTIMATES, is_open_butterfly, welch_options, welch_peaks_operation};

@@ -2,38 +2,45 @@
 
 use std::sync::LazyLock;
 
-use burn::tensor::{DType, Device};
-use firefly_framework::device::{DeviceError, DeviceKind, DeviceName};
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
+use burn::tensor::DeviceKind;
+use burn::tensor::{DType, Device, DeviceType};
 
 /// The CPU and [`accelerators`].
 pub fn devices() -> Vec<Device> {
     std::iter::once(Device::flex()).chain(accelerators()).collect()
 }
 
+/// Burn's types of device that this build has kernels for, the CPU aside, each with its default device.
+fn built() -> Vec<(DeviceType, fn() -> Device)> {
+    vec![
+        #[cfg(feature = "wgpu")]
+        (DeviceType::Wgpu, || Device::wgpu(DeviceKind::DefaultDevice)),
+        #[cfg(feature = "vulkan")]
+        (DeviceType::Vulkan, || Device::vulkan(DeviceKind::DefaultDevice)),
+        #[cfg(feature = "metal")]
+        (DeviceType::Metal, || Device::metal(DeviceKind::DefaultDevice)),
+        #[cfg(feature = "cuda")]
+        (DeviceType::Cuda, || Device::cuda(0)),
+    ]
+}
+
 /// The devices of this machine that this build has kernels for, the CPU aside; those that are missing are named.
 pub fn accelerators() -> Vec<Device> {
     static FOUND: LazyLock<Vec<Device>> = LazyLock::new(|| {
-        [DeviceKind::Wgpu, DeviceKind::Vulkan, DeviceKind::Metal, DeviceKind::Cuda]
-            .into_iter()
-            .filter_map(open)
-            .collect()
+        let mut found = Vec::new();
+        for (kind, open) in built() {
+            let name = format!("{kind:?}");
+            if Device::enumerate(kind).is_empty() {
+                println!("skipping {name}: there is no such device");
+            } else {
+                println!("testing on {name}");
+                found.push(open());
+            }
+        }
+        found
     });
     FOUND.clone()
-}
-
-fn open(kind: DeviceKind) -> Option<Device> {
-    let name: DeviceName = kind.name().parse().expect("a kind's name is a device's name");
-    match name.open() {
-        Ok(device) => {
-            println!("testing on {name}");
-            Some(device)
-        }
-        Err(error @ DeviceError::Absent { .. }) => {
-            println!("skipping {name}: {error}");
-            None
-        }
-        Err(_) => None,
-    }
 }
 
 /// Lengths of segments and transforms that a software device is tested with: every way that kernels are laid out there, once.

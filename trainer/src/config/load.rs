@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use firefly_framework::suggest;
+use firefly_app::suggest;
 use thiserror::Error;
 use toml::{Table, Value};
 

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use super::OPEN;
-use firefly_framework::page::axis::{Axis, Tick};
-use firefly_framework::page::chart::Chart;
-use firefly_framework::page::figure::{Figure, Swatch};
-use firefly_framework::page::number::{Pixel, fixed};
+use firefly_app::page::axis::{Axis, Tick};
+use firefly_app::page::chart::Chart;
+use firefly_app::page::figure::{Figure, Swatch};
+use firefly_app::page::number::{Pixel, fixed};
 
 /// Bars drawn at most; more are said to be left out.
 const MOST_BARS: usize = 512;

@@ -2,9 +2,9 @@
 
 use super::scatter;
 use crate::evaluate::{EvaluationRow, ModelKind};
-use firefly_framework::page::figure::{Figure, Swatch};
-use firefly_framework::page::number::{fixed, percent, significant};
-use firefly_framework::page::table::{Row, Table};
+use firefly_app::page::figure::{Figure, Swatch};
+use firefly_app::page::number::{fixed, percent, significant};
+use firefly_app::page::table::{Row, Table};
 
 /// A table per data set, in order of first appearance.
 pub(super) fn tables(rows: &[EvaluationRow]) -> Vec<String> {

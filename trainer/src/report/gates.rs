@@ -1,8 +1,8 @@
 //! The gates section: heat map of the butterflies and bars of the segments.
 
 use super::{GateMap, OPEN, bars, heat_map};
-use firefly_framework::page::figure::Figure;
-use firefly_framework::page::number::{fixed, percent};
+use firefly_app::page::figure::Figure;
+use firefly_app::page::number::{fixed, percent};
 
 const TITLE: &str = "Gates of the butterflies";
 

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::{GateMap, OPEN};
-use firefly_framework::page::chart::{CHARACTER, opening};
-use firefly_framework::page::number::{Pixel, fixed, percent};
+use firefly_app::page::chart::{CHARACTER, opening};
+use firefly_app::page::number::{Pixel, fixed, percent};
 
 const WIDTH: f64 = 940.0;
 const LEFT: f64 = 40.0;

@@ -1,6 +1,6 @@
 //! Places for labels that cover neither marks, lines nor each other.
 
-use firefly_framework::page::chart::CHARACTER;
+use firefly_app::page::chart::CHARACTER;
 
 const HEIGHT: f64 = 13.0;
 

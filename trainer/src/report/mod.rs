@@ -1,6 +1,6 @@
 //! One self-contained HTML page about a training run.
 //!
-//! [`Report`] is plain data; [`Report::render`] turns it into a page, of the parts in [`firefly_framework::page`].
+//! [`Report`] is plain data; [`Report::render`] turns it into a page, of the parts in [`firefly_app::page`].
 
 mod bars;
 mod build;

@@ -1,7 +1,7 @@
 //! The page: its sections in order.
 
-use firefly_framework::page::document::{self, Document, details, nothing};
-use firefly_framework::page::figure::grid;
+use firefly_app::page::document::{self, Document, details, nothing};
+use firefly_app::page::figure::grid;
 
 use super::{Report, evaluation, gates, parameters, training};
 

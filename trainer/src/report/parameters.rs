@@ -1,8 +1,8 @@
 //! The learned taper, and the gain of every bin.
 
 use super::Report;
-use firefly_framework::page::figure::Figure;
-use firefly_framework::page::line::{Horizontal, LineChart, Series, Vertical};
+use firefly_app::page::figure::Figure;
+use firefly_app::page::line::{Horizontal, LineChart, Series, Vertical};
 
 const NOTHING: &str = "No finite value was learned.";
 

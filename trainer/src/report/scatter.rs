@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use super::labels::{Labels, Rectangle, Side};
 use crate::evaluate::{EvaluationRow, ModelKind};
-use firefly_framework::page::axis::Axis;
-use firefly_framework::page::chart::Chart;
-use firefly_framework::page::escape::escape;
-use firefly_framework::page::figure::{Figure, Swatch};
-use firefly_framework::page::number::{Pixel, fixed, percent, significant};
+use firefly_app::page::axis::Axis;
+use firefly_app::page::chart::Chart;
+use firefly_app::page::escape::escape;
+use firefly_app::page::figure::{Figure, Swatch};
+use firefly_app::page::number::{Pixel, fixed, percent, significant};
 
 /// Longest label beside a mark, in characters; the full name is in its tooltip and in the table.
 const LONGEST_LABEL: usize = 26;

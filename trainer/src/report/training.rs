@@ -1,8 +1,8 @@
 //! The training section: loss, active share, validation recall and learning rate over steps.
 
 use crate::metrics::TrainingPoint;
-use firefly_framework::page::figure::Figure;
-use firefly_framework::page::line::{Horizontal, LineChart, Series, Vertical};
+use firefly_app::page::figure::Figure;
+use firefly_app::page::line::{Horizontal, LineChart, Series, Vertical};
 
 const NOTHING: &str = "No finite value was recorded.";
 

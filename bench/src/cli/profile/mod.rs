@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
+use firefly_app::files::{ensure_writable, write_atomically};
+use firefly_app::suggest;
 use firefly_framework::cost::{Decision, DeviceProfile, Prediction, Preset};
-use firefly_framework::files::{ensure_writable, write_atomically};
-use firefly_framework::graph::{Graph, IoProfile, ProfileOptions, Rewriter, dot, profile, svg};
-use firefly_framework::suggest;
+use firefly_framework::graph::{Graph, IoProfile, ProfileOptions, dot, profile, svg};
+use firefly_framework::rewrite::{Rewriter, WelchPeaksRule, register_costs};
 use firefly_models::Tier;
-use firefly_ops::{WelchPeaksRule, register_costs};
 use serde::Serialize;
 
 use super::Verdict;

@@ -1,7 +1,7 @@
 //! Curves of time over the sizes that a report goes through.
 
-use firefly_framework::page::figure::Figure;
-use firefly_framework::page::line::{Horizontal, LineChart, Series, Vertical};
+use firefly_app::page::figure::Figure;
+use firefly_app::page::line::{Horizontal, LineChart, Series, Vertical};
 
 use crate::harness::outcome::{CaseRecord, DERIVED};
 use crate::harness::parameters::Parameters;

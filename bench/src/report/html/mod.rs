@@ -5,8 +5,8 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use firefly_framework::page::document::{self, Document, details, nothing};
-use firefly_framework::page::figure::grid;
+use firefly_app::page::document::{self, Document, details, nothing};
+use firefly_app::page::figure::grid;
 
 use crate::report::schema::Report;
 

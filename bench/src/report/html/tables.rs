@@ -1,6 +1,6 @@
 //! Cases and crossovers as HTML tables.
 
-use firefly_framework::page::table::{Row, Table};
+use firefly_app::page::table::{Row, Table};
 
 use crate::harness::format::{digits, duration};
 use crate::harness::outcome::{CaseRecord, DERIVED, Outcome, Speed};

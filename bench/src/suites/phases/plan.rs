@@ -2,9 +2,10 @@
 
 use burn::tensor::{Device, IntDType, Tensor};
 use firefly_framework::cost::{Benefit, Decision, DeviceProfile, Prediction};
-use firefly_framework::graph::{Graph, GraphError, Input, IoProfile, ProfileOptions, Rewriter, capture, profile};
+use firefly_framework::graph::{Graph, GraphError, Input, IoProfile, ProfileOptions, capture, profile};
+use firefly_framework::rewrite::{Rewriter, WelchPeaksRule, register_costs};
 use firefly_models::{Destination, Method, Workload};
-use firefly_ops::{ArgumentError, WelchPeaksRule, register_costs};
+use firefly_ops::ArgumentError;
 
 use super::pieces::Pieces;
 use crate::harness::movement::Movement;

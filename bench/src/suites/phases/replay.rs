@@ -4,10 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use burn::backend::ir::BackendIr;
 use burn::backend::{DispatchDevice, DispatchKindConversion, DispatchTensor, Flex};
-use burn::signal::SignalOps;
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, Replay};
-use firefly_ops::SpectralOps;
 
 use crate::harness::verification::Refusal;
 
@@ -20,29 +18,17 @@ pub type Run = Box<dyn Fn(Tensor<2>) -> Result<Vec<TensorData>, String> + Send>;
 /// [`Refusal`] for a graph that can't be replayed, and a device that can't replay.
 pub fn replay(graph: &Graph, device: &Device) -> Result<Run, Refusal> {
     match device.as_dispatch() {
-        DispatchDevice::Flex(device) => on(graph, device, with_fourier::<Flex>()),
+        DispatchDevice::Flex(device) => on(graph, device, CustomOperations::<Flex>::spectral_and_fourier()),
         // Burn's NdArray has no Fourier transform of its own: a graph with one is refused by name.
         #[cfg(feature = "ndarray")]
         #[expect(deprecated, reason = "Burn retires the backend after 0.22; until then its users are served")]
-        DispatchDevice::NdArray(device) => on(graph, device, spectral::<burn::backend::NdArray>()),
+        DispatchDevice::NdArray(device) => on(graph, device, CustomOperations::<burn::backend::NdArray>::spectral()),
         #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
-        DispatchDevice::Cube(device) => on(graph, device, with_fourier::<burn::backend::Cube>()),
+        DispatchDevice::Cube(device) => {
+            on(graph, device, CustomOperations::<burn::backend::Cube>::spectral_and_fourier())
+        }
         _ => Err(Refusal::Unsupported("graphs are not replayed on this device".into())),
     }
-}
-
-/// Firefly's own operations.
-fn spectral<B: BackendIr + SpectralOps>() -> CustomOperations<B> {
-    let mut operations = CustomOperations::default();
-    operations.register_with(&firefly_ops::descriptor::NAMES, firefly_ops::register_spectral_ops);
-    operations
-}
-
-/// Firefly's operations, and Burn's Fourier transforms.
-fn with_fourier<B: BackendIr + SpectralOps + SignalOps>() -> CustomOperations<B> {
-    let mut operations = spectral();
-    operations.register_with(&["signal::rfft", "signal::irfft"], burn::signal::register_fft_ops);
-    operations
 }
 
 fn on<B: BackendIr>(graph: &Graph, device: &B::Device, operations: CustomOperations<B>) -> Result<Run, Refusal>

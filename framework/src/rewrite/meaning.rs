@@ -1,6 +1,6 @@
 //! What a value of a graph is, in terms of a Welch estimate.
 
-use firefly_framework::graph::ValueId;
+use crate::graph::ValueId;
 
 /// What runs along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! Rewriting a graph by the rules that operations bring, where it pays.
 
-use super::profile::ProfileOptions;
-use super::{Graph, ValueId, profile};
 use crate::cost::{Decision, DeviceProfile};
+use crate::graph::{Graph, ProfileOptions, ValueId, profile};
 
 /// Finds parts of a graph that a cheaper operation can compute.
 pub trait Rule {

@@ -1,8 +1,7 @@
 //! Views and joins: which samples or bins are where.
 
-use firefly_framework::graph::Step;
-
 use super::meaning::{Content, Energy, Meaning, Role, Segments};
+use crate::graph::Step;
 
 /// `meaning`, of shape `old`, as shape `new`.
 pub fn reshape(meaning: &Meaning, old: &[usize], new: &[usize]) -> Option<Meaning> {

@@ -1,8 +1,7 @@
 //! What the operations move: a Welch estimate reads the samples of its segments, not all of a longer frame.
 
-use firefly_framework::graph::{Costs, Graph, Node, Operation};
-
-use crate::backends::{ESTIMATES, welch_options};
+use super::spectral::{ESTIMATES, welch_options};
+use crate::graph::{Costs, Graph, Node, Operation};
 
 /// Registers what the operations of this crate cost, for profiles of graphs.
 pub fn register_costs(costs: &mut Costs) {
@@ -26,11 +25,11 @@ fn estimate(graph: &Graph, node: &Node) -> (u64, u64) {
 mod tests {
     use burn::tensor::DType::{F32, I64};
     use burn::tensor::IntDType;
-    use firefly_framework::graph::{ProfileOptions, profile};
+    use firefly_ops::WelchOptions;
 
     use super::*;
-    use crate::backends::welch_peaks_operation;
-    use crate::options::WelchOptions;
+    use crate::graph::{ProfileOptions, profile};
+    use crate::rewrite::spectral::welch_peaks_operation;
 
     fn traffic(frame: usize, hop: usize) -> u64 {
         let mut graph = Graph::default();

@@ -1,12 +1,13 @@
 //! Welch peaks, recognised.
 
 use burn::tensor::{DType, IntDType, TensorData};
-use firefly_framework::graph::{Graph, Node, Operation, Ranked, Replacement, Rule, Step, ValueId};
+use firefly_ops::WelchOptions;
 
 use super::interpret::{Interpretation, is_row_of_lines};
 use super::meaning::{Content, Energy, Meaning, Part};
-use crate::backends::welch_peaks_operation;
-use crate::options::WelchOptions;
+use super::spectral::welch_peaks_operation;
+use super::{Replacement, Rule};
+use crate::graph::{Graph, Node, Operation, Ranked, Step, ValueId};
 
 /// Relative difference up to which weights count as equal: constants are f32.
 const EQUAL: f64 = 1e-6;
@@ -14,11 +15,11 @@ const EQUAL: f64 = 1e-6;
 /// The strongest bins of a Welch spectrum made of stock operations become one `welch_peaks`.
 ///
 /// What is recognised: segments cut from the rows of a matrix by any mix of slicing, unfolding, reshaping, stacking and
-/// permuting; one window; a real transform along the samples (`burn::signal::rfft`, or [`butterfly`](crate::butterfly)
+/// permuting; one window; a real transform along the samples (`burn::signal::rfft`, or [`butterfly`](firefly_ops::butterfly)
 /// with exact twiddles); squared magnitude; a mean or sum over segments, or one by one; interior bins doubled by a constant
 /// vector, by slice assignment or by concatenation; constant scales anywhere in between; then `topk`, `topk_with_indices`,
 /// `argtopk`, or a descending sort that is cut to its first `k`, along the bins. Left alone is whatever differs from the
-/// [contract](crate) in its numbers, and a model in which something else reads the spectrum too.
+/// [contract](firefly_ops) in its numbers, and a model in which something else reads the spectrum too.
 ///
 /// Rows with non-finite samples follow the contract afterwards, not the stock operations.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,9 +1,8 @@
 //! The values of vectors that a model holds or fills.
 
-use firefly_framework::graph::{Graph, Operation, Origin, ValueId};
+use firefly_ops::{Direction, exact_twiddle_values};
 
-use crate::options::Direction;
-use crate::twiddles::exact_twiddle_values;
+use crate::graph::{Graph, Operation, Origin, ValueId};
 
 /// Most that a twiddle of f32 may differ from the exact one.
 const TWIDDLE_ERROR: f64 = 1e-7;

@@ -1,14 +1,14 @@
 //! From the signal forward: what each value of a graph is.
 
 use burn::tensor::DType;
-use firefly_framework::graph::{Graph, Node, Operation, ScalarIr, ValueId};
+use firefly_ops::WelchOptions;
 
 use super::constants;
 use super::elementwise::{reduced, scaled, squared, sum, weighted, windowed};
 use super::layout::{assign, concatenate, reshape, slice, unfold};
 use super::meaning::{Content, Meaning, Part, Role, Vector};
-use crate::backends::is_open_butterfly;
-use crate::options::validate_n_fft;
+use super::spectral::is_open_butterfly;
+use crate::graph::{Graph, Node, Operation, ScalarIr, ValueId};
 
 /// The name of Burn's transform of real samples.
 pub const RFFT: &str = "signal::rfft";
@@ -94,7 +94,7 @@ impl<'a> Interpretation<'a> {
     fn meanings_of(&self, node: &Node) -> Vec<Meaning> {
         match &node.operation {
             Operation::Custom { name, scalars } if name == RFFT => self.real_transform(node, scalars),
-            Operation::Custom { name, .. } => self.butterfly(node, name),
+            Operation::Custom { name, scalars } if is_open_butterfly(name, scalars) => self.butterfly(node),
             _ => self.single(node).into_iter().collect(),
         }
     }
@@ -170,14 +170,17 @@ impl<'a> Interpretation<'a> {
         let Some(meaning) = self.meaning(node.inputs[0]) else { return Vec::new() };
         let Content::Samples(segments) = &meaning.content else { return Vec::new() };
         let whole = !cut || length as usize == segments.length;
-        if !whole || meaning.line() != Some(axis as usize) || validate_n_fft("rfft", "n", segments.length).is_err() {
+        if !whole
+            || meaning.line() != Some(axis as usize)
+            || WelchOptions::new(segments.length, 1).validate("rfft").is_err()
+        {
             return Vec::new();
         }
         self.spectra(meaning, node)
     }
 
-    /// Our butterfly network with the twiddles of the transform, on samples without an imaginary part.
-    fn butterfly(&self, node: &Node, name: &str) -> Vec<Meaning> {
+    /// A butterfly transform with the twiddles of the transform, on samples without an imaginary part.
+    fn butterfly(&self, node: &Node) -> Vec<Meaning> {
         let [re, im, twiddles] = node.inputs[..] else { return Vec::new() };
         let Some(meaning) = self.meaning(re) else { return Vec::new() };
         let real = || {
@@ -185,7 +188,7 @@ impl<'a> Interpretation<'a> {
             Some(self.graph.nodes()[producer].operation == Operation::Fill(0.0))
         };
         let is_samples = matches!(meaning.content, Content::Samples(_)) && meaning.line() == Some(1);
-        if !is_samples || !is_open_butterfly(name) || real() != Some(true) {
+        if !is_samples || real() != Some(true) {
             return Vec::new();
         }
         let exact = constants::are_exact_twiddles(self.graph, twiddles, meaning.content.segments().length);
@@ -202,7 +205,7 @@ impl<'a> Interpretation<'a> {
     }
 }
 
-/// Whether a value has rows of one line each, as [`welch_peaks`](crate::welch_peaks) gives them.
+/// Whether a value has rows of one line each, as [`welch_peaks`](firefly_ops::welch_peaks) gives them.
 pub fn is_row_of_lines(meaning: &Meaning) -> bool {
     meaning.roles == [Role::Row, Role::Line]
 }

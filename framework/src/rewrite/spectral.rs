@@ -1,10 +1,10 @@
-//! Recorded operations as nodes of a graph: made for a rewrite, and read for their cost.
+//! Firefly's operations as nodes of a graph: made for a rewrite, and read for their cost.
 
 use burn::tensor::IntDType;
-use firefly_framework::graph::{Operation, ScalarIr};
+use firefly_ops::WelchOptions;
+use firefly_ops::descriptor::{LEARNED_WELCH_PEAKS, LEARNED_WELCH_PSD, OpDescriptor, WELCH_PEAKS, WELCH_PSD};
 
-use crate::descriptor::{BUTTERFLY, LEARNED_WELCH_PEAKS, LEARNED_WELCH_PSD, OpDescriptor, WELCH_PEAKS, WELCH_PSD};
-use crate::options::WelchOptions;
+use crate::graph::{Operation, ScalarIr};
 
 /// `welch_peaks` as a node: signal and window to bins, of type `bins`, and power.
 pub fn welch_peaks_operation(options: WelchOptions, k: usize, bins: IntDType) -> Operation {
@@ -12,15 +12,15 @@ pub fn welch_peaks_operation(options: WelchOptions, k: usize, bins: IntDType) ->
     Operation::Custom { name: descriptor.name().into(), scalars: descriptor.scalars() }
 }
 
-/// Whether a node is the butterfly network whose gates are all open.
-pub fn is_open_butterfly(name: &str) -> bool {
-    name == BUTTERFLY
+/// Whether an operation is the butterfly transform without gates.
+pub fn is_open_butterfly(name: &str, scalars: &[ScalarIr]) -> bool {
+    OpDescriptor::parse(name, scalars) == Some(OpDescriptor::Butterfly { gated: false })
 }
 
 /// The operations that estimate the spectrum of their first input.
 pub const ESTIMATES: [&str; 4] = [WELCH_PSD, WELCH_PEAKS, LEARNED_WELCH_PSD, LEARNED_WELCH_PEAKS];
 
-/// What an operation of [`ESTIMATES`] estimates.
+/// Options of an operation of [`ESTIMATES`].
 pub fn welch_options(name: &str, scalars: &[ScalarIr]) -> Option<WelchOptions> {
     OpDescriptor::parse(name, scalars)?.welch_options()
 }

@@ -1,8 +1,7 @@
 //! Arithmetic: windows, squares, sums and scales.
 
-use firefly_framework::graph::ValueId;
-
 use super::meaning::{Content, Energy, Meaning, Part, Role};
+use crate::graph::ValueId;
 
 /// Samples times a window that `vector` holds, with one element a sample.
 pub fn windowed(meaning: &Meaning, vector: ValueId) -> Option<Meaning> {
