@@ -36,6 +36,7 @@ mod gpu;
 #[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
 mod ops;
 pub mod options;
+mod sorting_network;
 mod twiddles;
 
 pub use api::{

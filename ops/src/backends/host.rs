@@ -5,7 +5,7 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 
 use super::buffer_pool::Values;
-use crate::cpu::{self, ButterflyGradients, LearnedGradients, LearnedWelch, Network, Real};
+use crate::cpu::{self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, Real};
 use crate::ops::LearnedTensors;
 use crate::options::WelchOptions;
 
@@ -116,8 +116,12 @@ pub(super) fn welch_peaks<B: Host>(
     })
 }
 
-fn network<'a, A: AsArray, T: HostReal>(n: usize, twiddles: &'a A, gates: Option<&'a A>) -> Network<'a, T> {
-    Network { n, twiddles: twiddles.slice(), gates: gates.map(A::slice) }
+fn transform<'a, A: AsArray, T: HostReal>(
+    n: usize,
+    twiddles: &'a A,
+    gates: Option<&'a A>,
+) -> ButterflyTransform<'a, T> {
+    ButterflyTransform { n, twiddles: twiddles.slice(), gates: gates.map(A::slice) }
 }
 
 pub(super) fn butterfly<B: Host>(
@@ -129,9 +133,9 @@ pub(super) fn butterfly<B: Host>(
     let [re, im, twiddles] = [re, im, twiddles].map(B::array);
     let gates = gates.map(B::array);
     with_real!(re.dtype(), T => {
-        let network = network::<_, T>(re.shape()[1], &twiddles, gates.as_ref());
+        let transform = transform::<_, T>(re.shape()[1], &twiddles, gates.as_ref());
         let [mut out_re, mut out_im] = [&re, &im].map(|part| Values::<T>::new(part.shape().num_elements()));
-        cpu::butterfly(re.slice(), im.slice(), &network, &mut out_re, &mut out_im);
+        cpu::butterfly(re.slice(), im.slice(), &transform, &mut out_re, &mut out_im);
         (B::float(out_re.into_data(re.shape().clone())), B::float(out_im.into_data(re.shape().clone())))
     })
 }
@@ -146,7 +150,7 @@ pub(super) fn butterfly_backward<B: Host>(
     let [re, im, twiddles, grad_re, grad_im] = [re, im, twiddles, grad_re, grad_im].map(B::array);
     let gates = gates.map(B::array);
     with_real!(re.dtype(), T => {
-        let network = network::<_, T>(re.shape()[1], &twiddles, gates.as_ref());
+        let transform = transform::<_, T>(re.shape()[1], &twiddles, gates.as_ref());
         let mut into = [&re, &im, &twiddles].map(|input| Values::<T>::new(input.shape().num_elements()));
         let mut into_gates = gates.as_ref().map(|gates| Values::<T>::new(gates.shape().num_elements()));
         let [into_re, into_im, into_twiddles] = &mut into;
@@ -156,7 +160,7 @@ pub(super) fn butterfly_backward<B: Host>(
             twiddles: Some(into_twiddles),
             gates: into_gates.as_deref_mut(),
         };
-        cpu::butterfly_backward(re.slice(), im.slice(), &network, grad_re.slice(), grad_im.slice(), gradients);
+        cpu::butterfly_backward(re.slice(), im.slice(), &transform, grad_re.slice(), grad_im.slice(), gradients);
         let [into_re, into_im, into_twiddles] = into;
         let exact = [
             B::float(into_re.into_data(re.shape().clone())),
@@ -173,9 +177,9 @@ fn learned<'a, A: AsArray, T: HostReal>(arrays: &'a [A; 6], options: &'a WelchOp
     let [_, window, twiddles, gates, weights, gain] = arrays;
     LearnedWelch {
         window: window.slice(),
-        network: network(options.n_fft, twiddles, Some(gates)),
+        transform: transform(options.n_fft, twiddles, Some(gates)),
         weights: weights.slice(),
-        gain: gain.slice(),
+        gain: Some(gain.slice()),
         options,
     }
 }

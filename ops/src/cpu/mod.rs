@@ -1,4 +1,14 @@
-//! Kernels over plain slices: the arithmetic under the CPU adapters.
+//! CPU engine: kernels over plain slices, the arithmetic under the adapters of backends in host memory.
+//!
+//! | folder | contents |
+//! | --- | --- |
+//! | `runtime/` | tasks on rayon, per-thread buffers, keyed cache, sums over rows |
+//! | `isa/` | registers of each instruction set, the tokens that prove its detection, and the choice at run time |
+//! | `fft/`, `butterfly/`, `welch/`, `learned/`, `top_k/` | one operation family each |
+//! | `scalar/` | the engine for f64, and for f32 where no instruction set was detected |
+//!
+//! In each family, `mod.rs` has the entry functions, which choose the engine; `forward.rs` and `backward.rs` have the
+//! f32 kernels, generic over registers.
 //!
 //! Every entry function takes row-major slices whose lengths its caller has checked, runs its rows on rayon's
 //! current pool when there is enough to do, and gives the same bits whatever the number of threads: rows do not
@@ -6,38 +16,21 @@
 //! alone. Nothing is allocated per row; buffers are kept per thread.
 
 mod butterfly;
-mod butterfly_backward;
-mod gain;
-mod lanes;
+mod fft;
+mod isa;
 mod learned;
-mod learned_backward;
-mod learned_sums;
-mod network;
-mod once;
-mod parallel;
-mod peaks;
-mod psd;
-mod psd_backward;
 mod real;
-mod reduction;
-mod scaling;
-mod scratch;
-mod segment;
-mod simd;
-mod split;
-mod stage;
+mod runtime;
+mod scalar;
 #[cfg(test)]
 mod tests;
 mod top_k;
+mod welch;
 
-pub use butterfly::butterfly;
-pub use butterfly_backward::{ButterflyGradients, butterfly_backward};
-pub use gain::GAIN_TAPS;
-pub use learned::{LearnedWelch, learned_welch_peaks, learned_welch_psd};
-pub use learned_backward::{LearnedGradients, learned_welch_psd_backward};
-pub use network::Network;
-pub use peaks::welch_peaks;
-pub use psd::welch_psd;
-pub use psd_backward::welch_psd_backward;
+pub use butterfly::{ButterflyGradients, ButterflyTransform, butterfly, butterfly_backward};
+pub use isa::{InstructionSet, welch_instruction_set};
+pub use learned::learned_welch_psd_backward;
+pub use learned::{GAIN_TAPS, LearnedGradients, LearnedWelch, learned_welch_peaks, learned_welch_psd};
 pub use real::Real;
-pub use simd::{InstructionSet, welch_instruction_set};
+pub use top_k::top_k;
+pub use welch::{welch_peaks, welch_psd, welch_psd_backward};

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use num_traits::{Float, NumAssign};
 use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
-use super::scratch::Scratch;
+use crate::cpu::runtime::scratch::Scratch;
 
 /// `f32` or `f64`, with what the kernels keep for each: planned transforms, per-thread buffers, and integer keys that
 /// order power.

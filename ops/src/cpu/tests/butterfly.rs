@@ -3,11 +3,11 @@ use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
 use super::*;
-use crate::cpu::{ButterflyGradients, Network, Real, butterfly, butterfly_backward};
+use crate::cpu::{ButterflyGradients, ButterflyTransform, Real, butterfly, butterfly_backward};
 
-fn transform<T: Real>(re: &[T], im: &[T], network: &Network<'_, T>) -> (Vec<T>, Vec<T>) {
+fn output<T: Real>(re: &[T], im: &[T], transform: &ButterflyTransform<'_, T>) -> (Vec<T>, Vec<T>) {
     let (mut out_re, mut out_im) = (vec![T::nan(); re.len()], vec![T::nan(); re.len()]);
-    butterfly(re, im, network, &mut out_re, &mut out_im);
+    butterfly(re, im, transform, &mut out_re, &mut out_im);
     (out_re, out_im)
 }
 
@@ -22,12 +22,12 @@ fn with_exact_twiddles_it_is_the_dft() {
         let twiddles = exact_twiddles(n);
         let open = vec![1.0; twiddles.len() / 2];
         for gates in [None, Some(&open[..])] {
-            let (out_re, out_im) = transform(&re, &im, &Network { n, twiddles: &twiddles, gates });
+            let (out_re, out_im) = output(&re, &im, &ButterflyTransform { n, twiddles: &twiddles, gates });
             assert!(relative_error(&[out_re, out_im].concat(), &expected) < 1e-14, "n {n}");
 
             let (twiddles, gates) = (single(&twiddles), gates.map(single));
-            let network = Network { n, twiddles: &twiddles, gates: gates.as_deref() };
-            let (out_re, out_im) = transform(&single(&re), &single(&im), &network);
+            let transform = ButterflyTransform { n, twiddles: &twiddles, gates: gates.as_deref() };
+            let (out_re, out_im) = output(&single(&re), &single(&im), &transform);
             let output: Vec<f64> = [out_re, out_im].concat().into_iter().map(f64::from).collect();
             assert!(relative_error(&output, &expected) < single_tolerance(n), "n {n}");
         }
@@ -39,7 +39,7 @@ fn closed_gates_leave_the_bit_reversed_input() {
     let n = 16;
     let (re, im) = (noise(n, 12), noise(n, 13));
     let (twiddles, closed) = (perturbed_twiddles(n, 14), vec![0.0; 4 * n / 2]);
-    let (out_re, out_im) = transform(&re, &im, &Network { n, twiddles: &twiddles, gates: Some(&closed) });
+    let (out_re, out_im) = output(&re, &im, &ButterflyTransform { n, twiddles: &twiddles, gates: Some(&closed) });
     for i in 0..n {
         let from = i.reverse_bits() >> (usize::BITS - 4);
         assert_eq!((out_re[i], out_im[i]), (re[from], im[from]));
@@ -48,13 +48,13 @@ fn closed_gates_leave_the_bit_reversed_input() {
 
 proptest! {
     #[test]
-    fn it_is_the_network_of_the_definition(stages in 2u32..11, seed: u64, gated: bool) {
+    fn output_is_that_of_the_definition(stages in 2u32..11, seed: u64, gated: bool) {
         let n = 1 << stages;
         let (re, im) = (noise(n, seed), noise(n, !seed));
         let (twiddles, gates) = (perturbed_twiddles(n, seed ^ 1), random_gates(n, seed ^ 2));
         let gates = gated.then_some(&gates[..]);
-        let (expected_re, expected_im) = naive_network(&re, &im, &twiddles, gates);
-        let (out_re, out_im) = transform(&re, &im, &Network { n, twiddles: &twiddles, gates });
+        let (expected_re, expected_im) = naive_butterfly(&re, &im, &twiddles, gates);
+        let (out_re, out_im) = output(&re, &im, &ButterflyTransform { n, twiddles: &twiddles, gates });
         // The same operations in another order: not a bit may differ.
         prop_assert_eq!(out_re, expected_re);
         prop_assert_eq!(out_im, expected_im);
@@ -77,9 +77,9 @@ fn check_gradients(n: usize, twiddles: &[f64], gates: Option<&[f64]>) {
     let rows = 3;
     let (re, im) = (noise(rows * n, 17), noise(rows * n, 18));
     let (grad_out_re, grad_out_im) = (noise(rows * n, 19), noise(rows * n, 20));
-    let network = Network { n, twiddles, gates };
-    let loss = |re: &[f64], im: &[f64], network: Network<'_, f64>| {
-        let (out_re, out_im) = transform(re, im, &network);
+    let transform = ButterflyTransform { n, twiddles, gates };
+    let loss = |re: &[f64], im: &[f64], transform: ButterflyTransform<'_, f64>| {
+        let (out_re, out_im) = output(re, im, &transform);
         dot(&out_re, &grad_out_re) + dot(&out_im, &grad_out_im)
     };
     let nan = |len| vec![f64::NAN; len];
@@ -91,18 +91,22 @@ fn check_gradients(n: usize, twiddles: &[f64], gates: Option<&[f64]>) {
         twiddles: Some(&mut grad_twiddles),
         gates: grad_gates.as_deref_mut(),
     };
-    butterfly_backward(&re, &im, &network, &grad_out_re, &grad_out_im, gradients);
-    assert_gradient("re", &grad_re, &re, |re| loss(re, &im, network));
-    assert_gradient("im", &grad_im, &im, |im| loss(&re, im, network));
-    assert_gradient("twiddles", &grad_twiddles, twiddles, |twiddles| loss(&re, &im, Network { twiddles, ..network }));
+    butterfly_backward(&re, &im, &transform, &grad_out_re, &grad_out_im, gradients);
+    assert_gradient("re", &grad_re, &re, |re| loss(re, &im, transform));
+    assert_gradient("im", &grad_im, &im, |im| loss(&re, im, transform));
+    assert_gradient("twiddles", &grad_twiddles, twiddles, |twiddles| {
+        loss(&re, &im, ButterflyTransform { twiddles, ..transform })
+    });
     if let (Some(gates), Some(grad)) = (gates, &grad_gates) {
-        assert_gradient("gates", grad, gates, |gates| loss(&re, &im, Network { gates: Some(gates), ..network }));
+        assert_gradient("gates", grad, gates, |gates| {
+            loss(&re, &im, ButterflyTransform { gates: Some(gates), ..transform })
+        });
     }
 
     // Each gradient alone is the same.
     let (mut alone_re, mut alone_im, mut alone_twiddles) = (nan(re.len()), nan(im.len()), nan(twiddles.len()));
     let only = |gradients: ButterflyGradients<'_, f64>| {
-        butterfly_backward(&re, &im, &network, &grad_out_re, &grad_out_im, gradients);
+        butterfly_backward(&re, &im, &transform, &grad_out_re, &grad_out_im, gradients);
     };
     only(ButterflyGradients { re: Some(&mut alone_re), ..Default::default() });
     only(ButterflyGradients { im: Some(&mut alone_im), ..Default::default() });

@@ -1,5 +1,10 @@
 use super::*;
-use crate::cpu::{LearnedWelch, Network, Real, learned_welch_peaks, learned_welch_psd, welch_psd};
+use crate::cpu::ButterflyTransform;
+use crate::cpu::LearnedWelch;
+use crate::cpu::Real;
+use crate::cpu::learned_welch_peaks;
+use crate::cpu::learned_welch_psd;
+use crate::cpu::welch_psd;
 
 /// The tensors of a [`LearnedWelch`].
 #[derive(Debug, Clone)]
@@ -67,7 +72,7 @@ impl Model<f64> {
         for (segment, weight) in self.weights.iter().enumerate() {
             let tapered = naive_taper(frame, &self.window, options, segment);
             let zeros = vec![0.0; options.n_fft];
-            let (re, im) = naive_network(&tapered, &zeros, &self.twiddles, self.gates.as_deref());
+            let (re, im) = naive_butterfly(&tapered, &zeros, &self.twiddles, self.gates.as_deref());
             for (k, power) in power.iter_mut().enumerate() {
                 *power += weight * naive_factor(&self.window, options, k) * (re[k] * re[k] + im[k] * im[k]);
             }
@@ -83,9 +88,13 @@ impl<T: Real> Model<T> {
     pub fn borrow(&self) -> LearnedWelch<'_, T> {
         LearnedWelch {
             window: &self.window,
-            network: Network { n: self.options.n_fft, twiddles: &self.twiddles, gates: self.gates.as_deref() },
+            transform: ButterflyTransform {
+                n: self.options.n_fft,
+                twiddles: &self.twiddles,
+                gates: self.gates.as_deref(),
+            },
             weights: &self.weights,
-            gain: &self.gain,
+            gain: Some(&self.gain),
             options: &self.options,
         }
     }

@@ -1,6 +1,9 @@
-use super::learned::{Model, options};
 use super::*;
-use crate::cpu::{LearnedGradients, Real, learned_welch_psd_backward};
+use crate::cpu::LearnedGradients;
+use crate::cpu::Real;
+use crate::cpu::learned_welch_psd_backward;
+use crate::cpu::tests::learned::Model;
+use crate::cpu::tests::learned::options;
 
 /// All gradients, as [`LearnedGradients`] orders them; no gates, no gradient of theirs.
 pub(in crate::cpu) fn gradients<T: Real>(

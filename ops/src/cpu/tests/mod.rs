@@ -1,8 +1,8 @@
 //! Tests of the kernels against definitions written out in double precision, and of gradients against differences.
 
 mod butterfly;
-pub(super) mod learned;
-pub(super) mod learned_gradient;
+pub(in crate::cpu) mod learned;
+pub(in crate::cpu) mod learned_gradient;
 mod psd;
 mod rows;
 mod top_k;
@@ -12,15 +12,15 @@ use std::f64::consts::TAU;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::Real;
-use super::top_k::top_k_row;
+use crate::cpu::Real;
+use crate::cpu::top_k::top_k_row;
 use crate::options::{Detrend, Scaling, WelchOptions};
 
 const SCALINGS: [Scaling; 3] = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }];
 const DETRENDS: [Detrend; 2] = [Detrend::None, Detrend::Constant];
 
 /// Uniform values between -1 and 1.
-pub(super) fn noise(len: usize, seed: u64) -> Vec<f64> {
+pub(in crate::cpu) fn noise(len: usize, seed: u64) -> Vec<f64> {
     uniform(len, seed, -1.0, 1.0)
 }
 
@@ -29,17 +29,17 @@ fn uniform(len: usize, seed: u64, low: f64, high: f64) -> Vec<f64> {
     (0..len).map(|_| rng.random_range(low..high)).collect()
 }
 
-pub(super) fn single(values: &[f64]) -> Vec<f32> {
+pub(in crate::cpu) fn single(values: &[f64]) -> Vec<f32> {
     values.iter().map(|&value| value as f32).collect()
 }
 
 /// A Hann window, a little uneven, so that no symmetry hides a mistake.
-pub(super) fn window(n: usize) -> Vec<f64> {
+pub(in crate::cpu) fn window(n: usize) -> Vec<f64> {
     let noise = noise(n, 99);
     (0..n).map(|j| 0.5 - 0.5 * (TAU * j as f64 / n as f64).cos() + 0.05 * noise[j]).collect()
 }
 
-pub(super) fn exact_twiddles(n: usize) -> Vec<f64> {
+pub(in crate::cpu) fn exact_twiddles(n: usize) -> Vec<f64> {
     let stages = n.ilog2() as usize;
     let mut twiddles = Vec::with_capacity(stages * n);
     for half in (0..stages).map(|stage| 1 << stage) {
@@ -51,13 +51,13 @@ pub(super) fn exact_twiddles(n: usize) -> Vec<f64> {
     twiddles
 }
 
-pub(super) fn perturbed_twiddles(n: usize, seed: u64) -> Vec<f64> {
+pub(in crate::cpu) fn perturbed_twiddles(n: usize, seed: u64) -> Vec<f64> {
     let exact = exact_twiddles(n);
     let noise = noise(exact.len(), seed);
     exact.iter().zip(noise).map(|(w, noise)| w + 0.2 * noise).collect()
 }
 
-pub(super) fn random_gates(n: usize, seed: u64) -> Vec<f64> {
+pub(in crate::cpu) fn random_gates(n: usize, seed: u64) -> Vec<f64> {
     uniform(n.ilog2() as usize * n / 2, seed, 0.05, 0.95)
 }
 
@@ -73,8 +73,13 @@ fn naive_dft(re: &[f64], im: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (0..n).map(bin).unzip()
 }
 
-/// The gated butterfly network by its definition, as (re, im); closed butterflies are the identity whatever goes in.
-pub(super) fn naive_network(re: &[f64], im: &[f64], twiddles: &[f64], gates: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {
+/// The gated butterfly transform by its definition, as (re, im); closed butterflies are the identity whatever goes in.
+pub(in crate::cpu) fn naive_butterfly(
+    re: &[f64],
+    im: &[f64],
+    twiddles: &[f64],
+    gates: Option<&[f64]>,
+) -> (Vec<f64>, Vec<f64>) {
     let n = re.len();
     let stages = n.ilog2();
     let reversed = |i: usize| i.reverse_bits() >> (usize::BITS - stages);
@@ -101,7 +106,7 @@ pub(super) fn naive_network(re: &[f64], im: &[f64], twiddles: &[f64], gates: Opt
 }
 
 /// The tapered samples of one segment.
-pub(super) fn naive_taper(frame: &[f64], window: &[f64], options: &WelchOptions, segment: usize) -> Vec<f64> {
+pub(in crate::cpu) fn naive_taper(frame: &[f64], window: &[f64], options: &WelchOptions, segment: usize) -> Vec<f64> {
     let samples = &frame[segment * options.hop..][..options.n_fft];
     let offset = match options.detrend {
         Detrend::None => 0.0,
@@ -111,7 +116,7 @@ pub(super) fn naive_taper(frame: &[f64], window: &[f64], options: &WelchOptions,
 }
 
 /// What |X\[k\]|² is multiplied by for one segment: scale and one-sidedness.
-pub(super) fn naive_factor(window: &[f64], options: &WelchOptions, bin: usize) -> f64 {
+pub(in crate::cpu) fn naive_factor(window: &[f64], options: &WelchOptions, bin: usize) -> f64 {
     let scale = match options.scaling {
         Scaling::Power => 1.0,
         Scaling::Spectrum => 1.0 / window.iter().sum::<f64>().powi(2),
@@ -125,7 +130,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// The largest difference relative to the largest value.
-pub(super) fn relative_error(got: &[f64], expected: &[f64]) -> f64 {
+pub(in crate::cpu) fn relative_error(got: &[f64], expected: &[f64]) -> f64 {
     assert_eq!(got.len(), expected.len());
     let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |max: f64, v| max.max(v.abs()));
     let difference = largest(&mut got.iter().zip(expected).map(|(a, b)| if a.is_nan() { f64::MAX } else { a - b }));
@@ -133,7 +138,7 @@ pub(super) fn relative_error(got: &[f64], expected: &[f64]) -> f64 {
 }
 
 /// The contract's bound on the relative error of a transform in single precision.
-pub(super) fn single_tolerance(n: usize) -> f64 {
+pub(in crate::cpu) fn single_tolerance(n: usize) -> f64 {
     2e-6 + 5e-7 * (n as f64).log10()
 }
 

@@ -64,15 +64,15 @@ fn outputs(signal: &[f32], grad: &[f32]) -> Outputs {
     // The gradient of a row's bins, repeated, as that of its outputs.
     let grad: Vec<f32> = grad.chunks(bins).flat_map(|grad| [&grad[..N / 2], &grad[..N / 2]].concat()).collect();
     let [mut out_re, mut out_im, mut grad_re, mut grad_im] = [(); 4].map(|()| zeros(rows * N));
-    let network = model.borrow().network;
-    butterfly(&re, &im, &network, &mut out_re, &mut out_im);
+    let transform = model.borrow().transform;
+    butterfly(&re, &im, &transform, &mut out_re, &mut out_im);
     let into = ButterflyGradients {
         re: Some(&mut grad_re),
         im: Some(&mut grad_im),
         twiddles: Some(&mut twiddles),
         gates: Some(&mut gates),
     };
-    butterfly_backward(&re, &im, &network, &grad, &grad, into);
+    butterfly_backward(&re, &im, &transform, &grad, &grad, into);
     floats.extend([(out_re, N), (out_im, N), (grad_re, N), (grad_im, N)]);
     [&twiddles, &gates].iter().for_each(|values| sums.extend(bits(values)));
 

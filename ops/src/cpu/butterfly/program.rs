@@ -1,0 +1,251 @@
+//! A network as straight loops: what runs, in which order, as plain data.
+//!
+//! Two stages at a time: the butterflies of stages s and s + 1 join four values, at distances d = 2^s, which stay in
+//! registers. Of the four butterflies of such a quad any may be left out, and quads that leave out the same ones
+//! are brought together in one loop, which has no branch inside. Quads of which one stage is left out are pairs.
+//!
+//! Stages whose quads lie within a block of values that the nearest cache holds run block by block.
+
+use std::ops::Range;
+
+use crate::cpu::butterfly::liveness::Use;
+use crate::cpu::butterfly::liveness::pair_at;
+
+/// Stages that run block by block: 256 values of eight lanes are 16 KiB.
+const BLOCK_STAGES: usize = 8;
+
+/// What the elements of a loop are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cpu) enum Kind {
+    /// One butterfly on the values at a place and `distance` further on.
+    Pair {
+        /// Only the upper output is computed.
+        upper: bool,
+    },
+    /// Up to four butterflies on the values at a place and 1, 2 and 3 times `distance` further on.
+    Quad {
+        /// Bits 0 and 1: the butterflies of the first stage, on values (0, 1) and (2, 3). Bits 2 and 3: those of the second,
+        /// on (0, 2) and (1, 3). Each stage has at least one.
+        mask: u8,
+        /// Only the upper outputs of the second stage are computed, both its butterflies being there.
+        upper: bool,
+    },
+}
+
+/// A loop over elements of one kind, which do not depend on each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cpu) struct Step {
+    /// Which of the passes over all values this is part of.
+    pub pass: usize,
+    pub kind: Kind,
+    pub distance: usize,
+    /// Where the elements' places are, in [`Program::places`].
+    pub places: Range<usize>,
+    /// The butterflies, in [`Program::pairs`]: those of the first element, then of the second, and so on.
+    pub slots: Range<usize>,
+}
+
+/// What of a network of length `n` runs, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cpu) struct Program {
+    pub n: usize,
+    pub passes: usize,
+    pub steps: Vec<Step>,
+    pub places: Vec<u32>,
+    /// Which butterfly of the network, of `[log2 n, n / 2]`, each slot is.
+    pub pairs: Vec<u32>,
+    /// Whether every value is written in every pass, but for those that nobody reads.
+    pub dense: bool,
+}
+
+/// What one loop is made of while it grows.
+#[derive(Debug, Default)]
+struct Bucket {
+    places: Vec<u32>,
+    pairs: Vec<u32>,
+}
+
+/// Pairs of the first and of the second stage with both outputs or one, then quads by mask, with both outputs or one.
+const BUCKETS: usize = 4 + 2 * 16;
+
+impl Program {
+    /// The program for the `uses` of all butterflies, `[log2 n, n / 2]`.
+    pub fn new(n: usize, uses: &[Use]) -> Self {
+        let stages = n.ilog2() as usize;
+        debug_assert_eq!(uses.len(), stages * n / 2);
+        let mut program = Self {
+            n,
+            passes: stages.div_ceil(2),
+            steps: Vec::new(),
+            places: Vec::new(),
+            pairs: Vec::new(),
+            dense: true,
+        };
+        let mut buckets: [Bucket; BUCKETS] = std::array::from_fn(|_| Bucket::default());
+        // An odd number of stages starts with one alone.
+        let first_stage = |pass: usize| if pass == 0 { 0 } else { 2 * pass - stages % 2 };
+        let end_stage = |pass: usize| 2 * (pass + 1) - stages % 2;
+        let blocked = (0..program.passes).take_while(|&pass| end_stage(pass) <= BLOCK_STAGES).count();
+        let block = 1 << end_stage(blocked - 1);
+        let in_blocks =
+            (0..n).step_by(block).flat_map(|start| (0..blocked).map(move |pass| (pass, start..start + block)));
+        for (pass, values) in in_blocks.chain((blocked..program.passes).map(|pass| (pass, 0..n))) {
+            let stage = first_stage(pass);
+            if end_stage(pass) - stage == 1 {
+                program.collect_pairs(stage, values, uses, &mut buckets);
+            } else {
+                program.collect_quads(stage, values, uses, &mut buckets);
+            }
+            program.add_steps(pass, stage, &mut buckets);
+        }
+        program
+    }
+
+    /// Pairs of one stage.
+    fn collect_pairs(&mut self, stage: usize, values: Range<usize>, uses: &[Use], buckets: &mut [Bucket; BUCKETS]) {
+        let distance = 1 << stage;
+        for place in values.filter(|place| place & distance == 0) {
+            let pair = self.pair(stage, place);
+            match uses[pair] {
+                Use::Nothing => self.dense = false,
+                used => buckets[usize::from(used == Use::Upper)].push(place, &[pair]),
+            }
+        }
+    }
+
+    /// Quads of a stage and the next.
+    fn collect_quads(&mut self, stage: usize, values: Range<usize>, uses: &[Use], buckets: &mut [Bucket; BUCKETS]) {
+        let distance = 1 << stage;
+        for place in values.filter(|place| place & (3 * distance) == 0) {
+            let places = [place, place + 2 * distance, place, place + distance];
+            let pairs: [usize; 4] = std::array::from_fn(|index| self.pair(stage + index / 2, places[index]));
+            let runs = pairs.map(|pair| uses[pair] != Use::Nothing);
+            let mask = (0..4).filter(|&index| runs[index]).fold(0, |mask, index| mask | 1 << index);
+            self.dense &= mask == 0b1111;
+            if mask & 0b0011 == 0 || mask & 0b1100 == 0 {
+                for index in (0..4).filter(|&index| runs[index]) {
+                    let upper = usize::from(uses[pairs[index]] == Use::Upper);
+                    buckets[2 * (index / 2) + upper].push(places[index], &pairs[index..=index]);
+                }
+            } else {
+                let upper = (2..4).all(|index| uses[pairs[index]] == Use::Upper);
+                let bucket = &mut buckets[4 + 2 * mask + usize::from(upper)];
+                bucket.push(place, &[]);
+                bucket.pairs.extend((0..4).filter(|&index| runs[index]).map(|index| pairs[index] as u32));
+            }
+        }
+    }
+
+    /// The butterfly of a stage whose upper value is at `place`.
+    fn pair(&self, stage: usize, place: usize) -> usize {
+        stage * self.n / 2 + pair_at(stage, place)
+    }
+
+    /// A step for every bucket that is not empty; empties them.
+    fn add_steps(&mut self, pass: usize, stage: usize, buckets: &mut [Bucket; BUCKETS]) {
+        for (index, bucket) in buckets.iter_mut().enumerate().filter(|(_, bucket)| !bucket.places.is_empty()) {
+            let upper = index % 2 == 1;
+            let (kind, stage) = match index {
+                0..4 => (Kind::Pair { upper }, stage + index / 2),
+                _ => (Kind::Quad { mask: ((index - 4) / 2) as u8, upper }, stage),
+            };
+            let (places, slots) = (self.places.len(), self.pairs.len());
+            self.places.append(&mut bucket.places);
+            self.pairs.append(&mut bucket.pairs);
+            self.steps.push(Step {
+                pass,
+                kind,
+                distance: 1 << stage,
+                places: places..self.places.len(),
+                slots: slots..self.pairs.len(),
+            });
+        }
+    }
+}
+
+impl Bucket {
+    fn push(&mut self, place: usize, pairs: &[usize]) {
+        self.places.push(place as u32);
+        self.pairs.extend(pairs.iter().map(|&pair| pair as u32));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::liveness::uses;
+    use super::*;
+
+    /// What every third butterfly closed leaves of a network of which half the outputs are read.
+    fn sparse(n: usize) -> Vec<Use> {
+        uses(n, n / 2 + 1, |index| index % 3 != 0)
+    }
+
+    #[test]
+    fn every_butterfly_that_runs_has_one_slot() {
+        for n in (3..=11).map(|stages| 1 << stages) {
+            for uses in [sparse(n), uses(n, n, |_| true), uses(n, n, |_| false)] {
+                let mut pairs = Program::new(n, &uses).pairs;
+                pairs.sort_unstable();
+                let expected = (0..uses.len()).filter(|&pair| uses[pair] != Use::Nothing);
+                assert!(pairs.into_iter().map(|pair| pair as usize).eq(expected), "n {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn stages_come_in_order_at_every_value() {
+        for n in [8, 64, 512, 1024] {
+            for uses in [sparse(n), uses(n, n, |_| true)] {
+                let program = Program::new(n, &uses);
+                let mut reached = vec![0; n];
+                for step in &program.steps {
+                    let places = &program.places[step.places.clone()];
+                    let pairs = &program.pairs[step.slots.clone()];
+                    for (&place, pairs) in places.iter().zip(pairs.chunks_exact(pairs.len() / places.len())) {
+                        for &pair in pairs {
+                            let (stage, pair) = (pair as usize / (n / 2), pair as usize % (n / 2));
+                            let half = 1 << stage;
+                            let a = 2 * (pair & !(half - 1)) + (pair & (half - 1));
+                            let within = a - place as usize;
+                            assert!(within.is_multiple_of(step.distance) && within / step.distance < 4);
+                            for value in [a, a + half] {
+                                assert!(reached[value] <= stage, "n {n}, value {value}");
+                                reached[value] = stage + 1;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_dense_program_is_full_quads() {
+        let program = Program::new(64, &uses(64, 64, |_| true));
+        let quad = Kind::Quad { mask: 0b1111, upper: false };
+        assert!(program.dense && program.passes == 3);
+        assert!(program.steps.iter().all(|step| step.kind == quad && step.places.len() == 16));
+
+        let program = Program::new(32, &uses(32, 17, |_| true));
+        let kinds: Vec<Kind> = program.steps.iter().map(|step| step.kind).collect();
+        let [upper, both] = [true, false].map(|upper| Kind::Quad { mask: 0b1111, upper });
+        assert!(program.dense && program.passes == 3);
+        // One stage alone, two together, and of the last two stages one quad that gives the highest bin.
+        assert_eq!(kinds, [Kind::Pair { upper: false }, both, both, upper]);
+        assert_eq!(program.steps[2].places.len(), 1);
+    }
+
+    #[test]
+    fn quads_that_leave_out_the_same_butterflies_are_one_loop() {
+        // Of stage 0, the first butterflies of quads 0 and 2 of four; of stage 2, all: stage 3 is then pairs.
+        let uses = uses(16, 16, |index| ![0, 4].contains(&index) && !(16..24).contains(&index));
+        let program = Program::new(16, &uses);
+        assert!(!program.dense);
+        let found: Vec<_> =
+            program.steps.iter().map(|step| (step.pass, step.kind, step.distance, step.places.len())).collect();
+        let quad = |mask| Kind::Quad { mask, upper: false };
+        let pair = Kind::Pair { upper: false };
+        assert_eq!(found, [(0, quad(0b1110), 1, 2), (0, quad(0b1111), 1, 2), (1, pair, 8, 8)]);
+        assert_eq!(program.places, [0, 8, 4, 12, 0, 4, 1, 5, 2, 6, 3, 7]);
+    }
+}

@@ -1,0 +1,179 @@
+//! The loops of a [`Program`] over a tile: a value of every row in a register, real and imaginary parts.
+
+use crate::cpu::butterfly::program::Kind;
+use crate::cpu::butterfly::program::Program;
+use crate::cpu::butterfly::program::Step;
+use crate::cpu::isa::register::Complex;
+use crate::cpu::isa::register::Kernel;
+use crate::cpu::isa::register::Lanes;
+
+/// Runs a program on a tile `[n]`, whose values are in bit-reversed order.
+pub(in crate::cpu) struct Run<'a, V, const W: usize> {
+    pub program: &'a Program,
+    /// Those of each slot. `W` is 2 if every gate that runs is 1, and 4 if not: see [`butterfly`].
+    pub weights: &'a [[f32; W]],
+    pub tile: &'a mut [Complex<V>],
+}
+
+impl<V: Lanes, const W: usize> Kernel for Run<'_, V, W> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { program, weights, tile } = self;
+        for step in &program.steps {
+            let elements = Elements::of(program, step, weights);
+            match step.kind {
+                Kind::Pair { upper: false } => pairs::<V, W, false, false>(&elements, &[], tile),
+                Kind::Pair { upper: true } => pairs::<V, W, true, false>(&elements, &[], tile),
+                Kind::Quad { mask: 0b0101, .. } => quads::<V, W, 0b0101, false, false>(&elements, &[], tile),
+                Kind::Quad { mask: 0b0110, .. } => quads::<V, W, 0b0110, false, false>(&elements, &[], tile),
+                Kind::Quad { mask: 0b0111, .. } => quads::<V, W, 0b0111, false, false>(&elements, &[], tile),
+                Kind::Quad { mask: 0b1001, .. } => quads::<V, W, 0b1001, false, false>(&elements, &[], tile),
+                Kind::Quad { mask: 0b1010, .. } => quads::<V, W, 0b1010, false, false>(&elements, &[], tile),
+                Kind::Quad { mask: 0b1011, .. } => quads::<V, W, 0b1011, false, false>(&elements, &[], tile),
+                Kind::Quad { mask: 0b1101, upper: false } => quads::<V, W, 0b1101, false, false>(&elements, &[], tile),
+                Kind::Quad { mask: 0b1101, upper: true } => quads::<V, W, 0b1101, true, false>(&elements, &[], tile),
+                Kind::Quad { mask: 0b1110, upper: false } => quads::<V, W, 0b1110, false, false>(&elements, &[], tile),
+                Kind::Quad { mask: 0b1110, upper: true } => quads::<V, W, 0b1110, true, false>(&elements, &[], tile),
+                Kind::Quad { upper: false, .. } => quads::<V, W, 0b1111, false, false>(&elements, &[], tile),
+                Kind::Quad { upper: true, .. } => quads::<V, W, 0b1111, true, false>(&elements, &[], tile),
+            }
+        }
+    }
+}
+
+/// As [`Run`] for a dense program, keeping what goes into every pass.
+pub(in crate::cpu) struct RunLevels<'a, V, const W: usize> {
+    pub program: &'a Program,
+    /// As in [`Run`].
+    pub weights: &'a [[f32; W]],
+    /// `[passes + 1, n]`: has the input first and gets the output last.
+    pub levels: &'a mut [Complex<V>],
+}
+
+impl<V: Lanes, const W: usize> Kernel for RunLevels<'_, V, W> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { program, weights, levels } = self;
+        debug_assert!(program.dense);
+        for step in &program.steps {
+            let (from, into) = levels[step.pass * program.n..][..2 * program.n].split_at_mut(program.n);
+            let elements = Elements::of(program, step, weights);
+            match step.kind {
+                Kind::Pair { upper: false } => pairs::<V, W, false, true>(&elements, from, into),
+                Kind::Pair { upper: true } => pairs::<V, W, true, true>(&elements, from, into),
+                Kind::Quad { upper: false, .. } => quads::<V, W, 0b1111, false, true>(&elements, from, into),
+                Kind::Quad { upper: true, .. } => quads::<V, W, 0b1111, true, true>(&elements, from, into),
+            }
+        }
+    }
+}
+
+/// What a step's loop goes over.
+pub(in crate::cpu) struct Elements<'a, const W: usize> {
+    pub distance: usize,
+    pub places: &'a [u32],
+    /// Of every butterfly of every element.
+    pub weights: &'a [[f32; W]],
+}
+
+impl<'a, const W: usize> Elements<'a, W> {
+    #[inline(always)]
+    pub fn of(program: &'a Program, step: &Step, weights: &'a [[f32; W]]) -> Self {
+        Self {
+            distance: step.distance,
+            places: &program.places[step.places.clone()],
+            weights: &weights[step.slots.clone()],
+        }
+    }
+}
+
+/// Butterflies of one stage. `APART`: from `from` into `tile`, not in `tile` alone.
+#[inline(always)]
+fn pairs<V: Lanes, const W: usize, const UPPER: bool, const APART: bool>(
+    elements: &Elements<'_, W>,
+    from: &[Complex<V>],
+    tile: &mut [Complex<V>],
+) {
+    for (&place, weight) in elements.places.iter().zip(elements.weights) {
+        let at_a = place as usize;
+        let at_b = at_a + elements.distance;
+        let (a, b) = if APART { (from[at_a], from[at_b]) } else { (tile[at_a], tile[at_b]) };
+        let (a, b) = butterfly::<V, W, UPPER>(weight, a, b);
+        tile[at_a] = a;
+        if !UPPER {
+            tile[at_b] = b;
+        }
+    }
+}
+
+/// Butterflies of two stages. `APART` is as in [`pairs`].
+#[inline(always)]
+fn quads<V: Lanes, const W: usize, const MASK: usize, const UPPER: bool, const APART: bool>(
+    elements: &Elements<'_, W>,
+    from: &[Complex<V>],
+    tile: &mut [Complex<V>],
+) {
+    let runs = |index: usize| MASK >> index & 1 == 1;
+    let each = MASK.count_ones() as usize;
+    for (&place, weights) in elements.places.iter().zip(elements.weights.chunks_exact(each)) {
+        let (place, distance) = (place as usize, elements.distance);
+        let at = [place, place + distance, place + 2 * distance, place + 3 * distance];
+        let source: &[Complex<V>] = if APART { from } else { tile };
+        let [mut x0, mut x1, mut x2, mut x3] = [source[at[0]], source[at[1]], source[at[2]], source[at[3]]];
+        if runs(0) {
+            (x0, x1) = butterfly::<V, W, false>(&weights[slot(MASK, 0)], x0, x1);
+        }
+        if runs(1) {
+            (x2, x3) = butterfly::<V, W, false>(&weights[slot(MASK, 1)], x2, x3);
+        }
+        if runs(2) {
+            (x0, x2) = butterfly::<V, W, UPPER>(&weights[slot(MASK, 2)], x0, x2);
+        }
+        if runs(3) {
+            (x1, x3) = butterfly::<V, W, UPPER>(&weights[slot(MASK, 3)], x1, x3);
+        }
+        if runs(0) || runs(2) {
+            tile[at[0]] = x0;
+        }
+        if runs(0) || runs(3) {
+            tile[at[1]] = x1;
+        }
+        if runs(1) && !(UPPER && runs(2)) || runs(2) && !UPPER {
+            tile[at[2]] = x2;
+        }
+        if runs(1) && !(UPPER && runs(3)) || runs(3) && !UPPER {
+            tile[at[3]] = x3;
+        }
+    }
+}
+
+/// Which of a quad's weights is that of butterfly `index`.
+#[inline(always)]
+const fn slot(mask: usize, index: usize) -> usize {
+    (mask & ((1 << index) - 1)).count_ones() as usize
+}
+
+/// (a', b') of a butterfly, or (a', b) if `UPPER`.
+///
+/// With a gate of 1 the weight is w: a' = a + w b, b' = 2 a − a'. With any gate it is g w, 1 + g and 1 − g:
+/// a' = a + g w b, b' = (1 + g) a − a' + (1 − g) b.
+#[inline(always)]
+pub(in crate::cpu) fn butterfly<V: Lanes, const W: usize, const UPPER: bool>(
+    weight: &[f32; W],
+    a: Complex<V>,
+    b: Complex<V>,
+) -> (Complex<V>, Complex<V>) {
+    let (re, im) = (V::splat(weight[0]), V::splat(weight[1]));
+    let upper =
+        Complex { re: b.im.neg_mul_add(im, b.re.mul_add(re, a.re)), im: b.re.mul_add(im, b.im.mul_add(re, a.im)) };
+    if UPPER {
+        return (upper, b);
+    }
+    let twice = V::splat(if W == 2 { 2.0 } else { weight[2] });
+    let lower = Complex { re: a.re.mul_sub(twice, upper.re), im: a.im.mul_sub(twice, upper.im) };
+    if W == 2 {
+        return (upper, lower);
+    }
+    let keep = V::splat(weight[3]);
+    (upper, Complex { re: b.re.mul_add(keep, lower.re), im: b.im.mul_add(keep, lower.im) })
+}

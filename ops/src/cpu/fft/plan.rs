@@ -1,0 +1,141 @@
+//! The tables of a transform, made once per length and lane count.
+
+use std::f64::consts::TAU;
+use std::sync::OnceLock;
+
+use crate::cpu::isa::lines::Line;
+use crate::cpu::isa::lines::complexes;
+use crate::cpu::isa::lines::lines_of;
+use crate::cpu::isa::register::Complex;
+use crate::cpu::isa::register::Lanes;
+
+/// Shortest transform that the kernels take.
+pub(in crate::cpu) const MIN_N: usize = 64;
+/// Longest transform that the kernels take.
+pub(in crate::cpu) const MAX_N: usize = 1 << 16;
+
+/// Tables of the transform of `n` values in registers of a kind, `n` at least [`shortest`]: see [`transform`](super::transform).
+#[derive(Debug)]
+pub(in crate::cpu) struct Plan {
+    /// Registers of a vector, `n / L`.
+    pub columns: usize,
+    /// The passes over columns, first to last. The first has the registers' radix.
+    pub passes: Vec<Pass>,
+    /// Where, in blocks of the first pass's output, the columns of the spectrum from q times its radix on are, for each q: as many
+    /// as the radix, one in each block.
+    pub entry_at: Vec<u32>,
+    lane_twiddles: Vec<Line>,
+    half_turn: Vec<Line>,
+}
+
+/// A decimation-in-frequency pass over blocks of `size` columns.
+#[derive(Debug)]
+pub(in crate::cpu) struct Pass {
+    pub size: usize,
+    pub radix: usize,
+    /// exp(-2πi j q / size) as (re, im) for j = 0..size / radix and q = 0..radix, q fastest. Empty for the last pass.
+    pub twiddles: Vec<[f32; 2]>,
+}
+
+impl Plan {
+    /// The plan for `n` values in registers of `V`.
+    pub fn of<V: Lanes>(n: usize) -> &'static Self {
+        const LENGTHS: usize = MAX_N.ilog2() as usize + 1;
+        // By lanes: 4, 8 and 16 in one row, and two rows of 8.
+        const KINDS: usize = 4;
+        static PLANS: [OnceLock<Plan>; LENGTHS * KINDS] = [const { OnceLock::new() }; LENGTHS * KINDS];
+        const { assert!(V::ROWS == 1 || V::COUNT == 8) };
+        let kind = if V::ROWS == 2 { 3 } else { (V::COUNT / 4).ilog2() as usize };
+        PLANS[n.ilog2() as usize * KINDS + kind].get_or_init(|| Self::new::<V>(n))
+    }
+
+    fn new<V: Lanes>(n: usize) -> Self {
+        let (lanes, columns) = (V::COUNT, n / V::COUNT);
+        debug_assert!(n.is_power_of_two() && n >= shortest::<V>());
+        let passes = passes(columns, V::RADIX);
+        let (entry, len) = (V::RADIX, columns / V::RADIX);
+        // Column / entry of what position p of a block of the first pass's output holds after all passes.
+        let quotient_in = |position: usize| {
+            let (mut quotient, mut weight) = (0, 1);
+            for pass in &passes[1..] {
+                quotient += weight * (position % pass.size / (pass.size / pass.radix));
+                weight *= pass.radix;
+            }
+            quotient
+        };
+        let mut entry_at = vec![0; len];
+        for position in 0..len {
+            entry_at[quotient_in(position)] = position as u32;
+        }
+        let mut lane_twiddles = Vec::with_capacity(2 * V::ROWS * n);
+        for position in 0..columns {
+            let column = position / len + entry * quotient_in(position % len);
+            push_complexes::<V>(&mut lane_twiddles, (0..lanes).map(|lane| twiddle(column * lane, n)));
+        }
+        let mut half_turn = Vec::with_capacity(V::ROWS * n);
+        for bins in 0..columns / 2 {
+            // A quarter of a turn besides.
+            let factors = (0..lanes).map(|lane| twiddle(bins * lanes + lane + n / 2, 2 * n));
+            push_complexes::<V>(&mut half_turn, factors);
+        }
+        let (lane_twiddles, half_turn) = (lines_of(&lane_twiddles), lines_of(&half_turn));
+        Self { columns, passes, entry_at, lane_twiddles, half_turn }
+    }
+
+    /// exp(-2πi k j / n) for the column k that position p holds and lanes j, for each p. `V` is that of the plan.
+    #[inline(always)]
+    pub fn lane_twiddles<V: Lanes>(&self) -> &[Complex<V>] {
+        &complexes(&self.lane_twiddles)[..self.columns]
+    }
+
+    /// -i exp(-πi k / n) for k = 0..n / 2. `V` is that of the plan.
+    #[inline(always)]
+    pub fn half_turn<V: Lanes>(&self) -> &[Complex<V>] {
+        &complexes(&self.half_turn)[..self.columns / 2]
+    }
+}
+
+/// The shortest transform in registers of `V`: there are as many columns as the transform over lanes, and the first pass over
+/// columns, take.
+pub(in crate::cpu) const fn shortest<V: Lanes>() -> usize {
+    V::COUNT * if V::COUNT > V::RADIX { V::COUNT } else { V::RADIX }
+}
+
+/// The register of the real parts of `values`, the same in every row, and that of their imaginary parts.
+fn push_complexes<V: Lanes>(into: &mut Vec<f32>, values: impl Iterator<Item = [f32; 2]> + Clone) {
+    for part in 0..2 {
+        for _ in 0..V::ROWS {
+            into.extend(values.clone().map(|value| value[part]));
+        }
+    }
+}
+
+/// The passes over `columns`.
+fn passes(columns: usize, entry: usize) -> Vec<Pass> {
+    let mut passes = Vec::new();
+    let mut size = columns;
+    while size > 1 {
+        let radix = if passes.is_empty() { entry } else { radix_of(size, entry) };
+        let factors = (0..size / radix).flat_map(|j| (0..radix).map(move |q| twiddle(j * q, size)));
+        let twiddles = if size == radix { Vec::new() } else { factors.collect() };
+        passes.push(Pass { size, radix, twiddles });
+        size /= radix;
+    }
+    passes
+}
+
+/// The radix of a pass over blocks of `size` after the first, of radix `entry`: 4, or what ends it. With 16 registers, 8 values
+/// spill, but less than another pass costs.
+fn radix_of(size: usize, entry: usize) -> usize {
+    match size {
+        2 | 8 => size,
+        16 if entry == 16 => 16,
+        _ => 4,
+    }
+}
+
+/// exp(-2πi m / n).
+fn twiddle(m: usize, n: usize) -> [f32; 2] {
+    let (sin, cos) = (TAU * (m % n) as f64 / n as f64).sin_cos();
+    [cos as f32, -sin as f32]
+}

@@ -1,0 +1,101 @@
+//! From spectra in order to one-sided power.
+
+use crate::cpu::isa::register::Complex;
+use crate::cpu::isa::register::Lanes;
+
+/// The power `[n / 2 + 1]` of pairs of segments, for each row of a register, from `sums` `[n / L]` of |Z|².
+#[inline(always)]
+pub(in crate::cpu) fn of_pairs<V: Lanes>(sums: &[V], factor: f32, power: &mut [&mut [f32]; 2]) {
+    // Z = X₁ + i X₂ of two real segments: |Z[k]|² + |Z[n-k]|² = 2 (|X₁[k]|² + |X₂[k]|²), and an interior bin
+    // counts twice.
+    let half = sums.len() / 2;
+    let factors = V::splat(factor);
+    let (lower, upper) = sums.split_at(half);
+    let mut above = lower[0];
+    for (c, (&lower, &upper)) in lower.iter().zip(upper.iter().rev()).enumerate() {
+        put((lower + upper.mirror(above)) * factors, power, c * V::COUNT);
+        above = upper;
+    }
+    let (first, last) = (lanes_0(lower[0]), lanes_0(upper[0]));
+    for (row, power) in power.iter_mut().take(V::ROWS).enumerate() {
+        power[0] = first[row] * factor;
+        power[half * V::COUNT] = last[row] * factor;
+    }
+}
+
+/// The power `[n / 2 + 1]` of one segment, for each row of a register, from `spectrum` `[n / 2 / L]`, the transform of its samples
+/// taken two by two as complex values, written to `power` or added. `half_turn` is that of the spectrum's plan.
+#[inline(always)]
+pub(in crate::cpu) fn of_one<V: Lanes>(
+    spectrum: &[Complex<V>],
+    half_turn: &[Complex<V>],
+    factor: f32,
+    add: bool,
+    power: &mut [&mut [f32]; 2],
+) {
+    // With Z the transform of x[2m] + i x[2m + 1], N = n / 2 values: 2 X[k] = S + T and 2 X[N - k] = (S - T)*, where
+    // S = Z[k] + Z[N - k]*, T = -i exp(-2πi k / n) (Z[k] - Z[N - k]*). An interior bin counts twice.
+    let half = spectrum.len() / 2;
+    let factors = V::splat(0.5 * factor);
+    let (lower, upper) = spectrum.split_at(half);
+    let (middle, last) = (half * V::COUNT, spectrum.len() * V::COUNT);
+    let mut ends = [[0.0; 2]; 2];
+    for (ends, power) in ends.iter_mut().zip(&*power).take(V::ROWS) {
+        *ends = [power[0], power[last]];
+    }
+    let mut above = lower[0];
+    let registers = lower.iter().zip(upper.iter().rev()).zip(&half_turn[..half]);
+    for (c, ((&a, &upper), &turn)) in registers.enumerate() {
+        let b = Complex { re: upper.re.mirror(above.re), im: upper.im.mirror(above.im) };
+        above = upper;
+        let s = Complex { re: a.re + b.re, im: a.im - b.im };
+        let t = Complex { re: a.re - b.re, im: a.im + b.im }.times(turn);
+        let (x, y) = (s.plus(t), s.minus(t));
+        let (x, y) = ((x.re.mul_add(x.re, x.im * x.im)) * factors, (y.re.mul_add(y.re, y.im * y.im)) * factors);
+        let (below, beyond) = (c * V::COUNT, last + 1 - (c + 1) * V::COUNT);
+        let y = y.reverse();
+        if add {
+            put(get::<V>(power, below) + x, power, below);
+            put(get::<V>(power, beyond) + y, power, beyond);
+        } else {
+            put(x, power, below);
+            put(y, power, beyond);
+        }
+    }
+    let (re, im) = (lanes_0(lower[0].re), lanes_0(lower[0].im));
+    let squared = lanes_0(upper[0].re.mul_add(upper[0].re, upper[0].im * upper[0].im));
+    let plus = |before: f32, value: f32| if add { before + value } else { value };
+    for (row, power) in power.iter_mut().take(V::ROWS).enumerate() {
+        let (sum, difference) = (re[row] + im[row], re[row] - im[row]);
+        power[0] = plus(ends[row][0], sum * sum * factor);
+        power[last] = plus(ends[row][1], difference * difference * factor);
+        power[middle] = plus(power[middle], squared[row] * 2.0 * factor);
+    }
+}
+
+/// Writes a register at value `at` of its rows.
+#[inline(always)]
+fn put<V: Lanes>(value: V, [first, second]: &mut [&mut [f32]; 2], at: usize) {
+    let first = &mut V::arrays_mut(&mut first[at..at + V::COUNT])[0];
+    if V::ROWS == 1 {
+        value.store(first);
+    } else {
+        value.store_rows([first, &mut V::arrays_mut(&mut second[at..at + V::COUNT])[0]]);
+    }
+}
+
+/// The register at value `at` of its rows.
+#[inline(always)]
+fn get<V: Lanes>([first, second]: &[&mut [f32]; 2], at: usize) -> V {
+    let first = &V::arrays(&first[at..at + V::COUNT])[0];
+    if V::ROWS == 1 { V::load(first) } else { V::load_rows([first, &V::arrays(&second[at..at + V::COUNT])[0]]) }
+}
+
+/// Lane 0 of each row.
+#[inline(always)]
+fn lanes_0<V: Lanes>(value: V) -> [f32; 2] {
+    let mut rows = [V::Array::default(); 2];
+    let [first, second] = &mut rows;
+    value.store_rows([first, second]);
+    [rows[0].as_ref()[0], rows[1].as_ref()[0]]
+}

@@ -1,0 +1,134 @@
+//! Which instructions the kernels are compiled for, and which of those run.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+/// Instructions a kernel is compiled for, of those that the target's processors may have. Each includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InstructionSet {
+    /// What every processor of the target has; 4 lanes.
+    Portable,
+    /// NEON; 4 lanes.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+    /// AVX2 and FMA; 8 lanes.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// AVX-512 F, DQ, BW and VL; 16 lanes.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+thread_local! {
+    static FORCED: Cell<Option<InstructionSet>> = const { Cell::new(None) };
+}
+
+impl InstructionSet {
+    /// Every set, least first.
+    #[cfg(target_arch = "x86_64")]
+    pub const ALL: &[Self] = &[Self::Portable, Self::Avx2, Self::Avx512];
+    /// Every set, least first.
+    #[cfg(target_arch = "aarch64")]
+    pub const ALL: &[Self] = &[Self::Portable, Self::Neon];
+    /// Every set, least first.
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub const ALL: &[Self] = &[Self::Portable];
+
+    /// The best set this processor has.
+    pub fn detected() -> Self {
+        static DETECTED: OnceLock<InstructionSet> = OnceLock::new();
+        *DETECTED.get_or_init(detect)
+    }
+
+    /// The sets this processor has, least first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|&set| set <= Self::detected())
+    }
+
+    /// The set that calls from this thread use: the detected one, unless [`InstructionSet::force`] says otherwise.
+    pub fn current() -> Self {
+        FORCED.get().unwrap_or_else(Self::detected)
+    }
+
+    /// Whether calls from this thread use a set that was asked for.
+    pub(in crate::cpu) fn is_forced() -> bool {
+        FORCED.get().is_some()
+    }
+
+    /// Runs `body`, whose calls from this thread use this set, or the detected one if the processor lacks this one.
+    /// It is meant for tests and measurements.
+    pub fn force<R>(self, body: impl FnOnce() -> R) -> R {
+        struct Restore(Option<InstructionSet>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                FORCED.set(self.0);
+            }
+        }
+        let _restore = Restore(FORCED.replace(Some(self.min(Self::detected()))));
+        body()
+    }
+
+    /// The name in reports: `portable`, `neon`, `avx2` or `avx512`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => "neon",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => "avx512",
+        }
+    }
+}
+
+impl std::fmt::Display for InstructionSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn detect() -> InstructionSet {
+    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl");
+    match (avx2, avx512) {
+        (true, true) => InstructionSet::Avx512,
+        (true, false) => InstructionSet::Avx2,
+        _ => InstructionSet::Portable,
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn detect() -> InstructionSet {
+    InstructionSet::Neon
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn detect() -> InstructionSet {
+    InstructionSet::Portable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forced_set_ends_with_its_scope() {
+        let before = InstructionSet::current();
+        for set in InstructionSet::available() {
+            assert_eq!(set.force(InstructionSet::current), set);
+        }
+        let nested = InstructionSet::Portable.force(|| {
+            InstructionSet::detected().force(|| ());
+            InstructionSet::current()
+        });
+        assert_eq!(nested, InstructionSet::Portable);
+        assert_eq!(InstructionSet::current(), before);
+        let greatest = InstructionSet::ALL[InstructionSet::ALL.len() - 1];
+        assert_eq!(greatest.force(InstructionSet::current), InstructionSet::detected());
+    }
+}

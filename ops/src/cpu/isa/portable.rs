@@ -1,0 +1,195 @@
+//! Lanes in plain Rust.
+
+use std::ops::{Add, Mul, Sub};
+
+use crate::cpu::isa::register::Kernel;
+use crate::cpu::isa::register::Lanes;
+
+/// `R` rows of `L` lanes, 4 to 16, that the compiler makes what it can of.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(16))]
+pub(in crate::cpu) struct Portable<const L: usize, const R: usize = 1>([[f32; L]; R]);
+
+impl<const L: usize, const R: usize> Portable<L, R> {
+    /// `of` a row and a lane of it, for all.
+    #[inline]
+    fn from_lanes(of: impl Fn(usize, usize) -> f32) -> Self {
+        let mut rows = [[0.0; L]; R];
+        for (row, lanes) in rows.iter_mut().enumerate() {
+            for (index, lane) in lanes.iter_mut().enumerate() {
+                *lane = of(row, index);
+            }
+        }
+        Self(rows)
+    }
+
+    #[inline]
+    fn from_bits(of: impl Fn(usize, usize) -> u32) -> Self {
+        Self::from_lanes(|row, lane| f32::from_bits(of(row, lane)))
+    }
+
+    #[inline]
+    fn bits(&self, row: usize, lane: usize) -> u32 {
+        self.0[row][lane].to_bits()
+    }
+}
+
+impl<const L: usize, const R: usize> Add for Portable<L, R> {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self::from_lanes(|row, lane| self.0[row][lane] + other.0[row][lane])
+    }
+}
+
+impl<const L: usize, const R: usize> Sub for Portable<L, R> {
+    type Output = Self;
+
+    #[inline]
+    fn sub(self, other: Self) -> Self {
+        Self::from_lanes(|row, lane| self.0[row][lane] - other.0[row][lane])
+    }
+}
+
+impl<const L: usize, const R: usize> Mul for Portable<L, R> {
+    type Output = Self;
+
+    #[inline]
+    fn mul(self, other: Self) -> Self {
+        Self::from_lanes(|row, lane| self.0[row][lane] * other.0[row][lane])
+    }
+}
+
+// SAFETY: a multiple of 4 f32 leaves no padding at an alignment of 16, and any bits are an f32. The methods are plain Rust.
+unsafe impl<const L: usize, const R: usize> Lanes for Portable<L, R>
+where
+    [f32; L]: Default,
+{
+    const COUNT: usize = L;
+    const ROWS: usize = R;
+    const RADIX: usize = if L * R == 16 { 16 } else { 4 };
+    type Array = [f32; L];
+    type Whole = Self;
+
+    #[inline]
+    fn arrays(values: &[f32]) -> &[[f32; L]] {
+        values.as_chunks().0
+    }
+
+    #[inline]
+    fn arrays_mut(values: &mut [f32]) -> &mut [[f32; L]] {
+        values.as_chunks_mut().0
+    }
+
+    #[inline]
+    fn load(values: &[f32; L]) -> Self {
+        Self([*values; R])
+    }
+
+    #[inline]
+    fn store(self, into: &mut [f32; L]) {
+        *into = self.0[0];
+    }
+
+    #[inline]
+    fn load_rows(rows: [&[f32; L]; 2]) -> Self {
+        Self::from_lanes(|row, lane| rows[row][lane])
+    }
+
+    #[inline]
+    fn store_rows(self, rows: [&mut [f32; L]; 2]) {
+        for (into, row) in rows.into_iter().zip(self.0) {
+            *into = row;
+        }
+    }
+
+    #[inline]
+    fn splat(value: f32) -> Self {
+        Self([[value; L]; R])
+    }
+
+    #[inline]
+    fn from_quads(quads: [&[f32; 4]; 4]) -> Self {
+        Self::from_lanes(|_, lane| quads[lane / 4][lane % 4])
+    }
+
+    #[inline]
+    fn into_quads(self) -> [[f32; 4]; 4] {
+        let mut quads = [[0.0; 4]; 4];
+        for (lane, &value) in self.0[0].iter().enumerate() {
+            quads[lane / 4][lane % 4] = value;
+        }
+        quads
+    }
+
+    // Without the instruction a fused operation is a call; two roundings are within the contract.
+    #[inline]
+    fn mul_add(self, factor: Self, addend: Self) -> Self {
+        self * factor + addend
+    }
+
+    #[inline]
+    fn mul_sub(self, factor: Self, subtrahend: Self) -> Self {
+        self * factor - subtrahend
+    }
+
+    #[inline]
+    fn neg_mul_add(self, factor: Self, minuend: Self) -> Self {
+        minuend - self * factor
+    }
+
+    #[inline]
+    fn transpose_quads(rows: [Self; 4]) -> [Self; 4] {
+        [0, 1, 2, 3].map(|j| Self::from_lanes(|row, lane| rows[lane % 4].0[row][lane / 4 * 4 + j]))
+    }
+
+    #[inline]
+    fn exchange_quads(rows: [Self; 4]) -> [Self; 4] {
+        let quads = L / 4;
+        [0, 1, 2, 3]
+            .map(|j| Self::from_lanes(|row, lane| rows[j / quads * quads + lane / 4].0[row][j % quads * 4 + lane % 4]))
+    }
+
+    #[inline]
+    fn deinterleave(self, next: Self) -> (Self, Self) {
+        let value = |row: usize, at: usize| if at < L { self.0[row][at] } else { next.0[row][at - L] };
+        (Self::from_lanes(|row, lane| value(row, 2 * lane)), Self::from_lanes(|row, lane| value(row, 2 * lane + 1)))
+    }
+
+    #[inline]
+    fn reverse(self) -> Self {
+        Self::from_lanes(|row, lane| self.0[row][L - 1 - lane])
+    }
+
+    #[inline]
+    fn mirror(self, next: Self) -> Self {
+        Self::from_lanes(|row, lane| if lane == 0 { next.0[row][0] } else { self.0[row][L - lane] })
+    }
+
+    #[inline]
+    fn with_low_bits(self, mask: u32, low: u32) -> Self {
+        Self::from_bits(|row, lane| self.bits(row, lane) & !mask | low)
+    }
+
+    #[inline]
+    fn key_max(self, other: Self) -> Self {
+        Self::from_bits(|row, lane| self.bits(row, lane).max(other.bits(row, lane)))
+    }
+
+    #[inline]
+    fn key_min(self, other: Self) -> Self {
+        Self::from_bits(|row, lane| self.bits(row, lane).min(other.bits(row, lane)))
+    }
+
+    #[inline]
+    fn equal_outside(self, other: Self, mask: u32) -> u32 {
+        let equal = |lane: usize| u32::from((self.bits(0, lane) ^ other.bits(0, lane)) & !mask == 0) << lane;
+        (0..L).fold(0, |equals, lane| equals | equal(lane))
+    }
+
+    #[inline(never)]
+    fn call(kernel: impl Kernel) {
+        kernel.run();
+    }
+}

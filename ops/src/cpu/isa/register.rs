@@ -1,0 +1,160 @@
+//! What the kernels ask of an instruction set.
+
+use std::fmt::Debug;
+use std::ops::{Add, Mul, Sub};
+
+/// A register of f32 lanes: one row, or two side by side. A row's are 4 quarters of `COUNT / 4` lanes, and `COUNT / 4` quads of 4
+/// lanes. An operation does the same to every row, and nothing passes from one to the other.
+///
+/// Key operations take the lanes' bits for unsigned integers.
+///
+/// # Safety
+/// `Self` must be plain data without padding, made of `ROWS * COUNT` f32 and nothing else, for which any bits are valid.
+/// A type whose methods need instructions that not every processor has is used only inside functions entered after
+/// those were detected.
+pub(in crate::cpu) unsafe trait Lanes:
+    Copy + Debug + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
+{
+    /// Lanes of a row.
+    const COUNT: usize;
+    /// Rows side by side, 1 or 2.
+    const ROWS: usize = 1;
+    /// The radix of the first pass over columns: 16 where registers hold 16 complex values, or 4.
+    const RADIX: usize;
+    /// `[f32; COUNT]`.
+    type Array: Copy + Default + AsRef<[f32]> + AsMut<[f32]>;
+    /// The register with all lanes in one row, if there is one as wide.
+    type Whole: Lanes;
+
+    /// `values` cut into arrays; what is left over at the end is dropped.
+    fn arrays(values: &[f32]) -> &[Self::Array];
+    /// As [`Lanes::arrays`].
+    fn arrays_mut(values: &mut [f32]) -> &mut [Self::Array];
+    /// `values` in every row.
+    fn load(values: &Self::Array) -> Self;
+    /// The first row.
+    fn store(self, into: &mut Self::Array);
+    /// Values of each row, of which only `ROWS` count.
+    #[inline(always)]
+    fn load_rows([first, _]: [&Self::Array; 2]) -> Self {
+        Self::load(first)
+    }
+    /// Each row, of which there are `ROWS`.
+    #[inline(always)]
+    fn store_rows(self, [first, _]: [&mut Self::Array; 2]) {
+        self.store(first);
+    }
+    fn splat(value: f32) -> Self;
+    /// Quad `q` from `quads[q]`, of which only as many count as the register has quads.
+    fn from_quads(quads: [&[f32; 4]; 4]) -> Self;
+    /// Quad `q` for each `q`; what the register has no quads for is 0.
+    fn into_quads(self) -> [[f32; 4]; 4];
+
+    /// `self * factor + addend`.
+    fn mul_add(self, factor: Self, addend: Self) -> Self;
+    /// `self * factor - subtrahend`.
+    fn mul_sub(self, factor: Self, subtrahend: Self) -> Self;
+    /// `minuend - self * factor`.
+    fn neg_mul_add(self, factor: Self, minuend: Self) -> Self;
+
+    /// The 4 x 4 matrices of each quad transposed: lane `4 q + i` of result `j` is lane `4 q + j` of `rows[i]`.
+    fn transpose_quads(rows: [Self; 4]) -> [Self; 4];
+    /// The square matrix of quads transposed, of which `rows` are `COUNT / 16` or, with two quads, two: quad `i` of
+    /// result `j` is quad `j` of `rows[i]`. With two quads, rows 0 and 1 are one matrix, and rows 2 and 3 another;
+    /// with one, nothing moves.
+    fn exchange_quads(rows: [Self; 4]) -> [Self; 4];
+    /// The even and the odd lanes of `self` and `next` together, in order.
+    fn deinterleave(self, next: Self) -> (Self, Self);
+    /// The lanes from last to first.
+    fn reverse(self) -> Self;
+    /// Lane 0 of `next`, then the lanes of `self` from the last down to lane 1.
+    fn mirror(self, next: Self) -> Self;
+
+    /// The lanes' bits with those of `mask` cleared, and `low` in their place.
+    fn with_low_bits(self, mask: u32, low: u32) -> Self;
+    fn key_max(self, other: Self) -> Self;
+    fn key_min(self, other: Self) -> Self;
+    /// Bit `i` is set if lane `i` of both agrees outside `mask`.
+    fn equal_outside(self, other: Self, mask: u32) -> u32;
+
+    /// Runs `kernel` in a function of its own that is compiled for this set: what several tasks share is compiled once.
+    fn call(kernel: impl Kernel);
+
+    /// Asks for the cache line at `address`, which need not be valid.
+    #[inline(always)]
+    fn prefetch(address: *const f32) {
+        let _ = address;
+    }
+}
+
+/// Work on registers of one kind, for [`Lanes::call`]. `run` must be inlined, and all it calls, as for a
+/// [`Task`](super::Task).
+pub(in crate::cpu) trait Kernel {
+    fn run(self);
+}
+
+/// A register of complex values. Its layout is that of two registers.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(in crate::cpu) struct Complex<V> {
+    pub re: V,
+    pub im: V,
+}
+
+impl<V: Lanes> Complex<V> {
+    #[inline(always)]
+    pub fn zero() -> Self {
+        Self { re: V::splat(0.0), im: V::splat(0.0) }
+    }
+
+    #[inline(always)]
+    pub fn plus(self, other: Self) -> Self {
+        Self { re: self.re + other.re, im: self.im + other.im }
+    }
+
+    #[inline(always)]
+    pub fn minus(self, other: Self) -> Self {
+        Self { re: self.re - other.re, im: self.im - other.im }
+    }
+
+    /// `self + i other`.
+    #[inline(always)]
+    pub fn plus_i(self, other: Self) -> Self {
+        Self { re: self.re - other.im, im: self.im + other.re }
+    }
+
+    /// `self - i other`.
+    #[inline(always)]
+    pub fn minus_i(self, other: Self) -> Self {
+        Self { re: self.re + other.im, im: self.im - other.re }
+    }
+
+    #[inline(always)]
+    pub fn times(self, other: Self) -> Self {
+        Self { re: self.re.mul_sub(other.re, self.im * other.im), im: self.re.mul_add(other.im, self.im * other.re) }
+    }
+
+    /// `self + factor other`.
+    #[inline(always)]
+    pub fn plus_scaled(self, factor: V, other: Self) -> Self {
+        Self { re: other.re.mul_add(factor, self.re), im: other.im.mul_add(factor, self.im) }
+    }
+
+    /// `self - factor other`.
+    #[inline(always)]
+    pub fn minus_scaled(self, factor: V, other: Self) -> Self {
+        Self { re: other.re.neg_mul_add(factor, self.re), im: other.im.neg_mul_add(factor, self.im) }
+    }
+
+    /// `self + i factor other`.
+    #[inline(always)]
+    pub fn plus_i_scaled(self, factor: V, other: Self) -> Self {
+        Self { re: other.im.neg_mul_add(factor, self.re), im: other.re.mul_add(factor, self.im) }
+    }
+
+    /// `self - i factor other`.
+    #[inline(always)]
+    pub fn minus_i_scaled(self, factor: V, other: Self) -> Self {
+        Self { re: other.im.mul_add(factor, self.re), im: other.re.neg_mul_add(factor, self.im) }
+    }
+}

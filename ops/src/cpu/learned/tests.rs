@@ -1,0 +1,94 @@
+//! Every instruction set this processor has, against the scalar engine in double precision, and against itself.
+
+use rayon::ThreadPoolBuilder;
+
+use crate::cpu::butterfly::tests::{Gates, bits, double, rounded};
+use crate::cpu::tests::learned::{Model, options};
+use crate::cpu::tests::learned_gradient::gradients as learned_gradients;
+use crate::cpu::tests::{noise, relative_error, single, single_tolerance};
+use crate::cpu::{InstructionSet, learned_welch_peaks, learned_welch_psd};
+use crate::options::{Detrend, WelchOptions};
+
+/// Models with the gates of every kind.
+fn models(options: WelchOptions) -> impl Iterator<Item = Model<f64>> {
+    Gates::ALL.into_iter().map(move |kind| {
+        let mut model = Model::perturbed(options, false);
+        model.gates = kind.values(options.n_fft);
+        model.map(rounded)
+    })
+}
+
+#[test]
+fn learned_power_and_gradients_are_those_in_double_precision() {
+    for (n, segments, detrend) in
+        [(8, 2, Detrend::Constant), (64, 3, Detrend::None), (256, 2, Detrend::Constant), (512, 1, Detrend::None)]
+    {
+        let options = WelchOptions { detrend, ..options(n, segments) };
+        let (frame_len, rows) = (options.frame() + 3, 21);
+        let signal = rounded(noise(rows * frame_len, 73).into_iter().map(|x| x + 0.3).collect());
+        let grad_power = rounded(noise(rows * options.bins(), 74));
+        for mut model in models(options) {
+            model.weights[segments / 2] *= f64::from(u8::from(segments < 3));
+            let expected = model.psd(&signal, frame_len);
+            let expected_gradients = learned_gradients(&model, &signal, frame_len, &grad_power);
+            let model = model.single();
+            for set in InstructionSet::available() {
+                let (power, found) = set.force(|| {
+                    let signal = single(&signal);
+                    let gradients = learned_gradients(&model, &signal, frame_len, &single(&grad_power));
+                    (model.psd(&signal, frame_len), gradients)
+                });
+                let error = relative_error(&double(&power), &expected);
+                assert!(error < 2.0 * single_tolerance(n), "{set}, n {n}: {error:e}");
+                for (what, (found, expected)) in found.iter().zip(&expected_gradients).enumerate() {
+                    if expected.iter().all(|&value| value == 0.0) {
+                        assert!(found.iter().all(|&value| value == 0.0), "{set}, n {n}, gradient {what}");
+                        continue;
+                    }
+                    let error = relative_error(&double(found), expected);
+                    assert!(error < 8.0 * single_tolerance(n), "{set}, n {n}, gradient {what}: {error:e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn learned_results_depend_neither_on_threads_nor_on_neighbours() {
+    let options = WelchOptions { detrend: Detrend::Constant, ..options(64, 2) };
+    let (frame_len, rows, k) = (options.frame() + 1, 601, 16);
+    let signal = single(&noise(rows * frame_len, 75));
+    let grad_power = single(&noise(rows * options.bins(), 76));
+    for model in models(options).map(|model| model.single()) {
+        for set in InstructionSet::available() {
+            let run = |signal: &[f32]| {
+                let rows = signal.len() / frame_len;
+                let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
+                learned_welch_peaks(signal, frame_len, &model.borrow(), k, &mut peak_bins, &mut peak_power);
+                let mut power = vec![0.0; rows * options.bins()];
+                learned_welch_psd(signal, frame_len, &model.borrow(), &mut power);
+                (peak_bins, bits(&peak_power), bits(&power))
+            };
+            let in_pool = |threads| {
+                let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads");
+                pool.install(|| {
+                    set.force(|| {
+                        let gradients = learned_gradients(&model, &signal, frame_len, &grad_power);
+                        (run(&signal), gradients.map(|gradient| bits(&gradient)))
+                    })
+                })
+            };
+            let ((peak_bins, peak_power, power), gradients) = in_pool(1);
+            for threads in [2, 3] {
+                let ((bins, peaks, all), found) = in_pool(threads);
+                assert!((&bins, &peaks, &all, &found) == (&peak_bins, &peak_power, &power, &gradients), "{set}");
+            }
+            for row in [0, 7, 8, 300, 600] {
+                let alone = set.force(|| run(&signal[row * frame_len..(row + 1) * frame_len]));
+                assert_eq!(alone.0, peak_bins[row * k..][..k]);
+                assert_eq!(alone.1, peak_power[row * k..][..k]);
+                assert_eq!(alone.2, power[row * options.bins()..][..options.bins()]);
+            }
+        }
+    }
+}

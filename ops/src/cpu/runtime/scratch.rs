@@ -1,0 +1,44 @@
+//! Per-thread buffers, kept from one call to the next.
+
+use rustfft::num_complex::Complex;
+
+use crate::cpu::real::Real;
+
+/// Buffers of one thread. They only grow; their contents are unspecified.
+#[derive(Default)]
+pub struct Scratch<T: Real> {
+    complex: Vec<Complex<T>>,
+    real: Vec<T>,
+    keys: Vec<T::Key>,
+}
+
+impl<T: Real> Scratch<T> {
+    /// Buffers of the given lengths, with unspecified contents.
+    pub(in crate::cpu) fn buffers(
+        &mut self,
+        complex: usize,
+        real: usize,
+        keys: usize,
+    ) -> (&mut [Complex<T>], &mut [T], &mut [T::Key]) {
+        (at_least(&mut self.complex, complex), at_least(&mut self.real, real), at_least(&mut self.keys, keys))
+    }
+
+    /// `len` reals with unspecified contents.
+    pub(in crate::cpu) fn real(&mut self, len: usize) -> &mut [T] {
+        at_least(&mut self.real, len)
+    }
+}
+
+fn at_least<V: Copy + Default>(buffer: &mut Vec<V>, len: usize) -> &mut [V] {
+    if buffer.len() < len {
+        buffer.resize(len, V::default());
+    }
+    &mut buffer[..len]
+}
+
+/// Cuts the first `len` values off `rest`.
+pub(in crate::cpu) fn take<'a, V>(rest: &mut &'a mut [V], len: usize) -> &'a mut [V] {
+    let (taken, left) = std::mem::take(rest).split_at_mut(len);
+    *rest = left;
+    taken
+}

@@ -1,0 +1,142 @@
+//! Cutting rows into tasks, and running them on rayon when that pays.
+
+use std::sync::{Mutex, PoisonError};
+
+/// Work of a task worth handing to another thread. The unit of work is one radix-2 butterfly, about a nanosecond.
+const TASK_WORK: usize = 1 << 14;
+/// Below this much work a call stays on its thread: waking others would take longer.
+const PARALLEL_WORK: usize = 4 * TASK_WORK;
+/// Most tasks of a call.
+const MAX_TASKS: usize = 256;
+/// Most blocks of rows that a sum over rows is made of.
+const MAX_BLOCKS: usize = 16;
+/// Partial sums longer than this are kept for half as many blocks.
+const LONG_PARTIAL: usize = 1 << 19;
+
+/// How the rows of a call are cut. It follows from shapes alone, never from the number of threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cpu) struct Tasks {
+    /// Rows of every task but perhaps the last; at least 1.
+    pub rows: usize,
+    /// Number of tasks.
+    pub count: usize,
+}
+
+impl Tasks {
+    /// Tasks for `rows` rows that share nothing, each of `work` butterflies.
+    pub fn independent(rows: usize, work: usize) -> Self {
+        Self::cut(rows, work, MAX_TASKS)
+    }
+
+    /// The same with tasks of whole groups of `group` rows, the last perhaps apart, for kernels that take so many at once.
+    pub fn independent_groups(rows: usize, work: usize, group: usize) -> Self {
+        let rows_of_task = Self::independent(rows, work).rows.next_multiple_of(group);
+        Self { rows: rows_of_task, count: rows.div_ceil(rows_of_task) }
+    }
+
+    /// Blocks for `rows` rows that add to `partial` sums.
+    pub fn reduction(rows: usize, work: usize, partial: usize) -> Self {
+        match partial {
+            0 => Self::independent(rows, work),
+            1..=LONG_PARTIAL => Self::cut(rows, work, MAX_BLOCKS),
+            _ => Self::cut(rows, work, MAX_BLOCKS / 2),
+        }
+    }
+
+    fn cut(rows: usize, work: usize, most: usize) -> Self {
+        let per_task = if rows.saturating_mul(work) < PARALLEL_WORK {
+            rows
+        } else {
+            rows.div_ceil(most).max(TASK_WORK.div_ceil(work.max(1)))
+        };
+        let per_task = per_task.max(1);
+        Self { rows: per_task, count: rows.div_ceil(per_task) }
+    }
+
+    /// Runs `task` on each of `inputs`, one per task. The calling thread takes one after the other, and if there are more, so do other
+    /// threads of rayon's current pool, once they are awake.
+    pub fn run<I: Send>(&self, inputs: impl Iterator<Item = I> + Send, task: impl Fn(I) + Send + Sync) {
+        let inputs = inputs.take(self.count);
+        let helpers = rayon::current_num_threads().min(self.count).saturating_sub(1);
+        if helpers == 0 {
+            return inputs.for_each(task);
+        }
+        let inputs = Mutex::new(inputs);
+        let next = || inputs.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || std::iter::from_fn(next).for_each(&task);
+        rayon::in_place_scope(|scope| {
+            for _ in 0..helpers {
+                scope.spawn(|_| work());
+            }
+            work();
+        });
+    }
+}
+
+/// Chunks of `len` values of a slice that may be absent: then `None`, without end.
+pub(in crate::cpu) fn optional_chunks<V: Send>(
+    slice: Option<&mut [V]>,
+    len: usize,
+) -> impl Iterator<Item = Option<&mut [V]>> + Send {
+    let mut chunks = slice.map(|slice| slice.chunks_mut(len));
+    std::iter::from_fn(move || match &mut chunks {
+        Some(chunks) => chunks.next().map(Some),
+        None => Some(None),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn little_work_is_one_task() {
+        assert_eq!(Tasks::independent(3, 100), Tasks { rows: 3, count: 1 });
+        assert_eq!(Tasks::reduction(3, 100, 8), Tasks { rows: 3, count: 1 });
+        assert_eq!(Tasks::independent(0, 100), Tasks { rows: 1, count: 0 });
+    }
+
+    #[test]
+    fn groups_of_rows_stay_together() {
+        assert_eq!(Tasks::independent_groups(1024, 192, 16), Tasks { rows: 96, count: 11 });
+        assert_eq!(Tasks::independent_groups(3, 100, 16), Tasks { rows: 16, count: 1 });
+        assert_eq!(Tasks::independent_groups(0, 100, 16).count, 0);
+    }
+
+    #[test]
+    fn blocks_of_a_reduction_are_few() {
+        assert_eq!(Tasks::reduction(1 << 20, 1 << 10, 256).count, 16);
+        assert_eq!(Tasks::reduction(1 << 20, 1 << 10, LONG_PARTIAL + 1).count, 8);
+        assert_eq!(Tasks::independent(1 << 20, 1 << 10).count, 256);
+    }
+
+    #[test]
+    fn every_task_runs_once() {
+        for (threads, count) in [(1, 5), (2, 0), (2, 1), (2, 5), (8, 5), (3, 1000)] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut runs = vec![0; count + 3];
+            pool.install(|| Tasks { rows: 1, count }.run(runs.iter_mut(), |run| *run += 1));
+            assert!(
+                runs[..count].iter().all(|&run| run == 1) && runs[count..] == [0; 3],
+                "{threads} threads, {count} tasks"
+            );
+        }
+        let mut runs = [0; 50];
+        Tasks { rows: 1, count: 50 }.run(runs.iter_mut(), |run| *run += 1);
+        assert_eq!(runs, [1; 50]);
+    }
+
+    #[test]
+    #[should_panic(expected = "task 7")]
+    fn a_task_that_panics_is_heard_of() {
+        Tasks { rows: 1, count: 20 }.run(0..20, |task| assert!(task != 7, "task 7"));
+    }
+
+    #[test]
+    fn an_absent_slice_gives_none_for_every_task() {
+        assert_eq!(optional_chunks::<f32>(None, 4).take(3).flatten().count(), 0);
+        let mut values = [0u8; 7];
+        let lengths: Vec<_> = optional_chunks(Some(&mut values), 4).map(|chunk| chunk.map(|c| c.len())).collect();
+        assert_eq!(lengths, [Some(4), Some(3)]);
+    }
+}

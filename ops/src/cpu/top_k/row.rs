@@ -1,0 +1,28 @@
+//! Exact search of one row: integer keys, selection, sort.
+
+use crate::cpu::real::Real;
+
+/// The strongest bins of a row of power, strongest first, as many as the outputs are long: at most all of them.
+///
+/// Equal powers give the lower bin first. Non-finite power is never selected; what is missing is bin −1 with power NaN.
+/// `keys`, as long as `power`, is overwritten.
+pub(in crate::cpu) fn top_k_row<T: Real>(power: &[T], keys: &mut [T::Key], out_bins: &mut [i64], out_power: &mut [T]) {
+    let k = out_bins.len();
+    debug_assert_eq!(keys.len(), power.len());
+    debug_assert_eq!(out_power.len(), k);
+    for (bin, (key, power)) in keys.iter_mut().zip(power).enumerate() {
+        *key = power.key(bin);
+    }
+    let strongest_first = |a: &T::Key, b: &T::Key| b.cmp(a);
+    if k < keys.len() {
+        keys.select_nth_unstable_by(k - 1, strongest_first);
+    }
+    let peaks = &mut keys[..k];
+    peaks.sort_unstable_by(strongest_first);
+    for ((&key, out_bin), out_power) in peaks.iter().zip(out_bins).zip(out_power) {
+        match T::key_bin(key) {
+            Some(bin) => (*out_bin, *out_power) = (bin as i64, power[bin]),
+            None => (*out_bin, *out_power) = (-1, T::nan()),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Every instruction set this processor has, against the exact search of one row.
+
+use proptest::prelude::*;
+
+use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::{InstructionSet, Task, dispatch};
+use crate::cpu::top_k::forward::{Tile, strongest};
+use crate::cpu::top_k::top_k_row;
+
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+/// The strongest bins of rows of power, through one tile.
+struct Strongest<'a> {
+    rows: &'a [Vec<f32>],
+    k: usize,
+    bins: &'a mut [i64],
+    peaks: &'a mut [f32],
+}
+
+impl Task for Strongest<'_> {
+    fn run<V: Lanes>(self) {
+        let bins = self.rows[0].len();
+        let stride = bins.next_multiple_of(16);
+        // What the rows leave of the tile holds anything.
+        let mut power = vec![f32::NAN; stride * V::COUNT];
+        for (into, row) in power.chunks_mut(stride).zip(self.rows) {
+            into[..bins].copy_from_slice(row);
+        }
+        let tile = Tile { power: &power, stride, bins };
+        strongest::<V>(&tile, self.k, &mut vec![0; bins], self.bins, self.peaks);
+    }
+}
+
+/// A length whose transforms run in the widest registers of a set.
+const WIDE: usize = 256;
+
+fn strongest_in(set: InstructionSet, rows: &[Vec<f32>], k: usize, bins: &mut [i64], peaks: &mut [f32]) {
+    dispatch(set, WIDE, Strongest { rows, k, bins, peaks });
+}
+
+/// Power that makes keys collide: few values, values that differ in the last bits only, and what is not finite.
+fn awkward_power() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        6 => (0u32..200).prop_map(|low| f32::from_bits(0x3f80_0000 + low)),
+        4 => any::<u32>().prop_map(|bits| f32::from_bits(bits & 0x7eff_ffff)),
+        3 => (0u8..4).prop_map(f32::from),
+        2 => (0u32..5).prop_map(f32::from_bits),
+        1 => Just(0.0),
+        1 => prop_oneof![Just(f32::NAN), Just(-f32::NAN), Just(f32::INFINITY), Just(f32::MAX), Just(-0.0), Just(-1.0)],
+    ]
+}
+
+fn awkward_row(bins: usize) -> impl Strategy<Value = Vec<f32>> {
+    prop_oneof![
+        3 => prop::collection::vec(awkward_power(), bins),
+        3 => prop::collection::vec((0u32..1 << 12).prop_map(|low| f32::from_bits(0x4120_0000 + low)), bins),
+        4 => prop::collection::vec(0.0f32..1e3, bins),
+        1 => awkward_power().prop_map(move |power| vec![power; bins]),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn strongest_bins_are_those_of_the_definition(
+        (rows, k) in prop_oneof![Just(17), Just(33), Just(65), Just(129), Just(513)]
+            .prop_flat_map(|bins| (prop::collection::vec(awkward_row(bins), 1..=16), 1..=bins.min(64))),
+    ) {
+        let mut expected = (Vec::new(), Vec::new());
+        for power in &rows {
+            let (mut keys, mut bins, mut peaks) = (vec![0; power.len()], vec![0; k], vec![0.0; k]);
+            top_k_row(power, &mut keys, &mut bins, &mut peaks);
+            expected.0.extend(bins);
+            expected.1.extend(bits(&peaks));
+        }
+        for set in InstructionSet::available() {
+            let (mut bins, mut peaks) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
+            for rows_at in (0..rows.len()).step_by(4) {
+                let until = rows.len().min(rows_at + 4);
+                // Tiles of every set hold at least four rows.
+                let at = rows_at * k..until * k;
+                strongest_in(set, &rows[rows_at..until], k, &mut bins[at.clone()], &mut peaks[at]);
+            }
+            prop_assert_eq!(&bins, &expected.0, "{}", set);
+            prop_assert_eq!(bits(&peaks), &expected.1[..], "{}", set);
+            let (mut bins, mut peaks) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
+            if set.name() == "avx512" {
+                strongest_in(set, &rows, k, &mut bins, &mut peaks);
+                prop_assert_eq!(&bins, &expected.0, "{}", set);
+                prop_assert_eq!(bits(&peaks), &expected.1[..], "{}", set);
+            }
+        }
+    }
+}

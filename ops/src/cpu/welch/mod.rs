@@ -1,0 +1,89 @@
+//! Welch power spectra and their strongest bins, with exact transforms.
+
+pub(in crate::cpu) mod forward;
+pub(in crate::cpu) mod scaling;
+pub(in crate::cpu) mod segment;
+mod short;
+#[cfg(test)]
+mod tests;
+
+use crate::cpu::real::Real;
+use crate::cpu::{isa, scalar};
+use crate::options::WelchOptions;
+
+/// One-sided Welch power of every row: `signal` `[rows, frame_len]`, `window` `[n_fft]` → `power` `[rows, bins]`.
+///
+/// `power[k]` is the mean over segments of c_k |X\[k\]|², times the factor of the scaling, with c_k = 1 at DC and
+/// Nyquist and 2 between (Welch, 1967). A non-finite sample in a segment makes every bin of its row non-finite, and
+/// leaves the other rows alone.
+pub fn welch_psd<T: Real>(signal: &[T], frame_len: usize, window: &[T], options: &WelchOptions, power: &mut [T]) {
+    let bins = options.bins();
+    let rows = power.len() / bins;
+    debug_assert_eq!(power.len(), rows * bins);
+    debug_assert_eq!(signal.len(), rows * frame_len);
+    if isa::takes(options.n_fft)
+        && let (Some(signal), Some(window)) = (T::as_f32(signal), T::as_f32(window))
+        && let Some(power) = T::as_f32_mut(power)
+    {
+        return forward::welch_psd(signal, frame_len, window, options, power);
+    }
+    scalar::welch::welch_psd(signal, frame_len, window, options, power);
+}
+
+/// The `k` strongest bins of every row's Welch power: `signal` `[rows, frame_len]`, `window` `[n_fft]` → `out_bins`,
+/// `out_power` `[rows, k]`.
+///
+/// They are the strongest bins of [`welch_psd`], the power of a row never leaving its thread.
+pub fn welch_peaks<T: Real>(
+    signal: &[T],
+    frame_len: usize,
+    window: &[T],
+    options: &WelchOptions,
+    k: usize,
+    out_bins: &mut [i64],
+    out_power: &mut [T],
+) {
+    let rows = out_bins.len() / k;
+    debug_assert!((1..=options.bins()).contains(&k));
+    debug_assert_eq!(signal.len(), rows * frame_len);
+    debug_assert_eq!(out_bins.len(), rows * k);
+    debug_assert_eq!(out_power.len(), rows * k);
+    if isa::takes(options.n_fft)
+        && let (Some(signal), Some(window)) = (T::as_f32(signal), T::as_f32(window))
+        && let Some(out_power) = T::as_f32_mut(out_power)
+    {
+        return forward::welch_peaks(signal, frame_len, window, options, k, out_bins, out_power);
+    }
+    scalar::welch::welch_peaks(signal, frame_len, window, options, k, out_bins, out_power);
+}
+
+/// Gradients of [`welch_psd`] for `grad_power` `[rows, bins]`: overwrites `grad_signal` `[rows, frame_len]` and
+/// `grad_window` `[n_fft]`, each if given.
+///
+/// The window's gradient includes the part through the scaling. Samples past the last segment get 0. A row whose
+/// `grad_power` is 0 throughout gives 0, also if its samples are not finite.
+pub fn welch_psd_backward<T: Real>(
+    signal: &[T],
+    frame_len: usize,
+    window: &[T],
+    options: &WelchOptions,
+    grad_power: &[T],
+    grad_signal: Option<&mut [T]>,
+    grad_window: Option<&mut [T]>,
+) {
+    let bins = options.bins();
+    let rows = grad_power.len() / bins;
+    debug_assert_eq!(grad_power.len(), rows * bins);
+    debug_assert_eq!(signal.len(), rows * frame_len);
+    debug_assert!(grad_signal.as_ref().is_none_or(|grad| grad.len() == signal.len()));
+    debug_assert!(grad_window.as_ref().is_none_or(|grad| grad.len() == options.n_fft));
+    scalar::welch_backward::welch_psd_backward(
+        signal,
+        frame_len,
+        window,
+        options,
+        grad_power,
+        grad_signal,
+        grad_window,
+    );
+}
