@@ -1,16 +1,41 @@
-//! Firefly's models: Burn modules that turn frames of a signal into its strongest spectral lines.
+//! Spectral peak models for [Burn](https://burn.dev): modules that turn frames of a signal into the strongest lines of
+//! their Welch power spectra.
 //!
-//! - [`WelchPeaks`]: exact Welch peaks at a [`Tier`].
-//! - [`LearnedWelchPeaks`]: the same computation with a learned taper, twiddles, gates of
-//!   butterflies and of segments, and gain.
-//! - [`AutoWelchPeaks`]: exact or learned peaks by the strategy that is predicted fastest, or one that is forced.
-//! - [`StockWelchPeaks`]: the exact peaks written with Burn's stock operations, to compare with and to recognise.
+//! | model | computes | parameters |
+//! | --- | --- | --- |
+//! | [`WelchPeaks`] | exact Welch peaks, with as many segments as its [`Tier`] | none |
+//! | [`LearnedWelchPeaks`] | the same with learned taper, twiddles, gates and gain | five tensors |
+//! | [`AutoWelchPeaks`] | either of them, by the method that is predicted to be fastest | none of its own |
 //!
-//! Both are initialised from a validated configuration, nest in a module of your own, train inside it and save with it.
+//! `WelchPeaks` and `LearnedWelchPeaks` are Burn modules: they nest in other modules, train with them and are saved
+//! with them. Both map frames `[batch, frame]` to [`Peaks`] `[batch, k]` by `forward` and to power `[batch, bins]` by
+//! `psd`, where `bins = n_fft / 2 + 1`, and both are differentiable in the signal. A frame of S segments has
+//! `n_fft + (S − 1) · hop` samples; further samples are ignored. Power is in the signal's unit squared, one-sided, and
+//! scaled as [`Scaling`] says.
+//!
+//! ```
+//! use burn::tensor::{Device, Tensor};
+//! use firefly_models::{Tier, WelchPeaksConfig};
+//!
+//! let device = Device::flex();
+//! let model = WelchPeaksConfig::new().with_n_fft(256).with_k(16).with_tier(Tier::Fast).init(&device);
+//! let frames = Tensor::<2>::ones([64, 384], &device); // [batch, frame]
+//! let peaks = model.forward(frames); // strongest first
+//! assert_eq!((peaks.bins.dims(), peaks.power.dims()), ([64, 16], [64, 16]));
+//! ```
+//!
+//! # Errors
+//! Methods that follow Burn's conventions, `init`, `forward` and `psd`, panic on bad arguments with the message of a
+//! typed error; `try_init`, `try_forward` and `try_psd` return it as an [`ArgumentError`].
+//!
+//! # Devices
+//! The processor is always supported. The Cargo features `ndarray`, `cuda`, `vulkan`, `wgpu` and `metal` add a backend
+//! each.
 
 mod auto;
-mod learned;
-mod stock;
+mod learned_welch_peaks;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tier;
 mod welch_peaks;
 
@@ -18,14 +43,21 @@ pub use auto::{
     AutoOptions, AutoWelchPeaks, Candidate, Choice, Destination, Layout, Method, RATE_AXES, Selection, Strategy,
     Workload, traces_choices,
 };
-pub use learned::{Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT};
-pub use stock::{Spelling, StockWelchPeaks};
+pub use learned_welch_peaks::{
+    GateKind, Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT,
+};
 pub use tier::Tier;
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 
 pub use firefly_ops::{ArgumentError, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry};
 
-/// The README's code, compiled and run with the documentation's tests.
+/// The value of a result, or a panic with the error's message: how `try_forward` becomes `forward`.
+#[track_caller]
+fn expect_valid<T>(result: Result<T, ArgumentError>) -> T {
+    result.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The code of the repository's README, compiled and run with the documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -8,38 +8,47 @@ use firefly_ops::{
     welch_peaks_from_host, welch_psd,
 };
 
+use crate::expect_valid;
 use crate::tier::Tier;
 
 /// Configuration of [`WelchPeaks`].
+///
+/// ```
+/// use firefly_models::{Tier, WelchPeaksConfig};
+///
+/// let config = WelchPeaksConfig::new().with_n_fft(512).with_tier(Tier::Reference);
+/// assert_eq!((config.options().frame(), config.options().bins()), (512 + 7 * 256, 257));
+/// assert!(config.with_n_fft(500).validate().unwrap_err().to_string().contains("`n_fft` is 500"));
+/// ```
 #[derive(Config, Debug, PartialEq)]
 pub struct WelchPeaksConfig {
     /// Samples in a segment: a power of two from 8 to 65,536.
     #[config(default = 256)]
     pub n_fft: usize,
-    /// Samples from one segment's start to the next; half a segment unless given.
+    /// Samples between the starts of consecutive segments; `n_fft / 2` if `None`.
     pub hop: Option<usize>,
-    /// How many segments of a frame are averaged.
+    /// Number of segments averaged.
     #[config(default = "Tier::Fast")]
     pub tier: Tier,
-    /// Peaks a row: from 1 to the number of bins.
+    /// Peaks per row: from 1 to the number of bins, `n_fft / 2 + 1`.
     #[config(default = 16)]
     pub k: usize,
-    /// The window's shape.
+    /// Shape of the window.
     #[config(default = "Window::Hann")]
     pub window: Window,
-    /// Whether the window is periodic (for spectra) or symmetric.
+    /// Period of the window: `n_fft` samples (periodic, for spectra) or `n_fft − 1` (symmetric).
     #[config(default = "WindowSymmetry::Periodic")]
     pub symmetry: WindowSymmetry,
-    /// How power is scaled.
+    /// Scaling of power.
     #[config(default = "Scaling::Power")]
     pub scaling: Scaling,
-    /// What is taken off each segment.
+    /// Trend removed from each segment.
     #[config(default = "Detrend::None")]
     pub detrend: Detrend,
 }
 
 impl WelchPeaksConfig {
-    /// The estimate this configuration stands for.
+    /// Options of the Welch estimate.
     pub fn options(&self) -> WelchOptions {
         WelchOptions {
             n_fft: self.n_fft,
@@ -60,9 +69,18 @@ impl WelchPeaksConfig {
 
     /// The module on `device`.
     ///
+    /// # Panics
+    /// With the message of [`try_init`](Self::try_init)'s error.
+    #[track_caller]
+    pub fn init(&self, device: &Device) -> WelchPeaks {
+        expect_valid(self.try_init(device))
+    }
+
+    /// The module on `device`.
+    ///
     /// # Errors
     /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn init(&self, device: &Device) -> Result<WelchPeaks, ArgumentError> {
+    pub fn try_init(&self, device: &Device) -> Result<WelchPeaks, ArgumentError> {
         self.validate()?;
         let options = self.options();
         let window = self.window.tensor(self.n_fft, self.symmetry, FloatDType::F32, device);
@@ -80,10 +98,23 @@ pub(crate) fn validate(config: &'static str, options: &WelchOptions, k: usize) -
     Ok(())
 }
 
-/// The strongest lines of each frame's Welch spectrum.
+/// Strongest lines of each frame's Welch power spectrum, by the method of P. D. Welch (1967).
 ///
-/// Frames `[batch, frame]` → [`Peaks`] `[batch, k]`. Has no parameters to train, but gradients flow through it to the
-/// signal.
+/// A module without parameters, differentiable in the signal through the peaks' power. f32 and, on a CPU, f64 compute
+/// in their own precision; f16 and bf16 compute in f32.
+///
+/// ```
+/// use burn::tensor::{Device, Int, Tensor};
+/// use firefly_models::{Tier, WelchPeaksConfig};
+///
+/// // A tone of 8 periods per 64 samples: the strongest bin is 8.
+/// let device = Device::flex();
+/// let time = Tensor::<1, Int>::arange(0..64, &device).float();
+/// let signal: Tensor<2> = (time * (8.0 * std::f32::consts::TAU / 64.0)).sin().unsqueeze();
+/// let model = WelchPeaksConfig::new().with_n_fft(64).with_tier(Tier::Ultra).with_k(3).init(&device);
+/// let bins: Vec<i64> = model.forward(signal).bins.into_data().iter().collect();
+/// assert_eq!(bins[0], 8);
+/// ```
 #[derive(Module, Debug)]
 pub struct WelchPeaks {
     window: Tensor<1>,
@@ -96,34 +127,54 @@ pub struct WelchPeaks {
 }
 
 impl WelchPeaks {
-    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`.
+    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`, strongest first.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, signal: Tensor<2>) -> Peaks {
+        expect_valid(self.try_forward(signal))
+    }
+
+    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`, strongest first.
     ///
     /// # Errors
-    /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame) or on another device.
-    pub fn forward(&self, signal: Tensor<2>) -> Result<Peaks, ArgumentError> {
+    /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame) or on another
+    /// device.
+    pub fn try_forward(&self, signal: Tensor<2>) -> Result<Peaks, ArgumentError> {
         let window = self.window_for(&signal);
         welch_peaks(signal, window, &self.options, self.k)
     }
 
-    /// The same from frames in host memory to peaks in host memory: each chunk is uploaded, computed and read back while the next is
-    /// being made. `chunks` are f32 `[rows, frame]`, as [`host_chunks`](firefly_ops::host_chunks) makes them.
+    /// Peaks in host memory of frames in host memory, in chunks whose upload, computation and read-back overlap.
+    /// `chunks` are f32 `[rows, frame]`, as [`host_chunks`](firefly_ops::host_chunks) makes them.
     ///
     /// # Errors
-    /// As [`forward`](Self::forward), and if the device fails.
-    pub fn forward_from_host(&self, chunks: impl IntoIterator<Item = TensorData>) -> Result<HostPeaks, HostError> {
+    /// As [`try_forward`](Self::try_forward), and if the device fails.
+    pub fn try_forward_from_host(&self, chunks: impl IntoIterator<Item = TensorData>) -> Result<HostPeaks, HostError> {
         welch_peaks_from_host(chunks, self.window.clone(), &self.options, self.k)
     }
 
-    /// Power of every bin of each row: `[batch, bins]`.
+    /// Power of every bin of each row of `signal` `[batch, frame]`: `[batch, bins]`, in the signal's unit squared (per
+    /// hertz with [`Scaling::Density`]).
+    ///
+    /// # Panics
+    /// With the message of [`try_psd`](Self::try_psd)'s error.
+    #[track_caller]
+    pub fn psd(&self, signal: Tensor<2>) -> Tensor<2> {
+        expect_valid(self.try_psd(signal))
+    }
+
+    /// Power of every bin, as [`psd`](Self::psd).
     ///
     /// # Errors
-    /// As [`forward`](Self::forward).
-    pub fn psd(&self, signal: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
+    /// As [`try_forward`](Self::try_forward).
+    pub fn try_psd(&self, signal: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
         let window = self.window_for(&signal);
         welch_psd(signal, window, &self.options)
     }
 
-    /// The window, in double precision for a signal that is.
+    /// The window, in double precision for a signal in double precision.
     fn window_for(&self, signal: &Tensor<2>) -> Tensor<1> {
         let (window, symmetry) = self.shape;
         match signal.dtype() {
@@ -132,18 +183,18 @@ impl WelchPeaks {
         }
     }
 
-    /// The estimate that is computed.
+    /// Options of the Welch estimate.
     pub fn options(&self) -> &WelchOptions {
         &self.options
     }
 
-    /// Peaks a row.
+    /// Peaks per row.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// A frame's butterflies, `log2(n_fft) · n_fft / 2` for each segment: the count that learned models are compared by. (The
-    /// kernels share one complex transform between two segments.)
+    /// Butterflies per frame, `log2(n_fft) · n_fft / 2` per segment: the count by which learned models are compared.
+    /// (The kernels share one complex transform between two segments.)
     pub fn butterflies(&self) -> usize {
         self.options.butterflies()
     }

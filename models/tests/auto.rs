@@ -40,7 +40,7 @@ fn favouring(method: Method) -> AutoOptions {
 
 #[test]
 fn methods_of_a_tier_agree() {
-    let exact = values(config().init(&Device::flex()).unwrap().forward(frames(96)).unwrap());
+    let exact = values(config().init(&Device::flex()).forward(frames(96)));
     for method in [Method::Fused, Method::Spectrum] {
         let model = AutoWelchPeaks::new(&config(), &Device::flex()).unwrap().with_options(favouring(method));
         assert_eq!(model.strategy_label(BATCH, 96), format!("auto: fast {method}"));
@@ -60,7 +60,7 @@ fn forced_strategies_compute_their_tiers() {
         [(Strategy::Ultra, Tier::Ultra), (Strategy::Fast, Tier::Fast), (Strategy::Reference, Tier::Reference)]
     {
         let model = AutoWelchPeaks::new(&config(), &device).unwrap().with_strategy(strategy);
-        let expected = config().with_tier(tier).init(&device).unwrap().forward(frames(288)).unwrap();
+        let expected = config().with_tier(tier).init(&device).forward(frames(288));
         assert_eq!(values(model.forward(frames(288)).unwrap()).0, values(expected).0, "{strategy}");
     }
     // A frame of two segments is too short for eight.
@@ -71,8 +71,8 @@ fn forced_strategies_compute_their_tiers() {
 #[test]
 fn a_learned_model_runs_where_it_is_asked_for() {
     let device = Device::flex();
-    let learned = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(5).init(&device).unwrap();
-    let expected = values(learned.forward(frames(96)).unwrap());
+    let learned = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(5).init(&device);
+    let expected = values(learned.forward(frames(96), &learned.hard_gates()));
     let model = AutoWelchPeaks::new(&config(), &device).unwrap().with_strategy(Strategy::Learned);
     assert!(model.forward(frames(96)).unwrap_err().to_string().contains("learned without a model"));
     let model = model.with_learned(learned);

@@ -7,7 +7,8 @@ use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use firefly_framework::cost::{DeviceProfile, Preset};
 use firefly_framework::graph::{CustomOperations, Graph, Input, Outputs, ProfileOptions, Replay, capture};
 use firefly_framework::rewrite::{Rewriter, Rewritten, WelchPeaksRule, register_costs};
-use firefly_models::{Spelling, StockWelchPeaks, Tier, WelchPeaksConfig, Window, WindowSymmetry};
+use firefly_models::testing::{ButterflyWelchPeaks, Formulation, StockWelchPeaks, one_sided};
+use firefly_models::{Tier, WelchPeaksConfig, Window, WindowSymmetry};
 use firefly_ops::{Direction, butterfly, exact_twiddles};
 
 const ROWS: usize = 5;
@@ -82,36 +83,43 @@ fn stays(name: &str, graph: &Graph) {
 }
 
 #[test]
-fn every_spelling_of_every_tier_is_recognised() {
+fn every_formulation_of_every_tier_is_recognised() {
     for tier in Tier::ALL {
-        for spelling in Spelling::ALL {
+        for formulation in Formulation::ALL {
             // More samples than the segments span, which nothing may read.
             let frame = config(tier).options().frame() + 9;
             let graph = record(frame, |signal, device| {
-                let peaks = StockWelchPeaks::new(&config(tier), spelling, device).unwrap().forward(signal);
+                let peaks = StockWelchPeaks::new(&config(tier), formulation, device).unwrap().forward(signal);
                 (peaks.bins, peaks.power)
             });
-            becomes_welch_peaks(&format!("{tier} {spelling:?}"), &graph, frame, 0);
+            becomes_welch_peaks(&format!("{tier} {formulation:?}"), &graph, frame, 0);
         }
     }
 }
 
 #[test]
 fn a_transform_by_butterflies_is_recognised() {
-    let graph = record(N_FFT, |signal, device| {
-        let window = Window::Hann.tensor(N_FFT, WindowSymmetry::Periodic, FloatDType::F32, device);
+    for tier in Tier::ALL {
+        let frame = config(tier).options().frame();
+        let graph = record(frame, |signal, device| {
+            let model = ButterflyWelchPeaks::new(&config(tier), device).unwrap();
+            let peaks = model.peaks(model.spectra(signal).unwrap());
+            (peaks.bins, peaks.power)
+        });
+        becomes_welch_peaks(&format!("{tier} butterfly"), &graph, frame, 0);
+    }
+    let whole = record(N_FFT, |signal, device| {
         let twiddles = exact_twiddles(N_FFT, Direction::Forward, FloatDType::F32, device).unwrap();
-        let samples = signal * window.unsqueeze();
+        let samples = signal * hann(device);
         let (re, im) = butterfly(samples.clone(), Tensor::zeros(samples.dims(), device), twiddles, None).unwrap();
         let power = (re.powi_scalar(2) + im.powi_scalar(2)).narrow(1, 0, BINS);
         (power * sides(device)).topk(K, 1)
     });
-    becomes_welch_peaks("butterfly", &graph, N_FFT, 0);
+    becomes_welch_peaks("one segment, power only", &whole, N_FFT, 0);
 }
 
 fn sides(device: &Device) -> Tensor<2> {
-    let sides: Vec<f32> = (0..BINS).map(|bin| if bin % (BINS - 1) == 0 { 1.0 } else { 2.0 }).collect();
-    Tensor::<1>::from_data(sides.as_slice(), device).unsqueeze()
+    one_sided(N_FFT, device).unsqueeze()
 }
 
 fn hann(device: &Device) -> Tensor<2> {

@@ -12,7 +12,7 @@ const WEIGHTS: &str = "model.safetensors";
 
 fn model() -> LearnedWelchPeaks {
     let device = Device::flex();
-    let mut model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&device).unwrap();
+    let mut model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&device);
     model.taper = Param::from_tensor(Tensor::ones([16], &device) * 0.3);
     model
 }

@@ -36,8 +36,8 @@ impl Batch {
     /// # Errors
     /// [`ArgumentError`] if the frames are too short for the reference.
     pub fn new(signal: Tensor<2>, reference: &WelchPeaks) -> Result<Self, ArgumentError> {
-        let power = reference.psd(signal.clone())?;
-        let bins = reference.forward(signal.clone())?.bins;
+        let power = reference.try_psd(signal.clone())?;
+        let bins = reference.try_forward(signal.clone())?.bins;
         let level = power.clone().mean_dim(1) + TINY;
         // A frame without finite power has no peaks: its bins of -1 add nothing.
         let found = bins.clone().greater_equal_elem(0).float();

@@ -150,12 +150,12 @@ pub fn compare(
     ensure!(!frames.is_empty(), "{data_set}: there are no frames to evaluate");
     let mut contenders = Vec::new();
     for tier in Tier::ALL {
-        let model = section.exact(tier).init(device)?;
+        let model = section.exact(tier).try_init(device)?;
         contenders.push(Contender {
             name: tier.to_string(),
             kind: ModelKind::Exact,
             butterflies: model.butterflies(),
-            find: Box::new(move |signal| model.forward(signal)),
+            find: Box::new(move |signal| model.try_forward(signal)),
         });
     }
     for (name, model) in learned {
@@ -163,12 +163,12 @@ pub fn compare(
         contenders.push(Contender {
             name: name.clone(),
             kind: ModelKind::Learned,
-            butterflies: model.butterflies(),
-            find: Box::new(move |signal| model.peaks(signal, &gates)),
+            butterflies: model.count_open_butterflies(),
+            find: Box::new(move |signal| model.try_forward(signal, &gates)),
         });
     }
-    let reference = section.exact(Tier::Reference).init(device)?;
-    let reference = peaks_of(frames, device, |signal| reference.forward(signal))?;
+    let reference = section.exact(Tier::Reference).try_init(device)?;
+    let reference = peaks_of(frames, device, |signal| reference.try_forward(signal))?;
     let times = microseconds_per_frame(frames, device, &contenders)?;
     contenders
         .iter()

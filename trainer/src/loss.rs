@@ -41,7 +41,7 @@ pub fn terms(
 ) -> Result<Terms, ArgumentError> {
     let k = model.config().k;
     let options = model.options();
-    let power = model.power(batch.signal.clone(), gates)?;
+    let power = model.try_psd(batch.signal.clone(), gates)?;
     let log = |power: Tensor<2>| (power / batch.level.clone() + FLOOR).log();
     let log_power = log(power);
 

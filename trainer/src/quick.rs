@@ -41,11 +41,12 @@ pub fn train(config: &RunConfig, tier: Tier, device: &Device) -> Result<Trained>
     let (plain, k) = (device.clone().inner(), config.model.k);
     let (_, frames) = evaluation_set(config, &data);
     let peaks = |tier| -> Result<_> {
-        let exact = config.model.exact(tier).init(&plain)?;
-        Ok(peaks_of(frames, &plain, |signal| exact.forward(signal))?)
+        let exact = config.model.exact(tier).try_init(&plain)?;
+        Ok(peaks_of(frames, &plain, |signal| exact.try_forward(signal))?)
     };
     let reference = peaks(Tier::Reference)?;
-    let found = peaks_of(frames, &plain, |signal| model.forward(signal))?;
+    let gates = model.hard_gates();
+    let found = peaks_of(frames, &plain, |signal| model.try_forward(signal, &gates))?;
     Ok(Trained {
         learned: Agreement::of(&found, &reference, k),
         exact: Agreement::of(&peaks(tier)?, &reference, k),

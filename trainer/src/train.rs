@@ -9,7 +9,7 @@ use burn::optim::lr_scheduler::LrSchedulerConfig;
 use burn::optim::lr_scheduler::cosine::CosineAnnealingLrSchedulerConfig;
 use burn::optim::lr_scheduler::module_lr_scheduler::{ModuleLearningRate, ModuleLrScheduler, ModuleLrSchedulerConfig};
 use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, TensorData};
 use burn_train::Interrupter;
 use firefly_models::{Gates, LearnedWelchPeaks, Tier};
 use rand::{RngExt, SeedableRng};
@@ -60,15 +60,15 @@ impl<'a> Trainer<'a> {
     /// If the configuration and the data don't make a run.
     pub fn new(config: &'a RunConfig, data: &DataSets, device: &Device) -> Result<Self> {
         let plain = device.clone().inner();
-        let reference = config.model.exact(Tier::Reference).init(&plain)?;
+        let reference = config.model.exact(Tier::Reference).try_init(&plain)?;
         let frames = data.validation.spread(config.schedule.validation_frames);
         ensure!(!frames.is_empty(), "there are no validation frames");
         let validation = Validation {
             batch: Batch::new(tensor(frames.samples().to_vec(), frames.frame(), &plain), &reference)?,
-            reference: peaks_of(&frames, &plain, |signal| reference.forward(signal))?,
+            reference: peaks_of(&frames, &plain, |signal| reference.try_forward(signal))?,
             frames,
         };
-        let model = config.model.learned().init(&device.clone().autodiff())?;
+        let model = config.model.learned().try_init(&device.clone().autodiff())?;
         Ok(Self {
             config,
             model: freeze(model, &config.training.learn),
@@ -136,8 +136,12 @@ impl<'a> Trainer<'a> {
             }
             if validate || done.is_multiple_of(schedule.log_every) {
                 let milliseconds = spent.0.as_secs_f64() * 1e3 / f64::from(spent.1);
-                let line =
-                    point.complete(self.model.butterflies(), self.active_share(), learning_rate, milliseconds)?;
+                let line = point.complete(
+                    self.model.count_open_butterflies(),
+                    self.active_share(),
+                    learning_rate,
+                    milliseconds,
+                )?;
                 progress.point(&line, steps);
                 metrics.append(&line)?;
                 spent = (Duration::ZERO, 0);
@@ -160,14 +164,14 @@ impl<'a> Trainer<'a> {
     }
 
     fn active_share(&self) -> f64 {
-        active_share(&self.config.model, self.model.butterflies())
+        active_share(&self.config.model, self.model.count_open_butterflies())
     }
 
     /// One step; what it measured is read back only if somebody looks.
     fn step(&mut self) -> Result<(PendingPoint, f64)> {
         let step = self.state.step;
         let batch = self.batches.at(step)?;
-        let gates = self.gates(step);
+        let gates = self.gates(step)?;
         let butterflies = self.expected_butterflies(&gates);
         let terms = terms(&self.model, &gates, &batch, &self.config.loss, butterflies, self.price(step))?;
         let gradients = GradientsParams::from_grads(terms.total().backward(), &self.model);
@@ -184,12 +188,12 @@ impl<'a> Trainer<'a> {
         let model = self.model.valid();
         let gates: Gates = model.hard_gates();
         let batch = &self.validation.batch;
-        let butterflies = Tensor::from_floats([model.butterflies() as f32], &batch.signal.device());
+        let butterflies = Tensor::from_floats([model.count_open_butterflies() as f32], &batch.signal.device());
         let terms = terms(&model, &gates, batch, &self.config.loss, butterflies, self.config.loss.price)?;
         let loss = f64::from(terms.total().into_scalar::<f32>());
         ensure!(loss.is_finite(), "the loss is {loss} at step {}: try a lower learning rate", self.state.step);
         let device = self.validation.batch.signal.device();
-        let found = peaks_of(&self.validation.frames, &device, |signal| model.peaks(signal, &gates))?;
+        let found = peaks_of(&self.validation.frames, &device, |signal| model.try_forward(signal, &gates))?;
         let recall = Agreement::of(&found, &self.validation.reference, self.config.model.k).recall;
         point.validated(loss, recall);
         let better = self.state.best_loss.is_none_or(|best| loss < best);
@@ -208,16 +212,30 @@ impl<'a> Trainer<'a> {
     }
 
     /// The gates of a step: drawn where they are learned, hard where they are not.
-    fn gates(&self, step: usize) -> Gates {
+    fn gates(&self, step: usize) -> Result<Gates> {
         let learned = |group| self.config.training.learn.contains(&group);
         let (butterflies, segments) = (learned(Parameters::Gates), learned(Parameters::Segments));
-        let drawn = || self.model.sample_gates(noise(self.config.seed, step));
-        match (butterflies, segments) {
-            (true, true) => drawn(),
-            (true, false) => Gates { segments: self.model.hard_gates().segments, ..drawn() },
-            (false, true) => Gates { butterflies: self.model.hard_gates().butterflies, ..drawn() },
-            (false, false) => self.model.hard_gates(),
-        }
+        let hard = || self.model.hard_gates();
+        let drawn = || {
+            let (butterflies, segments) = self.noise(step);
+            self.model.sample_gates_from(butterflies, segments)
+        };
+        Ok(match (butterflies, segments) {
+            (true, true) => drawn()?,
+            (true, false) => Gates::new(drawn()?.butterflies().clone(), hard().segments().clone()),
+            (false, true) => Gates::new(hard().butterflies().clone(), drawn()?.segments().clone()),
+            (false, false) => hard(),
+        })
+    }
+
+    /// Uniform noise of the butterflies' and the segments' gates at a step: the same whenever the step is run.
+    fn noise(&self, step: usize) -> (Tensor<2>, Tensor<1>) {
+        let mut generator = ChaCha8Rng::seed_from_u64(self.config.seed);
+        generator.set_stream(step as u64);
+        (
+            uniform(self.model.gate_logits.val(), &mut generator),
+            uniform(self.model.segment_logits.val(), &mut generator),
+        )
     }
 
     /// What a step's price is on: the expected number of open gates where they are learned, their number where not.
@@ -226,21 +244,21 @@ impl<'a> Trainer<'a> {
         let (model, hard) = (&self.model, |gates: Tensor<1>| gates.detach());
         let butterflies = match learned(Parameters::Gates) {
             true => model.expected_open_gates(),
-            false => hard(gates.butterflies.clone().sum()),
+            false => hard(gates.butterflies().clone().sum()),
         };
         let segments = match learned(Parameters::Segments) {
             true => model.expected_open_segments(),
-            false => hard(gates.segments.clone().sum()),
+            false => hard(gates.segments().clone().sum()),
         };
         butterflies * segments
     }
 }
 
-/// The gates' noise of a step, the same whenever the step is run.
-fn noise(seed: u64, step: usize) -> impl FnMut() -> f32 {
-    let mut generator = ChaCha8Rng::seed_from_u64(seed);
-    generator.set_stream(step as u64);
-    move || generator.random::<f32>()
+/// Uniform random numbers from 0 to 1 of the shape of `like`, on its device.
+fn uniform<const D: usize>(like: Tensor<D>, generator: &mut ChaCha8Rng) -> Tensor<D> {
+    let shape = like.dims();
+    let draws: Vec<f32> = (0..shape.iter().product()).map(|_| generator.random()).collect();
+    Tensor::from_data(TensorData::new(draws, shape), &like.device().inner())
 }
 
 /// Keeps what is not learned off the tape.

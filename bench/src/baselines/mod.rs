@@ -7,5 +7,4 @@ pub mod copy;
 pub mod realfft;
 pub mod rows;
 pub mod rustfft;
-pub mod stock;
 pub mod strongest;

@@ -13,7 +13,7 @@ use super::device::profile_of;
 use super::host_peaks::host_peaks;
 use super::method::{Destination, Method};
 use super::strategy::Strategy;
-use crate::learned::LearnedWelchPeaks;
+use crate::learned_welch_peaks::LearnedWelchPeaks;
 use crate::tier::Tier;
 use crate::welch_peaks::{WelchPeaks, WelchPeaksConfig};
 
@@ -73,7 +73,7 @@ impl AutoWelchPeaks {
         let host = Device::flex();
         let of = |tier: Tier| -> Result<[WelchPeaks; 2], ArgumentError> {
             let config = config.clone().with_tier(tier);
-            Ok([config.init(device)?, config.init(&host)?])
+            Ok([config.try_init(device)?, config.try_init(&host)?])
         };
         let name = DeviceName::of(device);
         Ok(Self {
@@ -103,7 +103,7 @@ impl AutoWelchPeaks {
     /// The same model with a learned model on the same device, for the strategy `learned`, and for `auto` where any tier
     /// will do.
     pub fn with_learned(self, learned: LearnedWelchPeaks) -> Self {
-        let butterflies = (learned.butterflies(), learned.all_butterflies());
+        let butterflies = (learned.count_open_butterflies(), learned.all_butterflies());
         Self { learned: Some((learned, butterflies)), choices: Arc::default(), ..self }
     }
 
@@ -166,9 +166,9 @@ impl AutoWelchPeaks {
         let chosen = self.choose(batch, frame, direct).chosen;
         let exact = &self.exact[Tier::ALL.iter().position(|tier| *tier == chosen.tier).unwrap_or(0)];
         let peaks = match chosen.method {
-            Method::Fused => exact[ON_DEVICE].forward(signal)?,
-            Method::Host => exact[ON_HOST].forward(signal.to_device(&Device::flex()))?,
-            Method::Spectrum => self.search(exact[ON_DEVICE].psd(signal)?)?,
+            Method::Fused => exact[ON_DEVICE].try_forward(signal)?,
+            Method::Host => exact[ON_HOST].try_forward(signal.to_device(&Device::flex()))?,
+            Method::Spectrum => self.search(exact[ON_DEVICE].try_psd(signal)?)?,
             Method::Learned => {
                 let (learned, _) = self.learned.as_ref().ok_or_else(|| {
                     ArgumentError::new(
@@ -178,7 +178,7 @@ impl AutoWelchPeaks {
                         "given one by with_learned",
                     )
                 })?;
-                learned.forward(signal)?
+                learned.try_forward(signal, &learned.hard_gates())?
             }
         };
         let device = match self.options.destination {

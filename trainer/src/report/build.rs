@@ -31,8 +31,8 @@ impl Report {
             gates: GateMap {
                 stages: options.stages(),
                 pairs: options.n_fft / 2,
-                values: values(gates.butterflies),
-                segments: values(model.hard_gates().segments),
+                values: values(gates.butterflies().clone()),
+                segments: values(model.hard_gates().segments().clone()),
             },
             taper: values(model.taper.val()),
             window: model

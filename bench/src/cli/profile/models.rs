@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use burn::tensor::{Device, Tensor};
 use firefly_framework::graph::{Graph, GraphError, Input, capture};
-use firefly_models::{LearnedWelchPeaksConfig, Peaks, Spelling, StockWelchPeaks, WelchPeaksConfig};
+use firefly_models::testing::{Formulation, StockWelchPeaks};
+use firefly_models::{LearnedWelchPeaksConfig, Peaks, WelchPeaksConfig};
 
 use crate::cli::lists::{self, ListError};
 use crate::suites::peaks::PeaksProblem;
@@ -19,7 +20,7 @@ pub enum Model {
     /// Learned peaks, as they are before training.
     Learned,
     /// Exact peaks by stock operations.
-    Stock(Spelling),
+    Stock(Formulation),
 }
 
 impl Model {
@@ -28,10 +29,10 @@ impl Model {
         Self::WelchPeaks,
         Self::WelchPsd,
         Self::Learned,
-        Self::Stock(Spelling::Loop),
-        Self::Stock(Spelling::Unfold),
-        Self::Stock(Spelling::Reshape),
-        Self::Stock(Spelling::Blocks),
+        Self::Stock(Formulation::Loop),
+        Self::Stock(Formulation::Unfold),
+        Self::Stock(Formulation::Reshape),
+        Self::Stock(Formulation::Blocks),
     ];
 
     /// The name users type.
@@ -40,7 +41,7 @@ impl Model {
             Self::WelchPeaks => "welch-peaks".into(),
             Self::WelchPsd => "welch-psd".into(),
             Self::Learned => "learned-welch-peaks".into(),
-            Self::Stock(spelling) => format!("stock-{}", spelling.name()),
+            Self::Stock(formulation) => format!("stock-{}", formulation.name()),
         }
     }
 
@@ -59,16 +60,16 @@ impl Model {
         let pair = |peaks: Peaks| (peaks.bins, peaks.power);
         match self {
             Self::WelchPeaks => capture(&input, |signal: Tensor<2>, device: &Device| {
-                exact.init(device).and_then(|model| model.forward(signal)).map(pair)
+                exact.try_init(device).and_then(|model| model.try_forward(signal)).map(pair)
             }),
             Self::WelchPsd => capture(&input, |signal: Tensor<2>, device: &Device| {
-                exact.init(device).and_then(|model| model.psd(signal))
+                exact.try_init(device).and_then(|model| model.try_psd(signal))
             }),
             Self::Learned => capture(&input, |signal: Tensor<2>, device: &Device| {
-                learned.init(device).and_then(|model| model.forward(signal)).map(pair)
+                learned.try_init(device).and_then(|model| model.try_forward(signal, &model.hard_gates())).map(pair)
             }),
-            Self::Stock(spelling) => capture(&input, |signal: Tensor<2>, device: &Device| {
-                StockWelchPeaks::new(&exact, spelling, device).map(|model| pair(model.forward(signal)))
+            Self::Stock(formulation) => capture(&input, |signal: Tensor<2>, device: &Device| {
+                StockWelchPeaks::new(&exact, formulation, device).map(|model| pair(model.forward(signal)))
             }),
         }
     }

@@ -11,7 +11,7 @@ mod verify;
 pub use expected::ExpectedRow;
 pub use inputs::Inputs;
 pub use model::{config, exact_model};
-pub use problem::{PeaksProblem, SYMMETRY, WINDOW, facts, grid, window};
+pub use problem::{PeaksProblem, SYMMETRY, WINDOW, facts, grid};
 pub use program::{Memory, Output, PeaksReadBack, Program, ReadBack, ValuesReadBack};
 pub use strategies::{Firefly, FromHost, catalogue};
 pub use verify::check_peaks;

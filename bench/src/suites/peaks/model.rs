@@ -11,7 +11,7 @@ use super::problem::{PeaksProblem, SYMMETRY, WINDOW};
 /// # Errors
 /// [`ArgumentError`] if the problem is out of the module's range.
 pub fn exact_model(problem: &PeaksProblem, device: &Device) -> Result<WelchPeaks, ArgumentError> {
-    config(problem).init(device)
+    config(problem).try_init(device)
 }
 
 /// The module's configuration for a problem.

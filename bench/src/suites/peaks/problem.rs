@@ -1,6 +1,5 @@
 //! What strategies are compared on: so many frames of a Welch estimate, and how many peaks of each.
 
-use burn::tensor::{Device, FloatDType, Tensor};
 use firefly_models::Tier;
 use firefly_ops::{ArgumentError, WelchOptions, Window, WindowSymmetry};
 
@@ -80,11 +79,6 @@ pub fn facts() -> Parameters {
         .with("window", format!("{WINDOW} {SYMMETRY:?}").to_lowercase())
         .with("hop", "n_fft/2")
         .with("detrend", options.detrend.to_string())
-}
-
-/// The window of a problem's segments, `[n_fft]`, on `device`.
-pub fn window(problem: &PeaksProblem, device: &Device) -> Tensor<1> {
-    WINDOW.tensor(problem.options.n_fft, SYMMETRY, FloatDType::F32, device)
 }
 
 /// All problems of a grid, those that share an input next to each other.

@@ -1,7 +1,6 @@
 //! From a transform whose spectrum is read back to one fused kernel, phase by phase.
 
 mod host_tail;
-mod pieces;
 mod plan;
 mod replay;
 mod strategies;

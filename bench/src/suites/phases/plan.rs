@@ -1,15 +1,37 @@
 //! What each phase runs on the device, as a graph, and what that moves.
 
-use burn::tensor::{Device, IntDType, Tensor};
+use burn::tensor::{Device, Int, IntDType, Tensor};
 use firefly_framework::cost::{Benefit, Decision, DeviceProfile, Prediction};
 use firefly_framework::graph::{Graph, GraphError, Input, IoProfile, ProfileOptions, capture, profile};
 use firefly_framework::rewrite::{Rewriter, WelchPeaksRule, register_costs};
-use firefly_models::{Destination, Method, Workload};
+use firefly_models::testing::ButterflyWelchPeaks;
+use firefly_models::{Destination, Method, Peaks, Workload};
 use firefly_ops::ArgumentError;
 
-use super::pieces::Pieces;
 use crate::harness::movement::Movement;
-use crate::suites::peaks::{PeaksProblem, exact_model};
+use crate::suites::peaks::{PeaksProblem, config, exact_model};
+
+/// The model of separate operations for a problem, on `device`.
+///
+/// # Errors
+/// [`ArgumentError`] if the problem is out of the model's range.
+pub fn separate_model(problem: &PeaksProblem, device: &Device) -> Result<ButterflyWelchPeaks, ArgumentError> {
+    ButterflyWelchPeaks::new(&config(problem), device)
+}
+
+/// A spectrum with real and imaginary parts next to each other, `[rows, n_fft, 2]`.
+pub fn interleaved((re, im): (Tensor<2>, Tensor<2>)) -> Tensor<3> {
+    Tensor::stack(vec![re, im], 2)
+}
+
+/// Peaks with bins of 32 bits.
+pub fn narrow_bins(peaks: Peaks) -> Peaks {
+    Peaks { bins: peaks.bins.cast(IntDType::I32), ..peaks }
+}
+
+fn outputs(peaks: Peaks) -> (Tensor<2, Int>, Tensor<2>) {
+    (peaks.bins, peaks.power)
+}
 
 /// How much of the work is fused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,27 +77,28 @@ impl Phase {
     /// What it runs on the device, before any rewriting.
     fn graph(self, problem: &PeaksProblem) -> Result<Graph, GraphError> {
         let input = [Input::new("signal", [problem.batch, problem.frame()])];
-        let pieces = |device: &Device| Pieces::new(problem, device);
+        let separate = |device: &Device| separate_model(problem, device);
         match self {
-            Self::Baseline => capture(&input, |signal: Tensor<2>, device: &Device| pieces(device)?.interleaved(signal)),
-            Self::Blocks => capture(&input, |signal: Tensor<2>, device: &Device| pieces(device)?.blocks(signal)),
+            Self::Baseline => {
+                capture(&input, |signal: Tensor<2>, device: &Device| separate(device)?.spectra(signal).map(interleaved))
+            }
+            Self::Blocks => capture(&input, |signal: Tensor<2>, device: &Device| separate(device)?.spectra(signal)),
             Self::DevicePeaks => capture(&input, |signal: Tensor<2>, device: &Device| {
-                let pieces = pieces(device)?;
-                Ok::<_, ArgumentError>(pieces.peaks(pieces.blocks(signal)?))
+                let model = separate(device)?;
+                Ok::<_, ArgumentError>(outputs(narrow_bins(model.peaks(model.spectra(signal)?))))
             }),
             Self::Compiled => {
                 let mut graph = capture(&input, |signal: Tensor<2>, device: &Device| {
-                    let pieces = pieces(device)?;
-                    let spectrum = pieces.blocks(signal)?;
-                    Ok::<_, ArgumentError>((spectrum.clone(), pieces.peaks(spectrum)))
+                    let model = separate(device)?;
+                    let spectra = model.spectra(signal)?;
+                    Ok::<_, ArgumentError>((spectra.clone(), outputs(narrow_bins(model.peaks(spectra)))))
                 })?;
                 // The spectrum's two parts come first, and nobody wants them.
                 graph.restrict_outputs(&[2, 3]);
                 Ok(graph)
             }
             Self::Native => capture(&input, |signal: Tensor<2>, device: &Device| {
-                let peaks = exact_model(problem, device)?.forward(signal)?;
-                Ok::<_, ArgumentError>((peaks.bins.cast(IntDType::I32), peaks.power))
+                exact_model(problem, device)?.try_forward(signal).map(narrow_bins).map(outputs)
             }),
         }
     }

@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use burn::tensor::{IntDType, Tensor, TensorData, Transaction};
+use burn::tensor::{Tensor, TensorData, Transaction};
 use firefly_framework::cost::DeviceProfile;
-use firefly_models::Peaks;
 use firefly_ops::InstructionSet;
 
 use super::host_tail::host_tail;
-use super::pieces::Pieces;
-use super::plan::{Phase, Plan};
+use super::plan::{Phase, Plan, interleaved, narrow_bins, separate_model};
 use super::replay::replay;
 use crate::harness::strategy::Strategy;
 use crate::harness::verification::{Refusal, Verified};
@@ -35,12 +33,13 @@ impl PhaseStrategy {
 
     fn run(&self, problem: &PeaksProblem, inputs: &Inputs, plan: &Plan) -> Result<Run, Refusal> {
         let problem = *problem;
-        let pieces = || Pieces::new(&problem, inputs.device()).map_err(|error| Refusal::Unsupported(error.to_string()));
+        let separate =
+            || separate_model(&problem, inputs.device()).map_err(|error| Refusal::Unsupported(error.to_string()));
         Ok(match self.phase {
             Phase::Baseline => {
-                let pieces = pieces()?;
+                let model = separate()?;
                 Box::new(move |signal| {
-                    let spectrum = pieces.interleaved(signal).map_err(|error| error.to_string())?;
+                    let spectrum = model.spectra(signal).map(interleaved).map_err(|error| error.to_string())?;
                     let [spectrum] = read([spectrum])?;
                     let values = floats(&spectrum)?;
                     let found = host_tail(&problem, |place| squared(values[2 * place], values[2 * place + 1]));
@@ -48,9 +47,9 @@ impl PhaseStrategy {
                 })
             }
             Phase::Blocks => {
-                let pieces = pieces()?;
+                let model = separate()?;
                 Box::new(move |signal| {
-                    let (re, im) = pieces.blocks(signal).map_err(|error| error.to_string())?;
+                    let (re, im) = model.spectra(signal).map_err(|error| error.to_string())?;
                     let parts = read([re, im])?;
                     let (re, im) = (floats(&parts[0])?, floats(&parts[1])?);
                     let found = host_tail(&problem, |place| squared(re[place], im[place]));
@@ -58,11 +57,10 @@ impl PhaseStrategy {
                 })
             }
             Phase::DevicePeaks => {
-                let pieces = pieces()?;
+                let model = separate()?;
                 Box::new(move |signal| {
-                    let spectrum = pieces.blocks(signal).map_err(|error| error.to_string())?;
-                    let (bins, power) = pieces.peaks(spectrum);
-                    counted(Peaks { bins, power }.read()?)
+                    let spectra = model.spectra(signal).map_err(|error| error.to_string())?;
+                    counted(narrow_bins(model.peaks(spectra)).read()?)
                 })
             }
             Phase::Compiled => {
@@ -77,8 +75,8 @@ impl PhaseStrategy {
                 let model =
                     exact_model(&problem, inputs.device()).map_err(|error| Refusal::Unsupported(error.to_string()))?;
                 Box::new(move |signal| {
-                    let peaks = model.forward(signal).map_err(|error| error.to_string())?;
-                    counted(Peaks { bins: peaks.bins.cast(IntDType::I32), ..peaks }.read()?)
+                    let peaks = model.try_forward(signal).map_err(|error| error.to_string())?;
+                    counted(narrow_bins(peaks).read()?)
                 })
             }
         })

@@ -1,16 +1,16 @@
 //! Ways to run pipelines.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::{Peaks, WelchPeaks};
+use firefly_models::WelchPeaks;
+use firefly_models::testing::{Formulation, StockWelchPeaks};
 use firefly_ops::{InstructionSet, welch_instruction_set};
 
 use super::mel::filterbank;
 use super::problem::{Pipeline, PipelineProblem};
-use crate::baselines::stock::StockPower;
 use crate::harness::strategy::Strategy;
 use crate::harness::verification::Verification;
 use crate::harness::verification::{Refusal, Verified, run_and_check, tolerance};
-use crate::suites::peaks::{ExpectedRow, FromHost, Inputs, Memory, Program, check_peaks, exact_model, window};
+use crate::suites::peaks::{ExpectedRow, FromHost, Inputs, Memory, Program, check_peaks, config, exact_model};
 
 /// A sum over the filters rounds once more for each of its terms.
 const MEL_TOLERANCES: f64 = 2.0;
@@ -50,7 +50,7 @@ impl Strategy<PipelineProblem> for Firefly {
         expected: &Vec<ExpectedRow>,
     ) -> Result<Verified<'a>, Refusal> {
         let model = exact_model(&problem.peaks, inputs.device())?;
-        let power = |model: &WelchPeaks, signal| model.psd(signal).map_err(|error| error.to_string());
+        let power = |model: &WelchPeaks, signal| model.try_psd(signal).map_err(|error| error.to_string());
         match problem.pipeline {
             Pipeline::Psd => check_values(problem, inputs, expected, move |signal| power(&model, signal)),
             Pipeline::Mel => {
@@ -82,19 +82,15 @@ impl Strategy<PipelineProblem> for BurnStock {
         inputs: &'a Inputs,
         expected: &Vec<ExpectedRow>,
     ) -> Result<Verified<'a>, Refusal> {
-        let stock = StockPower::new(problem.peaks.options, window(&problem.peaks, inputs.device()));
+        let stock = StockWelchPeaks::new(&config(&problem.peaks), Formulation::Unfold, inputs.device())?;
         match problem.pipeline {
-            Pipeline::Psd => check_values(problem, inputs, expected, move |signal| Ok(stock.power(signal))),
+            Pipeline::Psd => check_values(problem, inputs, expected, move |signal| Ok(stock.psd(signal))),
             Pipeline::Mel => {
                 let filters = filters(problem, inputs.device());
-                check_values(problem, inputs, expected, move |signal| Ok(stock.power(signal).matmul(filters.clone())))
+                check_values(problem, inputs, expected, move |signal| Ok(stock.psd(signal).matmul(filters.clone())))
             }
             Pipeline::Peaks => {
-                let k = problem.peaks.k;
-                let run = Program::new(inputs, Memory::Host, move |signal| {
-                    let (power, bins) = stock.power(signal).topk_with_indices(k, 1);
-                    Ok(Peaks { bins, power })
-                });
+                let run = Program::new(inputs, Memory::Host, move |signal| Ok(stock.forward(signal)));
                 check_peaks(run, &problem.peaks, inputs, expected, false)
             }
         }

@@ -1,13 +1,13 @@
 //! Peaks written with nothing but Burn.
 
-use firefly_models::Peaks;
+use firefly_models::testing::{Formulation, StockWelchPeaks};
 
-use crate::baselines::stock::StockPower;
 use crate::harness::strategy::Strategy;
 use crate::harness::verification::{Refusal, Verified};
 use crate::suites::peaks::expected::ExpectedRow;
 use crate::suites::peaks::inputs::Inputs;
-use crate::suites::peaks::problem::{PeaksProblem, window};
+use crate::suites::peaks::model::config;
+use crate::suites::peaks::problem::PeaksProblem;
 use crate::suites::peaks::program::{Memory, Program};
 use crate::suites::peaks::verify::check_peaks;
 
@@ -30,12 +30,8 @@ impl Strategy<PeaksProblem> for BurnStock {
         inputs: &'a Inputs,
         expected: &Vec<ExpectedRow>,
     ) -> Result<Verified<'a>, Refusal> {
-        let stock = StockPower::new(problem.options, window(problem, inputs.device()));
-        let k = problem.k;
-        let program = Program::new(inputs, Memory::Device, move |signal| {
-            let (power, bins) = stock.power(signal).topk_with_indices(k, 1);
-            Ok(Peaks { bins, power })
-        });
+        let stock = StockWelchPeaks::new(&config(problem), Formulation::Unfold, inputs.device())?;
+        let program = Program::new(inputs, Memory::Device, move |signal| Ok(stock.forward(signal)));
         // Burn's sort leaves the order of equals open.
         check_peaks(program, problem, inputs, expected, false)
     }

@@ -39,7 +39,7 @@ impl Strategy<PeaksProblem> for Firefly {
     ) -> Result<Verified<'a>, Refusal> {
         let model = exact_model(problem, inputs.device())?;
         let program = Program::new(inputs, Memory::Device, move |signal| {
-            model.forward(signal).map_err(|error| error.to_string())
+            model.try_forward(signal).map_err(|error| error.to_string())
         });
         check_peaks(program, problem, inputs, expected, true)
     }

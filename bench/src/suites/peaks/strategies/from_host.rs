@@ -71,8 +71,8 @@ impl Workload for Run<'_> {
 
     fn run(&mut self, set: usize) -> Result<(), String> {
         let peaks = match &mut self.pinned {
-            Some(chunks) => self.model.forward_from_host(std::mem::take(chunks)),
-            None => self.model.forward_from_host(chunks(self.inputs, set, HostMemory::Pageable)?),
+            Some(chunks) => self.model.try_forward_from_host(std::mem::take(chunks)),
+            None => self.model.try_forward_from_host(chunks(self.inputs, set, HostMemory::Pageable)?),
         };
         self.peaks = peaks.map_err(|error| error.to_string())?;
         Ok(())

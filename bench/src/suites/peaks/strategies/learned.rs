@@ -85,7 +85,7 @@ impl Strategy<PeaksProblem> for Learned {
         let expected = learned_rows(&model, problem, inputs, expected);
         let gates = model.hard_gates();
         let program = Program::new(inputs, Memory::Device, move |signal| {
-            model.peaks(signal, &gates).map_err(|error| error.to_string())
+            model.try_forward(signal, &gates).map_err(|error| error.to_string())
         });
         let accuracy = Accuracy { train_steps: self.steps, recall: learned.recall, exact_recall: exact.recall };
         let verified = check_peaks(program, problem, inputs, &expected, true)?;
@@ -101,11 +101,11 @@ fn learned_rows(
     exact: &[ExpectedRow],
 ) -> Vec<ExpectedRow> {
     let gates = model.hard_gates();
-    let weights = gates.segments.clone() / gates.segments.clone().sum();
+    let weights = gates.segments().clone() / gates.segments().clone().sum();
     let [taper, twiddles, gates, weights, gain] = [
         wide(model.taper.val().into_data()),
         wide(model.twiddles.val().into_data()),
-        wide(gates.butterflies.into_data()),
+        wide(gates.butterflies().clone().into_data()),
         wide(weights.into_data()),
         wide(model.log_gain.val().exp().into_data()),
     ];

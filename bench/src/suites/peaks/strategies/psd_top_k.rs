@@ -40,7 +40,7 @@ impl Strategy<PeaksProblem> for PsdTopK {
     ) -> Result<Verified<'a>, Refusal> {
         let model = exact_model(problem, inputs.device())?;
         let program = Program::new(inputs, Memory::Device, move |signal| {
-            let power = model.psd(signal).map_err(|error| error.to_string())?;
+            let power = model.try_psd(signal).map_err(|error| error.to_string())?;
             let (power, bins) = power.topk_with_indices(model.k(), 1);
             Ok(Peaks { bins, power })
         });

@@ -1,5 +1,4 @@
-//! Welch peaks with learned parameters: taper, twiddles, gates of butterflies and segments, and a per-bin
-//! gain.
+//! Welch peaks with learned parameters: taper, twiddles, gates of butterflies and of segments, and gain per bin.
 
 mod config;
 mod gates;
@@ -7,6 +6,6 @@ mod module;
 mod store;
 
 pub use config::LearnedWelchPeaksConfig;
-pub use gates::{Gates, HardConcrete};
+pub use gates::{GateKind, Gates, HardConcrete};
 pub use module::LearnedWelchPeaks;
 pub use store::{StoreError, WEIGHTS_FORMAT};

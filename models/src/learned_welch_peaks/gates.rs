@@ -1,0 +1,154 @@
+//! Gate values, and the hard concrete distribution that they are drawn from.
+
+use burn::tensor::Tensor;
+use burn::tensor::activation::sigmoid;
+
+/// Hard concrete distribution: a binary concrete variable stretched to `(gamma, zeta)` and clamped to `[0, 1]`. A gate is
+/// exactly 0 or 1 with positive probability, and the probability of each is a smooth function of its logit.
+///
+/// After C. Louizos, M. Welling and D. P. Kingma, "Learning sparse neural networks through L0 regularization" (2018).
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::HardConcrete;
+///
+/// let logits = Tensor::<1>::from_floats([-20.0, 0.0, 20.0], &Device::flex());
+/// let values: Vec<f32> = HardConcrete::PAPER.mean(logits).into_data().try_to_vec()?;
+/// assert_eq!(values, [0.0, 0.5, 1.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HardConcrete {
+    /// Temperature of the concrete distribution.
+    pub beta: f64,
+    /// Lower end of the stretch, below 0.
+    pub gamma: f64,
+    /// Upper end of the stretch, above 1.
+    pub zeta: f64,
+}
+
+impl HardConcrete {
+    /// The constants of the paper.
+    pub const PAPER: Self = Self { beta: 2.0 / 3.0, gamma: -0.1, zeta: 1.1 };
+
+    /// Gate values in `[0, 1]` for `uniform` noise in `(0, 1)`, all of one shape; differentiable in the logits wherever
+    /// the value is neither 0 nor 1.
+    pub fn sample<const D: usize>(&self, logits: Tensor<D>, uniform: Tensor<D>) -> Tensor<D> {
+        let noise = uniform.clone().log() - (-uniform + 1.0).log();
+        self.stretch(sigmoid((logits + noise) / self.beta))
+    }
+
+    /// Gate values without noise, of the shape of the logits. Beyond a logit of ±2.4 they are exactly 0 or 1, without
+    /// gradient.
+    pub fn mean<const D: usize>(&self, logits: Tensor<D>) -> Tensor<D> {
+        self.stretch(sigmoid(logits))
+    }
+
+    /// Probability that a gate is not exactly 0, of the shape of the logits, differentiable everywhere.
+    pub fn open_probability<const D: usize>(&self, logits: Tensor<D>) -> Tensor<D> {
+        sigmoid(logits - self.beta * (-self.gamma / self.zeta).ln())
+    }
+
+    fn stretch<const D: usize>(&self, concrete: Tensor<D>) -> Tensor<D> {
+        (concrete * (self.zeta - self.gamma) + self.gamma).clamp(0.0, 1.0)
+    }
+}
+
+/// How the values of [`Gates`] came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GateKind {
+    /// 0 or 1, by the sign of the logit: how a trained model runs. Without gradient.
+    Hard,
+    /// Drawn at random: how gates are trained.
+    Sampled,
+    /// Without noise, in `[0, 1]`, to look at: a gate that is exactly 0 or 1 has no gradient.
+    Mean,
+    /// Given by the caller.
+    Given,
+}
+
+/// Values of all gates of a [`LearnedWelchPeaks`](crate::LearnedWelchPeaks), each in `[0, 1]`.
+///
+/// The model makes them: [`hard_gates`](crate::LearnedWelchPeaks::hard_gates) to run it,
+/// [`sample_gates`](crate::LearnedWelchPeaks::sample_gates) to train it, and
+/// [`mean_gates`](crate::LearnedWelchPeaks::mean_gates) to look at.
+#[derive(Debug, Clone)]
+pub struct Gates {
+    butterflies: Tensor<2>,
+    segments: Tensor<1>,
+    kind: GateKind,
+}
+
+impl Gates {
+    /// Gates of the caller's choice, of kind [`GateKind::Given`]: of butterflies `[log2 n_fft, n_fft/2]` and of segments
+    /// `[segments]`, on the model's device.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::{Gates, LearnedWelchPeaksConfig};
+    ///
+    /// // Sampled gates of butterflies, all segments open.
+    /// let device = Device::flex();
+    /// let model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&device);
+    /// let gates = Gates::new(model.sample_gates().butterflies().clone(), Tensor::ones([2], &device));
+    /// assert_eq!(model.psd(Tensor::ones([1, 24], &device), &gates).dims(), [1, 9]);
+    /// ```
+    pub fn new(butterflies: Tensor<2>, segments: Tensor<1>) -> Self {
+        Self { butterflies, segments, kind: GateKind::Given }
+    }
+
+    pub(super) fn of_kind(kind: GateKind, butterflies: Tensor<2>, segments: Tensor<1>) -> Self {
+        Self { butterflies, segments, kind }
+    }
+
+    /// One gate per butterfly, `[log2 n_fft, n_fft/2]`.
+    pub fn butterflies(&self) -> &Tensor<2> {
+        &self.butterflies
+    }
+
+    /// One gate per segment, `[segments]`.
+    pub fn segments(&self) -> &Tensor<1> {
+        &self.segments
+    }
+
+    /// How the values came about.
+    pub fn kind(&self) -> GateKind {
+        self.kind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::tensor::Device;
+
+    fn values(tensor: Tensor<1>) -> Vec<f32> {
+        tensor.into_data().try_to_vec().unwrap()
+    }
+
+    #[test]
+    fn far_logits_are_exactly_closed_or_open_whatever_the_noise() {
+        let device = Device::flex();
+        let logits = Tensor::<1>::from_floats([-20.0, 20.0], &device);
+        for uniform in [0.01, 0.5, 0.99] {
+            let noise = Tensor::full([2], uniform, &device);
+            assert_eq!(values(HardConcrete::PAPER.sample(logits.clone(), noise)), [0.0, 1.0]);
+        }
+        assert_eq!(values(HardConcrete::PAPER.mean(logits)), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn the_open_probability_is_the_share_of_samples_above_zero() {
+        let device = Device::flex();
+        let draws = 20_001;
+        for logit in [-2.0f32, -0.5, 1.0] {
+            let uniform: Vec<f32> = (0..draws).map(|i| (i as f32 + 0.5) / draws as f32).collect();
+            let uniform = Tensor::<1>::from_floats(uniform.as_slice(), &device);
+            let samples = values(HardConcrete::PAPER.sample(Tensor::full([draws], logit, &device), uniform));
+            let share = samples.iter().filter(|value| **value > 0.0).count() as f32 / draws as f32;
+            let expected = values(HardConcrete::PAPER.open_probability(Tensor::full([1], logit, &device)))[0];
+            assert!((share - expected).abs() < 2e-4, "logit {logit}: {share} of samples, {expected} expected");
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The learned model: its parameters, gates, and forward passes.
+
+use burn::module::{Module, Param};
+use burn::tensor::{Device, Distribution, FloatDType, Int, Tensor, TensorData};
+use firefly_ops::{
+    ArgumentError, Direction, LearnedParameters, Peaks, WelchOptions, exact_twiddles, learned_welch_peaks,
+    learned_welch_psd,
+};
+
+use super::config::LearnedWelchPeaksConfig;
+use super::gates::{GateKind, Gates, HardConcrete};
+use crate::expect_valid;
+
+/// Smallest sum of segment gates that power is divided by.
+const SMALLEST_SUM: f64 = 1e-6;
+/// Distance that uniform noise keeps from 0 and 1, where its logit is infinite.
+const NOISE_MARGIN: f32 = 1e-6;
+/// Initial logarithm of the gain from a neighbouring bin: a small gain, but not so small that its gradient vanishes.
+const NEIGHBOUR_LOG_GAIN: f32 = -4.0;
+
+/// Welch peaks with learned taper, twiddles, gates and gain.
+///
+/// Every candidate segment is multiplied by the taper and goes through a butterfly transform with a gate on each
+/// butterfly; the power of the segments is averaged with the segments' gates as weights; the power of each bin becomes
+/// a positive combination of itself and its two neighbours. With exact twiddles, open gates and no gain from neighbours
+/// this is the estimate of [`WelchPeaks`](crate::WelchPeaks).
+///
+/// Both results, peaks by [`forward`](Self::forward) and power by [`psd`](Self::psd), are computed with the [`Gates`]
+/// that the caller passes:
+///
+/// - [`hard_gates`](Self::hard_gates), 0 or 1, to run a model;
+/// - [`sample_gates`](Self::sample_gates) to train it;
+/// - [`mean_gates`](Self::mean_gates) to look at; they are refused where gates train.
+///
+/// ```
+/// use burn::tensor::{Device, Distribution, Tensor};
+/// use firefly_models::LearnedWelchPeaksConfig;
+///
+/// let device = Device::flex();
+/// let model = LearnedWelchPeaksConfig::new().with_n_fft(64).with_segments(2).with_k(4).init(&device);
+/// let frames = Tensor::<2>::random([8, 96], Distribution::Default, &device);
+/// let gates = model.hard_gates();
+/// assert_eq!(model.forward(frames.clone(), &gates).bins.dims(), [8, 4]);
+/// assert_eq!(model.psd(frames, &gates).dims(), [8, 33]);
+/// ```
+///
+/// A training step draws gates anew, and adds a price on the butterflies that are expected to be open, which closes
+/// those that the loss does not need:
+///
+/// ```
+/// # use burn::tensor::{Device, Tensor};
+/// # use firefly_models::LearnedWelchPeaksConfig;
+/// let device = Device::flex().autodiff();
+/// let model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&device);
+/// let frames = Tensor::<2>::ones([8, 24], &device);
+/// let power = model.psd(frames, &model.sample_gates());
+/// let loss = power.log().mean() + model.expected_butterflies() * 1e-3;
+/// let gradients = loss.backward();
+/// assert!(model.gate_logits.val().grad(&gradients).is_some());
+/// ```
+#[derive(Module, Debug)]
+pub struct LearnedWelchPeaks {
+    /// Learned window, `[n_fft]`.
+    pub taper: Param<Tensor<1>>,
+    /// Twiddle factors, real part first, `[log2 n_fft, n_fft/2, 2]`.
+    pub twiddles: Param<Tensor<3>>,
+    /// Logits of the butterflies' gates, `[log2 n_fft, n_fft/2]`.
+    pub gate_logits: Param<Tensor<2>>,
+    /// Logits of the candidate segments' gates, `[segments]`.
+    pub segment_logits: Param<Tensor<1>>,
+    /// Natural logarithm of the gains from the bin below, the bin itself and the bin above to each bin, `[bins, 3]`.
+    pub log_gain: Param<Tensor<2>>,
+    #[module(skip)]
+    pub(super) config: LearnedWelchPeaksConfig,
+}
+
+impl LearnedWelchPeaksConfig {
+    /// The untrained module on `device`.
+    ///
+    /// # Panics
+    /// With the message of [`try_init`](Self::try_init)'s error.
+    #[track_caller]
+    pub fn init(&self, device: &Device) -> LearnedWelchPeaks {
+        expect_valid(self.try_init(device))
+    }
+
+    /// The untrained module on `device`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn try_init(&self, device: &Device) -> Result<LearnedWelchPeaks, ArgumentError> {
+        self.validate()?;
+        let options = self.options();
+        let bins = options.bins();
+        let log_gain = [NEIGHBOUR_LOG_GAIN, 0.0, NEIGHBOUR_LOG_GAIN].repeat(bins);
+        let shape = [options.stages(), self.n_fft / 2];
+        let segment_logits: Vec<f32> = (0..self.segments)
+            .map(|segment| {
+                let open = self.open_segments.as_ref().is_none_or(|open| open.contains(&segment));
+                if open { self.open_logit as f32 } else { -self.open_logit as f32 }
+            })
+            .collect();
+        let segment_logits = Tensor::from_data(TensorData::new(segment_logits, [self.segments]), device);
+        Ok(LearnedWelchPeaks {
+            taper: Param::from_tensor(self.window.tensor(self.n_fft, self.symmetry, FloatDType::F32, device)),
+            twiddles: Param::from_tensor(exact_twiddles(self.n_fft, Direction::Forward, FloatDType::F32, device)?),
+            gate_logits: Param::from_tensor(Tensor::full(shape, self.open_logit, device)),
+            segment_logits: Param::from_tensor(segment_logits),
+            log_gain: Param::from_tensor(Tensor::from_data(TensorData::new(log_gain, [bins, 3]), device)),
+            config: self.clone(),
+        })
+    }
+}
+
+impl LearnedWelchPeaks {
+    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`, strongest first.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, signal: Tensor<2>, gates: &Gates) -> Peaks {
+        expect_valid(self.try_forward(signal, gates))
+    }
+
+    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`, strongest first.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame), signal and gates
+    /// are not on the model's device, gates have another shape, or mean gates are given to a model whose gates train.
+    pub fn try_forward(&self, signal: Tensor<2>, gates: &Gates) -> Result<Peaks, ArgumentError> {
+        self.strongest(signal, gates, self.config.k)
+    }
+
+    /// The `k` strongest bins of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`.
+    ///
+    /// # Errors
+    /// As [`try_forward`](Self::try_forward), and if `k` is not from 1 to the number of bins.
+    pub fn strongest(&self, signal: Tensor<2>, gates: &Gates, k: usize) -> Result<Peaks, ArgumentError> {
+        learned_welch_peaks(signal, self.parameters(gates)?, &self.options(), k)
+    }
+
+    /// Power of every bin of each row of `signal` `[batch, frame]`: `[batch, bins]`, in the signal's unit squared (per
+    /// hertz with [`Scaling::Density`](crate::Scaling::Density)); differentiable in the signal and all parameters.
+    ///
+    /// # Panics
+    /// With the message of [`try_psd`](Self::try_psd)'s error.
+    #[track_caller]
+    pub fn psd(&self, signal: Tensor<2>, gates: &Gates) -> Tensor<2> {
+        expect_valid(self.try_psd(signal, gates))
+    }
+
+    /// Power of every bin, as [`psd`](Self::psd).
+    ///
+    /// # Errors
+    /// As [`try_forward`](Self::try_forward).
+    pub fn try_psd(&self, signal: Tensor<2>, gates: &Gates) -> Result<Tensor<2>, ArgumentError> {
+        learned_welch_psd(signal, self.parameters(gates)?, &self.options())
+    }
+
+    /// One draw of every gate, differentiable in the logits: for training. The noise is Burn's, so that
+    /// [`Device::seed`] makes the draw repeatable.
+    ///
+    /// A draw whose segment gates sum to less than 1 is filled up to 1 with the segment of the greatest logit.
+    pub fn sample_gates(&self) -> Gates {
+        let uniform = Distribution::Uniform(0.0, 1.0);
+        self.sample(
+            self.gate_logits.val().inner().random_like(uniform),
+            self.segment_logits.val().inner().random_like(uniform),
+        )
+    }
+
+    /// One draw of every gate, as [`sample_gates`](Self::sample_gates), from the caller's noise: uniform numbers from
+    /// 0 to 1, of the shapes of [`gate_logits`](Self::gate_logits) and [`segment_logits`](Self::segment_logits).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::LearnedWelchPeaksConfig;
+    ///
+    /// let device = Device::flex();
+    /// let model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).with_segments(2).init(&device);
+    /// let noise = (Tensor::full([4, 8], 0.5, &device), Tensor::full([2], 0.5, &device));
+    /// let gates = model.sample_gates_from(noise.0, noise.1)?;
+    /// assert_eq!(gates.butterflies().dims(), [4, 8]);
+    /// # Ok::<(), firefly_models::ArgumentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for noise of another shape or on another device.
+    pub fn sample_gates_from(&self, butterflies: Tensor<2>, segments: Tensor<1>) -> Result<Gates, ArgumentError> {
+        check_noise("butterflies", &butterflies, &self.gate_logits.val())?;
+        check_noise("segments", &segments, &self.segment_logits.val())?;
+        Ok(self.sample(butterflies, segments))
+    }
+
+    fn sample(&self, butterflies: Tensor<2>, segments: Tensor<1>) -> Gates {
+        let butterflies = HardConcrete::PAPER.sample(self.gate_logits.val(), off_the_ends(butterflies));
+        let segments = HardConcrete::PAPER.sample(self.segment_logits.val(), off_the_ends(segments));
+        let shortfall = (-segments.clone().sum() + 1.0).clamp_min(0.0);
+        Gates::of_kind(GateKind::Sampled, butterflies, segments + self.likeliest_segment() * shortfall)
+    }
+
+    /// Every gate without noise, in `[0, 1]`: to look at, not to train with, since a gate whose logit is beyond ±2.4 is
+    /// exactly 0 or 1 here and has no gradient. A model whose gates train refuses them; its
+    /// [`valid`](burn::module::Module::valid) copy accepts them.
+    pub fn mean_gates(&self) -> Gates {
+        Gates::of_kind(
+            GateKind::Mean,
+            HardConcrete::PAPER.mean(self.gate_logits.val()),
+            HardConcrete::PAPER.mean(self.segment_logits.val()),
+        )
+    }
+
+    /// Every gate as 0 or 1, open where its logit is not negative, which is where its mean is at least a half. At least
+    /// one segment stays open: that of the greatest logit. Without gradient in the logits.
+    pub fn hard_gates(&self) -> Gates {
+        let open = |logits: Tensor<2>| logits.detach().greater_equal_elem(0.0).float();
+        let segments = open(self.segment_logits.val().unsqueeze()).squeeze_dim(0);
+        Gates::of_kind(GateKind::Hard, open(self.gate_logits.val()), segments.max_pair(self.likeliest_segment()))
+    }
+
+    /// 1 at the segment of the greatest logit, the first of several, and 0 elsewhere: `[segments]`.
+    fn likeliest_segment(&self) -> Tensor<1> {
+        let logits = self.segment_logits.val().detach().inner();
+        let indices = Tensor::<1, Int>::arange(0..logits.dims()[0] as i64, &logits.device());
+        indices.clone().equal(logits.argmax(0).expand(indices.dims())).float()
+    }
+
+    /// Expected number of open butterflies per frame, `[1]`, differentiable in the logits: expected open segments times
+    /// expected open gates.
+    pub fn expected_butterflies(&self) -> Tensor<1> {
+        self.expected_open_gates() * self.expected_open_segments()
+    }
+
+    /// Expected number of open butterfly gates per segment, `[1]`, differentiable in the logits.
+    pub fn expected_open_gates(&self) -> Tensor<1> {
+        HardConcrete::PAPER.open_probability(self.gate_logits.val()).sum()
+    }
+
+    /// Expected number of open segments per frame, at least one of which is always open: `[1]`, differentiable in the
+    /// logits.
+    pub fn expected_open_segments(&self) -> Tensor<1> {
+        let open = HardConcrete::PAPER.open_probability(self.segment_logits.val());
+        let none = (-open.clone() + 1.0).log().sum().exp();
+        open.sum() + none
+    }
+
+    /// Number of butterflies per frame that hard gates leave open: open gates times open segments. Reads the gates back,
+    /// which waits for the device.
+    pub fn count_open_butterflies(&self) -> usize {
+        let gates = self.hard_gates();
+        let count = |sum: Tensor<1>| sum.into_data().convert::<f64>().iter::<f64>().sum::<f64>() as usize;
+        count(gates.butterflies().clone().sum()) * count(gates.segments().clone().sum())
+    }
+
+    /// Number of butterflies per frame with every gate open.
+    pub fn all_butterflies(&self) -> usize {
+        self.options().butterflies()
+    }
+
+    /// Configuration of the model.
+    pub fn config(&self) -> &LearnedWelchPeaksConfig {
+        &self.config
+    }
+
+    /// Options of the Welch estimate over all candidate segments.
+    pub fn options(&self) -> WelchOptions {
+        self.config.options()
+    }
+
+    /// Arguments of the learned operations with these gates.
+    fn parameters(&self, gates: &Gates) -> Result<LearnedParameters, ArgumentError> {
+        let trains_gates = self.gate_logits.val().is_require_grad() || self.segment_logits.val().is_require_grad();
+        if gates.kind() == GateKind::Mean && trains_gates {
+            let expected =
+                "sampled gates to train them, or hard gates (those that are exactly 0 or 1 have no gradient)";
+            return Err(ArgumentError::new(
+                "LearnedWelchPeaks",
+                "gates",
+                "mean gates of a model in training",
+                expected,
+            ));
+        }
+        let total = gates.segments().clone().sum().clamp_min(SMALLEST_SUM);
+        Ok(LearnedParameters {
+            window: self.taper.val(),
+            twiddles: self.twiddles.val(),
+            gates: gates.butterflies().clone(),
+            weights: gates.segments().clone() / total,
+            gain: self.log_gain.val().exp(),
+        })
+    }
+}
+
+/// Uniform noise kept off 0 and 1.
+fn off_the_ends<const D: usize>(uniform: Tensor<D>) -> Tensor<D> {
+    uniform.clamp(NOISE_MARGIN, 1.0 - NOISE_MARGIN)
+}
+
+fn check_noise<const D: usize>(
+    argument: &'static str,
+    noise: &Tensor<D>,
+    logits: &Tensor<D>,
+) -> Result<(), ArgumentError> {
+    const NAME: &str = "sample_gates_from";
+    let (got, expected) = (noise.dims(), logits.dims());
+    if got != expected {
+        return Err(ArgumentError::new(NAME, argument, format!("{got:?}"), format!("{expected:?}")));
+    }
+    let (got, expected) = (noise.device().inner(), logits.device().inner());
+    if got != expected {
+        return Err(ArgumentError::new(NAME, argument, format!("on {got:?}"), format!("on {expected:?}")));
+    }
+    Ok(())
+}
