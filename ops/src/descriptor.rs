@@ -36,6 +36,13 @@ pub enum OpDescriptor {
         /// Type of bin numbers.
         bins: IntDType,
     },
+    /// Largest values of rows.
+    TopK {
+        /// Values per row.
+        k: usize,
+        /// Type of positions.
+        bins: IntDType,
+    },
     /// Butterfly transform.
     Butterfly {
         /// Whether there is a gate per butterfly; all are open otherwise.
@@ -74,6 +81,8 @@ pub const WELCH_PSD: &str = "firefly::welch_psd";
 const WELCH_PSD_BACKWARD: &str = "firefly::welch_psd_backward";
 /// Name of [`OpDescriptor::WelchPeaks`].
 pub const WELCH_PEAKS: &str = "firefly::welch_peaks";
+/// Name of [`OpDescriptor::TopK`].
+pub const TOP_K: &str = "firefly::top_k";
 /// Name of [`OpDescriptor::Butterfly`].
 pub const BUTTERFLY: &str = "firefly::butterfly";
 const BUTTERFLY_BACKWARD: &str = "firefly::butterfly_backward";
@@ -84,10 +93,11 @@ const LEARNED_WELCH_PSD_BACKWARD: &str = "firefly::learned_welch_psd_backward";
 pub const LEARNED_WELCH_PEAKS: &str = "firefly::learned_welch_peaks";
 
 /// Names of all operations, as they stand in recorded graphs.
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 9] = [
     WELCH_PSD,
     WELCH_PSD_BACKWARD,
     WELCH_PEAKS,
+    TOP_K,
     BUTTERFLY,
     BUTTERFLY_BACKWARD,
     LEARNED_WELCH_PSD,
@@ -110,6 +120,7 @@ impl OpDescriptor {
             Self::WelchPsd { .. } => WELCH_PSD,
             Self::WelchPsdBackward { .. } => WELCH_PSD_BACKWARD,
             Self::WelchPeaks { .. } => WELCH_PEAKS,
+            Self::TopK { .. } => TOP_K,
             Self::Butterfly { .. } => BUTTERFLY,
             Self::ButterflyBackward { .. } => BUTTERFLY_BACKWARD,
             Self::LearnedWelchPsd { .. } => LEARNED_WELCH_PSD,
@@ -142,7 +153,7 @@ impl OpDescriptor {
         let float = inputs[0].dtype;
         match *self {
             Self::WelchPsd { options } | Self::LearnedWelchPsd { options } => vec![(row(options.bins()), float)],
-            Self::WelchPeaks { k, bins, .. } | Self::LearnedWelchPeaks { k, bins, .. } => {
+            Self::WelchPeaks { k, bins, .. } | Self::TopK { k, bins } | Self::LearnedWelchPeaks { k, bins, .. } => {
                 vec![(row(k), bins.into()), (row(k), float)]
             }
             Self::Butterfly { .. } | Self::WelchPsdBackward { .. } => vec![like(0), like(1)],
@@ -155,6 +166,7 @@ impl OpDescriptor {
     pub fn scalars(&self) -> Vec<ScalarIr> {
         match *self {
             Self::Butterfly { gated } | Self::ButterflyBackward { gated } => vec![ScalarIr::Bool(gated)],
+            Self::TopK { k, bins } => vec![ScalarIr::UInt(k as u64), ScalarIr::UInt(code(bins))],
             Self::WelchPsd { options } | Self::WelchPsdBackward { options } | Self::LearnedWelchPsd { options } => {
                 encode(options)
             }
@@ -184,6 +196,12 @@ impl OpDescriptor {
             WELCH_PSD => Self::WelchPsd { options: decode(scalars)? },
             WELCH_PSD_BACKWARD => Self::WelchPsdBackward { options: decode(scalars)? },
             WELCH_PEAKS => peaks().map(|(options, k, bins)| Self::WelchPeaks { options, k, bins })?,
+            TOP_K => match *scalars {
+                [ScalarIr::UInt(k), ScalarIr::UInt(bins)] => {
+                    Self::TopK { k: k as usize, bins: *INT_TYPES.get(bins as usize)? }
+                }
+                _ => return None,
+            },
             BUTTERFLY => Self::Butterfly { gated: gated()? },
             BUTTERFLY_BACKWARD => Self::ButterflyBackward { gated: gated()? },
             LEARNED_WELCH_PSD => Self::LearnedWelchPsd { options: decode(scalars)? },
@@ -217,6 +235,10 @@ pub(crate) fn execute<B: BackendIr + SpectralOps>(handles: &mut HandleContainer<
         OpDescriptor::WelchPeaks { options, k, bins: dtype } => {
             let (bins, power) = B::welch_peaks(next(), next(), options, k, dtype);
             (Some(bins), vec![power])
+        }
+        OpDescriptor::TopK { k, bins: dtype } => {
+            let (bins, largest) = B::top_k(next(), k, dtype);
+            (Some(bins), vec![largest])
         }
         OpDescriptor::Butterfly { gated: false } => {
             let (re, im) = B::butterfly(next(), next(), next());
@@ -342,6 +364,11 @@ macro_rules! record_operations {
             (bins, power)
         }
 
+        fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>) {
+            let [bins, largest] = $record(OpDescriptor::TopK { k, bins }, [values]);
+            (bins, largest)
+        }
+
         fn butterfly(
             re: FloatTensor<Self>,
             im: FloatTensor<Self>,
@@ -414,3 +441,60 @@ macro_rules! record_operations {
     };
 }
 pub(crate) use record_operations;
+
+#[cfg(test)]
+mod tests {
+    use burn::backend::Flex;
+    use burn::backend::ir::{OperationIr, TensorStatus};
+    use burn::tensor::{TensorData, try_read_sync};
+    use burn_router::TensorInterpreter;
+
+    use super::*;
+
+    #[test]
+    fn every_operation_is_parsed_from_its_name_and_scalars() {
+        let (k, bins, wanted) = (7, IntDType::I32, [true, false, true, true, false, false]);
+        for scaling in [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }] {
+            let options = WelchOptions { hop: 100, scaling, detrend: Detrend::Constant, ..WelchOptions::new(256, 3) };
+            let operations = [
+                OpDescriptor::WelchPsd { options },
+                OpDescriptor::WelchPsdBackward { options },
+                OpDescriptor::WelchPeaks { options, k, bins },
+                OpDescriptor::TopK { k, bins },
+                OpDescriptor::Butterfly { gated: true },
+                OpDescriptor::ButterflyBackward { gated: false },
+                OpDescriptor::LearnedWelchPsd { options },
+                OpDescriptor::LearnedWelchPsdBackward { options, wanted },
+                OpDescriptor::LearnedWelchPeaks { options, k, bins },
+            ];
+            assert_eq!(operations.map(|operation| operation.name()), NAMES);
+            for operation in operations {
+                assert_eq!(OpDescriptor::parse(operation.name(), &operation.scalars()), Some(operation));
+                assert_eq!(OpDescriptor::parse(operation.name(), &[ScalarIr::Int(0)]), None);
+            }
+        }
+        assert_eq!(OpDescriptor::parse("signal::rfft", &[]), None);
+    }
+
+    #[test]
+    fn a_registered_operation_runs_from_its_record() {
+        let mut registry = CustomOpRegistry::<Flex>::new();
+        register_spectral_ops(&mut registry);
+        let mut interpreter = TensorInterpreter::with_custom_ops(Default::default(), registry);
+        let values =
+            interpreter.register_tensor_data_desc(TensorData::from([[1.0f32, 3.0, 2.0], [f32::NAN, 0.0, 5.0]]));
+        let mut id = 1_000_000;
+        let operation = OpDescriptor::TopK { k: 2, bins: IntDType::I64 }.apply(&[values], || {
+            id += 1;
+            TensorId::new(id)
+        });
+        let outputs = operation.outputs.clone();
+        interpreter.register_op(OperationIr::Custom(operation));
+        let mut read = |index: usize| {
+            let output = TensorIr { status: TensorStatus::ReadWrite, ..outputs[index].clone() };
+            try_read_sync(interpreter.read_tensor_async(output)).unwrap().unwrap()
+        };
+        assert_eq!(read(0).as_slice::<i64>().unwrap(), [1, 2, 2, 1]);
+        assert_eq!(read(1).as_slice::<f32>().unwrap(), [3.0, 2.0, 5.0, 0.0]);
+    }
+}

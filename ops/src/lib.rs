@@ -2,11 +2,14 @@
 //!
 //! | function | inputs → outputs | differentiable in |
 //! | --- | --- | --- |
-//! | [`welch_psd`] | signal `[batch, frame]`, window `[n]` → power `[batch, bins]` | signal, window |
-//! | [`welch_peaks`] | the same → bins (int) and power `[batch, k]` | signal, window (through power) |
-//! | [`butterfly`] | re, im `[batch, n]`, twiddles, gates → re, im `[batch, n]` | all of them |
-//! | [`learned_welch_psd`] | signal, [`LearnedParameters`] → power `[batch, bins]` | all of them |
-//! | [`learned_welch_peaks`] | the same → bins (int) and power `[batch, k]` | all of them (through power) |
+//! | [`welch_psd`] | signal `[.., frame]`, window `[n]` → power `[.., bins]` | signal, window |
+//! | [`welch_peaks`] | the same → bins (int) and power `[.., k]` | signal, window (through power) |
+//! | [`top_k`] | values `[.., length]` → positions (int) and values `[.., k]` | values |
+//! | [`butterfly`] | re, im `[.., n]`, twiddles, gates → re, im `[.., n]` | all of them |
+//! | [`learned_welch_psd`] | signal, [`LearnedParameters`] → power `[.., bins]` | all of them |
+//! | [`learned_welch_peaks`] | the same → bins (int) and power `[.., k]` | all of them (through power) |
+//!
+//! Tensors are of any rank from 1: operations work along the last dimension, each row on its own.
 //!
 //! [`welch_peaks_from_host`] does `welch_peaks` on frames in host memory, chunk by chunk.
 //!
@@ -40,8 +43,8 @@ mod sorting_network;
 mod twiddles;
 
 pub use api::{
-    HostError, HostMemory, HostPeaks, LearnedParameters, Peaks, butterfly, host_chunks, learned_welch_peaks,
-    learned_welch_psd, welch_peaks, welch_peaks_from_host, welch_psd,
+    HostError, HostMemory, HostPeaks, LearnedParameters, MAX_TOP_K_LENGTH, Peaks, butterfly, host_chunks,
+    learned_welch_peaks, learned_welch_psd, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
 };
 pub use cpu::{InstructionSet, welch_instruction_set};
 pub use descriptor::register_spectral_ops;

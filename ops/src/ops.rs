@@ -74,6 +74,9 @@ pub trait SpectralOps: Backend {
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>);
 
+    /// Values `[rows, length]` → positions (of type `bins`) and values of the `k` largest, both `[rows, k]`.
+    fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>);
+
     /// Real and imaginary parts `[batch, n]`, twiddles `[log2 n, n/2, 2]` → real and imaginary parts `[batch, n]`.
     fn butterfly(
         re: FloatTensor<Self>,

@@ -4,6 +4,7 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::check;
+use super::rows::Leading;
 use crate::error::ArgumentError;
 use crate::ops::SpectralOps;
 use crate::options::validate_n_fft;
@@ -16,32 +17,32 @@ use crate::options::validate_n_fft;
 /// finite. With [exact twiddles](crate::exact_twiddles) and open gates
 /// this is the fast Fourier transform of Cooley and Tukey (1965), unnormalised, output in natural order.
 ///
-/// - `re`, `im`: `[batch, n]`, `n` a power of two from 8 to 65,536.
+/// - `re`, `im`: `[.., n]` of the same shape and any rank from 1, `n` a power of two from 8 to 65,536.
 /// - `twiddles`: `[log2 n, n/2, 2]`, real part first.
 /// - `gates`: `[log2 n, n/2]`, usually in `[0, 1]`; `None` is all open.
 /// - all of them compute in the type of `re`: f64, or f32 for any smaller float.
-/// - returns real and imaginary parts `[batch, n]`.
+/// - returns real and imaginary parts `[.., n]`.
 ///
 /// # Errors
 /// [`ArgumentError`] for shapes that don't fit or tensors on different devices.
-pub fn butterfly(
-    re: Tensor<2>,
-    im: Tensor<2>,
+pub fn butterfly<const D: usize>(
+    re: Tensor<D>,
+    im: Tensor<D>,
     twiddles: Tensor<3>,
     gates: Option<Tensor<2>>,
-) -> Result<(Tensor<2>, Tensor<2>), ArgumentError> {
+) -> Result<(Tensor<D>, Tensor<D>), ArgumentError> {
     const NAME: &str = "butterfly";
-    let [batch, n] = re.dims();
+    let (leading, n) = Leading::of(&re);
     validate_n_fft(NAME, "re", n)?;
     let mut inputs = check::Inputs::of(NAME, "re", &re)?;
     let stages = n.trailing_zeros() as usize;
-    let im = inputs.next("im", im, [batch, n])?.into_dispatch();
+    let im = leading.flatten(inputs.next("im", im, re.dims())?);
     let twiddles = inputs.next("twiddles", twiddles, [stages, n / 2, 2])?.into_dispatch();
     let gates = gates.map(|gates| inputs.next("gates", gates, [stages, n / 2])).transpose()?;
-    let re = inputs.first(re).into_dispatch();
+    let re = leading.flatten(inputs.first(re));
     let (re, im) = match gates {
         Some(gates) => Dispatch::gated_butterfly(re, im, twiddles, gates.into_dispatch()),
         None => Dispatch::butterfly(re, im, twiddles),
     };
-    Ok((Tensor::from_dispatch(re), Tensor::from_dispatch(im)))
+    Ok((leading.unflatten(re, n), leading.unflatten(im, n)))
 }

@@ -3,6 +3,7 @@
 use burn::backend::DispatchDevice;
 use burn::tensor::{DType, Device, GradientCheckpointingStrategy, IntDType, Tensor};
 
+use super::rows::Leading;
 use crate::error::{ArgumentError, ensure};
 use crate::options::WelchOptions;
 
@@ -87,9 +88,13 @@ fn has_only_f32(device: &Device) -> bool {
 }
 
 /// Checks the options, and that a frame holds their segments.
-pub(super) fn signal(operation: &'static str, signal: &Tensor<2>, options: &WelchOptions) -> Result<(), ArgumentError> {
+pub(super) fn signal<const D: usize>(
+    operation: &'static str,
+    signal: &Tensor<D>,
+    options: &WelchOptions,
+) -> Result<(), ArgumentError> {
     options.validate(operation)?;
-    let [_, frame] = signal.dims();
+    let (_, frame) = Leading::of(signal);
     ensure(
         frame >= options.frame(),
         operation,
@@ -105,15 +110,14 @@ pub(super) fn signal(operation: &'static str, signal: &Tensor<2>, options: &Welc
     )
 }
 
-/// Checks the number of peaks.
-pub(super) fn peak_count(operation: &'static str, k: usize, options: &WelchOptions) -> Result<(), ArgumentError> {
-    let bins = options.bins();
+/// Checks the number of peaks of spectra of `bins` bins.
+pub(super) fn peak_count(operation: &'static str, k: usize, bins: usize) -> Result<(), ArgumentError> {
     ensure((1..=bins).contains(&k), operation, "k", k, format_args!("from 1 to the number of bins, {bins}"))
 }
 
-/// The type of bin numbers: the device's integers, where they hold -1 and every bin.
-pub(super) fn bin_dtype(device: &Device, options: &WelchOptions) -> IntDType {
-    let (dtype, last) = (device.settings().int_dtype, options.bins() - 1);
+/// The type of the numbers of `bins` bins: the device's integers, where they hold −1 and every bin.
+pub(super) fn bin_dtype(device: &Device, bins: usize) -> IntDType {
+    let (dtype, last) = (device.settings().int_dtype, bins - 1);
     let holds = match dtype {
         IntDType::I64 | IntDType::I32 => true,
         IntDType::I16 => last <= i16::MAX as usize,

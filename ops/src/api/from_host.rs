@@ -98,7 +98,7 @@ pub fn welch_peaks_from_host(
         let fits = chunk.dtype() == DType::F32 && shape.len() == 2;
         let got = format_args!("{:?} {shape:?}", chunk.dtype());
         ensure(fits, "welch_peaks_from_host", "chunks", got, "F32 [rows, frame]")?;
-        let found = welch_peaks(Tensor::from_data(chunk, &device), window.clone(), options, k)?;
+        let found = welch_peaks(Tensor::<2>::from_data(chunk, &device), window.clone(), options, k)?;
         if under_way.len() == UNDER_WAY {
             under_way.pop_front().map_or(Ok(()), |reading: Reading| peaks.extend(reading))?;
         }
@@ -137,7 +137,7 @@ enum Reading {
 
 impl Reading {
     /// Has the device copy the peaks as soon as they are computed.
-    fn start(peaks: Peaks) -> Self {
+    fn start(peaks: Peaks<2>) -> Self {
         let both = Transaction::default().register(peaks.bins).register(peaks.power);
         let mut reading: Pin<Box<dyn Future<Output = Data> + Send>> =
             Box::pin(async { both.execute_async().await.map_err(|error| error.to_string()) });

@@ -5,6 +5,7 @@ use burn::tensor::Tensor;
 
 use super::check;
 use super::peaks::Peaks;
+use super::rows::Leading;
 use crate::cpu::GAIN_TAPS;
 use crate::error::ArgumentError;
 use crate::ops::{LearnedTensors, SpectralOps};
@@ -36,42 +37,44 @@ pub struct LearnedParameters {
 /// `gain[k, 0] · P[k−1] + gain[k, 1] · P[k] + gain[k, 2] · P[k+1]`: a per-bin gain that may also smooth over the
 /// neighbours. Scaling a signal by `c` scales its power by `c²`, whatever the parameters.
 ///
-/// - `signal`: `[batch, frame]`; returns power `[batch, bins]`.
+/// - `signal`: `[.., frame]`, of any rank from 1; returns power `[.., bins]`.
 ///
 /// # Errors
 /// [`ArgumentError`] as [`welch_psd`](crate::welch_psd), and for parameters of another shape or device.
-pub fn learned_welch_psd(
-    signal: Tensor<2>,
+pub fn learned_welch_psd<const D: usize>(
+    signal: Tensor<D>,
     parameters: LearnedParameters,
     options: &WelchOptions,
-) -> Result<Tensor<2>, ArgumentError> {
+) -> Result<Tensor<D>, ArgumentError> {
+    let (leading, _) = Leading::of(&signal);
     let tensors = prepare("learned_welch_psd", signal, parameters, options)?;
-    Ok(Tensor::from_dispatch(Dispatch::learned_welch_psd(tensors, *options)))
+    Ok(leading.unflatten(Dispatch::learned_welch_psd(tensors, *options), options.bins()))
 }
 
 /// The `k` strongest bins of [`learned_welch_psd`].
 ///
-/// - `signal`: `[batch, frame]`; `k`: from 1 to the number of bins; returns bins and power, `[batch, k]`.
+/// - `signal`: `[.., frame]`, of any rank from 1; `k`: from 1 to the number of bins; returns bins and power, `[.., k]`.
 ///
 /// # Errors
 /// As [`learned_welch_psd`], and for `k` out of range.
-pub fn learned_welch_peaks(
-    signal: Tensor<2>,
+pub fn learned_welch_peaks<const D: usize>(
+    signal: Tensor<D>,
     parameters: LearnedParameters,
     options: &WelchOptions,
     k: usize,
-) -> Result<Peaks, ArgumentError> {
+) -> Result<Peaks<D>, ArgumentError> {
     const NAME: &str = "learned_welch_peaks";
-    let device = signal.device();
+    let (leading, _) = Leading::of(&signal);
+    let bins = check::bin_dtype(&signal.device(), options.bins());
     let tensors = prepare(NAME, signal, parameters, options)?;
-    check::peak_count(NAME, k, options)?;
-    let (bins, power) = Dispatch::learned_welch_peaks(tensors, *options, k, check::bin_dtype(&device, options));
-    Ok(Peaks { bins: Tensor::from_dispatch(bins), power: Tensor::from_dispatch(power) })
+    check::peak_count(NAME, k, options.bins())?;
+    let (bins, power) = Dispatch::learned_welch_peaks(tensors, *options, k, bins);
+    Ok(leading.unflatten_peaks(bins, power, k))
 }
 
-fn prepare(
+fn prepare<const D: usize>(
     operation: &'static str,
-    signal: Tensor<2>,
+    signal: Tensor<D>,
     parameters: LearnedParameters,
     options: &WelchOptions,
 ) -> Result<LearnedTensors<Dispatch>, ArgumentError> {
@@ -85,6 +88,6 @@ fn prepare(
         gates: inputs.next("gates", gates, [stages, n / 2])?.into_dispatch(),
         weights: inputs.next("weights", weights, [options.segments])?.into_dispatch(),
         gain: inputs.next("gain", gain, [bins, GAIN_TAPS])?.into_dispatch(),
-        signal: inputs.first(signal).into_dispatch(),
+        signal: Leading::of(&signal).0.flatten(inputs.first(signal)),
     })
 }

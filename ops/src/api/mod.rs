@@ -1,4 +1,5 @@
-//! The operations as users call them: arguments checked, types made one, then dispatched to the tensors' backend.
+//! The operations as users call them: arguments are checked and converted to one type, then dispatched to the tensors'
+//! backend.
 
 mod butterfly;
 mod check;
@@ -6,9 +7,12 @@ mod from_host;
 mod learned;
 mod peaks;
 mod psd;
+mod rows;
+mod top_k;
 
 pub use butterfly::butterfly;
 pub use from_host::{HostError, HostMemory, HostPeaks, host_chunks, welch_peaks_from_host};
 pub use learned::{LearnedParameters, learned_welch_peaks, learned_welch_psd};
 pub use peaks::{Peaks, welch_peaks};
 pub use psd::welch_psd;
+pub use top_k::{MAX_TOP_K_LENGTH, top_k};

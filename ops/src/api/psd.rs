@@ -4,6 +4,7 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::check;
+use super::rows::Leading;
 use crate::error::ArgumentError;
 use crate::ops::SpectralOps;
 use crate::options::WelchOptions;
@@ -11,25 +12,31 @@ use crate::options::WelchOptions;
 /// Averaged one-sided power of each row, after P. D. Welch, "The use of fast Fourier transform for the estimation of
 /// power spectra", IEEE Trans. Audio Electroacoust. 15 (1967).
 ///
-/// - `signal`: `[batch, frame]`, in any unit; `frame` at least [`options.frame()`](WelchOptions::frame).
+/// - `signal`: `[.., frame]`, of any rank from 1, in any unit; `frame` at least [`options.frame()`](WelchOptions::frame).
 /// - `window`: `[n_fft]`.
-/// - returns power `[batch, bins]`, in the unit squared (per hertz with density scaling).
+/// - returns power `[.., bins]`, in the unit squared (per hertz with density scaling).
 ///
 /// # Errors
 /// [`ArgumentError`] for options out of range, a frame that is too short, a window of another length, or tensors on
 /// different devices.
-pub fn welch_psd(signal: Tensor<2>, window: Tensor<1>, options: &WelchOptions) -> Result<Tensor<2>, ArgumentError> {
+pub fn welch_psd<const D: usize>(
+    signal: Tensor<D>,
+    window: Tensor<1>,
+    options: &WelchOptions,
+) -> Result<Tensor<D>, ArgumentError> {
+    let (leading, _) = Leading::of(&signal);
     let (signal, window) = prepare("welch_psd", signal, window, options)?;
-    Ok(Tensor::from_dispatch(Dispatch::welch_psd(signal.into_dispatch(), window.into_dispatch(), *options)))
+    let power = Dispatch::welch_psd(leading.flatten(signal), window.into_dispatch(), *options);
+    Ok(leading.unflatten(power, options.bins()))
 }
 
 /// The checked inputs of an exact Welch operation, in one type.
-pub(super) fn prepare(
+pub(super) fn prepare<const D: usize>(
     operation: &'static str,
-    signal: Tensor<2>,
+    signal: Tensor<D>,
     window: Tensor<1>,
     options: &WelchOptions,
-) -> Result<(Tensor<2>, Tensor<1>), ArgumentError> {
+) -> Result<(Tensor<D>, Tensor<1>), ArgumentError> {
     check::signal(operation, &signal, options)?;
     let mut inputs = check::Inputs::of(operation, "signal", &signal)?;
     let window = inputs.next("window", window, [options.n_fft])?;

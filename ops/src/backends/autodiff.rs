@@ -69,6 +69,19 @@ impl<B: Backend + SpectralOps> Backward<B, 2> for WelchPeaks {
 }
 
 #[derive(Debug)]
+struct TopK;
+
+impl<B: Backend + SpectralOps> Backward<B, 1> for TopK {
+    type State = (IntTensor<B>, usize);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
+        let (bins, length) = ops.state;
+        let grad = scatter::<B>(grads.consume::<B>(&ops.node), bins, length);
+        register!(grads, ops.parents, [grad]);
+    }
+}
+
+#[derive(Debug)]
 struct Butterfly;
 
 impl<B: Backend + SpectralOps> Backward<B, 3> for Butterfly {
@@ -194,6 +207,20 @@ impl<B: Backend + SpectralOps, C: CheckpointStrategy> SpectralOps for Autodiff<B
             OpsKind::UnTracked(prep) => {
                 let (bins, power) = B::welch_peaks(signal.into_primitive(), window.into_primitive(), options, k, bins);
                 (bins, prep.finish(power))
+            }
+        }
+    }
+
+    fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>) {
+        let length = values.shape()[1];
+        match TopK.prepare::<C>([values.node()]).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => {
+                let (bins, largest) = B::top_k(values.into_primitive(), k, bins);
+                (bins.clone(), prep.finish((bins, length), largest))
+            }
+            OpsKind::UnTracked(prep) => {
+                let (bins, largest) = B::top_k(values.into_primitive(), k, bins);
+                (bins, prep.finish(largest))
             }
         }
     }

@@ -121,6 +121,10 @@ impl SpectralOps for CubeBackend {
         (cast(found, bins.into()), power)
     }
 
+    fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>) {
+        peaks(contiguous(values), k, bins)
+    }
+
     fn butterfly(
         re: FloatTensor<Self>,
         im: FloatTensor<Self>,

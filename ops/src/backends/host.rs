@@ -116,6 +116,17 @@ pub(super) fn welch_peaks<B: Host>(
     })
 }
 
+pub(super) fn top_k<B: Host>(values: FloatTensor<B>, k: usize, dtype: IntDType) -> (IntTensor<B>, FloatTensor<B>) {
+    let values = B::array(values);
+    let (rows, length) = sizes(&values);
+    let mut bins = Values::<i64>::new(rows * k);
+    with_real!(values.dtype(), T => {
+        let mut largest = Values::<T>::new(rows * k);
+        cpu::top_k::<T>(values.slice(), length, k, &mut bins, &mut largest);
+        (B::int(bins.into_data([rows, k]), dtype), B::float(largest.into_data([rows, k])))
+    })
+}
+
 fn transform<'a, A: AsArray, T: HostReal>(
     n: usize,
     twiddles: &'a A,
@@ -257,6 +268,10 @@ macro_rules! host_operations {
             bins: IntDType,
         ) -> (IntTensor<Self>, FloatTensor<Self>) {
             host::welch_peaks::<Self>(signal, window, &options, k, bins)
+        }
+
+        fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>) {
+            host::top_k::<Self>(values, k, bins)
         }
 
         fn butterfly(

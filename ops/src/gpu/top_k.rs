@@ -24,7 +24,7 @@ pub fn strongest(
     k: usize,
 ) {
     let limits = Limits::of(client);
-    let length = bins.next_power_of_two();
+    let length = bins.next_power_of_two().max(2);
     if 2 * length * size_of::<u32>() <= limits.shared {
         let units = ((length / 2) as u32).min(UNITS).min(limits.units);
         for chunk in grid::chunks(client, rows, 0, bins) {
@@ -61,7 +61,7 @@ fn sort_in_memory(
     bins: usize,
     k: usize,
 ) {
-    let length = bins.next_power_of_two();
+    let length = bins.next_power_of_two().max(2);
     let values = rows * length;
     let keys = client.empty(values * size_of::<u32>());
     let order = client.empty(values * size_of::<u32>());

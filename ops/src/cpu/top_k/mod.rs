@@ -16,7 +16,6 @@ pub(in crate::cpu) fn work(bins: usize, k: usize) -> usize {
 
 /// The `k` largest of each row of `length` values, largest first: `values` `[rows, length]` → positions `out_bins` and
 /// `out_values`, `[rows, k]`, as [`top_k_row`] orders them.
-#[allow(dead_code, reason = "the kernel of the operation of this name")]
 pub fn top_k<T: Real>(values: &[T], length: usize, k: usize, out_bins: &mut [i64], out_values: &mut [T]) {
     let rows = values.len() / length;
     debug_assert!((1..=length).contains(&k));
