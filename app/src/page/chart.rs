@@ -1,157 +1,213 @@
-//! The plot that line, scatter and bar charts draw into: title, axes, grid, tick labels.
+//! Chart specifications: plain data that a page embeds as JSON and `charts.js` draws.
 
-use std::fmt::Write;
+use serde::{Serialize, Serializer};
 
-use super::axis::{Axis, Scale};
-use super::escape::escape;
-use super::number::Pixel;
+use super::number::drawable;
+use super::thin::thin;
 
-/// Width of a chart in user units.
-pub const WIDTH: f64 = 460.0;
-/// Height of a chart in user units.
-pub const HEIGHT: f64 = 288.0;
-/// Width of one character of a label, generous for any sans-serif face at the 12 units that the style sheet sets.
-pub const CHARACTER: f64 = 6.7;
+/// Points of a line at most; a longer one is drawn as the mean and the range of [`RUNS`] runs of neighbouring points.
+const MOST_POINTS: usize = 400;
+const RUNS: usize = 200;
 
-const TOP: f64 = 38.0;
-const BOTTOM: f64 = 46.0;
-const RIGHT: f64 = 20.0;
-
-/// An empty chart: what it is, its axes and their names with units.
-pub struct Chart<'a> {
-    /// Unique in the page.
-    pub id: &'a str,
-    /// Its name.
-    pub title: &'a str,
-    /// What the figure shows, in words and figures, for those who do not see it.
-    pub description: &'a str,
+/// Series over a common horizontal axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Chart {
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// The horizontal axis's name.
-    pub x_label: &'a str,
-    /// The vertical axis's name.
-    pub y_label: &'a str,
+    /// The series, in the legend's order.
+    pub series: Vec<Series>,
+    /// A value of the vertical axis that is marked by a dashed line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Threshold>,
 }
 
-impl Chart<'_> {
-    /// Left edge of the plot, after the tick labels of the vertical axis.
-    pub fn left(&self) -> f64 {
-        let widest = self.y.ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
-        (widest as f64 * CHARACTER + 14.0).max(34.0)
-    }
+/// Quantity and scale of an axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Axis {
+    /// The quantity with its unit.
+    pub label: String,
+    /// How values map to distance.
+    pub scale: Scale,
+}
 
-    /// Right edge of the plot.
-    pub fn right(&self) -> f64 {
-        WIDTH - RIGHT
-    }
+/// How values map to distance on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Equal steps for equal differences.
+    Linear,
+    /// Linear, for values in `0..=1`: the range never goes beyond unless a value does.
+    Share,
+    /// Equal steps for equal factors.
+    Log,
+    /// Logarithmic with ticks at powers of two, for batch sizes and the like.
+    Log2,
+    /// One place per point, in order; horizontal axes of bars only.
+    Category,
+}
 
-    /// Upper edge of the plot.
-    pub fn top(&self) -> f64 {
-        TOP
-    }
+/// Points of one name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// Name in the legend and in tooltips.
+    pub name: String,
+    /// Index of its colour and shape; both repeat after eight.
+    pub colour: usize,
+    /// What its points are drawn as.
+    pub mark: Mark,
+    /// The points, by increasing `x` for a line.
+    pub points: Vec<Point>,
+    /// Whether a point stands for a run of neighbours.
+    #[serde(skip)]
+    thinned: bool,
+}
 
-    /// Lower edge of the plot.
-    pub fn bottom(&self) -> f64 {
-        HEIGHT - BOTTOM
-    }
+/// What the points of a series are drawn as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mark {
+    /// A line through the points; the range of a point is a band around it.
+    Line,
+    /// Points alone; the range of a point is a whisker.
+    Points,
+    /// Bars from zero; the range of a point is a whisker.
+    Bars,
+}
 
-    /// Horizontal coordinate of `value`, `None` when the axis cannot show it.
-    pub fn x(&self, value: f64) -> Option<f64> {
-        self.x.position(value).map(|position| self.left() + position * (self.right() - self.left()))
-    }
+/// A point of a [`Series`]. A value that is not finite is a gap.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Point {
+    /// Horizontal value.
+    #[serde(serialize_with = "finite")]
+    pub x: f64,
+    /// Vertical value.
+    #[serde(serialize_with = "finite")]
+    pub y: f64,
+    /// Lower and upper end of what `y` stands for: extremes, percentiles or an error bar.
+    #[serde(flatten)]
+    pub range: Option<Range>,
+    /// Text beside the point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Lines of the tooltip; series name and `y` unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
 
-    /// Vertical coordinate of `value`, `None` when the axis cannot show it.
-    pub fn y(&self, value: f64) -> Option<f64> {
-        self.y.position(value).map(|position| self.bottom() - position * (self.bottom() - self.top()))
-    }
+/// Range of values that a [`Point`] stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Range {
+    /// Lower end.
+    #[serde(serialize_with = "finite")]
+    pub low: f64,
+    /// Upper end.
+    #[serde(serialize_with = "finite")]
+    pub high: f64,
+}
 
-    /// The finished figure around `marks`, SVG elements in the chart's coordinates.
-    pub fn svg(&self, marks: &str) -> String {
-        let mut svg = opening(self.id, self.title, self.description, (WIDTH, HEIGHT));
-        self.write_horizontal_grid(&mut svg);
-        self.write_vertical_grid(&mut svg);
-        let _ = write!(
-            svg,
-            r#"<text class="axis" x="0" y="14">{}</text><text class="axis" text-anchor="middle" x="{}" y="{}">{}</text><g class="marks" data-label="{}" data-x="{}" data-y="{}">{marks}</g></svg>"#,
-            escape(self.y_label),
-            Pixel((self.left() + self.right()) / 2.0),
-            Pixel(HEIGHT - 8.0),
-            escape(self.x_label),
-            escape(self.x_label),
-            span(&self.x, self.left(), self.right()),
-            span(&self.y, self.bottom(), self.top()),
-        );
-        svg
-    }
+/// A marked value of the vertical axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Threshold {
+    /// The value.
+    pub value: f64,
+    /// Text beside the line.
+    pub label: String,
+}
 
-    fn write_horizontal_grid(&self, svg: &mut String) {
-        for tick in &self.y.ticks {
-            let Some(y) = self.y(tick.value) else {
-                continue;
-            };
-            let _ = write!(
-                svg,
-                r#"<path class="grid-line" d="M{} {}H{}"/><text class="tick" text-anchor="end" x="{}" y="{}">{}</text>"#,
-                Pixel(self.left()),
-                Pixel(y),
-                Pixel(self.right()),
-                Pixel(self.left() - 7.0),
-                Pixel(y + 4.0),
-                escape(&tick.label),
-            );
+impl Axis {
+    /// An axis of a quantity, unit in brackets.
+    pub fn new(label: &str, scale: Scale) -> Self {
+        Self { label: label.to_owned(), scale }
+    }
+}
+
+impl Scale {
+    /// Logarithmic if no value is negative and the positive ones span two decades or more, else linear.
+    pub fn spanning(values: impl IntoIterator<Item = f64>) -> Self {
+        let finite: Vec<f64> = values.into_iter().filter(|value| drawable(*value).is_some()).collect();
+        let lowest = finite.iter().copied().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+        let highest = finite.iter().copied().fold(0.0, f64::max);
+        match finite.iter().all(|value| *value >= 0.0) && highest >= 100.0 * lowest {
+            true => Self::Log,
+            false => Self::Linear,
         }
     }
+}
 
-    fn write_vertical_grid(&self, svg: &mut String) {
-        let _ = write!(
-            svg,
-            r#"<path class="frame" d="M{} {}H{}"/>"#,
-            Pixel(self.left()),
-            Pixel(self.bottom()),
-            Pixel(self.right()),
-        );
-        let mut free_from = f64::NEG_INFINITY;
-        for tick in &self.x.ticks {
-            let Some(x) = self.x(tick.value) else {
-                continue;
-            };
-            let _ = write!(svg, r#"<path class="frame" d="M{} {}v5"/>"#, Pixel(x), Pixel(self.bottom()),);
-            let half_width = tick.label.chars().count() as f64 * CHARACTER / 2.0;
-            let x = x.min(WIDTH - half_width);
-            if x - half_width < free_from {
-                continue;
+impl Series {
+    /// A series of points as they are.
+    pub fn new(name: &str, colour: usize, mark: Mark, points: Vec<Point>) -> Self {
+        Self { name: name.to_owned(), colour, mark, points, thinned: false }
+    }
+
+    /// A line through `(x, y)`, thinned to what a chart can show: a long one becomes the mean of neighbouring points with
+    /// their extremes as a band.
+    pub fn line(name: &str, colour: usize, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let points: Vec<Point> = points.into_iter().map(|(x, y)| Point::at(x, y)).collect();
+        let thinned = points.len() > MOST_POINTS;
+        let points = if thinned { thin(&points, RUNS) } else { points };
+        Self { thinned, ..Self::new(name, colour, Mark::Line, points) }
+    }
+
+    /// Whether a point stands for a run of neighbours.
+    pub(super) fn is_thinned(&self) -> bool {
+        self.thinned
+    }
+
+    /// Whether any point can be drawn.
+    pub(super) fn is_drawable(&self) -> bool {
+        self.points.iter().any(|point| drawable(point.x).is_some() && drawable(point.y).is_some())
+    }
+}
+
+impl Point {
+    /// A point without a range or text.
+    pub fn at(x: f64, y: f64) -> Self {
+        Self { x, y, ..Self::default() }
+    }
+}
+
+/// Writes what can be drawn with seven significant digits, whole numbers without a fraction, anything else as null.
+pub(super) fn finite<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    match drawable(*value) {
+        None => serializer.serialize_none(),
+        Some(value) => {
+            let rounded = format!("{value:.6e}").parse().unwrap_or(value);
+            match rounded as i64 {
+                whole if whole as f64 == rounded => serializer.serialize_i64(whole),
+                _ => serializer.serialize_f64(rounded),
             }
-            free_from = x + half_width + 6.0;
-            let _ = write!(
-                svg,
-                r#"<text class="tick" text-anchor="middle" x="{}" y="{}">{}</text>"#,
-                Pixel(x),
-                Pixel(self.bottom() + 18.0),
-                escape(&tick.label),
-            );
         }
     }
 }
 
-/// The start tag of a figure of `size` user units, with its title and description.
-pub fn opening(id: &str, title: &str, description: &str, size: (f64, f64)) -> String {
-    let id = escape(id);
-    format!(
-        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" role="img" aria-labelledby="{id}-title {id}-desc"><title id="{id}-title">{}</title><desc id="{id}-desc">{}</desc>"#,
-        Pixel(size.0),
-        Pixel(size.1),
-        escape(title),
-        escape(description),
-    )
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// What the page's script needs to turn coordinates back into values: scale, range, and where the range lies.
-fn span(axis: &Axis, start: f64, end: f64) -> String {
-    let scale = match axis.scale {
-        Scale::Linear => "linear",
-        Scale::Logarithmic => "log",
-    };
-    format!("{scale} {:e} {:e} {} {}", axis.low, axis.high, Pixel(start), Pixel(end))
+    #[test]
+    fn scales_are_logarithmic_from_two_decades_of_positive_values() {
+        assert_eq!(Scale::spanning([1.0, 99.0]), Scale::Linear);
+        assert_eq!(Scale::spanning([1.0, 100.0, f64::NAN, 0.0]), Scale::Log);
+        assert_eq!(Scale::spanning([-1.0, 1.0, 1e6]), Scale::Linear);
+        assert_eq!(Scale::spanning([0.0, f64::INFINITY]), Scale::Linear);
+    }
+
+    #[test]
+    fn short_lines_stay_as_they_are() {
+        let line = |points: u32| Series::line("a", 0, (0..points).map(|i| (f64::from(i), 1.0)));
+        assert!(line(400).points.len() == 400 && !line(400).is_thinned());
+        assert!(line(401).points.len() == RUNS && line(401).is_thinned());
+    }
+
+    #[test]
+    fn points_are_written_short_and_without_what_json_lacks() {
+        let mut point = Point::at(2048.0, 1.0 / 3.0);
+        assert_eq!(serde_json::to_string(&point).unwrap(), r#"{"x":2048,"y":0.3333333}"#);
+        point.y = f64::NAN;
+        point.range = Some(Range { low: 1e-9, high: f64::MAX });
+        assert_eq!(serde_json::to_string(&point).unwrap(), r#"{"x":2048,"y":null,"low":1e-9,"high":null}"#);
+    }
 }

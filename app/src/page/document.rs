@@ -1,58 +1,76 @@
-//! A page: sections in order, style and script inline.
+//! A page: sections in order, style and scripts inline.
 
 use std::fmt::Write;
 
 use super::escape::escape;
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("hover.js");
+/// Chart.js and two of its plugins, with their licences: see `vendor/README.md`.
+const LIBRARIES: [&str; 3] = [
+    include_str!("vendor/chart.umd.min.js"),
+    include_str!("vendor/chartjs-plugin-datalabels.min.js"),
+    include_str!("vendor/chartjs-chart-matrix.min.js"),
+];
+const LICENSES: &str = include_str!("vendor/LICENSES.txt");
+const SCRIPT: &str = include_str!("charts.js");
+/// What a browser may load for the page: nothing but what stands in it.
+pub(super) const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'";
 
-/// A self-contained HTML page. Its markup is XML as well as HTML, but for the document type and the script.
+/// A self-contained HTML page. Its markup is XML as well as HTML, but for the document type and the scripts.
 pub struct Document<'a> {
     /// What kind of page it is, above its heading.
     pub kind: &'a str,
     /// The heading.
     pub title: &'a str,
-    /// Style rules besides the shared ones.
-    pub style: &'a str,
     sections: String,
 }
 
 impl<'a> Document<'a> {
     /// A page without sections.
     pub fn new(kind: &'a str, title: &'a str) -> Self {
-        Self { kind, title, style: "", sections: String::new() }
+        Self { kind, title, sections: String::new() }
     }
 
-    /// Adds a section; `content` is HTML.
+    /// Adds a section; `content` is HTML. An empty heading is left out.
     pub fn section(&mut self, heading: &str, content: &str) {
-        let _ = writeln!(self.sections, "<section><h2>{}</h2>{content}</section>", escape(heading));
+        let heading = if heading.is_empty() { String::new() } else { format!("<h2>{}</h2>", escape(heading)) };
+        let _ = writeln!(self.sections, "<section>{heading}{content}</section>");
     }
 
-    /// The whole page.
+    /// The whole page. One without a chart has no scripts.
     pub fn html(&self) -> String {
+        let scripts = if self.sections.contains("<canvas") {
+            format!("<script>\n/*\n{LICENSES}*/\n{}\n{SCRIPT}</script>\n", LIBRARIES.join("\n"))
+        } else {
+            String::new()
+        };
         format!(
             r#"<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8"/>
+<meta http-equiv="Content-Security-Policy" content="{POLICY}"/>
 <meta name="viewport" content="width=device-width, initial-scale=1"/>
 <meta name="color-scheme" content="light dark"/>
 <title>{title}</title>
-<style>{STYLE}{style}</style>
+<style>{STYLE}</style>
 </head>
 <body>
-<header><p class="kind">{kind}</p><h1>{title}</h1></header>
-<main>
-{sections}</main>
-<script>{SCRIPT}</script>
-</body>
+{body}{scripts}</body>
 </html>
 "#,
             title = escape(self.title),
-            kind = escape(self.kind),
-            style = self.style,
-            sections = self.sections,
+            body = self.body(),
+        )
+    }
+
+    /// Heading and sections.
+    fn body(&self) -> String {
+        format!(
+            "<header><p class=\"kind\">{}</p><h1>{}</h1></header>\n<main>\n{}</main>\n",
+            escape(self.kind),
+            escape(self.title),
+            self.sections
         )
     }
 }
@@ -74,5 +92,9 @@ pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String 
 
 /// Text that is shown on demand, as it is.
 pub fn details(summary: &str, text: &str) -> String {
-    format!("<details><summary>{}</summary><pre><code>{}</code></pre></details>", escape(summary), escape(text))
+    format!(
+        r#"<details class="folded"><summary>{}</summary><pre><code>{}</code></pre></details>"#,
+        escape(summary),
+        escape(text)
+    )
 }

@@ -1,84 +1,91 @@
-//! A figure of the page: heading, legend, drawing, caption.
+//! Figures: heading, drawing, caption, and the drawn values as a table.
 
 use std::fmt::Write;
 
-use super::escape::escape;
-use super::line::{colour_class, mark};
+use serde::Serialize;
 
-/// The mark of a legend entry, the same that the drawing uses.
-#[derive(Clone, Copy)]
-pub enum Swatch {
-    /// Line of the series with this index: colour and mark.
-    Line(usize),
-    /// Round mark on a line: exact tiers.
-    Exact,
-    /// Diamond: learned models.
-    Learned,
-    /// Dashed threshold.
-    Threshold,
-}
+use super::chart::{Chart, Point, Scale, Series};
+use super::document::nothing;
+use super::escape::{escape, json};
+use super::heat_map::HeatMap;
+use super::number::{fixed, significant};
+use super::table::{Row, Table};
+
+/// Rows of a table of drawn values at most; of more points, as many are taken at equal distances.
+const MOST_ROWS: usize = 32;
 
 /// A drawing with what belongs around it.
 pub struct Figure {
     title: String,
+    /// HTML of the drawing.
     drawing: String,
-    /// Entries above the drawing; none for a single series that the title names.
-    pub legend: Vec<(Swatch, String)>,
+    /// HTML of what follows the caption.
+    values: String,
     /// A sentence below the drawing; may be empty.
     pub caption: String,
-    /// Spans the page and scrolls sideways on a narrow screen.
+    /// Spans the page.
     pub wide: bool,
 }
 
 impl Figure {
-    /// A figure around finished SVG.
-    pub fn new(title: &str, svg: String) -> Self {
-        Self { title: title.to_owned(), drawing: svg, legend: Vec::new(), caption: String::new(), wide: false }
+    /// A chart with its values in a table below, or a note that says `empty` when no series has a point to draw.
+    pub fn chart(title: &str, mut chart: Chart, empty: &str) -> Self {
+        if !chart.series.iter().any(|series| series.is_drawable()) {
+            return Self::note(title, empty);
+        }
+        chart.series.retain(|series| series.is_drawable());
+        let points = || chart.series.iter().flat_map(|series| &series.points);
+        let mut caption = Vec::new();
+        if chart.series.iter().any(|series| series.is_thinned()) {
+            caption.push("Line: mean of neighbouring points; band: their extremes.");
+        }
+        if matches!(chart.y.scale, Scale::Log | Scale::Log2) && points().any(|point| point.y <= 0.0) {
+            caption.push("Values that are not positive have no place on a logarithmic axis.");
+        }
+        let labelled = points().any(|point| point.label.is_some());
+        let values = folded(&if labelled { labelled_values(&chart) } else { values(&chart) });
+        let description = format!("{} over {}", chart.y.label, chart.x.label);
+        let drawing = drawing(&description, 300, &chart);
+        Self { title: title.to_owned(), drawing, values, caption: caption.join(" "), wide: false }
+    }
+
+    /// A heat map over the width of the page, with the notes on its rows in a table below.
+    pub fn heat_map(title: &str, map: &HeatMap, note: &str) -> Self {
+        let [x, y] = map.axes();
+        let mut drawing = drawing(&format!("{y} down, {x} across"), map.height(), map);
+        let [low, high] = map.ends();
+        let _ = write!(
+            drawing,
+            r#"<p class="caption">{}<span class="ramp"></span>{}{}</p>"#,
+            escape(low),
+            escape(high),
+            if map.has_gaps() { r#"<span class="missing">■</span>n/a"# } else { "" },
+        );
+        let rows = map.notes().map(|(name, note)| Row::new(name, vec![note.to_owned()]));
+        let table =
+            Table { caption: title.to_owned(), columns: vec![y.to_owned(), note.to_owned()], rows: rows.collect() };
+        Self { title: title.to_owned(), drawing, values: folded(&table), caption: String::new(), wide: true }
     }
 
     /// A figure that has nothing to draw and says why.
     pub fn note(title: &str, reason: &str) -> Self {
-        Self::new(title, format!(r#"<p class="nothing">{}</p>"#, escape(reason)))
+        let drawing = nothing(reason);
+        Self { title: title.to_owned(), drawing, values: String::new(), caption: String::new(), wide: false }
     }
 
     /// The figure as HTML.
     pub fn html(&self) -> String {
         let class = if self.wide { r#" class="wide""# } else { "" };
         let mut html = format!("<figure{class}><figcaption><h3>{}</h3></figcaption>", escape(&self.title));
-        if !self.legend.is_empty() {
-            html.push_str(r#"<ul class="legend">"#);
-            for (swatch, name) in &self.legend {
-                let _ = write!(html, "<li>{}{}</li>", swatch.svg(), escape(name));
-            }
-            html.push_str("</ul>");
-        }
-        // What scrolls must be reachable by keyboard.
-        let scrolls = if self.wide { r#" tabindex="0""# } else { "" };
-        let _ = write!(html, r#"<div class="drawing"{scrolls}>{}</div>"#, self.drawing);
+        html += &match self.wide {
+            // What may scroll sideways is reachable by keyboard.
+            true => format!(r#"<div class="across" tabindex="0">{}</div>"#, self.drawing),
+            false => self.drawing.clone(),
+        };
         if !self.caption.is_empty() {
             let _ = write!(html, r#"<p class="caption">{}</p>"#, escape(&self.caption));
         }
-        html.push_str("</figure>");
-        html
-    }
-}
-
-impl Swatch {
-    /// The mark as a small inline drawing, hidden from screen readers.
-    pub fn svg(self) -> String {
-        let marks = match self {
-            Self::Line(index) => {
-                format!(r#"<path class="line {}" d="M1 6H27"/>{}"#, colour_class(index), mark(index, (14.0, 6.0)))
-            }
-            Self::Exact => {
-                r#"<path class="line exact" d="M1 6H27"/><circle class="point exact" cx="14" cy="6" r="4"/>"#.to_owned()
-            }
-            Self::Learned => r#"<path class="point learned" d="M14 0.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z"/>"#.to_owned(),
-            Self::Threshold => r#"<path class="threshold" d="M1 6H27"/>"#.to_owned(),
-        };
-        format!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" class="swatch" viewBox="0 0 28 12" aria-hidden="true">{marks}</svg>"#
-        )
+        html + &self.values + "</figure>"
     }
 }
 
@@ -86,4 +93,57 @@ impl Swatch {
 pub fn grid(figures: &[Figure]) -> String {
     let figures: String = figures.iter().map(Figure::html).collect();
     format!(r#"<div class="grid">{figures}</div>"#)
+}
+
+/// A canvas with its specification.
+fn drawing(description: &str, height: usize, specification: &impl Serialize) -> String {
+    format!(
+        r#"<div class="plot" style="height:{height}px"><canvas role="img" aria-label="{}"></canvas><script type="application/json">{}</script></div>"#,
+        escape(description),
+        json(specification),
+    )
+}
+
+/// The values of the series at every horizontal value that one of them has.
+fn values(chart: &Chart) -> Table {
+    let mut places: Vec<f64> =
+        chart.series.iter().flat_map(|series| &series.points).map(|point| point.x).filter(|x| x.is_finite()).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let every = places.len().div_ceil(MOST_ROWS).max(1);
+    let cell = |series: &Series, x: f64| match series.points.iter().find(|point| point.x == x) {
+        None => String::new(),
+        Some(Point { y, range: Some(range), .. }) if !series.is_thinned() => {
+            format!("{} ({} – {})", significant(*y, 4), significant(range.low, 4), significant(range.high, 4))
+        }
+        Some(point) => significant(point.y, 4),
+    };
+    let rows = places.into_iter().step_by(every).map(|x| {
+        let cells = chart.series.iter().map(|series| cell(series, x)).collect();
+        Row::new(&place(x), cells)
+    });
+    let mut columns = vec![chart.x.label.clone()];
+    columns.extend(chart.series.iter().map(|series| series.name.clone()));
+    Table { caption: chart.y.label.clone(), columns, rows: rows.collect() }
+}
+
+/// The labelled points of every series.
+fn labelled_values(chart: &Chart) -> Table {
+    let rows = chart.series.iter().flat_map(|series| {
+        series.points.iter().filter_map(|point| {
+            let cells = vec![place(point.x), significant(point.y, 4)];
+            Some(Row { colour: Some(series.colour), ..Row::new(point.label.as_ref()?, cells) })
+        })
+    });
+    let columns = vec![String::new(), chart.x.label.clone(), chart.y.label.clone()];
+    Table { caption: chart.y.label.clone(), columns, rows: rows.collect() }
+}
+
+/// A horizontal value: whole numbers in full.
+fn place(x: f64) -> String {
+    if x.fract() == 0.0 { fixed(x, 0) } else { significant(x, 5) }
+}
+
+fn folded(table: &Table) -> String {
+    format!(r#"<details class="values" open=""><summary>Values</summary>{}</details>"#, table.html())
 }

@@ -1,14 +1,18 @@
-//! Self-contained HTML pages with charts: inline CSS, inline SVG, and a few lines of inline script for reading values off the
-//! curves. A page loads nothing: it opens from disk and can be mailed.
+//! Self-contained HTML pages with charts: inline style, chart specifications as JSON, and one inline script that draws them
+//! with Chart.js (vendored). A page loads nothing: it opens from disk and can be mailed. Without a script, and on paper, the
+//! values of its charts stand in tables.
 //!
-//! Text from outside is escaped. A number that is not finite is a gap in a curve and `n/a` in a table.
+//! Text from outside is escaped. A number that is not finite is a gap in a chart and `n/a` in a table.
 
-pub mod axis;
 pub mod chart;
+#[cfg(any(test, feature = "testing"))]
+pub mod check;
 pub mod document;
-pub mod escape;
+mod escape;
 pub mod figure;
-pub mod line;
+pub mod heat_map;
 pub mod number;
 pub mod table;
+#[cfg(test)]
+mod tests;
 mod thin;

@@ -1,20 +1,14 @@
-//! Numbers as text: table cells, tick labels and SVG coordinates.
-
-use std::fmt;
+//! Numbers as text.
 
 /// What a table or a description says in place of a number that is not finite.
 pub const NOT_AVAILABLE: &str = "n/a";
 
-/// A coordinate in SVG user units, written with at most two decimals. Never writes NaN or an infinity.
-#[derive(Clone, Copy)]
-pub struct Pixel(pub f64);
+/// Values beyond this magnitude are left out of drawings, so that ranges stay finite.
+const LARGEST: f64 = 1e150;
 
-impl fmt::Display for Pixel {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let finite = if self.0.is_finite() { self.0.clamp(-1e6, 1e6) } else { 0.0 };
-        // Adding zero turns a rounded -0 into 0.
-        write!(formatter, "{}", (finite * 100.0).round() / 100.0 + 0.0)
-    }
+/// `value` if a chart can draw it.
+pub(super) fn drawable(value: f64) -> Option<f64> {
+    (value.abs() < LARGEST).then_some(value)
 }
 
 /// `value` with `decimals` decimals, thousands separated by commas.
@@ -95,15 +89,6 @@ fn superscript(exponent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn coordinates_are_short_and_finite() {
-        assert_eq!(Pixel(1.0 / 3.0).to_string(), "0.33");
-        assert_eq!(Pixel(12.0).to_string(), "12");
-        assert_eq!(Pixel(-0.001).to_string(), "0");
-        assert_eq!(Pixel(f64::NAN).to_string(), "0");
-        assert_eq!(Pixel(f64::INFINITY).to_string(), "0");
-    }
 
     #[test]
     fn fixed_groups_thousands_and_signs() {

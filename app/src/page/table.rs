@@ -16,8 +16,8 @@ pub struct Table {
 
 /// One row of a [`Table`].
 pub struct Row {
-    /// SVG before the name; trusted, not escaped.
-    pub swatch: String,
+    /// Index of the colour and shape that charts draw it with, shown before its name.
+    pub colour: Option<usize>,
     /// The row's header.
     pub name: String,
     /// The cells after it.
@@ -25,6 +25,13 @@ pub struct Row {
     /// Set apart from the other rows.
     pub strong: bool,
 }
+
+/// Shapes of the series in a chart, by index of their colour.
+const SHAPES: [char; 4] = ['■', '●', '◆', '▲'];
+/// Colours of series; more begin again.
+const COLOURS: usize = 8;
+/// Rows beyond which a table is folded.
+const LONG: usize = 24;
 
 impl Table {
     /// The table as HTML, in a box that scrolls sideways on a narrow screen.
@@ -39,7 +46,7 @@ impl Table {
         html.push_str("</tr></thead><tbody>");
         for row in &self.rows {
             let class = if row.strong { r#" class="strong""# } else { "" };
-            let _ = write!(html, r#"<tr{class}><th scope="row">{}{}</th>"#, row.swatch, escape(&row.name));
+            let _ = write!(html, r#"<tr{class}><th scope="row">{}{}</th>"#, row.mark(), escape(&row.name));
             for cell in &row.cells {
                 let _ = write!(html, "<td>{}</td>", escape(cell));
             }
@@ -47,5 +54,36 @@ impl Table {
         }
         html.push_str("</tbody></table></div>");
         html
+    }
+
+    /// As [`Table::html`]; a long table is folded and says how many rows it has.
+    pub fn html_folded_if_long(&self) -> String {
+        match self.rows.len() {
+            0..=LONG => self.html(),
+            rows => {
+                let (caption, table) = (escape(&self.caption), self.html());
+                format!(
+                    r#"<details class="folded values" open=""><summary>{caption} ({rows} rows)</summary>{table}</details>"#
+                )
+            }
+        }
+    }
+}
+
+impl Row {
+    /// A row without a colour, like the others.
+    pub fn new(name: &str, cells: Vec<String>) -> Self {
+        Self { colour: None, name: name.to_owned(), cells, strong: false }
+    }
+
+    fn mark(&self) -> String {
+        match self.colour {
+            None => String::new(),
+            Some(colour) => format!(
+                r#"<span class="mark s{}" aria-hidden="true">{}</span>"#,
+                colour % COLOURS,
+                SHAPES[colour % SHAPES.len()]
+            ),
+        }
     }
 }

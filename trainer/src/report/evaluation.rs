@@ -1,23 +1,23 @@
-//! The evaluation section: one table and one figure per data set.
+//! The evaluation section: one table and two figures per data set.
 
-use super::scatter;
-use crate::evaluate::{EvaluationRow, ModelKind};
-use firefly_app::page::figure::{Figure, Swatch};
+use firefly_app::page::figure::Figure;
 use firefly_app::page::number::{fixed, percent, significant};
 use firefly_app::page::table::{Row, Table};
 
+use super::recall;
+use crate::evaluate::{EvaluationRow, ModelKind};
+
 /// A table per data set, in order of first appearance.
 pub(super) fn tables(rows: &[EvaluationRow]) -> Vec<String> {
-    by_data_set(rows).into_iter().map(|(data_set, rows)| table(data_set, &rows).html()).collect()
+    by_data_set(rows).into_iter().map(|(data_set, rows)| table(data_set, &rows).html_folded_if_long()).collect()
 }
 
-/// A figure of recall against compute per data set.
+/// Recall against compute and against time, per data set.
 pub(super) fn figures(rows: &[EvaluationRow]) -> Vec<Figure> {
-    by_data_set(rows)
-        .into_iter()
-        .enumerate()
-        .map(|(index, (data_set, rows))| scatter::figure(&format!("recall-{index}"), data_set, &rows))
-        .collect()
+    let of_data_set = |(data_set, rows): (&str, Vec<&EvaluationRow>)| {
+        [recall::against_butterflies(data_set, &rows), recall::against_time(data_set, &rows)]
+    };
+    by_data_set(rows).into_iter().flat_map(of_data_set).collect()
 }
 
 fn by_data_set(rows: &[EvaluationRow]) -> Vec<(&str, Vec<&EvaluationRow>)> {
@@ -48,10 +48,7 @@ fn table(data_set: &str, rows: &[&EvaluationRow]) -> Table {
         rows: rows
             .iter()
             .map(|row| Row {
-                swatch: match row.kind {
-                    ModelKind::Exact => Swatch::Exact.svg(),
-                    ModelKind::Learned => Swatch::Learned.svg(),
-                },
+                colour: Some(recall::colour(row.kind)),
                 name: row.name.clone(),
                 cells: vec![
                     fixed(row.recall, 3),

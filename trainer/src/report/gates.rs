@@ -1,10 +1,16 @@
 //! The gates section: heat map of the butterflies and bars of the segments.
 
-use super::{GateMap, OPEN, bars, heat_map};
+use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series, Threshold};
 use firefly_app::page::figure::Figure;
+use firefly_app::page::heat_map::HeatMap;
 use firefly_app::page::number::{fixed, percent};
 
-const TITLE: &str = "Gates of the butterflies";
+use super::{GateMap, OPEN};
+
+const BUTTERFLIES: &str = "Gates of the butterflies";
+const SEGMENTS: &str = "Segment gates";
+/// Bars drawn at most; more are said to be left out.
+const MOST_BARS: usize = 512;
 
 /// The figures of a model that has gates; none for a model without any.
 pub(super) fn figures(gates: &GateMap) -> Vec<Figure> {
@@ -13,7 +19,7 @@ pub(super) fn figures(gates: &GateMap) -> Vec<Figure> {
     }
     let mut figures = vec![butterflies(gates)];
     if !gates.segments.is_empty() {
-        figures.push(bars::segment_gates("segment-gates", &gates.segments));
+        figures.push(segments(&gates.segments));
     }
     figures
 }
@@ -21,26 +27,68 @@ pub(super) fn figures(gates: &GateMap) -> Vec<Figure> {
 fn butterflies(gates: &GateMap) -> Figure {
     let count = gates.values.len();
     if count == 0 {
-        return Figure::note(TITLE, "This model has no gates on butterflies.");
+        return Figure::note(BUTTERFLIES, "This model has no gates on butterflies.");
     }
     if gates.stages.checked_mul(gates.pairs) != Some(count) {
         return Figure::note(
-            TITLE,
+            BUTTERFLIES,
             &format!("Not drawn: {count} values do not make {} stages of {} pairs.", gates.stages, gates.pairs),
         );
     }
-    let open = gates.values.iter().filter(|gate| **gate >= OPEN).count();
-    let mut figure = Figure::new(TITLE, heat_map::svg("gate-map", TITLE, gates));
-    figure.wide = true;
+    let mut map = HeatMap::new(gates.pairs, ["butterfly of the stage (pair)", "stage"], ["0 closed", "1 open"]);
+    for (stage, row) in gates.values.chunks(gates.pairs).enumerate() {
+        map.row(stage.to_string(), percent(open_share(row)), row);
+    }
+    let mut figure = Figure::heat_map(BUTTERFLIES, &map, "share of open gates");
     figure.caption = format!(
-        "{} of {} gates are open ({}). Stage 0 joins neighbours, the last stage joins the halves.",
-        fixed(open as f64, 0),
+        "{} of {} gates are open ({}), on the right per stage. Stage 0 joins neighbours, the last stage joins the halves.",
+        fixed(open(&gates.values) as f64, 0),
         fixed(count as f64, 0),
-        percent(heat_map::open_share(&gates.values)),
+        percent(open_share(&gates.values)),
     );
-    let pooled = heat_map::pairs_per_column(gates.pairs);
-    if pooled > 1 {
-        figure.caption += &format!(" One column is the mean of {pooled} neighbouring butterflies.");
+    if map.pooled() > 1 {
+        figure.caption += &format!(" One column is the mean of {} neighbouring butterflies.", map.pooled());
     }
     figure
+}
+
+/// One bar per segment's gate; a value that is not finite has no bar.
+fn segments(gates: &[f32]) -> Figure {
+    let bar = |(segment, gate): (usize, &f32)| {
+        let inside = if gate.is_finite() { f64::from(gate.clamp(0.0, 1.0)) } else { f64::NAN };
+        Point::at(segment as f64, inside)
+    };
+    let points = gates.iter().enumerate().take(MOST_BARS).map(bar).collect();
+    let chart = Chart {
+        x: Axis::new("segment of the frame", Scale::Category),
+        y: Axis::new("gate", Scale::Share),
+        series: vec![Series::new("gate", 2, Mark::Bars, points)],
+        threshold: Some(Threshold { value: f64::from(OPEN), label: format!("open from {OPEN}") }),
+    };
+    let mut figure = Figure::chart(SEGMENTS, chart, "No gate is finite.");
+    figure.caption = format!("{} of {} segments are open.", open(gates), gates.len());
+    if gates.len() > MOST_BARS {
+        figure.caption += &format!(" The first {MOST_BARS} are shown.");
+    }
+    figure
+}
+
+/// Open gates; a gate that is not finite is closed.
+fn open(gates: &[f32]) -> usize {
+    gates.iter().filter(|gate| **gate >= OPEN).count()
+}
+
+/// Share of open gates among `gates`.
+fn open_share(gates: &[f32]) -> f64 {
+    open(gates) as f64 / gates.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gates_that_are_not_finite_are_closed() {
+        assert_eq!(open_share(&[f32::NAN, 0.5, 0.49, 1.0]), 0.5);
+    }
 }

@@ -2,18 +2,19 @@
 //!
 //! [`Report`] is plain data; [`Report::render`] turns it into a page, of the parts in [`firefly_app::page`].
 
-mod bars;
 mod build;
 mod evaluation;
 mod gates;
-mod heat_map;
-mod labels;
-mod page;
 mod parameters;
-mod scatter;
+mod recall;
 #[cfg(test)]
 mod tests;
 mod training;
+
+pub use recall::against_time;
+
+use firefly_app::page::document::{self, Document, details, nothing};
+use firefly_app::page::figure::{Figure, grid};
 
 use crate::evaluate::EvaluationRow;
 use crate::metrics::TrainingPoint;
@@ -60,6 +61,43 @@ pub struct GateMap {
 impl Report {
     /// The page as HTML text in UTF-8.
     pub fn render(&self) -> String {
-        page::render(self)
+        let title = match self.title.trim() {
+            "" => "Training report",
+            title => title,
+        };
+        let mut page = Document::new("Firefly training report", title);
+        page.section("What was trained", &self.facts());
+        page.section("Evaluation", &self.evaluation());
+        page.section("Training", &figures("No training history was recorded.", training::figures(&self.training)));
+        let learned: Vec<Figure> = gates::figures(&self.gates).into_iter().chain(parameters::figures(self)).collect();
+        page.section("Learned model", &figures("This run has no learned model.", learned));
+        page.section("Configuration", &self.configuration());
+        page.html()
     }
+
+    fn facts(&self) -> String {
+        if self.facts.is_empty() {
+            return nothing("Nothing was recorded about this run.");
+        }
+        document::facts(self.facts.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+    }
+
+    fn evaluation(&self) -> String {
+        if self.rows.is_empty() {
+            return nothing("No model was evaluated.");
+        }
+        evaluation::tables(&self.rows).concat() + &grid(&evaluation::figures(&self.rows))
+    }
+
+    fn configuration(&self) -> String {
+        if self.config.trim().is_empty() {
+            return nothing("No configuration was recorded.");
+        }
+        details("Resolved configuration (TOML)", &self.config)
+    }
+}
+
+/// `figures` beside each other, or a note that says `empty` when there are none.
+fn figures(empty: &str, figures: Vec<Figure>) -> String {
+    if figures.is_empty() { nothing(empty) } else { grid(&figures) }
 }

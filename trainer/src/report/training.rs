@@ -1,74 +1,44 @@
 //! The training section: loss, active share, validation recall and learning rate over steps.
 
-use crate::metrics::TrainingPoint;
+use firefly_app::page::chart::{Axis, Chart, Scale, Series};
 use firefly_app::page::figure::Figure;
-use firefly_app::page::line::{Horizontal, LineChart, Series, Vertical};
 
-const NOTHING: &str = "No finite value was recorded.";
+use crate::metrics::TrainingPoint;
 
-/// The four figures of a training history with at least one point.
+const EMPTY: &str = "No finite value was recorded.";
+
+/// The four figures of a training history; none of an empty one.
 pub(super) fn figures(training: &[TrainingPoint]) -> Vec<Figure> {
-    let loss = [
-        series("total", training, |point| point.loss),
-        series("ranking", training, |point| point.ranking),
-        series("log power", training, |point| point.log_power),
-        series("price on gates", training, |point| point.price),
-    ];
-    let active = [series("active share", training, |point| point.active_share)];
-    let recall = [Series {
-        name: "validation recall".into(),
-        points: training.iter().filter_map(|point| Some((point.step as f64, point.validation_recall?))).collect(),
-    }];
-    let rate = [series("learning rate", training, |point| point.learning_rate)];
-    let chart = LineChart {
-        id: "",
-        title: "",
-        x_label: "training step",
-        y_label: "",
-        horizontal: Horizontal::Linear,
-        vertical: Vertical::Share,
-        series: &[],
-        nothing: NOTHING,
+    if training.is_empty() {
+        return Vec::new();
+    }
+    let curve = |name: &str, colour: usize, value: fn(&TrainingPoint) -> Option<f64>| {
+        Series::line(name, colour, training.iter().filter_map(|point| Some((point.step as f64, value(point)?))))
     };
+    let chart = |y: &str, scale: Scale, series: Vec<Series>| Chart {
+        x: Axis::new("training step", Scale::Linear),
+        y: Axis::new(y, scale),
+        series,
+        threshold: None,
+    };
+    let terms = vec![
+        curve("total", 0, |point| Some(point.loss)),
+        curve("ranking", 1, |point| Some(point.ranking)),
+        curve("log power", 2, |point| Some(point.log_power)),
+        curve("price on gates", 3, |point| Some(point.price)),
+    ];
+    let losses = |point: &TrainingPoint| [point.loss, point.ranking, point.log_power, point.price];
+    let loss = chart("loss (no unit)", Scale::spanning(training.iter().flat_map(losses)), terms);
+    let recall = vec![curve("validation recall", 0, |point| point.validation_recall)];
+    let recall = chart("recall of the reference peaks (exact bin)", Scale::Share, recall);
+    let active = vec![curve("active share", 0, |point| Some(point.active_share))];
+    let active = chart("open butterflies, share of the reference's", Scale::Share, active);
+    let rate = vec![curve("learning rate", 0, |point| Some(point.learning_rate))];
+    let rate = chart("learning rate (no unit)", Scale::Linear, rate);
     vec![
-        LineChart {
-            id: "loss",
-            title: "Loss and its terms",
-            y_label: "loss (no unit)",
-            vertical: Vertical::Adaptive,
-            series: &loss,
-            ..chart
-        }
-        .figure(),
-        LineChart {
-            id: "validation-recall",
-            title: "Validation recall",
-            y_label: "recall of the reference peaks (exact bin)",
-            series: &recall,
-            nothing: "Validation recall was not measured.",
-            ..chart
-        }
-        .figure(),
-        LineChart {
-            id: "active-share",
-            title: "Active butterflies, hard gates",
-            y_label: "open butterflies, share of the reference's",
-            series: &active,
-            ..chart
-        }
-        .figure(),
-        LineChart {
-            id: "learning-rate",
-            title: "Learning rate",
-            y_label: "learning rate (no unit)",
-            vertical: Vertical::Linear,
-            series: &rate,
-            ..chart
-        }
-        .figure(),
+        Figure::chart("Loss and its terms", loss, EMPTY),
+        Figure::chart("Validation recall", recall, "Validation recall was not measured."),
+        Figure::chart("Active butterflies, hard gates", active, EMPTY),
+        Figure::chart("Learning rate", rate, EMPTY),
     ]
-}
-
-fn series(name: &str, training: &[TrainingPoint], value: impl Fn(&TrainingPoint) -> f64) -> Series {
-    Series { name: name.into(), points: training.iter().map(|point| (point.step as f64, value(point))).collect() }
 }

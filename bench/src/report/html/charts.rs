@@ -1,39 +1,39 @@
 //! Curves of time over the sizes that a report goes through.
 
+use firefly_app::page::chart::{Axis, Chart, Mark, Point, Range, Scale, Series};
 use firefly_app::page::figure::Figure;
-use firefly_app::page::line::{Horizontal, LineChart, Series, Vertical};
 
-use crate::harness::outcome::{CaseRecord, DERIVED};
+use crate::harness::outcome::{CaseRecord, DERIVED, Measured};
 use crate::harness::parameters::Parameters;
 
 /// Sizes that are drawn from left to right, and what they count.
 const SIZES: [(&str, &str); 4] = [
-    ("batch", "batch (rows of a call)"),
-    ("k", "k (peaks of a row)"),
-    ("n_fft", "n_fft (samples of a segment)"),
-    ("n", "n (values of a row)"),
+    ("batch", "batch (rows per call)"),
+    ("k", "k (peaks per row)"),
+    ("n_fft", "n_fft (samples per segment)"),
+    ("n", "n (values per row)"),
 ];
 /// Charts of a report at most; more are in its table only.
 const MOST_CHARTS: usize = 24;
 
-/// Nanoseconds a row over each parameter that takes several sizes: a chart for every combination of the others.
-pub(super) fn figures(id: &str, cases: &[CaseRecord]) -> Vec<Figure> {
+/// Time per row over each parameter that takes several sizes: a chart for every combination of the others.
+pub(super) fn figures(cases: &[CaseRecord]) -> Vec<Figure> {
     let charts =
         SIZES.iter().flat_map(|&(over, label)| of_size(cases, over).into_iter().map(move |group| (label, group)));
-    let figure = |(index, (label, group)): (usize, (&str, Group))| {
-        LineChart {
-            id: &format!("{id}-{index}"),
-            title: &group.title,
-            x_label: label,
-            y_label: "median time (ns a row)",
-            horizontal: Horizontal::PowersOfTwo,
-            vertical: Vertical::Adaptive,
-            series: &group.series,
-            nothing: "No case was measured.",
-        }
-        .figure()
+    charts.take(MOST_CHARTS).map(|(label, group)| figure(label, group)).collect()
+}
+
+fn figure(label: &str, group: Group) -> Figure {
+    let times = group.series.iter().flat_map(|series| &series.points).map(|point| point.y);
+    let chart = Chart {
+        x: Axis::new(label, Scale::Log2),
+        y: Axis::new("median time (ns per row)", Scale::spanning(times)),
+        series: group.series,
+        threshold: None,
     };
-    charts.take(MOST_CHARTS).enumerate().map(figure).collect()
+    let mut figure = Figure::chart(&group.title, chart, "No case was measured.");
+    figure.caption = "Band: 10th to 90th percentile of the iterations.".to_owned();
+    figure
 }
 
 /// The curves of one chart.
@@ -57,15 +57,23 @@ fn of_size(cases: &[CaseRecord], over: &str) -> Vec<Group> {
             Some(set) => format!("{} ({set})", case.strategy),
             None => case.strategy.clone(),
         };
-        let point = (size as f64, measured.ns_per_row);
+        let point = point(size as f64, measured);
         match series.iter_mut().find(|series| series.name == name) {
             Some(series) => series.points.push(point),
-            None => series.push(Series { name, points: vec![point] }),
+            None => series.push(Series::new(&name, series.len(), Mark::Line, vec![point])),
         }
     }
     for series in groups.iter_mut().flat_map(|group| &mut group.series) {
-        series.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
     groups.retain(|group| group.series.iter().any(|series| series.points.len() > 1));
     groups
+}
+
+/// Median time per row at a size, with the percentiles as its range.
+fn point(size: f64, measured: &Measured) -> Point {
+    let time = &measured.time_ns;
+    let per_row = measured.ns_per_row / time.median;
+    let range = Range { low: time.p10 * per_row, high: time.p90 * per_row };
+    Point { range: Some(range), ..Point::at(size, measured.ns_per_row) }
 }

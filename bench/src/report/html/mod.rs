@@ -13,18 +13,18 @@ use crate::report::schema::Report;
 /// The page of several reports, each with the name it is called by.
 pub fn page(title: &str, reports: &[(String, Report)]) -> String {
     let mut page = Document::new("Firefly measurements", title);
-    for (index, (name, report)) in reports.iter().enumerate() {
-        page.section(&format!("{}: {name}", report.command.name), &section(index, report));
+    for (name, report) in reports {
+        page.section(&format!("{}: {name}", report.command.name), &section(report));
     }
     page.html()
 }
 
-fn section(index: usize, report: &Report) -> String {
+fn section(report: &Report) -> String {
     let mut html = facts(report);
     if report.cases.is_empty() {
-        return html + &nothing("No case was asked for.");
+        return html + &nothing("The report has no cases.");
     }
-    let figures = charts::figures(&format!("report-{index}"), &report.cases);
+    let figures = charts::figures(&report.cases);
     if !figures.is_empty() {
         html += &grid(&figures);
     }
@@ -45,27 +45,11 @@ fn facts(report: &Report) -> String {
     document::facts(facts.iter().map(|(name, value)| (*name, value.as_str())))
 }
 
-/// Seconds since 1970 as a date and time, UTC, in the proleptic Gregorian calendar.
+/// Seconds since 1970 as a date and time, UTC.
 fn date(seconds: u64) -> String {
-    let (mut days, time) = (seconds / 86_400, seconds % 86_400);
-    let is_leap = |year: u64| year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
-    let mut year = 1970;
-    loop {
-        let length = if is_leap(year) { 366 } else { 365 };
-        if days < length {
-            break;
-        }
-        days -= length;
-        year += 1;
+    let timestamp = i64::try_from(seconds).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    match timestamp {
+        Some(timestamp) => timestamp.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        None => format!("{seconds} s after 1970-01-01"),
     }
-    let february = if is_leap(year) { 29 } else { 28 };
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    format!("{year}-{month:02}-{:02} {:02}:{:02} UTC", days + 1, time / 3600, time % 3600 / 60)
 }

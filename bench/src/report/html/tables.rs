@@ -4,7 +4,7 @@ use firefly_app::page::table::{Row, Table};
 
 use crate::harness::format::{digits, duration};
 use crate::harness::outcome::{CaseRecord, DERIVED, Outcome, Speed};
-use crate::report::crossover::{self, Stretch, crossovers as find_crossovers};
+use crate::report::crossover::{self, crossovers as find_crossovers};
 use crate::report::schema::Report;
 use crate::report::terminal::relation;
 
@@ -16,31 +16,24 @@ pub(super) fn crossovers(cases: &[CaseRecord]) -> String {
             .iter()
             .flat_map(|crossover| {
                 let common = crossover.common.without(&DERIVED).to_string();
-                crossover.stretches.iter().map(move |stretch| row(&common, stretch))
+                crossover.stretches.iter().map(move |stretch| Row::new(&common, crossover::row(stretch).into()))
             })
             .collect();
         let columns = ["problem", over, "fastest", "times as fast as the next", "next", "beyond the spread"];
         let caption = format!("Fastest over {over}");
         let table = Table { caption, columns: columns.map(str::to_owned).into(), rows };
-        if table.rows.is_empty() { String::new() } else { table.html() }
+        if table.rows.is_empty() { String::new() } else { table.html_folded_if_long() }
     };
     ["batch", "k"].map(table).concat()
 }
 
-fn row(common: &str, stretch: &Stretch) -> Row {
-    Row { swatch: String::new(), name: common.to_owned(), cells: crossover::row(stretch).into(), strong: false }
-}
-
 /// Every case of a report.
 pub(super) fn cases(report: &Report) -> String {
-    let columns = ["case", "median", "p10 – p90", "ns a row", "GB/s", "error", "recall (exact)", "moves", "speed"];
-    let rows = report.cases.iter().map(|case| Row {
-        swatch: String::new(),
-        name: case.label(),
-        cells: cells(case),
-        strong: false,
-    });
-    Table { caption: "Every case".into(), columns: columns.map(str::to_owned).into(), rows: rows.collect() }.html()
+    let columns = ["case", "median", "p10 – p90", "ns per row", "GB/s", "error", "recall (exact)", "moves", "speed"];
+    let rows = report.cases.iter().map(|case| Row::new(&case.label(), cells(case)));
+    let table =
+        Table { caption: "Every case".into(), columns: columns.map(str::to_owned).into(), rows: rows.collect() };
+    table.html_folded_if_long()
 }
 
 fn cells(case: &CaseRecord) -> Vec<String> {

@@ -1,0 +1,208 @@
+//! Recall against open butterflies and against time per frame.
+
+use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series};
+use firefly_app::page::figure::Figure;
+use firefly_app::page::number::{fixed, percent, significant};
+
+use crate::evaluate::{EvaluationRow, ModelKind};
+
+/// Longest label beside a mark, in characters; the full name is in its tooltip and in the table.
+const LONGEST_LABEL: usize = 26;
+/// Models beyond which some labels are likely to have no room.
+const MANY: usize = 8;
+
+/// Recall of the rows of one data set against their open butterflies, with the best learned model set beside the exact tier
+/// of no more butterflies.
+pub(super) fn against_butterflies(data_set: &str, rows: &[&EvaluationRow]) -> Figure {
+    let mut butterflies = figure(
+        &format!("Recall against compute: {data_set}"),
+        "open butterflies per frame",
+        rows,
+        |row| row.butterflies_per_frame,
+        "No model has both a recall and a count of butterflies.",
+    );
+    butterflies.caption = comparison(rows);
+    butterflies
+}
+
+/// Recall of the rows of one data set against their median time per frame.
+pub fn against_time(data_set: &str, rows: &[&EvaluationRow]) -> Figure {
+    let mut time = figure(
+        &format!("Recall against time: {data_set}"),
+        "median time per frame (µs)",
+        rows,
+        |row| row.median_microseconds_per_frame,
+        "No model has both a recall and a time.",
+    );
+    if rows.len() > MANY {
+        time.caption = "Marks without room for a name are named on hover and in the table.".to_owned();
+    }
+    time
+}
+
+/// Exact tiers joined by a line and learned models as points, over what `of` says a frame costs.
+fn figure(title: &str, cost: &str, rows: &[&EvaluationRow], of: impl Fn(&EvaluationRow) -> f64, empty: &str) -> Figure {
+    let mut rows: Vec<&EvaluationRow> =
+        rows.iter().copied().filter(|row| row.recall.is_finite() && of(row).is_finite()).collect();
+    rows.sort_by(|a, b| of(a).total_cmp(&of(b)));
+    let scale = if rows.iter().all(|row| of(row) > 0.0) { Scale::Log } else { Scale::Linear };
+    let prefix = common_prefix(&rows);
+    let points = |kind: ModelKind| -> Vec<Point> {
+        let of_kind = rows.iter().filter(|row| row.kind == kind);
+        of_kind
+            .map(|row| Point {
+                label: Some(short_name(row, &prefix)),
+                detail: Some(detail(row)),
+                ..Point::at(of(row), row.recall)
+            })
+            .collect()
+    };
+    let learned = if prefix.is_empty() { "learned models".to_owned() } else { format!("{prefix}…") };
+    let series = |name: &str, mark, kind| Series::new(name, colour(kind), mark, points(kind));
+    let chart = Chart {
+        x: Axis::new(cost, scale),
+        y: Axis::new("recall of the reference peaks (exact bin)", Scale::Share),
+        series: vec![
+            series("exact tiers", Mark::Line, ModelKind::Exact),
+            series(&learned, Mark::Points, ModelKind::Learned),
+        ],
+        threshold: None,
+    };
+    Figure::chart(title, chart, empty)
+}
+
+/// Index of the colour and shape that stand for a kind of model.
+pub(super) fn colour(kind: ModelKind) -> usize {
+    match kind {
+        ModelKind::Exact => 1,
+        ModelKind::Learned => 2,
+    }
+}
+
+/// Lines of the tooltip.
+fn detail(row: &EvaluationRow) -> String {
+    format!(
+        "{}\nrecall {} (within one bin {})\n{} butterflies per frame, {} active\n{} µs per frame",
+        row.name,
+        fixed(row.recall, 3),
+        fixed(row.recall_within_one_bin, 3),
+        fixed(row.butterflies_per_frame, 0),
+        percent(row.active_share),
+        significant(row.median_microseconds_per_frame, 3),
+    )
+}
+
+/// The words that all learned models' names begin with, when each name has more words than that.
+fn common_prefix(rows: &[&EvaluationRow]) -> String {
+    let names: Vec<Vec<&str>> = rows
+        .iter()
+        .filter(|row| row.kind == ModelKind::Learned)
+        .map(|row| row.name.split_whitespace().collect())
+        .collect();
+    let Some(first) = names.first() else {
+        return String::new();
+    };
+    if names.len() < 2 {
+        return String::new();
+    }
+    let shared =
+        (0..first.len()).take_while(|&index| names.iter().all(|name| name.get(index) == first.get(index))).count();
+    if shared == 0 || names.iter().any(|name| name.len() == shared) {
+        return String::new();
+    }
+    first[..shared].join(" ") + " "
+}
+
+fn short_name(row: &EvaluationRow, prefix: &str) -> String {
+    let name = match row.kind {
+        ModelKind::Learned => row.name.strip_prefix(prefix).unwrap_or(&row.name),
+        ModelKind::Exact => &row.name,
+    };
+    if name.chars().count() <= LONGEST_LABEL {
+        return name.to_owned();
+    }
+    let mut short: String = name.chars().take(LONGEST_LABEL - 1).collect();
+    short.push('…');
+    short
+}
+
+/// The best learned model beside the best exact tier that has no more open butterflies.
+fn comparison(rows: &[&EvaluationRow]) -> String {
+    let best = |kind, budget: f64| {
+        rows.iter()
+            .filter(|row| row.kind == kind && row.butterflies_per_frame <= budget)
+            .max_by(|a, b| a.recall.total_cmp(&b.recall))
+    };
+    let Some(learned) = best(ModelKind::Learned, f64::INFINITY) else {
+        return String::new();
+    };
+    let begin = format!(
+        "{} reaches {} with {} butterflies",
+        learned.name,
+        fixed(learned.recall, 3),
+        fixed(learned.butterflies_per_frame, 0)
+    );
+    match best(ModelKind::Exact, learned.butterflies_per_frame) {
+        Some(exact) => format!(
+            "{begin}; the best exact tier within that compute, {}, reaches {} with {}.",
+            exact.name,
+            fixed(exact.recall, 3),
+            fixed(exact.butterflies_per_frame, 0)
+        ),
+        None if rows.iter().any(|row| row.kind == ModelKind::Exact) => {
+            format!("{begin}, fewer than any exact tier.")
+        }
+        None => format!("{begin}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, kind: ModelKind, recall: f64, butterflies: f64) -> EvaluationRow {
+        EvaluationRow {
+            name: name.to_owned(),
+            kind,
+            recall,
+            butterflies_per_frame: butterflies,
+            ..EvaluationRow::default()
+        }
+    }
+
+    #[test]
+    fn shared_words_are_named_once() {
+        let rows = [
+            row("learned at price 0", ModelKind::Learned, 0.8, 1.0),
+            row("learned at price 0.1", ModelKind::Learned, 0.7, 1.0),
+            row("fast", ModelKind::Exact, 0.8, 1.0),
+        ];
+        let rows: Vec<_> = rows.iter().collect();
+        let prefix = common_prefix(&rows);
+        assert_eq!(prefix, "learned at price ");
+        assert_eq!(short_name(rows[1], &prefix), "0.1");
+        let plain = row("learned", ModelKind::Learned, 0.8, 1.0);
+        assert_eq!(common_prefix(&[rows[0], &plain]), "");
+    }
+
+    #[test]
+    fn learned_is_compared_at_equal_compute() {
+        let rows = [
+            row("ultra", ModelKind::Exact, 0.741, 1_024.0),
+            row("fast", ModelKind::Exact, 0.829, 2_048.0),
+            row("learned", ModelKind::Learned, 0.77, 1_000.0),
+        ];
+        let rows: Vec<_> = rows.iter().collect();
+        assert!(comparison(&rows).ends_with("1,000 butterflies, fewer than any exact tier."));
+        let wider = row("learned", ModelKind::Learned, 0.84, 1_100.0);
+        assert!(comparison(&[rows[0], rows[1], &wider]).contains("ultra, reaches 0.741 with 1,024"));
+    }
+
+    #[test]
+    fn a_model_with_no_open_butterfly_is_drawn() {
+        let rows = [row("ultra", ModelKind::Exact, 0.741, 1_024.0), row("learned", ModelKind::Learned, 0.6, 0.0)];
+        let rows: Vec<_> = rows.iter().collect();
+        let html = against_butterflies("d", &rows).html();
+        assert!(html.contains(r#"{"x":0,"y":0.6,"label":"learned""#) && html.contains(r#""scale":"linear""#), "{html}");
+    }
+}
