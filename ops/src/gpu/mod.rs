@@ -1,40 +1,39 @@
 //! Kernels for CubeCL's devices: CUDA, Vulkan, WebGPU and Metal, from one source.
 //!
-//! Nothing here knows Burn: functions take handles of contiguous buffers and a client.
+//! Functions take a [`GpuDevice`] and handles of contiguous buffers; Burn's tensors stay in `backends/cube.rs`. Each
+//! operation family has a folder with the same roles: `plan.rs` decides from shapes and limits, as plain data; `kernel`
+//! is the device code; `launch.rs` binds buffers and launches; `tests.rs` checks plans without a device.
+//!
+//! - `device`: limits, grids, buffers, cached tables and the check before dispatch.
+//! - `butterfly`: the butterfly transform of any length, forward and backward.
+//! - `segments`: windowing, power and their gradients, in one launch each, around a butterfly transform.
+//! - `welch`: exact Welch power and peaks, in one launch where a row fits a cube, else by `segments`.
+//! - `learned`: learned Welch power, by `segments` and a gain.
+//! - `top_k`, `reduce`: the strongest bins of rows in device memory; sums over rows.
 #![allow(
     clippy::assign_op_pattern,
     clippy::collapsible_if,
     clippy::manual_is_multiple_of,
     clippy::needless_range_loop,
-    reason = "kernels are written in what CubeCL takes of Rust"
+    reason = "kernels are written in the subset of Rust that CubeCL compiles"
 )]
 
-mod active;
-mod buffers;
-mod error;
-mod factor;
-mod gain;
-mod grid;
-mod layout;
+pub mod butterfly;
+mod complex;
+mod device;
 pub mod learned;
-pub mod learned_backward;
-mod limits;
-pub mod network;
-mod plan;
-mod power;
-mod roots;
+mod reduce;
+mod requirement;
 mod segments;
-mod sums;
-mod tables;
-mod taper;
-#[cfg(all(test, feature = "metal"))]
+#[cfg(test)]
 mod tests;
 mod top_k;
-mod untaper;
 pub mod welch;
-pub mod welch_backward;
 
-pub use error::KernelError;
-#[cfg(test)]
-pub(crate) use limits::MOST_BUFFER;
-pub use top_k::strongest;
+pub use complex::ComplexRows;
+#[cfg(any(test, feature = "testing"))]
+pub use device::set_bounds_checks;
+pub use device::{DeviceLimit, DeviceLimitError, GpuDevice};
+pub use requirement::{Requirement, check};
+pub use segments::Frames;
+pub use top_k::{PeakBuffers, top_k};

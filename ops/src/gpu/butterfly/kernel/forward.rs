@@ -1,0 +1,199 @@
+//! A pass forward: a unit computes several stages on values in registers, then units exchange values through shared
+//! memory.
+
+use cubecl::prelude::*;
+
+use super::Kind;
+use super::index::{
+    UnitIndex, butterfly_number, butterfly_of, butterfly_of_constant, group_offset, input_offset, offset_in_group,
+    output_offset, shared_offset, unit_index,
+};
+use super::packed::PackedButterfly;
+use crate::gpu::butterfly::plan::Pass;
+use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, product};
+
+/// The butterflies of a pass forward. Of the three only those that the kind has are read.
+#[derive(CubeType, CubeLaunch)]
+pub struct ForwardTables {
+    /// Twiddles of butterflies without gates: `[log2 n, n/2]`, or `[n/2]` for the roots.
+    pub twiddles: Box<[Complex]>,
+    /// `[log2 n]`: the bits of a butterfly's number that its twiddle depends on, per stage; see `twiddle_period.rs`.
+    pub periods: Box<[u32]>,
+    /// Butterflies with gates in the order in which units read them; see `packed.rs`.
+    pub packed: Box<[PackedButterfly]>,
+}
+
+/// Transforms `rows` rows by the stages of the pass.
+#[cube(launch, launch_unchecked)]
+pub fn forward(
+    input: &ComplexBuffers,
+    tables: &ForwardTables,
+    output: &mut ComplexBuffers,
+    rows: u32,
+    #[comptime] pass: Pass,
+    #[comptime] kind: Kind,
+) {
+    let index = unit_index(UNIT_POS, CUBE_POS as u32, pass);
+    let mut exchange = Shared::<[Complex]>::new_slice(comptime!(pass.exchange_len() as usize));
+    let values = comptime!(1u32 << pass.log2_values);
+    // The unit's values of all its rows, one row after another.
+    let mut z = ComplexArray {
+        re: Array::new(comptime!((pass.rows_per_unit << pass.log2_values) as usize)),
+        im: Array::new(comptime!((pass.rows_per_unit << pass.log2_values) as usize)),
+    };
+
+    let steps = comptime!(pass.steps());
+    #[unroll]
+    for step in 0..steps {
+        if comptime!(step == 0) {
+            // Read the tile from device memory.
+            #[unroll]
+            for row_of_unit in 0..comptime!(pass.rows_per_unit) {
+                if index.later.row + row_of_unit < rows {
+                    load(&mut z, input, &index, row_of_unit, pass, kind);
+                }
+            }
+        } else {
+            // Read what other units wrote at the end of the step before, once all of them have.
+            sync_cube();
+            #[unroll]
+            for held in 0..comptime!(pass.rows_per_unit << pass.log2_values) {
+                let (row_of_unit, i) = comptime!((held / values, held % values));
+                let at = shared_offset(&index, i, step, pass)
+                    + comptime!(row_of_unit * pass.groups() * pass.tile_stride());
+                let value = exchange[at as usize];
+                z.re[comptime!(held as usize)] = value.extract(0usize);
+                z.im[comptime!(held as usize)] = value.extract(1usize);
+            }
+            // No unit may overwrite the exchange before all have read it.
+            if comptime!(step + 1 < steps) {
+                sync_cube();
+            }
+        }
+        stages_of_step(&mut z, tables, &index, step, pass, kind);
+        // Write the values for the next step, or the output.
+        #[unroll]
+        for held in 0..comptime!(pass.rows_per_unit << pass.log2_values) {
+            let (row_of_unit, i) = comptime!((held / values, held % values));
+            let own = comptime!(held as usize);
+            if comptime!(step + 1 < steps) {
+                let at = shared_offset(&index, i, step, pass)
+                    + comptime!(row_of_unit * pass.groups() * pass.tile_stride());
+                exchange[at as usize] = complex(z.re[own], z.im[own]);
+            } else if index.later.row + row_of_unit < rows {
+                let at = row_start(&index, row_of_unit, pass) + output_offset(&index, i, step, pass) as usize;
+                output.re[at] = z.re[own];
+                output.im[at] = z.im[own];
+            }
+        }
+    }
+}
+
+/// Offset of a unit's row number `row_of_unit`.
+#[cube]
+fn row_start(index: &UnitIndex, #[comptime] row_of_unit: u32, #[comptime] pass: Pass) -> usize {
+    (index.later.row + row_of_unit) as usize * comptime!(1usize << pass.log2_n)
+}
+
+/// Loads the first step's values of a unit's row number `row_of_unit`.
+#[cube]
+fn load(
+    z: &mut ComplexArray,
+    input: &ComplexBuffers,
+    index: &UnitIndex,
+    #[comptime] row_of_unit: u32,
+    #[comptime] pass: Pass,
+    #[comptime] kind: Kind,
+) {
+    let start = row_start(index, row_of_unit, pass);
+    #[unroll]
+    for i in 0..comptime!(1u32 << pass.log2_values) {
+        let at = start + input_offset(index, i, pass) as usize;
+        let held = comptime!(((row_of_unit << pass.log2_values) + i) as usize);
+        z.re[held] = input.re[at];
+        z.im[held] = if comptime!(kind.real) { 0.0f32.runtime() } else { input.im[at] };
+    }
+}
+
+/// Computes the stages of a step on a unit's values.
+#[cube]
+fn stages_of_step(
+    z: &mut ComplexArray,
+    tables: &ForwardTables,
+    index: &UnitIndex,
+    #[comptime] step: u32,
+    #[comptime] pass: Pass,
+    #[comptime] kind: Kind,
+) {
+    let count = comptime!(pass.step_stages(step));
+    #[unroll]
+    for group in 0..comptime!(1u32 << (pass.log2_values - pass.step_stages(step))) {
+        let start = group_offset(index, group, step, pass);
+        #[unroll]
+        for local in 0..count {
+            let stage = comptime!(pass.first + step * pass.log2_values + local);
+            let first = butterfly_of(start, stage);
+            // The stage's twiddles repeat: with every block of 2^stage butterflies for the roots, as found for others.
+            let period = if comptime!(kind.gated || kind.roots) {
+                comptime!((1u32 << stage) - 1).runtime()
+            } else {
+                tables.periods[stage as usize]
+            };
+            // One butterfly per value that is the lower one at this stage.
+            #[unroll]
+            for b in 0..comptime!(1u32 << count) {
+                if comptime!(b >> local & 1 == 1) {
+                    let i = comptime!((group << count) + b - (1 << local));
+                    let offset = comptime!(offset_in_group(i, step, &pass) << pass.first);
+                    let own = first + comptime!(butterfly_of_constant(offset, stage));
+                    // Its twiddle and its gate.
+                    let (w, g) = if comptime!(kind.gated) {
+                        let number = comptime!(butterfly_number(i, step, local, &pass) as u32);
+                        let one = tables.packed[(comptime!(number * pass.row_units()) + index.in_row) as usize];
+                        (complex(one.extract(0usize), one.extract(1usize)), one.extract(2usize))
+                    } else {
+                        let at = if comptime!(kind.roots) {
+                            (own & period) << comptime!(pass.log2_n - 1 - stage)
+                        } else {
+                            (own & period) + comptime!(stage << (pass.log2_n - 1))
+                        };
+                        (tables.twiddles[at as usize], 1.0f32.runtime())
+                    };
+                    // Loaded once for all rows of the unit.
+                    #[unroll]
+                    for row_of_unit in 0..comptime!(pass.rows_per_unit) {
+                        let a = comptime!(((row_of_unit << pass.log2_values) + i) as usize);
+                        butterfly(z, a, comptime!(a + (1 << local)), w, g, kind.gated);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One butterfly on the values `a` and `b` of a unit: (a, b) becomes g·(a + w·b, a − w·b) + (1 − g)·(a, b).
+#[cube]
+fn butterfly(
+    z: &mut ComplexArray,
+    #[comptime] a: usize,
+    #[comptime] b: usize,
+    w: Complex,
+    g: f32,
+    #[comptime] gated: bool,
+) {
+    let (wr, wi) = (w.extract(0usize), w.extract(1usize));
+    let (ar, ai, br, bi) = (z.re[a], z.im[a], z.re[b], z.im[b]);
+    let (tr, ti) = product(wr, wi, br, bi);
+    if comptime!(gated) {
+        // In this form a gate of 1 gives a + t and a − t exactly, and a gate of 0 leaves finite values unchanged.
+        z.re[a] = fma(g, tr, ar);
+        z.im[a] = fma(g, ti, ai);
+        z.re[b] = fma(g, ar - tr, fma(-g, br, br));
+        z.im[b] = fma(g, ai - ti, fma(-g, bi, bi));
+    } else {
+        z.re[a] = ar + tr;
+        z.im[a] = ai + ti;
+        z.re[b] = ar - tr;
+        z.im[b] = ai - ti;
+    }
+}

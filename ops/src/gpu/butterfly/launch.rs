@@ -1,0 +1,288 @@
+//! Launches of the butterfly transform: a launch per pass, batches split to the device's memory.
+
+use std::f64::consts::TAU;
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use super::kernel::{self, ButterflyBuffersLaunch, ForwardTablesLaunch, Kind, PACK_UNITS, PERIOD_UNITS, RowRunsLaunch};
+use super::plan::{Pass, Propagation, passes, recomputed_pass};
+use crate::gpu::complex::ComplexRows;
+use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cached, chunks, cubes, empty, floats, launch};
+use crate::gpu::reduce::{Runs, sum_rows};
+
+/// Values of a transform's runs that give every processor of a large device work.
+const FILLING_VALUES: usize = 512 * 256;
+/// Rows of a run beyond that: a run's sums take as much memory as two rows.
+const RUN_ROWS: usize = 16;
+/// Runs of a transform, at most: so many that the last wave of cubes, when some processors idle, is one of several.
+const MAX_TRANSFORM_RUNS: usize = 4096;
+
+/// The butterflies of a transform of length `n`.
+#[derive(Debug, Clone)]
+pub struct ButterflyTransform {
+    n: usize,
+    /// `[log2 n, n/2, 2]`, or `[n/2, 2]` for the roots of the exact transform.
+    twiddles: Handle,
+    /// `[log2 n, n/2]`.
+    gates: Option<Handle>,
+    roots: bool,
+}
+
+/// The gradients of a transform's butterflies.
+#[derive(Debug, Clone)]
+pub struct ButterflyGradients {
+    /// `[log2 n, n/2, 2]`.
+    pub twiddles: Handle,
+    /// `[log2 n, n/2]`; written for a transform with gates.
+    pub gates: Handle,
+}
+
+impl ButterflyGradients {
+    fn buffers(&self, butterflies: usize) -> ButterflyBuffersLaunch {
+        ButterflyBuffersLaunch::new(buffer::<[f32; 2]>(&self.twiddles, butterflies), floats(&self.gates, butterflies))
+    }
+}
+
+/// The rows of a backward pass.
+#[derive(Debug, Clone)]
+pub struct BackwardRows {
+    /// The input of the forward pass.
+    pub input: ComplexRows,
+    /// The gradient of its output.
+    pub grad: ComplexRows,
+    /// The gradient of its input, to be written.
+    pub input_grad: ComplexRows,
+    /// How many rows.
+    pub rows: usize,
+}
+
+impl ButterflyTransform {
+    /// A transform of butterflies of its own: twiddles `[log2 n, n/2, 2]`, gates `[log2 n, n/2]`.
+    pub fn new(n: usize, twiddles: Handle, gates: Option<Handle>) -> Self {
+        Self { n, twiddles, gates, roots: false }
+    }
+
+    /// The exact transform, whose stages share the n/2 roots of unity exp(-2πi·j/n).
+    pub fn exact(device: &GpuDevice, n: usize) -> Self {
+        let twiddles = cached(device, "roots of unity", [n as u32, 1], || {
+            let angle = |j: usize| -TAU * j as f64 / n as f64;
+            (0..n / 2).flat_map(|j| [angle(j).cos() as f32, angle(j).sin() as f32]).collect()
+        });
+        Self { n, twiddles, gates: None, roots: true }
+    }
+
+    fn log2_n(&self) -> u32 {
+        self.n.ilog2()
+    }
+
+    /// Butterflies of all stages.
+    fn butterflies(&self) -> usize {
+        self.log2_n() as usize * self.n / 2
+    }
+
+    fn kind(&self, input: &ComplexRows) -> Kind {
+        Kind { gated: self.gates.is_some(), roots: self.roots, real: input.im.is_none() }
+    }
+
+    fn passes(&self, device: &GpuDevice, propagation: Propagation) -> Result<Vec<Pass>, DeviceLimitError> {
+        passes(self.log2_n(), self.gates.is_some(), &device.limits, propagation)
+    }
+
+    /// Transforms `rows` rows of `input` into `output`.
+    ///
+    /// # Errors
+    /// If the device's shared memory does not hold the tiles of even the shortest passes.
+    pub fn forward(
+        &self,
+        device: &GpuDevice,
+        input: &ComplexRows,
+        output: &ComplexRows,
+        rows: usize,
+    ) -> Result<(), DeviceLimitError> {
+        let passes = self.passes(device, Propagation::Forward)?;
+        let tables = self.tables(device, &passes);
+        let scratch = if passes.len() > 1 { 2 * self.n } else { 0 };
+        for chunk in chunks(device, rows, scratch, self.n) {
+            let (input, output) = (input.from_row(chunk.start, self.n), output.from_row(chunk.start, self.n));
+            // Passes go to and fro between scratch memory and the output, so that the last one ends in the output.
+            let middle = (passes.len() > 1).then(|| ComplexRows::empty(&device.client, chunk.len() * self.n));
+            let mut from = &input;
+            for (i, (&pass, table)) in passes.iter().zip(&tables).enumerate() {
+                let into = match &middle {
+                    Some(middle) if (passes.len() - i) % 2 == 0 => middle,
+                    _ => &output,
+                };
+                self.launch_forward(device, pass, table, [from, into], chunk.len());
+                from = into;
+            }
+        }
+        Ok(())
+    }
+
+    /// One pass, from the first rows to the second.
+    fn launch_forward(
+        &self,
+        device: &GpuDevice,
+        pass: Pass,
+        table: &Handle,
+        [from, into]: [&ComplexRows; 2],
+        rows: usize,
+    ) {
+        let groups = rows.div_ceil(pass.rows_per_unit as usize) << pass.log2_tiles();
+        let values = rows * self.n;
+        let packed_len = (pass.row_units() * pass.unit_butterflies()) as usize;
+        // A kind reads one of the tables; any buffer stands in for the other.
+        let (periods, packed) = match (&self.gates, self.roots) {
+            (Some(_), _) => (buffer::<u32>(table, 1), buffer::<[f32; 4]>(table, packed_len)),
+            (None, true) => (buffer::<u32>(table, 1), buffer::<[f32; 4]>(table, 1)),
+            (None, false) => (buffer::<u32>(table, self.log2_n() as usize), buffer::<[f32; 4]>(&self.twiddles, 1)),
+        };
+        let twiddles = buffer::<[f32; 2]>(&self.twiddles, if self.roots { self.n / 2 } else { self.butterflies() });
+        // SAFETY: a unit accesses values of its own tile only, tiles are of the rows that the buffers hold as `buffers`
+        // checked, and stages and butterflies are those of the transform. Loops have constant bounds.
+        unsafe {
+            launch!(kernel::forward(
+                &device.client,
+                cubes(device, groups.div_ceil(pass.groups() as usize)),
+                CubeDim::new_1d(pass.cube_units()),
+                from.buffers(values),
+                ForwardTablesLaunch::new(twiddles, periods, packed),
+                into.buffers(values),
+                rows as u32,
+                pass,
+                self.kind(from),
+            ));
+        }
+    }
+
+    /// Writes the gradient of the input, and that of the butterflies into `sums`, on top of its contents if `accumulate`.
+    /// A row whose gradient is 0 throughout gives 0.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn backward(
+        &self,
+        device: &GpuDevice,
+        batch: &BackwardRows,
+        sums: &ButterflyGradients,
+        accumulate: bool,
+    ) -> Result<(), DeviceLimitError> {
+        let client = &device.client;
+        let passes = self.passes(device, Propagation::Backward)?;
+        // All passes but the last are computed forward again, for the inputs of the later ones.
+        let recomputed: Vec<Pass> = passes[..passes.len() - 1]
+            .iter()
+            .map(|&pass| recomputed_pass(pass, self.gates.is_some(), &device.limits))
+            .collect::<Result<_, _>>()?;
+        let tables = self.tables(device, &recomputed);
+        // The inputs of the later passes, and their gradients.
+        let scratch = 4 * recomputed.len() * self.n;
+        for chunk in chunks(device, batch.rows, scratch, self.n) {
+            let rows = chunk.len();
+            let [input, mut grad, input_grad] =
+                [&batch.input, &batch.grad, &batch.input_grad].map(|rows| rows.from_row(chunk.start, self.n));
+            let mut inputs = vec![input];
+            for (&pass, table) in recomputed.iter().zip(&tables) {
+                let next = ComplexRows::empty(client, rows * self.n);
+                self.launch_forward(device, pass, table, [&inputs[inputs.len() - 1], &next], rows);
+                inputs.push(next);
+            }
+            let most = (rows / RUN_ROWS).max(FILLING_VALUES.div_ceil(self.n)).min(MAX_TRANSFORM_RUNS);
+            let runs = Runs::of(rows, 3 * self.butterflies(), most);
+            let partial = ButterflyGradients {
+                twiddles: empty(client, runs.count * 2 * self.butterflies()),
+                gates: empty(client, runs.count * self.butterflies()),
+            };
+            // The last pass first: each writes the gradient that the one before it reads.
+            for (i, (pass, input)) in passes.iter().zip(inputs).enumerate().rev() {
+                let next = if i == 0 { input_grad.clone() } else { ComplexRows::empty(client, rows * self.n) };
+                let rows = BackwardRows { input, grad, input_grad: next.clone(), rows };
+                self.launch_backward(device, *pass, &rows, &partial, runs);
+                grad = next;
+            }
+            let accumulate = accumulate || chunk.start > 0;
+            sum_rows(device, partial.twiddles, runs.count, 2 * self.butterflies(), &sums.twiddles, accumulate);
+            if self.gates.is_some() {
+                sum_rows(device, partial.gates, runs.count, self.butterflies(), &sums.gates, accumulate);
+            }
+        }
+        Ok(())
+    }
+
+    fn launch_backward(
+        &self,
+        device: &GpuDevice,
+        pass: Pass,
+        batch: &BackwardRows,
+        sums: &ButterflyGradients,
+        runs: Runs,
+    ) {
+        let count = runs.count << pass.log2_tiles();
+        let values = batch.rows * self.n;
+        let gates = match &self.gates {
+            Some(gates) => floats(gates, self.butterflies()),
+            None => floats(&self.twiddles, 1),
+        };
+        // SAFETY: as in `launch_forward`; there are partial sums for every run.
+        unsafe {
+            launch!(kernel::backward(
+                &device.client,
+                cubes(device, count.div_ceil(pass.tiles as usize)),
+                CubeDim::new_1d(pass.cube_units()),
+                batch.input.buffers(values),
+                ButterflyBuffersLaunch::new(buffer::<[f32; 2]>(&self.twiddles, self.butterflies()), gates),
+                batch.grad.buffers(values),
+                batch.input_grad.buffers(values),
+                sums.buffers(runs.count * self.butterflies()),
+                RowRunsLaunch::new(batch.rows as u32, runs.length as u32),
+                pass,
+                self.kind(&batch.input),
+            ));
+        }
+    }
+
+    /// The table that each forward pass reads besides twiddles: packed butterflies where there are gates, else the
+    /// periods of the twiddles. The roots need neither; any buffer stands in.
+    fn tables(&self, device: &GpuDevice, passes: &[Pass]) -> Vec<Handle> {
+        match &self.gates {
+            Some(gates) => passes.iter().map(|&pass| self.packed(device, gates, pass)).collect(),
+            None if self.roots || passes.is_empty() => vec![self.twiddles.clone(); passes.len()],
+            None => vec![self.periods(device); passes.len()],
+        }
+    }
+
+    /// The butterflies of a pass, those of the units of a row side by side: `[butterflies of a unit, units, 4]`.
+    fn packed(&self, device: &GpuDevice, gates: &Handle, pass: Pass) -> Handle {
+        let (count, units) = (pass.unit_butterflies() as usize, pass.row_units());
+        let packed = empty(&device.client, 4 * count * units as usize);
+        // SAFETY: every unit writes its own butterflies, as many as there is room for, and reads those of the transform.
+        unsafe {
+            launch!(kernel::pack(
+                &device.client,
+                CubeCount::new_1d(units.div_ceil(PACK_UNITS)),
+                CubeDim::new_1d(PACK_UNITS),
+                buffer::<[f32; 2]>(&self.twiddles, self.butterflies()),
+                floats(gates, self.butterflies()),
+                buffer::<[f32; 4]>(&packed, count * units as usize),
+                pass,
+            ));
+        }
+        packed
+    }
+
+    /// Per stage, the bits of a butterfly's number that its twiddle depends on: `[log2 n]` u32.
+    fn periods(&self, device: &GpuDevice) -> Handle {
+        let stages = self.log2_n();
+        let periods = device.client.empty(stages as usize * size_of::<u32>());
+        kernel::find_periods::launch(
+            &device.client,
+            CubeCount::Static(stages, 1, 1),
+            CubeDim::new_1d(PERIOD_UNITS),
+            buffer::<[f32; 2]>(&self.twiddles, self.butterflies()),
+            buffer::<u32>(&periods, stages as usize),
+            (self.n / 2) as u32,
+        );
+        periods
+    }
+}

@@ -1,0 +1,119 @@
+//! Complex numbers: one type and its arithmetic for kernels, and complex rows in device memory.
+//!
+//! Products are written with `fma`, because not every compiler contracts them.
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use super::device::{empty, floats, from_row};
+
+/// Complex value in memory: real and imaginary part.
+pub(super) type Complex = Vector<f32, Const<2>>;
+
+/// A complex value from its parts.
+#[cube]
+pub(super) fn complex(re: f32, im: f32) -> Complex {
+    let mut z = Complex::empty();
+    z.insert(0usize, re);
+    z.insert(1usize, im);
+    z
+}
+
+/// The parts of (a + bi)·(c + di).
+#[cube]
+pub(super) fn product(a: f32, b: f32, c: f32, d: f32) -> (f32, f32) {
+    (fma(a, c, -(b * d)), fma(a, d, b * c))
+}
+
+/// x·y.
+#[cube]
+pub(super) fn times(x: Complex, y: Complex) -> Complex {
+    let (a, b, c, d) = (x.extract(0usize), x.extract(1usize), y.extract(0usize), y.extract(1usize));
+    complex(fma(a, c, -(b * d)), fma(a, d, b * c))
+}
+
+/// g·x.
+#[cube]
+pub(super) fn scaled(g: f32, x: Complex) -> Complex {
+    complex(g * x.extract(0usize), g * x.extract(1usize))
+}
+
+/// z + g·x.
+#[cube]
+pub(super) fn plus_scaled(z: Complex, g: f32, x: Complex) -> Complex {
+    complex(fma(g, x.extract(0usize), z.extract(0usize)), fma(g, x.extract(1usize), z.extract(1usize)))
+}
+
+/// z + x·y*, where y* is the conjugate of y.
+#[cube]
+pub(super) fn plus_times_conjugate(z: Complex, x: Complex, y: Complex) -> Complex {
+    let (a, b, c, d) = (x.extract(0usize), x.extract(1usize), y.extract(0usize), y.extract(1usize));
+    complex(fma(a, c, fma(b, d, z.extract(0usize))), fma(b, c, fma(-a, d, z.extract(1usize))))
+}
+
+/// z + Re(x*·y), the dot product of the two as vectors.
+#[cube]
+pub(super) fn plus_dot(z: f32, x: Complex, y: Complex) -> f32 {
+    fma(x.extract(0usize), y.extract(0usize), fma(x.extract(1usize), y.extract(1usize), z))
+}
+
+/// Complex values in the registers of a unit: arrays that are indexed with constants only.
+#[derive(CubeType)]
+pub(super) struct ComplexArray {
+    pub re: Array<f32>,
+    pub im: Array<f32>,
+}
+
+/// Complex rows as kernel arguments.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct ComplexBuffers {
+    pub re: Box<[f32]>,
+    pub im: Box<[f32]>,
+}
+
+/// |z|² of value `at`.
+#[cube]
+pub(super) fn square(z: &ComplexBuffers, at: usize) -> f32 {
+    fma(z.re[at], z.re[at], z.im[at] * z.im[at])
+}
+
+/// Complex rows in device memory, `[rows, n]` each part.
+#[derive(Debug, Clone)]
+pub struct ComplexRows {
+    /// Real parts.
+    pub re: Handle,
+    /// Imaginary parts; `None` is 0, where a function reads.
+    pub im: Option<Handle>,
+}
+
+impl ComplexRows {
+    /// Rows of both parts.
+    pub fn new(re: Handle, im: Handle) -> Self {
+        Self { re, im: Some(im) }
+    }
+
+    /// New rows of `values` values, uninitialised.
+    pub fn empty(client: &Client, values: usize) -> Self {
+        Self::new(empty(client, values), empty(client, values))
+    }
+
+    /// The imaginary parts; where there are none, the real parts stand in for a kernel that does not read them.
+    pub(super) fn imaginary(&self) -> &Handle {
+        self.im.as_ref().unwrap_or(&self.re)
+    }
+
+    /// The two parts exchanged. The inverse transform is the transform of exchanged parts, exchanged.
+    pub(super) fn exchanged(self) -> Self {
+        Self { re: self.imaginary().clone(), im: Some(self.re) }
+    }
+
+    /// The rows from `row` on, `n` values each.
+    pub(super) fn from_row(&self, row: usize, n: usize) -> Self {
+        Self { re: from_row(&self.re, row, n), im: self.im.as_ref().map(|im| from_row(im, row, n)) }
+    }
+
+    /// The first `values` values as a kernel argument.
+    pub(super) fn buffers(&self, values: usize) -> ComplexBuffersLaunch {
+        ComplexBuffersLaunch::new(floats(&self.re, values), floats(self.imaginary(), values))
+    }
+}

@@ -1,0 +1,61 @@
+//! The limits of a device that plans are made from.
+
+use cubecl::client::Client;
+use cubecl::ir::features::Plane;
+
+/// The limits a plan is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Units of a plane (warp, subgroup), where planes have one size and exchange values.
+    pub plane: Option<u32>,
+    /// Whether a plane has a barrier of its own.
+    pub plane_barrier: bool,
+    /// Units of a cube (block, workgroup).
+    pub units: u32,
+    /// Bytes of shared memory of a cube.
+    pub shared: usize,
+    /// Cubes of the first dimension of a grid.
+    pub cubes: u32,
+    /// Multiprocessors, where the device reports them; CUDA devices do.
+    pub processors: Option<u32>,
+    /// Bytes of one buffer.
+    pub buffer: u64,
+}
+
+impl Limits {
+    /// The limits of a client's device.
+    pub fn of(client: &Client) -> Self {
+        let properties = client.properties();
+        let hardware = &properties.hardware;
+        let planes = client.features().plane;
+        let fixed = hardware.plane_size_min == hardware.plane_size_max && planes.contains(Plane::Ops);
+        Self {
+            plane: fixed.then_some(hardware.plane_size_max),
+            plane_barrier: planes.contains(Plane::Sync),
+            units: hardware.max_units_per_cube.min(hardware.max_cube_dim.0),
+            shared: hardware.max_shared_memory_size,
+            cubes: hardware.max_cube_count.0,
+            processors: hardware.num_streaming_multiprocessors,
+            buffer: properties.memory.max_page_size,
+        }
+    }
+}
+
+#[cfg(test)]
+impl Limits {
+    /// An H200 under CUDA.
+    pub const H200: Self = Self {
+        plane: Some(32),
+        plane_barrier: true,
+        units: 1024,
+        shared: 232_448,
+        cubes: i32::MAX as u32,
+        processors: Some(132),
+        buffer: 1 << 37,
+    };
+    /// An H200 under WebGPU.
+    pub const WEBGPU: Self =
+        Self { plane_barrier: false, shared: 49_152, cubes: 65_535, processors: None, buffer: 1 << 31, ..Self::H200 };
+    /// A software device.
+    pub const SOFTWARE: Self = Self { plane: None, shared: 32_768, ..Self::WEBGPU };
+}

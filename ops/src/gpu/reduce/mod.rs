@@ -1,0 +1,11 @@
+//! Sums over rows in a fixed order, and which rows have a gradient at all.
+
+mod kernel;
+mod launch;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+pub(super) use kernel::{RunShape, RunShapeLaunch};
+pub(super) use launch::{active_rows, sum_rows};
+pub(super) use plan::{MAX_RUNS, Runs};

@@ -1,0 +1,42 @@
+//! The check before dispatch: whether a device can run an operation's kernels at all.
+
+use burn_cubecl::CubeDevice;
+
+use super::butterfly::{self, Propagation};
+use super::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, Limits, MAX_ELEMENTS};
+
+/// Units of the largest cube whose size does not follow from the device's limits.
+const FIXED_UNITS: usize = 256;
+
+/// The shapes of a call, as far as they decide whether a device can run it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Requirement {
+    /// Points of a transform.
+    pub n: usize,
+    /// Whether the butterflies have gates.
+    pub gated: bool,
+    /// Rows of the batch.
+    pub rows: usize,
+    /// Values of a row.
+    pub row_len: usize,
+}
+
+/// Whether the device can run the kernels of an operation, forward and backward.
+///
+/// # Errors
+/// The first limit that is too low.
+pub fn check(device: &CubeDevice, requirement: &Requirement) -> Result<(), DeviceLimitError> {
+    check_limits(&Limits::of(&device.client()), requirement)
+}
+
+pub(super) fn check_limits(limits: &Limits, requirement: &Requirement) -> Result<(), DeviceLimitError> {
+    let Requirement { n, gated, rows, row_len } = *requirement;
+    DeviceLimitError::unless(DeviceLimit::UnitsPerCube, FIXED_UNITS, limits.units as usize)?;
+    // Sums over the units of a cube exchange one value per unit.
+    DeviceLimitError::unless(DeviceLimit::SharedMemory, FIXED_UNITS * size_of::<f32>(), limits.shared)?;
+    for propagation in [Propagation::Forward, Propagation::Backward] {
+        butterfly::passes(n.ilog2(), gated, limits, propagation)?;
+    }
+    // Batches are split, but never below `ALIGNMENT` rows.
+    DeviceLimitError::unless(DeviceLimit::LaunchElements, rows.min(ALIGNMENT).saturating_mul(row_len), MAX_ELEMENTS)
+}

@@ -1,0 +1,133 @@
+//! Power from transforms, and the gradient of transforms from that of power.
+
+use cubecl::prelude::*;
+
+use super::sum_over_segment;
+use crate::gpu::complex::{ComplexBuffers, square};
+use crate::gpu::segments::plan::SegmentLayout;
+
+/// Power of each row, `[rows, bins]`: a unit per bin sums over the row's transforms.
+#[cube(launch)]
+pub fn sum_squares(
+    outputs: &ComplexBuffers,
+    weights: &[f32],
+    factor: &[f32],
+    into: &mut [f32],
+    rows: u32,
+    #[comptime] layout: SegmentLayout,
+) {
+    let bins = comptime!(layout.bins());
+    let at = ABSOLUTE_POS as u32;
+    if at >= rows * bins {
+        terminate!();
+    }
+    let (row, bin) = (at / bins, at % bins);
+    let n = comptime!(layout.n as usize);
+    let mut sum = 0.0f32;
+    for transform in 0..comptime!(layout.transforms()) {
+        let start = (row * comptime!(layout.transforms()) + transform) as usize * n;
+        if comptime!(layout.paired) {
+            // Of z = x + iy with real x and y: |X|² + |Y|² at a bin is half of |Z|² at the bin and its mirror image.
+            let mirrored = (comptime!(layout.n) - bin) % comptime!(layout.n);
+            sum += 0.5f32 * (square(outputs, start + bin as usize) + square(outputs, start + mirrored as usize));
+        } else {
+            let weight = weights[transform as usize];
+            if weight != 0.0f32 {
+                sum += weight * square(outputs, start + bin as usize);
+            }
+        }
+    }
+    // The scaling, the average over segments, and twice the interior bins.
+    let mut scale = factor[0];
+    if comptime!(layout.paired) {
+        scale /= f32::cast_from(comptime!(layout.segments));
+    }
+    if bin > 0 && bin < comptime!(layout.n / 2) {
+        scale *= 2.0f32;
+    }
+    into[at as usize] = scale * sum;
+}
+
+/// Turns transforms X of single segments into their gradients 2·weight·grad·X, with `grad` that of the weighted sum of
+/// squares; 0 above Nyquist, for segments of weight 0 and for rows that are not active. A unit per value.
+#[cube(launch)]
+pub fn weight_bins(
+    outputs: &mut ComplexBuffers,
+    weights: &[f32],
+    active: &[u32],
+    grad: &[f32],
+    rows: u32,
+    #[comptime] layout: SegmentLayout,
+) {
+    let place = ABSOLUTE_POS as u32;
+    let n = comptime!(layout.n);
+    let (transform, k) = (place / n, place % n);
+    let (row, segment) = (transform / comptime!(layout.segments), transform % comptime!(layout.segments));
+    if row >= rows {
+        terminate!();
+    }
+    let bins = comptime!(layout.bins());
+    let weight = weights[segment as usize];
+    let at = place as usize;
+    if k < bins && weight != 0.0f32 && active[row as usize] != 0 {
+        let by = 2.0f32 * weight * grad[(row * bins + k) as usize];
+        outputs.re[at] *= by;
+        outputs.im[at] *= by;
+    } else {
+        outputs.re[at] = 0.0f32;
+        outputs.im[at] = 0.0f32;
+    }
+}
+
+/// Multiplies paired transforms by 2·factor·grad/segments, which is real and even over all n bins. A unit per value.
+#[cube(launch)]
+pub fn filter_bins(
+    outputs: &mut ComplexBuffers,
+    factor: &[f32],
+    grad: &[f32],
+    rows: u32,
+    #[comptime] layout: SegmentLayout,
+) {
+    let at = ABSOLUTE_POS as u32;
+    let n = comptime!(layout.n);
+    let (row, k) = (at / n / comptime!(layout.transforms()), at % n);
+    if row >= rows {
+        terminate!();
+    }
+    let bin = min(k, n - k);
+    let twice = 2.0f32 * factor[0] / f32::cast_from(comptime!(layout.segments));
+    let by = twice * grad[(row * comptime!(layout.bins()) + bin) as usize];
+    outputs.re[at as usize] *= by;
+    outputs.im[at as usize] *= by;
+}
+
+/// Per segment of every row, the sum over bins of gradient times square, `[rows, segments]`; 0 for rows that are not
+/// active. `layout.units` units per segment.
+#[cube(launch)]
+pub fn sum_bins(
+    outputs: &ComplexBuffers,
+    active: &[u32],
+    grad: &[f32],
+    into: &mut [f32],
+    rows: u32,
+    #[comptime] layout: SegmentLayout,
+) {
+    let units = comptime!(layout.units);
+    let bins = comptime!(layout.bins());
+    let t = UNIT_POS % units;
+    let slot = CUBE_POS as u32 * comptime!(layout.cube_segments()) + UNIT_POS / units;
+    let row = slot / comptime!(layout.segments);
+    let mut sum = 0.0f32;
+    if row < rows {
+        if active[row as usize] != 0 {
+            for bin in range_stepped(t, bins, units) {
+                let at = slot as usize * comptime!(layout.n as usize) + bin as usize;
+                sum += grad[(row * bins + bin) as usize] * square(outputs, at);
+            }
+        }
+    }
+    let sum = sum_over_segment(sum, units);
+    if row < rows && t == 0u32 {
+        into[slot as usize] = sum;
+    }
+}

@@ -1,0 +1,162 @@
+//! Batcher's bitonic sort of bins by power: in shared memory where a row fits, else one step per launch.
+
+use cubecl::prelude::*;
+
+/// The strongest bins and their power, `[rows, k]`.
+#[derive(CubeType, CubeLaunch)]
+pub struct PeakOutput {
+    pub bins: Box<[i32]>,
+    pub power: Box<[f32]>,
+}
+
+/// The keys of bins padded to a power of two, and the bins in the same order.
+#[derive(CubeType, CubeLaunch)]
+pub struct SortedKeys {
+    pub keys: Box<[u32]>,
+    pub order: Box<[u32]>,
+}
+
+/// The shape of a launch.
+#[derive(CubeType, CubeLaunch)]
+pub struct PeakShape {
+    pub rows: u32,
+    pub bins: u32,
+    pub k: u32,
+    /// The bits of NaN, which not every compiler takes as a constant.
+    pub nan: u32,
+}
+
+/// An integer that is greater for greater power, and 0 for power that is not finite. Made of bits: under fast-math, a
+/// comparison of floats may miss NaN and infinity.
+#[cube]
+fn key(power: f32) -> u32 {
+    let bits = u32::reinterpret(power);
+    let size = bits & 0x7fff_ffffu32;
+    // Negative power comes after positive; zero has no sign.
+    let negative = (bits >> 31u32) == 1 && size != 0;
+    let key = select(negative, !bits, size | 0x8000_0000u32);
+    select(size < 0x7f80_0000u32, key, 0u32)
+}
+
+/// Whether bin `a` with key `x` and the later bin `b` with key `y` are in the wrong order: where `rising` is 0 the
+/// stronger comes first, ties to the lower bin, elsewhere last.
+#[cube]
+fn misplaced(x: u32, a: u32, y: u32, b: u32, rising: u32) -> bool {
+    let ordered = x > y || (x == y && a < b);
+    // Without `==` on two bools, which not every target has.
+    (rising == 0 && !ordered) || (rising != 0 && ordered)
+}
+
+/// Sorts the bins of a row in shared memory and writes the strongest: a cube per row.
+#[cube(launch)]
+pub fn sort_rows(
+    power: &[f32],
+    peaks: &mut PeakOutput,
+    shape: PeakShape,
+    #[comptime] length: u32,
+    #[comptime] units: u32,
+) {
+    let row = CUBE_POS as u32;
+    if row >= shape.rows {
+        terminate!();
+    }
+    // The keys, padded to a power of two; padding comes after power that is not finite, by its bin.
+    let mut keys = Shared::<[u32]>::new_slice(comptime!(length as usize));
+    let mut order = Shared::<[u32]>::new_slice(comptime!(length as usize));
+    for bin in range_stepped(UNIT_POS, length, units) {
+        let mut own = 0u32;
+        if bin < shape.bins {
+            own = key(power[(row * shape.bins + bin) as usize]);
+        }
+        keys[bin as usize] = own;
+        order[bin as usize] = bin;
+    }
+    // Runs of length `run` are merged from pairs that are sorted in opposite directions.
+    let mut run = 2u32.runtime();
+    while run <= length {
+        let mut distance = run / 2;
+        while distance > 0 {
+            sync_cube();
+            for pair in range_stepped(UNIT_POS, comptime!(length / 2), units) {
+                let at = (2 * distance * (pair / distance) + pair % distance) as usize;
+                let other = at + distance as usize;
+                let (x, a, y, b) = (keys[at], order[at], keys[other], order[other]);
+                if misplaced(x, a, y, b, at as u32 & run) {
+                    keys[at] = y;
+                    keys[other] = x;
+                    order[at] = b;
+                    order[other] = a;
+                }
+            }
+            distance /= 2;
+        }
+        run *= 2;
+    }
+    sync_cube();
+    for rank in range_stepped(UNIT_POS, shape.k, units) {
+        let into = (row * shape.k + rank) as usize;
+        let bin = order[rank as usize];
+        if keys[rank as usize] == 0 {
+            peaks.bins[into] = -1i32;
+            peaks.power[into] = f32::reinterpret(shape.nan);
+        } else {
+            peaks.bins[into] = i32::cast_from(bin);
+            peaks.power[into] = power[(row * shape.bins + bin) as usize];
+        }
+    }
+}
+
+/// Makes the keys of rows padded to `length` bins: a unit per key.
+#[cube(launch)]
+pub fn make_keys(power: &[f32], sorted: &mut SortedKeys, rows: u32, bins: u32, length: u32) {
+    let at = ABSOLUTE_POS as u32;
+    if at >= rows * length {
+        terminate!();
+    }
+    let (row, bin) = (at / length, at % length);
+    let mut own = 0u32;
+    if bin < bins {
+        own = key(power[(row * bins + bin) as usize]);
+    }
+    sorted.keys[at as usize] = own;
+    sorted.order[at as usize] = bin;
+}
+
+/// One step of the sort: pairs of keys `distance` apart are exchanged where they are in the wrong order. A unit per pair.
+#[cube(launch)]
+pub fn sort_step(sorted: &mut SortedKeys, pairs: u32, half: u32, run: u32, distance: u32) {
+    let place = ABSOLUTE_POS as u32;
+    if place >= pairs {
+        terminate!();
+    }
+    let (row, pair) = (place / half, place % half);
+    let local = 2 * distance * (pair / distance) + pair % distance;
+    let at = (2 * half * row + local) as usize;
+    let other = at + distance as usize;
+    let (x, a, y, b) = (sorted.keys[at], sorted.order[at], sorted.keys[other], sorted.order[other]);
+    if misplaced(x, a, y, b, local & run) {
+        sorted.keys[at] = y;
+        sorted.keys[other] = x;
+        sorted.order[at] = b;
+        sorted.order[other] = a;
+    }
+}
+
+/// Writes the first `k` bins of every sorted row: a unit per peak.
+#[cube(launch)]
+pub fn write_peaks(power: &[f32], sorted: &SortedKeys, peaks: &mut PeakOutput, shape: PeakShape, length: u32) {
+    let at = ABSOLUTE_POS as u32;
+    if at >= shape.rows * shape.k {
+        terminate!();
+    }
+    let (row, rank) = (at / shape.k, at % shape.k);
+    let from = (row * length + rank) as usize;
+    let bin = sorted.order[from];
+    if sorted.keys[from] == 0 {
+        peaks.bins[at as usize] = -1i32;
+        peaks.power[at as usize] = f32::reinterpret(shape.nan);
+    } else {
+        peaks.bins[at as usize] = i32::cast_from(bin);
+        peaks.power[at as usize] = power[(row * shape.bins + bin) as usize];
+    }
+}

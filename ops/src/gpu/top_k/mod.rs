@@ -1,0 +1,7 @@
+//! The strongest bins of rows of power in device memory, for any length and number of peaks.
+
+mod kernel;
+mod launch;
+
+pub(super) use kernel::{PeakOutput, PeakOutputLaunch};
+pub use launch::{PeakBuffers, top_k};

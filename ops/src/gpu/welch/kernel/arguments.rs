@@ -1,0 +1,43 @@
+//! Kernel arguments.
+
+use cubecl::prelude::*;
+
+use crate::gpu::complex::Complex;
+use crate::gpu::top_k::PeakOutput;
+
+/// The buffers that the kernel reads.
+#[derive(CubeType, CubeLaunch)]
+pub struct WelchInput {
+    /// `[rows, frame]`.
+    pub signal: Box<[f32]>,
+    /// `[n]`.
+    pub window: Box<[f32]>,
+    /// The twiddles of the layout.
+    pub twiddles: Box<[Complex]>,
+    /// The factor of the scaling; read where the plan is scaled.
+    pub factor: Box<[f32]>,
+}
+
+/// The buffers that the kernel writes: the variant is known when the kernel is compiled.
+#[derive(CubeType, CubeLaunch)]
+pub enum WelchOutput {
+    /// The power of every bin, `[rows, bins]`.
+    Power(Box<[f32]>),
+    /// The strongest bins of every row and their power, `[rows, k]`.
+    Peaks(PeakOutput),
+}
+
+/// The shape of a launch.
+#[derive(CubeType, CubeLaunch)]
+pub struct LaunchShape {
+    /// Rows of the launch.
+    pub rows: u32,
+    /// Samples from one row's start to the next.
+    pub frame: u32,
+    /// Samples from one segment's start to the next.
+    pub hop: u32,
+    /// Peaks per row; not read where the output is power.
+    pub k: u32,
+    /// NaN, which not every compiler takes as a constant.
+    pub missing: f32,
+}

@@ -1,0 +1,97 @@
+//! Welch power or peaks in one launch: each sample is read once, and only the result is written.
+
+use cubecl::prelude::*;
+
+use super::arguments::{LaunchShape, WelchInput, WelchOutput};
+use super::row_power::{fold_one_sided, load_first_pair, row_start, sum_segments};
+use super::samples::samples_per_unit;
+use super::select::write_strongest;
+use super::team::{TeamIndex, TeamMemory, team_index, wait};
+use super::unit_tables::{UnitTables, load_tables};
+use crate::gpu::welch::plan::FusedPlan;
+
+/// Writes the Welch power of every row, or its strongest bins.
+#[cube(launch, launch_unchecked)]
+pub fn welch(
+    input: &WelchInput,
+    output: &mut WelchOutput,
+    shape: LaunchShape,
+    #[comptime] plan: FusedPlan,
+) {
+    let unit = team_index(plan);
+    let tables = load_tables(input, &unit, plan);
+    let mut memory = TeamMemory {
+        exchange: Shared::new_slice(comptime!(exchange_len(&plan))),
+        power: Shared::new_slice(comptime!(power_len(&plan))),
+        samples: Array::new(comptime!(samples_per_unit(&plan))),
+    };
+    // Rows come in groups of `plan.rows`; a team takes every `step`-th group.
+    let first = CUBE_POS_X * comptime!(plan.teams) + unit.team;
+    let step = CUBE_COUNT_X * comptime!(plan.teams);
+    let groups = shape.rows.div_ceil(comptime!(plan.rows));
+    // With half overlap the next samples are always prefetched: start with those of the first row.
+    if comptime!(plan.half_overlap) {
+        let row = first * comptime!(plan.rows) + unit.slot * comptime!(plan.rows / plan.slots());
+        load_first_pair(&mut memory, input, row_start(row, &shape, &unit), shape.hop, plan);
+    }
+    let mut group = first;
+    while group < groups {
+        group_power(&mut memory, input, &tables, &shape, &unit, group, step, plan);
+        // The power of all rows of the group is in shared memory.
+        wait(plan.barrier);
+        match output {
+            WelchOutput::Power(power) => {
+                let bins = comptime!(plan.bins());
+                let total = comptime!(plan.rows * plan.bins());
+                let from = unit.team * comptime!(plan.rows * plan.power_stride());
+                for e in range_stepped(unit.lane, total, comptime!(plan.team)) {
+                    let row = e / bins;
+                    if group * comptime!(plan.rows) + row < shape.rows {
+                        power[(group * total + e) as usize] =
+                            memory.power[(from + row * comptime!(plan.power_stride()) + e % bins) as usize];
+                    }
+                }
+            }
+            WelchOutput::Peaks(peaks) => write_strongest(&mut memory, peaks, group, &shape, &unit, plan),
+        }
+        // No unit may overwrite the power before all have read it.
+        wait(plan.barrier);
+        group += step;
+    }
+}
+
+/// Computes the power of the rows of group `group` into shared memory.
+#[cube]
+fn group_power(
+    memory: &mut TeamMemory,
+    input: &WelchInput,
+    tables: &UnitTables,
+    shape: &LaunchShape,
+    unit: &TeamIndex,
+    group: u32,
+    step: u32,
+    #[comptime] plan: FusedPlan,
+) {
+    let turns = comptime!(plan.rows / plan.slots());
+    for turn in 0..turns {
+        let local = unit.slot * turns + turn;
+        let row = group * comptime!(plan.rows) + local;
+        // The row whose first samples are prefetched: the unit's next one, in this group or the team's next.
+        let next = select(turn + 1 < turns, row + 1, row + 1 - turns + step * comptime!(plan.rows));
+        let start = row_start(row, shape, unit);
+        let next = row_start(next, shape, unit);
+        let sums = sum_segments(memory, input, tables, start, next, shape.hop, unit, plan);
+        let at = (unit.team * comptime!(plan.rows) + local) * comptime!(plan.power_stride());
+        fold_one_sided(memory, &sums, at, tables, unit, plan);
+    }
+}
+
+/// Complex values of a cube's exchange memory.
+fn exchange_len(plan: &FusedPlan) -> usize {
+    (plan.teams * plan.slots() * plan.layout.exchange_len()) as usize
+}
+
+/// Values of a cube's power memory.
+fn power_len(plan: &FusedPlan) -> usize {
+    (plan.teams * plan.rows * plan.power_stride()) as usize
+}

@@ -1,0 +1,211 @@
+//! Welch power of one row, from device memory into shared memory.
+
+use cubecl::prelude::*;
+
+use super::arguments::{LaunchShape, WelchInput};
+use super::samples::{apply_window, load_samples, samples_per_unit, second_segment_at};
+use super::stockham::{bin_position, transform};
+use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
+use super::unit_tables::UnitTables;
+use crate::gpu::complex::{ComplexArray, complex};
+use crate::gpu::welch::plan::FusedPlan;
+
+/// Offset of this unit's first sample of a row; past the last row, of the last row.
+#[cube]
+pub fn row_start(row: u32, shape: &LaunchShape, unit: &TeamIndex) -> usize {
+    (min(row, shape.rows - 1) * shape.frame + unit.t) as usize
+}
+
+/// Loads the first pair of segments of a row.
+#[cube]
+pub fn load_first_pair(
+    memory: &mut TeamMemory,
+    input: &WelchInput,
+    start: usize,
+    hop: u32,
+    #[comptime] plan: FusedPlan,
+) {
+    let to = comptime!(if plan.segments == 1 { plan.layout.values } else { samples_per_unit(&plan) as u32 });
+    load_samples(memory, input, start, hop, 0u32, to, plan);
+}
+
+/// The squares of one row, summed over its segments: value c is that of bin t + units·c of the paired transforms.
+///
+/// With half overlap, the samples of the next pair are loaded as soon as those of a pair are windowed, and at the end
+/// those of the row that starts at `next`, so that the loads overlap the transforms.
+#[cube]
+pub fn sum_segments(
+    memory: &mut TeamMemory,
+    input: &WelchInput,
+    tables: &UnitTables,
+    start: usize,
+    next: usize,
+    hop: u32,
+    unit: &TeamIndex,
+    #[comptime] plan: FusedPlan,
+) -> Array<f32> {
+    let values = comptime!(plan.layout.values);
+    let pairs = comptime!(plan.segments / 2);
+    let odd = comptime!(plan.segments % 2 == 1);
+    let mut sums = Array::<f32>::new(comptime!(values as usize));
+    #[unroll]
+    for c in 0..values {
+        sums[comptime!(c as usize)] = 0.0f32;
+    }
+    let mut z = ComplexArray {
+        re: Array::new(comptime!(values as usize)),
+        im: Array::new(comptime!(values as usize)),
+    };
+    for pair in 0..pairs {
+        if comptime!(!plan.half_overlap) {
+            let at = start + (2 * pair * hop) as usize;
+            load_samples(memory, input, at, hop, 0u32, comptime!(2 * values), plan);
+        }
+        let means = segment_means(memory, unit, true, plan);
+        apply_window(&mut z, &*memory, input, tables, unit, &means, true, plan);
+        // Prefetch the next pair, the odd segment, or the next row.
+        if comptime!(plan.half_overlap) {
+            if pair + 1 < pairs {
+                let at = start + ((pair + 1) * comptime!(plan.layout.n)) as usize;
+                keep_shared_samples(memory, plan);
+                let to = comptime!(samples_per_unit(&plan) as u32);
+                load_samples(memory, input, at, hop, comptime!(values / 2), to, plan);
+            } else if comptime!(odd) {
+                let at = start + ((pair + 1) * comptime!(plan.layout.n)) as usize;
+                keep_shared_samples(memory, plan);
+                load_samples(memory, input, at, hop, comptime!(values / 2), values, plan);
+            } else {
+                load_first_pair(memory, input, next, hop, plan);
+            }
+        }
+        transform(&mut z, memory, input, tables, unit, plan);
+        add_squares(&mut sums, &z, plan);
+    }
+    // The last segment of an odd number, with an imaginary part of 0.
+    if comptime!(odd) {
+        if comptime!(!plan.half_overlap) {
+            let at = start + (comptime!(2 * pairs) * hop) as usize;
+            load_samples(memory, input, at, hop, 0u32, values, plan);
+        }
+        let means = segment_means(memory, unit, false, plan);
+        apply_window(&mut z, &*memory, input, tables, unit, &means, false, plan);
+        if comptime!(plan.half_overlap) {
+            load_first_pair(memory, input, next, hop, plan);
+        }
+        transform(&mut z, memory, input, tables, unit, plan);
+        add_squares(&mut sums, &z, plan);
+    }
+    sums
+}
+
+/// Moves the samples that the next pair shares with this one to their registers in the next pair.
+#[cube]
+fn keep_shared_samples(memory: &mut TeamMemory, #[comptime] plan: FusedPlan) {
+    #[unroll]
+    for m in 0..comptime!(plan.layout.values / 2) {
+        memory.samples[comptime!(m as usize)] = memory.samples[comptime!((m + plan.layout.values) as usize)];
+    }
+}
+
+/// Adds the squares of a transform.
+#[cube]
+fn add_squares(sums: &mut Array<f32>, z: &ComplexArray, #[comptime] plan: FusedPlan) {
+    #[unroll]
+    for c in 0..comptime!(plan.layout.values) {
+        let at = comptime!(bin_position(c, plan.layout));
+        let sum = sums[comptime!(c as usize)];
+        sums[comptime!(c as usize)] = fma(z.im[at], z.im[at], fma(z.re[at], z.re[at], sum));
+    }
+}
+
+/// The means of a pair's segments, or zeros without detrending.
+#[cube]
+fn segment_means(
+    memory: &mut TeamMemory,
+    unit: &TeamIndex,
+    #[comptime] pair: bool,
+    #[comptime] plan: FusedPlan,
+) -> Array<f32> {
+    let mut means = Array::<f32>::new(2usize);
+    if comptime!(plan.detrend) {
+        // The sums of the unit's own samples.
+        let mut first = memory.samples[0];
+        let mut second = memory.samples[comptime!(if pair { second_segment_at(0, &plan) } else { 0 })];
+        #[unroll]
+        for m in 1..comptime!(plan.layout.values) {
+            first += memory.samples[comptime!(m as usize)];
+            second += memory.samples[comptime!(if pair { second_segment_at(m, &plan) } else { m as usize })];
+        }
+        // A tree over the units of the row, through the exchange memory.
+        let base = exchange_base(unit, plan);
+        wait(plan.barrier);
+        memory.exchange[(base + unit.t) as usize] = complex(first, second);
+        wait(plan.barrier);
+        let steps = comptime!(plan.layout.units().trailing_zeros());
+        #[unroll]
+        for step in 0..steps {
+            let half = comptime!(plan.layout.units() >> (step + 1));
+            if unit.t < half {
+                let partner = memory.exchange[(base + unit.t + half) as usize];
+                memory.exchange[(base + unit.t) as usize] = memory.exchange[(base + unit.t) as usize] + partner;
+            }
+            wait(plan.barrier);
+        }
+        let sum = memory.exchange[base as usize];
+        let length = f32::new(comptime!(plan.layout.n as f32));
+        means[0] = sum.extract(0usize) / length;
+        means[1] = sum.extract(1usize) / length;
+    } else {
+        means[0] = 0.0f32;
+        means[1] = 0.0f32;
+    }
+    means
+}
+
+/// Folds the squares of a row's paired transforms to one-sided power, at `memory.power[at..]`: the sum of a bin and its
+/// mirror image is twice the power of both segments.
+#[cube]
+pub fn fold_one_sided(
+    memory: &mut TeamMemory,
+    sums: &Array<f32>,
+    at: u32,
+    tables: &UnitTables,
+    unit: &TeamIndex,
+    #[comptime] plan: FusedPlan,
+) {
+    let units = comptime!(plan.layout.units());
+    let values = comptime!(plan.layout.values);
+    let t = unit.t;
+    let mirrored = (units - t) % units;
+    let base = exchange_base(unit, plan);
+    // Where the units of a row have no shuffles, they read mirror images from the exchange memory.
+    if comptime!(!plan.shuffles && units > 1) {
+        wait(plan.barrier);
+        #[unroll]
+        for c in 0..values {
+            memory.exchange[(base + t + comptime!(c * units)) as usize] = complex(sums[comptime!(c as usize)], 0.0f32);
+        }
+        wait(plan.barrier);
+    }
+    #[unroll]
+    for c in 0..comptime!(values / 2) {
+        // The mirror image of bin t + units·c is value values − 1 − c of unit units − t; of unit 0, its own value
+        // values − c.
+        let own = if comptime!(c == 0) { f32::new(0.0) } else { sums[comptime!((values - c) as usize)] };
+        let mut image = own;
+        if comptime!(units > 1) {
+            let other = if comptime!(plan.shuffles) {
+                plane_shuffle(sums[comptime!((values - 1 - c) as usize)], unit.lane - t + mirrored)
+            } else {
+                memory.exchange[(base + mirrored + comptime!((values - 1 - c) * units)) as usize].extract(0usize)
+            };
+            image = select(t == 0, own, other);
+        }
+        memory.power[(at + t + comptime!(c * units)) as usize] = (sums[comptime!(c as usize)] + image) * tables.factor;
+    }
+    // The Nyquist bin, which is its own mirror image.
+    if t == 0 {
+        memory.power[(at + comptime!(plan.layout.n / 2)) as usize] =
+            sums[comptime!((values / 2) as usize)] * tables.factor;
+    }
+}

@@ -1,0 +1,79 @@
+//! A row's samples on their way from device memory into the transform of a pair of segments.
+
+use cubecl::prelude::*;
+
+use super::arguments::WelchInput;
+use super::team::{TeamIndex, TeamMemory};
+use super::unit_tables::UnitTables;
+use crate::gpu::complex::ComplexArray;
+use crate::gpu::welch::plan::{FusedPlan, TableStore};
+
+/// Samples in a unit's registers: both segments of a pair, which share half of them with half overlap.
+pub fn samples_per_unit(plan: &FusedPlan) -> usize {
+    let values = plan.layout.values;
+    (if plan.half_overlap { values + values / 2 } else { 2 * values }) as usize
+}
+
+/// Loads samples `from..to` of the unit's; `at` is the offset of its first sample of the pair.
+#[cube]
+pub fn load_samples(
+    memory: &mut TeamMemory,
+    input: &WelchInput,
+    at: usize,
+    hop: u32,
+    #[comptime] from: u32,
+    #[comptime] to: u32,
+    #[comptime] plan: FusedPlan,
+) {
+    let values = comptime!(plan.layout.values);
+    let units = comptime!(plan.layout.units());
+    #[unroll]
+    for m in from..to {
+        if comptime!(plan.half_overlap || m < values) {
+            memory.samples[comptime!(m as usize)] = input.signal[at + comptime!((m * units) as usize)];
+        } else {
+            memory.samples[comptime!(m as usize)] =
+                input.signal[at + (hop + comptime!((m - values) * units)) as usize];
+        }
+    }
+}
+
+/// Puts the windowed pair into `z`: its first segment as real part, its second as imaginary part, or zero where there is
+/// none.
+#[cube]
+pub fn apply_window(
+    z: &mut ComplexArray,
+    memory: &TeamMemory,
+    input: &WelchInput,
+    tables: &UnitTables,
+    unit: &TeamIndex,
+    means: &Array<f32>,
+    #[comptime] pair: bool,
+    #[comptime] plan: FusedPlan,
+) {
+    let values = comptime!(plan.layout.values);
+    #[unroll]
+    for m in 0..values {
+        let at = comptime!(m as usize);
+        let sample = (unit.t + comptime!(m * plan.layout.units())) as usize;
+        let weight = if comptime!(plan.window == TableStore::Registers) {
+            tables.window[at]
+        } else if comptime!(plan.window == TableStore::Shared) {
+            tables.shared_window[sample]
+        } else {
+            input.window[sample]
+        };
+        z.re[at] = (memory.samples[at] - means[0]) * weight;
+        if comptime!(pair) {
+            z.im[at] = (memory.samples[comptime!(second_segment_at(m, &plan))] - means[1]) * weight;
+        } else {
+            z.im[at] = 0.0f32;
+        }
+    }
+}
+
+/// The register of sample `m` of the second segment.
+pub fn second_segment_at(m: u32, plan: &FusedPlan) -> usize {
+    let values = plan.layout.values;
+    (m + if plan.half_overlap { values / 2 } else { values }) as usize
+}

@@ -1,0 +1,114 @@
+//! The strongest bins of rows whose power is in shared memory, ties to the lower bin.
+//!
+//! Power that is not finite comes after all other as bin -1, power NaN.
+
+use cubecl::prelude::*;
+
+use super::arguments::LaunchShape;
+use super::peak::{NOT_FINITE, comes_before, finite_or_less, write_peak};
+use super::select_by_bound::select_by_bound;
+use super::select_by_network::select_by_network;
+use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
+use crate::gpu::complex::complex;
+use crate::gpu::top_k::PeakOutput;
+use crate::gpu::welch::plan::{FusedPlan, TopK};
+
+/// Writes the strongest bins of the rows of group `group`, by the search that the plan says.
+#[cube]
+pub fn write_strongest(
+    memory: &mut TeamMemory,
+    output: &mut PeakOutput,
+    group: u32,
+    shape: &LaunchShape,
+    unit: &TeamIndex,
+    #[comptime] plan: FusedPlan,
+) {
+    let first = group * comptime!(plan.rows);
+    if comptime!(matches!(plan.top_k, Some(TopK::SortingNetwork { .. }))) {
+        select_by_network(memory, output, first, shape, unit, plan);
+    } else {
+        // A row per slot, its power from `from` on.
+        let from = (unit.team * comptime!(plan.rows) + unit.slot) * comptime!(plan.power_stride());
+        let row = first + unit.slot;
+        if comptime!(plan.top_k == Some(TopK::Rank)) {
+            select_by_rank(memory, from, output, row, shape, unit, plan);
+        } else if comptime!(plan.top_k == Some(TopK::Bound)) {
+            select_by_bound(memory, from, output, row, shape, unit, plan);
+        } else {
+            select_by_sort(memory, from, output, row, shape, unit, plan);
+        }
+    }
+}
+
+/// The rank of a bin is the number of bins before it: every unit counts them for each of its bins.
+#[cube]
+fn select_by_rank(
+    memory: &TeamMemory,
+    from: u32,
+    output: &mut PeakOutput,
+    row: u32,
+    shape: &LaunchShape,
+    unit: &TeamIndex,
+    #[comptime] plan: FusedPlan,
+) {
+    let count = comptime!(plan.bins());
+    for bin in range_stepped(unit.t, count, comptime!(plan.layout.units())) {
+        let value = finite_or_less(memory.power[(from + bin) as usize]);
+        let mut rank = 0u32;
+        for other in 0..count {
+            let rival = finite_or_less(memory.power[(from + other) as usize]);
+            let wins = rival > value || (rival == value && other < bin);
+            rank += u32::cast_from(wins);
+        }
+        write_peak(output, row, rank, bin, value, shape);
+    }
+}
+
+/// Sorts all bins of a row, padded to n, in its exchange memory (Batcher's bitonic sort).
+#[cube]
+fn select_by_sort(
+    memory: &mut TeamMemory,
+    from: u32,
+    output: &mut PeakOutput,
+    row: u32,
+    shape: &LaunchShape,
+    unit: &TeamIndex,
+    #[comptime] plan: FusedPlan,
+) {
+    let n = comptime!(plan.layout.n);
+    let units = comptime!(plan.layout.units());
+    let count = comptime!(plan.bins());
+    let base = exchange_base(unit, plan);
+    // Candidates of power and bin; padding comes after power that is not finite.
+    for bin in range_stepped(unit.t, n, units) {
+        let value =
+            if bin < count { finite_or_less(memory.power[(from + bin) as usize]) } else { f32::new(2.0 * NOT_FINITE) };
+        memory.exchange[(base + bin) as usize] = complex(value, f32::cast_from(bin));
+    }
+    // Runs of length `run` are merged from pairs that are sorted in opposite directions.
+    let mut run = 2u32.runtime();
+    while run <= n {
+        let mut distance = run / 2;
+        while distance > 0 {
+            wait(plan.barrier);
+            for pair in range_stepped(unit.t, comptime!(n / 2), units) {
+                let at = 2 * distance * (pair / distance) + pair % distance;
+                let a = memory.exchange[(base + at) as usize];
+                let b = memory.exchange[(base + at + distance) as usize];
+                let ordered = comes_before(a, b);
+                let falling = at & run == 0;
+                if (falling && !ordered) || (!falling && ordered) {
+                    memory.exchange[(base + at) as usize] = b;
+                    memory.exchange[(base + at + distance) as usize] = a;
+                }
+            }
+            distance /= 2;
+        }
+        run *= 2;
+    }
+    wait(plan.barrier);
+    for rank in range_stepped(unit.t, shape.k, units) {
+        let found = memory.exchange[(base + rank) as usize];
+        write_peak(output, row, rank, u32::cast_from(found.extract(1usize)), found.extract(0usize), shape);
+    }
+}

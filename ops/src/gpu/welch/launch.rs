@@ -1,0 +1,175 @@
+//! Launches of Welch power and peaks.
+
+use std::f64::consts::TAU;
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use super::kernel::{self, LaunchShapeLaunch, WelchInputLaunch, WelchOutputArgs};
+use super::layout::TransformLayout;
+use super::plan::{FusedPlan, WelchCall};
+use crate::gpu::butterfly::ButterflyTransform;
+use crate::gpu::complex::ComplexRows;
+use crate::gpu::device::{DeviceLimitError, GpuDevice, cached, chunks, empty, floats, from_row, launch};
+use crate::gpu::segments::{Frames, SegmentBatch, Skip, power, scaling_factor, window_segments};
+use crate::gpu::top_k::{PeakBuffers, top_k};
+use crate::options::{Detrend, Scaling, WelchOptions};
+
+/// One-sided Welch power of every row: `window` `[n_fft]` → `into` `[rows, bins]`, all f32 and contiguous.
+///
+/// # Errors
+/// If the device can't transform `n_fft` samples.
+pub fn welch_psd(
+    device: &GpuDevice,
+    frames: &Frames,
+    window: &Handle,
+    into: &Handle,
+    options: &WelchOptions,
+) -> Result<(), DeviceLimitError> {
+    let bins = options.bins();
+    let factor = factor_of(device, window, options);
+    for chunk in chunks(device, frames.rows, 0, frames.len.max(bins)) {
+        let frames = frames.slice(chunk.clone());
+        let into = from_row(into, chunk.start, bins);
+        let Some(plan) = FusedPlan::of(call(options, frames.rows, 0), &device.limits) else {
+            segmented_psd(device, &frames, window, &into, options)?;
+            continue;
+        };
+        let output = WelchOutputArgs::Power(floats(&into, frames.rows * bins));
+        Fused { frames: &frames, window, factor: &factor, hop: options.hop, k: 0 }.launch(device, output, plan);
+    }
+    Ok(())
+}
+
+/// The `into.k` strongest bins of every row's Welch power. Ties go to the lower bin; what a row lacks is bin -1 with power
+/// NaN.
+///
+/// # Errors
+/// As [`welch_psd`].
+pub fn welch_peaks(
+    device: &GpuDevice,
+    frames: &Frames,
+    window: &Handle,
+    into: &PeakBuffers,
+    options: &WelchOptions,
+) -> Result<(), DeviceLimitError> {
+    let factor = factor_of(device, window, options);
+    for chunk in chunks(device, frames.rows, 0, frames.len.max(options.bins())) {
+        let frames = frames.slice(chunk.clone());
+        let into = into.from_row(chunk.start);
+        let Some(plan) = FusedPlan::of(call(options, frames.rows, into.k), &device.limits) else {
+            let spectra = empty(&device.client, frames.rows * options.bins());
+            segmented_psd(device, &frames, window, &spectra, options)?;
+            top_k(device, &spectra, &into, frames.rows, options.bins());
+            continue;
+        };
+        let output = WelchOutputArgs::Peaks(into.output(frames.rows));
+        Fused { frames: &frames, window, factor: &factor, hop: options.hop, k: into.k }.launch(device, output, plan);
+    }
+    Ok(())
+}
+
+/// [`welch_psd`] in a launch per step, for any length and device.
+fn segmented_psd(
+    device: &GpuDevice,
+    frames: &Frames,
+    window: &Handle,
+    into: &Handle,
+    options: &WelchOptions,
+) -> Result<(), DeviceLimitError> {
+    let transforms = options.segments.div_ceil(2) * options.n_fft;
+    let transform = ButterflyTransform::exact(device, options.n_fft);
+    let factor = scaling_factor(device, window, options);
+    for chunk in chunks(device, frames.rows, 4 * transforms, frames.len.max(transforms)) {
+        let batch = SegmentBatch { frames: frames.slice(chunk.clone()), options, paired: true };
+        let windowed = window_segments(device, &batch, window, Skip::NONE);
+        let outputs = ComplexRows::empty(&device.client, batch.values());
+        transform.forward(device, &windowed.samples, &outputs, batch.transforms())?;
+        let into = from_row(into, chunk.start, options.bins());
+        power(device, &batch, &outputs, None, &factor, &into);
+    }
+    Ok(())
+}
+
+/// The factor of the scaling on the device; where that is 1 it is not read, and any buffer stands in.
+fn factor_of(device: &GpuDevice, window: &Handle, options: &WelchOptions) -> Handle {
+    if is_scaled(options) { scaling_factor(device, window, options) } else { window.clone() }
+}
+
+/// Whether the scaling multiplies power by a factor other than 1.
+fn is_scaled(options: &WelchOptions) -> bool {
+    options.scaling != Scaling::Power
+}
+
+fn call(options: &WelchOptions, rows: usize, k: usize) -> WelchCall {
+    WelchCall {
+        n: options.n_fft as u32,
+        hop: options.hop as u32,
+        segments: options.segments as u32,
+        detrend: options.detrend == Detrend::Constant,
+        scaled: is_scaled(options),
+        rows: rows as u32,
+        k: k as u32,
+    }
+}
+
+/// The inputs of one fused launch.
+struct Fused<'a> {
+    frames: &'a Frames,
+    window: &'a Handle,
+    factor: &'a Handle,
+    hop: usize,
+    /// Peaks per row; 0 for the power of every bin.
+    k: usize,
+}
+
+impl Fused<'_> {
+    fn launch(&self, device: &GpuDevice, output: WelchOutputArgs, plan: FusedPlan) {
+        let Frames { signal, rows, len } = self.frames;
+        let table = twiddle_table(device, plan.layout);
+        let input = WelchInputLaunch::new(
+            floats(signal, rows * len),
+            floats(self.window, plan.layout.n as usize),
+            floats(&table, 2 * plan.layout.table_len()),
+            floats(self.factor, 1),
+        );
+        let shape = LaunchShapeLaunch::new(*rows as u32, *len as u32, self.hop as u32, self.k as u32, f32::NAN);
+        // SAFETY: every index is within the lengths that were checked as the arguments were made, and every loop ends.
+        unsafe {
+            launch!(kernel::welch(
+                &device.client,
+                CubeCount::new_1d(plan.cubes(*rows as u32, &device.limits)),
+                CubeDim::new_1d(plan.team * plan.teams),
+                input,
+                output,
+                shape,
+                plan,
+            ));
+        }
+    }
+}
+
+/// The twiddles of a layout on the device: [`twiddles`].
+fn twiddle_table(device: &GpuDevice, layout: TransformLayout) -> Handle {
+    cached(device, "twiddles", [layout.n, layout.values], || twiddles(layout))
+}
+
+/// exp(-2πi·j·m / (before·radix)) of every pass but the first, for m below its radix and j below `before`, j fastest;
+/// real and imaginary parts in turn.
+fn twiddles(layout: TransformLayout) -> Vec<f32> {
+    let mut table = Vec::new();
+    for pass in 1..layout.passes() {
+        let (radix, before) = (layout.radix(pass), layout.before(pass));
+        for m in 0..radix {
+            for j in 0..before {
+                let angle = -TAU * f64::from(j * m) / f64::from(before * radix);
+                table.extend([angle.cos() as f32, angle.sin() as f32]);
+            }
+        }
+    }
+    if table.is_empty() {
+        // A buffer is never empty.
+        table.extend([1.0, 0.0]);
+    }
+    table
+}

@@ -1,0 +1,109 @@
+//! Plans follow from limits alone, and are ones that the kernels can run.
+
+use super::layout::TransformLayout;
+use super::plan::{Barrier, FusedPlan, TableStore, TopK, WelchCall};
+use crate::gpu::device::Limits;
+
+const H200: Limits = Limits::H200;
+const WEBGPU: Limits = Limits::WEBGPU;
+const SOFTWARE: Limits = Limits::SOFTWARE;
+
+#[test]
+fn a_layout_follows_from_its_length() {
+    let layout = TransformLayout { n: 512, values: 16 };
+    assert_eq!((layout.units(), layout.passes(), layout.exchange_len()), (32, 3, 544));
+    assert_eq!([0, 1, 2].map(|pass| (layout.radix(pass), layout.before(pass))), [(16, 1), (16, 16), (2, 256)]);
+    assert_eq!((layout.twiddles_at(1), layout.twiddles_at(2), layout.table_len()), (0, 256, 768));
+    let least = TransformLayout { n: 8, values: 8 };
+    assert_eq!((least.units(), least.passes(), least.radix(0), least.table_len()), (1, 1, 8, 1));
+}
+
+fn call(n: u32, segments: u32, rows: u32, k: u32) -> WelchCall {
+    WelchCall { n, hop: n / 2, segments, detrend: false, scaled: false, rows, k }
+}
+
+fn planned(n: u32, segments: u32, rows: u32, k: u32, limits: &Limits) -> FusedPlan {
+    FusedPlan::of(call(n, segments, rows, k), limits).unwrap()
+}
+
+#[test]
+fn the_longest_segment_of_one_launch_follows_from_shared_memory() {
+    let longest = |limits: &Limits| {
+        (3..=16).map(|log| 1 << log).filter(|&n| FusedPlan::of(call(n, 2, 1000, 16), limits).is_some()).max()
+    };
+    assert_eq!(longest(&H200), Some(16_384));
+    assert_eq!(longest(&WEBGPU), Some(4096));
+    assert_eq!(longest(&SOFTWARE), Some(2048));
+    assert_eq!(longest(&Limits { shared: 16_384, units: 256, ..SOFTWARE }), Some(1024));
+}
+
+#[test]
+fn the_search_for_peaks_follows_from_the_device() {
+    let form = |n, rows, k, limits| planned(n, 2, rows, k, limits).top_k;
+    assert_eq!(form(16, 1000, 9, &H200), Some(TopK::Rank));
+    assert_eq!(form(256, 131_072, 16, &H200), Some(TopK::SortingNetwork { lanes: 4 }));
+    assert_eq!(form(256, 8192, 1, &WEBGPU), Some(TopK::SortingNetwork { lanes: 8 }));
+    assert_eq!(form(256, 8192, 16, &SOFTWARE), Some(TopK::Sort));
+    assert_eq!(form(256, 8192, 17, &H200), Some(TopK::Sort));
+    assert_eq!(form(4096, 8192, 16, &H200), Some(TopK::Bound));
+    assert_eq!(form(4096, 8192, 17, &H200), Some(TopK::Sort));
+    assert_eq!(form(256, 8192, 0, &H200), None);
+    assert_eq!(planned(256, 2, 8192, 1, &H200), planned(256, 2, 8192, 16, &H200));
+}
+
+#[test]
+fn several_teams_share_a_cube_under_cuda_only() {
+    let cuda = planned(256, 2, 8192, 16, &H200);
+    assert_eq!((cuda.barrier, cuda.team, cuda.teams), (Barrier::Plane, 32, 4));
+    for limits in [WEBGPU, Limits { plane_barrier: true, ..WEBGPU }] {
+        let other = planned(256, 2, 8192, 16, &limits);
+        assert_eq!((other.barrier, other.team, other.teams), (Barrier::Cube, 32, 1));
+    }
+}
+
+#[test]
+fn cubes_are_persistent_where_rows_are_many() {
+    let cubes = |n, segments, rows, limits| {
+        let plan = planned(n, segments, rows, 16, limits);
+        (plan.rows * plan.teams, plan.cubes(rows, limits))
+    };
+    assert_eq!(cubes(256, 2, 8192, &H200), (16, 512));
+    assert_eq!(cubes(256, 2, 1_048_576, &H200), (128, 132));
+    assert_eq!(cubes(256, 2, 1_048_576, &WEBGPU), (8, 65_535));
+    assert_eq!(cubes(256, 8, 1_048_576, &H200), (32, 792));
+    assert_eq!(cubes(4096, 8, 8192, &H200), (1, 264));
+    assert_eq!(cubes(256, 2, 1, &H200), (16, 1));
+}
+
+#[test]
+fn every_plan_meets_what_the_kernels_assume() {
+    for limits in [H200, WEBGPU, SOFTWARE] {
+        for (log, segments, rows) in (3..=16).flat_map(|log| [(log, 1, 1), (log, 2, 65_536), (log, 9, 1_048_576)]) {
+            for k in [0, 1, 5, 16, 17, (1 << log) / 2 + 1] {
+                let n = 1 << log;
+                let Some(plan) = FusedPlan::of(call(n, segments, rows, k.min(n / 2 + 1)), &limits) else { continue };
+                assert!(plan.shared_bytes() <= limits.shared && plan.team * plan.teams <= limits.units, "{plan}");
+                assert!(plan.rows.is_multiple_of(plan.slots()) && plan.slots() > 0, "{plan}");
+                assert!((1..=limits.cubes).contains(&plan.cubes(rows, &limits)), "{plan}");
+                if let Some(TopK::SortingNetwork { lanes }) = plan.top_k {
+                    assert!(limits.plane == Some(32) && plan.rows * lanes == plan.team && lanes >= 2, "{plan}");
+                    assert!(n / 2 >= 16 * lanes && k <= 16, "{plan}");
+                }
+                if plan.top_k == Some(TopK::Bound) {
+                    assert!(plan.layout.units() > plan.plane && k <= 16, "{plan}");
+                }
+                assert!(plan.twiddles != TableStore::Registers || plan.layout.passes() == 2, "{plan}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_plan_prints_its_layout() {
+    let plan = planned(256, 2, 131_072, 16, &H200);
+    assert_eq!(
+        plan.to_string(),
+        "n 256: 16 units of 16 values per row, 8 rows per team of 32, 4 teams per cube (Plane barrier), window in Registers, \
+         twiddles in Registers, peaks by SortingNetwork { lanes: 4 }, 34304 bytes of shared memory"
+    );
+}
