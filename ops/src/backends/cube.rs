@@ -7,14 +7,11 @@ use burn_cubecl::CubeBackend;
 use burn_cubecl::kernel::{cast, into_contiguous};
 use burn_cubecl::ops::numeric::zeros_client;
 use burn_cubecl::tensor::CubeTensor;
-use cubecl::client::Client;
-use cubecl::server::Handle;
 
-use crate::gpu::KernelError;
-use crate::gpu::learned::{Parameters, learned_welch_psd};
-use crate::gpu::learned_backward::{LearnedGradients, learned_welch_psd_backward};
-use crate::gpu::network::{Network, NetworkGradients, Rows};
-use crate::gpu::{strongest, welch, welch_backward};
+use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
+use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
+use crate::gpu::welch::{self, WelchGradients};
+use crate::gpu::{ComplexRows, DeviceLimitError, Frames, GpuDevice, PeakBuffers, top_k};
 use crate::ops::{LearnedTensors, SpectralOps};
 use crate::options::WelchOptions;
 
@@ -34,9 +31,21 @@ fn output(like: &CubeTensor, shape: impl Into<Shape>, dtype: DType, rows: usize)
     CubeTensor::new_contiguous(client, device, shape, handle, dtype)
 }
 
-/// What a kernel could not have: the public functions have checked that it can, on every device they accept.
-fn launched(result: Result<(), KernelError>) {
+/// Panics with the message of a device's limit. The public functions return it as an error before they dispatch, so
+/// that it can only occur here when a graph captured elsewhere is replayed on a device with less.
+fn launched(result: Result<(), DeviceLimitError>) {
     result.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// The device of a tensor.
+fn device(tensor: &CubeTensor) -> GpuDevice {
+    GpuDevice::of(&tensor.client)
+}
+
+/// The rows of a signal.
+fn frames(signal: &CubeTensor) -> Frames {
+    let [rows, len] = size(signal);
+    Frames { signal: signal.handle.clone(), rows, len }
 }
 
 /// Rows and their length.
@@ -48,22 +57,29 @@ fn size(tensor: &CubeTensor) -> [usize; 2] {
 /// The strongest of `power` as tensors.
 fn peaks(power: CubeTensor, k: usize, dtype: IntDType) -> (CubeTensor, CubeTensor) {
     let [rows, bins] = size(&power);
-    let found = output(&power, [rows, k], DType::I32, rows);
-    let strength = output(&power, [rows, k], DType::F32, rows);
+    let (found, strength) = peak_outputs(&power, rows, k);
     if rows > 0 {
-        strongest(&power.client, &power.handle, &found.handle, &strength.handle, rows, bins, k);
+        top_k(&device(&power), &power.handle, &peak_buffers(&found, &strength, k), rows, bins);
     }
     (cast(found, dtype.into()), strength)
+}
+
+/// New tensors for peaks: bins and power, `[rows, k]`.
+fn peak_outputs(like: &CubeTensor, rows: usize, k: usize) -> (CubeTensor, CubeTensor) {
+    (output(like, [rows, k], DType::I32, rows), output(like, [rows, k], DType::F32, rows))
+}
+
+fn peak_buffers(bins: &CubeTensor, power: &CubeTensor, k: usize) -> PeakBuffers {
+    PeakBuffers { bins: bins.handle.clone(), power: power.handle.clone(), k }
 }
 
 impl SpectralOps for CubeBackend {
     fn welch_psd(signal: FloatTensor<Self>, window: FloatTensor<Self>, options: WelchOptions) -> FloatTensor<Self> {
         let (signal, window) = (contiguous(signal), contiguous(window));
-        let [rows, frame] = size(&signal);
-        let power = output(&signal, [rows, options.bins()], DType::F32, rows);
-        if rows > 0 {
-            let (client, into) = (&signal.client, &power.handle);
-            launched(welch::welch_psd(client, &signal.handle, &window.handle, into, rows, frame, &options));
+        let frames = frames(&signal);
+        let power = output(&signal, [frames.rows, options.bins()], DType::F32, frames.rows);
+        if frames.rows > 0 {
+            launched(welch::welch_psd(&device(&signal), &frames, &window.handle, &power.handle, &options));
         }
         power
     }
@@ -75,21 +91,13 @@ impl SpectralOps for CubeBackend {
         options: WelchOptions,
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         let [signal, window, grad] = [signal, window, grad_power].map(contiguous);
-        let [rows, frame] = size(&signal);
-        let of_signal = output(&signal, signal.shape(), DType::F32, rows);
-        let of_window = output(&signal, window.shape(), DType::F32, rows);
-        if rows > 0 {
-            launched(welch_backward::welch_psd_backward(
-                &signal.client,
-                &signal.handle,
-                &window.handle,
-                &grad.handle,
-                &of_signal.handle,
-                &of_window.handle,
-                rows,
-                frame,
-                &options,
-            ));
+        let frames = frames(&signal);
+        let of_signal = output(&signal, signal.shape(), DType::F32, frames.rows);
+        let of_window = output(&signal, window.shape(), DType::F32, frames.rows);
+        if frames.rows > 0 {
+            let into = WelchGradients { signal: of_signal.handle.clone(), window: of_window.handle.clone() };
+            let (device, window, grad) = (device(&signal), &window.handle, &grad.handle);
+            launched(welch::welch_psd_backward(&device, &frames, window, grad, &into, &options));
         }
         (of_signal, of_window)
     }
@@ -102,21 +110,11 @@ impl SpectralOps for CubeBackend {
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>) {
         let (signal, window) = (contiguous(signal), contiguous(window));
-        let [rows, frame] = size(&signal);
-        let found = output(&signal, [rows, k], DType::I32, rows);
-        let power = output(&signal, [rows, k], DType::F32, rows);
-        if rows > 0 {
-            launched(welch::welch_peaks(
-                &signal.client,
-                &signal.handle,
-                &window.handle,
-                &found.handle,
-                &power.handle,
-                rows,
-                frame,
-                k,
-                &options,
-            ));
+        let frames = frames(&signal);
+        let (found, power) = peak_outputs(&signal, frames.rows, k);
+        if frames.rows > 0 {
+            let into = peak_buffers(&found, &power, k);
+            launched(welch::welch_peaks(&device(&signal), &frames, &window.handle, &into, &options));
         }
         (cast(found, bins.into()), power)
     }
@@ -166,12 +164,11 @@ impl SpectralOps for CubeBackend {
     }
 
     fn learned_welch_psd(tensors: LearnedTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {
-        let (signal, parameters) = learned(&tensors.into_array().map(contiguous));
-        let [rows, frame] = size(&signal);
-        let power = output(&signal, [rows, options.bins()], DType::F32, rows);
-        if rows > 0 {
-            let (client, into) = (&signal.client, &power.handle);
-            launched(learned_welch_psd(client, &signal.handle, &parameters, into, rows, frame, &options));
+        let (signal, weights) = learned(&tensors.into_array().map(contiguous));
+        let frames = frames(&signal);
+        let power = output(&signal, [frames.rows, options.bins()], DType::F32, frames.rows);
+        if frames.rows > 0 {
+            launched(learned_welch_psd(&device(&signal), &frames, &weights, &power.handle, &options));
         }
         power
     }
@@ -184,23 +181,14 @@ impl SpectralOps for CubeBackend {
     ) -> LearnedTensors<Self> {
         let inputs = tensors.into_array().map(contiguous);
         let grad = contiguous(grad_power);
-        let (signal, parameters) = learned(&inputs);
-        let [rows, frame] = size(&signal);
-        let gradients = inputs.each_ref().map(|input| output(input, input.shape(), DType::F32, rows));
-        if rows > 0 {
-            let (of_signal, of_parameters) = learned(&gradients);
-            let into = LearnedGradients { signal: of_signal.handle, parameters: of_parameters };
-            launched(learned_welch_psd_backward(
-                &signal.client,
-                &signal.handle,
-                &parameters,
-                &grad.handle,
-                &into,
-                rows,
-                frame,
-                &options,
-                wanted,
-            ));
+        let (signal, weights) = learned(&inputs);
+        let frames = frames(&signal);
+        let gradients = inputs.each_ref().map(|input| output(input, input.shape(), DType::F32, frames.rows));
+        if frames.rows > 0 {
+            let (of_signal, of_weights) = learned(&gradients);
+            let into = LearnedGradients { signal: of_signal.handle, learned: of_weights };
+            let (device, grad) = (device(&signal), &grad.handle);
+            launched(learned_welch_psd_backward(&device, &frames, &weights, grad, &into, &options, wanted));
         }
         LearnedTensors::from_array(gradients)
     }
@@ -216,17 +204,17 @@ impl SpectralOps for CubeBackend {
 }
 
 /// The signal and the parameters, in the order of [`LearnedTensors`].
-fn learned(tensors: &[CubeTensor; 6]) -> (CubeTensor, Parameters) {
+fn learned(tensors: &[CubeTensor; 6]) -> (CubeTensor, LearnedWeights) {
     let [signal, window, twiddles, gates, weights, gain] = tensors.each_ref();
     let handle = |tensor: &CubeTensor| tensor.handle.clone();
-    let parameters = Parameters {
+    let learned = LearnedWeights {
         window: handle(window),
         twiddles: handle(twiddles),
         gates: handle(gates),
         weights: handle(weights),
         gain: handle(gain),
     };
-    (signal.clone(), parameters)
+    (signal.clone(), learned)
 }
 
 fn forward(
@@ -240,9 +228,9 @@ fn forward(
     let [rows, n] = size(&re);
     let into = [&re, &im].map(|input| output(input, [rows, n], DType::F32, rows));
     if rows > 0 {
-        let network = Network::new(n, twiddles.handle, gates.map(|gates| gates.handle));
+        let transform = ButterflyTransform::new(n, twiddles.handle, gates.map(|gates| gates.handle));
         let (input, output) = (complex(&re, &im), complex(&into[0], &into[1]));
-        launched(network.forward(&re.client, &input, &output, rows));
+        launched(transform.forward(&device(&re), &input, &output, rows));
     }
     let [re, im] = into;
     (re, im)
@@ -267,93 +255,15 @@ fn backward(
         None => output(&re, [1], DType::F32, rows),
     };
     if rows > 0 {
-        let client: &Client = &re.client;
-        let network = Network::new(n, twiddles.handle.clone(), gates.map(|gates| gates.handle));
-        let sums = NetworkGradients { twiddles: of_twiddles.handle.clone(), gates: of_gates.handle.clone() };
-        let (input, grad, into) = (complex(&re, &im), complex(&grad_re, &grad_im), complex(&of_re, &of_im));
-        launched(network.backward(client, &input, &grad, &into, &sums, rows, false));
+        let transform = ButterflyTransform::new(n, twiddles.handle.clone(), gates.map(|gates| gates.handle));
+        let sums = ButterflyGradients { twiddles: of_twiddles.handle.clone(), gates: of_gates.handle.clone() };
+        let (input, grad, input_grad) = (complex(&re, &im), complex(&grad_re, &grad_im), complex(&of_re, &of_im));
+        let batch = BackwardRows { input, grad, input_grad, rows };
+        launched(transform.backward(&device(&re), &batch, &sums, false));
     }
     [of_re, of_im, of_twiddles, of_gates]
 }
 
-fn complex(re: &CubeTensor, im: &CubeTensor) -> Rows {
-    let handle = |tensor: &CubeTensor| -> Handle { tensor.handle.clone() };
-    Rows::complex(handle(re), handle(im))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::Ordering;
-
-    #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
-    use burn::tensor::DeviceKind;
-    use burn::tensor::{Device, DeviceType, Distribution, Tensor};
-
-    use crate::gpu::MOST_BUFFER;
-    use crate::{
-        Direction, LearnedParameters, WelchOptions, butterfly, exact_twiddles, learned_welch_psd, welch_peaks,
-    };
-
-    const ROWS: usize = 200;
-    const N: usize = 64;
-
-    fn accelerators() -> Vec<Device> {
-        let built: Vec<(DeviceType, fn() -> Device)> = vec![
-            #[cfg(feature = "wgpu")]
-            (DeviceType::Wgpu, || Device::wgpu(DeviceKind::DefaultDevice)),
-            #[cfg(feature = "vulkan")]
-            (DeviceType::Vulkan, || Device::vulkan(DeviceKind::DefaultDevice)),
-            #[cfg(feature = "metal")]
-            (DeviceType::Metal, || Device::metal(DeviceKind::DefaultDevice)),
-            #[cfg(feature = "cuda")]
-            (DeviceType::Cuda, || Device::cuda(0)),
-        ];
-        let present = |(kind, open): (DeviceType, fn() -> Device)| (!Device::enumerate(kind).is_empty()).then(open);
-        built.into_iter().filter_map(present).collect()
-    }
-
-    fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-        tensor.into_data().try_to_vec::<f32>().unwrap()
-    }
-
-    /// Everything a learned estimate, exact peaks and a network give of a batch, forward and backward.
-    fn outputs(signal: &Tensor<2>, parameters: &LearnedParameters) -> Vec<Vec<f32>> {
-        let options = WelchOptions::new(N, 1);
-        let signal = signal.clone().require_grad();
-        let window = parameters.window.clone().require_grad();
-        let parameters = LearnedParameters { window: window.clone(), ..parameters.clone() };
-        let learned = learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap();
-        let peaks = welch_peaks(signal.clone(), parameters.window.clone(), &options, 5).unwrap();
-        let (re, im) = butterfly(signal.clone(), signal.clone(), parameters.twiddles, Some(parameters.gates)).unwrap();
-        let total = learned.clone().sum() + peaks.power.clone().sum() + (re.clone() * 3.0 + im.clone()).sum();
-        let gradients = total.backward();
-        let of_signal = signal.grad(&gradients).unwrap();
-        let of_window = window.grad(&gradients).unwrap();
-        vec![numbers(learned), numbers(peaks.power), numbers(re), numbers(im), numbers(of_signal), numbers(of_window)]
-    }
-
-    #[test]
-    fn a_batch_that_no_buffer_holds_is_split() {
-        for device in accelerators() {
-            let tape = device.clone().autodiff();
-            let signal = Tensor::<2>::random([ROWS, N], Distribution::Default, &tape);
-            let parameters = LearnedParameters {
-                window: Tensor::random([N], Distribution::Default, &tape),
-                twiddles: exact_twiddles(N, Direction::Forward, burn::tensor::FloatDType::F32, &tape).unwrap(),
-                gates: Tensor::random([6, N / 2], Distribution::Default, &tape),
-                weights: Tensor::ones([1], &tape),
-                gain: Tensor::random([N / 2 + 1, 3], Distribution::Default, &tape),
-            };
-            let whole = outputs(&signal, &parameters);
-            // 64 rows, so the batch takes four parts, the last one smaller.
-            MOST_BUFFER.store(64 * 4 * N as u64, Ordering::Relaxed);
-            let split = outputs(&signal, &parameters);
-            MOST_BUFFER.store(u64::MAX, Ordering::Relaxed);
-            for (at, (whole, split)) in whole.iter().zip(&split).enumerate() {
-                let largest = whole.iter().fold(0f32, |largest, value| largest.max(value.abs()));
-                let close = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5 * largest;
-                assert!(whole.len() == split.len() && whole.iter().zip(split).all(close), "{device:?}: output {at}");
-            }
-        }
-    }
+fn complex(re: &CubeTensor, im: &CubeTensor) -> ComplexRows {
+    ComplexRows::new(re.handle.clone(), im.handle.clone())
 }

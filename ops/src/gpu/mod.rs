@@ -31,8 +31,6 @@ mod top_k;
 pub mod welch;
 
 pub use complex::ComplexRows;
-#[cfg(any(test, feature = "testing"))]
-pub use device::set_bounds_checks;
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice};
 pub use requirement::{Requirement, check};
 pub use segments::Frames;

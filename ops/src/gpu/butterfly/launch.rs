@@ -5,7 +5,11 @@ use std::f64::consts::TAU;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::kernel::{self, ButterflyBuffersLaunch, ForwardTablesLaunch, Kind, PACK_UNITS, PERIOD_UNITS, RowRunsLaunch};
+use super::kernel::Kind;
+use super::kernel::backward::{self, ButterflyBuffersLaunch, RowRunsLaunch};
+use super::kernel::forward::{self, ForwardTablesLaunch};
+use super::kernel::packed::{PACK_UNITS, pack};
+use super::kernel::twiddle_period::{PERIOD_UNITS, find_periods};
 use super::plan::{Pass, Propagation, passes, recomputed_pass};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cached, chunks, cubes, empty, floats, launch};
@@ -142,22 +146,25 @@ impl ButterflyTransform {
         // SAFETY: a unit accesses values of its own tile only, tiles are of the rows that the buffers hold as `buffers`
         // checked, and stages and butterflies are those of the transform. Loops have constant bounds.
         unsafe {
-            launch!(kernel::forward(
-                &device.client,
-                cubes(device, groups.div_ceil(pass.groups() as usize)),
-                CubeDim::new_1d(pass.cube_units()),
-                from.buffers(values),
-                ForwardTablesLaunch::new(twiddles, periods, packed),
-                into.buffers(values),
-                rows as u32,
-                pass,
-                self.kind(from),
-            ));
+            launch!(
+                device,
+                forward::forward(
+                    &device.client,
+                    cubes(device, groups.div_ceil(pass.groups() as usize)),
+                    CubeDim::new_1d(pass.cube_units()),
+                    from.buffers(values),
+                    ForwardTablesLaunch::new(twiddles, periods, packed),
+                    into.buffers(values),
+                    rows as u32,
+                    pass,
+                    self.kind(from),
+                )
+            );
         }
     }
 
-    /// Writes the gradient of the input, and that of the butterflies into `sums`, on top of its contents if `accumulate`.
-    /// A row whose gradient is 0 throughout gives 0.
+    /// Writes the gradient of the input, and that of the butterflies into `sums`, on top of its contents if
+    /// `accumulate`. A row whose gradient is 0 throughout gives 0.
     ///
     /// # Errors
     /// As [`forward`](Self::forward).
@@ -226,19 +233,22 @@ impl ButterflyTransform {
         };
         // SAFETY: as in `launch_forward`; there are partial sums for every run.
         unsafe {
-            launch!(kernel::backward(
-                &device.client,
-                cubes(device, count.div_ceil(pass.tiles as usize)),
-                CubeDim::new_1d(pass.cube_units()),
-                batch.input.buffers(values),
-                ButterflyBuffersLaunch::new(buffer::<[f32; 2]>(&self.twiddles, self.butterflies()), gates),
-                batch.grad.buffers(values),
-                batch.input_grad.buffers(values),
-                sums.buffers(runs.count * self.butterflies()),
-                RowRunsLaunch::new(batch.rows as u32, runs.length as u32),
-                pass,
-                self.kind(&batch.input),
-            ));
+            launch!(
+                device,
+                backward::backward(
+                    &device.client,
+                    cubes(device, count.div_ceil(pass.tiles as usize)),
+                    CubeDim::new_1d(pass.cube_units()),
+                    batch.input.buffers(values),
+                    ButterflyBuffersLaunch::new(buffer::<[f32; 2]>(&self.twiddles, self.butterflies()), gates),
+                    batch.grad.buffers(values),
+                    batch.input_grad.buffers(values),
+                    sums.buffers(runs.count * self.butterflies()),
+                    RowRunsLaunch::new(batch.rows as u32, runs.length as u32),
+                    pass,
+                    self.kind(&batch.input),
+                )
+            );
         }
     }
 
@@ -256,17 +266,21 @@ impl ButterflyTransform {
     fn packed(&self, device: &GpuDevice, gates: &Handle, pass: Pass) -> Handle {
         let (count, units) = (pass.unit_butterflies() as usize, pass.row_units());
         let packed = empty(&device.client, 4 * count * units as usize);
-        // SAFETY: every unit writes its own butterflies, as many as there is room for, and reads those of the transform.
+        // SAFETY: every unit writes its own butterflies, as many as there is room for, and reads those of the
+        // transform.
         unsafe {
-            launch!(kernel::pack(
-                &device.client,
-                CubeCount::new_1d(units.div_ceil(PACK_UNITS)),
-                CubeDim::new_1d(PACK_UNITS),
-                buffer::<[f32; 2]>(&self.twiddles, self.butterflies()),
-                floats(gates, self.butterflies()),
-                buffer::<[f32; 4]>(&packed, count * units as usize),
-                pass,
-            ));
+            launch!(
+                device,
+                pack(
+                    &device.client,
+                    CubeCount::new_1d(units.div_ceil(PACK_UNITS)),
+                    CubeDim::new_1d(PACK_UNITS),
+                    buffer::<[f32; 2]>(&self.twiddles, self.butterflies()),
+                    floats(gates, self.butterflies()),
+                    buffer::<[f32; 4]>(&packed, count * units as usize),
+                    pass,
+                )
+            );
         }
         packed
     }
@@ -275,7 +289,7 @@ impl ButterflyTransform {
     fn periods(&self, device: &GpuDevice) -> Handle {
         let stages = self.log2_n();
         let periods = device.client.empty(stages as usize * size_of::<u32>());
-        kernel::find_periods::launch(
+        find_periods::launch(
             &device.client,
             CubeCount::Static(stages, 1, 1),
             CubeDim::new_1d(PERIOD_UNITS),

@@ -185,13 +185,10 @@ pub fn passes(
 ) -> Result<Vec<Pass>, DeviceLimitError> {
     split(log2_n, gated, limits, propagation).ok_or_else(|| {
         // The least memory that would do, to within a factor of two.
-        let enough = |shared: &usize| split(log2_n, gated, &Limits { shared: *shared, ..*limits }, propagation).is_some();
+        let enough =
+            |shared: &usize| split(log2_n, gated, &Limits { shared: *shared, ..*limits }, propagation).is_some();
         let needed = (1..32).map(|log2| limits.shared.max(1) << log2).find(enough).unwrap_or(usize::MAX);
-        DeviceLimitError {
-            limit: DeviceLimit::SharedMemory,
-            needed: needed as u64,
-            available: limits.shared as u64,
-        }
+        DeviceLimitError { limit: DeviceLimit::SharedMemory, needed: needed as u64, available: limits.shared as u64 }
     })
 }
 

@@ -1,7 +1,6 @@
 //! The device as kernels see it: limits, grids, buffers, cached tables, and the check before dispatch.
 
 mod buffers;
-mod checked;
 mod grid;
 mod limit_error;
 mod limits;
@@ -12,27 +11,42 @@ mod tests;
 use cubecl::client::Client;
 
 pub(super) use buffers::{buffer, empty, floats, from_row};
-#[cfg(any(test, feature = "testing"))]
-pub use checked::set_bounds_checks;
-pub(super) use checked::{bounds_checked, launch};
-pub(super) use grid::{chunks, cubes, elements};
 pub(super) use grid::{ALIGNMENT, MAX_ELEMENTS};
+pub(super) use grid::{chunks, cubes, elements};
 pub use limit_error::{DeviceLimit, DeviceLimitError};
 pub use limits::Limits;
 pub(super) use table_cache::cached;
 
+/// Launches a kernel: `launch!(device, kernel(client, cubes, units, arguments…))`.
+///
+/// Without bounds checks, so the call stands in an `unsafe` block whose reason says why every index is within its
+/// buffer and every loop ends; with them where [`GpuDevice::bounds_checks`] says so.
+macro_rules! launch {
+    ($device:expr, $($kernel:ident)::+ ($($argument:expr),* $(,)?)) => {
+        if $device.bounds_checks {
+            $($kernel)::+::launch($($argument),*)
+        } else {
+            $($kernel)::+::launch_unchecked($($argument),*)
+        }
+    };
+}
+pub(super) use launch;
+
 /// A device to launch on: its client, and the limits that launches are planned from.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct GpuDevice {
     /// The queue that kernels are launched on.
     pub client: Client,
     /// The limits of the device. Tests lower them.
     pub limits: Limits,
+    /// Whether every kernel checks its indices, so that an access out of bounds reads 0 and writes nothing. Tests set it,
+    /// to compare the bits of both.
+    pub bounds_checks: bool,
 }
 
 impl GpuDevice {
-    /// The device of a client, with all that it has.
+    /// The device of a client, with the limits it reports and without bounds checks.
     pub fn of(client: &Client) -> Self {
-        Self { client: client.clone(), limits: Limits::of(client) }
+        Self { client: client.clone(), limits: Limits::of(client), bounds_checks: false }
     }
 }

@@ -15,12 +15,7 @@ type Key = (DeviceId, TypeId, &'static str, [u32; 2]);
 static TABLES: LazyLock<Mutex<HashMap<Key, Handle>>> = LazyLock::new(Default::default);
 
 /// The table `name` of shape `shape` on a device: `values`, uploaded on first use.
-pub fn cached(
-    device: &GpuDevice,
-    name: &'static str,
-    shape: [u32; 2],
-    values: impl FnOnce() -> Vec<f32>,
-) -> Handle {
+pub fn cached(device: &GpuDevice, name: &'static str, shape: [u32; 2], values: impl FnOnce() -> Vec<f32>) -> Handle {
     let client = &device.client;
     let service = client.service_id();
     let key = (service.device, service.service, name, shape);

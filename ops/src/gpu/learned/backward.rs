@@ -76,8 +76,7 @@ pub fn learned_welch_psd_backward(
             input_grad: ComplexRows::empty(&device.client, batch.values()),
             rows: batch.transforms(),
         };
-        let sums =
-            ButterflyGradients { twiddles: into.learned.twiddles.clone(), gates: into.learned.gates.clone() };
+        let sums = ButterflyGradients { twiddles: into.learned.twiddles.clone(), gates: into.learned.gates.clone() };
         transform.backward(device, &rows, &sums, accumulate)?;
         // Back through the window, whose output has no imaginary part.
         let windowed_grad = ComplexRows { im: None, ..rows.input_grad };

@@ -30,7 +30,15 @@ pub fn apply_gain(power: &[f32], gain: &[f32], into: &mut [f32], rows: u32, bins
 
 /// The adjoint of the gain, times the scaling of power: a unit per bin sums over the bins whose taps read it.
 #[cube(launch)]
-pub fn gain_adjoint(grad: &[f32], gain: &[f32], factor: &[f32], active: &[u32], into: &mut [f32], rows: u32, bins: u32) {
+pub fn gain_adjoint(
+    grad: &[f32],
+    gain: &[f32],
+    factor: &[f32],
+    active: &[u32],
+    into: &mut [f32],
+    rows: u32,
+    bins: u32,
+) {
     let at = ABSOLUTE_POS as u32;
     if at >= rows * bins {
         terminate!();
@@ -72,15 +80,7 @@ fn tap(grad: &[f32], gain: &[f32], row: u32, bin: u32, tap: u32) -> f32 {
 
 /// The gain's gradient from each run of rows, `[runs, bins, 3]`: a unit per bin of a run.
 #[cube(launch)]
-pub fn gain_sums(
-    grad: &[f32],
-    power: &[f32],
-    active: &[u32],
-    sums: &mut [f32],
-    rows: u32,
-    bins: u32,
-    runs: RunShape,
-) {
+pub fn gain_sums(grad: &[f32], power: &[f32], active: &[u32], sums: &mut [f32], rows: u32, bins: u32, runs: RunShape) {
     let place = ABSOLUTE_POS as u32;
     if place >= runs.count * bins {
         terminate!();

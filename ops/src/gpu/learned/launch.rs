@@ -1,6 +1,5 @@
 //! Launches of learned Welch power and of the gain.
 
-use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::kernel::{self, GAIN_TAPS};
@@ -77,8 +76,8 @@ fn apply_gain(device: &GpuDevice, power: &Handle, gain: &Handle, into: &Handle, 
     );
 }
 
-/// The gradient of the weighted sums of squares, `[rows, bins]`, from `grad`, that of the power after the gain: power is
-/// those sums times `factor`, and times 2 for interior bins. 0 for rows that are not active.
+/// The gradient of the weighted sums of squares, `[rows, bins]`, from `grad`, that of the power after the gain: power
+/// is those sums times `factor`, and times 2 for interior bins. 0 for rows that are not active.
 pub(super) fn sum_gradient(
     device: &GpuDevice,
     grad: &Handle,

@@ -71,8 +71,8 @@ pub fn window_segments(
     WindowedSegments { samples: ComplexRows { re, im }, means }
 }
 
-/// Power of each row from the outputs of its transforms, `[rows, bins]`: `factor` (one f32) times the sum over segments of
-/// the one-sided squares, weighted by `weights` or, where there are none, averaged.
+/// Power of each row from the outputs of its transforms, `[rows, bins]`: `factor` (one f32) times the sum over segments
+/// of the one-sided squares, weighted by `weights` or, where there are none, averaged.
 pub fn power(
     device: &GpuDevice,
     batch: &SegmentBatch<'_>,
@@ -95,8 +95,8 @@ pub fn power(
     );
 }
 
-/// Turns the outputs of the transforms of single segments into their gradients, from `grad`, the gradient of the weighted
-/// sum of squares `[rows, bins]`; 0 for segments of weight 0 and rows that are not active.
+/// Turns the outputs of the transforms of single segments into their gradients, from `grad`, the gradient of the
+/// weighted sum of squares `[rows, bins]`; 0 for segments of weight 0 and rows that are not active.
 pub fn weighted_gradient(
     device: &GpuDevice,
     batch: &SegmentBatch<'_>,
@@ -119,8 +119,8 @@ pub fn weighted_gradient(
     );
 }
 
-/// Multiplies the outputs of paired transforms by 2·factor·grad/segments, the filter by which the gradient of the windowed
-/// samples is the inverse transform.
+/// Multiplies the outputs of paired transforms by 2·factor·grad/segments, the filter by which the gradient of the
+/// windowed samples is the inverse transform.
 pub fn filter_by_gradient(
     device: &GpuDevice,
     batch: &SegmentBatch<'_>,

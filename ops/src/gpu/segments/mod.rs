@@ -1,7 +1,8 @@
-//! Segments of frames around a butterfly transform, in one launch per step: windowing, power, and the gradients of both.
+//! Segments of frames around a butterfly transform, in one launch per step: windowing, power, and the gradients of
+//! both.
 //!
-//! Any length and any device can run them: learned Welch estimates, gradients, and exact estimates whose rows do not fit
-//! one launch are made of these.
+//! Any length and any device can run them: learned Welch estimates, gradients, and exact estimates whose rows do not
+//! fit one launch are made of these.
 
 mod kernel;
 mod launch;
@@ -10,8 +11,8 @@ mod plan;
 mod tests;
 
 pub(super) use launch::{
-    Skip, WindowedSegments, add_scaling_gradient, filter_by_gradient, power, scaling_factor, signal_gradient,
-    weight_gradients, weighted_gradient, window_gradient, window_segments,
+    Skip, add_scaling_gradient, filter_by_gradient, power, scaling_factor, signal_gradient, weight_gradients,
+    weighted_gradient, window_gradient, window_segments,
 };
 pub use plan::Frames;
 pub(super) use plan::SegmentBatch;

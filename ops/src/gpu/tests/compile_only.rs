@@ -1,5 +1,4 @@
-//! A device that compiles what is launched on it and runs nothing, so that kernels for a target can be checked where there is no
-//! such device.
+//! A device that compiles kernels and runs nothing, so that kernels for a target can be checked without such a device.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +26,7 @@ use cubecl_common::profile::{ProfileDuration, TimingMethod};
 use cubecl_runtime::memory_management::{ManagedMemoryHandle, MemoryAllocationMode, StreamMemoryReport};
 use cubecl_runtime::storage::{ComputeStorage, ManagedResource, StorageHandle, StorageId};
 
-/// What was compiled: the source of each kernel by its name and identifier, or why there is none.
+/// The source of each compiled kernel by its name and identifier, or the compiler's error.
 pub type Compiled = BTreeMap<String, Result<String, String>>;
 
 /// Compiles launches to Metal's language.
@@ -37,7 +36,7 @@ struct CompileOnly {
     compiled: Arc<Mutex<Compiled>>,
 }
 
-/// A client of an Apple device of the Metal 3 family, and what it compiles.
+/// A client of an Apple device of the Metal 3 family, and the sources it compiles.
 pub fn metal() -> (Client, Arc<Mutex<Compiled>>) {
     let device = DeviceId { type_id: 0, index_id: 0 };
     let service = ServiceId::of::<CompileOnly>(device);

@@ -1,5 +1,9 @@
-//! Tests of the kernels that need no device.
+//! Tests of the engine as a whole: sources for Metal, split batches, and limits that are too low.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(feature = "metal")]
 mod compile_only;
+mod limits;
+#[cfg(feature = "metal")]
 mod msl;
+mod split;

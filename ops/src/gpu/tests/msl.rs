@@ -1,15 +1,14 @@
-//! Every kernel compiles to Metal's language, for every way it is laid out on an Apple device. Whether Apple's compiler takes the
-//! source, and what it computes, is not checked here.
+//! Every kernel compiles to Metal's language, for every layout on an Apple device. Whether Apple's compiler takes the
+//! source, and its results, are not checked here.
 
-use cubecl::client::Client;
 use cubecl::server::Handle;
 
 use super::compile_only::metal;
-use crate::gpu::buffers::empty;
-use crate::gpu::learned::{Parameters, learned_welch_psd};
-use crate::gpu::learned_backward::{LearnedGradients, learned_welch_psd_backward};
-use crate::gpu::network::{Network, NetworkGradients, Rows};
-use crate::gpu::{strongest, welch, welch_backward};
+use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
+use crate::gpu::device::empty;
+use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
+use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
+use crate::gpu::{ComplexRows, Frames, GpuDevice, PeakBuffers, top_k};
 use crate::options::{Detrend, Scaling, WelchOptions};
 
 const ROWS: usize = 5;
@@ -17,14 +16,15 @@ const ROWS: usize = 5;
 #[test]
 fn every_kernel_compiles() {
     let (client, compiled) = metal();
+    let device = GpuDevice::of(&client);
     for n in [8, 16, 32, 64, 256, 1024, 4096, 65_536] {
         let plain = WelchOptions::new(n, 2);
         let other = WelchOptions { scaling: Scaling::Spectrum, detrend: Detrend::Constant, hop: n + 3, ..plain };
         for options in [plain, other, WelchOptions { segments: 1, ..plain }, WelchOptions { segments: 5, ..plain }] {
-            welch(&client, &options);
+            welch(&device, &options);
         }
-        learned(&client, &other);
-        butterflies(&client, n);
+        learned(&device, &other);
+        butterflies(&device, n);
     }
     client.flush().unwrap();
     let compiled = compiled.lock().unwrap();
@@ -35,49 +35,52 @@ fn every_kernel_compiles() {
     }
 }
 
-fn welch(client: &Client, options: &WelchOptions) {
-    let (frame, bins) = (options.frame(), options.bins());
-    let [signal, into] = [0; 2].map(|_| empty(client, ROWS * frame));
-    let [window, into_window] = [0; 2].map(|_| empty(client, options.n_fft));
-    let power = empty(client, ROWS * bins);
-    welch::welch_psd(client, &signal, &window, &power, ROWS, frame, options).unwrap();
+fn welch(device: &GpuDevice, options: &WelchOptions) {
+    let new = |len: usize| -> Handle { empty(&device.client, len) };
+    let (len, bins) = (options.frame(), options.bins());
+    let frames = Frames { signal: new(ROWS * len), rows: ROWS, len };
+    let (window, power) = (new(options.n_fft), new(ROWS * bins));
+    welch_psd(device, &frames, &window, &power, options).unwrap();
     for k in [1, bins] {
-        let [found, strength] = [0; 2].map(|_| empty(client, ROWS * k));
-        welch::welch_peaks(client, &signal, &window, &found, &strength, ROWS, frame, k, options).unwrap();
-        strongest(client, &power, &found, &strength, ROWS, bins, k);
+        let into = PeakBuffers { bins: new(ROWS * k), power: new(ROWS * k), k };
+        welch_peaks(device, &frames, &window, &into, options).unwrap();
+        top_k(device, &power, &into, ROWS, bins);
     }
-    welch_backward::welch_psd_backward(client, &signal, &window, &power, &into, &into_window, ROWS, frame, options)
-        .unwrap();
+    let into = WelchGradients { signal: new(ROWS * len), window: new(options.n_fft) };
+    welch_psd_backward(device, &frames, &window, &power, &into, options).unwrap();
 }
 
-fn parameters(client: &Client, options: &WelchOptions) -> Parameters {
+fn weights(device: &GpuDevice, options: &WelchOptions) -> LearnedWeights {
+    let new = |len: usize| -> Handle { empty(&device.client, len) };
     let pairs = options.stages() * options.n_fft / 2;
-    Parameters {
-        window: empty(client, options.n_fft),
-        twiddles: empty(client, 2 * pairs),
-        gates: empty(client, pairs),
-        weights: empty(client, options.segments),
-        gain: empty(client, 3 * options.bins()),
+    LearnedWeights {
+        window: new(options.n_fft),
+        twiddles: new(2 * pairs),
+        gates: new(pairs),
+        weights: new(options.segments),
+        gain: new(3 * options.bins()),
     }
 }
 
-fn learned(client: &Client, options: &WelchOptions) {
-    let (frame, values) = (options.frame(), parameters(client, options));
-    let [signal, into] = [0; 2].map(|_| empty(client, ROWS * frame));
-    let power = empty(client, ROWS * options.bins());
-    learned_welch_psd(client, &signal, &values, &power, ROWS, frame, options).unwrap();
-    let into = LearnedGradients { signal: into, parameters: parameters(client, options) };
-    learned_welch_psd_backward(client, &signal, &values, &power, &into, ROWS, frame, options, [true; 6]).unwrap();
+fn learned(device: &GpuDevice, options: &WelchOptions) {
+    let new = |len: usize| -> Handle { empty(&device.client, len) };
+    let (len, learned) = (options.frame(), weights(device, options));
+    let frames = Frames { signal: new(ROWS * len), rows: ROWS, len };
+    let power = new(ROWS * options.bins());
+    learned_welch_psd(device, &frames, &learned, &power, options).unwrap();
+    let into = LearnedGradients { signal: new(ROWS * len), learned: weights(device, options) };
+    learned_welch_psd_backward(device, &frames, &learned, &power, &into, options, [true; 6]).unwrap();
 }
 
-fn butterflies(client: &Client, n: usize) {
+fn butterflies(device: &GpuDevice, n: usize) {
+    let new = |len: usize| -> Handle { empty(&device.client, len) };
     let pairs = n.ilog2() as usize * n / 2;
-    let values = || -> Handle { empty(client, ROWS * n) };
-    let rows = || Rows::complex(values(), values());
-    for gates in [None, Some(empty(client, pairs))] {
-        let network = Network::new(n, empty(client, 2 * pairs), gates);
-        network.forward(client, &rows(), &rows(), ROWS).unwrap();
-        let sums = NetworkGradients { twiddles: empty(client, 2 * pairs), gates: empty(client, pairs) };
-        network.backward(client, &rows(), &rows(), &rows(), &sums, ROWS, false).unwrap();
+    let rows = || ComplexRows::new(new(ROWS * n), new(ROWS * n));
+    for gates in [None, Some(new(pairs))] {
+        let transform = ButterflyTransform::new(n, new(2 * pairs), gates);
+        transform.forward(device, &rows(), &rows(), ROWS).unwrap();
+        let sums = ButterflyGradients { twiddles: new(2 * pairs), gates: new(pairs) };
+        let batch = BackwardRows { input: rows(), grad: rows(), input_grad: rows(), rows: ROWS };
+        transform.backward(device, &batch, &sums, false).unwrap();
     }
 }

@@ -122,7 +122,8 @@ pub fn make_keys(power: &[f32], sorted: &mut SortedKeys, rows: u32, bins: u32, l
     sorted.order[at as usize] = bin;
 }
 
-/// One step of the sort: pairs of keys `distance` apart are exchanged where they are in the wrong order. A unit per pair.
+/// One step of the sort: pairs of keys `distance` apart are exchanged where they are in the wrong order. A unit per
+/// pair.
 #[cube(launch)]
 pub fn sort_step(sorted: &mut SortedKeys, pairs: u32, half: u32, run: u32, distance: u32) {
     let place = ABSOLUTE_POS as u32;

@@ -37,10 +37,10 @@ impl PeakBuffers {
     }
 }
 
-/// The `into.k` strongest of the `bins` powers of each row, strongest first, ties to the lower bin: `power` `[rows, bins]`.
-/// Power that is not finite is never among them; what is missing is bin -1 with power NaN.
+/// The `into.k` strongest of the `bins` powers of each row, strongest first, ties to the lower bin: `power` `[rows,
+/// bins]`. Power that is not finite is never among them; what is missing is bin -1 with power NaN.
 pub fn top_k(device: &GpuDevice, power: &Handle, into: &PeakBuffers, rows: usize, bins: usize) {
-    let length = bins.next_power_of_two();
+    let length = bins.next_power_of_two().max(2);
     if 2 * length * size_of::<u32>() <= device.limits.shared {
         let units = ((length / 2) as u32).min(SORT_UNITS).min(device.limits.units);
         for chunk in chunks(device, rows, 0, bins) {
@@ -71,7 +71,7 @@ pub fn top_k(device: &GpuDevice, power: &Handle, into: &PeakBuffers, rows: usize
 
 fn sort_in_device_memory(device: &GpuDevice, power: &Handle, into: &PeakBuffers, rows: usize, bins: usize) {
     let client = &device.client;
-    let length = bins.next_power_of_two();
+    let length = bins.next_power_of_two().max(2);
     let values = rows * length;
     let [keys, order] = [0; 2].map(|_| client.empty(values * size_of::<u32>()));
     let sorted = || SortedKeysLaunch::new(buffer::<u32>(&keys, values), buffer::<u32>(&order, values));

@@ -3,5 +3,5 @@
 mod kernel;
 mod launch;
 
-pub(super) use kernel::{PeakOutput, PeakOutputLaunch};
+pub(super) use kernel::PeakOutput;
 pub use launch::{PeakBuffers, top_k};

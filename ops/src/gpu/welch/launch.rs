@@ -41,8 +41,8 @@ pub fn welch_psd(
     Ok(())
 }
 
-/// The `into.k` strongest bins of every row's Welch power. Ties go to the lower bin; what a row lacks is bin -1 with power
-/// NaN.
+/// The `into.k` strongest bins of every row's Welch power. Ties go to the lower bin; what a row lacks is bin -1 with
+/// power NaN.
 ///
 /// # Errors
 /// As [`welch_psd`].
@@ -136,15 +136,18 @@ impl Fused<'_> {
         let shape = LaunchShapeLaunch::new(*rows as u32, *len as u32, self.hop as u32, self.k as u32, f32::NAN);
         // SAFETY: every index is within the lengths that were checked as the arguments were made, and every loop ends.
         unsafe {
-            launch!(kernel::welch(
-                &device.client,
-                CubeCount::new_1d(plan.cubes(*rows as u32, &device.limits)),
-                CubeDim::new_1d(plan.team * plan.teams),
-                input,
-                output,
-                shape,
-                plan,
-            ));
+            launch!(
+                device,
+                kernel::welch(
+                    &device.client,
+                    CubeCount::new_1d(plan.cubes(*rows as u32, &device.limits)),
+                    CubeDim::new_1d(plan.team * plan.teams),
+                    input,
+                    output,
+                    shape,
+                    plan,
+                )
+            );
         }
     }
 }

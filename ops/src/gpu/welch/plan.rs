@@ -100,8 +100,8 @@ pub struct FusedPlan {
     pub detrend: bool,
     /// Whether power is multiplied by a factor of the scaling.
     pub scaled: bool,
-    /// Cubes per processor of a persistent launch, whose cubes take further rows until all are done; `None` is a cube per
-    /// few rows.
+    /// Cubes per processor of a persistent launch, whose cubes take further rows until all are done; `None` is a cube
+    /// per few rows.
     pub persistent_cubes_per_sm: Option<u32>,
     /// Search for peaks; `None` writes the power of every bin. The number of peaks is no part of a plan: a kernel takes
     /// any.
@@ -236,9 +236,8 @@ impl FusedPlan {
     /// Cubes of a launch; each goes on to further rows until all are done.
     pub fn cubes(&self, rows: u32, limits: &Limits) -> u32 {
         let groups = rows.div_ceil(self.rows * self.teams);
-        let most = self
-            .persistent_cubes_per_sm
-            .map_or(limits.cubes, |cubes| cubes * limits.processors.unwrap_or(PROCESSORS));
+        let most =
+            self.persistent_cubes_per_sm.map_or(limits.cubes, |cubes| cubes * limits.processors.unwrap_or(PROCESSORS));
         groups.min(most).min(limits.cubes)
     }
 

@@ -103,7 +103,7 @@ fn a_plan_prints_its_layout() {
     let plan = planned(256, 2, 131_072, 16, &H200);
     assert_eq!(
         plan.to_string(),
-        "n 256: 16 units of 16 values per row, 8 rows per team of 32, 4 teams per cube (Plane barrier), window in Registers, \
-         twiddles in Registers, peaks by SortingNetwork { lanes: 4 }, 34304 bytes of shared memory"
+        "n 256: 16 units of 16 values per row, 8 rows per team of 32, 4 teams per cube (Plane barrier), window in \
+         Registers, twiddles in Registers, peaks by SortingNetwork { lanes: 4 }, 34304 bytes of shared memory"
     );
 }

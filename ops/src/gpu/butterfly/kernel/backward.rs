@@ -7,11 +7,11 @@
 use cubecl::prelude::*;
 
 use super::Kind;
-use super::index::{
-    UnitIndex, butterfly_offset, input_offset, output_offset, shared_offset, unit_index, upper_value,
-};
+use super::index::{UnitIndex, butterfly_offset, input_offset, output_offset, shared_offset, unit_index, upper_value};
 use crate::gpu::butterfly::plan::Pass;
-use crate::gpu::complex::{Complex, ComplexBuffers, complex, plus_dot, plus_scaled, plus_times_conjugate, scaled, times};
+use crate::gpu::complex::{
+    Complex, ComplexBuffers, complex, plus_dot, plus_scaled, plus_times_conjugate, scaled, times,
+};
 
 /// The butterflies of a transform, or partial sums of their gradients per run of rows.
 #[derive(CubeType, CubeLaunch)]
@@ -88,10 +88,8 @@ pub fn backward(
     let mut z_grad = Array::<Complex>::new(comptime!(values as usize));
     let mut own = load_butterflies(butterflies, &index, pass, kind);
     let first = index.later.row * runs.run_length;
-    let mut next = Prefetched {
-        input: Array::new(comptime!(values as usize)),
-        grad: Array::new(comptime!(values as usize)),
-    };
+    let mut next =
+        Prefetched { input: Array::new(comptime!(values as usize)), grad: Array::new(comptime!(values as usize)) };
     prefetch(&mut next, input, grad, first, runs.rows, &index, pass, kind);
     for row_of_run in 0..runs.run_length {
         let row = first + row_of_run;
@@ -154,7 +152,15 @@ pub fn backward(
             if !is_zero {
                 #[unroll]
                 for local in 0..stages {
-                    backward_stage(&mut z_grad, &saved, &mut own, step, comptime!(stages - 1 - local), pass, kind.gated);
+                    backward_stage(
+                        &mut z_grad,
+                        &saved,
+                        &mut own,
+                        step,
+                        comptime!(stages - 1 - local),
+                        pass,
+                        kind.gated,
+                    );
                 }
             }
             if comptime!(step > 0) {
@@ -212,8 +218,7 @@ fn prefetch(
         next.grad[own] = complex(0.0f32, 0.0f32);
         if row < rows {
             let at = start + input_offset(index, i, pass) as usize;
-            next.input[own] =
-                complex(input.re[at], if comptime!(kind.real) { 0.0f32.runtime() } else { input.im[at] });
+            next.input[own] = complex(input.re[at], if comptime!(kind.real) { 0.0f32.runtime() } else { input.im[at] });
             let at = start + output_offset(index, i, last, pass) as usize;
             next.grad[own] = complex(grad.re[at], grad.im[at]);
         }
@@ -335,16 +340,16 @@ fn backward_stage(
     }
 }
 
-/// Of pair `pair` of stage `local` of step `step`: its number among the unit's butterflies, and the numbers of its upper
-/// and lower value among the unit's values.
+/// Of pair `pair` of stage `local` of step `step`: its number among the unit's butterflies, and the numbers of its
+/// upper and lower value among the unit's values.
 fn butterfly_of_stage(pair: u32, step: u32, local: u32, pass: &Pass) -> (usize, usize, usize) {
     let number = ((step * pass.log2_values + local) << (pass.log2_values - 1)) + pair;
     let upper = upper_value(number, pass);
     (number as usize, upper as usize, (upper + (1 << local)) as usize)
 }
 
-/// Offset in `saved` of the inputs of stage `local` of step `step`. The inputs of every step are kept for the whole row,
-/// those of its later stages for one step.
+/// Offset in `saved` of the inputs of stage `local` of step `step`. The inputs of every step are kept for the whole
+/// row, those of its later stages for one step.
 fn stage_input(step: u32, local: u32, pass: &Pass) -> u32 {
     (if local == 0 { step } else { pass.steps() + local - 1 }) << pass.log2_values
 }

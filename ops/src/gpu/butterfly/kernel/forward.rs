@@ -59,8 +59,8 @@ pub fn forward(
             #[unroll]
             for held in 0..comptime!(pass.rows_per_unit << pass.log2_values) {
                 let (row_of_unit, i) = comptime!((held / values, held % values));
-                let at = shared_offset(&index, i, step, pass)
-                    + comptime!(row_of_unit * pass.groups() * pass.tile_stride());
+                let at =
+                    shared_offset(&index, i, step, pass) + comptime!(row_of_unit * pass.groups() * pass.tile_stride());
                 let value = exchange[at as usize];
                 z.re[comptime!(held as usize)] = value.extract(0usize);
                 z.im[comptime!(held as usize)] = value.extract(1usize);
@@ -77,8 +77,8 @@ pub fn forward(
             let (row_of_unit, i) = comptime!((held / values, held % values));
             let own = comptime!(held as usize);
             if comptime!(step + 1 < steps) {
-                let at = shared_offset(&index, i, step, pass)
-                    + comptime!(row_of_unit * pass.groups() * pass.tile_stride());
+                let at =
+                    shared_offset(&index, i, step, pass) + comptime!(row_of_unit * pass.groups() * pass.tile_stride());
                 exchange[at as usize] = complex(z.re[own], z.im[own]);
             } else if index.later.row + row_of_unit < rows {
                 let at = row_start(&index, row_of_unit, pass) + output_offset(&index, i, step, pass) as usize;

@@ -125,8 +125,8 @@ pub fn group_offset(index: &UnitIndex, #[comptime] group: u32, #[comptime] step:
     }
 }
 
-/// Offset in the tile of the first value of group `group` of unit `unit` at step `step`: the group's number with as many
-/// zero bits inserted as the step has stages, above the bits of earlier steps.
+/// Offset in the tile of the first value of group `group` of unit `unit` at step `step`: the group's number with as
+/// many zero bits inserted as the step has stages, above the bits of earlier steps.
 #[cube]
 fn group_origin(unit: u32, #[comptime] group: u32, #[comptime] step: u32, #[comptime] pass: Pass) -> u32 {
     let earlier = comptime!(step * pass.log2_values);

@@ -1,17 +1,13 @@
 //! Device code of the butterfly transform.
 
-mod backward;
-mod forward;
+pub mod backward;
+pub mod forward;
 mod index;
-mod packed;
-mod twiddle_period;
+pub mod packed;
+pub mod twiddle_period;
 
-pub use backward::{ButterflyBuffersLaunch, RowRunsLaunch, backward};
-pub use forward::{ForwardTablesLaunch, forward};
 #[cfg(test)]
 pub use index::{shared_offset, unit_index};
-pub use packed::{PACK_UNITS, pack};
-pub use twiddle_period::{PERIOD_UNITS, find_periods};
 
 /// The kinds of butterflies, for which different code is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

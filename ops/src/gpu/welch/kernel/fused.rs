@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{LaunchShape, WelchInput, WelchOutput};
+use super::arguments::{LaunchShape, WelchInput, WelchOutput, WelchOutputExpand};
 use super::row_power::{fold_one_sided, load_first_pair, row_start, sum_segments};
 use super::samples::samples_per_unit;
 use super::select::write_strongest;
@@ -12,12 +12,7 @@ use crate::gpu::welch::plan::FusedPlan;
 
 /// Writes the Welch power of every row, or its strongest bins.
 #[cube(launch, launch_unchecked)]
-pub fn welch(
-    input: &WelchInput,
-    output: &mut WelchOutput,
-    shape: LaunchShape,
-    #[comptime] plan: FusedPlan,
-) {
+pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #[comptime] plan: FusedPlan) {
     let unit = team_index(plan);
     let tables = load_tables(input, &unit, plan);
     let mut memory = TeamMemory {

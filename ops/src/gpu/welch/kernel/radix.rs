@@ -10,12 +10,7 @@ use crate::gpu::complex::ComplexArray;
 /// Transforms the `radix` (2, 4, 8, 16 or 32) values at `base`, `base + stride`, … in place; output `m` is left at
 /// position [`output_position`]`(m, radix)`.
 #[cube]
-pub fn transform_radix(
-    z: &mut ComplexArray,
-    #[comptime] base: u32,
-    #[comptime] stride: u32,
-    #[comptime] radix: u32,
-) {
+pub fn transform_radix(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u32, #[comptime] radix: u32) {
     let first = comptime!(first_radix(radix));
     let rest = comptime!(radix / first);
     // Transforms of the first radix over values `rest` apart, then the rotation of each output.

@@ -52,10 +52,7 @@ pub fn sum_segments(
     for c in 0..values {
         sums[comptime!(c as usize)] = 0.0f32;
     }
-    let mut z = ComplexArray {
-        re: Array::new(comptime!(values as usize)),
-        im: Array::new(comptime!(values as usize)),
-    };
+    let mut z = ComplexArray { re: Array::new(comptime!(values as usize)), im: Array::new(comptime!(values as usize)) };
     for pair in 0..pairs {
         if comptime!(!plan.half_overlap) {
             let at = start + (2 * pair * hop) as usize;

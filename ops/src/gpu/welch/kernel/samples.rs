@@ -32,14 +32,13 @@ pub fn load_samples(
         if comptime!(plan.half_overlap || m < values) {
             memory.samples[comptime!(m as usize)] = input.signal[at + comptime!((m * units) as usize)];
         } else {
-            memory.samples[comptime!(m as usize)] =
-                input.signal[at + (hop + comptime!((m - values) * units)) as usize];
+            memory.samples[comptime!(m as usize)] = input.signal[at + (hop + comptime!((m - values) * units)) as usize];
         }
     }
 }
 
-/// Puts the windowed pair into `z`: its first segment as real part, its second as imaginary part, or zero where there is
-/// none.
+/// Puts the windowed pair into `z`: its first segment as real part, its second as imaginary part, or zero where there
+/// is none.
 #[cube]
 pub fn apply_window(
     z: &mut ComplexArray,

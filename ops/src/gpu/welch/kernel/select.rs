@@ -25,13 +25,13 @@ pub fn write_strongest(
 ) {
     let first = group * comptime!(plan.rows);
     if comptime!(matches!(plan.top_k, Some(TopK::SortingNetwork { .. }))) {
-        select_by_network(memory, output, first, shape, unit, plan);
+        select_by_network(&*memory, output, first, shape, unit, plan);
     } else {
         // A row per slot, its power from `from` on.
         let from = (unit.team * comptime!(plan.rows) + unit.slot) * comptime!(plan.power_stride());
         let row = first + unit.slot;
         if comptime!(plan.top_k == Some(TopK::Rank)) {
-            select_by_rank(memory, from, output, row, shape, unit, plan);
+            select_by_rank(&*memory, from, output, row, shape, unit, plan);
         } else if comptime!(plan.top_k == Some(TopK::Bound)) {
             select_by_bound(memory, from, output, row, shape, unit, plan);
         } else {

@@ -94,8 +94,8 @@ fn lanes(plan: &FusedPlan) -> u32 {
     }
 }
 
-/// Finds the row's ranks 0 to 7 into `keys` of even units and 8 to 15 into those of odd ones; returns the greatest key of
-/// no rank.
+/// Finds the row's ranks 0 to 7 into `keys` of even units and 8 to 15 into those of odd ones; returns the greatest key
+/// of no rank.
 #[cube]
 fn search(
     memory: &TeamMemory,
@@ -215,7 +215,14 @@ fn sort_bitonic(keys: &mut Array<u32>, #[comptime] count: u32) {
 
 /// Adds the Nyquist bin, which no unit has loaded, to the keys of a row's first unit.
 #[cube]
-fn add_nyquist(memory: &TeamMemory, from: u32, q: u32, keys: &mut Array<u32>, lost: &mut u32, #[comptime] plan: FusedPlan) {
+fn add_nyquist(
+    memory: &TeamMemory,
+    from: u32,
+    q: u32,
+    keys: &mut Array<u32>,
+    lost: &mut u32,
+    #[comptime] plan: FusedPlan,
+) {
     let mask = comptime!(plan.layout.n - 1);
     let half = comptime!(plan.layout.n / 2);
     let bits = u32::reinterpret(memory.power[(from + half) as usize]);
@@ -233,8 +240,8 @@ fn add_nyquist(memory: &TeamMemory, from: u32, q: u32, keys: &mut Array<u32>, lo
     }
 }
 
-/// Puts the greater half of 16 keys into the even unit of a pair and the lesser half into the odd one, sorted. Each unit
-/// has 8 of them, which with its neighbour's form a bitonic sequence; in opposite order there if `reversed`.
+/// Puts the greater half of 16 keys into the even unit of a pair and the lesser half into the odd one, sorted. Each
+/// unit has 8 of them, which with its neighbour's form a bitonic sequence; in opposite order there if `reversed`.
 #[cube]
 fn halve(best: &Array<u32>, keys: &mut Array<u32>, even: bool, #[comptime] reversed: bool) {
     #[unroll]
