@@ -5,6 +5,8 @@ use burn::tensor::{DType, Device, GradientCheckpointingStrategy, IntDType, Tenso
 
 use super::rows::Leading;
 use crate::error::{ArgumentError, ensure};
+#[cfg(feature = "cube")]
+use crate::gpu::{self, DeviceLimit, Requirement};
 use crate::options::WelchOptions;
 
 /// What the inputs of one call must share: checked one after the other, against the first.
@@ -35,6 +37,47 @@ impl Inputs {
         let computes = dtype == DType::F32 || !has_only_f32(&plain);
         ensure(computes, operation, argument, "f64", "f32, f16 or bf16 on this device")?;
         Ok(Self { operation, checkpointing: device.gradient_checkpointing_strategy(), device, dtype })
+    }
+
+    /// Checks that the device can run the kernels of `n`-point transforms over the rows of `first`, forward and backward.
+    ///
+    /// `arguments` are the names of `first` and of the argument that `n` is taken from.
+    #[cfg(feature = "cube")]
+    pub fn transforms<const D: usize>(
+        &self,
+        arguments: [&'static str; 2],
+        first: &Tensor<D>,
+        n: usize,
+        gated: bool,
+    ) -> Result<(), ArgumentError> {
+        let plain = self.device.clone().inner();
+        let DispatchDevice::Cube(device) = plain.as_dispatch() else {
+            return Ok(());
+        };
+        let dims = first.dims();
+        let (rows, row_len) = (dims[..D - 1].iter().product(), dims[D - 1]);
+        gpu::check(device, &Requirement { n, gated, rows, row_len }).map_err(|error| match error.limit {
+            DeviceLimit::LaunchElements => {
+                let expected = format_args!("rows that the device's kernels can count: {error}");
+                ArgumentError::new(self.operation, arguments[0], format_args!("{dims:?}"), expected)
+            }
+            DeviceLimit::SharedMemory | DeviceLimit::UnitsPerCube => {
+                let expected = format_args!("a length that the device can transform: {error}");
+                ArgumentError::new(self.operation, arguments[1], n, expected)
+            }
+        })
+    }
+
+    /// The CPU runs every transform.
+    #[cfg(not(feature = "cube"))]
+    pub fn transforms<const D: usize>(
+        &self,
+        _arguments: [&'static str; 2],
+        _first: &Tensor<D>,
+        _n: usize,
+        _gated: bool,
+    ) -> Result<(), ArgumentError> {
+        Ok(())
     }
 
     /// The first input in the type the operation computes in.

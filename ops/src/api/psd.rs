@@ -39,6 +39,7 @@ pub(super) fn prepare<const D: usize>(
 ) -> Result<(Tensor<D>, Tensor<1>), ArgumentError> {
     check::signal(operation, &signal, options)?;
     let mut inputs = check::Inputs::of(operation, "signal", &signal)?;
+    inputs.transforms(["signal", "n_fft"], &signal, options.n_fft, false)?;
     let window = inputs.next("window", window, [options.n_fft])?;
     Ok((inputs.first(signal), window))
 }

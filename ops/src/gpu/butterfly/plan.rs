@@ -99,11 +99,6 @@ impl Pass {
         self.stages << (self.log2_values - 1)
     }
 
-    /// Butterflies of the whole transform.
-    pub const fn butterflies(&self) -> usize {
-        (self.log2_n as usize) << (self.log2_n - 1)
-    }
-
     /// Complex values of shared memory from one tile to the next. The stride keeps adjacent units on different banks
     /// where they are in adjacent tiles: where a row has several, and in its first pass at the first step only.
     pub fn tile_stride(&self) -> u32 {

@@ -1,9 +1,11 @@
-//! Tests of the engine as a whole: sources for Metal, split batches, and limits that are too low.
+//! Tests of the engine as a whole: sources for Metal, split batches, bounds checks, and limits that are too low.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bounds;
 #[cfg(feature = "metal")]
 mod compile_only;
 mod limits;
 #[cfg(feature = "metal")]
 mod msl;
+mod outputs;
 mod split;

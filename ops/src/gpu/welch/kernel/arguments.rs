@@ -20,6 +20,7 @@ pub struct WelchInput {
 
 /// The buffers that the kernel writes: the variant is known when the kernel is compiled.
 #[derive(CubeType, CubeLaunch)]
+#[expect(dead_code, reason = "variants are constructed as the generated kernel arguments")]
 pub enum WelchOutput {
     /// The power of every bin, `[rows, bins]`.
     Power(Box<[f32]>),
