@@ -108,7 +108,7 @@ impl ComplexRows {
     }
 
     /// The rows from `row` on, `n` values each.
-    pub(super) fn from_row(&self, row: usize, n: usize) -> Self {
+    pub(super) fn skip_rows(&self, row: usize, n: usize) -> Self {
         Self { re: from_row(&self.re, row, n), im: self.im.as_ref().map(|im| from_row(im, row, n)) }
     }
 

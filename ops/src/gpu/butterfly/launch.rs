@@ -108,7 +108,7 @@ impl ButterflyTransform {
         let tables = self.tables(device, &passes);
         let scratch = if passes.len() > 1 { 2 * self.n } else { 0 };
         for chunk in chunks(device, rows, scratch, self.n) {
-            let (input, output) = (input.from_row(chunk.start, self.n), output.from_row(chunk.start, self.n));
+            let (input, output) = (input.skip_rows(chunk.start, self.n), output.skip_rows(chunk.start, self.n));
             // Passes go to and fro between scratch memory and the output, so that the last one ends in the output.
             let middle = (passes.len() > 1).then(|| ComplexRows::empty(&device.client, chunk.len() * self.n));
             let mut from = &input;
@@ -188,7 +188,7 @@ impl ButterflyTransform {
         for chunk in chunks(device, batch.rows, scratch, self.n) {
             let rows = chunk.len();
             let [input, mut grad, input_grad] =
-                [&batch.input, &batch.grad, &batch.input_grad].map(|rows| rows.from_row(chunk.start, self.n));
+                [&batch.input, &batch.grad, &batch.input_grad].map(|rows| rows.skip_rows(chunk.start, self.n));
             let mut inputs = vec![input];
             for (&pass, table) in recomputed.iter().zip(&tables) {
                 let next = ComplexRows::empty(client, rows * self.n);

@@ -22,7 +22,7 @@ pub struct PeakBuffers {
 
 impl PeakBuffers {
     /// The rows from `row` on.
-    pub fn from_row(&self, row: usize) -> Self {
+    pub fn skip_rows(&self, row: usize) -> Self {
         let [bins, power] = [&self.bins, &self.power].map(|buffer| from_row(buffer, row, self.k));
         Self { bins, power, k: self.k }
     }
@@ -44,7 +44,7 @@ pub fn top_k(device: &GpuDevice, power: &Handle, into: &PeakBuffers, rows: usize
     if 2 * length * size_of::<u32>() <= device.limits.shared {
         let units = ((length / 2) as u32).min(SORT_UNITS).min(device.limits.units);
         for chunk in chunks(device, rows, 0, bins) {
-            let (into, rows) = (into.from_row(chunk.start), chunk.len());
+            let (into, rows) = (into.skip_rows(chunk.start), chunk.len());
             kernel::sort_rows::launch(
                 &device.client,
                 cubes(device, rows),
@@ -62,7 +62,7 @@ pub fn top_k(device: &GpuDevice, power: &Handle, into: &PeakBuffers, rows: usize
         sort_in_device_memory(
             device,
             &from_row(power, chunk.start, bins),
-            &into.from_row(chunk.start),
+            &into.skip_rows(chunk.start),
             chunk.len(),
             bins,
         );

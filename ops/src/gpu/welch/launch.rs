@@ -56,7 +56,7 @@ pub fn welch_peaks(
     let factor = factor_of(device, window, options);
     for chunk in chunks(device, frames.rows, 0, frames.len.max(options.bins())) {
         let frames = frames.slice(chunk.clone());
-        let into = into.from_row(chunk.start);
+        let into = into.skip_rows(chunk.start);
         let Some(plan) = FusedPlan::of(call(options, frames.rows, into.k), &device.limits) else {
             let spectra = empty(&device.client, frames.rows * options.bins());
             segmented_psd(device, &frames, window, &spectra, options)?;
