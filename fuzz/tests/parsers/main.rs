@@ -1,0 +1,7 @@
+//! One target per parser.
+
+mod configurations;
+mod profiles;
+mod recordings;
+mod reports;
+mod weights;
