@@ -1,17 +1,18 @@
-//! Analysis of models that run on Burn: recording, counting, predicting, rewriting and replaying them.
+//! Analysis of models that run on Burn: capture as a graph, data movement, predicted times, rewriting and replay.
 //!
-//! - [`cost`]: device profiles, predicted times, and the fusion gate.
-//! - [`device`]: names of devices.
-//! - [`files`]: files that are replaced atomically.
-//! - [`graph`]: a model captured as data, profiled, and replayed on a backend.
-//! - [`host`]: the machine, as device profiles identify it.
+//! - [`graph`]: a model captured as data, and replayed on a backend.
+//! - [`movement`]: launches and bytes of a graph, node by node.
+//! - [`device`] and [`profile`]: devices, and the constants and latencies that predictions follow from.
+//! - [`calibration`]: measurement of a device profile.
+//! - [`cost`]: predicted times, and the fusion gate.
 //! - [`rewrite`]: rules that replace parts of a graph by Firefly's operations.
-//! - [`suggest`]: suggestions for misspelled names.
+//! - [`files`]: atomic replacement of files.
 
+pub mod calibration;
 pub mod cost;
 pub mod device;
 pub mod files;
 pub mod graph;
-pub mod host;
+pub mod movement;
+pub mod profile;
 pub mod rewrite;
-pub mod suggest;

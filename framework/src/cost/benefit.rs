@@ -1,12 +1,13 @@
-//! What one computation saves over another.
+//! Benefit of one computation over another, and its score in nanoseconds.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceProfile, Io};
+use crate::movement::DataMovement;
+use crate::profile::DeviceProfile;
 
-/// What a rewrite saves: before minus after, so that a positive number is a saving.
+/// Savings of a rewrite: before minus after, so that a positive number is a saving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Benefit {
     /// Launches saved.
@@ -20,8 +21,8 @@ pub struct Benefit {
 }
 
 impl Benefit {
-    /// What `after` saves over `before`, on a device with unified memory or not.
-    pub const fn new(before: &Io, after: &Io, unified: bool) -> Self {
+    /// Savings of `after` over `before`, on a device with or without unified memory.
+    pub const fn new(before: &DataMovement, after: &DataMovement, unified: bool) -> Self {
         Self {
             launches: before.launches as i64 - after.launches as i64,
             syncs: before.syncs as i64 - after.syncs as i64,
@@ -31,23 +32,23 @@ impl Benefit {
     }
 }
 
-/// A benefit in nanoseconds of a device, by what saves them.
+/// Benefit in nanoseconds on a device, term by term.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Launches.
     pub launches: f64,
     /// Synchronisations.
     pub syncs: f64,
-    /// Device memory.
+    /// Device memory traffic.
     pub traffic: f64,
-    /// Reading back: over the link, or the host's scan of what is read where memory is unified.
+    /// Read-back: over the link, or by the host's scan where memory is unified.
     pub read_back: f64,
-    /// What synchronisations that were added are fined on top, as a positive number.
+    /// Penalty of added synchronisations, as a positive number.
     pub host_penalty: f64,
 }
 
 impl Score {
-    /// The worth of a benefit on a device.
+    /// Score of a benefit on a device.
     pub fn new(benefit: &Benefit, device: &DeviceProfile) -> Self {
         let added = benefit.syncs.min(0).unsigned_abs();
         Self {
@@ -59,7 +60,7 @@ impl Score {
         }
     }
 
-    /// All terms together, in nanoseconds.
+    /// Sum of all terms, in nanoseconds.
     pub fn total(&self) -> f64 {
         self.launches + self.syncs + self.traffic + self.read_back - self.host_penalty
     }

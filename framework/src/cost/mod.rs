@@ -1,22 +1,30 @@
-//! What moving data costs on a device, and whether a rewrite pays: pure arithmetic, without tensors.
+//! Cost model: predicted times, and the fusion gate. Pure arithmetic, without tensors.
 //!
-//! A computation is [`Io`]: launches, synchronisations, bytes. A [`DeviceProfile`], preset or calibrated, turns it into a
-//! [`Prediction`] in nanoseconds, after the latency and bandwidth model of Ayala et al. (2022, "Performance analysis of
-//! parallel FFT on large multi-GPU systems"). The [`Benefit`] of one computation over another is weighed into a
-//! [`Decision`] that keeps every term.
+//! A computation is its [`DataMovement`](crate::movement::DataMovement): launches, synchronisations, bytes. A
+//! [`DeviceProfile`](crate::profile::DeviceProfile) turns it into a [`Prediction`] in nanoseconds, after the latency and
+//! bandwidth model of Ayala et al. (2022, "Performance analysis of parallel FFT on large multi-GPU systems"). The fusion
+//! gate weighs the [`Benefit`] of one computation over another into a [`FusionDecision`] that keeps every term.
+//! [`PeaksWorkload`] predicts each [`Strategy`] of computing Welch peaks.
+//!
+//! ```
+//! use firefly_framework::cost::{FusionDecision, Prediction};
+//! use firefly_framework::movement::DataMovement;
+//! use firefly_framework::profile::Preset;
+//!
+//! let device = Preset::Cuda.profile();
+//! let unfused = DataMovement { launches: 3, syncs: 0, host_output: 8_000_000, traffic: 50_000_000 };
+//! let fused = DataMovement { launches: 1, syncs: 0, host_output: 250_000, traffic: 10_000_000 };
+//! assert!(Prediction::new(&fused, &device).total() < Prediction::new(&unfused, &device).total());
+//! let decision = FusionDecision::new(&device, unfused, fused, 4096);
+//! assert!(decision.fuse(), "{}", decision.explain());
+//! ```
 
 mod benefit;
-mod gate;
-mod io;
+mod fusion_gate;
+mod peaks;
 mod prediction;
-mod profile;
-mod rates;
-mod store;
 
 pub use benefit::{Benefit, Score};
-pub use gate::{Decision, Floor, FloorCheck};
-pub use io::Io;
+pub use fusion_gate::{FusionDecision, MaxSlowdown, SlowdownCheck};
+pub use peaks::{PEAKS_AXES, PeaksSize, PeaksWorkload, Strategy};
 pub use prediction::Prediction;
-pub use profile::{DeviceProfile, Preset};
-pub use rates::{Axis, Growth, Rate, RateError};
-pub use store::{PROFILE_FORMAT, ProfileError, default_path, load, save};

@@ -1,44 +1,45 @@
-//! Predicted time, term by term.
+//! Predicted time of a computation, term by term.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceProfile, Io};
+use crate::movement::DataMovement;
+use crate::profile::DeviceProfile;
 
-/// Nanoseconds that a computation is predicted to take, by what takes them.
+/// Predicted nanoseconds of a computation, term by term.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
-    /// One trip to the device and back.
+    /// One round trip to the device.
     pub roundtrip: f64,
-    /// Starting kernels.
+    /// Launching kernels.
     pub launches: f64,
-    /// Waiting for the device in the middle.
+    /// Synchronising with the device before the end.
     pub syncs: f64,
-    /// Device memory.
+    /// Reading and writing device memory.
     pub traffic: f64,
-    /// Bringing results to the host.
+    /// Copying results to the host.
     pub read_back: f64,
 }
 
 impl Prediction {
-    /// The prediction for `io` on a device.
-    pub fn new(io: &Io, device: &DeviceProfile) -> Self {
+    /// Predicted time of a computation on a device.
+    pub fn new(movement: &DataMovement, device: &DeviceProfile) -> Self {
         Self {
             roundtrip: device.roundtrip,
-            launches: io.launches as f64 * device.dispatch,
-            syncs: io.syncs as f64 * device.roundtrip,
-            traffic: io.traffic as f64 / device.memory_bandwidth,
-            read_back: io.read_back(device.unified) as f64 / device.link_bandwidth,
+            launches: movement.launches as f64 * device.dispatch,
+            syncs: movement.syncs as f64 * device.roundtrip,
+            traffic: movement.traffic as f64 / device.memory_bandwidth,
+            read_back: movement.read_back(device.unified) as f64 / device.link_bandwidth,
         }
     }
 
-    /// All terms together, in nanoseconds.
+    /// Sum of all terms, in nanoseconds.
     pub fn total(&self) -> f64 {
         self.roundtrip + self.launches + self.syncs + self.traffic + self.read_back
     }
 
-    /// Useful bytes by predicted time, in bytes per nanosecond, which are gigabytes per second.
+    /// Useful bytes per predicted time, in bytes per nanosecond, which are gigabytes per second.
     pub fn algorithm_bandwidth(&self, useful_bytes: u64) -> f64 {
         useful_bytes as f64 / self.total()
     }
@@ -59,12 +60,12 @@ impl fmt::Display for Prediction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::Preset;
+    use crate::profile::Preset;
 
     #[test]
-    fn every_term_is_its_own() {
-        let io = Io { launches: 3, syncs: 2, host_output: 4000, traffic: 16_000 };
-        let prediction = Prediction::new(&io, &Preset::Cuda.profile());
+    fn every_term_follows_its_constant() {
+        let movement = DataMovement { launches: 3, syncs: 2, host_output: 4000, traffic: 16_000 };
+        let prediction = Prediction::new(&movement, &Preset::Cuda.profile());
         let expected =
             Prediction { roundtrip: 20_000.0, launches: 6000.0, syncs: 40_000.0, traffic: 20.0, read_back: 160.0 };
         assert_eq!(prediction, expected);

@@ -2,19 +2,19 @@
 
 use std::fmt::Write;
 
-use super::profile::IoProfile;
 use super::{Graph, Origin};
+use crate::movement::GraphMovement;
 
 /// The graph in the DOT language: inputs and constants as ellipses, nodes as boxes with what they move, views dashed, and
 /// the shapes of values on the edges.
-pub fn dot(graph: &Graph, profile: &IoProfile) -> String {
+pub fn dot(graph: &Graph, movement: &GraphMovement) -> String {
     let mut text = String::from("digraph model {\n  rankdir=TB;\n  node [fontname=\"sans-serif\", fontsize=10];\n");
     let mut line = |arguments: std::fmt::Arguments<'_>| {
         // Writing to a string can't fail.
         let _ = writeln!(text, "  {arguments}");
     };
     let used = |place: usize| {
-        profile.nodes.iter().any(|node| node.inputs.contains(&place))
+        movement.nodes.iter().any(|node| node.inputs.contains(&place))
             || graph.outputs().iter().any(|output| output.index() == place)
     };
     for (place, value) in graph.values().iter().enumerate().filter(|(place, _)| used(*place)) {
@@ -25,7 +25,7 @@ pub fn dot(graph: &Graph, profile: &IoProfile) -> String {
         };
         line(format_args!("v{place} [shape=ellipse, label=\"{label}\\n{:?}\"];", value.shape));
     }
-    let makers: std::collections::HashMap<usize, usize> = profile
+    let makers: std::collections::HashMap<usize, usize> = movement
         .nodes
         .iter()
         .enumerate()
@@ -35,9 +35,9 @@ pub fn dot(graph: &Graph, profile: &IoProfile) -> String {
         Some(node) => format!("n{node}"),
         None => format!("v{value}"),
     };
-    for (place, node) in profile.nodes.iter().enumerate() {
+    for (place, node) in movement.nodes.iter().enumerate() {
         let (name, style) = (escape(&node.operation), if node.view { ", style=dashed" } else { "" });
-        let moved = if node.view { "view".into() } else { format!("{} bytes", node.io.traffic) };
+        let moved = if node.view { "view".into() } else { format!("{} bytes", node.movement.traffic) };
         line(format_args!("n{place} [shape=box{style}, label=\"{name}\\n{moved}\"];"));
         for &input in &node.inputs {
             let shape = &graph.values()[input].shape;
@@ -62,7 +62,8 @@ mod tests {
     use burn::tensor::DType::F32;
 
     use super::*;
-    use crate::graph::{Operation, ProfileOptions, profile};
+    use crate::graph::Operation;
+    use crate::movement::{MovementOptions, count};
 
     #[test]
     fn every_node_and_edge_is_there() {
@@ -71,7 +72,7 @@ mod tests {
         let flat = graph.apply(Operation::Reshape, &[x], &[8], F32);
         let sum = graph.apply(Operation::Add, &[flat, flat], &[8], F32);
         graph.set_outputs(&[sum]);
-        let text = dot(&graph, &profile(&graph, &ProfileOptions::default()));
+        let text = dot(&graph, &count(&graph, &MovementOptions::default()));
         for part in [
             "v0 [shape=ellipse, label=\"a \\\"signal\\\"\\n[2, 4]\"];",
             "n0 [shape=box, style=dashed, label=\"reshape\\nview\"];",

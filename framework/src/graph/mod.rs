@@ -1,7 +1,6 @@
 //! A model as a graph: recorded on Burn's capture device, profiled, and replayed on a real backend.
 //!
-//! [`capture`] makes a [`Graph`]: plain data, which can as well be built by hand. [`profile`] counts what a graph moves, and
-//! [`Replay`] runs it. This is the one place that reads Burn's graph representation (`burn-ir`).
+//! [`capture`] makes a [`Graph`]: plain data, which can as well be built by hand, and [`Replay`] runs it. This is the one place that reads Burn's graph representation (`burn-ir`).
 
 mod arguments;
 mod capture;
@@ -10,7 +9,6 @@ mod error;
 mod graph_ir;
 mod model;
 mod operation;
-mod profile;
 mod recorded;
 mod replay;
 mod svg;
@@ -21,7 +19,6 @@ pub use dot::dot;
 pub use error::GraphError;
 pub use model::{Graph, Node, Origin, Value, ValueId};
 pub use operation::{Operation, Ranked, Step};
-pub use profile::{CostOf, Costs, IoProfile, NodeIo, ProfileOptions, profile};
 pub use replay::{CustomOperations, Replay};
 pub use svg::svg;
 

@@ -151,6 +151,15 @@ impl Graph {
         &self.values
     }
 
+    /// The id of the value at `index`.
+    ///
+    /// # Panics
+    /// If there is no such value.
+    pub fn id(&self, index: usize) -> ValueId {
+        assert!(index < self.values.len(), "the graph has {} values, no value {index}", self.values.len());
+        ValueId(index)
+    }
+
     /// The id of every value.
     pub fn value_ids(&self) -> impl Iterator<Item = ValueId> + use<> {
         (0..self.values.len()).map(ValueId)

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Graph;
-use super::profile::IoProfile;
+use crate::movement::GraphMovement;
 
 const WIDTH: usize = 190;
 const HEIGHT: usize = 40;
@@ -11,7 +11,7 @@ const GAP: usize = 24;
 
 /// The graph as SVG, from the inputs down: a box for each node with what it moves, views dashed; nodes stand as deep as the
 /// longest way to them.
-pub fn svg(graph: &Graph, profile: &IoProfile) -> String {
+pub fn svg(graph: &Graph, movement: &GraphMovement) -> String {
     let mut depths = vec![0; graph.values().len()];
     let mut places = vec![None; graph.values().len()];
     let mut columns: Vec<usize> = Vec::new();
@@ -27,10 +27,10 @@ pub fn svg(graph: &Graph, profile: &IoProfile) -> String {
         let shape = format!("{:?}", graph.get(*id).shape);
         draw(&mut boxes, place, "input", graph.input_name(*id).unwrap_or_default(), &shape);
     }
-    for node in &profile.nodes {
+    for node in &movement.nodes {
         let depth = 1 + node.inputs.iter().map(|&input| depths[input]).max().unwrap_or(0);
         let place = place_at(depth);
-        let moved = if node.view { "view".into() } else { format!("{} bytes", node.io.traffic) };
+        let moved = if node.view { "view".into() } else { format!("{} bytes", node.movement.traffic) };
         draw(&mut boxes, place, if node.view { "view" } else { "node" }, &node.operation, &moved);
         for &output in &node.outputs {
             depths[output] = depth;
@@ -85,7 +85,8 @@ mod tests {
     use burn::tensor::DType::F32;
 
     use super::*;
-    use crate::graph::{Operation, ProfileOptions, profile};
+    use crate::graph::Operation;
+    use crate::movement::{MovementOptions, count};
 
     #[test]
     fn every_node_is_a_box_below_what_it_reads() {
@@ -94,7 +95,7 @@ mod tests {
         let flat = graph.apply(Operation::Reshape, &[x], &[8], F32);
         let sum = graph.apply(Operation::Add, &[flat, flat], &[8], F32);
         graph.set_outputs(&[sum]);
-        let text = svg(&graph, &profile(&graph, &ProfileOptions::default()));
+        let text = svg(&graph, &count(&graph, &MovementOptions::default()));
         assert!(text.contains("a &lt; b") && text.contains(">64 bytes<"), "{text}");
         assert_eq!((text.matches("<rect class").count(), text.matches("<path d").count()), (4, 4));
         let top = |title: &str| {

@@ -1,10 +1,11 @@
-//! What the operations move: a Welch estimate reads the samples of its segments, not all of a longer frame.
+//! Registered costs of Firefly's operations: a Welch estimate reads the samples of its segments, not all of a longer frame.
 
 use super::spectral::{ESTIMATES, welch_options};
-use crate::graph::{Costs, Graph, Node, Operation};
+use crate::graph::{Graph, Node, Operation};
+use crate::movement::OperationCosts;
 
-/// Registers what the operations of this crate cost, for profiles of graphs.
-pub fn register_costs(costs: &mut Costs) {
+/// Registers the costs of Firefly's operations.
+pub fn register_costs(costs: &mut OperationCosts) {
     for name in ESTIMATES {
         costs.register(name, estimate);
     }
@@ -28,7 +29,7 @@ mod tests {
     use firefly_ops::WelchOptions;
 
     use super::*;
-    use crate::graph::{ProfileOptions, profile};
+    use crate::movement::{MovementOptions, count};
     use crate::rewrite::spectral::welch_peaks_operation;
 
     fn traffic(frame: usize, hop: usize) -> u64 {
@@ -39,9 +40,9 @@ mod tests {
         let operation = welch_peaks_operation(options, 16, IntDType::I64);
         graph.push(Node::new(operation, vec![signal, window], vec![bins, power]));
         graph.set_outputs(&[bins, power]);
-        let mut options = ProfileOptions::default();
+        let mut options = MovementOptions::default();
         register_costs(&mut options.costs);
-        profile(&graph, &options).total.traffic
+        count(&graph, &options).total.traffic
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Rewriting a graph by the rules that operations bring, where it pays.
 
-use crate::cost::{Decision, DeviceProfile};
-use crate::graph::{Graph, ProfileOptions, ValueId, profile};
+use crate::cost::FusionDecision;
+use crate::graph::{Graph, ValueId};
+use crate::movement::{MovementOptions, count};
+use crate::profile::DeviceProfile;
 
 /// Finds parts of a graph that a cheaper operation can compute.
 pub trait Rule {
@@ -33,7 +35,7 @@ pub struct Outcome {
     /// The value that is, or would have been, computed otherwise.
     pub target: ValueId,
     /// Why.
-    pub decision: Decision,
+    pub decision: FusionDecision,
 }
 
 /// A graph, and what was decided on the way to it.
@@ -61,12 +63,12 @@ impl Rewritten {
 /// Applies rules to graphs for one device.
 pub struct Rewriter<'a> {
     rules: Vec<Box<dyn Rule + 'a>>,
-    options: ProfileOptions,
+    options: MovementOptions,
 }
 
 impl<'a> Rewriter<'a> {
     /// A rewriter without rules that counts what graphs move by `options`.
-    pub const fn new(options: ProfileOptions) -> Self {
+    pub const fn new(options: MovementOptions) -> Self {
         Self { rules: Vec::new(), options }
     }
 
@@ -99,8 +101,8 @@ impl<'a> Rewriter<'a> {
                 if decided(target) || obsolete.iter().any(|value| producers[value.index()].is_some()) {
                     continue;
                 }
-                let [before, saved] = [graph, &after].map(|graph| profile(graph, &self.options).total);
-                let decision = Decision::new(device, before, saved, batch);
+                let [before, saved] = [graph, &after].map(|graph| count(graph, &self.options).total);
+                let decision = FusionDecision::new(device, before, saved, batch);
                 return Some((Outcome { rule: rule.name().into(), target, decision }, after));
             }
         }
@@ -113,8 +115,8 @@ mod tests {
     use burn::tensor::DType::F32;
 
     use super::*;
-    use crate::cost::Preset;
     use crate::graph::{Node, Operation};
+    use crate::profile::Preset;
 
     /// Two scalar multiplications one after the other are one.
     struct MergeMultiplications;
@@ -155,7 +157,7 @@ mod tests {
     }
 
     fn rewriter() -> Rewriter<'static> {
-        let mut rewriter = Rewriter::new(ProfileOptions::default());
+        let mut rewriter = Rewriter::new(MovementOptions::default());
         rewriter.register(MergeMultiplications);
         rewriter
     }

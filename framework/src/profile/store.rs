@@ -1,49 +1,52 @@
-//! Calibrated profiles on disk, as TOML.
+//! Store of calibrated profiles: one TOML file per device.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::DeviceProfile;
+use super::{DeviceProfile, Preset};
+use crate::device::{DeviceId, fingerprint};
 use crate::files::write_atomically;
 
-/// Version of the file's format; it changes when a reader would have to.
+/// Version of the file format, incremented with every incompatible change.
 pub const PROFILE_FORMAT: u32 = 2;
 
-/// Why a profile can't be used. Whoever reads one reports it and goes on with a preset.
+/// Error of reading or writing a profile.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ProfileError {
-    /// It can't be read or written.
+    /// The file can't be read or written.
     #[error("{path}: {source}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// What failed.
+        /// The cause.
         source: io::Error,
     },
-    /// It is not a profile.
+    /// The file is not a valid profile.
     #[error("{path}: not a device profile: {reason}")]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is invalid.
         reason: String,
     },
-    /// It is another version's, machine's or device's: to be measured again.
+    /// The profile is of another format version, machine or device; the device has to be calibrated again.
     #[error("{path}: stale: {what} is `{got}`, but `{expected}` here; run `firefly-bench calibrate` again")]
     Stale {
         /// The file.
         path: PathBuf,
         /// What differs.
         what: &'static str,
-        /// What the file says.
+        /// The value in the file.
         got: String,
-        /// What it would have to say.
+        /// The value for this version, machine and device.
         expected: String,
     },
-    /// There is nowhere to keep profiles: no home folder is known.
+    /// The user's configuration folder is not known.
     #[error("no folder for configuration: set XDG_CONFIG_HOME or HOME, or give a path")]
     NoFolder,
 }
@@ -55,24 +58,24 @@ struct File {
     profile: DeviceProfile,
 }
 
-/// Where the profile of the device named `device` is kept: `firefly/devices/NAME.toml` in the user's configuration folder.
+/// Path of the profile of a device: `firefly/devices/NAME.toml` in the user's configuration folder.
 ///
 /// # Errors
 /// [`ProfileError::NoFolder`] where that folder is not known.
-pub fn default_path(device: &str) -> Result<PathBuf, ProfileError> {
+pub fn default_path(device: DeviceId) -> Result<PathBuf, ProfileError> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = variable("XDG_CONFIG_HOME")
         .or_else(|| variable("APPDATA"))
         .or_else(|| variable("HOME").map(|home| home.join(".config")))
         .ok_or(ProfileError::NoFolder)?;
-    Ok(path_in(&folder, device))
+    Ok(path_in(&folder, &device.to_string()))
 }
 
 fn path_in(folder: &Path, device: &str) -> PathBuf {
     folder.join("firefly/devices").join(format!("{}.toml", device.replace(':', "-")))
 }
 
-/// Writes a profile, whole or not at all.
+/// Writes a profile atomically.
 ///
 /// # Errors
 /// [`ProfileError::Io`] if it can't be written.
@@ -86,49 +89,98 @@ pub fn save(profile: &DeviceProfile, path: &Path) -> Result<(), ProfileError> {
 /// Reads the profile of the device with this fingerprint; `None` if there is no file.
 ///
 /// # Errors
-/// [`ProfileError`] for a file that can't be read, is no profile, or was measured elsewhere.
+/// [`ProfileError`] for a file that can't be read, is not a valid profile, or is of another machine or device.
 pub fn load(path: &Path, fingerprint: &str) -> Result<Option<DeviceProfile>, ProfileError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(ProfileError::Io { path: path.into(), source }),
     };
+    parse(&text, path, fingerprint).map(Some)
+}
+
+/// The profile in `text`, the content of the file at `path`.
+fn parse(text: &str, path: &Path, fingerprint: &str) -> Result<DeviceProfile, ProfileError> {
     let corrupt = |reason: String| ProfileError::Corrupt { path: path.into(), reason };
     let stale = |what, got: String, expected: String| ProfileError::Stale { path: path.into(), what, got, expected };
-    // The version first: what another version wrote need not parse as this one's.
-    let table: toml::Table = toml::from_str(&text).map_err(|error| corrupt(error.message().to_string()))?;
+    // The version first: a file of another version need not parse as this one's.
+    let table: toml::Table = toml::from_str(text).map_err(|error| corrupt(error.message().to_string()))?;
     let format = table.get("format").and_then(toml::Value::as_integer);
     let format = format.ok_or_else(|| corrupt("it has no format".into()))?;
     if format != i64::from(PROFILE_FORMAT) {
         return Err(stale("the format", format.to_string(), PROFILE_FORMAT.to_string()));
     }
-    let File { profile, .. } = toml::from_str(&text).map_err(|error| corrupt(error.message().to_string()))?;
+    let File { profile, .. } = toml::from_str(text).map_err(|error| corrupt(error.message().to_string()))?;
     if profile.fingerprint != fingerprint {
         return Err(stale("the device", profile.fingerprint, fingerprint.into()));
     }
-    if let Some(name) = profile.wrong_constant() {
+    if let Some(name) = profile.invalid_constant() {
         return Err(corrupt(format!("`{name}` is out of range")));
     }
-    let wrong = profile.rates.iter().find_map(|(name, rate)| Some((name, rate.check().err()?)));
-    match wrong {
-        Some((name, error)) => Err(corrupt(format!("the rate of `{name}`: {error}"))),
-        None => Ok(Some(profile)),
+    for (name, table) in &profile.latencies {
+        table.validate().map_err(|error| corrupt(format!("the latencies of `{name}`: {error}")))?;
+    }
+    Ok(profile)
+}
+
+/// Origin of a resolved profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProfileSource {
+    /// The user's calibrated profile of the device.
+    Calibrated,
+    /// The preset of the device's kind.
+    Preset,
+}
+
+impl fmt::Display for ProfileSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Calibrated => "calibrated",
+            Self::Preset => "preset",
+        })
+    }
+}
+
+/// Profile of a device, and where it is from.
+#[derive(Debug)]
+pub struct ResolvedProfile {
+    /// The profile.
+    pub profile: DeviceProfile,
+    /// Its origin.
+    pub source: ProfileSource,
+    /// Error of a calibrated profile that was ignored in favour of the preset.
+    pub ignored: Option<ProfileError>,
+}
+
+/// The user's calibrated profile of a device; the preset of its kind if there is none, or none that can be used.
+pub fn load_or_preset(device: DeviceId) -> ResolvedProfile {
+    let loaded = default_path(device).and_then(|path| load(&path, &fingerprint(device)));
+    let preset = |ignored| ResolvedProfile {
+        profile: Preset::of(device.kind()).profile(),
+        source: ProfileSource::Preset,
+        ignored,
+    };
+    match loaded {
+        Ok(Some(profile)) => ResolvedProfile { profile, source: ProfileSource::Calibrated, ignored: None },
+        Ok(None) => preset(None),
+        Err(error) => preset(Some(error)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::{Axis, Growth, Preset, Rate};
+    use crate::profile::{Axis, Interpolation, LatencyTable};
 
     fn profile() -> DeviceProfile {
-        let axes = vec![Axis { name: "batch".into(), growth: Growth::Affine, values: vec![1.0, 64.0] }];
-        let rate = Rate { error: 1.25, ..Rate::new(axes, vec![10.5, 200.0]).unwrap() };
-        DeviceProfile { fingerprint: "here".into(), rates: [("fused".into(), rate)].into(), ..Preset::Cuda.profile() }
+        let axes = vec![Axis { name: "batch".into(), interpolation: Interpolation::Linear, values: vec![1.0, 64.0] }];
+        let table = LatencyTable { error: 1.25, ..LatencyTable::new(axes, vec![10.5, 200.0]).unwrap() };
+        let latencies = [("fused".into(), table)].into();
+        DeviceProfile { fingerprint: "here".into(), latencies, ..Preset::Cuda.profile() }
     }
 
     #[test]
-    fn a_profile_is_read_as_it_was_written() {
+    fn a_written_profile_reads_back_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("devices/cuda.toml");
         assert!(load(&path, "here").unwrap().is_none());
@@ -150,7 +202,8 @@ mod tests {
         assert!(message(&text.replace("format = 2", "format = 1"), "here").contains("stale: the format is `1`"));
         assert!(message(&text.replace("dispatch = 2000.0", "dispatch = -1.0"), "here").contains("`dispatch` is out"));
         assert!(
-            message(&text.replace("10.5, 200.0", "10.5"), "here").contains("rate of `fused`: 1 times for 2 points")
+            message(&text.replace("10.5, 200.0", "10.5"), "here")
+                .contains("latencies of `fused`: 1 times for 2 points")
         );
         assert!(message(&text[..text.len() / 2], "here").contains("not a device profile"));
         assert!(message("", "here").contains("it has no format"));
@@ -158,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn each_device_has_a_file() {
+    fn each_device_has_its_own_file() {
         let path = path_in(Path::new("/home/me/.config"), "cuda:1");
         assert_eq!(path, Path::new("/home/me/.config/firefly/devices/cuda-1.toml"));
     }

@@ -1,25 +1,24 @@
-//! What a graph moves, node by node.
+//! Data movement of a graph, node by node.
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::model::Origin;
-use super::{Graph, Node, Operation, ValueId};
-use crate::cost::Io;
+use super::DataMovement;
+use crate::graph::{Graph, Node, Operation, Origin, ValueId};
 
-/// What one operation costs, counted from its node: launches and bytes of device memory traffic.
-pub type CostOf = fn(&Graph, &Node) -> (u64, u64);
+/// Launches and bytes of device memory traffic of one operation, counted from its node.
+pub type OperationCost = fn(&Graph, &Node) -> (u64, u64);
 
-/// Costs that operations brought with them, by name.
+/// Registered costs of custom operations, by name.
 ///
 /// Any other operation is one launch that reads each input once and writes each output.
 #[derive(Debug, Clone, Default)]
-pub struct Costs(HashMap<String, CostOf>);
+pub struct OperationCosts(HashMap<String, OperationCost>);
 
-impl Costs {
-    /// Registers how the custom operation `name` is counted.
-    pub fn register(&mut self, name: &str, cost: CostOf) {
+impl OperationCosts {
+    /// Registers the cost of the custom operation `name`.
+    pub fn register(&mut self, name: &str, cost: OperationCost) {
         self.0.insert(name.into(), cost);
     }
 
@@ -39,60 +38,61 @@ fn bytes_of(graph: &Graph, values: &[ValueId]) -> u64 {
     distinct.map(|(_, id)| graph.get(*id).bytes()).sum()
 }
 
-/// What to count, and for whom.
+/// Options of [`count`].
 #[derive(Debug, Clone, Default)]
-pub struct ProfileOptions {
-    /// The operations that the host runs on this target, by the name of their node: the device is waited for at each.
+pub struct MovementOptions {
+    /// Operations that the host runs on this target, by the name of their node: each synchronises with the device.
     pub host_operations: Vec<String>,
-    /// The outputs that the host reads, by place; all of them unless given.
+    /// Indices of the outputs that the host reads; all of them by default.
     pub outputs: Option<Vec<usize>>,
-    /// What operations are known to cost.
-    pub costs: Costs,
+    /// Registered costs of operations.
+    pub costs: OperationCosts,
 }
 
-/// What a graph moves, in total and node by node.
+/// Data movement of a graph, in total and node by node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IoProfile {
+pub struct GraphMovement {
     /// Every node, in the order in which they run.
-    pub nodes: Vec<NodeIo>,
-    /// Everything together.
-    pub total: Io,
-    /// Bytes of inputs and of the values that the model holds, which are there throughout.
+    pub nodes: Vec<NodeMovement>,
+    /// Sum over the nodes.
+    pub total: DataMovement,
+    /// Bytes of inputs and constants, which are allocated throughout.
     pub held_bytes: u64,
-    /// Most bytes of device memory in use at once, views sharing what they view.
+    /// Most bytes of device memory allocated at once; a view shares the memory of its input.
     pub peak_bytes: u64,
 }
 
-/// What one node moves.
+/// Data movement of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeIo {
+pub struct NodeMovement {
     /// The operation's name.
     pub operation: String,
-    /// The values it reads, by place among the graph's values.
+    /// Indices of the values it reads, among the graph's values.
     pub inputs: Vec<usize>,
-    /// The values it makes, by place.
+    /// Indices of the values it computes.
     pub outputs: Vec<usize>,
-    /// The shapes of those.
+    /// Shapes of the outputs.
     pub shapes: Vec<Vec<usize>>,
-    /// The element types of those.
+    /// Element types of the outputs.
     pub dtypes: Vec<String>,
-    /// Whether nothing runs: its output is its input's memory.
+    /// Whether it is a view: nothing runs, and the output is the input's memory.
     pub view: bool,
-    /// What it moves.
-    pub io: Io,
-    /// Bytes of device memory in use while it runs.
+    /// Its data movement.
+    #[serde(rename = "io")]
+    pub movement: DataMovement,
+    /// Bytes of device memory allocated while it runs.
     pub live_bytes: u64,
 }
 
-/// Counts what a graph moves. Nodes that no output needs are not run, and not counted.
-pub fn profile(graph: &Graph, options: &ProfileOptions) -> IoProfile {
+/// Data movement of a graph. Nodes that no output depends on are not run, and not counted.
+pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
     let live = graph.live();
     let live_bytes = live_bytes(graph, &live);
     let read: Vec<ValueId> = match &options.outputs {
         Some(places) => places.iter().filter_map(|&place| graph.outputs().get(place).copied()).collect(),
         None => graph.outputs().to_vec(),
     };
-    let nodes: Vec<NodeIo> = graph
+    let nodes: Vec<NodeMovement> = graph
         .nodes()
         .iter()
         .enumerate()
@@ -103,47 +103,48 @@ pub fn profile(graph: &Graph, options: &ProfileOptions) -> IoProfile {
             let host = options.host_operations.contains(&operation);
             let (launches, traffic) = if view { (0, 0) } else { options.costs.of(graph, node) };
             let host_output = node.outputs.iter().filter(|id| read.contains(id)).map(|id| graph.get(*id).bytes()).sum();
-            NodeIo {
+            NodeMovement {
                 operation,
-                inputs: places(&node.inputs),
-                outputs: places(&node.outputs),
+                inputs: indices(&node.inputs),
+                outputs: indices(&node.outputs),
                 shapes: node.outputs.iter().map(|id| graph.get(*id).shape.clone()).collect(),
                 dtypes: node.outputs.iter().map(|id| format!("{:?}", graph.get(*id).dtype)).collect(),
                 view,
-                io: Io { launches, syncs: u64::from(host && !view), host_output, traffic },
+                movement: DataMovement { launches, syncs: u64::from(host && !view), host_output, traffic },
                 live_bytes: live_bytes[place],
             }
         })
         .collect();
     let held_bytes = held_bytes(graph);
-    IoProfile {
-        total: nodes.iter().map(|node| node.io).sum(),
+    GraphMovement {
+        total: nodes.iter().map(|node| node.movement).sum(),
         peak_bytes: nodes.iter().map(|node| node.live_bytes).max().unwrap_or(held_bytes),
         held_bytes,
         nodes,
     }
 }
 
-fn places(values: &[ValueId]) -> Vec<usize> {
+fn indices(values: &[ValueId]) -> Vec<usize> {
     values.iter().map(|value| value.index()).collect()
 }
 
-/// Inputs and constants that something reads or returns.
+/// Bytes of the inputs, and of the constants that a node reads or the graph returns.
 fn held_bytes(graph: &Graph) -> u64 {
     let readers = graph.last_readers();
     let held = graph.values().iter().enumerate().filter(|(place, value)| match value.origin {
         Origin::Input(_) => true,
-        Origin::Constant(_) => readers[*place].is_some() || graph.outputs().contains(&ValueId(*place)),
+        Origin::Constant(_) => readers[*place].is_some() || graph.outputs().contains(&graph.id(*place)),
         Origin::Computed => false,
     });
     held.map(|(_, value)| value.bytes()).sum()
 }
 
-/// Bytes in use while each node runs: what is held, and every computed value from the node that makes it to the last that
-/// needs it or a view of it.
+/// Bytes allocated while each node runs: inputs and constants, and every computed value from the node that computes it to
+/// the last that reads it or a view of it.
 fn live_bytes(graph: &Graph, live: &[bool]) -> Vec<u64> {
-    // The value whose memory each value is.
+    // For each value, the value that owns its memory: views lead to what they view.
     let mut roots: Vec<usize> = (0..graph.values().len()).collect();
+    // For each value with memory of its own, the node that computes it and the last node that reads it.
     let mut made = vec![None; roots.len()];
     let mut needed = vec![0; roots.len()];
     for (place, node) in graph.nodes().iter().enumerate().filter(|(place, _)| live[*place]) {
@@ -160,6 +161,7 @@ fn live_bytes(graph: &Graph, live: &[bool]) -> Vec<u64> {
             }
         }
     }
+    // Outputs outlive the last node.
     for output in graph.outputs() {
         needed[roots[output.index()]] = graph.nodes().len();
     }
@@ -167,7 +169,7 @@ fn live_bytes(graph: &Graph, live: &[bool]) -> Vec<u64> {
     for (value, made) in made.iter().enumerate() {
         let Some(made) = *made else { continue };
         let until = needed[value].min(bytes.len() - 1);
-        bytes[made..=until].iter_mut().for_each(|bytes| *bytes += graph.get(ValueId(value)).bytes());
+        bytes[made..=until].iter_mut().for_each(|bytes| *bytes += graph.get(graph.id(value)).bytes());
     }
     bytes
 }
@@ -192,18 +194,18 @@ mod tests {
     }
 
     #[test]
-    fn a_transform_gives_its_spectrum_to_the_host() {
+    fn the_output_of_a_transform_is_read_by_the_host() {
         let graph = transform(8, 512);
-        let total = profile(&graph, &ProfileOptions::default()).total;
+        let total = count(&graph, &MovementOptions::default()).total;
         assert_eq!(total.host_output, 8 * 512 * 2 * 4);
         assert_eq!((total.launches, total.syncs), (1, 0));
         assert_eq!(total.traffic, 8 * 512 * 4 + 8 * 1024 * 4);
     }
 
     #[test]
-    fn a_transform_on_the_host_is_waited_for() {
-        let options = ProfileOptions { host_operations: vec!["fft".into()], ..ProfileOptions::default() };
-        assert_eq!(profile(&transform(8, 512), &options).total.syncs, 1);
+    fn a_host_operation_synchronises() {
+        let options = MovementOptions { host_operations: vec!["fft".into()], ..MovementOptions::default() };
+        assert_eq!(count(&transform(8, 512), &options).total.syncs, 1);
     }
 
     #[test]
@@ -213,41 +215,41 @@ mod tests {
         let spectrum = graph.input("spectrum", &[4, 512], F32);
         let peaks = graph.apply(custom("peaks"), &[spectrum], &[2, 32], F32);
         graph.set_outputs(&[peaks]);
-        let total = profile(&graph, &ProfileOptions::default()).total;
+        let total = count(&graph, &MovementOptions::default()).total;
         assert_eq!(total.host_output, 2 * 16 * 2 * 4);
         assert!(total.host_output < total.traffic);
     }
 
     #[test]
-    fn views_cost_nothing_and_values_read_twice_are_read_once() {
+    fn views_move_nothing_and_values_read_twice_count_once() {
         let mut graph = Graph::default();
         let x = graph.input("x", &[4, 8], F32);
         let flat = graph.apply(Operation::Reshape, &[x], &[32], F32);
         let swapped = graph.apply(Operation::Permute { axes: vec![0] }, &[flat], &[32], F32);
         let square = graph.apply(Operation::Multiply, &[swapped, swapped], &[32], F32);
         graph.set_outputs(&[square]);
-        let profile = profile(&graph, &ProfileOptions::default());
-        assert_eq!(profile.nodes.iter().map(|node| node.view).collect::<Vec<_>>(), [true, true, false]);
-        assert_eq!(profile.total, Io { launches: 1, syncs: 0, host_output: 128, traffic: 256 });
+        let movement = count(&graph, &MovementOptions::default());
+        assert_eq!(movement.nodes.iter().map(|node| node.view).collect::<Vec<_>>(), [true, true, false]);
+        assert_eq!(movement.total, DataMovement { launches: 1, syncs: 0, host_output: 128, traffic: 256 });
         // The input, its views being the same memory, and the square.
-        assert_eq!((profile.held_bytes, profile.peak_bytes), (128, 256));
+        assert_eq!((movement.held_bytes, movement.peak_bytes), (128, 256));
     }
 
     #[test]
-    fn restricted_outputs_are_read_alone() {
+    fn only_the_selected_outputs_are_read_back() {
         let mut graph = Graph::default();
         let x = graph.input("x", &[4, 8], F32);
         let (bins, power) = (graph.computed(&[4, 2], I32), graph.computed(&[4, 2], F32));
         graph.push(Node::new(custom("peaks"), vec![x], vec![bins, power]));
         graph.set_outputs(&[x, bins, power]);
         let host_output =
-            |outputs| profile(&graph, &ProfileOptions { outputs, ..ProfileOptions::default() }).total.host_output;
+            |outputs| count(&graph, &MovementOptions { outputs, ..MovementOptions::default() }).total.host_output;
         // An input that is returned is with the host already.
         assert_eq!((host_output(None), host_output(Some(vec![1]))), (64, 32));
     }
 
     #[test]
-    fn memory_is_free_again_after_the_last_reader() {
+    fn memory_is_freed_after_the_last_reader() {
         let mut graph = Graph::default();
         let mut value = graph.input("x", &[25], F32);
         for _ in 0..4 {
@@ -255,18 +257,18 @@ mod tests {
         }
         let dead = graph.apply(Operation::AddScalar(1.0), &[value], &[1000], F32);
         graph.set_outputs(&[value]);
-        let profile = profile(&graph, &ProfileOptions::default());
-        assert_eq!(profile.nodes.len(), 4);
-        assert_eq!((profile.held_bytes, profile.peak_bytes), (100, 300));
-        assert_eq!(profile.total.launches, 4);
+        let movement = count(&graph, &MovementOptions::default());
+        assert_eq!(movement.nodes.len(), 4);
+        assert_eq!((movement.held_bytes, movement.peak_bytes), (100, 300));
+        assert_eq!(movement.total.launches, 4);
         assert_eq!(graph.get(dead).bytes(), 4000);
     }
 
     #[test]
-    fn an_operation_brings_its_own_cost() {
-        let mut options = ProfileOptions::default();
+    fn registered_costs_replace_the_default() {
+        let mut options = MovementOptions::default();
         options.costs.register("fft", |graph, node| (3, graph.get(node.outputs[0]).bytes()));
-        let total = profile(&transform(1, 8), &options).total;
+        let total = count(&transform(1, 8), &options).total;
         assert_eq!((total.launches, total.traffic), (3, 64));
     }
 }

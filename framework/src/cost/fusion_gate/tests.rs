@@ -1,10 +1,10 @@
-//! The decisions of the published system, under its constants.
+//! Decisions of the published system, under its constants.
 
 use super::*;
-use crate::cost::Preset;
+use crate::profile::Preset;
 
-const DENSE: Io = Io { launches: 3, syncs: 0, host_output: 33_554_432, traffic: 184_549_376 };
-const HOST_TAIL: Io = Io { launches: 4, syncs: 1, host_output: 1_048_576, traffic: 219_152_384 };
+const DENSE: DataMovement = DataMovement { launches: 3, syncs: 0, host_output: 33_554_432, traffic: 184_549_376 };
+const HOST_TAIL: DataMovement = DataMovement { launches: 4, syncs: 1, host_output: 1_048_576, traffic: 219_152_384 };
 
 /// Samples of 4 bytes of a frame's two segments, n 256.
 const SEGMENT_BYTES: u64 = 2 * 256 * 4;
@@ -12,22 +12,22 @@ const SEGMENT_BYTES: u64 = 2 * 256 * 4;
 const NATIVE_BATCH: u64 = 2048;
 
 /// Two segments of 256 samples a row, windowed, completed to complex, transformed, and the spectrum read back.
-fn dense(batch: u64) -> Io {
+fn dense(batch: u64) -> DataMovement {
     let samples = batch * SEGMENT_BYTES;
     // Window: two reads and a write; zeros appended: two reads, and a write of both; transform: complex to complex.
-    Io { launches: 3, syncs: 0, host_output: 2 * samples, traffic: (3 + 4 + 4) * samples }
+    DataMovement { launches: 3, syncs: 0, host_output: 2 * samples, traffic: (3 + 4 + 4) * samples }
 }
 
 /// The same with peaks found on the device, 16 a row.
-fn fused(batch: u64, native: bool) -> Io {
+fn fused(batch: u64, native: bool) -> DataMovement {
     let (spectrum, peaks) = (2 * batch * SEGMENT_BYTES, batch * 16 * 8);
     let dense = dense(batch);
     let syncs = u64::from(!(native && batch >= NATIVE_BATCH));
-    Io { launches: 4, syncs, host_output: peaks, traffic: dense.traffic + spectrum + peaks }
+    DataMovement { launches: 4, syncs, host_output: peaks, traffic: dense.traffic + spectrum + peaks }
 }
 
-fn decide(preset: Preset, batch: u64, native: bool) -> Decision {
-    Decision::new(&preset.profile(), dense(batch), fused(batch, native), batch)
+fn decide(preset: Preset, batch: u64, native: bool) -> FusionDecision {
+    FusionDecision::new(&preset.profile(), dense(batch), fused(batch, native), batch)
 }
 
 #[test]
@@ -37,21 +37,21 @@ fn the_published_figures_are_these_profiles() {
 
 #[test]
 fn a_tail_on_the_host_pays_on_metal_and_not_on_wgpu() {
-    let metal = Decision::new(&Preset::Metal.profile(), DENSE, HOST_TAIL, 8192);
+    let metal = FusionDecision::new(&Preset::Metal.profile(), DENSE, HOST_TAIL, 8192);
     assert!(metal.fuse(), "{}", metal.explain());
     assert_eq!(metal.benefit, Benefit { launches: -1, syncs: -1, read_back: 32_505_856, traffic: -34_603_008 });
     assert_eq!(metal.score.host_penalty, 2e6);
-    let wgpu = Decision::new(&Preset::Wgpu.profile(), DENSE, HOST_TAIL, 8192);
+    let wgpu = FusionDecision::new(&Preset::Wgpu.profile(), DENSE, HOST_TAIL, 8192);
     assert!(!wgpu.fuse(), "{}", wgpu.explain());
     assert_eq!(wgpu.benefit.read_back, 23_855_104);
 }
 
 #[test]
 fn a_smaller_output_saves_read_back() {
-    let dense = Io { launches: 2, syncs: 1, host_output: 8192, traffic: 16_384 };
-    let fused = Io { launches: 1, syncs: 1, host_output: 512, traffic: 16_384 };
+    let dense = DataMovement { launches: 2, syncs: 1, host_output: 8192, traffic: 16_384 };
+    let fused = DataMovement { launches: 1, syncs: 1, host_output: 512, traffic: 16_384 };
     for preset in Preset::ALL {
-        let decision = Decision::new(&preset.profile(), dense, fused, 8);
+        let decision = FusionDecision::new(&preset.profile(), dense, fused, 8);
         assert!(decision.benefit.read_back > 0 && decision.benefit.launches >= 0);
     }
 }
@@ -62,7 +62,7 @@ fn metal_fuses_from_a_thousand_rows_on() {
     for batch in [1024, 4096, 8192] {
         let decision = decide(Preset::Metal, batch, false);
         assert!(decision.fuse(), "batch {batch}: {}", decision.explain());
-        assert_eq!(decision.floor.is_some(), batch >= 2048);
+        assert_eq!(decision.slowdown.is_some(), batch >= 2048);
     }
 }
 
@@ -75,19 +75,19 @@ fn a_native_kernel_pays_on_wgpu_and_cuda() {
         assert!(decision.benefit.read_back > 0);
         assert_eq!(decision.score.host_penalty, 0.0);
         let limit = if preset == Preset::Cuda { 1.15 } else { 1.10 };
-        assert_eq!(decision.floor.unwrap().floor.ratio, limit);
+        assert_eq!(decision.slowdown.unwrap().limit.ratio, limit);
     }
 }
 
 #[test]
-fn the_floor_forbids_what_the_score_allows() {
-    // Read-back saved pays for any traffic in a score whose minimum is far below zero; the floor still holds.
+fn the_slowdown_limit_forbids_what_the_score_allows() {
+    // The score passes any minimum that is far below zero; the slowdown limit still applies.
     let device = DeviceProfile { min_gain: -1e12, ..Preset::Cuda.profile() };
-    let slow = Io { traffic: 100 * DENSE.traffic, ..DENSE };
-    assert!(Decision::new(&device, DENSE, slow, 2047).fuse());
-    let decision = Decision::new(&device, DENSE, slow, 2048);
+    let slow = DataMovement { traffic: 100 * DENSE.traffic, ..DENSE };
+    assert!(FusionDecision::new(&device, DENSE, slow, 2047).fuse());
+    let decision = FusionDecision::new(&device, DENSE, slow, 2048);
     assert!(!decision.fuse());
-    assert!(decision.floor.is_some_and(|check| !check.passed() && check.floor.batch == 2048));
+    assert!(decision.slowdown.is_some_and(|check| !check.passed() && check.limit.batch == 2048));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn an_explanation_has_every_term() {
         "before: 3 launches, 0 syncs, 33554432 bytes to the host, 184549376 bytes of traffic",
         "after: 4 launches, 1 syncs, 1048576 bytes to the host, 219152384 bytes of traffic",
         "read-back 32505856 - host penalty 2000000",
-        "at least 1000 ns are asked for",
+        "at least 1000 ns are required",
         "at most 1.10 is allowed from batch 2048",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");

@@ -1,0 +1,202 @@
+//! Devices by the names that users type: `cpu`, `ndarray`, `wgpu`, `vulkan`, `metal`, `cuda`, each with an optional index.
+
+use std::fmt;
+use std::str::FromStr;
+
+use burn::tensor::Device;
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
+use burn::tensor::DeviceKind as GraphicsKind;
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+use burn::tensor::DeviceType;
+pub use firefly_framework::device::{DeviceId, DeviceKind};
+use thiserror::Error;
+
+use crate::suggest;
+
+/// A device as a user names it: a kind and, where a machine may have several, an index (`cuda:1`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DeviceName(DeviceId);
+
+/// Error of naming or opening a device.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// The name is not a device's.
+    #[error(
+        "unknown device `{name}`{hint}; devices are cpu, ndarray, wgpu, vulkan, metal and cuda, with an index as in cuda:1"
+    )]
+    Unknown {
+        /// The name as typed.
+        name: String,
+        /// A suggestion, or nothing.
+        hint: String,
+    },
+    /// The part after the colon is not a number, or the kind has a single device.
+    #[error("device `{name}`: {reason}")]
+    Index {
+        /// The name as typed.
+        name: String,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// This build lacks the device's feature.
+    #[error("device `{0}` is not in this build: build again with `--features {0}`")]
+    NotBuilt(&'static str),
+    /// The machine lacks the device, or its driver.
+    #[error("device `{name}` is not on this machine: its driver offers {found} of the kind")]
+    Absent {
+        /// The device as the user named it.
+        name: String,
+        /// Number of devices of the kind.
+        found: usize,
+    },
+}
+
+impl DeviceName {
+    /// The CPU: the default device.
+    pub const CPU: Self = Self(DeviceId::CPU);
+
+    /// The name of an open device, as [`DeviceId::of`] identifies it.
+    pub fn of(device: &Device) -> Self {
+        Self(DeviceId::of(device))
+    }
+
+    /// The device's identity, which calibrated profiles are keyed by.
+    pub const fn id(self) -> DeviceId {
+        self.0
+    }
+
+    /// The kind of device.
+    pub const fn kind(self) -> DeviceKind {
+        self.0.kind()
+    }
+
+    /// The index among the devices of the kind.
+    pub const fn index(self) -> usize {
+        self.0.index()
+    }
+
+    /// Opens the device. Index 0 of a kind behind wgpu is the device that wgpu prefers; other indices count its discrete GPUs.
+    ///
+    /// # Errors
+    /// [`DeviceError::NotBuilt`] without the device's feature, [`DeviceError::Absent`] where the machine has no such device.
+    pub fn open(self) -> Result<Device, DeviceError> {
+        match self.kind() {
+            DeviceKind::Cpu => Ok(Device::flex()),
+            #[cfg(feature = "ndarray")]
+            #[expect(deprecated, reason = "Burn retires the backend after 0.22; until then its users are served")]
+            DeviceKind::NdArray => Ok(Device::ndarray()),
+            #[cfg(feature = "wgpu")]
+            DeviceKind::Wgpu => self.present(DeviceType::Wgpu, Device::wgpu(self.graphics())),
+            #[cfg(feature = "vulkan")]
+            DeviceKind::Vulkan => self.present(DeviceType::Vulkan, Device::vulkan(self.graphics())),
+            #[cfg(feature = "metal")]
+            DeviceKind::Metal => self.present(DeviceType::Metal, Device::metal(self.graphics())),
+            #[cfg(feature = "cuda")]
+            DeviceKind::Cuda => self.present(DeviceType::Cuda, Device::cuda(self.index())),
+            #[allow(unreachable_patterns, reason = "which kinds are left depends on the features")]
+            kind => Err(DeviceError::NotBuilt(kind.name())),
+        }
+    }
+
+    /// The device, if it is among those that Burn enumerates.
+    #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+    fn present(self, kind: DeviceType, device: Device) -> Result<Device, DeviceError> {
+        let found = Device::enumerate(kind);
+        let first = self.index() == 0 && !found.is_empty();
+        if first || found.contains(&device) {
+            Ok(device)
+        } else {
+            Err(DeviceError::Absent { name: self.to_string(), found: found.len() })
+        }
+    }
+
+    #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
+    fn graphics(self) -> GraphicsKind {
+        if self.index() == 0 { GraphicsKind::DefaultDevice } else { GraphicsKind::DiscreteGpu(self.index()) }
+    }
+}
+
+impl FromStr for DeviceName {
+    type Err = DeviceError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, index) = match text.split_once(':') {
+            Some((name, index)) => (name, Some(index)),
+            None => (text, None),
+        };
+        let kind =
+            DeviceKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| DeviceError::Unknown {
+                name: text.to_string(),
+                hint: suggest::hint(name, DeviceKind::ALL.map(DeviceKind::name)),
+            })?;
+        let wrong = |reason| DeviceError::Index { name: text.to_string(), reason };
+        let index = match index {
+            None => 0,
+            Some(index) if kind.is_host() && index != "0" => {
+                return Err(wrong("there is one CPU, of index 0"));
+            }
+            Some(index) => index.parse().map_err(|_| wrong("the index must be a whole number"))?,
+        };
+        Ok(Self(DeviceId::new(kind, index)))
+    }
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_and_print() {
+        for text in ["cpu", "ndarray", "wgpu", "vulkan", "metal", "cuda", "cuda:1", "wgpu:2"] {
+            assert_eq!(text.parse::<DeviceName>().unwrap().to_string(), text);
+        }
+        assert_eq!("cuda:0".parse::<DeviceName>().unwrap().to_string(), "cuda");
+    }
+
+    #[test]
+    fn an_unknown_name_gets_a_suggestion() {
+        let error = "cdua".parse::<DeviceName>().unwrap_err().to_string();
+        assert!(error.contains("did you mean `cuda`?"), "{error}");
+        let error = "gpu9".parse::<DeviceName>().unwrap_err().to_string();
+        assert!(error.contains("cpu, ndarray, wgpu, vulkan, metal and cuda"), "{error}");
+        assert!("cpu:1".parse::<DeviceName>().unwrap_err().to_string().contains("there is one CPU"));
+        assert_eq!("cpu:0".parse(), Ok(DeviceName::CPU));
+        assert!("cuda:x".parse::<DeviceName>().unwrap_err().to_string().contains("whole number"));
+    }
+
+    #[test]
+    fn an_open_device_has_the_name_it_was_opened_by() {
+        assert_eq!(DeviceName::of(&Device::flex()), DeviceName::CPU);
+        assert_eq!(DeviceName::of(&Device::flex().autodiff()), DeviceName::CPU);
+        for kind in DeviceKind::ALL {
+            let name: DeviceName = kind.name().parse().unwrap();
+            if let Ok(device) = name.open() {
+                assert_eq!(DeviceName::of(&device), name);
+                assert_eq!(DeviceName::of(&device.autodiff()), name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_cpu_opens_and_missing_devices_are_errors() {
+        assert_eq!(DeviceName::CPU.open().unwrap(), Device::flex());
+        #[cfg(not(feature = "cuda"))]
+        assert_eq!("cuda".parse::<DeviceName>().unwrap().open(), Err(DeviceError::NotBuilt("cuda")));
+        for name in ["wgpu:977", "vulkan:977", "metal:977", "cuda:977"] {
+            let error = name.parse::<DeviceName>().unwrap().open().unwrap_err();
+            assert!(matches!(error, DeviceError::NotBuilt(_) | DeviceError::Absent { .. }), "{error}");
+        }
+        #[cfg(not(feature = "ndarray"))]
+        assert_eq!(
+            "ndarray".parse::<DeviceName>().unwrap().open().unwrap_err().to_string(),
+            "device `ndarray` is not in this build: build again with `--features ndarray`"
+        );
+    }
+}

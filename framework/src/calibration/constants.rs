@@ -1,0 +1,107 @@
+//! Measurement of launch overhead, round trip and bandwidths.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use burn::tensor::{Device, Tensor, TensorData};
+
+use super::CalibrationError;
+use crate::profile::DeviceProfile;
+
+/// Bytes of the tensors that bandwidths are measured with: larger than caches.
+const LARGE_BYTES: usize = 256 << 20;
+/// Bytes of the tensors of a rough measurement.
+const ROUGH_BYTES: usize = 4 << 20;
+/// Launches of the chain that the launch overhead is measured with.
+const CHAIN: usize = 1000;
+/// Runs that a median is taken of, and runs before them that are not counted.
+const RUNS: usize = 9;
+const WARM_UP_RUNS: usize = 2;
+
+/// The preset with its launch overhead, round trip and bandwidths replaced by measured ones. A `rough` measurement uses
+/// small tensors, to test that measuring works.
+///
+/// # Errors
+/// [`CalibrationError::Device`] if the device fails.
+pub fn measure_constants(
+    preset: DeviceProfile,
+    device: &Device,
+    rough: bool,
+) -> Result<DeviceProfile, CalibrationError> {
+    let one = Tensor::<1>::ones([1], device);
+    let dispatch = median(|| {
+        let start = Instant::now();
+        let chain = (0..CHAIN).fold(one.clone(), |value, _| value + 1.0);
+        read(chain)?;
+        Ok(elapsed(start))
+    })? / CHAIN as f64;
+    let there_and_back = median(|| {
+        let start = Instant::now();
+        read(one.clone() + 1.0)?;
+        Ok(elapsed(start))
+    })?;
+    let bytes = if rough { ROUGH_BYTES } else { LARGE_BYTES };
+    // The tensor has no other owner, so that the operation writes in place: memory is moved, and none is allocated.
+    let mut large = Tensor::<1>::ones([bytes / size_of::<f32>()], device);
+    let add = median(|| {
+        let tensor = std::mem::replace(&mut large, one.clone());
+        wait(device)?;
+        let start = Instant::now();
+        large = tensor + 1.0;
+        wait(device)?;
+        Ok(elapsed(start))
+    })?;
+    // A result that is computed before the clock starts, and has no other owner either.
+    let link = median(|| {
+        let result = large.clone() + 1.0;
+        wait(device)?;
+        let start = Instant::now();
+        read(result)?;
+        Ok(elapsed(start))
+    })?;
+    let host = read(large)?.try_to_vec::<f32>().map_err(failed)?;
+    let scan = median(|| {
+        let start = Instant::now();
+        black_box(black_box(&host).iter().fold(0f32, |most, value| most.max(*value)));
+        Ok(elapsed(start))
+    })?;
+    // For tensors this large the round trip is negligible, and on a host there may be no other cost.
+    let bandwidth = |bytes: usize, time: f64| bytes as f64 / (time - there_and_back).max(1.0);
+    Ok(DeviceProfile {
+        dispatch,
+        roundtrip: (there_and_back - dispatch).max(0.0),
+        memory_bandwidth: bandwidth(2 * bytes, add),
+        link_bandwidth: bandwidth(bytes, link),
+        scan_bandwidth: bytes as f64 / scan,
+        ..preset
+    })
+}
+
+/// Reads a tensor into host memory: accelerators copy it when its bytes are first accessed.
+fn read(tensor: Tensor<1>) -> Result<TensorData, CalibrationError> {
+    let data = tensor.try_into_data().map_err(failed)?;
+    black_box(data.as_bytes());
+    Ok(data)
+}
+
+fn wait(device: &Device) -> Result<(), CalibrationError> {
+    device.sync().map_err(failed)
+}
+
+fn failed(error: impl std::fmt::Debug) -> CalibrationError {
+    CalibrationError::Device(format!("{error:?}"))
+}
+
+fn elapsed(start: Instant) -> f64 {
+    start.elapsed().as_nanos() as f64
+}
+
+/// Median of the times that a few runs return, after runs that are not counted.
+fn median(mut run: impl FnMut() -> Result<f64, CalibrationError>) -> Result<f64, CalibrationError> {
+    for _ in 0..WARM_UP_RUNS {
+        run()?;
+    }
+    let mut times = (0..RUNS).map(|_| run()).collect::<Result<Vec<_>, _>>()?;
+    times.sort_by(f64::total_cmp);
+    Ok(times[RUNS / 2])
+}

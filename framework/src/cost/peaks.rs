@@ -1,0 +1,245 @@
+//! Cost of Welch peaks: the strategies that compute them, and the predicted time of each.
+
+use std::fmt;
+
+use firefly_ops::WelchOptions;
+use serde::{Deserialize, Serialize};
+
+use super::Prediction;
+use crate::movement::DataMovement;
+use crate::profile::{DeviceProfile, Interpolation, Preset};
+
+/// Strategy of computing Welch peaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strategy {
+    /// Frames are copied to the host, and everything is computed there.
+    Host,
+    /// One operation on the device.
+    Fused,
+    /// Spectra on the device, read back, and searched on the host.
+    Spectrum,
+    /// The learned model on the device.
+    Learned,
+}
+
+impl Strategy {
+    /// Every strategy.
+    pub const ALL: [Self; 4] = [Self::Host, Self::Fused, Self::Spectrum, Self::Learned];
+
+    /// Name of the strategy, and key of its latency table in a device profile.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Fused => "fused",
+            Self::Spectrum => "spectrum",
+            Self::Learned => "learned",
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Axes of the latency tables of [`Strategy`], with their interpolation.
+pub const PEAKS_AXES: [(&str, Interpolation); 4] = [
+    ("n_fft", Interpolation::LogLog),
+    ("segments", Interpolation::LogLog),
+    ("k", Interpolation::LogLog),
+    ("batch", Interpolation::Linear),
+];
+
+/// A learned model is a candidate only if it has fewer open butterflies than one in this many.
+const LEARNED_SPARSITY: usize = 4;
+const SAMPLE_BYTES: u64 = 4;
+const COMPLEX_BYTES: u64 = 8;
+/// A bin of 4 bytes and a power of 4 bytes.
+const PEAK_BYTES: u64 = 8;
+
+/// Problem size of Welch peaks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PeaksSize {
+    /// Parameters of the estimate.
+    pub options: WelchOptions,
+    /// Number of frames.
+    pub batch: usize,
+    /// Peaks per frame.
+    pub k: usize,
+}
+
+impl PeaksSize {
+    /// Coordinates along [`PEAKS_AXES`].
+    pub fn coordinates(&self) -> [f64; 4] {
+        [self.options.n_fft, self.options.segments, self.k, self.batch].map(|size| size as f64)
+    }
+
+    /// Bytes of the frames: every sample once.
+    pub const fn input_bytes(&self) -> u64 {
+        self.batch as u64 * self.options.frame() as u64 * SAMPLE_BYTES
+    }
+
+    /// Bytes of the peaks.
+    pub const fn peaks_bytes(&self) -> u64 {
+        self.batch as u64 * self.k as u64 * PEAK_BYTES
+    }
+
+    /// Samples of all segments, those of overlapping segments counted in each.
+    const fn segment_samples(&self) -> u64 {
+        self.batch as u64 * self.options.segments as u64 * self.options.n_fft as u64
+    }
+
+    /// Bytes that any strategy has to move: every segment's samples, and the peaks.
+    pub const fn useful_bytes(&self) -> u64 {
+        self.segment_samples() * SAMPLE_BYTES + self.peaks_bytes()
+    }
+
+    /// Data movement on a host that transforms every segment on its own and then searches each frame's spectrum.
+    pub const fn host_movement(&self) -> DataMovement {
+        let samples = self.segment_samples();
+        DataMovement {
+            launches: self.batch as u64 * self.options.segments as u64 + self.batch as u64,
+            syncs: 0,
+            host_output: self.peaks_bytes(),
+            traffic: samples * SAMPLE_BYTES + samples * COMPLEX_BYTES + self.peaks_bytes(),
+        }
+    }
+}
+
+/// Everything besides the device that the predicted time of a strategy depends on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PeaksWorkload {
+    /// The problem size.
+    pub size: PeaksSize,
+    /// Whether peaks stay on the device of the frames; they are delivered in host memory otherwise.
+    pub keep_on_device: bool,
+    /// Whether the frames are in host memory.
+    pub on_host: bool,
+    /// Numbers of open butterflies and of all butterflies of a learned model, if there is one.
+    pub butterflies: Option<(usize, usize)>,
+}
+
+impl PeaksWorkload {
+    /// The workload of frames on a device whose peaks are delivered in host memory, without a learned model.
+    pub const fn new(size: PeaksSize) -> Self {
+        Self { size, keep_on_device: false, on_host: false, butterflies: None }
+    }
+
+    /// Predicted nanoseconds; `None` for a strategy that is no candidate: `Host` on the host, where it is the same as
+    /// `Fused`, and `Learned` without a sparse model.
+    pub fn predict(&self, strategy: Strategy, device: &DeviceProfile) -> Option<f64> {
+        if strategy == Strategy::Host && self.on_host {
+            return None;
+        }
+        if strategy == Strategy::Learned {
+            let (open, all) = self.butterflies.filter(|(open, all)| open * LEARNED_SPARSITY < *all)?;
+            let share = open as f64 / all as f64;
+            return Some(self.predict(Strategy::Fused, device)? * (0.30 + 0.70 * share));
+        }
+        let table = device.latencies.get(strategy.name());
+        let measured = table.and_then(|table| table.predict(&self.size.coordinates()));
+        Some(measured.unwrap_or_else(|| self.from_movement(strategy, device)) + self.upload(strategy, device))
+    }
+
+    /// Predicted nanoseconds from data movement alone.
+    fn from_movement(&self, strategy: Strategy, device: &DeviceProfile) -> f64 {
+        let size = &self.size;
+        let (signal, peaks) = (size.input_bytes(), size.peaks_bytes());
+        let power = (size.batch as u64) * size.options.bins() as u64 * SAMPLE_BYTES;
+        match strategy {
+            Strategy::Host => {
+                let copy = DataMovement { host_output: signal, ..DataMovement::default() };
+                Prediction::new(&copy, device).total()
+                    + Prediction::new(&size.host_movement(), &Preset::Cpu.profile()).total()
+            }
+            Strategy::Fused | Strategy::Learned => {
+                let host_output = if self.keep_on_device { 0 } else { peaks };
+                let movement = DataMovement { launches: 1, syncs: 0, host_output, traffic: signal + peaks };
+                Prediction::new(&movement, device).total() * device.compute_factor
+            }
+            Strategy::Spectrum => {
+                let movement = DataMovement { launches: 1, syncs: 0, host_output: power, traffic: signal + power };
+                let scan = power as f64 / device.scan_bandwidth;
+                Prediction::new(&movement, device).total() * device.compute_factor + scan
+            }
+        }
+    }
+
+    /// Predicted nanoseconds of copying peaks that were found on the host to the device.
+    fn upload(&self, strategy: Strategy, device: &DeviceProfile) -> f64 {
+        let found_on_host = matches!(strategy, Strategy::Host | Strategy::Spectrum);
+        if !found_on_host || self.on_host || !self.keep_on_device {
+            return 0.0;
+        }
+        device.roundtrip + self.size.peaks_bytes() as f64 / device.link_bandwidth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Axis, LatencyTable};
+
+    fn workload(batch: usize) -> PeaksWorkload {
+        PeaksWorkload::new(PeaksSize { options: WelchOptions::new(256, 2), batch, k: 16 })
+    }
+
+    fn times(workload: &PeaksWorkload, device: &DeviceProfile) -> Vec<Option<f64>> {
+        Strategy::ALL.map(|strategy| workload.predict(strategy, device)).to_vec()
+    }
+
+    #[test]
+    fn the_host_launches_one_transform_per_segment() {
+        let size = workload(3).size;
+        let expected = DataMovement { launches: 9, syncs: 0, host_output: 384, traffic: 6144 + 12_288 + 384 };
+        assert_eq!(size.host_movement(), expected);
+        assert_eq!(size.useful_bytes(), 6144 + 384);
+    }
+
+    #[test]
+    fn small_batches_stay_on_the_host_and_large_ones_go_to_the_gpu() {
+        let fastest = |batch| {
+            let times = times(&workload(batch), &Preset::Wgpu.profile());
+            let order = |a: &usize, b: &usize| times[*a].unwrap().total_cmp(&times[*b].unwrap());
+            (0..3).min_by(order).map(|index| Strategy::ALL[index])
+        };
+        assert_eq!(fastest(8192), Some(Strategy::Fused));
+        assert_eq!(fastest(1), Some(Strategy::Host));
+    }
+
+    #[test]
+    fn frames_in_host_memory_have_no_host_strategy() {
+        let workload = PeaksWorkload { on_host: true, ..workload(100) };
+        assert_eq!(workload.predict(Strategy::Host, &Preset::Cpu.profile()), None);
+    }
+
+    #[test]
+    fn measured_latencies_take_precedence() {
+        let axis = |(name, interpolation): (&str, _)| Axis { name: name.into(), interpolation, values: vec![1.0] };
+        let table = LatencyTable::new(PEAKS_AXES.map(axis).to_vec(), vec![1234.0]).unwrap();
+        let device = DeviceProfile { latencies: [("fused".to_string(), table)].into(), ..Preset::Cuda.profile() };
+        assert!((workload(8).predict(Strategy::Fused, &device).unwrap() - 1234.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn only_sparse_learned_models_are_candidates() {
+        let device = Preset::Cuda.profile();
+        let with =
+            |open| PeaksWorkload { butterflies: Some((open, 1000)), ..workload(8) }.predict(Strategy::Learned, &device);
+        assert_eq!((with(250), with(1000)), (None, None));
+        let fused = workload(8).predict(Strategy::Fused, &device).unwrap();
+        assert!((with(200).unwrap() / fused - 0.44).abs() < 1e-9);
+    }
+
+    #[test]
+    fn peaks_kept_on_the_device_are_uploaded() {
+        let device = Preset::Cuda.profile();
+        let kept = PeaksWorkload { keep_on_device: true, ..workload(1000) };
+        let host = |workload: &PeaksWorkload| workload.predict(Strategy::Host, &device).unwrap();
+        assert!((host(&kept) - host(&workload(1000)) - (20_000.0 + 128_000.0 / 50.0)).abs() < 1e-6);
+        let fused = |workload: &PeaksWorkload| workload.predict(Strategy::Fused, &device).unwrap();
+        assert!(fused(&kept) < fused(&workload(1000)));
+    }
+}

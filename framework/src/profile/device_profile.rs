@@ -1,0 +1,89 @@
+//! Device profile: constants and measured latencies.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::LatencyTable;
+use crate::cost::MaxSlowdown;
+
+/// Constants of a device that predictions and fusion decisions follow from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceProfile {
+    /// Name of the preset or of the device.
+    pub name: String,
+    /// Fingerprint of the machine and device it was measured on; empty for a preset.
+    #[serde(default)]
+    pub fingerprint: String,
+    /// Nanoseconds per kernel launch.
+    pub dispatch: f64,
+    /// Nanoseconds per round trip between host and device.
+    pub roundtrip: f64,
+    /// Bytes per nanosecond of device memory.
+    pub memory_bandwidth: f64,
+    /// Bytes per nanosecond between device and host.
+    pub link_bandwidth: f64,
+    /// Bytes per nanosecond at which the host scans what it has read.
+    pub scan_bandwidth: f64,
+    /// Whether host and device share their memory, so that reading back copies nothing.
+    pub unified: bool,
+    /// Nanoseconds of penalty per synchronisation that a rewrite adds.
+    pub host_penalty: f64,
+    /// Nanoseconds that a rewrite must save.
+    pub min_gain: f64,
+    /// Time of a fused computation relative to the predicted time of its data movement alone.
+    pub compute_factor: f64,
+    /// Upper limits on the predicted slowdown of a fused computation, by batch.
+    #[serde(default, rename = "floors")]
+    pub max_slowdowns: Vec<MaxSlowdown>,
+    /// Measured latencies of strategies, by name; empty in a preset.
+    #[serde(default, rename = "rates")]
+    pub latencies: BTreeMap<String, LatencyTable>,
+}
+
+impl DeviceProfile {
+    /// Bytes per nanosecond at which results reach the host: over the link, or by its own scan where memory is unified.
+    pub const fn host_bandwidth(&self) -> f64 {
+        if self.unified { self.scan_bandwidth } else { self.link_bandwidth }
+    }
+
+    /// Name of the first constant that is out of range.
+    pub(super) fn invalid_constant(&self) -> Option<&'static str> {
+        let positive = [
+            ("memory_bandwidth", self.memory_bandwidth),
+            ("link_bandwidth", self.link_bandwidth),
+            ("scan_bandwidth", self.scan_bandwidth),
+            ("compute_factor", self.compute_factor),
+        ];
+        let not_negative = [
+            ("dispatch", self.dispatch),
+            ("roundtrip", self.roundtrip),
+            ("host_penalty", self.host_penalty),
+            ("min_gain", self.min_gain),
+        ];
+        let wrong = positive.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0));
+        let wrong = wrong.or_else(|| not_negative.iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)));
+        wrong.map(|(name, _)| *name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Preset;
+
+    #[test]
+    fn constants_out_of_range_are_named() {
+        let profile = DeviceProfile { dispatch: f64::NAN, ..Preset::Cpu.profile() };
+        assert_eq!(profile.invalid_constant(), Some("dispatch"));
+        let profile = DeviceProfile { link_bandwidth: 0.0, ..Preset::Cpu.profile() };
+        assert_eq!(profile.invalid_constant(), Some("link_bandwidth"));
+    }
+
+    #[test]
+    fn unified_memory_is_scanned_and_not_copied() {
+        assert_eq!(Preset::Metal.profile().host_bandwidth(), 1.0);
+        assert_eq!(Preset::Cuda.profile().host_bandwidth(), 50.0);
+    }
+}

@@ -1,0 +1,111 @@
+//! Presets: published constants per kind of device.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::DeviceProfile;
+use crate::cost::MaxSlowdown;
+use crate::device::DeviceKind;
+
+/// Published constants of a kind of device, for devices without a calibrated profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Preset {
+    /// Apple's unified memory.
+    Metal,
+    /// NVIDIA through CUDA.
+    Cuda,
+    /// Any GPU through WebGPU or Vulkan.
+    Wgpu,
+    /// The host's processor.
+    Cpu,
+}
+
+impl Preset {
+    /// Every preset.
+    pub const ALL: [Self; 4] = [Self::Metal, Self::Cuda, Self::Wgpu, Self::Cpu];
+
+    /// The preset for a kind of device.
+    pub const fn of(kind: DeviceKind) -> Self {
+        match kind {
+            DeviceKind::Cpu | DeviceKind::NdArray => Self::Cpu,
+            DeviceKind::Wgpu | DeviceKind::Vulkan => Self::Wgpu,
+            DeviceKind::Metal => Self::Metal,
+            DeviceKind::Cuda => Self::Cuda,
+        }
+    }
+
+    /// The name, as on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Metal => "metal",
+            Self::Cuda => "cuda",
+            Self::Wgpu => "wgpu",
+            Self::Cpu => "cpu",
+        }
+    }
+
+    /// The constants.
+    pub fn profile(self) -> DeviceProfile {
+        let from_2048 = MaxSlowdown { batch: 2048, ratio: 1.10 };
+        let (dispatch, roundtrip, memory_bandwidth, link_bandwidth, unified, host_penalty, min_gain) = match self {
+            Self::Metal => (500.0, 5000.0, 200.0, 200.0, true, 2e6, 1000.0),
+            Self::Cuda => (2000.0, 20_000.0, 800.0, 50.0, false, 15e6, 5000.0),
+            Self::Wgpu => (3000.0, 30_000.0, 100.0, 40.0, false, 25e6, 10_000.0),
+            Self::Cpu => (50.0, 0.0, 50.0, 50.0, true, 0.0, 0.0),
+        };
+        let (compute_factor, max_slowdowns) = match self {
+            Self::Metal => (7.5, vec![from_2048]),
+            Self::Cuda => (0.43, vec![from_2048, MaxSlowdown { batch: 8192, ratio: 1.15 }]),
+            Self::Wgpu => (2.2, vec![from_2048]),
+            Self::Cpu => (1.0, Vec::new()),
+        };
+        DeviceProfile {
+            name: self.name().into(),
+            fingerprint: String::new(),
+            dispatch,
+            roundtrip,
+            memory_bandwidth,
+            link_bandwidth,
+            scan_bandwidth: 1.0,
+            unified,
+            host_penalty,
+            min_gain,
+            compute_factor,
+            max_slowdowns,
+            latencies: BTreeMap::new(),
+        }
+    }
+}
+
+impl FromStr for Preset {
+    type Err = UnknownPreset;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|preset| preset.name() == text).ok_or_else(|| UnknownPreset(text.into()))
+    }
+}
+
+/// Name that is no preset's.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("unknown preset `{0}`; presets are metal, cuda, wgpu and cpu")]
+pub struct UnknownPreset(
+    /// The name.
+    pub String,
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_parse_and_are_valid() {
+        for preset in Preset::ALL {
+            assert_eq!(preset.name().parse(), Ok(preset));
+            assert_eq!(preset.profile().invalid_constant(), None);
+        }
+        let error = "metl".parse::<Preset>().unwrap_err().to_string();
+        assert_eq!(error, "unknown preset `metl`; presets are metal, cuda, wgpu and cpu");
+    }
+}
