@@ -14,9 +14,7 @@
 //! - [`cli`]: the subcommands, one file each.
 
 pub mod baselines;
-pub mod calibration;
 pub mod cli;
-pub mod costs;
 pub mod harness;
 pub mod methods;
 pub mod report;

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use firefly_bench::cli::{Cli, Verdict};
-use firefly_models::traces_choices;
+use firefly_models::traces_selections;
 use tracing_subscriber::filter::LevelFilter;
 
 fn main() -> ExitCode {
-    let level = if traces_choices() { LevelFilter::INFO } else { LevelFilter::WARN };
+    let level = if traces_selections() { LevelFilter::INFO } else { LevelFilter::WARN };
     tracing_subscriber::fmt().with_writer(stderr).with_ansi(stderr().is_terminal()).with_max_level(level).init();
     match Cli::parse().run(&mut stdout().lock()) {
         Ok(Verdict::Passed) => ExitCode::SUCCESS,

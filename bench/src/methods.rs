@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, ensure};
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_app::device::DeviceKind;
-use firefly_framework::cost::DeviceProfile;
-use firefly_models::{AutoOptions, AutoWelchPeaks, Method, Peaks, WelchPeaksConfig};
+use firefly_framework::profile::DeviceProfile;
+use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, Peaks, Strategy, WelchPeaksConfig};
 
 use crate::harness::progress::Progress;
 use crate::suites::peaks::{Output, PeaksProblem, PeaksReadBack, ReadBack};
@@ -20,8 +20,12 @@ const MOST: usize = 200;
 const TOLERANCE: f32 = 1e-4;
 
 /// The methods of a tier that a kind of device has: on a host, frames need not be brought to it.
-pub const fn methods_of(kind: DeviceKind) -> &'static [Method] {
-    if kind.is_host() { &[Method::Fused, Method::Spectrum] } else { &[Method::Host, Method::Fused, Method::Spectrum] }
+pub const fn methods_of(kind: DeviceKind) -> &'static [Strategy] {
+    if kind.is_host() {
+        &[Strategy::Fused, Strategy::Spectrum]
+    } else {
+        &[Strategy::Host, Strategy::Fused, Strategy::Spectrum]
+    }
 }
 
 /// Noise that the frames of problems are cut from.
@@ -54,13 +58,14 @@ impl Noise {
 /// For a problem out of range.
 pub fn model(
     problem: &PeaksProblem,
-    method: Option<Method>,
+    method: Option<Strategy>,
     profile: &DeviceProfile,
     device: &Device,
 ) -> anyhow::Result<AutoWelchPeaks> {
     let config = WelchPeaksConfig::new().with_n_fft(problem.options.n_fft).with_k(problem.k).with_tier(problem.tier);
-    let options = AutoOptions { method, profile: Some(profile.clone()), ..AutoOptions::default() };
-    Ok(AutoWelchPeaks::new(&config, device)?.with_options(options))
+    let auto = AutoWelchPeaksConfig::new().with_peaks(config).with_profile(Some(profile.clone()));
+    let auto = method.map_or_else(|| auto.clone(), |strategy| auto.clone().with_strategies(vec![strategy]));
+    Ok(auto.try_init(device)?)
 }
 
 /// How long methods are timed.
@@ -78,7 +83,7 @@ pub struct Effort {
 /// For a problem out of range, and methods that don't agree.
 pub fn time_in_rounds(
     problems: &[PeaksProblem],
-    methods: &[Method],
+    methods: &[Strategy],
     profile: &DeviceProfile,
     device: &Device,
     effort: Effort,
@@ -106,7 +111,7 @@ pub fn time_in_rounds(
 /// For a problem out of range, frames that the noise is too short for, and methods that don't agree.
 fn time_methods(
     problem: &PeaksProblem,
-    methods: &[Method],
+    methods: &[Strategy],
     noise: &Noise,
     profile: &DeviceProfile,
     device: &Device,
@@ -115,7 +120,7 @@ fn time_methods(
     let frames = noise.frames(problem, device).context("the noise is too short")?;
     let models: Vec<AutoWelchPeaks> =
         methods.iter().map(|method| model(problem, Some(*method), profile, device)).collect::<Result<_, _>>()?;
-    let run = |model: &AutoWelchPeaks| read(model.forward(black_box(frames.clone()))?);
+    let run = |model: &AutoWelchPeaks| read(model.try_forward(black_box(frames.clone()))?);
     let outputs = models.iter().map(|model| powers(&run(model)?)).collect::<Result<Vec<_>, _>>()?;
     for (method, output) in methods.iter().zip(&outputs) {
         ensure!(agree(&outputs[0], output, problem.k), "{method} gives other peaks than {}", methods[0]);
@@ -149,7 +154,7 @@ fn agree(left: &[f32], right: &[f32], k: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use firefly_framework::cost::Preset;
+    use firefly_framework::profile::Preset;
     use firefly_models::Tier;
 
     use super::*;
@@ -158,7 +163,7 @@ mod tests {
     fn every_method_is_timed_and_short_noise_is_refused() {
         let (device, profile) = (Device::flex(), Preset::Cpu.profile());
         let problem = PeaksProblem::new(64, Tier::Fast, 7, 5);
-        let methods = [Method::Fused, Method::Spectrum];
+        let methods = [Strategy::Fused, Strategy::Spectrum];
         let times = |noise| time_methods(&problem, &methods, &Noise::new(noise), &profile, &device, Duration::ZERO);
         assert!(times(7 * 96).unwrap().iter().flatten().all(|time| *time > 0.0));
         assert!(times(7 * 96 - 1).is_err());

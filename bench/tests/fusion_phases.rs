@@ -7,8 +7,8 @@ use std::process::{Command, Output};
 use firefly_bench::harness::movement::Movement;
 use firefly_bench::harness::outcome::CaseRecord;
 use firefly_bench::report::schema::Report;
-use firefly_framework::cost::{DeviceProfile, Preset, save};
-use firefly_framework::host::fingerprint;
+use firefly_framework::device::{DeviceId, fingerprint};
+use firefly_framework::profile::{DeviceProfile, Preset, save};
 
 fn bench(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_firefly-bench")).arg("fusion-phases").args(arguments).output().unwrap()
@@ -23,7 +23,7 @@ fn movement(case: &CaseRecord) -> &Movement {
 fn every_phase_is_verified_counted_predicted_and_decided_on() {
     let folder = tempfile::tempdir().unwrap();
     let (json, profile) = (folder.path().join("phases.json"), folder.path().join("cpu.toml"));
-    let costs = DeviceProfile { fingerprint: fingerprint("cpu"), min_gain: 1e5, ..Preset::Metal.profile() };
+    let costs = DeviceProfile { fingerprint: fingerprint(DeviceId::CPU), min_gain: 1e5, ..Preset::Metal.profile() };
     save(&costs, &profile).unwrap();
     let grid = ["--n-fft", "256", "--batch", "5,8192", "--k", "16", "--threads", "2", "--iters", "2", "--warmup", "0"];
     let rest = ["--explain", "--profile", profile.to_str().unwrap(), "--json", json.to_str().unwrap()];

@@ -5,9 +5,9 @@
 //! | --- | --- | --- |
 //! | [`WelchPeaks`] | exact Welch peaks, with as many segments as its [`Tier`] | none |
 //! | [`LearnedWelchPeaks`] | the same with learned taper, twiddles, gates and gain | five tensors |
-//! | [`AutoWelchPeaks`] | either of them, by the method that is predicted to be fastest | none of its own |
+//! | [`AutoWelchPeaks`] | either of them, by the strategy that is predicted to be fastest | none of its own |
 //!
-//! `WelchPeaks` and `LearnedWelchPeaks` are Burn modules: they nest in other modules, train with them and are saved
+//! All of them are Burn modules: they nest in other modules, train with them and are saved
 //! with them. Both map frames `[batch, frame]` to [`Peaks`] `[batch, k]` by `forward` and to power `[batch, bins]` by
 //! `psd`, where `bins = n_fft / 2 + 1`, and both are differentiable in the signal. A frame of S segments has
 //! `n_fft + (S − 1) · hop` samples; further samples are ignored. Power is in the signal's unit squared, one-sided, and
@@ -40,8 +40,8 @@ mod tier;
 mod welch_peaks;
 
 pub use auto::{
-    AutoOptions, AutoWelchPeaks, Candidate, Choice, Destination, Layout, Method, RATE_AXES, Selection, Strategy,
-    Workload, traces_choices,
+    AutoWelchPeaks, AutoWelchPeaksConfig, Candidate, PUBLISHED_STRATEGIES, PublishedStrategy, Selection, Strategy,
+    traces_selections,
 };
 pub use learned_welch_peaks::{
     GateKind, Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT,

@@ -1,14 +1,13 @@
-//! Every method of a tier gives the same peaks, wherever it looks for them.
+//! `AutoWelchPeaks`: every strategy of a tier gives the same peaks.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Instant;
 
+use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use firefly_framework::cost::{Axis, DeviceProfile, Preset, Rate};
-use firefly_models::{
-    AutoOptions, AutoWelchPeaks, LearnedWelchPeaksConfig, Method, Peaks, RATE_AXES, Selection, Strategy, Tier,
-    WelchPeaksConfig,
-};
+use firefly_framework::cost::PEAKS_AXES;
+use firefly_framework::profile::{Axis, DeviceProfile, LatencyTable, Preset};
+use firefly_models::{AutoWelchPeaksConfig, LearnedWelchPeaksConfig, Peaks, Strategy, Tier, WelchPeaksConfig};
 
 const BATCH: usize = 9;
 
@@ -29,88 +28,103 @@ fn values(peaks: Peaks) -> (Vec<f64>, Vec<f64>) {
     (peaks.bins.into_data().try_to_vec_as().unwrap(), peaks.power.into_data().try_to_vec_as().unwrap())
 }
 
-/// A profile under which one method of a CPU is the fastest.
-fn favouring(method: Method) -> AutoOptions {
-    let axes: Vec<Axis> =
-        RATE_AXES.map(|(name, growth)| Axis { name: name.into(), growth, values: vec![1.0] }).to_vec();
-    let rate = |of: Method| Rate::new(axes.clone(), vec![if of == method { 1.0 } else { 1e6 }]).unwrap();
-    let rates = Method::ALL.map(|of| (of.name().to_string(), rate(of))).into();
-    AutoOptions { profile: Some(DeviceProfile { rates, ..Preset::Cpu.profile() }), ..AutoOptions::default() }
+/// A configuration with a profile under which one strategy of a CPU is the fastest.
+fn favouring(strategy: Strategy) -> AutoWelchPeaksConfig {
+    let axis = |(name, interpolation): (&str, _)| Axis { name: name.into(), interpolation, values: vec![1.0] };
+    let axes: Vec<Axis> = PEAKS_AXES.map(axis).to_vec();
+    let table = |of| LatencyTable::new(axes.clone(), vec![if of == strategy { 1.0 } else { 1e6 }]).unwrap();
+    let latencies = Strategy::ALL.map(|of| (of.name().to_string(), table(of))).into();
+    auto().with_profile(Some(DeviceProfile { latencies, ..Preset::Cpu.profile() }))
+}
+
+fn auto() -> AutoWelchPeaksConfig {
+    AutoWelchPeaksConfig::new().with_peaks(config())
+}
+
+fn published(name: &str) -> AutoWelchPeaksConfig {
+    auto().with_published(name).unwrap()
 }
 
 #[test]
-fn methods_of_a_tier_agree() {
-    let exact = values(config().init(&Device::flex()).forward(frames(96)));
-    for method in [Method::Fused, Method::Spectrum] {
-        let model = AutoWelchPeaks::new(&config(), &Device::flex()).unwrap().with_options(favouring(method));
-        assert_eq!(model.strategy_label(BATCH, 96), format!("auto: fast {method}"));
-        let (bins, power) = values(model.forward(frames(96)).unwrap());
-        assert_eq!(bins, exact.0, "{method}");
+fn strategies_of_a_tier_agree() {
+    let device = Device::flex();
+    let exact = values(config().init(&device).forward(frames(96)));
+    for strategy in [Strategy::Fused, Strategy::Spectrum] {
+        let model = favouring(strategy).init(&device);
+        assert_eq!(model.select(BATCH, 96, false).selected.to_string(), format!("fast {strategy}"));
+        let (bins, power) = values(model.forward(frames(96)));
+        assert_eq!(bins, exact.0, "{strategy}");
         assert!(
             power.iter().zip(&exact.1).all(|(got, expected)| (got - expected).abs() <= 1e-5 * expected),
-            "{method}"
+            "{strategy}"
         );
     }
 }
 
 #[test]
-fn forced_strategies_compute_their_tiers() {
+fn published_names_compute_their_tiers() {
     let device = Device::flex();
-    for (strategy, tier) in
-        [(Strategy::Ultra, Tier::Ultra), (Strategy::Fast, Tier::Fast), (Strategy::Reference, Tier::Reference)]
-    {
-        let model = AutoWelchPeaks::new(&config(), &device).unwrap().with_strategy(strategy);
+    for (name, tier) in [("ultra", Tier::Ultra), ("fast", Tier::Fast), ("reference", Tier::Reference)] {
         let expected = config().with_tier(tier).init(&device).forward(frames(288));
-        assert_eq!(values(model.forward(frames(288)).unwrap()).0, values(expected).0, "{strategy}");
+        assert_eq!(values(published(name).init(&device).forward(frames(288))).0, values(expected).0, "{name}");
     }
     // A frame of two segments is too short for eight.
-    let model = AutoWelchPeaks::new(&config(), &device).unwrap().with_strategy(Strategy::Reference);
-    assert!(model.forward(frames(96)).unwrap_err().to_string().contains("96 samples a row"));
+    let error = published("reference").init(&device).try_forward(frames(96)).unwrap_err();
+    assert!(error.to_string().contains("96 samples"), "{error}");
 }
 
 #[test]
-fn a_learned_model_runs_where_it_is_asked_for() {
+fn a_forced_learned_model_runs() {
     let device = Device::flex();
     let learned = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(5).init(&device);
     let expected = values(learned.forward(frames(96), &learned.hard_gates()));
-    let model = AutoWelchPeaks::new(&config(), &device).unwrap().with_strategy(Strategy::Learned);
-    assert!(model.forward(frames(96)).unwrap_err().to_string().contains("learned without a model"));
+    let model = published("learned").init(&device);
+    assert!(model.try_forward(frames(96)).unwrap_err().to_string().contains("learned without a model"));
     let model = model.with_learned(learned);
-    assert_eq!(values(model.forward(frames(96)).unwrap()), expected);
-    assert_eq!(model.strategy_label(BATCH, 96), "learned: fast learned");
+    assert_eq!(values(model.forward(frames(96))), expected);
+    assert_eq!(model.select(BATCH, 96, false).selected.to_string(), "fast learned");
 }
 
 #[test]
-fn any_tier_and_legacy_are_asked_for() {
-    let model = AutoWelchPeaks::new(&config(), &Device::flex()).unwrap();
-    let label = |selection| {
-        let options = AutoOptions { selection, profile: Some(Preset::Cpu.profile()), ..AutoOptions::default() };
-        model.clone().with_options(options).strategy_label(BATCH, 288)
+fn only_any_and_legacy_change_the_tier() {
+    let selected = |name: &str| {
+        let model = published(name).with_profile(Some(Preset::Cpu.profile())).init(&Device::flex());
+        model.select(BATCH, 288, false).selected.tier
     };
-    assert!(label(Selection::Method).starts_with("auto: fast"));
-    assert!(label(Selection::AnyTier).starts_with("auto: ultra"));
-    assert!(label(Selection::Legacy).starts_with("auto: ultra"));
+    assert_eq!([selected("auto"), selected("any"), selected("legacy")], [Tier::Fast, Tier::Ultra, Tier::Ultra]);
 }
 
 #[test]
-fn gradients_flow_through_the_choice() {
+fn gradients_flow_through_the_selected_strategy() {
     let device = Device::flex().autodiff();
-    let model = AutoWelchPeaks::new(&config(), &Device::flex()).unwrap().with_options(favouring(Method::Spectrum));
+    let model = favouring(Strategy::Spectrum).init(&Device::flex());
     let signal = Tensor::<2>::from_data(frames(96).into_data(), &device).require_grad();
-    let gradients = model.forward(signal.clone()).unwrap().power.sum().backward();
+    let gradients = model.forward(signal.clone()).power.sum().backward();
     let gradient: Vec<f64> = signal.grad(&gradients).unwrap().into_data().try_to_vec_as().unwrap();
     assert!(gradient.iter().any(|value| *value != 0.0));
 }
 
-/// Deciding again for a known shape is a look-up. The limit leaves room for a machine that is busy otherwise.
 #[test]
-fn a_known_shape_is_decided_fast() {
-    let model = AutoWelchPeaks::new(&config(), &Device::flex()).unwrap();
-    let first = model.choose(BATCH, 96, false);
+fn the_module_nests_and_moves() {
+    #[derive(Module, Debug)]
+    struct Detector {
+        peaks: firefly_models::AutoWelchPeaks,
+    }
+    let device = Device::flex();
+    let detector = Detector { peaks: auto().init(&device) };
+    let expected = values(detector.peaks.forward(frames(96)));
+    assert_eq!(values(detector.to_device(&device).peaks.forward(frames(96))), expected);
+}
+
+/// Selecting again for a known shape is a look-up. The limit leaves room for a machine under other load.
+#[test]
+fn a_known_shape_is_selected_fast() {
+    let model = auto().init(&Device::flex());
+    let first = model.select(BATCH, 96, false);
     let fastest = (0..100)
         .map(|_| {
             let start = Instant::now();
-            assert_eq!(model.choose(BATCH, 96, false), first);
+            assert_eq!(model.select(BATCH, 96, false), first);
             start.elapsed()
         })
         .min();

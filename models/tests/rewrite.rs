@@ -4,8 +4,9 @@
 use burn::backend::Flex;
 use burn::signal::rfft;
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
-use firefly_framework::cost::{DeviceProfile, Preset};
-use firefly_framework::graph::{CustomOperations, Graph, Input, Outputs, ProfileOptions, Replay, capture};
+use firefly_framework::graph::{CustomOperations, Graph, Input, Outputs, Replay, capture};
+use firefly_framework::movement::MovementOptions;
+use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{Rewriter, Rewritten, WelchPeaksRule, register_costs};
 use firefly_models::testing::{ButterflyWelchPeaks, Formulation, StockWelchPeaks, one_sided};
 use firefly_models::{Tier, WelchPeaksConfig, Window, WindowSymmetry};
@@ -25,7 +26,7 @@ fn record<O: Outputs>(frame: usize, model: impl FnOnce(Tensor<2>, &Device) -> O)
 }
 
 fn rewrite(graph: &Graph, device: &DeviceProfile) -> Rewritten {
-    let mut options = ProfileOptions::default();
+    let mut options = MovementOptions::default();
     register_costs(&mut options.costs);
     let mut rewriter = Rewriter::new(options);
     rewriter.register(WelchPeaksRule);

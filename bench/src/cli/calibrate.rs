@@ -8,14 +8,18 @@ use anyhow::Context;
 use clap::value_parser;
 use firefly_app::device::DeviceName;
 use firefly_app::files::ensure_writable;
-use firefly_framework::cost::{DeviceProfile, Preset, default_path, save};
-use firefly_framework::host::fingerprint;
+use firefly_framework::calibration::{CalibrationSizes, LatencySpread, measure_constants, measure_latencies};
+use firefly_framework::cost::PeaksSize;
+use firefly_framework::device::fingerprint;
+use firefly_framework::profile::{DeviceProfile, Preset, default_path, save};
+use firefly_models::Tier;
 
 use super::Verdict;
-use crate::calibration::{Grid, constants, measure_rates};
 use crate::harness::format::{digits, duration};
-use crate::methods::{Effort, methods_of};
+use crate::harness::statistics::Spread;
+use crate::methods::{Effort, methods_of, time_in_rounds};
 use crate::report::table::{Side, Table};
+use crate::suites::peaks::PeaksProblem;
 
 /// The options.
 #[derive(Debug, Clone, clap::Args)]
@@ -49,19 +53,38 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
     let name = arguments.device.to_string();
     let path = match &arguments.out {
         Some(path) => path.clone(),
-        None => default_path(&name)?,
+        None => default_path(arguments.device.id())?,
     };
     ensure_writable(&path).with_context(|| path.display().to_string())?;
-    let grid = if arguments.rough { Grid::rough() } else { Grid::full() };
+    let sizes = if arguments.rough { CalibrationSizes::rough() } else { CalibrationSizes::full() };
     let effort = Effort { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
     let preset = Preset::of(arguments.device.kind()).profile();
-    let measured = constants(preset, &device, arguments.rough)?;
-    let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(&name), ..measured };
-    measure_rates(&mut profile, methods_of(arguments.device.kind()), &grid, effort, &device, arguments.quiet)?;
+    let measured = measure_constants(preset, &device, arguments.rough)?;
+    let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(arguments.device.id()), ..measured };
+    let strategies = methods_of(arguments.device.kind());
+    let constants = profile.clone();
+    measure_latencies(&mut profile, strategies, &sizes, |sizes| {
+        let problems = sizes.iter().map(problem).collect::<anyhow::Result<Vec<_>>>()?;
+        let samples = time_in_rounds(&problems, strategies, &constants, &device, effort, arguments.quiet)?;
+        samples.into_iter().map(|samples| samples.into_iter().map(spread).collect()).collect::<anyhow::Result<_>>()
+    })?;
     save(&profile, &path)?;
     report(&profile, out)?;
     writeln!(out, "\nwritten to {}", path.display())?;
     Ok(Verdict::Passed)
+}
+
+/// The problem of a size, which has as many segments as a tier.
+fn problem(size: &PeaksSize) -> anyhow::Result<PeaksProblem> {
+    let PeaksSize { options, batch, k } = *size;
+    let tier = Tier::ALL.into_iter().find(|tier| tier.segments() == options.segments);
+    let tier = tier.with_context(|| format!("no tier has {} segments", options.segments))?;
+    Ok(PeaksProblem::new(options.n_fft, tier, batch, k))
+}
+
+fn spread(samples: Vec<f64>) -> anyhow::Result<LatencySpread> {
+    let Spread { p10, p90, .. } = Spread::of(samples).context("nothing was timed")?;
+    Ok(LatencySpread { p10, p90 })
 }
 
 fn report(profile: &DeviceProfile, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -72,8 +95,8 @@ fn report(profile: &DeviceProfile, out: &mut dyn Write) -> anyhow::Result<()> {
     row("memory, GB/s", digits(profile.memory_bandwidth));
     row("to the host, GB/s", digits(profile.link_bandwidth));
     row("host's scan, GB/s", digits(profile.scan_bandwidth));
-    for (name, rate) in &profile.rates {
-        row(&format!("{name}: worst error between points"), format!("× {}", digits(rate.error)));
+    for (name, table) in &profile.latencies {
+        row(&format!("{name}: worst error between points"), format!("× {}", digits(table.error)));
     }
     write!(out, "{}", table.render())?;
     Ok(())
@@ -81,7 +104,7 @@ fn report(profile: &DeviceProfile, out: &mut dyn Write) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use firefly_framework::cost::load;
+    use firefly_framework::profile::load;
 
     use super::*;
 
@@ -99,9 +122,9 @@ mod tests {
         };
         let mut out = Vec::new();
         assert_eq!(run(&arguments, &mut out).unwrap(), Verdict::Passed);
-        let profile = load(&path, &fingerprint("cpu")).unwrap().unwrap();
-        assert_eq!(profile.rates.keys().collect::<Vec<_>>(), ["fused", "spectrum"]);
-        assert!(profile.rates.values().all(|rate| rate.nanoseconds.len() == 8 && rate.error >= 1.0));
+        let profile = load(&path, &fingerprint(arguments.device.id())).unwrap().unwrap();
+        assert_eq!(profile.latencies.keys().collect::<Vec<_>>(), ["fused", "spectrum"]);
+        assert!(profile.latencies.values().all(|table| table.nanoseconds.len() == 8 && table.error >= 1.0));
         assert!(profile.dispatch > 0.0 && profile.memory_bandwidth > 0.0);
         assert!(String::from_utf8(out).unwrap().contains("launch overhead"));
     }

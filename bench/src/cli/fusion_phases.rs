@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::Verdict;
+use super::device_profile::device_profile;
 use crate::cli::grid::Grid;
 use crate::cli::options::Measuring;
 use crate::cli::peaks_grid::PeaksGrid;
-use crate::costs;
 use crate::harness::outcome::CaseRecord;
 use crate::report::crossover::{self, crossovers};
 use crate::report::movement;
@@ -39,7 +39,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict> {
     let Arguments { grid: asked, profile, explain, measuring } = arguments;
     let problems = asked.problems("fusion-phases")?;
-    let (costs, source) = costs::profile(measuring.device, profile.as_deref())?;
+    let (costs, source) = device_profile(measuring.device, profile.as_deref())?;
     let catalogue = catalogue(costs.clone());
     let facts = facts();
     let grid = Grid {
@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
                 costs.name
             ),
         ],
-        facts: facts.with("costs", source).with("costs_of", costs.name),
+        facts: facts.with("costs", source.to_string()).with("costs_of", costs.name),
         options: asked.parameters(),
         problems,
         columns: PeaksGrid::COLUMNS,

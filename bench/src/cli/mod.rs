@@ -2,6 +2,7 @@
 
 pub mod calibrate;
 pub mod compare;
+mod device_profile;
 pub mod e2e;
 pub mod fft;
 pub mod fusion_phases;
@@ -18,7 +19,7 @@ pub mod welch_peaks;
 use std::io::Write;
 
 use clap::{Parser, Subcommand};
-use firefly_framework::cost::Preset;
+use firefly_framework::profile::Preset;
 
 use crate::harness::outcome::{CaseRecord, Outcome};
 use crate::harness::problem::Problem;

@@ -10,13 +10,13 @@ use anyhow::{Context, ensure};
 use clap::value_parser;
 use firefly_app::device::DeviceName;
 use firefly_app::files::{ensure_writable, write_atomically};
-use firefly_models::{AutoWelchPeaks, Choice, Method};
+use firefly_models::{AutoWelchPeaks, Selection, Strategy};
 use serde::Serialize;
 
 use super::Verdict;
+use super::device_profile::device_profile;
 use crate::cli::lists::Counts;
 use crate::cli::peaks_grid::{Tiers, check_lengths};
-use crate::costs;
 use crate::harness::format::{digits, duration};
 use crate::harness::host::Host;
 use crate::harness::statistics::Spread;
@@ -121,7 +121,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
     if let Some(path) = &arguments.json {
         ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
     }
-    let (profile, source) = costs::profile(arguments.device, arguments.profile.as_deref())?;
+    let (profile, source) = device_profile(arguments.device, arguments.profile.as_deref())?;
 
     let mut left_out = Vec::new();
     let mut problems = grid(&arguments.n_fft.0, &arguments.tier.0, &arguments.batch.0, &arguments.k.0);
@@ -144,13 +144,13 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
     let mut cases = Vec::new();
     for (problem, samples) in problems.iter().zip(samples) {
         let choice = deciding.choose(&model(problem, None, &profile, &device)?, problem);
-        let predicted = |method: Method| {
-            let considered = choice.considered.iter().find(|candidate| candidate.method == method);
+        let predicted = |strategy: Strategy| {
+            let considered = choice.considered.iter().find(|candidate| candidate.strategy == strategy);
             considered.map_or(f64::NAN, |candidate| candidate.nanoseconds)
         };
         let spread = |samples: Vec<f64>| Spread::of(samples).context("nothing was timed");
         let measured = samples.into_iter().map(spread).collect::<anyhow::Result<Vec<_>>>()?;
-        let chosen = choice.chosen.method;
+        let chosen = choice.selected.strategy;
         let place = methods.iter().position(|method| *method == chosen).context("a method that was not measured")?;
         let fastest = measured.iter().map(|spread| spread.median).fold(f64::INFINITY, f64::min);
         cases.push(Case {
@@ -177,7 +177,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
         date: now(),
         host: Host::detect(),
         device: name,
-        profile: source.into(),
+        profile: source.to_string(),
         predicted_well: good(|case| case.prediction),
         predicted_well_p10: good(|case| case.prediction_p10),
         mean_regret: cases.iter().map(|case| case.regret).sum::<f64>() / count,
@@ -204,10 +204,10 @@ struct Deciding {
 
 impl Deciding {
     /// What a model that has not decided yet chooses, for the first time and a few more.
-    fn choose(&mut self, model: &AutoWelchPeaks, problem: &PeaksProblem) -> Arc<Choice> {
+    fn choose(&mut self, model: &AutoWelchPeaks, problem: &PeaksProblem) -> Arc<Selection> {
         let timed = || {
             let start = Instant::now();
-            let choice = black_box(model.choose(problem.batch, problem.frame(), false));
+            let choice = black_box(model.select(problem.batch, problem.frame(), false));
             (start.elapsed().as_nanos() as f64, choice)
         };
         let (first, choice) = timed();
@@ -265,8 +265,8 @@ fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use firefly_framework::cost::{DeviceProfile, Preset, save};
-    use firefly_framework::host::fingerprint;
+    use firefly_framework::device::{DeviceId, fingerprint};
+    use firefly_framework::profile::{DeviceProfile, Preset, save};
 
     use super::*;
 
@@ -280,7 +280,7 @@ mod tests {
     fn a_small_grid_is_measured_and_reported() {
         let folder = tempfile::tempdir().unwrap();
         let (json, profile) = (folder.path().join("picker.json"), folder.path().join("cpu.toml"));
-        save(&DeviceProfile { fingerprint: fingerprint("cpu"), ..Preset::Cpu.profile() }, &profile).unwrap();
+        save(&DeviceProfile { fingerprint: fingerprint(DeviceId::CPU), ..Preset::Cpu.profile() }, &profile).unwrap();
         let mut list = vec![
             "picker", "--n-fft", "64,256", "--batch", "1,8", "--k", "4,64", "--time", "0", "--rounds", "2", "--quiet",
         ];

@@ -1,7 +1,7 @@
 //! What is known of the machine that measures.
 
-pub use firefly_framework::host::available_cores;
-use firefly_framework::host::{cpu_name, entry};
+pub use firefly_app::host::available_cores;
+use firefly_app::host::{cpu_name, entry};
 use serde::{Deserialize, Serialize};
 
 /// The machine.

@@ -1,6 +1,6 @@
 //! What cases move, as a table and in words.
 
-use firefly_framework::cost::Io;
+use firefly_framework::movement::DataMovement;
 
 use super::table::{Side, Table};
 use super::terminal::key_columns;
@@ -40,7 +40,7 @@ pub fn table(cases: &[CaseRecord], columns: &[&str]) -> Table {
 impl Movement {
     /// What moves, and the gate's verdict, in a line.
     pub fn summary(&self) -> String {
-        let Io { launches, syncs, .. } = self.io;
+        let DataMovement { launches, syncs, .. } = self.io;
         let predicted = duration(self.predicted_ns);
         let moved =
             format!("{launches} launches, {syncs} syncs, {} bytes read; {predicted} predicted", self.bytes_read);

@@ -140,11 +140,11 @@ impl PeaksWorkload {
         }
         let table = device.latencies.get(strategy.name());
         let measured = table.and_then(|table| table.predict(&self.size.coordinates()));
-        Some(measured.unwrap_or_else(|| self.from_movement(strategy, device)) + self.upload(strategy, device))
+        Some(measured.unwrap_or_else(|| self.predict_movement(strategy, device)) + self.upload(strategy, device))
     }
 
     /// Predicted nanoseconds from data movement alone.
-    fn from_movement(&self, strategy: Strategy, device: &DeviceProfile) -> f64 {
+    fn predict_movement(&self, strategy: Strategy, device: &DeviceProfile) -> f64 {
         let size = &self.size;
         let (signal, peaks) = (size.input_bytes(), size.peaks_bytes());
         let power = (size.batch as u64) * size.options.bins() as u64 * SAMPLE_BYTES;

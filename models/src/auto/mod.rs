@@ -1,13 +1,17 @@
-//! Peaks by whatever is predicted fastest, or by a strategy of the caller's choice.
+//! Welch peaks by the strategy that is predicted to be fastest.
+//!
+//! [`AutoWelchPeaksConfig`] holds the candidates (tiers and [strategies](Strategy)), [`PlanRequest::select`](request)
+//! predicts each of them for a batch and takes the fastest, and [`AutoWelchPeaks`] runs it. [`names`] is the table of
+//! published names; [`request`] has the published thresholds.
 
-mod choice;
-mod device;
+mod config;
 mod host_peaks;
-mod method;
 mod model;
-mod strategy;
+mod names;
+mod request;
 
-pub use choice::{Candidate, Choice, Layout, Selection};
-pub use method::{Destination, Method, RATE_AXES, Workload};
-pub use model::{AutoOptions, AutoWelchPeaks, traces_choices};
-pub use strategy::Strategy;
+pub use config::AutoWelchPeaksConfig;
+pub use firefly_framework::cost::Strategy;
+pub use model::{AutoWelchPeaks, traces_selections};
+pub use names::{PUBLISHED_STRATEGIES, PublishedStrategy};
+pub use request::{Candidate, Selection};

@@ -1,198 +1,180 @@
-//! The model that decides.
+//! The module that selects a strategy per batch.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use burn::module::Module;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
-use firefly_framework::cost::DeviceProfile;
-use firefly_framework::device::DeviceName;
+use firefly_framework::cost::Strategy;
+use firefly_framework::device::DeviceId;
+use firefly_framework::profile::{DeviceProfile, load_or_preset};
 use firefly_ops::{ArgumentError, Peaks};
 
-use super::choice::{Choice, Question, Selection};
-use super::device::profile_of;
+use super::AutoWelchPeaksConfig;
 use super::host_peaks::host_peaks;
-use super::method::{Destination, Method};
-use super::strategy::Strategy;
+use super::request::{PlanRequest, Selection};
+use crate::expect_valid;
 use crate::learned_welch_peaks::LearnedWelchPeaks;
 use crate::tier::Tier;
-use crate::welch_peaks::{WelchPeaks, WelchPeaksConfig};
+use crate::welch_peaks::WelchPeaks;
 
-/// Set to anything but `0` or nothing, this environment variable raises the event of each new decision from debug to info.
+/// Environment variable that raises the event of each new selection from debug to info, unless it is empty or `0`.
 const TRACE: &str = "FIREFLY_TRACE";
 
-/// Whether new decisions of [`AutoWelchPeaks`] are events at level info: whether `FIREFLY_TRACE` is set to anything but `0`.
-pub fn traces_choices() -> bool {
+/// Whether new selections of [`AutoWelchPeaks`] are events at level info: `FIREFLY_TRACE` is set, and not to `0`.
+pub fn traces_selections() -> bool {
     std::env::var_os(TRACE).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// How [`AutoWelchPeaks`] decides.
-#[derive(Debug, Clone, Default)]
-pub struct AutoOptions {
-    /// Where peaks are wanted.
-    pub destination: Destination,
-    /// What may be chosen between.
-    pub selection: Selection,
-    /// The only method of a tier to consider, if one is: to compare methods.
-    pub method: Option<Method>,
-    /// What the device costs; unless given, the user's calibrated profile of it, or a preset.
-    pub profile: Option<DeviceProfile>,
-}
-
-/// The strongest lines of each frame, by the strategy that is predicted fastest for where the frames are and the peaks are
-/// wanted, or by one that is forced.
+/// Strongest spectral lines of each frame, by the strategy that is predicted to be fastest.
 ///
-/// The tier stays the configuration's unless [`AutoOptions::selection`] or a strategy says otherwise. A decision is made once for
-/// each batch and length; with `FIREFLY_TRACE=1` it is a `tracing` event at level info, else at debug. Where gradients are
-/// tracked, and for floats other than f32, the operation on the device is the only one considered.
-#[derive(Debug, Clone)]
+/// The tier is the configured one unless the configuration has several candidates. A selection is made once per batch size
+/// and frame length; it is a `tracing` event at level debug, or at level info with `FIREFLY_TRACE=1`. Where gradients are
+/// tracked, and for floats other than f32, the operation on the device is the only candidate, and peaks stay on the device.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::{AutoWelchPeaksConfig, WelchPeaksConfig};
+///
+/// let device = Device::flex();
+/// let model = AutoWelchPeaksConfig::new().with_peaks(WelchPeaksConfig::new().with_k(4)).init(&device);
+/// let peaks = model.forward(Tensor::<2>::ones([8, 384], &device)); // [batch, frame]
+/// assert_eq!(peaks.bins.dims(), [8, 4]);
+/// println!("{}", model.select(8, 384, false).explain());
+/// ```
+#[derive(Module, Debug)]
 pub struct AutoWelchPeaks {
-    strategy: Strategy,
-    options: AutoOptions,
-    config: WelchPeaksConfig,
-    learned: Option<(LearnedWelchPeaks, (usize, usize))>,
-    /// Each tier's model, on the device of the frames and on the host.
-    exact: [[WelchPeaks; 2]; 3],
-    device: Device,
-    name: DeviceName,
-    profile: Arc<DeviceProfile>,
-    choices: Arc<Mutex<Choices>>,
+    /// Exact model per tier, on the device of the frames.
+    exact: [WelchPeaks; 3],
+    learned: Option<LearnedWelchPeaks>,
+    /// Exact model per tier, on the host, wherever the module is moved.
+    #[module(skip)]
+    on_host: [WelchPeaks; 3],
+    #[module(skip)]
+    config: AutoWelchPeaksConfig,
+    /// Numbers of open butterflies and of all butterflies of the learned model.
+    #[module(skip)]
+    butterflies: Option<(usize, usize)>,
+    #[module(skip)]
+    device: SelectingDevice,
 }
 
-/// What was chosen for each batch, length of frames, and whether only one operation would do.
-type Choices = HashMap<(usize, usize, bool), Arc<Choice>>;
+/// The device that selections are made for, and those that were made.
+#[derive(Debug, Clone)]
+struct SelectingDevice {
+    device: Device,
+    id: DeviceId,
+    profile: Arc<DeviceProfile>,
+    selections: Arc<Mutex<Selections>>,
+}
 
-const ON_DEVICE: usize = 0;
-const ON_HOST: usize = 1;
+/// Selections by batch size, frame length, and whether only one operation is possible.
+type Selections = HashMap<(usize, usize, bool), Arc<Selection>>;
 
 impl AutoWelchPeaks {
-    /// The model for frames on `device`, deciding by predicted time.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field of the configuration that is out of range.
-    pub fn new(config: &WelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
-        let host = Device::flex();
-        let of = |tier: Tier| -> Result<[WelchPeaks; 2], ArgumentError> {
-            let config = config.clone().with_tier(tier);
-            Ok([config.try_init(device)?, config.try_init(&host)?])
+    pub(super) fn new(config: AutoWelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
+        let per_tier = |device: &Device| -> Result<[WelchPeaks; 3], ArgumentError> {
+            let of = |tier| config.peaks.clone().with_tier(tier).try_init(device);
+            Ok([of(Tier::Ultra)?, of(Tier::Fast)?, of(Tier::Reference)?])
         };
-        let name = DeviceName::of(device);
         Ok(Self {
-            strategy: Strategy::Auto,
-            options: AutoOptions::default(),
-            config: config.clone(),
+            exact: per_tier(device)?,
             learned: None,
-            exact: [of(Tier::Ultra)?, of(Tier::Fast)?, of(Tier::Reference)?],
-            device: device.clone(),
-            name,
-            profile: Arc::new(profile_of(name)),
-            choices: Arc::default(),
+            on_host: per_tier(&Device::flex())?,
+            butterflies: None,
+            device: SelectingDevice::new(&config, device),
+            config,
         })
     }
 
-    /// The same model with a strategy forced, or decided again.
-    pub fn with_strategy(self, strategy: Strategy) -> Self {
-        Self { strategy, choices: Arc::default(), ..self }
-    }
-
-    /// The same model, deciding by other options.
-    pub fn with_options(self, options: AutoOptions) -> Self {
-        let profile = options.profile.clone().unwrap_or_else(|| profile_of(self.name));
-        Self { options, profile: Arc::new(profile), choices: Arc::default(), ..self }
-    }
-
-    /// The same model with a learned model on the same device, for the strategy `learned`, and for `auto` where any tier
-    /// will do.
+    /// The same module with a learned model on the same device, which is a candidate where the configuration has the strategy
+    /// `Learned`.
     pub fn with_learned(self, learned: LearnedWelchPeaks) -> Self {
-        let butterflies = (learned.count_open_butterflies(), learned.all_butterflies());
-        Self { learned: Some((learned, butterflies)), choices: Arc::default(), ..self }
+        let butterflies = Some((learned.count_open_butterflies(), learned.all_butterflies()));
+        let device = SelectingDevice { selections: Arc::default(), ..self.device };
+        Self { learned: Some(learned), butterflies, device, ..self }
     }
 
-    /// What runs for `batch` frames of `frame` samples, as in `auto: fast fused`.
-    pub fn strategy_label(&self, batch: usize, frame: usize) -> String {
-        let chosen = self.choose(batch, frame, false).chosen;
-        format!("{}: {} {}", self.strategy, chosen.tier, chosen.method)
+    /// The configuration.
+    pub fn config(&self) -> &AutoWelchPeaksConfig {
+        &self.config
     }
 
-    /// What is chosen for `batch` frames of `frame` samples, and why. `direct`: whether only one operation on the device will
-    /// do, as where gradients are tracked.
-    pub fn choose(&self, batch: usize, frame: usize, direct: bool) -> Arc<Choice> {
-        let mut choices = self.choices.lock().unwrap_or_else(PoisonError::into_inner);
-        let choice = choices.entry((batch, frame, direct)).or_insert_with(|| {
-            let choice = self.question(batch, frame, direct).answer();
-            self.trace(batch, frame, &choice);
-            Arc::new(choice)
+    /// Selection for `batch` frames of `frame` samples. `direct`: whether only one operation on the device is possible.
+    pub fn select(&self, batch: usize, frame: usize, direct: bool) -> Arc<Selection> {
+        let mut selections = self.device.selections.lock().unwrap_or_else(PoisonError::into_inner);
+        let selection = selections.entry((batch, frame, direct)).or_insert_with(|| {
+            let request = PlanRequest {
+                config: &self.config,
+                batch,
+                frame,
+                on_host: self.device.id.kind().is_host(),
+                direct,
+                butterflies: self.butterflies,
+                device: &self.device.profile,
+            };
+            let selection = request.select();
+            self.trace(batch, frame, &selection);
+            Arc::new(selection)
         });
-        choice.clone()
+        selection.clone()
     }
 
-    fn question(&self, batch: usize, frame: usize, direct: bool) -> Question<'_> {
-        Question {
-            strategy: self.strategy,
-            selection: self.options.selection,
-            method: self.options.method,
-            destination: self.options.destination,
-            tier: self.config.tier,
-            options: self.config.options(),
-            k: self.config.k,
-            batch,
-            frame,
-            on_host: self.name.kind().is_host(),
-            direct,
-            butterflies: self.learned.as_ref().map(|(_, butterflies)| *butterflies),
-            device: &self.profile,
-        }
-    }
-
-    fn trace(&self, batch: usize, frame: usize, choice: &Choice) {
-        let (device, choice) = (&self.profile.name, choice.explain());
-        let strategy = self.strategy;
-        if traces_choices() {
-            tracing::info!(device, batch, frame, %strategy, choice, "strategy chosen");
+    fn trace(&self, batch: usize, frame: usize, selection: &Selection) {
+        let (device, selection) = (&self.device.profile.name, selection.explain());
+        if traces_selections() {
+            tracing::info!(device, batch, frame, selection, "strategy selected");
         } else {
-            tracing::debug!(device, batch, frame, %strategy, choice, "strategy chosen");
+            tracing::debug!(device, batch, frame, selection, "strategy selected");
         }
     }
 
-    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`, in host memory or on the device of the
-    /// frames, as [`AutoOptions::destination`] says.
+    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`, strongest first, in host memory or, with
+    /// [`keep_on_device`](AutoWelchPeaksConfig::keep_on_device), on the device of the frames.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, signal: Tensor<2>) -> Peaks {
+        expect_valid(self.try_forward(signal))
+    }
+
+    /// Peaks of each row of `signal`, as [`forward`](Self::forward).
     ///
     /// # Errors
-    /// [`ArgumentError`] if the frames are too short for what is chosen or on another device, and for the strategy
-    /// `learned` without a learned model.
-    pub fn forward(&self, signal: Tensor<2>) -> Result<Peaks, ArgumentError> {
+    /// [`ArgumentError`] if the frames are too short for the selected tier or on another device, and for the strategy
+    /// `Learned` without a learned model.
+    pub fn try_forward(&self, signal: Tensor<2>) -> Result<Peaks, ArgumentError> {
         let [batch, frame] = signal.dims();
         let tracked = signal.device().gradient_checkpointing_strategy().is_some();
         let direct = tracked || signal.dtype() != DType::F32;
-        let chosen = self.choose(batch, frame, direct).chosen;
-        let exact = &self.exact[Tier::ALL.iter().position(|tier| *tier == chosen.tier).unwrap_or(0)];
-        let peaks = match chosen.method {
-            Method::Fused => exact[ON_DEVICE].try_forward(signal)?,
-            Method::Host => exact[ON_HOST].try_forward(signal.to_device(&Device::flex()))?,
-            Method::Spectrum => self.search(exact[ON_DEVICE].try_psd(signal)?)?,
-            Method::Learned => {
-                let (learned, _) = self.learned.as_ref().ok_or_else(|| {
-                    ArgumentError::new(
-                        "AutoWelchPeaks",
-                        "strategy",
-                        "learned without a model",
-                        "given one by with_learned",
-                    )
+        let selected = self.select(batch, frame, direct).selected;
+        let tier = Tier::ALL.iter().position(|tier| *tier == selected.tier).unwrap_or(0);
+        let peaks = match selected.strategy {
+            Strategy::Fused => self.exact[tier].try_forward(signal)?,
+            Strategy::Host => self.on_host[tier].try_forward(signal.to_device(&Device::flex()))?,
+            Strategy::Spectrum => self.search(self.exact[tier].try_psd(signal)?)?,
+            Strategy::Learned => {
+                let learned = self.learned.as_ref().ok_or_else(|| {
+                    let expected = "given one by with_learned";
+                    ArgumentError::new("AutoWelchPeaks", "strategy", "learned without a model", expected)
                 })?;
                 learned.try_forward(signal, &learned.hard_gates())?
             }
         };
-        let device = match self.options.destination {
+        let host = Device::flex();
+        let device = match self.config.keep_on_device {
             _ if direct => return Ok(peaks),
-            Destination::Host => &Device::flex(),
-            Destination::Device => &self.device,
+            false => &host,
+            true => &self.device.device,
         };
         Ok(Peaks { bins: peaks.bins.to_device(device), power: peaks.power.to_device(device) })
     }
 
-    /// The peaks of spectra, found on the host.
+    /// Peaks of spectra, searched on the host.
     fn search(&self, power: Tensor<2>) -> Result<Peaks, ArgumentError> {
         let [rows, bins] = power.dims();
-        let k = self.config.k;
+        let k = self.config.peaks.k;
         let unreadable =
             |got: String| ArgumentError::new("AutoWelchPeaks", "signal", got, "on a device that can be read");
         let data = power.try_into_data().map_err(|error| unreadable(error.to_string()))?;
@@ -201,5 +183,19 @@ impl AutoWelchPeaks {
         let host = Device::flex();
         let places = Tensor::<2, Int>::from_data(TensorData::new(places, [rows, k]), (&host, DType::I64));
         Ok(Peaks { bins: places, power: Tensor::from_data(TensorData::new(values, [rows, k]), &host) })
+    }
+}
+
+impl SelectingDevice {
+    fn new(config: &AutoWelchPeaksConfig, device: &Device) -> Self {
+        let id = DeviceId::of(device);
+        let profile = config.profile.clone().unwrap_or_else(|| {
+            let resolved = load_or_preset(id);
+            if let Some(error) = resolved.ignored {
+                tracing::warn!(%error, "the device's profile is ignored");
+            }
+            resolved.profile
+        });
+        Self { device: device.clone(), id, profile: Arc::new(profile), selections: Arc::default() }
     }
 }

@@ -8,10 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use firefly_app::files::{ensure_writable, write_atomically};
 use firefly_app::suggest;
-use firefly_framework::cost::{Decision, DeviceProfile, Prediction, Preset};
-use firefly_framework::graph::{Graph, IoProfile, ProfileOptions, dot, profile, svg};
+use firefly_framework::cost::{FusionDecision, Prediction};
+use firefly_framework::graph::{Graph, dot, svg};
+use firefly_framework::movement::{GraphMovement, MovementOptions, count};
+use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{Rewriter, WelchPeaksRule, register_costs};
 use firefly_models::Tier;
 use serde::Serialize;
@@ -41,7 +44,7 @@ pub struct Arguments {
     #[arg(long, default_value = "fast")]
     pub tier: Tier,
     /// The constants that times are predicted with: metal, cuda, wgpu or cpu
-    #[arg(long, value_name = "PRESET", default_value = "cpu")]
+    #[arg(long, value_name = "PRESET", default_value = "cpu", value_parser = preset())]
     pub target: Preset,
     /// Operations that the host runs on the target, by name, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -63,6 +66,11 @@ pub struct Arguments {
     pub svg: Option<PathBuf>,
 }
 
+/// Parser of a preset's name, with clap's suggestions.
+fn preset() -> impl TypedValueParser<Value = Preset> {
+    PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
+}
+
 /// Version of the JSON format; it changes when a reader would have to.
 const FORMAT: u32 = 1;
 
@@ -77,9 +85,9 @@ struct Report<'a> {
     batch: usize,
     k: usize,
     target: &'a DeviceProfile,
-    profile: &'a IoProfile,
+    profile: &'a GraphMovement,
     prediction: Prediction,
-    decisions: Vec<&'a Decision>,
+    decisions: Vec<&'a FusionDecision>,
 }
 
 /// Prints what a model moves to `out`.
@@ -104,7 +112,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
         graph.prune();
     }
     let mut options =
-        ProfileOptions { host_operations: arguments.host_operations.clone(), ..ProfileOptions::default() };
+        MovementOptions { host_operations: arguments.host_operations.clone(), ..MovementOptions::default() };
     register_costs(&mut options.costs);
     let target = arguments.target.profile();
 
@@ -123,7 +131,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
         graph = rewritten.graph.clone();
     }
     let decided = start.elapsed();
-    let figures = profile(&graph, &options);
+    let figures = count(&graph, &options);
     let prediction = Prediction::new(&figures.total, &target);
     write!(out, "{}", table(&figures).render())?;
     writeln!(
@@ -181,7 +189,7 @@ fn write_files(arguments: &Arguments, graph: &Graph, report: &Report<'_>) -> any
     Ok(())
 }
 
-fn table(profile: &IoProfile) -> Table {
+fn table(profile: &GraphMovement) -> Table {
     let mut table = Table::default()
         .column("node", Side::Right)
         .column("operation", Side::Left)
@@ -195,7 +203,13 @@ fn table(profile: &IoProfile) -> Table {
         let outputs = node.shapes.iter().zip(&node.dtypes).map(|(shape, dtype)| format!("{dtype}{shape:?}"));
         let operation = if node.view { format!("({})", node.operation) } else { node.operation.clone() };
         let outputs = outputs.collect::<Vec<_>>().join(" ");
-        let numbers = [node.io.launches, node.io.syncs, node.io.traffic, node.io.host_output, node.live_bytes];
+        let numbers = [
+            node.movement.launches,
+            node.movement.syncs,
+            node.movement.traffic,
+            node.movement.host_output,
+            node.live_bytes,
+        ];
         table.row([place.to_string(), operation, outputs].into_iter().chain(numbers.map(|number| number.to_string())));
     }
     let total = profile.total;

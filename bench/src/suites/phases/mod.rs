@@ -7,7 +7,7 @@ mod strategies;
 
 use std::sync::Arc;
 
-use firefly_framework::cost::DeviceProfile;
+use firefly_framework::profile::DeviceProfile;
 
 use crate::harness::strategy::Strategy;
 use crate::suites::peaks::PeaksProblem;

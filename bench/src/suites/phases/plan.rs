@@ -1,11 +1,13 @@
 //! What each phase runs on the device, as a graph, and what that moves.
 
 use burn::tensor::{Device, Int, IntDType, Tensor};
-use firefly_framework::cost::{Benefit, Decision, DeviceProfile, Prediction};
-use firefly_framework::graph::{Graph, GraphError, Input, IoProfile, ProfileOptions, capture, profile};
+use firefly_framework::cost::{Benefit, FusionDecision, PeaksSize, PeaksWorkload, Prediction, Strategy};
+use firefly_framework::graph::{Graph, GraphError, Input, capture};
+use firefly_framework::movement::{GraphMovement, MovementOptions, count};
+use firefly_framework::profile::DeviceProfile;
 use firefly_framework::rewrite::{Rewriter, WelchPeaksRule, register_costs};
+use firefly_models::Peaks;
 use firefly_models::testing::ButterflyWelchPeaks;
-use firefly_models::{Destination, Method, Peaks, Workload};
 use firefly_ops::ArgumentError;
 
 use crate::harness::movement::Movement;
@@ -111,8 +113,8 @@ pub struct Plan {
     /// Whether it is one native operation.
     pub is_native: bool,
     phase: Phase,
-    profile: IoProfile,
-    decision: Option<Decision>,
+    counted: GraphMovement,
+    decision: Option<FusionDecision>,
     saved: Option<Benefit>,
 }
 
@@ -122,7 +124,7 @@ impl Plan {
     /// # Errors
     /// [`GraphError`] for a problem that is out of range.
     pub fn new(phase: Phase, problem: &PeaksProblem, costs: &DeviceProfile) -> Result<Self, GraphError> {
-        let mut options = ProfileOptions::default();
+        let mut options = MovementOptions::default();
         register_costs(&mut options.costs);
         let mut graph = phase.graph(problem)?;
         let mut decided = None;
@@ -135,50 +137,43 @@ impl Plan {
             graph = rewritten.graph;
             decided = rewritten.outcomes.into_iter().next().map(|outcome| outcome.decision);
         }
-        let moved = profile(&graph, &options);
+        let moved = count(&graph, &options);
         let (mut saved, mut decision) = (None, None);
         if phase != Phase::Baseline {
-            let baseline = profile(&Phase::Baseline.graph(problem)?, &options).total;
+            let baseline = count(&Phase::Baseline.graph(problem)?, &options).total;
             saved = Some(Benefit::new(&baseline, &moved.total, costs.unified));
-            let replacing = || Decision::new(costs, baseline, moved.total, problem.batch as u64);
+            let replacing = || FusionDecision::new(costs, baseline, moved.total, problem.batch as u64);
             decision = if phase == Phase::Compiled { decided } else { Some(replacing()) };
         }
-        Ok(Self { graph, is_native, phase, profile: moved, decision, saved })
+        Ok(Self { graph, is_native, phase, counted: moved, decision, saved })
     }
 
     /// What a run moves, of which `bytes_read` bytes were seen to come to the host.
     pub fn movement(self, problem: &PeaksProblem, costs: &DeviceProfile, bytes_read: u64) -> Movement {
-        let io = self.profile.total;
+        let io = self.counted.total;
         let prediction = Prediction::new(&io, costs);
         let scan = if self.phase.has_host_tail() { io.host_output as f64 / costs.scan_bandwidth } else { 0.0 };
-        let native = self.is_native.then(|| workload(problem).predict(Method::Fused, costs)).flatten();
+        let native = self.is_native.then(|| fused_workload(problem).predict(Strategy::Fused, costs)).flatten();
         Movement {
             io,
             bytes_read,
-            peak_bytes: self.profile.peak_bytes,
+            peak_bytes: self.counted.peak_bytes,
             prediction,
             predicted_ns: native.unwrap_or(prediction.total() + scan),
             saved: self.saved,
-            fuse: self.decision.as_ref().map(Decision::fuse),
+            fuse: self.decision.as_ref().map(FusionDecision::fuse),
             decision: self.decision,
         }
     }
 }
 
-fn workload(problem: &PeaksProblem) -> Workload {
-    Workload {
-        options: problem.options,
-        batch: problem.batch,
-        k: problem.k,
-        destination: Destination::Host,
-        on_host: false,
-        butterflies: None,
-    }
+fn fused_workload(problem: &PeaksProblem) -> PeaksWorkload {
+    PeaksWorkload::new(PeaksSize { options: problem.options, batch: problem.batch, k: problem.k })
 }
 
 #[cfg(test)]
 mod tests {
-    use firefly_framework::cost::Preset;
+    use firefly_framework::profile::Preset;
     use firefly_models::Tier;
 
     use super::*;
@@ -190,7 +185,7 @@ mod tests {
     #[test]
     fn peaks_on_the_device_are_a_thirty_second_of_the_spectrum() {
         let [baseline, blocks, peaks] = [Phase::Baseline, Phase::Blocks, Phase::DevicePeaks]
-            .map(|phase| plan(phase, Preset::Cuda).profile.total.host_output);
+            .map(|phase| plan(phase, Preset::Cuda).counted.total.host_output);
         assert_eq!((baseline, blocks), (8192 * 2 * 256 * 8, 8192 * 2 * 256 * 8));
         assert_eq!(peaks, 8192 * 16 * 8);
         assert!(baseline >= 32 * peaks);
@@ -202,11 +197,11 @@ mod tests {
             let compiled = plan(Phase::Compiled, preset);
             let names: Vec<&str> = compiled.graph.custom_operations().collect();
             assert_eq!((compiled.is_native, &names[..]), (true, &["firefly::welch_peaks"][..]), "{preset:?}");
-            assert_eq!(compiled.profile.total.host_output, plan(Phase::Native, preset).profile.total.host_output);
+            assert_eq!(compiled.counted.total.host_output, plan(Phase::Native, preset).counted.total.host_output);
         }
         let never = DeviceProfile { min_gain: 1e12, ..Preset::Cuda.profile() };
         let left = Plan::new(Phase::Compiled, &PeaksProblem::new(64, Tier::Fast, 4, 3), &never).unwrap();
-        assert_eq!((left.is_native, left.decision.as_ref().map(Decision::fuse)), (false, Some(false)));
+        assert_eq!((left.is_native, left.decision.as_ref().map(FusionDecision::fuse)), (false, Some(false)));
         assert_eq!(left.graph.outputs().len(), 2);
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use burn::tensor::{Tensor, TensorData, Transaction};
-use firefly_framework::cost::DeviceProfile;
+use firefly_framework::profile::DeviceProfile;
 use firefly_ops::InstructionSet;
 
 use super::host_tail::host_tail;

@@ -1,6 +1,6 @@
 //! Firefly's peaks by the method that is predicted fastest.
 
-use firefly_models::{AutoOptions, AutoWelchPeaks, Destination};
+use firefly_models::AutoWelchPeaksConfig;
 
 use super::firefly::Firefly;
 use crate::harness::strategy::Strategy;
@@ -12,7 +12,7 @@ use crate::suites::peaks::problem::PeaksProblem;
 use crate::suites::peaks::program::{Memory, Program};
 use crate::suites::peaks::verify::check_peaks;
 
-/// [`AutoWelchPeaks`] on tensors that are on the device already; the peaks stay there.
+/// [`AutoWelchPeaks`](firefly_models::AutoWelchPeaks) on tensors that are on the device already; the peaks stay there.
 pub struct Auto;
 
 impl Strategy<PeaksProblem> for Auto {
@@ -38,10 +38,10 @@ impl Strategy<PeaksProblem> for Auto {
         inputs: &'a Inputs,
         expected: &Vec<ExpectedRow>,
     ) -> Result<Verified<'a>, Refusal> {
-        let left_there = AutoOptions { destination: Destination::Device, ..AutoOptions::default() };
-        let model = AutoWelchPeaks::new(&config(problem), inputs.device())?.with_options(left_there);
+        let auto = AutoWelchPeaksConfig::new().with_peaks(config(problem)).with_keep_on_device(true);
+        let model = auto.try_init(inputs.device())?;
         let program = Program::new(inputs, Memory::Device, move |signal| {
-            model.forward(signal).map_err(|error| error.to_string())
+            model.try_forward(signal).map_err(|error| error.to_string())
         });
         check_peaks(program, problem, inputs, expected, true)
     }

@@ -1,0 +1,84 @@
+//! Configuration of [`AutoWelchPeaks`].
+
+use burn::config::Config;
+use burn::tensor::Device;
+use firefly_framework::cost::Strategy;
+use firefly_framework::profile::DeviceProfile;
+use firefly_ops::ArgumentError;
+
+use super::AutoWelchPeaks;
+use super::names::{EXACT, PublishedStrategy};
+use crate::expect_valid;
+use crate::tier::Tier;
+use crate::welch_peaks::WelchPeaksConfig;
+
+/// Configuration of [`AutoWelchPeaks`]: the estimate, and the candidates among which predicted time decides.
+///
+/// By default the tier is that of the estimate, so that accuracy does not depend on the batch, and every strategy that
+/// computes exact peaks is a candidate.
+///
+/// ```
+/// use firefly_models::{AutoWelchPeaksConfig, Strategy, Tier, WelchPeaksConfig};
+///
+/// let config = AutoWelchPeaksConfig::new().with_peaks(WelchPeaksConfig::new().with_tier(Tier::Reference));
+/// assert_eq!(config.strategies, [Strategy::Host, Strategy::Fused, Strategy::Spectrum]);
+/// // By a published name: one segment, on the host.
+/// let config = config.with_published("ultra")?;
+/// assert_eq!((config.peaks.tier, config.strategies), (Tier::Ultra, vec![Strategy::Host]));
+/// # Ok::<_, firefly_models::ArgumentError>(())
+/// ```
+#[derive(Config, Debug, PartialEq)]
+pub struct AutoWelchPeaksConfig {
+    /// The estimate.
+    #[config(default = "WelchPeaksConfig::new()")]
+    pub peaks: WelchPeaksConfig,
+    /// Candidate tiers, of which those are considered whose segments the frames hold; the tier of the estimate alone if
+    /// empty.
+    #[config(default = "Vec::new()")]
+    pub tiers: Vec<Tier>,
+    /// Candidate strategies.
+    #[config(default = "EXACT.to_vec()")]
+    pub strategies: Vec<Strategy>,
+    /// Whether published thresholds on the batch decide instead of predicted times.
+    #[config(default = false)]
+    pub by_thresholds: bool,
+    /// Whether peaks stay on the device of the frames. Otherwise they are delivered in host memory, and reading them back is
+    /// part of the predicted time.
+    #[config(default = false)]
+    pub keep_on_device: bool,
+    /// Profile of the device; by default the user's calibrated profile of it, or else a preset.
+    pub profile: Option<DeviceProfile>,
+}
+
+impl AutoWelchPeaksConfig {
+    /// The same configuration with the candidates of a published name, such as `fused`, or of an alias.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for a name that is not [published](super::PUBLISHED_STRATEGIES).
+    pub fn with_published(self, name: &str) -> Result<Self, ArgumentError> {
+        let row = PublishedStrategy::named(name)?;
+        let mut config = Self { strategies: row.strategies.to_vec(), by_thresholds: row.by_thresholds, ..self };
+        match row.tiers {
+            [tier] => (config.peaks.tier, config.tiers) = (*tier, Vec::new()),
+            tiers => config.tiers = tiers.to_vec(),
+        }
+        Ok(config)
+    }
+
+    /// The module for frames on `device`.
+    ///
+    /// # Panics
+    /// With the message of [`try_init`](Self::try_init)'s error.
+    #[track_caller]
+    pub fn init(&self, device: &Device) -> AutoWelchPeaks {
+        expect_valid(self.try_init(device))
+    }
+
+    /// The module for frames on `device`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field of the estimate that is out of range.
+    pub fn try_init(&self, device: &Device) -> Result<AutoWelchPeaks, ArgumentError> {
+        AutoWelchPeaks::new(self.clone(), device)
+    }
+}

@@ -1,0 +1,256 @@
+//! Selection of a tier and a strategy for a batch: a request with everything that the selection depends on, and the
+//! selection with the predicted time of every candidate.
+
+use std::fmt::{self, Write};
+
+use firefly_framework::cost::{PeaksSize, PeaksWorkload, Strategy};
+use firefly_framework::profile::DeviceProfile;
+use firefly_ops::WelchOptions;
+
+use super::AutoWelchPeaksConfig;
+use crate::tier::Tier;
+
+/// A tier, a strategy that computes it, and the predicted time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// The tier.
+    pub tier: Tier,
+    /// The strategy.
+    pub strategy: Strategy,
+    /// Predicted nanoseconds; NaN where nothing was predicted.
+    pub nanoseconds: f64,
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.tier, self.strategy)
+    }
+}
+
+/// The selected candidate for a batch, and all that were considered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+    /// The tier and strategy that run.
+    pub selected: Candidate,
+    /// Every candidate, in the order in which they were considered.
+    pub considered: Vec<Candidate>,
+}
+
+impl Selection {
+    /// The selection and every prediction, in one line.
+    pub fn explain(&self) -> String {
+        let mut text = self.selected.to_string();
+        let mut separator = " of ";
+        for candidate in &self.considered {
+            // Writing to a string can't fail.
+            let _ = write!(text, "{separator}{candidate} {:.1} µs", candidate.nanoseconds / 1e3);
+            separator = ", ";
+        }
+        text
+    }
+}
+
+/// Everything that a selection depends on.
+#[derive(Clone, Copy)]
+pub(super) struct PlanRequest<'a> {
+    pub config: &'a AutoWelchPeaksConfig,
+    /// Number of frames.
+    pub batch: usize,
+    /// Samples per frame.
+    pub frame: usize,
+    /// Whether the frames are in host memory.
+    pub on_host: bool,
+    /// Whether only one operation on the device is possible: where gradients are tracked, and for floats other than f32.
+    pub direct: bool,
+    /// Numbers of open butterflies and of all butterflies of the learned model, if there is one.
+    pub butterflies: Option<(usize, usize)>,
+    /// Profile of the device.
+    pub device: &'a DeviceProfile,
+}
+
+/// A published threshold: the tier and strategy of batches up to a size.
+struct Threshold {
+    max_batch: usize,
+    tier: Tier,
+    strategy: Strategy,
+}
+
+/// Published thresholds for frames in host memory.
+const ON_HOST: [Threshold; 2] = [
+    Threshold { max_batch: 256, tier: Tier::Ultra, strategy: Strategy::Host },
+    Threshold { max_batch: usize::MAX, tier: Tier::Fast, strategy: Strategy::Host },
+];
+
+/// Published thresholds for frames on a device; a sparse learned model replaces `Fused`.
+const ON_DEVICE: [Threshold; 3] = [
+    Threshold { max_batch: 128, tier: Tier::Ultra, strategy: Strategy::Host },
+    Threshold { max_batch: 8191, tier: Tier::Fast, strategy: Strategy::Host },
+    Threshold { max_batch: usize::MAX, tier: Tier::Fast, strategy: Strategy::Fused },
+];
+
+impl PlanRequest<'_> {
+    /// The candidate of the shortest predicted time; `Fused` at the configured tier where there is none.
+    pub fn select(&self) -> Selection {
+        let pairs = if self.config.by_thresholds { vec![self.by_thresholds()] } else { self.candidates() };
+        let considered: Vec<Candidate> =
+            pairs.into_iter().filter_map(|(tier, strategy)| self.predict(tier, strategy)).collect();
+        let fastest = considered.iter().min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds)).copied();
+        let none = Candidate { tier: self.config.peaks.tier, strategy: Strategy::Fused, nanoseconds: f64::NAN };
+        Selection { selected: fastest.unwrap_or(none), considered }
+    }
+
+    /// A candidate with its predicted time; `None` for a strategy that is impossible, or a learned model that is not sparse.
+    fn predict(&self, tier: Tier, strategy: Strategy) -> Option<Candidate> {
+        let workload = PeaksWorkload {
+            size: PeaksSize { options: self.options(tier), batch: self.batch, k: self.config.peaks.k },
+            keep_on_device: self.config.keep_on_device,
+            on_host: self.on_host,
+            butterflies: self.butterflies,
+        };
+        let predicted = workload.predict(strategy, self.device);
+        // A learned model that is the only candidate runs, sparse or not.
+        let forced = self.config.strategies == [Strategy::Learned];
+        let nanoseconds = if forced { predicted.unwrap_or(f64::NAN) } else { predicted? };
+        Some(Candidate { tier, strategy, nanoseconds })
+    }
+
+    /// Candidate tiers and strategies, each once.
+    fn candidates(&self) -> Vec<(Tier, Strategy)> {
+        let configured = self.config.peaks.tier;
+        let tiers: Vec<Tier> = match self.config.tiers.as_slice() {
+            [] => vec![configured],
+            tiers => tiers.iter().copied().filter(|tier| self.frame >= self.options(*tier).frame()).collect(),
+        };
+        if tiers.is_empty() {
+            return vec![(configured, Strategy::Fused)];
+        }
+        let mut pairs = Vec::new();
+        for tier in tiers {
+            for &strategy in self.config.strategies.iter().filter(|strategy| **strategy != Strategy::Learned) {
+                let pair = (tier, self.executable(strategy));
+                if !pairs.contains(&pair) {
+                    pairs.push(pair);
+                }
+            }
+        }
+        let forced = self.config.strategies == [Strategy::Learned];
+        if forced || (self.config.strategies.contains(&Strategy::Learned) && self.butterflies.is_some()) {
+            pairs.push((configured, Strategy::Learned));
+        }
+        pairs
+    }
+
+    /// The strategy that runs in the place of one that is impossible here: on a host, `Host` is the same as `Fused`, and
+    /// where only one operation is possible, that is `Fused`.
+    fn executable(&self, strategy: Strategy) -> Strategy {
+        match strategy {
+            Strategy::Learned => Strategy::Learned,
+            Strategy::Host if self.on_host => Strategy::Fused,
+            _ if self.direct => Strategy::Fused,
+            other => other,
+        }
+    }
+
+    /// The tier and strategy by published thresholds.
+    fn by_thresholds(&self) -> (Tier, Strategy) {
+        let table = if self.on_host { &ON_HOST[..] } else { &ON_DEVICE };
+        let last = &table[table.len() - 1];
+        let Threshold { tier, strategy, .. } = table.iter().find(|row| self.batch <= row.max_batch).unwrap_or(last);
+        let configured = self.config.peaks.tier;
+        if *strategy == Strategy::Fused && self.predict(configured, Strategy::Learned).is_some() {
+            return (configured, Strategy::Learned);
+        }
+        (*tier, self.executable(*strategy))
+    }
+
+    /// Options of the estimate at a tier.
+    fn options(&self, tier: Tier) -> WelchOptions {
+        self.config.peaks.clone().with_tier(tier).options()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firefly_framework::profile::Preset;
+
+    use super::*;
+    use crate::welch_peaks::WelchPeaksConfig;
+
+    fn config(name: &str) -> AutoWelchPeaksConfig {
+        let peaks = WelchPeaksConfig::new().with_tier(Tier::Reference);
+        AutoWelchPeaksConfig::new().with_peaks(peaks).with_published(name).unwrap()
+    }
+
+    fn request<'a>(config: &'a AutoWelchPeaksConfig, device: &'a DeviceProfile, batch: usize) -> PlanRequest<'a> {
+        let on_host = device.name == "cpu";
+        PlanRequest { config, batch, frame: 1152, on_host, direct: false, butterflies: None, device }
+    }
+
+    fn select(name: &str, preset: Preset, batch: usize) -> Selection {
+        request(&config(name), &preset.profile(), batch).select()
+    }
+
+    fn selected(name: &str, preset: Preset, batch: usize) -> (Tier, Strategy) {
+        let selected = select(name, preset, batch).selected;
+        (selected.tier, selected.strategy)
+    }
+
+    #[test]
+    fn auto_keeps_the_tier_at_every_batch() {
+        for preset in Preset::ALL {
+            for batch in [1, 100, 10_000, 1_000_000] {
+                let Selection { selected, considered } = select("auto", preset, batch);
+                assert_eq!(selected.tier, Tier::Reference);
+                assert!(considered.iter().all(|candidate| candidate.nanoseconds >= selected.nanoseconds));
+            }
+        }
+    }
+
+    #[test]
+    fn any_selects_the_cheapest_tier_that_the_frame_holds() {
+        let (config, device) = (config("any"), Preset::Cpu.profile());
+        let request = request(&config, &device, 100);
+        assert_eq!(request.select().selected.tier, Tier::Ultra);
+        assert_eq!(request.select().considered.len(), 6);
+        let considered = |frame| PlanRequest { frame, ..request }.select().considered;
+        assert_eq!((considered(1151).len(), considered(384).len(), considered(383).len()), (4, 4, 2));
+        // Too short for any tier: the operation itself reports it.
+        assert_eq!(considered(255)[0].to_string(), "reference fused");
+    }
+
+    #[test]
+    fn published_thresholds_hold() {
+        let by_thresholds = |preset, batch| selected("legacy", preset, batch);
+        assert_eq!(by_thresholds(Preset::Cpu, 256).0, Tier::Ultra);
+        assert_eq!(by_thresholds(Preset::Cpu, 257).0, Tier::Fast);
+        assert_eq!(by_thresholds(Preset::Cpu, 100_000).0, Tier::Fast);
+        assert_eq!(by_thresholds(Preset::Cuda, 128), (Tier::Ultra, Strategy::Host));
+        assert_eq!(by_thresholds(Preset::Cuda, 129), (Tier::Fast, Strategy::Host));
+        assert_eq!(by_thresholds(Preset::Cuda, 8191), (Tier::Fast, Strategy::Host));
+        assert_eq!(by_thresholds(Preset::Cuda, 8192), (Tier::Fast, Strategy::Fused));
+        let (config, device) = (config("legacy"), Preset::Cuda.profile());
+        let with = |open| {
+            let request = PlanRequest { butterflies: Some((open, 100)), ..request(&config, &device, 8192) };
+            request.select().selected.strategy
+        };
+        assert_eq!((with(1), with(90)), (Strategy::Learned, Strategy::Fused));
+    }
+
+    #[test]
+    fn published_names_select_their_tier_and_strategy() {
+        assert_eq!(selected("ultra", Preset::Cuda, 1000), (Tier::Ultra, Strategy::Host));
+        assert_eq!(selected("fast", Preset::Cuda, 1000), (Tier::Fast, Strategy::Host));
+        assert_eq!(selected("fused", Preset::Cuda, 1000).0, Tier::Fast);
+        assert_eq!(selected("reference", Preset::Cuda, 1000).0, Tier::Reference);
+        assert_eq!(selected("learned", Preset::Cuda, 1000).1, Strategy::Learned);
+    }
+
+    #[test]
+    fn gradients_need_one_operation() {
+        for name in ["auto", "fast", "fused", "reference"] {
+            let (config, device) = (config(name), Preset::Wgpu.profile());
+            let request = PlanRequest { direct: true, ..request(&config, &device, 1) };
+            assert_eq!(request.select().selected.strategy, Strategy::Fused);
+        }
+    }
+}
