@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use firefly_framework::cost::{Preset, load, save};
+use firefly_framework::profile::{Preset, load, save};
 use firefly_fuzz::{Edit, edited};
 
 #[test]
