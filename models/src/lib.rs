@@ -7,9 +7,9 @@
 //! | [`LearnedWelchPeaks`] | the same with learned taper, twiddles, gates and gain | five tensors |
 //! | [`AutoWelchPeaks`] | either of them, by the strategy that is predicted to be fastest | none of its own |
 //!
-//! All of them are Burn modules: they nest in other modules, train with them and are saved
-//! with them. Both map frames `[batch, frame]` to [`Peaks`] `[batch, k]` by `forward` and to power `[batch, bins]` by
-//! `psd`, where `bins = n_fft / 2 + 1`, and both are differentiable in the signal. A frame of S segments has
+//! All of them are Burn modules: they nest in other modules, train with them and are saved with them. They map frames
+//! `[.., frame]`, of any rank, to [`Peaks`] `[.., k]` by `forward`; the first two also to power `[.., bins]` by `psd`,
+//! where `bins = n_fft / 2 + 1`. All are differentiable in the signal. A frame of S segments has
 //! `n_fft + (S − 1) · hop` samples; further samples are ignored. Power is in the signal's unit squared, one-sided, and
 //! scaled as [`Scaling`] says.
 //!
@@ -57,7 +57,12 @@ fn expect_valid<T>(result: Result<T, ArgumentError>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The code of the repository's README, compiled and run with the documentation tests.
+/// The code of the READMEs, compiled and run with the documentation tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
+mod readmes {
+    #[doc = include_str!("../README.md")]
+    struct OfTheCrate;
+
+    #[doc = include_str!("../../README.md")]
+    struct OfTheRepository;
+}

@@ -30,7 +30,7 @@ pub struct WelchPeaksConfig {
     /// Number of segments averaged.
     #[config(default = "Tier::Fast")]
     pub tier: Tier,
-    /// Peaks per row: from 1 to the number of bins, `n_fft / 2 + 1`.
+    /// Peaks per frame: from 1 to the number of bins, `n_fft / 2 + 1`.
     #[config(default = 16)]
     pub k: usize,
     /// Shape of the window.
@@ -107,10 +107,10 @@ pub(crate) fn validate(config: &'static str, options: &WelchOptions, k: usize) -
 /// use burn::tensor::{Device, Int, Tensor};
 /// use firefly_models::{Tier, WelchPeaksConfig};
 ///
-/// // A tone of 8 periods per 64 samples: the strongest bin is 8.
+/// // A tone of 8 periods per 64 samples, one frame: the strongest bin is 8.
 /// let device = Device::flex();
 /// let time = Tensor::<1, Int>::arange(0..64, &device).float();
-/// let signal: Tensor<2> = (time * (8.0 * std::f32::consts::TAU / 64.0)).sin().unsqueeze();
+/// let signal = (time * (8.0 * std::f32::consts::TAU / 64.0)).sin(); // [frame]
 /// let model = WelchPeaksConfig::new().with_n_fft(64).with_tier(Tier::Ultra).with_k(3).init(&device);
 /// let bins: Vec<i64> = model.forward(signal).bins.into_data().iter().collect();
 /// assert_eq!(bins[0], 8);
@@ -127,21 +127,21 @@ pub struct WelchPeaks {
 }
 
 impl WelchPeaks {
-    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`, strongest first.
+    /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first.
     ///
     /// # Panics
     /// With the message of [`try_forward`](Self::try_forward)'s error.
     #[track_caller]
-    pub fn forward(&self, signal: Tensor<2>) -> Peaks {
+    pub fn forward<const D: usize>(&self, signal: Tensor<D>) -> Peaks<D> {
         expect_valid(self.try_forward(signal))
     }
 
-    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`, strongest first.
+    /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first.
     ///
     /// # Errors
     /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame) or on another
     /// device.
-    pub fn try_forward(&self, signal: Tensor<2>) -> Result<Peaks, ArgumentError> {
+    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
         let window = self.window_for(&signal);
         welch_peaks(signal, window, &self.options, self.k)
     }
@@ -155,13 +155,13 @@ impl WelchPeaks {
         welch_peaks_from_host(chunks, self.window.clone(), &self.options, self.k)
     }
 
-    /// Power of every bin of each row of `signal` `[batch, frame]`: `[batch, bins]`, in the signal's unit squared (per
+    /// Power of every bin of each frame of `signal` `[.., frame]`: `[.., bins]`, in the signal's unit squared (per
     /// hertz with [`Scaling::Density`]).
     ///
     /// # Panics
     /// With the message of [`try_psd`](Self::try_psd)'s error.
     #[track_caller]
-    pub fn psd(&self, signal: Tensor<2>) -> Tensor<2> {
+    pub fn psd<const D: usize>(&self, signal: Tensor<D>) -> Tensor<D> {
         expect_valid(self.try_psd(signal))
     }
 
@@ -169,13 +169,13 @@ impl WelchPeaks {
     ///
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
-    pub fn try_psd(&self, signal: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
+    pub fn try_psd<const D: usize>(&self, signal: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
         let window = self.window_for(&signal);
         welch_psd(signal, window, &self.options)
     }
 
     /// The window, in double precision for a signal in double precision.
-    fn window_for(&self, signal: &Tensor<2>) -> Tensor<1> {
+    fn window_for<const D: usize>(&self, signal: &Tensor<D>) -> Tensor<1> {
         let (window, symmetry) = self.shape;
         match signal.dtype() {
             DType::F64 => window.tensor(self.options.n_fft, symmetry, FloatDType::F64, &signal.device().inner()),
@@ -188,7 +188,7 @@ impl WelchPeaks {
         &self.options
     }
 
-    /// Peaks per row.
+    /// Peaks per frame.
     pub fn k(&self) -> usize {
         self.k
     }

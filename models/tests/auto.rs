@@ -24,7 +24,7 @@ fn frames(frame: usize) -> Tensor<2> {
     Tensor::from_data(TensorData::new(samples, [BATCH, frame]), &Device::flex())
 }
 
-fn values(peaks: Peaks) -> (Vec<f64>, Vec<f64>) {
+fn values<const D: usize>(peaks: Peaks<D>) -> (Vec<f64>, Vec<f64>) {
     (peaks.bins.into_data().try_to_vec_as().unwrap(), peaks.power.into_data().try_to_vec_as().unwrap())
 }
 
@@ -54,6 +54,7 @@ fn strategies_of_a_tier_agree() {
         assert_eq!(model.select(BATCH, 96, false).selected.to_string(), format!("fast {strategy}"));
         let (bins, power) = values(model.forward(frames(96)));
         assert_eq!(bins, exact.0, "{strategy}");
+        assert_eq!(values(model.forward(frames(96).reshape([3, BATCH / 3, 96]))).0, exact.0, "{strategy}, rank 3");
         assert!(
             power.iter().zip(&exact.1).all(|(got, expected)| (got - expected).abs() <= 1e-5 * expected),
             "{strategy}"

@@ -119,7 +119,9 @@ fn gates_of_another_shape_are_an_error() {
     let device = Device::flex();
     let model = small(2, &device);
     let gates = Gates::new(Tensor::ones([4, 9], &device), Tensor::ones([2], &device));
-    assert!(model.try_forward(Tensor::ones([1, 24], &device), &gates).unwrap_err().to_string().contains("`gates`"));
+    assert!(
+        model.try_forward(Tensor::<2>::ones([1, 24], &device), &gates).unwrap_err().to_string().contains("`gates`")
+    );
 }
 
 #[test]

@@ -96,6 +96,17 @@ fn an_untrained_model_is_close_to_the_exact_estimate() {
 }
 
 #[test]
+fn frames_of_any_rank_lie_along_the_last_dimension() {
+    let device = Device::flex();
+    let Detector { exact, learned, .. } = detector(&device);
+    let (rows, gates) = (signal(&device), learned.hard_gates());
+    let channels: Tensor<3> = rows.clone().reshape([2, 2, 48]);
+    assert_eq!(values(exact.forward(channels.clone()).power), values(exact.forward(rows.clone()).power));
+    assert_eq!(values(learned.psd(channels.clone(), &gates)), values(learned.psd(rows, &gates)));
+    assert_eq!(learned.forward(channels, &gates).bins.dims(), [2, 2, 3]);
+}
+
+#[test]
 fn forward_panics_with_the_message_of_the_error() {
     let device = Device::flex();
     let model = detector(&device);

@@ -1,4 +1,4 @@
-//! Models written with stock operations become `welch_peaks` where that pays, and only where it is the same.
+//! Models composed of other operations are rewritten to `welch_peaks` where the outputs are the same and it pays.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use burn::backend::Flex;
@@ -56,7 +56,8 @@ fn run(graph: &Graph, frame: usize) -> Vec<Vec<f64>> {
     outputs.iter().map(|output| output.try_to_vec_as::<f64>().unwrap()).collect()
 }
 
-/// Checks that a graph becomes one `welch_peaks`, with at most `others` operations that run beside it, and gives the same.
+/// Asserts that a graph becomes one `welch_peaks` and at most `others` other operations that run, with the same
+/// outputs.
 fn becomes_welch_peaks(name: &str, graph: &Graph, frame: usize, others: usize) {
     let rewritten = rewrite(graph, &Preset::Cpu.profile());
     let left: Vec<_> = rewritten.graph.nodes().iter().map(|node| node.operation.name().into_owned()).collect();
@@ -68,7 +69,7 @@ fn becomes_welch_peaks(name: &str, graph: &Graph, frame: usize, others: usize) {
     assert_eq!(before.len(), after.len());
     for (before, after) in before.iter().zip(&after) {
         let strongest = before.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-        // Of bins, this means equal.
+        // Bins are integers: within this they are equal.
         let tolerance = strongest * 4.0 * (2e-6 + 5e-7 * (N_FFT as f64).log10());
         assert_eq!(before.len(), after.len());
         for (before, after) in before.iter().zip(after) {
@@ -87,7 +88,7 @@ fn stays(name: &str, graph: &Graph) {
 fn every_formulation_of_every_tier_is_recognised() {
     for tier in Tier::ALL {
         for formulation in Formulation::ALL {
-            // More samples than the segments span, which nothing may read.
+            // More samples than the segments span: the rest must not be read.
             let frame = config(tier).options().frame() + 9;
             let graph = record(frame, |signal, device| {
                 let peaks = StockWelchPeaks::new(&config(tier), formulation, device).unwrap().forward(signal);
@@ -127,7 +128,7 @@ fn hann(device: &Device) -> Tensor<2> {
     Window::Hann.tensor(N_FFT, WindowSymmetry::Periodic, FloatDType::F32, device).unsqueeze()
 }
 
-/// One segment from sample 3 on, windowed, transformed, with something done to its squared magnitude.
+/// Squared magnitude of the spectrum of one windowed segment that starts at sample 3.
 fn one_segment(signal: Tensor<2>, device: &Device) -> Tensor<2> {
     let (re, im) = rfft(signal.narrow(1, 3, N_FFT) * hann(device), 1, None);
     re.powi_scalar(2) + im.powi_scalar(2)
@@ -149,7 +150,7 @@ fn scales_starts_and_single_outputs_are_kept() {
 }
 
 #[test]
-fn a_window_given_at_each_run_stays_an_input() {
+fn a_window_that_is_an_input_stays_an_input() {
     let inputs = [Input::new("signal", [ROWS, N_FFT]), Input::new("window", [N_FFT])];
     let graph = capture(&inputs, |(signal, window): (Tensor<2>, Tensor<1>), device: &Device| {
         let (re, im) = rfft(signal * window.unsqueeze(), 1, None);
@@ -160,7 +161,7 @@ fn a_window_given_at_each_run_stays_an_input() {
 }
 
 #[test]
-fn a_spectrum_that_is_an_output_is_dropped_once_nobody_wants_it() {
+fn a_spectrum_is_dropped_once_it_is_no_output() {
     let mut graph = record(N_FFT + 3, |signal, device| {
         let power = one_segment(signal, device) * sides(device);
         (power.clone(), power.topk_with_indices(K, 1))
@@ -171,7 +172,7 @@ fn a_spectrum_that_is_an_output_is_dropped_once_nobody_wants_it() {
 }
 
 #[test]
-fn a_gate_that_says_no_leaves_the_graph() {
+fn a_gain_below_the_fusion_gate_leaves_the_graph() {
     let graph = record(N_FFT + 3, |signal, device| (one_segment(signal, device) * sides(device)).topk(K, 1));
     let strict = DeviceProfile { min_gain: 1e12, ..Preset::Cpu.profile() };
     let rewritten = rewrite(&graph, &strict);
@@ -236,9 +237,8 @@ fn another_axis_is_left_alone() {
     stays("transformed along rows", &graph.unwrap());
 }
 
-/// What is done to a signal before it is windowed makes it another signal.
 #[test]
-fn a_signal_that_is_computed_is_a_signal() {
+fn operations_before_the_window_are_kept_as_the_signal() {
     let twice = record(N_FFT, |signal, device| {
         let (re, im) = rfft(signal * hann(device) * hann(device), 1, None);
         ((re.powi_scalar(2) + im.powi_scalar(2)) * sides(device)).topk(K, 1)
@@ -253,7 +253,7 @@ fn a_signal_that_is_computed_is_a_signal() {
 }
 
 #[test]
-fn twiddles_that_are_not_exact_are_left_alone() {
+fn inexact_twiddles_are_left_alone() {
     let graph = record(N_FFT, |signal, device| {
         let twiddles = exact_twiddles(N_FFT, Direction::Forward, FloatDType::F32, device).unwrap().into_data();
         let mut values = twiddles.try_to_vec::<f32>().unwrap();

@@ -1,4 +1,4 @@
-//! Saved models: what comes back, and what damaged files are told.
+//! Saved models: round trip, and the errors of damaged files.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -49,7 +49,7 @@ fn tampered(change: impl FnOnce(&mut serde_json::Value)) -> tempfile::TempDir {
 }
 
 #[test]
-fn what_was_saved_comes_back_and_saving_twice_replaces_it() {
+fn a_saved_model_loads_and_saving_twice_replaces_it() {
     let folder = saved();
     model().save(folder.path()).unwrap();
     let loaded = LearnedWelchPeaks::load(folder.path(), &Device::flex()).unwrap();
@@ -70,7 +70,7 @@ fn a_missing_folder_or_file_is_named() {
 }
 
 #[test]
-fn truncated_weights_are_refused_wherever_they_end() {
+fn truncated_weights_are_refused_at_every_length() {
     let folder = saved();
     let path = folder.path().join(WEIGHTS);
     let bytes = fs::read(&path).unwrap();

@@ -42,8 +42,8 @@ pub struct AutoWelchPeaksConfig {
     /// Whether published thresholds on the batch decide instead of predicted times.
     #[config(default = false)]
     pub by_thresholds: bool,
-    /// Whether peaks stay on the device of the frames. Otherwise they are delivered in host memory, and reading them back is
-    /// part of the predicted time.
+    /// Whether peaks stay on the device of the frames. Otherwise they are delivered in host memory, and reading them
+    /// back is part of the predicted time.
     #[config(default = false)]
     pub keep_on_device: bool,
     /// Profile of the device; by default the user's calibrated profile of it, or else a preset.

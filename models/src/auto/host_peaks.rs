@@ -1,7 +1,7 @@
 //! The strongest bins of spectra that are in host memory.
 
-/// The `k` strongest bins of each row of `power`, `bins` bins a row, by the contract of `welch_peaks`: strongest first, the
-/// lower of equal bins first, and (−1, NaN) where a row has too few finite bins.
+/// The `k` strongest bins of each row of `power`, `bins` bins a row, by the contract of `welch_peaks`: strongest first,
+/// the lower of equal bins first, and (−1, NaN) where a row has too few finite bins.
 pub fn host_peaks(power: &[f32], bins: usize, k: usize) -> (Vec<i64>, Vec<f32>) {
     let rows = power.len() / bins;
     let (mut places, mut values) = (vec![-1; rows * k], vec![f32::NAN; rows * k]);

@@ -60,7 +60,8 @@ pub(super) struct PlanRequest<'a> {
     pub frame: usize,
     /// Whether the frames are in host memory.
     pub on_host: bool,
-    /// Whether only one operation on the device is possible: where gradients are tracked, and for floats other than f32.
+    /// Whether only one operation on the device is possible: where gradients are tracked, and for floats other than
+    /// f32.
     pub direct: bool,
     /// Numbers of open butterflies and of all butterflies of the learned model, if there is one.
     pub butterflies: Option<(usize, usize)>,
@@ -99,7 +100,8 @@ impl PlanRequest<'_> {
         Selection { selected: fastest.unwrap_or(none), considered }
     }
 
-    /// A candidate with its predicted time; `None` for a strategy that is impossible, or a learned model that is not sparse.
+    /// A candidate with its predicted time; `None` for a strategy that is impossible, or a learned model that is not
+    /// sparse.
     fn predict(&self, tier: Tier, strategy: Strategy) -> Option<Candidate> {
         let workload = PeaksWorkload {
             size: PeaksSize { options: self.options(tier), batch: self.batch, k: self.config.peaks.k },
@@ -140,8 +142,8 @@ impl PlanRequest<'_> {
         pairs
     }
 
-    /// The strategy that runs in the place of one that is impossible here: on a host, `Host` is the same as `Fused`, and
-    /// where only one operation is possible, that is `Fused`.
+    /// The strategy that runs in the place of one that is impossible here: on a host, `Host` is the same as `Fused`,
+    /// and where only one operation is possible, that is `Fused`.
     fn executable(&self, strategy: Strategy) -> Strategy {
         match strategy {
             Strategy::Learned => Strategy::Learned,

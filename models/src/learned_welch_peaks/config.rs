@@ -33,7 +33,7 @@ pub struct LearnedWelchPeaksConfig {
     pub segments: usize,
     /// Indices of the candidates that start open; all of them if `None`.
     pub open_segments: Option<Vec<usize>>,
-    /// Peaks per row: from 1 to the number of bins, `n_fft / 2 + 1`.
+    /// Peaks per frame: from 1 to the number of bins, `n_fft / 2 + 1`.
     #[config(default = 16)]
     pub k: usize,
     /// Initial shape of the taper.
@@ -48,8 +48,8 @@ pub struct LearnedWelchPeaksConfig {
     /// Trend removed from each segment.
     #[config(default = "Detrend::None")]
     pub detrend: Detrend,
-    /// Initial logit of an open gate, above 0 and at most 50; a closed segment starts at its negative. The larger it is,
-    /// the more steps a price on butterflies takes to close a gate.
+    /// Initial logit of an open gate, above 0 and at most 50; a closed segment starts at its negative. The larger it
+    /// is, the more steps a price on butterflies takes to close a gate.
     #[config(default = 3.0)]
     pub open_logit: f64,
 }

@@ -3,8 +3,8 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::sigmoid;
 
-/// Hard concrete distribution: a binary concrete variable stretched to `(gamma, zeta)` and clamped to `[0, 1]`. A gate is
-/// exactly 0 or 1 with positive probability, and the probability of each is a smooth function of its logit.
+/// Hard concrete distribution: a binary concrete variable stretched to `(gamma, zeta)` and clamped to `[0, 1]`. A gate
+/// is exactly 0 or 1 with positive probability, and the probability of each is a smooth function of its logit.
 ///
 /// After C. Louizos, M. Welling and D. P. Kingma, "Learning sparse neural networks through L0 regularization" (2018).
 ///
@@ -81,8 +81,8 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// Gates of the caller's choice, of kind [`GateKind::Given`]: of butterflies `[log2 n_fft, n_fft/2]` and of segments
-    /// `[segments]`, on the model's device.
+    /// Gates of the caller's choice, of kind [`GateKind::Given`]: of butterflies `[log2 n_fft, n_fft/2]` and of
+    /// segments `[segments]`, on the model's device.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -92,7 +92,7 @@ impl Gates {
     /// let device = Device::flex();
     /// let model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&device);
     /// let gates = Gates::new(model.sample_gates().butterflies().clone(), Tensor::ones([2], &device));
-    /// assert_eq!(model.psd(Tensor::ones([1, 24], &device), &gates).dims(), [1, 9]);
+    /// assert_eq!(model.psd(Tensor::<2>::ones([1, 24], &device), &gates).dims(), [1, 9]);
     /// ```
     pub fn new(butterflies: Tensor<2>, segments: Tensor<1>) -> Self {
         Self { butterflies, segments, kind: GateKind::Given }

@@ -113,39 +113,42 @@ impl LearnedWelchPeaksConfig {
 }
 
 impl LearnedWelchPeaks {
-    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`, strongest first.
+    /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first.
     ///
     /// # Panics
     /// With the message of [`try_forward`](Self::try_forward)'s error.
     #[track_caller]
-    pub fn forward(&self, signal: Tensor<2>, gates: &Gates) -> Peaks {
+    pub fn forward<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Peaks<D> {
         expect_valid(self.try_forward(signal, gates))
     }
 
-    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`, strongest first.
+    /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first.
     ///
     /// # Errors
     /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame), signal and gates
     /// are not on the model's device, gates have another shape, or mean gates are given to a model whose gates train.
-    pub fn try_forward(&self, signal: Tensor<2>, gates: &Gates) -> Result<Peaks, ArgumentError> {
+    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Peaks<D>, ArgumentError> {
         self.strongest(signal, gates, self.config.k)
     }
 
-    /// The `k` strongest bins of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`.
-    ///
-    /// # Errors
-    /// As [`try_forward`](Self::try_forward), and if `k` is not from 1 to the number of bins.
-    pub fn strongest(&self, signal: Tensor<2>, gates: &Gates, k: usize) -> Result<Peaks, ArgumentError> {
+    /// The `k` strongest bins of each frame, for a number of peaks other than the configuration's.
+    #[doc(hidden)]
+    pub fn strongest<const D: usize>(
+        &self,
+        signal: Tensor<D>,
+        gates: &Gates,
+        k: usize,
+    ) -> Result<Peaks<D>, ArgumentError> {
         learned_welch_peaks(signal, self.parameters(gates)?, &self.options(), k)
     }
 
-    /// Power of every bin of each row of `signal` `[batch, frame]`: `[batch, bins]`, in the signal's unit squared (per
+    /// Power of every bin of each frame of `signal` `[.., frame]`: `[.., bins]`, in the signal's unit squared (per
     /// hertz with [`Scaling::Density`](crate::Scaling::Density)); differentiable in the signal and all parameters.
     ///
     /// # Panics
     /// With the message of [`try_psd`](Self::try_psd)'s error.
     #[track_caller]
-    pub fn psd(&self, signal: Tensor<2>, gates: &Gates) -> Tensor<2> {
+    pub fn psd<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Tensor<D> {
         expect_valid(self.try_psd(signal, gates))
     }
 
@@ -153,7 +156,7 @@ impl LearnedWelchPeaks {
     ///
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
-    pub fn try_psd(&self, signal: Tensor<2>, gates: &Gates) -> Result<Tensor<2>, ArgumentError> {
+    pub fn try_psd<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Tensor<D>, ArgumentError> {
         learned_welch_psd(signal, self.parameters(gates)?, &self.options())
     }
 
@@ -244,8 +247,8 @@ impl LearnedWelchPeaks {
         open.sum() + none
     }
 
-    /// Number of butterflies per frame that hard gates leave open: open gates times open segments. Reads the gates back,
-    /// which waits for the device.
+    /// Number of butterflies per frame that hard gates leave open: open gates times open segments. Reads the gates
+    /// back, which waits for the device.
     pub fn count_open_butterflies(&self) -> usize {
         let gates = self.hard_gates();
         let count = |sum: Tensor<1>| sum.into_data().convert::<f64>().iter::<f64>().sum::<f64>() as usize;
