@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stderr, stdout};
 use std::process::ExitCode;
 
 use clap::Parser;
-use firefly_bench::cli::{Cli, Verdict};
+use firefly_bench::cli::{Cli, ExitStatus};
 use firefly_models::traces_selections;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -13,8 +13,8 @@ fn main() -> ExitCode {
     let level = if traces_selections() { LevelFilter::INFO } else { LevelFilter::WARN };
     tracing_subscriber::fmt().with_writer(stderr).with_ansi(stderr().is_terminal()).with_max_level(level).init();
     match Cli::parse().run(&mut stdout().lock()) {
-        Ok(Verdict::Passed) => ExitCode::SUCCESS,
-        Ok(Verdict::Failed) => ExitCode::from(1),
+        Ok(ExitStatus::Passed) => ExitCode::SUCCESS,
+        Ok(ExitStatus::Failed) => ExitCode::from(1),
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(2)

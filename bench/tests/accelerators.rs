@@ -1,62 +1,91 @@
-//! The bench on accelerators: each that this build has and the machine offers; without one, that the error says so.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and says what it skipped")]
+//! Commands on every device of this build: verified and measured there.
+//!
+//! A test on a device that is missing is ignored with the reason, or fails if the variable `FIREFLY_REQUIRE` contains
+//! `devices` and the build has an accelerator that the machine lacks, or none at all.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::process::Command;
+use std::env;
+use std::process::{Command, ExitCode};
 
+use firefly_app::device::DeviceName;
 use firefly_bench::harness::outcome::Outcome;
-use firefly_bench::report::schema::Report;
+use firefly_bench::report::schema::BenchReport;
+use libtest_mimic::{Arguments, Completion, Trial};
 
-/// Runs a command on every device, and gives each report's cases that the device ran.
-fn on_every_device(command: &str, arguments: &[&str], check: impl Fn(&str, &Report)) {
-    let folder = tempfile::tempdir().unwrap();
-    for device in ["cpu", "wgpu", "vulkan", "metal", "cuda"] {
-        let path = folder.path().join(format!("{device}.json"));
-        let rest = ["--device", device, "--iters", "2", "--warmup", "1", "--json", path.to_str().unwrap()];
-        let output = Command::new(env!("CARGO_BIN_EXE_firefly-bench"))
-            .arg(command)
-            .args([arguments, &rest].concat())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        if output.status.code() == Some(2) {
-            let built = format!("device `{device}` is not in this build: build again with `--features {device}`");
-            let there = format!("device `{device}` is not on this machine");
-            assert!(device != "cpu" && (said.contains(&built) || said.contains(&there)), "{device}: {said}");
-            println!("skipped: {said}");
-            continue;
-        }
-        assert!(output.status.success(), "{device}: {said}{}", String::from_utf8_lossy(&output.stdout));
-        check(device, &Report::read(&path).unwrap());
-    }
+const DEVICES: [&str; 5] = ["cpu", "wgpu", "vulkan", "metal", "cuda"];
+
+/// A command, its arguments, and the strategies of its cases.
+struct Measurement {
+    name: &'static str,
+    command: &'static str,
+    arguments: &'static [&'static str],
+    strategies: &'static [&'static str],
 }
 
-/// That each strategy has been verified and timed on the device.
-fn assert_measured(device: &str, report: &Report, strategies: &[&str]) {
+const MEASUREMENTS: [Measurement; 3] = [
+    Measurement {
+        name: "peaks_are_timed_on_the_device_and_from_host_memory",
+        command: "welch-peaks",
+        arguments: &["--n-fft", "64", "--batch", "70", "--k", "4", "--strategy", "firefly,firefly-host,firefly-pinned"],
+        strategies: &["firefly", "firefly-host", "firefly-pinned"],
+    },
+    Measurement {
+        name: "transforms_are_timed_on_the_device_and_from_host_memory",
+        command: "fft",
+        arguments: &["--n", "64", "--batch", "5", "--strategy", "firefly,firefly-host"],
+        strategies: &["firefly", "firefly-host"],
+    },
+    Measurement {
+        name: "pipelines_are_timed_from_host_memory",
+        command: "e2e",
+        arguments: &["--n-fft", "64", "--batch", "5", "--k", "4", "--strategy", "firefly"],
+        strategies: &["firefly"; 3],
+    },
+];
+
+fn main() -> ExitCode {
+    let trials = MEASUREMENTS.iter().flat_map(|measurement| DEVICES.map(|device| trial(measurement, device)));
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+}
+
+fn trial(measurement: &'static Measurement, device: &'static str) -> Trial {
+    Trial::ignorable_test(format!("{}::{device}", measurement.name), move || {
+        let opened = device.parse::<DeviceName>().unwrap().open();
+        match opened.map_err(|error| error.to_string()) {
+            Ok(_) => {
+                measure(measurement, device);
+                Ok(Completion::Completed)
+            }
+            Err(reason) if is_required(&reason) => Err(reason.into()),
+            Err(reason) => Ok(Completion::ignored_with(reason)),
+        }
+    })
+}
+
+fn is_required(reason: &str) -> bool {
+    let any = cfg!(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"));
+    let required = env::var("FIREFLY_REQUIRE").is_ok_and(|names| names.split(',').any(|name| name.trim() == "devices"));
+    required && !(any && reason.contains("is not in this build"))
+}
+
+/// Runs a command on a device, and checks that every case was verified and timed there.
+fn measure(measurement: &Measurement, device: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let rest = ["--device", device, "--iters", "2", "--warmup", "1", "--json", path.to_str().unwrap()];
+    let output = Command::new(env!("CARGO_BIN_EXE_firefly-bench"))
+        .arg(measurement.command)
+        .args([measurement.arguments, &rest].concat())
+        .output()
+        .unwrap();
+    let [said, shown] = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes));
+    assert!(output.status.success(), "{said}{shown}");
+    let report = BenchReport::read(&path).unwrap();
     let ran: Vec<&str> = report.cases.iter().map(|case| case.strategy.as_str()).collect();
-    assert_eq!(ran, strategies, "{device}");
+    assert_eq!(ran, measurement.strategies);
     for case in &report.cases {
         let Outcome::Measured(measured) = &case.outcome else { panic!("{}: {:?}", case.label(), case.outcome) };
         assert!(case.device == device && measured.verification.rows > 0, "{}", case.label());
         assert!(measured.verification.error > 0.0 && measured.verification.error <= measured.verification.tolerance);
     }
-}
-
-#[test]
-fn peaks_are_timed_on_the_device_and_from_host_memory() {
-    let strategies = ["firefly", "firefly-host", "firefly-pinned"];
-    let names = strategies.join(",");
-    let grid = ["--n-fft", "64", "--batch", "70", "--k", "4", "--strategy", &names];
-    on_every_device("welch-peaks", &grid, |device, report| assert_measured(device, report, &strategies));
-}
-
-#[test]
-fn transforms_are_timed_on_the_device_and_from_host_memory() {
-    let grid = ["--n", "64", "--batch", "5", "--strategy", "firefly,firefly-host"];
-    on_every_device("fft", &grid, |device, report| assert_measured(device, report, &["firefly", "firefly-host"]));
-}
-
-#[test]
-fn pipelines_are_timed_from_host_memory() {
-    let grid = ["--n-fft", "64", "--batch", "5", "--k", "4", "--strategy", "firefly"];
-    on_every_device("e2e", &grid, |device, report| assert_measured(device, report, &["firefly"; 3]));
 }

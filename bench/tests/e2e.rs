@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use firefly_bench::harness::outcome::Outcome;
-use firefly_bench::report::schema::Report;
+use firefly_bench::report::schema::BenchReport;
 
 #[test]
 fn every_pipeline_is_verified_and_measured() {
@@ -15,7 +15,7 @@ fn every_pipeline_is_verified_and_measured() {
     let rest = ["--threads", "1", "--iters", "2", "--warmup", "0", "--json", path.to_str().unwrap()];
     let output = Command::new(env!("CARGO_BIN_EXE_firefly-bench")).args(grid).args(rest).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    let report = Report::read(&path).unwrap();
+    let report = BenchReport::read(&path).unwrap();
     // 2 lengths, 2 batches, 2 tiers, 3 pipelines, 2 strategies.
     assert_eq!(report.cases.len(), 48);
     for case in &report.cases {
@@ -24,14 +24,14 @@ fn every_pipeline_is_verified_and_measured() {
         assert!(found.rows as u64 >= case.problem.count("batch").unwrap(), "{}", case.label());
         assert!(found.error > 0.0 && found.error <= found.tolerance, "{}", case.label());
         assert_eq!(found.ranking.is_some(), case.problem.shown("pipeline") == "peaks", "{}", case.label());
-        assert!(measured.speed_than("burn-stock").is_some(), "{}", case.label());
+        assert!(measured.speed_over("burn-stock").is_some(), "{}", case.label());
     }
 }
 
 #[test]
 fn wrong_arguments_are_explained() {
     for (arguments, reason) in [
-        (["--pipeline", "mell"], "did you mean `mel`?"),
+        (["--pipeline", "mell"], "a similar value exists: 'mel'"),
         (["--mels", "0"], "--mels is 0, but must be from 1 to 4096"),
         (["--sample-rate", "0"], "must be a positive number of hertz"),
     ] {

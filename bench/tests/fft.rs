@@ -5,7 +5,7 @@
 use std::process::{Command, Output};
 
 use firefly_bench::harness::outcome::Outcome;
-use firefly_bench::report::schema::Report;
+use firefly_bench::report::schema::BenchReport;
 
 fn bench(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_firefly-bench")).arg("fft").args(arguments).output().unwrap()
@@ -18,7 +18,7 @@ fn every_transform_is_verified_and_measured() {
     let grid = ["--n", "8,64,1024", "--batch", "1,5,40", "--open", "0.3", "--threads", "1,2"];
     let output = bench(&[&grid[..], &["--iters", "2", "--warmup", "1", "--json", path.to_str().unwrap()]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    let report = Report::read(&path).unwrap();
+    let report = BenchReport::read(&path).unwrap();
     assert_eq!(report.command.name, "fft");
     // 3 lengths, 3 batches, 9 strategies, 2 numbers of threads.
     assert_eq!(report.cases.len(), 162);
@@ -29,7 +29,7 @@ fn every_transform_is_verified_and_measured() {
         assert!(found.error <= found.tolerance && found.ranking.is_none(), "{}", case.label());
         // A transform rounds: one that reports no error at all was not compared.
         assert!(case.strategy == "memcpy" || found.error > 0.0, "{}", case.label());
-        assert!(measured.speed_than("rustfft").is_some() && measured.speed_than("1 thread").is_some());
+        assert!(measured.speed_over("rustfft").is_some() && measured.speed_over("1 thread").is_some());
     }
 }
 

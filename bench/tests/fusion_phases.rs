@@ -4,9 +4,9 @@
 
 use std::process::{Command, Output};
 
-use firefly_bench::harness::movement::Movement;
 use firefly_bench::harness::outcome::CaseRecord;
-use firefly_bench::report::schema::Report;
+use firefly_bench::harness::traffic::PhaseTraffic;
+use firefly_bench::report::schema::BenchReport;
 use firefly_framework::device::{DeviceId, fingerprint};
 use firefly_framework::profile::{DeviceProfile, Preset, save};
 
@@ -14,9 +14,9 @@ fn bench(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_firefly-bench")).arg("fusion-phases").args(arguments).output().unwrap()
 }
 
-fn movement(case: &CaseRecord) -> &Movement {
+fn movement(case: &CaseRecord) -> &PhaseTraffic {
     let measured = case.measured().unwrap_or_else(|| panic!("{}: {}", case.label(), case.outcome.remark()));
-    measured.movement.as_ref().unwrap()
+    measured.traffic.as_ref().unwrap()
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn every_phase_is_verified_counted_predicted_and_decided_on() {
     assert!(shown.contains("predicted / measured") && shown.contains("read-back saved"), "{shown}");
     assert!(shown.contains("fastest over batch") && shown.contains("host penalty"), "{shown}");
 
-    let cases = Report::read(&json).unwrap().cases;
+    let cases = BenchReport::read(&json).unwrap().cases;
     let names: Vec<&str> = cases.iter().map(|case| case.strategy.as_str()).collect();
     assert_eq!(names, ["baseline", "phase-1", "phase-2", "phase-3", "phase-5"].repeat(2));
     for (batch, phases) in [5, 8192].into_iter().zip(cases.chunks(5)) {
@@ -53,7 +53,7 @@ fn every_phase_is_verified_counted_predicted_and_decided_on() {
         assert_eq!(native.fuse, Some(batch > 5));
         for (place, case) in phases.iter().enumerate() {
             let speed = &case.measured().unwrap().speed;
-            let than: Vec<&str> = speed.iter().map(|speed| speed.than.as_str()).collect();
+            let than: Vec<&str> = speed.iter().map(|speed| speed.baseline.as_str()).collect();
             assert_eq!(than, &["baseline", "the one before"][..if place == 0 { 1 } else { 2 }]);
         }
     }

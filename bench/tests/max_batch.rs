@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use firefly_bench::harness::outcome::Outcome;
-use firefly_bench::report::schema::Report;
+use firefly_bench::report::schema::BenchReport;
 
 #[test]
 fn a_bound_is_proven_as_far_as_asked() {
@@ -15,7 +15,7 @@ fn a_bound_is_proven_as_far_as_asked() {
     let output = Command::new(env!("CARGO_BIN_EXE_firefly-bench")).args(grid).output().unwrap();
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{shown}");
-    let cases = Report::read(&path).unwrap().cases;
+    let cases = BenchReport::read(&path).unwrap().cases;
     assert_eq!(cases.len(), 4);
     for case in &cases {
         match &case.outcome {

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use firefly_bench::harness::outcome::{Measured, Outcome};
-use firefly_bench::harness::problem::Size;
-use firefly_bench::report::schema::Report;
+use firefly_bench::harness::problem::WorkSize;
+use firefly_bench::report::schema::BenchReport;
 
 fn bench(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_firefly-bench")).args(arguments).output().unwrap()
@@ -18,18 +18,18 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// A small measured report at `path`.
-fn measured(path: &Path) -> Report {
+fn measured(path: &Path) -> BenchReport {
     let grid =
         ["welch-peaks", "--n-fft", "64", "--batch", "2,8", "--k", "3", "--strategy", "firefly,rustfft", "--quiet"];
     let rest = ["--threads", "1", "--iters", "5", "--json", path.to_str().unwrap()];
     assert!(bench(&[&grid[..], &rest].concat()).status.success());
-    Report::read(path).unwrap()
+    BenchReport::read(path).unwrap()
 }
 
 /// The same case with every sample times `factor`.
 fn scaled(measured: &Measured, rows: usize, factor: f64) -> Outcome {
     let samples = measured.samples_ns.iter().map(|&sample| (sample as f64 * factor) as u64).collect();
-    let size = Size { rows, useful_bytes: 1 };
+    let size = WorkSize { rows, useful_bytes: 1 };
     Outcome::Measured(Box::new(Measured::new(size, measured.verification, measured.input_sets, samples).unwrap()))
 }
 

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use clap::Parser;
-use firefly_bench::cli::{Verdict, welch_peaks};
+use firefly_bench::cli::{ExitStatus, welch_peaks};
 use firefly_bench::harness::outcome::Outcome;
-use firefly_bench::harness::routine::{Produces, Workload};
-use firefly_bench::harness::strategy::Strategy;
-use firefly_bench::harness::verification::{Refusal, Verified};
-use firefly_bench::report::schema::Report;
-use firefly_bench::suites::peaks::{ExpectedRow, Inputs, PeaksProblem, check_peaks};
+use firefly_bench::harness::routine::{Routine, RoutineError, RoutineOutput};
+use firefly_bench::harness::strategy::BenchStrategy;
+use firefly_bench::harness::verification::{CaseError, Unsupported};
+use firefly_bench::report::schema::BenchReport;
+use firefly_bench::suites::peaks::{ExpectedPeaks, PeaksProblem, check_peaks};
 use firefly_ops::{HostPeaks, InstructionSet};
 
 fn bench(arguments: &[&str]) -> Output {
@@ -23,8 +23,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-fn report(path: &Path) -> Report {
-    Report::read(path).unwrap()
+fn report(path: &Path) -> BenchReport {
+    BenchReport::read(path).unwrap()
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn a_small_grid_is_verified_measured_and_reported() {
                 assert_eq!(measured.samples_ns.len(), 3, "{name}");
                 assert!(measured.verification.rows >= count("batch"), "{name}");
                 assert!(measured.verification.error <= measured.verification.tolerance, "{name}");
-                let ratio = measured.speed_than("rustfft").unwrap();
+                let ratio = measured.speed_over("rustfft").unwrap();
                 assert!(case.strategy != "rustfft" || ratio.median == 1.0, "{name}");
-                assert!(measured.speed_than("memcpy").unwrap().median > 0.0, "{name}");
+                assert!(measured.speed_over("memcpy").unwrap().median > 0.0, "{name}");
                 let time = measured.time_ns;
                 assert!(time.min <= time.p10 && time.p10 <= time.median && time.median <= time.p90, "{name}");
             }
@@ -94,9 +94,9 @@ fn every_set_and_every_number_of_threads_is_a_case() {
         match &case.outcome {
             Outcome::Measured(measured) => {
                 assert!(there, "{}", case.label());
-                let than: Vec<&str> = measured.speed.iter().map(|speed| speed.than.as_str()).collect();
+                let than: Vec<&str> = measured.speed.iter().map(|speed| speed.baseline.as_str()).collect();
                 assert_eq!(than, ["rustfft", "memcpy", "1 thread"]);
-                assert!(case.threads > 1 || measured.speed_than("1 thread").unwrap().median == 1.0);
+                assert!(case.threads > 1 || measured.speed_over("1 thread").unwrap().median == 1.0);
             }
             Outcome::Unsupported { reason } if !there => {
                 assert_eq!(*reason, format!("this processor does not have {set}"))
@@ -130,7 +130,7 @@ fn a_learned_model_is_trained_verified_and_shown_with_its_recall() {
         assert!(measured.verification.error > 0.0 && measured.verification.rows >= 3);
     }
     let refused = bench(&["--train-steps", "0"]);
-    assert!(text(&refused.stderr).contains("must be a whole number from 1 to 1000000"));
+    assert!(text(&refused.stderr).contains("0 is not in 1..=1000000"));
 }
 
 #[test]
@@ -160,9 +160,9 @@ fn wrong_arguments_are_explained() {
         unknown.contains("firefly, auto, firefly-host, firefly-pinned, psd-topk, burn-stock, rustfft, realfft, memcpy"),
         "{unknown}"
     );
-    assert!(refused(&["--instruction-set", "avx3"]).contains("did you mean `avx2`?"));
+    assert!(refused(&["--instruction-set", "avx3"]).contains("'avx2'"));
     assert!(refused(&["--threads", "5000"]).contains("5000 is more than 1024"));
-    assert!(refused(&["--tier", "fats"]).contains("did you mean `fast`?"));
+    assert!(refused(&["--tier", "fats"]).contains("a similar value exists: 'fast'"));
     assert!(refused(&["--device", "cdua"]).contains("did you mean `cuda`?"));
     assert!(refused(&["--device", "vulkan"]).contains("vulkan"));
     assert!(refused(&["--batch", "32..100"]).contains("100 is not one"));
@@ -180,52 +180,39 @@ fn a_report_that_cannot_be_written_is_an_error() {
     assert!(text(&output.stderr).contains("--json"), "{}", text(&output.stderr));
 }
 
-/// Peaks of the float64 reference, some of them spoilt.
-struct Spoilt {
-    name: &'static str,
-    spoil: fn(&mut HostPeaks),
-    refusal: Option<Refusal>,
+/// Strategy that gives the peaks of the float64 reference, changed by `spoil`.
+fn spoilt(name: &'static str, spoil: fn(&mut HostPeaks)) -> BenchStrategy<PeaksProblem> {
+    BenchStrategy::new(
+        name,
+        "spoilt on purpose",
+        move |problem: &PeaksProblem, inputs, expected: &Vec<ExpectedPeaks>| {
+            let of_set = |set: usize| {
+                let size = problem.batch * problem.k;
+                let mut peaks = HostPeaks { bins: vec![0; size], power: vec![0.0; size] };
+                for row in expected.iter().filter(|row| row.set == set) {
+                    let places = row.row * problem.k..(row.row + 1) * problem.k;
+                    let power = row.bins.iter().map(|&bin| row.power[bin as usize] as f32).collect::<Vec<_>>();
+                    peaks.bins[places.clone()].copy_from_slice(&row.bins);
+                    peaks.power[places].copy_from_slice(&power);
+                }
+                spoil(&mut peaks);
+                peaks
+            };
+            let routine = SpoiltRoutine((0..inputs.count()).map(of_set).collect(), 0);
+            check_peaks(Box::new(routine), problem, inputs, expected, true)
+        },
+    )
 }
 
-struct SpoiltRun(Vec<HostPeaks>, usize);
-
-impl Strategy<PeaksProblem> for Spoilt {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn summary(&self) -> &'static str {
-        "spoilt on purpose"
-    }
-
-    fn verify<'a>(
-        &self,
-        problem: &PeaksProblem,
-        inputs: &'a Inputs,
-        expected: &Vec<ExpectedRow>,
-    ) -> Result<Verified<'a>, Refusal> {
-        if let Some(refusal) = &self.refusal {
-            return Err(refusal.clone());
-        }
-        let of_set = |set: usize| {
-            let size = problem.batch * problem.k;
-            let mut peaks = HostPeaks { bins: vec![0; size], power: vec![0.0; size] };
-            for row in expected.iter().filter(|row| row.set == set) {
-                let places = row.row * problem.k..(row.row + 1) * problem.k;
-                let power = row.bins.iter().map(|&bin| row.power[bin as usize] as f32).collect::<Vec<_>>();
-                peaks.bins[places.clone()].copy_from_slice(&row.bins);
-                peaks.power[places].copy_from_slice(&power);
-            }
-            (self.spoil)(&mut peaks);
-            peaks
-        };
-        let run = SpoiltRun((0..inputs.count()).map(of_set).collect(), 0);
-        check_peaks(Box::new(run), problem, inputs, expected, true)
-    }
+/// Strategy that has no result.
+fn refused(name: &'static str, error: fn() -> CaseError) -> BenchStrategy<PeaksProblem> {
+    BenchStrategy::new(name, "refused on purpose", move |_: &PeaksProblem, _, _| Err(error()))
 }
 
-impl Workload for SpoiltRun {
-    fn run(&mut self, set: usize) -> Result<(), String> {
+struct SpoiltRoutine(Vec<HostPeaks>, usize);
+
+impl Routine for SpoiltRoutine {
+    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
         self.1 = set;
         Ok(())
     }
@@ -235,8 +222,8 @@ impl Workload for SpoiltRun {
     }
 }
 
-impl Produces<HostPeaks> for SpoiltRun {
-    fn output(&self) -> Result<HostPeaks, String> {
+impl RoutineOutput<HostPeaks> for SpoiltRoutine {
+    fn output(&self) -> Result<HostPeaks, RoutineError> {
         Ok(self.0[self.1].clone())
     }
 }
@@ -244,19 +231,17 @@ impl Produces<HostPeaks> for SpoiltRun {
 #[derive(Parser)]
 struct Program {
     #[command(flatten)]
-    arguments: welch_peaks::Arguments,
+    arguments: welch_peaks::WelchPeaksArgs,
 }
 
 #[test]
 fn a_wrong_strategy_is_a_row_without_a_time_and_fails_the_run() {
-    let spoilt = |name, spoil, refusal| Box::new(Spoilt { name, spoil, refusal }) as Box<dyn Strategy<PeaksProblem>>;
-    let nothing: fn(&mut HostPeaks) = |_| ();
-    let catalogue: Vec<Box<dyn Strategy<PeaksProblem>>> = vec![
-        spoilt("right", nothing, None),
-        spoilt("power", |peaks| peaks.power[5] *= 1.001, None),
-        spoilt("bins", |peaks| peaks.bins.rotate_left(1), None),
-        spoilt("elsewhere", nothing, Some(Refusal::Unsupported("needs another device".into()))),
-        spoilt("broken", nothing, Some(Refusal::Failed("its kernel does not compile".into()))),
+    let catalogue = [
+        spoilt("right", |_| ()),
+        spoilt("power", |peaks| peaks.power[5] *= 1.001),
+        spoilt("bins", |peaks| peaks.bins.rotate_left(1)),
+        refused("elsewhere", || Unsupported::Replay.into()),
+        refused("broken", || RoutineError::Burn("its kernel does not compile".into()).into()),
     ];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
@@ -268,31 +253,29 @@ fn a_wrong_strategy_is_a_row_without_a_time_and_fails_the_run() {
 
     let mut shown = Vec::new();
     let all = arguments("right,power,bins,elsewhere,broken");
-    assert_eq!(welch_peaks::run(&all, &catalogue, &mut shown).unwrap(), Verdict::Failed);
+    assert_eq!(welch_peaks::run(&all, &catalogue, &mut shown).unwrap(), ExitStatus::Failed);
     let shown = text(&shown);
     assert_eq!(shown.matches("FAILED").count(), 3, "{shown}");
     assert!(shown.contains("FAILED: set 0, row 0: power") && shown.contains("of the row's maximum"), "{shown}");
     assert!(shown.contains("FAILED: its kernel does not compile"), "{shown}");
-    assert!(shown.contains("unsupported: needs another device"), "{shown}");
+    assert!(shown.contains("unsupported: graphs are not replayed on this device"), "{shown}");
     let outcomes: Vec<Outcome> = report(&path).cases.into_iter().map(|case| case.outcome).collect();
     assert!(matches!(outcomes[0], Outcome::Measured(_)));
     assert!(outcomes[1..].iter().all(|outcome| !matches!(outcome, Outcome::Measured(_))));
 
-    let verdict = |strategy| welch_peaks::run(&arguments(strategy), &catalogue, &mut Vec::new()).unwrap();
-    assert_eq!(verdict("right,elsewhere"), Verdict::Passed);
-    assert_eq!(verdict("bins"), Verdict::Failed);
+    let status = |strategy| welch_peaks::run(&arguments(strategy), &catalogue, &mut Vec::new()).unwrap();
+    assert_eq!(status("right,elsewhere"), ExitStatus::Passed);
+    assert_eq!(status("bins"), ExitStatus::Failed);
 }
 
 #[test]
 fn without_its_baseline_a_strategy_is_still_measured() {
-    let broken = Spoilt { name: "broken", spoil: |peaks| peaks.bins[0] = -7, refusal: None };
-    let right = Spoilt { name: "right", spoil: |_| (), refusal: None };
-    let catalogue: Vec<Box<dyn Strategy<PeaksProblem>>> = vec![Box::new(broken), Box::new(right)];
+    let catalogue = [spoilt("broken", |peaks| peaks.bins[0] = -7), spoilt("right", |_| ())];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
     let fixed = ["bench", "--n-fft", "64", "--batch", "4", "--k", "8", "--iters", "2", "--quiet", "--json"];
     let arguments = Program::parse_from([&fixed[..], &[path.to_str().unwrap()]].concat()).arguments;
-    assert_eq!(welch_peaks::run(&arguments, &catalogue, &mut Vec::new()).unwrap(), Verdict::Failed);
+    assert_eq!(welch_peaks::run(&arguments, &catalogue, &mut Vec::new()).unwrap(), ExitStatus::Failed);
     let report = report(&path);
     let Outcome::Measured(measured) = &report.cases[1].outcome else { panic!("{:?}", report.cases[1].outcome) };
     assert_eq!(measured.speed, []);

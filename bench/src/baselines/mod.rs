@@ -1,7 +1,7 @@
-//! Implementations that Firefly's are compared with, written on other transforms.
+//! Baselines: implementations on other libraries that Firefly's are compared with.
 //!
-//! They are as good as their transform allows: planned once, rows shared out over threads where that pays, buffers made
-//! before the first run and nothing allocated after, and the same top-K behind each transform.
+//! Transforms are planned once, rows are distributed over threads where that saves time, buffers are allocated before
+//! the first run, and the same top-K follows each transform.
 
 pub mod copy;
 pub mod realfft;

@@ -7,6 +7,7 @@ use realfft::num_complex::Complex;
 use realfft::{RealFftPlanner, RealToComplex};
 
 use super::rows::RowPower;
+use crate::harness::routine::RoutineError;
 
 /// One planned real-input transform of realfft per segment, then partial selection.
 #[derive(Clone)]
@@ -15,7 +16,7 @@ pub struct Segments {
     window: Arc<[f32]>,
     hop: usize,
     segments: usize,
-    tapered: Vec<f32>,
+    windowed: Vec<f32>,
     spectrum: Vec<Complex<f32>>,
     scratch: Vec<Complex<f32>>,
 }
@@ -28,7 +29,7 @@ impl Segments {
             window,
             hop: options.hop,
             segments: options.segments,
-            tapered: transform.make_input_vec(),
+            windowed: transform.make_input_vec(),
             spectrum: transform.make_output_vec(),
             scratch: transform.make_scratch_vec(),
             transform,
@@ -37,16 +38,16 @@ impl Segments {
 }
 
 impl RowPower for Segments {
-    fn power(&mut self, frame: &[f32], power: &mut [f32]) -> Result<(), String> {
+    fn power(&mut self, frame: &[f32], power: &mut [f32]) -> Result<(), RoutineError> {
         let n = self.window.len();
         for index in 0..self.segments {
             let segment = &frame[index * self.hop..][..n];
-            for ((y, &x), &weight) in self.tapered.iter_mut().zip(segment).zip(&self.window[..]) {
+            for ((y, &x), &weight) in self.windowed.iter_mut().zip(segment).zip(&self.window[..]) {
                 *y = weight * x;
             }
             self.transform
-                .process_with_scratch(&mut self.tapered, &mut self.spectrum, &mut self.scratch)
-                .map_err(|error| error.to_string())?;
+                .process_with_scratch(&mut self.windowed, &mut self.spectrum, &mut self.scratch)
+                .map_err(|error| RoutineError::Baseline(error.to_string()))?;
             let squares = power.iter_mut().zip(&self.spectrum);
             if index == 0 {
                 squares.for_each(|(sum, x)| *sum = x.norm_sqr());

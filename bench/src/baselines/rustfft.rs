@@ -7,11 +7,12 @@ use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 
 use super::rows::RowPower;
+use crate::harness::routine::RoutineError;
 
 /// One planned complex transform of rustfft for two real segments, then partial selection.
 ///
-/// With Z the transform of x₁ + i·x₂: |Z\[k\]|² + |Z\[n−k\]|² = 2·(|X₁\[k\]|² + |X₂\[k\]|²), and interior bins of one-sided
-/// power count twice. An odd last segment is paired with zeros.
+/// With Z the transform of x₁ + i·x₂: |Z\[k\]|² + |Z\[n−k\]|² = 2·(|X₁\[k\]|² + |X₂\[k\]|²), and interior bins of
+/// one-sided power count twice. An odd last segment is paired with zeros.
 #[derive(Clone)]
 pub struct PairedSegments {
     transform: Arc<dyn Fft<f32>>,
@@ -40,17 +41,17 @@ impl PairedSegments {
 }
 
 impl RowPower for PairedSegments {
-    fn power(&mut self, frame: &[f32], power: &mut [f32]) -> Result<(), String> {
+    fn power(&mut self, frame: &[f32], power: &mut [f32]) -> Result<(), RoutineError> {
         let n = self.window.len();
         for first in (0..self.segments).step_by(2) {
             let segment = |index: usize| &frame[index * self.hop..][..n];
-            let tapered = self.spectrum.iter_mut().zip(segment(first)).zip(&self.window[..]);
+            let windowed = self.spectrum.iter_mut().zip(segment(first)).zip(&self.window[..]);
             if first + 1 < self.segments {
-                for (((z, &re), &weight), &im) in tapered.zip(segment(first + 1)) {
+                for (((z, &re), &weight), &im) in windowed.zip(segment(first + 1)) {
                     *z = Complex { re: weight * re, im: weight * im };
                 }
             } else {
-                for ((z, &re), &weight) in tapered {
+                for ((z, &re), &weight) in windowed {
                     *z = Complex { re: weight * re, im: 0.0 };
                 }
             }

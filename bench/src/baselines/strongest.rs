@@ -1,4 +1,4 @@
-//! The strongest bins of a row by partial selection.
+//! Top-K of a row by partial selection.
 
 /// Writes the `bins.len()` strongest bins of `power`, strongest first, lower bin first among equals; −1 and NaN where
 /// there are too few finite ones. `keys` has the length of `power` and is overwritten.

@@ -1,4 +1,4 @@
-//! `firefly-bench calibrate`: what a device costs, measured, for the picker.
+//! `firefly-bench calibrate`: measured costs of a device, for the picker.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,32 +8,32 @@ use anyhow::Context;
 use clap::value_parser;
 use firefly_app::device::DeviceName;
 use firefly_app::files::ensure_writable;
+use firefly_app::table::{Align, TextTable};
 use firefly_framework::calibration::{CalibrationSizes, LatencySpread, measure_constants, measure_latencies};
 use firefly_framework::cost::PeaksSize;
 use firefly_framework::device::fingerprint;
 use firefly_framework::profile::{DeviceProfile, Preset, default_path, save};
 use firefly_models::Tier;
 
-use super::Verdict;
+use super::ExitStatus;
 use crate::harness::format::{digits, duration};
 use crate::harness::statistics::Spread;
-use crate::methods::{Effort, methods_of, time_in_rounds};
-use crate::report::table::{Side, Table};
 use crate::suites::peaks::PeaksProblem;
+use crate::suites::picker::{TimingBudget, strategies_of, time_in_rounds};
 
-/// The options.
+/// Options of `calibrate`.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Arguments {
-    /// The device: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1
+pub struct CalibrateArgs {
+    /// Device: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1
     #[arg(long, default_value = "cpu")]
     pub device: DeviceName,
-    /// Where the profile goes; the user's configuration folder, where the picker looks for it, unless given
+    /// File of the profile; in the user's configuration folder, where the picker looks for it, unless given
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Milliseconds to measure each point for in a round, at least three runs of each method
+    /// Milliseconds per point and round; at least three runs of each method
     #[arg(long, value_name = "MS", default_value_t = 9)]
     pub time: u64,
-    /// How often the whole grid is gone through
+    /// Rounds over the whole grid
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..=100))]
     pub rounds: u32,
     /// Measure a few points only: to see that it works, not to use
@@ -48,7 +48,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// For a device that is not there, methods that fail or don't agree, and a file that can't be written.
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict> {
+pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let device = arguments.device.open()?;
     let name = arguments.device.to_string();
     let path = match &arguments.out {
@@ -57,21 +57,21 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
     };
     ensure_writable(&path).with_context(|| path.display().to_string())?;
     let sizes = if arguments.rough { CalibrationSizes::rough() } else { CalibrationSizes::full() };
-    let effort = Effort { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
+    let budget = TimingBudget { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
     let preset = Preset::of(arguments.device.kind()).profile();
     let measured = measure_constants(preset, &device, arguments.rough)?;
     let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(arguments.device.id()), ..measured };
-    let strategies = methods_of(arguments.device.kind());
+    let strategies = strategies_of(arguments.device.kind());
     let constants = profile.clone();
     measure_latencies(&mut profile, strategies, &sizes, |sizes| {
         let problems = sizes.iter().map(problem).collect::<anyhow::Result<Vec<_>>>()?;
-        let samples = time_in_rounds(&problems, strategies, &constants, &device, effort, arguments.quiet)?;
+        let samples = time_in_rounds(&problems, strategies, &constants, &device, budget, arguments.quiet)?;
         samples.into_iter().map(|samples| samples.into_iter().map(spread).collect()).collect::<anyhow::Result<_>>()
     })?;
     save(&profile, &path)?;
     report(&profile, out)?;
     writeln!(out, "\nwritten to {}", path.display())?;
-    Ok(Verdict::Passed)
+    Ok(ExitStatus::Passed)
 }
 
 /// The problem of a size, which has as many segments as a tier.
@@ -88,7 +88,7 @@ fn spread(samples: Vec<f64>) -> anyhow::Result<LatencySpread> {
 }
 
 fn report(profile: &DeviceProfile, out: &mut dyn Write) -> anyhow::Result<()> {
-    let mut table = Table::default().column("measured", Side::Left).column(&profile.name, Side::Right);
+    let mut table = TextTable::default().column("measured", Align::Left).column(&profile.name, Align::Right);
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     row("launch overhead", duration(profile.dispatch));
     row("round trip", duration(profile.roundtrip));
@@ -112,7 +112,7 @@ mod tests {
     fn a_rough_calibration_is_a_profile_that_loads() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cpu.toml");
-        let arguments = Arguments {
+        let arguments = CalibrateArgs {
             device: DeviceName::CPU,
             out: Some(path.clone()),
             time: 0,
@@ -121,7 +121,7 @@ mod tests {
             quiet: true,
         };
         let mut out = Vec::new();
-        assert_eq!(run(&arguments, &mut out).unwrap(), Verdict::Passed);
+        assert_eq!(run(&arguments, &mut out).unwrap(), ExitStatus::Passed);
         let profile = load(&path, &fingerprint(arguments.device.id())).unwrap().unwrap();
         assert_eq!(profile.latencies.keys().collect::<Vec<_>>(), ["fused", "spectrum"]);
         assert!(profile.latencies.values().all(|table| table.nanoseconds.len() == 8 && table.error >= 1.0));

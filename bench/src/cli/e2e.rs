@@ -1,102 +1,97 @@
 //! `firefly-bench e2e`: whole pipelines, from frames in host memory to results in host memory.
 
 use std::io::Write;
-use std::str::FromStr;
 
 use anyhow::ensure;
+use clap::builder::TypedValueParser;
+use firefly_models::Tier;
 
-use super::Verdict;
-use crate::cli::grid::Grid;
-use crate::cli::lists::{self, Counts, ListError};
-use crate::cli::options::Measuring;
-use crate::cli::peaks_grid::{Tiers, check_lengths};
-use crate::harness::parameters::Parameters;
-use crate::harness::strategy::Strategy;
+use super::ExitStatus;
+use super::comparison::Comparison;
+use super::options::MeasureOptions;
+use super::values::{NumberRange, TIERS, distinct, named, numbers};
+use super::welch_options::{lengths, tier_names};
+use crate::harness::parameters::ParameterMap;
+use crate::harness::strategy::BenchStrategy;
 use crate::suites::peaks::facts;
 use crate::suites::pipelines::{Pipeline, PipelineProblem, grid};
 
 const MOST_MELS: usize = 4096;
 
-/// The options of `e2e`.
+/// Options of `e2e`.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Arguments {
-    /// What comes out: psd, mel, peaks
-    #[arg(long, value_name = "LIST", default_value = "psd,mel,peaks")]
-    pub pipeline: Pipelines,
-    /// Samples of a segment: powers of two from 8 to 65536
-    #[arg(long, value_name = "LIST", default_value = "256")]
-    pub n_fft: Counts,
-    /// Frames of a call
-    #[arg(long, value_name = "LIST", default_value = "32,1024,8192")]
-    pub batch: Counts,
+pub struct E2eArgs {
+    /// Results to compute
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "psd,mel,peaks")]
+    #[arg(value_parser = pipelines())]
+    pub pipeline: Vec<Pipeline>,
+    /// Samples per segment: powers of two from 8 to 65536
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256")]
+    pub n_fft: Vec<NumberRange>,
+    /// Frames per call
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,1024,8192")]
+    pub batch: Vec<NumberRange>,
     /// Segments used of each frame: ultra (1), fast (2), reference (8)
-    #[arg(long, value_name = "LIST", default_value = "fast")]
-    pub tier: Tiers,
-    /// Peaks of each frame
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fast", value_parser = named(TIERS))]
+    pub tier: Vec<Tier>,
+    /// Peaks per frame
     #[arg(long, default_value_t = 16)]
     pub k: usize,
     /// Filters of the mel pipeline
     #[arg(long, default_value_t = 40)]
     pub mels: usize,
-    /// Samples a second, in hertz: where the mel filters are
+    /// Sampling rate of the mel filters, in hertz
     #[arg(long, default_value_t = 16_000.0)]
     pub sample_rate: f64,
-    /// What every command has
+    /// Device, execution and iterations
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measure: MeasureOptions,
 }
 
-/// Pipelines in the order typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pipelines(pub Vec<Pipeline>);
-
-impl FromStr for Pipelines {
-    type Err = ListError;
-
-    fn from_str(text: &str) -> Result<Self, ListError> {
-        let positions = lists::named(text, "pipeline", &Pipeline::ALL.map(Pipeline::name))?;
-        Ok(Self(positions.into_iter().map(|position| Pipeline::ALL[position]).collect()))
-    }
+/// Parser of a pipeline by its name.
+fn pipelines() -> impl TypedValueParser<Value = Pipeline> {
+    named(Pipeline::ALL.map(|pipeline| (pipeline.name(), pipeline)))
 }
 
 /// Runs the grid that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
 ///
 /// # Errors
-/// For arguments no case can be made of, a device that is not there, and output that can't be written. A case that fails
-/// is no error but a row of the table and a [`Verdict`].
+/// For arguments out of range, a device that is not there, and output that can't be written. A case that fails is a row
+/// of the table and an [`ExitStatus`].
 pub fn run(
-    arguments: &Arguments,
-    catalogue: &[Box<dyn Strategy<PipelineProblem>>],
+    arguments: &E2eArgs,
+    catalogue: &[BenchStrategy<PipelineProblem>],
     out: &mut dyn Write,
-) -> anyhow::Result<Verdict> {
-    let Arguments { pipeline, n_fft, batch, tier, k, mels, sample_rate, measuring } = arguments;
-    check_lengths(n_fft, "e2e")?;
+) -> anyhow::Result<ExitStatus> {
+    let E2eArgs { pipeline, n_fft, batch, tier, k, mels, sample_rate, measure } = arguments;
+    let (lengths, batches) = (lengths(n_fft, "e2e")?, numbers(batch));
+    let pipelines = distinct(pipeline.iter().copied());
     ensure!((1..=MOST_MELS).contains(mels), "--mels is {mels}, but must be from 1 to {MOST_MELS}");
     ensure!(
         sample_rate.is_finite() && *sample_rate > 0.0,
         "--sample-rate is {sample_rate}, but must be a positive number of hertz"
     );
     let facts = facts();
-    let names: Vec<&str> = pipeline.0.iter().map(|pipeline| pipeline.name()).collect();
-    let grid = Grid {
+    let names: Vec<&str> = pipelines.iter().map(|pipeline| pipeline.name()).collect();
+    let comparison = Comparison {
         command: "e2e",
         heading: vec![
             format!("one-sided f32 power: {facts}; {mels} triangular mel filters at {sample_rate} Hz"),
             "a row is a frame; from frames in host memory to results in host memory; GB/s: both once".into(),
         ],
         facts,
-        options: Parameters::default()
+        options: ParameterMap::default()
             .with("pipeline", names)
-            .with("n_fft", n_fft.0.clone())
-            .with("batch", batch.0.clone())
-            .with("tier", tier.names())
+            .with("n_fft", lengths.clone())
+            .with("batch", batches.clone())
+            .with("tier", tier_names(tier))
             .with("k", *k)
             .with("mels", *mels)
             .with("sample_rate", *sample_rate),
-        problems: grid(&pipeline.0, &n_fft.0, &tier.0, &batch.0, [*k, *mels], *sample_rate),
+        problems: grid(&pipelines, &lengths, &distinct(tier.clone()), &batches, [*k, *mels], *sample_rate),
         columns: &["n_fft", "tier", "batch", "pipeline"],
         catalogue,
-        usual_baseline: "burn-stock",
+        default_baseline: "burn-stock",
     };
-    Ok(Verdict::of(&grid.run(measuring, out)?))
+    Ok(ExitStatus::of(&comparison.run(measure, out)?))
 }

@@ -4,57 +4,61 @@ use std::io::Write;
 
 use anyhow::ensure;
 
-use super::Verdict;
-use crate::cli::grid::Grid;
-use crate::cli::lists::Counts;
-use crate::cli::options::Measuring;
-use crate::harness::parameters::Parameters;
-use crate::harness::strategy::Strategy;
+use super::ExitStatus;
+use super::comparison::Comparison;
+use super::options::MeasureOptions;
+use super::values::{NumberRange, numbers};
+use crate::harness::parameters::ParameterMap;
+use crate::harness::strategy::BenchStrategy;
 use crate::suites::fft::{TransformProblem, grid};
 
-/// The options of `fft`.
+/// Options of `fft`.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Arguments {
-    /// Complex values of a row: powers of two from 8 to 65536
-    #[arg(long, value_name = "LIST", default_value = "256,1024")]
-    pub n: Counts,
-    /// Rows of a call
-    #[arg(long, value_name = "LIST", default_value = "32,2048")]
-    pub batch: Counts,
+pub struct FftArgs {
+    /// Complex values per row: powers of two from 8 to 65536
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,1024")]
+    pub n: Vec<NumberRange>,
+    /// Rows per call
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,2048")]
+    pub batch: Vec<NumberRange>,
     /// Share of the gates that are open in firefly-hard, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
     pub open: f64,
-    /// What every command has
+    /// Device, execution and iterations
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measure: MeasureOptions,
 }
 
 /// Runs the grid that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
 ///
 /// # Errors
-/// For arguments no case can be made of, a device that is not there, and output that can't be written. A case that fails
-/// is no error but a row of the table and a [`Verdict`].
+/// For arguments out of range, a device that is not there, and output that can't be written. A case that fails is a row
+/// of the table and an [`ExitStatus`].
 pub fn run(
-    arguments: &Arguments,
-    catalogue: &[Box<dyn Strategy<TransformProblem>>],
+    arguments: &FftArgs,
+    catalogue: &[BenchStrategy<TransformProblem>],
     out: &mut dyn Write,
-) -> anyhow::Result<Verdict> {
-    let Arguments { n, batch, open, measuring } = arguments;
+) -> anyhow::Result<ExitStatus> {
+    let FftArgs { n, batch, open, measure } = arguments;
     ensure!((0.0..=1.0).contains(open), "--open is {open}, but must be from 0 to 1");
-    let grid = Grid {
+    let (lengths, batches) = (numbers(n), numbers(batch));
+    let comparison = Comparison {
         command: "fft",
         heading: vec![
             format!("unnormalised forward transforms of complex f32; {open} of the gates of firefly-hard open"),
-            "GB/s: every value read once and written once; error: of a value, of its row's largest magnitude (of a gradient, \
-             of its tensor's)"
+            "GB/s: every value read once and written once; error: of a value, of its row's largest magnitude (of a \
+             gradient, of its tensor's)"
                 .into(),
         ],
-        facts: Parameters::default().with("direction", "forward").with("scaling", "none").with("values", "complex f32"),
-        options: Parameters::default().with("n", n.0.clone()).with("batch", batch.0.clone()).with("open", *open),
-        problems: grid(&n.0, &batch.0, *open),
+        facts: ParameterMap::default()
+            .with("direction", "forward")
+            .with("scaling", "none")
+            .with("values", "complex f32"),
+        options: ParameterMap::default().with("n", lengths.clone()).with("batch", batches.clone()).with("open", *open),
+        problems: grid(&lengths, &batches, *open),
         columns: &["n", "batch"],
         catalogue,
-        usual_baseline: "rustfft",
+        default_baseline: "rustfft",
     };
-    Ok(Verdict::of(&grid.run(measuring, out)?))
+    Ok(ExitStatus::of(&comparison.run(measure, out)?))
 }

@@ -4,52 +4,53 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use burn::tensor::Device;
 use firefly_app::device::DeviceName;
 use firefly_app::files::ensure_writable;
+use firefly_models::Tier;
+use thiserror::Error;
 
-use super::Verdict;
-use crate::cli::lists::Counts;
-use crate::cli::peaks_grid::Tiers;
+use super::ExitStatus;
+use super::values::{NumberRange, TIERS, distinct, named, numbers};
+use super::welch_options::tier_names;
 use crate::harness::format::count;
-use crate::harness::host::{Host, available_cores, available_memory};
-use crate::harness::outcome::{Bound, CaseRecord, Limit, Outcome};
-use crate::harness::parameters::Parameters;
-use crate::harness::problem::Problem;
-use crate::harness::progress::Progress;
-use crate::harness::strategy::Strategy;
-use crate::harness::verification::Refusal;
-use crate::report::schema::{Command, Report};
-use crate::report::table::{Side, Table};
-use crate::suites::peaks::facts;
-use crate::suites::peaks::{Firefly, PeaksProblem, grid};
+use crate::harness::machine::{MachineInfo, available_cores, available_memory};
+use crate::harness::outcome::{BatchLimit, CaseRecord, LimitedBy, Outcome};
+use crate::harness::parameters::ParameterMap;
+use crate::harness::problem::{Problem, ProblemError};
+use crate::harness::verification::{CaseError, Unsupported, Verification};
+use crate::report::schema::{BenchReport, CommandRecord};
+use crate::suites::peaks::{PeaksProblem, facts, firefly, grid};
+use firefly_app::progress::Progress;
+use firefly_app::table::{Align, TextTable};
 
 /// Share of the memory that is free which a call may take: the rest is for whoever else is there.
 const MEMORY_SHARE: f64 = 0.8;
 /// Bytes of a peak in an operation's output: a bin of 64 bits and a power of 32.
 const PEAK_BYTES: usize = size_of::<i64>() + size_of::<f32>();
 
-/// The options of `max-batch`.
+/// Options of `max-batch`.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Arguments {
-    /// Samples of a segment: powers of two from 8 to 65536
-    #[arg(long, value_name = "LIST", default_value = "256,1024,4096")]
-    pub n_fft: Counts,
-    /// Peaks of each frame
-    #[arg(long, value_name = "LIST", default_value = "16")]
-    pub k: Counts,
+pub struct MaxBatchArgs {
+    /// Samples per segment: powers of two from 8 to 65536
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,1024,4096")]
+    pub n_fft: Vec<NumberRange>,
+    /// Peaks per frame
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
+    pub k: Vec<NumberRange>,
     /// Segments used of each frame: ultra (1), fast (2), reference (8)
-    #[arg(long, value_name = "LIST", default_value = "fast")]
-    pub tier: Tiers,
-    /// Where tensors are: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fast", value_parser = named(TIERS))]
+    pub tier: Vec<Tier>,
+    /// Device of the tensors: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1
     #[arg(long, default_value = "cpu")]
     pub device: DeviceName,
     /// Prove by running a batch whose input takes at most so many MiB: the largest itself, if that is no more
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     pub prove: usize,
-    /// What inputs are made from
+    /// Seed of the inputs
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Write a JSON report there
+    /// Write a JSON report to this file
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
     /// Print the table only
@@ -60,26 +61,26 @@ pub struct Arguments {
 /// Computes the largest batches, proves what can be, and prints the table to `out`.
 ///
 /// # Errors
-/// For a device that is not there, and output that can't be written. A batch that can't be proven is no error but a row of the
-/// table and a [`Verdict`].
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict> {
-    let Arguments { n_fft, k, tier, device: name, prove, seed, json, quiet } = arguments;
+/// For a device that is not there, and output that can't be written. A batch that can't be proven is no error but a row
+/// of the table and a [`ExitStatus`].
+pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
+    let MaxBatchArgs { n_fft, k, tier, device: name, prove, seed, json, quiet } = arguments;
     let device = name.open()?;
     if let Some(path) = json {
         ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
     }
-    let problems = grid(&n_fft.0, &tier.0, &[1], &k.0);
+    let problems = grid(&numbers(n_fft), &distinct(tier.clone()), &[1], &numbers(k));
     let progress = Progress::new(*quiet, problems.len());
     let mut cases = Vec::new();
     for problem in &problems {
         progress.say(format!("n_fft {}, {}, k {}", problem.options.n_fft, problem.tier, problem.k));
         let outcome = match largest(problem, *name) {
             Ok((limit, row_bytes)) => prove_batch(problem, limit, (prove << 20) / row_bytes, *seed, &device),
-            Err(reason) => Outcome::Unsupported { reason },
+            Err(reason) => Outcome::unsupported(reason),
         };
         cases.push(CaseRecord {
             problem: problem.parameters().without(&["batch"]),
-            strategy: Firefly.name().into(),
+            strategy: firefly().info().name.into(),
             device: name.to_string(),
             instruction_set: None,
             threads: available_cores(),
@@ -89,31 +90,40 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
         progress.advance(1);
     }
     progress.finish();
-    let host = Host::detect();
+    let host = MachineInfo::detect();
     if !quiet {
         writeln!(out, "max-batch of welch_peaks on {name}: {}", host.summary())?;
         writeln!(out, "one-sided f32 power: {}\n", facts())?;
     }
     write!(out, "{}", table(&cases).render())?;
     if let Some(path) = json {
-        let options = Parameters::default()
-            .with("n_fft", n_fft.0.clone())
-            .with("k", k.0.clone())
-            .with("tier", tier.names())
+        let options = ParameterMap::default()
+            .with("n_fft", numbers(n_fft))
+            .with("k", numbers(k))
+            .with("tier", tier_names(tier))
             .with("device", name.to_string())
             .with("prove", *prove)
             .with("seed", *seed);
-        let command = Command { name: "max-batch".into(), options };
-        Report::new(host, command, facts(), cases.clone()).write(path)?;
+        let command = CommandRecord { name: "max-batch".into(), options };
+        BenchReport::new(host, command, facts(), cases.clone()).write(path)?;
     }
-    Ok(Verdict::of(&cases))
+    Ok(ExitStatus::of(&cases))
 }
 
-/// The largest batch of a problem, and the bytes of a row of its input.
-fn largest(problem: &PeaksProblem, device: DeviceName) -> Result<(Limit, usize), String> {
+/// Reason why there is no largest batch.
+#[derive(Debug, Error)]
+enum LimitError {
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    #[error("{0} does not say how much memory it has")]
+    UnknownMemory(DeviceName),
+}
+
+/// The largest batch of a problem, and the bytes per row of its input.
+fn largest(problem: &PeaksProblem, device: DeviceName) -> Result<(BatchLimit, usize), LimitError> {
     problem.check()?;
     if !device.kind().is_host() {
-        return Err(format!("{device} does not say how much memory it has"));
+        return Err(LimitError::UnknownMemory(device));
     }
     let input = problem.frame() * size_of::<f32>();
     Ok((limit(input, problem.k * PEAK_BYTES, available_memory()), input))
@@ -121,15 +131,16 @@ fn largest(problem: &PeaksProblem, device: DeviceName) -> Result<(Limit, usize),
 
 /// The largest batch of rows that take so many bytes of input and output, where so many bytes are free.
 ///
-/// Every tensor is one allocation, which can't be larger than `isize::MAX` bytes; that is also as far as an index reaches.
-fn limit(input: usize, output: usize, free: Option<u64>) -> Limit {
+/// Every tensor is one allocation, which can't be larger than `isize::MAX` bytes; that is also as far as an index
+/// reaches.
+fn limit(input: usize, output: usize, free: Option<u64>) -> BatchLimit {
     let by_index = isize::MAX as u64 / input.max(output) as u64;
     let by_memory = free.map(|free| (MEMORY_SHARE * free as f64) as u64 / (input + output) as u64);
     let (batch, limited_by) = match by_memory {
-        Some(by_memory) if by_memory < by_index => (by_memory, Bound::Memory),
-        _ => (by_index, Bound::IndexRange),
+        Some(by_memory) if by_memory < by_index => (by_memory, LimitedBy::Memory),
+        _ => (by_index, LimitedBy::IndexRange),
     };
-    Limit {
+    BatchLimit {
         batch,
         limited_by,
         bytes_per_row: (input + output) as u64,
@@ -139,40 +150,39 @@ fn limit(input: usize, output: usize, free: Option<u64>) -> Limit {
     }
 }
 
-/// Runs the largest batch, or as many rows as `most`, and checks its rows.
-fn prove_batch(problem: &PeaksProblem, limit: Limit, most: usize, seed: u64, device: &burn::tensor::Device) -> Outcome {
+/// Runs the largest batch, or `most` rows if that is fewer, and checks them.
+fn prove_batch(problem: &PeaksProblem, limit: BatchLimit, most: usize, seed: u64, device: &Device) -> Outcome {
     let batch = usize::try_from(limit.batch).unwrap_or(usize::MAX).min(most);
     if batch == 0 {
         return Outcome::Bounded(limit);
     }
     let problem = PeaksProblem { batch, ..*problem };
-    if let Err(reason) = problem.check() {
-        return Outcome::Unsupported { reason };
-    }
-    let inputs = problem.generate(seed, 1, device);
-    let verified = problem
-        .expected(&inputs, seed)
-        .map_err(Refusal::Failed)
-        .and_then(|expected| Firefly.verify(&problem, &inputs, &expected).map(|verified| verified.verification));
-    match verified {
-        Ok(found) => Outcome::Bounded(Limit { proven_batch: batch as u64, verification: Some(found), ..limit }),
-        Err(Refusal::Failed(error)) => Outcome::failed(format!("batch {batch}: {error}")),
-        Err(Refusal::Unsupported(reason)) => Outcome::Unsupported { reason },
+    match verify_batch(&problem, seed, device) {
+        Ok(found) => Outcome::Bounded(BatchLimit { proven_batch: batch as u64, verification: Some(found), ..limit }),
+        Err(CaseError::Unsupported(reason)) => Outcome::unsupported(reason),
+        Err(error) => Outcome::failed(format!("batch {batch}: {error}")),
     }
 }
 
-fn table(cases: &[CaseRecord]) -> Table {
-    let mut table = Table::default()
-        .column("n_fft", Side::Right)
-        .column("tier", Side::Left)
-        .column("k", Side::Right)
-        .column("bytes/row", Side::Right)
-        .column("free", Side::Right)
-        .column("largest batch", Side::Right)
-        .column("limited by", Side::Left)
-        .column("proven batch", Side::Right)
-        .column("rows checked", Side::Right)
-        .column("error", Side::Right);
+fn verify_batch(problem: &PeaksProblem, seed: u64, device: &Device) -> Result<Verification, CaseError> {
+    problem.check().map_err(Unsupported::Problem)?;
+    let inputs = problem.generate(seed, 1, device);
+    let expected = problem.expected(&inputs, seed).map_err(CaseError::mismatch)?;
+    Ok(firefly().verify(problem, &inputs, &expected)?.verification)
+}
+
+fn table(cases: &[CaseRecord]) -> TextTable {
+    let mut table = TextTable::default()
+        .column("n_fft", Align::Right)
+        .column("tier", Align::Left)
+        .column("k", Align::Right)
+        .column("bytes/row", Align::Right)
+        .column("free", Align::Right)
+        .column("largest batch", Align::Right)
+        .column("limited by", Align::Left)
+        .column("proven batch", Align::Right)
+        .column("rows checked", Align::Right)
+        .column("error", Align::Right);
     for case in cases {
         let mut cells: Vec<String> = ["n_fft", "tier", "k"].map(|name| case.problem.shown(name)).into();
         match &case.outcome {
@@ -196,26 +206,29 @@ fn table(cases: &[CaseRecord]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use firefly_models::Tier;
-
     use super::*;
 
     #[test]
     fn the_tighter_bound_limits() {
         let by_memory = limit(1536, 192, Some(1_000_000));
-        assert_eq!((by_memory.batch, by_memory.limited_by), (462, Bound::Memory));
+        assert_eq!((by_memory.batch, by_memory.limited_by), (462, LimitedBy::Memory));
         let unknown = limit(1536, 192, None);
-        assert_eq!((unknown.batch, unknown.limited_by), (isize::MAX as u64 / 1536, Bound::IndexRange));
+        assert_eq!((unknown.batch, unknown.limited_by), (isize::MAX as u64 / 1536, LimitedBy::IndexRange));
         let plenty = limit(1536, 192, Some(u64::MAX));
-        assert_eq!(plenty.limited_by, Bound::IndexRange);
+        assert_eq!(plenty.limited_by, LimitedBy::IndexRange);
         assert_eq!(limit(8, 80, None).batch, isize::MAX as u64 / 80);
     }
 
     #[test]
     fn a_device_that_does_not_say_its_memory_has_no_bound() {
         let problem = PeaksProblem::new(64, Tier::Fast, 1, 4);
-        let reason = largest(&problem, "cuda:1".parse().unwrap()).unwrap_err();
+        let reason = largest(&problem, "cuda:1".parse().unwrap()).unwrap_err().to_string();
         assert_eq!(reason, "cuda:1 does not say how much memory it has");
-        assert!(largest(&PeaksProblem::new(8, Tier::Fast, 1, 6), DeviceName::CPU).unwrap_err().contains("`k` is 6"));
+        assert!(
+            largest(&PeaksProblem::new(8, Tier::Fast, 1, 6), DeviceName::CPU)
+                .unwrap_err()
+                .to_string()
+                .contains("`k` is 6")
+        );
     }
 }

@@ -2,18 +2,18 @@
 
 pub mod calibrate;
 pub mod compare;
+pub mod comparison;
 mod device_profile;
 pub mod e2e;
 pub mod fft;
 pub mod fusion_phases;
-pub mod grid;
-pub mod lists;
 pub mod max_batch;
 pub mod options;
-pub mod peaks_grid;
 pub mod picker;
 pub mod profile;
 pub mod report;
+pub mod values;
+pub mod welch_options;
 pub mod welch_peaks;
 
 use std::io::Write;
@@ -23,7 +23,7 @@ use firefly_framework::profile::Preset;
 
 use crate::harness::outcome::{CaseRecord, Outcome};
 use crate::harness::problem::Problem;
-use crate::harness::strategy::Strategy;
+use crate::harness::strategy::BenchStrategy;
 use crate::suites::{fft as transforms, peaks, phases, pipelines};
 
 /// Verified measurements of Firefly's operations and models.
@@ -35,7 +35,7 @@ use crate::suites::{fft as transforms, peaks, phases, pipelines};
 )]
 pub struct Cli {
     #[command(subcommand)]
-    /// What is done.
+    /// Subcommand with its options.
     pub command: Command,
 }
 
@@ -43,30 +43,30 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug)]
 pub enum Command {
-    /// Strongest lines of Welch spectra: each strategy checked, then timed side by side
+    /// Strongest lines of Welch spectra: each strategy verified, then timed side by side
     #[command(after_help = strategies_help(&peaks::catalogue(Some(1), 0)))]
-    WelchPeaks(welch_peaks::Arguments),
-    /// Complex transforms, exact and learned, forward and backward: each checked, then timed side by side
+    WelchPeaks(welch_peaks::WelchPeaksArgs),
+    /// Complex transforms, exact and learned, forward and backward: each verified, then timed side by side
     #[command(after_help = strategies_help(&transforms::catalogue()))]
-    Fft(fft::Arguments),
+    Fft(fft::FftArgs),
     /// From a spectrum that is read back to one fused kernel, phase by phase: counted, predicted, measured, decided on
     #[command(after_help = strategies_help(&phases::catalogue(Preset::Cpu.profile())))]
-    FusionPhases(fusion_phases::Arguments),
+    FusionPhases(fusion_phases::FusionPhasesArgs),
     /// Whole pipelines (power spectra, mel spectra, peaks) from host memory to host memory, side by side
     #[command(after_help = strategies_help(&pipelines::catalogue()))]
-    E2e(e2e::Arguments),
+    E2e(e2e::E2eArgs),
     /// The largest batch that is safe in one call, what limits it, and proof by running it
-    MaxBatch(max_batch::Arguments),
-    /// What got slower or faster from one report to another; exit status 1 if a case got slower or lost
-    Compare(compare::Arguments),
-    /// What a model moves, node by node, without running it; with --rewrite, also what fusing it would save
-    Profile(profile::Arguments),
-    /// Measures what a device costs, for the picker and for decisions on fusing
-    Calibrate(calibrate::Arguments),
-    /// How well the picker predicts times, and what its choices cost
-    Picker(picker::Arguments),
-    /// Reports as one self-contained HTML page with charts
-    Report(report::Arguments),
+    MaxBatch(max_batch::MaxBatchArgs),
+    /// Changes from one report to another; exit status 1 if a case got slower or is no longer measured
+    Compare(compare::CompareArgs),
+    /// Data movement of a model, node by node, without running it; with --rewrite, also the savings of fusion
+    Profile(profile::ProfileArgs),
+    /// Measures the costs of a device, for the picker and for decisions on fusion
+    Calibrate(calibrate::CalibrateArgs),
+    /// Quality of the picker's predicted times, and regret of its choices
+    Picker(picker::PickerArgs),
+    /// Reports as one page: self-contained HTML with charts, or Markdown
+    BenchReport(report::ReportArgs),
 }
 
 impl Cli {
@@ -74,10 +74,11 @@ impl Cli {
     ///
     /// # Errors
     /// If it could not be carried out.
-    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<Verdict> {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
         match self.command {
             Command::WelchPeaks(arguments) => {
-                let catalogue = peaks::catalogue(arguments.train_steps, arguments.measuring.seed);
+                let catalogue =
+                    peaks::catalogue(arguments.train_steps.map(|steps| steps as usize), arguments.measure.seed);
                 welch_peaks::run(&arguments, &catalogue, out)
             }
             Command::Fft(arguments) => fft::run(&arguments, &transforms::catalogue(), out),
@@ -88,21 +89,21 @@ impl Cli {
             Command::Profile(arguments) => profile::run(&arguments, out),
             Command::Calibrate(arguments) => calibrate::run(&arguments, out),
             Command::Picker(arguments) => picker::run(&arguments, out),
-            Command::Report(arguments) => report::run(&arguments, out),
+            Command::BenchReport(arguments) => report::run(&arguments, out),
         }
     }
 }
 
-/// How a command that was carried out ended.
+/// Result of a command that was carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ExitStatus {
     /// No case failed.
     Passed,
     /// At least one case failed.
     Failed,
 }
 
-impl Verdict {
+impl ExitStatus {
     /// [`Failed`](Self::Failed) if a case is.
     pub fn of(cases: &[CaseRecord]) -> Self {
         let failed = cases.iter().any(|case| matches!(case.outcome, Outcome::Failed { .. }));
@@ -110,8 +111,8 @@ impl Verdict {
     }
 }
 
-/// What a command's help says of its strategies.
-pub fn strategies_help<P: Problem>(catalogue: &[Box<dyn Strategy<P>>]) -> String {
-    let lines = catalogue.iter().map(|strategy| format!("\n  {}: {}", strategy.name(), strategy.summary()));
+/// List of a command's strategies for its help.
+pub fn strategies_help<P: Problem>(catalogue: &[BenchStrategy<P>]) -> String {
+    let lines = catalogue.iter().map(|strategy| format!("\n  {}: {}", strategy.info().name, strategy.info().summary));
     format!("Strategies:{}", lines.collect::<String>())
 }

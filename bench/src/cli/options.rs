@@ -1,8 +1,6 @@
-//! The options that every command which measures has.
+//! Options of every command that measures.
 
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use anyhow::{Context, ensure};
 use clap::value_parser;
@@ -10,46 +8,47 @@ use firefly_app::device::DeviceName;
 use firefly_app::files::ensure_writable;
 use firefly_ops::InstructionSet;
 
-use super::lists::{self, Counts, ListError};
-use crate::harness::execution::Lane;
-use crate::harness::host::available_cores;
-use crate::harness::parameters::Parameters;
-use crate::harness::runner::Equipment;
-use crate::harness::timing::Schedule;
+use super::values::{self, NumberRange, distinct};
+use crate::harness::execution::ExecutionConfig;
+use crate::harness::machine::available_cores;
+use crate::harness::parameters::ParameterMap;
+use crate::harness::runner::MeasurementSetup;
+use crate::harness::timing::Iterations;
 
 const MOST_ITERATIONS: i64 = 1_000_000;
 const MOST_THREADS: usize = 1024;
 
-/// What is measured with, and how. Lists are separated by commas; lists of numbers also take ranges of powers of two, as
-/// in 32..8192.
+/// Device, execution and iterations of a measurement.
+///
+/// Lists are separated by commas; lists of numbers also take ranges of powers of two, as in 32..8192.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Measuring {
-    /// How it is computed, among the strategies named below; by all of them unless given
-    #[arg(long, value_name = "LIST")]
-    pub strategy: Option<String>,
-    /// The strategy that the others' speed is related to
+pub struct MeasureOptions {
+    /// Strategies to run, among those named below; all of them unless given
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub strategy: Option<Vec<String>>,
+    /// Strategy that the speed of the others is relative to
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
-    /// Where tensors are: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1
+    /// Device of the tensors: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1
     #[arg(long, default_value = "cpu")]
     pub device: DeviceName,
-    /// Instruction sets that Firefly's kernels for host processors are made to use, each a case of its own, among
-    /// portable, avx2 and avx512; their own choice unless given
-    #[arg(long, value_name = "LIST")]
-    pub instruction_set: Option<InstructionSets>,
-    /// Host threads to use, each number a case of its own; all cores unless given
-    #[arg(long, value_name = "LIST")]
-    pub threads: Option<Counts>,
-    /// Iterations that are timed, each on the next of several inputs
+    /// Instruction sets that Firefly's kernels for host processors are forced to use, each a case of its own; their own
+    /// choice unless given
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::instruction_set())]
+    pub instruction_set: Option<Vec<InstructionSet>>,
+    /// Numbers of host threads, each a case of its own; all cores unless given
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub threads: Option<Vec<NumberRange>>,
+    /// Timed iterations, each on the next of several input sets
     #[arg(long, value_name = "N", default_value_t = 51, value_parser = value_parser!(u32).range(1..=MOST_ITERATIONS))]
     pub iters: u32,
     /// Iterations before those
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(..=MOST_ITERATIONS))]
     pub warmup: u32,
-    /// What inputs are made from
+    /// Seed of the inputs
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Write a JSON report there, with every sample
+    /// Write a JSON report with every sample to this file
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
     /// Print results only
@@ -57,12 +56,12 @@ pub struct Measuring {
     pub quiet: bool,
 }
 
-impl Measuring {
-    /// Opens the device, makes the threads, and finds out whether the report can be written.
+impl MeasureOptions {
+    /// Opens the device, starts the threads, and checks that the report can be written.
     ///
     /// # Errors
-    /// If one of these can't be done.
-    pub fn open(&self) -> anyhow::Result<Equipment> {
+    /// If one of these fails.
+    pub fn open(&self) -> anyhow::Result<MeasurementSetup> {
         let device = self.device.open()?;
         ensure!(
             self.instruction_set.is_none() || self.is_on_host(),
@@ -77,11 +76,16 @@ impl Measuring {
             ensure!(*threads <= MOST_THREADS, "--threads: {threads} is more than {MOST_THREADS}");
         }
         if cfg!(debug_assertions) {
-            eprintln!("warning: built without optimisation; times mean nothing");
+            tracing::warn!("built without optimisation; times mean nothing");
         }
-        let sets = self.instruction_set.as_ref().map(|sets| &sets.0[..]);
-        let lanes = Lane::all(&threads, sets)?;
-        Ok(Equipment { device, device_name: self.device, lanes, schedule: self.schedule(), seed: self.seed })
+        let sets = self.instruction_set.as_ref().map(|sets| distinct(sets.iter().copied()));
+        Ok(MeasurementSetup {
+            device,
+            device_name: self.device,
+            executions: ExecutionConfig::all(&threads, sets.as_deref()).context("--threads")?,
+            iterations: self.iterations(),
+            seed: self.seed,
+        })
     }
 
     /// Whether the device is the host itself.
@@ -91,54 +95,25 @@ impl Measuring {
 
     /// Numbers of threads, in the order typed.
     pub fn thread_counts(&self) -> Vec<usize> {
-        self.threads.as_ref().map_or_else(|| vec![available_cores()], |threads| threads.0.clone())
+        self.threads.as_ref().map_or_else(|| vec![available_cores()], |threads| values::numbers(threads))
     }
 
-    /// How often everything runs.
-    pub fn schedule(&self) -> Schedule {
-        Schedule { warmup: self.warmup as usize, iterations: self.iters as usize }
+    /// Number of iterations.
+    pub fn iterations(&self) -> Iterations {
+        Iterations { warmup: self.warmup as usize, timed: self.iters as usize }
     }
 
-    /// The options, added to a command's own.
-    pub fn parameters(&self, own: Parameters) -> Parameters {
+    /// A command's own options, followed by these.
+    pub fn parameters(&self, own: ParameterMap) -> ParameterMap {
+        let sets = self
+            .instruction_set
+            .as_ref()
+            .map(|sets| distinct(sets).iter().map(|set| set.name()).collect::<Vec<_>>().join(","));
         own.with("device", self.device.to_string())
-            .with("instruction_set", self.instruction_set.as_ref().map(ToString::to_string))
+            .with("instruction_set", sets)
             .with("threads", self.thread_counts())
             .with("iters", self.iters)
             .with("warmup", self.warmup)
             .with("seed", self.seed)
-    }
-}
-
-/// Instruction sets in the order typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InstructionSets(pub Vec<InstructionSet>);
-
-impl FromStr for InstructionSets {
-    type Err = ListError;
-
-    fn from_str(text: &str) -> Result<Self, ListError> {
-        let names: Vec<&str> = InstructionSet::ALL.iter().map(|set| set.name()).collect();
-        let positions = lists::named(text, "instruction set", &names)?;
-        Ok(Self(positions.into_iter().map(|position| InstructionSet::ALL[position]).collect()))
-    }
-}
-
-impl fmt::Display for InstructionSets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.iter().map(|set| set.name()).collect::<Vec<_>>().join(","))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instruction_sets_are_parsed_in_order() {
-        let text = format!("{},portable", InstructionSet::detected());
-        let sets = text.parse::<InstructionSets>().unwrap();
-        assert_eq!(sets.to_string(), text);
-        assert!("portible".parse::<InstructionSets>().unwrap_err().to_string().contains("did you mean `portable`?"));
     }
 }

@@ -1,47 +1,46 @@
-//! What a case runs on: so many threads, and an instruction set.
+//! Execution configurations: host threads and a forced instruction set.
 
 use std::sync::Arc;
 
-use anyhow::Context;
 use firefly_ops::InstructionSet;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-/// Host threads, and the instruction set that Firefly's kernels are made to use, if any.
+/// Host threads, and the instruction set that Firefly's kernels are forced to use, if any.
 #[derive(Debug, Clone)]
-pub struct Lane {
+pub struct ExecutionConfig {
     pool: Arc<ThreadPool>,
     forced: Option<InstructionSet>,
 }
 
-impl Lane {
+impl ExecutionConfig {
     /// Every combination of `threads` and `sets`, those with the same threads next to each other. Without sets, kernels
     /// choose their own.
     ///
     /// # Errors
-    /// If threads can't be made.
-    pub fn all(threads: &[usize], sets: Option<&[InstructionSet]>) -> anyhow::Result<Vec<Self>> {
+    /// [`ThreadPoolBuildError`] if threads can't be started.
+    pub fn all(threads: &[usize], sets: Option<&[InstructionSet]>) -> Result<Vec<Self>, ThreadPoolBuildError> {
         let sets: Vec<Option<InstructionSet>> =
             sets.map_or_else(|| vec![None], |sets| sets.iter().copied().map(Some).collect());
-        let mut lanes = Vec::new();
+        let mut executions = Vec::new();
         for &threads in threads {
-            let pool = ThreadPoolBuilder::new().num_threads(threads).build().context("--threads")?;
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
             let pool = Arc::new(pool);
-            lanes.extend(sets.iter().map(|&forced| Self { pool: pool.clone(), forced }));
+            executions.extend(sets.iter().map(|&forced| Self { pool: pool.clone(), forced }));
         }
-        Ok(lanes)
+        Ok(executions)
     }
 
-    /// Threads it has.
+    /// Number of threads.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
 
-    /// The set that kernels are made to use.
+    /// The set that kernels are forced to use.
     pub fn forced(&self) -> Option<InstructionSet> {
         self.forced
     }
 
-    /// Runs `body` on one of its threads.
+    /// Runs `body` on one of the threads.
     pub fn run<R: Send>(&self, body: impl FnOnce() -> R + Send) -> R {
         self.pool.install(|| match self.forced {
             Some(set) => set.force(body),
@@ -55,14 +54,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lane_has_its_threads_and_its_set() {
+    fn a_configuration_has_its_threads_and_its_set() {
         let sets = [InstructionSet::detected(), InstructionSet::Portable];
-        let lanes = Lane::all(&[1, 3], Some(&sets)).unwrap();
-        assert_eq!(lanes.iter().map(Lane::threads).collect::<Vec<_>>(), [1, 1, 3, 3]);
-        assert_eq!(lanes[3].run(|| (InstructionSet::current(), rayon::current_num_threads())), {
+        let executions = ExecutionConfig::all(&[1, 3], Some(&sets)).unwrap();
+        assert_eq!(executions.iter().map(ExecutionConfig::threads).collect::<Vec<_>>(), [1, 1, 3, 3]);
+        assert_eq!(executions[3].run(|| (InstructionSet::current(), rayon::current_num_threads())), {
             (InstructionSet::Portable, 3)
         });
-        let free = Lane::all(&[2], None).unwrap();
+        let free = ExecutionConfig::all(&[2], None).unwrap();
         assert_eq!((free.len(), free[0].run(InstructionSet::current)), (1, InstructionSet::detected()));
     }
 }

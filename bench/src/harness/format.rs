@@ -26,6 +26,24 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     fits.map_or_else(|| digits(value), |(size, unit)| format!("{}{unit}", digits(value / size)))
 }
 
+/// Seconds since 1970 as a date and time, UTC.
+pub fn date(seconds: u64) -> String {
+    moment(seconds, "%Y-%m-%d %H:%M UTC")
+}
+
+/// Seconds since 1970 as a date, UTC.
+pub fn day(seconds: u64) -> String {
+    moment(seconds, "%Y-%m-%d")
+}
+
+fn moment(seconds: u64, format: &str) -> String {
+    let timestamp = i64::try_from(seconds).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    match timestamp {
+        Some(timestamp) => timestamp.strftime(format).to_string(),
+        None => format!("{seconds} s after 1970-01-01"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,5 +60,12 @@ mod tests {
         assert_eq!(duration(2.5e9), "2.50 s");
         assert_eq!(count(10_834_000.0), "10.8 M");
         assert_eq!(count(12.0), "12.0");
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(date(0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_826_800), "2000-02-29 12:20 UTC");
+        assert_eq!(date(1_798_761_599), "2026-12-31 23:59 UTC");
     }
 }

@@ -1,18 +1,17 @@
-//! How many input sets a problem has.
+//! Number of input sets of a problem.
 
-/// Rows that the input sets of a problem hold together, if they are at most [`MOST_SETS`]: too many for a branch predictor to
-/// learn.
+/// Rows of all input sets of a problem, where [`MOST_SETS`] allow: too many for a branch predictor to learn.
 const ROWS: usize = 4096;
 const FEWEST_SETS: usize = 4;
 const MOST_SETS: usize = 256;
-/// Memory the input sets of a problem may take, though there are two of them at least.
+/// Bytes of all input sets of a problem, where two of them fit.
 const SETS_BYTES: usize = 512 << 20;
 
-/// Input sets for a problem of so many rows and bytes: no more than `most`, and at least one.
+/// Number of input sets of a problem with `rows` rows and `bytes` bytes per set: at most `most`, and at least one.
 pub fn count_of_sets(rows: usize, bytes: usize, most: usize) -> usize {
-    let wanted = ROWS.div_ceil(rows).clamp(FEWEST_SETS, MOST_SETS);
+    let useful = ROWS.div_ceil(rows).clamp(FEWEST_SETS, MOST_SETS);
     let affordable = (SETS_BYTES / bytes).max(2);
-    wanted.min(affordable).min(most).max(1)
+    useful.min(affordable).min(most).max(1)
 }
 
 #[cfg(test)]

@@ -1,111 +1,111 @@
-//! How a case went: its key, its outcome and its figures.
+//! Records of cases: key, outcome and figures.
 
 use serde::{Deserialize, Serialize};
 
-use super::movement::Movement;
-use super::parameters::Parameters;
-use super::problem::Size;
+use super::parameters::ParameterMap;
+use super::problem::WorkSize;
 use super::statistics::Spread;
-use super::verification::{Accuracy, Verification};
+use super::traffic::PhaseTraffic;
+use super::verification::{Accuracy, CaseError, Verification};
 
-/// Parameters of a problem that follow from the others: labels do without them.
+/// Parameters of a problem that follow from the others: labels omit them.
 pub const DERIVED: [&str; 3] = ["segments", "hop", "frame"];
 
-/// One case. Problem, strategy, device, instruction set and threads are its key: no two cases of a report share it.
+/// Record of a case. Problem, strategy, device, instruction set and threads are its key, unique in a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseRecord {
-    /// What is computed, such as `n_fft`, `tier`, `batch` and `k`.
-    pub problem: Parameters,
-    /// How it is computed.
+    /// Parameters of the problem, such as `n_fft`, `tier`, `batch` and `k`.
+    pub problem: ParameterMap,
+    /// Name of the strategy.
     pub strategy: String,
-    /// On which device. Host strategies run beside it.
+    /// Name of the device. Strategies of the host run beside it.
     pub device: String,
-    /// The instruction set of the kernels that ran; none where it is not known.
+    /// Instruction set of the kernels that ran; none where it is not known.
     pub instruction_set: Option<String>,
-    /// Host threads that may be used.
+    /// Host threads that the strategy may use.
     pub threads: usize,
-    /// Whether it computes what the others compute, so that the fastest of them can be asked for: false for a bound such as
-    /// a copy of the input, and for what computes another result.
+    /// Whether the strategy takes part in the search for the fastest: not a lower bound such as a copy of the input,
+    /// and not what computes another result.
     pub competes: bool,
-    /// How it went.
+    /// Outcome.
     pub outcome: Outcome,
 }
 
-/// How a case went.
+/// Outcome of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Outcome {
     /// Verified and timed.
     Measured(Box<Measured>),
-    /// A bound was computed, and proven as far as it says.
-    Bounded(Limit),
+    /// The largest batch was computed, and proven as far as it says.
+    Bounded(BatchLimit),
     /// The result is wrong, or there is none.
     Failed {
-        /// What went wrong.
+        /// The error.
         error: String,
     },
-    /// The case can't be run.
+    /// The case can't be run here.
     Unsupported {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// A case's figures.
+/// Figures of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// What the comparison with the float64 reference found.
+    /// Result of the comparison with the float64 reference.
     pub verification: Verification,
-    /// How well a learned computation does what it was trained for.
+    /// Accuracy of a trained model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
-    /// What it moves, and how long that was predicted to take.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub movement: Option<Box<Movement>>,
-    /// Input sets the iterations went through in turn.
+    /// Data movement, counted and predicted.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "movement")]
+    pub traffic: Option<Box<PhaseTraffic>>,
+    /// Input sets that the iterations used in turn.
     pub input_sets: usize,
-    /// Time of every iteration after the warm-up, in order, in nanoseconds.
+    /// Nanoseconds per iteration after the warm-up, in order.
     pub samples_ns: Vec<u64>,
-    /// Their middle and spread.
+    /// Median and spread of the samples.
     pub time_ns: Spread,
-    /// Median nanoseconds of a row.
+    /// Median nanoseconds per row.
     pub ns_per_row: f64,
-    /// Rows in a second, at the median.
+    /// Rows per second at the median.
     pub rows_per_second: f64,
-    /// 10⁹ bytes in a second, at the median: those that have to move whatever the strategy.
+    /// 10⁹ bytes per second at the median, counting only bytes that any strategy has to move.
     pub useful_gb_per_second: f64,
-    /// How many times as fast as other cases of the same problem that were measured in the same loop.
-    pub speed: Vec<Speed>,
+    /// Speed relative to other cases of the same problem, measured in the same loop.
+    pub speed: Vec<SpeedRatio>,
 }
 
-/// The largest batch that is safe in one call.
+/// Largest batch that is safe in one call.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Limit {
+pub struct BatchLimit {
     /// Rows.
     pub batch: u64,
-    /// What a larger batch would exceed.
-    pub limited_by: Bound,
-    /// Bytes that a row's input and output take.
+    /// The limit that a larger batch would exceed.
+    pub limited_by: LimitedBy,
+    /// Bytes of input and output per row.
     pub bytes_per_row: u64,
-    /// Bytes of memory that were free; none where that is not known.
+    /// Free bytes of memory; none where that is not known.
     pub free_bytes: Option<u64>,
     /// Rows that were run and checked; 0 if none.
     pub proven_batch: u64,
-    /// What the comparison of those with the float64 reference found.
+    /// Result of the comparison of those rows with the float64 reference.
     pub verification: Option<Verification>,
 }
 
-/// What a larger batch would exceed.
+/// Limit of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Bound {
-    /// The memory that is free.
+pub enum LimitedBy {
+    /// Free memory.
     Memory,
-    /// What one allocation can hold and an index can reach.
+    /// Size of one allocation, and range of an index.
     IndexRange,
 }
 
-impl std::fmt::Display for Bound {
+impl std::fmt::Display for LimitedBy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Memory => "memory",
@@ -114,17 +114,18 @@ impl std::fmt::Display for Bound {
     }
 }
 
-/// A comparison with another case.
+/// Speed relative to another case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Speed {
-    /// The other case: the name of its strategy, or `1 thread` for the same strategy on fewer threads.
-    pub than: String,
-    /// Its time divided by this case's, in the same iteration.
+pub struct SpeedRatio {
+    /// The other case: the name of its strategy, or such as `1 thread` for the same strategy on fewer threads.
+    #[serde(rename = "than")]
+    pub baseline: String,
+    /// The other case's time divided by this case's, iteration by iteration.
     pub ratio: Spread,
 }
 
 impl CaseRecord {
-    /// The case's figures, if it was measured.
+    /// The figures of a measured case.
     pub fn measured(&self) -> Option<&Measured> {
         match &self.outcome {
             Outcome::Measured(measured) => Some(measured),
@@ -141,13 +142,13 @@ impl CaseRecord {
             && self.threads == other.threads
     }
 
-    /// The key in words, without what follows from the rest of it.
+    /// The key as text, without parameters that follow from others.
     pub fn label(&self) -> String {
-        format!("{}: {}", self.problem.without(&DERIVED), self.way())
+        format!("{}: {}", self.problem.without(&DERIVED), self.configuration())
     }
 
-    /// How and on what the case was computed: the part of the key that is not the problem.
-    pub fn way(&self) -> String {
+    /// The part of the key that is not the problem, as text.
+    pub fn configuration(&self) -> String {
         let plural = if self.threads == 1 { "" } else { "s" };
         let set = self.instruction_set.as_ref().map(|set| format!(" {set}")).unwrap_or_default();
         format!("{}{set} on {}, {} thread{plural}", self.strategy, self.device, self.threads)
@@ -155,12 +156,17 @@ impl CaseRecord {
 }
 
 impl Outcome {
-    /// A case that went wrong.
+    /// A failed case.
     pub fn failed(error: impl Into<String>) -> Self {
         Self::Failed { error: error.into() }
     }
 
-    /// What is said in place of times.
+    /// A case that can't be run here.
+    pub fn unsupported(reason: impl ToString) -> Self {
+        Self::Unsupported { reason: reason.to_string() }
+    }
+
+    /// The text that tables show in place of times.
     pub fn remark(&self) -> String {
         match self {
             Self::Measured(_) => "measured".into(),
@@ -171,16 +177,25 @@ impl Outcome {
     }
 }
 
+impl From<CaseError> for Outcome {
+    fn from(error: CaseError) -> Self {
+        match error {
+            CaseError::Unsupported(reason) => Self::unsupported(reason),
+            error => Self::failed(error.to_string()),
+        }
+    }
+}
+
 impl Measured {
-    /// The figures that follow from an iteration's times; none if there are no times.
-    pub fn new(size: Size, verification: Verification, input_sets: usize, samples_ns: Vec<u64>) -> Option<Self> {
+    /// Figures computed from the times of the iterations; none without times.
+    pub fn new(size: WorkSize, verification: Verification, input_sets: usize, samples_ns: Vec<u64>) -> Option<Self> {
         let time_ns = Spread::of(samples_ns.iter().map(|&sample| sample as f64))?;
         // A clock too coarse for the work would give zero.
         let median = time_ns.median.max(1.0);
         Some(Self {
             verification,
             accuracy: None,
-            movement: None,
+            traffic: None,
             input_sets,
             samples_ns,
             time_ns,
@@ -191,9 +206,9 @@ impl Measured {
         })
     }
 
-    /// How many times as fast as the case of that name.
-    pub fn speed_than(&self, name: &str) -> Option<&Spread> {
-        self.speed.iter().find(|speed| speed.than == name).map(|speed| &speed.ratio)
+    /// Speed relative to the case of that name.
+    pub fn speed_over(&self, name: &str) -> Option<&Spread> {
+        self.speed.iter().find(|speed| speed.baseline == name).map(|speed| &speed.ratio)
     }
 }
 
@@ -204,7 +219,7 @@ mod tests {
     #[test]
     fn rates_follow_from_the_median() {
         let verification = Verification { rows: 1, tolerance: 1e-6, error: 0.0, ranking: None };
-        let size = Size { rows: 1000, useful_bytes: 1_664_000 };
+        let size = WorkSize { rows: 1000, useful_bytes: 1_664_000 };
         let measured = Measured::new(size, verification, 4, vec![200_000, 100_000, 900_000]).unwrap();
         assert_eq!((measured.time_ns.median, measured.ns_per_row, measured.rows_per_second), (2e5, 200.0, 5e6));
         assert_eq!(measured.useful_gb_per_second, 1_664_000.0 / 200_000.0);

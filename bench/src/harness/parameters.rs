@@ -1,26 +1,26 @@
-//! Names and values in the order they were given.
+//! Parameters: names and values in the order they were given.
 
 use std::fmt;
 
-use serde::de::{MapAccess, Visitor};
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What fixes a case, or a run: a JSON object whose entries keep their order.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Parameters(Vec<(String, Value)>);
+/// Parameters of a problem or a command: a JSON object whose entries keep their order.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ParameterMap(IndexMap<String, Value>);
 
-impl Parameters {
+impl ParameterMap {
     /// Adds an entry at the end.
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.0.push((name.to_string(), value.into()));
+        self.0.insert(name.to_string(), value.into());
         self
     }
 
     /// The value under `name`.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.iter().find(|(other, _)| other == name).map(|(_, value)| value)
+        self.0.get(name)
     }
 
     /// The whole number under `name`.
@@ -35,7 +35,8 @@ impl Parameters {
 
     /// All entries but those under `names`.
     pub fn without(&self, names: &[&str]) -> Self {
-        Self(self.0.iter().filter(|(name, _)| !names.contains(&name.as_str())).cloned().collect())
+        let kept = self.iter().filter(|(name, _)| !names.contains(name));
+        Self(kept.map(|(name, value)| (name.to_string(), value.clone())).collect())
     }
 
     /// The value under `name` as a table shows it; nothing where there is none.
@@ -53,7 +54,7 @@ pub fn shown(value: &Value) -> String {
 }
 
 /// `n_fft 256, tier fast`.
-impl fmt::Display for Parameters {
+impl fmt::Display for ParameterMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, (name, value)) in self.iter().enumerate() {
             let separator = if place == 0 { "" } else { ", " };
@@ -63,48 +64,16 @@ impl fmt::Display for Parameters {
     }
 }
 
-impl Serialize for Parameters {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, value) in self.iter() {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for Parameters {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Parameters;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parameters, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Parameters(entries))
-            }
-        }
-        deserializer.deserialize_map(Entries)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn order_survives_json() {
-        let parameters = Parameters::default().with("n_fft", 256).with("batch", 8).with("tier", "fast");
+        let parameters = ParameterMap::default().with("n_fft", 256).with("batch", 8).with("tier", "fast");
         let text = serde_json::to_string(&parameters).unwrap();
         assert_eq!(text, r#"{"n_fft":256,"batch":8,"tier":"fast"}"#);
-        assert_eq!(serde_json::from_str::<Parameters>(&text).unwrap(), parameters);
+        assert_eq!(serde_json::from_str::<ParameterMap>(&text).unwrap(), parameters);
         assert_eq!(parameters.to_string(), "n_fft 256, batch 8, tier fast");
         assert_eq!(parameters.without(&["batch"]).to_string(), "n_fft 256, tier fast");
         assert_eq!((parameters.count("batch"), parameters.shown("tier").as_str()), (Some(8), "fast"));

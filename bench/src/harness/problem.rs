@@ -1,49 +1,87 @@
-//! What strategies are compared on.
+//! Problems: what strategies are compared on.
+
+use std::error::Error as StdError;
 
 use burn::tensor::Device;
+use firefly_ops::ArgumentError;
+use thiserror::Error;
 
-use super::parameters::Parameters;
+use super::format::digits;
+use super::parameters::ParameterMap;
 
-/// What strategies are compared on.
+/// Computation of a fixed size, with its inputs and its expected results.
 pub trait Problem: Sync {
-    /// Inputs of a problem, several sets of them.
+    /// Several sets of inputs.
     type Inputs: Send + Sync;
-    /// What comes out in float64.
+    /// Expected results in float64.
     type Expected: Sync;
+    /// Disagreement between two ways to compute the expected results.
+    type ReferenceError: StdError + Send + Sync + 'static;
 
-    /// What fixes it.
-    fn parameters(&self) -> Parameters;
+    /// The parameters that fix the problem.
+    fn parameters(&self) -> ParameterMap;
 
-    /// Whether any strategy could solve it.
+    /// Checks that a strategy could solve the problem.
     ///
     /// # Errors
-    /// Why not.
-    fn check(&self) -> Result<(), String>;
+    /// [`ProblemError`] for parameters out of range.
+    fn check(&self) -> Result<(), ProblemError>;
 
-    /// What rates are related to.
-    fn size(&self) -> Size;
+    /// The size that rates are computed from.
+    fn size(&self) -> WorkSize;
 
-    /// Bytes that inputs, of at most so many sets, take.
+    /// Bytes of memory of at most `most_sets` input sets.
     fn input_memory(&self, most_sets: usize) -> usize;
 
-    /// Inputs of at most so many sets, the same for the same seed.
+    /// At most `most_sets` input sets on `device`, the same for the same seed.
     fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> Self::Inputs;
 
-    /// Whether inputs made for another problem are inputs for this one.
+    /// Whether inputs made for another problem are also inputs of this one.
     fn fits(&self, inputs: &Self::Inputs) -> bool;
 
-    /// What comes out, in float64.
+    /// The expected results in float64.
     ///
     /// # Errors
-    /// If two ways to compute it disagree.
-    fn expected(&self, inputs: &Self::Inputs, seed: u64) -> Result<Self::Expected, String>;
+    /// If two ways to compute them disagree.
+    fn expected(&self, inputs: &Self::Inputs, seed: u64) -> Result<Self::Expected, Self::ReferenceError>;
 }
 
-/// What a case's rates are related to.
+/// Size of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
-    /// Rows of a run.
+pub struct WorkSize {
+    /// Rows per run.
     pub rows: usize,
-    /// Bytes that have to move whatever the strategy.
+    /// Bytes per run that any strategy has to move.
     pub useful_bytes: usize,
+}
+
+/// Reason why no strategy can solve a problem on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ProblemError {
+    /// A parameter is out of the operation's range.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    /// A parameter is out of the suite's range.
+    #[error("{parameter} is {got}, but must be {expected}")]
+    OutOfRange {
+        /// The parameter's name.
+        parameter: &'static str,
+        /// Its value.
+        got: usize,
+        /// The values accepted.
+        expected: String,
+    },
+    /// The inputs don't fit in memory.
+    #[error("inputs take {} GiB of memory, and {} GiB are free", gibibytes(*needed), gibibytes(*free))]
+    Memory {
+        /// Bytes that the inputs take.
+        needed: usize,
+        /// Bytes that are free.
+        free: u64,
+    },
+}
+
+fn gibibytes(bytes: impl TryInto<u64>) -> String {
+    let bytes: u64 = bytes.try_into().unwrap_or(u64::MAX);
+    digits(bytes as f64 / f64::from(1 << 30))
 }

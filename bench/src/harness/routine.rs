@@ -1,30 +1,84 @@
-//! What is timed.
+//! Routines: what is timed.
 
-/// Something that is ready to run on any of several input sets.
-pub trait Workload: Send {
-    /// Puts the input back where a run takes it from, for workloads that overwrite it. Not timed.
+use firefly_framework::graph::GraphError;
+use firefly_ops::{ArgumentError, HostError};
+use thiserror::Error;
+
+/// Computation that is ready to run on any of several input sets.
+pub trait Routine: Send {
+    /// Restores the input of a set for routines that overwrite it. Not timed.
     fn restore(&mut self, _set: usize) {}
 
-    /// Computes one input set, to the end: what it computed is where the caller of such a computation wants it. Timed.
+    /// Computes one input set to the end: the device is done, and the result is where the caller of such a computation
+    /// needs it. Timed.
     ///
     /// # Errors
-    /// What went wrong.
-    fn run(&mut self, set: usize) -> Result<(), String>;
+    /// [`RoutineError`] if there is no result.
+    fn run(&mut self, set: usize) -> Result<(), RoutineError>;
 
-    /// The [`checksum`] of what the last run computed. Not timed.
+    /// The [`checksum`] of the last run's result. Not timed.
     fn checksum(&self) -> u64;
 }
 
-/// A workload whose output can be looked at.
-pub trait Produces<O>: Workload {
-    /// What the last run computed.
+/// Routine whose result can be read.
+pub trait RoutineOutput<O>: Routine {
+    /// The last run's result.
     ///
     /// # Errors
-    /// If there is nothing, or it is not of a known type.
-    fn output(&self) -> Result<O, String>;
+    /// [`RoutineError`] if there is none, or it is not of a known type.
+    fn output(&self) -> Result<O, RoutineError>;
 }
 
-/// A sum over every byte, that two outputs share if they are equal.
+/// Reason why a routine has no result.
+#[derive(Debug, Error)]
+pub enum RoutineError {
+    /// An operation refused an argument.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    /// Frames in host memory could not be processed.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// A captured graph could not be replayed.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// Burn reported a failure of the device, or data of another type.
+    #[error("{0}")]
+    Burn(String),
+    /// The library of a baseline reported a failure.
+    #[error("{0}")]
+    Baseline(String),
+    /// The routine has not run yet.
+    #[error("nothing was computed")]
+    NotRun,
+    /// Automatic differentiation left out a gradient.
+    #[error("a gradient is missing")]
+    MissingGradient,
+    /// Another number of tensors came back than were computed.
+    #[error("{got} outputs, not {expected}")]
+    OutputCount {
+        /// Tensors that came back.
+        got: usize,
+        /// Tensors that were computed.
+        expected: usize,
+    },
+    /// A timed iteration gave another result than the verified one.
+    #[error("iteration {iteration} on set {set} gave another output than the verified one")]
+    Changed {
+        /// The iteration, from 0, warm-up included.
+        iteration: usize,
+        /// Its input set.
+        set: usize,
+    },
+}
+
+impl RoutineError {
+    /// An error that Burn reported.
+    pub fn burn(error: impl ToString) -> Self {
+        Self::Burn(error.to_string())
+    }
+}
+
+/// Sum over every byte: equal for equal results.
 pub fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let whole = words.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
@@ -36,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checksum_sees_every_byte() {
+    fn a_checksum_changes_with_every_byte() {
         let bytes: Vec<u8> = (0..29).collect();
         for position in 0..bytes.len() {
             let mut changed = bytes.clone();

@@ -1,202 +1,214 @@
-//! Every case of a problem: verified, timed beside the others, and recorded.
+//! Runner: verifies, times and records the cases of one problem after another.
 
 use burn::tensor::Device;
 use firefly_app::device::DeviceName;
 use firefly_ops::InstructionSet;
 
-use super::case::{self, Entrant, race};
-use super::execution::Lane;
-use super::format::digits;
-use super::host::available_memory;
+use super::case::{self, Case, run_cases};
+use super::execution::ExecutionConfig;
+use super::machine::available_memory;
 use super::outcome::{CaseRecord, Outcome};
-use super::problem::Problem;
-use super::progress::Progress;
-use super::strategy::Strategy;
-use super::timing::Schedule;
-use super::verification::Refusal;
+use super::problem::{Problem, ProblemError};
+use super::strategy::BenchStrategy;
+use super::timing::Iterations;
+use super::verification::Unsupported;
+use firefly_app::progress::Progress;
 
-/// Share of the memory that is free which inputs may take.
+/// Share of the free memory that inputs may take.
 const MEMORY_SHARE: f64 = 0.6;
 /// Name of the strategy that copies the input: the speed of others is also given as a fraction of its speed.
-pub const COPY: &str = "memcpy";
-/// What a strategy's speed is related to where it is a step from another.
-const STEP: &str = "the one before";
+pub const COPY_BASELINE: &str = "memcpy";
+/// Name of the comparison with the strategy that a strategy improves on.
+const PREVIOUS: &str = "the one before";
 
-/// What cases are measured with.
-pub struct Equipment {
-    /// Where tensors are.
+/// Device, execution configurations and iterations of a measurement.
+pub struct MeasurementSetup {
+    /// Device that tensors are on.
     pub device: Device,
     /// The device's name.
     pub device_name: DeviceName,
-    /// What cases run on.
-    pub lanes: Vec<Lane>,
-    /// How often.
-    pub schedule: Schedule,
-    /// What inputs are made from.
+    /// Execution configurations, those with the same threads next to each other.
+    pub executions: Vec<ExecutionConfig>,
+    /// Iterations per case.
+    pub iterations: Iterations,
+    /// Seed of the inputs.
     pub seed: u64,
 }
 
-/// A strategy on a lane.
+/// Strategy and execution configuration of a case, by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Slot {
+struct Configuration {
     strategy: usize,
-    lane: usize,
+    execution: usize,
 }
 
-/// Every strategy on every lane; one that doesn't take instruction sets only once for as many threads.
-fn slots<P: Problem>(strategies: &[&dyn Strategy<P>], lanes: &[Lane]) -> Vec<Slot> {
-    let (mut slots, mut first) = (Vec::new(), 0);
-    for of_threads in lanes.chunk_by(|a, b| a.threads() == b.threads()) {
-        for (strategy, chosen) in strategies.iter().enumerate() {
-            let count = if chosen.takes_instruction_sets() { of_threads.len() } else { 1 };
-            slots.extend((first..first + count).map(|lane| Slot { strategy, lane }));
-        }
-        first += of_threads.len();
-    }
-    slots
-}
-
-/// Runs the cases of one problem after another.
+/// Runner of several strategies on every execution configuration.
 pub struct Runner<'a, P: Problem> {
-    strategies: &'a [&'a dyn Strategy<P>],
+    strategies: &'a [&'a BenchStrategy<P>],
     baseline: Option<usize>,
-    slots: Vec<Slot>,
-    equipment: &'a Equipment,
+    configurations: Vec<Configuration>,
+    setup: &'a MeasurementSetup,
+}
+
+/// Every strategy on every execution configuration; a strategy that doesn't take instruction sets only once per number
+/// of threads.
+fn configurations<P: Problem>(strategies: &[&BenchStrategy<P>], executions: &[ExecutionConfig]) -> Vec<Configuration> {
+    let (mut configurations, mut first) = (Vec::new(), 0);
+    for same_threads in executions.chunk_by(|a, b| a.threads() == b.threads()) {
+        for (strategy, chosen) in strategies.iter().enumerate() {
+            let count = if chosen.info().takes_instruction_sets { same_threads.len() } else { 1 };
+            configurations.extend((first..first + count).map(|execution| Configuration { strategy, execution }));
+        }
+        first += same_threads.len();
+    }
+    configurations
 }
 
 impl<'a, P: Problem> Runner<'a, P> {
-    /// A runner of every strategy on every lane; speed is related to the strategy at place `baseline`.
-    pub fn new(strategies: &'a [&'a dyn Strategy<P>], baseline: Option<usize>, equipment: &'a Equipment) -> Self {
-        Self { strategies, baseline, slots: slots(strategies, &equipment.lanes), equipment }
+    /// A runner that relates speed to the strategy at position `baseline`.
+    pub fn new(strategies: &'a [&'a BenchStrategy<P>], baseline: Option<usize>, setup: &'a MeasurementSetup) -> Self {
+        Self { strategies, baseline, configurations: configurations(strategies, &setup.executions), setup }
     }
 
     /// Steps of progress per problem.
     pub fn steps(&self) -> usize {
-        case::steps(self.slots.len(), self.equipment.schedule)
+        case::steps(self.configurations.len(), self.setup.iterations)
     }
 
-    /// The cases of a problem; `kept` are the inputs of the one before it, and then its own.
+    /// Records of a problem's cases. `kept` holds the inputs of the previous problem, and afterwards those of this one.
     pub fn run(&self, problem: &P, kept: &mut Option<P::Inputs>, progress: &Progress) -> Vec<CaseRecord> {
-        let schedule = self.equipment.schedule;
-        let most_sets = schedule.warmup + schedule.iterations;
-        // Inputs that don't fit are freed before memory is asked for.
-        let fitting = kept.take().filter(|inputs| problem.fits(inputs));
-        let device: &Device = &self.equipment.device;
-        let ready = problem.check().and_then(|()| match fitting {
-            Some(fitting) => Ok(fitting),
-            None => enough_memory(problem.input_memory(most_sets))
-                .map(|()| problem.generate(self.equipment.seed, most_sets, device)),
+        let outcomes = self.outcomes(problem, kept, progress).unwrap_or_else(|outcome| {
+            progress.advance(self.steps());
+            vec![outcome; self.configurations.len()]
         });
-        let steps = self.steps();
-        let outcomes = match ready {
-            Err(reason) => {
-                progress.advance(steps);
-                vec![Outcome::Unsupported { reason }; self.slots.len()]
-            }
-            Ok(ready) => {
-                let inputs: &P::Inputs = kept.insert(ready);
-                match problem.expected(inputs, self.equipment.seed) {
-                    Ok(expected) => {
-                        let entrants = self.slots.iter().map(|slot| self.entrant(*slot, problem, inputs, &expected));
-                        race(entrants.collect(), problem.size(), schedule, progress)
-                    }
-                    Err(error) => {
-                        progress.advance(steps);
-                        vec![Outcome::failed(error); self.slots.len()]
-                    }
-                }
+        let records = self.configurations.iter().zip(outcomes);
+        records.map(|(configuration, outcome)| self.record(*configuration, problem, outcome)).collect()
+    }
+
+    /// Outcomes of all cases, or the outcome that they share if the problem has no inputs or no expected results.
+    fn outcomes(
+        &self,
+        problem: &P,
+        kept: &mut Option<P::Inputs>,
+        progress: &Progress,
+    ) -> Result<Vec<Outcome>, Outcome> {
+        let MeasurementSetup { device, iterations, seed, .. } = self.setup;
+        // Inputs that don't fit are dropped before memory for others is allocated.
+        let fitting = kept.take().filter(|inputs| problem.fits(inputs));
+        problem.check().map_err(Outcome::unsupported)?;
+        let inputs = match fitting {
+            Some(fitting) => fitting,
+            None => {
+                let most_sets = iterations.warmup + iterations.timed;
+                check_memory(problem.input_memory(most_sets)).map_err(Outcome::unsupported)?;
+                problem.generate(*seed, most_sets, device)
             }
         };
-        self.slots.iter().zip(outcomes).map(|(slot, outcome)| self.record(*slot, problem, outcome)).collect()
+        let inputs: &P::Inputs = kept.insert(inputs);
+        let expected = problem.expected(inputs, *seed).map_err(|error| Outcome::failed(error.to_string()))?;
+        let cases =
+            self.configurations.iter().map(|configuration| self.case(*configuration, problem, inputs, &expected));
+        Ok(run_cases(cases.collect(), problem.size(), *iterations, progress))
     }
 
-    fn entrant<'b>(
+    fn case<'b>(
         &'b self,
-        slot: Slot,
+        configuration: Configuration,
         problem: &'b P,
         inputs: &'b P::Inputs,
         expected: &'b P::Expected,
-    ) -> Entrant<'b> {
-        let (strategy, lane) = (self.strategies[slot.strategy], &self.equipment.lanes[slot.lane]);
-        let forced = lane.forced().filter(|_| strategy.takes_instruction_sets());
+    ) -> Case<'b> {
+        let (strategy, execution) = self.parts(configuration);
+        let forced = forced_set(strategy, execution);
         let verify = move || {
             if let Some(set) = forced {
                 if set > InstructionSet::detected() {
-                    return Err(Refusal::Unsupported(format!("this processor does not have {set}")));
+                    return Err(Unsupported::InstructionSet(set).into());
                 }
                 if strategy.instruction_set(problem) != Some(set.name()) {
-                    return Err(Refusal::Unsupported(format!("there is no kernel for {set} at this size")));
+                    return Err(Unsupported::Kernel(set).into());
                 }
             }
             strategy.verify(problem, inputs, expected)
         };
-        Entrant { lane, verify: Box::new(verify), relations: self.relations(slot) }
+        Case { execution, verify: Box::new(verify), comparisons: self.comparisons(configuration) }
     }
 
-    /// The case itself, the baseline and the floor on as many threads, and the same strategy on the first number of threads.
-    fn relations(&self, slot: Slot) -> Vec<(String, usize)> {
-        let lanes = &self.equipment.lanes;
-        let threads = |slot: Slot| lanes[slot.lane].threads();
-        let place = |wanted: &dyn Fn(Slot) -> bool| self.slots.iter().position(|&other| wanted(other));
-        // Where the other takes instruction sets too, the case is compared with its own; else with the only one there is.
-        let beside = |strategy: usize| {
-            let is_beside = |other: Slot| other.strategy == strategy && threads(other) == threads(slot);
-            place(&|other| is_beside(other) && other.lane == slot.lane).or_else(|| place(&is_beside))
+    /// Cases that a case's speed is given relative to: the baseline and the copy on as many threads, the strategy that
+    /// it improves on, and the same strategy on the first number of threads.
+    fn comparisons(&self, configuration: Configuration) -> Vec<(String, usize)> {
+        let executions = &self.setup.executions;
+        let threads = |configuration: Configuration| executions[configuration.execution].threads();
+        let find = |wanted: &dyn Fn(Configuration) -> bool| self.configurations.iter().position(|&other| wanted(other));
+        // A strategy that takes instruction sets too is compared on the same one; any other has a single case.
+        let with_same_threads = |strategy: usize| {
+            let matches = |other: Configuration| other.strategy == strategy && threads(other) == threads(configuration);
+            find(&|other| matches(other) && other.execution == configuration.execution).or_else(|| find(&matches))
         };
-        let name = |strategy: usize| self.strategies[strategy].name().to_string();
-        let mut relations = Vec::new();
+        let named = |name: &str| self.strategies.iter().position(|strategy| strategy.info().name == name);
+        let mut comparisons = Vec::new();
         if let Some(baseline) = self.baseline {
-            relations.extend(beside(baseline).map(|other| (name(baseline), other)));
+            let name = self.strategies[baseline].info().name;
+            comparisons.extend(with_same_threads(baseline).map(|other| (name.to_string(), other)));
         }
-        let place_of = |wanted: &str| self.strategies.iter().position(|strategy| strategy.name() == wanted);
-        if let Some(floor) = place_of(COPY) {
-            relations.extend(beside(floor).map(|other| (name(floor), other)));
+        if let Some(copy) = named(COPY_BASELINE) {
+            comparisons.extend(with_same_threads(copy).map(|other| (COPY_BASELINE.to_string(), other)));
         }
-        if let Some(before) = self.strategies[slot.strategy].step_from().and_then(place_of) {
-            relations.extend(beside(before).map(|other| (STEP.to_string(), other)));
+        if let Some(previous) = self.strategies[configuration.strategy].info().previous.and_then(named) {
+            comparisons.extend(with_same_threads(previous).map(|other| (PREVIOUS.to_string(), other)));
         }
-        let fewest = lanes[0].threads();
-        if lanes.iter().any(|lane| lane.threads() != fewest) {
-            let alone = place(&|other| {
-                other.strategy == slot.strategy
+        let fewest = executions[0].threads();
+        if executions.iter().any(|execution| execution.threads() != fewest) {
+            let with_fewest = find(&|other| {
+                other.strategy == configuration.strategy
                     && threads(other) == fewest
-                    && lanes[other.lane].forced() == lanes[slot.lane].forced()
+                    && executions[other.execution].forced() == executions[configuration.execution].forced()
             });
             let plural = if fewest == 1 { "" } else { "s" };
-            relations.extend(alone.map(|other| (format!("{fewest} thread{plural}"), other)));
+            comparisons.extend(with_fewest.map(|other| (format!("{fewest} thread{plural}"), other)));
         }
-        relations
+        comparisons
     }
 
-    fn record(&self, slot: Slot, problem: &P, outcome: Outcome) -> CaseRecord {
-        let (strategy, lane) = (self.strategies[slot.strategy], &self.equipment.lanes[slot.lane]);
-        let asked = lane.forced().filter(|_| strategy.takes_instruction_sets()).map(InstructionSet::name);
+    fn record(&self, configuration: Configuration, problem: &P, outcome: Outcome) -> CaseRecord {
+        let (strategy, execution) = self.parts(configuration);
+        let forced = forced_set(strategy, execution).map(InstructionSet::name);
         CaseRecord {
             problem: problem.parameters(),
-            strategy: strategy.name().into(),
-            device: self.equipment.device_name.to_string(),
-            instruction_set: asked.or_else(|| self.chosen_set(strategy, problem, lane)).map(str::to_string),
-            threads: lane.threads(),
-            competes: strategy.competes(),
+            strategy: strategy.info().name.into(),
+            device: self.setup.device_name.to_string(),
+            instruction_set: forced.or_else(|| self.chosen_set(strategy, problem, execution)).map(str::to_string),
+            threads: execution.threads(),
+            competes: strategy.info().competes,
             outcome,
         }
     }
 
+    fn parts(&self, configuration: Configuration) -> (&BenchStrategy<P>, &ExecutionConfig) {
+        (self.strategies[configuration.strategy], &self.setup.executions[configuration.execution])
+    }
+
     /// The set that a strategy's kernels choose themselves.
-    fn chosen_set(&self, strategy: &dyn Strategy<P>, problem: &P, lane: &Lane) -> Option<&'static str> {
-        let known = !strategy.takes_instruction_sets() || self.equipment.device_name.kind().is_host();
-        if known && problem.check().is_ok() { lane.run(|| strategy.instruction_set(problem)) } else { None }
+    fn chosen_set(
+        &self,
+        strategy: &BenchStrategy<P>,
+        problem: &P,
+        execution: &ExecutionConfig,
+    ) -> Option<&'static str> {
+        let known = !strategy.info().takes_instruction_sets || self.setup.device_name.kind().is_host();
+        if known && problem.check().is_ok() { execution.run(|| strategy.instruction_set(problem)) } else { None }
     }
 }
 
-/// Whether inputs that take `needed` bytes fit in memory.
-fn enough_memory(needed: usize) -> Result<(), String> {
-    let needed = needed as f64;
+/// The set that a strategy is forced to use.
+fn forced_set<P: Problem>(strategy: &BenchStrategy<P>, execution: &ExecutionConfig) -> Option<InstructionSet> {
+    execution.forced().filter(|_| strategy.info().takes_instruction_sets)
+}
+
+/// Checks that inputs of `needed` bytes fit in memory.
+fn check_memory(needed: usize) -> Result<(), ProblemError> {
     match available_memory() {
-        Some(free) if needed > MEMORY_SHARE * free as f64 => {
-            let [needed, free] = [needed, free as f64].map(|bytes| digits(bytes / f64::from(1 << 30)));
-            Err(format!("inputs take {needed} GiB of memory, and {free} GiB are free"))
-        }
+        Some(free) if needed as f64 > MEMORY_SHARE * free as f64 => Err(ProblemError::Memory { needed, free }),
         _ => Ok(()),
     }
 }

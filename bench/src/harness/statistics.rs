@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The middle and the spread of samples.
+/// Median and spread of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Half of the samples are at most this.
@@ -18,7 +18,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The spread of `samples`; none if there are none.
+    /// Spread of `samples`; none without samples.
     pub fn of(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = samples.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -31,8 +31,8 @@ impl Spread {
         })
     }
 
-    /// How many times as fast as `baseline` something is: the spread of the quotients, iteration by iteration, of two
-    /// runs that took turns. Times in nanoseconds.
+    /// Speed relative to `baseline`: spread of the quotients, iteration by iteration, of two runs that took turns.
+    /// Times in nanoseconds.
     pub fn of_speed_ratio(baseline: &[u64], own: &[u64]) -> Option<Self> {
         Self::of(baseline.iter().zip(own).map(|(&baseline, &own)| baseline as f64 / own.max(1) as f64))
     }

@@ -1,47 +1,106 @@
-//! Ways to solve a problem.
+//! Strategies: ways to solve a problem.
 
 use super::problem::Problem;
-use super::verification::{Refusal, Verified};
+use super::verification::{CaseError, Verified};
 
-/// A way to solve a command's problems.
-pub trait Strategy<P: Problem>: Sync {
-    /// The name users select it by.
-    fn name(&self) -> &'static str;
-
-    /// What it does, in one line.
-    fn summary(&self) -> &'static str;
-
-    /// Whether its kernels are Firefly's for host processors, which can be made to use an instruction set.
-    fn takes_instruction_sets(&self) -> bool {
-        false
-    }
-
-    /// The instruction set of the kernels it runs on the calling thread; none where that is not known, or they don't use
-    /// the one that is asked for.
-    fn instruction_set(&self, _problem: &P) -> Option<&'static str> {
-        None
-    }
-
+/// A strategy's name and what a comparison has to take into account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StrategyInfo {
+    /// Name that users select it by.
+    pub name: &'static str,
+    /// Description in one line.
+    pub summary: &'static str,
+    /// Whether its kernels are Firefly's for host processors, which can be forced to use an instruction set.
+    pub takes_instruction_sets: bool,
     /// Whether it is about moving data to a device with memory of its own and back: on the host it runs only by name.
-    fn needs_accelerator(&self) -> bool {
-        false
+    pub needs_accelerator: bool,
+    /// Whether it takes part in the search for the fastest: not a lower bound, and not what computes another result.
+    pub competes: bool,
+    /// Name of the strategy that it improves on: its speed is also given relative to that one.
+    pub previous: Option<&'static str>,
+}
+
+/// Prepares what is needed once (plans, buffers, tensors on the device of the inputs), then runs every input set and
+/// compares the results with the expected ones. Called on the thread pool that the routine may use.
+type Verify<P> =
+    dyn for<'a> Fn(&P, &'a Inputs<P>, &<P as Problem>::Expected) -> Result<Verified<'a>, CaseError> + Send + Sync;
+
+type Inputs<P> = <P as Problem>::Inputs;
+
+/// Way to solve the problems of a suite.
+pub struct BenchStrategy<P: Problem> {
+    info: StrategyInfo,
+    instruction_set: fn(&P) -> Option<&'static str>,
+    verify: Box<Verify<P>>,
+}
+
+impl<P: Problem> BenchStrategy<P> {
+    /// A strategy that competes, runs everywhere, and whose instruction set is not known.
+    pub fn new<F>(name: &'static str, summary: &'static str, verify: F) -> Self
+    where
+        F: for<'a> Fn(&P, &'a P::Inputs, &P::Expected) -> Result<Verified<'a>, CaseError> + Send + Sync + 'static,
+    {
+        let info = StrategyInfo {
+            name,
+            summary,
+            takes_instruction_sets: false,
+            needs_accelerator: false,
+            competes: true,
+            previous: None,
+        };
+        Self { info, instruction_set: |_| None, verify: Box::new(verify) }
     }
 
-    /// Whether its time is to be compared with others' in the search for the fastest: not that of a bound, or of something
-    /// that computes another result.
-    fn competes(&self) -> bool {
-        true
+    /// Firefly's kernels for host processors: `chosen` is the set that they use on the calling thread.
+    pub fn with_forced_sets(mut self, chosen: fn(&P) -> Option<&'static str>) -> Self {
+        self.info.takes_instruction_sets = true;
+        self.with_instruction_set(chosen)
     }
 
-    /// The strategy that this one is a step from: its speed is related to that one's, besides the baseline's.
-    fn step_from(&self) -> Option<&'static str> {
-        None
+    /// Kernels of a library that chooses its instruction set itself.
+    pub fn with_instruction_set(mut self, chosen: fn(&P) -> Option<&'static str>) -> Self {
+        self.instruction_set = chosen;
+        self
     }
 
-    /// Does everything that needs doing once (plans, buffers, tensors on the device of `inputs`), then runs every input
-    /// set and compares the output with what is expected. Called, as is the workload, on the thread pool that may be used.
+    /// A strategy that runs on the host only if it is named.
+    pub const fn on_accelerators(mut self) -> Self {
+        self.info.needs_accelerator = true;
+        self
+    }
+
+    /// A strategy that takes no part in the search for the fastest.
+    pub const fn without_competing(mut self) -> Self {
+        self.info.competes = false;
+        self
+    }
+
+    /// A strategy that improves on another.
+    pub const fn after(mut self, previous: Option<&'static str>) -> Self {
+        self.info.previous = previous;
+        self
+    }
+
+    /// Name, description and role.
+    pub const fn info(&self) -> &StrategyInfo {
+        &self.info
+    }
+
+    /// The instruction set of its kernels on the calling thread; none where it is not known.
+    pub fn instruction_set(&self, problem: &P) -> Option<&'static str> {
+        (self.instruction_set)(problem)
+    }
+
+    /// A verified routine for `problem`. Called on the thread pool that the routine may use.
     ///
     /// # Errors
-    /// [`Refusal`] if the problem can't be solved this way, or the output is wrong.
-    fn verify<'a>(&self, problem: &P, inputs: &'a P::Inputs, expected: &P::Expected) -> Result<Verified<'a>, Refusal>;
+    /// [`CaseError`] if the problem is not supported, or the result is wrong.
+    pub fn verify<'a>(
+        &self,
+        problem: &P,
+        inputs: &'a P::Inputs,
+        expected: &P::Expected,
+    ) -> Result<Verified<'a>, CaseError> {
+        (self.verify)(problem, inputs, expected)
+    }
 }

@@ -1,106 +1,145 @@
-//! What a strategy has to prove before it is timed.
+//! Verification: what a strategy has to prove before it is timed.
 
-use firefly_ops::ArgumentError;
+use std::error::Error as StdError;
+
+use firefly_framework::graph::GraphError;
+use firefly_ops::{ArgumentError, InstructionSet};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::movement::Movement;
-use super::routine::{Produces, Workload};
+use super::problem::ProblemError;
+use super::routine::{Routine, RoutineError, RoutineOutput};
+use super::traffic::PhaseTraffic;
 
-/// What a verification found. Errors are relative to the greatest reference value of their row.
+/// Result of a verification. Errors are relative to the greatest reference value of their row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
     /// Rows compared with the float64 reference.
     pub rows: usize,
-    /// How far a value may be from the reference.
+    /// Greatest error allowed.
     pub tolerance: f64,
-    /// The greatest error of a value.
+    /// Greatest error found.
     pub error: f64,
-    /// What was found of the choice of peaks; none where nothing is chosen.
+    /// Agreement in the choice of peaks; none where nothing is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Ranking>,
 }
 
-/// What a verification found of the choice of peaks.
+/// Agreement in the choice of peaks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
-    /// By how much a bin that was left out exceeds one that was chosen, by the reference; at most twice the
-    /// tolerance, and 0 where every choice is the reference's.
+    /// Greatest amount by which a bin that was left out exceeds one that was chosen, by the reference; at most twice
+    /// the tolerance, and 0 where every choice is the reference's.
     pub error: f64,
     /// Share of peaks at the bin that the reference has at the same rank.
     pub same_bins: f64,
 }
 
-/// How well a learned computation does what it was trained for.
+/// Accuracy of a trained model on frames it was not trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Accuracy {
-    /// Steps it was trained for.
+    /// Training steps.
     pub train_steps: usize,
-    /// Share of the peaks of the reference tier, eight segments, that it finds at their bin, on frames it was not trained on.
+    /// Share of the peaks of the reference tier, eight segments, that the model finds at their bin.
     pub recall: f64,
-    /// The same of the exact estimate from as many segments.
+    /// The same share of the exact estimate from as many segments as the model uses.
     pub exact_recall: f64,
 }
 
-/// Error allowed in float32, relative to a row's greatest power: 2·10⁻⁶ + 5·10⁻⁷·log₁₀(n).
+/// Error allowed in float32, relative to a row's greatest value: 2·10⁻⁶ + 5·10⁻⁷·log₁₀(n).
 pub fn tolerance(n_fft: usize) -> f64 {
     2e-6 + 5e-7 * (n_fft as f64).log10()
 }
 
-/// Why a strategy doesn't run.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
-    /// It isn't made for the problem or the device.
-    #[error("{0}")]
-    Unsupported(String),
-    /// It should have run.
-    #[error("{0}")]
-    Failed(String),
+/// Reason why a case has no time.
+#[derive(Debug, Error)]
+pub enum CaseError {
+    /// The strategy doesn't support the problem or the device.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// The routine failed.
+    #[error(transparent)]
+    Routine(#[from] RoutineError),
+    /// The result is not the reference's, or the reference contradicts itself.
+    #[error(transparent)]
+    Mismatch(Box<dyn StdError + Send + Sync>),
+    /// The model that the case is about could not be trained.
+    #[error("training: {0}")]
+    Training(String),
 }
 
-impl From<ArgumentError> for Refusal {
-    fn from(error: ArgumentError) -> Self {
-        Self::Unsupported(error.to_string())
+/// Reason why a strategy doesn't support a problem or a device.
+#[derive(Debug, Error)]
+pub enum Unsupported {
+    /// An argument is out of the operation's range.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    /// The problem has no graph.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// The problem has no input on this machine.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// The processor lacks an instruction set.
+    #[error("this processor does not have {0}")]
+    InstructionSet(InstructionSet),
+    /// The operation has no kernel for an instruction set.
+    #[error("there is no kernel for {0} at this size")]
+    Kernel(InstructionSet),
+    /// The device has no interpreter for graphs.
+    #[error("graphs are not replayed on this device")]
+    Replay,
+}
+
+impl CaseError {
+    /// A result that is not the reference's.
+    pub fn mismatch(error: impl StdError + Send + Sync + 'static) -> Self {
+        Self::Mismatch(Box::new(error))
     }
 }
 
-/// A workload whose output was found right for every input set.
+impl From<ArgumentError> for CaseError {
+    fn from(error: ArgumentError) -> Self {
+        Self::Unsupported(error.into())
+    }
+}
+
+/// Routine whose result was right for every input set.
 pub struct Verified<'a> {
-    /// What runs.
-    pub workload: Box<dyn Workload + 'a>,
-    /// Checksums of its verified output, one an input set.
+    /// The routine.
+    pub routine: Box<dyn Routine + 'a>,
+    /// Checksums of its results, one per input set.
     pub checksums: Vec<u64>,
-    /// What the comparison with the float64 reference found.
+    /// Result of the comparison with the float64 reference.
     pub verification: Verification,
-    /// How well it does what it was trained for; none for an exact computation.
+    /// Accuracy of a trained model; none for an exact computation.
     pub accuracy: Option<Accuracy>,
-    /// What it moves; none where that is not asked for.
-    pub movement: Option<Box<Movement>>,
+    /// Data moved per run; none where it is not counted.
+    pub traffic: Option<Box<PhaseTraffic>>,
 }
 
 impl<'a> Verified<'a> {
-    /// A workload whose output is exact, or as good as.
-    pub const fn exact(workload: Box<dyn Workload + 'a>, checksums: Vec<u64>, verification: Verification) -> Self {
-        Self { workload, checksums, verification, accuracy: None, movement: None }
+    /// A routine that is exact within the tolerance.
+    pub const fn exact(routine: Box<dyn Routine + 'a>, checksums: Vec<u64>, verification: Verification) -> Self {
+        Self { routine, checksums, verification, accuracy: None, traffic: None }
     }
 }
 
-/// Checksums of a workload's output for each of `sets` input sets, each output shown to `check`.
+/// Runs a routine on each of `sets` input sets, shows each result to `check`, and gives the checksums.
 ///
 /// # Errors
-/// [`Refusal::Failed`] if a run fails or `check` does.
-pub fn run_and_check<O, W: Produces<O> + ?Sized>(
-    workload: &mut W,
+/// [`CaseError::Routine`] if a run fails, [`CaseError::Mismatch`] if `check` does.
+pub fn run_and_check<O, R: RoutineOutput<O> + ?Sized, E: StdError + Send + Sync + 'static>(
+    routine: &mut R,
     sets: usize,
-    mut check: impl FnMut(usize, &O) -> Result<(), String>,
-) -> Result<Vec<u64>, Refusal> {
+    mut check: impl FnMut(usize, &O) -> Result<(), E>,
+) -> Result<Vec<u64>, CaseError> {
     (0..sets)
         .map(|set| {
-            workload.restore(set);
-            workload.run(set)?;
-            check(set, &workload.output()?)?;
-            Ok(workload.checksum())
+            routine.restore(set);
+            routine.run(set)?;
+            check(set, &routine.output()?).map_err(CaseError::mismatch)?;
+            Ok(routine.checksum())
         })
-        .collect::<Result<_, String>>()
-        .map_err(Refusal::Failed)
+        .collect()
 }

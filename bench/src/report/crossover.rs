@@ -1,38 +1,38 @@
-//! At which size which strategy starts to win.
+//! Crossovers: the fastest strategy by problem size.
 
 use crate::harness::format::digits;
 use crate::harness::outcome::CaseRecord;
-use crate::harness::parameters::Parameters;
-use crate::report::table::{Side, Table};
+use crate::harness::parameters::ParameterMap;
+use firefly_app::table::{Align, TextTable};
 
 /// Successive sizes with the same fastest case.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stretch {
+pub struct SizeRange {
     /// The smallest and the largest of the sizes.
     pub sizes: (u64, u64),
     /// The fastest strategy there, and its instruction set.
     pub fastest: String,
     /// The strategy that comes next at the smallest size; none where there is no other.
     pub next: Option<String>,
-    /// How many times as fast as the next, at worst and at best of the sizes; by medians.
+    /// Speed relative to the next by medians: the least and the greatest over the sizes.
     pub lead: Option<(f64, f64)>,
     /// Whether at every size the spread of the fastest (p10 – p90) is below that of all others.
     pub is_clear: bool,
 }
 
-/// What the sizes of a crossover have in common, and its stretches.
+/// Fastest strategies over a range of sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crossover {
     /// The problem without its size, and with device and threads.
-    pub common: Parameters,
-    /// The stretches, smallest sizes first.
-    pub stretches: Vec<Stretch>,
+    pub common: ParameterMap,
+    /// The ranges, smallest sizes first.
+    pub ranges: Vec<SizeRange>,
 }
 
 /// The crossovers over the parameter `over`, for every combination of the others that has at least two sizes, and
 /// more than one case at one of them, among cases that compete.
 pub fn crossovers(cases: &[CaseRecord], over: &str) -> Vec<Crossover> {
-    let mut groups: Vec<(Parameters, Vec<(u64, &CaseRecord)>)> = Vec::new();
+    let mut groups: Vec<(ParameterMap, Vec<(u64, &CaseRecord)>)> = Vec::new();
     for case in cases.iter().filter(|case| case.measured().is_some() && case.competes) {
         let Some(size) = case.problem.count(over) else { continue };
         let common = case.problem.without(&[over]).with("device", case.device.clone()).with("threads", case.threads);
@@ -41,17 +41,17 @@ pub fn crossovers(cases: &[CaseRecord], over: &str) -> Vec<Crossover> {
             None => groups.push((common, vec![(size, case)])),
         }
     }
-    let crossover = |(common, mut group): (Parameters, Vec<(u64, &CaseRecord)>)| {
+    let crossover = |(common, mut group): (ParameterMap, Vec<(u64, &CaseRecord)>)| {
         group.sort_by_key(|(size, _)| *size);
         let sizes: Vec<_> = group.chunk_by(|a, b| a.0 == b.0).filter_map(at_size).collect();
         let is_contest = sizes.len() > 1 && sizes.iter().any(|here| here.next.is_some());
-        is_contest.then(|| Crossover { common, stretches: joined(sizes) })
+        is_contest.then(|| Crossover { common, ranges: joined(sizes) })
     };
     groups.into_iter().filter_map(crossover).collect()
 }
 
-/// Who wins at one size.
-fn at_size(cases: &[(u64, &CaseRecord)]) -> Option<Stretch> {
+/// The fastest strategy at one size.
+fn at_size(cases: &[(u64, &CaseRecord)]) -> Option<SizeRange> {
     let size = cases.first()?.0;
     let mut ranked: Vec<_> =
         cases.iter().filter_map(|(_, case)| Some((name(case), case.measured()?.time_ns))).collect();
@@ -59,7 +59,7 @@ fn at_size(cases: &[(u64, &CaseRecord)]) -> Option<Stretch> {
     let (fastest, time) = ranked.first()?;
     let next = ranked.get(1);
     let lead = next.map(|(_, other)| other.median / time.median);
-    Some(Stretch {
+    Some(SizeRange {
         sizes: (size, size),
         fastest: fastest.clone(),
         next: next.map(|(name, _)| name.clone()),
@@ -68,19 +68,19 @@ fn at_size(cases: &[(u64, &CaseRecord)]) -> Option<Stretch> {
     })
 }
 
-fn joined(sizes: Vec<Stretch>) -> Vec<Stretch> {
-    let mut stretches: Vec<Stretch> = Vec::new();
+fn joined(sizes: Vec<SizeRange>) -> Vec<SizeRange> {
+    let mut ranges: Vec<SizeRange> = Vec::new();
     for here in sizes {
-        match stretches.last_mut().filter(|before| before.fastest == here.fastest) {
+        match ranges.last_mut().filter(|before| before.fastest == here.fastest) {
             Some(before) => {
                 before.sizes.1 = here.sizes.1;
                 before.is_clear &= here.is_clear;
                 before.lead = before.lead.zip(here.lead).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
             }
-            None => stretches.push(here),
+            None => ranges.push(here),
         }
     }
-    stretches
+    ranges
 }
 
 fn name(case: &CaseRecord) -> String {
@@ -90,10 +90,10 @@ fn name(case: &CaseRecord) -> String {
     }
 }
 
-/// Crossovers as text: a table for each.
+/// Crossovers as text, a table each.
 pub fn render(crossovers: &[Crossover], over: &str, columns: &[&str]) -> String {
     let mut text = String::new();
-    for Crossover { common, stretches } in crossovers {
+    for Crossover { common, ranges } in crossovers {
         let shown: Vec<String> = columns
             .iter()
             .chain(&["device", "threads"])
@@ -101,33 +101,33 @@ pub fn render(crossovers: &[Crossover], over: &str, columns: &[&str]) -> String 
             .map(|name| format!("{name} {}", common.shown(name)))
             .collect();
         text += &format!("\nfastest over {over}: {}\n", shown.join(", "));
-        let mut table = Table::default()
-            .column(over, Side::Right)
-            .column("fastest", Side::Left)
-            .column("× next", Side::Left)
-            .column("next", Side::Left)
-            .column("beyond the spread", Side::Left);
-        for stretch in stretches {
-            table.row(row(stretch));
+        let mut table = TextTable::default()
+            .column(over, Align::Right)
+            .column("fastest", Align::Left)
+            .column("× next", Align::Left)
+            .column("next", Align::Left)
+            .column("beyond the spread", Align::Left);
+        for range in ranges {
+            table.row(row(range));
         }
         text += &table.render();
     }
     text
 }
 
-/// A stretch's size, fastest strategy, lead, next strategy, and whether the lead is clear.
-pub fn row(stretch: &Stretch) -> [String; 5] {
-    let (from, to) = stretch.sizes;
+/// A range's size, fastest strategy, lead, next strategy, and whether the lead is clear.
+pub fn row(range: &SizeRange) -> [String; 5] {
+    let (from, to) = range.sizes;
     [
         if from == to { from.to_string() } else { format!("{from} – {to}") },
-        stretch.fastest.clone(),
-        match stretch.lead {
+        range.fastest.clone(),
+        match range.lead {
             Some((low, high)) if low == high => digits(low),
             Some((low, high)) => format!("{} – {}", digits(low), digits(high)),
             None => String::new(),
         },
-        stretch.next.clone().unwrap_or_default(),
-        if stretch.is_clear { "yes" } else { "no" }.to_string(),
+        range.next.clone().unwrap_or_default(),
+        if range.is_clear { "yes" } else { "no" }.to_string(),
     ]
 }
 
@@ -135,16 +135,16 @@ pub fn row(stretch: &Stretch) -> [String; 5] {
 pub(crate) mod tests {
     use super::*;
     use crate::harness::outcome::{Measured, Outcome};
-    use crate::harness::problem::Size;
+    use crate::harness::problem::WorkSize;
     use crate::harness::verification::Verification;
 
     /// A case of `batch` rows that took about so many nanoseconds.
     pub(crate) fn case(strategy: &str, batch: u64, nanoseconds: [u64; 3]) -> CaseRecord {
         let verification = Verification { rows: 1, tolerance: 1e-6, error: 0.0, ranking: None };
-        let size = Size { rows: batch as usize, useful_bytes: 8 };
+        let size = WorkSize { rows: batch as usize, useful_bytes: 8 };
         let measured = Measured::new(size, verification, 1, nanoseconds.to_vec()).unwrap();
         CaseRecord {
-            problem: Parameters::default().with("n_fft", 64).with("batch", batch),
+            problem: ParameterMap::default().with("n_fft", 64).with("batch", batch),
             strategy: strategy.into(),
             device: "cpu".into(),
             instruction_set: None,
@@ -167,7 +167,7 @@ pub(crate) mod tests {
         ];
         let found = crossovers(&cases, "batch");
         assert_eq!(found.len(), 1);
-        let [first, second] = &found[0].stretches[..] else { panic!("{found:?}") };
+        let [first, second] = &found[0].ranges[..] else { panic!("{found:?}") };
         assert_eq!((first.sizes, first.fastest.as_str(), first.is_clear), ((1, 8), "a", true));
         assert_eq!(first.lead.map(|(low, high)| (digits(low), digits(high))), Some(("1.10".into(), "2.00".into())));
         assert_eq!((second.sizes, second.fastest.as_str(), second.is_clear), ((64, 64), "b", false));

@@ -1,9 +1,11 @@
 //! Reports: as JSON, on a terminal, and as pages; what follows from them.
 
+pub mod compare;
 pub mod crossover;
 pub mod html;
 pub mod json;
-pub mod movement;
+pub mod markdown;
+pub mod picker;
 pub mod schema;
-pub mod table;
 pub mod terminal;
+pub mod traffic;

@@ -2,33 +2,33 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::harness::host::Host;
+use crate::harness::machine::MachineInfo;
 use crate::harness::outcome::CaseRecord;
-use crate::harness::parameters::Parameters;
+use crate::harness::parameters::ParameterMap;
 
 /// Version of the format; it changes when a reader would have to.
 pub const FORMAT: u32 = 2;
 
-/// A command's results and all that is needed to understand them.
+/// Results of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct BenchReport {
     /// [`FORMAT`].
     pub format: u32,
-    /// What measured.
+    /// The program.
     pub tool: Tool,
-    /// When, in seconds since 1970 (UTC).
+    /// Time of the measurement, in seconds since 1970 (UTC).
     pub date: u64,
-    /// Where.
-    pub host: Host,
-    /// What was asked for.
-    pub command: Command,
-    /// What all cases have in common, such as scaling, window and detrending.
-    pub facts: Parameters,
-    /// The results.
+    /// The machine.
+    pub host: MachineInfo,
+    /// The command with its options.
+    pub command: CommandRecord,
+    /// Properties that all cases have in common, such as scaling, window and detrending.
+    pub facts: ParameterMap,
+    /// One record per case.
     pub cases: Vec<CaseRecord>,
 }
 
-/// The program.
+/// Program that wrote a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
     /// Its name.
@@ -41,9 +41,9 @@ pub struct Tool {
 
 /// A subcommand and its options, defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Command {
+pub struct CommandRecord {
     /// The subcommand.
     pub name: String,
     /// Its options by name.
-    pub options: Parameters,
+    pub options: ParameterMap,
 }

@@ -1,32 +1,32 @@
-//! Cases as a table for a terminal.
+//! Cases as a table for terminals.
 
 use crate::harness::format::{digits, duration};
 use crate::harness::outcome::{CaseRecord, Measured, Outcome};
-use crate::harness::runner::COPY;
-use crate::report::table::{Side, Table};
+use crate::harness::runner::COPY_BASELINE;
+use firefly_app::table::{Align, TextTable};
 
-/// A row a case. Of a problem's parameters, those named in `columns` are shown; instruction sets and threads where they
-/// differ.
-pub fn table(cases: &[CaseRecord], columns: &[&str]) -> Table {
+/// Table with a row per case. `columns` names the parameters of a problem to show; instruction sets and threads are
+/// shown where they differ.
+pub fn table(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
     let shape = Shape::of(cases);
     let mut table = key_columns(cases, columns);
     if shape.instruction_sets {
-        table = table.column("set", Side::Left);
+        table = table.column("set", Align::Left);
     }
     if shape.threads {
-        table = table.column("threads", Side::Right);
+        table = table.column("threads", Align::Right);
     }
     table = table
-        .column("median", Side::Right)
-        .column("p10 – p90", Side::Right)
-        .column("ns/row", Side::Right)
-        .column("GB/s", Side::Right)
-        .column("error", Side::Right);
+        .column("median", Align::Right)
+        .column("p10 – p90", Align::Right)
+        .column("ns/row", Align::Right)
+        .column("GB/s", Align::Right)
+        .column("error", Align::Right);
     if shape.accuracy {
-        table = table.column("recall (exact)", Side::Right);
+        table = table.column("recall (exact)", Align::Right);
     }
-    for than in &shape.relations {
-        table = table.column(relation(than), Side::Left);
+    for baseline in &shape.baselines {
+        table = table.column(relation(baseline), Align::Left);
     }
     for case in cases {
         let mut cells: Vec<String> = columns.iter().map(|column| case.problem.shown(column)).collect();
@@ -49,42 +49,42 @@ pub fn table(cases: &[CaseRecord], columns: &[&str]) -> Table {
 }
 
 /// A table with columns for those of a problem's parameters that are named in `columns`, and for the strategy.
-pub fn key_columns(cases: &[CaseRecord], columns: &[&str]) -> Table {
-    let mut table = Table::default();
+pub fn key_columns(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
+    let mut table = TextTable::default();
     for column in columns {
         let is_word = cases.iter().any(|case| case.problem.get(column).is_some_and(|value| value.is_string()));
-        table = table.column(*column, if is_word { Side::Left } else { Side::Right });
+        table = table.column(*column, if is_word { Align::Left } else { Align::Right });
     }
-    table.column("strategy", Side::Left)
+    table.column("strategy", Align::Left)
 }
 
-/// How a relation is called where its figure stands.
-pub fn relation(than: &str) -> String {
-    if than == COPY { format!("of {COPY}") } else { format!("× {than}") }
+/// Title of the speed relative to a baseline.
+pub fn relation(baseline: &str) -> String {
+    if baseline == COPY_BASELINE { format!("of {COPY_BASELINE}") } else { format!("× {baseline}") }
 }
 
-/// Which columns there are.
+/// Columns of the table.
 struct Shape {
     instruction_sets: bool,
     threads: bool,
     accuracy: bool,
-    relations: Vec<String>,
+    baselines: Vec<String>,
 }
 
 impl Shape {
     fn of(cases: &[CaseRecord]) -> Self {
         let measured = || cases.iter().filter_map(CaseRecord::measured);
-        let mut relations: Vec<String> = Vec::new();
+        let mut baselines: Vec<String> = Vec::new();
         for speed in measured().flat_map(|measured| &measured.speed) {
-            if !relations.contains(&speed.than) {
-                relations.push(speed.than.clone());
+            if !baselines.contains(&speed.baseline) {
+                baselines.push(speed.baseline.clone());
             }
         }
         Self {
             instruction_sets: cases.iter().any(|case| case.instruction_set.is_some()),
             threads: cases.windows(2).any(|pair| pair[0].threads != pair[1].threads),
             accuracy: measured().any(|measured| measured.accuracy.is_some()),
-            relations,
+            baselines,
         }
     }
 }
@@ -101,8 +101,8 @@ fn figures(measured: &Measured, shape: &Shape) -> Vec<String> {
         let shown = measured.accuracy.map(|found| format!("{:.3} ({:.3})", found.recall, found.exact_recall));
         cells.push(shown.unwrap_or_default());
     }
-    for than in &shape.relations {
-        let shown = measured.speed_than(than);
+    for baseline in &shape.baselines {
+        let shown = measured.speed_over(baseline);
         let shown =
             shown.map(|ratio| format!("{} ({} – {})", digits(ratio.median), digits(ratio.p10), digits(ratio.p90)));
         cells.push(shown.unwrap_or_default());

@@ -1,6 +1,7 @@
-//! What is measured: each suite with its problems, inputs, expected results and strategies.
+//! Suites: each with its problems, inputs, expected results and strategies.
 
 pub mod fft;
 pub mod peaks;
 pub mod phases;
+pub mod picker;
 pub mod pipelines;

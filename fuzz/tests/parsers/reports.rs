@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use firefly_bench::report::schema::Report;
+use firefly_bench::report::schema::BenchReport;
 use firefly_fuzz::{Edit, edited};
 
 #[test]
@@ -28,9 +28,9 @@ fn reports_are_read_or_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
     fs::write(&path, &valid).unwrap();
-    Report::read(&path).unwrap();
+    BenchReport::read(&path).unwrap();
     bolero::check!().with_type::<Vec<Edit>>().for_each(|edits| {
         fs::write(&path, edited(&valid, edits)).unwrap();
-        let _ = Report::read(&path);
+        let _ = BenchReport::read(&path);
     });
 }

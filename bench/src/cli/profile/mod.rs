@@ -1,4 +1,4 @@
-//! `firefly-bench profile`: what a model of the zoo moves, node by node, and what fusing it would save.
+//! `firefly-bench profile`: data movement of a model, node by node, and the savings of fusion.
 
 pub mod models;
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use firefly_app::files::{ensure_writable, write_atomically};
 use firefly_app::suggest;
 use firefly_framework::cost::{FusionDecision, Prediction};
@@ -19,56 +19,58 @@ use firefly_framework::rewrite::{Rewriter, WelchPeaksRule, register_costs};
 use firefly_models::Tier;
 use serde::Serialize;
 
-use super::Verdict;
+use super::ExitStatus;
+use super::values::{TIERS, named};
 use crate::harness::format::duration;
 use crate::report::schema::Tool;
-use crate::report::table::{Side, Table};
 use crate::suites::peaks::PeaksProblem;
-use models::Model;
+use firefly_app::table::{Align, TextTable};
+use models::ZooModel;
 
-/// The options.
+/// Options of `profile`.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Arguments {
-    /// The model: welch-peaks, welch-psd, learned-welch-peaks, stock-loop, stock-unfold, stock-reshape or stock-blocks
-    pub model: Model,
-    /// Samples of a segment: a power of two from 8 to 65536
+pub struct ProfileArgs {
+    /// Model to profile
+    #[arg(value_parser = named(ZooModel::ALL.map(|model| (model.name(), model))))]
+    pub model: ZooModel,
+    /// Samples per segment: a power of two from 8 to 65536
     #[arg(long, value_name = "N", default_value_t = 256)]
     pub n_fft: usize,
-    /// Frames of a call
+    /// Frames per call
     #[arg(long, value_name = "N", default_value = "1024")]
     pub batch: NonZeroUsize,
-    /// Peaks of each frame
+    /// Peaks per frame
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub k: usize,
     /// Segments used of each frame: ultra (1), fast (2), reference (8)
-    #[arg(long, default_value = "fast")]
+    #[arg(long, default_value = "fast", value_parser = named(TIERS))]
     pub tier: Tier,
-    /// The constants that times are predicted with: metal, cuda, wgpu or cpu
-    #[arg(long, value_name = "PRESET", default_value = "cpu", value_parser = preset())]
+    /// Constants that times are predicted with: metal, cuda, wgpu or cpu
+    #[arg(long, value_name = "PRESET", default_value = "cpu", value_parser = presets())]
     pub target: Preset,
     /// Operations that the host runs on the target, by name, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub host_operations: Vec<String>,
-    /// The outputs that are wanted, by number from 0, separated by commas; all of them unless given
+    /// Outputs to keep, by number from 0, separated by commas; all of them unless given
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub outputs: Option<Vec<usize>>,
     /// Rewrite the model where the target's gate says so, and say why
     #[arg(long)]
     pub rewrite: bool,
-    /// Write the figures there, as JSON
+    /// Write the figures to this file, as JSON
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
-    /// Write the graph there, for Graphviz
+    /// Write the graph to this file, for Graphviz
     #[arg(long, value_name = "PATH")]
     pub dot: Option<PathBuf>,
-    /// Write the graph there, as a picture
+    /// Write the graph to this file, as a picture
     #[arg(long, value_name = "PATH")]
     pub svg: Option<PathBuf>,
 }
 
-/// Parser of a preset's name, with clap's suggestions.
-fn preset() -> impl TypedValueParser<Value = Preset> {
-    PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
+/// Parser of a preset by its name.
+fn presets() -> impl TypedValueParser<Value = Preset> {
+    named(Preset::ALL.map(|preset| (preset.name(), preset)))
 }
 
 /// Version of the JSON format; it changes when a reader would have to.
@@ -76,7 +78,7 @@ const FORMAT: u32 = 1;
 
 /// The figures of one model.
 #[derive(Debug, Serialize)]
-struct Report<'a> {
+struct ProfileReport<'a> {
     format: u32,
     tool: Tool,
     model: String,
@@ -90,12 +92,12 @@ struct Report<'a> {
     decisions: Vec<&'a FusionDecision>,
 }
 
-/// Prints what a model moves to `out`.
+/// Prints the data movement of a model to `out`.
 ///
 /// # Errors
-/// For a problem that the model can't be made for, outputs and operations that it doesn't have, and output that can't be
-/// written.
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict> {
+/// For a problem that the model can't be made for, outputs and operations that it doesn't have, and output that can't
+/// be written.
+pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     for path in [&arguments.json, &arguments.dot, &arguments.svg].into_iter().flatten() {
         ensure_writable(path).with_context(|| path.display().to_string())?;
     }
@@ -146,10 +148,10 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
     )?;
 
     let decisions = rewritten.iter().flat_map(|rewritten| &rewritten.outcomes).map(|outcome| &outcome.decision);
-    let report = Report {
+    let report = ProfileReport {
         format: FORMAT,
         tool: Tool::this(),
-        model: arguments.model.name(),
+        model: arguments.model.name().into(),
         n_fft: arguments.n_fft,
         tier: arguments.tier.to_string(),
         batch: arguments.batch.get(),
@@ -160,20 +162,20 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Verdict
         decisions: decisions.collect(),
     };
     write_files(arguments, &graph, &report)?;
-    Ok(Verdict::Passed)
+    Ok(ExitStatus::Passed)
 }
 
-/// Whether each operation that is named is in one of the graphs.
-fn check_operations(wanted: &[String], graphs: &[&Graph]) -> anyhow::Result<()> {
+/// Checks that each named operation is in one of the graphs.
+fn check_operations(operations: &[String], graphs: &[&Graph]) -> anyhow::Result<()> {
     let names: Vec<_> = graphs.iter().flat_map(|graph| graph.nodes()).map(|node| node.operation.name()).collect();
-    for wanted in wanted {
-        let hint = suggest::hint(wanted, names.iter().map(AsRef::as_ref));
-        ensure!(names.iter().any(|name| name == wanted), "--host-operations: the model has no `{wanted}`{hint}");
+    for operation in operations {
+        let hint = suggest::hint(operation, names.iter().map(AsRef::as_ref));
+        ensure!(names.iter().any(|name| name == operation), "--host-operations: the model has no `{operation}`{hint}");
     }
     Ok(())
 }
 
-fn write_files(arguments: &Arguments, graph: &Graph, report: &Report<'_>) -> anyhow::Result<()> {
+fn write_files(arguments: &ProfileArgs, graph: &Graph, report: &ProfileReport<'_>) -> anyhow::Result<()> {
     let write = |path: &Path, text: String| {
         write_atomically(path, text.as_bytes()).with_context(|| format!("writing {}", path.display()))
     };
@@ -189,16 +191,16 @@ fn write_files(arguments: &Arguments, graph: &Graph, report: &Report<'_>) -> any
     Ok(())
 }
 
-fn table(profile: &GraphMovement) -> Table {
-    let mut table = Table::default()
-        .column("node", Side::Right)
-        .column("operation", Side::Left)
-        .column("output", Side::Left)
-        .column("launches", Side::Right)
-        .column("syncs", Side::Right)
-        .column("traffic, bytes", Side::Right)
-        .column("to host, bytes", Side::Right)
-        .column("in use, bytes", Side::Right);
+fn table(profile: &GraphMovement) -> TextTable {
+    let mut table = TextTable::default()
+        .column("node", Align::Right)
+        .column("operation", Align::Left)
+        .column("output", Align::Left)
+        .column("launches", Align::Right)
+        .column("syncs", Align::Right)
+        .column("traffic, bytes", Align::Right)
+        .column("to host, bytes", Align::Right)
+        .column("in use, bytes", Align::Right);
     for (place, node) in profile.nodes.iter().enumerate() {
         let outputs = node.shapes.iter().zip(&node.dtypes).map(|(shape, dtype)| format!("{dtype}{shape:?}"));
         let operation = if node.view { format!("({})", node.operation) } else { node.operation.clone() };
@@ -228,7 +230,7 @@ mod tests {
     #[derive(Parser)]
     struct Cli {
         #[command(flatten)]
-        arguments: Arguments,
+        arguments: ProfileArgs,
     }
 
     fn profile_of(arguments: &[&str]) -> (String, serde_json::Value, String) {
@@ -237,7 +239,7 @@ mod tests {
         let files = ["--json", &json, "--dot", &dot, "--svg", &svg];
         let cli = Cli::parse_from([&["profile"], arguments, &files].concat());
         let mut out = Vec::new();
-        assert_eq!(run(&cli.arguments, &mut out).unwrap(), Verdict::Passed);
+        assert_eq!(run(&cli.arguments, &mut out).unwrap(), ExitStatus::Passed);
         let report = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
         assert!(std::fs::read_to_string(&svg).unwrap().starts_with("<svg"));
         (String::from_utf8(out).unwrap(), report, std::fs::read_to_string(&dot).unwrap())

@@ -1,29 +1,26 @@
-//! Models that can be looked at without being run, by name.
-
-use std::str::FromStr;
+//! Models by name, captured as graphs.
 
 use burn::tensor::{Device, Tensor};
 use firefly_framework::graph::{Graph, GraphError, Input, capture};
 use firefly_models::testing::{Formulation, StockWelchPeaks};
 use firefly_models::{LearnedWelchPeaksConfig, Peaks, WelchPeaksConfig};
 
-use crate::cli::lists::{self, ListError};
 use crate::suites::peaks::PeaksProblem;
 
-/// A model of the zoo.
+/// Model that can be profiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Model {
+pub enum ZooModel {
     /// Exact peaks by one operation.
     WelchPeaks,
     /// Exact spectra by one operation.
     WelchPsd,
-    /// Learned peaks, as they are before training.
+    /// Learned peaks, untrained.
     Learned,
     /// Exact peaks by stock operations.
     Stock(Formulation),
 }
 
-impl Model {
+impl ZooModel {
     /// Every model.
     pub const ALL: [Self; 7] = [
         Self::WelchPeaks,
@@ -35,17 +32,21 @@ impl Model {
         Self::Stock(Formulation::Blocks),
     ];
 
-    /// The name users type.
-    pub fn name(self) -> String {
+    /// Name that users type.
+    pub const fn name(self) -> &'static str {
         match self {
-            Self::WelchPeaks => "welch-peaks".into(),
-            Self::WelchPsd => "welch-psd".into(),
-            Self::Learned => "learned-welch-peaks".into(),
-            Self::Stock(formulation) => format!("stock-{}", formulation.name()),
+            Self::WelchPeaks => "welch-peaks",
+            Self::WelchPsd => "welch-psd",
+            Self::Learned => "learned-welch-peaks",
+            Self::Stock(Formulation::Loop) => "stock-loop",
+            Self::Stock(Formulation::Unfold) => "stock-unfold",
+            Self::Stock(Formulation::Reshape) => "stock-reshape",
+            Self::Stock(Formulation::Blocks) => "stock-blocks",
         }
     }
 
-    /// The model applied to frames `[batch, frame]`, as a graph: bins and power are its outputs, power alone of a spectrum.
+    /// The model applied to frames `[batch, frame]`, as a graph: bins and power are its outputs, power alone of a
+    /// spectrum.
     ///
     /// # Errors
     /// [`GraphError`] for a problem that the model can't be made for.
@@ -75,16 +76,6 @@ impl Model {
     }
 }
 
-impl FromStr for Model {
-    type Err = ListError;
-
-    fn from_str(text: &str) -> Result<Self, ListError> {
-        let names = Self::ALL.map(Self::name);
-        let places = lists::named(text, "model", &names.each_ref().map(String::as_str))?;
-        Ok(Self::ALL[places[0]])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use firefly_models::Tier;
@@ -94,18 +85,16 @@ mod tests {
     #[test]
     fn every_model_is_found_by_name_and_captured() {
         let problem = PeaksProblem::new(64, Tier::Fast, 3, 4);
-        for model in Model::ALL {
-            assert_eq!(model.name().parse(), Ok(model));
+        for model in ZooModel::ALL {
             let graph = model.graph(&problem).unwrap();
             assert!(!graph.nodes().is_empty(), "{}", model.name());
-            assert_eq!(graph.outputs().len(), if model == Model::WelchPsd { 1 } else { 2 });
+            assert_eq!(graph.outputs().len(), if model == ZooModel::WelchPsd { 1 } else { 2 });
         }
-        assert!("stock-lop".parse::<Model>().unwrap_err().to_string().contains("did you mean `stock-loop`?"));
     }
 
     #[test]
     fn a_problem_that_can_not_be_solved_says_why() {
-        let error = Model::WelchPeaks.graph(&PeaksProblem::new(100, Tier::Fast, 3, 4)).unwrap_err().to_string();
+        let error = ZooModel::WelchPeaks.graph(&PeaksProblem::new(100, Tier::Fast, 3, 4)).unwrap_err().to_string();
         assert!(error.contains("`n_fft` is 100"), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use firefly_app::page::chart::{Axis, Chart, Mark, Point, Range, Scale, Series};
 use firefly_app::page::figure::Figure;
 
 use crate::harness::outcome::{CaseRecord, DERIVED, Measured};
-use crate::harness::parameters::Parameters;
+use crate::harness::parameters::ParameterMap;
 
 /// Sizes that are drawn from left to right, and what they count.
 const SIZES: [(&str, &str); 4] = [
@@ -39,7 +39,7 @@ fn figure(label: &str, group: Group) -> Figure {
 /// The curves of one chart.
 struct Group {
     title: String,
-    common: Parameters,
+    common: ParameterMap,
     series: Vec<Series>,
 }
 

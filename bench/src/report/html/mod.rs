@@ -1,4 +1,5 @@
-//! Reports as one self-contained HTML page: what was measured where, curves over sizes, who is fastest, and every case.
+//! Reports as one self-contained HTML page: machine and options, curves over sizes, the fastest strategies, and every
+//! case.
 
 mod charts;
 mod tables;
@@ -8,10 +9,11 @@ mod tests;
 use firefly_app::page::document::{self, Document, details, nothing};
 use firefly_app::page::figure::grid;
 
-use crate::report::schema::Report;
+use crate::harness::format::date;
+use crate::report::schema::BenchReport;
 
 /// The page of several reports, each with the name it is called by.
-pub fn page(title: &str, reports: &[(String, Report)]) -> String {
+pub fn page(title: &str, reports: &[(String, BenchReport)]) -> String {
     let mut page = Document::new("Firefly measurements", title);
     for (name, report) in reports {
         page.section(&format!("{}: {name}", report.command.name), &section(report));
@@ -19,7 +21,7 @@ pub fn page(title: &str, reports: &[(String, Report)]) -> String {
     page.html()
 }
 
-fn section(report: &Report) -> String {
+fn section(report: &BenchReport) -> String {
     let mut html = facts(report);
     if report.cases.is_empty() {
         return html + &nothing("The report has no cases.");
@@ -34,7 +36,7 @@ fn section(report: &Report) -> String {
     html + &details("Options", &options.join("\n"))
 }
 
-fn facts(report: &Report) -> String {
+fn facts(report: &BenchReport) -> String {
     let mut facts = vec![
         ("machine", report.host.summary()),
         ("system", format!("{} {}", report.host.os, report.host.arch)),
@@ -43,13 +45,4 @@ fn facts(report: &Report) -> String {
     ];
     facts.extend(report.facts.iter().map(|(name, value)| (name, crate::harness::parameters::shown(value))));
     document::facts(facts.iter().map(|(name, value)| (*name, value.as_str())))
-}
-
-/// Seconds since 1970 as a date and time, UTC.
-fn date(seconds: u64) -> String {
-    let timestamp = i64::try_from(seconds).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
-    match timestamp {
-        Some(timestamp) => timestamp.strftime("%Y-%m-%d %H:%M UTC").to_string(),
-        None => format!("{seconds} s after 1970-01-01"),
-    }
 }

@@ -3,12 +3,13 @@
 use firefly_app::page::table::{Row, Table};
 
 use crate::harness::format::{digits, duration};
-use crate::harness::outcome::{CaseRecord, DERIVED, Outcome, Speed};
+use crate::harness::outcome::{CaseRecord, DERIVED, Outcome, SpeedRatio};
 use crate::report::crossover::{self, crossovers as find_crossovers};
-use crate::report::schema::Report;
+use crate::report::schema::BenchReport;
 use crate::report::terminal::relation;
+use crate::report::traffic::summary;
 
-/// Who is fastest at which batch and which K.
+/// Fastest strategies over batch and over K.
 pub(super) fn crossovers(cases: &[CaseRecord]) -> String {
     let table = |over: &str| {
         let found = find_crossovers(cases, over);
@@ -16,7 +17,7 @@ pub(super) fn crossovers(cases: &[CaseRecord]) -> String {
             .iter()
             .flat_map(|crossover| {
                 let common = crossover.common.without(&DERIVED).to_string();
-                crossover.stretches.iter().map(move |stretch| Row::new(&common, crossover::row(stretch).into()))
+                crossover.ranges.iter().map(move |range| Row::new(&common, crossover::row(range).into()))
             })
             .collect();
         let columns = ["problem", over, "fastest", "times as fast as the next", "next", "beyond the spread"];
@@ -28,7 +29,7 @@ pub(super) fn crossovers(cases: &[CaseRecord]) -> String {
 }
 
 /// Every case of a report.
-pub(super) fn cases(report: &Report) -> String {
+pub(super) fn cases(report: &BenchReport) -> String {
     let columns = ["case", "median", "p10 – p90", "ns per row", "GB/s", "error", "recall (exact)", "moves", "speed"];
     let rows = report.cases.iter().map(|case| Row::new(&case.label(), cells(case)));
     let table =
@@ -41,7 +42,7 @@ fn cells(case: &CaseRecord) -> Vec<String> {
         Outcome::Measured(measured) => measured,
         other => return vec![other.remark()],
     };
-    let speed = |speed: &Speed| format!("{} {}", digits(speed.ratio.median), relation(&speed.than));
+    let speed = |speed: &SpeedRatio| format!("{} {}", digits(speed.ratio.median), relation(&speed.baseline));
     vec![
         duration(measured.time_ns.median),
         format!("{} – {}", duration(measured.time_ns.p10), duration(measured.time_ns.p90)),
@@ -49,7 +50,7 @@ fn cells(case: &CaseRecord) -> Vec<String> {
         digits(measured.useful_gb_per_second),
         format!("{:.1e}", measured.verification.error),
         measured.accuracy.map(|found| format!("{:.3} ({:.3})", found.recall, found.exact_recall)).unwrap_or_default(),
-        measured.movement.as_ref().map(|movement| movement.summary()).unwrap_or_default(),
+        measured.traffic.as_ref().map(|traffic| summary(traffic)).unwrap_or_default(),
         measured.speed.iter().map(speed).collect::<Vec<_>>().join(", "),
     ]
 }

@@ -3,16 +3,16 @@
 use firefly_app::page::check::assert_self_contained;
 
 use super::*;
-use crate::harness::host::Host;
+use crate::harness::machine::MachineInfo;
 use crate::harness::outcome::{CaseRecord, Outcome};
-use crate::harness::parameters::Parameters;
+use crate::harness::parameters::ParameterMap;
 use crate::report::crossover::tests::case;
-use crate::report::schema::Command;
+use crate::report::schema::CommandRecord;
 
-fn report(cases: Vec<CaseRecord>) -> Report {
-    let options = Parameters::default().with("batch", vec![1, 8]).with("note", "</pre><script>");
-    let command = Command { name: "welch-peaks".into(), options };
-    Report::new(Host::detect(), command, Parameters::default().with("scaling", "power"), cases)
+fn report(cases: Vec<CaseRecord>) -> BenchReport {
+    let options = ParameterMap::default().with("batch", vec![1, 8]).with("note", "</pre><script>");
+    let command = CommandRecord { name: "welch-peaks".into(), options };
+    BenchReport::new(MachineInfo::detect(), command, ParameterMap::default().with("scaling", "power"), cases)
 }
 
 fn cases() -> Vec<CaseRecord> {
@@ -40,11 +40,4 @@ fn report_of_a_thousand_cases_stays_below_600_kilobytes() {
     let cases = (0..1000u64).map(|i| case(["a", "b", "c", "d"][i as usize % 4], 1 << (i / 4 % 20), [i + 10; 3]));
     let page = page("Many", &[("many.json".into(), report(cases.collect()))]);
     assert!(page.len() <= 600_000, "{} bytes", page.len());
-}
-
-#[test]
-fn dates_are_those_of_the_calendar() {
-    assert_eq!(date(0), "1970-01-01 00:00 UTC");
-    assert_eq!(date(951_826_800), "2000-02-29 12:20 UTC");
-    assert_eq!(date(1_798_761_599), "2026-12-31 23:59 UTC");
 }

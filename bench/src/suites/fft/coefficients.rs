@@ -1,4 +1,4 @@
-//! What the butterflies are multiplied by: twiddles, and gates.
+//! Coefficients of the butterflies: twiddles and gates.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_reference::butterfly::exact_twiddles;
@@ -6,12 +6,12 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Share of a twiddle that training is taken to have moved it by.
+/// Amplitude of the difference between learned and exact twiddles.
 const MOVED: f32 = 0.1;
 
-/// Which twiddles and gates a transform has.
+/// Kind of twiddles and gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Network {
+pub enum Coefficients {
     /// Exact twiddles, no gates: the Fourier transform.
     Exact,
     /// Learned twiddles, every gate open.
@@ -22,9 +22,9 @@ pub enum Network {
     Hard,
 }
 
-/// The twiddles and gates of every [`Network`], made from a seed.
+/// Twiddles and gates of every kind, made from a seed.
 #[derive(Debug, Clone)]
-pub struct Networks {
+pub struct CoefficientSets {
     n: usize,
     exact: Vec<f32>,
     learned: Vec<f32>,
@@ -32,8 +32,8 @@ pub struct Networks {
     hard: Vec<f32>,
 }
 
-impl Networks {
-    /// Networks for rows of `n` values, a share `open` of the hard gates open, at random places.
+impl CoefficientSets {
+    /// Coefficients for rows of `n` values, a share `open` of the hard gates open, at random places.
     pub fn new(n: usize, open: f64, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let exact: Vec<f32> = exact_twiddles(n).into_iter().map(|value| value as f32).collect();
@@ -47,19 +47,19 @@ impl Networks {
     }
 
     /// Twiddles `[log2 n, n/2, 2]`, and gates `[log2 n, n/2]` if there are any.
-    pub fn values(&self, network: Network) -> (Vec<f32>, Option<Vec<f32>>) {
-        match network {
-            Network::Exact => (self.exact.clone(), None),
-            Network::Open => (self.learned.clone(), Some(vec![1.0; self.hard.len()])),
-            Network::Soft => (self.learned.clone(), Some(self.soft.clone())),
-            Network::Hard => (self.learned.clone(), Some(self.hard.clone())),
+    pub fn values(&self, coefficients: Coefficients) -> (Vec<f32>, Option<Vec<f32>>) {
+        match coefficients {
+            Coefficients::Exact => (self.exact.clone(), None),
+            Coefficients::Open => (self.learned.clone(), Some(vec![1.0; self.hard.len()])),
+            Coefficients::Soft => (self.learned.clone(), Some(self.soft.clone())),
+            Coefficients::Hard => (self.learned.clone(), Some(self.hard.clone())),
         }
     }
 
-    /// The same as tensors on `device`.
-    pub fn tensors(&self, network: Network, device: &Device) -> (Tensor<3>, Option<Tensor<2>>) {
+    /// Twiddles `[log2 n, n/2, 2]` and gates `[log2 n, n/2]` as tensors on `device`.
+    pub fn tensors(&self, coefficients: Coefficients, device: &Device) -> (Tensor<3>, Option<Tensor<2>>) {
         let (stages, pairs) = (self.n.trailing_zeros() as usize, self.n / 2);
-        let (twiddles, gates) = self.values(network);
+        let (twiddles, gates) = self.values(coefficients);
         let twiddles = Tensor::from_data(TensorData::new(twiddles, [stages, pairs, 2]), device);
         (twiddles, gates.map(|gates| Tensor::from_data(TensorData::new(gates, [stages, pairs]), device)))
     }
@@ -70,9 +70,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hard_gates_are_open_in_the_share_asked_for() {
+    fn the_given_share_of_hard_gates_is_open() {
         for (open, count) in [(0.0, 0), (0.25, 3), (0.5, 6), (1.0, 12)] {
-            let (_, gates) = Networks::new(8, open, 1).values(Network::Hard);
+            let (_, gates) = CoefficientSets::new(8, open, 1).values(Coefficients::Hard);
             let gates = gates.unwrap();
             assert_eq!(gates.len(), 12);
             assert_eq!(gates.iter().filter(|gate| **gate == 1.0).count(), count);
@@ -81,10 +81,10 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_the_same_network() {
-        let of = |seed| Networks::new(16, 0.5, seed).values(Network::Soft);
+    fn a_seed_gives_the_same_coefficients() {
+        let of = |seed| CoefficientSets::new(16, 0.5, seed).values(Coefficients::Soft);
         assert_eq!(of(3), of(3));
         assert_ne!(of(3), of(4));
-        assert_ne!(of(3).0, Networks::new(16, 0.5, 3).values(Network::Exact).0);
+        assert_ne!(of(3).0, CoefficientSets::new(16, 0.5, 3).values(Coefficients::Exact).0);
     }
 }

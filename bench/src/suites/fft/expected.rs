@@ -1,4 +1,4 @@
-//! What the transforms of chosen rows must be, in float64.
+//! Expected transforms of chosen rows, in float64.
 
 use std::sync::OnceLock;
 
@@ -9,9 +9,10 @@ use rand::seq::index;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use thiserror::Error;
 
-use super::coefficients::Network;
-use super::inputs::Inputs;
+use super::coefficients::Coefficients;
+use super::inputs::TransformInputs;
 use super::problem::TransformProblem;
 
 /// Values that are checked of the first input set, in whole rows.
@@ -19,11 +20,27 @@ const VALUES: usize = 1 << 20;
 const FEWEST_ROWS: usize = 8;
 /// Bins of a row that the sum of the definition confirms.
 const CONFIRMED: usize = 4;
-/// How far the reference's butterflies may be from that sum, relative to the row's largest magnitude.
+/// Error allowed between the reference's butterflies and that sum, relative to the row's largest magnitude.
 const BUTTERFLY_TOLERANCE: f64 = 1e-11;
 
-/// A row and its transform.
-pub struct ExpectedRow {
+/// Disagreement between the reference's butterflies and the definition's sum.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+#[error("set {set}, row {row}: the reference's butterflies give {butterflies:?} at bin {bin}, the sum {sum:?}")]
+pub struct ReferenceMismatch {
+    /// Input set.
+    pub set: usize,
+    /// Row of the set.
+    pub row: usize,
+    /// Bin of the row.
+    pub bin: usize,
+    /// Value by the butterflies.
+    pub butterflies: Complex,
+    /// Value by the sum.
+    pub sum: Complex,
+}
+
+/// Expected transform of a row.
+pub struct ExpectedTransform {
     /// Input set.
     pub set: usize,
     /// Row of the set.
@@ -32,18 +49,18 @@ pub struct ExpectedRow {
     pub values: Vec<Complex>,
 }
 
-/// Which rows are checked, and what they become in each network, computed when it is first asked for.
-pub struct Expected {
+/// Rows that are checked, and their transforms with each kind of coefficients, computed on first use.
+pub struct ExpectedTransforms {
     pub(super) n: usize,
     pub(super) batch: usize,
     rows: Vec<(usize, usize)>,
     seed: u64,
-    computed: [OnceLock<Result<Vec<ExpectedRow>, String>>; 4],
+    computed: [OnceLock<Result<Vec<ExpectedTransform>, ReferenceMismatch>>; 4],
 }
 
-impl Expected {
-    /// All rows of the first set where they are few, a random sample with the first and the last row where they are many,
-    /// and one row of each of the other sets.
+impl ExpectedTransforms {
+    /// All rows of the first set where they are few, a random sample with the first and the last row where they are
+    /// many, and one row of each of the other sets.
     pub fn new(problem: &TransformProblem, sets: usize, seed: u64) -> Self {
         let most = (VALUES / problem.n).max(FEWEST_ROWS);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -57,46 +74,51 @@ impl Expected {
         Self { n: problem.n, batch: problem.batch, rows, seed, computed: [const { OnceLock::new() }; 4] }
     }
 
-    /// What the chosen rows become in a network.
+    /// Transforms of the chosen rows.
     ///
     /// # Errors
     /// If the reference's butterflies disagree with the sum of the definition.
-    pub fn rows(&self, network: Network, inputs: &Inputs) -> Result<&[ExpectedRow], String> {
-        let computed = self.computed[network as usize].get_or_init(|| self.compute(network, inputs));
-        computed.as_deref().map_err(Clone::clone)
+    pub fn rows(
+        &self,
+        coefficients: Coefficients,
+        inputs: &TransformInputs,
+    ) -> Result<&[ExpectedTransform], ReferenceMismatch> {
+        let computed = self.computed[coefficients as usize].get_or_init(|| self.compute(coefficients, inputs));
+        computed.as_deref().map_err(|error| *error)
     }
 
-    fn compute(&self, network: Network, inputs: &Inputs) -> Result<Vec<ExpectedRow>, String> {
-        let (twiddles, gates) = match network {
-            // The exact transform is what the definition says, not what twiddles rounded to f32 make of it.
-            Network::Exact => (firefly_reference::butterfly::exact_twiddles(self.n), None),
+    fn compute(
+        &self,
+        coefficients: Coefficients,
+        inputs: &TransformInputs,
+    ) -> Result<Vec<ExpectedTransform>, ReferenceMismatch> {
+        let (twiddles, gates) = match coefficients {
+            // The exact transform has exact twiddles, not those rounded to f32.
+            Coefficients::Exact => (firefly_reference::butterfly::exact_twiddles(self.n), None),
             _ => {
-                let (twiddles, gates) = inputs.networks().values(network);
+                let (twiddles, gates) = inputs.coefficients().values(coefficients);
                 (wide(&twiddles), gates.map(|gates| wide(&gates)))
             }
         };
         let row = |&(set, row): &(usize, usize)| {
             let input: Vec<Complex> = inputs.row(set, row).map(|(re, im)| Complex::new(re.into(), im.into())).collect();
             let values = gated_butterfly(&input, &twiddles, gates.as_deref());
-            if network == Network::Exact {
-                self.confirm(&input, &values, row).map_err(|error| format!("set {set}, row {row}: {error}"))?;
+            if coefficients == Coefficients::Exact {
+                self.confirm(&input, &values, [set, row])?;
             }
-            Ok(ExpectedRow { set, row, values })
+            Ok(ExpectedTransform { set, row, values })
         };
         self.rows.par_iter().map(row).collect()
     }
 
-    fn confirm(&self, input: &[Complex], values: &[Complex], row: usize) -> Result<(), String> {
+    fn confirm(&self, input: &[Complex], values: &[Complex], [set, row]: [usize; 2]) -> Result<(), ReferenceMismatch> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed ^ row as u64);
         let bins: Vec<usize> = (0..CONFIRMED).map(|_| random.random_range(0..self.n)).collect();
         let allowed = BUTTERFLY_TOLERANCE * largest(values);
         for (&bin, sum) in bins.iter().zip(dft_bins(input, &bins)) {
             let error = magnitude(values[bin] - sum);
             if error.is_nan() || error > allowed {
-                return Err(format!(
-                    "the reference's butterflies give {:?} at bin {bin}, the sum {sum:?}",
-                    values[bin]
-                ));
+                return Err(ReferenceMismatch { set, row, bin, butterflies: values[bin], sum });
             }
         }
         Ok(())
@@ -123,7 +145,7 @@ mod tests {
     #[test]
     fn many_rows_are_sampled_with_their_ends() {
         let problem = TransformProblem { n: 65_536, batch: 100, open: 0.5 };
-        let rows = Expected::new(&problem, 3, 1).rows;
+        let rows = ExpectedTransforms::new(&problem, 3, 1).rows;
         assert_eq!(rows.len(), 16 + 2);
         assert!(rows.contains(&(0, 0)) && rows.contains(&(0, 99)));
         assert_eq!([rows[16].0, rows[17].0], [1, 2]);

@@ -1,4 +1,4 @@
-//! Rows of complex noise made from a seed, in the layouts that strategies take.
+//! Inputs of the transform suite: complex noise made from a seed, in the layouts that strategies take.
 
 use std::sync::OnceLock;
 
@@ -8,34 +8,35 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 
-use super::coefficients::Networks;
+use super::coefficients::CoefficientSets;
 use super::problem::TransformProblem;
 use crate::harness::input_sets::count_of_sets;
 
 /// Copies of every input set: parts on the host, parts on the device, interleaved.
 const COPIES: usize = 3;
-/// Outputs, each as large as an input set, that the strategies hold between runs: one each, and those of the tape.
+/// Outputs, each as large as an input set, that the strategies keep between runs: one each, and those that automatic
+/// differentiation keeps.
 const OUTPUTS: usize = 24;
 
-/// Input sets of a problem, each `[batch, n]`, and the networks they go through.
-pub struct Inputs {
+/// Input sets of a problem, each `[batch, n]`, and the coefficients they go through.
+pub struct TransformInputs {
     problem: TransformProblem,
     sets: Vec<[Vec<f32>; 2]>,
-    networks: Networks,
+    coefficients: CoefficientSets,
     device: Device,
     tensors: OnceLock<Vec<[Tensor<2>; 2]>>,
     interleaved: OnceLock<Vec<Vec<Complex<f32>>>>,
 }
 
-impl Inputs {
-    /// Input sets for `problem`, at most `most`, the same for the same seed.
+impl TransformInputs {
+    /// At most `most` input sets for `problem`, the same for the same seed.
     pub fn generate(problem: &TransformProblem, seed: u64, most: usize, device: &Device) -> Self {
         let sets = (0..set_count(problem, most)).map(|set| generate_set(problem, seed, set)).collect();
-        let networks = Networks::new(problem.n, problem.open, seed);
+        let coefficients = CoefficientSets::new(problem.n, problem.open, seed);
         Self {
             problem: *problem,
             sets,
-            networks,
+            coefficients,
             device: device.clone(),
             tensors: OnceLock::new(),
             interleaved: OnceLock::new(),
@@ -47,7 +48,7 @@ impl Inputs {
         (COPIES * set_count(problem, most) + OUTPUTS) * problem.input_bytes()
     }
 
-    /// Whether these are inputs for `problem`.
+    /// Whether these are inputs of `problem`.
     pub fn fit(&self, problem: &TransformProblem) -> bool {
         self.problem == *problem
     }
@@ -84,14 +85,14 @@ impl Inputs {
         self.interleaved.get_or_init(|| self.sets.iter().map(interleaved).collect())
     }
 
-    /// Where the tensors are.
+    /// Device of the tensors.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
     /// Twiddles and gates.
-    pub fn networks(&self) -> &Networks {
-        &self.networks
+    pub fn coefficients(&self) -> &CoefficientSets {
+        &self.coefficients
     }
 }
 
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn a_seed_gives_the_same_input_and_rows_differ() {
         let problem = TransformProblem { n: 16, batch: 3, open: 0.5 };
-        let inputs = |seed| Inputs::generate(&problem, seed, 2, &Device::flex());
+        let inputs = |seed| TransformInputs::generate(&problem, seed, 2, &Device::flex());
         assert_eq!(inputs(1).host(), inputs(1).host());
         assert_ne!(inputs(1).host(), inputs(2).host());
         let inputs = inputs(1);

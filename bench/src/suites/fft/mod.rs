@@ -1,4 +1,4 @@
-//! Complex transforms: problems, inputs, what must come out, and the strategies that compute it.
+//! Transform suite: complex transforms, exact and learned, forward and backward.
 
 mod coefficients;
 mod expected;
@@ -7,47 +7,50 @@ mod problem;
 mod strategies;
 mod verify;
 
-pub use coefficients::{Network, Networks};
-pub use expected::Expected;
-pub use inputs::Inputs;
+pub use coefficients::{CoefficientSets, Coefficients};
+pub use expected::ExpectedTransforms;
+pub use inputs::TransformInputs;
 pub use problem::{TransformProblem, grid};
 pub use strategies::catalogue;
 
+use std::convert::Infallible;
+
 use burn::tensor::Device;
 
-use crate::harness::parameters::Parameters;
-use crate::harness::problem::{Problem, Size};
+use crate::harness::parameters::ParameterMap;
+use crate::harness::problem::{Problem, ProblemError, WorkSize};
 
 impl Problem for TransformProblem {
-    type Inputs = Inputs;
-    type Expected = Expected;
+    type Inputs = TransformInputs;
+    type Expected = ExpectedTransforms;
+    type ReferenceError = Infallible;
 
-    fn parameters(&self) -> Parameters {
-        Parameters::default().with("n", self.n).with("batch", self.batch).with("open", self.open)
+    fn parameters(&self) -> ParameterMap {
+        ParameterMap::default().with("n", self.n).with("batch", self.batch).with("open", self.open)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), ProblemError> {
         self.validate()
     }
 
     /// Every value is read once and written once.
-    fn size(&self) -> Size {
-        Size { rows: self.batch, useful_bytes: 2 * self.input_bytes() }
+    fn size(&self) -> WorkSize {
+        WorkSize { rows: self.batch, useful_bytes: 2 * self.input_bytes() }
     }
 
     fn input_memory(&self, most_sets: usize) -> usize {
-        Inputs::memory(self, most_sets)
+        TransformInputs::memory(self, most_sets)
     }
 
-    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> Inputs {
-        Inputs::generate(self, seed, most_sets, device)
+    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> TransformInputs {
+        TransformInputs::generate(self, seed, most_sets, device)
     }
 
-    fn fits(&self, inputs: &Inputs) -> bool {
+    fn fits(&self, inputs: &TransformInputs) -> bool {
         inputs.fit(self)
     }
 
-    fn expected(&self, inputs: &Inputs, seed: u64) -> Result<Expected, String> {
-        Ok(Expected::new(self, inputs.count(), seed))
+    fn expected(&self, inputs: &TransformInputs, seed: u64) -> Result<ExpectedTransforms, Infallible> {
+        Ok(ExpectedTransforms::new(self, inputs.count(), seed))
     }
 }

@@ -1,35 +1,38 @@
-//! What transforms are compared on: so many rows of so many complex values.
+//! Transform problem: rows of complex values.
 
 use firefly_ops::{MAX_N_FFT, MIN_N_FFT};
 
+use crate::harness::problem::ProblemError;
+
 /// Bytes of a complex value.
 const COMPLEX: usize = 2 * size_of::<f32>();
-/// The largest input of a problem, in bytes.
+/// Largest input of a problem, in bytes.
 const MAX_INPUT_BYTES: usize = 8 << 30;
 
 /// The unnormalised forward transform of each of `batch` rows of `n` complex f32.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TransformProblem {
-    /// Values of a row.
+    /// Values per row.
     pub n: usize,
     /// Rows.
     pub batch: usize,
-    /// Share of the hard gates that is open.
+    /// Share of open gates among the hard gates.
     pub open: f64,
 }
 
 impl TransformProblem {
-    /// Whether the problem is one that any strategy could solve.
+    /// Checks that a strategy could solve the problem.
     ///
     /// # Errors
-    /// The reason it isn't: `n` or the input's size is out of range.
-    pub fn validate(&self) -> Result<(), String> {
+    /// [`ProblemError`] if `n` or the input's size is out of range.
+    pub fn validate(&self) -> Result<(), ProblemError> {
+        let refuse = |parameter, got, expected| Err(ProblemError::OutOfRange { parameter, got, expected });
         if !(self.n.is_power_of_two() && (MIN_N_FFT..=MAX_N_FFT).contains(&self.n)) {
-            return Err(format!("n is {}, but must be a power of two from {MIN_N_FFT} to {MAX_N_FFT}", self.n));
+            return refuse("n", self.n, format!("a power of two from {MIN_N_FFT} to {MAX_N_FFT}"));
         }
         let most = MAX_INPUT_BYTES / (self.n * COMPLEX);
         if self.batch > most {
-            return Err(format!("batch is {}, but must be at most {most}, for an input of 8 GiB", self.batch));
+            return refuse("batch", self.batch, format!("at most {most}, for an input of 8 GiB"));
         }
         Ok(())
     }
@@ -52,8 +55,8 @@ mod tests {
     use crate::harness::problem::Problem;
 
     #[test]
-    fn what_cannot_be_solved_says_why() {
-        let reason = |n, batch| TransformProblem { n, batch, open: 0.5 }.validate().unwrap_err();
+    fn parameters_out_of_range_are_errors() {
+        let reason = |n, batch| TransformProblem { n, batch, open: 0.5 }.validate().unwrap_err().to_string();
         assert_eq!(reason(12, 1), "n is 12, but must be a power of two from 8 to 65536");
         assert!(reason(131_072, 1).contains("65536"));
         assert!(reason(1024, 1 << 21).contains("at most 1048576"));

@@ -1,12 +1,13 @@
-//! Whether computed transforms are right.
+//! Verification of transforms.
 
 use firefly_reference::Complex;
+use thiserror::Error;
 
-use super::coefficients::Network;
-use super::expected::{Expected, ExpectedRow, largest, magnitude};
-use super::inputs::Inputs;
-use crate::harness::routine::Produces;
-use crate::harness::verification::{Refusal, Verification, Verified, run_and_check, tolerance};
+use super::coefficients::Coefficients;
+use super::expected::{ExpectedTransform, ExpectedTransforms, ReferenceMismatch, largest, magnitude};
+use super::inputs::TransformInputs;
+use crate::harness::routine::RoutineOutput;
+use crate::harness::verification::{CaseError, Verification, Verified, run_and_check, tolerance};
 
 /// A transform in host memory: real and imaginary parts, `[batch, n]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,33 +18,73 @@ pub struct Spectrum {
     pub im: Vec<f32>,
 }
 
-/// A check that adds up over sets.
-struct Verifier<'a> {
+/// Difference between a computed and an expected transform.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+pub enum TransformMismatch {
+    /// The output has another size.
+    #[error("{re} real and {im} imaginary parts came back instead of {expected}")]
+    Count {
+        /// Real parts in the output.
+        re: usize,
+        /// Imaginary parts in the output.
+        im: usize,
+        /// Expected number of either.
+        expected: usize,
+    },
+    /// A value is out of tolerance.
+    #[error(
+        "set {set}, row {row}: {computed:?} at bin {bin} is {expected:?} in the reference: off by {error:.1e} of \
+         the row's maximum, {tolerance:.1e} is allowed"
+    )]
+    Value {
+        /// Input set.
+        set: usize,
+        /// Row of the set.
+        row: usize,
+        /// Bin of the row.
+        bin: usize,
+        /// Computed value.
+        computed: Complex,
+        /// Value in the reference.
+        expected: Complex,
+        /// Difference relative to the row's largest magnitude.
+        error: f64,
+        /// Difference allowed.
+        tolerance: f64,
+    },
+}
+
+/// Verification that accumulates over sets.
+struct TransformVerifier<'a> {
     n: usize,
     batch: usize,
-    rows: &'a [ExpectedRow],
+    rows: &'a [ExpectedTransform],
     found: Verification,
 }
 
-impl<'a> Verifier<'a> {
-    /// A verifier of the output of the transform through `network`.
+impl<'a> TransformVerifier<'a> {
+    /// A verifier of the output of the transform through `coefficients`.
     ///
     /// # Errors
     /// If the reference's butterflies disagree with the sum of the definition.
-    fn new(expected: &'a Expected, network: Network, inputs: &Inputs) -> Result<Self, String> {
-        let rows = expected.rows(network, inputs)?;
+    fn new(
+        expected: &'a ExpectedTransforms,
+        coefficients: Coefficients,
+        inputs: &TransformInputs,
+    ) -> Result<Self, ReferenceMismatch> {
+        let rows = expected.rows(coefficients, inputs)?;
         let found = Verification { rows: 0, tolerance: tolerance(expected.n), error: 0.0, ranking: None };
         Ok(Self { n: expected.n, batch: expected.batch, rows, found })
     }
 
-    /// Checks the rows that are expected of one set.
+    /// Checks the expected rows of one set.
     ///
     /// # Errors
-    /// What is wrong with the first row that is.
-    fn check(&mut self, set: usize, spectrum: &Spectrum) -> Result<(), String> {
-        let (wanted, re, im) = (self.batch * self.n, spectrum.re.len(), spectrum.im.len());
-        if re != wanted || im != wanted {
-            return Err(format!("{re} real and {im} imaginary parts came back instead of {wanted}"));
+    /// [`TransformMismatch`] with the first wrong value.
+    fn check(&mut self, set: usize, spectrum: &Spectrum) -> Result<(), TransformMismatch> {
+        let (count, re, im) = (self.batch * self.n, spectrum.re.len(), spectrum.im.len());
+        if re != count || im != count {
+            return Err(TransformMismatch::Count { re, im, expected: count });
         }
         for expected in self.rows.iter().filter(|expected| expected.set == set) {
             let largest = largest(&expected.values);
@@ -52,11 +93,15 @@ impl<'a> Verifier<'a> {
                 let computed = Complex::new(spectrum.re[place].into(), spectrum.im[place].into());
                 let error = magnitude(computed - value) / largest;
                 if error.is_nan() || error > self.found.tolerance {
-                    return Err(format!(
-                        "set {set}, row {}: {computed:?} at bin {bin} is {value:?} in the reference: off by {error:.1e} of \
-                         the row's maximum, {:.1e} is allowed",
-                        expected.row, self.found.tolerance
-                    ));
+                    return Err(TransformMismatch::Value {
+                        set,
+                        row: expected.row,
+                        bin,
+                        computed,
+                        expected: value,
+                        error,
+                        tolerance: self.found.tolerance,
+                    });
                 }
                 self.found.error = self.found.error.max(error);
             }
@@ -65,22 +110,22 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// What was found in the rows checked.
+    /// Result over the rows checked.
     fn finish(self) -> Verification {
         self.found
     }
 }
 
-/// Runs a transform on every input set and compares what comes out with what is expected of `network`.
+/// Runs a transform on every input set and compares what comes out with what is expected of `coefficients`.
 pub(super) fn check<'a>(
-    network: Network,
-    mut workload: impl Produces<Spectrum> + 'a,
-    inputs: &Inputs,
-    expected: &Expected,
-) -> Result<Verified<'a>, Refusal> {
-    let mut verifier = Verifier::new(expected, network, inputs).map_err(Refusal::Failed)?;
-    let checksums = run_and_check(&mut workload, inputs.count(), |set, spectrum| verifier.check(set, spectrum))?;
-    Ok(Verified::exact(Box::new(workload), checksums, verifier.finish()))
+    coefficients: Coefficients,
+    mut routine: impl RoutineOutput<Spectrum> + 'a,
+    inputs: &TransformInputs,
+    expected: &ExpectedTransforms,
+) -> Result<Verified<'a>, CaseError> {
+    let mut verifier = TransformVerifier::new(expected, coefficients, inputs).map_err(CaseError::mismatch)?;
+    let checksums = run_and_check(&mut routine, inputs.count(), |set, spectrum| verifier.check(set, spectrum))?;
+    Ok(Verified::exact(Box::new(routine), checksums, verifier.finish()))
 }
 
 #[cfg(test)]
@@ -93,23 +138,25 @@ mod tests {
     #[test]
     fn a_wrong_value_is_refused() {
         let problem = TransformProblem { n: 16, batch: 2, open: 0.5 };
-        let inputs = Inputs::generate(&problem, 1, 1, &Device::flex());
-        let expected = Expected::new(&problem, 1, 1);
+        let inputs = TransformInputs::generate(&problem, 1, 1, &Device::flex());
+        let expected = ExpectedTransforms::new(&problem, 1, 1);
         let spectrum = || {
-            let rows = expected.rows(Network::Exact, &inputs).unwrap();
+            let rows = expected.rows(Coefficients::Exact, &inputs).unwrap();
             let values = || rows.iter().flat_map(|row| &row.values);
             Spectrum { re: values().map(|z| z.re as f32).collect(), im: values().map(|z| z.im as f32).collect() }
         };
         let check = |change: fn(&mut Spectrum)| {
             let mut spectrum = spectrum();
             change(&mut spectrum);
-            let mut verifier = Verifier::new(&expected, Network::Exact, &inputs).unwrap();
+            let mut verifier = TransformVerifier::new(&expected, Coefficients::Exact, &inputs).unwrap();
             verifier.check(0, &spectrum).map(|()| verifier.finish())
         };
         let right = check(|_| ()).unwrap();
         assert!(right.rows == 2 && right.error < 1e-7);
-        assert!(check(|spectrum| spectrum.im[20] += 1e-3).unwrap_err().contains("row 1"));
-        assert!(check(|spectrum| spectrum.re[0] = f32::NAN).unwrap_err().contains("NaN"));
-        assert!(check(|spectrum| spectrum.re.truncate(31)).unwrap_err().contains("31 real and 32 imaginary"));
+        assert!(check(|spectrum| spectrum.im[20] += 1e-3).unwrap_err().to_string().contains("row 1"));
+        assert!(check(|spectrum| spectrum.re[0] = f32::NAN).unwrap_err().to_string().contains("NaN"));
+        assert!(
+            check(|spectrum| spectrum.re.truncate(31)).unwrap_err().to_string().contains("31 real and 32 imaginary")
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What the peaks of chosen rows must be, in float64.
+//! Expected peaks of chosen rows, in float64.
 
 use firefly_ops::{Detrend, Scaling, WelchOptions};
 use firefly_reference::{peaks, welch, window};
@@ -8,25 +8,26 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
+use thiserror::Error;
 
-use super::inputs::Inputs;
+use super::inputs::FrameInputs;
 use super::problem::PeaksProblem;
 
-/// Up to this segment length every bin comes from the reference's own sum. Beyond it, that sum would take longer than
-/// the measurement: a float64 transform gives the bins, and the reference confirms some of them in each row.
+/// Longest segment whose bins all come from the reference's own sum. Beyond it, that sum would take longer than the
+/// measurement: a float64 transform gives the bins, and the reference confirms some of them in each row.
 const LONGEST_SUM: usize = 512;
 /// Strongest bins of a row that the reference confirms, and as many others.
 const CONFIRMED: usize = 16;
-/// How far the float64 transform may be from the reference, relative to the row's maximum.
+/// Error allowed between the float64 transform and the reference, relative to the row's maximum.
 const TRANSFORM_TOLERANCE: f64 = 1e-11;
 /// Samples that are checked of the first input set, in whole rows.
 const SAMPLES: usize = 1 << 20;
 const FEWEST_ROWS: usize = 8;
 const MOST_ROWS: usize = 256;
 
-/// A row's float64 power and peaks.
+/// Expected power and peaks of a row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ExpectedRow {
+pub struct ExpectedPeaks {
     /// Input set.
     pub set: usize,
     /// Row of the set.
@@ -37,12 +38,30 @@ pub struct ExpectedRow {
     pub bins: Vec<i64>,
 }
 
-/// Expected peaks of all rows of the first set where they are few, of a random sample with the first and the last
-/// row where they are many, and of one row of each of the other sets.
+/// Disagreement between the float64 transform and the definition's sum.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+#[error("the float64 transform gives {transformed} at bin {bin} of row {row}, the reference {reference}")]
+pub struct ReferenceMismatch {
+    /// Row of the input set.
+    pub row: usize,
+    /// Bin of the row.
+    pub bin: usize,
+    /// Power by the transform.
+    pub transformed: f64,
+    /// Power by the definition.
+    pub reference: f64,
+}
+
+/// Expected peaks: of all rows of the first set where they are few, of a random sample with the first and the last row
+/// where they are many, and of one row of each of the other sets.
 ///
 /// # Errors
-/// If the float64 transform disagrees with the reference.
-pub fn expected(problem: &PeaksProblem, inputs: &Inputs, seed: u64) -> Result<Vec<ExpectedRow>, String> {
+/// [`ReferenceMismatch`] if the float64 transform disagrees with the reference.
+pub fn expected(
+    problem: &PeaksProblem,
+    inputs: &FrameInputs,
+    seed: u64,
+) -> Result<Vec<ExpectedPeaks>, ReferenceMismatch> {
     let rows = chosen_rows(problem, inputs.count(), seed);
     rows.into_par_iter().map(|(set, row)| expected_row(problem, inputs, set, row, seed)).collect()
 }
@@ -63,11 +82,11 @@ fn chosen_rows(problem: &PeaksProblem, sets: usize, seed: u64) -> Vec<(usize, us
 
 fn expected_row(
     problem: &PeaksProblem,
-    inputs: &Inputs,
+    inputs: &FrameInputs,
     set: usize,
     row: usize,
     seed: u64,
-) -> Result<ExpectedRow, String> {
+) -> Result<ExpectedPeaks, ReferenceMismatch> {
     let options = &problem.options;
     let frame: Vec<f64> = inputs.row(set, row).iter().map(|&sample| sample.into()).collect();
     let window = window::window(window::WindowShape::Hann, window::Symmetry::Periodic, options.n_fft);
@@ -84,16 +103,13 @@ fn expected_row(
         for (&bin, &reference) in bins.iter().zip(&confirmed) {
             let error = (power[bin] - reference).abs();
             if error.is_nan() || error > allowed {
-                return Err(format!(
-                    "the float64 transform gives {} at bin {bin} of row {row}, the reference {reference}",
-                    power[bin]
-                ));
+                return Err(ReferenceMismatch { row, bin, transformed: power[bin], reference });
             }
         }
         power
     };
     let (bins, _) = peaks::top_k(&power, options.bins(), problem.k);
-    Ok(ExpectedRow { set, row, power, bins })
+    Ok(ExpectedPeaks { set, row, power, bins })
 }
 
 /// Welch power of a frame by a float64 transform.
@@ -151,7 +167,7 @@ mod tests {
     fn the_transform_and_the_sum_agree() {
         for (n_fft, tier) in [(64, Tier::Reference), (512, Tier::Fast), (1024, Tier::Ultra)] {
             let problem = PeaksProblem::new(n_fft, tier, 2, 4);
-            let inputs = Inputs::generate(&problem, 3, 1, &Device::flex());
+            let inputs = FrameInputs::generate(&problem, 3, 1, &Device::flex());
             let frame: Vec<f64> = inputs.row(0, 1).iter().map(|&sample| sample.into()).collect();
             let window = window::window(window::WindowShape::Hann, window::Symmetry::Periodic, n_fft);
             let sum = welch::welch_psd(&frame, frame.len(), &window, &definition(&problem.options));

@@ -1,4 +1,4 @@
-//! Synthetic frames made from a seed: tones in noise.
+//! Inputs of the peaks suite: tones in noise, made from a seed.
 
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
@@ -13,28 +13,28 @@ use crate::harness::input_sets::count_of_sets;
 
 const MOST_TONES: u32 = 6;
 
-/// Input sets of a problem, each `[batch, frame]`, that a measurement goes through in turn.
-pub struct Inputs {
+/// Input sets of a problem, each `[batch, frame]`, used in turn by a measurement.
+pub struct FrameInputs {
     shape: [usize; 2],
     sets: Vec<Vec<f32>>,
     device: Device,
     tensors: OnceLock<Vec<Tensor<2>>>,
 }
 
-impl Inputs {
-    /// Input sets for `problem`, at most `most`, the same for the same seed.
+impl FrameInputs {
+    /// At most `most` input sets for `problem`, the same for the same seed.
     pub fn generate(problem: &PeaksProblem, seed: u64, most: usize, device: &Device) -> Self {
         let shape = [problem.batch, problem.frame()];
         let sets = (0..set_count(problem, most)).map(|set| generate_set(shape, seed, set)).collect();
         Self { shape, sets, device: device.clone(), tensors: OnceLock::new() }
     }
 
-    /// Bytes that the input sets of `problem` take: once for host strategies, once on the device.
+    /// Bytes of the input sets of `problem`: once in host memory, once on the device.
     pub fn memory(problem: &PeaksProblem, most: usize) -> usize {
         2 * set_count(problem, most) * problem.input_bytes()
     }
 
-    /// Whether these are inputs for `problem`.
+    /// Whether these are inputs of `problem`.
     pub fn fit(&self, problem: &PeaksProblem) -> bool {
         self.shape == [problem.batch, problem.frame()]
     }
@@ -49,7 +49,7 @@ impl Inputs {
         &self.sets
     }
 
-    /// The sets as tensors `[batch, frame]` on the device, put there at the first call.
+    /// The sets as tensors `[batch, frame]` on the device, transferred at the first call.
     pub fn tensors(&self) -> &[Tensor<2>] {
         self.tensors.get_or_init(|| (0..self.sets.len()).map(|set| self.to_device(set)).collect())
     }
@@ -59,7 +59,7 @@ impl Inputs {
         Tensor::from_data(TensorData::new(self.sets[set].clone(), self.shape), &self.device)
     }
 
-    /// Where the tensors are.
+    /// Device of the tensors.
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -85,8 +85,8 @@ fn generate_set([batch, frame]: [usize; 2], seed: u64, set: usize) -> Vec<f32> {
     samples
 }
 
-/// One to six tones of any frequency, phase and an amplitude from 0.05 to 5, in white noise (uniform, standard
-/// deviation 1).
+/// Fills a row with one to six tones of any frequency and phase and an amplitude from 0.05 to 5, in white noise
+/// (uniform, standard deviation 1).
 fn fill_row(samples: &mut [f32], random: &mut ChaCha8Rng) {
     for sample in samples.iter_mut() {
         *sample = 3f32.sqrt() * (2.0 * random.random::<f32>() - 1.0);
@@ -108,8 +108,8 @@ mod tests {
 
     use super::*;
 
-    fn inputs(seed: u64) -> Inputs {
-        Inputs::generate(&PeaksProblem::new(64, Tier::Fast, 3, 4), seed, 5, &Device::flex())
+    fn inputs(seed: u64) -> FrameInputs {
+        FrameInputs::generate(&PeaksProblem::new(64, Tier::Fast, 3, 4), seed, 5, &Device::flex())
     }
 
     #[test]

@@ -1,32 +1,33 @@
-//! The strongest lines of Welch spectra: problems, inputs, what must come out, and the strategies that compute it.
+//! Peaks suite: the strongest lines of Welch spectra.
 
 mod expected;
 mod inputs;
 mod model;
 mod problem;
-mod program;
 mod strategies;
+mod tensor_routine;
 mod verify;
 
-pub use expected::ExpectedRow;
-pub use inputs::Inputs;
+pub use expected::{ExpectedPeaks, ReferenceMismatch};
+pub use inputs::FrameInputs;
 pub use model::{config, exact_model};
 pub use problem::{PeaksProblem, SYMMETRY, WINDOW, facts, grid};
-pub use program::{Memory, Output, PeaksReadBack, Program, ReadBack, ValuesReadBack};
-pub use strategies::{Firefly, FromHost, catalogue};
+pub use strategies::{catalogue, firefly, from_host};
+pub use tensor_routine::{DeviceOutput, HostOutput, HostPeaksOutput, HostValuesOutput, MemorySpace, TensorRoutine};
 pub use verify::check_peaks;
 
 use burn::tensor::Device;
 
-use crate::harness::parameters::Parameters;
-use crate::harness::problem::{Problem, Size};
+use crate::harness::parameters::ParameterMap;
+use crate::harness::problem::{Problem, ProblemError, WorkSize};
 
 impl Problem for PeaksProblem {
-    type Inputs = Inputs;
-    type Expected = Vec<ExpectedRow>;
+    type Inputs = FrameInputs;
+    type Expected = Vec<ExpectedPeaks>;
+    type ReferenceError = ReferenceMismatch;
 
-    fn parameters(&self) -> Parameters {
-        Parameters::default()
+    fn parameters(&self) -> ParameterMap {
+        ParameterMap::default()
             .with("n_fft", self.options.n_fft)
             .with("tier", self.tier.to_string())
             .with("segments", self.options.segments)
@@ -36,27 +37,27 @@ impl Problem for PeaksProblem {
             .with("k", self.k)
     }
 
-    fn check(&self) -> Result<(), String> {
-        self.validate().map_err(|error| error.to_string())
+    fn check(&self) -> Result<(), ProblemError> {
+        Ok(self.validate()?)
     }
 
-    fn size(&self) -> Size {
-        Size { rows: self.batch, useful_bytes: self.useful_bytes() }
+    fn size(&self) -> WorkSize {
+        WorkSize { rows: self.batch, useful_bytes: self.useful_bytes() }
     }
 
     fn input_memory(&self, most_sets: usize) -> usize {
-        Inputs::memory(self, most_sets)
+        FrameInputs::memory(self, most_sets)
     }
 
-    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> Inputs {
-        Inputs::generate(self, seed, most_sets, device)
+    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> FrameInputs {
+        FrameInputs::generate(self, seed, most_sets, device)
     }
 
-    fn fits(&self, inputs: &Inputs) -> bool {
+    fn fits(&self, inputs: &FrameInputs) -> bool {
         inputs.fit(self)
     }
 
-    fn expected(&self, inputs: &Inputs, seed: u64) -> Result<Vec<ExpectedRow>, String> {
+    fn expected(&self, inputs: &FrameInputs, seed: u64) -> Result<Vec<ExpectedPeaks>, ReferenceMismatch> {
         expected::expected(self, inputs, seed)
     }
 }

@@ -6,7 +6,7 @@ use firefly_ops::ArgumentError;
 
 use super::problem::{PeaksProblem, SYMMETRY, WINDOW};
 
-/// The module for a problem, on a device.
+/// The exact module for a problem, on a device.
 ///
 /// # Errors
 /// [`ArgumentError`] if the problem is out of the module's range.

@@ -1,15 +1,15 @@
-//! What strategies are compared on: so many frames of a Welch estimate, and how many peaks of each.
+//! Peaks problem: frames of a Welch estimate, and the number of peaks per frame.
 
 use firefly_models::Tier;
 use firefly_ops::{ArgumentError, WelchOptions, Window, WindowSymmetry};
 
-use crate::harness::parameters::Parameters;
+use crate::harness::parameters::ParameterMap;
 
-/// The window of every problem.
+/// Window of every problem.
 pub const WINDOW: Window = Window::Hann;
-/// The window's symmetry.
+/// Symmetry of the window.
 pub const SYMMETRY: WindowSymmetry = WindowSymmetry::Periodic;
-/// The largest input of a problem, in bytes: larger batches are for splitting, not for one call.
+/// Largest input of a problem, in bytes; larger batches are to be split.
 pub const MAX_INPUT_BYTES: usize = 8 << 30;
 
 /// The `k` strongest bins of each of `batch` frames, from a [tier](Tier)'s segments of `n_fft` samples.
@@ -17,13 +17,13 @@ pub const MAX_INPUT_BYTES: usize = 8 << 30;
 /// Segments overlap by half; scaling is `power`, detrending `none`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PeaksProblem {
-    /// How many segments are averaged.
+    /// Number of segments that are averaged.
     pub tier: Tier,
-    /// The estimate.
+    /// Options of the estimate.
     pub options: WelchOptions,
     /// Frames.
     pub batch: usize,
-    /// Peaks of each frame.
+    /// Peaks per frame.
     pub k: usize,
 }
 
@@ -33,15 +33,15 @@ impl PeaksProblem {
         Self { tier, options: WelchOptions::new(n_fft, tier.segments()), batch, k }
     }
 
-    /// Samples of a frame.
+    /// Samples per frame.
     pub const fn frame(&self) -> usize {
         self.options.frame()
     }
 
-    /// Whether the problem is one that any strategy could solve.
+    /// Checks that a strategy could solve the problem.
     ///
     /// # Errors
-    /// The reason it isn't: `n_fft`, `k` or the input's size is out of range.
+    /// [`ArgumentError`] if `n_fft`, `k` or the input's size is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "welch-peaks";
         self.options.validate(NAME)?;
@@ -64,17 +64,16 @@ impl PeaksProblem {
         self.batch * self.frame() * size_of::<f32>()
     }
 
-    /// Bytes that have to move whatever the strategy: every sample once, and each peak as a 4-byte bin and a 4-byte
-    /// power.
+    /// Bytes that any strategy has to move: every sample once, and each peak as a 4-byte bin and a 4-byte power.
     pub const fn useful_bytes(&self) -> usize {
         self.input_bytes() + self.batch * self.k * (size_of::<i32>() + size_of::<f32>())
     }
 }
 
-/// What is applied to every frame.
-pub fn facts() -> Parameters {
+/// Properties of the estimate that all problems share.
+pub fn facts() -> ParameterMap {
     let options = PeaksProblem::new(256, Tier::Fast, 1, 1).options;
-    Parameters::default()
+    ParameterMap::default()
         .with("scaling", options.scaling.to_string())
         .with("window", format!("{WINDOW} {SYMMETRY:?}").to_lowercase())
         .with("hop", "n_fft/2")
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_solved_says_why() {
+    fn parameters_out_of_range_are_errors() {
         let reason =
             |n_fft, batch, k| PeaksProblem::new(n_fft, Tier::Fast, batch, k).validate().unwrap_err().to_string();
         assert_eq!(reason(8, 1, 6), "welch-peaks: `k` is 6, but must be from 1 to the number of bins, 5");

@@ -1,4 +1,4 @@
-//! Peaks of spectra that were read back, found by the host.
+//! Peaks of spectra that were read back, computed on the host.
 
 use burn::tensor::TensorData;
 use rayon::prelude::*;
@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use crate::baselines::strongest::strongest;
 use crate::suites::peaks::PeaksProblem;
 
-/// Below so many values of spectra, another thread costs more than it saves.
+/// Number of values of spectra from which a second thread saves time.
 const PARALLEL_VALUES: usize = 1 << 16;
 
 /// The bins and powers, `[batch, k]`, of the strongest lines of spectra; `value` gives the squared magnitude at a place

@@ -1,4 +1,4 @@
-//! What each phase runs on the device, as a graph, and what that moves.
+//! Graph that each phase runs on the device, and its data movement.
 
 use burn::tensor::{Device, Int, IntDType, Tensor};
 use firefly_framework::cost::{Benefit, FusionDecision, PeaksSize, PeaksWorkload, Prediction, Strategy};
@@ -10,7 +10,7 @@ use firefly_models::Peaks;
 use firefly_models::testing::ButterflyWelchPeaks;
 use firefly_ops::ArgumentError;
 
-use crate::harness::movement::Movement;
+use crate::harness::traffic::PhaseTraffic;
 use crate::suites::peaks::{PeaksProblem, config, exact_model};
 
 /// The model of separate operations for a problem, on `device`.
@@ -35,7 +35,7 @@ fn outputs(peaks: Peaks) -> (Tensor<2, Int>, Tensor<2>) {
     (peaks.bins, peaks.power)
 }
 
-/// How much of the work is fused.
+/// Phase: how much of the work is fused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// The transform on the device, its spectrum read back interleaved, peaks on the host.
@@ -54,7 +54,7 @@ impl Phase {
     /// Every phase, in order.
     pub const ALL: [Self; 5] = [Self::Baseline, Self::Blocks, Self::DevicePeaks, Self::Compiled, Self::Native];
 
-    /// The name users type.
+    /// Name that users type.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -65,7 +65,7 @@ impl Phase {
         }
     }
 
-    /// The phase before.
+    /// The previous phase.
     pub fn before(self) -> Option<Self> {
         let place = Self::ALL.iter().position(|phase| *phase == self)?;
         Some(Self::ALL[place.checked_sub(1)?])
@@ -76,7 +76,7 @@ impl Phase {
         matches!(self, Self::Baseline | Self::Blocks)
     }
 
-    /// What it runs on the device, before any rewriting.
+    /// The graph that runs on the device, before rewriting.
     fn graph(self, problem: &PeaksProblem) -> Result<Graph, GraphError> {
         let input = [Input::new("signal", [problem.batch, problem.frame()])];
         let separate = |device: &Device| separate_model(problem, device);
@@ -95,7 +95,7 @@ impl Phase {
                     let spectra = model.spectra(signal)?;
                     Ok::<_, ArgumentError>((spectra.clone(), outputs(narrow_bins(model.peaks(spectra)))))
                 })?;
-                // The spectrum's two parts come first, and nobody wants them.
+                // The spectrum's two parts are the first outputs, and not read.
                 graph.restrict_outputs(&[2, 3]);
                 Ok(graph)
             }
@@ -106,9 +106,9 @@ impl Phase {
     }
 }
 
-/// A phase on a problem, decided on.
-pub struct Plan {
-    /// What runs on the device.
+/// Phase of a problem with the decision on it.
+pub struct PhasePlan {
+    /// Graph that runs on the device.
     pub graph: Graph,
     /// Whether it is one native operation.
     pub is_native: bool,
@@ -118,8 +118,8 @@ pub struct Plan {
     saved: Option<Benefit>,
 }
 
-impl Plan {
-    /// What a phase does with a problem on a device of such costs.
+impl PhasePlan {
+    /// The plan of a phase for a problem on a device of these costs.
     ///
     /// # Errors
     /// [`GraphError`] for a problem that is out of range.
@@ -148,13 +148,13 @@ impl Plan {
         Ok(Self { graph, is_native, phase, counted: moved, decision, saved })
     }
 
-    /// What a run moves, of which `bytes_read` bytes were seen to come to the host.
-    pub fn movement(self, problem: &PeaksProblem, costs: &DeviceProfile, bytes_read: u64) -> Movement {
+    /// Data movement per run, of which `bytes_read` bytes were seen to come to the host.
+    pub fn traffic(self, problem: &PeaksProblem, costs: &DeviceProfile, bytes_read: u64) -> PhaseTraffic {
         let io = self.counted.total;
         let prediction = Prediction::new(&io, costs);
         let scan = if self.phase.has_host_tail() { io.host_output as f64 / costs.scan_bandwidth } else { 0.0 };
         let native = self.is_native.then(|| fused_workload(problem).predict(Strategy::Fused, costs)).flatten();
-        Movement {
+        PhaseTraffic {
             io,
             bytes_read,
             peak_bytes: self.counted.peak_bytes,
@@ -178,8 +178,8 @@ mod tests {
 
     use super::*;
 
-    fn plan(phase: Phase, preset: Preset) -> Plan {
-        Plan::new(phase, &PeaksProblem::new(256, Tier::Fast, 8192, 16), &preset.profile()).unwrap()
+    fn plan(phase: Phase, preset: Preset) -> PhasePlan {
+        PhasePlan::new(phase, &PeaksProblem::new(256, Tier::Fast, 8192, 16), &preset.profile()).unwrap()
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
             assert_eq!(compiled.counted.total.host_output, plan(Phase::Native, preset).counted.total.host_output);
         }
         let never = DeviceProfile { min_gain: 1e12, ..Preset::Cuda.profile() };
-        let left = Plan::new(Phase::Compiled, &PeaksProblem::new(64, Tier::Fast, 4, 3), &never).unwrap();
+        let left = PhasePlan::new(Phase::Compiled, &PeaksProblem::new(64, Tier::Fast, 4, 3), &never).unwrap();
         assert_eq!((left.is_native, left.decision.as_ref().map(FusionDecision::fuse)), (false, Some(false)));
         assert_eq!(left.graph.outputs().len(), 2);
     }

@@ -1,4 +1,4 @@
-//! A graph, run on tensors of whatever device they are on.
+//! Captured graph, replayed on tensors of the device they are on.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,16 +7,17 @@ use burn::backend::{DispatchDevice, DispatchKindConversion, DispatchTensor, Flex
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, Replay};
 
-use crate::harness::verification::Refusal;
+use crate::harness::routine::RoutineError;
+use crate::harness::verification::{CaseError, Unsupported};
 
-/// Runs a graph of one input on a tensor, and reads its outputs.
-pub type Run = Box<dyn Fn(Tensor<2>) -> Result<Vec<TensorData>, String> + Send>;
+/// Function that runs a graph of one input on a tensor and reads its outputs.
+pub type GraphRunner = Box<dyn Fn(Tensor<2>) -> Result<Vec<TensorData>, RoutineError> + Send>;
 
-/// Puts a graph on a device.
+/// Prepares a graph of one input to run on a device.
 ///
 /// # Errors
-/// [`Refusal`] for a graph that can't be replayed, and a device that can't replay.
-pub fn replay(graph: &Graph, device: &Device) -> Result<Run, Refusal> {
+/// [`CaseError`] for a graph that can't be replayed, and a device that can't replay.
+pub fn replay(graph: &Graph, device: &Device) -> Result<GraphRunner, CaseError> {
     match device.as_dispatch() {
         DispatchDevice::Flex(device) => on(graph, device, CustomOperations::<Flex>::spectral_and_fourier()),
         // Burn's NdArray has no Fourier transform of its own: a graph with one is refused by name.
@@ -27,19 +28,23 @@ pub fn replay(graph: &Graph, device: &Device) -> Result<Run, Refusal> {
         DispatchDevice::Cube(device) => {
             on(graph, device, CustomOperations::<burn::backend::Cube>::spectral_and_fourier())
         }
-        _ => Err(Refusal::Unsupported("graphs are not replayed on this device".into())),
+        _ => Err(Unsupported::Replay.into()),
     }
 }
 
-fn on<B: BackendIr>(graph: &Graph, device: &B::Device, operations: CustomOperations<B>) -> Result<Run, Refusal>
+fn on<B: BackendIr>(
+    graph: &Graph,
+    device: &B::Device,
+    operations: CustomOperations<B>,
+) -> Result<GraphRunner, CaseError>
 where
     DispatchTensor: DispatchKindConversion<B>,
 {
-    let replay = Replay::new(graph, device, &operations).map_err(|error| Refusal::Failed(error.to_string()))?;
+    let replay = Replay::new(graph, device, &operations).map_err(RoutineError::Graph)?;
     let replay = Mutex::new(replay);
     Ok(Box::new(move |signal| {
-        let signal = signal.try_into_primitive::<B>().map_err(|error| format!("{error:?}"))?;
+        let signal = signal.try_into_primitive::<B>().map_err(|error| RoutineError::Burn(format!("{error:?}")))?;
         let mut replay = replay.lock().unwrap_or_else(PoisonError::into_inner);
-        replay.run_on_device(vec![signal]).map_err(|error| error.to_string())
+        Ok(replay.run_on_device(vec![signal])?)
     }))
 }

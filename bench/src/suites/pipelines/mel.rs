@@ -1,10 +1,11 @@
-//! A mel filterbank.
+//! Mel filterbank.
 
-/// Triangular filters `[bins, filters]`, row-major, on a one-sided spectrum of `bins` bins from 0 to half of `sample_rate`.
+/// Triangular filters `[bins, filters]`, row-major, on a one-sided spectrum of `bins` bins from 0 to half of
+/// `sample_rate`.
 ///
-/// Centres are evenly spaced in mel, 2595 · log₁₀(1 + f / 700) (D. O'Shaughnessy, "Speech communication: human and machine",
-/// 1987), from 0 to half the sampling rate, both left out; each filter rises linearly in frequency from the centre below it
-/// to 1 at its own and falls to the one above.
+/// Centres are evenly spaced in mel, 2595 · log₁₀(1 + f / 700) (D. O'Shaughnessy, "Speech communication: human and
+/// machine", 1987), from 0 to half the sampling rate, both left out; each filter rises linearly in frequency from the
+/// centre below it to 1 at its own and falls to the one above.
 pub fn filterbank(bins: usize, filters: usize, sample_rate: f64) -> Vec<f64> {
     let nyquist = sample_rate / 2.0;
     let highest = mel(nyquist);

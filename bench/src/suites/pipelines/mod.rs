@@ -1,4 +1,4 @@
-//! Whole pipelines, from frames in host memory to results in host memory: power spectra, mel spectra, peaks.
+//! Pipelines suite: power spectra, mel spectra and peaks from host memory to host memory.
 
 mod mel;
 mod problem;

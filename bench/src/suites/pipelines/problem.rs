@@ -1,14 +1,13 @@
-//! What pipelines are compared on.
+//! Pipeline problem: frames, and the result to compute.
 
 use burn::tensor::Device;
 use firefly_models::Tier;
 
-use crate::harness::parameters::Parameters;
-use crate::harness::problem::Problem;
-use crate::harness::problem::Size;
-use crate::suites::peaks::{ExpectedRow, Inputs, PeaksProblem};
+use crate::harness::parameters::ParameterMap;
+use crate::harness::problem::{Problem, ProblemError, WorkSize};
+use crate::suites::peaks::{ExpectedPeaks, FrameInputs, PeaksProblem, ReferenceMismatch};
 
-/// What comes out of a pipeline.
+/// Result of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pipeline {
     /// Power of every bin.
@@ -23,7 +22,7 @@ impl Pipeline {
     /// Every pipeline.
     pub const ALL: [Self; 3] = [Self::Psd, Self::Mel, Self::Peaks];
 
-    /// The name users type.
+    /// Name that users type.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Psd => "psd",
@@ -33,21 +32,21 @@ impl Pipeline {
     }
 }
 
-/// A pipeline on so many frames.
+/// Pipeline on a batch of frames.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PipelineProblem {
-    /// What comes out.
+    /// The result.
     pub pipeline: Pipeline,
     /// The frames, the estimate, and K.
     pub peaks: PeaksProblem,
     /// Filters of the mel pipeline.
     pub mels: usize,
-    /// Samples a second, in hertz: what the mel scale is laid on.
+    /// Sampling rate in hertz.
     pub sample_rate: f64,
 }
 
 impl PipelineProblem {
-    /// Values that come out for a frame.
+    /// Values of the result per frame.
     pub const fn width(&self) -> usize {
         match self.pipeline {
             Pipeline::Psd => self.peaks.options.bins(),
@@ -58,12 +57,13 @@ impl PipelineProblem {
 }
 
 impl Problem for PipelineProblem {
-    type Inputs = Inputs;
-    type Expected = Vec<ExpectedRow>;
+    type Inputs = FrameInputs;
+    type Expected = Vec<ExpectedPeaks>;
+    type ReferenceError = ReferenceMismatch;
 
-    fn parameters(&self) -> Parameters {
+    fn parameters(&self) -> ParameterMap {
         let peaks = self.peaks.parameters().without(&["k"]);
-        let parameters = Parameters::default().with("pipeline", self.pipeline.name());
+        let parameters = ParameterMap::default().with("pipeline", self.pipeline.name());
         let parameters = peaks.iter().fold(parameters, |all, (name, value)| all.with(name, value.clone()));
         match self.pipeline {
             Pipeline::Psd => parameters,
@@ -72,28 +72,28 @@ impl Problem for PipelineProblem {
         }
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), ProblemError> {
         self.peaks.check()
     }
 
-    fn size(&self) -> Size {
+    fn size(&self) -> WorkSize {
         let output = self.peaks.batch * self.width() * size_of::<f32>();
-        Size { rows: self.peaks.batch, useful_bytes: self.peaks.input_bytes() + output }
+        WorkSize { rows: self.peaks.batch, useful_bytes: self.peaks.input_bytes() + output }
     }
 
     fn input_memory(&self, most_sets: usize) -> usize {
         self.peaks.input_memory(most_sets)
     }
 
-    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> Inputs {
+    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> FrameInputs {
         self.peaks.generate(seed, most_sets, device)
     }
 
-    fn fits(&self, inputs: &Inputs) -> bool {
+    fn fits(&self, inputs: &FrameInputs) -> bool {
         self.peaks.fits(inputs)
     }
 
-    fn expected(&self, inputs: &Inputs, seed: u64) -> Result<Vec<ExpectedRow>, String> {
+    fn expected(&self, inputs: &FrameInputs, seed: u64) -> Result<Vec<ExpectedPeaks>, ReferenceMismatch> {
         self.peaks.expected(inputs, seed)
     }
 }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_names_what_matters_to_its_pipeline() {
+    fn a_problem_has_the_parameters_of_its_pipeline() {
         let problems = grid(&Pipeline::ALL, &[64], &[Tier::Fast], &[10], [4, 20], 8_000.0);
         let shown: Vec<String> = problems.iter().map(|problem| problem.parameters().to_string()).collect();
         assert_eq!(shown[0], "pipeline psd, n_fft 64, tier fast, segments 2, hop 32, frame 96, batch 10");

@@ -1,93 +1,90 @@
-//! Firefly's transform with its gradients.
+//! Gradients of a transform.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use firefly_ops::butterfly;
+use firefly_ops::{InstructionSet, butterfly};
 use firefly_reference::Complex;
 use firefly_reference::butterfly_gradient::gated_butterfly_gradients;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use thiserror::Error;
 
 use super::forward::values;
-use crate::harness::verification::Verification;
-use crate::suites::fft::coefficients::Network;
-use crate::suites::fft::expected::{Expected, wide};
-use crate::suites::fft::inputs::Inputs;
+use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
+use crate::harness::strategy::BenchStrategy;
+use crate::harness::verification::{Verification, Verified, run_and_check, tolerance};
+use crate::suites::fft::coefficients::Coefficients;
+use crate::suites::fft::expected::wide;
+use crate::suites::fft::inputs::TransformInputs;
 use crate::suites::fft::problem::TransformProblem;
-
-use crate::harness::routine::{Produces, Workload, checksum};
-use crate::harness::strategy::Strategy;
-use crate::harness::verification::{Refusal, Verified, run_and_check, tolerance};
 
 /// Gradients are sums over the batch and through every stage twice: they may be off by this many times the tolerance of
 /// a transform, relative to the largest of their tensor.
 const TOLERANCES: f64 = 8.0;
 
-/// [`butterfly`] with learned twiddles and soft gates, a weighted sum of its output as loss, and the gradients in the input,
-/// twiddles and gates, which stay on the device.
-pub struct Backward;
-
-impl Strategy<TransformProblem> for Backward {
-    fn name(&self) -> &'static str {
-        "firefly-backward"
-    }
-
-    fn summary(&self) -> &'static str {
-        "as firefly-soft, then a weighted sum as loss and all gradients"
-    }
-
-    fn takes_instruction_sets(&self) -> bool {
-        true
-    }
-
-    fn instruction_set(&self, _problem: &TransformProblem) -> Option<&'static str> {
-        Some(firefly_ops::InstructionSet::current().name())
-    }
-
-    fn competes(&self) -> bool {
-        false
-    }
-
-    fn verify<'a>(
-        &self,
-        problem: &TransformProblem,
-        inputs: &'a Inputs,
-        _expected: &Expected,
-    ) -> Result<Verified<'a>, Refusal> {
-        let mut workload = Run::new(problem, inputs);
-        let allowed = TOLERANCES * tolerance(problem.n);
-        let mut found = Verification { rows: 0, tolerance: allowed, error: 0.0, ranking: None };
-        let checksums = run_and_check(&mut workload, inputs.count(), |set, gradients: &HostGradients| {
-            // The gradients in twiddles and gates are sums over every row: a set is checked whole, and one is enough.
-            if set > 0 {
-                return Ok(());
-            }
-            let expected = expected(problem, inputs);
-            for ((name, computed), expected) in NAMES.iter().zip(gradients).zip(&expected) {
-                let error = relative_error(computed, expected);
-                if error.is_nan() || error > allowed {
-                    return Err(format!(
-                        "the gradient in {name} is off by {error:.1e} of its maximum, {allowed:.1e} is allowed"
-                    ));
+/// [`butterfly`] with learned twiddles and soft gates, a weighted sum of its output as loss, and the gradients in the
+/// input, twiddles and gates, which stay on the device.
+pub fn backward() -> BenchStrategy<TransformProblem> {
+    BenchStrategy::new(
+        "firefly-backward",
+        "as firefly-soft, then a weighted sum as loss and all gradients",
+        |problem: &TransformProblem, inputs, _| {
+            let mut routine = GradientRoutine::new(problem, inputs);
+            let mut found =
+                Verification { rows: 0, tolerance: TOLERANCES * tolerance(problem.n), error: 0.0, ranking: None };
+            let checksums = run_and_check(&mut routine, inputs.count(), |set, gradients: &HostGradients| {
+                // The gradients in twiddles and gates are sums over every row: a set is checked whole, and one is
+                // enough.
+                if set > 0 {
+                    return Ok(());
                 }
-                found.error = found.error.max(error);
-            }
-            found.rows += problem.batch;
-            Ok(())
-        })?;
-        Ok(Verified::exact(Box::new(workload), checksums, found))
-    }
+                found.error = check_gradients(gradients, &expected(problem, inputs), found.tolerance)?;
+                found.rows = problem.batch;
+                Ok::<_, GradientMismatch>(())
+            })?;
+            Ok(Verified::exact(Box::new(routine), checksums, found))
+        },
+    )
+    .with_forced_sets(|_| Some(InstructionSet::current().name()))
+    .without_competing()
 }
 
-/// What gradients are in, in the order of [`HostGradients`].
+/// Gradient that is out of tolerance.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("the gradient in {name} is off by {error:.1e} of its maximum, {tolerance:.1e} is allowed")]
+struct GradientMismatch {
+    name: &'static str,
+    error: f64,
+    tolerance: f64,
+}
+
+/// The greatest error of all gradients.
+fn check_gradients(
+    computed: &HostGradients,
+    expected: &[Vec<f64>; 4],
+    tolerance: f64,
+) -> Result<f64, GradientMismatch> {
+    let mut worst: f64 = 0.0;
+    for ((&name, computed), expected) in NAMES.iter().zip(computed).zip(expected) {
+        let error = relative_error(computed, expected);
+        if error.is_nan() || error > tolerance {
+            return Err(GradientMismatch { name, error, tolerance });
+        }
+        worst = worst.max(error);
+    }
+    Ok(worst)
+}
+
+/// Names of the tensors that gradients are in, in the order of [`HostGradients`].
 const NAMES: [&str; 4] = ["real parts", "imaginary parts", "twiddles", "gates"];
 
+/// Gradients in host memory.
 type HostGradients = [Vec<f32>; 4];
 
-/// The same on the device.
+/// Gradients on the device.
 type Gradients = (Tensor<2>, Tensor<2>, Tensor<3>, Tensor<2>);
 
-struct Run<'a> {
+struct GradientRoutine<'a> {
     inputs: &'a [[Tensor<2>; 2]],
     device: Device,
     twiddles: Tensor<3>,
@@ -96,10 +93,10 @@ struct Run<'a> {
     gradients: Option<Gradients>,
 }
 
-impl<'a> Run<'a> {
-    fn new(problem: &TransformProblem, inputs: &'a Inputs) -> Self {
+impl<'a> GradientRoutine<'a> {
+    fn new(problem: &TransformProblem, inputs: &'a TransformInputs) -> Self {
         let device = inputs.device().clone();
-        let (twiddles, gates) = inputs.networks().tensors(Network::Soft, &device);
+        let (twiddles, gates) = inputs.coefficients().tensors(Coefficients::Soft, &device);
         let shape = [problem.batch, problem.n];
         let weights = weights(problem);
         Self {
@@ -113,22 +110,22 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Workload for Run<'_> {
-    fn run(&mut self, set: usize) -> Result<(), String> {
+impl Routine for GradientRoutine<'_> {
+    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
         let [re, im] = self.inputs[set].clone().map(|part| part.autodiff().require_grad());
         let twiddles = self.twiddles.clone().autodiff().require_grad();
         let gates = self.gates.clone().map(|gates| gates.autodiff().require_grad());
         let outputs = butterfly(re.clone(), im.clone(), twiddles.clone(), gates.clone());
-        let (out_re, out_im) = outputs.map_err(|error| error.to_string())?;
+        let (out_re, out_im) = outputs?;
         let [of_re, of_im] = self.weights.clone().map(Tensor::autodiff);
         let gradients = (out_re * of_re + out_im * of_im).sum().backward();
         let of_gates = gates.and_then(|gates| gates.grad(&gradients));
         let all = (re.grad(&gradients), im.grad(&gradients), twiddles.grad(&gradients), of_gates);
         let (Some(re), Some(im), Some(twiddles), Some(gates)) = all else {
-            return Err("a gradient is missing".into());
+            return Err(RoutineError::MissingGradient);
         };
         self.gradients = Some((re, im, twiddles, gates));
-        self.device.sync().map_err(|error| error.to_string())
+        self.device.sync().map_err(RoutineError::burn)
     }
 
     fn checksum(&self) -> u64 {
@@ -137,23 +134,23 @@ impl Workload for Run<'_> {
     }
 }
 
-impl Produces<HostGradients> for Run<'_> {
-    fn output(&self) -> Result<HostGradients, String> {
-        let gradients = self.gradients.clone().ok_or("nothing was computed")?;
+impl RoutineOutput<HostGradients> for GradientRoutine<'_> {
+    fn output(&self) -> Result<HostGradients, RoutineError> {
+        let gradients = self.gradients.clone().ok_or(RoutineError::NotRun)?;
         let (re, im, twiddles, gates) = gradients;
         Ok([values(re)?, values(im)?, values(twiddles)?, values(gates)?])
     }
 }
 
-/// What each output counts in the loss.
+/// Weights of the outputs in the loss.
 fn weights(problem: &TransformProblem) -> [Vec<f32>; 2] {
     let mut random = ChaCha8Rng::seed_from_u64(problem.n as u64);
     [0, 1].map(|_| (0..problem.batch * problem.n).map(|_| 2.0 * random.random::<f32>() - 1.0).collect())
 }
 
 /// The gradients of the first input set in float64.
-fn expected(problem: &TransformProblem, inputs: &Inputs) -> [Vec<f64>; 4] {
-    let (twiddles, gates) = inputs.networks().values(Network::Soft);
+fn expected(problem: &TransformProblem, inputs: &TransformInputs) -> [Vec<f64>; 4] {
+    let (twiddles, gates) = inputs.coefficients().values(Coefficients::Soft);
     let (twiddles, gates) = (wide(&twiddles), gates.map(|gates| wide(&gates)));
     let [of_re, of_im] = weights(problem);
     let of_row = |row: usize| {

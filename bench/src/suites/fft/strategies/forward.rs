@@ -1,92 +1,70 @@
-//! Firefly's transforms.
+//! Transforms of rows on the device; the result stays there.
 
+use burn::signal::cfft;
 use burn::tensor::{Device, Tensor};
-use firefly_ops::butterfly;
+use firefly_ops::{InstructionSet, butterfly};
 
-use crate::harness::routine::{Produces, Workload, checksum};
-use crate::harness::strategy::Strategy;
-use crate::harness::verification::{Refusal, Verified};
-use crate::suites::fft::coefficients::Network;
-use crate::suites::fft::expected::Expected;
-use crate::suites::fft::inputs::Inputs;
+use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
+use crate::harness::strategy::BenchStrategy;
+use crate::suites::fft::coefficients::Coefficients;
+use crate::suites::fft::inputs::TransformInputs;
 use crate::suites::fft::problem::TransformProblem;
-use crate::suites::fft::verify::Spectrum;
-use crate::suites::fft::verify::check;
+use crate::suites::fft::verify::{Spectrum, check};
 
-/// [`butterfly`] on tensors that are on the device already; what it computes stays there.
-pub struct Forward(pub Network);
-
-impl Strategy<TransformProblem> for Forward {
-    fn name(&self) -> &'static str {
-        match self.0 {
-            Network::Exact => "firefly",
-            Network::Open => "firefly-open",
-            Network::Soft => "firefly-soft",
-            Network::Hard => "firefly-hard",
+/// [`butterfly`] with the given twiddles and gates.
+pub fn forward(coefficients: Coefficients) -> BenchStrategy<TransformProblem> {
+    let (name, summary) = match coefficients {
+        Coefficients::Exact => ("firefly", "Firefly's butterfly on the device, exact twiddles, no gates"),
+        Coefficients::Open => ("firefly-open", "Firefly's butterfly on the device, learned twiddles, every gate open"),
+        Coefficients::Soft => {
+            ("firefly-soft", "Firefly's butterfly on the device, learned twiddles, gates between closed and open")
         }
-    }
-
-    fn summary(&self) -> &'static str {
-        match self.0 {
-            Network::Exact => "Firefly's butterfly on the device, exact twiddles, no gates",
-            Network::Open => "Firefly's butterfly on the device, learned twiddles, every gate open",
-            Network::Soft => "Firefly's butterfly on the device, learned twiddles, gates between closed and open",
-            Network::Hard => {
-                "Firefly's butterfly on the device, learned twiddles, only the share --open of the gates open"
-            }
-        }
-    }
-
-    fn takes_instruction_sets(&self) -> bool {
-        true
-    }
-
-    fn instruction_set(&self, _problem: &TransformProblem) -> Option<&'static str> {
-        Some(firefly_ops::InstructionSet::current().name())
-    }
-
-    fn competes(&self) -> bool {
-        self.0 == Network::Exact
-    }
-
-    fn verify<'a>(
-        &self,
-        _problem: &TransformProblem,
-        inputs: &'a Inputs,
-        expected: &Expected,
-    ) -> Result<Verified<'a>, Refusal> {
-        let (twiddles, gates) = inputs.networks().tensors(self.0, inputs.device());
-        let transform = move |[re, im]: [Tensor<2>; 2]| {
-            butterfly(re, im, twiddles.clone(), gates.clone()).map_err(|error| error.to_string())
-        };
-        check(self.0, Run::new(inputs, transform), inputs, expected)
-    }
+        Coefficients::Hard => (
+            "firefly-hard",
+            "Firefly's butterfly on the device, learned twiddles, only the share --open of the gates open",
+        ),
+    };
+    let strategy = BenchStrategy::new(name, summary, move |_, inputs: &TransformInputs, expected| {
+        let (twiddles, gates) = inputs.coefficients().tensors(coefficients, inputs.device());
+        let transform = move |[re, im]: [Tensor<2>; 2]| Ok(butterfly(re, im, twiddles.clone(), gates.clone())?);
+        check(coefficients, TransformRoutine::new(inputs, transform), inputs, expected)
+    })
+    .with_forced_sets(|_| Some(InstructionSet::current().name()));
+    if coefficients == Coefficients::Exact { strategy } else { strategy.without_competing() }
 }
 
-/// A transform by tensor operations.
-pub(super) struct Run<'a, F> {
+/// Burn's own `cfft`.
+pub fn burn_stock() -> BenchStrategy<TransformProblem> {
+    BenchStrategy::new("burn-stock", "Burn's own cfft on the device", |_, inputs, expected| {
+        let routine = TransformRoutine::new(inputs, |[re, im]| Ok(cfft(re, im, 1, None)));
+        check(Coefficients::Exact, routine, inputs, expected)
+    })
+}
+
+/// Transform by tensor operations.
+struct TransformRoutine<'a, F> {
     inputs: &'a [[Tensor<2>; 2]],
     device: &'a Device,
     transform: F,
     output: Option<(Tensor<2>, Tensor<2>)>,
 }
 
-impl<'a, F> Run<'a, F>
+impl<'a, F> TransformRoutine<'a, F>
 where
-    F: Fn([Tensor<2>; 2]) -> Result<(Tensor<2>, Tensor<2>), String> + Send,
+    F: Fn([Tensor<2>; 2]) -> Result<(Tensor<2>, Tensor<2>), RoutineError> + Send,
 {
-    pub fn new(inputs: &'a Inputs, transform: F) -> Self {
+    fn new(inputs: &'a TransformInputs, transform: F) -> Self {
         Self { inputs: inputs.tensors(), device: inputs.device(), transform, output: None }
     }
 }
 
-impl<F> Workload for Run<'_, F>
+impl<F> Routine for TransformRoutine<'_, F>
 where
-    F: Fn([Tensor<2>; 2]) -> Result<(Tensor<2>, Tensor<2>), String> + Send,
+    F: Fn([Tensor<2>; 2]) -> Result<(Tensor<2>, Tensor<2>), RoutineError> + Send,
 {
-    fn run(&mut self, set: usize) -> Result<(), String> {
+    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
         self.output = Some((self.transform)(self.inputs[set].clone())?);
-        self.device.sync().map_err(|error| error.to_string())
+        self.device.sync().map_err(RoutineError::burn)
     }
 
     fn checksum(&self) -> u64 {
@@ -96,18 +74,18 @@ where
     }
 }
 
-impl<F> Produces<Spectrum> for Run<'_, F>
+impl<F> RoutineOutput<Spectrum> for TransformRoutine<'_, F>
 where
-    F: Fn([Tensor<2>; 2]) -> Result<(Tensor<2>, Tensor<2>), String> + Send,
+    F: Fn([Tensor<2>; 2]) -> Result<(Tensor<2>, Tensor<2>), RoutineError> + Send,
 {
-    fn output(&self) -> Result<Spectrum, String> {
-        let (re, im) = self.output.clone().ok_or("nothing was computed")?;
+    fn output(&self) -> Result<Spectrum, RoutineError> {
+        let (re, im) = self.output.clone().ok_or(RoutineError::NotRun)?;
         Ok(Spectrum { re: values(re)?, im: values(im)? })
     }
 }
 
-/// A tensor's numbers, in host memory.
-pub(super) fn values<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, String> {
-    let data = tensor.try_into_data().map_err(|error| error.to_string())?;
-    data.try_to_vec::<f32>().map_err(|error| error.to_string())
+/// A tensor's values in host memory.
+pub(super) fn values<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, RoutineError> {
+    let data = tensor.try_into_data().map_err(RoutineError::burn)?;
+    data.try_to_vec::<f32>().map_err(RoutineError::burn)
 }

@@ -1,72 +1,54 @@
-//! Firefly's transform of rows in host memory.
+//! Transforms of rows in host memory.
 
 use burn::tensor::{Device, Tensor, TensorData, Transaction};
 use firefly_ops::butterfly;
 
-use crate::harness::routine::{Produces, Workload, checksum};
-use crate::harness::strategy::Strategy;
-use crate::harness::verification::{Refusal, Verified};
-use crate::suites::fft::coefficients::Network;
-use crate::suites::fft::expected::Expected;
-use crate::suites::fft::inputs::Inputs;
+use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
+use crate::harness::strategy::BenchStrategy;
+use crate::suites::fft::coefficients::Coefficients;
 use crate::suites::fft::problem::TransformProblem;
-use crate::suites::fft::verify::Spectrum;
-use crate::suites::fft::verify::check;
+use crate::suites::fft::verify::{Spectrum, check};
 
 /// [`butterfly`] with exact twiddles from host memory to host memory.
-pub struct FromHost;
-
-impl Strategy<TransformProblem> for FromHost {
-    fn name(&self) -> &'static str {
-        "firefly-host"
-    }
-
-    fn summary(&self) -> &'static str {
-        "the same as firefly, from host memory to host memory"
-    }
-
-    fn needs_accelerator(&self) -> bool {
-        true
-    }
-
-    fn verify<'a>(
-        &self,
-        problem: &TransformProblem,
-        inputs: &'a Inputs,
-        expected: &Expected,
-    ) -> Result<Verified<'a>, Refusal> {
-        let (twiddles, _) = inputs.networks().tensors(Network::Exact, inputs.device());
-        let run = Run {
-            sets: inputs.host(),
-            shape: [problem.batch, problem.n],
-            device: inputs.device(),
-            twiddles,
-            spectrum: Vec::new(),
-        };
-        check(Network::Exact, run, inputs, expected)
-    }
+pub fn from_host() -> BenchStrategy<TransformProblem> {
+    BenchStrategy::new(
+        "firefly-host",
+        "the same as firefly, from host memory to host memory",
+        |problem: &TransformProblem, inputs, expected| {
+            let (twiddles, _) = inputs.coefficients().tensors(Coefficients::Exact, inputs.device());
+            let routine = HostTransformRoutine {
+                sets: inputs.host(),
+                shape: [problem.batch, problem.n],
+                device: inputs.device(),
+                twiddles,
+                spectrum: Vec::new(),
+            };
+            check(Coefficients::Exact, routine, inputs, expected)
+        },
+    )
+    .on_accelerators()
 }
 
-struct Run<'a> {
+struct HostTransformRoutine<'a> {
     sets: &'a [[Vec<f32>; 2]],
     shape: [usize; 2],
     device: &'a Device,
     twiddles: Tensor<3>,
-    /// The parts, `[batch, n]`.
+    /// Real and imaginary parts, `[batch, n]`.
     spectrum: Vec<TensorData>,
 }
 
-impl Workload for Run<'_> {
-    fn run(&mut self, set: usize) -> Result<(), String> {
+impl Routine for HostTransformRoutine<'_> {
+    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
         let upload = |part: &Vec<f32>| {
             let mut data = TensorData::new(part.clone(), self.shape);
             self.device.staging(std::iter::once(&mut data));
             Tensor::<2>::from_data(data, self.device)
         };
         let [re, im] = self.sets[set].each_ref().map(upload);
-        let (re, im) = butterfly(re, im, self.twiddles.clone(), None).map_err(|error| error.to_string())?;
+        let (re, im) = butterfly(re, im, self.twiddles.clone(), None)?;
         let read = Transaction::default().register(re).register(im).try_execute();
-        self.spectrum = read.map_err(|error| error.to_string())?;
+        self.spectrum = read.map_err(RoutineError::burn)?;
         Ok(())
     }
 
@@ -75,10 +57,10 @@ impl Workload for Run<'_> {
     }
 }
 
-impl Produces<Spectrum> for Run<'_> {
-    fn output(&self) -> Result<Spectrum, String> {
-        let [re, im] = self.spectrum.as_slice() else { return Err("nothing was computed".into()) };
-        let part = |data: &TensorData| data.as_slice::<f32>().map(<[f32]>::to_vec).map_err(|error| error.to_string());
+impl RoutineOutput<Spectrum> for HostTransformRoutine<'_> {
+    fn output(&self) -> Result<Spectrum, RoutineError> {
+        let [re, im] = self.spectrum.as_slice() else { return Err(RoutineError::NotRun) };
+        let part = |data: &TensorData| data.as_slice::<f32>().map(<[f32]>::to_vec).map_err(RoutineError::burn);
         Ok(Spectrum { re: part(re)?, im: part(im)? })
     }
 }

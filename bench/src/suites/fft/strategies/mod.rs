@@ -1,35 +1,30 @@
-//! Ways to transform, and the catalogue of them.
+//! Strategies of the transform suite.
 
 mod backward;
-mod burn_stock;
-mod copy;
 mod forward;
 mod from_host;
 mod rustfft;
 
-use backward::Backward;
-use burn_stock::BurnStock;
-use copy::CopyInput;
-use forward::Forward;
-use from_host::FromHost;
-use rustfft::{RustFftInPlace, RustFftOutOfPlace};
-
-use super::coefficients::Network;
+use super::coefficients::Coefficients;
+use super::inputs::TransformInputs;
 use super::problem::TransformProblem;
-use crate::harness::strategy::Strategy;
+use crate::baselines::copy;
+use crate::harness::strategy::BenchStrategy;
 
 /// Every strategy, in the order of the table's rows.
-pub fn catalogue() -> Vec<Box<dyn Strategy<TransformProblem>>> {
+pub fn catalogue() -> Vec<BenchStrategy<TransformProblem>> {
     vec![
-        Box::new(Forward(Network::Exact)),
-        Box::new(FromHost),
-        Box::new(Forward(Network::Open)),
-        Box::new(Forward(Network::Soft)),
-        Box::new(Forward(Network::Hard)),
-        Box::new(Backward),
-        Box::new(RustFftInPlace),
-        Box::new(RustFftOutOfPlace),
-        Box::new(BurnStock),
-        Box::new(CopyInput),
+        forward::forward(Coefficients::Exact),
+        from_host::from_host(),
+        forward::forward(Coefficients::Open),
+        forward::forward(Coefficients::Soft),
+        forward::forward(Coefficients::Hard),
+        backward::backward(),
+        rustfft::rustfft(rustfft::Placement::InPlace),
+        rustfft::rustfft(rustfft::Placement::OutOfPlace),
+        forward::burn_stock(),
+        copy::strategy(|inputs: &TransformInputs| {
+            inputs.host().iter().map(|parts| parts.iter().map(Vec::as_slice).collect()).collect()
+        }),
     ]
 }

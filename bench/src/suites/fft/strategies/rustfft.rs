@@ -1,4 +1,4 @@
-//! rustfft's planned transforms, on interleaved values as it takes them.
+//! Transforms by rustfft, on interleaved values as it takes them.
 
 use std::sync::Arc;
 
@@ -7,100 +7,62 @@ use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 
 use crate::baselines::rustfft::instruction_set;
-use crate::harness::routine::{Produces, Workload};
-use crate::harness::strategy::Strategy;
-use crate::harness::verification::{Refusal, Verified};
-use crate::suites::fft::coefficients::Network;
-use crate::suites::fft::expected::Expected;
-use crate::suites::fft::inputs::Inputs;
+use crate::harness::routine::{Routine, RoutineError, RoutineOutput};
+use crate::harness::strategy::BenchStrategy;
+use crate::suites::fft::coefficients::Coefficients;
+use crate::suites::fft::inputs::TransformInputs;
 use crate::suites::fft::problem::TransformProblem;
-use crate::suites::fft::verify::Spectrum;
-use crate::suites::fft::verify::check;
+use crate::suites::fft::verify::{Spectrum, check};
 
-/// Below so many values, a second thread costs more than it saves.
+/// Number of values from which a second thread saves time.
 const PARALLEL_VALUES: usize = 1 << 15;
 
-/// Every row in place. The input is put back between runs, outside of the time.
-pub struct RustFftInPlace;
-
-/// Every row from one buffer into another.
-pub struct RustFftOutOfPlace;
-
-impl Strategy<TransformProblem> for RustFftInPlace {
-    fn name(&self) -> &'static str {
-        "rustfft"
-    }
-
-    fn summary(&self) -> &'static str {
-        "host: rustfft, planned, interleaved rows in place"
-    }
-
-    fn instruction_set(&self, _problem: &TransformProblem) -> Option<&'static str> {
-        Some(instruction_set())
-    }
-
-    fn verify<'a>(
-        &self,
-        problem: &TransformProblem,
-        inputs: &'a Inputs,
-        expected: &Expected,
-    ) -> Result<Verified<'a>, Refusal> {
-        check(Network::Exact, Run::new(problem, inputs, Mode::InPlace), inputs, expected)
-    }
+/// rustfft, planned, on interleaved rows.
+pub fn rustfft(placement: Placement) -> BenchStrategy<TransformProblem> {
+    let (name, summary) = match placement {
+        Placement::InPlace => ("rustfft", "host: rustfft, planned, interleaved rows in place"),
+        Placement::OutOfPlace => {
+            ("rustfft-out", "host: rustfft, planned, interleaved rows from one buffer into another")
+        }
+    };
+    BenchStrategy::new(name, summary, move |problem, inputs, expected| {
+        check(Coefficients::Exact, RustFftRoutine::new(problem, inputs, placement), inputs, expected)
+    })
+    .with_instruction_set(|_| Some(instruction_set()))
 }
 
-impl Strategy<TransformProblem> for RustFftOutOfPlace {
-    fn name(&self) -> &'static str {
-        "rustfft-out"
-    }
-
-    fn summary(&self) -> &'static str {
-        "host: rustfft, planned, interleaved rows from one buffer into another"
-    }
-
-    fn instruction_set(&self, _problem: &TransformProblem) -> Option<&'static str> {
-        Some(instruction_set())
-    }
-
-    fn verify<'a>(
-        &self,
-        problem: &TransformProblem,
-        inputs: &'a Inputs,
-        expected: &Expected,
-    ) -> Result<Verified<'a>, Refusal> {
-        check(Network::Exact, Run::new(problem, inputs, Mode::OutOfPlace), inputs, expected)
-    }
-}
-
+/// Buffers of a transform.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+pub enum Placement {
+    /// Every row in place. The input is restored between runs, outside of the time.
     InPlace,
+    /// Every row from one buffer into another.
     OutOfPlace,
 }
 
-struct Run<'a> {
+struct RustFftRoutine<'a> {
     transform: Arc<dyn Fft<f32>>,
-    mode: Mode,
+    placement: Placement,
     sets: &'a [Vec<Complex<f32>>],
     output: Vec<Complex<f32>>,
-    /// A chunk of rows each, with its scratch.
+    /// Scratch per chunk of rows.
     scratch: Vec<Vec<Complex<f32>>>,
     chunk: usize,
 }
 
-impl<'a> Run<'a> {
-    fn new(problem: &TransformProblem, inputs: &'a Inputs, mode: Mode) -> Self {
+impl<'a> RustFftRoutine<'a> {
+    fn new(problem: &TransformProblem, inputs: &'a TransformInputs, placement: Placement) -> Self {
         let transform = FftPlanner::new().plan_fft_forward(problem.n);
         let values = problem.batch * problem.n;
         let most = if values < PARALLEL_VALUES { 1 } else { rayon::current_num_threads() };
         let rows = problem.batch.div_ceil(most);
-        let scratch = match mode {
-            Mode::InPlace => transform.get_inplace_scratch_len(),
-            Mode::OutOfPlace => transform.get_immutable_scratch_len(),
+        let scratch = match placement {
+            Placement::InPlace => transform.get_inplace_scratch_len(),
+            Placement::OutOfPlace => transform.get_immutable_scratch_len(),
         };
         Self {
             transform,
-            mode,
+            placement,
             sets: inputs.interleaved(),
             output: vec![Complex::default(); values],
             scratch: vec![vec![Complex::default(); scratch]; problem.batch.div_ceil(rows)],
@@ -109,19 +71,20 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Workload for Run<'_> {
+impl Routine for RustFftRoutine<'_> {
     fn restore(&mut self, set: usize) {
-        if self.mode == Mode::InPlace {
+        if self.placement == Placement::InPlace {
             self.output.copy_from_slice(&self.sets[set]);
         }
     }
 
-    fn run(&mut self, set: usize) -> Result<(), String> {
-        let (transform, mode, input) = (&self.transform, self.mode, &self.sets[set]);
-        let rows = |input: &[Complex<f32>], output: &mut [Complex<f32>], scratch: &mut Vec<Complex<f32>>| match mode {
-            Mode::InPlace => transform.process_with_scratch(output, scratch),
-            Mode::OutOfPlace => transform.process_immutable_with_scratch(input, output, scratch),
-        };
+    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
+        let (transform, placement, input) = (&self.transform, self.placement, &self.sets[set]);
+        let rows =
+            |input: &[Complex<f32>], output: &mut [Complex<f32>], scratch: &mut Vec<Complex<f32>>| match placement {
+                Placement::InPlace => transform.process_with_scratch(output, scratch),
+                Placement::OutOfPlace => transform.process_immutable_with_scratch(input, output, scratch),
+            };
         if let [scratch] = &mut self.scratch[..] {
             rows(input, &mut self.output, scratch);
         } else {
@@ -139,8 +102,8 @@ impl Workload for Run<'_> {
     }
 }
 
-impl Produces<Spectrum> for Run<'_> {
-    fn output(&self) -> Result<Spectrum, String> {
+impl RoutineOutput<Spectrum> for RustFftRoutine<'_> {
+    fn output(&self) -> Result<Spectrum, RoutineError> {
         let output = &self.output;
         Ok(Spectrum { re: output.iter().map(|z| z.re).collect(), im: output.iter().map(|z| z.im).collect() })
     }

@@ -1,42 +1,32 @@
-//! Ways to find peaks, and the catalogue of them.
+//! Strategies of the peaks suite.
 
-mod auto;
-mod burn_stock;
-mod copy;
-mod firefly;
 mod from_host;
 mod host_transforms;
 mod learned;
-mod psd_top_k;
+mod on_device;
 
-use auto::Auto;
-use burn_stock::BurnStock;
-use copy::CopyInput;
-pub use firefly::Firefly;
-pub use from_host::FromHost;
-use host_transforms::{RealFft, RustFft};
-use learned::Learned;
-use psd_top_k::PsdTopK;
+pub use from_host::from_host;
+pub use on_device::firefly;
 
+use super::inputs::FrameInputs;
 use super::problem::PeaksProblem;
-use crate::harness::strategy::Strategy;
+use crate::baselines::copy;
+use crate::harness::strategy::BenchStrategy;
 
-/// Every strategy, in the order of the table's rows; that of learned models if they are trained for so many steps.
-pub fn catalogue(train_steps: Option<usize>, seed: u64) -> Vec<Box<dyn Strategy<PeaksProblem>>> {
-    let mut catalogue: Vec<Box<dyn Strategy<PeaksProblem>>> = vec![
-        Box::new(Firefly),
-        Box::new(Auto),
-        Box::new(FromHost { pinned: false }),
-        Box::new(FromHost { pinned: true }),
-        Box::new(PsdTopK),
-        Box::new(BurnStock),
-        Box::new(RustFft),
-        Box::new(RealFft),
-        Box::new(CopyInput),
+/// Every strategy, in the order of the table's rows; trained models only with a number of training steps.
+pub fn catalogue(train_steps: Option<usize>, seed: u64) -> Vec<BenchStrategy<PeaksProblem>> {
+    let mut catalogue = vec![
+        on_device::firefly(),
+        on_device::auto(),
+        from_host::from_host(false),
+        from_host::from_host(true),
+        on_device::psd_top_k(),
+        on_device::burn_stock(),
+        host_transforms::rustfft(),
+        host_transforms::realfft(),
+        copy::strategy(|inputs: &FrameInputs| inputs.host().iter().map(|set| vec![&set[..]]).collect()),
     ];
-    if let Some(steps) = train_steps {
-        catalogue.push(Box::new(Learned::new(steps, seed)));
-    }
+    catalogue.extend(train_steps.map(|steps| learned::learned(steps, seed)));
     catalogue
 }
 
@@ -47,7 +37,7 @@ mod tests {
     #[test]
     fn names_in_the_catalogue_are_unique() {
         let all = catalogue(Some(1), 0);
-        let mut names: Vec<_> = all.iter().map(|strategy| strategy.name()).collect();
+        let mut names: Vec<_> = all.iter().map(|strategy| strategy.info().name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all.len());

@@ -1,12 +1,12 @@
-//! What is known of the machine that measures.
+//! Description of the machine.
 
 pub use firefly_app::host::available_cores;
 use firefly_app::host::{cpu_name, entry};
 use serde::{Deserialize, Serialize};
 
-/// The machine.
+/// Machine that a report was measured on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Host {
+pub struct MachineInfo {
     /// The processor's name; none where the system doesn't say.
     pub cpu: Option<String>,
     /// Cores this process may use.
@@ -19,7 +19,7 @@ pub struct Host {
     pub arch: String,
 }
 
-impl Host {
+impl MachineInfo {
     /// This machine.
     pub fn detect() -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Host {
         }
     }
 
-    /// The machine in a line.
+    /// The machine as a line of text.
     pub fn summary(&self) -> String {
         let cpu = self.cpu.as_deref().unwrap_or(&self.arch);
         let plural = if self.cores == 1 { "" } else { "s" };
@@ -47,7 +47,10 @@ pub fn available_memory() -> Option<u64> {
 
 macro_rules! detected {
     ($detect:ident: $($name:tt)*) => {
-        [$(($name, std::arch::$detect!($name))),*].into_iter().filter_map(|(name, there)| there.then_some(name)).collect()
+        [$(($name, std::arch::$detect!($name))),*]
+            .into_iter()
+            .filter_map(|(name, there)| there.then_some(name))
+            .collect()
     };
 }
 
@@ -73,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_machine_is_described_in_a_line() {
-        let host = Host {
+        let host = MachineInfo {
             cpu: Some("Abacus 3".into()),
             cores: 1,
             instruction_sets: vec!["beads".into(), "wires".into()],
@@ -81,6 +84,6 @@ mod tests {
             arch: "wood".into(),
         };
         assert_eq!(host.summary(), "Abacus 3, 1 core, beads wires");
-        assert!(Host::detect().cores >= 1);
+        assert!(MachineInfo::detect().cores >= 1);
     }
 }

@@ -1,21 +1,21 @@
-//! How far a command is, on the error stream: a bar on a terminal, a line per step elsewhere.
+//! Progress of a command on the error stream: a bar on a terminal, lines elsewhere.
 
 use std::io::{IsTerminal, stderr};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Where progress goes.
+/// Progress over a known number of steps.
 pub enum Progress {
-    /// Nowhere.
+    /// Not shown.
     Quiet,
-    /// To a terminal.
+    /// A bar on a terminal.
     Bar(ProgressBar),
-    /// To a file or a pipe, one line a step.
+    /// Lines in a file or a pipe, one per message.
     Lines,
 }
 
 impl Progress {
-    /// Progress over `steps` steps, as the error stream allows.
+    /// Progress over `steps` steps, in the form that suits the error stream.
     pub fn new(quiet: bool, steps: usize) -> Self {
         if quiet {
             return Self::Quiet;
@@ -30,7 +30,7 @@ impl Progress {
         Self::Bar(bar)
     }
 
-    /// Says what is being done.
+    /// Shows a message about the current work.
     pub fn say(&self, message: impl Into<String>) {
         match self {
             Self::Quiet => (),
@@ -39,14 +39,14 @@ impl Progress {
         }
     }
 
-    /// Takes note that `steps` steps are done.
+    /// Advances by `steps` steps.
     pub fn advance(&self, steps: usize) {
         if let Self::Bar(bar) = self {
             bar.inc(steps as u64);
         }
     }
 
-    /// Clears the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         if let Self::Bar(bar) = self {
             bar.finish_and_clear();

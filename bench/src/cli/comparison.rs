@@ -1,0 +1,134 @@
+//! Comparison of strategies on a command's problems: run, shown and recorded.
+
+use std::io::Write;
+
+use anyhow::Context;
+use firefly_app::progress::Progress;
+use firefly_app::suggest;
+
+use super::options::MeasureOptions;
+use super::values::distinct;
+use crate::harness::machine::MachineInfo;
+use crate::harness::outcome::CaseRecord;
+use crate::harness::parameters::ParameterMap;
+use crate::harness::problem::Problem;
+use crate::harness::runner::Runner;
+use crate::harness::strategy::BenchStrategy;
+use crate::report::schema::{BenchReport, CommandRecord};
+use crate::report::terminal;
+
+/// Problems and strategies of a command.
+pub struct Comparison<'a, P: Problem> {
+    /// Name of the command.
+    pub command: &'static str,
+    /// Lines that are printed before the cases.
+    pub heading: Vec<String>,
+    /// Properties that all cases have in common.
+    pub facts: ParameterMap,
+    /// The command's own options.
+    pub options: ParameterMap,
+    /// Problems, those that share inputs next to each other.
+    pub problems: Vec<P>,
+    /// Parameters of a problem that the table shows.
+    pub columns: &'static [&'static str],
+    /// Every strategy.
+    pub catalogue: &'a [BenchStrategy<P>],
+    /// Baseline where no other is named and this one runs.
+    pub default_baseline: &'static str,
+}
+
+impl<P: Problem> Comparison<'_, P> {
+    /// Runs every case, prints the table to `out`, and writes the report if `options` name a file.
+    ///
+    /// # Errors
+    /// For options that make no case, a device that is not there, and output that can't be written. A case that fails
+    /// is a row of the table.
+    pub fn run(&self, options: &MeasureOptions, out: &mut dyn Write) -> anyhow::Result<Vec<CaseRecord>> {
+        let strategies = self.strategies(options)?;
+        let baseline = self.baseline(options, &strategies)?;
+        let setup = options.open()?;
+        let runner = Runner::new(&strategies, baseline, &setup);
+        let machine = MachineInfo::detect();
+        if !options.quiet {
+            writeln!(out, "{}", self.introduction(options, &strategies, &machine))?;
+        }
+        let progress = Progress::new(options.quiet, self.problems.len() * runner.steps());
+        let mut inputs: Option<P::Inputs> = None;
+        let mut cases = Vec::new();
+        for problem in &self.problems {
+            let parameters = problem.parameters();
+            let shown: Vec<String> =
+                self.columns.iter().map(|name| format!("{name} {}", parameters.shown(name))).collect();
+            progress.say(shown.join(", "));
+            cases.extend(runner.run(problem, &mut inputs, &progress));
+        }
+        progress.finish();
+
+        write!(out, "{}", terminal::table(&cases, self.columns).render())?;
+        out.flush()?;
+        if let Some(path) = &options.json {
+            let names: Vec<&str> = strategies.iter().map(|strategy| strategy.info().name).collect();
+            let own =
+                self.options.clone().with("strategy", names.clone()).with("baseline", baseline.map(|at| names[at]));
+            let command = CommandRecord { name: self.command.into(), options: options.parameters(own) };
+            BenchReport::new(machine, command, self.facts.clone(), cases.clone()).write(path)?;
+        }
+        Ok(cases)
+    }
+
+    /// The strategies that are named, or else all that make sense on the device.
+    fn strategies(&self, options: &MeasureOptions) -> anyhow::Result<Vec<&BenchStrategy<P>>> {
+        let Some(names) = &options.strategy else {
+            let runs = |strategy: &&BenchStrategy<P>| !(options.is_on_host() && strategy.info().needs_accelerator);
+            return Ok(self.catalogue.iter().filter(runs).collect());
+        };
+        let chosen = names.iter().map(|name| self.position(name.trim())).collect::<anyhow::Result<Vec<_>>>();
+        let chosen = distinct(chosen.context("--strategy")?);
+        Ok(chosen.into_iter().map(|position| &self.catalogue[position]).collect())
+    }
+
+    /// Position of the baseline among the strategies that run.
+    fn baseline(&self, options: &MeasureOptions, strategies: &[&BenchStrategy<P>]) -> anyhow::Result<Option<usize>> {
+        let position = |name: &str| strategies.iter().position(|strategy| strategy.info().name == name);
+        let Some(name) = &options.baseline else {
+            let first_competing = || strategies.iter().position(|strategy| strategy.info().competes);
+            let baseline = position(self.default_baseline).or_else(first_competing);
+            return Ok(baseline.filter(|_| strategies.len() > 1));
+        };
+        let named = &self.catalogue[self.position(name).context("--baseline")?];
+        let missing = || format!("--baseline: `{name}` is not among the strategies that run");
+        position(named.info().name).with_context(missing).map(Some)
+    }
+
+    /// Position of a strategy in the catalogue.
+    fn position(&self, name: &str) -> anyhow::Result<usize> {
+        let names: Vec<&str> = self.catalogue.iter().map(|strategy| strategy.info().name).collect();
+        names.iter().position(|other| *other == name).with_context(|| {
+            let hint = suggest::hint(name, names.iter().copied());
+            format!("unknown strategy `{name}`{hint}; known are {}", names.join(", "))
+        })
+    }
+
+    fn introduction(
+        &self,
+        options: &MeasureOptions,
+        strategies: &[&BenchStrategy<P>],
+        machine: &MachineInfo,
+    ) -> String {
+        let threads: Vec<String> = options.thread_counts().iter().map(usize::to_string).collect();
+        let mut lines = vec![format!("{} on {}", self.command, machine.summary())];
+        lines.extend(self.heading.iter().cloned());
+        lines.push(format!(
+            "device {}, host threads {}, iterations {} after {}, seed {}",
+            options.device,
+            threads.join(" and "),
+            options.iters,
+            options.warmup,
+            options.seed
+        ));
+        lines
+            .extend(strategies.iter().map(|strategy| format!("{}: {}", strategy.info().name, strategy.info().summary)));
+        lines.push("× NAME: how many times as fast as NAME, iteration by iteration: median (p10 – p90)\n".into());
+        lines.join("\n")
+    }
+}

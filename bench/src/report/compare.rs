@@ -1,0 +1,179 @@
+//! Comparison of two reports of a command: which cases got slower or faster.
+
+use firefly_app::table::{Align, TextTable};
+
+use super::schema::BenchReport;
+use crate::harness::format::{digits, duration};
+use crate::harness::outcome::{CaseRecord, Outcome};
+use crate::harness::statistics::Spread;
+
+/// Change of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// Longer time than before, beyond the spread of both, and by more than the threshold.
+    Slower,
+    /// Measured before, and not now.
+    Lost,
+    /// Shorter time than before, beyond the spread of both.
+    Faster,
+    /// Measured now, and not before.
+    Won,
+    /// Same time within the spread.
+    Same,
+    /// Measured neither time.
+    Neither,
+}
+
+/// Changes of all cases that two reports share.
+pub struct ReportChanges {
+    /// Table with a row per case.
+    pub table: TextTable,
+    /// Cases only in the first report.
+    pub only_before: Vec<String>,
+    /// Cases only in the second report.
+    pub only_after: Vec<String>,
+    counts: ChangeCounts,
+    threshold: f64,
+}
+
+impl ReportChanges {
+    /// Compares two reports. A case is slower if its median is by more than the share `threshold` and the spreads, from
+    /// p10 to p90, don't overlap. `changed_only` leaves unchanged cases out of the table.
+    pub fn new(before: &BenchReport, after: &BenchReport, threshold: f64, changed_only: bool) -> Self {
+        let mut table = TextTable::default()
+            .column("case", Align::Left)
+            .columns(["before", "after", "after / before"], Align::Right)
+            .column("change", Align::Left);
+        let mut counts = ChangeCounts::default();
+        for case in &after.cases {
+            let Some(earlier) = before.cases.iter().find(|other| other.has_key_of(case)) else { continue };
+            let change = change(&earlier.outcome, &case.outcome, threshold);
+            counts.add(change);
+            if !(changed_only && matches!(change, Change::Same | Change::Neither)) {
+                table.row(row(case, earlier, change));
+            }
+        }
+        let only = |cases: &[CaseRecord], others: &[CaseRecord]| -> Vec<String> {
+            let unmatched = cases.iter().filter(|case| !others.iter().any(|other| case.has_key_of(other)));
+            unmatched.map(CaseRecord::label).collect()
+        };
+        let only_before = only(&before.cases, &after.cases);
+        let only_after = only(&after.cases, &before.cases);
+        Self { table, only_before, only_after, counts, threshold }
+    }
+
+    /// Whether a case got slower or is no longer measured.
+    pub const fn is_regression(&self) -> bool {
+        self.counts.slower + self.counts.lost > 0
+    }
+
+    /// Number of cases of each change as a line of text.
+    pub fn summary(&self) -> String {
+        let ChangeCounts { slower, lost, faster, won, same, neither } = self.counts;
+        let unmatched = self.only_before.len() + self.only_after.len();
+        format!(
+            "{slower} slower by more than {} %, {lost} lost, {faster} faster, {won} won, {same} the same, \
+             {neither} in neither, {unmatched} unmatched",
+            100.0 * self.threshold
+        )
+    }
+}
+
+fn change(before: &Outcome, after: &Outcome, threshold: f64) -> Change {
+    match (before, after) {
+        (Outcome::Measured(before), Outcome::Measured(after)) => {
+            let (before, after): (&Spread, &Spread) = (&before.time_ns, &after.time_ns);
+            if after.p10 > before.p90 && after.median > (1.0 + threshold) * before.median {
+                Change::Slower
+            } else if after.p90 < before.p10 {
+                Change::Faster
+            } else {
+                Change::Same
+            }
+        }
+        (Outcome::Measured(_), _) => Change::Lost,
+        (_, Outcome::Measured(_)) => Change::Won,
+        _ => Change::Neither,
+    }
+}
+
+fn row(case: &CaseRecord, earlier: &CaseRecord, change: Change) -> [String; 5] {
+    let time = |case: &CaseRecord| match &case.outcome {
+        Outcome::Measured(measured) => {
+            let Spread { median, p10, p90, .. } = measured.time_ns;
+            format!("{} ({} – {})", duration(median), duration(p10), duration(p90))
+        }
+        Outcome::Bounded(limit) => limit.batch.to_string(),
+        Outcome::Failed { .. } => "failed".into(),
+        Outcome::Unsupported { .. } => "unsupported".into(),
+    };
+    let ratio = earlier.measured().zip(case.measured());
+    let ratio = ratio.map(|(before, after)| digits(after.time_ns.median / before.time_ns.median));
+    let change = match change {
+        Change::Slower => "SLOWER",
+        Change::Lost => "LOST",
+        Change::Faster => "faster",
+        Change::Won => "won",
+        Change::Same | Change::Neither => "",
+    };
+    [case.label(), time(earlier), time(case), ratio.unwrap_or_default(), change.into()]
+}
+
+/// Differences that make times incomparable.
+pub fn differences(before: &BenchReport, after: &BenchReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    if before.host != after.host {
+        notes.push(format!("measured on {} before, on {} after", before.host.summary(), after.host.summary()));
+    }
+    if before.tool.build != after.tool.build {
+        notes.push(format!("a {} build before, a {} build after", before.tool.build, after.tool.build));
+    }
+    if before.facts != after.facts {
+        notes.push(format!("{} before, {} after", before.facts, after.facts));
+    }
+    notes
+}
+
+/// Number of cases of each change.
+#[derive(Default)]
+struct ChangeCounts {
+    slower: usize,
+    lost: usize,
+    faster: usize,
+    won: usize,
+    same: usize,
+    neither: usize,
+}
+
+impl ChangeCounts {
+    fn add(&mut self, change: Change) {
+        *match change {
+            Change::Slower => &mut self.slower,
+            Change::Lost => &mut self.lost,
+            Change::Faster => &mut self.faster,
+            Change::Won => &mut self.won,
+            Change::Same => &mut self.same,
+            Change::Neither => &mut self.neither,
+        } += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::crossover::tests::case;
+
+    #[test]
+    fn a_change_within_the_spread_is_none() {
+        let time = |nanoseconds| case("a", 1, nanoseconds).outcome;
+        let of = |before, after| change(&time(before), &time(after), 0.05);
+        assert_eq!(of([100, 101, 102], [120, 121, 122]), Change::Slower);
+        assert_eq!(of([100, 101, 102], [103, 104, 105]), Change::Same);
+        assert_eq!(of([100, 101, 150], [120, 121, 122]), Change::Same);
+        assert_eq!(of([120, 121, 122], [100, 101, 102]), Change::Faster);
+        let failed = Outcome::failed("wrong");
+        assert_eq!(change(&time([1; 3]), &failed, 0.05), Change::Lost);
+        assert_eq!(change(&failed, &time([1; 3]), 0.05), Change::Won);
+        assert_eq!(change(&failed, &failed, 0.05), Change::Neither);
+    }
+}

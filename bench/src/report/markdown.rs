@@ -1,0 +1,239 @@
+//! Results pages in Markdown: machine, date, command and table of each report.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use firefly_app::table::{Align, TextTable};
+use serde_json::Value;
+
+use super::json::{ReportError, parse_versioned};
+use super::picker::{PICKER_FORMAT, PickerReport};
+use super::schema::{BenchReport, Tool};
+use super::{terminal, traffic};
+use crate::harness::format::{date, day};
+use crate::harness::machine::MachineInfo;
+use crate::harness::outcome::DERIVED;
+use crate::harness::parameters::shown;
+
+/// Report of any command that writes one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnyReport {
+    /// Report of a command that compares strategies.
+    Bench(Box<BenchReport>),
+    /// Report of the picker.
+    Picker(Box<PickerReport>),
+}
+
+impl AnyReport {
+    /// Reads a report.
+    ///
+    /// # Errors
+    /// [`ReportError`] if the file can't be read, is not a report, or one of another format.
+    pub fn read(path: &Path) -> Result<Self, ReportError> {
+        let bytes = std::fs::read(path).map_err(|error| ReportError::Read { path: path.into(), error })?;
+        Self::parse(path, &bytes)
+    }
+
+    /// The report in the bytes of a file; `path` is named in errors.
+    ///
+    /// # Errors
+    /// [`ReportError`] if the bytes are not a report, or one of another format.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, ReportError> {
+        // Only the picker's reports have no command.
+        let is_picker = serde_json::from_slice::<Value>(bytes).is_ok_and(|value| value.get("predicted_well").is_some());
+        if is_picker {
+            parse_versioned(path, bytes, PICKER_FORMAT).map(Box::new).map(Self::Picker)
+        } else {
+            BenchReport::parse(path, bytes).map(Box::new).map(Self::Bench)
+        }
+    }
+}
+
+/// Page with a section per report.
+pub fn page(title: &str, reports: &[AnyReport]) -> String {
+    let mut page = format!("# {title}\n");
+    for report in reports {
+        page += "\n";
+        page += &match report {
+            AnyReport::Bench(report) => bench_section(report),
+            AnyReport::Picker(report) => picker_section(report),
+        };
+    }
+    page
+}
+
+fn bench_section(report: &BenchReport) -> String {
+    let BenchReport { tool, date, host, command, facts, cases, .. } = report;
+    let options = command.options.iter().filter_map(|(name, value)| Some((name.to_string(), option(value)?)));
+    let mut section = heading(&command.name, *date, host, tool, &command_line(&command.name, options));
+    if facts.iter().next().is_some() {
+        let _ = write!(section, "All cases: {facts}.\n\n");
+    }
+    // Every parameter that takes more than one value; the others are in the command.
+    let mut columns: Vec<&str> = Vec::new();
+    for (name, value) in cases.iter().flat_map(|case| case.problem.iter()) {
+        let varies = cases.iter().any(|case| case.problem.get(name) != Some(value));
+        if varies && !columns.contains(&name) && !DERIVED.contains(&name) {
+            columns.push(name);
+        }
+    }
+    section += &table(&terminal::table(cases, &columns));
+    if cases.iter().any(|case| case.measured().is_some_and(|measured| measured.traffic.is_some())) {
+        section += "\nData movement per run:\n\n";
+        section += &table(&traffic::table(cases, &columns));
+    }
+    section
+}
+
+fn picker_section(report: &PickerReport) -> String {
+    let PickerReport { tool, date, host, device, cases, .. } = report;
+    let mut lists: [(&str, Vec<String>); 4] = ["n-fft", "tier", "batch", "k"].map(|name| (name, Vec::new()));
+    for case in cases {
+        let values = [case.n_fft.to_string(), case.tier.clone(), case.batch.to_string(), case.k.to_string()];
+        for ((_, list), value) in lists.iter_mut().zip(values) {
+            if !list.contains(&value) {
+                list.push(value);
+            }
+        }
+    }
+    let options = lists.into_iter().map(|(name, list)| (name.to_string(), list.join(",")));
+    let options = options.chain([("device".to_string(), device.clone())]);
+    let mut section = heading("picker", *date, host, tool, &command_line("picker", options));
+    for line in report.summary() {
+        let _ = write!(section, "{}.\n\n", capitalised(&line));
+    }
+    section += &table(&report.table());
+    if !report.left_out.is_empty() {
+        section += "\nLeft out:\n\n";
+        section.extend(report.left_out.iter().map(|problem| format!("- {problem}\n")));
+    }
+    section
+}
+
+fn heading(command: &str, seconds: u64, machine: &MachineInfo, tool: &Tool, command_line: &str) -> String {
+    let MachineInfo { os, arch, .. } = machine;
+    format!(
+        "## {command}, {}\n\n\
+         - machine: {}\n\
+         - system: {os} {arch}\n\
+         - measured: {} by {} {}, {} build\n\n\
+         ```text\n{command_line}\n```\n\n",
+        day(seconds),
+        machine.summary(),
+        date(seconds),
+        tool.name,
+        tool.version,
+        tool.build
+    )
+}
+
+fn command_line(command: &str, options: impl Iterator<Item = (String, String)>) -> String {
+    let options = options.map(|(name, value)| format!(" --{} {value}", name.replace('_', "-")));
+    format!("firefly-bench {command}{}", options.collect::<String>())
+}
+
+/// The value of an option as it is typed; none if it was not given.
+fn option(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Array(values) => Some(values.iter().map(shown).collect::<Vec<_>>().join(",")),
+        value => Some(shown(value)),
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+/// A table in Markdown.
+fn table(table: &TextTable) -> String {
+    let line = |cells: Vec<&str>| {
+        let cells: Vec<String> = cells.into_iter().map(|cell| cell.replace('|', "\\|")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let rules = table.alignments().into_iter().map(|align| match align {
+        Align::Left => "---",
+        Align::Right => "---:",
+    });
+    let mut text = line(table.titles()) + &line(rules.collect());
+    text.extend(table.cells().into_iter().map(line));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::harness::outcome::{CaseRecord, Outcome};
+    use crate::harness::parameters::ParameterMap;
+    use crate::report::crossover::tests::case;
+    use crate::report::schema::{CommandRecord, FORMAT};
+
+    fn machine() -> MachineInfo {
+        MachineInfo {
+            cpu: Some("Abacus 3".into()),
+            cores: 1,
+            instruction_sets: vec!["beads".into()],
+            os: "linux".into(),
+            arch: "wood".into(),
+        }
+    }
+
+    fn report() -> BenchReport {
+        let failed = CaseRecord { outcome: Outcome::failed("one | two"), ..case("b", 8, [1; 3]) };
+        BenchReport {
+            format: FORMAT,
+            tool: Tool { name: "firefly-bench".into(), version: "0.1.0".into(), build: "release".into() },
+            date: 1_798_761_599,
+            host: machine(),
+            command: CommandRecord {
+                name: "welch-peaks".into(),
+                options: ParameterMap::default()
+                    .with("n_fft", vec![64])
+                    .with("batch", vec![1, 8])
+                    .with("train_steps", None::<u64>)
+                    .with("device", "cpu"),
+            },
+            facts: ParameterMap::default().with("scaling", "power"),
+            cases: vec![case("a", 1, [1000, 1100, 1200]), case("a", 8, [4000; 3]), case("b", 1, [2000; 3]), failed],
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> Result<AnyReport, ReportError> {
+        AnyReport::parse(Path::new("report.json"), bytes)
+    }
+
+    #[test]
+    fn a_page_has_machine_date_command_and_table() {
+        insta::assert_snapshot!(page("Welch peaks", &[AnyReport::Bench(Box::new(report()))]));
+    }
+
+    #[test]
+    fn committed_picker_reports_become_pages() {
+        for name in ["picker-cpu.json", "picker-cuda.json"] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("results").join(name);
+            let text = page("Picker", &[AnyReport::read(&path).unwrap()]);
+            assert!(text.contains("--n-fft 64,256,1024,4096") && text.contains("regret"), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_mutated_report_is_read_or_refused(
+            place in any::<prop::sample::Index>(),
+            byte: u8,
+            keep in any::<prop::sample::Index>(),
+        ) {
+            let mut bytes = serde_json::to_vec(&report()).unwrap();
+            let length = bytes.len();
+            bytes[place.index(length)] = byte;
+            for bytes in [&bytes[..], &bytes[..keep.index(length)]] {
+                if let Ok(report) = parse(bytes) {
+                    prop_assert!(page("Mutated", &[report]).starts_with("# Mutated"));
+                }
+            }
+        }
+    }
+}

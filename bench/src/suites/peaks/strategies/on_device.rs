@@ -1,0 +1,75 @@
+//! Peaks of frames on the device; the peaks stay there.
+
+use firefly_models::testing::{Formulation, StockWelchPeaks};
+use firefly_models::{AutoWelchPeaksConfig, Peaks};
+use firefly_ops::{InstructionSet, welch_instruction_set};
+
+use crate::harness::strategy::BenchStrategy;
+use crate::suites::peaks::model::{config, exact_model};
+use crate::suites::peaks::problem::PeaksProblem;
+use crate::suites::peaks::tensor_routine::{MemorySpace, TensorRoutine};
+use crate::suites::peaks::verify::check_peaks;
+
+/// [`WelchPeaks`](firefly_models::WelchPeaks).
+pub fn firefly() -> BenchStrategy<PeaksProblem> {
+    BenchStrategy::new(
+        "firefly",
+        "Firefly's WelchPeaks module on the device",
+        |problem: &PeaksProblem, inputs, expected| {
+            let model = exact_model(problem, inputs.device())?;
+            let routine = TensorRoutine::new(inputs, MemorySpace::Device, move |signal| Ok(model.try_forward(signal)?));
+            check_peaks(routine, problem, inputs, expected, true)
+        },
+    )
+    .with_forced_sets(kernel_set)
+}
+
+/// [`AutoWelchPeaks`](firefly_models::AutoWelchPeaks).
+pub fn auto() -> BenchStrategy<PeaksProblem> {
+    BenchStrategy::new(
+        "auto",
+        "Firefly's AutoWelchPeaks module: the tier by the method predicted fastest",
+        |problem: &PeaksProblem, inputs, expected| {
+            let auto = AutoWelchPeaksConfig::new().with_peaks(config(problem)).with_keep_on_device(true);
+            let model = auto.try_init(inputs.device())?;
+            let routine = TensorRoutine::new(inputs, MemorySpace::Device, move |signal| Ok(model.try_forward(signal)?));
+            check_peaks(routine, problem, inputs, expected, true)
+        },
+    )
+    .with_forced_sets(kernel_set)
+}
+
+/// Firefly's power spectra, then Burn's top-K. Burn's sort leaves the order of equal powers open.
+pub fn psd_top_k() -> BenchStrategy<PeaksProblem> {
+    BenchStrategy::new(
+        "psd-topk",
+        "Firefly's welch_psd, then Burn's topk_with_indices, both on the device",
+        |problem: &PeaksProblem, inputs, expected| {
+            let model = exact_model(problem, inputs.device())?;
+            let routine = TensorRoutine::new(inputs, MemorySpace::Device, move |signal| {
+                let (power, bins) = model.try_psd(signal)?.topk_with_indices(model.k(), 1);
+                Ok(Peaks { bins, power })
+            });
+            check_peaks(routine, problem, inputs, expected, false)
+        },
+    )
+    .with_forced_sets(kernel_set)
+}
+
+/// Burn's own operations, as a user of Burn alone would write them. Burn's sort leaves the order of equal powers open.
+pub fn burn_stock() -> BenchStrategy<PeaksProblem> {
+    BenchStrategy::new(
+        "burn-stock",
+        "Burn's own operations on the device: unfold, window, rfft, power, mean, topk_with_indices",
+        |problem: &PeaksProblem, inputs, expected| {
+            let stock = StockWelchPeaks::new(&config(problem), Formulation::Unfold, inputs.device())?;
+            let routine = TensorRoutine::new(inputs, MemorySpace::Device, move |signal| Ok(stock.forward(signal)));
+            check_peaks(routine, problem, inputs, expected, false)
+        },
+    )
+}
+
+/// Instruction set of the fused kernel on the calling thread.
+fn kernel_set(problem: &PeaksProblem) -> Option<&'static str> {
+    welch_instruction_set(problem.options.n_fft).map(InstructionSet::name)
+}

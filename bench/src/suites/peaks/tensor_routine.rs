@@ -1,0 +1,197 @@
+//! Routines made of tensor operations on frames, on the device or from host memory to host memory.
+
+use burn::tensor::{Tensor, TensorData, Transaction};
+use firefly_models::Peaks;
+use firefly_ops::HostPeaks;
+
+use super::inputs::FrameInputs;
+use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
+
+/// Memory that a routine takes its frames from and leaves its result in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemorySpace {
+    /// Device memory: a run ends when the device is done.
+    Device,
+    /// Host memory: transfers to the device and back are part of a run.
+    Host,
+}
+
+/// Result of tensor operations.
+pub trait DeviceOutput: Clone + Send {
+    /// The result in host memory.
+    type Host: HostOutput;
+
+    /// Waits for the result and reads it back.
+    ///
+    /// # Errors
+    /// [`RoutineError`] if it could not be computed.
+    fn read(self) -> Result<Self::Host, RoutineError>;
+}
+
+/// Result in host memory.
+pub trait HostOutput: Send {
+    /// Type of the plain values.
+    type Values;
+
+    /// The [`checksum`] of every byte.
+    fn checksum(&self) -> u64;
+
+    /// The values.
+    ///
+    /// # Errors
+    /// [`RoutineError`] if they are not of a known type.
+    fn values(&self) -> Result<Self::Values, RoutineError>;
+}
+
+/// Routine that computes a result from frames `[batch, frame]` by tensor operations.
+pub struct TensorRoutine<'a, F, O: DeviceOutput> {
+    inputs: &'a FrameInputs,
+    memory: MemorySpace,
+    operations: F,
+    result: Option<RunResult<O>>,
+}
+
+/// Result of the last run, in the memory that the routine leaves it in.
+enum RunResult<O: DeviceOutput> {
+    OnDevice(O),
+    InHostMemory(O::Host),
+}
+
+impl<'a, F, O> TensorRoutine<'a, F, O>
+where
+    F: Fn(Tensor<2>) -> Result<O, RoutineError> + Send,
+    O: DeviceOutput,
+{
+    /// A routine that runs `operations` on any of the input sets.
+    pub fn new(inputs: &'a FrameInputs, memory: MemorySpace, operations: F) -> Box<Self> {
+        if memory == MemorySpace::Device {
+            inputs.tensors();
+        }
+        Box::new(Self { inputs, memory, operations, result: None })
+    }
+}
+
+impl<F, O: DeviceOutput> TensorRoutine<'_, F, O> {
+    fn with_result<T>(&self, look: impl FnOnce(&O::Host) -> Result<T, RoutineError>) -> Result<T, RoutineError> {
+        match self.result.as_ref().ok_or(RoutineError::NotRun)? {
+            RunResult::OnDevice(output) => look(&output.clone().read()?),
+            RunResult::InHostMemory(read) => look(read),
+        }
+    }
+}
+
+impl<F, O> Routine for TensorRoutine<'_, F, O>
+where
+    F: Fn(Tensor<2>) -> Result<O, RoutineError> + Send,
+    O: DeviceOutput,
+{
+    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
+        self.result = Some(match self.memory {
+            MemorySpace::Device => {
+                let output = (self.operations)(self.inputs.tensors()[set].clone())?;
+                self.inputs.device().sync().map_err(RoutineError::burn)?;
+                RunResult::OnDevice(output)
+            }
+            MemorySpace::Host => RunResult::InHostMemory((self.operations)(self.inputs.to_device(set))?.read()?),
+        });
+        Ok(())
+    }
+
+    fn checksum(&self) -> u64 {
+        self.with_result(|read| Ok(read.checksum())).unwrap_or(0)
+    }
+}
+
+impl<F, O> RoutineOutput<<O::Host as HostOutput>::Values> for TensorRoutine<'_, F, O>
+where
+    F: Fn(Tensor<2>) -> Result<O, RoutineError> + Send,
+    O: DeviceOutput,
+{
+    fn output(&self) -> Result<<O::Host as HostOutput>::Values, RoutineError> {
+        self.with_result(HostOutput::values)
+    }
+}
+
+/// Peaks `[batch, k]` in host memory.
+#[derive(Clone)]
+pub struct HostPeaksOutput {
+    bins: TensorData,
+    power: TensorData,
+}
+
+impl DeviceOutput for Peaks {
+    type Host = HostPeaksOutput;
+
+    /// Reads in one transaction: tensors read one by one are copied on first access, after the run.
+    fn read(self) -> Result<HostPeaksOutput, RoutineError> {
+        let read = Transaction::default().register(self.bins).register(self.power).try_execute();
+        let [bins, power] = read
+            .map_err(RoutineError::burn)?
+            .try_into()
+            .map_err(|read: Vec<_>| RoutineError::OutputCount { got: read.len(), expected: 2 })?;
+        Ok(HostPeaksOutput { bins, power })
+    }
+}
+
+/// Result of operations that read their peaks back themselves.
+impl DeviceOutput for HostPeaksOutput {
+    type Host = Self;
+
+    fn read(self) -> Result<Self, RoutineError> {
+        Ok(self)
+    }
+}
+
+impl HostPeaksOutput {
+    /// Bytes in host memory.
+    pub fn bytes(&self) -> u64 {
+        (self.bins.as_bytes().len() + self.power.as_bytes().len()) as u64
+    }
+}
+
+/// Bins and powers `[batch, k]` in host memory.
+impl From<(TensorData, TensorData)> for HostPeaksOutput {
+    fn from((bins, power): (TensorData, TensorData)) -> Self {
+        Self { bins, power }
+    }
+}
+
+impl HostOutput for HostPeaksOutput {
+    type Values = HostPeaks;
+
+    fn checksum(&self) -> u64 {
+        checksum(self.bins.as_bytes()).wrapping_add(checksum(self.power.as_bytes()))
+    }
+
+    fn values(&self) -> Result<HostPeaks, RoutineError> {
+        let bins = match self.bins.as_slice::<i32>() {
+            Ok(bins) => bins.iter().map(|&bin| bin.into()).collect(),
+            Err(_) => self.bins.as_slice::<i64>().map_err(RoutineError::burn)?.to_vec(),
+        };
+        Ok(HostPeaks { bins, power: self.power.as_slice::<f32>().map_err(RoutineError::burn)?.to_vec() })
+    }
+}
+
+/// Real values `[batch, width]` in host memory.
+pub struct HostValuesOutput(TensorData);
+
+impl DeviceOutput for Tensor<2> {
+    type Host = HostValuesOutput;
+
+    fn read(self) -> Result<HostValuesOutput, RoutineError> {
+        let mut read = Transaction::default().register(self).try_execute().map_err(RoutineError::burn)?;
+        read.pop().map(HostValuesOutput).ok_or(RoutineError::OutputCount { got: 0, expected: 1 })
+    }
+}
+
+impl HostOutput for HostValuesOutput {
+    type Values = Vec<f32>;
+
+    fn checksum(&self) -> u64 {
+        checksum(self.0.as_bytes())
+    }
+
+    fn values(&self) -> Result<Vec<f32>, RoutineError> {
+        Ok(self.0.as_slice::<f32>().map_err(RoutineError::burn)?.to_vec())
+    }
+}

@@ -1,0 +1,195 @@
+//! Picker suite: the strategies of a tier, checked against each other and timed side by side.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use burn::tensor::{Device, Tensor, TensorData};
+use firefly_app::device::DeviceKind;
+use firefly_app::progress::Progress;
+use firefly_framework::profile::DeviceProfile;
+use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, Strategy, WelchPeaksConfig};
+use firefly_ops::ArgumentError;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use thiserror::Error;
+
+use super::peaks::{DeviceOutput, HostOutput, HostPeaksOutput, PeaksProblem};
+use crate::harness::routine::RoutineError;
+
+/// Least number of timed iterations, after one that is not timed.
+const FEWEST: usize = 3;
+/// Greatest number of timed iterations.
+const MOST: usize = 200;
+/// Greatest difference allowed between powers, relative to the strongest of a row: strategies round in another order.
+const TOLERANCE: f32 = 1e-4;
+
+/// The strategies of a tier on a kind of device: on a host, there is no transfer to avoid.
+pub const fn strategies_of(kind: DeviceKind) -> &'static [Strategy] {
+    if kind.is_host() {
+        &[Strategy::Fused, Strategy::Spectrum]
+    } else {
+        &[Strategy::Host, Strategy::Fused, Strategy::Spectrum]
+    }
+}
+
+/// Noise that the frames of problems are cut from.
+struct Noise(Vec<f32>);
+
+impl Noise {
+    /// `samples` samples of uniform noise with a periodic triangle, the same in each run.
+    fn new(samples: usize) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(0);
+        let sample = |index: usize| {
+            // A triangle of 37 samples, so that some bins stand out.
+            let tone = (index % 37) as f32 / 18.0 - 1.0;
+            random.random::<f32>() - 0.5 + tone
+        };
+        Self((0..samples).map(sample).collect())
+    }
+
+    /// Frames `[batch, frame]` of `problem`, which has at most as many samples.
+    fn frames(&self, problem: &PeaksProblem, device: &Device) -> Tensor<2> {
+        let samples = self.0[..problem.batch * problem.frame()].to_vec();
+        Tensor::from_data(TensorData::new(samples, [problem.batch, problem.frame()]), device)
+    }
+}
+
+/// The model of a problem, restricted to one strategy if one is given.
+///
+/// # Errors
+/// [`ArgumentError`] for a problem out of range.
+pub fn model(
+    problem: &PeaksProblem,
+    strategy: Option<Strategy>,
+    profile: &DeviceProfile,
+    device: &Device,
+) -> Result<AutoWelchPeaks, ArgumentError> {
+    let config = WelchPeaksConfig::new().with_n_fft(problem.options.n_fft).with_k(problem.k).with_tier(problem.tier);
+    let auto = AutoWelchPeaksConfig::new().with_peaks(config).with_profile(Some(profile.clone()));
+    let auto = strategy.map_or_else(|| auto.clone(), |strategy| auto.clone().with_strategies(vec![strategy]));
+    auto.try_init(device)
+}
+
+/// Time spent on measuring.
+#[derive(Debug, Clone, Copy)]
+pub struct TimingBudget {
+    /// Rounds over all problems: a machine that is slow for a minute is slow in one round only.
+    pub rounds: usize,
+    /// Time per problem and round.
+    pub time: Duration,
+}
+
+/// For every problem the nanoseconds of each strategy's runs, including the transfer of the peaks to host memory, gathered
+/// in rounds.
+///
+/// # Errors
+/// [`TimingError`] for a problem out of range, and strategies that fail or disagree.
+pub fn time_in_rounds(
+    problems: &[PeaksProblem],
+    strategies: &[Strategy],
+    profile: &DeviceProfile,
+    device: &Device,
+    budget: TimingBudget,
+    quiet: bool,
+) -> Result<Vec<Vec<Vec<f64>>>, TimingError> {
+    let noise = Noise::new(problems.iter().map(|problem| problem.batch * problem.frame()).max().unwrap_or(0));
+    let progress = Progress::new(quiet, budget.rounds * problems.len());
+    let mut samples = vec![vec![Vec::new(); strategies.len()]; problems.len()];
+    for round in 1..=budget.rounds {
+        progress.say(format!("round {round} of {}", budget.rounds));
+        for (problem, samples) in problems.iter().zip(&mut samples) {
+            let times = time_strategies(problem, strategies, &noise, profile, device, budget.time)?;
+            samples.iter_mut().zip(times).for_each(|(samples, times)| samples.extend(times));
+            progress.advance(1);
+        }
+    }
+    progress.finish();
+    Ok(samples)
+}
+
+/// Reason why strategies could not be timed.
+#[derive(Debug, Error)]
+pub enum TimingError {
+    /// The problem is out of range.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    /// A strategy failed.
+    #[error(transparent)]
+    Routine(#[from] RoutineError),
+    /// Two strategies gave different peaks.
+    #[error("{strategy} gives other peaks than {first}")]
+    Disagreement {
+        /// A strategy.
+        strategy: Strategy,
+        /// The first strategy.
+        first: Strategy,
+    },
+}
+
+/// Nanoseconds of each strategy's runs on `problem`; the strategies take turns, for `time` together.
+fn time_strategies(
+    problem: &PeaksProblem,
+    strategies: &[Strategy],
+    noise: &Noise,
+    profile: &DeviceProfile,
+    device: &Device,
+    time: Duration,
+) -> Result<Vec<Vec<f64>>, TimingError> {
+    let frames = noise.frames(problem, device);
+    let models: Vec<AutoWelchPeaks> =
+        strategies.iter().map(|strategy| model(problem, Some(*strategy), profile, device)).collect::<Result<_, _>>()?;
+    let run = |model: &AutoWelchPeaks| -> Result<HostPeaksOutput, TimingError> {
+        Ok(model.try_forward(black_box(frames.clone()))?.read()?)
+    };
+    // One run of each that is not timed gives the powers that have to agree.
+    let outputs =
+        models.iter().map(|model| Ok(run(model)?.values()?.power)).collect::<Result<Vec<_>, TimingError>>()?;
+    for (&strategy, output) in strategies.iter().zip(&outputs) {
+        if !agree(&outputs[0], output, problem.k) {
+            return Err(TimingError::Disagreement { strategy, first: strategies[0] });
+        }
+    }
+    let mut samples = vec![Vec::new(); strategies.len()];
+    let start = Instant::now();
+    while samples[0].len() < FEWEST || (start.elapsed() < time && samples[0].len() < MOST) {
+        for (model, samples) in models.iter().zip(&mut samples) {
+            let start = Instant::now();
+            black_box(run(model)?);
+            samples.push(start.elapsed().as_nanos() as f64);
+        }
+    }
+    Ok(samples)
+}
+
+fn agree(left: &[f32], right: &[f32], k: usize) -> bool {
+    let close = |(left, right): (&[f32], &[f32])| {
+        left.iter().zip(right).all(|(a, b)| (a - b).abs() <= TOLERANCE * left[0].abs())
+    };
+    left.len() == right.len() && left.chunks(k).zip(right.chunks(k)).all(close)
+}
+
+#[cfg(test)]
+mod tests {
+    use firefly_framework::profile::Preset;
+    use firefly_models::Tier;
+
+    use super::*;
+
+    #[test]
+    fn every_strategy_is_timed() {
+        let (device, profile) = (Device::flex(), Preset::Cpu.profile());
+        let problem = PeaksProblem::new(64, Tier::Fast, 7, 5);
+        let strategies = [Strategy::Fused, Strategy::Spectrum];
+        let noise = Noise::new(7 * 96);
+        let times = time_strategies(&problem, &strategies, &noise, &profile, &device, Duration::ZERO).unwrap();
+        assert!(times.iter().flatten().all(|time| *time > 0.0));
+        assert!(times.iter().all(|times| times.len() == FEWEST));
+    }
+
+    #[test]
+    fn different_powers_disagree() {
+        assert!(agree(&[10.0, 1.0], &[10.0, 1.0005], 2));
+        assert!(!agree(&[10.0, 1.0], &[10.0, 1.1], 2));
+        assert!(!agree(&[10.0, 1.0], &[10.0], 2));
+    }
+}
