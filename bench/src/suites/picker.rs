@@ -47,10 +47,10 @@ impl Noise {
         Self((0..samples).map(sample).collect())
     }
 
-    /// Frames `[batch, frame]` of `problem`, which has at most as many samples.
-    fn frames(&self, problem: &PeaksProblem, device: &Device) -> Tensor<2> {
-        let samples = self.0[..problem.batch * problem.frame()].to_vec();
-        Tensor::from_data(TensorData::new(samples, [problem.batch, problem.frame()]), device)
+    /// Frames `[batch, frame]` of `problem`; none if it has more samples.
+    fn frames(&self, problem: &PeaksProblem, device: &Device) -> Option<Tensor<2>> {
+        let samples = self.0.get(..problem.batch * problem.frame())?.to_vec();
+        Some(Tensor::from_data(TensorData::new(samples, [problem.batch, problem.frame()]), device))
     }
 }
 
@@ -116,6 +116,9 @@ pub enum TimingError {
     /// A strategy failed.
     #[error(transparent)]
     Routine(#[from] RoutineError),
+    /// The problem has more samples than the noise.
+    #[error("the noise is too short")]
+    ShortNoise,
     /// Two strategies gave different peaks.
     #[error("{strategy} gives other peaks than {first}")]
     Disagreement {
@@ -135,7 +138,7 @@ fn time_strategies(
     device: &Device,
     time: Duration,
 ) -> Result<Vec<Vec<f64>>, TimingError> {
-    let frames = noise.frames(problem, device);
+    let frames = noise.frames(problem, device).ok_or(TimingError::ShortNoise)?;
     let models: Vec<AutoWelchPeaks> =
         strategies.iter().map(|strategy| model(problem, Some(*strategy), profile, device)).collect::<Result<_, _>>()?;
     let run = |model: &AutoWelchPeaks| -> Result<HostPeaksOutput, TimingError> {
@@ -176,12 +179,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_strategy_is_timed() {
+    fn every_strategy_is_timed_and_short_noise_is_refused() {
         let (device, profile) = (Device::flex(), Preset::Cpu.profile());
         let problem = PeaksProblem::new(64, Tier::Fast, 7, 5);
         let strategies = [Strategy::Fused, Strategy::Spectrum];
-        let noise = Noise::new(7 * 96);
-        let times = time_strategies(&problem, &strategies, &noise, &profile, &device, Duration::ZERO).unwrap();
+        let times =
+            |samples| time_strategies(&problem, &strategies, &Noise::new(samples), &profile, &device, Duration::ZERO);
+        assert!(matches!(times(7 * 96 - 1), Err(TimingError::ShortNoise)));
+        let times = times(7 * 96).unwrap();
         assert!(times.iter().flatten().all(|time| *time > 0.0));
         assert!(times.iter().all(|times| times.len() == FEWEST));
     }
