@@ -1,18 +1,19 @@
-//! Frames with what the reference makes of them.
+//! Frames together with their reference spectrum and peaks.
 
 use burn::tensor::{Device, IndexingUpdateOp, Tensor, TensorData};
 use firefly_app::device::DeviceName;
 use firefly_models::{ArgumentError, WelchPeaks};
+use firefly_ops::top_k;
 
-use crate::data::{Resident, Source};
+use crate::data::{DeviceCorpus, Source};
 
-/// Power below this share of a frame's mean counts as this much, so that its logarithm is bounded.
-pub const FLOOR: f64 = 1e-9;
-/// Keeps the level of a silent frame above zero.
-const TINY: f64 = 1e-30;
+/// Added to power relative to a frame's mean before its logarithm is taken, so that the logarithm is bounded.
+pub const RELATIVE_POWER_FLOOR: f64 = 1e-9;
+/// Added to a frame's mean power, so that a silent frame can be divided by it.
+const MIN_LEVEL: f64 = 1e-30;
 
-/// Frames `[samples / frame, frame]` on a device.
-pub fn tensor(samples: Vec<f32>, frame: usize, device: &Device) -> Tensor<2> {
+/// Frames as a tensor `[samples / frame, frame]` on a device.
+pub fn frames_to_tensor(samples: Vec<f32>, frame: usize, device: &Device) -> Tensor<2> {
     let rows = samples.len() / frame;
     Tensor::from_data(TensorData::new(samples, [rows, frame]), device)
 }
@@ -37,12 +38,12 @@ impl Batch {
     /// [`ArgumentError`] if the frames are too short for the reference.
     pub fn new(signal: Tensor<2>, reference: &WelchPeaks) -> Result<Self, ArgumentError> {
         let power = reference.try_psd(signal.clone())?;
-        let bins = reference.try_forward(signal.clone())?.bins;
-        let level = power.clone().mean_dim(1) + TINY;
-        // A frame without finite power has no peaks: its bins of -1 add nothing.
-        let found = bins.clone().greater_equal_elem(0).float();
-        let peaks = power.zeros_like().scatter(1, bins.clamp_min(0), found, IndexingUpdateOp::Add);
-        Ok(Self { log_reference: (power / level.clone() + FLOOR).log(), signal, level, peaks })
+        let bins = top_k(power.clone(), reference.k())?.bins;
+        let level = power.clone().mean_dim(1) + MIN_LEVEL;
+        // A frame without finite power has no peaks: its bins are −1 and add 0 to bin 0.
+        let is_peak = bins.clone().greater_equal_elem(0).float();
+        let peaks = power.zeros_like().scatter(1, bins.clamp_min(0), is_peak, IndexingUpdateOp::Add);
+        Ok(Self { log_reference: (power / level.clone() + RELATIVE_POWER_FLOOR).log(), signal, level, peaks })
     }
 
     /// Frames in the batch.
@@ -55,8 +56,8 @@ impl Batch {
 #[derive(Debug, Clone)]
 pub struct Batches {
     source: Source,
-    /// The source's recordings where the device is not the host, whose memory they are in anyway.
-    resident: Option<Resident>,
+    /// The recordings on the device, unless the device is the host.
+    corpus: Option<DeviceCorpus>,
     reference: WelchPeaks,
     rows: usize,
     device: Device,
@@ -65,11 +66,13 @@ pub struct Batches {
 impl Batches {
     /// Batches of `rows` frames from `source`, on `device`.
     pub fn new(source: Source, reference: WelchPeaks, rows: usize, device: Device) -> Self {
-        let resident = match &source {
-            Source::Recordings(sampler) if !DeviceName::of(&device).kind().is_host() => Resident::new(sampler, &device),
+        let corpus = match &source {
+            Source::Recordings(sampler) if !DeviceName::of(&device).kind().is_host() => {
+                DeviceCorpus::new(sampler, &device)
+            }
             _ => None,
         };
-        Self { source, resident, reference, rows, device }
+        Self { source, corpus, reference, rows, device }
     }
 
     /// The batch of a step.
@@ -78,13 +81,13 @@ impl Batches {
     /// As [`Batch::new`].
     pub fn at(&self, step: usize) -> Result<Batch, ArgumentError> {
         let first = (step * self.rows) as u64;
-        let signal = match &self.resident {
-            Some(resident) => resident.batch(first, self.rows),
+        let signal = match &self.corpus {
+            Some(corpus) => corpus.batch(first, self.rows),
             None => {
                 let frame = self.source.frame();
                 let mut samples = vec![0.0; self.rows * frame];
                 self.source.fill_batch(first, &mut samples);
-                tensor(samples, frame, &self.device)
+                frames_to_tensor(samples, frame, &self.device)
             }
         };
         Batch::new(signal, &self.reference)

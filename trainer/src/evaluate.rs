@@ -1,23 +1,40 @@
-//! How well the exact tiers and a learned model find the reference's peaks.
+//! Recall, power error and time of the exact tiers and of learned models, beside the reference's peaks.
 
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
 use burn::tensor::{Device, Tensor};
 use firefly_models::{ArgumentError, LearnedWelchPeaks, Peaks, Tier};
+use firefly_ops::HostPeaks;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-use crate::batch::tensor;
+use crate::batch::frames_to_tensor;
 use crate::config::ModelSection;
 use crate::data::Frames;
 
-/// Frames that are evaluated, and timed, at once.
-const BATCH: usize = 1024;
-/// Timed repetitions of a batch, after as many that are not timed as [`WARM_UP`].
+/// Frames per batch of an evaluation.
+pub const BATCH: usize = 1024;
+/// Timed repetitions of a batch.
 const REPETITIONS: usize = 21;
+/// Repetitions before those that are timed.
 const WARM_UP: usize = 3;
 
-/// Which side of the comparison a model is on.
+/// Failure of an evaluation.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EvaluateError {
+    /// The data set is empty.
+    #[error("{data_set}: there are no frames to evaluate")]
+    NoFrames {
+        /// Name of the data set.
+        data_set: String,
+    },
+    /// The frames do not fit a model.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+}
+
+/// Kind of a compared model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelKind {
@@ -33,7 +50,7 @@ pub enum ModelKind {
 pub struct EvaluationRow {
     /// Name of the model, such as `fast` or `learned at price 0.01`.
     pub name: String,
-    /// Exact tier or learned model; decides the mark in the figures.
+    /// Exact tier or learned model.
     pub kind: ModelKind,
     /// Name of the data set.
     pub data_set: String,
@@ -45,22 +62,13 @@ pub struct EvaluationRow {
     pub median_power_error_db: f64,
     /// Open butterflies as a share of the reference tier's, in `0..=1`.
     pub active_share: f64,
-    /// Open butterflies of a frame: open gates, summed over open segments.
+    /// Open butterflies per frame: open gates times open segments.
     pub butterflies_per_frame: f64,
     /// Median time per frame in microseconds.
     pub median_microseconds_per_frame: f64,
 }
 
-/// Peaks of many frames, in host memory.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct HostPeaks {
-    /// `[frames, k]`; −1 where there is none.
-    pub bins: Vec<i64>,
-    /// `[frames, k]`.
-    pub power: Vec<f32>,
-}
-
-/// Peaks of every frame.
+/// Peaks of every frame, computed [`BATCH`] frames at a time and read back.
 ///
 /// # Errors
 /// [`ArgumentError`] if the frames don't fit the model.
@@ -71,14 +79,14 @@ pub fn peaks_of(
 ) -> Result<HostPeaks, ArgumentError> {
     let mut all = HostPeaks::default();
     for rows in frames.samples().chunks(BATCH * frames.frame()) {
-        let peaks = model(tensor(rows.to_vec(), frames.frame(), device))?;
+        let peaks = model(frames_to_tensor(rows.to_vec(), frames.frame(), device))?;
         all.bins.extend(peaks.bins.into_data().iter::<i64>());
         all.power.extend(peaks.power.into_data().iter::<f32>());
     }
     Ok(all)
 }
 
-/// How peaks compare with the reference's.
+/// Agreement of peaks with the reference's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Agreement {
     /// Share of the reference peaks found in their bin.
@@ -90,21 +98,21 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Compares `found` with `reference`, both of `k` peaks a frame. A reference peak that is missing or has no
-    /// power, as in silence, is not looked for.
+    /// Compares `found` with `reference`, both of `k` peaks per frame. Reference peaks that are missing or have no
+    /// power, as in silence, do not count.
     pub fn of(found: &HostPeaks, reference: &HostPeaks, k: usize) -> Self {
         let (mut peaks, mut exact, mut near) = (0u64, 0u64, 0u64);
         let mut errors = Vec::new();
         for (row, wanted) in reference.bins.chunks_exact(k).enumerate() {
             let row = row * k..(row + 1) * k;
             let bins = &found.bins[row.clone()];
-            let strong = |place: usize| reference.power[row.start + place] > 0.0;
-            for (place, &bin) in wanted.iter().enumerate().filter(|(place, bin)| **bin >= 0 && strong(*place)) {
+            let has_power = |rank: usize| reference.power[row.start + rank] > 0.0;
+            for (rank, &bin) in wanted.iter().enumerate().filter(|(rank, bin)| **bin >= 0 && has_power(*rank)) {
                 peaks += 1;
                 near += u64::from(bins.iter().any(|&other| other >= 0 && other.abs_diff(bin) <= 1));
                 if let Some(hit) = bins.iter().position(|&other| other == bin) {
                     exact += 1;
-                    let ratio = f64::from(found.power[row.start + hit]) / f64::from(reference.power[row.start + place]);
+                    let ratio = f64::from(found.power[row.start + hit]) / f64::from(reference.power[row.start + rank]);
                     errors.push((10.0 * ratio.log10()).abs());
                 }
             }
@@ -123,20 +131,20 @@ fn median(values: &mut [f64]) -> f64 {
     if values.len() % 2 == 1 { values[half] } else { (values[half - 1] + values[half]) / 2.0 }
 }
 
-/// A frame's open butterflies as a share of the reference tier's.
+/// Open butterflies per frame as a share of the reference tier's.
 pub fn active_share(section: &ModelSection, butterflies: usize) -> f64 {
     butterflies as f64 / section.exact(Tier::Reference).options().butterflies() as f64
 }
 
-/// Somebody who finds peaks.
-struct Contender<'a> {
+/// A model that is compared.
+struct Candidate<'a> {
     name: String,
     kind: ModelKind,
     butterflies: usize,
-    find: Box<dyn Fn(Tensor<2>) -> Result<Peaks, ArgumentError> + 'a>,
+    peaks: Box<dyn Fn(Tensor<2>) -> Result<Peaks, ArgumentError> + 'a>,
 }
 
-/// Every exact tier, and the learned models with their names, on one data set.
+/// Every exact tier, and the learned models with their names, evaluated on one data set.
 ///
 /// # Errors
 /// If there are no frames, or they don't fit the models.
@@ -146,61 +154,68 @@ pub fn compare(
     section: &ModelSection,
     learned: &[(String, LearnedWelchPeaks)],
     device: &Device,
-) -> Result<Vec<EvaluationRow>> {
-    ensure!(!frames.is_empty(), "{data_set}: there are no frames to evaluate");
-    let mut contenders = Vec::new();
+) -> Result<Vec<EvaluationRow>, EvaluateError> {
+    if frames.is_empty() {
+        return Err(EvaluateError::NoFrames { data_set: data_set.into() });
+    }
+    let mut candidates = Vec::new();
     for tier in Tier::ALL {
         let model = section.exact(tier).try_init(device)?;
-        contenders.push(Contender {
+        candidates.push(Candidate {
             name: tier.to_string(),
             kind: ModelKind::Exact,
             butterflies: model.butterflies(),
-            find: Box::new(move |signal| model.try_forward(signal)),
+            peaks: Box::new(move |signal| model.try_forward(signal)),
         });
     }
     for (name, model) in learned {
         let gates = model.hard_gates();
-        contenders.push(Contender {
+        candidates.push(Candidate {
             name: name.clone(),
             kind: ModelKind::Learned,
             butterflies: model.count_open_butterflies(),
-            find: Box::new(move |signal| model.try_forward(signal, &gates)),
+            peaks: Box::new(move |signal| model.try_forward(signal, &gates)),
         });
     }
     let reference = section.exact(Tier::Reference).try_init(device)?;
     let reference = peaks_of(frames, device, |signal| reference.try_forward(signal))?;
-    let times = microseconds_per_frame(frames, device, &contenders)?;
-    contenders
+    let times = microseconds_per_frame(frames, device, &candidates)?;
+    candidates
         .iter()
         .zip(times)
-        .map(|(contender, microseconds)| {
-            let found = peaks_of(frames, device, &contender.find)?;
+        .map(|(candidate, microseconds)| {
+            let found = peaks_of(frames, device, &candidate.peaks)?;
             let agreement = Agreement::of(&found, &reference, section.k);
             Ok(EvaluationRow {
-                name: contender.name.clone(),
-                kind: contender.kind,
+                name: candidate.name.clone(),
+                kind: candidate.kind,
                 data_set: data_set.to_string(),
                 recall: agreement.recall,
                 recall_within_one_bin: agreement.recall_within_one_bin,
                 median_power_error_db: agreement.median_power_error_db,
-                active_share: active_share(section, contender.butterflies),
-                butterflies_per_frame: contender.butterflies as f64,
+                active_share: active_share(section, candidate.butterflies),
+                butterflies_per_frame: candidate.butterflies as f64,
                 median_microseconds_per_frame: microseconds,
             })
         })
         .collect()
 }
 
-/// Each contender's median time for [`BATCH`] frames that are already on the device, peaks read back, in microseconds a
-/// frame. They take turns, so that what else the machine does falls on all of them.
-fn microseconds_per_frame(frames: &Frames, device: &Device, contenders: &[Contender<'_>]) -> Result<Vec<f64>> {
+/// Median time per frame of each candidate in microseconds, for batches of [`BATCH`] frames that are already on the
+/// device, reading the peaks back included. Candidates alternate, so that other load on the machine affects all of
+/// them.
+fn microseconds_per_frame(
+    frames: &Frames,
+    device: &Device,
+    candidates: &[Candidate<'_>],
+) -> Result<Vec<f64>, ArgumentError> {
     let samples = frames.samples().iter().copied().cycle().take(BATCH * frames.frame()).collect();
-    let signal = tensor(samples, frames.frame(), device);
-    let mut times = vec![Vec::with_capacity(REPETITIONS); contenders.len()];
+    let signal = frames_to_tensor(samples, frames.frame(), device);
+    let mut times = vec![Vec::with_capacity(REPETITIONS); candidates.len()];
     for repetition in 0..WARM_UP + REPETITIONS {
-        for (contender, times) in contenders.iter().zip(&mut times) {
+        for (candidate, times) in candidates.iter().zip(&mut times) {
             let start = Instant::now();
-            let peaks = (contender.find)(signal.clone())?;
+            let peaks = (candidate.peaks)(signal.clone())?;
             std::hint::black_box((peaks.bins.into_data(), peaks.power.into_data()));
             if repetition >= WARM_UP {
                 times.push(start.elapsed().as_secs_f64() * 1e6);
@@ -208,44 +223,6 @@ fn microseconds_per_frame(frames: &Frames, device: &Device, contenders: &[Conten
         }
     }
     Ok(times.iter_mut().map(|times| median(times) / BATCH as f64).collect())
-}
-
-/// The rows as a table for a terminal.
-pub fn table(rows: &[EvaluationRow]) -> String {
-    let mut text = format!(
-        "active: open butterflies, each counted once a segment, as a share of the reference's\n\
-         µs/frame: median, batches of {BATCH} on {} threads, read back\n\n",
-        rayon::current_num_threads()
-    );
-    let mut data_set = None;
-    for row in rows {
-        if data_set != Some(&row.data_set) {
-            text += &format!(
-                "{}{}\n{:24} {:>8} {:>8} {:>9} {:>8} {:>12} {:>9}\n",
-                if data_set.is_none() { "" } else { "\n" },
-                row.data_set,
-                "",
-                "recall",
-                "±1 bin",
-                "error dB",
-                "active",
-                "butterflies",
-                "µs/frame"
-            );
-            data_set = Some(&row.data_set);
-        }
-        text += &format!(
-            "{:24} {:>8.3} {:>8.3} {:>9.2} {:>7.1}% {:>12.0} {:>9.3}\n",
-            row.name,
-            row.recall,
-            row.recall_within_one_bin,
-            row.median_power_error_db,
-            100.0 * row.active_share,
-            row.butterflies_per_frame,
-            row.median_microseconds_per_frame,
-        );
-    }
-    text
 }
 
 #[cfg(test)]
@@ -273,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn medians() {
+    fn a_median_is_the_middle_or_the_mean_of_both_middles() {
         assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
         assert!(median(&mut []).is_nan());

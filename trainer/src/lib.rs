@@ -1,19 +1,30 @@
-//! `firefly-train`: fits learned Welch peaks to recordings, or to synthetic signals, and shows what they reach.
+//! Training of learned Welch peaks on recordings or synthetic signals, and comparison with the exact tiers.
 //!
-//! A TOML [`config`] and [`data`] make [`batch`]es; [`train`] lowers the [`loss`] step by step, with [`metrics`] and
-//! [`checkpoint`]s; [`evaluate`] compares the model with the exact tiers; [`run`] keeps it all in one folder, with a
-//! [`report`]; [`sweep`] does so for several values of a key, and [`quick`] leaves nothing behind.
+//! - [`config`]: the TOML file of a run, checked.
+//! - [`data`]: recordings and synthetic signals as frames.
+//! - [`batch`], [`loss`], [`step`], [`fit`]: one batch, its loss, one optimisation step, the loop over steps.
+//! - [`metrics`], [`checkpoint`]: what a fit writes as it goes on.
+//! - [`evaluate`]: recall, power error and time of the exact tiers and of learned models.
+//! - [`run_folder`], [`run`], [`sweep`], [`ephemeral`]: a run in a folder, one run per value of a key, a run in memory.
+//! - [`report`]: one HTML page per run.
+//!
+//! Nothing here prints: a run tells a [`progress::Progress`] how it gets on. The binary `firefly-train` is the command
+//! line.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod batch;
 pub mod checkpoint;
 pub mod config;
 pub mod data;
+pub mod ephemeral;
 pub mod evaluate;
+pub mod fit;
 pub mod loss;
 pub mod metrics;
 pub mod progress;
-pub mod quick;
 pub mod report;
 pub mod run;
+pub mod run_folder;
+pub mod step;
 pub mod sweep;
-pub mod train;

@@ -1,15 +1,17 @@
-//! The loss: how far learned power is from ranking, and from equalling, the reference peaks; and what its compute costs.
+//! The loss: distance of the model's power from ranking and from equalling the reference peaks, plus the price of
+//! compute.
 
 use burn::tensor::{Tensor, activation::relu};
 use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks, Tier, WelchOptions};
+use firefly_ops::top_k;
 
-use crate::batch::{Batch, FLOOR};
+use crate::batch::{Batch, RELATIVE_POWER_FLOOR};
 use crate::config::LossSection;
 
 /// The terms of the loss, each `[1]` and as it enters the total.
 #[derive(Debug, Clone)]
-pub struct Terms {
-    /// How far bins are from the right side of the boundary around rank K, in nepers a peak.
+pub struct LossTerms {
+    /// Logistic loss of bins on the wrong side of the boundary around rank K, in nepers per peak.
     pub ranking: Tensor<1>,
     /// Squared error of log power at the reference bins.
     pub log_power: Tensor<1>,
@@ -17,38 +19,40 @@ pub struct Terms {
     pub price: Tensor<1>,
 }
 
-impl Terms {
-    /// The loss.
+impl LossTerms {
+    /// The loss, `[1]`.
     pub fn total(&self) -> Tensor<1> {
         self.ranking.clone() + self.log_power.clone() + self.price.clone()
     }
 }
 
-/// The loss of `model` with `gates` on a batch, `butterflies` `[1]` of a frame priced at `price` for as many as the fast tier's.
+/// The loss of `model` with `gates` on a batch. `butterflies` `[1]` is the number of open butterflies per frame, and
+/// `price` the price of as many butterflies as the exact fast tier has.
 ///
-/// Ranking is a logistic loss on each bin's log power around a boundary halfway between the model's own ranks K and K + 1:
-/// the reference's peaks belong above it, all other bins below.
+/// Ranking is a logistic loss on each bin's log power around a boundary halfway between the model's own ranks K and
+/// K + 1: the reference's peaks belong above it, all other bins below.
 ///
 /// # Errors
 /// [`ArgumentError`] if the batch does not fit the model.
-pub fn terms(
+pub fn loss_terms(
     model: &LearnedWelchPeaks,
     gates: &Gates,
     batch: &Batch,
     section: &LossSection,
     butterflies: Tensor<1>,
     price: f64,
-) -> Result<Terms, ArgumentError> {
+) -> Result<LossTerms, ArgumentError> {
     let k = model.config().k;
     let options = model.options();
     let power = model.try_psd(batch.signal.clone(), gates)?;
-    let log = |power: Tensor<2>| (power / batch.level.clone() + FLOOR).log();
-    let log_power = log(power);
+    let relative_log = |power: Tensor<2>| (power / batch.level.clone() + RELATIVE_POWER_FLOOR).log();
 
-    // Ranked anew from the signal: a transform costs less than sorting every row does.
+    // The boundary is a constant of the step: gradients move bins, not the boundary.
     let ranked = (k + 1).min(options.bins());
-    let strongest = model.strongest(batch.signal.clone(), gates, ranked)?.power.detach();
-    let boundary = log(strongest.slice([0..batch.rows(), k - 1..ranked])).mean_dim(1);
+    let strongest = top_k(power.clone().detach(), ranked)?.power;
+    let boundary = relative_log(strongest.slice([0..batch.rows(), k - 1..ranked])).mean_dim(1);
+    let log_power = relative_log(power);
+    // +1 at the reference's peaks, −1 at all other bins.
     let side = batch.peaks.clone() * 2.0 - 1.0;
     let wrong = (boundary - log_power.clone()) * side / section.temperature;
     let peaks = (batch.rows() * k) as f64;
@@ -59,10 +63,11 @@ pub fn terms(
 
     let fast = WelchOptions { segments: Tier::Fast.segments(), ..options };
     let price = butterflies * (price / fast.butterflies() as f64);
-    Ok(Terms { ranking, log_power, price })
+    Ok(LossTerms { ranking, log_power, price })
 }
 
-/// ln(1 + eˣ), without overflow.
+/// ln(1 + eˣ) as max(x, 0) + ln(1 + e^−|x|), which is exact to rounding for every x. Burn's `softplus` computes
+/// ln(1 + eˣ) up to a threshold, with other bits.
 fn softplus(x: Tensor<2>) -> Tensor<2> {
     relu(x.clone()) + (-x.abs()).exp().log1p()
 }

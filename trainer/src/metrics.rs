@@ -1,70 +1,130 @@
-//! What training measured, as JSON lines.
+//! Metrics of training, as JSON lines.
 
+use std::error::Error as StdError;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-use crate::loss::Terms;
+use crate::loss::LossTerms;
 
-/// A step's terms, still on the device.
+/// Failure to measure, write or read metrics.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MetricsError {
+    /// The loss of a step is NaN or infinite.
+    #[error("the loss is {loss} at step {step}: the samples overflow, or the learning rate is too high")]
+    LossNotFinite {
+        /// The loss.
+        loss: f64,
+        /// Steps done.
+        step: usize,
+    },
+    /// The file can't be opened or cut to its length.
+    #[error("opening {}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The file is shorter than at the checkpoint.
+    #[error("{} has {length} bytes, the checkpoint wrote {written}", path.display())]
+    Shortened {
+        /// The file.
+        path: PathBuf,
+        /// Its length in bytes.
+        length: u64,
+        /// Bytes written by the time of the checkpoint.
+        written: u64,
+    },
+    /// The file can't be written.
+    #[error("writing {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The file can't be read, or a line of it is not one of metrics.
+    #[error("reading {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: Box<dyn StdError + Send + Sync>,
+    },
+}
+
+/// Metrics of a step whose loss is still on the device.
 pub struct PendingPoint {
     step: usize,
-    terms: Terms,
-    validation: Option<(f64, f64)>,
+    terms: LossTerms,
+    validation: Option<Validated>,
+}
+
+/// Loss and recall on validation frames with hard gates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Validated {
+    /// Total loss.
+    pub loss: f64,
+    /// Recall of the reference peaks in their bin.
+    pub recall: f64,
+}
+
+/// Properties of a step that do not come from its loss.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepInfo {
+    /// Open butterflies per frame, with hard gates.
+    pub butterflies: usize,
+    /// They as a share of the reference tier's.
+    pub active_share: f64,
+    /// Base learning rate of the step.
+    pub learning_rate: f64,
+    /// Mean wall time per step since the point before, in milliseconds.
+    pub step_milliseconds: f64,
 }
 
 impl PendingPoint {
-    /// The terms of a step.
-    pub fn at(step: usize, terms: Terms) -> Self {
+    /// The loss of a step; `step` counts the steps done, this one included.
+    pub fn new(step: usize, terms: LossTerms) -> Self {
         Self { step, terms, validation: None }
     }
 
-    /// Adds the loss and recall on validation frames.
-    pub fn validated(&mut self, loss: f64, recall: f64) {
-        self.validation = Some((loss, recall));
+    /// Adds a validation.
+    pub fn set_validation(&mut self, validated: Validated) {
+        self.validation = Some(validated);
     }
 
-    /// Checks that training has not broken down.
+    /// The loss, read back.
     ///
     /// # Errors
-    /// If the loss is not finite.
-    pub fn check(&self) -> Result<f64> {
+    /// If it is not finite.
+    pub fn finite_loss(&self) -> Result<f64, MetricsError> {
         let loss = value(self.terms.total());
-        ensure!(
-            loss.is_finite(),
-            "the loss is {loss} at step {}: the samples overflow, or the learning rate is too high",
-            self.step
-        );
-        Ok(loss)
+        if loss.is_finite() { Ok(loss) } else { Err(MetricsError::LossNotFinite { loss, step: self.step }) }
     }
 
-    /// Reads everything back, with what the model's hard gates come to and how the step was taken.
+    /// The point with every term read back.
     ///
     /// # Errors
     /// If the loss is not finite.
-    pub fn complete(
-        self,
-        butterflies: usize,
-        active_share: f64,
-        learning_rate: f64,
-        step_milliseconds: f64,
-    ) -> Result<TrainingPoint> {
+    pub fn complete(self, info: StepInfo) -> Result<TrainingPoint, MetricsError> {
         Ok(TrainingPoint {
             step: self.step,
-            loss: self.check()?,
+            loss: self.finite_loss()?,
             ranking: value(self.terms.ranking),
             log_power: value(self.terms.log_power),
             price: value(self.terms.price),
-            butterflies,
-            active_share,
-            learning_rate,
-            validation_loss: self.validation.map(|(loss, _)| loss),
-            validation_recall: self.validation.map(|(_, recall)| recall),
-            step_milliseconds,
+            butterflies: info.butterflies,
+            active_share: info.active_share,
+            learning_rate: info.learning_rate,
+            validation_loss: self.validation.map(|validated| validated.loss),
+            validation_recall: self.validation.map(|validated| validated.recall),
+            step_milliseconds: info.step_milliseconds,
         })
     }
 }
@@ -86,7 +146,7 @@ pub struct TrainingPoint {
     pub log_power: f64,
     /// Its price term.
     pub price: f64,
-    /// Open butterflies of a frame, with hard gates.
+    /// Open butterflies per frame, with hard gates.
     pub butterflies: usize,
     /// They as a share of the reference tier's.
     pub active_share: f64,
@@ -98,7 +158,7 @@ pub struct TrainingPoint {
     /// Recall on validation frames with hard gates, at the steps that measured it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_recall: Option<f64>,
-    /// Mean wall time of a step since the line before, without validation and checkpoints.
+    /// Mean wall time per step since the line before, without validation and checkpoints, in milliseconds.
     pub step_milliseconds: f64,
 }
 
@@ -109,18 +169,20 @@ pub struct MetricsLog {
 }
 
 impl MetricsLog {
-    /// Opens the file and cuts it to the `bytes` that a checkpoint knows of.
+    /// Opens the file, or makes it, and cuts it to the bytes written by the time of a checkpoint.
     ///
     /// # Errors
     /// If it can't be opened, or is shorter than that.
-    pub fn open(path: &Path, bytes: u64) -> Result<Self> {
-        let opening = || format!("opening {}", path.display());
+    pub fn open(path: &Path, written: u64) -> Result<Self, MetricsError> {
+        let failed = |source| MetricsError::Open { path: path.into(), source };
         let mut file =
-            OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).with_context(opening)?;
-        let length = file.metadata().with_context(opening)?.len();
-        ensure!(length >= bytes, "{} has {length} bytes, the checkpoint wrote {bytes}", path.display());
-        file.set_len(bytes).with_context(opening)?;
-        file.seek(SeekFrom::End(0)).with_context(opening)?;
+            OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        if length < written {
+            return Err(MetricsError::Shortened { path: path.into(), length, written });
+        }
+        file.set_len(written).map_err(failed)?;
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
         Ok(Self { path: path.into(), file: BufWriter::new(file) })
     }
 
@@ -128,31 +190,30 @@ impl MetricsLog {
     ///
     /// # Errors
     /// If it can't be written.
-    pub fn append(&mut self, line: &TrainingPoint) -> Result<()> {
-        let writing = || format!("writing {}", self.path.display());
-        serde_json::to_writer(&mut self.file, line).with_context(writing)?;
-        self.file.write_all(b"\n").and_then(|()| self.file.flush()).with_context(writing)
+    pub fn append(&mut self, point: &TrainingPoint) -> Result<(), MetricsError> {
+        let written = serde_json::to_writer(&mut self.file, point).map_err(io::Error::from);
+        let written = written.and_then(|()| self.file.write_all(b"\n")).and_then(|()| self.file.flush());
+        written.map_err(|source| MetricsError::Write { path: self.path.clone(), source })
     }
 
-    /// Makes the lines last; returns the bytes of them all.
+    /// Syncs the file to disk; returns its length in bytes.
     ///
     /// # Errors
-    /// If they can't be written.
-    pub fn sync(&mut self) -> Result<u64> {
-        let writing = || format!("writing {}", self.path.display());
-        self.file.flush().with_context(writing)?;
-        self.file.get_ref().sync_all().with_context(writing)?;
-        self.file.stream_position().with_context(writing)
+    /// If it can't be written.
+    pub fn sync(&mut self) -> Result<u64, MetricsError> {
+        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
+        let length = synced.and_then(|()| self.file.stream_position());
+        length.map_err(|source| MetricsError::Write { path: self.path.clone(), source })
     }
 }
 
 /// Every line of a file of metrics.
 ///
 /// # Errors
-/// If a line is not one of metrics.
-pub fn read(path: &Path) -> Result<Vec<TrainingPoint>> {
-    let reading = || format!("reading {}", path.display());
-    let file = BufReader::new(File::open(path).with_context(reading)?);
-    let parse = |line: std::io::Result<String>| anyhow::Ok(serde_json::from_str(&line.with_context(reading)?)?);
-    file.lines().map(|line| parse(line).with_context(reading)).collect()
+/// If the file can't be read, or a line is not one of metrics.
+pub fn read(path: &Path) -> Result<Vec<TrainingPoint>, MetricsError> {
+    let lines = || -> Result<_, Box<dyn StdError + Send + Sync>> {
+        BufReader::new(File::open(path)?).lines().map(|line| Ok(serde_json::from_str(&line?)?)).collect()
+    };
+    lines().map_err(|source| MetricsError::Read { path: path.into(), source })
 }

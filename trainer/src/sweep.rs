@@ -1,35 +1,101 @@
-//! One run a value of a key, compared on one page: how recall falls as compute gets dearer.
+//! A sweep: one run per value of a key, compared on one page.
 
 use std::fs;
+use std::path::PathBuf;
+use std::str::FromStr;
 
-use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::Device;
 use burn_train::Interrupter;
-use firefly_app::files::write_atomically;
 use firefly_models::Tier;
+use thiserror::Error;
 
 use crate::config::Resolved;
-use crate::evaluate::{self, EvaluationRow};
-use crate::metrics;
-use crate::progress::Progress;
+use crate::evaluate::{EvaluateError, EvaluationRow};
+use crate::metrics::{self, MetricsError};
+use crate::progress::{Event, Progress};
 use crate::report::Report;
-use crate::run::{self, RunFolder};
+use crate::run::{self, RunError};
+use crate::run_folder::{self, FolderError, RunFolder};
 
 /// The file of a sweep's folder that holds its key.
 const KEY: &str = "sweep.key";
 
-/// A key and the values it takes, as in `loss.price=0,0.1,0.3`.
+/// Error in the key and values of a sweep.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AxisError {
+    /// The text is not a key and values.
+    #[error("expected section.key=value,value,…")]
+    Malformed,
+    /// There is no value, or one is empty.
+    #[error("a value is empty")]
+    EmptyValue,
+    /// A value is listed twice.
+    #[error("{0} is there twice")]
+    RepeatedValue(String),
+}
+
+/// Failure of a sweep.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SweepError {
+    /// The number of runs is not the number of values.
+    #[error("{runs} runs for {values} values: a sweep needs one run per value")]
+    RunCount {
+        /// Runs.
+        runs: usize,
+        /// Values.
+        values: usize,
+    },
+    /// The runs differ in the reference or the data.
+    #[error("{key} changes the reference or the data, so that the runs can't be compared: train them one by one")]
+    Incomparable {
+        /// The key swept over.
+        key: String,
+    },
+    /// The folder holds a sweep over another key.
+    #[error("{} holds a sweep over {key}: choose another --out", folder.display())]
+    OtherSweep {
+        /// The folder.
+        folder: PathBuf,
+        /// That sweep's key.
+        key: String,
+    },
+    /// The folder of a value holds a run of another configuration.
+    #[error("{} holds another run: choose another --out", folder.display())]
+    OtherRun {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// One of the runs fails.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The evaluation fails.
+    #[error(transparent)]
+    Evaluate(#[from] EvaluateError),
+    /// The metrics of a run can't be read.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
+    /// A folder can't be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The configuration can't be written as TOML: a path is not text.
+    #[error("the configuration can't be written as TOML")]
+    Toml(#[from] toml::ser::Error),
+}
+
+/// A key and its values, as in `loss.price=0,0.1,0.3`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Over {
+pub struct SweepAxis {
     key: String,
     values: Vec<String>,
 }
 
-impl std::str::FromStr for Over {
-    type Err = String;
+impl FromStr for SweepAxis {
+    type Err = AxisError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (key, values) = text.split_once('=').ok_or("expected section.key=value,value,…")?;
+        let (key, values) = text.split_once('=').ok_or(AxisError::Malformed)?;
         // As a TOML array, so that a value may itself be one; words without quotes are strings.
         let parsed: Result<toml::Table, _> = toml::from_str(&format!("values = [{values}]"));
         let values: Vec<String> = match parsed.as_ref().ok().and_then(|table| table.get("values")?.as_array()) {
@@ -37,16 +103,16 @@ impl std::str::FromStr for Over {
             None => values.split(',').map(|value| value.trim().to_string()).collect(),
         };
         if values.is_empty() || values.iter().any(String::is_empty) {
-            return Err("a value is empty".into());
+            return Err(AxisError::EmptyValue);
         }
-        if let Some((_, twice)) = values.iter().enumerate().find(|(place, value)| values[..*place].contains(value)) {
-            return Err(format!("{twice} is there twice"));
+        if let Some((_, twice)) = values.iter().enumerate().find(|(index, value)| values[..*index].contains(value)) {
+            return Err(AxisError::RepeatedValue(twice.clone()));
         }
         Ok(Self { key: key.trim().to_string(), values })
     }
 }
 
-impl Over {
+impl SweepAxis {
     /// The key.
     pub fn key(&self) -> &str {
         &self.key
@@ -57,89 +123,86 @@ impl Over {
         self.values.iter().map(|value| format!("{}={value}", self.key)).collect()
     }
 
-    /// What the run of the value at `index` is called.
+    /// Name of the run of the value at `index`, such as `price 0.1`.
     fn name(&self, index: usize) -> String {
         let key = self.key.rsplit('.').next().unwrap_or(&self.key);
         format!("{key} {}", self.values[index])
     }
 }
 
-/// Trains a run for every value, each in a folder of its own in `folder`, and writes the page that compares them.
+/// Trains a run per value, each in a folder of its own in `folder`, and writes the page that compares them. Returns the
+/// evaluation, or none if the sweep was interrupted.
 ///
-/// Runs that are complete are not repeated, so that a sweep that was stopped goes on where it was.
+/// Runs that are complete are not repeated: a sweep that was interrupted continues.
 ///
 /// # Errors
 /// If a run fails, or the page can't be written.
 pub fn sweep(
     folder: &RunFolder,
-    over: &Over,
+    axis: &SweepAxis,
     runs: &[Resolved],
     device: &Device,
     interrupter: &Interrupter,
     progress: &mut dyn Progress,
-) -> Result<Option<Vec<EvaluationRow>>> {
-    ensure!(runs.len() == over.values.len(), "a run for every value");
-    let Some(first) = runs.first() else { bail!("a sweep needs at least one value") };
-    let compared = |run: &Resolved| {
-        let config = &run.config;
-        (config.model.exact(Tier::Reference), config.model.frame(), config.data.clone(), config.seed)
+) -> Result<Option<Vec<EvaluationRow>>, SweepError> {
+    let (Some(first), Some(last), true) = (runs.first(), runs.last(), runs.len() == axis.values.len()) else {
+        return Err(SweepError::RunCount { runs: runs.len(), values: axis.values.len() });
     };
-    if runs.iter().any(|run| compared(run) != compared(first)) {
-        bail!(
-            "{} changes the reference or the data, so that the runs can't be compared: train them one by one",
-            over.key
-        );
+    if runs.iter().any(|run| !comparable(run, first)) {
+        return Err(SweepError::Incomparable { key: axis.key.clone() });
     }
-    claim(folder, over)?;
-    let plain = device.clone().inner();
-    let mut learned = Vec::new();
+    start_or_continue(folder, axis)?;
+    let mut learned = Vec::with_capacity(runs.len());
     for (index, resolved) in runs.iter().enumerate() {
-        let name = over.name(index);
-        let place = place(folder, &name);
-        progress.say(&name);
-        if place.is_complete() {
-            if place.resolved()? != *resolved {
-                bail!("{} holds another run: choose another --out", place.path().display());
+        let name = axis.name(index);
+        let run_folder = folder_of(folder, &name);
+        progress.on(Event::RunStarted { name: &name });
+        if run_folder.is_complete() {
+            if run_folder.resolved()? != *resolved {
+                return Err(SweepError::OtherRun { folder: run_folder.path().into() });
             }
         } else {
-            let resume = place.config().exists();
-            if run::train(&place, resolved, device, resume, interrupter, progress)?.is_none() {
+            let resume = run_folder.config().exists();
+            if run::train(&run_folder, resolved, device, resume, interrupter, progress)?.is_none() {
                 return Ok(None);
             }
         }
-        learned.push((name, place.load_model(&plain)?));
+        learned.push((name, run_folder.load_model(&device.clone().inner())?));
     }
     let config = &first.config;
-    let data = config.data.open(config.model.frame(), config.seed).context("data")?;
-    let (name, frames) = run::evaluation_set(config, &data);
-    let rows = evaluate::compare(&name, frames, &config.model, &learned, &plain)?;
-    run::write_evaluation(&folder.evaluation(), &rows)?;
+    let data = config.data.open(config.model.frame(), config.seed).map_err(RunError::Data)?;
+    let rows = run::evaluate_on(first, &data, &learned, device)?;
 
     let (name, model) = &learned[learned.len() - 1];
-    let last = &runs[runs.len() - 1];
-    let history = metrics::read(&place(folder, name).metrics())?;
-    let mut page = Report::of_run(last, &history, model, rows.clone())?;
-    page.title = format!("{}: {} over {}; curves and gates of {name}", config.name, over.key, over.values.join(", "));
-    write_atomically(&folder.report(), page.render().as_bytes())
-        .with_context(|| format!("writing {}", folder.report().display()))?;
+    let history = metrics::read(&folder_of(folder, name).metrics())?;
+    let mut report = Report::of_run(last, &history, model, rows.clone())?;
+    report.title = format!("{}: {} over {}; curves and gates of {name}", config.name, axis.key, axis.values.join(", "));
+    run::publish(folder, &report)?;
     Ok(Some(rows))
 }
 
-/// The folder of one of the runs.
-fn place(folder: &RunFolder, name: &str) -> RunFolder {
+/// Whether two runs have the same reference, frames and data.
+fn comparable(a: &Resolved, b: &Resolved) -> bool {
+    let (a, b) = (&a.config, &b.config);
+    a.model.exact(Tier::Reference) == b.model.exact(Tier::Reference)
+        && (a.model.frame(), &a.data, a.seed) == (b.model.frame(), &b.data, b.seed)
+}
+
+/// Folder of the run of this name.
+fn folder_of(folder: &RunFolder, name: &str) -> RunFolder {
     let name: String = name.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
     RunFolder::new(folder.path().join(name))
 }
 
-/// Makes the folder this sweep's, or checks that it already is.
-fn claim(folder: &RunFolder, over: &Over) -> Result<()> {
+/// Starts a sweep in the folder, or checks that the folder holds this one.
+fn start_or_continue(folder: &RunFolder, axis: &SweepAxis) -> Result<(), SweepError> {
     let path = folder.path().join(KEY);
     match fs::read_to_string(&path) {
-        Ok(key) if key == over.key => Ok(()),
-        Ok(key) => bail!("{} holds a sweep over {key}: choose another --out", folder.path().display()),
+        Ok(key) if key == axis.key => Ok(()),
+        Ok(key) => Err(SweepError::OtherSweep { folder: folder.path().into(), key }),
         Err(_) => {
-            run::refuse_taken(folder.path())?;
-            write_atomically(&path, over.key.as_bytes()).with_context(|| format!("writing {}", path.display()))
+            folder.ensure_empty()?;
+            Ok(run_folder::write(&path, axis.key.as_bytes())?)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Gates close when butterflies have a price, and the more of them the higher it is.
+//! Gates close if butterflies have a price: the higher the price, the more of them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -11,7 +11,7 @@ use common::{errors, run, small_config, text};
 fn the_share_of_active_butterflies_falls_with_the_price() {
     let folder = tempfile::tempdir().unwrap();
     let config = small_config(folder.path());
-    let place = folder.path().join("sweep");
+    let out = folder.path().join("sweep");
     let prices = "loss.price=0,0.1,0.4,6";
     let output = run(&[
         "sweep",
@@ -21,12 +21,12 @@ fn the_share_of_active_butterflies_falls_with_the_price() {
         "--steps",
         "300",
         "--out",
-        text(&place),
+        text(&out),
         "--set",
         "model.open_logit=1.5",
     ]);
     assert!(output.status.success(), "{}", errors(&output));
-    let rows: serde_json::Value = serde_json::from_slice(&fs::read(place.join("evaluation.json")).unwrap()).unwrap();
+    let rows: serde_json::Value = serde_json::from_slice(&fs::read(out.join("evaluation.json")).unwrap()).unwrap();
     let butterflies: Vec<f64> = rows
         .as_array()
         .unwrap()
@@ -34,8 +34,8 @@ fn the_share_of_active_butterflies_falls_with_the_price() {
         .filter(|row| row["kind"] == "learned")
         .map(|row| row["butterflies_per_frame"].as_f64().unwrap())
         .collect();
-    let all = (8 * 5 * 16) as f64;
-    assert_eq!(butterflies[0], all, "without a price every gate stays open");
+    let all_open = (8 * 5 * 16) as f64;
+    assert_eq!(butterflies[0], all_open, "without a price every gate stays open");
     assert!(butterflies.windows(2).all(|pair| pair[1] < pair[0]), "{butterflies:?}");
-    assert!(butterflies[3] < all / 8.0, "{butterflies:?}");
+    assert!(butterflies[3] < all_open / 8.0, "{butterflies:?}");
 }

@@ -1,4 +1,4 @@
-//! A run that is stopped, however rudely, goes on as if it had not been.
+//! An interrupted run resumes to the bits of an uninterrupted one.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -34,10 +34,10 @@ fn assert_same(actual: &(Vec<u8>, Vec<String>), expected: &(Vec<u8>, Vec<String>
     assert!(actual.0 == expected.0, "the weights differ");
 }
 
-/// The checkpoint that is being written, if some of its files are there and others are not.
+/// The checkpoint that is being written, if only some of its files exist.
 fn half_written(run: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(run.join("checkpoints")).ok()?;
-    // A number follows: a checkpoint that is being removed has a name in its place.
+    // A number follows; in the name of a checkpoint that is being removed, a name follows.
     let partial = |path: &PathBuf| {
         let step = path.file_name().and_then(|name| name.to_str()?.strip_prefix(".partial-")?.parse::<u32>().ok());
         step.is_some()
@@ -61,26 +61,26 @@ fn a_run_killed_between_the_files_of_a_checkpoint_resumes_to_the_same_bits() {
     let mut attempt = 0;
     let killed = loop {
         assert!(started.elapsed() < PATIENCE, "no run could be killed inside a checkpoint in {attempt} attempts");
-        let place = folder.path().join(format!("killed-{attempt}"));
+        let out = folder.path().join(format!("killed-{attempt}"));
         attempt += 1;
-        let mut arguments = vec![text(&config), "--out", text(&place)];
+        let mut arguments = vec![text(&config), "--out", text(&out)];
         arguments.extend(every_step);
         let mut child = firefly_train(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         while child.try_wait().unwrap().is_none() {
-            if half_written(&place).is_some() {
+            if half_written(&out).is_some() {
                 child.kill().unwrap();
             }
         }
-        // It may have finished the set before the signal came.
-        if half_written(&place).is_some() && !place.join("model").exists() {
-            break place;
+        // The checkpoint may have been completed before the signal arrived.
+        if half_written(&out).is_some() && !out.join("model").exists() {
+            break out;
         }
     };
     let mut arguments = vec![text(&config), "--out", text(&killed), "--resume"];
     arguments.extend(every_step);
     let output = run(&arguments);
     assert!(output.status.success(), "{}", errors(&output));
-    assert!(half_written(&killed).is_none(), "what was half written is removed");
+    assert!(half_written(&killed).is_none(), "the partial checkpoint is removed");
     assert_same(&outcome(&killed), &outcome(&whole));
 }
 
@@ -89,31 +89,31 @@ fn a_run_killed_before_its_first_checkpoint_starts_again() {
     let folder = tempfile::tempdir().unwrap();
     let config = small_config(folder.path());
     let whole = uninterrupted(&config, &folder.path().join("whole"));
-    let place = folder.path().join("killed");
-    let mut child = firefly_train(&[text(&config), "--out", text(&place)]).stderr(Stdio::null()).spawn().unwrap();
+    let out = folder.path().join("killed");
+    let mut child = firefly_train(&[text(&config), "--out", text(&out)]).stderr(Stdio::null()).spawn().unwrap();
     let started = Instant::now();
-    while !place.join("config.toml").exists() && started.elapsed() < PATIENCE {
+    while !out.join("config.toml").exists() && started.elapsed() < PATIENCE {
         std::thread::yield_now();
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(!place.join("checkpoints").exists(), "it was killed before its first checkpoint");
-    assert_same(&resume(&config, &place), &whole);
+    assert!(!out.join("checkpoints").exists(), "it was killed before its first checkpoint");
+    assert_same(&resume(&config, &out), &whole);
 }
 
 #[test]
 fn ctrl_c_leaves_a_run_that_resumes_to_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let config = small_config(folder.path());
-    // Long enough to be interrupted; the schedule depends on the number of steps, so both runs have as many.
+    // Long enough to be interrupted. The schedule depends on the number of steps, which is the same in both runs.
     let long = ["--steps", "3000"];
-    let place = folder.path().join("interrupted");
-    let mut arguments = vec![text(&config), "--out", text(&place)];
+    let out = folder.path().join("interrupted");
+    let mut arguments = vec![text(&config), "--out", text(&out)];
     arguments.extend(long);
     let child = firefly_train(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let started = Instant::now();
-    while fs::metadata(place.join("metrics.jsonl")).is_ok_and(|file| file.len() == 0)
-        || !place.join("metrics.jsonl").exists()
+    while fs::metadata(out.join("metrics.jsonl")).is_ok_and(|file| file.len() == 0)
+        || !out.join("metrics.jsonl").exists()
     {
         assert!(started.elapsed() < PATIENCE, "the run wrote no metrics");
         std::thread::yield_now();
@@ -122,7 +122,7 @@ fn ctrl_c_leaves_a_run_that_resumes_to_the_same_bits() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", errors(&output));
     assert!(errors(&output).contains("--resume"), "{}", errors(&output));
-    assert!(!place.join("model").exists(), "an interrupted run has no model yet");
+    assert!(!out.join("model").exists(), "an interrupted run has no model yet");
 
     arguments.push("--resume");
     let output = run(&arguments);
@@ -132,26 +132,26 @@ fn ctrl_c_leaves_a_run_that_resumes_to_the_same_bits() {
     let mut arguments = vec![text(&config), "--out", text(&whole)];
     arguments.extend(long);
     assert!(run(&arguments).status.success());
-    assert_same(&outcome(&place), &outcome(&whole));
+    assert_same(&outcome(&out), &outcome(&whole));
 }
 
 #[test]
-fn a_run_that_stopped_early_keeps_its_best_model_however_often_it_is_resumed() {
+fn a_run_that_stopped_early_keeps_its_best_model_when_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let config = small_config(folder.path());
-    let place = folder.path().join("early");
+    let out = folder.path().join("early");
     let options = ["--steps", "400", "--set", "schedule.patience=2", "--set", "training.learning_rate=0.5"];
-    let mut arguments = vec![text(&config), "--out", text(&place)];
+    let mut arguments = vec![text(&config), "--out", text(&out)];
     arguments.extend(options);
     let output = run(&arguments);
     assert!(output.status.success(), "{}", errors(&output));
     assert!(errors(&output).contains("stopped at step"), "{}", errors(&output));
-    let stopped = outcome(&place);
+    let stopped = outcome(&out);
     assert!(stopped.1.len() < 400 / 5, "it did not stop early");
-    let best = fs::read(place.join("best/model.safetensors")).unwrap();
+    let best = fs::read(out.join("best/model.safetensors")).unwrap();
     assert!(best == stopped.0, "the finished model is the best one");
     arguments.push("--resume");
     let output = run(&arguments);
     assert!(output.status.success(), "{}", errors(&output));
-    assert_same(&outcome(&place), &stopped);
+    assert_same(&outcome(&out), &stopped);
 }

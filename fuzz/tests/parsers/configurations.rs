@@ -13,6 +13,6 @@ fn configurations_are_read_or_refused() {
     let path = folder.path().join("configuration.toml");
     bolero::check!().with_type::<(u8, Vec<Edit>)>().for_each(|(which, edits)| {
         fs::write(&path, edited(&shipped[*which as usize % shipped.len()], edits)).unwrap();
-        let _ = load(&path, &[]);
+        let _ = load(&path, &[], None);
     });
 }

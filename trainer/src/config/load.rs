@@ -1,7 +1,8 @@
 //! From TOML text and `--set section.key=value` to a checked configuration.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::{self, Path, PathBuf};
 
 use firefly_app::suggest;
 use thiserror::Error;
@@ -9,23 +10,32 @@ use toml::{Table, Value};
 
 use super::RunConfig;
 
-/// Why a configuration can't be used.
+/// Error in a configuration.
 #[derive(Debug, Error)]
-pub enum ConfigFileError {
+#[non_exhaustive]
+pub enum ConfigError {
     /// The file can't be read.
-    #[error("{}: {error}", path.display())]
+    #[error("reading {}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What went wrong.
-        error: std::io::Error,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The folder of recordings can't be made absolute.
+    #[error("the folder of recordings {}", path.display())]
+    Recordings {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
     },
     /// The text is not a configuration: bad TOML, an unknown key, or a value of the wrong type.
     #[error("{origin}: {message}")]
     Text {
         /// The file, or the option that changed it.
         origin: String,
-        /// What is wrong, and where.
+        /// The parser's message, with line and column.
         message: String,
     },
     /// A `--set` that is not `section.key=value`.
@@ -36,31 +46,63 @@ pub enum ConfigFileError {
     Value {
         /// The key.
         key: String,
-        /// What was given.
+        /// The value given.
         got: String,
-        /// What is accepted.
+        /// The values accepted.
         expected: String,
     },
 }
 
-/// Reads a configuration and applies `section.key=value` settings to it, in order.
+/// A checked configuration whose recordings are located.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// The configuration.
+    pub config: RunConfig,
+    /// Whether synthetic signals replace the configured recordings, because the folder they are in is not given.
+    pub recordings_replaced: bool,
+}
+
+/// Reads a configuration, applies `section.key=value` settings to it in order, checks it, and locates its recordings in
+/// the folder `recordings`.
 ///
 /// # Errors
-/// [`ConfigFileError`] for a file that can't be read, a key that does not exist (with the nearest one that does), a value
+/// [`ConfigError`] for a file that can't be read, a key that does not exist (with the nearest one that does), a value
 /// of the wrong type or out of range.
-pub fn load(path: &Path, settings: &[String]) -> Result<RunConfig, ConfigFileError> {
-    let text = fs::read_to_string(path).map_err(|error| ConfigFileError::File { path: path.into(), error })?;
+pub fn load(path: &Path, settings: &[String], recordings: Option<&Path>) -> Result<Loaded, ConfigError> {
+    let text = fs::read_to_string(path).map_err(|source| ConfigError::File { path: path.into(), source })?;
     let mut config = parse(&text, settings, &path.display().to_string())?;
     if config.name.is_empty() {
         config.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     }
     config.validate()?;
-    Ok(config)
+    let recordings_replaced = locate_recordings(&mut config, recordings)?;
+    Ok(Loaded { config, recordings_replaced })
+}
+
+/// Makes the folders of the recordings absolute, relative to `root`. Without a root, relative folders can't be found:
+/// the run is on synthetic signals instead. Returns whether that is so.
+fn locate_recordings(config: &mut RunConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
+    let Some(recordings) = &mut config.data.recordings else { return Ok(false) };
+    let relative = |path: &PathBuf| path.is_relative();
+    match root {
+        Some(root) => {
+            // Absolute, so that the run can be resumed and evaluated from another working folder.
+            let root = path::absolute(root).map_err(|source| ConfigError::Recordings { path: root.into(), source })?;
+            recordings.train = root.join(&recordings.train);
+            recordings.test = recordings.test.as_ref().map(|test| root.join(test));
+            Ok(false)
+        }
+        None if relative(&recordings.train) || recordings.test.as_ref().is_some_and(relative) => {
+            config.data.recordings = None;
+            Ok(true)
+        }
+        None => Ok(false),
+    }
 }
 
 /// Parses a configuration without checking its values.
-pub(super) fn parse(text: &str, settings: &[String], origin: &str) -> Result<RunConfig, ConfigFileError> {
-    // The text itself first: its errors know their line.
+pub(super) fn parse(text: &str, settings: &[String], origin: &str) -> Result<RunConfig, ConfigError> {
+    // The text by itself first: only its errors name their line.
     let config: RunConfig = toml::from_str(text).map_err(|error| described(origin, &error))?;
     if settings.is_empty() {
         return Ok(config);
@@ -74,8 +116,8 @@ pub(super) fn parse(text: &str, settings: &[String], origin: &str) -> Result<Run
     table.try_into().map_err(|error| described(origin, &error))
 }
 
-fn apply(table: &mut Table, setting: &str) -> Result<(), ConfigFileError> {
-    let malformed = || ConfigFileError::Set(setting.to_string());
+fn apply(table: &mut Table, setting: &str) -> Result<(), ConfigError> {
+    let malformed = || ConfigError::Set(setting.to_string());
     let (keys, value) = setting.split_once('=').ok_or_else(malformed)?;
     let mut keys = keys.trim().split('.').collect::<Vec<_>>();
     let last = keys.pop().filter(|key| !key.is_empty()).ok_or_else(malformed)?;
@@ -88,14 +130,14 @@ fn apply(table: &mut Table, setting: &str) -> Result<(), ConfigFileError> {
     Ok(())
 }
 
-/// A value as TOML reads it; text without quotes is a string.
+/// A value parsed as TOML; text without quotes is a string.
 fn value_of(text: &str) -> Value {
     let parsed: Result<Table, _> = toml::from_str(&format!("value = {text}"));
     parsed.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_string()))
 }
 
-/// The parser's message, with the nearest known key where it complains of an unknown one.
-fn described(origin: &str, error: &toml::de::Error) -> ConfigFileError {
+/// The parser's message, with the nearest known key if it is about an unknown one.
+fn described(origin: &str, error: &toml::de::Error) -> ConfigError {
     let message = error.message();
     let mut quoted = message.split('`').skip(1).step_by(2);
     let hint = if message.starts_with("unknown field") || message.starts_with("unknown variant") {
@@ -105,12 +147,15 @@ fn described(origin: &str, error: &toml::de::Error) -> ConfigFileError {
     };
     let text = error.to_string();
     let text = text.trim_end();
-    ConfigFileError::Text { origin: origin.to_string(), message: format!("{text}{hint}") }
+    ConfigError::Text { origin: origin.to_string(), message: format!("{text}{hint}") }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::data::RecordingsConfig;
 
     fn message(text: &str, settings: &[&str]) -> String {
         let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
@@ -142,5 +187,77 @@ mod tests {
         assert!(message("", &["training.steps=many"]).contains("--set training.steps=many"));
         assert!(message("[training]\nsteps = -3\n", &[]).contains("run.toml"));
         assert!(message("[training\n", &[]).contains("run.toml"));
+    }
+
+    #[test]
+    fn recordings_are_located_in_their_root_or_replaced_by_synthetic_signals() {
+        let mut config = RunConfig::default();
+        config.data.recordings = Some(RecordingsConfig::new("bearing/train"));
+        let mut located = config.clone();
+        assert!(!locate_recordings(&mut located, Some(Path::new("/data"))).unwrap());
+        assert_eq!(located.data.recordings.unwrap().train, Path::new("/data/bearing/train"));
+        assert!(locate_recordings(&mut config, None).unwrap());
+        assert_eq!(config.data.recordings, None);
+    }
+
+    /// Text fragments that are near to a configuration.
+    const FRAGMENTS: [&str; 16] = [
+        "=",
+        "[",
+        "]",
+        "\"",
+        "\n",
+        "[model]\n",
+        "n_fft",
+        "-1",
+        "1e400",
+        "nan",
+        "9223372036854775808",
+        "{",
+        "}",
+        ",",
+        ".",
+        "\u{0}",
+    ];
+
+    fn fragment() -> impl Strategy<Value = &'static str> {
+        prop::sample::select(FRAGMENTS.to_vec())
+    }
+
+    /// Edits of a text: the position as a share of its length, the bytes removed there, and the fragment inserted.
+    fn edits() -> impl Strategy<Value = Vec<(f64, usize, &'static str)>> {
+        prop::collection::vec((0.0..1.0, 0usize..12, fragment()), 1..8)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn damaged_configurations_never_panic(edits in edits(), half in any::<bool>()) {
+            let mut text = match half {
+                true => include_str!("../../../configs/bearing-256-half.toml").to_owned(),
+                false => include_str!("../../../configs/speech-256.toml").to_owned(),
+            };
+            for (share, removed, fragment) in edits {
+                let start = (share * text.len() as f64) as usize;
+                let end = (start + removed).min(text.len());
+                if text.is_char_boundary(start) && text.is_char_boundary(end) {
+                    text.replace_range(start..end, fragment);
+                }
+            }
+            if let Ok(config) = parse(&text, &[], "run.toml") {
+                let _ = config.validate();
+            }
+        }
+
+        #[test]
+        fn damaged_settings_never_panic(parts in prop::collection::vec(fragment(), 0..6)) {
+            let text = parts.concat();
+            for setting in [text.clone(), format!("model.{text}"), format!("model.k={text}")] {
+                if let Ok(config) = parse("", &[setting], "run.toml") {
+                    let _ = config.validate();
+                }
+            }
+        }
     }
 }

@@ -1,23 +1,24 @@
-//! What a run is made of: the TOML file, with every key checked.
+//! The configuration of a run: its TOML file, checked key by key.
 
 mod load;
-mod resolve;
+mod resolved;
+mod validate;
 
 use firefly_models::{Detrend, LearnedWelchPeaksConfig, Scaling, Tier, WelchPeaksConfig, Window, WindowSymmetry};
 use serde::{Deserialize, Serialize};
 
-pub use load::{ConfigFileError, load};
-pub use resolve::Resolved;
+pub use load::{ConfigError, Loaded, load};
+pub use resolved::Resolved;
 
 use crate::data::DataConfig;
 
-/// A training run, as its TOML file states it. Every section but `model` may be left out.
+/// A training run, as its TOML file states it. Every key has a default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunConfig {
-    /// The run's name: its folder's, unless another is given.
+    /// The run's name, and its folder's unless another is given; the file's name if empty.
     pub name: String,
-    /// Everything random follows from it.
+    /// Seed of every random number.
     pub seed: u64,
     /// The model.
     pub model: ModelSection,
@@ -27,7 +28,7 @@ pub struct RunConfig {
     pub training: TrainingSection,
     /// The loss.
     pub loss: LossSection,
-    /// What happens between steps.
+    /// Metrics, validation and checkpoints.
     pub schedule: ScheduleSection,
 }
 
@@ -35,23 +36,23 @@ pub struct RunConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSection {
-    /// Samples in a segment.
+    /// Samples per segment.
     pub n_fft: usize,
     /// Samples from one segment's start to the next, in the exact tiers and between the model's candidates.
     pub hop: usize,
-    /// Peaks a frame.
+    /// Peaks per frame, K.
     pub k: usize,
     /// The window of the exact tiers, and the taper at the start.
     pub window: Window,
-    /// Whether it is periodic or symmetric.
+    /// Periodic or symmetric window.
     pub symmetry: WindowSymmetry,
-    /// How power is scaled.
+    /// Scaling of power.
     pub scaling: Scaling,
-    /// What is taken off each segment.
+    /// Detrending of each segment.
     pub detrend: Detrend,
-    /// Candidate segments of the model; each has a gate.
+    /// Candidate segments of the model, each with a gate.
     pub segments: usize,
-    /// Candidates that start open; all unless given.
+    /// Candidates that start open; all of them unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_segments: Option<Vec<usize>>,
     /// Logit of a gate that starts open.
@@ -126,17 +127,17 @@ pub enum Parameters {
     Gain,
 }
 
-/// The optimisation: Adam, the learning rate falling along half a cosine to zero.
+/// The optimisation: Adam, with learning rates that fall to zero along half a cosine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingSection {
     /// Steps.
     pub steps: usize,
-    /// Frames a step.
+    /// Frames per step.
     pub batch: usize,
-    /// Which parameters are learned.
+    /// Groups of parameters that are learned.
     pub learn: Vec<Parameters>,
-    /// Learning rate of gain and gates at the start.
+    /// Initial learning rate of gain and gates.
     pub learning_rate: f64,
     /// Learning rate of the taper, as a share of that.
     pub taper_rate: f64,
@@ -167,11 +168,11 @@ impl Default for TrainingSection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LossSection {
-    /// How soft the boundary around rank K is, in nepers of power.
+    /// Width of the boundary around rank K, in nepers of power.
     pub temperature: f64,
     /// Weight of the squared error of log power at the reference bins.
     pub log_power: f64,
-    /// Price of executing as many butterflies a frame as the exact fast tier.
+    /// Price of as many butterflies per frame as the exact fast tier has.
     pub price: f64,
     /// Share of the steps over which the price rises from zero.
     pub price_ramp: f64,
@@ -183,19 +184,19 @@ impl Default for LossSection {
     }
 }
 
-/// What happens between steps.
+/// Metrics, validation and checkpoints, in steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScheduleSection {
-    /// Steps between two lines of metrics.
+    /// Steps from one line of metrics to the next.
     pub log_every: usize,
-    /// Steps between two validations.
+    /// Steps from one validation to the next.
     pub validate_every: usize,
-    /// Frames of a validation, at most.
+    /// Upper limit of validation frames.
     pub validation_frames: usize,
-    /// Validations without a better loss after which training stops; 0 never stops early.
+    /// Validations without a lower loss after which training stops; 0 for all steps.
     pub patience: usize,
-    /// Steps between two checkpoints.
+    /// Steps from one checkpoint to the next.
     pub checkpoint_every: usize,
     /// Checkpoints kept.
     pub keep_checkpoints: usize,

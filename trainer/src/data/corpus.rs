@@ -1,7 +1,8 @@
-//! A folder of WAV files as one body of recordings.
+//! The recordings of a folder of WAV files.
 
 use std::collections::HashSet;
 use std::fs;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use std::sync::Arc;
 use super::error::{DataError, RecordingProblem, check_frame};
 use super::recording::{Recording, read_wav};
 
-/// Recordings in the order of their paths and channels, each at least one frame long. Never
-/// empty. Cloning shares them.
+/// Recordings in the order of their paths and channels, each at least one frame long; at least one. Cloning shares
+/// them.
 #[derive(Debug, Clone)]
 pub struct Corpus {
     folder: PathBuf,
@@ -19,16 +20,15 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Reads every `.wav` file (upper or lower case) in `folder` and below it. Hidden files
-    /// and folders (a leading dot) are passed over. The order is that of the paths relative to
-    /// `folder`, the same on every machine.
+    /// Reads every `.wav` file (upper or lower case) in `folder` and its subfolders. Hidden files and folders (a
+    /// leading dot) are ignored. The order is that of the paths relative to `folder`, the same on every machine.
     ///
-    /// A recording shorter than `frame` samples is left out and counted in
-    /// [`skipped`](Self::skipped); so is a file without samples.
+    /// Recordings shorter than `frame` samples, and files without samples, are not kept but counted in
+    /// [`skipped`](Self::skipped).
     ///
     /// # Errors
-    /// When the folder is missing, holds no WAV file, or all of them are too short; and at the
-    /// first file (in that order) that can't be read.
+    /// If the folder is missing, holds no WAV file, or all of them are too short; and at the first file, in that order,
+    /// that can't be read.
     pub fn load(folder: &Path, frame: usize) -> Result<Self, DataError> {
         check_frame(frame)?;
         let files = find_wavs(folder)?;
@@ -44,24 +44,23 @@ impl Corpus {
                 Err(error) => return Err(error),
             }
         }
-        Self::keep_whole(folder.to_owned(), recordings, empty_files, frame)
+        Self::with_min_length(folder.to_owned(), recordings, empty_files, frame)
     }
 
-    /// A corpus of recordings already in memory, put in the order of their paths and channels.
-    /// Recordings of one path count as one file.
+    /// A corpus of recordings in memory, sorted by path and channel. Recordings of one path count as one file.
     ///
     /// # Errors
-    /// When there are none, or all are shorter than `frame`.
+    /// If there are none, or all are shorter than `frame`.
     pub fn from_recordings(mut recordings: Vec<Recording>, frame: usize) -> Result<Self, DataError> {
         check_frame(frame)?;
         if recordings.is_empty() {
             return Err(DataError::NoRecordings(PathBuf::new()));
         }
         recordings.sort_by(|a, b| (&a.path, a.channel).cmp(&(&b.path, b.channel)));
-        Self::keep_whole(PathBuf::new(), recordings, 0, frame)
+        Self::with_min_length(PathBuf::new(), recordings, 0, frame)
     }
 
-    fn keep_whole(
+    fn with_min_length(
         folder: PathBuf,
         recordings: Vec<Recording>,
         empty_files: usize,
@@ -87,23 +86,22 @@ impl Corpus {
         &self.recordings
     }
 
-    /// Recordings left out because they are shorter than a frame. A part of a split carries
-    /// the count of the whole.
+    /// Recordings not kept because they are shorter than a frame. A part of a split has the count of the whole.
     pub fn skipped(&self) -> usize {
         self.skipped
     }
 
-    /// Files with at least one recording here.
+    /// Number of files with at least one recording kept.
     pub fn files(&self) -> usize {
         self.file_ranges().len()
     }
 
-    /// Samples of all recordings.
+    /// Number of samples of all recordings.
     pub fn samples(&self) -> u64 {
         self.recordings.iter().map(|r| r.samples.len() as u64).sum()
     }
 
-    /// The sample rates that occur, ascending.
+    /// Distinct sample rates, ascending.
     pub fn sample_rates(&self) -> Vec<u32> {
         let mut rates: Vec<u32> = self.recordings.iter().map(|r| r.sample_rate).collect();
         rates.sort_unstable();
@@ -111,7 +109,7 @@ impl Corpus {
         rates
     }
 
-    /// For each file, where its recordings stand.
+    /// Range of the recordings of each file.
     pub(super) fn file_ranges(&self) -> Vec<Range<usize>> {
         let mut start = 0;
         self.recordings
@@ -141,11 +139,11 @@ impl Corpus {
     }
 }
 
-/// Paths relative to `folder`, sorted. A file that links make reachable twice is listed once, so
-/// that no split puts it on both sides.
+/// Paths of the WAV files relative to `folder`, sorted. A file that links make reachable twice is listed once, so that
+/// no split has it on both sides.
 fn find_wavs(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
     match fs::metadata(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(DataError::FolderMissing(folder.to_owned()));
         }
         Err(error) => return Err(unlisted(folder, error)),
@@ -153,25 +151,25 @@ fn find_wavs(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
         Ok(_) => {}
     }
     let mut found = Vec::new();
-    // Real paths of the folders above the one being listed: a link back to one of them is a loop.
-    let mut above = HashSet::new();
-    descend(folder, Path::new(""), &mut above, &mut found)?;
+    // Real paths of the folders that contain the one being listed: a link back to one of them is a loop.
+    let mut ancestors = HashSet::new();
+    descend(folder, Path::new(""), &mut ancestors, &mut found)?;
     found.sort();
-    let mut known = HashSet::new();
-    found.retain(|file| fs::canonicalize(folder.join(file)).map_or(true, |real| known.insert(real)));
+    let mut seen = HashSet::new();
+    found.retain(|file| fs::canonicalize(folder.join(file)).map_or(true, |real| seen.insert(real)));
     Ok(found)
 }
 
 fn descend(
     root: &Path,
     relative: &Path,
-    above: &mut HashSet<PathBuf>,
+    ancestors: &mut HashSet<PathBuf>,
     found: &mut Vec<PathBuf>,
 ) -> Result<(), DataError> {
     let folder = root.join(relative);
     let failed = |error| unlisted(&folder, error);
     let real = fs::canonicalize(&folder).map_err(failed)?;
-    if !above.insert(real.clone()) {
+    if !ancestors.insert(real.clone()) {
         return Ok(());
     }
     for entry in fs::read_dir(&folder).map_err(failed)? {
@@ -180,20 +178,20 @@ fn descend(
             continue;
         }
         let path = relative.join(&name);
-        // Follows links; one that leads nowhere is neither a file nor a folder.
+        // Links are followed; a dangling link is neither a file nor a folder.
         let full = root.join(&path);
         if full.is_dir() {
-            descend(root, &path, above, found)?;
+            descend(root, &path, ancestors, found)?;
         } else if full.is_file() && is_wav(&path) {
             found.push(path);
         }
     }
-    above.remove(&real);
+    ancestors.remove(&real);
     Ok(())
 }
 
-fn unlisted(folder: &Path, error: std::io::Error) -> DataError {
-    DataError::Folder { path: folder.to_owned(), error }
+fn unlisted(folder: &Path, source: io::Error) -> DataError {
+    DataError::Folder { path: folder.to_owned(), source }
 }
 
 fn is_wav(path: &Path) -> bool {

@@ -1,25 +1,23 @@
-//! Random draws that are a pure function of (seed, part, index).
+//! Random draws as a pure function of seed, part and index.
 
 use std::f32::consts::TAU;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Which part of an experiment draws. Two parts never share a random stream, so frames
-/// drawn for validation or test are not among those trained on.
+/// Part of an experiment. Parts never share a random stream, so that validation and test frames are not trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Frames to fit on.
     Train,
-    /// Frames that choose a checkpoint.
+    /// Frames to choose a model by.
     Validation,
-    /// Frames that are only reported on.
+    /// Frames to report on.
     Test,
 }
 
-/// Draws for one index: ChaCha8 keyed by seed and part, with the index as its stream
-/// number. Streams of one key never overlap, so any index can be drawn without those
-/// before it.
+/// Random draws of one index: ChaCha8 keyed by seed and part, with the index as its stream number. Streams of one key
+/// never overlap, so that an index can be drawn without those before it.
 pub(super) struct Draw(ChaCha8Rng);
 
 impl Draw {
@@ -36,7 +34,7 @@ impl Draw {
         Self(rng)
     }
 
-    /// Uniform in `low..high` (`low` itself when both are equal).
+    /// Uniform in `low..high`; `low` if both are equal.
     pub(super) fn uniform(&mut self, [low, high]: [f64; 2]) -> f64 {
         low + (high - low) * self.0.random::<f64>()
     }
@@ -56,17 +54,18 @@ impl Draw {
         self.0.random_range(0..end)
     }
 
-    /// True half of the time.
+    /// True with probability ½.
     pub(super) fn coin(&mut self) -> bool {
         self.0.random()
     }
 
-    /// Independent normal samples of mean 0 and variance 1 (Box and Muller, 1958).
+    /// Independent normal samples of mean 0 and variance 1 by the Box–Muller transform (1958). Written out, because the
+    /// data of a run depend on every bit of it, and a crate's method may change.
     pub(super) fn fill_normal(&mut self, out: &mut [f32]) {
         const STEP: f32 = 1.0 / (1u32 << 24) as f32;
         for pair in out.chunks_mut(2) {
             let bits = self.0.next_u64();
-            // Shifted by one step into (0, 1], where the logarithm is finite.
+            // 24 bits each: `u` in (0, 1], where the logarithm is finite, and `v` in [0, 1).
             let u = ((bits >> 40) as f32 + 1.0) * STEP;
             let v = ((bits & 0xff_ffff) as f32) * STEP;
             let radius = (-2.0 * u.ln()).sqrt();
@@ -93,9 +92,9 @@ mod tests {
         assert_ne!(draw(1, Part::Validation, 5), draw(1, Part::Test, 5));
     }
 
-    /// A run's data must not change under it when a dependency is raised.
+    /// The data of a run must not depend on the version of a dependency.
     #[test]
-    fn draws_stay_what_they_are() {
+    fn draws_have_fixed_values() {
         let mut draw = Draw::at(1, Part::Train, 2);
         let drawn = (draw.below(1000), draw.count([0, 99]), draw.coin());
         assert_eq!(drawn, (376, 10, false));

@@ -1,20 +1,21 @@
-//! What can be wrong with recordings and with the settings of the data.
+//! Errors of recordings and of the settings of the data.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why one WAV file can't be used.
+/// Error in one WAV file.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum RecordingProblem {
-    /// The operating system refused to open or read it.
-    #[error("{0}")]
+    /// The file can't be opened or read.
+    #[error(transparent)]
     Io(#[from] io::Error),
     /// The first bytes are not those of a RIFF/WAVE file.
     #[error("not a WAV file (it does not begin with a RIFF/WAVE header)")]
     NotWav,
-    /// The header contradicts itself; the text says how.
+    /// The header contradicts itself, as the text says.
     #[error("malformed WAV header: {0}")]
     Malformed(&'static str),
     /// The file ends inside its header.
@@ -25,10 +26,10 @@ pub enum RecordingProblem {
     Truncated {
         /// Samples per channel that the header announces.
         expected: usize,
-        /// Whole samples per channel that are there.
+        /// Whole samples per channel in the file.
         found: usize,
     },
-    /// A WAV, but of a kind that is not read here.
+    /// A WAV file of a format that is not supported.
     #[error("unsupported format: {0} (accepted: PCM of 16, 24 or 32 bits, and 32-bit float)")]
     Unsupported(String),
     /// A valid header followed by no samples.
@@ -46,45 +47,45 @@ pub enum RecordingProblem {
     },
 }
 
-/// Anything that keeps recordings or synthetic signals from being used.
+/// Error in recordings or in the settings of the data.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum DataError {
     /// One file can't be used.
-    #[error("{}: {problem}", path.display())]
+    #[error("reading {}", path.display())]
     Recording {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         #[source]
         problem: RecordingProblem,
     },
-    /// The folder is not there.
+    /// The folder does not exist.
     #[error("{}: no such folder", .0.display())]
     FolderMissing(PathBuf),
     /// The path names a file.
     #[error("{}: not a folder (give the folder that holds the WAV files)", .0.display())]
     NotAFolder(PathBuf),
     /// The folder, or one inside it, can't be listed.
-    #[error("{}: can't list the folder: {error}", path.display())]
+    #[error("listing {}", path.display())]
     Folder {
         /// The folder that could not be listed.
         path: PathBuf,
-        /// What the operating system said.
-        #[source]
-        error: io::Error,
+        /// The cause.
+        source: io::Error,
     },
-    /// No WAV file in the folder.
+    /// The folder holds no WAV file.
     #[error("{}: no .wav file in this folder or below it", .0.display())]
     NoRecordings(PathBuf),
     /// Every recording is shorter than one frame.
     #[error(
-        "{}: none of the {recordings} recordings is as long as one frame of {frame} samples (the longest has {longest})",
+        "{}: none of the {recordings} recordings has the length of a frame, {frame} samples (the longest has {longest})",
         folder.display()
     )]
     AllTooShort {
         /// The folder.
         folder: PathBuf,
-        /// Recordings (one per channel) seen.
+        /// Recordings in the folder, one per channel.
         recordings: usize,
         /// Samples in one frame.
         frame: usize,
@@ -107,7 +108,7 @@ pub enum DataError {
     Suffixes {
         /// The folder.
         folder: PathBuf,
-        /// The suffixes asked for.
+        /// The configured suffixes.
         suffixes: Vec<String>,
         /// Files that match.
         matched: usize,
@@ -133,7 +134,7 @@ pub enum DataError {
         key: &'static str,
         /// The value given.
         got: String,
-        /// What is accepted.
+        /// The values accepted.
         accepts: String,
     },
 }
@@ -144,7 +145,7 @@ impl DataError {
     }
 }
 
-/// A frame holds at least one sample.
+/// Checks that a frame has at least one sample.
 pub(super) fn check_frame(frame: usize) -> Result<(), DataError> {
     if frame == 0 {
         return Err(DataError::setting("frame", frame, "at least 1 sample"));

@@ -21,12 +21,12 @@ impl Frames {
         Self { frame, samples: samples.into() }
     }
 
-    /// Frames held.
+    /// Number of frames.
     pub fn len(&self) -> usize {
         self.samples.len() / self.frame
     }
 
-    /// Whether there are none.
+    /// Whether there are no frames.
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
     }
@@ -36,14 +36,14 @@ impl Frames {
         self.frame
     }
 
-    /// All samples, row-major [len, frame].
+    /// All samples, row-major `[len, frame]`.
     pub fn samples(&self) -> &[f32] {
         &self.samples
     }
 
-    /// At most `count` of the frames, evenly spread over all of them.
+    /// `count` of the frames at even distances, or all of them if there are no more.
     #[must_use]
-    pub fn spread(&self, count: usize) -> Self {
+    pub fn evenly_spaced(&self, count: usize) -> Self {
         if self.len() <= count {
             return self.clone();
         }
@@ -53,7 +53,7 @@ impl Frames {
         Self { frame: self.frame, samples: samples.into() }
     }
 
-    /// The frames in turn.
+    /// The frames in order.
     pub fn iter(&self) -> std::slice::ChunksExact<'_, f32> {
         self.samples.chunks_exact(self.frame)
     }
@@ -68,11 +68,11 @@ impl<'a> IntoIterator for &'a Frames {
     }
 }
 
-/// All whole frames of `frame` samples, without overlap, recording by recording in the
-/// order of the corpus. What is left at the end of a recording is dropped.
+/// All whole frames of `frame` samples, without overlap, in the order of the corpus. Samples at the end of a recording
+/// that do not fill a frame are dropped.
 ///
 /// # Errors
-/// When `frame` is 0 or longer than every recording.
+/// If `frame` is 0 or longer than every recording.
 pub fn frames_without_overlap(corpus: &Corpus, frame: usize) -> Result<Frames, DataError> {
     check_frame(frame)?;
     let samples: Vec<f32> = corpus
@@ -98,55 +98,56 @@ fn too_short(corpus: &Corpus, frame: usize) -> DataError {
     }
 }
 
-/// How a training frame's file is chosen.
+/// Choice of the file that a training frame is drawn from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Choice {
-    /// In proportion to the frames it can give: every frame of the corpus is equally likely.
+pub enum FileChoice {
+    /// In proportion to its number of frames: every frame of the corpus is equally likely.
     #[default]
     ByLength,
-    /// Every file equally likely, and each of its channels.
+    /// Every file equally likely, and every channel of a file.
     ByFile,
 }
 
-/// How training frames are drawn and altered.
+/// Sampling and augmentation of training frames.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SamplingConfig {
-    /// How the file is chosen.
-    pub choice: Choice,
-    /// Each frame is made louder or softer by up to so many decibels, uniformly; 0 for none.
+    /// Choice of the file.
+    pub choice: FileChoice,
+    /// Random gain of each frame in decibels, uniform from the negative to the positive value; 0 for none.
     pub gain_db: f64,
-    /// Each frame's sign is turned over half of the time.
+    /// Whether the sign of each frame is random.
     pub random_polarity: bool,
 }
 
-/// A training frame, before it is cut.
+/// Random draw of one training frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Cut {
-    /// Number of the recording in the corpus.
+pub(super) struct FrameDraw {
+    /// Index of the recording in the corpus.
     pub recording: usize,
-    /// Its first sample.
+    /// First sample of the frame in the recording.
     pub offset: usize,
-    /// What its samples are multiplied by.
+    /// Factor of the samples.
     pub gain: f32,
 }
 
-/// Training frames at random places of a corpus. Cloning shares everything.
+/// Sampler of training frames at random offsets in a corpus. Cloning shares everything.
 #[derive(Debug, Clone)]
 pub struct FrameSampler {
     corpus: Corpus,
     frame: usize,
     seed: u64,
     config: SamplingConfig,
-    places: Arc<Places>,
+    totals: Arc<Totals>,
 }
 
-/// Running totals: by length, of the possible frames of each recording; by file, the first
-/// recording of each file and one past the last.
+/// Running totals that draws are looked up in.
 #[derive(Debug)]
-struct Places {
+struct Totals {
+    /// Possible frames of the recordings up to and including each.
     ends: Vec<u64>,
+    /// First recording of each file, and one past the last.
     file_starts: Vec<usize>,
 }
 
@@ -154,8 +155,8 @@ impl FrameSampler {
     /// A sampler of frames of `frame` samples.
     ///
     /// # Errors
-    /// When `frame` is 0 or longer than some recording of the corpus (load it with the same
-    /// frame), or `gain_db` is not within 0 to 120.
+    /// If `frame` is 0 or longer than a recording of the corpus (load the corpus with the same frame), or `gain_db` is
+    /// not within 0 to 120.
     pub fn new(corpus: Corpus, frame: usize, config: SamplingConfig, seed: u64) -> Result<Self, DataError> {
         check_frame(frame)?;
         if !(0.0..=120.0).contains(&config.gain_db) {
@@ -178,7 +179,7 @@ impl FrameSampler {
             })
             .collect();
         let file_starts = std::iter::once(0).chain(corpus.file_ranges().into_iter().map(|file| file.end)).collect();
-        Ok(Self { corpus, frame, seed, config, places: Arc::new(Places { ends, file_starts }) })
+        Ok(Self { corpus, frame, seed, config, totals: Arc::new(Totals { ends, file_starts }) })
     }
 
     /// Samples in one frame.
@@ -186,14 +187,14 @@ impl FrameSampler {
         self.frame
     }
 
-    /// Writes the frame of the global sample index `index`: a pure function of the seed and the
-    /// index, so a resumed run draws what an uninterrupted one would have drawn.
+    /// Writes the frame of this index, a pure function of seed and index: a resumed run draws the frames of an
+    /// uninterrupted one.
     ///
     /// # Panics
-    /// When `frame` is not of length [`frame`](Self::frame).
+    /// If `frame` is not of length [`frame`](Self::frame).
     pub fn fill(&self, index: u64, frame: &mut [f32]) {
         assert_eq!(frame.len(), self.frame, "length of the frame to fill");
-        let Cut { recording, offset, gain } = self.cut(index);
+        let FrameDraw { recording, offset, gain } = self.draw(index);
         let samples = &self.corpus.recordings()[recording].samples;
         frame.copy_from_slice(&samples[offset..offset + self.frame]);
         if gain != 1.0 {
@@ -203,32 +204,32 @@ impl FrameSampler {
         }
     }
 
-    /// Where the frame of the global sample index `index` is cut, and what it is multiplied by.
-    pub(super) fn cut(&self, index: u64) -> Cut {
+    /// Recording, offset and gain of the frame of this index.
+    pub(super) fn draw(&self, index: u64) -> FrameDraw {
         let mut draw = Draw::at(self.seed, Part::Train, index);
-        let (recording, offset) = self.place(&mut draw);
+        let (recording, offset) = self.draw_offset(&mut draw);
         let gain_db = draw.uniform([-self.config.gain_db, self.config.gain_db]);
-        let turn = draw.coin() && self.config.random_polarity;
-        let size = if gain_db == 0.0 { 1.0 } else { 10f64.powf(gain_db / 20.0) as f32 };
-        Cut { recording, offset, gain: if turn { -size } else { size } }
+        let invert = draw.coin() && self.config.random_polarity;
+        let gain = if gain_db == 0.0 { 1.0 } else { 10f64.powf(gain_db / 20.0) as f32 };
+        FrameDraw { recording, offset, gain: if invert { -gain } else { gain } }
     }
 
-    /// What frames are cut from.
+    /// The recordings.
     pub(super) fn corpus(&self) -> &Corpus {
         &self.corpus
     }
 
     /// Recording and first sample of a frame.
-    fn place(&self, draw: &mut Draw) -> (usize, usize) {
-        let Places { ends, file_starts } = &*self.places;
+    fn draw_offset(&self, draw: &mut Draw) -> (usize, usize) {
+        let Totals { ends, file_starts } = &*self.totals;
         match self.config.choice {
-            Choice::ByLength => {
-                let lot = draw.below(ends[ends.len() - 1]);
-                let recording = ends.partition_point(|&end| end <= lot);
+            FileChoice::ByLength => {
+                let frame = draw.below(ends[ends.len() - 1]);
+                let recording = ends.partition_point(|&end| end <= frame);
                 let start = if recording == 0 { 0 } else { ends[recording - 1] };
-                (recording, (lot - start) as usize)
+                (recording, (frame - start) as usize)
             }
-            Choice::ByFile => {
+            FileChoice::ByFile => {
                 let file = draw.below(file_starts.len() as u64 - 1) as usize;
                 let recording = draw.count([file_starts[file], file_starts[file + 1] - 1]);
                 let length = self.corpus.recordings()[recording].samples.len();

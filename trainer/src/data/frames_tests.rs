@@ -63,7 +63,7 @@ fn by_length_makes_every_frame_equally_likely() {
 #[test]
 fn by_file_makes_every_file_equally_likely() {
     let corpus = corpus(&[("a", 0, 8), ("a", 1, 8), ("b", 0, 500)], 8);
-    let config = SamplingConfig { choice: Choice::ByFile, ..SamplingConfig::default() };
+    let config = SamplingConfig { choice: FileChoice::ByFile, ..SamplingConfig::default() };
     let firsts = first_samples(&sampler(corpus, 8, config, 3), 20_000);
     let hits = |range: std::ops::Range<usize>| firsts.iter().filter(|f| range.contains(f)).count();
     assert!((4700..5300).contains(&hits(0..1000)));
@@ -112,7 +112,7 @@ proptest! {
         by_file in any::<bool>(),
     ) {
         let config = SamplingConfig {
-            choice: if by_file { Choice::ByFile } else { Choice::ByLength },
+            choice: if by_file { FileChoice::ByFile } else { FileChoice::ByLength },
             gain_db: 3.0,
             random_polarity: true,
         };

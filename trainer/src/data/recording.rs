@@ -1,7 +1,7 @@
-//! One WAV file, read into one recording per channel.
+//! WAV files, read into one recording per channel.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,33 +18,47 @@ pub struct Recording {
     pub channel: usize,
     /// Samples per second.
     pub sample_rate: u32,
-    /// The samples: integers divided by full scale, so within [-1, 1); floats as they were.
+    /// The samples: integers divided by full scale, so within [-1, 1); floats unchanged.
     pub samples: Arc<[f32]>,
 }
 
-/// Reads a WAV file: PCM of 16, 24 or 32 bits or 32-bit float, any number of channels, any
-/// rate. The recordings come in the order of the channels, all of one length.
+/// Reads a WAV file: PCM of 16, 24 or 32 bits or 32-bit float, any number of channels, any sample rate. Returns one
+/// recording per channel in the order of the channels, all of one length.
 ///
 /// # Errors
-/// [`DataError::Recording`] with the file and what is wrong with it: see
-/// [`RecordingProblem`].
+/// [`DataError::Recording`] with the file and a [`RecordingProblem`].
 pub fn read_wav(path: &Path) -> Result<Vec<Recording>, DataError> {
-    let fail = |problem| DataError::Recording { path: path.to_owned(), problem };
-    let (sample_rate, channels) = read_channels(path).map_err(fail)?;
-    let shared: Arc<Path> = path.into();
-    Ok(channels
-        .into_iter()
-        .enumerate()
-        .map(|(channel, samples)| Recording { path: shared.clone(), channel, sample_rate, samples: samples.into() })
-        .collect())
+    let open = || decode_wav(BufReader::new(File::open(path)?));
+    let wav = open().map_err(|problem| DataError::Recording { path: path.to_owned(), problem })?;
+    let (path, sample_rate): (Arc<Path>, _) = (path.into(), wav.sample_rate);
+    let recording = |(channel, samples): (usize, Vec<f32>)| Recording {
+        path: path.clone(),
+        channel,
+        sample_rate,
+        samples: samples.into(),
+    };
+    Ok(wav.channels.into_iter().enumerate().map(recording).collect())
 }
 
-fn read_channels(path: &Path) -> Result<(u32, Vec<Vec<f32>>), RecordingProblem> {
-    let mut file = BufReader::new(File::open(path)?);
-    check_magic(&mut file)?;
-    let file_bytes = file.get_ref().metadata()?.len();
+/// A decoded WAV file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecodedWav {
+    /// Samples per second.
+    pub sample_rate: u32,
+    /// Samples of each channel, all of one length of at least 1.
+    pub channels: Vec<Vec<f32>>,
+}
 
-    // The container's width is not in hound's `spec`: it shows in how far reading moves.
+/// Decodes a WAV file, as [`read_wav`] does, from a reader at its start.
+///
+/// # Errors
+/// [`RecordingProblem`] for a file that is damaged or of a format that is not supported.
+pub fn decode_wav<R: Read + Seek>(mut file: R) -> Result<DecodedWav, RecordingProblem> {
+    let file_bytes = file.seek(SeekFrom::End(0))?;
+    file.rewind()?;
+    check_magic(&mut file)?;
+
+    // hound's `spec` has no container width. The position after reading all samples tells it, measured from here.
     let mut file = WavReader::new(file).map_err(in_header)?.into_inner();
     let data_start = file.stream_position()?;
     file.rewind()?;
@@ -65,7 +79,7 @@ fn read_channels(path: &Path) -> Result<(u32, Vec<Vec<f32>>), RecordingProblem> 
         return Err(RecordingProblem::NoSamples);
     }
 
-    // A damaged header may announce far more than the file can hold.
+    // The header of a damaged file may announce more samples than the file can hold.
     let frame_bytes = u64::from(width / 8) * u64::from(spec.channels);
     let capacity = expected.min((file_bytes / frame_bytes) as usize);
     let mut sink = Channels::new(usize::from(spec.channels), capacity);
@@ -74,13 +88,13 @@ fn read_channels(path: &Path) -> Result<(u32, Vec<Vec<f32>>), RecordingProblem> 
     } else {
         let scale = full_scale(width);
         read_samples(&mut reader, &mut sink, |sample: i32| {
-            // The largest 32-bit integers round to 1 in f32; full scale stays below it.
+            // The largest 32-bit integers would round to 1 in f32: limited to the float below.
             (sample as f32 / scale).min(1.0 - f32::EPSILON / 2.0)
         })
     };
     match outcome {
         Ok(()) => {}
-        Err(hound::Error::IoError(error)) if ran_out(&error) => {
+        Err(hound::Error::IoError(error)) if is_end_of_file(&error) => {
             return Err(RecordingProblem::Truncated { expected, found: sink.whole() });
         }
         Err(error) => return Err(in_header(error)),
@@ -90,10 +104,10 @@ fn read_channels(path: &Path) -> Result<(u32, Vec<Vec<f32>>), RecordingProblem> 
         return unsupported(format!("{width}-bit samples in containers of another width"));
     }
     sink.check_finite()?;
-    Ok((spec.sample_rate, sink.channels))
+    Ok(DecodedWav { sample_rate: spec.sample_rate, channels: sink.channels })
 }
 
-/// Interleaved samples on their way into channels.
+/// De-interleaved samples.
 struct Channels {
     channels: Vec<Vec<f32>>,
     next: usize,
@@ -109,7 +123,7 @@ impl Channels {
         self.next = (self.next + 1) % self.channels.len();
     }
 
-    /// Samples that every channel has.
+    /// Whole samples per channel.
     fn whole(&self) -> usize {
         self.channels.last().map_or(0, Vec::len)
     }
@@ -135,13 +149,13 @@ fn read_samples<R: Read, S: hound::Sample>(
     Ok(())
 }
 
-/// Magnitude of the most negative integer of this many bits.
+/// Full scale: magnitude of the most negative integer of this many bits.
 fn full_scale(bits: u16) -> f32 {
     (1u64 << (bits - 1)) as f32
 }
 
-/// Tells a file of another kind from a WAV that was cut short, and leaves the file at its start.
-fn check_magic(file: &mut BufReader<File>) -> Result<(), RecordingProblem> {
+/// Distinguishes a file of another kind from a truncated WAV file. Leaves the file at its start.
+fn check_magic<R: Read + Seek>(file: &mut R) -> Result<(), RecordingProblem> {
     let mut magic = Vec::with_capacity(12);
     file.by_ref().take(12).read_to_end(&mut magic)?;
     file.rewind()?;
@@ -160,7 +174,7 @@ fn check_magic(file: &mut BufReader<File>) -> Result<(), RecordingProblem> {
 
 fn in_header(error: hound::Error) -> RecordingProblem {
     match error {
-        hound::Error::IoError(error) if ran_out(&error) => RecordingProblem::TruncatedHeader,
+        hound::Error::IoError(error) if is_end_of_file(&error) => RecordingProblem::TruncatedHeader,
         hound::Error::IoError(error) => RecordingProblem::Io(error),
         hound::Error::FormatError(what) => RecordingProblem::Malformed(what),
         hound::Error::TooWide => RecordingProblem::Unsupported("samples of more than 32 bits".to_owned()),
@@ -168,8 +182,8 @@ fn in_header(error: hound::Error) -> RecordingProblem {
     }
 }
 
-/// hound reports the end of the file as an error of its own making, without a system code.
-fn ran_out(error: &io::Error) -> bool {
+/// Whether the file has ended: hound reports that as an I/O error without a system code.
+fn is_end_of_file(error: &io::Error) -> bool {
     error.raw_os_error().is_none()
 }
 

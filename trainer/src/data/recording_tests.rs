@@ -1,4 +1,5 @@
 use std::fs;
+use std::io::Cursor;
 use std::path::PathBuf;
 
 use hound::{SampleFormat, WavSpec, WavWriter};
@@ -169,29 +170,79 @@ fn a_sample_that_is_no_number_is_named() {
     assert!(matches!(found, RecordingProblem::NonFinite { channel: 1, index: 13, .. }), "{found}");
 }
 
+/// Bytes of a small WAV file: two channels of 60 samples.
+fn small_wav(float: bool) -> Vec<u8> {
+    let folder = TempDir::new().unwrap();
+    let path = if float {
+        write(&folder, spec(2, 32, SampleFormat::Float), &[0.5f32; 120])
+    } else {
+        write(&folder, spec(2, 24, SampleFormat::Int), &[5i32; 120])
+    };
+    fs::read(path).unwrap()
+}
+
+/// Decodes bytes; what is accepted has channels of one length of at least one finite sample.
+fn assert_refused_or_whole(bytes: &[u8]) -> Result<(), TestCaseError> {
+    if let Ok(wav) = decode_wav(Cursor::new(bytes)) {
+        let length = wav.channels[0].len();
+        prop_assert!(length > 0 && wav.sample_rate > 0);
+        prop_assert!(wav.channels.iter().all(|samples| samples.len() == length));
+        prop_assert!(wav.channels.iter().flatten().all(|sample| sample.is_finite()));
+    }
+    Ok(())
+}
+
+/// Header fields that break a division or an allocation.
+const EXTREMES: [u32; 5] = [0, 1, 2, 0x7fff_ffff, u32::MAX];
+/// Names of a WAV file's chunks.
+const CHUNKS: [[u8; 4]; 4] = [*b"fmt ", *b"data", *b"LIST", *b"fact"];
+
+fn content() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(any::<u8>(), 0..50)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
     fn damaged_headers_never_panic(
-        damage in prop::collection::vec((0usize..60, any::<u8>()), 1..6),
-        keep in 0usize..300,
+        damage in prop::collection::vec((0usize..68, any::<u8>()), 1..6),
+        keep in 1usize..500,
         float in any::<bool>(),
     ) {
-        let folder = TempDir::new().unwrap();
-        let path = if float {
-            write(&folder, spec(2, 32, SampleFormat::Float), &[0.5f32; 60])
-        } else {
-            write(&folder, spec(2, 24, SampleFormat::Int), &[5i32; 60])
-        };
-        let mut bytes = fs::read(&path).unwrap();
+        let mut bytes = small_wav(float);
         for (at, value) in damage {
             bytes[at] = value;
         }
-        bytes.truncate(keep.max(1));
-        fs::write(&path, &bytes).unwrap();
-        if let Ok(recordings) = read_wav(&path) {
-            prop_assert!(recordings.iter().all(|r| !r.samples.is_empty()));
+        bytes.truncate(keep);
+        assert_refused_or_whole(&bytes)?;
+    }
+
+    #[test]
+    fn extreme_header_fields_never_panic(
+        fields in prop::collection::vec((0usize..17, prop::sample::select(EXTREMES.to_vec())), 1..4),
+        halves in any::<bool>(),
+        float in any::<bool>(),
+    ) {
+        let mut bytes = small_wav(float);
+        for (word, value) in fields {
+            let at = 4 * word;
+            let width = if halves { 2 } else { 4 };
+            bytes[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
         }
+        assert_refused_or_whole(&bytes)?;
+    }
+
+    #[test]
+    fn arbitrary_chunks_never_panic(
+        chunks in prop::collection::vec((prop::sample::select(CHUNKS.to_vec()), 0u32..50, content()), 0..6),
+    ) {
+        let mut bytes = b"RIFF\xff\xff\0\0WAVE".to_vec();
+        for (id, length, content) in chunks {
+            bytes.extend(id);
+            bytes.extend(length.to_le_bytes());
+            bytes.extend(content);
+        }
+        assert_refused_or_whole(&bytes)?;
     }
 }

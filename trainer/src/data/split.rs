@@ -1,4 +1,4 @@
-//! Which files train, which validate, which test: always whole files.
+//! Split of recordings into training, validation and test, by whole files.
 
 use std::fs;
 use std::ops::Range;
@@ -11,12 +11,12 @@ use super::error::DataError;
 
 /// Splits by file into (training, validation): all channels of a file go to one side.
 ///
-/// Each file draws a number from `seed` and its path relative to the corpus's folder; the
-/// `validation_share` of the files with the lowest numbers validate, rounded, at least one and not
-/// all. So the result depends neither on the order of the files nor on where the folder lies.
+/// Files are ranked by a hash of `seed` and their path relative to the corpus's folder. The first `validation_share` of
+/// them validate, rounded, at least one and not all. The result depends neither on the order of the files nor on the
+/// folder's path.
 ///
 /// # Errors
-/// When the share is not within (0, 1), or there are fewer than two files.
+/// If the share is not within (0, 1), or there are fewer than two files.
 pub fn split(corpus: &Corpus, validation_share: f64, seed: u64) -> Result<(Corpus, Corpus), DataError> {
     if !(validation_share > 0.0 && validation_share < 1.0) {
         return Err(DataError::setting("validation_share", validation_share, "above 0 and below 1"));
@@ -25,29 +25,29 @@ pub fn split(corpus: &Corpus, validation_share: f64, seed: u64) -> Result<(Corpu
     if files.len() < 2 {
         return Err(DataError::TooFewFiles { folder: corpus.folder().to_owned(), files: files.len() });
     }
-    let mut lots: Vec<(u64, String, Range<usize>)> = files
+    let mut ranked: Vec<(u64, String, Range<usize>)> = files
         .into_iter()
         .map(|file| {
             let key = corpus.key(&corpus.recordings()[file.start]);
-            (lot(seed, &key), key, file)
+            (split_hash(seed, &key), key, file)
         })
         .collect();
-    lots.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-    let wanted = (validation_share * lots.len() as f64).round() as usize;
-    let count = wanted.clamp(1, lots.len() - 1);
-    let side = |lots: &[(u64, String, Range<usize>)]| {
-        let mut files: Vec<_> = lots.iter().map(|(_, _, file)| file.clone()).collect();
+    ranked.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+    let wanted = (validation_share * ranked.len() as f64).round() as usize;
+    let count = wanted.clamp(1, ranked.len() - 1);
+    let side = |ranked: &[(u64, String, Range<usize>)]| {
+        let mut files: Vec<_> = ranked.iter().map(|(_, _, file)| file.clone()).collect();
         files.sort_by_key(|file| file.start);
         corpus.part(&files)
     };
-    Ok((side(&lots[count..]), side(&lots[..count])))
+    Ok((side(&ranked[count..]), side(&ranked[..count])))
 }
 
-/// Splits by file name into (the others, the matching): a file matches when its name
-/// without the extension ends in one of `suffixes`.
+/// Splits by file name into (others, matching): a file matches if its name without the extension ends in one of
+/// `suffixes`.
 ///
 /// # Errors
-/// When no file matches, or every file does.
+/// If no file matches, or every file does.
 pub fn split_by_suffix(corpus: &Corpus, suffixes: &[String]) -> Result<(Corpus, Corpus), DataError> {
     let files = corpus.file_ranges();
     let total = files.len();
@@ -67,10 +67,9 @@ pub fn split_by_suffix(corpus: &Corpus, suffixes: &[String]) -> Result<(Corpus, 
     Ok((corpus.part(&others), corpus.part(&matching)))
 }
 
-/// A file's number in the draw: FNV-1a of its path, mixed with the seed by SplitMix64's
-/// finalizer (Steele, Lea and Flood, 2014). Written out here because the standard library's
-/// hashes may change from one release to the next.
-fn lot(seed: u64, key: &str) -> u64 {
+/// Hash that ranks a file: FNV-1a of its path, mixed with the seed by SplitMix64's finalizer (Steele, Lea and Flood,
+/// 2014). Written out, because the standard library's hashes may change from one release to the next.
+fn split_hash(seed: u64, key: &str) -> u64 {
     let hash = key
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
@@ -84,20 +83,20 @@ fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Where recordings come from and which of them test.
+/// Folders of recordings, and the files among them that test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordingsConfig {
-    /// Folder to train on, searched recursively.
+    /// Folder to train on, subfolders included.
     pub train: PathBuf,
     /// Folder to test on. May not overlap `train`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<PathBuf>,
-    /// Instead of a test folder: files of `train` whose name without the extension ends in
-    /// one of these test, and don't train.
+    /// Instead of a test folder: files of `train` whose name without the extension ends in one of these test, and do
+    /// not train.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub test_suffixes: Vec<String>,
-    /// Share of the files left for training that validates.
+    /// Share of the training files that validate instead.
     #[serde(default = "default_validation_share")]
     pub validation_share: f64,
 }
@@ -106,16 +105,16 @@ fn default_validation_share() -> f64 {
     0.15
 }
 
-/// The three parts of a body of recordings.
+/// Recordings split into training, validation and test.
 #[derive(Debug, Clone)]
 pub struct Corpora {
     /// To fit on.
     pub train: Corpus,
     /// To choose a checkpoint by.
     pub validation: Corpus,
-    /// To report on; none when the configuration names none.
+    /// To report on, if the configuration sets files aside.
     pub test: Option<Corpus>,
-    /// Recordings left out because they are shorter than a frame.
+    /// Recordings not used because they are shorter than a frame.
     pub skipped: usize,
 }
 
@@ -130,11 +129,11 @@ impl RecordingsConfig {
         }
     }
 
-    /// Reads the folders and splits them; `frame` in samples.
+    /// Reads the folders and splits them; `frame` is in samples.
     ///
     /// # Errors
-    /// Those of [`Corpus::load`], [`split`] and [`split_by_suffix`]; when `test` and
-    /// `test_suffixes` are both given; when one folder lies within the other.
+    /// Those of [`Corpus::load`], [`split`] and [`split_by_suffix`]; if `test` and `test_suffixes` are both given; if
+    /// one folder lies within the other.
     pub fn load(&self, frame: usize, seed: u64) -> Result<Corpora, DataError> {
         if self.test.is_some() && !self.test_suffixes.is_empty() {
             return Err(DataError::setting(
@@ -151,7 +150,7 @@ impl RecordingsConfig {
             ));
         }
         if let Some(test) = &self.test {
-            refuse_overlap(&self.train, test)?;
+            ensure_no_overlap(&self.train, test)?;
         }
         let all = Corpus::load(&self.train, frame)?;
         let mut skipped = all.skipped();
@@ -170,9 +169,9 @@ impl RecordingsConfig {
     }
 }
 
-/// The search is recursive, so a folder inside the other would put its files on both sides.
-fn refuse_overlap(train: &Path, test: &Path) -> Result<(), DataError> {
-    // A folder that is not there is reported by whoever reads it.
+/// Checks that neither folder lies within the other: subfolders are read too, so that files would be on both sides.
+fn ensure_no_overlap(train: &Path, test: &Path) -> Result<(), DataError> {
+    // A missing folder is reported when it is read.
     let (Ok(real_train), Ok(real_test)) = (fs::canonicalize(train), fs::canonicalize(test)) else {
         return Ok(());
     };

@@ -2,7 +2,6 @@
 
 use std::f32::consts::LN_10;
 
-use anyhow::Result;
 use burn::tensor::{Tensor, TensorData};
 use firefly_models::LearnedWelchPeaks;
 
@@ -21,7 +20,7 @@ impl Report {
         metrics: &[TrainingPoint],
         model: &LearnedWelchPeaks,
         rows: Vec<EvaluationRow>,
-    ) -> Result<Self> {
+    ) -> Result<Self, toml::ser::Error> {
         let options = model.options();
         let gates = model.mean_gates();
         Ok(Self {

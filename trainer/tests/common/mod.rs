@@ -1,22 +1,10 @@
-//! What the trainer's tests share.
+//! Helpers of the trainer's tests.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and says what it skips")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-/// The recordings, or none with a message: the tests that need them are then skipped.
-pub fn recordings() -> Option<PathBuf> {
-    // Cargo runs tests in the folder of their package.
-    let folder = env::var_os("FIREFLY_DATA").map_or_else(|| "../../shared/data".into(), PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no recordings in {} (FIREFLY_DATA names another folder)", folder.display());
-    None
-}
 
 /// A small configuration in `folder`, on synthetic signals.
 pub fn small_config(folder: &Path) -> PathBuf {
@@ -44,7 +32,7 @@ pub fn small_config(folder: &Path) -> PathBuf {
     path
 }
 
-/// `firefly-train`, away from any recordings.
+/// `firefly-train` without a folder of recordings.
 pub fn firefly_train(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firefly-train"));
     command.args(arguments).env_remove("FIREFLY_DATA");
@@ -56,9 +44,22 @@ pub fn run(arguments: &[&str]) -> Output {
     firefly_train(arguments).output().unwrap()
 }
 
-/// What it wrote to standard error.
+/// The text on standard error.
 pub fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The shipped configurations.
+pub fn shipped_configs() -> Vec<PathBuf> {
+    let mut configs: Vec<PathBuf> = fs::read_dir("../configs").unwrap().map(|entry| entry.unwrap().path()).collect();
+    configs.sort();
+    assert!(configs.len() >= 3, "{configs:?}");
+    configs
+}
+
+/// The rows of a run's evaluation.
+pub fn evaluation(run: &Path) -> Vec<serde_json::Value> {
+    serde_json::from_slice(&fs::read(run.join("evaluation.json")).unwrap()).unwrap()
 }
 
 /// A path as an argument.
@@ -66,7 +67,7 @@ pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// The finished model and its metrics without times: what must not depend on how a run was interrupted.
+/// The finished model and its metrics without times, which do not depend on interruptions.
 pub fn outcome(run: &Path) -> (Vec<u8>, Vec<String>) {
     let weights = fs::read(run.join("model/model.safetensors")).unwrap();
     let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();

@@ -1,4 +1,4 @@
-//! What synthetic signals are made of.
+//! Settings of the synthetic signals.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,26 +8,26 @@ use thiserror::Error;
 
 use crate::data::error::DataError;
 
-/// A kind of signal.
+/// Family of synthetic signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Family {
     /// Sinusoids of unrelated frequencies and levels, in white noise.
     Tones,
-    /// A fundamental and its harmonics, falling by so many decibels an octave, in white noise.
+    /// A fundamental and its harmonics, with levels that fall per octave, in white noise.
     Harmonics,
-    /// A carrier whose amplitude a sinusoid modulates, in white noise.
+    /// A carrier with sinusoidal amplitude modulation, in white noise.
     Am,
-    /// A carrier whose frequency a sinusoid modulates, in white noise.
+    /// A carrier with sinusoidal frequency modulation, in white noise.
     Fm,
-    /// A frequency that moves linearly from one end of the frame to the other, in white noise.
+    /// A linear chirp, in white noise.
     Chirps,
-    /// Gaussian noise with a power density in proportion to frequency^-exponent.
+    /// Gaussian noise with a power density proportional to frequency^-exponent.
     Noise,
 }
 
 impl Family {
-    /// Every family.
+    /// All families.
     pub const ALL: [Self; 6] = [Self::Tones, Self::Harmonics, Self::Am, Self::Fm, Self::Chirps, Self::Noise];
 
     /// Its name in configurations.
@@ -49,7 +49,7 @@ impl fmt::Display for Family {
     }
 }
 
-/// A name that is none of the families'.
+/// A name that is not a family's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no family of signals is called {0:?}; there are tones, harmonics, am, fm, chirps and noise")]
 pub struct UnknownFamily(pub String);
@@ -62,35 +62,33 @@ impl FromStr for Family {
     }
 }
 
-/// Settings of the synthetic signals. A pair is the least and the greatest value; each frame
-/// draws uniformly between them unless said. Frequencies are fractions of the sample rate, so
-/// 0.5 is Nyquist.
+/// Settings of the synthetic signals. A pair is the least and the greatest value, between which each frame draws
+/// uniformly unless said. Frequencies are fractions of the sample rate: 0.5 is Nyquist.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SyntheticConfig {
-    /// Each frame is of one of these, all equally likely; naming one twice makes it twice as
-    /// likely.
+    /// Families, all equally likely per frame. One that is listed twice is twice as likely.
     pub families: Vec<Family>,
-    /// Where every tone, harmonic, sideband and instantaneous frequency lies.
+    /// Range of every tone, harmonic, sideband and instantaneous frequency.
     pub frequency: [f64; 2],
-    /// `tones`: how many.
+    /// `tones`: number.
     pub tones: [usize; 2],
     /// `tones`: the level of each, in decibels.
     pub tone_level_db: [f64; 2],
-    /// `harmonics`: how many, the fundamental included. The fundamental is uniform in its
-    /// logarithm, and such that the highest harmonic stays within `frequency`.
+    /// `harmonics`: number, the fundamental included. The fundamental is uniform in its logarithm, and such that the
+    /// highest harmonic lies within `frequency`.
     pub harmonics: [usize; 2],
-    /// `harmonics`: decibels by which the level falls with every octave above the fundamental.
+    /// `harmonics`: fall of the level per octave above the fundamental, in decibels.
     pub harmonic_decay_db: [f64; 2],
-    /// `am`: depth of the modulation, 1 being down to silence.
+    /// `am`: depth of the modulation; 1 is down to silence.
     pub am_depth: [f64; 2],
     /// `am`, `fm`: frequency of the modulating sinusoid.
     pub modulation_rate: [f64; 2],
-    /// `fm`: greatest distance of the instantaneous frequency from the carrier.
+    /// `fm`: peak deviation of the instantaneous frequency from the carrier.
     pub fm_deviation: [f64; 2],
     /// `noise`: exponent of 1/frequency in the power density: 0 white, 1 pink, 2 brown.
     pub noise_exponent: [f64; 2],
-    /// Signal over white noise in the frame, in decibels; all families but `noise`.
+    /// Signal-to-noise ratio in the frame, in decibels; all families but `noise`.
     pub snr_db: [f64; 2],
     /// Root mean square of the frame, in decibels relative to 1.
     pub level_db: [f64; 2],
@@ -116,10 +114,10 @@ impl Default for SyntheticConfig {
 }
 
 impl SyntheticConfig {
-    /// Checks every setting that a named family uses, and every pair.
+    /// Checks every setting by itself, and together those that a listed family uses together.
     ///
     /// # Errors
-    /// [`DataError::Setting`] with the key, what it is, and what is accepted.
+    /// [`DataError::Setting`] with the key, its value, and the values accepted.
     pub fn validate(&self) -> Result<(), DataError> {
         if self.families.is_empty() {
             return Err(DataError::setting(
@@ -142,7 +140,7 @@ impl SyntheticConfig {
         self.validate_together()
     }
 
-    /// What one setting demands of another, for the families that use both.
+    /// Checks settings that depend on each other, for the families that use them.
     fn validate_together(&self) -> Result<(), DataError> {
         let [low, high] = self.frequency;
         let room = high - low;

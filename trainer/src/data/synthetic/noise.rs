@@ -1,4 +1,4 @@
-//! Gaussian noise of a given colour, made in the frequency domain (Timmer and König, 1995).
+//! Coloured Gaussian noise, generated in the frequency domain (Timmer and König, 1995).
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,14 +7,13 @@ use realfft::{ComplexToReal, RealFftPlanner, num_complex::Complex};
 
 use crate::data::draw::Draw;
 
-/// Makes frames of noise whose power density falls as frequency^-exponent.
+/// Generator of noise frames with a power density proportional to frequency^-exponent.
 ///
-/// A transform gives noise that repeats after its length; a frame is half of one, so that its
-/// end does not run on into its start.
+/// The inverse transform is periodic. A frame is half a period, so that its end is not continuous with its start.
 #[derive(Clone)]
 pub(super) struct ColouredNoise {
     inverse: Arc<dyn ComplexToReal<f32>>,
-    /// log2 of the bin number; that of bin 1 for bin 0, where the density is level.
+    /// log2 of the bin number; 0 for bin 0, whose density is that of bin 1.
     log_bins: Arc<[f32]>,
 }
 
@@ -33,7 +32,7 @@ impl ColouredNoise {
         }
     }
 
-    /// Overwrites `out` with noise of no particular level.
+    /// Overwrites `out` with noise; its level is arbitrary.
     pub(super) fn fill(&self, exponent: f64, draw: &mut Draw, out: &mut [f32]) {
         let mut parts = vec![0.0f32; 2 * self.log_bins.len()];
         draw.fill_normal(&mut parts);
@@ -44,7 +43,7 @@ impl ColouredNoise {
             .zip(self.log_bins.iter())
             .map(|(part, log_bin)| Complex::new(part[0], part[1]) * (slope * log_bin).exp2())
             .collect();
-        // Both ends of a real signal's spectrum are real, with all their power in that part.
+        // DC and Nyquist of a real signal are real: their power is all in the real part.
         let end = spectrum.len() - 1;
         for bin in [0, end] {
             spectrum[bin] = Complex::new(spectrum[bin].re * std::f32::consts::SQRT_2, 0.0);

@@ -1,11 +1,11 @@
-//! Signals made of sinusoids. Phases are in turns, frequencies in turns per sample.
+//! Sinusoidal signals. Phases are in turns, frequencies in turns per sample.
 
 use std::f64::consts::TAU;
 
 use super::config::SyntheticConfig;
 use crate::data::draw::Draw;
 
-/// Levels 20 log10 of the amplitude.
+/// Amplitude of a level in decibels.
 fn amplitude(level_db: f64) -> f64 {
     10f64.powf(level_db / 20.0)
 }
@@ -14,8 +14,8 @@ fn phase(draw: &mut Draw) -> f64 {
     draw.uniform([0.0, 1.0])
 }
 
-/// A unit vector. Turning it by another costs a complex product instead of a sine; in double
-/// precision the error stays near 1e-16 per turn.
+/// A unit vector. It is rotated by a complex product, which is cheaper than a sine; in double precision the error is
+/// about 1e-16 per rotation.
 #[derive(Clone, Copy)]
 struct Rotor {
     sin: f64,
@@ -28,7 +28,7 @@ impl Rotor {
         Self { sin, cos }
     }
 
-    fn turned(self, by: Self) -> Self {
+    fn rotated(self, by: Self) -> Self {
         Self { sin: self.sin * by.cos + self.cos * by.sin, cos: self.cos * by.cos - self.sin * by.sin }
     }
 }
@@ -39,7 +39,7 @@ fn add_sinusoid(out: &mut [f32], frequency: f64, phase: f64, amplitude: f64) {
     let step = Rotor::at(frequency);
     for sample in out {
         *sample += (amplitude * signal.sin) as f32;
-        signal = signal.turned(step);
+        signal = signal.rotated(step);
     }
 }
 
@@ -67,8 +67,7 @@ pub(super) fn harmonics(config: &SyntheticConfig, draw: &mut Draw, out: &mut [f3
     }
 }
 
-/// (1 + depth·cos) times a carrier: the carrier and one sideband of half the depth to each
-/// side.
+/// (1 + depth·cos) times a carrier: the carrier, and a sideband of half the depth on either side.
 pub(super) fn amplitude_modulated(config: &SyntheticConfig, draw: &mut Draw, out: &mut [f32]) {
     let rate = draw.uniform(config.modulation_rate);
     let depth = draw.uniform(config.am_depth);
@@ -95,25 +94,25 @@ pub(super) fn frequency_modulated(config: &SyntheticConfig, draw: &mut Draw, out
     let step = Rotor::at(rate);
     for (t, sample) in out.iter_mut().enumerate() {
         let turns = start + carrier * t as f64 + swing * modulation.sin;
-        // Whole turns are dropped in double precision, so the rest is exact enough in single.
+        // Whole turns are subtracted in double precision; the remainder is accurate in single precision.
         *sample = (std::f32::consts::TAU * (turns - turns.floor()) as f32).sin();
-        modulation = modulation.turned(step);
+        modulation = modulation.rotated(step);
     }
 }
 
-/// A frequency that moves linearly across the frame, up or down.
+/// A frequency that changes linearly over the frame, up or down.
 pub(super) fn chirp(config: &SyntheticConfig, draw: &mut Draw, out: &mut [f32]) {
     let first = draw.uniform(config.frequency);
     let last = draw.uniform(config.frequency);
-    // Turns after t samples: first·t + bend·t², so each step is 2·bend longer than the one before.
-    let bend = (last - first) / (2.0 * out.len() as f64);
+    // Turns after t samples: first·t + rate·t², so that each step is 2·rate longer than the one before.
+    let rate = (last - first) / (2.0 * out.len() as f64);
     let mut signal = Rotor::at(phase(draw));
-    let mut step = Rotor::at(first + bend);
-    let growth = Rotor::at(2.0 * bend);
+    let mut step = Rotor::at(first + rate);
+    let step_rotation = Rotor::at(2.0 * rate);
     for sample in out {
         *sample = signal.sin as f32;
-        signal = signal.turned(step);
-        step = step.turned(growth);
+        signal = signal.rotated(step);
+        step = step.rotated(step_rotation);
     }
 }
 

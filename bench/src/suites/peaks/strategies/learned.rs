@@ -7,7 +7,7 @@ use firefly_models::{LearnedWelchPeaks, Tier};
 use firefly_reference::learned::{LearnedValues, learned_welch_power};
 use firefly_reference::peaks::top_k;
 use firefly_trainer::config::{Parameters, RunConfig};
-use firefly_trainer::quick::{Trained, train};
+use firefly_trainer::ephemeral::{Trained, train_ephemeral};
 
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{Accuracy, CaseError, Verified};
@@ -68,10 +68,9 @@ impl TrainedModels {
         (config.model.window, config.model.symmetry) = (WINDOW, SYMMETRY);
         config.training.steps = self.steps;
         config.training.learn = vec![Parameters::Taper, Parameters::Gain];
-        // Validating and saving take longer than a short training.
+        // A validation takes longer than a short training.
         config.schedule.validate_every = self.steps;
-        config.schedule.checkpoint_every = self.steps;
-        let model = train(&config, problem.tier, device)?;
+        let model = train_ephemeral(&config, problem.tier, device)?;
         trained.push((key, model.clone()));
         Ok(model)
     }

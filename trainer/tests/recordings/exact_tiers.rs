@@ -1,17 +1,28 @@
-//! The whole chain against what plain Welch estimates are known to reach on real recordings.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! Recall of the exact tiers is that of plain Welch estimates.
 
-mod common;
+use std::path::Path;
 
 use burn::tensor::Device;
-use common::recordings;
 use firefly_trainer::config::ModelSection;
 use firefly_trainer::data::{Corpus, frames_without_overlap};
 use firefly_trainer::evaluate::compare;
+use libtest_mimic::Trial;
 
-/// Recall of the reference peaks, exact and within one bin, of the ultra and the fast tier.
-fn assert_recall(folder: &str, frames: usize, ultra: [f64; 2], fast: [f64; 2]) {
-    let Some(data) = recordings() else { return };
+use crate::trial;
+
+pub fn trials() -> Vec<Trial> {
+    vec![
+        trial("exact_tiers_reach_their_recall_on_bearings", "bearing", |data| {
+            assert_recall(data, "bearing/test", 949, [0.741, 0.914], [0.829, 0.945]);
+        }),
+        trial("exact_tiers_reach_their_recall_on_speech", "speech", |data| {
+            assert_recall(data, "speech", 4583, [0.659, 0.800], [0.720, 0.835]);
+        }),
+    ]
+}
+
+/// Checks the recall of the reference peaks, exact and within one bin, of the ultra and the fast tier.
+fn assert_recall(data: &Path, folder: &str, frames: usize, ultra: [f64; 2], fast: [f64; 2]) {
     let section = ModelSection::default();
     let corpus = Corpus::load(&data.join(folder), section.frame()).unwrap();
     let set = frames_without_overlap(&corpus, section.frame()).unwrap();
@@ -23,14 +34,4 @@ fn assert_recall(folder: &str, frames: usize, ultra: [f64; 2], fast: [f64; 2]) {
             assert!((recall - expected).abs() <= 0.0005, "{folder}, {}: {recall} for {expected}", row.name);
         }
     }
-}
-
-#[test]
-fn exact_tiers_on_bearings() {
-    assert_recall("bearing/test", 949, [0.741, 0.914], [0.829, 0.945]);
-}
-
-#[test]
-fn exact_tiers_on_speech() {
-    assert_recall("speech", 4583, [0.659, 0.800], [0.720, 0.835]);
 }

@@ -1,4 +1,4 @@
-//! Signals made from a seed, for training and evaluation without recordings.
+//! Synthetic signals, generated from a seed.
 
 mod config;
 mod noise;
@@ -15,7 +15,7 @@ use super::error::{DataError, check_frame};
 use super::frames::Frames;
 use noise::ColouredNoise;
 
-/// Synthetic frames. Cloning shares everything.
+/// Source of synthetic frames. Cloning shares everything.
 #[derive(Debug, Clone)]
 pub struct Synthetic {
     config: Arc<SyntheticConfig>,
@@ -26,18 +26,17 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// A source of frames of `frame` samples, drawn for training.
+    /// A source of training frames of `frame` samples.
     ///
     /// # Errors
-    /// When `frame` is 0 or a setting is out of its range
-    /// ([`SyntheticConfig::validate`]).
+    /// If `frame` is 0 or a setting is out of its range ([`SyntheticConfig::validate`]).
     pub fn new(config: SyntheticConfig, frame: usize, seed: u64) -> Result<Self, DataError> {
         check_frame(frame)?;
         config.validate()?;
         Ok(Self { config: Arc::new(config), noise: ColouredNoise::new(frame), frame, seed, part: Part::Train })
     }
 
-    /// The same signals with draws of their own, shared with no other part.
+    /// The same signals with the draws of another part.
     pub fn for_part(&self, part: Part) -> Self {
         Self { part, ..self.clone() }
     }
@@ -52,11 +51,10 @@ impl Synthetic {
         &self.config
     }
 
-    /// Writes the frame of the global sample index `index`: a pure function of the seed, the
-    /// part and the index.
+    /// Writes the frame of this index, a pure function of seed, part and index.
     ///
     /// # Panics
-    /// When `out` is not one frame long.
+    /// If `out` is not one frame long.
     pub fn frame(&self, index: u64, out: &mut [f32]) {
         assert_eq!(out.len(), self.frame, "length of the frame to fill");
         let mut draw = Draw::at(self.seed, self.part, index);
@@ -84,7 +82,7 @@ impl Synthetic {
         }
     }
 
-    /// The first `count` frames, [count, frame].
+    /// The first `count` frames.
     pub fn frames(&self, count: usize) -> Frames {
         let mut samples = vec![0.0; count * self.frame];
         samples.par_chunks_exact_mut(self.frame).enumerate().for_each(|(index, out)| self.frame(index as u64, out));
@@ -92,7 +90,7 @@ impl Synthetic {
     }
 }
 
-/// Adds white noise so that signal over noise, both measured in this frame, is `snr_db`.
+/// Adds white noise with a signal-to-noise ratio of `snr_db`, both measured in this frame.
 fn add_white_noise(snr_db: f64, draw: &mut Draw, out: &mut [f32]) {
     let mut noise = vec![0.0; out.len()];
     draw.fill_normal(&mut noise);
@@ -100,9 +98,9 @@ fn add_white_noise(snr_db: f64, draw: &mut Draw, out: &mut [f32]) {
     if noise_power == 0.0 {
         return;
     }
-    let size = (mean_square(out) / (noise_power * from_db(snr_db))).sqrt() as f32;
+    let amplitude = (mean_square(out) / (noise_power * from_db(snr_db))).sqrt() as f32;
     for (sample, noise) in out.iter_mut().zip(&noise) {
-        *sample += size * noise;
+        *sample += amplitude * noise;
     }
 }
 
@@ -116,7 +114,7 @@ fn scale(out: &mut [f32], factor: f64) {
     }
 }
 
-/// Power ratio of a level in decibels.
+/// Power of a level in decibels.
 fn from_db(db: f64) -> f64 {
     10f64.powf(db / 10.0)
 }

@@ -1,0 +1,79 @@
+//! `firefly-train eval`: evaluation of a finished run.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use firefly_app::device::DeviceName;
+use firefly_trainer::config::RunConfig;
+use firefly_trainer::data::{Corpus, Frames, Part, Synthetic, SyntheticConfig, frames_without_overlap};
+use firefly_trainer::evaluate;
+use firefly_trainer::run::evaluation_set;
+use firefly_trainer::run_folder::{self, RunFolder};
+
+use super::outcome::print;
+use super::table;
+
+#[derive(Args)]
+pub struct EvalArgs {
+    /// The run's folder.
+    run: PathBuf,
+    /// Folders of recordings, `synthetic`, or families of synthetic signals such as `tones`; the run's test set unless
+    /// given.
+    #[arg(long, value_name = "DIR|synthetic|FAMILY,…", value_delimiter = ',')]
+    data: Vec<String>,
+    /// Device to evaluate on.
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
+    /// Also write the rows as JSON.
+    #[arg(long, value_name = "PATH")]
+    json: Option<PathBuf>,
+}
+
+/// Evaluates a finished run.
+pub fn run(args: &EvalArgs) -> Result<ExitCode> {
+    let folder = RunFolder::new(&args.run);
+    let resolved = folder.resolved()?;
+    let device = args.device.open()?;
+    let model = folder.load_model(&device)?;
+    let config = &resolved.config;
+    let learned = [("learned".to_string(), model)];
+    let mut rows = Vec::new();
+    for (name, frames) in evaluation_sets(config, &args.data)? {
+        rows.extend(evaluate::compare(&name, &frames, &config.model, &learned, &device)?);
+    }
+    if let Some(path) = &args.json {
+        run_folder::write_rows(path, &rows)?;
+    }
+    print(&table::evaluation(&rows))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The named sets of frames, or the set that the run was reported on.
+fn evaluation_sets(config: &RunConfig, names: &[String]) -> Result<Vec<(String, Frames)>> {
+    if names.is_empty() {
+        let data = config.data.open(config.model.frame(), config.seed).context("can't open the data")?;
+        let (name, frames) = evaluation_set(config, &data);
+        return Ok(vec![(name, frames.clone())]);
+    }
+    names.iter().map(|name| Ok((name.clone(), frames_of(config, name)?))).collect()
+}
+
+/// Frames of a folder of recordings, of all synthetic signals, or of one family of them.
+fn frames_of(config: &RunConfig, name: &str) -> Result<Frames> {
+    let frame = config.model.frame();
+    let synthetic = |signals: SyntheticConfig| -> Result<Frames> {
+        let source = Synthetic::new(signals, frame, config.seed)?;
+        Ok(source.for_part(Part::Test).frames(config.data.synthetic_frames))
+    };
+    if name == "synthetic" {
+        synthetic(config.data.synthetic.clone())
+    } else if let Ok(family) = name.parse() {
+        synthetic(SyntheticConfig { families: vec![family], ..config.data.synthetic.clone() })
+    } else if Path::new(name).exists() {
+        Ok(frames_without_overlap(&Corpus::load(Path::new(name), frame)?, frame)?)
+    } else {
+        bail!("`{name}` is neither a folder, nor `synthetic`, nor one of tones, harmonics, am, fm, chirps and noise")
+    }
+}

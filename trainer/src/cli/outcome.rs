@@ -1,0 +1,46 @@
+//! Interruption and outcome of a command.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use burn_train::Interrupter;
+use firefly_trainer::evaluate::EvaluationRow;
+use firefly_trainer::run_folder::RunFolder;
+
+use super::table;
+
+/// Exit status of an interrupted run, as shells report SIGINT.
+const INTERRUPTED: u8 = 130;
+
+/// Interrupter that Ctrl-C sets: the run ends at its next step. A second Ctrl-C ends the process.
+pub fn interrupter() -> Result<Interrupter> {
+    let interrupter = Interrupter::new();
+    let handler = interrupter.clone();
+    ctrlc::set_handler(move || {
+        if handler.should_stop() {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+        handler.stop(Some("Ctrl-C"));
+    })
+    .context("listening for Ctrl-C")?;
+    Ok(interrupter)
+}
+
+/// Prints the evaluation of a finished run and the report's path, or how to continue an interrupted one.
+pub fn report_outcome(folder: &RunFolder, rows: Option<&[EvaluationRow]>, to_continue: &str) -> Result<ExitCode> {
+    let Some(rows) = rows else {
+        eprintln!("interrupted: {} continues with {to_continue}", folder.path().display());
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    print(&format!("{}\n{}\n", table::evaluation(rows), folder.report().display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes to standard output. A reader that has closed it is no error.
+pub fn print(text: &str) -> io::Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}

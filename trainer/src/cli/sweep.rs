@@ -1,0 +1,38 @@
+//! `firefly-train sweep`: one run per value of a key.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use firefly_trainer::run_folder::RunFolder;
+use firefly_trainer::sweep::{SweepAxis, sweep};
+
+use super::options::{RUNS, TrainingOptions};
+use super::outcome::{interrupter, report_outcome};
+use super::progress::for_stderr;
+
+#[derive(Args)]
+pub struct SweepArgs {
+    /// The configuration.
+    config: PathBuf,
+    /// The key and its values, as in loss.price=0,0.1,0.3.
+    #[arg(long, value_name = "SECTION.KEY=VALUE,…")]
+    over: SweepAxis,
+    #[command(flatten)]
+    options: TrainingOptions,
+}
+
+/// Trains the runs of a sweep.
+pub fn run(args: &SweepArgs) -> Result<ExitCode> {
+    let device = args.options.device.open()?;
+    if args.options.sets(args.over.key()) {
+        bail!("{} is both swept over and set", args.over.key());
+    }
+    let resolve = |setting: String| args.options.resolve(&args.config, &[setting]);
+    let runs = args.over.settings().into_iter().map(resolve).collect::<Result<Vec<_>>>()?;
+    let name = runs.first().map(|run| format!("{}-sweep", run.config.name)).unwrap_or_default();
+    let folder = RunFolder::new(args.options.out.clone().unwrap_or_else(|| Path::new(RUNS).join(name)));
+    let rows = sweep(&folder, &args.over, &runs, &device, &interrupter()?, for_stderr().as_mut())?;
+    report_outcome(&folder, rows.as_deref(), "the same command")
+}

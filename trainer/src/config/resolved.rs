@@ -1,0 +1,60 @@
+//! The configuration of a run as its folder records it.
+
+use serde::{Deserialize, Serialize};
+
+use super::RunConfig;
+
+/// A configuration with every key set, and the versions and the device it runs with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Resolved {
+    /// Version of Firefly.
+    pub firefly: String,
+    /// Version of Burn.
+    pub burn: String,
+    /// Name of the device.
+    pub device: String,
+    /// The configuration.
+    pub config: RunConfig,
+}
+
+impl Resolved {
+    /// The configuration of a run by this version on `device`.
+    pub fn new(config: RunConfig, device: String) -> Self {
+        let (firefly, burn) = (env!("CARGO_PKG_VERSION").into(), env!("FIREFLY_BURN_VERSION").into());
+        Self { firefly, burn, device, config }
+    }
+
+    /// As TOML.
+    ///
+    /// # Errors
+    /// If a path is not text.
+    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
+        toml::to_string(self)
+    }
+
+    /// From the TOML of [`to_toml`](Self::to_toml).
+    ///
+    /// # Errors
+    /// If the text is not one.
+    pub fn from_toml(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resolved_configuration_survives_its_file() {
+        let resolved = Resolved::new(RunConfig::default(), "cpu".into());
+        assert_eq!(Resolved::from_toml(&resolved.to_toml().unwrap()).unwrap(), resolved);
+    }
+
+    #[test]
+    fn the_version_of_burn_is_that_of_the_lock_file() {
+        let burn = Resolved::new(RunConfig::default(), "cpu".into()).burn;
+        let lock = include_str!("../../../Cargo.lock");
+        assert!(lock.contains(&format!("name = \"burn\"\nversion = \"{burn}\"\n")), "{burn}");
+    }
+}

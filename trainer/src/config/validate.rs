@@ -1,0 +1,114 @@
+//! Checks of a configuration's values.
+
+use std::path::Path;
+
+use firefly_models::{ArgumentError, Tier};
+
+use super::{ConfigError, Parameters, RunConfig};
+
+/// Upper limit of a model's candidate segments.
+const MAX_SEGMENTS: usize = 65_536;
+/// Upper limit of frames per batch and per synthetic data set.
+const MAX_FRAMES: usize = 1 << 20;
+
+impl RunConfig {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] naming the first key that is out of range.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let from_model = |error: ArgumentError| ConfigError::Value {
+            key: format!("model.{}", error.argument),
+            got: error.got,
+            expected: error.expected,
+        };
+        self.model.learned().validate().map_err(from_model)?;
+        self.model.exact(Tier::Reference).validate().map_err(from_model)?;
+
+        let file_name = Path::new(&self.name).file_name().is_some_and(|name| name == self.name.as_str());
+        ensure(file_name || self.name.is_empty(), "name", &self.name, "usable as a folder's name")?;
+        let (training, loss, schedule) = (&self.training, &self.loss, &self.schedule);
+        ensure(self.model.segments <= MAX_SEGMENTS, "model.segments", self.model.segments, "at most 65,536")?;
+        ensure(training.batch <= MAX_FRAMES, "training.batch", training.batch, "at most 1,048,576")?;
+        let synthetic_frames = self.data.synthetic_frames;
+        ensure(synthetic_frames <= MAX_FRAMES, "data.synthetic_frames", synthetic_frames, "at most 1,048,576")?;
+        for (key, value) in [
+            ("training.steps", training.steps),
+            ("training.batch", training.batch),
+            ("schedule.log_every", schedule.log_every),
+            ("schedule.validate_every", schedule.validate_every),
+            ("schedule.validation_frames", schedule.validation_frames),
+            ("schedule.checkpoint_every", schedule.checkpoint_every),
+            ("schedule.keep_checkpoints", schedule.keep_checkpoints),
+        ] {
+            ensure(value >= 1, key, value, "at least 1")?;
+        }
+        ensure(!training.learn.is_empty(), "training.learn", "empty", "at least one group of parameters")?;
+        for (key, value) in [
+            ("training.learning_rate", training.learning_rate),
+            ("training.taper_rate", training.taper_rate),
+            ("training.twiddle_rate", training.twiddle_rate),
+        ] {
+            ensure(value > 0.0 && value <= 1.0, key, value, "above 0 and at most 1")?;
+        }
+        ensure(
+            loss.temperature.is_finite() && loss.temperature > 0.0,
+            "loss.temperature",
+            loss.temperature,
+            "above 0",
+        )?;
+        for (key, value) in [("loss.log_power", loss.log_power), ("loss.price", loss.price)] {
+            ensure(value.is_finite() && value >= 0.0, key, value, "a number that is not negative")?;
+        }
+        ensure((0.0..=1.0).contains(&loss.price_ramp), "loss.price_ramp", loss.price_ramp, "from 0 to 1")?;
+        let gated = training.learn.iter().any(|group| matches!(group, Parameters::Gates | Parameters::Segments));
+        ensure(
+            gated || loss.price == 0.0,
+            "loss.price",
+            loss.price,
+            "0 unless training.learn has gates or segments: nothing else can close",
+        )
+    }
+}
+
+fn ensure(
+    holds: bool,
+    key: &'static str,
+    got: impl std::fmt::Display,
+    expected: &'static str,
+) -> Result<(), ConfigError> {
+    if holds {
+        Ok(())
+    } else {
+        Err(ConfigError::Value { key: key.into(), got: got.to_string(), expected: expected.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_out_of_range_are_named_with_their_section() {
+        let key = |change: fn(&mut RunConfig)| {
+            let mut config = RunConfig::default();
+            change(&mut config);
+            config.validate().unwrap_err().to_string()
+        };
+        assert!(RunConfig::default().validate().is_ok());
+        assert!(key(|c| c.model.n_fft = 100).starts_with("model.n_fft is 100"));
+        assert!(key(|c| c.model.k = 0).starts_with("model.k is 0"));
+        assert!(key(|c| c.training.batch = 0).starts_with("training.batch is 0"));
+        assert!(key(|c| c.training.learn.clear()).starts_with("training.learn is empty"));
+        assert!(key(|c| c.training.batch = usize::MAX).starts_with("training.batch is"));
+        assert!(
+            key(|c| {
+                c.training.learn = vec![Parameters::Gain];
+                c.loss.price = 0.1;
+            })
+            .contains("nothing else can close")
+        );
+        assert!(key(|c| c.loss.price = f64::NAN).starts_with("loss.price is NaN"));
+        assert!(key(|c| c.name = "../up".into()).starts_with("name is ../up"));
+    }
+}

@@ -1,0 +1,49 @@
+//! Training in memory: nothing is written to disk.
+
+use burn::tensor::Device;
+use burn_train::Interrupter;
+use firefly_models::{LearnedWelchPeaks, Tier};
+
+use crate::config::RunConfig;
+use crate::evaluate::{Agreement, peaks_of};
+use crate::fit::{Checkpointing, Trainer};
+use crate::progress::Silent;
+use crate::run::{RunError, evaluation_set};
+
+/// A trained model, with its recall and an exact tier's on frames it was not trained on.
+#[derive(Debug, Clone)]
+pub struct Trained {
+    /// The model, without autodiff.
+    pub model: LearnedWelchPeaks,
+    /// Agreement of the model's peaks, with hard gates, with the reference's.
+    pub learned: Agreement,
+    /// Agreement of the exact tier's peaks with the reference's.
+    pub exact: Agreement,
+}
+
+/// Trains by a configuration, then compares the model and the exact `tier` with the reference.
+///
+/// # Errors
+/// If the configuration is out of range, the data can't be read, or training fails.
+pub fn train_ephemeral(config: &RunConfig, tier: Tier, device: &Device) -> Result<Trained, RunError> {
+    config.validate()?;
+    let data = config.data.open(config.model.frame(), config.seed).map_err(RunError::Data)?;
+    let mut trainer = Trainer::new(config, &data, device)?;
+    trainer.fit(&mut Checkpointing::Off, &Interrupter::new(), &mut Silent)?;
+    let model = trainer.model();
+
+    let (plain, k) = (device.clone().inner(), config.model.k);
+    let (_, frames) = evaluation_set(config, &data);
+    let exact_peaks = |tier| {
+        let exact = config.model.exact(tier).try_init(&plain)?;
+        peaks_of(frames, &plain, |signal| exact.try_forward(signal))
+    };
+    let reference = exact_peaks(Tier::Reference)?;
+    let gates = model.hard_gates();
+    let found = peaks_of(frames, &plain, |signal| model.try_forward(signal, &gates))?;
+    Ok(Trained {
+        learned: Agreement::of(&found, &reference, k),
+        exact: Agreement::of(&exact_peaks(tier)?, &reference, k),
+        model,
+    })
+}

@@ -1,0 +1,55 @@
+//! The shipped configurations run on the recordings they name, and those on bearings reach the recall they are for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::Trial;
+
+use crate::common::{errors, evaluation, run, shipped_configs, text};
+use crate::trial;
+
+pub fn trials() -> Vec<Trial> {
+    let figures = [
+        trial("two_learned_segments_find_more_than_two_exact_ones", "bearing", |data| {
+            let (recall, butterflies) = learned("bearing-256", data);
+            assert!(recall >= 0.839 && butterflies <= 2048.0, "recall {recall} with {butterflies} butterflies");
+        }),
+        trial("half_the_butterflies_find_more_than_one_exact_segment", "bearing", |data| {
+            let (recall, butterflies) = learned("bearing-256-half", data);
+            assert!(recall >= 0.755 && butterflies <= 1024.0, "recall {recall} with {butterflies} butterflies");
+        }),
+    ];
+    let runs = shipped_configs().into_iter().filter_map(|config| {
+        let set = recordings_of(&config)?;
+        let name = format!("{}_runs_on_its_recordings", config.file_stem()?.to_string_lossy());
+        Some(trial(name, &set, move |data| runs_on_recordings(&config, data)))
+    });
+    runs.chain(figures).collect()
+}
+
+/// The folder of recordings that a configuration names.
+fn recordings_of(config: &Path) -> Option<String> {
+    let table: toml::Table = toml::from_str(&fs::read_to_string(config).unwrap()).unwrap();
+    Some(table.get("data")?.get("recordings")?.get("train")?.as_str()?.to_owned())
+}
+
+fn runs_on_recordings(config: &Path, data: &Path) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let output = run(&[text(config), "--out", text(&out), "--steps", "3", "--data", text(data)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(out.join("report.html").exists());
+    assert!(!errors(&output).contains("training on synthetic signals"), "{}", errors(&output));
+}
+
+/// Recall and open butterflies of the model that a shipped configuration trains.
+fn learned(name: &str, data: &Path) -> (f64, f64) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let config = PathBuf::from(format!("../configs/{name}.toml"));
+    let output = run(&[text(&config), "--data", text(data), "--out", text(&out)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let rows = evaluation(&out);
+    let row = rows.iter().find(|row| row["name"] == "learned").unwrap();
+    (row["recall"].as_f64().unwrap(), row["butterflies_per_frame"].as_f64().unwrap())
+}
