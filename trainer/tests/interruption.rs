@@ -13,18 +13,6 @@ use common::{errors, firefly_train, outcome, run, small_config, text};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn uninterrupted(config: &Path, folder: &Path) -> (Vec<u8>, Vec<String>) {
-    let output = run(&[text(config), "--out", text(folder)]);
-    assert!(output.status.success(), "{}", errors(&output));
-    outcome(folder)
-}
-
-fn resume(config: &Path, folder: &Path) -> (Vec<u8>, Vec<String>) {
-    let output = run(&[text(config), "--out", text(folder), "--resume"]);
-    assert!(output.status.success(), "{}", errors(&output));
-    outcome(folder)
-}
-
 /// The same weights to the bit, and the same metrics but for times.
 fn assert_same(actual: &(Vec<u8>, Vec<String>), expected: &(Vec<u8>, Vec<String>)) {
     assert_eq!(actual.1.len(), expected.1.len(), "lines of metrics");
@@ -88,9 +76,14 @@ fn a_run_killed_between_the_files_of_a_checkpoint_resumes_to_the_same_bits() {
 fn a_run_killed_before_its_first_checkpoint_starts_again() {
     let folder = tempfile::tempdir().unwrap();
     let config = small_config(folder.path());
-    let whole = uninterrupted(&config, &folder.path().join("whole"));
+    // Long enough to be killed before the only checkpoint, at the last step.
+    let long = ["--steps", "1000", "--set", "schedule.checkpoint_every=1000"];
+    let whole = folder.path().join("whole");
+    let output = run(&[&[text(&config), "--out", text(&whole)][..], &long].concat());
+    assert!(output.status.success(), "{}", errors(&output));
     let out = folder.path().join("killed");
-    let mut child = firefly_train(&[text(&config), "--out", text(&out)]).stderr(Stdio::null()).spawn().unwrap();
+    let mut arguments = [&[text(&config), "--out", text(&out)][..], &long].concat();
+    let mut child = firefly_train(&arguments).stderr(Stdio::null()).spawn().unwrap();
     let started = Instant::now();
     while !out.join("config.toml").exists() && started.elapsed() < PATIENCE {
         std::thread::yield_now();
@@ -98,7 +91,10 @@ fn a_run_killed_before_its_first_checkpoint_starts_again() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!out.join("checkpoints").exists(), "it was killed before its first checkpoint");
-    assert_same(&resume(&config, &out), &whole);
+    arguments.push("--resume");
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert_same(&outcome(&out), &outcome(&whole));
 }
 
 #[test]

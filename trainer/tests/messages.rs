@@ -98,7 +98,7 @@ fn errors_of_folders_and_sweeps() {
         vec!["eval", text(&finished), "--data", "tone"],
         vec!["sweep", config, "--out", text(&new), "--over", "loss.price"],
         vec!["sweep", config, "--out", text(&new), "--over", "loss.price=0.1,0.1"],
-        vec!["sweep", config, "--out", text(&new), "--over", "loss.price=0,"],
+        vec!["sweep", config, "--out", text(&new), "--over", "loss.price="],
         vec!["sweep", config, "--out", text(&new), "--over", "model.k=4,8"],
         vec!["sweep", config, "--out", text(&new), "--over", "seed=1,2", "--set", "seed=3"],
     ];
