@@ -64,7 +64,6 @@ pub enum FitEnd {
 }
 
 /// Files that a fit writes as it goes on.
-#[expect(clippy::large_enum_variant, reason = "there is one per fit")]
 pub enum Checkpointing {
     /// None: model and metrics are in memory alone.
     Off,

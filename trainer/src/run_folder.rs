@@ -36,7 +36,7 @@ pub enum FolderError {
         /// The folder.
         folder: PathBuf,
         /// The cause.
-        source: Box<FolderError>,
+        source: io::Error,
     },
     /// The run has no finished model yet.
     #[error("{} has no model yet: finish the run with --resume", folder.display())]
@@ -199,10 +199,10 @@ impl RunFolder {
     /// If the folder holds no run, or one of another configuration, or another process is training in it.
     pub fn resume(&self, resolved: &Resolved) -> Result<FolderLock, FolderError> {
         let folder = self.0.clone();
-        let started = match self.resolved() {
-            Ok(started) => started,
-            Err(source) => return Err(FolderError::NothingToResume { folder, source: Box::new(source) }),
-        };
+        let started = self.resolved().map_err(|error| match error {
+            FolderError::NoRun { folder, source } => FolderError::NothingToResume { folder, source },
+            error => error,
+        })?;
         let lock = self.lock()?;
         if started != *resolved {
             return Err(FolderError::Different { folder, difference: difference(&started, resolved)? });
