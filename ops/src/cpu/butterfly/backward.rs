@@ -1,85 +1,71 @@
-//! Gradients of the gated butterfly transform, a row in every lane.
+//! Gradients of the gated butterfly transform in f32, one row per lane.
 
-use crate::cpu::ButterflyGradients;
-use crate::cpu::ButterflyTransform;
 use crate::cpu::butterfly::backward_steps::RunBackward;
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
-use crate::cpu::butterfly::prepared::Closed;
-use crate::cpu::butterfly::prepared::Pass;
-use crate::cpu::butterfly::prepared::Prepared;
-use crate::cpu::butterfly::prepared::with_buffer;
-use crate::cpu::butterfly::prepared::with_prepared;
+use crate::cpu::butterfly::prepared::{ClosedGates, Prepared, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::RunLevels;
-use crate::cpu::butterfly::sums::over_lanes;
-use crate::cpu::butterfly::sums::write_gradients;
-use crate::cpu::butterfly::tile::MAX_LANES;
-use crate::cpu::butterfly::tile::Rows;
-use crate::cpu::butterfly::tile::enter;
-use crate::cpu::butterfly::tile::enter_natural;
-use crate::cpu::butterfly::tile::leave_reversed;
-use crate::cpu::butterfly::tile::with_rows;
-use crate::cpu::butterfly::tiling::complex_width;
-use crate::cpu::butterfly::tiling::lane_blocks;
-use crate::cpu::isa::InstructionSet;
-use crate::cpu::isa::Task;
-use crate::cpu::isa::dispatch;
-use crate::cpu::isa::lines::Line;
-use crate::cpu::isa::lines::lines_for;
-use crate::cpu::isa::lines::take_complexes;
-use crate::cpu::isa::lines::take_registers;
-use crate::cpu::isa::lines::take_values;
-use crate::cpu::isa::lines::with_lines;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::butterfly::sums::{sum_lanes, write_gradients};
+use crate::cpu::butterfly::tile::{MAX_LANES, Rows, load_natural, load_reversed, store_reversed, with_rows};
+use crate::cpu::butterfly::tiling::{complex_width, tile_blocks};
+use crate::cpu::butterfly::{ButterflyGradients, ButterflyTransform};
+use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
+use crate::cpu::isa::register::Register;
+use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::runtime::reduction::sum_blocks;
+use crate::cpu::runtime::scratch::with_zeros;
 use crate::cpu::runtime::tasks::optional_chunks;
 
 /// As [`butterfly_backward`](crate::cpu::butterfly_backward()).
-pub(in crate::cpu) fn butterfly_backward(
+pub(super) fn butterfly_backward(
     re: &[f32],
     im: &[f32],
-    network: &ButterflyTransform<'_, f32>,
+    transform: &ButterflyTransform<'_, f32>,
     grad_re: &[f32],
     grad_im: &[f32],
     gradients: ButterflyGradients<'_, f32>,
 ) {
-    let n = network.n;
+    let n = transform.n;
     let (set, rows, order) = (InstructionSet::current(), re.len() / n, bit_reversal(n));
-    // Weights without gates serve both ways.
-    with_prepared(network, n, Closed::Run, Pass::Forward, |forward| {
-        with_prepared(network, n, Closed::Run, Pass::Backward, |backward| {
-            let sums_a_slot = if gradients.gates.is_some() { 3 } else { 2 };
-            let partial = forward.program.pairs.len() * sums_a_slot;
-            let tasks = lane_blocks(rows, 4 * forward.program.pairs.len(), partial);
+    // The two forms differ only where weights include gates.
+    with_prepared(transform, n, ClosedGates::Compute, WeightForm::Forward, |forward| {
+        with_prepared(transform, n, ClosedGates::Compute, WeightForm::Backward, |backward| {
+            let sums_per_slot = if gradients.gates.is_some() { 3 } else { 2 };
+            let partial = forward.program.pairs.len() * sums_per_slot;
+            let tasks = tile_blocks(rows, 4 * forward.program.pairs.len(), partial);
             let len = tasks.rows * n;
-            with_buffer(partial * tasks.count.max(1), |partials| {
+            with_zeros(partial * tasks.count.max(1), |partials| {
                 let pieces = (re.chunks(len).zip(im.chunks(len)))
                     .zip(grad_re.chunks(len).zip(grad_im.chunks(len)))
                     .zip(optional_chunks(gradients.re, len).zip(optional_chunks(gradients.im, len)))
                     .zip(optional_chunks((partial > 0).then_some(&mut partials[..]), partial.max(1)));
                 tasks.run(pieces, |(((input, grad), into), sums)| {
-                    with_lines(lines(forward, sums_a_slot), |memory| {
+                    with_lines(lines(forward, sums_per_slot), |memory| {
                         let sums = sums.unwrap_or_default();
-                        let task = Backward { forward, backward, order: &order, memory, input, grad, into, sums };
-                        dispatch(set, complex_width(rows, n), task);
+                        let kernel =
+                            BackwardKernel { forward, backward, order: &order, memory, input, grad, into, sums };
+                        dispatch(set, complex_width(rows, n), kernel);
                     });
                 });
                 let total = sum_blocks(partials, partial);
-                write_gradients(forward, total, sums_a_slot, gradients.twiddles, gradients.gates);
+                write_gradients(forward, total, sums_per_slot, gradients.twiddles, gradients.gates);
             });
         });
     });
 }
 
 /// Lines of memory for the widest registers.
-fn lines(prepared: &Prepared, sums_a_slot: usize) -> usize {
+fn lines(prepared: &Prepared<'_>, sums_per_slot: usize) -> usize {
     let (n, program) = (prepared.program.n, &prepared.program);
     let complexes = (program.passes + 2) * n;
-    2 * MAX_LANES * lines_for(n) + MAX_LANES * lines_for(2 * complexes + program.pairs.len() * sums_a_slot) + MAX_LANES
+    2 * MAX_LANES * lines_for(n)
+        + MAX_LANES * lines_for(2 * complexes + program.pairs.len() * sums_per_slot)
+        + MAX_LANES
 }
 
-struct Backward<'a> {
-    forward: &'a Prepared,
-    backward: &'a Prepared,
+/// The rows of one task.
+struct BackwardKernel<'a> {
+    forward: &'a Prepared<'a>,
+    backward: &'a Prepared<'a>,
     order: &'a [u32],
     memory: &'a mut [Line],
     input: (&'a [f32], &'a [f32]),
@@ -89,55 +75,63 @@ struct Backward<'a> {
     sums: &'a mut [f32],
 }
 
-impl Task for Backward<'_> {
+impl Kernel for BackwardKernel<'_> {
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn run<V: Register>(self, token: V::Token) {
         match (self.forward.soft, self.sums.len() == 3 * self.forward.program.pairs.len()) {
-            (false, false) => self.rows::<V, 2, 2>(),
-            (false, true) => self.rows::<V, 2, 3>(),
-            (true, false) => self.rows::<V, 4, 2>(),
-            (true, true) => self.rows::<V, 4, 3>(),
+            (false, false) => self.rows::<V, 2, 2>(token),
+            (false, true) => self.rows::<V, 2, 3>(token),
+            (true, false) => self.rows::<V, 4, 2>(token),
+            (true, true) => self.rows::<V, 4, 3>(token),
         }
     }
 }
 
-impl Backward<'_> {
+impl BackwardKernel<'_> {
     #[inline(always)]
-    fn rows<V: Lanes, const W: usize, const S: usize>(self) {
+    fn rows<V: Register, const W: usize, const S: usize>(self, token: V::Token) {
         let Self { forward, backward, order, mut memory, input, grad, into, sums } = self;
         let program = &*forward.program;
         let n = program.n;
-        let spare_re = take_values(&mut memory, V::COUNT * n);
-        let spare_im = take_values(&mut memory, V::COUNT * n);
-        let levels = take_complexes::<V>(&mut memory, (program.passes + 1) * n);
-        let grads = take_complexes::<V>(&mut memory, n);
-        let slots = take_registers::<V>(&mut memory, program.pairs.len() * S);
-        slots.fill(V::splat(0.0));
-        let len = V::COUNT * n;
+        let spare_re = take_values(&mut memory, V::LANES * n);
+        let spare_im = take_values(&mut memory, V::LANES * n);
+        let levels = take_complexes::<V>(token, &mut memory, (program.passes + 1) * n);
+        let grads = take_complexes::<V>(token, &mut memory, n);
+        let slots = take_registers::<V>(token, &mut memory, program.pairs.len() * S);
+        slots.fill(V::splat(token, 0.0));
+        let len = V::LANES * n;
         let tiles = (input.0.chunks(len).zip(input.1.chunks(len)))
             .zip(grad.0.chunks(len).zip(grad.1.chunks(len)))
             .zip(optional_chunks(into.0, len).zip(optional_chunks(into.1, len)));
         for (((re, im), (grad_re, grad_im)), (into_re, into_im)) in tiles {
-            // Rows that ask for nothing give nothing, also if their values are not finite.
-            let asks = |row: usize| {
+            // Rows whose gradient is 0 contribute 0, also if their values are not finite.
+            let has_gradient_at = |row: usize| {
                 let row = row * n..(row + 1) * n;
                 grad_re[row.clone()].iter().chain(&grad_im[row]).any(|&grad| grad != 0.0)
             };
-            let mut asking = [false; MAX_LANES];
-            for (row, asking) in asking.iter_mut().enumerate().take(re.len() / n) {
-                *asking = asks(row);
+            let mut has_gradient = [false; MAX_LANES];
+            for (row, has_gradient) in has_gradient.iter_mut().enumerate().take(re.len() / n) {
+                *has_gradient = has_gradient_at(row);
             }
-            let (re, im) =
-                (Rows::new::<V>(re, n, n, Some(&asking), spare_re), Rows::new::<V>(im, n, n, Some(&asking), spare_im));
-            enter(order, &re, &im, &mut levels[..n]);
-            V::call(RunLevels::<V, W> { program, weights: forward.weights(), levels });
             let (re, im) = (
-                Rows::new::<V>(grad_re, n, n, Some(&asking), spare_re),
-                Rows::new::<V>(grad_im, n, n, Some(&asking), spare_im),
+                Rows::new::<V>(re, n, n, Some(&has_gradient), spare_re),
+                Rows::new::<V>(im, n, n, Some(&has_gradient), spare_im),
             );
-            enter_natural(&re, &im, grads);
+            // Forward, storing the inputs of every pass.
+            load_reversed(token, order, &re, &im, &mut levels[..n]);
+            V::call_shared(token, RunLevels::<V, W> { program, weights: forward.weights(), levels });
+            // Backward through the stages; the weights' sums stay in lanes until the last tile.
+            let (re, im) = (
+                Rows::new::<V>(grad_re, n, n, Some(&has_gradient), spare_re),
+                Rows::new::<V>(grad_im, n, n, Some(&has_gradient), spare_im),
+            );
+            load_natural(token, &re, &im, grads);
             let sums = slots.as_chunks_mut::<S>().0;
-            V::call(RunBackward::<V, W, S> { program, weights: backward.weights(), levels, grad: grads, sums });
+            V::call_shared(
+                token,
+                RunBackward::<V, W, S> { program, weights: backward.weights(), levels, grad: grads, sums },
+            );
+            // The input's gradient into rows.
             for (into, imaginary) in [(into_re, false), (into_im, true)] {
                 let Some(into) = into else { continue };
                 with_rows::<V>(
@@ -146,7 +140,7 @@ impl Backward<'_> {
                     spare_re,
                     #[inline(always)]
                     |rows| {
-                        leave_reversed(
+                        store_reversed(
                             order,
                             grads,
                             #[inline(always)]
@@ -155,11 +149,11 @@ impl Backward<'_> {
                         );
                     },
                 );
-                for (row, _) in into.chunks_exact_mut(n).zip(asking).filter(|&(_, asking)| !asking) {
+                for (row, _) in into.chunks_exact_mut(n).zip(has_gradient).filter(|&(_, has_gradient)| !has_gradient) {
                     row.fill(0.0);
                 }
             }
         }
-        over_lanes(slots, sums);
+        sum_lanes(token, slots, sums);
     }
 }

@@ -5,24 +5,24 @@ use crate::cpu::butterfly::program::Program;
 use crate::cpu::butterfly::steps::Elements;
 use crate::cpu::butterfly::steps::butterfly;
 use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Kernel;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::register::Register;
+use crate::cpu::isa::register::SharedKernel;
 
-/// Runs a dense program backwards: turns the gradient of its output into that of its input, and adds those of the weights to
-/// sums.
+/// Runs a dense program backwards: turns the gradient of its output into that of its input, and adds those of the
+/// weights to sums.
 pub(in crate::cpu) struct RunBackward<'a, V, const W: usize, const S: usize> {
     pub program: &'a Program,
-    /// Those of each slot. `W` is 2 if every gate is 1, with w, and 4 if not, with w, g and 1 − g.
+    /// Weights of each slot. `W` is 2 if every gate is 1, with w, and 4 if not, with w, g and 1 − g.
     pub weights: &'a [[f32; W]],
-    /// What [`RunLevels`](super::steps::RunLevels) kept.
+    /// Levels that [`RunLevels`](super::steps::RunLevels) stored.
     pub levels: &'a [Complex<V>],
     /// `[n]`.
     pub grad: &'a mut [Complex<V>],
-    /// Those of each slot: of w's real and imaginary part and, if `S` is 3, of g.
+    /// Sums of each slot: of w's real and imaginary part and, if `S` is 3, of g.
     pub sums: &'a mut [[V; S]],
 }
 
-impl<V: Lanes, const W: usize, const S: usize> Kernel for RunBackward<'_, V, W, S> {
+impl<V: Register, const W: usize, const S: usize> SharedKernel for RunBackward<'_, V, W, S> {
     #[inline(always)]
     fn run(self) {
         let Self { program, weights, levels, grad, sums } = self;
@@ -41,8 +41,9 @@ impl<V: Lanes, const W: usize, const S: usize> Kernel for RunBackward<'_, V, W, 
     }
 }
 
+/// Butterflies of one stage.
 #[inline(always)]
-fn pairs<V: Lanes, const W: usize, const S: usize, const UPPER: bool>(
+fn pairs<V: Register, const W: usize, const S: usize, const UPPER: bool>(
     elements: &Elements<'_, W>,
     input: &[Complex<V>],
     grad: &mut [Complex<V>],
@@ -56,9 +57,9 @@ fn pairs<V: Lanes, const W: usize, const S: usize, const UPPER: bool>(
     }
 }
 
-/// The second stage's inputs are computed anew, as far as they are needed.
+/// Butterflies of two stages. The second stage's inputs are computed anew, as far as they are needed.
 #[inline(always)]
-fn quads<V: Lanes, const W: usize, const S: usize, const UPPER: bool>(
+fn quads<V: Register, const W: usize, const S: usize, const UPPER: bool>(
     elements: &Elements<'_, W>,
     input: &[Complex<V>],
     grad: &mut [Complex<V>],
@@ -70,9 +71,11 @@ fn quads<V: Lanes, const W: usize, const S: usize, const UPPER: bool>(
         let at = [place, place + distance, place + 2 * distance, place + 3 * distance];
         let [x0, x1, x2, x3] = [input[at[0]], input[at[1]], input[at[2]], input[at[3]]];
         let [g0, g1, g2, g3] = [grad[at[0]], grad[at[1]], grad[at[2]], grad[at[3]]];
+        // Inputs of the second stage: its lower values for the gradients of twiddles.
         let (y2, y3) = again(w1, x2, x3);
         // Only gradients of gates need the upper values.
         let (y0, y1) = if S == 3 { again(w0, x0, x1) } else { (x0, x1) };
+        // Backward through the second stage, then through the first.
         let (g0, g2) = backward::<V, W, S, UPPER>(w2, y0, y2, g0, g2, s2);
         let (g1, g3) = backward::<V, W, S, UPPER>(w3, y1, y3, g1, g3, s3);
         (grad[at[0]], grad[at[1]]) = backward::<V, W, S, false>(w0, x0, x1, g0, g1, s0);
@@ -82,12 +85,13 @@ fn quads<V: Lanes, const W: usize, const S: usize, const UPPER: bool>(
 
 /// (a', b') from the weights of the backward pass.
 #[inline(always)]
-fn again<V: Lanes, const W: usize>(weight: &[f32; W], a: Complex<V>, b: Complex<V>) -> (Complex<V>, Complex<V>) {
+fn again<V: Register, const W: usize>(weight: &[f32; W], a: Complex<V>, b: Complex<V>) -> (Complex<V>, Complex<V>) {
     if W == 2 {
         return butterfly::<V, W, false>(weight, a, b);
     }
-    let (gate, keep) = (V::splat(weight[2]), V::splat(weight[3]));
-    let t = b.times(twiddle(weight));
+    let token = a.re.token();
+    let (gate, keep) = (V::splat(token, weight[2]), V::splat(token, weight[3]));
+    let t = b.times(twiddle(token, weight));
     let lower = a.minus(t);
     let lower = Complex { re: lower.re * gate, im: lower.im * gate };
     (a.plus_scaled(gate, t), lower.plus_scaled(keep, b))
@@ -96,7 +100,7 @@ fn again<V: Lanes, const W: usize>(weight: &[f32; W], a: Complex<V>, b: Complex<
 /// (ȧ, ḃ) from (ȧ', ḃ'): with d = g (ȧ' − ḃ'), ȧ = ȧ' + g ḃ' and ḃ = w* d + (1 − g) ḃ'. To the sums are added ẇ = b* d and
 /// ġ = Re(ȧ'* t + ḃ'* (a − t − b)), t = w b. If `UPPER`, ḃ' is 0.
 #[inline(always)]
-fn backward<V: Lanes, const W: usize, const S: usize, const UPPER: bool>(
+fn backward<V: Register, const W: usize, const S: usize, const UPPER: bool>(
     weight: &[f32; W],
     a: Complex<V>,
     b: Complex<V>,
@@ -104,21 +108,25 @@ fn backward<V: Lanes, const W: usize, const S: usize, const UPPER: bool>(
     grad_b: Complex<V>,
     sums: &mut [V; S],
 ) -> (Complex<V>, Complex<V>) {
-    let w = twiddle::<V, W>(weight);
+    let token = a.re.token();
+    let w = twiddle::<V, W>(token, weight);
+    // d, and the upper gradient.
     let mut through = if UPPER { grad_a } else { grad_a.minus(grad_b) };
     let mut upper = grad_a;
     if W == 2 {
         upper = if UPPER { upper } else { upper.plus(grad_b) };
     } else {
-        let gate = V::splat(weight[2]);
+        let gate = V::splat(token, weight[2]);
         through = Complex { re: through.re * gate, im: through.im * gate };
         upper = if UPPER { upper } else { upper.plus_scaled(gate, grad_b) };
     }
+    // The lower gradient.
     let mut lower =
         Complex { re: w.re.mul_add(through.re, w.im * through.im), im: w.re.mul_sub(through.im, w.im * through.re) };
     if W == 4 && !UPPER {
-        lower = lower.plus_scaled(V::splat(weight[3]), grad_b);
+        lower = lower.plus_scaled(V::splat(token, weight[3]), grad_b);
     }
+    // The sums of the weights' gradients.
     sums[0] = b.im.mul_add(through.im, b.re.mul_add(through.re, sums[0]));
     sums[1] = b.im.neg_mul_add(through.re, b.re.mul_add(through.im, sums[1]));
     if S == 3 {
@@ -134,6 +142,6 @@ fn backward<V: Lanes, const W: usize, const S: usize, const UPPER: bool>(
 }
 
 #[inline(always)]
-fn twiddle<V: Lanes, const W: usize>(weight: &[f32; W]) -> Complex<V> {
-    Complex { re: V::splat(weight[0]), im: V::splat(weight[1]) }
+fn twiddle<V: Register, const W: usize>(token: V::Token, weight: &[f32; W]) -> Complex<V> {
+    Complex { re: V::splat(token, weight[0]), im: V::splat(token, weight[1]) }
 }

@@ -1,47 +1,33 @@
-//! The gated butterfly transform of rows, a row in every lane.
+//! The gated butterfly transform of rows in f32, one row per lane.
 
-use crate::cpu::ButterflyTransform;
+use crate::cpu::butterfly::ButterflyTransform;
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
-use crate::cpu::butterfly::prepared::Closed;
-use crate::cpu::butterfly::prepared::Pass;
-use crate::cpu::butterfly::prepared::Prepared;
-use crate::cpu::butterfly::prepared::with_prepared;
+use crate::cpu::butterfly::prepared::{ClosedGates, Prepared, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::Run;
-use crate::cpu::butterfly::tile::MAX_LANES;
-use crate::cpu::butterfly::tile::Rows;
-use crate::cpu::butterfly::tile::RowsMut;
-use crate::cpu::butterfly::tile::enter;
-use crate::cpu::butterfly::tile::leave;
-use crate::cpu::butterfly::tiling::complex_width;
-use crate::cpu::butterfly::tiling::lane_tasks;
-use crate::cpu::isa::InstructionSet;
-use crate::cpu::isa::Task;
-use crate::cpu::isa::dispatch;
-use crate::cpu::isa::lines::Line;
-use crate::cpu::isa::lines::lines_for;
-use crate::cpu::isa::lines::take_complexes;
-use crate::cpu::isa::lines::take_values;
-use crate::cpu::isa::lines::with_lines;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::butterfly::tile::{MAX_LANES, Rows, RowsMut, load_reversed, store_natural};
+use crate::cpu::butterfly::tiling::{complex_width, tile_tasks};
+use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
+use crate::cpu::isa::register::Register;
+use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 
 /// As [`butterfly`](crate::cpu::butterfly()).
-pub(in crate::cpu) fn butterfly(
+pub(super) fn butterfly(
     re: &[f32],
     im: &[f32],
-    network: &ButterflyTransform<'_, f32>,
+    transform: &ButterflyTransform<'_, f32>,
     out_re: &mut [f32],
     out_im: &mut [f32],
 ) {
-    let n = network.n;
+    let n = transform.n;
     let (set, rows, order) = (InstructionSet::current(), re.len() / n, bit_reversal(n));
-    with_prepared(network, n, Closed::LeftOut, Pass::Forward, |prepared| {
-        let tasks = lane_tasks(rows, prepared.program.pairs.len() + n);
+    with_prepared(transform, n, ClosedGates::Skip, WeightForm::Forward, |prepared| {
+        let tasks = tile_tasks(rows, prepared.program.pairs.len() + n);
         let len = tasks.rows * n;
         let pieces = (re.chunks(len).zip(im.chunks(len))).zip(out_re.chunks_mut(len).zip(out_im.chunks_mut(len)));
         tasks.run(pieces, |((re, im), (out_re, out_im))| {
             with_lines(lines(n), |memory| {
-                let task = Forward { prepared, order: &order, memory, re, im, out_re, out_im };
-                dispatch(set, complex_width(rows, n), task);
+                let kernel = ButterflyKernel { prepared, order: &order, memory, re, im, out_re, out_im };
+                dispatch(set, complex_width(rows, n), kernel);
             });
         });
     });
@@ -52,8 +38,10 @@ fn lines(n: usize) -> usize {
     4 * MAX_LANES * lines_for(n)
 }
 
-struct Forward<'a> {
-    prepared: &'a Prepared,
+/// The rows of one task.
+struct ButterflyKernel<'a> {
+    prepared: &'a Prepared<'a>,
+    /// The bit-reversed order of `n` values.
     order: &'a [u32],
     memory: &'a mut [Line],
     re: &'a [f32],
@@ -62,29 +50,32 @@ struct Forward<'a> {
     out_im: &'a mut [f32],
 }
 
-impl Task for Forward<'_> {
+impl Kernel for ButterflyKernel<'_> {
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn run<V: Register>(self, token: V::Token) {
         let Self { prepared, order, mut memory, re, im, out_re, out_im } = self;
         let program = &*prepared.program;
         let n = program.n;
-        let tile = take_complexes::<V>(&mut memory, n);
-        let spare_re = take_values(&mut memory, V::COUNT * n);
-        let spare_im = take_values(&mut memory, V::COUNT * n);
-        let len = V::COUNT * n;
+        let tile = take_complexes::<V>(token, &mut memory, n);
+        let spare_re = take_values(&mut memory, V::LANES * n);
+        let spare_im = take_values(&mut memory, V::LANES * n);
+        let len = V::LANES * n;
         let tiles = (re.chunks(len).zip(im.chunks(len))).zip(out_re.chunks_mut(len).zip(out_im.chunks_mut(len)));
         for ((re, im), (out_re, out_im)) in tiles {
+            // Rows into lanes, in bit-reversed order.
             let (re, im) = (Rows::new::<V>(re, n, n, None, spare_re), Rows::new::<V>(im, n, n, None, spare_im));
-            enter(order, &re, &im, tile);
+            load_reversed(token, order, &re, &im, tile);
+            // All stages.
             if prepared.soft {
-                V::call(Run::<V, 4> { program, weights: prepared.weights(), tile });
+                V::call_shared(token, Run::<V, 4> { program, weights: prepared.weights(), tile });
             } else {
-                V::call(Run::<V, 2> { program, weights: prepared.weights(), tile });
+                V::call_shared(token, Run::<V, 2> { program, weights: prepared.weights(), tile });
             }
+            // Lanes into rows; the last tile may have fewer rows than lanes.
             if out_re.len() == len {
-                leave(tile, RowsMut::new::<V>(out_re, n, n), RowsMut::new::<V>(out_im, n, n));
+                store_natural(tile, RowsMut::new::<V>(out_re, n, n), RowsMut::new::<V>(out_im, n, n));
             } else {
-                leave(tile, RowsMut::new::<V>(spare_re, n, n), RowsMut::new::<V>(spare_im, n, n));
+                store_natural(tile, RowsMut::new::<V>(spare_re, n, n), RowsMut::new::<V>(spare_im, n, n));
                 out_re.copy_from_slice(&spare_re[..out_re.len()]);
                 out_im.copy_from_slice(&spare_im[..out_im.len()]);
             }

@@ -19,7 +19,7 @@ pub(in crate::cpu) mod tests;
 pub(in crate::cpu) mod tile;
 pub(in crate::cpu) mod tiling;
 
-use crate::cpu::fft::forward::{direction, fourier};
+use crate::cpu::fft::{direction, fourier};
 use crate::cpu::real::Real;
 use crate::cpu::{isa, scalar};
 use crate::options::Direction;

@@ -1,33 +1,33 @@
-//! A network as straight loops: what runs, in which order, as plain data.
+//! Program of a butterfly transform: its loops, in order, as plain data.
 //!
 //! Two stages at a time: the butterflies of stages s and s + 1 join four values, at distances d = 2^s, which stay in
-//! registers. Of the four butterflies of such a quad any may be left out, and quads that leave out the same ones
-//! are brought together in one loop, which has no branch inside. Quads of which one stage is left out are pairs.
+//! registers. Of the four butterflies of such a quad any may be skipped, and quads that skip the same ones are collected
+//! in one loop, which has no branch inside. Quads of which one stage is skipped are pairs.
 //!
-//! Stages whose quads lie within a block of values that the nearest cache holds run block by block.
+//! Stages whose quads lie within a block of values that the first-level cache holds run block by block.
 
 use std::ops::Range;
 
-use crate::cpu::butterfly::liveness::Use;
+use crate::cpu::butterfly::liveness::Outputs;
 use crate::cpu::butterfly::liveness::pair_at;
 
 /// Stages that run block by block: 256 values of eight lanes are 16 KiB.
 const BLOCK_STAGES: usize = 8;
 
-/// What the elements of a loop are.
+/// Element of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cpu) enum Kind {
-    /// One butterfly on the values at a place and `distance` further on.
+    /// One butterfly, on the values at a place and `distance` further on.
     Pair {
         /// Only the upper output is computed.
         upper: bool,
     },
-    /// Up to four butterflies on the values at a place and 1, 2 and 3 times `distance` further on.
+    /// Up to four butterflies, on the values at a place and 1, 2 and 3 times `distance` further on.
     Quad {
-        /// Bits 0 and 1: the butterflies of the first stage, on values (0, 1) and (2, 3). Bits 2 and 3: those of the second,
-        /// on (0, 2) and (1, 3). Each stage has at least one.
+        /// Bits 0 and 1: the butterflies of the first stage, on values (0, 1) and (2, 3). Bits 2 and 3: those of the
+        /// second, on (0, 2) and (1, 3). Each stage has at least one.
         mask: u8,
-        /// Only the upper outputs of the second stage are computed, both its butterflies being there.
+        /// Only the upper outputs of the second stage are computed; both its butterflies run.
         upper: bool,
     },
 }
@@ -35,30 +35,30 @@ pub(in crate::cpu) enum Kind {
 /// A loop over elements of one kind, which do not depend on each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cpu) struct Step {
-    /// Which of the passes over all values this is part of.
+    /// Index of the pass over all values that this is part of.
     pub pass: usize,
     pub kind: Kind,
     pub distance: usize,
-    /// Where the elements' places are, in [`Program::places`].
+    /// The elements' places, as a range of [`Program::places`].
     pub places: Range<usize>,
-    /// The butterflies, in [`Program::pairs`]: those of the first element, then of the second, and so on.
+    /// The butterflies, as a range of [`Program::pairs`]: those of the first element, then of the second, and so on.
     pub slots: Range<usize>,
 }
 
-/// What of a network of length `n` runs, in order.
+/// The loops of a transform of length `n`, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cpu) struct Program {
     pub n: usize,
     pub passes: usize,
     pub steps: Vec<Step>,
     pub places: Vec<u32>,
-    /// Which butterfly of the network, of `[log2 n, n / 2]`, each slot is.
+    /// Index in `[log2 n, n / 2]` of the butterfly of each slot.
     pub pairs: Vec<u32>,
-    /// Whether every value is written in every pass, but for those that nobody reads.
+    /// Whether every pass writes every value that is read.
     pub dense: bool,
 }
 
-/// What one loop is made of while it grows.
+/// Elements of one loop while they are collected.
 #[derive(Debug, Default)]
 struct Bucket {
     places: Vec<u32>,
@@ -69,10 +69,10 @@ struct Bucket {
 const BUCKETS: usize = 4 + 2 * 16;
 
 impl Program {
-    /// The program for the `uses` of all butterflies, `[log2 n, n / 2]`.
-    pub fn new(n: usize, uses: &[Use]) -> Self {
+    /// The program that computes the `needed` outputs of all butterflies, `[log2 n, n / 2]`.
+    pub fn new(n: usize, needed: &[Outputs]) -> Self {
         let stages = n.ilog2() as usize;
-        debug_assert_eq!(uses.len(), stages * n / 2);
+        debug_assert_eq!(needed.len(), stages * n / 2);
         let mut program = Self {
             n,
             passes: stages.div_ceil(2),
@@ -82,9 +82,10 @@ impl Program {
             dense: true,
         };
         let mut buckets: [Bucket; BUCKETS] = std::array::from_fn(|_| Bucket::default());
-        // An odd number of stages starts with one alone.
+        // Of an odd number of stages the first is a pass alone.
         let first_stage = |pass: usize| if pass == 0 { 0 } else { 2 * pass - stages % 2 };
         let end_stage = |pass: usize| 2 * (pass + 1) - stages % 2;
+        // The passes that stay within blocks, block after block; then the others, one after another.
         let blocked = (0..program.passes).take_while(|&pass| end_stage(pass) <= BLOCK_STAGES).count();
         let block = 1 << end_stage(blocked - 1);
         let in_blocks =
@@ -92,43 +93,56 @@ impl Program {
         for (pass, values) in in_blocks.chain((blocked..program.passes).map(|pass| (pass, 0..n))) {
             let stage = first_stage(pass);
             if end_stage(pass) - stage == 1 {
-                program.collect_pairs(stage, values, uses, &mut buckets);
+                program.collect_pairs(stage, values, needed, &mut buckets);
             } else {
-                program.collect_quads(stage, values, uses, &mut buckets);
+                program.collect_quads(stage, values, needed, &mut buckets);
             }
             program.add_steps(pass, stage, &mut buckets);
         }
         program
     }
 
-    /// Pairs of one stage.
-    fn collect_pairs(&mut self, stage: usize, values: Range<usize>, uses: &[Use], buckets: &mut [Bucket; BUCKETS]) {
+    /// Collects the pairs of one stage.
+    fn collect_pairs(
+        &mut self,
+        stage: usize,
+        values: Range<usize>,
+        needed: &[Outputs],
+        buckets: &mut [Bucket; BUCKETS],
+    ) {
         let distance = 1 << stage;
         for place in values.filter(|place| place & distance == 0) {
             let pair = self.pair(stage, place);
-            match uses[pair] {
-                Use::Nothing => self.dense = false,
-                used => buckets[usize::from(used == Use::Upper)].push(place, &[pair]),
+            match needed[pair] {
+                Outputs::None => self.dense = false,
+                used => buckets[usize::from(used == Outputs::Upper)].push(place, &[pair]),
             }
         }
     }
 
-    /// Quads of a stage and the next.
-    fn collect_quads(&mut self, stage: usize, values: Range<usize>, uses: &[Use], buckets: &mut [Bucket; BUCKETS]) {
+    /// Collects the quads of a stage and the next.
+    fn collect_quads(
+        &mut self,
+        stage: usize,
+        values: Range<usize>,
+        needed: &[Outputs],
+        buckets: &mut [Bucket; BUCKETS],
+    ) {
         let distance = 1 << stage;
         for place in values.filter(|place| place & (3 * distance) == 0) {
             let places = [place, place + 2 * distance, place, place + distance];
             let pairs: [usize; 4] = std::array::from_fn(|index| self.pair(stage + index / 2, places[index]));
-            let runs = pairs.map(|pair| uses[pair] != Use::Nothing);
+            let runs = pairs.map(|pair| needed[pair] != Outputs::None);
             let mask = (0..4).filter(|&index| runs[index]).fold(0, |mask, index| mask | 1 << index);
             self.dense &= mask == 0b1111;
+            // With one stage skipped, the other's butterflies are pairs.
             if mask & 0b0011 == 0 || mask & 0b1100 == 0 {
                 for index in (0..4).filter(|&index| runs[index]) {
-                    let upper = usize::from(uses[pairs[index]] == Use::Upper);
+                    let upper = usize::from(needed[pairs[index]] == Outputs::Upper);
                     buckets[2 * (index / 2) + upper].push(places[index], &pairs[index..=index]);
                 }
             } else {
-                let upper = (2..4).all(|index| uses[pairs[index]] == Use::Upper);
+                let upper = (2..4).all(|index| needed[pairs[index]] == Outputs::Upper);
                 let bucket = &mut buckets[4 + 2 * mask + usize::from(upper)];
                 bucket.push(place, &[]);
                 bucket.pairs.extend((0..4).filter(|&index| runs[index]).map(|index| pairs[index] as u32));
@@ -141,7 +155,7 @@ impl Program {
         stage * self.n / 2 + pair_at(stage, place)
     }
 
-    /// A step for every bucket that is not empty; empties them.
+    /// Adds a step for every bucket that is not empty, and empties them.
     fn add_steps(&mut self, pass: usize, stage: usize, buckets: &mut [Bucket; BUCKETS]) {
         for (index, bucket) in buckets.iter_mut().enumerate().filter(|(_, bucket)| !bucket.places.is_empty()) {
             let upper = index % 2 == 1;
@@ -172,21 +186,21 @@ impl Bucket {
 
 #[cfg(test)]
 mod tests {
-    use super::super::liveness::uses;
+    use super::super::liveness::needed_outputs;
     use super::*;
 
-    /// What every third butterfly closed leaves of a network of which half the outputs are read.
-    fn sparse(n: usize) -> Vec<Use> {
-        uses(n, n / 2 + 1, |index| index % 3 != 0)
+    /// Needed outputs where every third butterfly is closed, and half the outputs are read.
+    fn sparse(n: usize) -> Vec<Outputs> {
+        needed_outputs(n, n / 2 + 1, |index| index % 3 != 0)
     }
 
     #[test]
     fn every_butterfly_that_runs_has_one_slot() {
         for n in (3..=11).map(|stages| 1 << stages) {
-            for uses in [sparse(n), uses(n, n, |_| true), uses(n, n, |_| false)] {
-                let mut pairs = Program::new(n, &uses).pairs;
+            for needed in [sparse(n), needed_outputs(n, n, |_| true), needed_outputs(n, n, |_| false)] {
+                let mut pairs = Program::new(n, &needed).pairs;
                 pairs.sort_unstable();
-                let expected = (0..uses.len()).filter(|&pair| uses[pair] != Use::Nothing);
+                let expected = (0..needed.len()).filter(|&pair| needed[pair] != Outputs::None);
                 assert!(pairs.into_iter().map(|pair| pair as usize).eq(expected), "n {n}");
             }
         }
@@ -195,8 +209,8 @@ mod tests {
     #[test]
     fn stages_come_in_order_at_every_value() {
         for n in [8, 64, 512, 1024] {
-            for uses in [sparse(n), uses(n, n, |_| true)] {
-                let program = Program::new(n, &uses);
+            for needed in [sparse(n), needed_outputs(n, n, |_| true)] {
+                let program = Program::new(n, &needed);
                 let mut reached = vec![0; n];
                 for step in &program.steps {
                     let places = &program.places[step.places.clone()];
@@ -221,12 +235,12 @@ mod tests {
 
     #[test]
     fn a_dense_program_is_full_quads() {
-        let program = Program::new(64, &uses(64, 64, |_| true));
+        let program = Program::new(64, &needed_outputs(64, 64, |_| true));
         let quad = Kind::Quad { mask: 0b1111, upper: false };
         assert!(program.dense && program.passes == 3);
         assert!(program.steps.iter().all(|step| step.kind == quad && step.places.len() == 16));
 
-        let program = Program::new(32, &uses(32, 17, |_| true));
+        let program = Program::new(32, &needed_outputs(32, 17, |_| true));
         let kinds: Vec<Kind> = program.steps.iter().map(|step| step.kind).collect();
         let [upper, both] = [true, false].map(|upper| Kind::Quad { mask: 0b1111, upper });
         assert!(program.dense && program.passes == 3);
@@ -236,10 +250,10 @@ mod tests {
     }
 
     #[test]
-    fn quads_that_leave_out_the_same_butterflies_are_one_loop() {
+    fn quads_that_skip_the_same_butterflies_are_one_loop() {
         // Of stage 0, the first butterflies of quads 0 and 2 of four; of stage 2, all: stage 3 is then pairs.
-        let uses = uses(16, 16, |index| ![0, 4].contains(&index) && !(16..24).contains(&index));
-        let program = Program::new(16, &uses);
+        let needed = needed_outputs(16, 16, |index| ![0, 4].contains(&index) && !(16..24).contains(&index));
+        let program = Program::new(16, &needed);
         assert!(!program.dense);
         let found: Vec<_> =
             program.steps.iter().map(|step| (step.pass, step.kind, step.distance, step.places.len())).collect();

@@ -4,18 +4,18 @@ use crate::cpu::butterfly::program::Kind;
 use crate::cpu::butterfly::program::Program;
 use crate::cpu::butterfly::program::Step;
 use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Kernel;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::register::Register;
+use crate::cpu::isa::register::SharedKernel;
 
 /// Runs a program on a tile `[n]`, whose values are in bit-reversed order.
 pub(in crate::cpu) struct Run<'a, V, const W: usize> {
     pub program: &'a Program,
-    /// Those of each slot. `W` is 2 if every gate that runs is 1, and 4 if not: see [`butterfly`].
+    /// Weights of each slot. `W` is 2 if every gate that runs is 1, and 4 if not: see [`butterfly`].
     pub weights: &'a [[f32; W]],
     pub tile: &'a mut [Complex<V>],
 }
 
-impl<V: Lanes, const W: usize> Kernel for Run<'_, V, W> {
+impl<V: Register, const W: usize> SharedKernel for Run<'_, V, W> {
     #[inline(always)]
     fn run(self) {
         let Self { program, weights, tile } = self;
@@ -41,16 +41,16 @@ impl<V: Lanes, const W: usize> Kernel for Run<'_, V, W> {
     }
 }
 
-/// As [`Run`] for a dense program, keeping what goes into every pass.
+/// As [`Run`] for a dense program, storing the inputs of every pass.
 pub(in crate::cpu) struct RunLevels<'a, V, const W: usize> {
     pub program: &'a Program,
     /// As in [`Run`].
     pub weights: &'a [[f32; W]],
-    /// `[passes + 1, n]`: has the input first and gets the output last.
+    /// `[passes + 1, n]`: the input first, then the output of each pass.
     pub levels: &'a mut [Complex<V>],
 }
 
-impl<V: Lanes, const W: usize> Kernel for RunLevels<'_, V, W> {
+impl<V: Register, const W: usize> SharedKernel for RunLevels<'_, V, W> {
     #[inline(always)]
     fn run(self) {
         let Self { program, weights, levels } = self;
@@ -68,11 +68,11 @@ impl<V: Lanes, const W: usize> Kernel for RunLevels<'_, V, W> {
     }
 }
 
-/// What a step's loop goes over.
+/// Elements of a step's loop.
 pub(in crate::cpu) struct Elements<'a, const W: usize> {
     pub distance: usize,
     pub places: &'a [u32],
-    /// Of every butterfly of every element.
+    /// Weights of every butterfly of every element.
     pub weights: &'a [[f32; W]],
 }
 
@@ -89,7 +89,7 @@ impl<'a, const W: usize> Elements<'a, W> {
 
 /// Butterflies of one stage. `APART`: from `from` into `tile`, not in `tile` alone.
 #[inline(always)]
-fn pairs<V: Lanes, const W: usize, const UPPER: bool, const APART: bool>(
+fn pairs<V: Register, const W: usize, const UPPER: bool, const APART: bool>(
     elements: &Elements<'_, W>,
     from: &[Complex<V>],
     tile: &mut [Complex<V>],
@@ -108,7 +108,7 @@ fn pairs<V: Lanes, const W: usize, const UPPER: bool, const APART: bool>(
 
 /// Butterflies of two stages. `APART` is as in [`pairs`].
 #[inline(always)]
-fn quads<V: Lanes, const W: usize, const MASK: usize, const UPPER: bool, const APART: bool>(
+fn quads<V: Register, const W: usize, const MASK: usize, const UPPER: bool, const APART: bool>(
     elements: &Elements<'_, W>,
     from: &[Complex<V>],
     tile: &mut [Complex<V>],
@@ -119,6 +119,7 @@ fn quads<V: Lanes, const W: usize, const MASK: usize, const UPPER: bool, const A
         let (place, distance) = (place as usize, elements.distance);
         let at = [place, place + distance, place + 2 * distance, place + 3 * distance];
         let source: &[Complex<V>] = if APART { from } else { tile };
+        // Load the four values, run the first stage's butterflies, then the second's.
         let [mut x0, mut x1, mut x2, mut x3] = [source[at[0]], source[at[1]], source[at[2]], source[at[3]]];
         if runs(0) {
             (x0, x1) = butterfly::<V, W, false>(&weights[slot(MASK, 0)], x0, x1);
@@ -132,6 +133,7 @@ fn quads<V: Lanes, const W: usize, const MASK: usize, const UPPER: bool, const A
         if runs(3) {
             (x1, x3) = butterfly::<V, W, UPPER>(&weights[slot(MASK, 3)], x1, x3);
         }
+        // Store those that a butterfly has changed and that are read.
         if runs(0) || runs(2) {
             tile[at[0]] = x0;
         }
@@ -147,7 +149,7 @@ fn quads<V: Lanes, const W: usize, const MASK: usize, const UPPER: bool, const A
     }
 }
 
-/// Which of a quad's weights is that of butterfly `index`.
+/// Position of butterfly `index` among a quad's weights.
 #[inline(always)]
 const fn slot(mask: usize, index: usize) -> usize {
     (mask & ((1 << index) - 1)).count_ones() as usize
@@ -158,22 +160,23 @@ const fn slot(mask: usize, index: usize) -> usize {
 /// With a gate of 1 the weight is w: a' = a + w b, b' = 2 a − a'. With any gate it is g w, 1 + g and 1 − g:
 /// a' = a + g w b, b' = (1 + g) a − a' + (1 − g) b.
 #[inline(always)]
-pub(in crate::cpu) fn butterfly<V: Lanes, const W: usize, const UPPER: bool>(
+pub(in crate::cpu) fn butterfly<V: Register, const W: usize, const UPPER: bool>(
     weight: &[f32; W],
     a: Complex<V>,
     b: Complex<V>,
 ) -> (Complex<V>, Complex<V>) {
-    let (re, im) = (V::splat(weight[0]), V::splat(weight[1]));
+    let token = a.re.token();
+    let (re, im) = (V::splat(token, weight[0]), V::splat(token, weight[1]));
     let upper =
         Complex { re: b.im.neg_mul_add(im, b.re.mul_add(re, a.re)), im: b.re.mul_add(im, b.im.mul_add(re, a.im)) };
     if UPPER {
         return (upper, b);
     }
-    let twice = V::splat(if W == 2 { 2.0 } else { weight[2] });
+    let twice = V::splat(token, if W == 2 { 2.0 } else { weight[2] });
     let lower = Complex { re: a.re.mul_sub(twice, upper.re), im: a.im.mul_sub(twice, upper.im) };
     if W == 2 {
         return (upper, lower);
     }
-    let keep = V::splat(weight[3]);
+    let keep = V::splat(token, weight[3]);
     (upper, Complex { re: b.re.mul_add(keep, lower.re), im: b.im.mul_add(keep, lower.im) })
 }

@@ -1,18 +1,18 @@
-//! Between rows and tiles: a row's value k goes to its lane of register k.
+//! Transposition between rows and tiles: a row's value k is in the row's lane of register k.
 
 use std::marker::PhantomData;
 
 use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::register::Register;
 
-/// Lanes of the widest register.
+/// Register of the widest register.
 pub(in crate::cpu) const MAX_LANES: usize = 16;
 /// Quads of values in a cache line.
 const LINE_QUADS: usize = 4;
-/// How far ahead of what is written to rows memory is asked for: two lines.
+/// Distance from the quads written to rows to those prefetched: two lines.
 const QUADS_AHEAD: usize = 2 * LINE_QUADS;
 
-/// A tile's rows in memory, as many as a register has lanes.
+/// Rows of a tile in memory, as many as a register has lanes.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cpu) struct Rows<'a> {
     /// At least `(lanes - 1) * stride + len` values.
@@ -22,24 +22,24 @@ pub(in crate::cpu) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// The rows of `len` values that are `stride` apart in `values`. If fewer than a register has lanes are there, or
-    /// some are not among those that count, by `only`, the others are copied to `spare` `[lanes, len]` between rows of zeros.
+    /// The rows of `len` values that are `stride` apart in `values`. If there are fewer than a register has lanes, or
+    /// `only` excludes some, the others are copied to `spare` `[lanes, len]`, and rows of zeros take the place of those.
     #[inline(always)]
-    pub fn new<V: Lanes>(
+    pub fn new<V: Register>(
         values: &'a [f32],
         stride: usize,
         len: usize,
         only: Option<&[bool; MAX_LANES]>,
         spare: &'a mut [f32],
     ) -> Self {
-        let counts = |row: usize| only.is_none_or(|only| only[row]);
-        if values.len() >= (V::COUNT - 1) * stride + len && (0..V::COUNT).all(counts) {
+        let included = |row: usize| only.is_none_or(|only| only[row]);
+        if values.len() >= (V::LANES - 1) * stride + len && (0..V::LANES).all(included) {
             return Self { values, stride, len };
         }
-        let spare = &mut spare[..V::COUNT * len];
+        let spare = &mut spare[..V::LANES * len];
         spare.fill(0.0);
         for (row, (into, from)) in spare.chunks_exact_mut(len).zip(values.chunks(stride)).enumerate() {
-            if counts(row) {
+            if included(row) {
                 into.copy_from_slice(&from[..len]);
             }
         }
@@ -51,30 +51,30 @@ impl<'a> Rows<'a> {
         &self.values[row * self.stride..][..self.len]
     }
 
-    /// Asks for the lines that quad `at` of each of the next tile's rows is in.
+    /// Prefetches the lines that quad `at` of each of the next tile's rows is in.
     #[inline(always)]
-    fn prefetch<V: Lanes>(&self, at: usize) {
+    fn prefetch<V: Register>(&self, at: usize) {
         if at.is_multiple_of(LINE_QUADS) {
-            for row in V::COUNT..2 * V::COUNT {
+            for row in V::LANES..2 * V::LANES {
                 V::prefetch(self.values.as_ptr().wrapping_add(row * self.stride + 4 * at));
             }
         }
     }
 
-    /// Quad `at` of every row: register `i` has its value `i`, row r in lane r. `change` is applied before to
-    /// registers of which lanes 4 h to 4 h + 3 are the quad of row 4 h + i.
+    /// Quad `at` of every row: register `i` has its value `i`, row r in lane r. Before the transposition `change` is
+    /// applied to registers of which lanes 4 h to 4 h + 3 are the quad of row 4 h + i.
     #[inline(always)]
-    pub fn gather<V: Lanes>(&self, at: usize, change: impl Fn(usize, V) -> V) -> [V; 4] {
+    pub fn gather<V: Register>(&self, token: V::Token, at: usize, change: impl Fn(usize, V) -> V) -> [V; 4] {
         assert!(4 * at + 4 <= self.len);
         let quad = self.values.as_ptr().wrapping_add(4 * at);
         let (stride, fours) = (self.stride, 4 * self.stride);
         // SAFETY: the quad is within a row, and a row of each lane within the values.
         let registers = unsafe {
             [
-                register::<V>(quad, fours),
-                register::<V>(quad.wrapping_add(stride), fours),
-                register::<V>(quad.wrapping_add(2 * stride), fours),
-                register::<V>(quad.wrapping_add(3 * stride), fours),
+                register::<V>(token, quad, fours),
+                register::<V>(token, quad.wrapping_add(stride), fours),
+                register::<V>(token, quad.wrapping_add(2 * stride), fours),
+                register::<V>(token, quad.wrapping_add(3 * stride), fours),
             ]
         };
         let [a, b, c, d] = registers;
@@ -83,8 +83,9 @@ impl<'a> Rows<'a> {
 
     /// [`Rows::gather`] without a change.
     #[inline(always)]
-    pub fn quads<V: Lanes>(&self, at: usize) -> [V; 4] {
+    pub fn quads<V: Register>(&self, token: V::Token, at: usize) -> [V; 4] {
         self.gather(
+            token,
             at,
             #[inline(always)]
             |_, register| register,
@@ -97,11 +98,11 @@ impl<'a> Rows<'a> {
 /// # Safety
 /// They must be readable.
 #[inline(always)]
-unsafe fn register<V: Lanes>(quad: *const f32, step: usize) -> V {
-    let last = V::COUNT / 4 - 1;
+unsafe fn register<V: Register>(token: V::Token, quad: *const f32, step: usize) -> V {
+    let last = V::LANES / 4 - 1;
     let at = |index: usize| quad.wrapping_add(index.min(last) * step).cast::<[f32; 4]>();
     // SAFETY: by the contract of this function.
-    unsafe { V::from_quads([&*at(0), &*at(1), &*at(2), &*at(3)]) }
+    unsafe { V::from_quads(token, [&*at(0), &*at(1), &*at(2), &*at(3)]) }
 }
 
 /// Rows that a tile is written to, as many as a register has lanes.
@@ -115,22 +116,22 @@ pub(in crate::cpu) struct RowsMut<'a> {
 impl<'a> RowsMut<'a> {
     /// Rows of `len` values, `stride` apart, in `values`, which has room for as many as a register has lanes.
     #[inline(always)]
-    pub fn new<V: Lanes>(values: &'a mut [f32], stride: usize, len: usize) -> Self {
-        assert!(values.len() >= (V::COUNT - 1) * stride + len);
+    pub fn new<V: Register>(values: &'a mut [f32], stride: usize, len: usize) -> Self {
+        assert!(values.len() >= (V::LANES - 1) * stride + len);
         Self { first: values.as_mut_ptr(), stride, len, rows: PhantomData }
     }
 
-    /// Undoes [`Rows::quads`], and asks for the lines that quads further on are in.
+    /// Stores quad `at` of every row, the inverse of [`Rows::quads`], and prefetches the lines that quads further on are in.
     #[inline(always)]
-    pub fn scatter<V: Lanes>(&mut self, at: usize, values: [V; 4]) {
+    pub fn scatter<V: Register>(&mut self, at: usize, values: [V; 4]) {
         assert!(4 * at + 4 <= self.len);
         if at.is_multiple_of(LINE_QUADS) {
-            for row in 0..V::COUNT {
+            for row in 0..V::LANES {
                 V::prefetch(self.first.wrapping_add(row * self.stride + 4 * (at + QUADS_AHEAD)));
             }
         }
         for (i, register) in V::transpose_quads(values).iter().enumerate() {
-            for (quad, values) in register.into_quads().iter().enumerate().take(V::COUNT / 4) {
+            for (quad, values) in register.into_quads().iter().enumerate().take(V::LANES / 4) {
                 let into = self.first.wrapping_add((4 * quad + i) * self.stride + 4 * at);
                 // SAFETY: the quad is within a row, and a row of each lane within the values that are borrowed.
                 unsafe { into.cast::<[f32; 4]>().write_unaligned(*values) };
@@ -139,16 +140,16 @@ impl<'a> RowsMut<'a> {
     }
 }
 
-/// Calls `write` with room for a tile's rows of `len` values each: `out` itself, or `spare`, from which the rows that there
-/// are then go to `out`.
+/// Calls `write` with room for a tile's rows of `len` values each: `out` itself or, if it has fewer rows, `spare`, from
+/// which its rows are then copied.
 #[inline(always)]
-pub(in crate::cpu) fn with_rows<V: Lanes>(
+pub(in crate::cpu) fn with_rows<V: Register>(
     out: &mut [f32],
     len: usize,
     spare: &mut [f32],
     write: impl FnOnce(RowsMut<'_>),
 ) {
-    if out.len() >= V::COUNT * len {
+    if out.len() >= V::LANES * len {
         write(RowsMut::new::<V>(out, len, len));
     } else {
         write(RowsMut::new::<V>(spare, len, len));
@@ -156,7 +157,7 @@ pub(in crate::cpu) fn with_rows<V: Lanes>(
     }
 }
 
-/// Calls `put` with every four neighbours of as many values as `order` has and where in bit-reversed order they are.
+/// Calls `put` with every quad of as many values as `order` has, and the bit-reversed indices of its four values.
 #[inline(always)]
 fn for_reversed(order: &[u32], mut put: impl FnMut(usize, [usize; 4])) {
     let quarter = order.len() / 4;
@@ -166,17 +167,23 @@ fn for_reversed(order: &[u32], mut put: impl FnMut(usize, [usize; 4])) {
     }
 }
 
-/// Puts rows of complex values into a tile, in bit-reversed order, and asks for the next tile's. `order` is that of their
-/// length.
+/// Loads rows of complex values into a tile, in bit-reversed order, and prefetches the next tile's rows. `order` is that
+/// of their length.
 #[inline(always)]
-pub(in crate::cpu) fn enter<V: Lanes>(order: &[u32], re: &Rows<'_>, im: &Rows<'_>, tile: &mut [Complex<V>]) {
+pub(in crate::cpu) fn load_reversed<V: Register>(
+    token: V::Token,
+    order: &[u32],
+    re: &Rows<'_>,
+    im: &Rows<'_>,
+    tile: &mut [Complex<V>],
+) {
     for_reversed(
         order,
         #[inline(always)]
         |quad, at| {
             re.prefetch::<V>(quad);
             im.prefetch::<V>(quad);
-            let (re, im) = (re.quads::<V>(quad), im.quads::<V>(quad));
+            let (re, im) = (re.quads::<V>(token, quad), im.quads::<V>(token, quad));
             for i in 0..4 {
                 tile[at[i]] = Complex { re: re[i], im: im[i] };
             }
@@ -184,21 +191,23 @@ pub(in crate::cpu) fn enter<V: Lanes>(order: &[u32], re: &Rows<'_>, im: &Rows<'_
     );
 }
 
-/// As [`enter`] with rows of real values, changed as [`Rows::gather`] says; `change` also gets the number of the quad.
+/// As [`load_reversed`] with rows of real values; `change` is that of [`Rows::gather`], and also gets the number of the quad.
 #[inline(always)]
-pub(in crate::cpu) fn enter_real<V: Lanes>(
+pub(in crate::cpu) fn load_real_reversed<V: Register>(
+    token: V::Token,
     order: &[u32],
     rows: &Rows<'_>,
     change: impl Fn(usize, usize, V) -> V,
     tile: &mut [Complex<V>],
 ) {
-    let im = V::splat(0.0);
+    let im = V::splat(token, 0.0);
     for_reversed(
         order,
         #[inline(always)]
         |quad, at| {
             rows.prefetch::<V>(quad);
             let re = rows.gather::<V>(
+                token,
                 quad,
                 #[inline(always)]
                 |i, register| change(quad, i, register),
@@ -210,29 +219,34 @@ pub(in crate::cpu) fn enter_real<V: Lanes>(
     );
 }
 
-/// Puts rows of complex values into a tile, in natural order.
+/// Loads rows of complex values into a tile, in natural order.
 #[inline(always)]
-pub(in crate::cpu) fn enter_natural<V: Lanes>(re: &Rows<'_>, im: &Rows<'_>, tile: &mut [Complex<V>]) {
+pub(in crate::cpu) fn load_natural<V: Register>(
+    token: V::Token,
+    re: &Rows<'_>,
+    im: &Rows<'_>,
+    tile: &mut [Complex<V>],
+) {
     for (quad, tile) in tile.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-        let (re, im) = (re.quads::<V>(quad), im.quads::<V>(quad));
+        let (re, im) = (re.quads::<V>(token, quad), im.quads::<V>(token, quad));
         for i in 0..4 {
             tile[i] = Complex { re: re[i], im: im[i] };
         }
     }
 }
 
-/// Writes a tile in natural order to rows.
+/// Stores a tile in natural order to rows.
 #[inline(always)]
-pub(in crate::cpu) fn leave<V: Lanes>(tile: &[Complex<V>], mut re: RowsMut<'_>, mut im: RowsMut<'_>) {
+pub(in crate::cpu) fn store_natural<V: Register>(tile: &[Complex<V>], mut re: RowsMut<'_>, mut im: RowsMut<'_>) {
     for (quad, [a, b, c, d]) in tile.as_chunks().0.iter().enumerate() {
         re.scatter(quad, [a.re, b.re, c.re, d.re]);
         im.scatter(quad, [a.im, b.im, c.im, d.im]);
     }
 }
 
-/// Writes one part of a tile in bit-reversed order to rows.
+/// Stores one part of a tile in bit-reversed order to rows.
 #[inline(always)]
-pub(in crate::cpu) fn leave_reversed<V: Lanes>(
+pub(in crate::cpu) fn store_reversed<V: Register>(
     order: &[u32],
     tile: &[Complex<V>],
     part: impl Fn(&Complex<V>) -> V,

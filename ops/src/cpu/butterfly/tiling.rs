@@ -1,34 +1,36 @@
 //! Tasks of whole tiles, and the width of their registers.
 
-use crate::cpu::butterfly::tile;
+use crate::cpu::butterfly::tile::MAX_LANES;
+use crate::cpu::isa::Width;
 use crate::cpu::runtime::tasks::Tasks;
 
-/// Butterflies that take as long as the unit of work of [`Tasks`].
+/// Butterflies on registers that take as long as the unit of work of [`Tasks`].
 const BUTTERFLIES_PER_UNIT: usize = 8;
 
 /// Tasks of whole tiles, for rows of `work` butterflies.
-pub(in crate::cpu) fn lane_tasks(rows: usize, work: usize) -> Tasks {
+pub(in crate::cpu) fn tile_tasks(rows: usize, work: usize) -> Tasks {
     whole_tiles(rows, Tasks::independent(rows, work.div_ceil(BUTTERFLIES_PER_UNIT)))
 }
 
 /// Blocks of whole tiles, for rows of `work` butterflies that add to `partial` sums.
-pub(in crate::cpu) fn lane_blocks(rows: usize, work: usize, partial: usize) -> Tasks {
+pub(in crate::cpu) fn tile_blocks(rows: usize, work: usize, partial: usize) -> Tasks {
     whole_tiles(rows, Tasks::reduction(rows, work.div_ceil(BUTTERFLIES_PER_UNIT), partial))
 }
 
-/// `tasks` with as many rows each as fill tiles.
+/// `tasks` whose rows are rounded up to whole tiles.
 fn whole_tiles(rows: usize, tasks: Tasks) -> Tasks {
-    let per_task = tasks.rows.next_multiple_of(tile::MAX_LANES);
+    let per_task = tasks.rows.next_multiple_of(MAX_LANES);
     Tasks { rows: per_task, count: rows.div_ceil(per_task) }
 }
 
-/// The length of which the widest registers are asked for that `rows` rows fill more than half of.
-pub(in crate::cpu) fn width(rows: usize) -> usize {
-    if rows > tile::MAX_LANES / 2 { 256 } else { 64 }
+/// The widest registers that `rows` rows fill more than half of.
+pub(in crate::cpu) fn width(rows: usize) -> Width {
+    if rows > MAX_LANES / 2 { Width::Sixteen } else { Width::Eight }
 }
 
-/// [`width`] for rows of `n` complex values. From 1,024 on they are a multiple of 4 KB apart, so that the lines of sixteen, and
-/// those of their imaginary parts, ask for more of a place of the first cache than it holds: half as many are faster.
-pub(in crate::cpu) fn complex_width(rows: usize, n: usize) -> usize {
-    width(if n < 1024 { rows } else { 0 })
+/// [`width`] for rows of `n` complex values. From 1,024 on, rows are a multiple of 4 KiB apart: the cache lines of
+/// sixteen rows, and those of their imaginary parts, exceed the ways of one set of the first-level cache, and eight
+/// lanes are faster.
+pub(in crate::cpu) fn complex_width(rows: usize, n: usize) -> Width {
+    if n < 1024 { width(rows) } else { Width::Eight }
 }

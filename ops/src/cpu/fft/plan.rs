@@ -1,28 +1,38 @@
-//! The tables of a transform, made once per length and lane count.
+//! Tables of a transform, computed once per length and register type.
 
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
 
-use crate::cpu::isa::lines::Line;
-use crate::cpu::isa::lines::complexes;
-use crate::cpu::isa::lines::lines_of;
-use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::Width;
+use crate::cpu::isa::lines::{Line, complexes, lines_of};
+use crate::cpu::isa::portable::Portable;
+use crate::cpu::isa::register::{Complex, Register};
+use crate::options::MAX_N_FFT;
 
 /// Shortest transform that the kernels take.
 pub(in crate::cpu) const MIN_N: usize = 64;
-/// Longest transform that the kernels take.
-pub(in crate::cpu) const MAX_N: usize = 1 << 16;
+/// Shortest transform in one row of sixteen lanes.
+pub(in crate::cpu) const MIN_N_SIXTEEN_LANES: usize = shortest::<Portable<16>>();
+/// Shortest transform in two rows of eight lanes.
+pub(in crate::cpu) const MIN_N_TWO_ROWS: usize = shortest::<Portable<8, 2>>();
 
-/// Tables of the transform of `n` values in registers of a kind, `n` at least [`shortest`]: see [`transform`](super::transform).
+const _: () = assert!(MIN_N >= shortest::<Portable<4>>() && MIN_N == shortest::<Portable<8>>());
+
+/// The width of registers for transforms of `n` values.
+pub(in crate::cpu) fn width(n: usize) -> Width {
+    if n >= MIN_N_SIXTEEN_LANES { Width::Sixteen } else { Width::Eight }
+}
+
+/// Tables of the transform of `n` values in registers of one type, `n` at least [`shortest`]: see
+/// [`passes`](super::passes).
 #[derive(Debug)]
 pub(in crate::cpu) struct Plan {
     /// Registers of a vector, `n / L`.
     pub columns: usize,
     /// The passes over columns, first to last. The first has the registers' radix.
     pub passes: Vec<Pass>,
-    /// Where, in blocks of the first pass's output, the columns of the spectrum from q times its radix on are, for each q: as many
-    /// as the radix, one in each block.
+    /// Position, in blocks of the first pass's output, of the columns of the spectrum from q times its radix on, for each
+    /// q: as many as the radix, one in each block.
     pub entry_at: Vec<u32>,
     lane_twiddles: Vec<Line>,
     half_turn: Vec<Line>,
@@ -39,22 +49,22 @@ pub(in crate::cpu) struct Pass {
 
 impl Plan {
     /// The plan for `n` values in registers of `V`.
-    pub fn of<V: Lanes>(n: usize) -> &'static Self {
-        const LENGTHS: usize = MAX_N.ilog2() as usize + 1;
+    pub fn of<V: Register>(n: usize) -> &'static Self {
+        const LENGTHS: usize = MAX_N_FFT.ilog2() as usize + 1;
         // By lanes: 4, 8 and 16 in one row, and two rows of 8.
         const KINDS: usize = 4;
         static PLANS: [OnceLock<Plan>; LENGTHS * KINDS] = [const { OnceLock::new() }; LENGTHS * KINDS];
-        const { assert!(V::ROWS == 1 || V::COUNT == 8) };
-        let kind = if V::ROWS == 2 { 3 } else { (V::COUNT / 4).ilog2() as usize };
+        const { assert!(V::ROWS == 1 || V::LANES == 8) };
+        let kind = if V::ROWS == 2 { 3 } else { (V::LANES / 4).ilog2() as usize };
         PLANS[n.ilog2() as usize * KINDS + kind].get_or_init(|| Self::new::<V>(n))
     }
 
-    fn new<V: Lanes>(n: usize) -> Self {
-        let (lanes, columns) = (V::COUNT, n / V::COUNT);
+    fn new<V: Register>(n: usize) -> Self {
+        let (lanes, columns) = (V::LANES, n / V::LANES);
         debug_assert!(n.is_power_of_two() && n >= shortest::<V>());
         let passes = passes(columns, V::RADIX);
         let (entry, len) = (V::RADIX, columns / V::RADIX);
-        // Column / entry of what position p of a block of the first pass's output holds after all passes.
+        // The column / entry that position p of a block of the first pass's output holds after all passes.
         let quotient_in = |position: usize| {
             let (mut quotient, mut weight) = (0, 1);
             for pass in &passes[1..] {
@@ -74,7 +84,7 @@ impl Plan {
         }
         let mut half_turn = Vec::with_capacity(V::ROWS * n);
         for bins in 0..columns / 2 {
-            // A quarter of a turn besides.
+            // n / 2 of 2 n is the factor -i.
             let factors = (0..lanes).map(|lane| twiddle(bins * lanes + lane + n / 2, 2 * n));
             push_complexes::<V>(&mut half_turn, factors);
         }
@@ -84,25 +94,25 @@ impl Plan {
 
     /// exp(-2πi k j / n) for the column k that position p holds and lanes j, for each p. `V` is that of the plan.
     #[inline(always)]
-    pub fn lane_twiddles<V: Lanes>(&self) -> &[Complex<V>] {
-        &complexes(&self.lane_twiddles)[..self.columns]
+    pub fn lane_twiddles<V: Register>(&self, token: V::Token) -> &[Complex<V>] {
+        &complexes(token, &self.lane_twiddles)[..self.columns]
     }
 
     /// -i exp(-πi k / n) for k = 0..n / 2. `V` is that of the plan.
     #[inline(always)]
-    pub fn half_turn<V: Lanes>(&self) -> &[Complex<V>] {
-        &complexes(&self.half_turn)[..self.columns / 2]
+    pub fn half_turn<V: Register>(&self, token: V::Token) -> &[Complex<V>] {
+        &complexes(token, &self.half_turn)[..self.columns / 2]
     }
 }
 
-/// The shortest transform in registers of `V`: there are as many columns as the transform over lanes, and the first pass over
-/// columns, take.
-pub(in crate::cpu) const fn shortest<V: Lanes>() -> usize {
-    V::COUNT * if V::COUNT > V::RADIX { V::COUNT } else { V::RADIX }
+/// The shortest transform in registers of `V`, with as many columns as both the transform over lanes and the first pass
+/// over columns need.
+pub(in crate::cpu) const fn shortest<V: Register>() -> usize {
+    V::LANES * if V::LANES > V::RADIX { V::LANES } else { V::RADIX }
 }
 
 /// The register of the real parts of `values`, the same in every row, and that of their imaginary parts.
-fn push_complexes<V: Lanes>(into: &mut Vec<f32>, values: impl Iterator<Item = [f32; 2]> + Clone) {
+fn push_complexes<V: Register>(into: &mut Vec<f32>, values: impl Iterator<Item = [f32; 2]> + Clone) {
     for part in 0..2 {
         for _ in 0..V::ROWS {
             into.extend(values.clone().map(|value| value[part]));
@@ -124,8 +134,8 @@ fn passes(columns: usize, entry: usize) -> Vec<Pass> {
     passes
 }
 
-/// The radix of a pass over blocks of `size` after the first, of radix `entry`: 4, or what ends it. With 16 registers, 8 values
-/// spill, but less than another pass costs.
+/// The radix of a pass over blocks of `size` after the first, of radix `entry`: 4, or the size where that ends the
+/// transform. With 16 registers, 8 values spill, which costs less than another pass.
 fn radix_of(size: usize, entry: usize) -> usize {
     match size {
         2 | 8 => size,

@@ -1,38 +1,38 @@
-//! Memory that later rows need, asked for in advance and part by part: requests wait where there are too many at once.
+//! Prefetching of the memory that later rows need, in parts: requests stall where too many are outstanding at once.
 
 use crate::cpu::isa::lines::Line;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::register::Register;
 
-/// How far ahead of what is read memory is asked for, in values: 6 KiB.
-const INPUT: usize = 1536;
-/// How far ahead of what is written, in values: 4 KiB.
-const OUTPUT: usize = 1024;
-/// The parts of a transform, each of which asks for its share.
+/// Distance from the values read to those prefetched: 1,536 values are 6 KiB.
+const INPUT_DISTANCE: usize = 1536;
+/// Distance from the values written to those prefetched: 1,024 values are 4 KiB.
+const OUTPUT_DISTANCE: usize = 1024;
+/// Parts of a transform, each of which prefetches its share.
 const PARTS: usize = 3;
 
-/// What comes after inputs that are being read, asked for in [`PARTS`].
-pub(in crate::cpu) struct Ahead<'a> {
+/// Prefetcher of what follows inputs that are being read, in [`PARTS`].
+pub(in crate::cpu) struct Prefetcher<'a> {
     inputs: &'a [&'a [f32]],
     at: usize,
     until: usize,
     part: usize,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> Prefetcher<'a> {
     /// For values `from` to `until` of each of `inputs`.
     #[inline(always)]
     pub fn new(inputs: &'a [&'a [f32]], from: usize, until: usize) -> Self {
         Self { inputs, at: from, until, part: (until - from).div_ceil(PARTS).next_multiple_of(Line::LEN) }
     }
 
-    /// Asks for the next part, which may be past the inputs' end.
+    /// Prefetches the next part, which may be past the inputs' end.
     #[inline(always)]
-    pub fn ask<V: Lanes>(&mut self) {
+    pub fn advance<V: Register>(&mut self) {
         let until = self.until.min(self.at + self.part);
         for input in self.inputs {
             let mut at = self.at;
             while at < until {
-                V::prefetch(input.as_ptr().wrapping_add(at + INPUT));
+                V::prefetch(input.as_ptr().wrapping_add(at + INPUT_DISTANCE));
                 at += Line::LEN;
             }
         }
@@ -40,14 +40,16 @@ impl<'a> Ahead<'a> {
     }
 }
 
-/// Asks for what comes after register `at` of two outputs that are being written, each line once.
+/// Prefetches what follows register `at` of two outputs that are being written, each line once.
 #[inline(always)]
-pub(in crate::cpu) fn ask_outputs<V: Lanes>(first: &[V::Array], second: &[V::Array], at: usize) {
-    let ahead = |output: &[V::Array], at: usize| output.as_ptr().wrapping_add(at).cast::<f32>().wrapping_add(OUTPUT);
-    let registers = Line::LEN / V::COUNT;
+pub(in crate::cpu) fn prefetch_outputs<V: Register>(first: &[V::Array], second: &[V::Array], at: usize) {
+    let ahead =
+        |output: &[V::Array], at: usize| output.as_ptr().wrapping_add(at).cast::<f32>().wrapping_add(OUTPUT_DISTANCE);
+    let registers = Line::LEN / V::LANES;
     if at.is_multiple_of(registers) {
         V::prefetch(ahead(first, at));
     }
+    // The second output's line half a line later, so that the two requests do not come at once.
     if at % registers == registers / 2 {
         V::prefetch(ahead(second, at));
     }

@@ -1,23 +1,25 @@
-//! Small transforms across registers, and transpositions.
+//! Transforms of 2 to 16 values across registers, and transpositions.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::register::Register;
 
 /// The transform of `R` values: 2, 4, 8 or 16.
 #[inline(always)]
-pub(in crate::cpu) fn radix<V: Lanes, const R: usize>(mut x: [Complex<V>; R]) -> [Complex<V>; R] {
+pub(in crate::cpu) fn radix<V: Register, const R: usize>(mut x: [Complex<V>; R]) -> [Complex<V>; R] {
     match R {
         2 => (x[0], x[1]) = (x[0].plus(x[1]), x[0].minus(x[1])),
         4 => [x[0], x[1], x[2], x[3]] = radix4([x[0], x[1], x[2], x[3]]),
         8 => {
+            // Radix 2, then a transform of 4 for the even outputs and a rotated one for the odd.
             let sums = [x[0].plus(x[4]), x[1].plus(x[5]), x[2].plus(x[6]), x[3].plus(x[7])];
             let differences = [x[0].minus(x[4]), x[1].minus(x[5]), x[2].minus(x[6]), x[3].minus(x[7])];
             [x[0], x[2], x[4], x[6]] = radix4(sums);
             [x[1], x[3], x[5], x[7]] = rotated_radix4::<V, 2>(differences);
         }
         _ => {
+            // Radix 4 twice, the rotations between them part of the second transforms.
             let a = radix4([x[0], x[4], x[8], x[12]]);
             let b = radix4([x[1], x[5], x[9], x[13]]);
             let c = radix4([x[2], x[6], x[10], x[14]]);
@@ -33,7 +35,7 @@ pub(in crate::cpu) fn radix<V: Lanes, const R: usize>(mut x: [Complex<V>; R]) ->
 
 /// The transform of four values.
 #[inline(always)]
-fn radix4<V: Lanes>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
+fn radix4<V: Register>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
     let (sum_ac, difference_ac) = (a.plus(c), a.minus(c));
     let (sum_bd, difference_bd) = (b.plus(d), b.minus(d));
     [
@@ -46,16 +48,18 @@ fn radix4<V: Lanes>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
 
 /// The transform of x\[j\] exp(-2πi j K / 16), j = 0..4, for K from 1 to 3.
 ///
-/// A rotation is a common factor times one by its tangent, and the factor goes into the fused operations that follow.
+/// A rotation is a common factor times a rotation by its tangent, and the factor goes into the fused operations that
+/// follow.
 #[inline(always)]
-fn rotated_radix4<V: Lanes, const K: usize>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
-    // No constant function of the library gives these.
+fn rotated_radix4<V: Register, const K: usize>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
+    // The standard library has no constants for these.
     const COS: f64 = 0.923_879_532_511_286_7;
     const TAN: f64 = 0.414_213_562_373_095_03;
     debug_assert!((COS - (PI / 8.0).cos()).abs() < 1e-15 && (TAN - (PI / 8.0).tan()).abs() < 1e-15);
-    let cos = V::splat(COS as f32);
-    let tan = V::splat(TAN as f32);
-    let diagonal = V::splat(FRAC_1_SQRT_2 as f32);
+    let token = a.re.token();
+    let cos = V::splat(token, COS as f32);
+    let tan = V::splat(token, TAN as f32);
+    let diagonal = V::splat(token, FRAC_1_SQRT_2 as f32);
     // x exp(-3πi/8) / COS.
     let steep = |x: Complex<V>| Complex { re: x.re.mul_add(tan, x.im), im: x.im.mul_sub(tan, x.re) };
     match K {
@@ -76,7 +80,7 @@ fn rotated_radix4<V: Lanes, const K: usize>([a, b, c, d]: [Complex<V>; 4]) -> [C
 
 /// The second half of [`radix4`], the sum and difference of b and d short of `factor`.
 #[inline(always)]
-fn finish<V: Lanes>(
+fn finish<V: Register>(
     sum_ac: Complex<V>,
     difference_ac: Complex<V>,
     sum_bd: Complex<V>,
@@ -93,10 +97,11 @@ fn finish<V: Lanes>(
 
 /// The `L` x `L` matrix transposed, `L` the lanes of a register: lane `j` of result `i` is lane `i` of `rows[j]`.
 #[inline(always)]
-pub(in crate::cpu) fn transpose<V: Lanes, const L: usize>(mut rows: [V; L]) -> [V; L] {
+pub(in crate::cpu) fn transpose<V: Register, const L: usize>(mut rows: [V; L]) -> [V; L] {
     let r = &mut rows;
     match L {
         4 => [r[0], r[1], r[2], r[3]] = V::transpose_quads([r[0], r[1], r[2], r[3]]),
+        // Quads within registers, then the quads themselves.
         8 => {
             let a = V::transpose_quads([r[0], r[1], r[2], r[3]]);
             let b = V::transpose_quads([r[4], r[5], r[6], r[7]]);

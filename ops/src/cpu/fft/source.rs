@@ -1,23 +1,37 @@
-//! What a transform is of: tapered samples, loaded column by column.
+//! Inputs of a transform, loaded column by column.
 
-use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::register::{Complex, Register};
 
-/// Complex values made of samples, a register of lanes for each column.
-pub(in crate::cpu) trait Source<V: Lanes>: Copy {
+/// Complex values, a register of lanes for each column.
+pub(in crate::cpu) trait Source<V: Register>: Copy {
     /// Column `c`.
     fn column(&self, c: usize) -> Complex<V>;
 }
 
-/// Tapered samples of one segment of each row.
+/// Complex values whose real and imaginary parts are apart.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct Tapered<'a, V: Lanes> {
+pub(in crate::cpu) struct Parts<'a, V: Register> {
+    pub token: V::Token,
+    pub re: &'a [V::Array],
+    pub im: &'a [V::Array],
+}
+
+impl<V: Register> Source<V> for Parts<'_, V> {
+    #[inline(always)]
+    fn column(&self, c: usize) -> Complex<V> {
+        Complex { re: V::load(self.token, &self.re[c]), im: V::load(self.token, &self.im[c]) }
+    }
+}
+
+/// Windowed samples of one segment of each row.
+#[derive(Clone, Copy)]
+pub(in crate::cpu) struct Windowed<'a, V: Register> {
     samples: [&'a [V::Array]; 2],
     window: &'a [V],
 }
 
-impl<'a, V: Lanes> Tapered<'a, V> {
-    /// `samples` are those of each row; `window` has a register for each `COUNT` of them.
+impl<'a, V: Register> Windowed<'a, V> {
+    /// `samples` are those of each row; `window` has a register for each `LANES` of them.
     #[inline(always)]
     pub fn new([first, second]: [&'a [f32]; 2], window: &'a [V]) -> Self {
         let samples = [&V::arrays(first)[..window.len()], &V::arrays(second)[..window.len()]];
@@ -26,15 +40,16 @@ impl<'a, V: Lanes> Tapered<'a, V> {
 
     #[inline(always)]
     fn register(&self, at: usize) -> V {
-        self.window[at] * V::load_rows([&self.samples[0][at], &self.samples[1][at]])
+        let window = self.window[at];
+        window * V::load_rows(window.token(), [&self.samples[0][at], &self.samples[1][at]])
     }
 }
 
-/// Two segments, one the imaginary part of the other.
+/// Two segments, the second as the imaginary part.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct Pair<'a, V: Lanes>(pub Tapered<'a, V>, pub Tapered<'a, V>);
+pub(in crate::cpu) struct Pair<'a, V: Register>(pub Windowed<'a, V>, pub Windowed<'a, V>);
 
-impl<V: Lanes> Source<V> for Pair<'_, V> {
+impl<V: Register> Source<V> for Pair<'_, V> {
     #[inline(always)]
     fn column(&self, c: usize) -> Complex<V> {
         Complex { re: self.0.register(c), im: self.1.register(c) }
@@ -43,20 +58,21 @@ impl<V: Lanes> Source<V> for Pair<'_, V> {
 
 /// One segment, its imaginary part zero.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct Lone<'a, V: Lanes>(pub Tapered<'a, V>);
+pub(in crate::cpu) struct Single<'a, V: Register>(pub Windowed<'a, V>);
 
-impl<V: Lanes> Source<V> for Lone<'_, V> {
+impl<V: Register> Source<V> for Single<'_, V> {
     #[inline(always)]
     fn column(&self, c: usize) -> Complex<V> {
-        Complex { re: self.0.register(c), im: V::splat(0.0) }
+        let re = self.0.register(c);
+        Complex { re, im: V::splat(re.token(), 0.0) }
     }
 }
 
 /// One segment, its samples real and imaginary parts in turn.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct Interleaved<'a, V: Lanes>(pub Tapered<'a, V>);
+pub(in crate::cpu) struct Interleaved<'a, V: Register>(pub Windowed<'a, V>);
 
-impl<V: Lanes> Source<V> for Interleaved<'_, V> {
+impl<V: Register> Source<V> for Interleaved<'_, V> {
     #[inline(always)]
     fn column(&self, c: usize) -> Complex<V> {
         let (re, im) = V::deinterleave(self.0.register(2 * c), self.0.register(2 * c + 1));

@@ -1,32 +1,36 @@
-//! From spectra in order to one-sided power.
+//! One-sided power of real segments from their complex spectra.
 
-use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::register::{Complex, Register};
 
 /// The power `[n / 2 + 1]` of pairs of segments, for each row of a register, from `sums` `[n / L]` of |Z|².
 #[inline(always)]
-pub(in crate::cpu) fn of_pairs<V: Lanes>(sums: &[V], factor: f32, power: &mut [&mut [f32]; 2]) {
+pub(in crate::cpu) fn fold_pairs<V: Register>(token: V::Token, sums: &[V], factor: f32, power: &mut [&mut [f32]; 2]) {
     // Z = X₁ + i X₂ of two real segments: |Z[k]|² + |Z[n-k]|² = 2 (|X₁[k]|² + |X₂[k]|²), and an interior bin
     // counts twice.
     let half = sums.len() / 2;
-    let factors = V::splat(factor);
+    let factors = V::splat(token, factor);
     let (lower, upper) = sums.split_at(half);
+    // Bins n - k to n - k - L + 1 are a reversed register, short of its lane 0, and lane 0 of the register above it.
     let mut above = lower[0];
     for (c, (&lower, &upper)) in lower.iter().zip(upper.iter().rev()).enumerate() {
-        put((lower + upper.mirror(above)) * factors, power, c * V::COUNT);
+        store_rows((lower + upper.mirror(above)) * factors, power, c * V::LANES);
         above = upper;
     }
-    let (first, last) = (lanes_0(lower[0]), lanes_0(upper[0]));
+    // DC and Nyquist have no mirrored bin.
+    let (first, last) = (first_lanes(lower[0]), first_lanes(upper[0]));
     for (row, power) in power.iter_mut().take(V::ROWS).enumerate() {
         power[0] = first[row] * factor;
-        power[half * V::COUNT] = last[row] * factor;
+        power[half * V::LANES] = last[row] * factor;
     }
 }
 
-/// The power `[n / 2 + 1]` of one segment, for each row of a register, from `spectrum` `[n / 2 / L]`, the transform of its samples
-/// taken two by two as complex values, written to `power` or added. `half_turn` is that of the spectrum's plan.
+/// The power `[n / 2 + 1]` of one segment, for each row of a register, stored to `power` or added to it.
+///
+/// `spectrum` `[n / 2 / L]` is the transform of the segment's samples taken two by two as complex values; `half_turn` is
+/// that of the spectrum's plan.
 #[inline(always)]
-pub(in crate::cpu) fn of_one<V: Lanes>(
+pub(in crate::cpu) fn unpack_real<V: Register>(
+    token: V::Token,
     spectrum: &[Complex<V>],
     half_turn: &[Complex<V>],
     factor: f32,
@@ -36,9 +40,10 @@ pub(in crate::cpu) fn of_one<V: Lanes>(
     // With Z the transform of x[2m] + i x[2m + 1], N = n / 2 values: 2 X[k] = S + T and 2 X[N - k] = (S - T)*, where
     // S = Z[k] + Z[N - k]*, T = -i exp(-2πi k / n) (Z[k] - Z[N - k]*). An interior bin counts twice.
     let half = spectrum.len() / 2;
-    let factors = V::splat(0.5 * factor);
+    let factors = V::splat(token, 0.5 * factor);
     let (lower, upper) = spectrum.split_at(half);
-    let (middle, last) = (half * V::COUNT, spectrum.len() * V::COUNT);
+    let (middle, last) = (half * V::LANES, spectrum.len() * V::LANES);
+    // DC and Nyquist are overwritten by the registers below; what is added to is read first.
     let mut ends = [[0.0; 2]; 2];
     for (ends, power) in ends.iter_mut().zip(&*power).take(V::ROWS) {
         *ends = [power[0], power[last]];
@@ -46,24 +51,27 @@ pub(in crate::cpu) fn of_one<V: Lanes>(
     let mut above = lower[0];
     let registers = lower.iter().zip(upper.iter().rev()).zip(&half_turn[..half]);
     for (c, ((&a, &upper), &turn)) in registers.enumerate() {
+        // S and T, then X[k] and X[N - k].
         let b = Complex { re: upper.re.mirror(above.re), im: upper.im.mirror(above.im) };
         above = upper;
         let s = Complex { re: a.re + b.re, im: a.im - b.im };
         let t = Complex { re: a.re - b.re, im: a.im + b.im }.times(turn);
         let (x, y) = (s.plus(t), s.minus(t));
         let (x, y) = ((x.re.mul_add(x.re, x.im * x.im)) * factors, (y.re.mul_add(y.re, y.im * y.im)) * factors);
-        let (below, beyond) = (c * V::COUNT, last + 1 - (c + 1) * V::COUNT);
+        // Bins k upwards, and bins N - k downwards.
+        let (below, beyond) = (c * V::LANES, last + 1 - (c + 1) * V::LANES);
         let y = y.reverse();
         if add {
-            put(get::<V>(power, below) + x, power, below);
-            put(get::<V>(power, beyond) + y, power, beyond);
+            store_rows(load_rows::<V>(token, power, below) + x, power, below);
+            store_rows(load_rows::<V>(token, power, beyond) + y, power, beyond);
         } else {
-            put(x, power, below);
-            put(y, power, beyond);
+            store_rows(x, power, below);
+            store_rows(y, power, beyond);
         }
     }
-    let (re, im) = (lanes_0(lower[0].re), lanes_0(lower[0].im));
-    let squared = lanes_0(upper[0].re.mul_add(upper[0].re, upper[0].im * upper[0].im));
+    // DC, Nyquist, and bin N / 2, which is its own mirror.
+    let (re, im) = (first_lanes(lower[0].re), first_lanes(lower[0].im));
+    let squared = first_lanes(upper[0].re.mul_add(upper[0].re, upper[0].im * upper[0].im));
     let plus = |before: f32, value: f32| if add { before + value } else { value };
     for (row, power) in power.iter_mut().take(V::ROWS).enumerate() {
         let (sum, difference) = (re[row] + im[row], re[row] - im[row]);
@@ -73,27 +81,31 @@ pub(in crate::cpu) fn of_one<V: Lanes>(
     }
 }
 
-/// Writes a register at value `at` of its rows.
+/// Stores a register at value `at` of its rows.
 #[inline(always)]
-fn put<V: Lanes>(value: V, [first, second]: &mut [&mut [f32]; 2], at: usize) {
-    let first = &mut V::arrays_mut(&mut first[at..at + V::COUNT])[0];
+fn store_rows<V: Register>(value: V, [first, second]: &mut [&mut [f32]; 2], at: usize) {
+    let first = &mut V::arrays_mut(&mut first[at..at + V::LANES])[0];
     if V::ROWS == 1 {
         value.store(first);
     } else {
-        value.store_rows([first, &mut V::arrays_mut(&mut second[at..at + V::COUNT])[0]]);
+        value.store_rows([first, &mut V::arrays_mut(&mut second[at..at + V::LANES])[0]]);
     }
 }
 
-/// The register at value `at` of its rows.
+/// Loads the register at value `at` of its rows.
 #[inline(always)]
-fn get<V: Lanes>([first, second]: &[&mut [f32]; 2], at: usize) -> V {
-    let first = &V::arrays(&first[at..at + V::COUNT])[0];
-    if V::ROWS == 1 { V::load(first) } else { V::load_rows([first, &V::arrays(&second[at..at + V::COUNT])[0]]) }
+fn load_rows<V: Register>(token: V::Token, [first, second]: &[&mut [f32]; 2], at: usize) -> V {
+    let first = &V::arrays(&first[at..at + V::LANES])[0];
+    if V::ROWS == 1 {
+        V::load(token, first)
+    } else {
+        V::load_rows(token, [first, &V::arrays(&second[at..at + V::LANES])[0]])
+    }
 }
 
 /// Lane 0 of each row.
 #[inline(always)]
-fn lanes_0<V: Lanes>(value: V) -> [f32; 2] {
+fn first_lanes<V: Register>(value: V) -> [f32; 2] {
     let mut rows = [V::Array::default(); 2];
     let [first, second] = &mut rows;
     value.store_rows([first, second]);

@@ -1,100 +1,44 @@
-//! Eight lanes: AVX2 and FMA.
+//! Registers of eight lanes: AVX2 and FMA.
 
 use std::arch::x86_64::*;
-use std::ops::{Add, Mul, Sub};
 
-use crate::cpu::isa::register::Kernel;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::lanewise::{intrinsic, lanewise, token};
+use crate::cpu::isa::register::Register;
 
-/// Eight lanes. Values exist only in functions compiled for AVX2 and FMA; see [`Lanes`].
-#[derive(Debug, Clone, Copy)]
-#[repr(transparent)]
-pub(in crate::cpu) struct Avx2(__m256);
+token! {
+    /// Proof that this processor has AVX2 and FMA.
+    Avx2Token, detected by is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"), features "avx2,fma"
+}
 
-/// An intrinsic without memory operands.
-macro_rules! intrinsic {
-    ($call:expr) => {
-        // SAFETY: by the contract of `Lanes` the processor has AVX2 and FMA.
-        unsafe { $call }
+lanewise! {
+    /// One row of eight lanes.
+    Avx2(__m256): 8 lanes, 1 rows, radix 4, Avx2Token;
+    load(from) = _mm256_loadu_ps(from);
+    store(into, value) = _mm256_storeu_ps(into, value);
+    splat(value) = _mm256_set1_ps(value);
+    add(a, b) = _mm256_add_ps(a, b);
+    sub(a, b) = _mm256_sub_ps(a, b);
+    mul(a, b) = _mm256_mul_ps(a, b);
+    mul_add(a, b, c) = _mm256_fmadd_ps(a, b, c);
+    mul_sub(a, b, c) = _mm256_fmsub_ps(a, b, c);
+    neg_mul_add(a, b, c) = _mm256_fnmadd_ps(a, b, c);
+    keys _mm256_castps_si256, _mm256_castsi256_ps;
+    with_low_bits(a, mask, low) =
+        _mm256_or_si256(_mm256_andnot_si256(_mm256_set1_epi32(mask as i32), a), _mm256_set1_epi32(low as i32));
+    key_max(a, b) = _mm256_max_epu32(a, b);
+    key_min(a, b) = _mm256_min_epu32(a, b);
+    equal_outside(a, b, mask) = {
+        let outside = _mm256_andnot_si256(_mm256_set1_epi32(mask as i32), _mm256_xor_si256(a, b));
+        _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(outside, _mm256_setzero_si256()))) as u32
     };
 }
 
-impl Avx2 {
-    #[inline(always)]
-    fn bits(self) -> __m256i {
-        intrinsic!(_mm256_castps_si256(self.0))
-    }
+impl Register for Avx2 {
+    type OneRow = Self;
 
     #[inline(always)]
-    fn from_bits(bits: __m256i) -> Self {
-        Self(intrinsic!(_mm256_castsi256_ps(bits)))
-    }
-}
-
-impl Add for Avx2 {
-    type Output = Self;
-
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(intrinsic!(_mm256_add_ps(self.0, other.0)))
-    }
-}
-
-impl Sub for Avx2 {
-    type Output = Self;
-
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        Self(intrinsic!(_mm256_sub_ps(self.0, other.0)))
-    }
-}
-
-impl Mul for Avx2 {
-    type Output = Self;
-
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        Self(intrinsic!(_mm256_mul_ps(self.0, other.0)))
-    }
-}
-
-// SAFETY: a register of eight f32 has no padding, and any bits are valid. `simd::dispatch` detects AVX2 and FMA.
-unsafe impl Lanes for Avx2 {
-    const COUNT: usize = 8;
-    const RADIX: usize = 4;
-    type Array = [f32; 8];
-    type Whole = Self;
-
-    #[inline(always)]
-    fn arrays(values: &[f32]) -> &[[f32; 8]] {
-        values.as_chunks().0
-    }
-
-    #[inline(always)]
-    fn arrays_mut(values: &mut [f32]) -> &mut [[f32; 8]] {
-        values.as_chunks_mut().0
-    }
-
-    #[inline(always)]
-    fn load(values: &[f32; 8]) -> Self {
-        // SAFETY: the array has eight values, and the load needs no alignment.
-        Self(unsafe { _mm256_loadu_ps(values.as_ptr()) })
-    }
-
-    #[inline(always)]
-    fn store(self, into: &mut [f32; 8]) {
-        // SAFETY: the array has room for eight values, and the store needs no alignment.
-        unsafe { _mm256_storeu_ps(into.as_mut_ptr(), self.0) }
-    }
-
-    #[inline(always)]
-    fn splat(value: f32) -> Self {
-        Self(intrinsic!(_mm256_set1_ps(value)))
-    }
-
-    #[inline(always)]
-    fn from_quads([a, b, ..]: [&[f32; 4]; 4]) -> Self {
-        // SAFETY: each array has four values, and the loads need no alignment.
+    fn from_quads(_token: Avx2Token, [a, b, ..]: [&[f32; 4]; 4]) -> Self {
+        // SAFETY: the token proves the instructions; each array has four values, and the loads need no alignment.
         Self(unsafe { _mm256_loadu2_m128(b.as_ptr(), a.as_ptr()) })
     }
 
@@ -102,24 +46,9 @@ unsafe impl Lanes for Avx2 {
     fn into_quads(self) -> [[f32; 4]; 4] {
         let mut quads = [[0.0; 4]; 4];
         let (low, high) = quads.split_at_mut(1);
-        // SAFETY: each array has room for four values, and the stores need no alignment.
+        // SAFETY: `self` proves the instructions; each array has room for four values, and the stores need no alignment.
         unsafe { _mm256_storeu2_m128(high[0].as_mut_ptr(), low[0].as_mut_ptr(), self.0) };
         quads
-    }
-
-    #[inline(always)]
-    fn mul_add(self, factor: Self, addend: Self) -> Self {
-        Self(intrinsic!(_mm256_fmadd_ps(self.0, factor.0, addend.0)))
-    }
-
-    #[inline(always)]
-    fn mul_sub(self, factor: Self, subtrahend: Self) -> Self {
-        Self(intrinsic!(_mm256_fmsub_ps(self.0, factor.0, subtrahend.0)))
-    }
-
-    #[inline(always)]
-    fn neg_mul_add(self, factor: Self, minuend: Self) -> Self {
-        Self(intrinsic!(_mm256_fnmadd_ps(self.0, factor.0, minuend.0)))
     }
 
     #[inline(always)]
@@ -173,43 +102,8 @@ unsafe impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn with_low_bits(self, mask: u32, low: u32) -> Self {
-        Self::from_bits(intrinsic!(_mm256_or_si256(
-            _mm256_andnot_si256(_mm256_set1_epi32(mask as i32), self.bits()),
-            _mm256_set1_epi32(low as i32)
-        )))
-    }
-
-    #[inline(always)]
-    fn key_max(self, other: Self) -> Self {
-        Self::from_bits(intrinsic!(_mm256_max_epu32(self.bits(), other.bits())))
-    }
-
-    #[inline(always)]
-    fn key_min(self, other: Self) -> Self {
-        Self::from_bits(intrinsic!(_mm256_min_epu32(self.bits(), other.bits())))
-    }
-
-    #[inline(always)]
-    fn equal_outside(self, other: Self, mask: u32) -> u32 {
-        intrinsic!({
-            let differing = _mm256_xor_si256(self.bits(), other.bits());
-            let outside = _mm256_andnot_si256(_mm256_set1_epi32(mask as i32), differing);
-            _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(outside, _mm256_setzero_si256()))) as u32
-        })
-    }
-
-    #[inline(always)]
-    fn call(kernel: impl Kernel) {
-        #[target_feature(enable = "avx2,fma")]
-        fn run(kernel: impl Kernel) {
-            kernel.run();
-        }
-        intrinsic!(run(kernel));
-    }
-
-    #[inline(always)]
     fn prefetch(address: *const f32) {
-        intrinsic!(_mm_prefetch::<_MM_HINT_T0>(address.cast()));
+        // SAFETY: every x86-64 processor has the instruction, which takes any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
     }
 }

@@ -1,12 +1,12 @@
-//! Which instructions the kernels are compiled for, and which of those run.
+//! The instruction sets that kernels are compiled for, and which of them runs.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-/// Instructions a kernel is compiled for, of those that the target's processors may have. Each includes those before it.
+/// Instruction set that a kernel is compiled for. Each includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstructionSet {
-    /// What every processor of the target has; 4 lanes.
+    /// Plain Rust, which every processor runs; 4 lanes.
     Portable,
     /// NEON; 4 lanes.
     #[cfg(target_arch = "aarch64")]
@@ -50,7 +50,7 @@ impl InstructionSet {
         FORCED.get().unwrap_or_else(Self::detected)
     }
 
-    /// Whether calls from this thread use a set that was asked for.
+    /// Whether calls from this thread use a forced set.
     pub(in crate::cpu) fn is_forced() -> bool {
         FORCED.get().is_some()
     }
@@ -90,21 +90,20 @@ impl std::fmt::Display for InstructionSet {
 
 #[cfg(target_arch = "x86_64")]
 fn detect() -> InstructionSet {
-    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-    let avx512 = is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vl");
-    match (avx2, avx512) {
-        (true, true) => InstructionSet::Avx512,
-        (true, false) => InstructionSet::Avx2,
-        _ => InstructionSet::Portable,
+    use crate::cpu::isa::avx2::Avx2Token;
+    use crate::cpu::isa::avx512::Avx512Token;
+    if Avx512Token::detect().is_some() {
+        InstructionSet::Avx512
+    } else if Avx2Token::detect().is_some() {
+        InstructionSet::Avx2
+    } else {
+        InstructionSet::Portable
     }
 }
 
 #[cfg(target_arch = "aarch64")]
 fn detect() -> InstructionSet {
-    InstructionSet::Neon
+    if crate::cpu::isa::neon::NeonToken::detect().is_some() { InstructionSet::Neon } else { InstructionSet::Portable }
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -1,9 +1,8 @@
-//! Memory whose alignment suits every register.
+//! Cache-line-aligned memory that registers are loaded from, kept per thread.
 
 use std::cell::Cell;
 
-use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::register::{Complex, Register};
 
 /// A cache line of values.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,37 +24,48 @@ pub(in crate::cpu) fn lines_of(values: &[f32]) -> Vec<Line> {
 }
 
 /// `lines` as the registers of complex values they hold.
-pub(in crate::cpu) fn complexes<V: Lanes>(lines: &[Line]) -> &[Complex<V>] {
+pub(in crate::cpu) fn complexes<V: Register>(_token: V::Token, lines: &[Line]) -> &[Complex<V>] {
     let count = size_of_val(lines) / size_of::<Complex<V>>();
     const { assert!(align_of::<V>() <= align_of::<Line>()) };
     // SAFETY: a `Complex<V>` is f32 values without padding, for which any bits are valid, and no more aligned than a
-    // line; `count` of them are within `lines`, which stay borrowed.
+    // line; `count` of them are within `lines`, which stay borrowed. The token proves the instructions of `V`.
     unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), count) }
 }
 
-/// Cuts `count` registers of complex values off `lines`.
-pub(in crate::cpu) fn take_complexes<'a, V: Lanes>(lines: &mut &'a mut [Line], count: usize) -> &'a mut [Complex<V>] {
-    let taken = take_lines(lines, 2 * count * V::ROWS * V::COUNT);
+/// Cuts `count` registers of complex values off `lines`, of unspecified contents.
+pub(in crate::cpu) fn take_complexes<'a, V: Register>(
+    _token: V::Token,
+    lines: &mut &'a mut [Line],
+    count: usize,
+) -> &'a mut [Complex<V>] {
+    let taken = take_lines(lines, 2 * count * V::ROWS * V::LANES);
     const { assert!(align_of::<V>() <= align_of::<Line>()) };
     // SAFETY: as in `complexes`; `taken` is borrowed for as long as the result, and holds `count` of them.
     unsafe { std::slice::from_raw_parts_mut(taken.as_mut_ptr().cast(), count) }
 }
 
-/// Cuts `count` registers off `lines`.
-pub(in crate::cpu) fn take_registers<'a, V: Lanes>(lines: &mut &'a mut [Line], count: usize) -> &'a mut [V] {
-    let taken = take_lines(lines, count * V::ROWS * V::COUNT);
+/// Cuts `count` registers off `lines`, of unspecified contents.
+pub(in crate::cpu) fn take_registers<'a, V: Register>(
+    _token: V::Token,
+    lines: &mut &'a mut [Line],
+    count: usize,
+) -> &'a mut [V] {
+    let taken = take_lines(lines, count * V::ROWS * V::LANES);
     const { assert!(align_of::<V>() <= align_of::<Line>()) };
     // SAFETY: `V` is f32 values without padding, for which any bits are valid, and no more aligned than a line;
-    // `taken` is borrowed for as long as the result, and holds `count` of them.
+    // `taken` is borrowed for as long as the result, and holds `count` of them. The token proves the instructions.
     unsafe { std::slice::from_raw_parts_mut(taken.as_mut_ptr().cast(), count) }
 }
 
-/// Cuts `count` values off `lines`.
+/// Cuts `count` values off `lines`, of unspecified contents.
 pub(in crate::cpu) fn take_values<'a>(lines: &mut &'a mut [Line], count: usize) -> &'a mut [f32] {
-    &mut take_lines(lines, count).as_flattened_values()[..count]
+    let taken = take_lines(lines, count);
+    // SAFETY: a line is `Line::LEN` f32 values without padding; `taken` is borrowed for as long as the result.
+    let values = unsafe { std::slice::from_raw_parts_mut(taken.as_mut_ptr().cast(), taken.len() * Line::LEN) };
+    &mut values[..count]
 }
 
-/// Lines that `values` values take.
+/// Number of lines that `values` values take.
 pub(in crate::cpu) const fn lines_for(values: usize) -> usize {
     values.div_ceil(Line::LEN)
 }
@@ -66,18 +76,7 @@ fn take_lines<'a>(lines: &mut &'a mut [Line], values: usize) -> &'a mut [Line] {
     taken
 }
 
-trait Flatten {
-    fn as_flattened_values(&mut self) -> &mut [f32];
-}
-
-impl Flatten for [Line] {
-    fn as_flattened_values(&mut self) -> &mut [f32] {
-        // SAFETY: a line is `Line::LEN` f32 values without padding.
-        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr().cast(), self.len() * Line::LEN) }
-    }
-}
-
-/// Runs `body` with `count` lines that this thread keeps, of unspecified contents.
+/// Runs `body` with `count` lines of this thread, of unspecified contents.
 pub(in crate::cpu) fn with_lines<R>(count: usize, body: impl FnOnce(&mut [Line]) -> R) -> R {
     thread_local! {
         static LINES: Cell<Vec<Line>> = Cell::default();

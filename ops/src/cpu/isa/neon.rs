@@ -1,100 +1,44 @@
-//! Four lanes: NEON, which every processor of the architecture has.
+//! Registers of four lanes: NEON.
 
 use std::arch::aarch64::*;
-use std::ops::{Add, Mul, Sub};
 
-use crate::cpu::isa::register::Kernel;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::lanewise::{intrinsic, lanewise, token};
+use crate::cpu::isa::register::{Lanewise, Register};
 
-/// Four lanes.
-#[derive(Debug, Clone, Copy)]
-#[repr(transparent)]
-pub(in crate::cpu) struct Neon(float32x4_t);
+token! {
+    /// Proof that this processor has NEON.
+    NeonToken, detected by std::arch::is_aarch64_feature_detected!("neon"), features "neon"
+}
 
-/// An intrinsic without memory operands.
-macro_rules! intrinsic {
-    ($call:expr) => {
-        // SAFETY: NEON is among what the target's processors all have.
-        unsafe { $call }
+lanewise! {
+    /// One row of four lanes.
+    Neon(float32x4_t): 4 lanes, 1 rows, radix 4, NeonToken;
+    load(from) = vld1q_f32(from);
+    store(into, value) = vst1q_f32(into, value);
+    splat(value) = vdupq_n_f32(value);
+    add(a, b) = vaddq_f32(a, b);
+    sub(a, b) = vsubq_f32(a, b);
+    mul(a, b) = vmulq_f32(a, b);
+    mul_add(a, b, c) = vfmaq_f32(c, a, b);
+    mul_sub(a, b, c) = vfmaq_f32(vnegq_f32(c), a, b);
+    neg_mul_add(a, b, c) = vfmsq_f32(c, a, b);
+    keys vreinterpretq_u32_f32, vreinterpretq_f32_u32;
+    with_low_bits(a, mask, low) = vorrq_u32(vbicq_u32(a, vdupq_n_u32(mask)), vdupq_n_u32(low));
+    key_max(a, b) = vmaxq_u32(a, b);
+    key_min(a, b) = vminq_u32(a, b);
+    equal_outside(a, b, mask) = {
+        const LANES: [u32; 4] = [1, 2, 4, 8];
+        let outside = vbicq_u32(veorq_u32(a, b), vdupq_n_u32(mask));
+        vaddvq_u32(vandq_u32(vceqzq_u32(outside), vld1q_u32(LANES.as_ptr())))
     };
 }
 
-impl Neon {
-    #[inline(always)]
-    fn bits(self) -> uint32x4_t {
-        intrinsic!(vreinterpretq_u32_f32(self.0))
-    }
+impl Register for Neon {
+    type OneRow = Self;
 
     #[inline(always)]
-    fn from_bits(bits: uint32x4_t) -> Self {
-        Self(intrinsic!(vreinterpretq_f32_u32(bits)))
-    }
-}
-
-impl Add for Neon {
-    type Output = Self;
-
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(intrinsic!(vaddq_f32(self.0, other.0)))
-    }
-}
-
-impl Sub for Neon {
-    type Output = Self;
-
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        Self(intrinsic!(vsubq_f32(self.0, other.0)))
-    }
-}
-
-impl Mul for Neon {
-    type Output = Self;
-
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        Self(intrinsic!(vmulq_f32(self.0, other.0)))
-    }
-}
-
-// SAFETY: a register of four f32 has no padding, and any bits are valid. Every processor of the target has NEON.
-unsafe impl Lanes for Neon {
-    const COUNT: usize = 4;
-    const RADIX: usize = 4;
-    type Array = [f32; 4];
-    type Whole = Self;
-
-    #[inline(always)]
-    fn arrays(values: &[f32]) -> &[[f32; 4]] {
-        values.as_chunks().0
-    }
-
-    #[inline(always)]
-    fn arrays_mut(values: &mut [f32]) -> &mut [[f32; 4]] {
-        values.as_chunks_mut().0
-    }
-
-    #[inline(always)]
-    fn load(values: &[f32; 4]) -> Self {
-        // SAFETY: the array has four values, and the load needs no alignment.
-        Self(unsafe { vld1q_f32(values.as_ptr()) })
-    }
-
-    #[inline(always)]
-    fn store(self, into: &mut [f32; 4]) {
-        // SAFETY: the array has room for four values, and the store needs no alignment.
-        unsafe { vst1q_f32(into.as_mut_ptr(), self.0) }
-    }
-
-    #[inline(always)]
-    fn splat(value: f32) -> Self {
-        Self(intrinsic!(vdupq_n_f32(value)))
-    }
-
-    #[inline(always)]
-    fn from_quads([quad, ..]: [&[f32; 4]; 4]) -> Self {
-        Self::load(quad)
+    fn from_quads(token: NeonToken, [quad, ..]: [&[f32; 4]; 4]) -> Self {
+        Self::load(token, quad)
     }
 
     #[inline(always)]
@@ -105,26 +49,13 @@ unsafe impl Lanes for Neon {
     }
 
     #[inline(always)]
-    fn mul_add(self, factor: Self, addend: Self) -> Self {
-        Self(intrinsic!(vfmaq_f32(addend.0, self.0, factor.0)))
-    }
-
-    #[inline(always)]
-    fn mul_sub(self, factor: Self, subtrahend: Self) -> Self {
-        Self(intrinsic!(vfmaq_f32(vnegq_f32(subtrahend.0), self.0, factor.0)))
-    }
-
-    #[inline(always)]
-    fn neg_mul_add(self, factor: Self, minuend: Self) -> Self {
-        Self(intrinsic!(vfmsq_f32(minuend.0, self.0, factor.0)))
-    }
-
-    #[inline(always)]
     fn transpose_quads([a, b, c, d]: [Self; 4]) -> [Self; 4] {
         intrinsic!({
-            let wide = |even: float32x4_t| vreinterpretq_f64_f32(even);
-            let (ab_even, ab_odd) = (wide(vtrn1q_f32(a.0, b.0)), wide(vtrn2q_f32(a.0, b.0)));
-            let (cd_even, cd_odd) = (wide(vtrn1q_f32(c.0, d.0)), wide(vtrn2q_f32(c.0, d.0)));
+            // Pairs of lanes as one f64 each.
+            let (ab_even, ab_odd) =
+                (vreinterpretq_f64_f32(vtrn1q_f32(a.0, b.0)), vreinterpretq_f64_f32(vtrn2q_f32(a.0, b.0)));
+            let (cd_even, cd_odd) =
+                (vreinterpretq_f64_f32(vtrn1q_f32(c.0, d.0)), vreinterpretq_f64_f32(vtrn2q_f32(c.0, d.0)));
             [
                 Self(vreinterpretq_f32_f64(vtrn1q_f64(ab_even, cd_even))),
                 Self(vreinterpretq_f32_f64(vtrn1q_f64(ab_odd, cd_odd))),
@@ -155,34 +86,5 @@ unsafe impl Lanes for Neon {
     #[inline(always)]
     fn mirror(self, next: Self) -> Self {
         Self(intrinsic!(vextq_f32::<3>(vdupq_laneq_f32::<0>(next.0), self.reverse().0)))
-    }
-
-    #[inline(always)]
-    fn with_low_bits(self, mask: u32, low: u32) -> Self {
-        Self::from_bits(intrinsic!(vorrq_u32(vbicq_u32(self.bits(), vdupq_n_u32(mask)), vdupq_n_u32(low))))
-    }
-
-    #[inline(always)]
-    fn key_max(self, other: Self) -> Self {
-        Self::from_bits(intrinsic!(vmaxq_u32(self.bits(), other.bits())))
-    }
-
-    #[inline(always)]
-    fn key_min(self, other: Self) -> Self {
-        Self::from_bits(intrinsic!(vminq_u32(self.bits(), other.bits())))
-    }
-
-    #[inline(always)]
-    fn equal_outside(self, other: Self, mask: u32) -> u32 {
-        const LANES: [u32; 4] = [1, 2, 4, 8];
-        intrinsic!({
-            let outside = vbicq_u32(veorq_u32(self.bits(), other.bits()), vdupq_n_u32(mask));
-            vaddvq_u32(vandq_u32(vceqzq_u32(outside), vld1q_u32(LANES.as_ptr())))
-        })
-    }
-
-    #[inline(never)]
-    fn call(kernel: impl Kernel) {
-        kernel.run();
     }
 }

@@ -1,17 +1,20 @@
-//! Lanes in plain Rust.
+//! Registers in plain Rust.
 
 use std::ops::{Add, Mul, Sub};
 
-use crate::cpu::isa::register::Kernel;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::register::{Lanewise, Register, SharedKernel};
 
-/// `R` rows of `L` lanes, 4 to 16, that the compiler makes what it can of.
+/// Proof that this processor has the portable set: every processor has.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cpu) struct PortableToken;
+
+/// `R` rows of `L` lanes, 4 to 16, vectorised as far as the compiler does.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(16))]
 pub(in crate::cpu) struct Portable<const L: usize, const R: usize = 1>([[f32; L]; R]);
 
 impl<const L: usize, const R: usize> Portable<L, R> {
-    /// `of` a row and a lane of it, for all.
+    /// The register with `of(row, lane)` in each lane.
     #[inline]
     fn from_lanes(of: impl Fn(usize, usize) -> f32) -> Self {
         let mut rows = [[0.0; L]; R];
@@ -61,16 +64,22 @@ impl<const L: usize, const R: usize> Mul for Portable<L, R> {
     }
 }
 
-// SAFETY: a multiple of 4 f32 leaves no padding at an alignment of 16, and any bits are an f32. The methods are plain Rust.
-unsafe impl<const L: usize, const R: usize> Lanes for Portable<L, R>
+// SAFETY: a multiple of 4 f32 leaves no padding at an alignment of 16, and any bits are an f32. The methods are plain
+// Rust, which every processor runs.
+unsafe impl<const L: usize, const R: usize> Lanewise for Portable<L, R>
 where
     [f32; L]: Default,
 {
-    const COUNT: usize = L;
+    const LANES: usize = L;
     const ROWS: usize = R;
     const RADIX: usize = if L * R == 16 { 16 } else { 4 };
+    type Token = PortableToken;
     type Array = [f32; L];
-    type Whole = Self;
+
+    #[inline]
+    fn token(self) -> PortableToken {
+        PortableToken
+    }
 
     #[inline]
     fn arrays(values: &[f32]) -> &[[f32; L]] {
@@ -83,44 +92,18 @@ where
     }
 
     #[inline]
-    fn load(values: &[f32; L]) -> Self {
+    fn splat(_token: PortableToken, value: f32) -> Self {
+        Self([[value; L]; R])
+    }
+
+    #[inline]
+    fn load(_token: PortableToken, values: &[f32; L]) -> Self {
         Self([*values; R])
     }
 
     #[inline]
     fn store(self, into: &mut [f32; L]) {
         *into = self.0[0];
-    }
-
-    #[inline]
-    fn load_rows(rows: [&[f32; L]; 2]) -> Self {
-        Self::from_lanes(|row, lane| rows[row][lane])
-    }
-
-    #[inline]
-    fn store_rows(self, rows: [&mut [f32; L]; 2]) {
-        for (into, row) in rows.into_iter().zip(self.0) {
-            *into = row;
-        }
-    }
-
-    #[inline]
-    fn splat(value: f32) -> Self {
-        Self([[value; L]; R])
-    }
-
-    #[inline]
-    fn from_quads(quads: [&[f32; 4]; 4]) -> Self {
-        Self::from_lanes(|_, lane| quads[lane / 4][lane % 4])
-    }
-
-    #[inline]
-    fn into_quads(self) -> [[f32; 4]; 4] {
-        let mut quads = [[0.0; 4]; 4];
-        for (lane, &value) in self.0[0].iter().enumerate() {
-            quads[lane / 4][lane % 4] = value;
-        }
-        quads
     }
 
     // Without the instruction a fused operation is a call; two roundings are within the contract.
@@ -137,6 +120,65 @@ where
     #[inline]
     fn neg_mul_add(self, factor: Self, minuend: Self) -> Self {
         minuend - self * factor
+    }
+
+    #[inline]
+    fn with_low_bits(self, mask: u32, low: u32) -> Self {
+        Self::from_bits(|row, lane| self.bits(row, lane) & !mask | low)
+    }
+
+    #[inline]
+    fn key_max(self, other: Self) -> Self {
+        Self::from_bits(|row, lane| self.bits(row, lane).max(other.bits(row, lane)))
+    }
+
+    #[inline]
+    fn key_min(self, other: Self) -> Self {
+        Self::from_bits(|row, lane| self.bits(row, lane).min(other.bits(row, lane)))
+    }
+
+    #[inline]
+    fn equal_outside(self, other: Self, mask: u32) -> u32 {
+        let equal = |lane: usize| u32::from((self.bits(0, lane) ^ other.bits(0, lane)) & !mask == 0) << lane;
+        (0..L).fold(0, |equals, lane| equals | equal(lane))
+    }
+
+    #[inline(never)]
+    fn call_shared(_token: PortableToken, kernel: impl SharedKernel) {
+        kernel.run();
+    }
+}
+
+impl<const L: usize, const R: usize> Register for Portable<L, R>
+where
+    [f32; L]: Default,
+{
+    type OneRow = Self;
+
+    #[inline]
+    fn load_rows(_token: PortableToken, rows: [&[f32; L]; 2]) -> Self {
+        Self::from_lanes(|row, lane| rows[row][lane])
+    }
+
+    #[inline]
+    fn store_rows(self, rows: [&mut [f32; L]; 2]) {
+        for (into, row) in rows.into_iter().zip(self.0) {
+            *into = row;
+        }
+    }
+
+    #[inline]
+    fn from_quads(_token: PortableToken, quads: [&[f32; 4]; 4]) -> Self {
+        Self::from_lanes(|_, lane| quads[lane / 4][lane % 4])
+    }
+
+    #[inline]
+    fn into_quads(self) -> [[f32; 4]; 4] {
+        let mut quads = [[0.0; 4]; 4];
+        for (lane, &value) in self.0[0].iter().enumerate() {
+            quads[lane / 4][lane % 4] = value;
+        }
+        quads
     }
 
     #[inline]
@@ -165,31 +207,5 @@ where
     #[inline]
     fn mirror(self, next: Self) -> Self {
         Self::from_lanes(|row, lane| if lane == 0 { next.0[row][0] } else { self.0[row][L - lane] })
-    }
-
-    #[inline]
-    fn with_low_bits(self, mask: u32, low: u32) -> Self {
-        Self::from_bits(|row, lane| self.bits(row, lane) & !mask | low)
-    }
-
-    #[inline]
-    fn key_max(self, other: Self) -> Self {
-        Self::from_bits(|row, lane| self.bits(row, lane).max(other.bits(row, lane)))
-    }
-
-    #[inline]
-    fn key_min(self, other: Self) -> Self {
-        Self::from_bits(|row, lane| self.bits(row, lane).min(other.bits(row, lane)))
-    }
-
-    #[inline]
-    fn equal_outside(self, other: Self, mask: u32) -> u32 {
-        let equal = |lane: usize| u32::from((self.bits(0, lane) ^ other.bits(0, lane)) & !mask == 0) << lane;
-        (0..L).fold(0, |equals, lane| equals | equal(lane))
-    }
-
-    #[inline(never)]
-    fn call(kernel: impl Kernel) {
-        kernel.run();
     }
 }

@@ -1,54 +1,44 @@
-//! What the kernels ask of an instruction set.
+//! Registers of f32 lanes: the operations that kernels need of an instruction set.
 
 use std::fmt::Debug;
 use std::ops::{Add, Mul, Sub};
 
-/// A register of f32 lanes: one row, or two side by side. A row's are 4 quarters of `COUNT / 4` lanes, and `COUNT / 4` quads of 4
-/// lanes. An operation does the same to every row, and nothing passes from one to the other.
+/// Loads, stores and operations lane by lane.
+///
+/// A value proves that the processor has the instructions of its type: values are made only by functions that take the
+/// type's [`Token`](Self::Token), which detection at run time alone creates. So methods on values are safe.
 ///
 /// Key operations take the lanes' bits for unsigned integers.
 ///
 /// # Safety
-/// `Self` must be plain data without padding, made of `ROWS * COUNT` f32 and nothing else, for which any bits are valid.
-/// A type whose methods need instructions that not every processor has is used only inside functions entered after
-/// those were detected.
-pub(in crate::cpu) unsafe trait Lanes:
+/// `Self` must be plain data without padding, made of `ROWS * LANES` f32 and nothing else, for which any bits are valid.
+/// A `Token` must exist only where the processor has every instruction that the methods use.
+pub(in crate::cpu) unsafe trait Lanewise:
     Copy + Debug + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
 {
     /// Lanes of a row.
-    const COUNT: usize;
+    const LANES: usize;
     /// Rows side by side, 1 or 2.
     const ROWS: usize = 1;
     /// The radix of the first pass over columns: 16 where registers hold 16 complex values, or 4.
     const RADIX: usize;
-    /// `[f32; COUNT]`.
+    /// Proof that the processor has the instructions, without size.
+    type Token: Copy + Debug;
+    /// `[f32; LANES]`.
     type Array: Copy + Default + AsRef<[f32]> + AsMut<[f32]>;
-    /// The register with all lanes in one row, if there is one as wide.
-    type Whole: Lanes;
 
+    /// The proof that this value is.
+    fn token(self) -> Self::Token;
     /// `values` cut into arrays; what is left over at the end is dropped.
     fn arrays(values: &[f32]) -> &[Self::Array];
-    /// As [`Lanes::arrays`].
+    /// As [`Lanewise::arrays`].
     fn arrays_mut(values: &mut [f32]) -> &mut [Self::Array];
+    /// `value` in every lane.
+    fn splat(token: Self::Token, value: f32) -> Self;
     /// `values` in every row.
-    fn load(values: &Self::Array) -> Self;
+    fn load(token: Self::Token, values: &Self::Array) -> Self;
     /// The first row.
     fn store(self, into: &mut Self::Array);
-    /// Values of each row, of which only `ROWS` count.
-    #[inline(always)]
-    fn load_rows([first, _]: [&Self::Array; 2]) -> Self {
-        Self::load(first)
-    }
-    /// Each row, of which there are `ROWS`.
-    #[inline(always)]
-    fn store_rows(self, [first, _]: [&mut Self::Array; 2]) {
-        self.store(first);
-    }
-    fn splat(value: f32) -> Self;
-    /// Quad `q` from `quads[q]`, of which only as many count as the register has quads.
-    fn from_quads(quads: [&[f32; 4]; 4]) -> Self;
-    /// Quad `q` for each `q`; what the register has no quads for is 0.
-    fn into_quads(self) -> [[f32; 4]; 4];
 
     /// `self * factor + addend`.
     fn mul_add(self, factor: Self, addend: Self) -> Self;
@@ -57,9 +47,45 @@ pub(in crate::cpu) unsafe trait Lanes:
     /// `minuend - self * factor`.
     fn neg_mul_add(self, factor: Self, minuend: Self) -> Self;
 
+    /// The lanes' bits with those of `mask` cleared, and `low` in their place.
+    fn with_low_bits(self, mask: u32, low: u32) -> Self;
+    /// The greater key of each lane.
+    fn key_max(self, other: Self) -> Self;
+    /// The lesser key of each lane.
+    fn key_min(self, other: Self) -> Self;
+    /// Bit `i` is set if lane `i` of the first row of both agrees outside `mask`.
+    fn equal_outside(self, other: Self, mask: u32) -> u32;
+
+    /// Runs `kernel` in a function of its own that is compiled for this set.
+    fn call_shared(token: Self::Token, kernel: impl SharedKernel);
+}
+
+/// Register of f32 lanes: one row, or two side by side.
+///
+/// A row's lanes are `LANES / 4` quads of 4 lanes. An operation does the same to every row, and moves nothing from one
+/// row to the other.
+pub(in crate::cpu) trait Register: Lanewise {
+    /// The register with all lanes in one row, if there is one as wide.
+    type OneRow: Register<Token = Self::Token>;
+
+    /// Values of each row, of which only `ROWS` count.
+    #[inline(always)]
+    fn load_rows(token: Self::Token, [first, _]: [&Self::Array; 2]) -> Self {
+        Self::load(token, first)
+    }
+    /// Stores each row, of which there are `ROWS`.
+    #[inline(always)]
+    fn store_rows(self, [first, _]: [&mut Self::Array; 2]) {
+        self.store(first);
+    }
+    /// Quad `q` from `quads[q]`, of which only as many count as the register has quads.
+    fn from_quads(token: Self::Token, quads: [&[f32; 4]; 4]) -> Self;
+    /// Quad `q` for each `q`; quads that the register does not have are 0.
+    fn into_quads(self) -> [[f32; 4]; 4];
+
     /// The 4 x 4 matrices of each quad transposed: lane `4 q + i` of result `j` is lane `4 q + j` of `rows[i]`.
     fn transpose_quads(rows: [Self; 4]) -> [Self; 4];
-    /// The square matrix of quads transposed, of which `rows` are `COUNT / 16` or, with two quads, two: quad `i` of
+    /// The square matrix of quads transposed, of which `rows` are `LANES / 16` or, with two quads, two: quad `i` of
     /// result `j` is quad `j` of `rows[i]`. With two quads, rows 0 and 1 are one matrix, and rows 2 and 3 another;
     /// with one, nothing moves.
     fn exchange_quads(rows: [Self; 4]) -> [Self; 4];
@@ -70,30 +96,20 @@ pub(in crate::cpu) unsafe trait Lanes:
     /// Lane 0 of `next`, then the lanes of `self` from the last down to lane 1.
     fn mirror(self, next: Self) -> Self;
 
-    /// The lanes' bits with those of `mask` cleared, and `low` in their place.
-    fn with_low_bits(self, mask: u32, low: u32) -> Self;
-    fn key_max(self, other: Self) -> Self;
-    fn key_min(self, other: Self) -> Self;
-    /// Bit `i` is set if lane `i` of both agrees outside `mask`.
-    fn equal_outside(self, other: Self, mask: u32) -> u32;
-
-    /// Runs `kernel` in a function of its own that is compiled for this set: what several tasks share is compiled once.
-    fn call(kernel: impl Kernel);
-
-    /// Asks for the cache line at `address`, which need not be valid.
+    /// Prefetches the cache line at `address`, which need not be valid.
     #[inline(always)]
     fn prefetch(address: *const f32) {
         let _ = address;
     }
 }
 
-/// Work on registers of one kind, for [`Lanes::call`]. `run` must be inlined, and all it calls, as for a
-/// [`Task`](super::Task).
-pub(in crate::cpu) trait Kernel {
+/// Part of a kernel that is compiled once for each register type and called from several kernels: see
+/// [`Lanewise::call_shared`]. `run` and everything it calls must be inlined, as in a [`Kernel`](super::Kernel).
+pub(in crate::cpu) trait SharedKernel {
     fn run(self);
 }
 
-/// A register of complex values. Its layout is that of two registers.
+/// Register of complex values. Its layout is that of two registers.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(in crate::cpu) struct Complex<V> {
@@ -101,10 +117,10 @@ pub(in crate::cpu) struct Complex<V> {
     pub im: V,
 }
 
-impl<V: Lanes> Complex<V> {
+impl<V: Register> Complex<V> {
     #[inline(always)]
-    pub fn zero() -> Self {
-        Self { re: V::splat(0.0), im: V::splat(0.0) }
+    pub fn zero(token: V::Token) -> Self {
+        Self { re: V::splat(token, 0.0), im: V::splat(token, 0.0) }
     }
 
     #[inline(always)]

@@ -1,49 +1,29 @@
-//! Gradients of the learned Welch power, a frame in every lane.
+//! Gradients of the learned Welch power in f32, one frame per lane.
 
-use crate::cpu::LearnedGradients;
-use crate::cpu::LearnedWelch;
 use crate::cpu::butterfly::backward_steps::RunBackward;
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
-use crate::cpu::butterfly::prepared::Closed;
-use crate::cpu::butterfly::prepared::Pass;
-use crate::cpu::butterfly::prepared::Prepared;
-use crate::cpu::butterfly::prepared::with_buffer;
-use crate::cpu::butterfly::prepared::with_prepared;
+use crate::cpu::butterfly::prepared::{ClosedGates, Prepared, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::RunLevels;
-use crate::cpu::butterfly::sums::over_lanes;
-use crate::cpu::butterfly::sums::write_gradients;
-use crate::cpu::butterfly::tile::MAX_LANES;
-use crate::cpu::butterfly::tile::Rows;
-use crate::cpu::butterfly::tile::RowsMut;
-use crate::cpu::butterfly::tile::leave_reversed;
-use crate::cpu::butterfly::tiling::lane_blocks;
-use crate::cpu::butterfly::tiling::width;
-use crate::cpu::isa::InstructionSet;
-use crate::cpu::isa::Task;
-use crate::cpu::isa::dispatch;
-use crate::cpu::isa::lines::Line;
-use crate::cpu::isa::lines::lines_for;
-use crate::cpu::isa::lines::take_complexes;
-use crate::cpu::isa::lines::take_registers;
-use crate::cpu::isa::lines::take_values;
-use crate::cpu::isa::lines::with_lines;
-use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Lanes;
-use crate::cpu::learned::frames::Frames;
-use crate::cpu::learned::frames::neighbours;
-use crate::cpu::learned::frames::squared;
+use crate::cpu::butterfly::sums::{sum_lanes, write_gradients};
+use crate::cpu::butterfly::tile::{MAX_LANES, Rows, RowsMut, store_reversed};
+use crate::cpu::butterfly::tiling::{tile_blocks, width};
+use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
+use crate::cpu::isa::register::{Complex, Register};
+use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
+use crate::cpu::learned::frames::{Frames, neighbours, squared};
 use crate::cpu::learned::gain::GAIN_TAPS;
-use crate::cpu::learned::sums::Lengths;
-use crate::cpu::learned::sums::Sums;
+use crate::cpu::learned::sums::{Lengths, Sums};
+use crate::cpu::learned::{LearnedGradients, LearnedWelch};
 use crate::cpu::runtime::reduction::sum_blocks;
+use crate::cpu::runtime::scratch::with_zeros;
 use crate::cpu::runtime::tasks::optional_chunks;
 use crate::cpu::welch::segment::WindowedGradients;
 
-/// Terms that are added up before their sum is added to others.
+/// Terms that are summed before their sum is added to others.
 const CHUNK: usize = 64;
 
 /// As [`learned_welch_psd_backward`](crate::cpu::learned_welch_psd_backward()).
-pub(in crate::cpu) fn learned_welch_psd_backward(
+pub(super) fn learned_welch_psd_backward(
     signal: &[f32],
     frame_len: usize,
     model: &LearnedWelch<'_, f32>,
@@ -52,35 +32,36 @@ pub(in crate::cpu) fn learned_welch_psd_backward(
 ) {
     let (n, bins) = (model.options.n_fft, model.options.bins());
     let (set, rows, order) = (InstructionSet::current(), grad_power.len() / bins, bit_reversal(n));
-    with_prepared(&model.transform, bins, Closed::Run, Pass::Forward, |forward| {
-        with_prepared(&model.transform, bins, Closed::Run, Pass::Backward, |backward| {
-            let sums_a_slot = if gradients.gates.is_some() { 3 } else { 2 };
-            let lengths = Lengths::of(model, &gradients, forward.program.pairs.len() * sums_a_slot);
+    with_prepared(&model.transform, bins, ClosedGates::Compute, WeightForm::Forward, |forward| {
+        with_prepared(&model.transform, bins, ClosedGates::Compute, WeightForm::Backward, |backward| {
+            let sums_per_slot = if gradients.gates.is_some() { 3 } else { 2 };
+            let lengths = Lengths::of(model, &gradients, forward.program.pairs.len() * sums_per_slot);
             let partial = lengths.total();
             let work = model.options.segments * 4 * forward.program.pairs.len();
-            let tasks = lane_blocks(rows, work, partial);
-            let pass = Backward {
+            let tasks = tile_blocks(rows, work, partial);
+            let call = LearnedBackward {
                 frames: Frames::new(model, forward, &order, frame_len),
                 backward,
                 through_segments: gradients.signal.is_some() || gradients.window.is_some() || lengths.transform > 0,
                 lengths,
-                sums_a_slot,
+                sums_per_slot,
             };
-            with_buffer(partial * tasks.count.max(1), |partials| {
+            with_zeros(partial * tasks.count.max(1), |partials| {
                 let pieces = (signal.chunks(tasks.rows * frame_len))
                     .zip(grad_power.chunks(tasks.rows * bins))
                     .zip(optional_chunks(gradients.signal, tasks.rows * frame_len))
                     .zip(optional_chunks((partial > 0).then_some(&mut partials[..]), partial.max(1)));
                 tasks.run(pieces, |(((signal, grad_power), grad_signal), sums)| {
-                    with_lines(pass.lines(), |memory| {
-                        let sums = pass.lengths.cut(sums.unwrap_or_default());
-                        let task = BackwardTask { pass: &pass, memory, signal, grad_power, grad_signal, sums };
-                        dispatch(set, width(rows), task);
+                    with_lines(call.lines(), |memory| {
+                        let sums = call.lengths.cut(sums.unwrap_or_default());
+                        let kernel =
+                            LearnedBackwardKernel { call: &call, memory, signal, grad_power, grad_signal, sums };
+                        dispatch(set, width(rows), kernel);
                     });
                 });
-                let total = pass.lengths.cut(sum_blocks(partials, partial));
-                if pass.lengths.transform > 0 {
-                    write_gradients(forward, total.transform, sums_a_slot, gradients.twiddles, gradients.gates);
+                let total = call.lengths.cut(sum_blocks(partials, partial));
+                if call.lengths.transform > 0 {
+                    write_gradients(forward, total.transform, sums_per_slot, gradients.twiddles, gradients.gates);
                 }
                 total.write(model, gradients.window, gradients.weights, gradients.gain);
             });
@@ -88,54 +69,56 @@ pub(in crate::cpu) fn learned_welch_psd_backward(
     });
 }
 
-struct Backward<'a> {
+/// Values shared by every row of a call.
+struct LearnedBackward<'a> {
     frames: Frames<'a>,
-    backward: &'a Prepared,
+    backward: &'a Prepared<'a>,
     lengths: Lengths,
-    sums_a_slot: usize,
+    sums_per_slot: usize,
     /// Whether a row's gradient goes on through its segments, or ends at the weights and the gain.
     through_segments: bool,
 }
 
-impl Backward<'_> {
+impl LearnedBackward<'_> {
     /// Lines of memory for the widest registers.
     fn lines(&self) -> usize {
         let (program, options) = (&self.frames.prepared.program, self.frames.options());
         let complexes = (program.passes + 2) * options.n_fft;
-        let slots = program.pairs.len() * self.sums_a_slot;
+        let slots = program.pairs.len() * self.sums_per_slot;
         let registers = slots + options.segments + GAIN_TAPS * options.bins();
         MAX_LANES * (lines_for(2 * complexes + registers) + 2 * lines_for(options.n_fft) + 8)
             + 3 * self.frames.power_lines()
     }
 
-    /// Whether segment `index` has to go through the network: one of weight 0 only for the gradient of its weight.
+    /// Whether segment `index` has to go through the transform: one of weight 0 only for the gradient of its weight.
     fn needs(&self, index: usize) -> bool {
         self.lengths.weights > 0 || self.frames.model.weights[index] != 0.0
     }
 
     /// Turns the gradient of the power after the gain into that of Σ_s weights\[s\] |Y_s\[k\]|², one for each bin.
     #[inline(always)]
-    fn ungained<V: Lanes>(&self, grad_gained: &[V], grad_power: &mut [V]) {
+    fn gain_backward<V: Register>(&self, token: V::Token, grad_gained: &[V], grad_power: &mut [V]) {
         let bins = grad_gained.len();
         if let Some(gain) = self.frames.model.gain {
             let taps = gain.as_chunks::<GAIN_TAPS>().0;
             for k in 0..bins {
-                grad_power[k] = grad_gained[k] * V::splat(taps[k][1]);
+                grad_power[k] = grad_gained[k] * V::splat(token, taps[k][1]);
             }
             for k in 0..bins {
                 let [below, above] = neighbours(k, bins);
-                grad_power[below] = grad_gained[k].mul_add(V::splat(taps[k][0]), grad_power[below]);
-                grad_power[above] = grad_gained[k].mul_add(V::splat(taps[k][2]), grad_power[above]);
+                grad_power[below] = grad_gained[k].mul_add(V::splat(token, taps[k][0]), grad_power[below]);
+                grad_power[above] = grad_gained[k].mul_add(V::splat(token, taps[k][2]), grad_power[above]);
             }
         } else {
             grad_power.copy_from_slice(grad_gained);
         }
-        self.frames.scale_bins(grad_power);
+        self.frames.scale_bins(token, grad_power);
     }
 }
 
-struct BackwardTask<'a> {
-    pass: &'a Backward<'a>,
+/// The rows of one task.
+struct LearnedBackwardKernel<'a> {
+    call: &'a LearnedBackward<'a>,
     memory: &'a mut [Line],
     signal: &'a [f32],
     grad_power: &'a [f32],
@@ -143,23 +126,23 @@ struct BackwardTask<'a> {
     sums: Sums<'a, f32>,
 }
 
-impl Task for BackwardTask<'_> {
+impl Kernel for LearnedBackwardKernel<'_> {
     #[inline(always)]
-    fn run<V: Lanes>(self) {
-        match (self.pass.backward.soft, self.pass.sums_a_slot) {
-            (false, 2) => self.rows::<V, 2, 2>(),
-            (false, _) => self.rows::<V, 2, 3>(),
-            (true, 2) => self.rows::<V, 4, 2>(),
-            (true, _) => self.rows::<V, 4, 3>(),
+    fn run<V: Register>(self, token: V::Token) {
+        match (self.call.backward.soft, self.call.sums_per_slot) {
+            (false, 2) => self.rows::<V, 2, 2>(token),
+            (false, _) => self.rows::<V, 2, 3>(token),
+            (true, 2) => self.rows::<V, 4, 2>(token),
+            (true, _) => self.rows::<V, 4, 3>(token),
         }
     }
 }
 
-/// A tile's registers.
+/// Memory of a tile.
 struct TileMemory<'a, V> {
-    /// For rows of which not all are there.
+    /// For tiles with fewer rows than lanes.
     spare: &'a mut [f32],
-    /// What goes into each pass, and the output.
+    /// The inputs of each pass, and the output.
     levels: &'a mut [Complex<V>],
     grad: &'a mut [Complex<V>],
     /// Sums of the slots.
@@ -169,57 +152,58 @@ struct TileMemory<'a, V> {
     power: &'a mut [V],
     grad_gained: &'a mut [V],
     grad_power: &'a mut [V],
-    /// The gradient of the tapered samples, a row after the other.
+    /// The gradient of the windowed samples, a row after the other.
     rows: &'a mut [f32],
 }
 
-impl BackwardTask<'_> {
+impl LearnedBackwardKernel<'_> {
     #[inline(always)]
-    fn rows<V: Lanes, const W: usize, const S: usize>(self) {
-        let Self { pass, mut memory, signal, grad_power, grad_signal, sums } = self;
-        let options = pass.frames.options();
-        let (n, bins, program) = (options.n_fft, options.bins(), &*pass.backward.program);
-        let spare = take_values(&mut memory, V::COUNT * n);
+    fn rows<V: Register, const W: usize, const S: usize>(self, token: V::Token) {
+        let Self { call, mut memory, signal, grad_power, grad_signal, sums } = self;
+        let options = call.frames.options();
+        let (n, bins, program) = (options.n_fft, options.bins(), &*call.backward.program);
+        let spare = take_values(&mut memory, V::LANES * n);
         let mut tile = TileMemory::<V> {
             spare,
-            levels: take_complexes(&mut memory, (program.passes + 1) * n),
-            grad: take_complexes(&mut memory, n),
-            slots: take_registers(&mut memory, program.pairs.len() * S),
-            weights: take_registers(&mut memory, options.segments),
-            gain: take_registers(&mut memory, GAIN_TAPS * bins),
-            power: take_registers(&mut memory, bins),
-            grad_gained: take_registers(&mut memory, bins),
-            grad_power: take_registers(&mut memory, bins),
-            rows: take_values(&mut memory, V::COUNT * n),
+            levels: take_complexes(token, &mut memory, (program.passes + 1) * n),
+            grad: take_complexes(token, &mut memory, n),
+            slots: take_registers(token, &mut memory, program.pairs.len() * S),
+            weights: take_registers(token, &mut memory, options.segments),
+            gain: take_registers(token, &mut memory, GAIN_TAPS * bins),
+            power: take_registers(token, &mut memory, bins),
+            grad_gained: take_registers(token, &mut memory, bins),
+            grad_power: take_registers(token, &mut memory, bins),
+            rows: take_values(&mut memory, V::LANES * n),
         };
-        let none = V::splat(0.0);
+        let none = V::splat(token, 0.0);
         tile.slots.fill(none);
         tile.weights.fill(none);
         tile.gain.fill(none);
         let tiles = signal
-            .chunks(V::COUNT * pass.frames.frame_len)
-            .zip(grad_power.chunks(V::COUNT * bins))
-            .zip(optional_chunks(grad_signal, V::COUNT * pass.frames.frame_len));
+            .chunks(V::LANES * call.frames.frame_len)
+            .zip(grad_power.chunks(V::LANES * bins))
+            .zip(optional_chunks(grad_signal, V::LANES * call.frames.frame_len));
         for ((signal, grad_power), grad_signal) in tiles {
-            pass.tile::<V, W, S>(signal, grad_power, grad_signal.unwrap_or_default(), &mut tile, sums.window);
+            call.tile::<V, W, S>(token, signal, grad_power, grad_signal.unwrap_or_default(), &mut tile, sums.window);
         }
         if !sums.transform.is_empty() {
-            over_lanes(tile.slots, sums.transform);
+            sum_lanes(token, tile.slots, sums.transform);
         }
         if !sums.weights.is_empty() {
-            over_lanes(tile.weights, sums.weights);
+            sum_lanes(token, tile.weights, sums.weights);
         }
         if !sums.gain.is_empty() {
-            over_lanes(tile.gain, sums.gain);
+            sum_lanes(token, tile.gain, sums.gain);
         }
     }
 }
 
-impl Backward<'_> {
+impl LearnedBackward<'_> {
     /// The frames of one tile: overwrites `grad_signal`, which may be empty, and adds to the sums.
     #[inline(always)]
-    fn tile<V: Lanes, const W: usize, const S: usize>(
+    fn tile<V: Register, const W: usize, const S: usize>(
         &self,
+        token: V::Token,
         signal: &[f32],
         grad_gained: &[f32],
         grad_signal: &mut [f32],
@@ -228,50 +212,56 @@ impl Backward<'_> {
     ) {
         let (model, n, bins) = (self.frames.model, self.frames.options().n_fft, self.frames.options().bins());
         grad_signal.fill(0.0);
-        // Rows that ask for nothing give nothing, also if their samples are not finite.
-        let mut asking = [false; MAX_LANES];
-        for (asking, grad) in asking.iter_mut().zip(grad_gained.chunks_exact(bins)) {
-            *asking = grad.iter().any(|&grad| grad != 0.0);
+        // Rows whose gradient is 0 contribute 0, also if their samples are not finite.
+        let mut has_gradient = [false; MAX_LANES];
+        for (has_gradient, grad) in has_gradient.iter_mut().zip(grad_gained.chunks_exact(bins)) {
+            *has_gradient = grad.iter().any(|&grad| grad != 0.0);
         }
-        enter_bins(grad_gained, bins, &asking, tile.spare, tile.grad_gained);
-        self.ungained(tile.grad_gained, tile.grad_power);
-        tile.power.fill(V::splat(0.0));
+        load_bins(token, grad_gained, bins, &has_gradient, tile.spare, tile.grad_gained);
+        // Backward through the gain.
+        self.gain_backward(token, tile.grad_gained, tile.grad_power);
+        tile.power.fill(V::splat(token, 0.0));
         for index in (0..model.weights.len()).filter(|&index| self.needs(index)) {
-            let segments = self.frames.segments::<V>(signal, index, Some(&asking), tile.spare);
-            let offsets = self.frames.enter(&segments, &mut tile.levels[..n]);
+            // Forward through window and stages, storing the inputs of every pass.
+            let segments = self.frames.segments::<V>(signal, index, Some(&has_gradient), tile.spare);
+            let offsets = self.frames.load(token, &segments, &mut tile.levels[..n]);
             let (program, weights) = (&*self.backward.program, self.frames.prepared.weights());
-            V::call(RunLevels::<V, W> { program, weights, levels: tile.levels });
+            V::call_shared(token, RunLevels::<V, W> { program, weights, levels: tile.levels });
             let output = tile.levels.len() - n;
+            // Gradient of the segment's weight, and its power for that of the gain.
             if self.lengths.weights > 0 {
                 let sum = &mut tile.weights[index];
-                *sum = *sum + energy(&tile.levels[output..], tile.grad_power);
+                *sum = *sum + weighted_energy(token, &tile.levels[output..], tile.grad_power);
             }
             let weight = model.weights[index];
             if weight == 0.0 {
                 continue;
             }
-            self.frames.add_power(&tile.levels[output..], weight, tile.power);
+            self.frames.add_power(token, &tile.levels[output..], weight, tile.power);
             if !self.through_segments {
                 continue;
             }
-            let twice = V::splat(2.0 * weight);
+            // Gradient of the transform's output, zero past the bins.
+            let twice = V::splat(token, 2.0 * weight);
             for ((grad, z), &factor) in tile.grad.iter_mut().zip(&tile.levels[output..]).zip(&*tile.grad_power) {
                 let factor = twice * factor;
                 *grad = Complex { re: factor * z.re, im: factor * z.im };
             }
-            let none = V::splat(0.0);
+            let none = V::splat(token, 0.0);
             tile.grad[bins..].fill(Complex { re: none, im: none });
+            // Backward through the stages.
             let (weights, sums) = (self.backward.weights(), tile.slots.as_chunks_mut().0);
             let (levels, grad) = (&*tile.levels, &mut *tile.grad);
-            V::call(RunBackward::<V, W, S> { program, weights, levels, grad, sums });
-            leave_reversed(
+            V::call_shared(token, RunBackward::<V, W, S> { program, weights, levels, grad, sums });
+            // Lanes into rows, then backward through window and detrending.
+            store_reversed(
                 self.frames.order,
                 tile.grad,
                 #[inline(always)]
                 |z| z.re,
                 RowsMut::new::<V>(tile.rows, n, n),
             );
-            for row in (0..V::COUNT).filter(|&row| asking[row]) {
+            for row in (0..V::LANES).filter(|&row| has_gradient[row]) {
                 let start = row * self.frames.frame_len + index * model.options.hop;
                 let segment = grad_signal.get_mut(start..start + n).unwrap_or_default();
                 let mut into = WindowedGradients { segment, window: window_sums };
@@ -279,7 +269,8 @@ impl Backward<'_> {
                 into.add(segments.row(row), offsets[row], model.window, model.options.detrend, grad);
             }
         }
-        self.frames.scale_bins(tile.power);
+        // Gradient of the gain, from the scaled power of all segments.
+        self.frames.scale_bins(token, tile.power);
         if self.lengths.gain > 0 {
             let sums = tile.gain.as_chunks_mut::<GAIN_TAPS>().0;
             for (k, sums) in sums.iter_mut().enumerate() {
@@ -292,27 +283,34 @@ impl Backward<'_> {
     }
 }
 
-/// The rows of `bins` values that count into registers, one for each bin. `spare` is as in [`Rows::new`].
+/// Loads rows of `bins` values into registers, one for each bin. `only` and `spare` are as in [`Rows::new`].
 #[inline(always)]
-fn enter_bins<V: Lanes>(values: &[f32], bins: usize, only: &[bool; MAX_LANES], spare: &mut [f32], into: &mut [V]) {
+fn load_bins<V: Register>(
+    token: V::Token,
+    values: &[f32],
+    bins: usize,
+    only: &[bool; MAX_LANES],
+    spare: &mut [f32],
+    into: &mut [V],
+) {
     let rows = Rows::new::<V>(values, bins, bins, Some(only), spare);
     for (quad, into) in into.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-        *into = rows.quads(quad);
+        *into = rows.quads(token, quad);
     }
-    // There is one more than a multiple of 4.
+    // The last bin, Nyquist, is one more than a multiple of 4.
     let mut nyquist = V::Array::default();
     for (row, into) in nyquist.as_mut().iter_mut().enumerate() {
         *into = rows.row(row)[bins - 1];
     }
-    into[bins - 1] = V::load(&nyquist);
+    into[bins - 1] = V::load(token, &nyquist);
 }
 
 /// Σ_k grad\[k\] |output\[k\]|².
 #[inline(always)]
-fn energy<V: Lanes>(output: &[Complex<V>], grad: &[V]) -> V {
-    let mut total = V::splat(0.0);
+fn weighted_energy<V: Register>(token: V::Token, output: &[Complex<V>], grad: &[V]) -> V {
+    let mut total = V::splat(token, 0.0);
     for (output, grad) in output.chunks(CHUNK).zip(grad.chunks(CHUNK)) {
-        let mut sum = V::splat(0.0);
+        let mut sum = V::splat(token, 0.0);
         for (z, &grad) in output.iter().zip(grad) {
             sum = squared(z).mul_add(grad, sum);
         }

@@ -1,31 +1,18 @@
-//! Welch power and peaks through a learned network, a frame in every lane.
+//! Learned Welch power and peaks in f32, one frame per lane.
 
-use crate::cpu::LearnedWelch;
-use crate::cpu::Real;
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
-use crate::cpu::butterfly::prepared::Closed;
-use crate::cpu::butterfly::prepared::Pass;
-use crate::cpu::butterfly::prepared::Prepared;
-use crate::cpu::butterfly::prepared::with_prepared;
+use crate::cpu::butterfly::prepared::{ClosedGates, Prepared, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::Run;
 use crate::cpu::butterfly::tile::MAX_LANES;
-use crate::cpu::butterfly::tiling::lane_tasks;
-use crate::cpu::butterfly::tiling::width;
-use crate::cpu::isa::InstructionSet;
-use crate::cpu::isa::Task;
-use crate::cpu::isa::dispatch;
-use crate::cpu::isa::lines::Line;
-use crate::cpu::isa::lines::lines_for;
-use crate::cpu::isa::lines::take_complexes;
-use crate::cpu::isa::lines::take_registers;
-use crate::cpu::isa::lines::take_values;
-use crate::cpu::isa::lines::with_lines;
-use crate::cpu::isa::register::Lanes;
-use crate::cpu::learned::frames::Frames;
-use crate::cpu::learned::frames::put_bins;
+use crate::cpu::butterfly::tiling::{tile_tasks, width};
+use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
+use crate::cpu::isa::register::Register;
+use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
+use crate::cpu::learned::LearnedWelch;
+use crate::cpu::learned::frames::{Frames, store_bins};
+use crate::cpu::real::Real;
 use crate::cpu::top_k;
-use crate::cpu::top_k::forward::Tile;
-use crate::cpu::top_k::forward::strongest;
+use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
 
 /// As [`learned_welch_psd`](crate::cpu::learned_welch_psd()).
 pub(in crate::cpu) fn learned_welch_psd(
@@ -36,13 +23,13 @@ pub(in crate::cpu) fn learned_welch_psd(
 ) {
     let bins = model.options.bins();
     let (set, rows, order) = (InstructionSet::current(), power.len() / bins, bit_reversal(model.transform.n));
-    with_prepared(&model.transform, bins, Closed::LeftOut, Pass::Forward, |prepared| {
+    with_prepared(&model.transform, bins, ClosedGates::Skip, WeightForm::Forward, |prepared| {
         let frames = Frames::new(model, prepared, &order, frame_len);
-        let tasks = lane_tasks(rows, work(model, prepared));
+        let tasks = tile_tasks(rows, work(model, prepared));
         let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
         tasks.run(pieces, |(signal, power)| {
             with_lines(power_lines(&frames) + frames.power_lines(), |memory| {
-                dispatch(set, width(rows), Power { frames: &frames, memory, signal, power });
+                dispatch(set, width(rows), PowerKernel { frames: &frames, memory, signal, power });
             });
         });
     });
@@ -59,9 +46,9 @@ pub(in crate::cpu) fn learned_welch_peaks(
 ) {
     let bins = model.options.bins();
     let (set, rows, order) = (InstructionSet::current(), out_bins.len() / k, bit_reversal(model.transform.n));
-    with_prepared(&model.transform, bins, Closed::LeftOut, Pass::Forward, |prepared| {
+    with_prepared(&model.transform, bins, ClosedGates::Skip, WeightForm::Forward, |prepared| {
         let frames = Frames::new(model, prepared, &order, frame_len);
-        let tasks = lane_tasks(rows, work(model, prepared) + top_k::work(bins, k));
+        let tasks = tile_tasks(rows, work(model, prepared) + top_k::work(bins, k));
         let pieces = signal
             .chunks(tasks.rows * frame_len)
             .zip(out_bins.chunks_mut(tasks.rows * k))
@@ -70,8 +57,8 @@ pub(in crate::cpu) fn learned_welch_peaks(
             f32::with_scratch(|scratch| {
                 let (_, _, keys) = scratch.buffers(0, 0, bins);
                 with_lines(power_lines(&frames) + MAX_LANES * lines_for(bins), |memory| {
-                    let task = Peaks { frames: &frames, memory, signal, k, keys, out_bins, out_power };
-                    dispatch(set, width(rows), task);
+                    let kernel = PeaksKernel { frames: &frames, memory, signal, k, keys, out_bins, out_power };
+                    dispatch(set, width(rows), kernel);
                 });
             });
         });
@@ -79,7 +66,7 @@ pub(in crate::cpu) fn learned_welch_peaks(
 }
 
 /// Butterflies of a frame.
-fn work(model: &LearnedWelch<'_, f32>, prepared: &Prepared) -> usize {
+fn work(model: &LearnedWelch<'_, f32>, prepared: &Prepared<'_>) -> usize {
     let open = model.weights.iter().filter(|&&weight| weight != 0.0).count();
     open * (prepared.program.pairs.len() + model.transform.n / 2)
 }
@@ -91,50 +78,58 @@ fn power_lines(frames: &Frames<'_>) -> usize {
 
 /// The scaled power of a tile's frames, before the gain.
 #[inline(always)]
-fn tile_power<'m, V: Lanes>(frames: &Frames<'_>, signal: &[f32], memory: &mut &'m mut [Line]) -> &'m mut [V] {
+fn tile_power<'m, V: Register>(
+    token: V::Token,
+    frames: &Frames<'_>,
+    signal: &[f32],
+    memory: &mut &'m mut [Line],
+) -> &'m mut [V] {
     let (program, n) = (&*frames.prepared.program, frames.options().n_fft);
-    let spare = take_values(memory, V::COUNT * n);
-    let tile = take_complexes::<V>(memory, n);
-    let power = take_registers::<V>(memory, frames.options().bins());
-    power.fill(V::splat(0.0));
+    let spare = take_values(memory, V::LANES * n);
+    let tile = take_complexes::<V>(token, memory, n);
+    let power = take_registers::<V>(token, memory, frames.options().bins());
+    power.fill(V::splat(token, 0.0));
     for (index, &weight) in frames.model.weights.iter().enumerate() {
         if weight == 0.0 {
             continue;
         }
-        frames.enter(&frames.segments::<V>(signal, index, None, spare), tile);
+        // Windowed samples into lanes, all stages, and the weighted power of the outputs.
+        frames.load(token, &frames.segments::<V>(signal, index, None, spare), tile);
         if frames.prepared.soft {
-            V::call(Run::<V, 4> { program, weights: frames.prepared.weights(), tile });
+            V::call_shared(token, Run::<V, 4> { program, weights: frames.prepared.weights(), tile });
         } else {
-            V::call(Run::<V, 2> { program, weights: frames.prepared.weights(), tile });
+            V::call_shared(token, Run::<V, 2> { program, weights: frames.prepared.weights(), tile });
         }
-        frames.add_power(tile, weight, power);
+        frames.add_power(token, tile, weight, power);
     }
-    frames.scale_bins(power);
+    frames.scale_bins(token, power);
     power
 }
 
-struct Power<'a> {
+/// The power of one task's rows.
+struct PowerKernel<'a> {
     frames: &'a Frames<'a>,
     memory: &'a mut [Line],
     signal: &'a [f32],
     power: &'a mut [f32],
 }
 
-impl Task for Power<'_> {
+impl Kernel for PowerKernel<'_> {
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn run<V: Register>(self, token: V::Token) {
         let Self { frames, mut memory, signal, power } = self;
         let bins = frames.options().bins();
-        let spare = take_values(&mut memory, V::COUNT * bins);
-        let tiles = signal.chunks(V::COUNT * frames.frame_len).zip(power.chunks_mut(V::COUNT * bins));
+        let spare = take_values(&mut memory, V::LANES * bins);
+        let tiles = signal.chunks(V::LANES * frames.frame_len).zip(power.chunks_mut(V::LANES * bins));
         for (signal, power) in tiles {
             let mut memory = &mut *memory;
-            let tile = tile_power::<V>(frames, signal, &mut memory);
-            let whole = power.len() == V::COUNT * bins;
-            put_bins(
+            let tile = tile_power::<V>(token, frames, signal, &mut memory);
+            // Gain, and lanes into rows; the last tile may have fewer rows than lanes.
+            let whole = power.len() == V::LANES * bins;
+            store_bins(
                 bins,
                 #[inline(always)]
-                |k| frames.gained(tile, k),
+                |k| frames.gained(token, tile, k),
                 bins,
                 if whole { &mut *power } else { &mut *spare },
             );
@@ -145,38 +140,41 @@ impl Task for Power<'_> {
     }
 }
 
-struct Peaks<'a> {
+/// The strongest bins of one task's rows.
+struct PeaksKernel<'a> {
     frames: &'a Frames<'a>,
     memory: &'a mut [Line],
     signal: &'a [f32],
     k: usize,
+    /// A value for each bin, overwritten.
     keys: &'a mut [u64],
     out_bins: &'a mut [i64],
     out_power: &'a mut [f32],
 }
 
-impl Task for Peaks<'_> {
+impl Kernel for PeaksKernel<'_> {
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn run<V: Register>(self, token: V::Token) {
         let Self { frames, mut memory, signal, k, keys, out_bins, out_power } = self;
         let bins = frames.options().bins();
         let stride = bins.next_multiple_of(Line::LEN);
-        let rows = take_values(&mut memory, V::COUNT * stride);
+        let rows = take_values(&mut memory, V::LANES * stride);
         let tiles = signal
-            .chunks(V::COUNT * frames.frame_len)
-            .zip(out_bins.chunks_mut(V::COUNT * k).zip(out_power.chunks_mut(V::COUNT * k)));
+            .chunks(V::LANES * frames.frame_len)
+            .zip(out_bins.chunks_mut(V::LANES * k).zip(out_power.chunks_mut(V::LANES * k)));
         for (signal, (out_bins, out_power)) in tiles {
             let mut memory = &mut *memory;
-            let tile = tile_power::<V>(frames, signal, &mut memory);
-            put_bins(
+            let tile = tile_power::<V>(token, frames, signal, &mut memory);
+            // Gain, and lanes into rows, which are searched.
+            store_bins(
                 bins,
                 #[inline(always)]
-                |k| frames.gained(tile, k),
+                |k| frames.gained(token, tile, k),
                 stride,
                 rows,
             );
-            let tile = Tile { power: rows, stride, bins };
-            strongest::<V>(&tile, k, keys, out_bins, out_power);
+            let tile = PowerTile { power: rows, stride, bins };
+            top_k_tile::<V>(token, &tile, k, keys, out_bins, out_power);
         }
     }
 }

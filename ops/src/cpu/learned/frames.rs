@@ -1,23 +1,18 @@
-//! A learned estimate on a tile of frames, a frame in every lane: what its forward and backward passes share.
+//! Tiles of frames, one frame per lane: the steps that the forward and the backward kernel share.
 
-use crate::cpu::LearnedWelch;
 use crate::cpu::butterfly::prepared::Prepared;
-use crate::cpu::butterfly::tile::MAX_LANES;
-use crate::cpu::butterfly::tile::Rows;
-use crate::cpu::butterfly::tile::RowsMut;
-use crate::cpu::butterfly::tile::enter_real;
+use crate::cpu::butterfly::tile::{MAX_LANES, Rows, RowsMut, load_real_reversed};
 use crate::cpu::isa::lines::lines_for;
-use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::register::{Complex, Register};
+use crate::cpu::learned::LearnedWelch;
 use crate::cpu::learned::gain::GAIN_TAPS;
-use crate::cpu::welch::scaling;
-use crate::cpu::welch::segment;
+use crate::cpu::welch::{scaling, segment};
 use crate::options::WelchOptions;
 
-/// What the frames of a call share.
-pub(in crate::cpu) struct Frames<'a> {
+/// Values shared by the frames of a call.
+pub(super) struct Frames<'a> {
     pub model: &'a LearnedWelch<'a, f32>,
-    pub prepared: &'a Prepared,
+    pub prepared: &'a Prepared<'a>,
     /// The bit-reversed order of `n_fft` values.
     pub order: &'a [u32],
     pub frame_len: usize,
@@ -26,7 +21,12 @@ pub(in crate::cpu) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    pub fn new(model: &'a LearnedWelch<'a, f32>, prepared: &'a Prepared, order: &'a [u32], frame_len: usize) -> Self {
+    pub fn new(
+        model: &'a LearnedWelch<'a, f32>,
+        prepared: &'a Prepared<'a>,
+        order: &'a [u32],
+        frame_len: usize,
+    ) -> Self {
         let scale = scaling::factor(model.window, model.options.scaling) as f32;
         Self { model, prepared, order, frame_len, scale }
     }
@@ -35,9 +35,9 @@ impl<'a> Frames<'a> {
         self.model.options
     }
 
-    /// Segment `index` of a tile's frames, those that by `only` count. `spare` is as in [`Rows::new`].
+    /// Segment `index` of a tile's frames. `only` and `spare` are as in [`Rows::new`].
     #[inline(always)]
-    pub fn segments<'f, V: Lanes>(
+    pub fn segments<'f, V: Register>(
         &self,
         frames: &'f [f32],
         index: usize,
@@ -48,20 +48,25 @@ impl<'a> Frames<'a> {
         Rows::new::<V>(&frames[index * hop..], self.frame_len, n_fft, only, spare)
     }
 
-    /// Puts segments, tapered, into a tile, and gives what the detrending took off each.
+    /// Loads segments, windowed, into a tile in bit-reversed order, and returns the means that detrending subtracted.
     #[inline(always)]
-    pub fn enter<V: Lanes>(&self, segments: &Rows<'_>, tile: &mut [Complex<V>]) -> [f32; MAX_LANES] {
+    pub fn load<V: Register>(&self, token: V::Token, segments: &Rows<'_>, tile: &mut [Complex<V>]) -> [f32; MAX_LANES] {
         let mut offsets = [0.0; MAX_LANES];
-        for (lane, offset) in offsets.iter_mut().enumerate().take(V::COUNT) {
+        for (lane, offset) in offsets.iter_mut().enumerate().take(V::LANES) {
             *offset = segment::offset(segments.row(lane), self.options().detrend);
         }
-        let offset_of = [offset::<V>(&offsets, 0), offset(&offsets, 1), offset(&offsets, 2), offset(&offsets, 3)];
+        // Before the transposition register i has the rows 4 h + i, and a quad of the window for each.
+        let offset_of = [0, 1, 2, 3].map(
+            #[inline(always)]
+            |i| offset::<V>(token, &offsets, i),
+        );
         let window = self.model.window.as_chunks().0;
-        enter_real(
+        load_real_reversed(
+            token,
             self.order,
             segments,
             #[inline(always)]
-            |quad, i, samples| V::from_quads([&window[quad]; 4]) * (samples - offset_of[i]),
+            |quad, i, samples| V::from_quads(token, [&window[quad]; 4]) * (samples - offset_of[i]),
             tile,
         );
         offsets
@@ -69,8 +74,8 @@ impl<'a> Frames<'a> {
 
     /// Adds `weight · |output[k]|²` to `power[k]`, for the bins of `power`.
     #[inline(always)]
-    pub fn add_power<V: Lanes>(&self, output: &[Complex<V>], weight: f32, power: &mut [V]) {
-        let weight = V::splat(weight);
+    pub fn add_power<V: Register>(&self, token: V::Token, output: &[Complex<V>], weight: f32, power: &mut [V]) {
+        let weight = V::splat(token, weight);
         for (power, z) in power.iter_mut().zip(output) {
             *power = squared(z).mul_add(weight, *power);
         }
@@ -78,9 +83,9 @@ impl<'a> Frames<'a> {
 
     /// Multiplies bin k by scale · c_k.
     #[inline(always)]
-    pub fn scale_bins<V: Lanes>(&self, power: &mut [V]) {
+    pub fn scale_bins<V: Register>(&self, token: V::Token, power: &mut [V]) {
         let last = power.len() - 1;
-        let (once, twice) = (V::splat(self.scale), V::splat(2.0 * self.scale));
+        let (once, twice) = (V::splat(token, self.scale), V::splat(token, 2.0 * self.scale));
         power[0] = power[0] * once;
         power[last] = power[last] * once;
         for power in &mut power[1..last] {
@@ -90,48 +95,48 @@ impl<'a> Frames<'a> {
 
     /// Bin k after the gain, from scaled power.
     #[inline(always)]
-    pub fn gained<V: Lanes>(&self, power: &[V], k: usize) -> V {
+    pub fn gained<V: Register>(&self, token: V::Token, power: &[V], k: usize) -> V {
         let Some(gain) = self.model.gain else { return power[k] };
         let gain = &gain[GAIN_TAPS * k..GAIN_TAPS * (k + 1)];
         let [below, above] = neighbours(k, power.len());
-        let sum = power[k].mul_add(V::splat(gain[1]), power[below] * V::splat(gain[0]));
-        power[above].mul_add(V::splat(gain[2]), sum)
+        let sum = power[k].mul_add(V::splat(token, gain[1]), power[below] * V::splat(token, gain[0]));
+        power[above].mul_add(V::splat(token, gain[2]), sum)
     }
 
-    /// Registers of power, as lines of the widest.
+    /// Lines of memory for the power of a tile in the widest registers.
     pub fn power_lines(&self) -> usize {
         MAX_LANES * lines_for(self.options().bins())
     }
 }
 
-/// What is taken off the rows of register i of [`Rows::gather`].
+/// The means subtracted from the rows of register i of [`Rows::gather`].
 #[inline(always)]
-fn offset<V: Lanes>(offsets: &[f32; MAX_LANES], i: usize) -> V {
+fn offset<V: Register>(token: V::Token, offsets: &[f32; MAX_LANES], i: usize) -> V {
     let (a, b) = ([offsets[i]; 4], [offsets[4 + i]; 4]);
     let (c, d) = ([offsets[8 + i]; 4], [offsets[12 + i]; 4]);
-    V::from_quads([&a, &b, &c, &d])
+    V::from_quads(token, [&a, &b, &c, &d])
 }
 
 /// The bins below and above bin k of a spectrum that is mirrored at its ends.
 #[inline(always)]
-pub(in crate::cpu) fn neighbours(k: usize, bins: usize) -> [usize; 2] {
+pub(super) fn neighbours(k: usize, bins: usize) -> [usize; 2] {
     [if k > 0 { k - 1 } else { 1 }, if k + 1 < bins { k + 1 } else { bins - 2 }]
 }
 
 /// |z|².
 #[inline(always)]
-pub(in crate::cpu) fn squared<V: Lanes>(z: &Complex<V>) -> V {
+pub(super) fn squared<V: Register>(z: &Complex<V>) -> V {
     z.im.mul_add(z.im, z.re * z.re)
 }
 
-/// Writes bins, a register each, to rows `stride` apart, as many as a register has lanes.
+/// Stores bins, a register each, to rows `stride` apart, as many as a register has lanes.
 #[inline(always)]
-pub(in crate::cpu) fn put_bins<V: Lanes>(bins: usize, bin: impl Fn(usize) -> V, stride: usize, out: &mut [f32]) {
+pub(super) fn store_bins<V: Register>(bins: usize, bin: impl Fn(usize) -> V, stride: usize, out: &mut [f32]) {
     let mut rows = RowsMut::new::<V>(out, stride, bins);
     for quad in 0..bins / 4 {
         rows.scatter(quad, [bin(4 * quad), bin(4 * quad + 1), bin(4 * quad + 2), bin(4 * quad + 3)]);
     }
-    // There is one more than a multiple of 4.
+    // The last bin, Nyquist, is one more than a multiple of 4.
     let mut nyquist = V::Array::default();
     bin(bins - 1).store(&mut nyquist);
     for (row, &value) in out.chunks_mut(stride).zip(nyquist.as_ref()) {

@@ -1,5 +1,7 @@
 //! Per-thread buffers, kept from one call to the next.
 
+use std::cell::Cell;
+
 use rustfft::num_complex::Complex;
 
 use crate::cpu::real::Real;
@@ -41,4 +43,29 @@ pub(in crate::cpu) fn take<'a, V>(rest: &mut &'a mut [V], len: usize) -> &'a mut
     let (taken, left) = std::mem::take(rest).split_at_mut(len);
     *rest = left;
     taken
+}
+
+thread_local! {
+    static VECTORS: Cell<Vec<Vec<f32>>> = Cell::default();
+}
+
+/// Runs `body` with an empty vector of this thread, whose memory is kept for the next call. Calls may be nested.
+pub(in crate::cpu) fn with_vector<R>(body: impl FnOnce(&mut Vec<f32>) -> R) -> R {
+    let mut vectors = VECTORS.take();
+    let mut vector = vectors.pop().unwrap_or_default();
+    VECTORS.set(vectors);
+    vector.clear();
+    let result = body(&mut vector);
+    let mut vectors = VECTORS.take();
+    vectors.push(vector);
+    VECTORS.set(vectors);
+    result
+}
+
+/// Runs `body` with `len` zeros, in memory of this thread.
+pub(in crate::cpu) fn with_zeros<R>(len: usize, body: impl FnOnce(&mut [f32]) -> R) -> R {
+    with_vector(|vector| {
+        vector.resize(len, 0.0);
+        body(vector)
+    })
 }

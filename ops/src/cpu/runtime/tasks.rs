@@ -1,4 +1,4 @@
-//! Cutting rows into tasks, and running them on rayon when that pays.
+//! Tasks: rows cut into pieces, run on rayon where that pays.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,29 +6,30 @@ use std::sync::{Mutex, PoisonError};
 const TASK_WORK: usize = 1 << 14;
 /// Below this much work a call stays on its thread: waking others would take longer.
 const PARALLEL_WORK: usize = 4 * TASK_WORK;
-/// Most tasks of a call.
+/// Largest number of tasks of a call.
 const MAX_TASKS: usize = 256;
-/// Most blocks of rows that a sum over rows is made of.
+/// Largest number of blocks of rows in a sum over rows.
 const MAX_BLOCKS: usize = 16;
 /// Partial sums longer than this are kept for half as many blocks.
 const LONG_PARTIAL: usize = 1 << 19;
 
-/// How the rows of a call are cut. It follows from shapes alone, never from the number of threads.
+/// Division of a call's rows into tasks. It follows from shapes alone, never from the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cpu) struct Tasks {
-    /// Rows of every task but perhaps the last; at least 1.
+    /// Rows per task, at least 1; the last may have fewer.
     pub rows: usize,
     /// Number of tasks.
     pub count: usize,
 }
 
 impl Tasks {
-    /// Tasks for `rows` rows that share nothing, each of `work` butterflies.
+    /// Tasks for `rows` rows that share nothing, `work` butterflies per row.
     pub fn independent(rows: usize, work: usize) -> Self {
         Self::cut(rows, work, MAX_TASKS)
     }
 
-    /// The same with tasks of whole groups of `group` rows, the last perhaps apart, for kernels that take so many at once.
+    /// As [`Self::independent`], with a multiple of `group` rows per task, for kernels that take so many at once; the last
+    /// task may have fewer.
     pub fn independent_groups(rows: usize, work: usize, group: usize) -> Self {
         let rows_of_task = Self::independent(rows, work).rows.next_multiple_of(group);
         Self { rows: rows_of_task, count: rows.div_ceil(rows_of_task) }
@@ -53,8 +54,8 @@ impl Tasks {
         Self { rows: per_task, count: rows.div_ceil(per_task) }
     }
 
-    /// Runs `task` on each of `inputs`, one per task. The calling thread takes one after the other, and if there are more, so do other
-    /// threads of rayon's current pool, once they are awake.
+    /// Runs `task` on each of `inputs`, one per task. The calling thread takes one after the other and, if there are more,
+    /// so do other threads of rayon's current pool, once they are awake.
     pub fn run<I: Send>(&self, inputs: impl Iterator<Item = I> + Send, task: impl Fn(I) + Send + Sync) {
         let inputs = inputs.take(self.count);
         let helpers = rayon::current_num_threads().min(self.count).saturating_sub(1);
@@ -73,7 +74,7 @@ impl Tasks {
     }
 }
 
-/// Chunks of `len` values of a slice that may be absent: then `None`, without end.
+/// Chunks of `len` values of a slice; if it is absent, `None` without end.
 pub(in crate::cpu) fn optional_chunks<V: Send>(
     slice: Option<&mut [V]>,
     len: usize,
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "task 7")]
-    fn a_task_that_panics_is_heard_of() {
+    fn a_panic_in_a_task_reaches_the_caller() {
         Tasks { rows: 1, count: 20 }.run(0..20, |task| assert!(task != 7, "task 7"));
     }
 

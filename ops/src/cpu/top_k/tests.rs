@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use crate::cpu::isa::register::Lanes;
-use crate::cpu::isa::{InstructionSet, Task, dispatch};
-use crate::cpu::top_k::forward::{Tile, strongest};
+use crate::cpu::isa::register::Register;
+use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
+use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
 use crate::cpu::top_k::top_k_row;
 
 fn bits(values: &[f32]) -> Vec<u32> {
@@ -12,32 +12,30 @@ fn bits(values: &[f32]) -> Vec<u32> {
 }
 
 /// The strongest bins of rows of power, through one tile.
-struct Strongest<'a> {
+struct Search<'a> {
     rows: &'a [Vec<f32>],
     k: usize,
     bins: &'a mut [i64],
     peaks: &'a mut [f32],
 }
 
-impl Task for Strongest<'_> {
-    fn run<V: Lanes>(self) {
+impl Kernel for Search<'_> {
+    #[inline(always)]
+    fn run<V: Register>(self, token: V::Token) {
         let bins = self.rows[0].len();
         let stride = bins.next_multiple_of(16);
-        // What the rows leave of the tile holds anything.
-        let mut power = vec![f32::NAN; stride * V::COUNT];
+        // The rest of the tile is not read.
+        let mut power = vec![f32::NAN; stride * V::LANES];
         for (into, row) in power.chunks_mut(stride).zip(self.rows) {
             into[..bins].copy_from_slice(row);
         }
-        let tile = Tile { power: &power, stride, bins };
-        strongest::<V>(&tile, self.k, &mut vec![0; bins], self.bins, self.peaks);
+        let tile = PowerTile { power: &power, stride, bins };
+        top_k_tile::<V>(token, &tile, self.k, &mut vec![0; bins], self.bins, self.peaks);
     }
 }
 
-/// A length whose transforms run in the widest registers of a set.
-const WIDE: usize = 256;
-
-fn strongest_in(set: InstructionSet, rows: &[Vec<f32>], k: usize, bins: &mut [i64], peaks: &mut [f32]) {
-    dispatch(set, WIDE, Strongest { rows, k, bins, peaks });
+fn search_with(set: InstructionSet, rows: &[Vec<f32>], k: usize, bins: &mut [i64], peaks: &mut [f32]) {
+    dispatch(set, Width::Sixteen, Search { rows, k, bins, peaks });
 }
 
 /// Power that makes keys collide: few values, values that differ in the last bits only, and what is not finite.
@@ -82,13 +80,13 @@ proptest! {
                 let until = rows.len().min(rows_at + 4);
                 // Tiles of every set hold at least four rows.
                 let at = rows_at * k..until * k;
-                strongest_in(set, &rows[rows_at..until], k, &mut bins[at.clone()], &mut peaks[at]);
+                search_with(set, &rows[rows_at..until], k, &mut bins[at.clone()], &mut peaks[at]);
             }
             prop_assert_eq!(&bins, &expected.0, "{}", set);
             prop_assert_eq!(bits(&peaks), &expected.1[..], "{}", set);
             let (mut bins, mut peaks) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
             if set.name() == "avx512" {
-                strongest_in(set, &rows, k, &mut bins, &mut peaks);
+                search_with(set, &rows, k, &mut bins, &mut peaks);
                 prop_assert_eq!(&bins, &expected.0, "{}", set);
                 prop_assert_eq!(bits(&peaks), &expected.1[..], "{}", set);
             }

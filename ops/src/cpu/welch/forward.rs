@@ -1,53 +1,47 @@
 //! Welch power and peaks of rows in f32, a segment across registers.
 
-use crate::cpu::fft::passes::{Add, Keep, Write, enter, over_columns, over_lanes};
-#[cfg(target_arch = "x86_64")]
-use crate::cpu::fft::plan;
-use crate::cpu::fft::plan::{MIN_N, Plan, shortest};
-use crate::cpu::fft::prefetch::Ahead;
-use crate::cpu::fft::source::{Interleaved, Lone, Pair, Tapered};
-use crate::cpu::fft::unpack::{of_one, of_pairs};
-#[cfg(target_arch = "x86_64")]
-use crate::cpu::isa::avx512::Avx512;
-#[cfg(target_arch = "x86_64")]
-use crate::cpu::isa::avx512_two_rows::Avx512Pairs;
+use crate::cpu::fft::SPECIALISED_N;
+use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
+use crate::cpu::fft::plan::{MIN_N, MIN_N_SIXTEEN_LANES, MIN_N_TWO_ROWS, Plan, shortest, width};
+use crate::cpu::fft::prefetch::Prefetcher;
+use crate::cpu::fft::sink::{AddPower, StorePower, StoreSpectrum};
+use crate::cpu::fft::source::{Interleaved, Pair, Single, Windowed};
+use crate::cpu::fft::unpack::{fold_pairs, unpack_real};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
-use crate::cpu::isa::register::{Complex, Lanes};
-#[cfg(target_arch = "x86_64")]
-use crate::cpu::isa::run_avx512_pairs;
-use crate::cpu::isa::{InstructionSet, Task, USUAL_N, dispatch};
+use crate::cpu::isa::register::{Complex, Lanewise, Register};
+use crate::cpu::isa::{InstructionSet, Kernel, dispatch, dispatch_two_rows};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
-use crate::cpu::top_k::forward::{MAX_LANES, Tile, strongest};
+use crate::cpu::top_k::forward::{MAX_LANES, PowerTile, top_k_tile};
 use crate::cpu::welch::{scaling, segment, short};
 use crate::options::{Detrend, WelchOptions};
 
+/// The longest segments that run in registers with two rows, which take as much memory again.
+const MAX_TWO_ROW_N: usize = 256;
+
+// A segment alone is transformed as n / 2 values, so the longest one is twice the longest transform of two rows, which
+// is half the shortest of sixteen lanes. `WelchKernel::dispatch` goes by the same bounds.
+const _: () = assert!(MAX_TWO_ROW_N == 2 * (MIN_N_SIXTEEN_LANES / 2) && MIN_N_TWO_ROWS < MIN_N_SIXTEEN_LANES);
+
 /// As [`welch_psd`](crate::cpu::welch_psd()).
-pub(in crate::cpu) fn welch_psd(
-    signal: &[f32],
-    frame_len: usize,
-    window: &[f32],
-    options: &WelchOptions,
-    power: &mut [f32],
-) {
+pub(super) fn welch_psd(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions, power: &mut [f32]) {
     if options.n_fft < MIN_N {
         return short::welch_psd(signal, frame_len, window, options, power);
     }
     let bins = options.bins();
-    let welch = welch(frame_len, window, options);
-    let (set, shortest) = (InstructionSet::current(), shortest_transform(options));
+    let call = WelchCall::new(frame_len, window, options);
+    let set = InstructionSet::current();
     let tasks = Tasks::independent(power.len() / bins, work(options));
     let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
     tasks.run(pieces, |(frames, power)| {
-        with_lines(welch.lines(), |memory| {
-            let outputs = Outputs::Power(power);
-            RowsTask { welch, memory, frames, outputs }.dispatch(set, shortest);
+        with_lines(call.lines(), |memory| {
+            WelchKernel { call, memory, frames, outputs: Outputs::Power(power) }.dispatch(set);
         });
     });
 }
 
 /// As [`welch_peaks`](crate::cpu::welch_peaks()).
-pub(in crate::cpu) fn welch_peaks(
+pub(super) fn welch_peaks(
     signal: &[f32],
     frame_len: usize,
     window: &[f32],
@@ -59,8 +53,8 @@ pub(in crate::cpu) fn welch_peaks(
     if options.n_fft < MIN_N {
         return short::welch_peaks(signal, frame_len, window, options, k, out_bins, out_power);
     }
-    let welch = welch(frame_len, window, options);
-    let (set, shortest) = (InstructionSet::current(), shortest_transform(options));
+    let call = WelchCall::new(frame_len, window, options);
+    let set = InstructionSet::current();
     let tasks = Tasks::independent_groups(out_bins.len() / k, work(options) + options.n_fft / 4, MAX_LANES);
     let pieces = signal
         .chunks(tasks.rows * frame_len)
@@ -69,22 +63,12 @@ pub(in crate::cpu) fn welch_peaks(
     tasks.run(pieces, |((frames, out_bins), out_power)| {
         f32::with_scratch(|scratch| {
             let (_, _, keys) = scratch.buffers(0, 0, options.bins());
-            with_lines(welch.lines(), |memory| {
+            with_lines(call.lines(), |memory| {
                 let outputs = Outputs::Peaks(Peaks { k, keys, bins: out_bins, power: out_power });
-                RowsTask { welch, memory, frames, outputs }.dispatch(set, shortest);
+                WelchKernel { call, memory, frames, outputs }.dispatch(set);
             });
         });
     });
-}
-
-pub(in crate::cpu) fn welch<'a>(frame_len: usize, window: &'a [f32], options: &'a WelchOptions) -> Welch<'a> {
-    let factor = scaling::factor(window, options.scaling) / options.segments as f64;
-    Welch { window, options, factor: factor as f32, frame_len }
-}
-
-/// The length of the transforms that most of a row's work is: one segment is taken two samples at a time.
-fn shortest_transform(options: &WelchOptions) -> usize {
-    if options.segments == 1 { options.n_fft / 2 } else { options.n_fft }
 }
 
 /// Work of a row's power, in the unit of [`Tasks`].
@@ -92,59 +76,27 @@ fn work(options: &WelchOptions) -> usize {
     options.segments.div_ceil(2) * options.n_fft * options.stages() / 16
 }
 
-pub(in crate::cpu) struct RowsTask<'a> {
-    pub welch: Welch<'a>,
-    pub memory: &'a mut [Line],
-    pub frames: &'a [f32],
-    pub outputs: Outputs<'a>,
-}
-
-impl Task for RowsTask<'_> {
-    #[inline(always)]
-    fn run<V: Lanes>(self) {
-        let Self { welch, memory, frames, outputs } = self;
-        if welch.options.n_fft == USUAL_N && V::COUNT > 4 {
-            welch.run::<V, USUAL_N>(frames, memory, outputs);
-        } else {
-            welch.run::<V, 0>(frames, memory, outputs);
-        }
-    }
-}
-
-impl RowsTask<'_> {
-    /// As [`dispatch`]. Where the transforms are too short for a row in the widest registers, those take two rows, if they are
-    /// long enough for that.
-    fn dispatch(self, set: InstructionSet, shortest: usize) {
-        #[cfg(target_arch = "x86_64")]
-        if set.min(InstructionSet::detected()) == InstructionSet::Avx512
-            && (plan::shortest::<Avx512Pairs>()..plan::shortest::<Avx512>()).contains(&shortest)
-        {
-            // SAFETY: the processor has what `Avx512` stands for, which is all that is enabled.
-            return unsafe { run_avx512_pairs(self) };
-        }
-        dispatch(set, shortest, self);
-    }
-}
-
-/// What every row of a call shares.
+/// Values shared by every row of a call.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cpu) struct Welch<'a> {
+pub(super) struct WelchCall<'a> {
     /// `[n_fft]`.
-    pub window: &'a [f32],
-    pub options: &'a WelchOptions,
-    /// What |X|² summed over segments is multiplied by.
-    pub factor: f32,
-    pub frame_len: usize,
+    window: &'a [f32],
+    options: &'a WelchOptions,
+    /// Factor on |X|² summed over segments.
+    factor: f32,
+    frame_len: usize,
 }
 
-/// The longest segments that registers with two rows side by side take.
-pub(in crate::cpu) const MAX_BESIDE: usize = 256;
+impl<'a> WelchCall<'a> {
+    pub fn new(frame_len: usize, window: &'a [f32], options: &'a WelchOptions) -> Self {
+        let factor = scaling::factor(window, options.scaling) / options.segments as f64;
+        Self { window, options, factor: factor as f32, frame_len }
+    }
 
-impl Welch<'_> {
-    /// Lines of memory that [`Welch::run`] takes.
+    /// Lines of memory that a [`WelchKernel`] takes, for any registers.
     pub fn lines(&self) -> usize {
         let n = self.options.n_fft;
-        let rows = if n <= MAX_BESIDE { 2 } else { 1 };
+        let rows = if n <= MAX_TWO_ROW_N { 2 } else { 1 };
         7 * rows * lines_for(n) + lines_for((MAX_LANES + 1) * self.stride())
     }
 
@@ -152,50 +104,26 @@ impl Welch<'_> {
     fn stride(&self) -> usize {
         self.options.bins().next_multiple_of(Line::LEN)
     }
-
-    /// One-sided power of `frames` → `power` `[rows, bins]`, or their strongest bins. `N` is `n_fft`, if the code is to be made
-    /// for that alone, or 0.
-    #[inline(always)]
-    pub fn run<V: Lanes, const N: usize>(&self, frames: &[f32], mut memory: &mut [Line], outputs: Outputs<'_>) {
-        let (bins, stride, frame_len) = (self.options.bins(), self.stride(), self.frame_len);
-        let spare = take_values(&mut memory, bins);
-        let tile_rows = V::Whole::COUNT;
-        let (tile, stride, mut peaks) = match outputs {
-            Outputs::Power(power) => (power, bins, None),
-            Outputs::Peaks(peaks) => (take_values(&mut memory, tile_rows * stride), stride, Some(peaks)),
-        };
-        let mut rows = Rows::<V, N>::new(self, memory);
-        for (index, frames_beside) in frames.chunks(V::ROWS * frame_len).enumerate() {
-            let index = index * V::ROWS;
-            let row = if peaks.is_some() { index % tile_rows } else { index };
-            let (frame, next) = frames_beside.split_at(frame_len);
-            let (power, rest) = tile[row * stride..].split_at_mut(bins);
-            if V::ROWS == 1 {
-                rows.power([frame, frame], [power, &mut []]);
-            } else if next.is_empty() {
-                // The last row, without one beside it.
-                rows.power([frame, frame], [power, spare]);
-            } else {
-                rows.power([frame, next], [power, &mut rest[stride - bins..][..bins]]);
-            }
-            if let Some(peaks) = &mut peaks
-                && (row + V::ROWS == tile_rows || (index + V::ROWS) * frame_len >= frames.len())
-            {
-                peaks.put::<V::Whole>(index - row, &Tile { power: tile, stride, bins });
-            }
-        }
-    }
 }
 
-/// What rows are computed for.
-pub(in crate::cpu) enum Outputs<'a> {
+/// The rows of one task.
+pub(super) struct WelchKernel<'a> {
+    pub call: WelchCall<'a>,
+    pub memory: &'a mut [Line],
+    /// `[rows, frame_len]`.
+    pub frames: &'a [f32],
+    pub outputs: Outputs<'a>,
+}
+
+/// Results that rows are computed for.
+pub(super) enum Outputs<'a> {
     /// `[rows, bins]`.
     Power(&'a mut [f32]),
     Peaks(Peaks<'a>),
 }
 
-/// The strongest bins of rows.
-pub(in crate::cpu) struct Peaks<'a> {
+/// Strongest bins of rows.
+pub(super) struct Peaks<'a> {
     pub k: usize,
     /// A value for each bin, overwritten.
     pub keys: &'a mut [u64],
@@ -206,19 +134,81 @@ pub(in crate::cpu) struct Peaks<'a> {
 }
 
 impl Peaks<'_> {
-    /// Those of the rows of `tile`, the first of which is `row`.
+    /// Searches the rows of `tile`, the first of which is `row`.
     #[inline(always)]
-    fn put<V: Lanes>(&mut self, row: usize, tile: &Tile<'_>) {
+    fn search<V: Register>(&mut self, token: V::Token, row: usize, tile: &PowerTile<'_>) {
         let k = self.k;
-        let until = self.bins.len().min((row + V::COUNT) * k);
+        let until = self.bins.len().min((row + V::LANES) * k);
         let (bins, power) = (&mut self.bins[row * k..until], &mut self.power[row * k..until]);
-        strongest::<V>(tile, k, self.keys, bins, power);
+        top_k_tile::<V>(token, tile, k, self.keys, bins, power);
     }
 }
 
-/// Rows on their way to their power.
-struct Rows<'a, V, const N: usize> {
-    welch: &'a Welch<'a>,
+impl Kernel for WelchKernel<'_> {
+    #[inline(always)]
+    fn run<V: Register>(self, token: V::Token) {
+        if self.call.options.n_fft == SPECIALISED_N && V::LANES > 4 {
+            self.rows::<V, SPECIALISED_N>(token);
+        } else {
+            self.rows::<V, 0>(token);
+        }
+    }
+}
+
+impl WelchKernel<'_> {
+    /// Runs with the widest registers that the transforms fill: two rows side by side where one is too short.
+    fn dispatch(self, set: InstructionSet) {
+        let options = self.call.options;
+        // Most of a row's work: one segment alone is transformed as n / 2 complex values.
+        let transform = if options.segments == 1 { options.n_fft / 2 } else { options.n_fft };
+        if (MIN_N_TWO_ROWS..MIN_N_SIXTEEN_LANES).contains(&transform) {
+            debug_assert!(options.n_fft <= MAX_TWO_ROW_N);
+            dispatch_two_rows(set, self);
+        } else {
+            dispatch(set, width(transform), self);
+        }
+    }
+
+    /// `N` is `n_fft`, if the code is compiled for that alone, or 0.
+    #[inline(always)]
+    fn rows<V: Register, const N: usize>(self, token: V::Token) {
+        let Self { call, mut memory, frames, outputs } = self;
+        let (bins, stride, frame_len) = (call.options.bins(), call.stride(), call.frame_len);
+        let spare = take_values(&mut memory, bins);
+        // Power goes to the caller; for peaks it goes to a tile, which is searched when it is full.
+        let tile_rows = V::OneRow::LANES;
+        let (tile, stride, mut peaks) = match outputs {
+            Outputs::Power(power) => (power, bins, None),
+            Outputs::Peaks(peaks) => (take_values(&mut memory, tile_rows * stride), stride, Some(peaks)),
+        };
+        let mut rows = RowPower::<V, N>::new(token, &call, memory);
+        for (index, frames_beside) in frames.chunks(V::ROWS * frame_len).enumerate() {
+            let index = index * V::ROWS;
+            let row = if peaks.is_some() { index % tile_rows } else { index };
+            let (frame, next) = frames_beside.split_at(frame_len);
+            let (power, rest) = tile[row * stride..].split_at_mut(bins);
+            if V::ROWS == 1 {
+                rows.compute([frame, frame], [power, &mut []]);
+            } else if next.is_empty() {
+                // The last row, without one beside it.
+                rows.compute([frame, frame], [power, spare]);
+            } else {
+                rows.compute([frame, next], [power, &mut rest[stride - bins..][..bins]]);
+            }
+            if let Some(peaks) = &mut peaks
+                && (row + V::ROWS == tile_rows || (index + V::ROWS) * frame_len >= frames.len())
+            {
+                peaks.search::<V::OneRow>(token, index - row, &PowerTile { power: tile, stride, bins });
+            }
+        }
+    }
+}
+
+/// Buffers and plans to compute the power of rows, as many at once as a register has.
+struct RowPower<'a, V: Register, const N: usize> {
+    token: V::Token,
+    call: &'a WelchCall<'a>,
+    /// For two segments as one complex transform.
     pairs: &'static Plan,
     /// For one segment alone, its samples taken two by two. None if that is too short for the lanes.
     halves: Option<&'static Plan>,
@@ -234,73 +224,77 @@ struct Rows<'a, V, const N: usize> {
     detrended: &'a mut [f32],
 }
 
-impl<'a, V: Lanes, const N: usize> Rows<'a, V, N> {
+impl<'a, V: Register, const N: usize> RowPower<'a, V, N> {
     #[inline(always)]
-    fn new(welch: &'a Welch<'a>, mut memory: &'a mut [Line]) -> Self {
-        let n = welch.options.n_fft;
-        let columns = n / V::COUNT;
-        let window = take_registers::<V>(&mut memory, columns);
-        for (register, values) in window.iter_mut().zip(V::arrays(welch.window)) {
-            *register = V::load(values);
+    fn new(token: V::Token, call: &'a WelchCall<'a>, mut memory: &'a mut [Line]) -> Self {
+        let n = call.options.n_fft;
+        let columns = n / V::LANES;
+        let window = take_registers::<V>(token, &mut memory, columns);
+        for (register, values) in window.iter_mut().zip(V::arrays(call.window)) {
+            *register = V::load(token, values);
         }
-        let work = take_complexes(&mut memory, columns);
-        let sums = take_registers(&mut memory, columns);
-        let spectrum = take_complexes(&mut memory, columns / 2);
+        let work = take_complexes(token, &mut memory, columns);
+        let sums = take_registers(token, &mut memory, columns);
+        let spectrum = take_complexes(token, &mut memory, columns / 2);
         let detrended = take_values(&mut memory, 2 * V::ROWS * n);
         let halves = if n / 2 >= shortest::<V>() { Some(Plan::of::<V>(n / 2)) } else { None };
-        Self { welch, pairs: Plan::of::<V>(n), halves, window, work, sums, spectrum, detrended }
+        Self { token, call, pairs: Plan::of::<V>(n), halves, window, work, sums, spectrum, detrended }
     }
 
     /// One-sided power of a frame for each row of a register.
     #[inline(always)]
-    fn power(&mut self, frames: [&[f32]; 2], mut power: [&mut [f32]; 2]) {
-        let &Welch { options, factor, frame_len, .. } = self.welch;
+    fn compute(&mut self, frames: [&[f32]; 2], mut power: [&mut [f32]; 2]) {
+        let token = self.token;
+        let &WelchCall { options, factor, frame_len, .. } = self.call;
         let &WelchOptions { hop, segments, .. } = options;
-        let columns = if N > 0 { N / V::COUNT } else { self.window.len() };
+        let columns = if N > 0 { N / V::LANES } else { self.window.len() };
         let (window, work) = (&self.window[..columns], &mut self.work[..columns]);
         let (sums, spectrum) = (&mut self.sums[..columns], &mut self.spectrum[..columns / 2]);
-        let mut asked = 0;
+        let mut prefetched = 0;
         for first in (0..segments).step_by(2) {
-            // Each transform asks for its share of the memory that later rows need.
+            // Each transform prefetches its share of the memory that later rows need.
             let until = if first + 2 < segments { frame_len.min((first + 2) * hop) } else { frame_len };
-            let mut ahead = Ahead::new(&frames[..V::ROWS], asked, until);
-            asked = until;
-            ahead.ask::<V>();
+            let mut prefetcher = Prefetcher::new(&frames[..V::ROWS], prefetched, until);
+            prefetched = until;
+            prefetcher.advance::<V>();
+            // Load pass: window two segments as one complex vector, or what is left as one real vector.
             let (x, y) = self.detrended.split_at_mut(V::ROWS * options.n_fft);
-            let x = Tapered::new(segment_of_rows::<V>(options, frames, first, x), window);
+            let x = Windowed::new(segment_of_rows::<V>(options, frames, first, x), window);
             if first + 1 < segments {
-                let y = Tapered::new(segment_of_rows::<V>(options, frames, first + 1, y), window);
-                enter(self.pairs, Pair(x, y), work);
+                let y = Windowed::new(segment_of_rows::<V>(options, frames, first + 1, y), window);
+                load_pass(token, self.pairs, Pair(x, y), work);
             } else if let Some(halves) = self.halves {
+                // The last segment of an odd number: a transform of half the length gives its power directly.
                 let work = &mut work[..columns / 2];
-                enter(halves, Interleaved(x), work);
-                ahead.ask::<V>();
-                over_columns(halves, work);
-                ahead.ask::<V>();
-                over_lanes(halves, work, Keep(spectrum));
+                load_pass(token, halves, Interleaved(x), work);
+                prefetcher.advance::<V>();
+                column_passes(token, halves, work);
+                prefetcher.advance::<V>();
+                lane_pass(token, halves, work, StoreSpectrum(spectrum));
                 if first > 0 {
-                    of_pairs(sums, factor, &mut power);
+                    fold_pairs(token, sums, factor, &mut power);
                 }
-                return of_one(spectrum, halves.half_turn(), factor, first > 0, &mut power);
+                return unpack_real(token, spectrum, halves.half_turn(token), factor, first > 0, &mut power);
             } else {
-                enter(self.pairs, Lone(x), work);
+                load_pass(token, self.pairs, Single(x), work);
             }
-            ahead.ask::<V>();
-            over_columns(self.pairs, work);
-            ahead.ask::<V>();
+            prefetcher.advance::<V>();
+            column_passes(token, self.pairs, work);
+            prefetcher.advance::<V>();
+            // Lane pass: |Z|² into the sums over pairs of segments.
             if first == 0 {
-                over_lanes(self.pairs, work, Write(sums));
+                lane_pass(token, self.pairs, work, StorePower(sums));
             } else {
-                over_lanes(self.pairs, work, Add(sums));
+                lane_pass(token, self.pairs, work, AddPower(sums));
             }
         }
-        of_pairs(sums, factor, &mut power);
+        fold_pairs(token, sums, factor, &mut power);
     }
 }
 
-/// [`segment`] of each row of a register; if there is one, twice that.
+/// [`segment`] of each row of a register; if there is one row, twice that.
 #[inline(always)]
-fn segment_of_rows<'f, V: Lanes>(
+fn segment_of_rows<'f, V: Register>(
     options: &WelchOptions,
     frames: [&'f [f32]; 2],
     index: usize,
@@ -311,7 +305,7 @@ fn segment_of_rows<'f, V: Lanes>(
     [first, if V::ROWS == 1 { first } else { segment(options, frames[1], index, second) }]
 }
 
-/// Segment `index` of a frame, without its mean in `detrended` if that is to be taken off.
+/// Segment `index` of a frame; if its mean is to be subtracted, the difference, stored in `detrended`.
 #[inline(always)]
 fn segment<'f>(options: &WelchOptions, frame: &'f [f32], index: usize, detrended: &'f mut [f32]) -> &'f [f32] {
     let samples = &frame[index * options.hop..][..options.n_fft];

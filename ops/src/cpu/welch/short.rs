@@ -1,27 +1,22 @@
-//! Welch estimates from segments too short for a transform inside a row: the network of exact twiddles, a row in every
-//! lane.
+//! Welch estimates from segments of 8 to 32 samples, which are too short for a transform across registers.
+//!
+//! They run as the learned estimate that is exact: the butterfly transform of exact twiddles, without gates and gain,
+//! every weight 1 / segments, one row per lane.
 
-use crate::cpu::fft::forward::forward_twiddles;
-
-use crate::cpu::ButterflyTransform;
-use crate::cpu::LearnedWelch;
-use crate::cpu::butterfly::prepared::with_buffer;
+use crate::cpu::butterfly::ButterflyTransform;
+use crate::cpu::fft::forward_twiddles;
+use crate::cpu::learned::LearnedWelch;
 use crate::cpu::learned::forward::{learned_welch_peaks, learned_welch_psd};
+use crate::cpu::runtime::scratch::with_zeros;
 use crate::options::WelchOptions;
 
-/// As [`welch_psd`](super::welch_psd).
-pub(in crate::cpu) fn welch_psd(
-    signal: &[f32],
-    frame_len: usize,
-    window: &[f32],
-    options: &WelchOptions,
-    power: &mut [f32],
-) {
-    with_model(window, options, |model| learned_welch_psd(signal, frame_len, model, power));
+/// As [`welch_psd`](crate::cpu::welch_psd()).
+pub(super) fn welch_psd(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions, power: &mut [f32]) {
+    with_exact_model(window, options, |model| learned_welch_psd(signal, frame_len, model, power));
 }
 
-/// As [`welch_peaks`](super::welch_peaks).
-pub(in crate::cpu) fn welch_peaks(
+/// As [`welch_peaks`](crate::cpu::welch_peaks()).
+pub(super) fn welch_peaks(
     signal: &[f32],
     frame_len: usize,
     window: &[f32],
@@ -30,14 +25,14 @@ pub(in crate::cpu) fn welch_peaks(
     out_bins: &mut [i64],
     out_power: &mut [f32],
 ) {
-    with_model(window, options, |model| learned_welch_peaks(signal, frame_len, model, k, out_bins, out_power));
+    with_exact_model(window, options, |model| learned_welch_peaks(signal, frame_len, model, k, out_bins, out_power));
 }
 
-/// Calls `body` with the network that is the exact estimate.
-fn with_model(window: &[f32], options: &WelchOptions, body: impl FnOnce(&LearnedWelch<'_, f32>)) {
+/// Calls `body` with the learned estimate that is the exact one.
+fn with_exact_model(window: &[f32], options: &WelchOptions, body: impl FnOnce(&LearnedWelch<'_, f32>)) {
     let twiddles = forward_twiddles(options.n_fft);
     let transform = ButterflyTransform { n: options.n_fft, twiddles: twiddles.as_flattened(), gates: None };
-    with_buffer(options.segments, |weights| {
+    with_zeros(options.segments, |weights| {
         weights.fill(1.0 / options.segments as f32);
         body(&LearnedWelch { window, transform, weights, gain: None, options });
     });

@@ -3,13 +3,13 @@
 use rayon::ThreadPoolBuilder;
 
 use crate::cpu::isa::InstructionSet;
-use crate::cpu::isa::Task;
+use crate::cpu::isa::Kernel;
 use crate::cpu::isa::lines::with_lines;
-use crate::cpu::isa::portable::Portable;
-use crate::cpu::isa::register::Lanes;
+use crate::cpu::isa::portable::{Portable, PortableToken};
+use crate::cpu::isa::register::Register;
 use crate::cpu::tests::{naive_factor, naive_taper, noise, relative_error, single, single_tolerance, window};
 use crate::cpu::top_k::top_k_row;
-use crate::cpu::welch::forward::{Outputs, Peaks, RowsTask, welch};
+use crate::cpu::welch::forward::{Outputs, Peaks, WelchCall, WelchKernel};
 use crate::cpu::{Real, welch_peaks, welch_psd};
 use crate::options::{Detrend, Scaling, WelchOptions};
 
@@ -74,11 +74,16 @@ fn power_is_that_of_the_definition() {
 }
 
 /// Power of rows by registers of `V`, which this processor need not have.
-fn psd_of<V: Lanes>(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions) -> Vec<f32> {
-    let welch = welch(frame_len, window, options);
+fn psd_of<V: Register<Token = PortableToken>>(
+    signal: &[f32],
+    frame_len: usize,
+    window: &[f32],
+    options: &WelchOptions,
+) -> Vec<f32> {
+    let call = WelchCall::new(frame_len, window, options);
     let mut power = vec![f32::NAN; signal.len() / frame_len * options.bins()];
-    with_lines(welch.lines(), |memory| {
-        RowsTask { welch, memory, frames: signal, outputs: Outputs::Power(&mut power) }.run::<V>();
+    with_lines(call.lines(), |memory| {
+        WelchKernel { call, memory, frames: signal, outputs: Outputs::Power(&mut power) }.run::<V>(PortableToken);
     });
     power
 }
@@ -105,7 +110,7 @@ fn every_width_of_register_gives_the_power_of_the_definition() {
 }
 
 /// Two rows of a register.
-type Pairs = Portable<8, 2>;
+type TwoRows = Portable<8, 2>;
 
 #[test]
 fn rows_side_by_side_have_the_power_of_the_definition_and_share_nothing() {
@@ -115,27 +120,28 @@ fn rows_side_by_side_have_the_power_of_the_definition_and_share_nothing() {
             let (frame_len, bins) = (options.frame() + 1, options.bins());
             let (signal, window) = (noise(rows * frame_len, 17), window(n));
             let (frames, taper) = (single(&signal), single(&window));
-            let power = psd_of::<Pairs>(&frames, frame_len, &taper, &options);
+            let power = psd_of::<TwoRows>(&frames, frame_len, &taper, &options);
             for (row, frame) in signal.chunks(frame_len).enumerate() {
                 let expected = expected_power(frame, &window, &options);
                 let of_row = &power[row * bins..][..bins];
                 let error = relative_error(&of_row.iter().copied().map(f64::from).collect::<Vec<_>>(), &expected);
                 assert!(error < single_tolerance(n), "row {row}, {options:?}: {error:e}");
-                let alone = psd_of::<Pairs>(&frames[row * frame_len..][..frame_len], frame_len, &taper, &options);
+                let alone = psd_of::<TwoRows>(&frames[row * frame_len..][..frame_len], frame_len, &taper, &options);
                 assert_eq!(bits(&alone), bits(of_row), "row {row}, {options:?}");
                 let mut dirty = frames.clone();
                 dirty[row * frame_len + 3] = f32::NAN;
-                let dirty = psd_of::<Pairs>(&dirty, frame_len, &taper, &options);
+                let dirty = psd_of::<TwoRows>(&dirty, frame_len, &taper, &options);
                 for (other, (dirty, clean)) in dirty.chunks(bins).zip(power.chunks(bins)).enumerate() {
                     assert_eq!(bits(dirty) == bits(clean), other != row, "row {other} by row {row}, {options:?}");
                 }
             }
             let k = 16;
-            let welch = welch(frame_len, &taper, &options);
+            let call = WelchCall::new(frame_len, &taper, &options);
             let (mut keys, mut peak_bins, mut peak_power) = (vec![0; bins], vec![0; rows * k], vec![0.0; rows * k]);
-            with_lines(welch.lines(), |memory| {
+            with_lines(call.lines(), |memory| {
                 let peaks = Peaks { k, keys: &mut keys, bins: &mut peak_bins, power: &mut peak_power };
-                RowsTask { welch, memory, frames: &frames, outputs: Outputs::Peaks(peaks) }.run::<Pairs>();
+                WelchKernel { call, memory, frames: &frames, outputs: Outputs::Peaks(peaks) }
+                    .run::<TwoRows>(PortableToken);
             });
             for (row, power) in power.chunks(bins).enumerate() {
                 let (mut expected_bins, mut expected_power) = (vec![0; k], vec![0.0; k]);

@@ -1,0 +1,55 @@
+//! Destinations of a spectrum, register by register as the lane pass yields it.
+
+use crate::cpu::fft::prefetch::prefetch_outputs;
+use crate::cpu::isa::register::{Complex, Register};
+
+/// Consumer of a spectrum's registers. A trait, because closures are not inlined for certain.
+pub(in crate::cpu) trait Sink<V: Register> {
+    /// Takes register `at`.
+    fn store(&mut self, at: usize, z: Complex<V>);
+}
+
+/// Stores the spectrum.
+pub(in crate::cpu) struct StoreSpectrum<'a, V>(pub &'a mut [Complex<V>]);
+
+impl<V: Register> Sink<V> for StoreSpectrum<'_, V> {
+    #[inline(always)]
+    fn store(&mut self, at: usize, z: Complex<V>) {
+        self.0[at] = z;
+    }
+}
+
+/// Stores the spectrum, real and imaginary parts apart.
+pub(in crate::cpu) struct StoreParts<'a, A> {
+    pub re: &'a mut [A],
+    pub im: &'a mut [A],
+}
+
+impl<V: Register> Sink<V> for StoreParts<'_, V::Array> {
+    #[inline(always)]
+    fn store(&mut self, at: usize, z: Complex<V>) {
+        prefetch_outputs::<V>(self.re, self.im, at);
+        z.re.store(&mut self.re[at]);
+        z.im.store(&mut self.im[at]);
+    }
+}
+
+/// Stores |Z|².
+pub(in crate::cpu) struct StorePower<'a, V>(pub &'a mut [V]);
+
+impl<V: Register> Sink<V> for StorePower<'_, V> {
+    #[inline(always)]
+    fn store(&mut self, at: usize, z: Complex<V>) {
+        self.0[at] = z.re.mul_add(z.re, z.im * z.im);
+    }
+}
+
+/// Adds |Z|².
+pub(in crate::cpu) struct AddPower<'a, V>(pub &'a mut [V]);
+
+impl<V: Register> Sink<V> for AddPower<'_, V> {
+    #[inline(always)]
+    fn store(&mut self, at: usize, z: Complex<V>) {
+        self.0[at] = z.re.mul_add(z.re, z.im.mul_add(z.im, self.0[at]));
+    }
+}
