@@ -1,12 +1,8 @@
 //! The loops of a [`Program`] backwards, over the gradients of a tile.
 
-use crate::cpu::butterfly::program::Kind;
-use crate::cpu::butterfly::program::Program;
-use crate::cpu::butterfly::steps::Elements;
-use crate::cpu::butterfly::steps::butterfly;
-use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Register;
-use crate::cpu::isa::register::SharedKernel;
+use crate::cpu::butterfly::program::{Kind, Program};
+use crate::cpu::butterfly::steps::{Elements, butterfly};
+use crate::cpu::isa::register::{Complex, Register, SharedKernel};
 
 /// Runs a dense program backwards: turns the gradient of its output into that of its input, and adds those of the
 /// weights to sums.
@@ -97,8 +93,8 @@ fn again<V: Register, const W: usize>(weight: &[f32; W], a: Complex<V>, b: Compl
     (a.plus_scaled(gate, t), lower.plus_scaled(keep, b))
 }
 
-/// (ȧ, ḃ) from (ȧ', ḃ'): with d = g (ȧ' − ḃ'), ȧ = ȧ' + g ḃ' and ḃ = w* d + (1 − g) ḃ'. To the sums are added ẇ = b* d and
-/// ġ = Re(ȧ'* t + ḃ'* (a − t − b)), t = w b. If `UPPER`, ḃ' is 0.
+/// (ȧ, ḃ) from (ȧ', ḃ'): with d = g (ȧ' − ḃ'), ȧ = ȧ' + g ḃ' and ḃ = w* d + (1 − g) ḃ'. To the sums are added ẇ = b* d
+/// and ġ = Re(ȧ'* t + ḃ'* (a − t − b)), t = w b. If `UPPER`, ḃ' is 0.
 #[inline(always)]
 fn backward<V: Register, const W: usize, const S: usize, const UPPER: bool>(
     weight: &[f32; W],

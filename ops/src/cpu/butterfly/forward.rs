@@ -4,9 +4,10 @@ use crate::cpu::butterfly::ButterflyTransform;
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
 use crate::cpu::butterfly::prepared::{ClosedGates, Prepared, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::Run;
-use crate::cpu::butterfly::tile::{MAX_LANES, Rows, RowsMut, load_reversed, store_natural};
+use crate::cpu::butterfly::tile::{Rows, RowsMut, load_reversed, store_natural};
 use crate::cpu::butterfly::tiling::{complex_width, tile_tasks};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
+use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::Register;
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 

@@ -11,8 +11,8 @@ pub(in crate::cpu) enum Outputs {
     Both,
 }
 
-/// The needed outputs of every butterfly `[log2 n, n / 2]` of a transform of length `n` of whose outputs the first `read`
-/// are read. `is_open` says of a butterfly, by its index, whether it is more than the identity.
+/// The needed outputs of every butterfly `[log2 n, n / 2]` of a transform of length `n` of whose outputs the first
+/// `read` are read. `is_open` says of a butterfly, by its index, whether it is more than the identity.
 pub(super) fn needed_outputs(n: usize, read: usize, is_open: impl Fn(usize) -> bool) -> Vec<Outputs> {
     let (stages, pairs) = (n.ilog2() as usize, n / 2);
     let mut needed = vec![Outputs::None; stages * pairs];

@@ -28,9 +28,9 @@ use crate::options::Direction;
 ///
 /// Stage s, of log2 n, works on the vector in bit-reversed order. With half = 2^s, its pair p = block · half + j joins
 /// a = v\[2 block half + j\] and b = v\[2 block half + j + half\]: with t = w b, a' = a + g t and
-/// b' = g (a − t) + (1 − g) b. With g = 0 that is the identity, also of values that are not finite. The exact twiddle is
-/// exp(−2πi j / (2 half)); with exact twiddles and open gates the transform is the unnormalised forward DFT (Cooley and
-/// Tukey, 1965).
+/// b' = g (a − t) + (1 − g) b. With g = 0 that is the identity, also of values that are not finite. The exact twiddle
+/// is exp(−2πi j / (2 half)); with exact twiddles and open gates the transform is the unnormalised forward DFT (Cooley
+/// and Tukey, 1965).
 #[derive(Debug, Clone, Copy)]
 pub struct ButterflyTransform<'a, T> {
     /// Length of the transform.

@@ -1,15 +1,14 @@
 //! Program of a butterfly transform: its loops, in order, as plain data.
 //!
 //! Two stages at a time: the butterflies of stages s and s + 1 join four values, at distances d = 2^s, which stay in
-//! registers. Of the four butterflies of such a quad any may be skipped, and quads that skip the same ones are collected
-//! in one loop, which has no branch inside. Quads of which one stage is skipped are pairs.
+//! registers. Of the four butterflies of such a quad any may be skipped, and quads that skip the same ones are
+//! collected in one loop, which has no branch inside. Quads of which one stage is skipped are pairs.
 //!
 //! Stages whose quads lie within a block of values that the first-level cache holds run block by block.
 
 use std::ops::Range;
 
-use crate::cpu::butterfly::liveness::Outputs;
-use crate::cpu::butterfly::liveness::pair_at;
+use crate::cpu::butterfly::liveness::{Outputs, pair_at};
 
 /// Stages that run block by block: 256 values of eight lanes are 16 KiB.
 const BLOCK_STAGES: usize = 8;

@@ -1,11 +1,7 @@
 //! The loops of a [`Program`] over a tile: a value of every row in a register, real and imaginary parts.
 
-use crate::cpu::butterfly::program::Kind;
-use crate::cpu::butterfly::program::Program;
-use crate::cpu::butterfly::program::Step;
-use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Register;
-use crate::cpu::isa::register::SharedKernel;
+use crate::cpu::butterfly::program::{Kind, Program, Step};
+use crate::cpu::isa::register::{Complex, Register, SharedKernel};
 
 /// Runs a program on a tile `[n]`, whose values are in bit-reversed order.
 pub(in crate::cpu) struct Run<'a, V, const W: usize> {

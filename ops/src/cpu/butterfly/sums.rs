@@ -18,8 +18,8 @@ pub(in crate::cpu) fn sum_lanes<V: Register>(token: V::Token, registers: &[V], i
     }
 }
 
-/// Overwrites the gradients of a transform's twiddles and gates, each if given, with the sums `[slots, sums_per_slot]` of
-/// a program's slots. The gradient of a butterfly without a slot is 0.
+/// Overwrites the gradients of a transform's twiddles and gates, each if given, with the sums `[slots, sums_per_slot]`
+/// of a program's slots. The gradient of a butterfly without a slot is 0.
 pub(in crate::cpu) fn write_gradients(
     prepared: &Prepared<'_>,
     sums: &[f32],

@@ -1,5 +1,5 @@
-//! Every instruction set this processor has, against the scalar engine in double precision, which is checked against the
-//! definitions, and against itself.
+//! Every instruction set this processor has, against the scalar engine in double precision, which is checked against
+//! the definitions, and against itself.
 
 use crate::cpu::tests::{
     exact_twiddles, naive_butterfly, noise, perturbed_twiddles, random_gates, relative_error, single, single_tolerance,

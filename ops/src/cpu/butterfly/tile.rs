@@ -2,11 +2,8 @@
 
 use std::marker::PhantomData;
 
-use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Register;
+use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 
-/// Register of the widest register.
-pub(in crate::cpu) const MAX_LANES: usize = 16;
 /// Quads of values in a cache line.
 const LINE_QUADS: usize = 4;
 /// Distance from the quads written to rows to those prefetched: two lines.
@@ -23,7 +20,8 @@ pub(in crate::cpu) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// The rows of `len` values that are `stride` apart in `values`. If there are fewer than a register has lanes, or
-    /// `only` excludes some, the others are copied to `spare` `[lanes, len]`, and rows of zeros take the place of those.
+    /// `only` excludes some, the others are copied to `spare` `[lanes, len]`, and rows of zeros take the place of
+    /// those.
     #[inline(always)]
     pub fn new<V: Register>(
         values: &'a [f32],
@@ -121,7 +119,8 @@ impl<'a> RowsMut<'a> {
         Self { first: values.as_mut_ptr(), stride, len, rows: PhantomData }
     }
 
-    /// Stores quad `at` of every row, the inverse of [`Rows::quads`], and prefetches the lines that quads further on are in.
+    /// Stores quad `at` of every row, the inverse of [`Rows::quads`], and prefetches the lines that quads further on
+    /// are in.
     #[inline(always)]
     pub fn scatter<V: Register>(&mut self, at: usize, values: [V; 4]) {
         assert!(4 * at + 4 <= self.len);
@@ -167,8 +166,8 @@ fn for_reversed(order: &[u32], mut put: impl FnMut(usize, [usize; 4])) {
     }
 }
 
-/// Loads rows of complex values into a tile, in bit-reversed order, and prefetches the next tile's rows. `order` is that
-/// of their length.
+/// Loads rows of complex values into a tile, in bit-reversed order, and prefetches the next tile's rows. `order` is
+/// that of their length.
 #[inline(always)]
 pub(in crate::cpu) fn load_reversed<V: Register>(
     token: V::Token,
@@ -191,7 +190,8 @@ pub(in crate::cpu) fn load_reversed<V: Register>(
     );
 }
 
-/// As [`load_reversed`] with rows of real values; `change` is that of [`Rows::gather`], and also gets the number of the quad.
+/// As [`load_reversed`] with rows of real values; `change` is that of [`Rows::gather`], and also gets the number of the
+/// quad.
 #[inline(always)]
 pub(in crate::cpu) fn load_real_reversed<V: Register>(
     token: V::Token,

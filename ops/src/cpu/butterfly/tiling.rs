@@ -1,7 +1,7 @@
 //! Tasks of whole tiles, and the width of their registers.
 
-use crate::cpu::butterfly::tile::MAX_LANES;
 use crate::cpu::isa::Width;
+use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::runtime::tasks::Tasks;
 
 /// Butterflies on registers that take as long as the unit of work of [`Tasks`].

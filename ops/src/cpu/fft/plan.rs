@@ -31,8 +31,8 @@ pub(in crate::cpu) struct Plan {
     pub columns: usize,
     /// The passes over columns, first to last. The first has the registers' radix.
     pub passes: Vec<Pass>,
-    /// Position, in blocks of the first pass's output, of the columns of the spectrum from q times its radix on, for each
-    /// q: as many as the radix, one in each block.
+    /// Position, in blocks of the first pass's output, of the columns of the spectrum from q times its radix on, for
+    /// each q: as many as the radix, one in each block.
     pub entry_at: Vec<u32>,
     lane_twiddles: Vec<Line>,
     half_turn: Vec<Line>,

@@ -2,8 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use crate::cpu::isa::register::Complex;
-use crate::cpu::isa::register::Register;
+use crate::cpu::isa::register::{Complex, Register};
 
 /// The transform of `R` values: 2, 4, 8 or 16.
 #[inline(always)]

@@ -26,8 +26,8 @@ pub(in crate::cpu) fn fold_pairs<V: Register>(token: V::Token, sums: &[V], facto
 
 /// The power `[n / 2 + 1]` of one segment, for each row of a register, stored to `power` or added to it.
 ///
-/// `spectrum` `[n / 2 / L]` is the transform of the segment's samples taken two by two as complex values; `half_turn` is
-/// that of the spectrum's plan.
+/// `spectrum` `[n / 2 / L]` is the transform of the segment's samples taken two by two as complex values; `half_turn`
+/// is that of the spectrum's plan.
 #[inline(always)]
 pub(in crate::cpu) fn unpack_real<V: Register>(
     token: V::Token,

@@ -46,7 +46,8 @@ impl Register for Avx2 {
     fn into_quads(self) -> [[f32; 4]; 4] {
         let mut quads = [[0.0; 4]; 4];
         let (low, high) = quads.split_at_mut(1);
-        // SAFETY: `self` proves the instructions; each array has room for four values, and the stores need no alignment.
+        // SAFETY: `self` proves the instructions; each array has room for four values, and the stores need no
+        // alignment.
         unsafe { _mm256_storeu2_m128(high[0].as_mut_ptr(), low[0].as_mut_ptr(), self.0) };
         quads
     }

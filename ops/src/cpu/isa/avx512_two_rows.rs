@@ -40,7 +40,8 @@ impl Register for Avx512TwoRows {
     #[inline(always)]
     fn store_rows(self, [first, second]: [&mut [f32; 8]; 2]) {
         self.store(first);
-        // SAFETY: `self` proves the instructions; the array has room for eight values, and the store needs no alignment.
+        // SAFETY: `self` proves the instructions; the array has room for eight values, and the store needs no
+        // alignment.
         unsafe { _mm256_storeu_ps(second.as_mut_ptr(), _mm512_extractf32x8_ps::<1>(self.0)) }
     }
 

@@ -3,6 +3,9 @@
 use std::fmt::Debug;
 use std::ops::{Add, Mul, Sub};
 
+/// Lanes of the widest register.
+pub(in crate::cpu) const MAX_LANES: usize = 16;
+
 /// Loads, stores and operations lane by lane.
 ///
 /// A value proves that the processor has the instructions of its type: values are made only by functions that take the
@@ -11,8 +14,8 @@ use std::ops::{Add, Mul, Sub};
 /// Key operations take the lanes' bits for unsigned integers.
 ///
 /// # Safety
-/// `Self` must be plain data without padding, made of `ROWS * LANES` f32 and nothing else, for which any bits are valid.
-/// A `Token` must exist only where the processor has every instruction that the methods use.
+/// `Self` must be plain data without padding, made of `ROWS * LANES` f32 and nothing else, for which any bits are
+/// valid. A `Token` must exist only where the processor has every instruction that the methods use.
 pub(in crate::cpu) unsafe trait Lanewise:
     Copy + Debug + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
 {

@@ -3,9 +3,9 @@
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
 use crate::cpu::butterfly::prepared::{ClosedGates, Prepared, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::Run;
-use crate::cpu::butterfly::tile::MAX_LANES;
 use crate::cpu::butterfly::tiling::{tile_tasks, width};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
+use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::Register;
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::learned::LearnedWelch;

@@ -1,8 +1,9 @@
 //! Tiles of frames, one frame per lane: the steps that the forward and the backward kernel share.
 
 use crate::cpu::butterfly::prepared::Prepared;
-use crate::cpu::butterfly::tile::{MAX_LANES, Rows, RowsMut, load_real_reversed};
+use crate::cpu::butterfly::tile::{Rows, RowsMut, load_real_reversed};
 use crate::cpu::isa::lines::lines_for;
+use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::learned::LearnedWelch;
 use crate::cpu::learned::gain::GAIN_TAPS;

@@ -20,8 +20,8 @@ pub(in crate::cpu) fn apply<T: Real>(gain: &[T], power: &mut [T]) {
     }
 }
 
-/// Turns `grad`, the gradient of the row after [`apply`], into that of the row before it, `power`, and adds the gradient
-/// of the gain to `sums`, unless that is empty.
+/// Turns `grad`, the gradient of the row after [`apply`], into that of the row before it, `power`, and adds the
+/// gradient of the gain to `sums`, unless that is empty.
 pub(in crate::cpu) fn backward<T: Real>(gain: &[T], power: &[T], grad: &mut [T], sums: &mut [T]) {
     let last = power.len() - 1;
     for (k, sums) in sums.chunks_exact_mut(GAIN_TAPS).enumerate() {

@@ -17,8 +17,8 @@ pub use gain::GAIN_TAPS;
 /// Learned Welch estimate.
 ///
 /// Every segment, detrended and windowed, goes through the transform as the real part of its input. With Y_s the
-/// transform's output for segment s: P\[k\] = scale · Σ_s weights\[s\] c_k |Y_s\[k\]|² for k = 0..=n/2, scale and c_k as
-/// for [`welch_psd`](super::welch_psd); then the gain is applied. Exact twiddles, open gates, weights 1 / segments
+/// transform's output for segment s: P\[k\] = scale · Σ_s weights\[s\] c_k |Y_s\[k\]|² for k = 0..=n/2, scale and c_k
+/// as for [`welch_psd`](super::welch_psd); then the gain is applied. Exact twiddles, open gates, weights 1 / segments
 /// and no gain (or a gain of (0, 1, 0)) give the Welch power.
 #[derive(Debug, Clone, Copy)]
 pub struct LearnedWelch<'a, T> {

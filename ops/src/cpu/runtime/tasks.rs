@@ -28,8 +28,8 @@ impl Tasks {
         Self::cut(rows, work, MAX_TASKS)
     }
 
-    /// As [`Self::independent`], with a multiple of `group` rows per task, for kernels that take so many at once; the last
-    /// task may have fewer.
+    /// As [`Self::independent`], with a multiple of `group` rows per task, for kernels that take so many at once; the
+    /// last task may have fewer.
     pub fn independent_groups(rows: usize, work: usize, group: usize) -> Self {
         let rows_of_task = Self::independent(rows, work).rows.next_multiple_of(group);
         Self { rows: rows_of_task, count: rows.div_ceil(rows_of_task) }
@@ -54,8 +54,8 @@ impl Tasks {
         Self { rows: per_task, count: rows.div_ceil(per_task) }
     }
 
-    /// Runs `task` on each of `inputs`, one per task. The calling thread takes one after the other and, if there are more,
-    /// so do other threads of rayon's current pool, once they are awake.
+    /// Runs `task` on each of `inputs`, one per task. The calling thread takes one after the other and, if there are
+    /// more, so do other threads of rayon's current pool, once they are awake.
     pub fn run<I: Send>(&self, inputs: impl Iterator<Item = I> + Send, task: impl Fn(I) + Send + Sync) {
         let inputs = inputs.take(self.count);
         let helpers = rayon::current_num_threads().min(self.count).saturating_sub(1);

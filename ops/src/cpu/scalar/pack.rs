@@ -6,8 +6,7 @@ use std::array;
 use std::ops::{Add, Mul, Sub};
 
 use crate::cpu::real::Real;
-use crate::cpu::scalar::split::Split;
-use crate::cpu::scalar::split::SplitMut;
+use crate::cpu::scalar::split::{Split, SplitMut};
 
 /// `L` values.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,11 +4,8 @@
 //! of its second half; the pairs of all groups, in this order, have one twiddle and one gate each.
 
 use crate::cpu::real::Real;
-use crate::cpu::scalar::pack::Blocks;
-use crate::cpu::scalar::pack::BlocksMut;
-use crate::cpu::scalar::pack::Pack;
-use crate::cpu::scalar::split::Split;
-use crate::cpu::scalar::split::SplitMut;
+use crate::cpu::scalar::pack::{Blocks, BlocksMut, Pack};
+use crate::cpu::scalar::split::{Split, SplitMut};
 
 /// Pairs that go through a loop together, where the distance allows it.
 const WIDE: usize = 8;
@@ -30,8 +27,8 @@ pub(in crate::cpu) struct WeightSums<'a, T> {
     pub gates: &'a mut [T],
 }
 
-/// `output = stage(input)`: with t = w b, a' = a + g t and b' = g (a − t) + (1 − g) b, exact at g = 1; at g = 0 the identity
-/// of any values.
+/// `output = stage(input)`: with t = w b, a' = a + g t and b' = g (a − t) + (1 − g) b, exact at g = 1; at g = 0 the
+/// identity of any values.
 pub(in crate::cpu) fn forward<T: Real>(
     distance: usize,
     weights: Weights<'_, T>,

@@ -104,8 +104,8 @@ impl<'a, T: Real> PlannedWelch<'a, T> {
                 sums.iter_mut().zip(spectrum).for_each(|(sum, z)| *sum += z.norm_sqr());
             }
         }
-        // From two-sided sums to one-sided power. Z = X₁ + i X₂ of two real segments: |Z[k]|² + |Z[n-k]|² = 2 (|X₁[k]|² + |X₂[k]|²),
-        // and an interior bin counts twice.
+        // From two-sided sums to one-sided power. Z = X₁ + i X₂ of two real segments: |Z[k]|² + |Z[n-k]|² = 2 (|X₁[k]|²
+        // + |X₂[k]|²), and an interior bin counts twice.
         let half = sums.len() / 2;
         let mirrored = sums[half..].iter().rev();
         for ((power, &lower), &upper) in power[1..].iter_mut().zip(&sums[1..]).zip(mirrored) {

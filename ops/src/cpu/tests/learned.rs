@@ -1,10 +1,5 @@
 use super::*;
-use crate::cpu::ButterflyTransform;
-use crate::cpu::LearnedWelch;
-use crate::cpu::Real;
-use crate::cpu::learned_welch_peaks;
-use crate::cpu::learned_welch_psd;
-use crate::cpu::welch_psd;
+use crate::cpu::{ButterflyTransform, LearnedWelch, Real, learned_welch_peaks, learned_welch_psd, welch_psd};
 
 /// The tensors of a [`LearnedWelch`].
 #[derive(Debug, Clone)]

@@ -1,9 +1,6 @@
 use super::*;
-use crate::cpu::LearnedGradients;
-use crate::cpu::Real;
-use crate::cpu::learned_welch_psd_backward;
-use crate::cpu::tests::learned::Model;
-use crate::cpu::tests::learned::options;
+use crate::cpu::tests::learned::{Model, options};
+use crate::cpu::{LearnedGradients, Real, learned_welch_psd_backward};
 
 /// All gradients, as [`LearnedGradients`] orders them; no gates, no gradient of theirs.
 pub(in crate::cpu) fn gradients<T: Real>(

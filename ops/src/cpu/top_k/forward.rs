@@ -7,7 +7,7 @@
 //! key is not that of a finite power, are searched again exactly.
 
 use crate::cpu::fft::radix::transpose;
-use crate::cpu::isa::register::{Register, SharedKernel};
+use crate::cpu::isa::register::{MAX_LANES, Register, SharedKernel};
 use crate::cpu::top_k::top_k_row;
 use crate::sorting_network::for_each_comparator;
 
@@ -17,8 +17,6 @@ const BLOCK: usize = 16;
 const MAX_K: usize = 4 * BLOCK;
 /// Most bins of a row for the search in registers: with more, keys have too few bits left for the power.
 const MAX_BINS: usize = 1 << 11 | 1;
-/// Lanes of the widest register.
-pub(in crate::cpu) const MAX_LANES: usize = 16;
 
 /// Power of a few rows.
 pub(in crate::cpu) struct PowerTile<'a> {

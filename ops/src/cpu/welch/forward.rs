@@ -8,11 +8,12 @@ use crate::cpu::fft::sink::{AddPower, StorePower, StoreSpectrum};
 use crate::cpu::fft::source::{Interleaved, Pair, Single, Windowed};
 use crate::cpu::fft::unpack::{fold_pairs, unpack_real};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
+use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::{Complex, Lanewise, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch, dispatch_two_rows};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
-use crate::cpu::top_k::forward::{MAX_LANES, PowerTile, top_k_tile};
+use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
 use crate::cpu::welch::{scaling, segment, short};
 use crate::options::{Detrend, WelchOptions};
 

@@ -2,11 +2,10 @@
 
 use rayon::ThreadPoolBuilder;
 
-use crate::cpu::isa::InstructionSet;
-use crate::cpu::isa::Kernel;
 use crate::cpu::isa::lines::with_lines;
 use crate::cpu::isa::portable::{Portable, PortableToken};
 use crate::cpu::isa::register::Register;
+use crate::cpu::isa::{InstructionSet, Kernel};
 use crate::cpu::tests::{naive_factor, naive_taper, noise, relative_error, single, single_tolerance, window};
 use crate::cpu::top_k::top_k_row;
 use crate::cpu::welch::forward::{Outputs, Peaks, WelchCall, WelchKernel};
