@@ -56,10 +56,13 @@ impl Register for Avx512TwoRows {
 
     #[inline(always)]
     fn into_quads(self) -> [[f32; 4]; 4] {
-        let mut row = [0.0; 8];
-        self.store(&mut row);
-        let [low, high] = [0, 4].map(|at| [row[at], row[at + 1], row[at + 2], row[at + 3]]);
-        [low, high, [0.0; 4], [0.0; 4]]
+        let mut quads = [[0.0; 4]; 4];
+        let (low, high) = quads.split_at_mut(1);
+        // SAFETY: `self` proves the instructions; each array has room for four values, and the stores need no alignment.
+        unsafe {
+            _mm256_storeu2_m128(high[0].as_mut_ptr(), low[0].as_mut_ptr(), _mm512_castps512_ps256(self.0));
+        }
+        quads
     }
 
     #[inline(always)]

@@ -56,11 +56,14 @@ impl<'a> Frames<'a> {
         for (lane, offset) in offsets.iter_mut().enumerate().take(V::LANES) {
             *offset = segment::offset(segments.row(lane), self.options().detrend);
         }
-        // Before the transposition register i has the rows 4 h + i, and a quad of the window for each.
-        let offset_of = [0, 1, 2, 3].map(
-            #[inline(always)]
-            |i| offset::<V>(token, &offsets, i),
-        );
+        // Before the transposition register i has the rows 4 h + i, and a quad of the window for each. An array's `map`
+        // is not inlined for certain.
+        let offset_of = [
+            offset::<V>(token, &offsets, 0),
+            offset(token, &offsets, 1),
+            offset(token, &offsets, 2),
+            offset(token, &offsets, 3),
+        ];
         let window = self.model.window.as_chunks().0;
         load_real_reversed(
             token,
