@@ -1,4 +1,4 @@
-//! The floats the kernels are generic over.
+//! Float types of the kernels.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -9,8 +9,7 @@ use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
 use crate::cpu::runtime::scratch::Scratch;
 
-/// `f32` or `f64`, with what the kernels keep for each: planned transforms, per-thread buffers, and integer keys that
-/// order power.
+/// `f32` or `f64`, with planned transforms, per-thread buffers, and integer keys that order power.
 pub trait Real: FftNum + Float + NumAssign + Default + Into<f64> {
     /// (power, bin) as one integer; see [`Real::key`].
     type Key: Copy + Ord + Default + Debug + Send;
@@ -18,11 +17,11 @@ pub trait Real: FftNum + Float + NumAssign + Default + Into<f64> {
     /// The nearest value to `value`.
     fn of(value: f64) -> Self;
 
-    /// A key that is greater for more power and, at equal power, for the lower bin. Non-finite power gives
+    /// A key that is greater for greater power and, at equal power, for the lower bin. Non-finite power gives
     /// `Key::default()`, which is less than the key of any finite power.
     fn key(self, bin: usize) -> Self::Key;
 
-    /// The bin in `key`; none if the key stands for non-finite power.
+    /// The bin in `key`; none for the key of non-finite power.
     fn key_bin(key: Self::Key) -> Option<usize>;
 
     /// `values` if they are f32.
@@ -31,7 +30,7 @@ pub trait Real: FftNum + Float + NumAssign + Default + Into<f64> {
     /// `values` if they are f32.
     fn as_f32_mut(values: &mut [Self]) -> Option<&mut [f32]>;
 
-    /// The planned transform of length `n`: made once per process, then shared.
+    /// The planned transform of length `n`, computed once per process.
     fn plan(n: usize, direction: FftDirection) -> Arc<dyn Fft<Self>>;
 
     /// Runs `body` with this thread's buffers.

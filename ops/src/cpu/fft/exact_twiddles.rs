@@ -48,6 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
     fn exact_twiddles_are_recognised_and_others_are_not() {
         for n in (6..=16).map(|stages| 1 << stages) {
             let forward: Vec<f32> =

@@ -1,4 +1,4 @@
-//! What every kernel runs on: tasks, per-thread buffers, a keyed cache, and sums over rows.
+//! Runtime of the kernels: tasks, per-thread buffers, a keyed cache, and sums over rows.
 
 pub(in crate::cpu) mod keyed_cache;
 pub(in crate::cpu) mod reduction;

@@ -10,7 +10,7 @@ const PARALLEL_WORK: usize = 4 * TASK_WORK;
 const MAX_TASKS: usize = 256;
 /// Largest number of blocks of rows in a sum over rows.
 const MAX_BLOCKS: usize = 16;
-/// Partial sums longer than this are kept for half as many blocks.
+/// Length of partial sums beyond which there are half as many blocks.
 const LONG_PARTIAL: usize = 1 << 19;
 
 /// Division of a call's rows into tasks. It follows from shapes alone, never from the number of threads.

@@ -12,6 +12,7 @@ fn output<T: Real>(re: &[T], im: &[T], transform: &ButterflyTransform<'_, T>) ->
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
 fn with_exact_twiddles_it_is_the_dft() {
     for n in (3..=16).map(|stages| 1 << stages) {
         let rows = 2;
@@ -48,6 +49,7 @@ fn closed_gates_leave_the_bit_reversed_input() {
 
 proptest! {
     #[test]
+    #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
     fn output_is_that_of_the_definition(stages in 2u32..11, seed: u64, gated: bool) {
         let n = 1 << stages;
         let (re, im) = (noise(n, seed), noise(n, !seed));
@@ -62,6 +64,7 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
 fn gradients_are_those_of_differences() {
     for n in [8, 16, 32, 64] {
         let gates = random_gates(n, 15);

@@ -61,6 +61,7 @@ fn check(model: &Model<f64>, rows: usize, step: usize) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
 fn gradients_are_those_of_differences() {
     for n in [8, 16, 64] {
         for segments in 1..=3 {
@@ -77,14 +78,16 @@ fn gradients_are_those_of_differences() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
 fn gradients_with_a_skipped_segment_are_those_of_differences() {
     let mut model = Model::perturbed(options(16, 3), true);
     model.weights[1] = 0.0;
     check(&model, 2, 1);
 }
 
-/// More values than are kept: the stages of a segment are computed twice.
+/// More values than are stored: the stages of a segment are computed twice.
 #[test]
+#[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
 fn gradients_of_long_segments_are_those_of_differences() {
     // As density, because the loss itself must stay small for its differences to be exact.
     let scaling = Scaling::Density { sample_rate: 100.0 };

@@ -19,6 +19,16 @@ use crate::options::{Detrend, Scaling, WelchOptions};
 const SCALINGS: [Scaling; 3] = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }];
 const DETRENDS: [Detrend; 2] = [Detrend::None, Detrend::Constant];
 
+/// `lengths`, under Miri only those up to 256: it interprets, a thousand times slower than code runs.
+pub(in crate::cpu) fn lengths(lengths: &[usize]) -> impl Iterator<Item = usize> {
+    lengths.iter().copied().filter(|&n| !cfg!(miri) || n <= 256)
+}
+
+/// `count`, or `under_miri`.
+pub(in crate::cpu) const fn reduced(count: usize, under_miri: usize) -> usize {
+    if cfg!(miri) { under_miri } else { count }
+}
+
 /// Uniform values between -1 and 1.
 pub(in crate::cpu) fn noise(len: usize, seed: u64) -> Vec<f64> {
     uniform(len, seed, -1.0, 1.0)
@@ -105,8 +115,13 @@ pub(in crate::cpu) fn naive_butterfly(
     v.into_iter().unzip()
 }
 
-/// The tapered samples of one segment.
-pub(in crate::cpu) fn naive_taper(frame: &[f64], window: &[f64], options: &WelchOptions, segment: usize) -> Vec<f64> {
+/// The windowed samples of one segment.
+pub(in crate::cpu) fn naive_windowed(
+    frame: &[f64],
+    window: &[f64],
+    options: &WelchOptions,
+    segment: usize,
+) -> Vec<f64> {
     let samples = &frame[segment * options.hop..][..options.n_fft];
     let offset = match options.detrend {
         Detrend::None => 0.0,
@@ -115,7 +130,7 @@ pub(in crate::cpu) fn naive_taper(frame: &[f64], window: &[f64], options: &Welch
     samples.iter().zip(window).map(|(x, w)| w * (x - offset)).collect()
 }
 
-/// What |X\[k\]|² is multiplied by for one segment: scale and one-sidedness.
+/// Factor on |X\[k\]|² for one segment: scale and one-sidedness.
 pub(in crate::cpu) fn naive_factor(window: &[f64], options: &WelchOptions, bin: usize) -> f64 {
     let scale = match options.scaling {
         Scaling::Power => 1.0,
