@@ -115,16 +115,16 @@ impl BackwardKernel<'_> {
                 *has_gradient = has_gradient_at(row);
             }
             let (re, im) = (
-                Rows::new::<V>(re, n, n, Some(&has_gradient), spare_re),
-                Rows::new::<V>(im, n, n, Some(&has_gradient), spare_im),
+                Rows::<V>::new(re, n, n, Some(&has_gradient), spare_re),
+                Rows::<V>::new(im, n, n, Some(&has_gradient), spare_im),
             );
             // Forward, storing the inputs of every pass.
             load_reversed(token, order, &re, &im, &mut levels[..n]);
             V::call_shared(token, RunLevels::<V, W> { program, weights: forward.weights(), levels });
             // Backward through the stages; the weights' sums stay in lanes until the last tile.
             let (re, im) = (
-                Rows::new::<V>(grad_re, n, n, Some(&has_gradient), spare_re),
-                Rows::new::<V>(grad_im, n, n, Some(&has_gradient), spare_im),
+                Rows::<V>::new(grad_re, n, n, Some(&has_gradient), spare_re),
+                Rows::<V>::new(grad_im, n, n, Some(&has_gradient), spare_im),
             );
             load_natural(token, &re, &im, grads);
             let sums = slots.as_chunks_mut::<S>().0;

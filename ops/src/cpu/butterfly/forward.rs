@@ -64,7 +64,7 @@ impl Kernel for ButterflyKernel<'_> {
         let tiles = (re.chunks(len).zip(im.chunks(len))).zip(out_re.chunks_mut(len).zip(out_im.chunks_mut(len)));
         for ((re, im), (out_re, out_im)) in tiles {
             // Rows into lanes, in bit-reversed order.
-            let (re, im) = (Rows::new::<V>(re, n, n, None, spare_re), Rows::new::<V>(im, n, n, None, spare_im));
+            let (re, im) = (Rows::<V>::new(re, n, n, None, spare_re), Rows::<V>::new(im, n, n, None, spare_im));
             load_reversed(token, order, &re, &im, tile);
             // All stages.
             if prepared.soft {
@@ -74,9 +74,9 @@ impl Kernel for ButterflyKernel<'_> {
             }
             // Lanes into rows; the last tile may have fewer rows than lanes.
             if out_re.len() == len {
-                store_natural(tile, RowsMut::new::<V>(out_re, n, n), RowsMut::new::<V>(out_im, n, n));
+                store_natural(tile, RowsMut::<V>::new(out_re, n, n), RowsMut::<V>::new(out_im, n, n));
             } else {
-                store_natural(tile, RowsMut::new::<V>(spare_re, n, n), RowsMut::new::<V>(spare_im, n, n));
+                store_natural(tile, RowsMut::<V>::new(spare_re, n, n), RowsMut::<V>::new(spare_im, n, n));
                 out_re.copy_from_slice(&spare_re[..out_re.len()]);
                 out_im.copy_from_slice(&spare_im[..out_im.len()]);
             }

@@ -9,21 +9,22 @@ const LINE_QUADS: usize = 4;
 /// Distance from the quads written to rows to those prefetched: two lines.
 const QUADS_AHEAD: usize = 2 * LINE_QUADS;
 
-/// Rows of a tile in memory, as many as a register has lanes.
+/// Rows of a tile in memory, as many as a register of `V` has lanes.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cpu) struct Rows<'a> {
+pub(in crate::cpu) struct Rows<'a, V> {
     /// At least `(lanes - 1) * stride + len` values.
     values: &'a [f32],
     stride: usize,
     len: usize,
+    lanes: PhantomData<V>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a, V: Register> Rows<'a, V> {
     /// The rows of `len` values that are `stride` apart in `values`. If there are fewer than a register has lanes, or
     /// `only` excludes some, the others are copied to `spare` `[lanes, len]`, and rows of zeros take the place of
     /// those.
     #[inline(always)]
-    pub fn new<V: Register>(
+    pub fn new(
         values: &'a [f32],
         stride: usize,
         len: usize,
@@ -32,7 +33,7 @@ impl<'a> Rows<'a> {
     ) -> Self {
         let included = |row: usize| only.is_none_or(|only| only[row]);
         if values.len() >= (V::LANES - 1) * stride + len && (0..V::LANES).all(included) {
-            return Self { values, stride, len };
+            return Self { values, stride, len, lanes: PhantomData };
         }
         let spare = &mut spare[..V::LANES * len];
         spare.fill(0.0);
@@ -41,7 +42,7 @@ impl<'a> Rows<'a> {
                 into.copy_from_slice(&from[..len]);
             }
         }
-        Self { values: spare, stride: len, len }
+        Self { values: spare, stride: len, len, lanes: PhantomData }
     }
 
     /// Row `row`.
@@ -51,7 +52,7 @@ impl<'a> Rows<'a> {
 
     /// Prefetches the lines that quad `at` of each of the next tile's rows is in.
     #[inline(always)]
-    fn prefetch<V: Register>(&self, at: usize) {
+    fn prefetch(&self, at: usize) {
         if at.is_multiple_of(LINE_QUADS) {
             for row in V::LANES..2 * V::LANES {
                 V::prefetch(self.values.as_ptr().wrapping_add(row * self.stride + 4 * at));
@@ -62,7 +63,7 @@ impl<'a> Rows<'a> {
     /// Quad `at` of every row: register `i` has its value `i`, row r in lane r. Before the transposition `change` is
     /// applied to registers of which lanes 4 h to 4 h + 3 are the quad of row 4 h + i.
     #[inline(always)]
-    pub fn gather<V: Register>(&self, token: V::Token, at: usize, change: impl Fn(usize, V) -> V) -> [V; 4] {
+    pub fn gather(&self, token: V::Token, at: usize, change: impl Fn(usize, V) -> V) -> [V; 4] {
         assert!(4 * at + 4 <= self.len);
         let quad = self.values.as_ptr().wrapping_add(4 * at);
         let (stride, fours) = (self.stride, 4 * self.stride);
@@ -81,7 +82,7 @@ impl<'a> Rows<'a> {
 
     /// [`Rows::gather`] without a change.
     #[inline(always)]
-    pub fn quads<V: Register>(&self, token: V::Token, at: usize) -> [V; 4] {
+    pub fn quads(&self, token: V::Token, at: usize) -> [V; 4] {
         self.gather(
             token,
             at,
@@ -103,18 +104,18 @@ unsafe fn register<V: Register>(token: V::Token, quad: *const f32, step: usize) 
     unsafe { V::from_quads(token, [&*at(0), &*at(1), &*at(2), &*at(3)]) }
 }
 
-/// Rows that a tile is written to, as many as a register has lanes.
-pub(in crate::cpu) struct RowsMut<'a> {
+/// Rows that a tile is written to, as many as a register of `V` has lanes.
+pub(in crate::cpu) struct RowsMut<'a, V> {
     first: *mut f32,
     stride: usize,
     len: usize,
-    rows: PhantomData<&'a mut [f32]>,
+    rows: PhantomData<(&'a mut [f32], V)>,
 }
 
-impl<'a> RowsMut<'a> {
+impl<'a, V: Register> RowsMut<'a, V> {
     /// Rows of `len` values, `stride` apart, in `values`, which has room for as many as a register has lanes.
     #[inline(always)]
-    pub fn new<V: Register>(values: &'a mut [f32], stride: usize, len: usize) -> Self {
+    pub fn new(values: &'a mut [f32], stride: usize, len: usize) -> Self {
         assert!(values.len() >= (V::LANES - 1) * stride + len);
         Self { first: values.as_mut_ptr(), stride, len, rows: PhantomData }
     }
@@ -122,7 +123,7 @@ impl<'a> RowsMut<'a> {
     /// Stores quad `at` of every row, the inverse of [`Rows::quads`], and prefetches the lines that quads further on
     /// are in.
     #[inline(always)]
-    pub fn scatter<V: Register>(&mut self, at: usize, values: [V; 4]) {
+    pub fn scatter(&mut self, at: usize, values: [V; 4]) {
         assert!(4 * at + 4 <= self.len);
         if at.is_multiple_of(LINE_QUADS) {
             for row in 0..V::LANES {
@@ -146,12 +147,12 @@ pub(in crate::cpu) fn with_rows<V: Register>(
     out: &mut [f32],
     len: usize,
     spare: &mut [f32],
-    write: impl FnOnce(RowsMut<'_>),
+    write: impl FnOnce(RowsMut<'_, V>),
 ) {
     if out.len() >= V::LANES * len {
-        write(RowsMut::new::<V>(out, len, len));
+        write(RowsMut::<V>::new(out, len, len));
     } else {
-        write(RowsMut::new::<V>(spare, len, len));
+        write(RowsMut::<V>::new(spare, len, len));
         out.copy_from_slice(&spare[..out.len()]);
     }
 }
@@ -172,17 +173,17 @@ fn for_reversed(order: &[u32], mut put: impl FnMut(usize, [usize; 4])) {
 pub(in crate::cpu) fn load_reversed<V: Register>(
     token: V::Token,
     order: &[u32],
-    re: &Rows<'_>,
-    im: &Rows<'_>,
+    re: &Rows<'_, V>,
+    im: &Rows<'_, V>,
     tile: &mut [Complex<V>],
 ) {
     for_reversed(
         order,
         #[inline(always)]
         |quad, at| {
-            re.prefetch::<V>(quad);
-            im.prefetch::<V>(quad);
-            let (re, im) = (re.quads::<V>(token, quad), im.quads::<V>(token, quad));
+            re.prefetch(quad);
+            im.prefetch(quad);
+            let (re, im) = (re.quads(token, quad), im.quads(token, quad));
             for i in 0..4 {
                 tile[at[i]] = Complex { re: re[i], im: im[i] };
             }
@@ -196,7 +197,7 @@ pub(in crate::cpu) fn load_reversed<V: Register>(
 pub(in crate::cpu) fn load_real_reversed<V: Register>(
     token: V::Token,
     order: &[u32],
-    rows: &Rows<'_>,
+    rows: &Rows<'_, V>,
     change: impl Fn(usize, usize, V) -> V,
     tile: &mut [Complex<V>],
 ) {
@@ -205,8 +206,8 @@ pub(in crate::cpu) fn load_real_reversed<V: Register>(
         order,
         #[inline(always)]
         |quad, at| {
-            rows.prefetch::<V>(quad);
-            let re = rows.gather::<V>(
+            rows.prefetch(quad);
+            let re = rows.gather(
                 token,
                 quad,
                 #[inline(always)]
@@ -223,12 +224,12 @@ pub(in crate::cpu) fn load_real_reversed<V: Register>(
 #[inline(always)]
 pub(in crate::cpu) fn load_natural<V: Register>(
     token: V::Token,
-    re: &Rows<'_>,
-    im: &Rows<'_>,
+    re: &Rows<'_, V>,
+    im: &Rows<'_, V>,
     tile: &mut [Complex<V>],
 ) {
     for (quad, tile) in tile.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-        let (re, im) = (re.quads::<V>(token, quad), im.quads::<V>(token, quad));
+        let (re, im) = (re.quads(token, quad), im.quads(token, quad));
         for i in 0..4 {
             tile[i] = Complex { re: re[i], im: im[i] };
         }
@@ -237,7 +238,7 @@ pub(in crate::cpu) fn load_natural<V: Register>(
 
 /// Stores a tile in natural order to rows.
 #[inline(always)]
-pub(in crate::cpu) fn store_natural<V: Register>(tile: &[Complex<V>], mut re: RowsMut<'_>, mut im: RowsMut<'_>) {
+pub(in crate::cpu) fn store_natural<V: Register>(tile: &[Complex<V>], mut re: RowsMut<'_, V>, mut im: RowsMut<'_, V>) {
     for (quad, [a, b, c, d]) in tile.as_chunks().0.iter().enumerate() {
         re.scatter(quad, [a.re, b.re, c.re, d.re]);
         im.scatter(quad, [a.im, b.im, c.im, d.im]);
@@ -250,7 +251,7 @@ pub(in crate::cpu) fn store_reversed<V: Register>(
     order: &[u32],
     tile: &[Complex<V>],
     part: impl Fn(&Complex<V>) -> V,
-    mut rows: RowsMut<'_>,
+    mut rows: RowsMut<'_, V>,
 ) {
     for_reversed(
         order,

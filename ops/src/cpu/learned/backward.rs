@@ -260,7 +260,7 @@ impl LearnedBackward<'_> {
                 tile.grad,
                 #[inline(always)]
                 |z| z.re,
-                RowsMut::new::<V>(tile.rows, n, n),
+                RowsMut::<V>::new(tile.rows, n, n),
             );
             for row in (0..V::LANES).filter(|&row| has_gradient[row]) {
                 let start = row * self.frames.frame_len + index * model.options.hop;
@@ -294,7 +294,7 @@ fn load_bins<V: Register>(
     spare: &mut [f32],
     into: &mut [V],
 ) {
-    let rows = Rows::new::<V>(values, bins, bins, Some(only), spare);
+    let rows = Rows::<V>::new(values, bins, bins, Some(only), spare);
     for (quad, into) in into.as_chunks_mut::<4>().0.iter_mut().enumerate() {
         *into = rows.quads(token, quad);
     }

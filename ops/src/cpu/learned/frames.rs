@@ -44,14 +44,19 @@ impl<'a> Frames<'a> {
         index: usize,
         only: Option<&[bool; MAX_LANES]>,
         spare: &'f mut [f32],
-    ) -> Rows<'f> {
+    ) -> Rows<'f, V> {
         let &WelchOptions { n_fft, hop, .. } = self.options();
-        Rows::new::<V>(&frames[index * hop..], self.frame_len, n_fft, only, spare)
+        Rows::<V>::new(&frames[index * hop..], self.frame_len, n_fft, only, spare)
     }
 
     /// Loads segments, windowed, into a tile in bit-reversed order, and returns the means that detrending subtracted.
     #[inline(always)]
-    pub fn load<V: Register>(&self, token: V::Token, segments: &Rows<'_>, tile: &mut [Complex<V>]) -> [f32; MAX_LANES] {
+    pub fn load<V: Register>(
+        &self,
+        token: V::Token,
+        segments: &Rows<'_, V>,
+        tile: &mut [Complex<V>],
+    ) -> [f32; MAX_LANES] {
         let mut offsets = [0.0; MAX_LANES];
         for (lane, offset) in offsets.iter_mut().enumerate().take(V::LANES) {
             *offset = segment::offset(segments.row(lane), self.options().detrend);
@@ -136,7 +141,7 @@ pub(super) fn squared<V: Register>(z: &Complex<V>) -> V {
 /// Stores bins, a register each, to rows `stride` apart, as many as a register has lanes.
 #[inline(always)]
 pub(super) fn store_bins<V: Register>(bins: usize, bin: impl Fn(usize) -> V, stride: usize, out: &mut [f32]) {
-    let mut rows = RowsMut::new::<V>(out, stride, bins);
+    let mut rows = RowsMut::<V>::new(out, stride, bins);
     for quad in 0..bins / 4 {
         rows.scatter(quad, [bin(4 * quad), bin(4 * quad + 1), bin(4 * quad + 2), bin(4 * quad + 3)]);
     }
