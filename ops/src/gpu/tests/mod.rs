@@ -4,8 +4,8 @@
 mod bounds;
 #[cfg(feature = "metal")]
 mod compile_only;
-mod limits;
+mod device_limits;
 #[cfg(feature = "metal")]
 mod msl;
 mod outputs;
-mod split;
+mod split_batches;

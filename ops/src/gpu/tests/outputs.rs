@@ -40,6 +40,11 @@ fn noise(device: &GpuDevice, len: usize, seed: u32) -> Handle {
     device.client.create_from_slice(bytemuck::cast_slice(&values))
 }
 
+fn read(device: &GpuDevice, handle: Handle) -> Vec<f32> {
+    let bytes = device.client.read_one(handle).unwrap();
+    bytes.as_chunks().0.iter().map(|&value| f32::from_ne_bytes(value)).collect()
+}
+
 fn weights(device: &GpuDevice, options: &WelchOptions, seed: u32) -> LearnedWeights {
     let pairs = options.stages() * options.n_fft / 2;
     LearnedWeights {
@@ -96,6 +101,6 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
         .into_iter()
         .chain(of_learned)
         .chain(transforms)
-        .map(|handle| bytemuck::pod_collect_to_vec(&device.client.read_one(handle).unwrap()))
+        .map(|handle| read(device, handle))
         .collect()
 }

@@ -1,17 +1,17 @@
 //! Device code of Welch power and peaks in one launch.
 //!
-//! Per row: `samples` loads a pair of segments and applies the window, `stockham` transforms it (with `radix` in
-//! registers), `row_power` sums and folds the squares, and `select` writes the strongest bins.
+//! Per row: `samples` loads a pair of segments and applies the window, `stockham` transforms it (with `short_transform`
+//! in registers), `row_power` sums and folds the squares, and `select` writes the strongest bins.
 
 mod arguments;
 mod fused;
 mod peak;
-mod radix;
 mod row_power;
 mod samples;
 mod select;
 mod select_by_bound;
 mod select_by_network;
+mod short_transform;
 mod stockham;
 mod team;
 mod unit_tables;

@@ -6,7 +6,7 @@
 use cubecl::prelude::*;
 
 use super::arguments::WelchInput;
-use super::radix::{output_position, transform_radix};
+use super::short_transform::{output_position, transform_radix};
 use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
 use super::unit_tables::UnitTables;
 use crate::gpu::complex::{ComplexArray, complex};
