@@ -58,8 +58,8 @@ impl DeviceKind {
     }
 }
 
-/// Identity of a device on this machine: its kind, and an index among the devices of the kind. Prints as `cuda:1`, without
-/// the index if it is 0.
+/// Identity of a device on this machine: its kind, and an index among the devices of the kind. Prints as `cuda:1`,
+/// without the index if it is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceId {
     kind: DeviceKind,

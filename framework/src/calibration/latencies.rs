@@ -16,15 +16,15 @@ pub struct LatencySpread {
 impl LatencySpread {
     /// Geometric mean of the two percentiles.
     ///
-    /// A shared machine runs at two speeds, as other load comes and goes, and a median is of the one that happened to last
-    /// longer; the geometric mean is off by the same factor for either.
+    /// A shared machine runs at two speeds, as other load comes and goes, and a median is of the one that happened to
+    /// last longer; the geometric mean is off by the same factor for either.
     fn middle(&self) -> f64 {
         (self.p10 * self.p90).sqrt()
     }
 }
 
-/// Measures the latencies of `strategies` at `sizes` and puts a fitted table per strategy into `profile`, with its worst
-/// error at the held-out sizes.
+/// Measures the latencies of `strategies` at `sizes` and puts a fitted table per strategy into `profile`, with its
+/// worst error at the held-out sizes.
 ///
 /// `time` gets the sizes to time, and returns for each of them the spread per strategy.
 ///
@@ -65,8 +65,8 @@ fn check_count(what: &'static str, got: usize, expected: usize) -> Result<(), Ca
     if got == expected { Ok(()) } else { Err(CalibrationError::Count { what, got, expected }) }
 }
 
-/// The table of `times`, the batch running fastest; times of batches that are too large to time are extrapolated from the
-/// batches before.
+/// The table of `times`, the batch running fastest; times of batches that are too large to time are extrapolated from
+/// the batches before.
 fn fit(axes: Vec<Axis>, times: &[Option<f64>]) -> Result<LatencyTable, crate::profile::LatencyTableError> {
     let batches = axes.last().map_or(&[][..], |axis| &axis.values);
     let mut all = Vec::with_capacity(times.len());

@@ -1,7 +1,7 @@
 //! Calibration: measurement of a device's constants and of the latencies of [strategies](crate::cost::Strategy).
 //!
-//! [`measure_constants`] times small programs on the device. [`measure_latencies`] lists the problem sizes to time, leaves
-//! the timing itself to the caller, who has the models, and fits a latency table per strategy to the result:
+//! [`measure_constants`] times small programs on the device. [`measure_latencies`] lists the problem sizes to time,
+//! leaves the timing itself to the caller, who has the models, and fits a latency table per strategy to the result:
 //!
 //! ```
 //! use firefly_framework::calibration::{CalibrationError, CalibrationSizes, LatencySpread, measure_latencies};

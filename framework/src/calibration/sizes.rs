@@ -8,8 +8,8 @@ use crate::profile::Axis;
 /// Largest input that is timed, in bytes; the time of a larger one is extrapolated from smaller batches.
 const MAX_INPUT_BYTES: u64 = 256 << 20;
 
-/// Problem sizes at which strategies are timed: every combination of the values of four axes, and held-out sizes between
-/// them.
+/// Problem sizes at which strategies are timed: every combination of the values of four axes, and held-out sizes
+/// between them.
 #[derive(Debug, Clone)]
 pub struct CalibrationSizes {
     n_fft: Vec<usize>,
@@ -21,8 +21,8 @@ pub struct CalibrationSizes {
 }
 
 impl CalibrationSizes {
-    /// The sizes of a calibrated profile. Batches are closely spaced, because threads or a larger kernel set in at a batch
-    /// that differs from length to length; K has a value on each side of 16, up to which a faster search is used.
+    /// The sizes of a calibrated profile. Batches are closely spaced, because threads or a larger kernel set in at a
+    /// batch that differs from length to length; K has a value on each side of 16, up to which a faster search is used.
     pub fn full() -> Self {
         let between = [(128, 4, 4), (256, 40, 16), (512, 1000, 16), (1024, 12, 4), (2048, 100, 40), (256, 3000, 64)];
         let held_out = [2, 8]

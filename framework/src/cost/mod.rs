@@ -1,9 +1,9 @@
 //! Cost model: predicted times, and the fusion gate. Pure arithmetic, without tensors.
 //!
 //! A computation is its [`DataMovement`](crate::movement::DataMovement): launches, synchronisations, bytes. A
-//! [`DeviceProfile`](crate::profile::DeviceProfile) turns it into a [`Prediction`] in nanoseconds, after the latency and
-//! bandwidth model of Ayala et al. (2022, "Performance analysis of parallel FFT on large multi-GPU systems"). The fusion
-//! gate weighs the [`Benefit`] of one computation over another into a [`FusionDecision`] that keeps every term.
+//! [`DeviceProfile`](crate::profile::DeviceProfile) turns it into a [`Prediction`] in nanoseconds, after the latency
+//! and bandwidth model of Ayala et al. (2022, "Performance analysis of parallel FFT on large multi-GPU systems"). The
+//! fusion gate weighs the [`Benefit`] of one computation over another into a [`FusionDecision`] that keeps every term.
 //! [`PeaksWorkload`] predicts each [`Strategy`] of computing Welch peaks.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! What a model takes and returns, in terms of the capture device.
+//! Arguments and results of a model on the capture device.
 
 use burn::backend::Capture;
 use burn::backend::ir::{CustomOpIr, OperationIr, TensorId, TensorIr, TensorStatus};
@@ -7,17 +7,17 @@ use burn_router::{RouterClient, RouterTensor};
 
 use super::GraphError;
 
-/// The name under which capture records that an input is there, read or not.
+/// Name of the operation that records an input, so that capture knows it even if the model never reads it.
 pub(super) const INPUT_MARKER: &str = "firefly::input";
 
-/// An input of a model: a name, a shape and an element type.
+/// Declared input of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its shape.
+    /// The shape.
     pub shape: Vec<usize>,
-    /// The type of its elements.
+    /// The element type.
     pub dtype: DType,
 }
 
@@ -27,13 +27,13 @@ impl Input {
         Self { name: name.into(), shape: shape.into(), dtype: DType::F32 }
     }
 
-    /// The same input with elements of another type.
+    /// The same input with another element type.
     pub fn with_dtype(self, dtype: DType) -> Self {
         Self { dtype, ..self }
     }
 }
 
-/// Declared inputs on the capture device, handed out in order.
+/// Declared inputs on the capture device, taken in order.
 pub struct Source<'a> {
     device: &'a Device,
     declared: &'a [Input],
@@ -45,7 +45,7 @@ impl<'a> Source<'a> {
         Self { device, declared, ids: Vec::new() }
     }
 
-    /// The inputs handed out, all of them having been asked for.
+    /// The identifiers of the inputs, once all have been taken.
     pub(super) fn finish(self) -> Result<Vec<TensorId>, GraphError> {
         match self.declared.get(self.ids.len()) {
             None => Ok(self.ids),
@@ -68,22 +68,22 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A value of the capture device that nothing initialises.
+/// An uninitialised tensor on the capture device.
 fn uninitialised<C: RouterClient>(client: &C, input: &Input) -> RouterTensor<C> {
     let id = client.create_empty_handle();
     let shape = Shape::from(input.shape.clone());
     let description = TensorIr { id, shape: shape.clone(), status: TensorStatus::ReadOnly, dtype: input.dtype };
-    // An input that the model never reads would be unknown to capture otherwise.
+    // Without it, capture would not know an input that the model never reads.
     client.register_op(OperationIr::Custom(CustomOpIr::new(INPUT_MARKER, &[description], &[])));
     RouterTensor::new(id, shape, input.dtype, client.clone())
 }
 
-/// What a model may take: float or int tensors, and pairs of what it may take.
+/// Arguments of a model: float or int tensors, and pairs of arguments.
 pub trait Arguments: Sized {
-    /// Takes what is wanted from the declared inputs.
+    /// Takes the arguments from the declared inputs.
     ///
     /// # Errors
-    /// [`GraphError::Declaration`] where something else is declared.
+    /// [`GraphError::Declaration`] where the declared inputs differ.
     fn take(source: &mut Source<'_>) -> Result<Self, GraphError>;
 }
 
@@ -92,7 +92,7 @@ macro_rules! tensor_arguments {
         impl<const D: usize> Arguments for $tensor {
             fn take(source: &mut Source<'_>) -> Result<Self, GraphError> {
                 let input = source.next(D, $kind, $fits)?;
-                // A value of no use but for its client, through which an input can be made without data.
+                // A tensor for its client alone, which creates inputs without data.
                 let client = Tensor::<1>::from_data([0f32], source.device)
                     .try_into_primitive::<Capture>()
                     .map_err(|_| GraphError::ForeignTensor)?
@@ -114,9 +114,9 @@ impl<A: Arguments, B: Arguments> Arguments for (A, B) {
     }
 }
 
-/// What a model may return: float or int tensors, pairs of what it may return, and a result of it.
+/// Results of a model: float or int tensors, pairs of results, and a `Result` of them.
 pub trait Outputs {
-    /// The graph's names of the tensors.
+    /// Identifiers of the tensors.
     ///
     /// # Errors
     /// [`GraphError::ForeignTensor`] for a tensor of another device, [`GraphError::Model`] for a model that failed.

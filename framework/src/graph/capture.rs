@@ -1,4 +1,4 @@
-//! Recording what a model does to its inputs.
+//! Capture of a model: its operations recorded without running.
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
@@ -12,15 +12,17 @@ use super::arguments::{Arguments, INPUT_MARKER, Input, Outputs, Source};
 use super::recorded;
 use super::{Graph, GraphError, Node, ValueId};
 
-/// Records `model` applied to inputs as declared, without running it: its operations, the values it holds, and its outputs.
-/// Operations that no output needs are left out.
+/// Records `model` applied to the declared inputs, without running it: its operations, constants and outputs.
+/// Operations that no output depends on are left out.
 ///
-/// The model gets the inputs, pairs of them for a model of several, and the capture device, to move its parameters there.
+/// The model is called with the inputs, nested in pairs if there are several, and the capture device, which its
+/// parameters have to be moved to.
 ///
 /// # Errors
-/// [`GraphError::Declaration`] where the model takes other inputs, [`GraphError::Unrecordable`] where it reads a computed
-/// value or uses an operation that can't be recorded, [`GraphError::ForeignTensor`] where it returns a tensor of another
-/// device, [`GraphError::Model`] where it fails, [`GraphError::Capture`] where Burn's capture refuses the graph.
+/// [`GraphError::Declaration`] where the model takes other inputs, [`GraphError::Unrecordable`] where it reads a
+/// computed value or uses an operation that can't be recorded, [`GraphError::ForeignTensor`] where it returns a tensor
+/// of another device, [`GraphError::Model`] where it fails, [`GraphError::Capture`] where Burn's capture refuses the
+/// graph.
 pub fn capture<A: Arguments, O: Outputs>(
     inputs: &[Input],
     model: impl FnOnce(A, &Device) -> O,
@@ -37,7 +39,7 @@ pub fn capture<A: Arguments, O: Outputs>(
                 return scope.complete([], []);
             }
         };
-        // Burn's tensors have no fallible form of most operations: what capture can't record panics.
+        // Most of Burn's tensor operations have no fallible form: one that can't be recorded panics.
         let returned = catch_unwind(AssertUnwindSafe(|| model(arguments, &device).ids()));
         outcome = match returned {
             Ok(Ok(outputs)) => Ok(outputs),
@@ -55,14 +57,14 @@ pub fn capture<A: Arguments, O: Outputs>(
         Err(Failure::Error(error)) => return Err(error),
         Err(Failure::Panic(reason)) => {
             let operations = captured.as_ref().map_or(&[][..], |captured| &captured.graph.operations);
-            return Err(GraphError::Unrecordable { operation: culprit(&reason, operations), reason });
+            return Err(GraphError::Unrecordable { operation: unrecordable(&reason, operations), reason });
         }
     };
     let captured = captured.map_err(|error| GraphError::Capture(error.to_string()))?;
     translate(inputs, captured.graph, captured.values, &outputs)
 }
 
-/// Why a model did not return.
+/// Reason why a model did not return.
 #[derive(Clone)]
 enum Failure {
     Error(GraphError),
@@ -74,12 +76,10 @@ fn message(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or("it panicked without a message").to_string()
 }
 
-/// What the model did when capture failed: read the tensor that the reason names, or something after the last operation.
-fn culprit(reason: &str, operations: &[OperationIr]) -> String {
-    let named = reason.split_once("TensorId(").and_then(|(_, rest)| rest.split_once(')')?.0.parse().ok());
-    let read = named
-        .map(TensorId::new)
-        .and_then(|id| operations.iter().find(|operation| operation.outputs().any(|output| output.id == id)));
+/// What the model did when it panicked: it read a tensor, or did something else after the last recorded operation.
+fn unrecordable(reason: &str, operations: &[OperationIr]) -> String {
+    let makes = |operation: &&OperationIr, id| operation.outputs().any(|output| output.id == id);
+    let read = tensor_in_message(reason).and_then(|id| operations.iter().find(|operation| makes(operation, id)));
     if let Some(operation) = read {
         return format!("reading the result of `{}`", recorded::operation(operation).name());
     }
@@ -89,7 +89,15 @@ fn culprit(reason: &str, operations: &[OperationIr]) -> String {
     }
 }
 
-/// Whether an operation is a record of where values come from, not of work.
+/// The tensor whose value the model read, by the message of Burn's panic. Only the message names it: a captured tensor
+/// has no value, and reading one has no fallible form.
+fn tensor_in_message(message: &str) -> Option<TensorId> {
+    let (_, rest) = message.split_once("TensorId(")?;
+    let (id, _) = rest.split_once(')')?;
+    id.parse().ok().map(TensorId::new)
+}
+
+/// Whether an operation records where values come from, and computes nothing.
 fn is_bookkeeping(operation: &OperationIr) -> bool {
     match operation {
         OperationIr::Init(_) | OperationIr::Drop(_) => true,
@@ -98,7 +106,7 @@ fn is_bookkeeping(operation: &OperationIr) -> bool {
     }
 }
 
-/// Burn's graph as ours.
+/// Translates Burn's graph.
 fn translate(
     inputs: &[Input],
     captured: GraphIr,
@@ -143,7 +151,7 @@ fn translate(
     Ok(graph)
 }
 
-/// Names tensors by the places of the graph's values.
+/// Renames tensors to the indices of the graph's values.
 struct Rename<'a>(&'a HashMap<TensorId, ValueId>);
 
 impl IrVisitorMut for Rename<'_> {

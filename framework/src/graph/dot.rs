@@ -1,60 +1,58 @@
-//! A graph for Graphviz.
+//! Drawing of a graph in the DOT language.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
+use super::escape::{DOT, escape};
 use super::{Graph, Origin};
 use crate::movement::GraphMovement;
 
-/// The graph in the DOT language: inputs and constants as ellipses, nodes as boxes with what they move, views dashed, and
-/// the shapes of values on the edges.
+/// The graph in the DOT language of Graphviz: inputs, constants and outputs as ellipses, nodes as boxes with their
+/// traffic, views dashed, and the shapes of values on the edges.
 pub fn dot(graph: &Graph, movement: &GraphMovement) -> String {
     let mut text = String::from("digraph model {\n  rankdir=TB;\n  node [fontname=\"sans-serif\", fontsize=10];\n");
     let mut line = |arguments: std::fmt::Arguments<'_>| {
         // Writing to a string can't fail.
         let _ = writeln!(text, "  {arguments}");
     };
-    let used = |place: usize| {
-        movement.nodes.iter().any(|node| node.inputs.contains(&place))
-            || graph.outputs().iter().any(|output| output.index() == place)
+    let used = |index: usize| {
+        movement.nodes.iter().any(|node| node.inputs.contains(&index))
+            || graph.outputs().iter().any(|output| output.index() == index)
     };
-    for (place, value) in graph.values().iter().enumerate().filter(|(place, _)| used(*place)) {
+    for (index, value) in graph.values().iter().enumerate().filter(|(index, _)| used(*index)) {
         let label = match &value.origin {
-            Origin::Input(name) => escape(name),
+            Origin::Input(name) => escape(name, &DOT),
             Origin::Constant(_) => "constant".into(),
             Origin::Computed => continue,
         };
-        line(format_args!("v{place} [shape=ellipse, label=\"{label}\\n{:?}\"];", value.shape));
+        line(format_args!("v{index} [shape=ellipse, label=\"{label}\\n{:?}\"];", value.shape));
     }
-    let makers: std::collections::HashMap<usize, usize> = movement
+    let producers: HashMap<usize, usize> = movement
         .nodes
         .iter()
         .enumerate()
-        .flat_map(|(place, node)| node.outputs.iter().map(move |&output| (output, place)))
+        .flat_map(|(index, node)| node.outputs.iter().map(move |&output| (output, index)))
         .collect();
-    let source = |value: usize| match makers.get(&value) {
+    let source = |value: usize| match producers.get(&value) {
         Some(node) => format!("n{node}"),
         None => format!("v{value}"),
     };
-    for (place, node) in movement.nodes.iter().enumerate() {
-        let (name, style) = (escape(&node.operation), if node.view { ", style=dashed" } else { "" });
+    for (index, node) in movement.nodes.iter().enumerate() {
+        let (name, style) = (escape(&node.operation, &DOT), if node.view { ", style=dashed" } else { "" });
         let moved = if node.view { "view".into() } else { format!("{} bytes", node.movement.traffic) };
-        line(format_args!("n{place} [shape=box{style}, label=\"{name}\\n{moved}\"];"));
+        line(format_args!("n{index} [shape=box{style}, label=\"{name}\\n{moved}\"];"));
         for &input in &node.inputs {
             let shape = &graph.values()[input].shape;
-            line(format_args!("{} -> n{place} [label=\"{shape:?}\"];", source(input)));
+            line(format_args!("{} -> n{index} [label=\"{shape:?}\"];", source(input)));
         }
     }
-    for (place, output) in graph.outputs().iter().enumerate() {
-        line(format_args!("o{place} [shape=ellipse, label=\"output {place}\"];"));
+    for (index, output) in graph.outputs().iter().enumerate() {
+        line(format_args!("o{index} [shape=ellipse, label=\"output {index}\"];"));
         let shape = &graph.get(*output).shape;
-        line(format_args!("{} -> o{place} [label=\"{shape:?}\"];", source(output.index())));
+        line(format_args!("{} -> o{index} [label=\"{shape:?}\"];", source(output.index())));
     }
     text.push_str("}\n");
     text
-}
-
-fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 #[cfg(test)]

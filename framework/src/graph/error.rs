@@ -1,14 +1,15 @@
-//! What can go wrong with a graph.
+//! Error of capturing or replaying a graph.
 
 use thiserror::Error;
 
-/// Why a model could not be captured, rewritten or replayed.
+/// Error of capturing or replaying a graph.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum GraphError {
     /// Burn's capture refused the graph.
     #[error("capture: {0}")]
     Capture(String),
-    /// The model did something that capture has no record for: it read a value, or used an operation that needs one.
+    /// The model read a computed value, or used an operation that can't be recorded.
     #[error("capture: {operation} can't be recorded: {reason}")]
     Unrecordable {
         /// What the model did.
@@ -19,36 +20,36 @@ pub enum GraphError {
     /// The model takes another number of inputs, or one of another rank or kind, than were declared.
     #[error("capture: input {place}: the model takes {expected}, but {declared}")]
     Declaration {
-        /// Which input, from 0.
+        /// Index of the input.
         place: usize,
         /// What the model takes.
         expected: String,
         /// What was declared.
         declared: String,
     },
-    /// The model itself failed, with its own reason.
+    /// The model returned an error.
     #[error("capture: {0}")]
     Model(String),
-    /// A tensor handed to the capture lives on another device.
+    /// The model returned a tensor of another device.
     #[error("capture: the model returned a tensor that is not on the capture device")]
     ForeignTensor,
-    /// The graph holds an operation the registry has no handler for.
+    /// The graph has a custom operation that is not registered.
     #[error("replay: no handler is registered for the custom operation `{0}`")]
     UnknownOperation(String),
-    /// The graph holds an operation that was neither captured nor can be made from its description.
+    /// The graph has an operation that was not captured and can't be constructed.
     #[error("replay: `{0}` was not captured")]
     NotCaptured(String),
-    /// The inputs are not as many, or not of the shape and type, as the graph was captured with.
+    /// The inputs differ in number, shape or type from those that the graph was captured with.
     #[error("replay: {what} is {got}, but the graph was captured with {expected}")]
     Input {
-        /// Which input, or how many.
+        /// The input, or the number of inputs.
         what: String,
-        /// What was given.
+        /// The value given.
         got: String,
-        /// What is accepted.
+        /// The value accepted.
         expected: String,
     },
-    /// Reading an output back failed.
+    /// An output could not be read back.
     #[error("replay: {0}")]
     Read(String),
 }

@@ -1,4 +1,4 @@
-//! A graph as operations that Burn's interpreter runs.
+//! Translation of a graph to operations of Burn's interpreter.
 
 use burn::backend::ir::{
     BaseOperationIr, CustomOpIr, IrVisitorMut, NumericOperationIr, OperationIr, ScalarIr, ScalarOpIr, ShapeOpIr,
@@ -9,25 +9,25 @@ use burn::tensor::{Shape, Slice};
 use super::model::Origin;
 use super::{Graph, GraphError, Node, Operation, ValueId};
 
-/// A value as Burn describes it.
+/// Burn's description of a value.
 pub(super) fn describe(graph: &Graph, id: ValueId, status: TensorStatus) -> TensorIr {
     let value = graph.get(id);
     let shape = Shape::from(value.shape.clone());
     TensorIr { id: TensorId::new(id.index() as u64), shape, status, dtype: value.dtype }
 }
 
-/// The nodes as operations, each value freed by the last that reads it.
+/// Operations of the nodes; each value is freed by the last node that reads it.
 pub(super) fn operations(graph: &Graph) -> Result<Vec<OperationIr>, GraphError> {
     let last_readers = graph.last_readers();
     let kept = |id: ValueId| !matches!(graph.get(id).origin, Origin::Computed) || graph.outputs().contains(&id);
     let mut operations = Vec::new();
-    for (place, node) in graph.nodes().iter().enumerate() {
+    for (index, node) in graph.nodes().iter().enumerate() {
         let mut operation = match &node.recorded {
             Some(recorded) => recorded.as_ref().clone(),
-            None => made_by_hand(graph, node)?,
+            None => constructed(graph, node)?,
         };
-        let frees = |id: ValueId| last_readers[id.index()] == Some(place) && !kept(id);
-        // Read twice in one operation, a value would be gone at the second time: it is dropped afterwards instead.
+        let frees = |id: ValueId| last_readers[id.index()] == Some(index) && !kept(id);
+        // A value that one operation reads twice would be freed by the first read: it is dropped afterwards instead.
         let once = |id: ValueId| node.inputs.iter().filter(|input| **input == id).count() == 1;
         let consumed = |id: ValueId| frees(id) && once(id);
         operation.visit_mut(&mut Statuses { inputs: &node.inputs, consumed: &consumed });
@@ -43,7 +43,7 @@ pub(super) fn operations(graph: &Graph) -> Result<Vec<OperationIr>, GraphError> 
     Ok(operations)
 }
 
-/// Says of each tensor whether it can be written over: what capture recorded holds for the graph as it was then.
+/// Sets for each tensor whether it may be overwritten; the recorded status is that of the graph as captured.
 struct Statuses<'a> {
     inputs: &'a [ValueId],
     consumed: &'a dyn Fn(ValueId) -> bool,
@@ -60,8 +60,8 @@ impl IrVisitorMut for Statuses<'_> {
     }
 }
 
-/// The operation of a node that no capture recorded: one that a rewrite rule put there.
-fn made_by_hand(graph: &Graph, node: &Node) -> Result<OperationIr, GraphError> {
+/// Operation of a node that was not captured, but added by a rewrite rule.
+fn constructed(graph: &Graph, node: &Node) -> Result<OperationIr, GraphError> {
     let tensor = |id: &ValueId| describe(graph, *id, TensorStatus::ReadOnly);
     if let Operation::Custom { name, scalars } = &node.operation {
         return Ok(OperationIr::Custom(CustomOpIr {
@@ -76,12 +76,12 @@ fn made_by_hand(graph: &Graph, node: &Node) -> Result<OperationIr, GraphError> {
     let (input, out) = (tensor(input), tensor(output));
     Ok(match &node.operation {
         Operation::Reshape => OperationIr::BaseFloat(BaseOperationIr::Reshape(ShapeOpIr { input, out })),
-        Operation::Slice { steps } => {
-            let range = |(step, &length): (&super::Step, &usize)| {
-                (step.stride == 1).then(|| Slice::from(step.start..step.start + length))
+        Operation::Slice { slices } => {
+            let range = |(slice, &length): (&super::AxisSlice, &usize)| {
+                (slice.stride == 1).then(|| Slice::from(slice.start..slice.start + length))
             };
             let lengths = &graph.get(*output_of(node)).shape;
-            let ranges = steps.iter().zip(lengths).map(range).collect::<Option<Vec<_>>>().ok_or_else(unknown)?;
+            let ranges = slices.iter().zip(lengths).map(range).collect::<Option<Vec<_>>>().ok_or_else(unknown)?;
             OperationIr::BaseFloat(BaseOperationIr::Slice(SliceOpIr { tensor: input, ranges, out }))
         }
         Operation::MultiplyScalar(factor) => {
@@ -93,7 +93,7 @@ fn made_by_hand(graph: &Graph, node: &Node) -> Result<OperationIr, GraphError> {
     })
 }
 
-/// The only output of a node known to have one.
+/// The output of a node that has exactly one.
 fn output_of(node: &Node) -> &ValueId {
     &node.outputs[0]
 }

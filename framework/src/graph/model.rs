@@ -1,4 +1,4 @@
-//! A model as a graph: values, and the nodes that make them, as plain data.
+//! Graph of a model: values, and the nodes that compute them, as plain data.
 
 use std::sync::Arc;
 
@@ -7,72 +7,73 @@ use burn::tensor::{DType, TensorData};
 
 use super::Operation;
 
-/// A value of a graph, by its place among the graph's values.
+/// Identifier of a value: its index among the graph's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValueId(pub(super) usize);
 
 impl ValueId {
-    /// Its place among the graph's values.
+    /// The index among the graph's values.
     pub const fn index(self) -> usize {
         self.0
     }
 }
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Debug, Clone)]
 pub enum Origin {
-    /// Given at each run, under a name.
+    /// An input, by its name.
     Input(String),
-    /// Held by the model.
+    /// A constant of the model.
     Constant(Arc<TensorData>),
     /// An output of a node.
     Computed,
 }
 
-/// A tensor of a graph.
+/// Tensor of a graph.
 #[derive(Debug, Clone)]
 pub struct Value {
-    /// Its shape.
+    /// The shape.
     pub shape: Vec<usize>,
-    /// The type of its elements.
+    /// The element type.
     pub dtype: DType,
-    /// Where it comes from.
+    /// The origin.
     pub origin: Origin,
 }
 
 impl Value {
-    /// Its size in memory.
+    /// Size in bytes.
     pub fn bytes(&self) -> u64 {
         self.elements() as u64 * self.dtype.size() as u64
     }
 
-    /// The number of its elements.
+    /// Number of elements.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
     }
 }
 
-/// One operation of a graph.
+/// One operation of a graph, with its inputs and outputs.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// What it reads.
+    /// The values it reads.
     pub inputs: Vec<ValueId>,
-    /// What it makes.
+    /// The values it computes.
     pub outputs: Vec<ValueId>,
-    /// What capture recorded, its tensors named by the places of the graph's values.
+    /// Burn's record of the operation, with the indices of the graph's values as identifiers; none if it was not
+    /// captured.
     pub(super) recorded: Option<Arc<OperationIr>>,
 }
 
 impl Node {
-    /// An operation that makes `outputs` of `inputs`.
+    /// A node that computes `outputs` from `inputs`.
     pub fn new(operation: Operation, inputs: Vec<ValueId>, outputs: Vec<ValueId>) -> Self {
         Self { operation, inputs, outputs, recorded: None }
     }
 }
 
-/// Values, and the nodes that make them in the order in which they run.
+/// Values, and the nodes that compute them in execution order.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
     values: Vec<Value>,
@@ -89,14 +90,14 @@ impl Graph {
         id
     }
 
-    /// Adds a value that the model holds.
+    /// Adds a constant.
     pub fn constant(&mut self, data: TensorData) -> ValueId {
         let shape = data.shape().to_vec();
         let dtype = data.dtype();
         self.value(&shape, dtype, Origin::Constant(Arc::new(data)))
     }
 
-    /// Adds a value for a node that is yet to come.
+    /// Adds a value for a node that is added later.
     pub fn computed(&mut self, shape: &[usize], dtype: DType) -> ValueId {
         self.value(shape, dtype, Origin::Computed)
     }
@@ -113,16 +114,15 @@ impl Graph {
         output
     }
 
-    /// Says which values the model returns.
+    /// Sets the outputs.
     pub fn set_outputs(&mut self, outputs: &[ValueId]) {
         self.outputs = outputs.to_vec();
     }
 
-    /// Keeps only the outputs at these places, in this order: what nobody else needs can then be left out.
-    ///
-    /// Places past the last output are ignored.
-    pub fn restrict_outputs(&mut self, places: &[usize]) {
-        self.outputs = places.iter().filter_map(|&place| self.outputs.get(place).copied()).collect();
+    /// Keeps only the outputs at these indices, in this order. Indices past the last output are ignored. Nodes that
+    /// become unused stay until [`prune`](Self::prune).
+    pub fn restrict_outputs(&mut self, indices: &[usize]) {
+        self.outputs = indices.iter().filter_map(|&index| self.outputs.get(index).copied()).collect();
     }
 
     fn value(&mut self, shape: &[usize], dtype: DType, origin: Origin) -> ValueId {
@@ -146,7 +146,7 @@ impl Graph {
         }
     }
 
-    /// Every value, also those that no node makes any more.
+    /// Every value, including those whose node was removed.
     pub fn values(&self) -> &[Value] {
         &self.values
     }
@@ -165,7 +165,7 @@ impl Graph {
         (0..self.values.len()).map(ValueId)
     }
 
-    /// Every node, in the order in which they run.
+    /// Every node, in execution order.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -175,7 +175,7 @@ impl Graph {
         &self.inputs
     }
 
-    /// What the model returns.
+    /// The outputs.
     pub fn outputs(&self) -> &[ValueId] {
         &self.outputs
     }
@@ -188,45 +188,45 @@ impl Graph {
         })
     }
 
-    /// The place of the node that makes each value; `None` for inputs and constants.
+    /// Index of the node that computes each value; `None` for inputs and constants.
     pub fn producers(&self) -> Vec<Option<usize>> {
         let mut producers = vec![None; self.values.len()];
-        for (place, node) in self.nodes.iter().enumerate() {
+        for (index, node) in self.nodes.iter().enumerate() {
             for output in &node.outputs {
-                producers[output.0] = Some(place);
+                producers[output.0] = Some(index);
             }
         }
         producers
     }
 
-    /// The place of the last node that reads each value; `None` where none does.
+    /// Index of the last node that reads each value; `None` where none does.
     pub fn last_readers(&self) -> Vec<Option<usize>> {
         let mut readers = vec![None; self.values.len()];
-        for (place, node) in self.nodes.iter().enumerate() {
+        for (index, node) in self.nodes.iter().enumerate() {
             for input in &node.inputs {
-                readers[input.0] = Some(place);
+                readers[input.0] = Some(index);
             }
         }
         readers
     }
 
-    /// Whether each node is needed for an output.
+    /// Whether an output depends on each node.
     pub fn live(&self) -> Vec<bool> {
-        let mut wanted = vec![false; self.values.len()];
+        let mut needed = vec![false; self.values.len()];
         for output in &self.outputs {
-            wanted[output.0] = true;
+            needed[output.0] = true;
         }
         let mut live = vec![false; self.nodes.len()];
-        for (place, node) in self.nodes.iter().enumerate().rev() {
-            live[place] = node.outputs.iter().any(|output| wanted[output.0]);
-            if live[place] {
-                node.inputs.iter().for_each(|input| wanted[input.0] = true);
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            live[index] = node.outputs.iter().any(|output| needed[output.0]);
+            if live[index] {
+                node.inputs.iter().for_each(|input| needed[input.0] = true);
             }
         }
         live
     }
 
-    /// Removes nodes that no output needs, and returns how many there were.
+    /// Removes nodes that no output depends on, and returns their number.
     pub fn prune(&mut self) -> usize {
         let mut live = self.live().into_iter();
         let before = self.nodes.len();
@@ -234,13 +234,13 @@ impl Graph {
         before - self.nodes.len()
     }
 
-    /// Puts `nodes` in the place of those at `replaced`, where the first of them was.
+    /// Replaces the nodes at the indices `replaced` by `nodes`, at the index of the first of them.
     pub fn replace(&mut self, replaced: &[usize], nodes: Vec<Node>) {
         let first = replaced.iter().min().copied().unwrap_or(self.nodes.len());
-        let mut place = 0;
+        let mut index = 0;
         self.nodes.retain(|_| {
-            place += 1;
-            !replaced.contains(&(place - 1))
+            index += 1;
+            !replaced.contains(&(index - 1))
         });
         self.nodes.splice(first..first, nodes);
     }
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_output_needs_is_removed_and_what_is_shared_is_kept_once() {
+    fn unused_nodes_are_removed_and_shared_nodes_are_kept_once() {
         let mut graph = Graph::default();
         let x = graph.input("x", &[2, 3], DType::F32);
         let shared = graph.apply(Operation::MultiplyScalar(2.0), &[x], &[2, 3], DType::F32);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn restricted_outputs_leave_work_out() {
+    fn restricted_outputs_make_nodes_unused() {
         let mut graph = Graph::default();
         let x = graph.input("x", &[4], DType::F32);
         let [a, b] = [2.0, 3.0].map(|factor| graph.apply(Operation::MultiplyScalar(factor), &[x], &[4], DType::F32));

@@ -1,60 +1,60 @@
-//! What a node of a graph does, as far as analysis needs to know.
+//! Operation of a node, as far as the analysis distinguishes it.
 
 use std::borrow::Cow;
 
 use burn::backend::ir::ScalarIr;
 
-/// One step of a slice along an axis.
+/// Slice along one axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
-    /// The first element taken.
+pub struct AxisSlice {
+    /// Index of the first element.
     pub start: usize,
-    /// From one element taken to the next; negative runs backwards.
+    /// Distance between elements; negative runs backwards.
     pub stride: isize,
 }
 
-/// What a node does to its inputs.
+/// Operation of a node.
 ///
-/// The operations that rewrite rules reason about have their arguments here; any other is a name. Shapes are those of the
+/// Operations that rewrite rules interpret have their arguments here; any other is a name. Shapes are those of the
 /// node's values.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operation {
     /// The same elements in another shape.
     Reshape,
-    /// Repeated along axes of length 1, without a copy.
+    /// Broadcast along axes of length 1, without a copy.
     Expand,
     /// Axis `i` of the output is axis `axes[i]` of the input.
     Permute {
-        /// An axis of the input for each of the output.
+        /// Axis of the input per axis of the output.
         axes: Vec<usize>,
     },
-    /// Part of the input: a step for each axis.
+    /// Part of the input.
     Slice {
-        /// Where each axis starts, and how it goes on.
-        steps: Vec<Step>,
+        /// Slice along each axis.
+        slices: Vec<AxisSlice>,
     },
-    /// Windows of `size` elements, `step` apart, along `axis`; their elements are a new last axis.
+    /// Windows of `size` elements, `step` apart, along `axis`; the elements of a window are a new last axis.
     Unfold {
-        /// The axis that is cut.
+        /// The axis.
         axis: usize,
-        /// Elements of a window.
+        /// Elements per window.
         size: usize,
-        /// From one window to the next.
+        /// Distance between windows.
         step: usize,
     },
-    /// The first input with the part at `steps` replaced by the second.
+    /// The first input with the part at `slices` replaced by the second.
     AssignSlice {
-        /// Where each axis starts, and how it goes on.
-        steps: Vec<Step>,
+        /// Slice along each axis.
+        slices: Vec<AxisSlice>,
     },
-    /// Inputs one after the other along `axis`.
+    /// Concatenation along `axis`.
     Concatenate {
-        /// The axis that grows.
+        /// The axis.
         axis: usize,
     },
     /// Another element type.
     Cast,
-    /// Every element is the value.
+    /// A constant tensor of one value.
     Fill(f64),
     /// Element by element.
     Add,
@@ -84,51 +84,51 @@ pub enum Operation {
         /// The axis that is averaged.
         axis: usize,
     },
-    /// The strongest elements along an axis, strongest first; the outputs are those wanted of values and positions.
+    /// The greatest elements along an axis, greatest first.
     TopK {
-        /// The axis that is searched; its output has the length wanted.
+        /// The axis that is searched; its length in the output is the number of elements.
         axis: usize,
-        /// Which outputs there are.
+        /// The outputs.
         wanted: Ranked,
     },
-    /// All elements along an axis in order; the outputs are those wanted of values and positions.
+    /// All elements along an axis, in order.
     Sort {
         /// The axis that is sorted.
         axis: usize,
         /// Whether the greatest comes first.
         descending: bool,
-        /// Which outputs there are.
+        /// The outputs.
         wanted: Ranked,
     },
     /// An operation of a backend extension.
     Custom {
-        /// Its name.
+        /// The name.
         name: String,
-        /// Its arguments that are not tensors.
+        /// The arguments that are not tensors.
         scalars: Vec<ScalarIr>,
     },
-    /// Any other, by the name of Burn's representation.
+    /// Any other operation, by its name in Burn's representation.
     Other(String),
 }
 
-/// The outputs of an operation that orders elements.
+/// Outputs of an operation that orders elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ranked {
     /// The elements.
     Values,
-    /// Where they were.
+    /// Their positions.
     Positions,
-    /// The elements, and where they were.
+    /// The elements and their positions.
     Both,
 }
 
 impl Operation {
-    /// Whether nothing runs: the output is the input's memory seen otherwise.
+    /// Whether it is a view: nothing runs, and the output shares the memory of the input.
     pub const fn is_view(&self) -> bool {
         matches!(self, Self::Reshape | Self::Expand | Self::Permute { .. } | Self::Slice { .. } | Self::Unfold { .. })
     }
 
-    /// A name to print; a custom operation's is its own.
+    /// Name to print.
     pub fn name(&self) -> Cow<'_, str> {
         Cow::Borrowed(match self {
             Self::Reshape => "reshape",

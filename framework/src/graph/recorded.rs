@@ -1,13 +1,11 @@
-//! Burn's representation of an operation, read as ours.
-
-use std::fmt::{self, Write};
+//! Translation of Burn's representation of an operation.
 
 use burn::backend::ir::{BaseOperationIr, FloatOperationIr, NumericOperationIr, OperationIr, ScalarIr};
 use burn::tensor::Slice;
 
-use super::operation::{Operation, Ranked, Step};
+use super::operation::{Operation, Ranked, AxisSlice};
 
-/// What a recorded operation does.
+/// The operation of a recorded one.
 pub(super) fn operation(recorded: &OperationIr) -> Operation {
     let known = match recorded {
         OperationIr::BaseFloat(base) | OperationIr::BaseInt(base) | OperationIr::BaseBool(base) => self::base(base),
@@ -31,10 +29,10 @@ fn base(base: &BaseOperationIr) -> Option<Operation> {
             Operation::Permute { axes }
         }
         BaseOperationIr::Permute(permute) => Operation::Permute { axes: permute.axes.clone() },
-        BaseOperationIr::Slice(slice) => Operation::Slice { steps: steps(&slice.ranges, &slice.tensor.shape.to_vec()) },
+        BaseOperationIr::Slice(slice) => Operation::Slice { slices: slices(&slice.ranges, &slice.tensor.shape.to_vec()) },
         BaseOperationIr::Unfold(unfold) => Operation::Unfold { axis: unfold.dim, size: unfold.size, step: unfold.step },
         BaseOperationIr::SliceAssign(assign) => {
-            Operation::AssignSlice { steps: steps(&assign.ranges, &assign.tensor.shape.to_vec()) }
+            Operation::AssignSlice { slices: slices(&assign.ranges, &assign.tensor.shape.to_vec()) }
         }
         BaseOperationIr::Cat(cat) => Operation::Concatenate { axis: cat.dim },
         BaseOperationIr::Cast(_) => Operation::Cast,
@@ -78,44 +76,30 @@ fn value(scalar: ScalarIr) -> f64 {
     scalar.elem()
 }
 
-/// Where a slice starts along every axis of `shape`; axes without a range are taken whole.
-fn steps(ranges: &[Slice], shape: &[usize]) -> Vec<Step> {
-    let whole = Step { start: 0, stride: 1 };
+/// Slices along every axis of `shape`; axes without a range are complete.
+fn slices(ranges: &[Slice], shape: &[usize]) -> Vec<AxisSlice> {
+    let whole = AxisSlice { start: 0, stride: 1 };
     let step = |(axis, length): (usize, &usize)| {
         let Some(range) = ranges.get(axis) else { return whole };
         let covered = range.to_range(*length);
         // A negative step starts at the end of what it covers.
         let start = if range.step < 0 { covered.end.saturating_sub(1) } else { covered.start };
-        Step { start, stride: range.step }
+        AxisSlice { start, stride: range.step }
     };
     shape.iter().enumerate().map(step).collect()
 }
 
-/// The name of Burn's variant for an operation: the innermost one before its fields.
+/// Name of Burn's variant for an operation, such as `Exp`; of the group where it has no variants of its own.
+///
+/// Burn has no function for it, but serialises an operation with the names of its variants:
+/// `{"Float": ["F32", {"Exp": …}]}`, with the element type before the operation in some groups.
 fn name(recorded: &OperationIr) -> String {
-    let mut start = Start(String::new());
-    // Ends with an error once enough is written, before tensors are.
-    let _ = write!(start, "{recorded:?}");
-    let mut names = start.0.split(|c: char| !c.is_alphanumeric()).filter(|name| !name.is_empty());
-    let group = names.next().unwrap_or("unknown").to_string();
-    let within = match recorded {
-        // These have the element type between.
-        OperationIr::NumericFloat(..) | OperationIr::NumericInt(..) | OperationIr::Float(..) => names.nth(1),
-        OperationIr::Init(_) | OperationIr::Drop(_) => None,
-        _ => names.next(),
+    let is_group = !matches!(recorded, OperationIr::Init(_) | OperationIr::Drop(_));
+    let serialised = serde_json::to_value(recorded).unwrap_or_default();
+    let Some((group, content)) = serialised.as_object().and_then(|variants| variants.iter().next()) else {
+        return "unknown".into();
     };
-    within.map_or(group, str::to_string)
-}
-
-/// Keeps the start of what is written to it.
-struct Start(String);
-
-/// More than the longest names of a group, an element type and an operation.
-const ENOUGH: usize = 96;
-
-impl Write for Start {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.push_str(text);
-        if self.0.len() < ENOUGH { Ok(()) } else { Err(fmt::Error) }
-    }
+    let operation = content.as_array().and_then(|parts| parts.last()).unwrap_or(content);
+    let variant = operation.as_object().and_then(|variants| variants.keys().next()).filter(|_| is_group);
+    variant.unwrap_or(group).clone()
 }

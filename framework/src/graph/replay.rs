@@ -1,4 +1,4 @@
-//! Running a graph on a backend.
+//! Replay of a graph on a backend.
 
 use burn::backend::TensorMetadata;
 use burn::backend::ir::{
@@ -15,7 +15,8 @@ use super::graph_ir::{describe, operations};
 use super::model::Origin;
 use super::{Graph, GraphError, ValueId};
 
-/// Custom operations that a replay can run on backend `B`: Burn's registry, and the names in it, which Burn does not list.
+/// Custom operations that a replay can run on backend `B`: Burn's registry, and the names in it, which Burn does not
+/// list.
 pub struct CustomOperations<B: BackendIr> {
     registry: CustomOpRegistry<B>,
     names: Vec<String>,
@@ -65,7 +66,7 @@ impl<B: BackendIr> CustomOperations<B> {
     }
 }
 
-/// A graph on a device, ready to run any number of times.
+/// Graph on a device, which can run any number of times.
 pub struct Replay<B: BackendIr> {
     interpreter: TensorInterpreter<B>,
     operations: Vec<OperationIr>,
@@ -74,11 +75,11 @@ pub struct Replay<B: BackendIr> {
 }
 
 impl<B: BackendIr> Replay<B> {
-    /// Puts the values that the graph holds on a device of backend `B`.
+    /// Copies the constants of the graph to a device of backend `B`.
     ///
     /// # Errors
-    /// [`GraphError::UnknownOperation`] for a custom operation that is not in `custom`; [`GraphError::NotCaptured`] for a
-    /// node that was made by hand and is not of a kind that can be run from its description.
+    /// [`GraphError::UnknownOperation`] for a custom operation that is not in `custom`; [`GraphError::NotCaptured`] for
+    /// a node that was not captured and whose operation can't be constructed.
     pub fn new(graph: &Graph, device: &B::Device, custom: &CustomOperations<B>) -> Result<Self, GraphError> {
         if let Some(unknown) = graph.custom_operations().find(|name| !custom.names.iter().any(|known| known == name)) {
             return Err(GraphError::UnknownOperation(unknown.to_string()));
@@ -102,7 +103,7 @@ impl<B: BackendIr> Replay<B> {
         })
     }
 
-    /// Runs the graph and reads every output, in the order the model returned them.
+    /// Runs the graph and reads every output, in the order in which the model returned them.
     ///
     /// # Errors
     /// [`GraphError::Input`] for inputs of another number, shape or type than the graph was captured with;
@@ -115,7 +116,7 @@ impl<B: BackendIr> Replay<B> {
         self.execute()
     }
 
-    /// The same with inputs, all of them floats, that are on the device already.
+    /// Runs the graph on float inputs that are on the device, and reads every output.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -127,13 +128,13 @@ impl<B: BackendIr> Replay<B> {
         self.execute()
     }
 
-    /// Runs the operations on inputs that are registered, and forgets those.
+    /// Runs the operations on registered inputs, and removes these.
     fn execute(&mut self) -> Result<Vec<TensorData>, GraphError> {
         for operation in &self.operations {
             self.interpreter.register_op(operation.clone());
         }
         let outputs = self.outputs.iter().map(|output| read(&mut self.interpreter, output.clone())).collect();
-        // Computed values must not be found by the next run, whose operations make them again.
+        // The next run computes its outputs anew, and must not find those of this one.
         for tensor in self.outputs.iter().chain(self.inputs.iter().map(|(tensor, _)| tensor)) {
             let computed_or_given = TensorIr { status: TensorStatus::ReadWrite, ..tensor.clone() };
             self.interpreter.register_op(OperationIr::Drop(computed_or_given));
@@ -158,7 +159,7 @@ impl<B: BackendIr> Replay<B> {
     }
 }
 
-/// The operation that casts integers to integers of another width: Burn's interpreter takes them for impossible.
+/// Custom operation that casts integers to another width, which Burn's interpreter does not support.
 const INTEGER_CAST: &str = "firefly::integer_cast";
 
 fn with_integer_casts(operation: OperationIr) -> OperationIr {

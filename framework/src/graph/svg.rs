@@ -1,16 +1,17 @@
-//! A graph as a picture.
+//! Drawing of a graph as SVG, layer by layer.
 
 use std::fmt::Write;
 
 use super::Graph;
+use super::escape::{XML, escape};
 use crate::movement::GraphMovement;
 
 const WIDTH: usize = 190;
 const HEIGHT: usize = 40;
 const GAP: usize = 24;
 
-/// The graph as SVG, from the inputs down: a box for each node with what it moves, views dashed; nodes stand as deep as the
-/// longest way to them.
+/// The graph as SVG, from the inputs down: one box per node with its traffic, views dashed. A node is in the layer
+/// below the lowest of its inputs.
 pub fn svg(graph: &Graph, movement: &GraphMovement) -> String {
     let mut depths = vec![0; graph.values().len()];
     let mut places = vec![None; graph.values().len()];
@@ -60,7 +61,7 @@ pub fn svg(graph: &Graph, movement: &GraphMovement) -> String {
 
 fn draw(text: &mut String, (x, y): (usize, usize), class: &str, title: &str, detail: &str) {
     let (middle, first, second) = (x + WIDTH / 2, y + 17, y + 31);
-    let (title, detail) = (escape(title), escape(detail));
+    let (title, detail) = (escape(title, &XML), escape(detail, &XML));
     // Writing to a string can't fail.
     let _ = writeln!(
         text,
@@ -74,10 +75,6 @@ fn connect(text: &mut String, from: (usize, usize), to: (usize, usize)) {
     let (x2, y2) = (to.0 + WIDTH / 2, to.1);
     let middle = usize::midpoint(y1, y2);
     let _ = writeln!(text, "<path d=\"M{x1} {y1}C{x1} {middle} {x2} {middle} {x2} {y2}\"/>");
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

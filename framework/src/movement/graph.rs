@@ -139,8 +139,8 @@ fn held_bytes(graph: &Graph) -> u64 {
     held.map(|(_, value)| value.bytes()).sum()
 }
 
-/// Bytes allocated while each node runs: inputs and constants, and every computed value from the node that computes it to
-/// the last that reads it or a view of it.
+/// Bytes allocated while each node runs: inputs and constants, and every computed value from the node that computes it
+/// to the last that reads it or a view of it.
 fn live_bytes(graph: &Graph, live: &[bool]) -> Vec<u64> {
     // For each value, the value that owns its memory: views lead to what they view.
     let mut roots: Vec<usize> = (0..graph.values().len()).collect();

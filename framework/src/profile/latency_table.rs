@@ -23,8 +23,8 @@ pub enum Interpolation {
     /// continues the slope of the interval at the edge.
     #[serde(rename = "power")]
     LogLog,
-    /// The time is linear in the size: a constant per call plus a constant per unit. Extrapolation continues the slope of
-    /// the interval at the edge, clamped so that neither constant is negative where the measurements are noisy.
+    /// The time is linear in the size: a constant per call plus a constant per unit. Extrapolation continues the slope
+    /// of the interval at the edge, clamped so that neither constant is negative where the measurements are noisy.
     #[serde(rename = "affine")]
     Linear,
 }

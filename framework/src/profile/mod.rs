@@ -1,7 +1,7 @@
 //! Device profiles: the constants and measured latencies of a device that predictions follow from.
 //!
-//! A [`Preset`] has published constants for a kind of device; [calibration](crate::calibration) replaces them by measured
-//! ones and adds a [`LatencyTable`] per strategy. Calibrated profiles are TOML files, keyed by the
+//! A [`Preset`] has published constants for a kind of device; [calibration](crate::calibration) replaces them by
+//! measured ones and adds a [`LatencyTable`] per strategy. Calibrated profiles are TOML files, keyed by the
 //! [fingerprint](crate::device::fingerprint) of machine and device.
 //!
 //! ```

@@ -169,6 +169,9 @@ pub fn load_or_preset(device: DeviceId) -> ResolvedProfile {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
     use crate::profile::{Axis, Interpolation, LatencyTable};
 
@@ -208,6 +211,30 @@ mod tests {
         assert!(message(&text[..text.len() / 2], "here").contains("not a device profile"));
         assert!(message("", "here").contains("it has no format"));
         assert!(message(&format!("{text}\nspeed = 1\n"), "here").contains("speed"));
+    }
+
+    proptest! {
+        /// A profile with some characters replaced parses or is an error; one that parses predicts.
+        #[test]
+        fn edited_profiles_parse_or_are_errors(edits in vec((any::<prop::sample::Index>(), any::<char>()), 0..8)) {
+            let file = File { format: PROFILE_FORMAT, profile: profile() };
+            let mut text: Vec<char> = toml::to_string(&file).unwrap().chars().collect();
+            for (index, character) in edits {
+                let index = index.index(text.len());
+                text[index] = character;
+            }
+            let text: String = text.into_iter().collect();
+            if let Ok(profile) = parse(&text, Path::new("cuda.toml"), "here") {
+                prop_assert!(profile.latencies.values().all(|table| table.predict(&[3.0]).is_some()));
+            }
+        }
+
+        /// Any text is an error, not a panic.
+        #[test]
+        fn arbitrary_text_is_an_error(text in vec(any::<char>(), 0..200)) {
+            let text: String = text.into_iter().collect();
+            prop_assert!(parse(&text, Path::new("cuda.toml"), "here").is_err());
+        }
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! The values of vectors that a model holds or fills.
+//! Evaluation of constant vectors.
 
 use firefly_ops::{Direction, exact_twiddle_values};
 
 use crate::graph::{Graph, Operation, Origin, ValueId};
 
-/// Most that a twiddle of f32 may differ from the exact one.
+/// Largest difference between an f32 twiddle and the exact one.
 const TWIDDLE_ERROR: f64 = 1e-7;
 
-/// How deep a vector is looked into: what a model makes of constants is a few operations long.
+/// Largest number of operations between a vector and the constants it is computed from.
 const DEPTH: usize = 16;
 
-/// The elements of a value that varies along one axis at most, if they don't depend on an input.
+/// Elements of a value that varies along at most one axis, if they don't depend on an input.
 pub fn vector(graph: &Graph, producers: &[Option<usize>], value: ValueId) -> Option<Vec<f64>> {
     evaluate(graph, producers, value, DEPTH)
 }
@@ -25,12 +25,12 @@ fn evaluate(graph: &Graph, producers: &[Option<usize>], id: ValueId, depth: usiz
     }
     let node = &graph.nodes()[producers[id.index()]?];
     let depth = depth.checked_sub(1)?;
-    let input = |place: usize| evaluate(graph, producers, *node.inputs.get(place)?, depth);
+    let input = |index: usize| evaluate(graph, producers, *node.inputs.get(index)?, depth);
     let pairwise = |join: fn(f64, f64) -> f64| {
         let (left, right) = (input(0)?, input(1)?);
-        let at = |values: &[f64], place: usize| if values.len() == 1 { values[0] } else { values[place] };
+        let at = |values: &[f64], index: usize| if values.len() == 1 { values[0] } else { values[index] };
         let fits = |values: &[f64]| values.len() == 1 || values.len() == value.elements();
-        let joined = (0..value.elements()).map(|place| join(at(&left, place), at(&right, place)));
+        let joined = (0..value.elements()).map(|index| join(at(&left, index), at(&right, index)));
         (fits(&left) && fits(&right)).then(|| joined.collect())
     };
     let each = |change: &dyn Fn(f64) -> f64| Some(input(0)?.into_iter().map(change).collect());
@@ -53,10 +53,10 @@ fn evaluate(graph: &Graph, producers: &[Option<usize>], id: ValueId, depth: usiz
         Operation::SubtractScalar(scalar) => each(&|x| x - scalar),
         Operation::MultiplyScalar(scalar) => each(&|x| x * scalar),
         Operation::DivideScalar(scalar) => each(&|x| x / scalar),
-        Operation::Slice { steps } | Operation::AssignSlice { steps } => {
+        Operation::Slice { slices } | Operation::AssignSlice { slices } => {
             let shape = &graph.get(node.inputs[0]).shape;
             let axis = (0..shape.len()).max_by_key(|axis| shape[*axis])?;
-            let (start, stride) = (steps[axis].start, steps[axis].stride);
+            let (start, stride) = (slices[axis].start, slices[axis].stride);
             let mut whole = input(0)?;
             if stride != 1 {
                 return None;
@@ -72,7 +72,7 @@ fn evaluate(graph: &Graph, producers: &[Option<usize>], id: ValueId, depth: usiz
     }
 }
 
-/// Whether a value is held by the model and makes the butterfly network of length `n` the forward transform.
+/// Whether a value is a constant that holds the exact twiddles of the forward transform of length `n`.
 pub fn are_exact_twiddles(graph: &Graph, value: ValueId, n: usize) -> bool {
     let Origin::Constant(data) = &graph.get(value).origin else { return false };
     let Ok(values) = data.try_to_vec_as::<f64>() else { return false };

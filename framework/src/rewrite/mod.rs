@@ -1,21 +1,37 @@
-//! Rewriting of graphs: rules, the rewriter that applies them where a [cost model](crate::cost) predicts a gain, and what
-//! Firefly's operations cost and can stand for.
+//! Rewriting of graphs: rules, and the rewriter that applies them where the [fusion gate](crate::cost) passes.
 //!
-//! A model that computes Welch peaks with stock operations can be written in many ways. [`WelchPeaksRule`] does not compare
-//! shapes of graphs: it derives, value by value from the signal forward ([`interpret`]), what each is in terms of a Welch
-//! estimate ([`meaning`]). Wherever the strongest bins of a value are searched that turns out to be a Welch spectrum of the
-//! [contract](firefly_ops), however it came about, `welch_peaks` takes its place.
+//! A model that computes Welch peaks with stock operations can be written in many ways. [`WelchPeaksRule`] does not match
+//! patterns of nodes: an abstract interpretation ([`interpretation`]) derives, node by node from the inputs forward, what
+//! each value is in terms of a Welch estimate ([`abstract_value`]). Wherever the strongest bins of a value are searched
+//! that is a Welch spectrum by the [contract](firefly_ops), `welch_peaks` replaces the search.
+//!
+//! ```
+//! use burn::tensor::{Device, Tensor};
+//! use firefly_framework::graph::{Input, capture};
+//! use firefly_framework::profile::Preset;
+//! use firefly_framework::rewrite::Rewriter;
+//!
+//! let graph = capture(&[Input::new("signal", [32, 64])], |signal: Tensor<2>, device: &Device| {
+//!     let (re, im) = burn::signal::rfft(signal, 1, None);
+//!     let sides: Vec<f32> = (0..33).map(|bin| if bin % 32 == 0 { 1.0 } else { 2.0 }).collect();
+//!     let sides = Tensor::<1>::from_data(sides.as_slice(), device).unsqueeze();
+//!     ((re.powi_scalar(2) + im.powi_scalar(2)) * sides).topk_with_indices(4, 1)
+//! })?;
+//! let rewritten = Rewriter::spectral().run(&graph, &Preset::Cpu.profile());
+//! assert_eq!(rewritten.graph.custom_operations().collect::<Vec<_>>(), ["firefly::welch_peaks"]);
+//! # Ok::<_, firefly_framework::graph::GraphError>(())
+//! ```
 
+mod abstract_value;
 mod constants;
-mod costs;
 mod elementwise;
-mod interpret;
+mod interpretation;
 mod layout;
-mod meaning;
-mod peaks_rule;
+mod operation_costs;
 mod rewriter;
-mod spectral;
+mod spectral_nodes;
+mod welch_peaks_rule;
 
-pub use costs::register_costs;
-pub use peaks_rule::WelchPeaksRule;
+pub use operation_costs::register_costs;
 pub use rewriter::{Outcome, Replacement, Rewriter, Rewritten, Rule};
+pub use welch_peaks_rule::WelchPeaksRule;

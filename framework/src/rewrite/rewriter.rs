@@ -1,83 +1,95 @@
-//! Rewriting a graph by the rules that operations bring, where it pays.
+//! Rewriter: applies rules to a graph where the fusion gate passes.
 
+use super::{WelchPeaksRule, register_costs};
 use crate::cost::FusionDecision;
 use crate::graph::{Graph, ValueId};
 use crate::movement::{MovementOptions, count};
 use crate::profile::DeviceProfile;
 
-/// Finds parts of a graph that a cheaper operation can compute.
+/// Rule that finds parts of a graph which a cheaper operation can compute.
 pub trait Rule {
-    /// What it is called in reports.
+    /// Name of the rule in reports.
     fn name(&self) -> &str;
 
-    /// Every place where the rule holds. What is found must compute the same outputs.
+    /// Every replacement that the rule finds. The replaced graph must compute the same outputs.
     fn find(&self, graph: &Graph) -> Vec<Replacement>;
 }
 
 /// A graph with one part replaced.
 #[derive(Debug, Clone)]
 pub struct Replacement {
-    /// The graph with the part replaced; what it leaves unused may still be in it.
+    /// The graph with the part replaced; it may still hold nodes that became unused.
     pub graph: Graph,
-    /// The value that is computed otherwise now, by which the place is known.
+    /// The value that the replacement computes, which identifies it.
     pub target: ValueId,
-    /// Values that nobody may need any more: if one is read elsewhere, there is nothing to gain and the graph is left alone.
+    /// Values that must be unused after the replacement: if one is still read, nothing is gained and the graph is left as
+    /// it is.
     pub obsolete: Vec<ValueId>,
-    /// Rows that are computed.
+    /// Number of rows.
     pub batch: u64,
 }
 
-/// What became of one replacement.
+/// Outcome of one replacement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The rule's name.
     pub rule: String,
-    /// The value that is, or would have been, computed otherwise.
+    /// The value that the replacement computes, or would compute.
     pub target: ValueId,
-    /// Why.
+    /// The decision.
     pub decision: FusionDecision,
 }
 
-/// A graph, and what was decided on the way to it.
+/// A rewritten graph, and the decisions that led to it.
 #[derive(Debug, Clone)]
 pub struct Rewritten {
-    /// The graph as it is to run.
+    /// The rewritten graph.
     pub graph: Graph,
     /// Every replacement that was found, in order.
     pub outcomes: Vec<Outcome>,
 }
 
 impl Rewritten {
-    /// How many replacements were made.
+    /// Number of replacements that were made.
     pub fn applied(&self) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.decision.fuse()).count()
     }
 
-    /// Every decision with its terms.
+    /// Every decision with its terms, as text.
     pub fn explain(&self) -> String {
         let lines = self.outcomes.iter().map(|outcome| format!("{}: {}", outcome.rule, outcome.decision.explain()));
         lines.collect()
     }
 }
 
-/// Applies rules to graphs for one device.
+/// Rules, and the options by which data movement is counted.
 pub struct Rewriter<'a> {
     rules: Vec<Box<dyn Rule + 'a>>,
     options: MovementOptions,
 }
 
 impl<'a> Rewriter<'a> {
-    /// A rewriter without rules that counts what graphs move by `options`.
+    /// The rewriter of Firefly's rules, with the costs of Firefly's operations.
+    pub fn spectral() -> Self {
+        let mut options = MovementOptions::default();
+        register_costs(&mut options.costs);
+        let mut rewriter = Self::new(options);
+        rewriter.register(WelchPeaksRule);
+        rewriter
+    }
+
+    /// A rewriter without rules, which counts data movement by `options`.
     pub const fn new(options: MovementOptions) -> Self {
         Self { rules: Vec::new(), options }
     }
 
-    /// Adds a rule; those added first are tried first.
+    /// Adds a rule; rules are tried in the order in which they were added.
     pub fn register(&mut self, rule: impl Rule + 'a) {
         self.rules.push(Box::new(rule));
     }
 
-    /// Applies the rules until none finds anything that is worth it on `device`. Nodes that no output needs are removed.
+    /// Applies the rules until none finds a replacement that the fusion gate passes on `device`. Nodes that no output depends
+    /// on are removed.
     pub fn run(&self, graph: &Graph, device: &DeviceProfile) -> Rewritten {
         let mut graph = graph.clone();
         graph.prune();
@@ -91,7 +103,7 @@ impl<'a> Rewriter<'a> {
         Rewritten { graph, outcomes }
     }
 
-    /// The first replacement that was not yet decided on, and the graph it leads to.
+    /// The first replacement without a decision yet, and the graph after it.
     fn next(&self, graph: &Graph, device: &DeviceProfile, known: &[Outcome]) -> Option<(Outcome, Graph)> {
         for rule in &self.rules {
             let decided = |target| known.iter().any(|outcome| outcome.rule == rule.name() && outcome.target == target);
@@ -128,14 +140,14 @@ mod tests {
 
         fn find(&self, graph: &Graph) -> Vec<Replacement> {
             let producers = graph.producers();
-            let merge = |(place, node): (usize, &Node)| {
+            let merge = |(index, node): (usize, &Node)| {
                 let Operation::MultiplyScalar(second) = node.operation else { return None };
                 let middle = node.inputs[0];
                 let before = &graph.nodes()[producers[middle.index()]?];
                 let Operation::MultiplyScalar(first) = before.operation else { return None };
                 let mut after = graph.clone();
                 let merged = Operation::MultiplyScalar(first * second);
-                after.replace(&[place], vec![Node::new(merged, before.inputs.clone(), node.outputs.clone())]);
+                after.replace(&[index], vec![Node::new(merged, before.inputs.clone(), node.outputs.clone())]);
                 Some(Replacement { graph: after, target: node.outputs[0], obsolete: vec![middle], batch: 1 })
             };
             graph.nodes().iter().enumerate().filter_map(merge).collect()
@@ -163,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_apply_until_nothing_is_left() {
+    fn rules_apply_until_none_matches() {
         let rewritten = rewriter().run(&chain(false), &Preset::Cpu.profile());
         let factors: Vec<_> = rewritten.graph.nodes().iter().map(|node| node.operation.clone()).collect();
         assert_eq!(factors, [Operation::MultiplyScalar(30.0)]);
@@ -172,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_gate_refuses_stays() {
+    fn replacements_below_the_minimum_gain_are_not_made() {
         let device = DeviceProfile { min_gain: 1e9, ..Preset::Cpu.profile() };
         let rewritten = rewriter().run(&chain(false), &device);
         assert_eq!((rewritten.graph.nodes().len(), rewritten.applied()), (3, 0));
@@ -180,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_read_elsewhere_keeps_its_nodes() {
+    fn values_that_are_read_elsewhere_keep_their_nodes() {
         let rewritten = rewriter().run(&chain(true), &Preset::Cpu.profile());
         assert_eq!((rewritten.graph.nodes().len(), rewritten.outcomes.len()), (3, 0));
     }

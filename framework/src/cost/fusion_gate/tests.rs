@@ -1,5 +1,8 @@
 //! Decisions of the published system, under its constants.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+
 use super::*;
 use crate::profile::Preset;
 
@@ -102,5 +105,24 @@ fn an_explanation_has_every_term() {
         "at most 1.10 is allowed from batch 2048",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+}
+
+proptest! {
+    /// A decision as JSON reads back unchanged; with some characters replaced it parses or is an error.
+    #[test]
+    fn decisions_survive_json_and_edits(edits in vec((any::<prop::sample::Index>(), any::<char>()), 0..8)) {
+        let decision = decide(Preset::Cuda, 8192, true);
+        let text = serde_json::to_string(&decision).unwrap();
+        prop_assert_eq!(&serde_json::from_str::<FusionDecision>(&text).unwrap(), &decision);
+        let mut characters: Vec<char> = text.chars().collect();
+        for (index, character) in edits {
+            let index = index.index(characters.len());
+            characters[index] = character;
+        }
+        let edited: String = characters.into_iter().collect();
+        if let Ok(decision) = serde_json::from_str::<FusionDecision>(&edited) {
+            prop_assert!(decision.explain().contains("score"));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Registered costs of Firefly's operations: a Welch estimate reads the samples of its segments, not all of a longer frame.
 
-use super::spectral::{ESTIMATES, welch_options};
+use super::spectral_nodes::{ESTIMATES, welch_options};
 use crate::graph::{Graph, Node, Operation};
 use crate::movement::OperationCosts;
 
@@ -30,7 +30,7 @@ mod tests {
 
     use super::*;
     use crate::movement::{MovementOptions, count};
-    use crate::rewrite::spectral::welch_peaks_operation;
+    use crate::rewrite::spectral_nodes::welch_peaks_operation;
 
     fn traffic(frame: usize, hop: usize) -> u64 {
         let mut graph = Graph::default();

@@ -1,18 +1,18 @@
-//! Welch peaks, recognised.
+//! Recognition of Welch peaks in models of stock operations.
 
 use burn::tensor::{DType, IntDType, TensorData};
 use firefly_ops::WelchOptions;
 
-use super::interpret::{Interpretation, is_row_of_lines};
-use super::meaning::{Content, Energy, Meaning, Part};
-use super::spectral::welch_peaks_operation;
+use super::abstract_value::{AbstractValue, Part, PowerSpectrum, ValueKind};
+use super::interpretation::Interpretation;
+use super::spectral_nodes::welch_peaks_operation;
 use super::{Replacement, Rule};
-use crate::graph::{Graph, Node, Operation, Ranked, Step, ValueId};
+use crate::graph::{Graph, Node, Operation, Ranked, AxisSlice, ValueId};
 
-/// Relative difference up to which weights count as equal: constants are f32.
-const EQUAL: f64 = 1e-6;
+/// Relative tolerance of weights: constants are f32.
+const TOLERANCE: f64 = 1e-6;
 
-/// The strongest bins of a Welch spectrum made of stock operations become one `welch_peaks`.
+/// Rule that replaces the strongest bins of a Welch spectrum of stock operations by one `welch_peaks`.
 ///
 /// What is recognised: segments cut from the rows of a matrix by any mix of slicing, unfolding, reshaping, stacking and
 /// permuting; one window; a real transform along the samples (`burn::signal::rfft`, or [`butterfly`](firefly_ops::butterfly)
@@ -31,51 +31,51 @@ impl Rule for WelchPeaksRule {
     }
 
     fn find(&self, graph: &Graph) -> Vec<Replacement> {
-        let searched = graph
+        let has_search = graph
             .nodes()
             .iter()
             .any(|node| matches!(node.operation, Operation::TopK { .. } | Operation::Sort { descending: true, .. }));
-        if !searched {
+        if !has_search {
             return Vec::new();
         }
-        let known = Interpretation::new(graph);
-        let places = 0..graph.nodes().len();
-        places.filter_map(|place| replace(graph, &known, Search::at(graph, place)?)).collect()
+        let interpretation = Interpretation::new(graph);
+        let indices = 0..graph.nodes().len();
+        indices.filter_map(|index| replace(graph, &interpretation, Search::at(graph, index)?)).collect()
     }
 }
 
-/// A search for the strongest elements of a matrix's rows.
+/// Search for the strongest elements along an axis of a matrix.
 struct Search {
     /// The matrix.
     input: ValueId,
     /// The axis that is searched.
     axis: usize,
-    /// Elements wanted of each row.
+    /// Elements per row.
     k: usize,
-    /// The elements found, if they are wanted.
+    /// The elements found, if they are an output.
     values: Option<ValueId>,
-    /// Where they were, if that is wanted.
+    /// Their positions, if they are an output.
     positions: Option<ValueId>,
-    /// The nodes that search.
+    /// Indices of the nodes that search.
     nodes: Vec<usize>,
 }
 
 impl Search {
-    fn at(graph: &Graph, place: usize) -> Option<Self> {
-        let node = &graph.nodes()[place];
+    fn at(graph: &Graph, index: usize) -> Option<Self> {
+        let node = &graph.nodes()[index];
         let input = *node.inputs.first()?;
         match node.operation {
             Operation::TopK { axis, wanted } => {
                 let [values, positions] = by_kind(node, wanted);
                 let k = graph.get(node.outputs[0]).shape[axis];
-                Some(Self { input, axis, k, values, positions, nodes: vec![place] })
+                Some(Self { input, axis, k, values, positions, nodes: vec![index] })
             }
             Operation::Sort { axis, descending: true, wanted } => {
                 let [values, positions] = by_kind(node, wanted);
                 let (values, positions) = (Cut::of(graph, values, axis)?, Cut::of(graph, positions, axis)?);
                 let k = values.k.or(positions.k)?;
                 let same = [values.k, positions.k].into_iter().flatten().all(|length| length == k);
-                let nodes = [values.place, positions.place].into_iter().flatten().collect();
+                let nodes = [values.index, positions.index].into_iter().flatten().collect();
                 let search = Self { input, axis, k, values: values.value, positions: positions.value, nodes };
                 same.then_some(search)
             }
@@ -85,7 +85,7 @@ impl Search {
 }
 
 fn by_kind(node: &Node, wanted: Ranked) -> [Option<ValueId>; 2] {
-    let output = |place: usize| node.outputs.get(place).copied();
+    let output = |index: usize| node.outputs.get(index).copied();
     match wanted {
         Ranked::Values => [output(0), None],
         Ranked::Positions => [None, output(0)],
@@ -93,35 +93,35 @@ fn by_kind(node: &Node, wanted: Ranked) -> [Option<ValueId>; 2] {
     }
 }
 
-/// The first elements of a sorted value: all that anybody reads of it.
+/// The first elements of a sorted value, which are all that is read of it.
 #[derive(Default)]
 struct Cut {
     value: Option<ValueId>,
-    place: Option<usize>,
+    index: Option<usize>,
     k: Option<usize>,
 }
 
 impl Cut {
-    /// Nothing of a value that nobody reads; `None` of one that is read otherwise than from its start.
+    /// The default for a value without readers; `None` for one that is read otherwise than from its start.
     fn of(graph: &Graph, sorted: Option<ValueId>, axis: usize) -> Option<Self> {
         let Some(sorted) = sorted else { return Some(Self::default()) };
         if graph.outputs().contains(&sorted) {
             return None;
         }
-        let reads = |place: &usize| graph.nodes()[*place].inputs.contains(&sorted);
+        let reads = |index: &usize| graph.nodes()[*index].inputs.contains(&sorted);
         let mut readers = (0..graph.nodes().len()).filter(reads);
-        let Some(place) = readers.next() else { return Some(Self::default()) };
-        let Operation::Slice { steps } = &graph.nodes()[place].operation else { return None };
-        let cut = graph.nodes()[place].outputs[0];
+        let Some(index) = readers.next() else { return Some(Self::default()) };
+        let Operation::Slice { slices } = &graph.nodes()[index].operation else { return None };
+        let cut = graph.nodes()[index].outputs[0];
         let (whole, part) = (&graph.get(sorted).shape, &graph.get(cut).shape);
-        let from_the_start = steps.iter().all(|step| *step == Step { start: 0, stride: 1 });
+        let from_the_start = slices.iter().all(|step| *step == AxisSlice { start: 0, stride: 1 });
         let rows = (0..whole.len()).all(|other| other == axis || whole[other] == part[other]);
         let only = readers.next().is_none();
-        (from_the_start && rows && only).then(|| Self { value: Some(cut), place: Some(place), k: Some(part[axis]) })
+        (from_the_start && rows && only).then(|| Self { value: Some(cut), index: Some(index), k: Some(part[axis]) })
     }
 }
 
-/// A spectrum that the contract knows: the estimate, and what its power has to be multiplied by.
+/// A power spectrum that `welch_peaks` computes: the options, the first sample, and the factor of its power.
 struct Estimate {
     options: WelchOptions,
     start: usize,
@@ -129,24 +129,24 @@ struct Estimate {
 }
 
 impl Estimate {
-    fn of(meaning: &Meaning) -> Option<(Self, &Energy)> {
-        let Content::Energy(energy) = &meaning.content else { return None };
-        let (count, n_fft) = (energy.segments.starts.len(), energy.segments.length);
-        let whole = energy.first_bin == 0 && energy.weights.len() == n_fft / 2 + 1;
-        if !is_row_of_lines(meaning) || energy.part != Part::Both || !whole {
+    fn of(value: &AbstractValue) -> Option<(Self, &PowerSpectrum)> {
+        let ValueKind::Power(power) = &value.kind else { return None };
+        let (count, n_fft) = (power.segments.starts.len(), power.segments.length);
+        let all_bins = power.first_bin == 0 && power.weights.len() == n_fft / 2 + 1;
+        if !value.is_frames_by_points() || power.part != Part::Both || !all_bins {
             return None;
         }
-        let weight = energy.weights[0];
-        let one_sided = energy.weights.iter().enumerate().all(|(bin, have)| {
+        let weight = power.weights[0];
+        let one_sided = power.weights.iter().enumerate().all(|(bin, actual)| {
             let expected = if bin == 0 || bin == n_fft / 2 { weight } else { 2.0 * weight };
-            (have - expected).abs() <= EQUAL * expected
+            (actual - expected).abs() <= TOLERANCE * expected
         });
-        // welch_peaks averages; a negative factor would turn the order round.
+        // welch_peaks averages over segments; a negative factor would reverse the order.
         let factor = count as f64 * weight;
         if !(one_sided && factor.is_finite() && factor > 0.0) {
             return None;
         }
-        let mut starts = energy.segments.starts.clone();
+        let mut starts = power.segments.starts.clone();
         starts.sort_unstable();
         let hop = starts.get(1).map_or(n_fft / 2, |second| second - starts[0]);
         if !starts.windows(2).all(|pair| pair[1] - pair[0] == hop) {
@@ -154,19 +154,19 @@ impl Estimate {
         }
         let options = WelchOptions { hop, ..WelchOptions::new(n_fft, count) };
         options.validate("welch_peaks").ok()?;
-        Some((Self { options, start: starts[0], factor }, energy))
+        Some((Self { options, start: starts[0], factor }, power))
     }
 }
 
-/// The graph with `welch_peaks` in the place of a search.
-fn replace(graph: &Graph, known: &Interpretation<'_>, search: Search) -> Option<Replacement> {
-    let (estimate, energy) = Estimate::of(known.meaning(search.input)?)?;
+/// The graph with `welch_peaks` in place of a search.
+fn replace(graph: &Graph, interpretation: &Interpretation<'_>, search: Search) -> Option<Replacement> {
+    let (estimate, power) = Estimate::of(interpretation.value(search.input)?)?;
     if search.axis != 1 || search.k > estimate.options.bins() {
         return None;
     }
     let mut after = graph.clone();
     let mut nodes = Vec::new();
-    let source = energy.segments.source;
+    let source = power.segments.source;
     let dtype = graph.get(source).dtype;
     let rows = graph.get(source).shape[0];
     let [target, ..] = [search.values, search.positions].into_iter().flatten().collect::<Vec<_>>()[..] else {
@@ -175,8 +175,8 @@ fn replace(graph: &Graph, known: &Interpretation<'_>, search: Search) -> Option<
 
     let n_fft = estimate.options.n_fft;
     let signal = from_sample(&mut after, &mut nodes, source, estimate.start);
-    let window = match energy.segments.window {
-        Some(window) => as_line(&mut after, &mut nodes, window, n_fft),
+    let window = match power.segments.window {
+        Some(window) => as_vector(&mut after, &mut nodes, window, n_fft),
         None => after.constant(ones(n_fft, dtype)?),
     };
     if after.get(window).dtype != dtype {
@@ -185,7 +185,7 @@ fn replace(graph: &Graph, known: &Interpretation<'_>, search: Search) -> Option<
     let bins_dtype = search.positions.map_or(DType::I64, |positions| graph.get(positions).dtype);
     let bins = search.positions.unwrap_or_else(|| after.computed(&[rows, search.k], bins_dtype));
     let power = search.values.unwrap_or_else(|| after.computed(&[rows, search.k], dtype));
-    let scale = (estimate.factor - 1.0).abs() > EQUAL;
+    let scale = (estimate.factor - 1.0).abs() > TOLERANCE;
     let unscaled = if scale { after.computed(&[rows, search.k], dtype) } else { power };
     let operation = welch_peaks_operation(estimate.options, search.k, IntDType::from(bins_dtype));
     nodes.push(Node::new(operation, vec![signal, window], vec![bins, unscaled]));
@@ -193,24 +193,24 @@ fn replace(graph: &Graph, known: &Interpretation<'_>, search: Search) -> Option<
         nodes.push(Node::new(Operation::MultiplyScalar(estimate.factor), vec![unscaled], vec![power]));
     }
     after.replace(&search.nodes, nodes);
-    let obsolete = energy.spectra.clone();
+    let obsolete = power.spectra.clone();
     Some(Replacement { graph: after, target, obsolete, batch: rows as u64 })
 }
 
-/// The signal without the samples before `start`.
+/// The signal from sample `start` on.
 fn from_sample(graph: &mut Graph, nodes: &mut Vec<Node>, source: ValueId, start: usize) -> ValueId {
     if start == 0 {
         return source;
     }
     let (rows, samples, dtype) = (graph.get(source).shape[0], graph.get(source).shape[1], graph.get(source).dtype);
     let rest = graph.computed(&[rows, samples - start], dtype);
-    let steps = vec![Step { start: 0, stride: 1 }, Step { start, stride: 1 }];
-    nodes.push(Node::new(Operation::Slice { steps }, vec![source], vec![rest]));
+    let slices = vec![AxisSlice { start: 0, stride: 1 }, AxisSlice { start, stride: 1 }];
+    nodes.push(Node::new(Operation::Slice { slices }, vec![source], vec![rest]));
     rest
 }
 
-/// A vector with one axis only.
-fn as_line(graph: &mut Graph, nodes: &mut Vec<Node>, vector: ValueId, length: usize) -> ValueId {
+/// A vector, reshaped to one axis.
+fn as_vector(graph: &mut Graph, nodes: &mut Vec<Node>, vector: ValueId, length: usize) -> ValueId {
     if graph.get(vector).shape == [length] {
         return vector;
     }

@@ -1,0 +1,208 @@
+//! Abstract interpretation of a graph: the abstract value of each of its values, from the inputs forward.
+
+use burn::tensor::DType;
+use firefly_ops::WelchOptions;
+
+use super::abstract_value::{AbstractValue, Part, ValueKind, Vector};
+use super::constants;
+use super::elementwise::{reduced, scaled, squared, sum, weighted, windowed};
+use super::layout::{assign, concatenate, reshape, slice, unfold};
+use super::spectral_nodes::is_open_butterfly;
+use crate::graph::{Graph, Node, Operation, ScalarIr, ValueId};
+
+/// Name of Burn's transform of real samples.
+pub const RFFT: &str = "signal::rfft";
+
+/// Abstract values of a graph's values.
+pub struct Interpretation<'a> {
+    graph: &'a Graph,
+    producers: Vec<Option<usize>>,
+    values: Vec<Option<AbstractValue>>,
+    vectors: Vec<Option<Vector>>,
+}
+
+impl<'a> Interpretation<'a> {
+    /// Interprets every node of `graph`.
+    pub fn new(graph: &'a Graph) -> Self {
+        let count = graph.values().len();
+        let mut interpretation =
+            Self { graph, producers: graph.producers(), values: vec![None; count], vectors: vec![None; count] };
+        let without_producer = |id: &ValueId| interpretation.producers[id.index()].is_none();
+        let given: Vec<ValueId> = graph.value_ids().filter(without_producer).collect();
+        given.into_iter().for_each(|id| interpretation.set_default(id));
+        for node in graph.nodes() {
+            interpretation.visit(node);
+        }
+        interpretation
+    }
+
+    /// Abstract value of a value; every matrix of floats is at least a signal.
+    pub fn value(&self, id: ValueId) -> Option<&AbstractValue> {
+        self.values[id.index()].as_ref()
+    }
+
+    /// The abstract value without knowledge of its producer: a matrix may be a signal, and a value that varies along one axis
+    /// is a vector.
+    fn set_default(&mut self, id: ValueId) {
+        let value = self.graph.get(id);
+        let long = |axis: &usize| value.shape[*axis] > 1;
+        let mut axes = (0..value.shape.len()).filter(long);
+        if let (Some(axis), None) = (axes.next(), axes.next()) {
+            self.vectors[id.index()] = Some(Vector { source: id, axis });
+        }
+        if let [_, samples] = value.shape[..]
+            && matches!(value.dtype, DType::F32 | DType::F64)
+        {
+            self.values[id.index()] = Some(AbstractValue::signal(id, samples));
+        }
+    }
+
+    fn visit(&mut self, node: &Node) {
+        let vector = self.vector_of(node);
+        let values = self.evaluate(node);
+        for (index, &output) in node.outputs.iter().enumerate() {
+            self.set_default(output);
+            if let Some(value) = values.get(index) {
+                self.values[output.index()] = Some(value.clone());
+            }
+            if vector.is_some() {
+                self.vectors[output.index()] = vector;
+            }
+        }
+    }
+
+    /// The vector that the output of a node is a view of.
+    fn vector_of(&self, node: &Node) -> Option<Vector> {
+        let (input, output) = (*node.inputs.first()?, *node.outputs.first()?);
+        let vector = self.vectors[input.index()]?;
+        let (from, to) = (&self.graph.get(input).shape, &self.graph.get(output).shape);
+        match &node.operation {
+            Operation::Reshape => {
+                let axis = (0..to.len()).find(|axis| to[*axis] > 1)?;
+                (to[axis] == from[vector.axis]).then_some(Vector { axis, ..vector })
+            }
+            Operation::Permute { axes } => {
+                let axis = axes.iter().position(|axis| *axis == vector.axis)?;
+                Some(Vector { axis, ..vector })
+            }
+            // Expanding adds axes in front.
+            Operation::Expand => Some(Vector { axis: vector.axis + to.len().checked_sub(from.len())?, ..vector }),
+            _ => None,
+        }
+    }
+
+    /// Abstract values of a node's outputs; fewer where nothing is known.
+    fn evaluate(&self, node: &Node) -> Vec<AbstractValue> {
+        match &node.operation {
+            Operation::Custom { name, scalars } if name == RFFT => self.real_transform(node, scalars),
+            Operation::Custom { name, scalars } if is_open_butterfly(name, scalars) => self.butterfly(node),
+            _ => self.single(node).into_iter().collect(),
+        }
+    }
+
+    /// Abstract value of the output of an operation with one output.
+    fn single(&self, node: &Node) -> Option<AbstractValue> {
+        let (first, [output]) = (self.value(*node.inputs.first()?), node.outputs.as_slice()) else { return None };
+        let from = &self.graph.get(node.inputs[0]).shape;
+        let to = &self.graph.get(*output).shape;
+        match &node.operation {
+            Operation::Reshape => reshape(first?, from, to),
+            Operation::Expand if from.iter().product::<usize>() == to.iter().product::<usize>() => {
+                reshape(first?, from, to)
+            }
+            Operation::Permute { axes } => {
+                let value = first?;
+                let roles = axes.iter().map(|axis| value.roles[*axis]).collect();
+                Some(AbstractValue { kind: value.kind.clone(), roles })
+            }
+            Operation::Slice { slices } => slice(first?, from, slices, to),
+            Operation::Unfold { axis, size, step } => unfold(first?, *axis, *size, *step, to[*axis]),
+            Operation::Concatenate { axis } => {
+                let parts: Option<Vec<_>> = node.inputs.iter().map(|input| self.value(*input)).collect();
+                concatenate(&parts?, *axis)
+            }
+            Operation::AssignSlice { slices } => assign(first?, from, slices, self.value(node.inputs[1])?),
+            Operation::Multiply => self.product(node.inputs[0], node.inputs[1], to),
+            Operation::Add => sum(first?, self.value(node.inputs[1])?),
+            Operation::MultiplyScalar(factor) => scaled(first?, *factor),
+            Operation::DivideScalar(divisor) => scaled(first?, 1.0 / divisor),
+            Operation::Power(2.0) => self.square(node.inputs[0]),
+            Operation::Sum { axis } => reduced(first?, *axis, 1.0),
+            Operation::Mean { axis } => reduced(first?, *axis, from[*axis] as f64),
+            _ => None,
+        }
+    }
+
+    fn square(&self, id: ValueId) -> Option<AbstractValue> {
+        let value = self.value(id)?;
+        squared(value, self.graph.get(id).shape[value.point_axis()?])
+    }
+
+    /// A spectrum times itself, samples times a window, or power times known weights.
+    fn product(&self, left: ValueId, right: ValueId, shape: &[usize]) -> Option<AbstractValue> {
+        if left == right {
+            return self.square(left);
+        }
+        self.times_vector(left, right, shape).or_else(|| self.times_vector(right, left, shape))
+    }
+
+    /// A value times a vector along its axis of samples or bins.
+    fn times_vector(&self, id: ValueId, vector: ValueId, shape: &[usize]) -> Option<AbstractValue> {
+        let value = self.value(id)?;
+        // The vector must not broadcast the value to more rows or segments, and must have one element per sample or bin.
+        if self.graph.get(id).shape != shape {
+            return None;
+        }
+        let points = value.point_axis()?;
+        let Vector { source, axis } = self.vectors[vector.index()]?;
+        let missing = shape.len().checked_sub(self.graph.get(vector).shape.len())?;
+        if axis + missing != points || self.graph.get(source).elements() != shape[points] {
+            return None;
+        }
+        match &value.kind {
+            ValueKind::Samples(_) => windowed(value, source),
+            ValueKind::Power(_) => weighted(value, &constants::vector(self.graph, &self.producers, source)?),
+            ValueKind::Spectrum(..) => None,
+        }
+    }
+
+    /// Outputs of Burn's transform of real samples: real and imaginary parts of the one-sided spectrum.
+    fn real_transform(&self, node: &Node, scalars: &[ScalarIr]) -> Vec<AbstractValue> {
+        let [ScalarIr::UInt(axis), ScalarIr::Bool(cut), ScalarIr::UInt(length)] = *scalars else { return Vec::new() };
+        let Some(value) = self.value(node.inputs[0]) else { return Vec::new() };
+        let ValueKind::Samples(segments) = &value.kind else { return Vec::new() };
+        let is_whole = !cut || length as usize == segments.length;
+        if !is_whole
+            || value.point_axis() != Some(axis as usize)
+            || WelchOptions::new(segments.length, 1).validate("rfft").is_err()
+        {
+            return Vec::new();
+        }
+        self.spectra(value, node)
+    }
+
+    /// Outputs of a butterfly transform with exact twiddles, of samples whose imaginary part is zero.
+    fn butterfly(&self, node: &Node) -> Vec<AbstractValue> {
+        let [re, im, twiddles] = node.inputs[..] else { return Vec::new() };
+        let Some(value) = self.value(re) else { return Vec::new() };
+        let imaginary_is_zero = || {
+            let producer = self.producers[im.index()]?;
+            Some(self.graph.nodes()[producer].operation == Operation::Fill(0.0))
+        };
+        let is_samples = matches!(value.kind, ValueKind::Samples(_)) && value.point_axis() == Some(1);
+        if !is_samples || imaginary_is_zero() != Some(true) {
+            return Vec::new();
+        }
+        let exact = constants::are_exact_twiddles(self.graph, twiddles, value.kind.segments().length);
+        if exact { self.spectra(value, node) } else { Vec::new() }
+    }
+
+    fn spectra(&self, value: &AbstractValue, node: &Node) -> Vec<AbstractValue> {
+        let segments = value.kind.segments();
+        let part = |(part, output): (Part, &ValueId)| AbstractValue {
+            kind: ValueKind::Spectrum(segments.clone(), part, vec![*output]),
+            roles: value.roles.clone(),
+        };
+        [Part::Real, Part::Imaginary].into_iter().zip(&node.outputs).map(part).collect()
+    }
+}
