@@ -1,4 +1,5 @@
-//! Devices by the names that users type: `cpu`, `ndarray`, `wgpu`, `vulkan`, `metal`, `cuda`, each with an optional index.
+//! Devices by the names that users type: `cpu`, `ndarray`, `wgpu`, `vulkan`, `metal`, `cuda`, each with an optional
+//! index.
 
 use std::fmt;
 use std::str::FromStr;
@@ -76,10 +77,12 @@ impl DeviceName {
         self.0.index()
     }
 
-    /// Opens the device. Index 0 of a kind behind wgpu is the device that wgpu prefers; other indices count its discrete GPUs.
+    /// Opens the device. Index 0 of a kind behind wgpu is the device that wgpu prefers; other indices count its
+    /// discrete GPUs.
     ///
     /// # Errors
-    /// [`DeviceError::NotBuilt`] without the device's feature, [`DeviceError::Absent`] where the machine has no such device.
+    /// [`DeviceError::NotBuilt`] without the device's feature, [`DeviceError::Absent`] where the machine has no such
+    /// device.
     pub fn open(self) -> Result<Device, DeviceError> {
         match self.kind() {
             DeviceKind::Cpu => Ok(Device::flex()),

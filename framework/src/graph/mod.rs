@@ -32,7 +32,7 @@ pub use capture::capture;
 pub use dot::dot;
 pub use error::GraphError;
 pub use model::{Graph, Node, Origin, Value, ValueId};
-pub use operation::{Operation, Ranked, AxisSlice};
+pub use operation::{AxisSlice, Operation, Ranked};
 pub use replay::{CustomOperations, Replay};
 pub use svg::svg;
 

@@ -3,7 +3,7 @@
 use burn::backend::ir::{BaseOperationIr, FloatOperationIr, NumericOperationIr, OperationIr, ScalarIr};
 use burn::tensor::Slice;
 
-use super::operation::{Operation, Ranked, AxisSlice};
+use super::operation::{AxisSlice, Operation, Ranked};
 
 /// The operation of a recorded one.
 pub(super) fn operation(recorded: &OperationIr) -> Operation {
@@ -29,7 +29,9 @@ fn base(base: &BaseOperationIr) -> Option<Operation> {
             Operation::Permute { axes }
         }
         BaseOperationIr::Permute(permute) => Operation::Permute { axes: permute.axes.clone() },
-        BaseOperationIr::Slice(slice) => Operation::Slice { slices: slices(&slice.ranges, &slice.tensor.shape.to_vec()) },
+        BaseOperationIr::Slice(slice) => {
+            Operation::Slice { slices: slices(&slice.ranges, &slice.tensor.shape.to_vec()) }
+        }
         BaseOperationIr::Unfold(unfold) => Operation::Unfold { axis: unfold.dim, size: unfold.size, step: unfold.step },
         BaseOperationIr::SliceAssign(assign) => {
             Operation::AssignSlice { slices: slices(&assign.ranges, &assign.tensor.shape.to_vec()) }

@@ -21,7 +21,10 @@ pub fn weighted(value: &AbstractValue, weights: &[f64]) -> Option<AbstractValue>
         return None;
     }
     let weights = power.weights.iter().zip(weights).map(|(old, weight)| old * weight).collect();
-    Some(AbstractValue { kind: ValueKind::Power(PowerSpectrum { weights, ..power.clone() }), roles: value.roles.clone() })
+    Some(AbstractValue {
+        kind: ValueKind::Power(PowerSpectrum { weights, ..power.clone() }),
+        roles: value.roles.clone(),
+    })
 }
 
 /// Power times a factor.

@@ -41,8 +41,8 @@ impl<'a> Interpretation<'a> {
         self.values[id.index()].as_ref()
     }
 
-    /// The abstract value without knowledge of its producer: a matrix may be a signal, and a value that varies along one axis
-    /// is a vector.
+    /// The abstract value without knowledge of its producer: a matrix may be a signal, and a value that varies along
+    /// one axis is a vector.
     fn set_default(&mut self, id: ValueId) {
         let value = self.graph.get(id);
         let long = |axis: &usize| value.shape[*axis] > 1;
@@ -149,7 +149,8 @@ impl<'a> Interpretation<'a> {
     /// A value times a vector along its axis of samples or bins.
     fn times_vector(&self, id: ValueId, vector: ValueId, shape: &[usize]) -> Option<AbstractValue> {
         let value = self.value(id)?;
-        // The vector must not broadcast the value to more rows or segments, and must have one element per sample or bin.
+        // The vector must not broadcast the value to more rows or segments, and must have one element per sample or
+        // bin.
         if self.graph.get(id).shape != shape {
             return None;
         }

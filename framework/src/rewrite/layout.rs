@@ -5,8 +5,8 @@ use crate::graph::AxisSlice;
 
 /// `value`, of shape `old`, reshaped to `new`.
 ///
-/// Axes are matched from the first on: equal lengths correspond, axes of length 1 come and go, frames and segments merge or
-/// separate, and the samples of a row split into consecutive segments.
+/// Axes are matched from the first on: equal lengths correspond, axes of length 1 come and go, frames and segments
+/// merge or separate, and the samples of a row split into consecutive segments.
 pub fn reshape(value: &AbstractValue, old: &[usize], new: &[usize]) -> Option<AbstractValue> {
     let mut kind = value.kind.clone();
     let mut roles = Vec::new();
@@ -36,7 +36,8 @@ pub fn reshape(value: &AbstractValue, old: &[usize], new: &[usize]) -> Option<Ab
                 lengths.next();
                 let segments = lengths.next()?;
                 let count = kind.segments().starts.len();
-                (segments == count && rows * segments == length).then(|| roles.extend([AxisRole::Frame, AxisRole::Segment]))?;
+                (segments == count && rows * segments == length)
+                    .then(|| roles.extend([AxisRole::Frame, AxisRole::Segment]))?;
                 axes.next();
             }
             (Some((AxisRole::Point, length)), Some(count)) => {
@@ -186,7 +187,12 @@ fn append_points(first: AbstractValue, next: &AbstractValue) -> Option<AbstractV
 }
 
 /// `value`, of shape `shape`, with the part that `slices` select replaced by `part`.
-pub fn assign(value: &AbstractValue, shape: &[usize], slices: &[AxisSlice], part: &AbstractValue) -> Option<AbstractValue> {
+pub fn assign(
+    value: &AbstractValue,
+    shape: &[usize],
+    slices: &[AxisSlice],
+    part: &AbstractValue,
+) -> Option<AbstractValue> {
     let (ValueKind::Power(whole), ValueKind::Power(replacing)) = (&value.kind, &part.kind) else { return None };
     let points = value.point_axis()?;
     let start = slices[points].start;
@@ -194,7 +200,8 @@ pub fn assign(value: &AbstractValue, shape: &[usize], slices: &[AxisSlice], part
     let only_bins = slices.iter().all(|step| step.stride == 1)
         && slices.iter().enumerate().all(|(axis, step)| axis == points || step.start == 0)
         && start + count <= shape[points];
-    let expected = PowerSpectrum { first_bin: whole.first_bin + start, weights: replacing.weights.clone(), ..whole.clone() };
+    let expected =
+        PowerSpectrum { first_bin: whole.first_bin + start, weights: replacing.weights.clone(), ..whole.clone() };
     if !only_bins || part.roles != value.roles || expected != *replacing {
         return None;
     }

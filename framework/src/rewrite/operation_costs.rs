@@ -1,4 +1,5 @@
-//! Registered costs of Firefly's operations: a Welch estimate reads the samples of its segments, not all of a longer frame.
+//! Registered costs of Firefly's operations: a Welch estimate reads the samples of its segments, not all of a longer
+//! frame.
 
 use super::spectral_nodes::{ESTIMATES, welch_options};
 use crate::graph::{Graph, Node, Operation};

@@ -22,8 +22,8 @@ pub struct Replacement {
     pub graph: Graph,
     /// The value that the replacement computes, which identifies it.
     pub target: ValueId,
-    /// Values that must be unused after the replacement: if one is still read, nothing is gained and the graph is left as
-    /// it is.
+    /// Values that must be unused after the replacement: if one is still read, nothing is gained and the graph is left
+    /// as it is.
     pub obsolete: Vec<ValueId>,
     /// Number of rows.
     pub batch: u64,
@@ -88,8 +88,8 @@ impl<'a> Rewriter<'a> {
         self.rules.push(Box::new(rule));
     }
 
-    /// Applies the rules until none finds a replacement that the fusion gate passes on `device`. Nodes that no output depends
-    /// on are removed.
+    /// Applies the rules until none finds a replacement that the fusion gate passes on `device`. Nodes that no output
+    /// depends on are removed.
     pub fn run(&self, graph: &Graph, device: &DeviceProfile) -> Rewritten {
         let mut graph = graph.clone();
         graph.prune();

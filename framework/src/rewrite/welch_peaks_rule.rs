@@ -7,7 +7,7 @@ use super::abstract_value::{AbstractValue, Part, PowerSpectrum, ValueKind};
 use super::interpretation::Interpretation;
 use super::spectral_nodes::welch_peaks_operation;
 use super::{Replacement, Rule};
-use crate::graph::{Graph, Node, Operation, Ranked, AxisSlice, ValueId};
+use crate::graph::{AxisSlice, Graph, Node, Operation, Ranked, ValueId};
 
 /// Relative tolerance of weights: constants are f32.
 const TOLERANCE: f64 = 1e-6;
@@ -15,11 +15,12 @@ const TOLERANCE: f64 = 1e-6;
 /// Rule that replaces the strongest bins of a Welch spectrum of stock operations by one `welch_peaks`.
 ///
 /// What is recognised: segments cut from the rows of a matrix by any mix of slicing, unfolding, reshaping, stacking and
-/// permuting; one window; a real transform along the samples (`burn::signal::rfft`, or [`butterfly`](firefly_ops::butterfly)
-/// with exact twiddles); squared magnitude; a mean or sum over segments, or one by one; interior bins doubled by a constant
-/// vector, by slice assignment or by concatenation; constant scales anywhere in between; then `topk`, `topk_with_indices`,
-/// `argtopk`, or a descending sort that is cut to its first `k`, along the bins. Left alone is whatever differs from the
-/// [contract](firefly_ops) in its numbers, and a model in which something else reads the spectrum too.
+/// permuting; one window; a real transform along the samples (`burn::signal::rfft`, or
+/// [`butterfly`](firefly_ops::butterfly) with exact twiddles); squared magnitude; a mean or sum over segments, or one
+/// by one; interior bins doubled by a constant vector, by slice assignment or by concatenation; constant scales
+/// anywhere in between; then `topk`, `topk_with_indices`, `argtopk`, or a descending sort that is cut to its first `k`,
+/// along the bins. Left alone is whatever differs from the [contract](firefly_ops) in its numbers, and a model in which
+/// something else reads the spectrum too.
 ///
 /// Rows with non-finite samples follow the contract afterwards, not the stock operations.
 #[derive(Debug, Clone, Copy, Default)]
@@ -114,7 +115,7 @@ impl Cut {
         let Operation::Slice { slices } = &graph.nodes()[index].operation else { return None };
         let cut = graph.nodes()[index].outputs[0];
         let (whole, part) = (&graph.get(sorted).shape, &graph.get(cut).shape);
-        let from_the_start = slices.iter().all(|step| *step == AxisSlice { start: 0, stride: 1 });
+        let from_the_start = slices.iter().all(|slice| *slice == AxisSlice { start: 0, stride: 1 });
         let rows = (0..whole.len()).all(|other| other == axis || whole[other] == part[other]);
         let only = readers.next().is_none();
         (from_the_start && rows && only).then(|| Self { value: Some(cut), index: Some(index), k: Some(part[axis]) })
@@ -136,6 +137,7 @@ impl Estimate {
         if !value.is_frames_by_points() || power.part != Part::Both || !all_bins {
             return None;
         }
+        // Interior bins weigh twice as much as DC and Nyquist.
         let weight = power.weights[0];
         let one_sided = power.weights.iter().enumerate().all(|(bin, actual)| {
             let expected = if bin == 0 || bin == n_fft / 2 { weight } else { 2.0 * weight };
@@ -146,6 +148,7 @@ impl Estimate {
         if !(one_sided && factor.is_finite() && factor > 0.0) {
             return None;
         }
+        // Segments are equally spaced.
         let mut starts = power.segments.starts.clone();
         starts.sort_unstable();
         let hop = starts.get(1).map_or(n_fft / 2, |second| second - starts[0]);
@@ -160,31 +163,34 @@ impl Estimate {
 
 /// The graph with `welch_peaks` in place of a search.
 fn replace(graph: &Graph, interpretation: &Interpretation<'_>, search: Search) -> Option<Replacement> {
-    let (estimate, power) = Estimate::of(interpretation.value(search.input)?)?;
+    let (estimate, spectrum) = Estimate::of(interpretation.value(search.input)?)?;
     if search.axis != 1 || search.k > estimate.options.bins() {
         return None;
     }
     let mut after = graph.clone();
     let mut nodes = Vec::new();
-    let source = power.segments.source;
+    let source = spectrum.segments.source;
     let dtype = graph.get(source).dtype;
     let rows = graph.get(source).shape[0];
     let [target, ..] = [search.values, search.positions].into_iter().flatten().collect::<Vec<_>>()[..] else {
         return None;
     };
 
+    // Inputs: the signal from the first sample on, and the window.
     let n_fft = estimate.options.n_fft;
     let signal = from_sample(&mut after, &mut nodes, source, estimate.start);
-    let window = match power.segments.window {
+    let window = match spectrum.segments.window {
         Some(window) => as_vector(&mut after, &mut nodes, window, n_fft),
         None => after.constant(ones(n_fft, dtype)?),
     };
     if after.get(window).dtype != dtype {
         return None;
     }
+    // Outputs: those of the search, and new values for what it does not return.
     let bins_dtype = search.positions.map_or(DType::I64, |positions| graph.get(positions).dtype);
     let bins = search.positions.unwrap_or_else(|| after.computed(&[rows, search.k], bins_dtype));
     let power = search.values.unwrap_or_else(|| after.computed(&[rows, search.k], dtype));
+    // welch_peaks averages without weights: any other factor is applied to its power.
     let scale = (estimate.factor - 1.0).abs() > TOLERANCE;
     let unscaled = if scale { after.computed(&[rows, search.k], dtype) } else { power };
     let operation = welch_peaks_operation(estimate.options, search.k, IntDType::from(bins_dtype));
@@ -193,7 +199,7 @@ fn replace(graph: &Graph, interpretation: &Interpretation<'_>, search: Search) -
         nodes.push(Node::new(Operation::MultiplyScalar(estimate.factor), vec![unscaled], vec![power]));
     }
     after.replace(&search.nodes, nodes);
-    let obsolete = power.spectra.clone();
+    let obsolete = spectrum.spectra.clone();
     Some(Replacement { graph: after, target, obsolete, batch: rows as u64 })
 }
 

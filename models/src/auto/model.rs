@@ -130,25 +130,23 @@ impl AutoWelchPeaks {
         }
     }
 
-    /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first, in host memory or,
+    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`, strongest first, in host memory or,
     /// with [`keep_on_device`](AutoWelchPeaksConfig::keep_on_device), on the device of the frames.
     ///
     /// # Panics
     /// With the message of [`try_forward`](Self::try_forward)'s error.
     #[track_caller]
-    pub fn forward<const D: usize>(&self, signal: Tensor<D>) -> Peaks<D> {
+    pub fn forward(&self, signal: Tensor<2>) -> Peaks {
         expect_valid(self.try_forward(signal))
     }
 
-    /// Peaks of each frame of `signal`, as [`forward`](Self::forward).
+    /// Peaks of each row of `signal`, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// [`ArgumentError`] if the frames are too short for the selected tier or on another device, and for the strategy
     /// `Learned` without a learned model.
-    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
-        let shape = signal.dims();
-        let frame = shape[D - 1];
-        let batch = shape[..D - 1].iter().product();
+    pub fn try_forward(&self, signal: Tensor<2>) -> Result<Peaks, ArgumentError> {
+        let [batch, frame] = signal.dims();
         let tracked = signal.device().gradient_checkpointing_strategy().is_some();
         let direct = tracked || signal.dtype() != DType::F32;
         let selected = self.select(batch, frame, direct).selected;
@@ -174,19 +172,18 @@ impl AutoWelchPeaks {
         Ok(Peaks { bins: peaks.bins.to_device(device), power: peaks.power.to_device(device) })
     }
 
-    /// Peaks of spectra `[.., bins]`, searched on the host.
-    fn search<const D: usize>(&self, power: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
-        let mut shape = power.dims();
-        let (bins, k) = (shape[D - 1], self.config.peaks.k);
-        shape[D - 1] = k;
+    /// Peaks of spectra, searched on the host.
+    fn search(&self, power: Tensor<2>) -> Result<Peaks, ArgumentError> {
+        let [rows, bins] = power.dims();
+        let k = self.config.peaks.k;
         let unreadable =
             |got: String| ArgumentError::new("AutoWelchPeaks", "signal", got, "on a device that can be read");
         let data = power.try_into_data().map_err(|error| unreadable(error.to_string()))?;
         let power = data.as_slice::<f32>().map_err(|error| unreadable(format!("{error:?}")))?;
         let (places, values) = host_peaks(power, bins, k);
         let host = Device::flex();
-        let places = Tensor::<D, Int>::from_data(TensorData::new(places, shape), (&host, DType::I64));
-        Ok(Peaks { bins: places, power: Tensor::from_data(TensorData::new(values, shape), &host) })
+        let places = Tensor::<2, Int>::from_data(TensorData::new(places, [rows, k]), (&host, DType::I64));
+        Ok(Peaks { bins: places, power: Tensor::from_data(TensorData::new(values, [rows, k]), &host) })
     }
 }
 
