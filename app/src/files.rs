@@ -6,7 +6,7 @@ use std::path::Path;
 
 pub use firefly_framework::files::{sync_folder, write_atomically};
 
-/// Finds out whether [`write_atomically`] can write to `path`, before there is something to lose.
+/// Checks that [`write_atomically`] can write to `path`, before a long computation.
 ///
 /// # Errors
 /// As writing would.
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_not_be_written_is_known_before() {
+    fn unwritable_paths_are_errors_before_writing() {
         let folder = tempfile::tempdir().unwrap();
         ensure_writable(&folder.path().join("new/out.json")).unwrap();
         assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 0);

@@ -1,7 +1,6 @@
-//! "Did you mean …?" for names a user typed.
+//! Suggestions for misspelled names.
 
-/// The candidate nearest to `name` by edit distance, if one is near enough to be a likely slip
-/// (at most one edit for every three letters begun).
+/// The candidate nearest to `name` by edit distance, if it is at most one edit away per three letters, rounded up.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = name.chars().count().div_ceil(3).max(1);
     candidates
@@ -12,7 +11,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// `" (did you mean `x`?)"` for the nearest candidate, or nothing.
+/// The text `" (did you mean `x`?)"` for the nearest candidate; empty if none is near.
 pub fn hint<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, candidates).map(|candidate| format!(" (did you mean `{candidate}`?)")).unwrap_or_default()
 }
@@ -22,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_is_recognised_and_a_stranger_is_not() {
+    fn only_near_names_are_suggested() {
         let names = ["segments", "hop", "window"];
         assert_eq!(nearest("segmets", names), Some("segments"));
         assert_eq!(nearest("widnow", names), Some("window"));

@@ -1,19 +1,28 @@
-//! Outputs that are whole or not there: written to a temporary file beside their place, synced, and renamed.
+//! Atomic replacement of files: written to a temporary file in the same folder, synced, and renamed.
+//!
+//! ```
+//! use firefly_framework::files::write_atomically;
+//!
+//! let folder = tempfile::tempdir()?;
+//! write_atomically(&folder.path().join("reports/out.json"), b"{}")?;
+//! # Ok::<_, std::io::Error>(())
+//! ```
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes `bytes` to `path`, so that a reader sees the old file or the new one and never a part, whatever happens.
+/// Writes `bytes` to `path` and creates missing folders. A reader sees the old file or the new one, never a part, even
+/// after a crash.
 ///
 /// # Errors
-/// If the folder can't be made or written, or the disk is full; the old file is then untouched.
+/// If the folder can't be created or written, or the disk is full; the old file is then unchanged.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = folder_of(path);
     fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".partial-");
-    // Temporary files are private unless told; outputs are what the user's umask makes of any file.
+    // Temporary files are private by default; output files follow the user's umask.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(folder)?;
@@ -23,12 +32,12 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
-/// Makes what was renamed in a folder last through a crash.
+/// Syncs a folder, so that renames in it survive a crash.
 ///
 /// # Errors
 /// If the folder can't be opened or synced.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    // Windows has no handle to sync a folder by; a rename there is as durable as it gets.
+    // Windows has no handle for syncing a folder.
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
@@ -41,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_whole_and_nothing_else_is_left() {
+    fn a_file_is_replaced_and_no_temporary_file_is_left() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/down/out.json");
         write_atomically(&path, b"first").unwrap();

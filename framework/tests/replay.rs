@@ -207,20 +207,20 @@ fn backward_passes_replay() {
 }
 
 #[test]
-fn an_operation_nobody_registered_is_named() {
+fn unregistered_operations_are_named() {
     let graph = recorded(|signal, device| welch_psd(signal, parameters(device).window, &OPTIONS).unwrap());
     let replay = Replay::new(&graph, &Default::default(), &CustomOperations::<Flex>::default());
     assert_eq!(replay.err(), Some(GraphError::UnknownOperation("firefly::welch_psd".into())));
 }
 
 #[test]
-fn a_tensor_of_another_device_is_refused() {
+fn tensors_of_another_device_are_errors() {
     let result = capture(&signal(), |_: Tensor<2>, _| Tensor::<1>::ones([3], &Device::flex()));
     assert_eq!(result.err(), Some(GraphError::ForeignTensor));
 }
 
 #[test]
-fn inputs_that_do_not_fit_are_refused() {
+fn inputs_that_do_not_fit_are_errors() {
     let graph = recorded(|signal, _| signal * 2.0);
     let mut replay = Replay::new(&graph, &Default::default(), &CustomOperations::<Flex>::spectral()).unwrap();
     let message = |result: Result<Vec<TensorData>, GraphError>| result.unwrap_err().to_string();
@@ -258,7 +258,7 @@ fn several_inputs_and_outputs_keep_their_order() {
 }
 
 #[test]
-fn what_capture_can_not_record_is_named() {
+fn unrecordable_operations_are_named() {
     let result = capture(&signal(), |signal: Tensor<2>, device: &Device| {
         let strongest = signal.clone().exp().max().into_data();
         signal * Tensor::<1>::from_data(strongest, device).unsqueeze()

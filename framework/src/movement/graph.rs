@@ -40,6 +40,7 @@ fn bytes_of(graph: &Graph, values: &[ValueId]) -> u64 {
 
 /// Options of [`count`].
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct MovementOptions {
     /// Operations that the host runs on this target, by the name of their node: each synchronises with the device.
     pub host_operations: Vec<String>,
@@ -47,6 +48,18 @@ pub struct MovementOptions {
     pub outputs: Option<Vec<usize>>,
     /// Registered costs of operations.
     pub costs: OperationCosts,
+}
+
+impl MovementOptions {
+    /// The same options with operations that the host runs.
+    pub fn with_host_operations(self, host_operations: Vec<String>) -> Self {
+        Self { host_operations, ..self }
+    }
+
+    /// The same options with the indices of the outputs that the host reads.
+    pub fn with_outputs(self, outputs: Vec<usize>) -> Self {
+        Self { outputs: Some(outputs), ..self }
+    }
 }
 
 /// Data movement of a graph, in total and node by node.

@@ -1,9 +1,9 @@
 //! Rewriting of graphs: rules, and the rewriter that applies them where the [fusion gate](crate::cost) passes.
 //!
 //! A model that computes Welch peaks with stock operations can be written in many ways. [`WelchPeaksRule`] does not
-//! match patterns of nodes: an abstract interpretation ([`interpretation`]) derives, node by node from the inputs
-//! forward, what each value is in terms of a Welch estimate ([`abstract_value`]). Wherever the strongest bins of a
-//! value are searched that is a Welch spectrum by the [contract](firefly_ops), `welch_peaks` replaces the search.
+//! match patterns of nodes: an abstract interpretation derives, node by node from the inputs forward, what each value
+//! is in terms of a Welch estimate. Wherever the strongest bins of a value are searched that is a Welch spectrum by the
+//! [contract](firefly_ops), `welch_peaks` replaces the search.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};

@@ -1,11 +1,10 @@
 //! Welch peaks by the strategy that is predicted to be fastest.
 //!
-//! [`AutoWelchPeaksConfig`] holds the candidates (tiers and [strategies](Strategy)), [`PlanRequest::select`](request)
-//! predicts each of them for a batch and takes the fastest, and [`AutoWelchPeaks`] runs it. [`names`] is the table of
-//! published names; [`request`] has the published thresholds.
+//! `config` holds the candidates: tiers and strategies. `request` predicts the time of each candidate for a batch and
+//! selects the fastest; it has the table of published thresholds. `model` runs the selection. `names` is the table of
+//! published names.
 
 mod config;
-mod host_peaks;
 mod model;
 mod names;
 mod request;

@@ -4,14 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::module::Module;
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, Tensor};
 use firefly_framework::cost::Strategy;
 use firefly_framework::device::DeviceId;
 use firefly_framework::profile::{DeviceProfile, load_or_preset};
-use firefly_ops::{ArgumentError, Peaks};
+use firefly_ops::{ArgumentError, Peaks, top_k};
 
 use super::AutoWelchPeaksConfig;
-use super::host_peaks::host_peaks;
 use super::request::{PlanRequest, Selection};
 use crate::expect_valid;
 use crate::learned_welch_peaks::LearnedWelchPeaks;
@@ -130,13 +129,13 @@ impl AutoWelchPeaks {
         }
     }
 
-    /// Peaks of each row of `signal` `[batch, frame]`: bins and power `[batch, k]`, strongest first, in host memory or,
-    /// with [`keep_on_device`](AutoWelchPeaksConfig::keep_on_device), on the device of the frames.
+    /// Peaks of each row of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first, in host memory or, with
+    /// [`keep_on_device`](AutoWelchPeaksConfig::keep_on_device), on the device of the frames.
     ///
     /// # Panics
     /// With the message of [`try_forward`](Self::try_forward)'s error.
     #[track_caller]
-    pub fn forward(&self, signal: Tensor<2>) -> Peaks {
+    pub fn forward<const D: usize>(&self, signal: Tensor<D>) -> Peaks<D> {
         expect_valid(self.try_forward(signal))
     }
 
@@ -145,45 +144,45 @@ impl AutoWelchPeaks {
     /// # Errors
     /// [`ArgumentError`] if the frames are too short for the selected tier or on another device, and for the strategy
     /// `Learned` without a learned model.
-    pub fn try_forward(&self, signal: Tensor<2>) -> Result<Peaks, ArgumentError> {
-        let [batch, frame] = signal.dims();
+    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
+        let mut shape = signal.dims();
+        let (frame, batch) = (shape[D - 1], shape[..D - 1].iter().product());
         let tracked = signal.device().gradient_checkpointing_strategy().is_some();
         let direct = tracked || signal.dtype() != DType::F32;
+        let peaks = self.compute(signal.reshape([batch, frame]), direct)?;
+        shape[D - 1] = self.config.peaks.k;
+        let (bins, power) = (peaks.bins.reshape(shape), peaks.power.reshape(shape));
+        if direct {
+            return Ok(Peaks { bins, power });
+        }
+        let host = Device::flex();
+        let device = if self.config.keep_on_device { &self.device.device } else { &host };
+        Ok(Peaks { bins: bins.to_device(device), power: power.to_device(device) })
+    }
+
+    /// Peaks of `signal` `[batch, frame]` by the selected strategy, wherever it leaves them.
+    fn compute(&self, signal: Tensor<2>, direct: bool) -> Result<Peaks<2>, ArgumentError> {
+        let [batch, frame] = signal.dims();
         let selected = self.select(batch, frame, direct).selected;
         let tier = Tier::ALL.iter().position(|tier| *tier == selected.tier).unwrap_or(0);
-        let peaks = match selected.strategy {
-            Strategy::Fused => self.exact[tier].try_forward(signal)?,
-            Strategy::Host => self.on_host[tier].try_forward(signal.to_device(&Device::flex()))?,
-            Strategy::Spectrum => self.search(self.exact[tier].try_psd(signal)?)?,
+        match selected.strategy {
+            Strategy::Fused => self.exact[tier].try_forward(signal),
+            Strategy::Host => self.on_host[tier].try_forward(signal.to_device(&Device::flex())),
+            Strategy::Spectrum => {
+                let power = self.exact[tier].try_psd(signal)?.try_into_data().map_err(|error| {
+                    let expected = "on a device that can be read";
+                    ArgumentError::new("AutoWelchPeaks", "signal", error.to_string(), expected)
+                })?;
+                top_k(Tensor::<2>::from_data(power, &Device::flex()), self.config.peaks.k)
+            }
             Strategy::Learned => {
                 let learned = self.learned.as_ref().ok_or_else(|| {
                     let expected = "given one by with_learned";
                     ArgumentError::new("AutoWelchPeaks", "strategy", "learned without a model", expected)
                 })?;
-                learned.try_forward(signal, &learned.hard_gates())?
+                learned.try_forward(signal, &learned.hard_gates())
             }
-        };
-        let host = Device::flex();
-        let device = match self.config.keep_on_device {
-            _ if direct => return Ok(peaks),
-            false => &host,
-            true => &self.device.device,
-        };
-        Ok(Peaks { bins: peaks.bins.to_device(device), power: peaks.power.to_device(device) })
-    }
-
-    /// Peaks of spectra, searched on the host.
-    fn search(&self, power: Tensor<2>) -> Result<Peaks, ArgumentError> {
-        let [rows, bins] = power.dims();
-        let k = self.config.peaks.k;
-        let unreadable =
-            |got: String| ArgumentError::new("AutoWelchPeaks", "signal", got, "on a device that can be read");
-        let data = power.try_into_data().map_err(|error| unreadable(error.to_string()))?;
-        let power = data.as_slice::<f32>().map_err(|error| unreadable(format!("{error:?}")))?;
-        let (places, values) = host_peaks(power, bins, k);
-        let host = Device::flex();
-        let places = Tensor::<2, Int>::from_data(TensorData::new(places, [rows, k]), (&host, DType::I64));
-        Ok(Peaks { bins: places, power: Tensor::from_data(TensorData::new(values, [rows, k]), &host) })
+        }
     }
 }
 

@@ -113,8 +113,7 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
         graph.restrict_outputs(outputs);
         graph.prune();
     }
-    let mut options =
-        MovementOptions { host_operations: arguments.host_operations.clone(), ..MovementOptions::default() };
+    let mut options = MovementOptions::default().with_host_operations(arguments.host_operations.clone());
     register_costs(&mut options.costs);
     let target = arguments.target.profile();
 
