@@ -106,17 +106,6 @@ fn gradients_flow_through_the_selected_strategy() {
 }
 
 #[test]
-fn any_rank_has_the_peaks_of_its_rows() {
-    let model = auto().init(&Device::flex());
-    let (bins, power) = values(model.forward(frames(96)));
-    let peaks = model.forward(frames(96).reshape([3, 3, 96]));
-    assert_eq!((peaks.bins.dims(), peaks.power.dims()), ([3, 3, 5], [3, 3, 5]));
-    let peaks = Peaks { bins: peaks.bins.reshape([BATCH, 5]), power: peaks.power.reshape([BATCH, 5]) };
-    assert_eq!(values(peaks), (bins, power));
-    assert_eq!(model.forward(frames(96).slice(0..1).reshape([96])).bins.dims(), [5]);
-}
-
-#[test]
 fn the_module_nests_and_moves() {
     #[derive(Module, Debug)]
     struct Detector {

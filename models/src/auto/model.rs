@@ -56,20 +56,24 @@ pub struct AutoWelchPeaks {
     #[module(skip)]
     butterflies: Option<(usize, usize)>,
     #[module(skip)]
-    device: SelectingDevice,
+    cache: Arc<Cache>,
 }
 
-/// The device that selections are made for, and those that were made.
-#[derive(Debug, Clone)]
-struct SelectingDevice {
-    device: Device,
-    id: DeviceId,
-    profile: Arc<DeviceProfile>,
-    selections: Arc<Mutex<Selections>>,
+/// Device profiles and selections, each computed once.
+#[derive(Debug, Default)]
+struct Cache {
+    profiles: Mutex<HashMap<DeviceId, Arc<DeviceProfile>>>,
+    selections: Mutex<HashMap<SelectionKey, Arc<Selection>>>,
 }
 
-/// Selections by batch size, frame length, and whether only one operation is possible.
-type Selections = HashMap<(usize, usize, bool), Arc<Selection>>;
+/// Everything that differs between the selections of a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct SelectionKey {
+    device: DeviceId,
+    batch: usize,
+    frame: usize,
+    direct: bool,
+}
 
 impl AutoWelchPeaks {
     pub(super) fn new(config: AutoWelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
@@ -77,22 +81,15 @@ impl AutoWelchPeaks {
             let of = |tier| config.peaks.clone().with_tier(tier).try_init(device);
             Ok([of(Tier::Ultra)?, of(Tier::Fast)?, of(Tier::Reference)?])
         };
-        Ok(Self {
-            exact: per_tier(device)?,
-            learned: None,
-            on_host: per_tier(&Device::flex())?,
-            butterflies: None,
-            device: SelectingDevice::new(&config, device),
-            config,
-        })
+        let (exact, on_host) = (per_tier(device)?, per_tier(&Device::flex())?);
+        Ok(Self { exact, learned: None, on_host, config, butterflies: None, cache: Arc::default() })
     }
 
     /// The same module with a learned model on the same device, which is a candidate where the configuration has the
     /// strategy `Learned`.
     pub fn with_learned(self, learned: LearnedWelchPeaks) -> Self {
         let butterflies = Some((learned.count_open_butterflies(), learned.all_butterflies()));
-        let device = SelectingDevice { selections: Arc::default(), ..self.device };
-        Self { learned: Some(learned), butterflies, device, ..self }
+        Self { learned: Some(learned), butterflies, cache: Arc::default(), ..self }
     }
 
     /// The configuration.
@@ -100,36 +97,24 @@ impl AutoWelchPeaks {
         &self.config
     }
 
-    /// Selection for `batch` frames of `frame` samples. `direct`: whether only one operation on the device is possible.
+    /// Selection for `batch` frames of `frame` samples on the module's device. `direct`: whether only one operation on the
+    /// device is possible.
     pub fn select(&self, batch: usize, frame: usize, direct: bool) -> Arc<Selection> {
-        let mut selections = self.device.selections.lock().unwrap_or_else(PoisonError::into_inner);
-        let selection = selections.entry((batch, frame, direct)).or_insert_with(|| {
-            let request = PlanRequest {
-                config: &self.config,
-                batch,
-                frame,
-                on_host: self.device.id.kind().is_host(),
-                direct,
-                butterflies: self.butterflies,
-                device: &self.device.profile,
-            };
+        let device = self.exact[0].devices().first().map_or(DeviceId::CPU, DeviceId::of);
+        let mut selections = self.cache.selections.lock().unwrap_or_else(PoisonError::into_inner);
+        let selection = selections.entry(SelectionKey { device, batch, frame, direct }).or_insert_with(|| {
+            let profile = self.cache.profile(device, &self.config);
+            let on_host = device.kind().is_host();
+            let (config, butterflies) = (&self.config, self.butterflies);
+            let request = PlanRequest { config, batch, frame, on_host, direct, butterflies, device: &profile };
             let selection = request.select();
-            self.trace(batch, frame, &selection);
+            trace(&profile.name, batch, frame, &selection);
             Arc::new(selection)
         });
         selection.clone()
     }
 
-    fn trace(&self, batch: usize, frame: usize, selection: &Selection) {
-        let (device, selection) = (&self.device.profile.name, selection.explain());
-        if traces_selections() {
-            tracing::info!(device, batch, frame, selection, "strategy selected");
-        } else {
-            tracing::debug!(device, batch, frame, selection, "strategy selected");
-        }
-    }
-
-    /// Peaks of each row of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first, in host memory or, with
+    /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first, in host memory or, with
     /// [`keep_on_device`](AutoWelchPeaksConfig::keep_on_device), on the device of the frames.
     ///
     /// # Panics
@@ -139,30 +124,26 @@ impl AutoWelchPeaks {
         expect_valid(self.try_forward(signal))
     }
 
-    /// Peaks of each row of `signal`, as [`forward`](Self::forward).
+    /// Peaks of each frame of `signal`, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// [`ArgumentError`] if the frames are too short for the selected tier or on another device, and for the strategy
     /// `Learned` without a learned model.
     pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
-        let mut shape = signal.dims();
-        let (frame, batch) = (shape[D - 1], shape[..D - 1].iter().product());
         let tracked = signal.device().gradient_checkpointing_strategy().is_some();
         let direct = tracked || signal.dtype() != DType::F32;
-        let peaks = self.compute(signal.reshape([batch, frame]), direct)?;
-        shape[D - 1] = self.config.peaks.k;
-        let (bins, power) = (peaks.bins.reshape(shape), peaks.power.reshape(shape));
+        let destination = if self.config.keep_on_device { signal.device() } else { Device::flex() };
+        let peaks = self.compute(signal, direct)?;
         if direct {
-            return Ok(Peaks { bins, power });
+            return Ok(peaks);
         }
-        let host = Device::flex();
-        let device = if self.config.keep_on_device { &self.device.device } else { &host };
-        Ok(Peaks { bins: bins.to_device(device), power: power.to_device(device) })
+        Ok(Peaks { bins: peaks.bins.to_device(&destination), power: peaks.power.to_device(&destination) })
     }
 
-    /// Peaks of `signal` `[batch, frame]` by the selected strategy, wherever it leaves them.
-    fn compute(&self, signal: Tensor<2>, direct: bool) -> Result<Peaks<2>, ArgumentError> {
-        let [batch, frame] = signal.dims();
+    /// Peaks by the selected strategy, on the device where it computes them.
+    fn compute<const D: usize>(&self, signal: Tensor<D>, direct: bool) -> Result<Peaks<D>, ArgumentError> {
+        let shape = signal.dims();
+        let (batch, frame) = (shape[..D - 1].iter().product(), shape[D - 1]);
         let selected = self.select(batch, frame, direct).selected;
         let tier = Tier::ALL.iter().position(|tier| *tier == selected.tier).unwrap_or(0);
         match selected.strategy {
@@ -173,7 +154,7 @@ impl AutoWelchPeaks {
                     let expected = "on a device that can be read";
                     ArgumentError::new("AutoWelchPeaks", "signal", error.to_string(), expected)
                 })?;
-                top_k(Tensor::<2>::from_data(power, &Device::flex()), self.config.peaks.k)
+                top_k(Tensor::<D>::from_data(power, &Device::flex()), self.config.peaks.k)
             }
             Strategy::Learned => {
                 let learned = self.learned.as_ref().ok_or_else(|| {
@@ -186,16 +167,29 @@ impl AutoWelchPeaks {
     }
 }
 
-impl SelectingDevice {
-    fn new(config: &AutoWelchPeaksConfig, device: &Device) -> Self {
-        let id = DeviceId::of(device);
-        let profile = config.profile.clone().unwrap_or_else(|| {
-            let resolved = load_or_preset(id);
-            if let Some(error) = resolved.ignored {
-                tracing::warn!(%error, "the device's profile is ignored");
-            }
-            resolved.profile
+impl Cache {
+    /// The configured profile; by default the calibrated profile or the preset of the device.
+    fn profile(&self, device: DeviceId, config: &AutoWelchPeaksConfig) -> Arc<DeviceProfile> {
+        let mut profiles = self.profiles.lock().unwrap_or_else(PoisonError::into_inner);
+        let profile = profiles.entry(device).or_insert_with(|| {
+            let profile = config.profile.clone().unwrap_or_else(|| {
+                let resolved = load_or_preset(device);
+                if let Some(error) = resolved.ignored {
+                    tracing::warn!(%error, "the device's profile is ignored");
+                }
+                resolved.profile
+            });
+            Arc::new(profile)
         });
-        Self { device: device.clone(), id, profile: Arc::new(profile), selections: Arc::default() }
+        profile.clone()
+    }
+}
+
+fn trace(device: &str, batch: usize, frame: usize, selection: &Selection) {
+    let selection = selection.explain();
+    if traces_selections() {
+        tracing::info!(device, batch, frame, selection, "strategy selected");
+    } else {
+        tracing::debug!(device, batch, frame, selection, "strategy selected");
     }
 }
