@@ -1,63 +1,41 @@
 //! Progress of a run on the error stream: a bar on a terminal, lines elsewhere.
 
-use std::io::IsTerminal;
-
+use firefly_app::progress::Progress as Display;
 use firefly_trainer::metrics::TrainingPoint;
 use firefly_trainer::progress::{Event, Progress};
-use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar if standard error is a terminal, lines otherwise.
-pub fn for_stderr() -> Box<dyn Progress> {
-    if std::io::stderr().is_terminal() { Box::new(Bar::default()) } else { Box::new(Lines) }
-}
-
+/// Progress of one run after the other. On a terminal, metrics stand beside a bar and validations above it; elsewhere
+/// there is a line per validation.
 #[derive(Default)]
-struct Bar(Option<ProgressBar>);
+pub struct StderrProgress(Option<Display>);
 
-impl Bar {
+impl StderrProgress {
     fn measured(&mut self, point: &TrainingPoint, steps: usize) {
-        let bar = self.0.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} +{eta}  {msg}");
-            ProgressBar::new(steps as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
-        bar.set_position(point.step as u64);
-        match point.validation_recall {
-            Some(_) => bar.println(metrics(point)),
-            None => bar.set_message(metrics(point)),
+        let display = self.0.get_or_insert_with(|| Display::new(false, steps));
+        let validated = point.validation_recall.is_some();
+        match display {
+            Display::Bar(bar) => {
+                bar.set_position(point.step as u64);
+                if validated { bar.println(metrics(point)) } else { bar.set_message(metrics(point)) }
+            }
+            Display::Lines if validated => eprintln!("{}/{steps}  {}", point.step, metrics(point)),
+            Display::Lines | Display::Quiet => {}
         }
         if point.step == steps {
-            bar.finish_and_clear();
+            display.finish();
             self.0 = None;
         }
     }
 }
 
-impl Progress for Bar {
+impl Progress for StderrProgress {
     fn on(&mut self, event: Event<'_>) {
         if let Event::Measured { point, steps } = event {
             self.measured(point, steps);
         } else if let Some(text) = message(&event) {
             match &self.0 {
-                Some(bar) => bar.println(text),
-                None => eprintln!("{text}"),
-            }
-        }
-    }
-}
-
-struct Lines;
-
-impl Progress for Lines {
-    fn on(&mut self, event: Event<'_>) {
-        match event {
-            // Validations only: a line per log entry would be too long for a log.
-            Event::Measured { point, steps } if point.validation_recall.is_some() => {
-                eprintln!("{}/{steps}  {}", point.step, metrics(point));
-            }
-            event => {
-                if let Some(text) = message(&event) {
-                    eprintln!("{text}");
-                }
+                Some(Display::Bar(bar)) => bar.println(text),
+                _ => eprintln!("{text}"),
             }
         }
     }

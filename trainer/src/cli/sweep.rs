@@ -10,7 +10,7 @@ use firefly_trainer::sweep::{SweepAxis, sweep};
 
 use super::options::{RUNS, TrainingOptions};
 use super::outcome::{interrupter, report_outcome};
-use super::progress::for_stderr;
+use super::progress::StderrProgress;
 
 #[derive(Args)]
 pub struct SweepArgs {
@@ -33,6 +33,6 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode> {
     let runs = args.over.settings().into_iter().map(resolve).collect::<Result<Vec<_>>>()?;
     let name = runs.first().map(|run| format!("{}-sweep", run.config.name)).unwrap_or_default();
     let folder = RunFolder::new(args.options.out.clone().unwrap_or_else(|| Path::new(RUNS).join(name)));
-    let rows = sweep(&folder, &args.over, &runs, &device, &interrupter()?, for_stderr().as_mut())?;
+    let rows = sweep(&folder, &args.over, &runs, &device, &interrupter()?, &mut StderrProgress::default())?;
     report_outcome(&folder, rows.as_deref(), "the same command")
 }

@@ -1,41 +1,81 @@
 //! Tables on a terminal.
 
+use firefly_app::table::{Align, TextTable};
 use firefly_trainer::evaluate::{BATCH, EvaluationRow};
 
-/// Evaluation rows as a table per data set, with a legend.
+/// Evaluation rows as a table per data set under a legend, wrapped to the terminal's width.
 pub fn evaluation(rows: &[EvaluationRow]) -> String {
+    evaluation_with(rows, rayon::current_num_threads(), TextTable::render)
+}
+
+fn evaluation_with(rows: &[EvaluationRow], threads: usize, render: impl Fn(&TextTable) -> String) -> String {
     let mut text = format!(
         "active: open butterflies, counted per segment, as a share of the reference's\n\
-         µs/frame: median, batches of {BATCH} on {} threads, read back\n\n",
-        rayon::current_num_threads()
+         µs/frame: median, batches of {BATCH} on {threads} threads, read back\n"
     );
-    let mut data_set = None;
-    for row in rows {
-        if data_set != Some(&row.data_set) {
-            text += &format!(
-                "{}{}\n{:24} {:>8} {:>8} {:>9} {:>8} {:>12} {:>9}\n",
-                if data_set.is_none() { "" } else { "\n" },
-                row.data_set,
-                "",
-                "recall",
-                "±1 bin",
-                "error dB",
-                "active",
-                "butterflies",
-                "µs/frame"
-            );
-            data_set = Some(&row.data_set);
-        }
-        text += &format!(
-            "{:24} {:>8.3} {:>8.3} {:>9.2} {:>7.1}% {:>12.0} {:>9.3}\n",
-            row.name,
-            row.recall,
-            row.recall_within_one_bin,
-            row.median_power_error_db,
-            100.0 * row.active_share,
-            row.butterflies_per_frame,
-            row.median_microseconds_per_frame,
-        );
+    for rows in rows.chunk_by(|a, b| a.data_set == b.data_set) {
+        text += &format!("\n{}\n{}", rows[0].data_set, render(&data_set_table(rows)));
     }
     text
+}
+
+fn data_set_table(rows: &[EvaluationRow]) -> TextTable {
+    let mut table = TextTable::default()
+        .column("model", Align::Left)
+        .columns(["recall", "±1 bin", "error dB", "active", "butterflies", "µs/frame"], Align::Right);
+    for row in rows {
+        table.row([
+            row.name.clone(),
+            format!("{:.3}", row.recall),
+            format!("{:.3}", row.recall_within_one_bin),
+            format!("{:.2}", row.median_power_error_db),
+            format!("{:.1}%", 100.0 * row.active_share),
+            format!("{:.0}", row.butterflies_per_frame),
+            format!("{:.3}", row.median_microseconds_per_frame),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use firefly_trainer::evaluate::ModelKind;
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    fn row(data_set: &str, name: &str, recall: f64, butterflies: f64) -> EvaluationRow {
+        EvaluationRow {
+            name: name.into(),
+            kind: if name.starts_with("learned") { ModelKind::Learned } else { ModelKind::Exact },
+            data_set: data_set.into(),
+            recall,
+            recall_within_one_bin: (recall + 0.1).min(1.0),
+            median_power_error_db: 1.234,
+            active_share: butterflies / 8192.0,
+            butterflies_per_frame: butterflies,
+            median_microseconds_per_frame: butterflies / 4000.0,
+        }
+    }
+
+    fn rows() -> Vec<EvaluationRow> {
+        vec![
+            row("bearing/test", "ultra", 0.741, 1024.0),
+            row("bearing/test", "fast", 0.829, 2048.0),
+            row("bearing/test", "reference", 1.0, 8192.0),
+            row("bearing/test", "learned at price 0.1 with a name that needs most of a terminal's width", 0.85, 951.0),
+            EvaluationRow { median_power_error_db: f64::NAN, ..row("noise", "ultra", 0.0, 1024.0) },
+            row("noise", "learned", 0.5, 0.0),
+        ]
+    }
+
+    #[test]
+    fn evaluation_at_80_columns() {
+        assert_snapshot!(evaluation_with(&rows(), 4, |table| table.render_to(Some(80))));
+    }
+
+    #[test]
+    fn evaluation_at_160_columns() {
+        assert_snapshot!(evaluation_with(&rows(), 4, |table| table.render_to(Some(160))));
+    }
 }

@@ -10,7 +10,7 @@ use firefly_trainer::run_folder::RunFolder;
 
 use super::options::{RUNS, TrainingOptions};
 use super::outcome::{interrupter, report_outcome};
-use super::progress::for_stderr;
+use super::progress::StderrProgress;
 
 #[derive(Args)]
 pub struct TrainArgs {
@@ -31,7 +31,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let resolved = args.options.resolve(config, &[])?;
     let folder = args.options.out.clone().unwrap_or_else(|| default_folder(&resolved.config.name, args.resume));
     let folder = RunFolder::new(folder);
-    let rows = run::train(&folder, &resolved, &device, args.resume, &interrupter()?, for_stderr().as_mut())?;
+    let rows = run::train(&folder, &resolved, &device, args.resume, &interrupter()?, &mut StderrProgress::default())?;
     report_outcome(&folder, rows.as_deref(), "--resume")
 }
 
