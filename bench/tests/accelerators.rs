@@ -8,7 +8,7 @@ use std::env;
 use std::process::{Command, ExitCode};
 
 use firefly_app::device::DeviceName;
-use firefly_bench::harness::outcome::Outcome;
+use firefly_bench::harness::outcome::CaseOutcome;
 use firefly_bench::report::schema::BenchReport;
 use libtest_mimic::{Arguments, Completion, Trial};
 
@@ -84,7 +84,7 @@ fn measure(measurement: &Measurement, device: &str) {
     let ran: Vec<&str> = report.cases.iter().map(|case| case.strategy.as_str()).collect();
     assert_eq!(ran, measurement.strategies);
     for case in &report.cases {
-        let Outcome::Measured(measured) = &case.outcome else { panic!("{}: {:?}", case.label(), case.outcome) };
+        let CaseOutcome::Measured(measured) = &case.outcome else { panic!("{}: {:?}", case.label(), case.outcome) };
         assert!(case.device == device && measured.verification.rows > 0, "{}", case.label());
         assert!(measured.verification.error > 0.0 && measured.verification.error <= measured.verification.tolerance);
     }

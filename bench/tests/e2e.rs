@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use firefly_bench::harness::outcome::Outcome;
+use firefly_bench::harness::outcome::CaseOutcome;
 use firefly_bench::report::schema::BenchReport;
 
 #[test]
@@ -19,7 +19,7 @@ fn every_pipeline_is_verified_and_measured() {
     // 2 lengths, 2 batches, 2 tiers, 3 pipelines, 2 strategies.
     assert_eq!(report.cases.len(), 48);
     for case in &report.cases {
-        let Outcome::Measured(measured) = &case.outcome else { panic!("{}: {:?}", case.label(), case.outcome) };
+        let CaseOutcome::Measured(measured) = &case.outcome else { panic!("{}: {:?}", case.label(), case.outcome) };
         let found = &measured.verification;
         assert!(found.rows as u64 >= case.problem.count("batch").unwrap(), "{}", case.label());
         assert!(found.error > 0.0 && found.error <= found.tolerance, "{}", case.label());

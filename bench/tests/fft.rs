@@ -4,7 +4,7 @@
 
 use std::process::{Command, Output};
 
-use firefly_bench::harness::outcome::Outcome;
+use firefly_bench::harness::outcome::CaseOutcome;
 use firefly_bench::report::schema::BenchReport;
 
 fn bench(arguments: &[&str]) -> Output {
@@ -23,7 +23,7 @@ fn every_transform_is_verified_and_measured() {
     // 3 lengths, 3 batches, 9 strategies, 2 numbers of threads.
     assert_eq!(report.cases.len(), 162);
     for case in &report.cases {
-        let Outcome::Measured(measured) = &case.outcome else { panic!("{}: {:?}", case.label(), case.outcome) };
+        let CaseOutcome::Measured(measured) = &case.outcome else { panic!("{}: {:?}", case.label(), case.outcome) };
         let found = &measured.verification;
         assert!(found.rows as u64 >= case.problem.count("batch").unwrap(), "{}", case.label());
         assert!(found.error <= found.tolerance && found.ranking.is_none(), "{}", case.label());

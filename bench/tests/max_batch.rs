@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use firefly_bench::harness::outcome::Outcome;
+use firefly_bench::harness::outcome::CaseOutcome;
 use firefly_bench::report::schema::BenchReport;
 
 #[test]
@@ -19,7 +19,7 @@ fn a_bound_is_proven_as_far_as_asked() {
     assert_eq!(cases.len(), 4);
     for case in &cases {
         match &case.outcome {
-            Outcome::Bounded(limit) => {
+            CaseOutcome::Bounded(limit) => {
                 let frame = case.problem.count("frame").unwrap();
                 assert_eq!(limit.bytes_per_row, 4 * frame + 12 * case.problem.count("k").unwrap());
                 assert_eq!(limit.proven_batch, (1 << 20) / (4 * frame));

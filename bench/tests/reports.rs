@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use firefly_bench::harness::outcome::{Measured, Outcome};
+use firefly_bench::harness::outcome::{CaseOutcome, Measured};
 use firefly_bench::harness::problem::WorkSize;
 use firefly_bench::report::schema::BenchReport;
 
@@ -27,10 +27,10 @@ fn measured(path: &Path) -> BenchReport {
 }
 
 /// The same case with every sample times `factor`.
-fn scaled(measured: &Measured, rows: usize, factor: f64) -> Outcome {
+fn scaled(measured: &Measured, rows: usize, factor: f64) -> CaseOutcome {
     let samples = measured.samples_ns.iter().map(|&sample| (sample as f64 * factor) as u64).collect();
     let size = WorkSize { rows, useful_bytes: 1 };
-    Outcome::Measured(Box::new(Measured::new(size, measured.verification, measured.input_sets, samples).unwrap()))
+    CaseOutcome::Measured(Box::new(Measured::new(size, measured.verification, measured.input_sets, samples).unwrap()))
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn regressions_lost_and_unmatched_cases_are_told() {
     // Far beyond any spread of five samples.
     let times = report.cases[0].measured().unwrap().clone();
     report.cases[0].outcome = scaled(&times, 2, 1000.0);
-    report.cases[1].outcome = Outcome::failed("power is wrong");
+    report.cases[1].outcome = CaseOutcome::failed("power is wrong");
     report.cases[3].threads = 7;
     report.write(&after).unwrap();
     let (code, shown) = compare(&[]);

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use firefly_bench::harness::outcome::{CaseRecord, Measured, Outcome, SpeedRatio};
+use firefly_bench::harness::outcome::{CaseOutcome, CaseRecord, Measured, SpeedRatio};
 use firefly_bench::harness::parameters::ParameterMap;
 use firefly_bench::harness::problem::WorkSize;
 use firefly_bench::harness::statistics::Spread;
@@ -66,13 +66,13 @@ fn case(strategy: &str, batch: u64, samples_ns: [u64; 3], ratio: [f64; 3]) -> Ca
         instruction_set: Some("avx2".into()),
         threads: 2,
         competes: true,
-        outcome: Outcome::Measured(Box::new(measured)),
+        outcome: CaseOutcome::Measured(Box::new(measured)),
     }
 }
 
 #[test]
 fn tables_are_wrapped_to_the_terminal() {
-    let failed = Outcome::failed("set 0, row 0: bin 7 comes twice");
+    let failed = CaseOutcome::failed("set 0, row 0: bin 7 comes twice");
     let cases = [
         case("firefly", 1024, [411_000, 420_000, 433_000], [4.1, 4.2, 4.3]),
         case("rustfft", 1024, [1_700_000, 1_760_000, 1_810_000], [1.0, 1.0, 1.0]),

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use clap::Parser;
 use firefly_bench::cli::{ExitStatus, welch_peaks};
-use firefly_bench::harness::outcome::Outcome;
+use firefly_bench::harness::outcome::CaseOutcome;
 use firefly_bench::harness::routine::{Routine, RoutineError, RoutineOutput};
 use firefly_bench::harness::strategy::BenchStrategy;
 use firefly_bench::harness::verification::{CaseError, Unsupported};
@@ -57,7 +57,7 @@ fn a_small_grid_is_verified_measured_and_reported() {
         let name = case.label();
         let count = |name| case.problem.count(name).unwrap() as usize;
         match &case.outcome {
-            Outcome::Measured(measured) => {
+            CaseOutcome::Measured(measured) => {
                 assert_eq!(measured.samples_ns.len(), 3, "{name}");
                 assert!(measured.verification.rows >= count("batch"), "{name}");
                 assert!(measured.verification.error <= measured.verification.tolerance, "{name}");
@@ -67,7 +67,7 @@ fn a_small_grid_is_verified_measured_and_reported() {
                 let time = measured.time_ns;
                 assert!(time.min <= time.p10 && time.p10 <= time.median && time.median <= time.p90, "{name}");
             }
-            Outcome::Unsupported { reason } => {
+            CaseOutcome::Unsupported { reason } => {
                 assert_eq!((count("n_fft"), count("k")), (8, 33), "{name}");
                 assert!(reason.contains("from 1 to the number of bins, 5"), "{reason}");
             }
@@ -92,13 +92,13 @@ fn every_set_and_every_number_of_threads_is_a_case() {
         let set = case.instruction_set.as_deref().unwrap();
         let there = InstructionSet::available().any(|available| available.name() == set);
         match &case.outcome {
-            Outcome::Measured(measured) => {
+            CaseOutcome::Measured(measured) => {
                 assert!(there, "{}", case.label());
                 let than: Vec<&str> = measured.speed.iter().map(|speed| speed.baseline.as_str()).collect();
                 assert_eq!(than, ["rustfft", "memcpy", "1 thread"]);
                 assert!(case.threads > 1 || measured.speed_over("1 thread").unwrap().median == 1.0);
             }
-            Outcome::Unsupported { reason } if !there => {
+            CaseOutcome::Unsupported { reason } if !there => {
                 assert_eq!(*reason, format!("this processor does not have {set}"))
             }
             other => panic!("{}: {}", case.label(), other.remark()),
@@ -259,9 +259,9 @@ fn a_wrong_strategy_is_a_row_without_a_time_and_fails_the_run() {
     assert!(shown.contains("FAILED: set 0, row 0: power") && shown.contains("of the row's maximum"), "{shown}");
     assert!(shown.contains("FAILED: its kernel does not compile"), "{shown}");
     assert!(shown.contains("unsupported: graphs are not replayed on this device"), "{shown}");
-    let outcomes: Vec<Outcome> = report(&path).cases.into_iter().map(|case| case.outcome).collect();
-    assert!(matches!(outcomes[0], Outcome::Measured(_)));
-    assert!(outcomes[1..].iter().all(|outcome| !matches!(outcome, Outcome::Measured(_))));
+    let outcomes: Vec<CaseOutcome> = report(&path).cases.into_iter().map(|case| case.outcome).collect();
+    assert!(matches!(outcomes[0], CaseOutcome::Measured(_)));
+    assert!(outcomes[1..].iter().all(|outcome| !matches!(outcome, CaseOutcome::Measured(_))));
 
     let status = |strategy| welch_peaks::run(&arguments(strategy), &catalogue, &mut Vec::new()).unwrap();
     assert_eq!(status("right,elsewhere"), ExitStatus::Passed);
@@ -277,6 +277,6 @@ fn without_its_baseline_a_strategy_is_still_measured() {
     let arguments = Program::parse_from([&fixed[..], &[path.to_str().unwrap()]].concat()).arguments;
     assert_eq!(welch_peaks::run(&arguments, &catalogue, &mut Vec::new()).unwrap(), ExitStatus::Failed);
     let report = report(&path);
-    let Outcome::Measured(measured) = &report.cases[1].outcome else { panic!("{:?}", report.cases[1].outcome) };
+    let CaseOutcome::Measured(measured) = &report.cases[1].outcome else { panic!("{:?}", report.cases[1].outcome) };
     assert_eq!(measured.speed, []);
 }

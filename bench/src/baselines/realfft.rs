@@ -11,7 +11,7 @@ use crate::harness::routine::RoutineError;
 
 /// One planned real-input transform of realfft per segment, then partial selection.
 #[derive(Clone)]
-pub struct Segments {
+pub struct RealSegments {
     transform: Arc<dyn RealToComplex<f32>>,
     window: Arc<[f32]>,
     hop: usize,
@@ -21,7 +21,7 @@ pub struct Segments {
     scratch: Vec<Complex<f32>>,
 }
 
-impl Segments {
+impl RealSegments {
     /// A row's power with a window of `n_fft` weights.
     pub fn new(options: &WelchOptions, window: Arc<[f32]>) -> Self {
         let transform = RealFftPlanner::new().plan_fft_forward(options.n_fft);
@@ -37,7 +37,7 @@ impl Segments {
     }
 }
 
-impl RowPower for Segments {
+impl RowPower for RealSegments {
     fn power(&mut self, frame: &[f32], power: &mut [f32]) -> Result<(), RoutineError> {
         let n = self.window.len();
         for index in 0..self.segments {

@@ -1,5 +1,4 @@
 //! `firefly-bench max-batch`: the largest batch that is safe in one call, what limits it, and proof by running it.
-
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -7,6 +6,8 @@ use anyhow::Context;
 use burn::tensor::Device;
 use firefly_app::device::DeviceName;
 use firefly_app::files::ensure_writable;
+use firefly_app::progress::Progress;
+use firefly_app::table::{Align, TextTable};
 use firefly_models::Tier;
 use thiserror::Error;
 
@@ -15,14 +16,12 @@ use super::values::{NumberRange, TIERS, distinct, named, numbers};
 use super::welch_options::tier_names;
 use crate::harness::format::count;
 use crate::harness::machine::{MachineInfo, available_cores, available_memory};
-use crate::harness::outcome::{BatchLimit, CaseRecord, LimitedBy, Outcome};
+use crate::harness::outcome::{BatchLimit, CaseOutcome, CaseRecord, LimitedBy};
 use crate::harness::parameters::ParameterMap;
 use crate::harness::problem::{Problem, ProblemError};
 use crate::harness::verification::{CaseError, Unsupported, Verification};
 use crate::report::schema::{BenchReport, CommandRecord};
 use crate::suites::peaks::{PeaksProblem, facts, firefly, grid};
-use firefly_app::progress::Progress;
-use firefly_app::table::{Align, TextTable};
 
 /// Share of the memory that is free which a call may take: the rest is for whoever else is there.
 const MEMORY_SHARE: f64 = 0.8;
@@ -76,7 +75,7 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
         progress.say(format!("n_fft {}, {}, k {}", problem.options.n_fft, problem.tier, problem.k));
         let outcome = match largest(problem, *name) {
             Ok((limit, row_bytes)) => prove_batch(problem, limit, (prove << 20) / row_bytes, *seed, &device),
-            Err(reason) => Outcome::unsupported(reason),
+            Err(reason) => CaseOutcome::unsupported(reason),
         };
         cases.push(CaseRecord {
             problem: problem.parameters().without(&["batch"]),
@@ -151,16 +150,18 @@ fn limit(input: usize, output: usize, free: Option<u64>) -> BatchLimit {
 }
 
 /// Runs the largest batch, or `most` rows if that is fewer, and checks them.
-fn prove_batch(problem: &PeaksProblem, limit: BatchLimit, most: usize, seed: u64, device: &Device) -> Outcome {
+fn prove_batch(problem: &PeaksProblem, limit: BatchLimit, most: usize, seed: u64, device: &Device) -> CaseOutcome {
     let batch = usize::try_from(limit.batch).unwrap_or(usize::MAX).min(most);
     if batch == 0 {
-        return Outcome::Bounded(limit);
+        return CaseOutcome::Bounded(limit);
     }
     let problem = PeaksProblem { batch, ..*problem };
     match verify_batch(&problem, seed, device) {
-        Ok(found) => Outcome::Bounded(BatchLimit { proven_batch: batch as u64, verification: Some(found), ..limit }),
-        Err(CaseError::Unsupported(reason)) => Outcome::unsupported(reason),
-        Err(error) => Outcome::failed(format!("batch {batch}: {error}")),
+        Ok(found) => {
+            CaseOutcome::Bounded(BatchLimit { proven_batch: batch as u64, verification: Some(found), ..limit })
+        }
+        Err(CaseError::Unsupported(reason)) => CaseOutcome::unsupported(reason),
+        Err(error) => CaseOutcome::failed(format!("batch {batch}: {error}")),
     }
 }
 
@@ -186,7 +187,7 @@ fn table(cases: &[CaseRecord]) -> TextTable {
     for case in cases {
         let mut cells: Vec<String> = ["n_fft", "tier", "k"].map(|name| case.problem.shown(name)).into();
         match &case.outcome {
-            Outcome::Bounded(limit) => {
+            CaseOutcome::Bounded(limit) => {
                 cells.extend([
                     limit.bytes_per_row.to_string(),
                     limit.free_bytes.map(|bytes| format!("{}B", count(bytes as f64))).unwrap_or_default(),

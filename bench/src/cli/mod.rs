@@ -21,7 +21,7 @@ use std::io::Write;
 use clap::{Parser, Subcommand};
 use firefly_framework::profile::Preset;
 
-use crate::harness::outcome::{CaseRecord, Outcome};
+use crate::harness::outcome::{CaseOutcome, CaseRecord};
 use crate::harness::problem::Problem;
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::{fft as transforms, peaks, phases, pipelines};
@@ -34,15 +34,14 @@ use crate::suites::{fft as transforms, peaks, phases, pipelines};
     after_help = "Exit status: 0 if all went well, 1 if a case failed, 2 if the command could not be carried out."
 )]
 pub struct Cli {
-    #[command(subcommand)]
     /// Subcommand with its options.
-    pub command: Command,
+    #[command(subcommand)]
+    pub command: BenchCommand,
 }
 
-#[derive(Subcommand)]
 /// The subcommands.
-#[derive(Debug)]
-pub enum Command {
+#[derive(Debug, Subcommand)]
+pub enum BenchCommand {
     /// Strongest lines of Welch spectra: each strategy verified, then timed side by side
     #[command(after_help = strategies_help(&peaks::catalogue(Some(1), 0)))]
     WelchPeaks(welch_peaks::WelchPeaksArgs),
@@ -66,7 +65,7 @@ pub enum Command {
     /// Quality of the picker's predicted times, and regret of its choices
     Picker(picker::PickerArgs),
     /// Reports as one page: self-contained HTML with charts, or Markdown
-    BenchReport(report::ReportArgs),
+    Report(report::ReportArgs),
 }
 
 impl Cli {
@@ -76,20 +75,20 @@ impl Cli {
     /// If it could not be carried out.
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
         match self.command {
-            Command::WelchPeaks(arguments) => {
+            BenchCommand::WelchPeaks(arguments) => {
                 let catalogue =
                     peaks::catalogue(arguments.train_steps.map(|steps| steps as usize), arguments.measure.seed);
                 welch_peaks::run(&arguments, &catalogue, out)
             }
-            Command::Fft(arguments) => fft::run(&arguments, &transforms::catalogue(), out),
-            Command::FusionPhases(arguments) => fusion_phases::run(&arguments, out),
-            Command::E2e(arguments) => e2e::run(&arguments, &pipelines::catalogue(), out),
-            Command::MaxBatch(arguments) => max_batch::run(&arguments, out),
-            Command::Compare(arguments) => compare::run(&arguments, out),
-            Command::Profile(arguments) => profile::run(&arguments, out),
-            Command::Calibrate(arguments) => calibrate::run(&arguments, out),
-            Command::Picker(arguments) => picker::run(&arguments, out),
-            Command::BenchReport(arguments) => report::run(&arguments, out),
+            BenchCommand::Fft(arguments) => fft::run(&arguments, &transforms::catalogue(), out),
+            BenchCommand::FusionPhases(arguments) => fusion_phases::run(&arguments, out),
+            BenchCommand::E2e(arguments) => e2e::run(&arguments, &pipelines::catalogue(), out),
+            BenchCommand::MaxBatch(arguments) => max_batch::run(&arguments, out),
+            BenchCommand::Compare(arguments) => compare::run(&arguments, out),
+            BenchCommand::Profile(arguments) => profile::run(&arguments, out),
+            BenchCommand::Calibrate(arguments) => calibrate::run(&arguments, out),
+            BenchCommand::Picker(arguments) => picker::run(&arguments, out),
+            BenchCommand::Report(arguments) => report::run(&arguments, out),
         }
     }
 }
@@ -106,7 +105,7 @@ pub enum ExitStatus {
 impl ExitStatus {
     /// [`Failed`](Self::Failed) if a case is.
     pub fn of(cases: &[CaseRecord]) -> Self {
-        let failed = cases.iter().any(|case| matches!(case.outcome, Outcome::Failed { .. }));
+        let failed = cases.iter().any(|case| matches!(case.outcome, CaseOutcome::Failed { .. }));
         if failed { Self::Failed } else { Self::Passed }
     }
 }

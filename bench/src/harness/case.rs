@@ -1,12 +1,12 @@
 //! Cases of one problem: each verified, then all that passed timed side by side.
+use firefly_app::progress::Progress;
 
 use super::execution::ExecutionConfig;
-use super::outcome::{Measured, Outcome, SpeedRatio};
+use super::outcome::{CaseOutcome, Measured, SpeedRatio};
 use super::problem::WorkSize;
 use super::statistics::Spread;
 use super::timing::{Iterations, VerifiedCase, interleave};
 use super::verification::{CaseError, Verified};
-use firefly_app::progress::Progress;
 
 /// Strategy on an execution configuration.
 pub struct Case<'a> {
@@ -19,9 +19,14 @@ pub struct Case<'a> {
 }
 
 /// Outcomes of the cases, in their order. Progress advances by [`steps`].
-pub fn run_cases(cases: Vec<Case<'_>>, size: WorkSize, iterations: Iterations, progress: &Progress) -> Vec<Outcome> {
+pub fn run_cases(
+    cases: Vec<Case<'_>>,
+    size: WorkSize,
+    iterations: Iterations,
+    progress: &Progress,
+) -> Vec<CaseOutcome> {
     let count = cases.len();
-    let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(count);
+    let mut outcomes: Vec<Option<CaseOutcome>> = Vec::with_capacity(count);
     let mut routines = Vec::new();
     let mut passed = Vec::new();
     // Verify each case; what fails has its outcome, what passes will be timed.
@@ -59,19 +64,19 @@ pub fn run_cases(cases: Vec<Case<'_>>, size: WorkSize, iterations: Iterations, p
                     Some(SpeedRatio { baseline: name.clone(), ratio })
                 };
                 match Measured::new(size, *verification, routine.checksums.len(), samples.clone()) {
-                    Some(measured) => Outcome::Measured(Box::new(Measured {
+                    Some(measured) => CaseOutcome::Measured(Box::new(Measured {
                         accuracy: *accuracy,
                         traffic: traffic.clone(),
                         speed: comparisons.iter().filter_map(speed).collect(),
                         ..measured
                     })),
-                    None => Outcome::failed("there was no iteration to time"),
+                    None => CaseOutcome::failed("there was no iteration to time"),
                 }
             }
-            Err(error) => Outcome::failed(error.to_string()),
+            Err(error) => CaseOutcome::failed(error.to_string()),
         });
     }
-    outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| Outcome::failed("it was not timed"))).collect()
+    outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| CaseOutcome::failed("it was not timed"))).collect()
 }
 
 /// Steps of progress of `cases` cases.

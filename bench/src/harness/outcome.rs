@@ -27,14 +27,14 @@ pub struct CaseRecord {
     /// Whether the strategy takes part in the search for the fastest: not a lower bound such as a copy of the input,
     /// and not what computes another result.
     pub competes: bool,
-    /// Outcome.
-    pub outcome: Outcome,
+    /// CaseOutcome.
+    pub outcome: CaseOutcome,
 }
 
-/// Outcome of a case.
+/// CaseOutcome of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CaseOutcome {
     /// Verified and timed.
     Measured(Box<Measured>),
     /// The largest batch was computed, and proven as far as it says.
@@ -128,8 +128,8 @@ impl CaseRecord {
     /// The figures of a measured case.
     pub fn measured(&self) -> Option<&Measured> {
         match &self.outcome {
-            Outcome::Measured(measured) => Some(measured),
-            Outcome::Bounded(_) | Outcome::Failed { .. } | Outcome::Unsupported { .. } => None,
+            CaseOutcome::Measured(measured) => Some(measured),
+            CaseOutcome::Bounded(_) | CaseOutcome::Failed { .. } | CaseOutcome::Unsupported { .. } => None,
         }
     }
 
@@ -155,7 +155,7 @@ impl CaseRecord {
     }
 }
 
-impl Outcome {
+impl CaseOutcome {
     /// A failed case.
     pub fn failed(error: impl Into<String>) -> Self {
         Self::Failed { error: error.into() }
@@ -177,7 +177,7 @@ impl Outcome {
     }
 }
 
-impl From<CaseError> for Outcome {
+impl From<CaseError> for CaseOutcome {
     fn from(error: CaseError) -> Self {
         match error {
             CaseError::Unsupported(reason) => Self::unsupported(reason),
@@ -228,8 +228,8 @@ mod tests {
 
     #[test]
     fn outcomes_say_their_status() {
-        let text = serde_json::to_string(&Outcome::Unsupported { reason: "too large".into() }).unwrap();
+        let text = serde_json::to_string(&CaseOutcome::Unsupported { reason: "too large".into() }).unwrap();
         assert_eq!(text, r#"{"status":"unsupported","reason":"too large"}"#);
-        assert!(matches!(serde_json::from_str(&text).unwrap(), Outcome::Unsupported { .. }));
+        assert!(matches!(serde_json::from_str(&text).unwrap(), CaseOutcome::Unsupported { .. }));
     }
 }

@@ -1,18 +1,17 @@
 //! Runner: verifies, times and records the cases of one problem after another.
-
 use burn::tensor::Device;
 use firefly_app::device::DeviceName;
+use firefly_app::progress::Progress;
 use firefly_ops::InstructionSet;
 
 use super::case::{self, Case, run_cases};
 use super::execution::ExecutionConfig;
 use super::machine::available_memory;
-use super::outcome::{CaseRecord, Outcome};
+use super::outcome::{CaseOutcome, CaseRecord};
 use super::problem::{Problem, ProblemError};
 use super::strategy::BenchStrategy;
 use super::timing::Iterations;
 use super::verification::Unsupported;
-use firefly_app::progress::Progress;
 
 /// Share of the free memory that inputs may take.
 const MEMORY_SHARE: f64 = 0.6;
@@ -91,21 +90,21 @@ impl<'a, P: Problem> Runner<'a, P> {
         problem: &P,
         kept: &mut Option<P::Inputs>,
         progress: &Progress,
-    ) -> Result<Vec<Outcome>, Outcome> {
+    ) -> Result<Vec<CaseOutcome>, CaseOutcome> {
         let MeasurementSetup { device, iterations, seed, .. } = self.setup;
         // Inputs that don't fit are dropped before memory for others is allocated.
         let fitting = kept.take().filter(|inputs| problem.fits(inputs));
-        problem.check().map_err(Outcome::unsupported)?;
+        problem.check().map_err(CaseOutcome::unsupported)?;
         let inputs = match fitting {
             Some(fitting) => fitting,
             None => {
                 let most_sets = iterations.warmup + iterations.timed;
-                check_memory(problem.input_memory(most_sets)).map_err(Outcome::unsupported)?;
+                check_memory(problem.input_memory(most_sets)).map_err(CaseOutcome::unsupported)?;
                 problem.generate(*seed, most_sets, device)
             }
         };
         let inputs: &P::Inputs = kept.insert(inputs);
-        let expected = problem.expected(inputs, *seed).map_err(|error| Outcome::failed(error.to_string()))?;
+        let expected = problem.expected(inputs, *seed).map_err(|error| CaseOutcome::failed(error.to_string()))?;
         let cases =
             self.configurations.iter().map(|configuration| self.case(*configuration, problem, inputs, &expected));
         Ok(run_cases(cases.collect(), problem.size(), *iterations, progress))
@@ -170,7 +169,7 @@ impl<'a, P: Problem> Runner<'a, P> {
         comparisons
     }
 
-    fn record(&self, configuration: Configuration, problem: &P, outcome: Outcome) -> CaseRecord {
+    fn record(&self, configuration: Configuration, problem: &P, outcome: CaseOutcome) -> CaseRecord {
         let (strategy, execution) = self.parts(configuration);
         let forced = forced_set(strategy, execution).map(InstructionSet::name);
         CaseRecord {

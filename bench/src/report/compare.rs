@@ -4,7 +4,7 @@ use firefly_app::table::{Align, TextTable};
 
 use super::schema::BenchReport;
 use crate::harness::format::{digits, duration};
-use crate::harness::outcome::{CaseRecord, Outcome};
+use crate::harness::outcome::{CaseOutcome, CaseRecord};
 use crate::harness::statistics::Spread;
 
 /// Change of a case.
@@ -79,9 +79,9 @@ impl ReportChanges {
     }
 }
 
-fn change(before: &Outcome, after: &Outcome, threshold: f64) -> Change {
+fn change(before: &CaseOutcome, after: &CaseOutcome, threshold: f64) -> Change {
     match (before, after) {
-        (Outcome::Measured(before), Outcome::Measured(after)) => {
+        (CaseOutcome::Measured(before), CaseOutcome::Measured(after)) => {
             let (before, after): (&Spread, &Spread) = (&before.time_ns, &after.time_ns);
             if after.p10 > before.p90 && after.median > (1.0 + threshold) * before.median {
                 Change::Slower
@@ -91,21 +91,21 @@ fn change(before: &Outcome, after: &Outcome, threshold: f64) -> Change {
                 Change::Same
             }
         }
-        (Outcome::Measured(_), _) => Change::Lost,
-        (_, Outcome::Measured(_)) => Change::Won,
+        (CaseOutcome::Measured(_), _) => Change::Lost,
+        (_, CaseOutcome::Measured(_)) => Change::Won,
         _ => Change::Neither,
     }
 }
 
 fn row(case: &CaseRecord, earlier: &CaseRecord, change: Change) -> [String; 5] {
     let time = |case: &CaseRecord| match &case.outcome {
-        Outcome::Measured(measured) => {
+        CaseOutcome::Measured(measured) => {
             let Spread { median, p10, p90, .. } = measured.time_ns;
             format!("{} ({} – {})", duration(median), duration(p10), duration(p90))
         }
-        Outcome::Bounded(limit) => limit.batch.to_string(),
-        Outcome::Failed { .. } => "failed".into(),
-        Outcome::Unsupported { .. } => "unsupported".into(),
+        CaseOutcome::Bounded(limit) => limit.batch.to_string(),
+        CaseOutcome::Failed { .. } => "failed".into(),
+        CaseOutcome::Unsupported { .. } => "unsupported".into(),
     };
     let ratio = earlier.measured().zip(case.measured());
     let ratio = ratio.map(|(before, after)| digits(after.time_ns.median / before.time_ns.median));
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(of([100, 101, 102], [103, 104, 105]), Change::Same);
         assert_eq!(of([100, 101, 150], [120, 121, 122]), Change::Same);
         assert_eq!(of([120, 121, 122], [100, 101, 102]), Change::Faster);
-        let failed = Outcome::failed("wrong");
+        let failed = CaseOutcome::failed("wrong");
         assert_eq!(change(&time([1; 3]), &failed, 0.05), Change::Lost);
         assert_eq!(change(&failed, &time([1; 3]), 0.05), Change::Won);
         assert_eq!(change(&failed, &failed, 0.05), Change::Neither);

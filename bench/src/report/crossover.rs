@@ -1,9 +1,9 @@
 //! Crossovers: the fastest strategy by problem size.
+use firefly_app::table::{Align, TextTable};
 
 use crate::harness::format::digits;
 use crate::harness::outcome::CaseRecord;
 use crate::harness::parameters::ParameterMap;
-use firefly_app::table::{Align, TextTable};
 
 /// Successive sizes with the same fastest case.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,7 +134,7 @@ pub fn row(range: &SizeRange) -> [String; 5] {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::harness::outcome::{Measured, Outcome};
+    use crate::harness::outcome::{CaseOutcome, Measured};
     use crate::harness::problem::WorkSize;
     use crate::harness::verification::Verification;
 
@@ -150,7 +150,7 @@ pub(crate) mod tests {
             instruction_set: None,
             threads: 1,
             competes: strategy != "copy",
-            outcome: Outcome::Measured(Box::new(measured)),
+            outcome: CaseOutcome::Measured(Box::new(measured)),
         }
     }
 

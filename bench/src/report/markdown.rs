@@ -166,7 +166,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::harness::outcome::{CaseRecord, Outcome};
+    use crate::harness::outcome::{CaseOutcome, CaseRecord};
     use crate::harness::parameters::ParameterMap;
     use crate::report::crossover::tests::case;
     use crate::report::schema::{CommandRecord, FORMAT};
@@ -182,7 +182,7 @@ mod tests {
     }
 
     fn report() -> BenchReport {
-        let failed = CaseRecord { outcome: Outcome::failed("one | two"), ..case("b", 8, [1; 3]) };
+        let failed = CaseRecord { outcome: CaseOutcome::failed("one | two"), ..case("b", 8, [1; 3]) };
         BenchReport {
             format: FORMAT,
             tool: Tool { name: "firefly-bench".into(), version: "0.1.0".into(), build: "release".into() },

@@ -1,9 +1,9 @@
 //! Cases as a table for terminals.
+use firefly_app::table::{Align, TextTable};
 
 use crate::harness::format::{digits, duration};
-use crate::harness::outcome::{CaseRecord, Measured, Outcome};
+use crate::harness::outcome::{CaseOutcome, CaseRecord, Measured};
 use crate::harness::runner::COPY_BASELINE;
-use firefly_app::table::{Align, TextTable};
 
 /// Table with a row per case. `columns` names the parameters of a problem to show; instruction sets and threads are
 /// shown where they differ.
@@ -38,7 +38,7 @@ pub fn table(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
             cells.push(case.threads.to_string());
         }
         match &case.outcome {
-            Outcome::Measured(measured) => {
+            CaseOutcome::Measured(measured) => {
                 cells.extend(figures(measured, &shape));
                 table.row(cells);
             }

@@ -1,12 +1,11 @@
 //! Data movement of cases, as a table and as text.
-
+use firefly_app::table::{Align, TextTable};
 use firefly_framework::movement::DataMovement;
 
 use super::terminal::key_columns;
 use crate::harness::format::{digits, duration};
 use crate::harness::outcome::CaseRecord;
 use crate::harness::traffic::PhaseTraffic;
-use firefly_app::table::{Align, TextTable};
 
 /// TextTable with a row per case whose data movement was counted.
 pub fn table(cases: &[CaseRecord], columns: &[&str]) -> TextTable {

@@ -1,7 +1,6 @@
 //! `firefly-bench profile`: data movement of a model, node by node, and the savings of fusion.
 
 pub mod models;
-
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -11,12 +10,14 @@ use anyhow::{Context, ensure};
 use clap::builder::TypedValueParser;
 use firefly_app::files::{ensure_writable, write_atomically};
 use firefly_app::suggest;
+use firefly_app::table::{Align, TextTable};
 use firefly_framework::cost::{FusionDecision, Prediction};
 use firefly_framework::graph::{Graph, dot, svg};
 use firefly_framework::movement::{GraphMovement, MovementOptions, count};
 use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{Rewriter, WelchPeaksRule, register_costs};
 use firefly_models::Tier;
+use models::ZooModel;
 use serde::Serialize;
 
 use super::ExitStatus;
@@ -24,8 +25,6 @@ use super::values::{TIERS, named};
 use crate::harness::format::duration;
 use crate::report::schema::Tool;
 use crate::suites::peaks::PeaksProblem;
-use firefly_app::table::{Align, TextTable};
-use models::ZooModel;
 
 /// Options of `profile`.
 #[derive(Debug, Clone, clap::Args)]

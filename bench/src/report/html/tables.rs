@@ -3,7 +3,7 @@
 use firefly_app::page::table::{Row, Table};
 
 use crate::harness::format::{digits, duration};
-use crate::harness::outcome::{CaseRecord, DERIVED, Outcome, SpeedRatio};
+use crate::harness::outcome::{CaseOutcome, CaseRecord, DERIVED, SpeedRatio};
 use crate::report::crossover::{self, crossovers as find_crossovers};
 use crate::report::schema::BenchReport;
 use crate::report::terminal::relation;
@@ -39,7 +39,7 @@ pub(super) fn cases(report: &BenchReport) -> String {
 
 fn cells(case: &CaseRecord) -> Vec<String> {
     let measured = match &case.outcome {
-        Outcome::Measured(measured) => measured,
+        CaseOutcome::Measured(measured) => measured,
         other => return vec![other.remark()],
     };
     let speed = |speed: &SpeedRatio| format!("{} {}", digits(speed.ratio.median), relation(&speed.baseline));

@@ -4,7 +4,7 @@ use firefly_app::page::check::assert_self_contained;
 
 use super::*;
 use crate::harness::machine::MachineInfo;
-use crate::harness::outcome::{CaseRecord, Outcome};
+use crate::harness::outcome::{CaseOutcome, CaseRecord};
 use crate::harness::parameters::ParameterMap;
 use crate::report::crossover::tests::case;
 use crate::report::schema::CommandRecord;
@@ -16,7 +16,7 @@ fn report(cases: Vec<CaseRecord>) -> BenchReport {
 }
 
 fn cases() -> Vec<CaseRecord> {
-    let failed = CaseRecord { outcome: Outcome::failed("<b>wrong</b> & \"bad\""), ..case("c", 1, [1; 3]) };
+    let failed = CaseRecord { outcome: CaseOutcome::failed("<b>wrong</b> & \"bad\""), ..case("c", 1, [1; 3]) };
     vec![case("a", 1, [10; 3]), case("a", 8, [30; 3]), case("b", 1, [20; 3]), case("b", 8, [25; 3]), failed]
 }
 

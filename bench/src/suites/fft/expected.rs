@@ -26,7 +26,7 @@ const BUTTERFLY_TOLERANCE: f64 = 1e-11;
 /// Disagreement between the reference's butterflies and the definition's sum.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 #[error("set {set}, row {row}: the reference's butterflies give {butterflies:?} at bin {bin}, the sum {sum:?}")]
-pub struct ReferenceMismatch {
+pub struct ButterflyMismatch {
     /// Input set.
     pub set: usize,
     /// Row of the set.
@@ -55,7 +55,7 @@ pub struct ExpectedTransforms {
     pub(super) batch: usize,
     rows: Vec<(usize, usize)>,
     seed: u64,
-    computed: [OnceLock<Result<Vec<ExpectedTransform>, ReferenceMismatch>>; 4],
+    computed: [OnceLock<Result<Vec<ExpectedTransform>, ButterflyMismatch>>; 4],
 }
 
 impl ExpectedTransforms {
@@ -82,7 +82,7 @@ impl ExpectedTransforms {
         &self,
         coefficients: Coefficients,
         inputs: &TransformInputs,
-    ) -> Result<&[ExpectedTransform], ReferenceMismatch> {
+    ) -> Result<&[ExpectedTransform], ButterflyMismatch> {
         let computed = self.computed[coefficients as usize].get_or_init(|| self.compute(coefficients, inputs));
         computed.as_deref().map_err(|error| *error)
     }
@@ -91,7 +91,7 @@ impl ExpectedTransforms {
         &self,
         coefficients: Coefficients,
         inputs: &TransformInputs,
-    ) -> Result<Vec<ExpectedTransform>, ReferenceMismatch> {
+    ) -> Result<Vec<ExpectedTransform>, ButterflyMismatch> {
         let (twiddles, gates) = match coefficients {
             // The exact transform has exact twiddles, not those rounded to f32.
             Coefficients::Exact => (firefly_reference::butterfly::exact_twiddles(self.n), None),
@@ -111,14 +111,14 @@ impl ExpectedTransforms {
         self.rows.par_iter().map(row).collect()
     }
 
-    fn confirm(&self, input: &[Complex], values: &[Complex], [set, row]: [usize; 2]) -> Result<(), ReferenceMismatch> {
+    fn confirm(&self, input: &[Complex], values: &[Complex], [set, row]: [usize; 2]) -> Result<(), ButterflyMismatch> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed ^ row as u64);
         let bins: Vec<usize> = (0..CONFIRMED).map(|_| random.random_range(0..self.n)).collect();
         let allowed = BUTTERFLY_TOLERANCE * largest(values);
         for (&bin, sum) in bins.iter().zip(dft_bins(input, &bins)) {
             let error = magnitude(values[bin] - sum);
             if error.is_nan() || error > allowed {
-                return Err(ReferenceMismatch { set, row, bin, butterflies: values[bin], sum });
+                return Err(ButterflyMismatch { set, row, bin, butterflies: values[bin], sum });
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use firefly_reference::Complex;
 use thiserror::Error;
 
 use super::coefficients::Coefficients;
-use super::expected::{ExpectedTransform, ExpectedTransforms, ReferenceMismatch, largest, magnitude};
+use super::expected::{ButterflyMismatch, ExpectedTransform, ExpectedTransforms, largest, magnitude};
 use super::inputs::TransformInputs;
 use crate::harness::routine::RoutineOutput;
 use crate::harness::verification::{CaseError, Verification, Verified, run_and_check, tolerance};
@@ -71,7 +71,7 @@ impl<'a> TransformVerifier<'a> {
         expected: &'a ExpectedTransforms,
         coefficients: Coefficients,
         inputs: &TransformInputs,
-    ) -> Result<Self, ReferenceMismatch> {
+    ) -> Result<Self, ButterflyMismatch> {
         let rows = expected.rows(coefficients, inputs)?;
         let found = Verification { rows: 0, tolerance: tolerance(expected.n), error: 0.0, ranking: None };
         Ok(Self { n: expected.n, batch: expected.batch, rows, found })

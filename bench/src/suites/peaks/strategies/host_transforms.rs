@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::baselines::realfft::Segments;
+use crate::baselines::realfft::RealSegments;
 use crate::baselines::rows::{HostPeaksRoutine, RowPower};
 use crate::baselines::rustfft::{PairedSegments, instruction_set};
 use crate::harness::strategy::BenchStrategy;
@@ -30,7 +30,7 @@ pub fn realfft() -> BenchStrategy<PeaksProblem> {
         "realfft",
         "host: realfft, planned, one transform per segment, select_nth top-K",
         |problem: &PeaksProblem, inputs, expected| {
-            check(problem, inputs, expected, Segments::new(&problem.options, weights(problem)))
+            check(problem, inputs, expected, RealSegments::new(&problem.options, weights(problem)))
         },
     )
     .with_instruction_set(|_| Some(instruction_set()))
