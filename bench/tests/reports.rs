@@ -84,6 +84,20 @@ fn reports_become_a_page() {
 }
 
 #[test]
+fn reports_become_a_results_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let [json, page] = ["peaks.json", "docs/2026-01-01-peaks.md"].map(|name| folder.path().join(name));
+    measured(&json);
+    let picker = concat!(env!("CARGO_MANIFEST_DIR"), "/results/picker-cpu.json");
+    let output = bench(&["report", json.to_str().unwrap(), picker, "--markdown", page.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert!(page.starts_with("# Measurements\n"), "{page}");
+    assert!(page.contains("firefly-bench welch-peaks --n-fft 64 --batch 2,8 --k 3 --tier fast"), "{page}");
+    assert!(page.contains("## picker, 2026-11-21") && page.contains("| batch | strategy |"), "{page}");
+}
+
+#[test]
 fn what_is_no_report_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("other.json");

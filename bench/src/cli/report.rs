@@ -1,15 +1,15 @@
 //! `firefly-bench report`: reports as one page, in HTML or in Markdown.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use firefly_app::files::{ensure_writable, write_atomically};
 
 use super::ExitStatus;
-use crate::report::html;
-use crate::report::markdown::{self, AnyReport};
+use crate::report::markdown::AnyReport;
 use crate::report::schema::BenchReport;
+use crate::report::{html, markdown as results_page};
 
 /// Options of `report`.
 #[derive(Debug, Clone, clap::Args)]
@@ -17,12 +17,12 @@ pub struct ReportArgs {
     /// JSON reports, each a section of the page
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Write a dated results page in Markdown, with machine, command and tables; also of the picker's reports
-    #[arg(long)]
-    pub markdown: bool,
-    /// File of the page; bench.html, or bench.md with --markdown, unless given
-    #[arg(long, value_name = "PATH")]
-    pub out: Option<PathBuf>,
+    /// Write a dated results page in Markdown to this file, with machine, command and tables; also of the picker's reports
+    #[arg(long, value_name = "PATH", conflicts_with = "out")]
+    pub markdown: Option<PathBuf>,
+    /// Write a self-contained HTML page to this file
+    #[arg(long, value_name = "PATH", default_value = "bench.html")]
+    pub out: PathBuf,
     /// Heading of the page
     #[arg(long, default_value = "Measurements")]
     pub title: String,
@@ -33,13 +33,12 @@ pub struct ReportArgs {
 /// # Errors
 /// For files that are not reports, and a page that can't be written.
 pub fn run(arguments: &ReportArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
-    let ReportArgs { files, markdown, out: path, title } = arguments;
-    let default = Path::new(if *markdown { "bench.md" } else { "bench.html" });
-    let path = path.as_deref().unwrap_or(default);
-    ensure_writable(path).with_context(|| format!("--out {}", path.display()))?;
-    let page = if *markdown {
+    let ReportArgs { files, markdown, out: out_path, title } = arguments;
+    let (option, path) = markdown.as_ref().map_or(("--out", out_path), |path| ("--markdown", path));
+    ensure_writable(path).with_context(|| format!("{option} {}", path.display()))?;
+    let page = if markdown.is_some() {
         let reports = files.iter().map(|file| AnyReport::read(file)).collect::<Result<Vec<_>, _>>()?;
-        markdown::page(title, &reports)
+        results_page::page(title, &reports)
     } else {
         let named = |file: &PathBuf| {
             let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
