@@ -27,8 +27,8 @@ fn main() -> Result<()> {
         anyhow::bail!("usage: pictures RECORDING.wav EVALUATION.json FOLDER");
     };
     fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
-    write(&folder.join("spectrum.html"), "Strongest peaks of a bearing's vibration", &spectrum(recording)?)?;
-    write(&folder.join("recall.html"), "Recall of the reference peaks against time", &recall(evaluation)?)
+    write(&folder.join("spectrum.html"), "Strongest peaks of a bearing's vibration", spectrum(recording)?)?;
+    write(&folder.join("recall.html"), "Recall of the reference peaks against time", recall(evaluation)?)
 }
 
 /// Power of every bin of the frame in the middle of a recording, and its peaks.
@@ -78,11 +78,12 @@ fn recall(path: &Path) -> Result<Figure> {
     let rows: Vec<EvaluationRow> = serde_json::from_str(&text).with_context(|| format!("in {}", path.display()))?;
     let data_set = &rows.first().context("no row")?.data_set;
     let rows: Vec<_> = rows.iter().filter(|row| row.data_set == *data_set).collect();
-    Ok(against_time(data_set, &rows))
+    let folders: Vec<_> = Path::new(data_set).iter().map(|folder| folder.to_string_lossy()).collect();
+    Ok(against_time(&folders[folders.len().saturating_sub(2)..].join("/"), &rows))
 }
 
-fn write(path: &Path, title: &str, figure: &Figure) -> Result<()> {
+fn write(path: &Path, title: &str, figure: Figure) -> Result<()> {
     let mut page = Document::new("Firefly", title);
-    page.section("", &figure.html());
+    page.section("", &figure.without_values().html());
     fs::write(path, page.html()).with_context(|| format!("writing {}", path.display()))
 }

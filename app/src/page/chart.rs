@@ -53,7 +53,7 @@ pub enum Scale {
 pub struct Series {
     /// Name in the legend and in tooltips.
     pub name: String,
-    /// Index of its colour and shape; both repeat after eight.
+    /// Index of its colour and shape; both repeat after eight, with dashed lines.
     pub colour: usize,
     /// What its points are drawn as.
     pub mark: Mark,
@@ -112,7 +112,7 @@ pub struct Range {
 pub struct Threshold {
     /// The value.
     pub value: f64,
-    /// Text beside the line.
+    /// What the line means.
     pub label: String,
 }
 

@@ -9,7 +9,9 @@
   /** Up to this many points are marked one by one; of more, each series has a few marks that tell it from the others. */
   const MOST_MARKS = 40;
   const FEW_MARKS = 5;
-  const LABELS = { linear: "linear scale", share: "linear scale", log: "log scale", log2: "log scale", category: "" };
+  /** Where a label goes beside its point, right and down, the preferred side first; the last ones first for a line. */
+  const SIDES = [[-1, -1], [-1, 0], [0, -1], [1, -1], [-1, 1], [1, 0], [0, 1], [1, 1]];
+  const SCALES = { linear: "linear scale", share: "linear scale", log: "log scale", log2: "log scale", category: "" };
 
   const number = (value) => {
     if (value === null || value === undefined) return "n/a";
@@ -17,7 +19,7 @@
     const notation = size !== 0 && (size < 1e-4 || size >= 1e9) ? "scientific" : "standard";
     return value.toLocaleString("en", { maximumSignificantDigits: size >= 1000 ? 7 : 4, notation });
   };
-  const named = (axis) => [axis.label, LABELS[axis.scale]].filter(Boolean).join(" · ");
+  const named = (axis) => [axis.label, SCALES[axis.scale]].filter(Boolean).join(" · ");
 
   /** Ranges of the points that have `low` and `high`: a band around a line, a whisker on any other mark. */
   const ranges = {
@@ -64,19 +66,69 @@
   /** A dashed horizontal line at a value of the vertical axis. */
   const threshold = {
     id: "threshold",
-    afterDatasetsDraw({ ctx, chartArea, scales }, _, { value, label }) {
+    afterDatasetsDraw({ ctx, chartArea, scales }, _, { value }) {
       if (value === undefined) return;
       const y = scales.y.getPixelForValue(value);
       ctx.save();
-      ctx.strokeStyle = ctx.fillStyle = colour("text");
-      ctx.font = Chart.helpers.toFont(Chart.defaults.font).string;
+      ctx.strokeStyle = colour("text");
       ctx.setLineDash([4, 4]);
       ctx.beginPath();
       ctx.moveTo(chartArea.left, y);
       ctx.lineTo(chartArea.right, y);
       ctx.stroke();
-      ctx.textAlign = "right";
-      ctx.fillText(label, chartArea.right - 4, y - 5);
+      ctx.restore();
+    },
+  };
+
+  /** Finds a free side for the label of every labelled point, first points first; a label without one is left out. */
+  const labels = {
+    id: "labels",
+    afterLayout(chart) {
+      const { ctx, chartArea, data, scales } = chart;
+      const at = (point) => [scales.x.getPixelForValue(point.x), scales.y.getPixelForValue(point.y)];
+      const around = ([x, y], size) => ({ left: x - size, right: x + size, top: y - size, bottom: y + size });
+      const marked = data.datasets.flatMap((set) => set.data.filter((point) => point.label));
+      const taken = marked.map((point) => around(at(point), 6));
+      for (const { showLine, data: points } of data.datasets) {
+        if (!showLine) continue;
+        for (let index = 1; index < points.length; index++) {
+          const [[x0, y0], [x1, y1]] = [at(points[index - 1]), at(points[index])];
+          const pieces = Math.ceil(Math.hypot(x1 - x0, y1 - y0) / 5) || 1;
+          for (let piece = 1; piece < pieces; piece++) {
+            const part = piece / pieces;
+            taken.push(around([x0 + part * (x1 - x0), y0 + part * (y1 - y0)], 2));
+          }
+        }
+      }
+      ctx.font = Chart.helpers.toFont(Chart.defaults.font).string;
+      const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+      const isInside = ({ left, right, top, bottom }) =>
+        left > chartArea.left && right < chart.width && top > chartArea.top - 4 && bottom < chartArea.bottom;
+      const isFree = (box) => isInside(box) && !taken.some((other) => overlap(box, other));
+      for (const set of data.datasets) {
+        for (const point of set.data) {
+          if (!point.label) continue;
+          const [x, y] = at(point);
+          const width = ctx.measureText(point.label).width + 4;
+          const sides = SIDES.map(([right, down]) => {
+            const [left, top] = [x - width / 2 + right * (width / 2 + 6), y - 8 + down * 14];
+            return { left, right: left + width, top, bottom: top + 16 };
+          });
+          const side = (set.showLine ? sides.toReversed() : sides).find(isFree);
+          point.place = side && [(side.left + side.right) / 2 - x, (side.top + side.bottom) / 2 - y];
+          if (side) taken.push(side);
+        }
+      }
+    },
+    afterDatasetsDraw({ ctx, data, scales }) {
+      ctx.save();
+      ctx.font = Chart.helpers.toFont(Chart.defaults.font).string;
+      ctx.fillStyle = colour("text");
+      ctx.textAlign = "center";
+      ctx.textBaseline = "middle";
+      for (const { label, place, x, y } of data.datasets.flatMap((set) => set.data)) {
+        if (place) ctx.fillText(label, scales.x.getPixelForValue(x) + place[0], scales.y.getPixelForValue(y) + place[1]);
+      }
       ctx.restore();
     },
   };
@@ -86,9 +138,27 @@
     return [Math.min(...finite), Math.max(...finite)];
   };
 
+  /** Ticks at powers of two. */
+  const powersOfTwo = (scale) => {
+    const [first, last] = [Math.ceil(Math.log2(scale.min)), Math.floor(Math.log2(scale.max))];
+    scale.ticks = Array.from({ length: last - first + 1 }, (_, index) => ({ value: 2 ** (first + index) }));
+  };
+
+  /** Of the ticks of a logarithmic axis, so many per decade as have room for a label. */
+  const roundTicks = (scale) => {
+    const decades = Math.log10(scale.max / scale.min);
+    const kept = decades > 3 ? [1] : decades > 1.7 ? [1, 3] : decades > 1.2 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 8];
+    const significand = (value) => value / 10 ** Math.floor(Math.log10(value) + 1e-9);
+    const isKept = ({ value }) => kept.some((round) => Math.abs(significand(value) - round) < 1e-6);
+    scale.ticks = scale.ticks.filter(isKept);
+  };
+
   /** Options of an axis over `values`; a logarithmic one is wider by the factor `room` at both ends. */
   const scale = (axis, values, room = 1.25) => {
-    const options = { title: { display: true, text: named(axis) }, ticks: { maxRotation: 0, autoSkipPadding: 12, includeBounds: false } };
+    const options = {
+      title: { display: true, text: named(axis) },
+      ticks: { maxRotation: 0, autoSkipPadding: 12, includeBounds: false },
+    };
     if (axis.scale === "category") return { ...options, type: "category", labels: values.map(String) };
     if (axis.scale === "linear") {
       const [suggestedMin, suggestedMax] = extent(values);
@@ -102,19 +172,10 @@
     }
     const [low, high] = extent(values.filter((value) => value > 0));
     const margin = high / low < 1.5 ? 2 : axis.scale === "log2" ? 1 : room;
-    const logarithmic = { ...options, type: "logarithmic", bounds: "data", min: low / margin, max: high * margin };
-    if (axis.scale === "log2") {
-      const powers = (scale) => {
-        const [first, last] = [Math.ceil(Math.log2(scale.min)), Math.floor(Math.log2(scale.max))];
-        scale.ticks = Array.from({ length: last - first + 1 }, (_, index) => ({ value: 2 ** (first + index) }));
-      };
-      return { ...logarithmic, afterBuildTicks: powers, ticks: { ...options.ticks, callback: number } };
-    }
-    // Chart.js decides which ticks are labelled.
-    function callback(value, ...others) {
-      return Chart.Ticks.formatters.logarithmic.call(this, value, ...others) && number(value);
-    }
-    return { ...logarithmic, ticks: { ...options.ticks, callback } };
+    const ticks = { ...options.ticks, callback: number };
+    const afterBuildTicks = axis.scale === "log2" ? powersOfTwo : roundTicks;
+    const [min, max] = [low / margin, high * margin];
+    return { ...options, type: "logarithmic", bounds: "data", min, max, ticks, afterBuildTicks };
   };
 
   /** Radius of a mark: none inside a long curve, but for a few, and for a point between two gaps. */
@@ -138,15 +199,20 @@
       // The vertical axis's name stands above it, so that a long one fits.
       subtitle: { display: true, text: named(spec.y), align: "start", weight: 500, padding: { bottom: 8 } },
       legend: { display: false },
-      datalabels: { display: false },
-      tooltip: { backgroundColor: colour("text"), titleColor: colour("page"), bodyColor: colour("page"), padding: 9, usePointStyle: true },
+      tooltip: {
+        backgroundColor: colour("text"),
+        titleColor: colour("page"),
+        bodyColor: colour("page"),
+        padding: 9,
+        usePointStyle: true,
+      },
     },
   });
 
   const series = (spec) => {
     const points = spec.series.flatMap((one) => one.points);
     const labelled = points.some((point) => point.label);
-    const axisX = scale(spec.x, points.map((point) => point.x), labelled ? 1.7 : 1.25);
+    const axisX = scale(spec.x, points.map((point) => point.x), labelled ? 1.4 : 1.25);
     const axisY = scale(spec.y, points.flatMap(({ y, low, high }) => [y, low ?? y, high ?? y]));
     const isBars = spec.series.every((one) => one.mark === "bars");
     const options = common(spec);
@@ -164,7 +230,10 @@
       align: "start",
       labels: { usePointStyle: true, boxWidth: 8, boxHeight: 8 },
     });
-    options.plugins.threshold = spec.threshold ?? {};
+    if (spec.threshold) {
+      options.plugins.threshold = spec.threshold;
+      options.plugins.subtitle.text += ` · dashed: ${spec.threshold.label}`;
+    }
     options.plugins.tooltip.callbacks = {
       title: ([item]) => item && (item.raw.detail ? "" : `${spec.x.label}: ${number(+item.raw.x)}`),
       label: ({ dataset, raw }) => {
@@ -173,16 +242,11 @@
         return `${dataset.label}: ${number(raw.y)}${range}`;
       },
     };
-    options.plugins.datalabels = {
-      // A label that would cover another is left out; its point still has a tooltip.
-      display: ({ dataset, dataIndex }) => (dataset.data[dataIndex].label ? "auto" : false),
-      formatter: (point) => point.label,
-      align: ({ dataset }) => dataset.labelAngle,
-      offset: 3,
-      clamp: true,
-      color: colour("text"),
-    };
-    options.layout.padding.right = labelled ? 28 : 14;
+    if (labelled) {
+      options.layout.padding.right = 28;
+      if (spec.y.scale === "linear") axisY.grace = "8%";
+    }
+    const lines = spec.series.filter((one) => one.mark === "line").length;
     const datasets = spec.series.map((one, position) => {
       const shade = colour(`s${one.colour % COLOURS}`);
       return {
@@ -190,12 +254,13 @@
         label: one.name,
         data: spec.x.scale === "category" ? one.points.map((point) => ({ ...point, x: String(point.x) })) : one.points,
         showLine: one.mark === "line",
-        labelAngle: one.mark === "line" ? 50 : 230,
         borderColor: shade,
+        // More series than colours: the others are dashed.
+        borderDash: one.colour < COLOURS ? [] : [6, 3],
         backgroundColor: shade,
         borderWidth: one.mark === "line" ? 1.8 : 1,
         pointStyle: SHAPES[one.colour % SHAPES.length],
-        pointRadius: radius(spec.series.length, position),
+        pointRadius: radius(lines, position),
         pointHoverRadius: 6,
         // Marks at the edges of the plot are drawn whole.
         clip: 8,
@@ -203,7 +268,7 @@
         maxBarThickness: 36,
       };
     });
-    return { type: "line", data: { datasets }, options, plugins: [ranges, threshold, ChartDataLabels] };
+    return { type: "line", data: { datasets }, options, plugins: [ranges, threshold, labels] };
   };
 
   const heatMap = (spec) => {

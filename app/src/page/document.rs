@@ -5,12 +5,9 @@ use std::fmt::Write;
 use super::escape::escape;
 
 const STYLE: &str = include_str!("page.css");
-/// Chart.js and two of its plugins, with their licences: see `vendor/README.md`.
-const LIBRARIES: [&str; 3] = [
-    include_str!("vendor/chart.umd.min.js"),
-    include_str!("vendor/chartjs-plugin-datalabels.min.js"),
-    include_str!("vendor/chartjs-chart-matrix.min.js"),
-];
+/// Chart.js and its matrix chart, with their licences: see `vendor/README.md`.
+const LIBRARIES: [&str; 2] =
+    [include_str!("vendor/chart.umd.min.js"), include_str!("vendor/chartjs-chart-matrix.min.js")];
 const LICENSES: &str = include_str!("vendor/LICENSES.txt");
 const SCRIPT: &str = include_str!("charts.js");
 /// What a browser may load for the page: nothing but what stands in it.

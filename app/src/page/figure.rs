@@ -73,6 +73,12 @@ impl Figure {
         Self { title: title.to_owned(), drawing, values: String::new(), caption: String::new(), wide: false }
     }
 
+    /// The figure without the table of its values.
+    pub fn without_values(mut self) -> Self {
+        self.values.clear();
+        self
+    }
+
     /// The figure as HTML.
     pub fn html(&self) -> String {
         let class = if self.wide { r#" class="wide""# } else { "" };

@@ -24,10 +24,9 @@ pub(super) fn figures(cases: &[CaseRecord]) -> Vec<Figure> {
 }
 
 fn figure(label: &str, group: Group) -> Figure {
-    let times = group.series.iter().flat_map(|series| &series.points).map(|point| point.y);
     let chart = Chart {
         x: Axis::new(label, Scale::Log2),
-        y: Axis::new("median time (ns per row)", Scale::spanning(times)),
+        y: Axis::new("median time (ns per row)", Scale::Log),
         series: group.series,
         threshold: None,
     };
