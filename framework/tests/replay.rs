@@ -5,8 +5,8 @@ use burn::backend::{Dispatch, Flex};
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, GraphError, Input, Outputs, Replay, capture};
 use firefly_ops::{
-    Detrend, LearnedParameters, LearnedTensors, Scaling, SpectralOps, WelchOptions, butterfly, learned_welch_peaks,
-    learned_welch_psd, welch_peaks, welch_psd,
+    ButterflyTensors, Detrend, Gates, LearnedParameters, LearnedTensors, Scaling, SpectralOps, WelchOptions,
+    WelchTensors, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -166,26 +166,28 @@ fn backward_passes_replay() {
     check(&["firefly::welch_psd_backward"], |signal, device| {
         let window = parameters(device).window.into_dispatch();
         let grad = Tensor::<2>::ones([ROWS, 9], device).into_dispatch();
-        let (signal, window) = Dispatch::welch_psd_backward(signal.into_dispatch(), window, grad, OPTIONS);
+        let inputs = WelchTensors { signal: signal.into_dispatch(), window };
+        let WelchTensors { signal, window } = Dispatch::welch_psd_backward(inputs, grad, OPTIONS);
         (Tensor::<2>::from_dispatch(signal), Tensor::<1>::from_dispatch(window))
     });
     let parts = |signal: Tensor<2>, device: &Device| {
         let twiddles = parameters(device).twiddles.into_dispatch();
         let [re, im, grad_re, grad_im] = [0, 4, 8, 12].map(|start| signal.clone().narrow(1, start, 16).into_dispatch());
-        (re, im, twiddles, grad_re, grad_im)
+        (ButterflyTensors { re, im, twiddles, gates: Gates::Open }, grad_re, grad_im)
     };
     check(&["firefly::butterfly_backward"], |signal, device| {
-        let (re, im, twiddles, grad_re, grad_im) = parts(signal, device);
-        let (re, im, twiddles) = Dispatch::butterfly_backward(re, im, twiddles, grad_re, grad_im);
+        let (inputs, grad_re, grad_im) = parts(signal, device);
+        let ButterflyTensors { re, im, twiddles, .. } = Dispatch::butterfly_backward(inputs, grad_re, grad_im);
         let complex = (Tensor::<2>::from_dispatch(re), Tensor::<2>::from_dispatch(im));
         (complex, Tensor::<3>::from_dispatch(twiddles))
     });
     check(&["firefly::butterfly_backward"], |signal, device| {
-        let (re, im, twiddles, grad_re, grad_im) = parts(signal, device);
-        let gates = parameters(device).gates.into_dispatch();
-        let (re, im, twiddles, gates) = Dispatch::gated_butterfly_backward(re, im, twiddles, gates, grad_re, grad_im);
-        let complex = (Tensor::<2>::from_dispatch(re), Tensor::<2>::from_dispatch(im));
-        (complex, (Tensor::<3>::from_dispatch(twiddles), Tensor::<2>::from_dispatch(gates)))
+        let (inputs, grad_re, grad_im) = parts(signal, device);
+        let gates = Gates::PerButterfly(parameters(device).gates.into_dispatch());
+        let gradients = Dispatch::butterfly_backward(ButterflyTensors { gates, ..inputs }, grad_re, grad_im);
+        let [re, im] = [gradients.re, gradients.im].map(Tensor::<2>::from_dispatch);
+        let gates = gradients.gates.into_tensor().expect("gates have a gradient");
+        ((re, im), (Tensor::<3>::from_dispatch(gradients.twiddles), Tensor::<2>::from_dispatch(gates)))
     });
     check(&["firefly::learned_welch_psd_backward"], |signal, device| {
         let LearnedParameters { window, twiddles, gates, weights, gain } = parameters(device);

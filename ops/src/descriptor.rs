@@ -1,134 +1,133 @@
-//! Operations as data: name, scalar arguments and output shapes of each, and how it is run from them.
+//! Operations as data: one table of names and scalar arguments, the output shapes, and how each operation is run.
 //!
-//! Lazy fusion, graph capture and replay share this table, so that they cannot differ.
+//! Differentiation, lazy fusion, graph capture and replay share this file, so that they cannot differ.
 
+use burn::backend::Backend;
 use burn::backend::fusion::custom::CustomOpIr;
 use burn::backend::ir::{BackendIr, HandleContainer, ScalarIr, TensorId, TensorIr};
+use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, IntDType, Shape};
 use burn_router::CustomOpRegistry;
 
-use crate::ops::{LearnedTensors, SpectralOps};
+use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
 use crate::options::{Detrend, Scaling, WelchOptions};
 
-/// One operation with its arguments that are not tensors.
-///
-/// The variants are the methods of [`SpectralOps`]; their tensors are the inputs of a [`CustomOpIr`], in the order of
-/// the method's arguments.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum OpDescriptor {
+/// Declares the operations: a constant with the name of each, the enum of all of them with their scalar arguments, and both
+/// ways between that enum and recorded operations.
+macro_rules! operations {
+    ($(
+        $(#[$doc:meta])*
+        $constant:ident = $name:literal: $operation:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty),* $(,)? }
+    )*) => {
+        $(
+            #[doc = concat!("Name of [`OpDescriptor::", stringify!($operation), "`].")]
+            pub const $constant: &str = $name;
+        )*
+
+        /// Names of all operations, as they stand in recorded graphs.
+        pub const NAMES: &[&str] = &[$($constant),*];
+
+        /// One operation with its arguments that are not tensors.
+        ///
+        /// The variants are the methods of [`SpectralOps`]; their tensors are the inputs of a [`CustomOpIr`], in the order
+        /// of the method's arguments and of the fields of structs.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[non_exhaustive]
+        pub enum OpDescriptor {
+            $($(#[$doc])* $operation { $($(#[$field_doc])* $field: $type),* }),*
+        }
+
+        impl OpDescriptor {
+            /// The operation's name, as it stands in recorded graphs.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$operation { .. } => $constant),*
+                }
+            }
+
+            /// The arguments that are not tensors, encoded.
+            pub fn scalars(&self) -> Vec<ScalarIr> {
+                let mut scalars = Vec::new();
+                match self {
+                    $(Self::$operation { $($field),* } => { $($field.encode(&mut scalars);)* })*
+                }
+                scalars
+            }
+
+            /// The operation called `name` with the scalars that [`scalars`](Self::scalars) encodes; `None` for any other.
+            pub fn parse(name: &str, scalars: &[ScalarIr]) -> Option<Self> {
+                let mut scalars = scalars.iter();
+                let operation = match name {
+                    $($constant => Self::$operation { $($field: Argument::decode(&mut scalars)?),* },)*
+                    _ => return None,
+                };
+                scalars.next().is_none().then_some(operation)
+            }
+        }
+    };
+}
+
+operations! {
     /// Welch power.
-    WelchPsd {
+    WELCH_PSD = "firefly::welch_psd": WelchPsd {
         /// Parameters of the estimate.
         options: WelchOptions,
-    },
+    }
     /// Gradients of [`WelchPsd`](Self::WelchPsd).
-    WelchPsdBackward {
+    WELCH_PSD_BACKWARD = "firefly::welch_psd_backward": WelchPsdBackward {
         /// Parameters of the estimate.
         options: WelchOptions,
-    },
+    }
     /// Strongest bins of Welch power.
-    WelchPeaks {
+    WELCH_PEAKS = "firefly::welch_peaks": WelchPeaks {
         /// Parameters of the estimate.
         options: WelchOptions,
         /// Peaks per row.
         k: usize,
         /// Type of bin numbers.
         bins: IntDType,
-    },
+    }
     /// Largest values of rows.
-    TopK {
+    TOP_K = "firefly::top_k": TopK {
         /// Values per row.
         k: usize,
         /// Type of positions.
         bins: IntDType,
-    },
+    }
     /// Butterfly transform.
-    Butterfly {
+    BUTTERFLY = "firefly::butterfly": Butterfly {
         /// Whether there is a gate per butterfly; all are open otherwise.
         gated: bool,
-    },
+    }
     /// Gradients of [`Butterfly`](Self::Butterfly).
-    ButterflyBackward {
+    BUTTERFLY_BACKWARD = "firefly::butterfly_backward": ButterflyBackward {
         /// Whether there is a gate per butterfly; all are open otherwise.
         gated: bool,
-    },
+    }
     /// Welch power through learned parameters.
-    LearnedWelchPsd {
+    LEARNED_WELCH_PSD = "firefly::learned_welch_psd": LearnedWelchPsd {
         /// Parameters of the estimate.
         options: WelchOptions,
-    },
+    }
     /// Gradients of [`LearnedWelchPsd`](Self::LearnedWelchPsd).
-    LearnedWelchPsdBackward {
+    LEARNED_WELCH_PSD_BACKWARD = "firefly::learned_welch_psd_backward": LearnedWelchPsdBackward {
         /// Parameters of the estimate.
         options: WelchOptions,
         /// Which inputs' gradients are computed, in the order of the fields of [`LearnedTensors`].
         wanted: [bool; 6],
-    },
+    }
     /// Strongest bins of Welch power through learned parameters.
-    LearnedWelchPeaks {
+    LEARNED_WELCH_PEAKS = "firefly::learned_welch_peaks": LearnedWelchPeaks {
         /// Parameters of the estimate.
         options: WelchOptions,
         /// Peaks per row.
         k: usize,
         /// Type of bin numbers.
         bins: IntDType,
-    },
-}
-
-/// Name of [`OpDescriptor::WelchPsd`].
-pub const WELCH_PSD: &str = "firefly::welch_psd";
-const WELCH_PSD_BACKWARD: &str = "firefly::welch_psd_backward";
-/// Name of [`OpDescriptor::WelchPeaks`].
-pub const WELCH_PEAKS: &str = "firefly::welch_peaks";
-/// Name of [`OpDescriptor::TopK`].
-pub const TOP_K: &str = "firefly::top_k";
-/// Name of [`OpDescriptor::Butterfly`].
-pub const BUTTERFLY: &str = "firefly::butterfly";
-const BUTTERFLY_BACKWARD: &str = "firefly::butterfly_backward";
-/// Name of [`OpDescriptor::LearnedWelchPsd`].
-pub const LEARNED_WELCH_PSD: &str = "firefly::learned_welch_psd";
-const LEARNED_WELCH_PSD_BACKWARD: &str = "firefly::learned_welch_psd_backward";
-/// Name of [`OpDescriptor::LearnedWelchPeaks`].
-pub const LEARNED_WELCH_PEAKS: &str = "firefly::learned_welch_peaks";
-
-/// Names of all operations, as they stand in recorded graphs.
-pub const NAMES: [&str; 9] = [
-    WELCH_PSD,
-    WELCH_PSD_BACKWARD,
-    WELCH_PEAKS,
-    TOP_K,
-    BUTTERFLY,
-    BUTTERFLY_BACKWARD,
-    LEARNED_WELCH_PSD,
-    LEARNED_WELCH_PSD_BACKWARD,
-    LEARNED_WELCH_PEAKS,
-];
-
-/// Registers every operation of this crate in `registry`, for remote servers and interpreters that replay recorded
-/// graphs on backend `B`.
-pub fn register_spectral_ops<B: BackendIr + SpectralOps>(registry: &mut CustomOpRegistry<B>) {
-    for name in NAMES {
-        registry.register(name, |handles, operation, _device| execute::<B>(handles, operation));
     }
 }
 
 impl OpDescriptor {
-    /// The operation's name, as it stands in recorded graphs.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::WelchPsd { .. } => WELCH_PSD,
-            Self::WelchPsdBackward { .. } => WELCH_PSD_BACKWARD,
-            Self::WelchPeaks { .. } => WELCH_PEAKS,
-            Self::TopK { .. } => TOP_K,
-            Self::Butterfly { .. } => BUTTERFLY,
-            Self::ButterflyBackward { .. } => BUTTERFLY_BACKWARD,
-            Self::LearnedWelchPsd { .. } => LEARNED_WELCH_PSD,
-            Self::LearnedWelchPsdBackward { .. } => LEARNED_WELCH_PSD_BACKWARD,
-            Self::LearnedWelchPeaks { .. } => LEARNED_WELCH_PEAKS,
-        }
-    }
-
     /// Parameters of the Welch estimate that the operation computes, if it computes one.
     pub fn welch_options(&self) -> Option<WelchOptions> {
         match *self {
@@ -140,13 +139,7 @@ impl OpDescriptor {
         }
     }
 
-    /// The operation applied to `inputs`; `new_id` yields the identifiers of its outputs.
-    pub(crate) fn apply(self, inputs: &[TensorIr], mut new_id: impl FnMut() -> TensorId) -> CustomOpIr {
-        let outputs: Vec<TensorIr> =
-            self.outputs(inputs).into_iter().map(|(shape, dtype)| TensorIr::uninit(new_id(), shape, dtype)).collect();
-        CustomOpIr::with_scalars(self.name(), inputs, &outputs, self.scalars())
-    }
-
+    /// Shapes and types of the outputs.
     fn outputs(&self, inputs: &[TensorIr]) -> Vec<(Shape, DType)> {
         let like = |index: usize| (inputs[index].shape.clone(), inputs[index].dtype);
         let row = |length: usize| Shape::from([inputs[0].shape[0], length]);
@@ -157,127 +150,154 @@ impl OpDescriptor {
                 vec![(row(k), bins.into()), (row(k), float)]
             }
             Self::Butterfly { .. } | Self::WelchPsdBackward { .. } => vec![like(0), like(1)],
-            Self::ButterflyBackward { gated } => (0..if gated { 4 } else { 3 }).map(like).collect(),
+            Self::ButterflyBackward { gated } => (0..3 + usize::from(gated)).map(like).collect(),
             Self::LearnedWelchPsdBackward { .. } => (0..6).map(like).collect(),
         }
     }
 
-    /// The arguments that are not tensors, encoded.
-    pub fn scalars(&self) -> Vec<ScalarIr> {
-        match *self {
-            Self::Butterfly { gated } | Self::ButterflyBackward { gated } => vec![ScalarIr::Bool(gated)],
-            Self::TopK { k, bins } => vec![ScalarIr::UInt(k as u64), ScalarIr::UInt(code(bins))],
-            Self::WelchPsd { options } | Self::WelchPsdBackward { options } | Self::LearnedWelchPsd { options } => {
-                encode(options)
+    /// The record of the operation applied to `inputs`; `new_id` yields the identifiers of its outputs.
+    pub(crate) fn record(self, inputs: &[TensorIr], mut new_id: impl FnMut() -> TensorId) -> CustomOpIr {
+        let outputs: Vec<TensorIr> =
+            self.outputs(inputs).into_iter().map(|(shape, dtype)| TensorIr::uninit(new_id(), shape, dtype)).collect();
+        CustomOpIr::with_scalars(self.name(), inputs, &outputs, self.scalars())
+    }
+
+    /// Whether the outputs are bin numbers and power.
+    pub(crate) fn selects(&self) -> bool {
+        matches!(self, Self::WelchPeaks { .. } | Self::TopK { .. } | Self::LearnedWelchPeaks { .. })
+    }
+
+    /// Runs the operation on tensors of backend `B`.
+    pub(crate) fn run<B: SpectralOps>(self, inputs: Vec<FloatTensor<B>>) -> Outputs<B> {
+        let mut inputs = inputs.into_iter();
+        let inputs = &mut inputs;
+        match self {
+            Self::WelchPsd { options } => Outputs::Floats(vec![B::welch_psd(WelchTensors::take(inputs), options)]),
+            Self::WelchPsdBackward { options } => {
+                let estimate = WelchTensors::take(inputs);
+                Outputs::Floats(B::welch_psd_backward(estimate, take(inputs), options).into_vec())
+            }
+            Self::WelchPeaks { options, k, bins } => {
+                Outputs::peaks(B::welch_peaks(WelchTensors::take(inputs), options, k, bins))
+            }
+            Self::TopK { k, bins } => Outputs::peaks(B::top_k(take(inputs), k, bins)),
+            Self::Butterfly { gated } => {
+                let (re, im) = B::butterfly(ButterflyTensors::take(inputs, gated));
+                Outputs::Floats(vec![re, im])
+            }
+            Self::ButterflyBackward { gated } => {
+                let transform = ButterflyTensors::take(inputs, gated);
+                Outputs::Floats(B::butterfly_backward(transform, take(inputs), take(inputs)).into_vec())
+            }
+            Self::LearnedWelchPsd { options } => {
+                Outputs::Floats(vec![B::learned_welch_psd(LearnedTensors::take(inputs), options)])
             }
             Self::LearnedWelchPsdBackward { options, wanted } => {
-                let mut scalars = encode(options);
-                scalars.extend(wanted.map(ScalarIr::Bool));
-                scalars
+                let estimate = LearnedTensors::take(inputs);
+                Outputs::Floats(B::learned_welch_psd_backward(estimate, take(inputs), options, wanted).into_vec())
             }
-            Self::WelchPeaks { options, k, bins } | Self::LearnedWelchPeaks { options, k, bins } => {
-                let mut scalars = encode(options);
-                scalars.extend([ScalarIr::UInt(k as u64), ScalarIr::UInt(code(bins))]);
-                scalars
+            Self::LearnedWelchPeaks { options, k, bins } => {
+                Outputs::peaks(B::learned_welch_peaks(LearnedTensors::take(inputs), options, k, bins))
             }
         }
     }
+}
 
-    /// The operation called `name` with the scalars that [`scalars`](Self::scalars) encodes; `None` for any other.
-    pub fn parse(name: &str, scalars: &[ScalarIr]) -> Option<Self> {
-        let peaks = || match scalars {
-            [options @ .., ScalarIr::UInt(k), ScalarIr::UInt(bins)] => {
-                Some((decode(options)?, *k as usize, *INT_TYPES.get(*bins as usize)?))
-            }
-            _ => None,
-        };
-        let gated = || if let [ScalarIr::Bool(gated)] = scalars { Some(*gated) } else { None };
-        Some(match name {
-            WELCH_PSD => Self::WelchPsd { options: decode(scalars)? },
-            WELCH_PSD_BACKWARD => Self::WelchPsdBackward { options: decode(scalars)? },
-            WELCH_PEAKS => peaks().map(|(options, k, bins)| Self::WelchPeaks { options, k, bins })?,
-            TOP_K => match *scalars {
-                [ScalarIr::UInt(k), ScalarIr::UInt(bins)] => {
-                    Self::TopK { k: k as usize, bins: *INT_TYPES.get(bins as usize)? }
-                }
-                _ => return None,
-            },
-            BUTTERFLY => Self::Butterfly { gated: gated()? },
-            BUTTERFLY_BACKWARD => Self::ButterflyBackward { gated: gated()? },
-            LEARNED_WELCH_PSD => Self::LearnedWelchPsd { options: decode(scalars)? },
-            LEARNED_WELCH_PSD_BACKWARD => {
-                let (options, wanted) = scalars.split_at_checked(scalars.len().checked_sub(6)?)?;
-                let wanted: Option<Vec<bool>> = wanted.iter().map(as_bool).collect();
-                Self::LearnedWelchPsdBackward { options: decode(options)?, wanted: wanted?.try_into().ok()? }
-            }
-            LEARNED_WELCH_PEAKS => peaks().map(|(options, k, bins)| Self::LearnedWelchPeaks { options, k, bins })?,
-            _ => return None,
-        })
+/// Outputs of any operation.
+#[derive(Debug)]
+pub(crate) enum Outputs<B: Backend> {
+    /// Float tensors alone.
+    Floats(Vec<FloatTensor<B>>),
+    /// Bin numbers and power.
+    Peaks(IntTensor<B>, FloatTensor<B>),
+}
+
+impl<B: Backend> Outputs<B> {
+    fn peaks((bins, power): (IntTensor<B>, FloatTensor<B>)) -> Self {
+        Self::Peaks(bins, power)
+    }
+
+    /// The outputs of an operation that selects nothing.
+    pub fn into_floats(self) -> std::vec::IntoIter<FloatTensor<B>> {
+        match self {
+            Self::Floats(floats) => floats.into_iter(),
+            Self::Peaks(..) => unreachable!("the operation has no bins"),
+        }
+    }
+
+    /// The outputs of an operation that selects.
+    pub fn into_peaks(self) -> (IntTensor<B>, FloatTensor<B>) {
+        match self {
+            Self::Peaks(bins, power) => (bins, power),
+            Self::Floats(_) => unreachable!("the operation has bins"),
+        }
+    }
+}
+
+/// The next tensor.
+pub(crate) fn take<T>(tensors: &mut impl Iterator<Item = T>) -> T {
+    tensors.next().expect("an operation has all of its tensors")
+}
+
+/// Registers every operation of this crate in `registry`, for remote servers and interpreters that replay recorded
+/// graphs on backend `B`.
+pub fn register_spectral_ops<B: BackendIr + SpectralOps>(registry: &mut CustomOpRegistry<B>) {
+    for name in NAMES {
+        registry.register(*name, |handles, operation, _device| execute::<B>(handles, operation));
     }
 }
 
 /// Runs a recorded operation: takes its inputs from `handles` and registers its outputs there.
 ///
 /// # Panics
-/// If the operation was not made by [`OpDescriptor::apply`].
+/// If the operation was not made by [`OpDescriptor::record`].
 pub(crate) fn execute<B: BackendIr + SpectralOps>(handles: &mut HandleContainer<B::Handle>, operation: &CustomOpIr) {
     let descriptor = OpDescriptor::parse(operation.id.as_str(), &operation.scalars)
         .unwrap_or_else(|| panic!("malformed custom operation {operation:?}"));
-    let inputs: Vec<_> = operation.inputs.iter().map(|input| handles.get_float_tensor::<B>(input)).collect();
-    let mut inputs = inputs.into_iter();
-    let mut next = || inputs.next().expect("a recorded operation has all its inputs");
-    let (bins, floats) = match descriptor {
-        OpDescriptor::WelchPsd { options } => (None, vec![B::welch_psd(next(), next(), options)]),
-        OpDescriptor::WelchPsdBackward { options } => {
-            let (signal, window) = B::welch_psd_backward(next(), next(), next(), options);
-            (None, vec![signal, window])
+    let inputs = operation.inputs.iter().map(|input| handles.get_float_tensor::<B>(input)).collect();
+    let mut outputs = operation.outputs.iter().map(|output| &output.id);
+    match descriptor.run::<B>(inputs) {
+        Outputs::Floats(floats) => {
+            for (id, float) in outputs.zip(floats) {
+                handles.register_float_tensor::<B>(id, float);
+            }
         }
-        OpDescriptor::WelchPeaks { options, k, bins: dtype } => {
-            let (bins, power) = B::welch_peaks(next(), next(), options, k, dtype);
-            (Some(bins), vec![power])
+        Outputs::Peaks(bins, power) => {
+            handles.register_int_tensor::<B>(take(&mut outputs), bins);
+            handles.register_float_tensor::<B>(take(&mut outputs), power);
         }
-        OpDescriptor::TopK { k, bins: dtype } => {
-            let (bins, largest) = B::top_k(next(), k, dtype);
-            (Some(bins), vec![largest])
-        }
-        OpDescriptor::Butterfly { gated: false } => {
-            let (re, im) = B::butterfly(next(), next(), next());
-            (None, vec![re, im])
-        }
-        OpDescriptor::Butterfly { gated: true } => {
-            let (re, im) = B::gated_butterfly(next(), next(), next(), next());
-            (None, vec![re, im])
-        }
-        OpDescriptor::ButterflyBackward { gated: false } => {
-            let (re, im, twiddles) = B::butterfly_backward(next(), next(), next(), next(), next());
-            (None, vec![re, im, twiddles])
-        }
-        OpDescriptor::ButterflyBackward { gated: true } => {
-            let (re, im, twiddles, gates) = B::gated_butterfly_backward(next(), next(), next(), next(), next(), next());
-            (None, vec![re, im, twiddles, gates])
-        }
-        OpDescriptor::LearnedWelchPsd { options } => {
-            (None, vec![B::learned_welch_psd(LearnedTensors::from_fn(next), options)])
-        }
-        OpDescriptor::LearnedWelchPsdBackward { options, wanted } => {
-            let tensors = LearnedTensors::from_fn(&mut next);
-            (None, B::learned_welch_psd_backward(tensors, next(), options, wanted).into_array().into())
-        }
-        OpDescriptor::LearnedWelchPeaks { options, k, bins: dtype } => {
-            let (bins, power) = B::learned_welch_peaks(LearnedTensors::from_fn(next), options, k, dtype);
-            (Some(bins), vec![power])
-        }
-    };
-    let mut outputs = operation.outputs.iter();
-    if let Some(bins) = bins {
-        let output = outputs.next().expect("peaks have bins and power");
-        handles.register_int_tensor::<B>(&output.id, bins);
-    }
-    for (float, output) in floats.into_iter().zip(outputs) {
-        handles.register_float_tensor::<B>(&output.id, float);
     }
 }
 
+/// An argument of an operation as the scalars of its record.
+trait Argument: Sized {
+    /// Appends the argument.
+    fn encode(&self, scalars: &mut Vec<ScalarIr>);
+    /// Takes the argument from the front; `None` if it is not there.
+    fn decode(scalars: &mut std::slice::Iter<'_, ScalarIr>) -> Option<Self>;
+}
+
+/// Implements [`Argument`] for a type that one scalar holds.
+macro_rules! one_scalar {
+    ($type:ty, $variant:ident, $self:ident => $encoded:expr, $scalar:ident => $decoded:expr) => {
+        impl Argument for $type {
+            fn encode(&$self, scalars: &mut Vec<ScalarIr>) {
+                scalars.push(ScalarIr::$variant($encoded));
+            }
+
+            fn decode(scalars: &mut std::slice::Iter<'_, ScalarIr>) -> Option<Self> {
+                if let ScalarIr::$variant($scalar) = *scalars.next()? { $decoded } else { None }
+            }
+        }
+    };
+}
+
+one_scalar!(bool, Bool, self => *self, value => Some(value));
+one_scalar!(f64, Float, self => *self, value => Some(value));
+one_scalar!(usize, UInt, self => *self as u64, value => value.try_into().ok());
+one_scalar!(IntDType, UInt, self => position(*self), value => INT_TYPES.get(usize::try_from(value).ok()?).copied());
+
+/// The integer types, each encoded as its position here.
 const INT_TYPES: [IntDType; 8] = [
     IntDType::I64,
     IntDType::I32,
@@ -289,158 +309,50 @@ const INT_TYPES: [IntDType; 8] = [
     IntDType::U8,
 ];
 
-fn code(dtype: IntDType) -> u64 {
+fn position(dtype: IntDType) -> u64 {
     INT_TYPES.iter().position(|candidate| *candidate == dtype).expect("every integer type is listed") as u64
 }
 
-fn as_bool(scalar: &ScalarIr) -> Option<bool> {
-    if let ScalarIr::Bool(value) = scalar { Some(*value) } else { None }
+impl Argument for [bool; 6] {
+    fn encode(&self, scalars: &mut Vec<ScalarIr>) {
+        self.iter().for_each(|value| value.encode(scalars));
+    }
+
+    fn decode(scalars: &mut std::slice::Iter<'_, ScalarIr>) -> Option<Self> {
+        let mut values = [false; 6];
+        for value in &mut values {
+            *value = bool::decode(scalars)?;
+        }
+        Some(values)
+    }
 }
 
-fn encode(options: WelchOptions) -> Vec<ScalarIr> {
-    let (scaling, sample_rate) = match options.scaling {
-        Scaling::Power => (0, 0.0),
-        Scaling::Spectrum => (1, 0.0),
-        Scaling::Density { sample_rate } => (2, sample_rate),
-    };
-    vec![
-        ScalarIr::UInt(options.n_fft as u64),
-        ScalarIr::UInt(options.hop as u64),
-        ScalarIr::UInt(options.segments as u64),
-        ScalarIr::UInt(scaling),
-        ScalarIr::Float(sample_rate),
-        ScalarIr::Bool(options.detrend == Detrend::Constant),
-    ]
+impl Argument for WelchOptions {
+    fn encode(&self, scalars: &mut Vec<ScalarIr>) {
+        let (scaling, sample_rate) = match self.scaling {
+            Scaling::Power => (0usize, 0.0),
+            Scaling::Spectrum => (1, 0.0),
+            Scaling::Density { sample_rate } => (2, sample_rate),
+        };
+        [self.n_fft, self.hop, self.segments, scaling].iter().for_each(|count| count.encode(scalars));
+        sample_rate.encode(scalars);
+        (self.detrend == Detrend::Constant).encode(scalars);
+    }
+
+    fn decode(scalars: &mut std::slice::Iter<'_, ScalarIr>) -> Option<Self> {
+        let mut count = || usize::decode(scalars);
+        let (n_fft, hop, segments, scaling) = (count()?, count()?, count()?, count()?);
+        let sample_rate = f64::decode(scalars)?;
+        let detrend = if bool::decode(scalars)? { Detrend::Constant } else { Detrend::None };
+        let scaling = match scaling {
+            0 => Scaling::Power,
+            1 => Scaling::Spectrum,
+            2 => Scaling::Density { sample_rate },
+            _ => return None,
+        };
+        Some(Self { n_fft, hop, segments, scaling, detrend })
+    }
 }
-
-fn decode(scalars: &[ScalarIr]) -> Option<WelchOptions> {
-    let [
-        ScalarIr::UInt(n_fft),
-        ScalarIr::UInt(hop),
-        ScalarIr::UInt(segments),
-        ScalarIr::UInt(scaling),
-        ScalarIr::Float(sample_rate),
-        ScalarIr::Bool(constant),
-    ] = *scalars
-    else {
-        return None;
-    };
-    let scaling = match scaling {
-        0 => Scaling::Power,
-        1 => Scaling::Spectrum,
-        2 => Scaling::Density { sample_rate },
-        _ => return None,
-    };
-    let detrend = if constant { Detrend::Constant } else { Detrend::None };
-    Some(WelchOptions { n_fft: n_fft as usize, hop: hop as usize, segments: segments as usize, scaling, detrend })
-}
-
-/// The methods of [`SpectralOps`] for a backend that records: each is `record(descriptor, inputs)`.
-macro_rules! record_operations {
-    ($record:path) => {
-        fn welch_psd(signal: FloatTensor<Self>, window: FloatTensor<Self>, options: WelchOptions) -> FloatTensor<Self> {
-            let [power] = $record(OpDescriptor::WelchPsd { options }, [signal, window]);
-            power
-        }
-
-        fn welch_psd_backward(
-            signal: FloatTensor<Self>,
-            window: FloatTensor<Self>,
-            grad_power: FloatTensor<Self>,
-            options: WelchOptions,
-        ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-            let [signal, window] = $record(OpDescriptor::WelchPsdBackward { options }, [signal, window, grad_power]);
-            (signal, window)
-        }
-
-        fn welch_peaks(
-            signal: FloatTensor<Self>,
-            window: FloatTensor<Self>,
-            options: WelchOptions,
-            k: usize,
-            bins: IntDType,
-        ) -> (IntTensor<Self>, FloatTensor<Self>) {
-            let [bins, power] = $record(OpDescriptor::WelchPeaks { options, k, bins }, [signal, window]);
-            (bins, power)
-        }
-
-        fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>) {
-            let [bins, largest] = $record(OpDescriptor::TopK { k, bins }, [values]);
-            (bins, largest)
-        }
-
-        fn butterfly(
-            re: FloatTensor<Self>,
-            im: FloatTensor<Self>,
-            twiddles: FloatTensor<Self>,
-        ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-            let [re, im] = $record(OpDescriptor::Butterfly { gated: false }, [re, im, twiddles]);
-            (re, im)
-        }
-
-        fn gated_butterfly(
-            re: FloatTensor<Self>,
-            im: FloatTensor<Self>,
-            twiddles: FloatTensor<Self>,
-            gates: FloatTensor<Self>,
-        ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-            let [re, im] = $record(OpDescriptor::Butterfly { gated: true }, [re, im, twiddles, gates]);
-            (re, im)
-        }
-
-        fn butterfly_backward(
-            re: FloatTensor<Self>,
-            im: FloatTensor<Self>,
-            twiddles: FloatTensor<Self>,
-            grad_re: FloatTensor<Self>,
-            grad_im: FloatTensor<Self>,
-        ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-            let [re, im, twiddles] =
-                $record(OpDescriptor::ButterflyBackward { gated: false }, [re, im, twiddles, grad_re, grad_im]);
-            (re, im, twiddles)
-        }
-
-        fn gated_butterfly_backward(
-            re: FloatTensor<Self>,
-            im: FloatTensor<Self>,
-            twiddles: FloatTensor<Self>,
-            gates: FloatTensor<Self>,
-            grad_re: FloatTensor<Self>,
-            grad_im: FloatTensor<Self>,
-        ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-            let inputs = [re, im, twiddles, gates, grad_re, grad_im];
-            let [re, im, twiddles, gates] = $record(OpDescriptor::ButterflyBackward { gated: true }, inputs);
-            (re, im, twiddles, gates)
-        }
-
-        fn learned_welch_psd(tensors: LearnedTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {
-            let [power] = $record(OpDescriptor::LearnedWelchPsd { options }, tensors.into_array());
-            power
-        }
-
-        fn learned_welch_psd_backward(
-            tensors: LearnedTensors<Self>,
-            grad_power: FloatTensor<Self>,
-            options: WelchOptions,
-            wanted: [bool; 6],
-        ) -> LearnedTensors<Self> {
-            let [signal, window, twiddles, gates, weights, gain] = tensors.into_array();
-            let inputs = [signal, window, twiddles, gates, weights, gain, grad_power];
-            LearnedTensors::from_array($record(OpDescriptor::LearnedWelchPsdBackward { options, wanted }, inputs))
-        }
-
-        fn learned_welch_peaks(
-            tensors: LearnedTensors<Self>,
-            options: WelchOptions,
-            k: usize,
-            bins: IntDType,
-        ) -> (IntTensor<Self>, FloatTensor<Self>) {
-            let [bins, power] = $record(OpDescriptor::LearnedWelchPeaks { options, k, bins }, tensors.into_array());
-            (bins, power)
-        }
-    };
-}
-pub(crate) use record_operations;
 
 #[cfg(test)]
 mod tests {
@@ -467,7 +379,7 @@ mod tests {
                 OpDescriptor::LearnedWelchPsdBackward { options, wanted },
                 OpDescriptor::LearnedWelchPeaks { options, k, bins },
             ];
-            assert_eq!(operations.map(|operation| operation.name()), NAMES);
+            assert_eq!(operations.map(|operation| operation.name())[..], *NAMES);
             for operation in operations {
                 assert_eq!(OpDescriptor::parse(operation.name(), &operation.scalars()), Some(operation));
                 assert_eq!(OpDescriptor::parse(operation.name(), &[ScalarIr::Int(0)]), None);
@@ -484,7 +396,7 @@ mod tests {
         let values =
             interpreter.register_tensor_data_desc(TensorData::from([[1.0f32, 3.0, 2.0], [f32::NAN, 0.0, 5.0]]));
         let mut id = 1_000_000;
-        let operation = OpDescriptor::TopK { k: 2, bins: IntDType::I64 }.apply(&[values], || {
+        let operation = OpDescriptor::TopK { k: 2, bins: IntDType::I64 }.record(&[values], || {
             id += 1;
             TensorId::new(id)
         });

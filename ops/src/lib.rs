@@ -49,6 +49,6 @@ pub use api::{
 pub use cpu::{InstructionSet, welch_instruction_set};
 pub use descriptor::register_spectral_ops;
 pub use error::ArgumentError;
-pub use ops::{LearnedTensors, SpectralOps};
+pub use ops::{ButterflyTensors, Gates, LearnedTensors, SpectralOps, WelchTensors};
 pub use options::{Detrend, Direction, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions, Window, WindowSymmetry};
 pub use twiddles::{exact_twiddle_values, exact_twiddles};

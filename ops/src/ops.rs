@@ -1,51 +1,137 @@
-//! What a backend must provide: the whole contract of Firefly's operations.
+//! The contract of Firefly's operations: what a backend provides.
 
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, ExtensionType, backend_extension};
 use burn::tensor::IntDType;
 
+use crate::descriptor::take;
 use crate::options::WelchOptions;
 
-/// The inputs of a learned Welch estimate, or the gradients of them.
+/// Inputs of a Welch estimate, or their gradients.
+#[derive(ExtensionType, Debug, Clone)]
+pub struct WelchTensors<B: Backend> {
+    /// `[rows, frame]`.
+    pub signal: FloatTensor<B>,
+    /// `[n_fft]`.
+    pub window: FloatTensor<B>,
+}
+
+impl<B: Backend> WelchTensors<B> {
+    /// The next tensors of a list, in the order of the fields.
+    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>) -> Self {
+        Self { signal: take(tensors), window: take(tensors) }
+    }
+
+    /// The tensors in the order of the fields.
+    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
+        vec![self.signal, self.window]
+    }
+}
+
+/// Inputs of a butterfly transform, or their gradients.
+#[derive(ExtensionType, Debug, Clone)]
+pub struct ButterflyTensors<B: Backend> {
+    /// Real parts, `[rows, n]`.
+    pub re: FloatTensor<B>,
+    /// Imaginary parts, `[rows, n]`.
+    pub im: FloatTensor<B>,
+    /// `[log2 n, n/2, 2]`.
+    pub twiddles: FloatTensor<B>,
+    /// Gates, or their gradients.
+    #[extension_type]
+    pub gates: Gates<B>,
+}
+
+impl<B: Backend> ButterflyTensors<B> {
+    /// Whether there is a gate per butterfly.
+    pub(crate) fn gated(&self) -> bool {
+        matches!(self.gates, Gates::PerButterfly(_))
+    }
+
+    /// The next tensors of a list, in the order of the fields.
+    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>, gated: bool) -> Self {
+        let [re, im, twiddles] = std::array::from_fn(|_| take(tensors));
+        Self { re, im, twiddles, gates: gated.then(|| take(tensors)).into() }
+    }
+
+    /// The tensors in the order of the fields.
+    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
+        let mut tensors = vec![self.re, self.im, self.twiddles];
+        tensors.extend(self.gates.into_tensor());
+        tensors
+    }
+}
+
+/// Gates of a butterfly transform. (An enum of its own, since dispatch does not map an `Option`.)
+#[derive(ExtensionType, Debug, Clone)]
+pub enum Gates<B: Backend> {
+    /// Every gate is open.
+    Open,
+    /// One gate per butterfly, `[log2 n, n/2]`.
+    PerButterfly(FloatTensor<B>),
+}
+
+impl<B: Backend> Gates<B> {
+    /// The tensor of gates, if there is one.
+    pub fn into_tensor(self) -> Option<FloatTensor<B>> {
+        match self {
+            Self::Open => None,
+            Self::PerButterfly(gates) => Some(gates),
+        }
+    }
+}
+
+impl<B: Backend> From<Option<FloatTensor<B>>> for Gates<B> {
+    fn from(gates: Option<FloatTensor<B>>) -> Self {
+        gates.map_or(Self::Open, Self::PerButterfly)
+    }
+}
+
+/// Inputs of a learned Welch estimate, or their gradients.
 #[derive(ExtensionType, Debug, Clone)]
 pub struct LearnedTensors<B: Backend> {
-    /// `[batch, frame]`.
+    /// `[rows, frame]`.
     pub signal: FloatTensor<B>,
-    /// The taper, `[n_fft]`.
+    /// `[n_fft]`.
     pub window: FloatTensor<B>,
     /// `[log2 n_fft, n_fft/2, 2]`.
     pub twiddles: FloatTensor<B>,
     /// `[log2 n_fft, n_fft/2]`.
     pub gates: FloatTensor<B>,
-    /// What each segment's power counts, `[segments]`.
+    /// Weight of each segment's power, `[segments]`.
     pub weights: FloatTensor<B>,
-    /// What the bin below, the bin itself and the bin above give to each bin, `[bins, 3]`.
+    /// Factors of the bin below, the bin itself and the bin above, `[bins, 3]`.
     pub gain: FloatTensor<B>,
 }
 
 impl<B: Backend> LearnedTensors<B> {
-    /// The tensors from a source that yields them in the order of the fields.
-    pub fn from_fn(mut next: impl FnMut() -> FloatTensor<B>) -> Self {
-        Self::from_array(std::array::from_fn(|_| next()))
-    }
-
     /// The tensors from an array in the order of the fields.
     pub fn from_array(tensors: [FloatTensor<B>; 6]) -> Self {
         let [signal, window, twiddles, gates, weights, gain] = tensors;
         Self { signal, window, twiddles, gates, weights, gain }
     }
 
+    /// The next tensors of a list, in the order of the fields.
+    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>) -> Self {
+        Self::from_array(std::array::from_fn(|_| take(tensors)))
+    }
+
     /// The tensors in the order of the fields.
     pub fn into_array(self) -> [FloatTensor<B>; 6] {
         [self.signal, self.window, self.twiddles, self.gates, self.weights, self.gain]
+    }
+
+    /// The tensors in the order of the fields.
+    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
+        self.into_array().into()
     }
 }
 
 /// Firefly's operations on a backend's own tensors.
 ///
-/// Arguments have been checked and are of one float type, f32 or (not on `Cube`) f64, when they arrive here: users call the
-/// functions at the crate's root. Each forward operation is defined there; each `_backward` returns the gradients of its
-/// operation's inputs, in their order, from the gradient of its output.
+/// Arguments have been checked, and are of one float type, f32 or (not on `Cube`) f64, when they arrive here: users call
+/// the functions at the crate's root, which define the operations. Each `_backward` returns the gradients of its
+/// operation's inputs from the gradient of its output. It is not differentiable itself: on `Autodiff` it panics.
 #[backend_extension(
     Flex,
     NdArray: cfg(feature = "ndarray"),
@@ -54,77 +140,52 @@ impl<B: Backend> LearnedTensors<B> {
     Autodiff
 )]
 pub trait SpectralOps: Backend {
-    /// Signal `[batch, frame]`, window `[n_fft]` → power `[batch, bins]`.
-    fn welch_psd(signal: FloatTensor<Self>, window: FloatTensor<Self>, options: WelchOptions) -> FloatTensor<Self>;
+    /// Power `[rows, bins]`.
+    fn welch_psd(#[extension_type] inputs: WelchTensors<Self>, options: WelchOptions) -> FloatTensor<Self>;
 
-    /// Gradients of signal and window.
+    /// Gradients of the inputs of [`welch_psd`](Self::welch_psd).
     fn welch_psd_backward(
-        signal: FloatTensor<Self>,
-        window: FloatTensor<Self>,
+        #[extension_type] inputs: WelchTensors<Self>,
         grad_power: FloatTensor<Self>,
         options: WelchOptions,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>);
+    ) -> WelchTensors<Self>;
 
-    /// Signal `[batch, frame]`, window `[n_fft]` → bins (of type `bins`) and power, both `[batch, k]`.
+    /// Numbers (of type `bins`) and power of the `k` strongest bins, both `[rows, k]`.
     fn welch_peaks(
-        signal: FloatTensor<Self>,
-        window: FloatTensor<Self>,
+        #[extension_type] inputs: WelchTensors<Self>,
         options: WelchOptions,
         k: usize,
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>);
 
-    /// Values `[rows, length]` → positions (of type `bins`) and values of the `k` largest, both `[rows, k]`.
+    /// Positions (of type `bins`) and values of the `k` largest of `values` `[rows, length]`, both `[rows, k]`.
     fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>);
 
-    /// Real and imaginary parts `[batch, n]`, twiddles `[log2 n, n/2, 2]` → real and imaginary parts `[batch, n]`.
-    fn butterfly(
-        re: FloatTensor<Self>,
-        im: FloatTensor<Self>,
-        twiddles: FloatTensor<Self>,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>);
+    /// Real and imaginary parts `[rows, n]`.
+    fn butterfly(#[extension_type] inputs: ButterflyTensors<Self>) -> (FloatTensor<Self>, FloatTensor<Self>);
 
-    /// [`butterfly`](Self::butterfly) with gates `[log2 n, n/2]`.
-    fn gated_butterfly(
-        re: FloatTensor<Self>,
-        im: FloatTensor<Self>,
-        twiddles: FloatTensor<Self>,
-        gates: FloatTensor<Self>,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>);
-
-    /// Gradients of re, im and twiddles.
+    /// Gradients of the inputs of [`butterfly`](Self::butterfly).
     fn butterfly_backward(
-        re: FloatTensor<Self>,
-        im: FloatTensor<Self>,
-        twiddles: FloatTensor<Self>,
+        #[extension_type] inputs: ButterflyTensors<Self>,
         grad_re: FloatTensor<Self>,
         grad_im: FloatTensor<Self>,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
+    ) -> ButterflyTensors<Self>;
 
-    /// Gradients of re, im, twiddles and gates.
-    fn gated_butterfly_backward(
-        re: FloatTensor<Self>,
-        im: FloatTensor<Self>,
-        twiddles: FloatTensor<Self>,
-        gates: FloatTensor<Self>,
-        grad_re: FloatTensor<Self>,
-        grad_im: FloatTensor<Self>,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
+    /// Power `[rows, bins]`.
+    fn learned_welch_psd(#[extension_type] inputs: LearnedTensors<Self>, options: WelchOptions) -> FloatTensor<Self>;
 
-    /// → power `[batch, bins]`.
-    fn learned_welch_psd(#[extension_type] tensors: LearnedTensors<Self>, options: WelchOptions) -> FloatTensor<Self>;
-
-    /// Gradients of the inputs that are `wanted`, in the order of the fields; the others may be anything of their shape.
+    /// Gradients of the inputs of [`learned_welch_psd`](Self::learned_welch_psd) that are `wanted`, in the order of the
+    /// fields; the contents of the others are unspecified.
     fn learned_welch_psd_backward(
-        #[extension_type] tensors: LearnedTensors<Self>,
+        #[extension_type] inputs: LearnedTensors<Self>,
         grad_power: FloatTensor<Self>,
         options: WelchOptions,
         wanted: [bool; 6],
     ) -> LearnedTensors<Self>;
 
-    /// → bins (of type `bins`) and power, both `[batch, k]`.
+    /// Numbers (of type `bins`) and power of the `k` strongest bins, both `[rows, k]`.
     fn learned_welch_peaks(
-        #[extension_type] tensors: LearnedTensors<Self>,
+        #[extension_type] inputs: LearnedTensors<Self>,
         options: WelchOptions,
         k: usize,
         bins: IntDType,

@@ -6,7 +6,7 @@ use burn::tensor::Tensor;
 use super::check;
 use super::rows::Leading;
 use crate::error::ArgumentError;
-use crate::ops::SpectralOps;
+use crate::ops::{ButterflyTensors, SpectralOps};
 use crate::options::validate_n_fft;
 
 /// The radix-2 decimation-in-time butterfly network with a twiddle and a gate of its own for every butterfly.
@@ -41,9 +41,7 @@ pub fn butterfly<const D: usize>(
     let twiddles = inputs.next("twiddles", twiddles, [stages, n / 2, 2])?.into_dispatch();
     let gates = gates.map(|gates| inputs.next("gates", gates, [stages, n / 2])).transpose()?;
     let re = leading.flatten(inputs.first(re));
-    let (re, im) = match gates {
-        Some(gates) => Dispatch::gated_butterfly(re, im, twiddles, gates.into_dispatch()),
-        None => Dispatch::butterfly(re, im, twiddles),
-    };
+    let gates = gates.map(Tensor::into_dispatch).into();
+    let (re, im) = Dispatch::butterfly(ButterflyTensors { re, im, twiddles, gates });
     Ok((leading.unflatten(re, n), leading.unflatten(im, n)))
 }

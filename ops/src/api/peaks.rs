@@ -33,9 +33,9 @@ pub fn welch_peaks<const D: usize>(
     k: usize,
 ) -> Result<Peaks<D>, ArgumentError> {
     let (leading, _) = Leading::of(&signal);
-    let (signal, window) = psd::prepare("welch_peaks", signal, window, options)?;
-    check::peak_count("welch_peaks", k, options.bins())?;
     let bins = check::bin_dtype(&signal.device(), options.bins());
-    let (bins, power) = Dispatch::welch_peaks(leading.flatten(signal), window.into_dispatch(), *options, k, bins);
+    let inputs = psd::prepare("welch_peaks", signal, window, options)?;
+    check::peak_count("welch_peaks", k, options.bins())?;
+    let (bins, power) = Dispatch::welch_peaks(inputs, *options, k, bins);
     Ok(leading.unflatten_peaks(bins, power, k))
 }

@@ -6,7 +6,7 @@ use burn::tensor::Tensor;
 use super::check;
 use super::rows::Leading;
 use crate::error::ArgumentError;
-use crate::ops::SpectralOps;
+use crate::ops::{SpectralOps, WelchTensors};
 use crate::options::WelchOptions;
 
 /// Averaged one-sided power of each row, after P. D. Welch, "The use of fast Fourier transform for the estimation of
@@ -25,21 +25,20 @@ pub fn welch_psd<const D: usize>(
     options: &WelchOptions,
 ) -> Result<Tensor<D>, ArgumentError> {
     let (leading, _) = Leading::of(&signal);
-    let (signal, window) = prepare("welch_psd", signal, window, options)?;
-    let power = Dispatch::welch_psd(leading.flatten(signal), window.into_dispatch(), *options);
-    Ok(leading.unflatten(power, options.bins()))
+    let inputs = prepare("welch_psd", signal, window, options)?;
+    Ok(leading.unflatten(Dispatch::welch_psd(inputs, *options), options.bins()))
 }
 
-/// The checked inputs of an exact Welch operation, in one type.
+/// The checked inputs of an exact Welch operation, in one type and as rows.
 pub(super) fn prepare<const D: usize>(
     operation: &'static str,
     signal: Tensor<D>,
     window: Tensor<1>,
     options: &WelchOptions,
-) -> Result<(Tensor<D>, Tensor<1>), ArgumentError> {
+) -> Result<WelchTensors<Dispatch>, ArgumentError> {
     check::signal(operation, &signal, options)?;
     let mut inputs = check::Inputs::of(operation, "signal", &signal)?;
     inputs.transforms(["signal", "n_fft"], &signal, options.n_fft, false)?;
     let window = inputs.next("window", window, [options.n_fft])?;
-    Ok((inputs.first(signal), window))
+    Ok(WelchTensors { signal: Leading::of(&signal).0.flatten(inputs.first(signal)), window: window.into_dispatch() })
 }

@@ -1,25 +1,25 @@
 //! Graph capture: operations are recorded by the router behind it.
 
 use burn::backend::fusion::custom::OperationIr;
-use burn::backend::ir::OperationOutput;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::IntDType;
 use burn_router::{BackendRouter, RouterChannel, RouterClient, RouterTensor};
 
-use crate::descriptor::{OpDescriptor, record_operations};
-use crate::ops::{LearnedTensors, SpectralOps};
+use super::recorded::{operations_as_data, outputs};
+use crate::descriptor::{OpDescriptor, Outputs, take};
+use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
 use crate::options::WelchOptions;
 
-fn record<R: RouterClient, const INPUTS: usize, const OUTPUTS: usize>(
-    descriptor: OpDescriptor,
-    inputs: [RouterTensor<R>; INPUTS],
-) -> [RouterTensor<R>; OUTPUTS] {
+fn record<C: RouterChannel>(
+    operation: OpDescriptor,
+    inputs: Vec<RouterTensor<C::Client>>,
+) -> Outputs<BackendRouter<C>> {
     let client = inputs[0].client.clone();
-    let inputs = inputs.map(RouterTensor::into_ir);
-    let operation = descriptor.apply(&inputs, || client.create_empty_handle());
-    client.register(OperationIr::Custom(operation)).outputs()
+    let inputs: Vec<_> = inputs.into_iter().map(RouterTensor::into_ir).collect();
+    let record = operation.record(&inputs, || client.create_empty_handle());
+    outputs(operation, client.register(OperationIr::Custom(record)))
 }
 
 impl<C: RouterChannel> SpectralOps for BackendRouter<C> {
-    record_operations!(record);
+    operations_as_data!(record::<C>);
 }

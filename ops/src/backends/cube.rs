@@ -12,16 +12,16 @@ use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
 use crate::gpu::welch::{self, WelchGradients};
 use crate::gpu::{ComplexRows, DeviceLimitError, Frames, GpuDevice, PeakBuffers, top_k};
-use crate::ops::{LearnedTensors, SpectralOps};
+use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
 use crate::options::WelchOptions;
 
-/// A tensor without gaps.
+/// The tensor in contiguous memory.
 fn contiguous(tensor: FloatTensor<CubeBackend>) -> CubeTensor {
     debug_assert_eq!(tensor.dtype, DType::F32, "the public functions pass f32 to a device");
     into_contiguous(tensor)
 }
 
-/// A new tensor where `like` is: anything in it, or zeros where there are no rows to write it from.
+/// A new tensor on the device of `like`: uninitialised, or zeros where there are no rows to compute it from.
 fn output(like: &CubeTensor, shape: impl Into<Shape>, dtype: DType, rows: usize) -> CubeTensor {
     let (shape, client, device) = (shape.into(), like.client.clone(), like.device.clone());
     if rows == 0 || shape.num_elements() == 0 {
@@ -48,7 +48,7 @@ fn frames(signal: &CubeTensor) -> Frames {
     Frames { signal: signal.handle.clone(), rows, len }
 }
 
-/// Rows and their length.
+/// Number and length of rows.
 fn size(tensor: &CubeTensor) -> [usize; 2] {
     let shape = tensor.shape();
     [shape[0], shape[1]]
@@ -74,8 +74,8 @@ fn peak_buffers(bins: &CubeTensor, power: &CubeTensor, k: usize) -> PeakBuffers 
 }
 
 impl SpectralOps for CubeBackend {
-    fn welch_psd(signal: FloatTensor<Self>, window: FloatTensor<Self>, options: WelchOptions) -> FloatTensor<Self> {
-        let (signal, window) = (contiguous(signal), contiguous(window));
+    fn welch_psd(inputs: WelchTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {
+        let [signal, window] = [inputs.signal, inputs.window].map(contiguous);
         let frames = frames(&signal);
         let power = output(&signal, [frames.rows, options.bins()], DType::F32, frames.rows);
         if frames.rows > 0 {
@@ -85,12 +85,11 @@ impl SpectralOps for CubeBackend {
     }
 
     fn welch_psd_backward(
-        signal: FloatTensor<Self>,
-        window: FloatTensor<Self>,
+        inputs: WelchTensors<Self>,
         grad_power: FloatTensor<Self>,
         options: WelchOptions,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        let [signal, window, grad] = [signal, window, grad_power].map(contiguous);
+    ) -> WelchTensors<Self> {
+        let [signal, window, grad] = [inputs.signal, inputs.window, grad_power].map(contiguous);
         let frames = frames(&signal);
         let of_signal = output(&signal, signal.shape(), DType::F32, frames.rows);
         let of_window = output(&signal, window.shape(), DType::F32, frames.rows);
@@ -99,17 +98,16 @@ impl SpectralOps for CubeBackend {
             let (device, window, grad) = (device(&signal), &window.handle, &grad.handle);
             launched(welch::welch_psd_backward(&device, &frames, window, grad, &into, &options));
         }
-        (of_signal, of_window)
+        WelchTensors { signal: of_signal, window: of_window }
     }
 
     fn welch_peaks(
-        signal: FloatTensor<Self>,
-        window: FloatTensor<Self>,
+        inputs: WelchTensors<Self>,
         options: WelchOptions,
         k: usize,
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>) {
-        let (signal, window) = (contiguous(signal), contiguous(window));
+        let [signal, window] = [inputs.signal, inputs.window].map(contiguous);
         let frames = frames(&signal);
         let (found, power) = peak_outputs(&signal, frames.rows, k);
         if frames.rows > 0 {
@@ -123,48 +121,48 @@ impl SpectralOps for CubeBackend {
         peaks(contiguous(values), k, bins)
     }
 
-    fn butterfly(
-        re: FloatTensor<Self>,
-        im: FloatTensor<Self>,
-        twiddles: FloatTensor<Self>,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        forward(re, im, twiddles, None)
-    }
-
-    fn gated_butterfly(
-        re: FloatTensor<Self>,
-        im: FloatTensor<Self>,
-        twiddles: FloatTensor<Self>,
-        gates: FloatTensor<Self>,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        forward(re, im, twiddles, Some(gates))
+    fn butterfly(inputs: ButterflyTensors<Self>) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let [re, im, twiddles] = [inputs.re, inputs.im, inputs.twiddles].map(contiguous);
+        let gates = inputs.gates.into_tensor().map(contiguous);
+        let [rows, n] = size(&re);
+        let [out_re, out_im] = [&re, &im].map(|input| output(input, [rows, n], DType::F32, rows));
+        if rows > 0 {
+            let transform = ButterflyTransform::new(n, twiddles.handle, gates.map(|gates| gates.handle));
+            let (input, output) = (complex(&re, &im), complex(&out_re, &out_im));
+            launched(transform.forward(&device(&re), &input, &output, rows));
+        }
+        (out_re, out_im)
     }
 
     fn butterfly_backward(
-        re: FloatTensor<Self>,
-        im: FloatTensor<Self>,
-        twiddles: FloatTensor<Self>,
+        inputs: ButterflyTensors<Self>,
         grad_re: FloatTensor<Self>,
         grad_im: FloatTensor<Self>,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-        let [re, im, twiddles, _] = backward(re, im, twiddles, None, grad_re, grad_im);
-        (re, im, twiddles)
+    ) -> ButterflyTensors<Self> {
+        let [re, im, twiddles] = [inputs.re, inputs.im, inputs.twiddles].map(contiguous);
+        let [grad_re, grad_im] = [grad_re, grad_im].map(contiguous);
+        let gates = inputs.gates.into_tensor().map(contiguous);
+        let [rows, n] = size(&re);
+        let like = |input: &CubeTensor| output(input, input.shape(), DType::F32, rows);
+        let [of_re, of_im, of_twiddles] = [&re, &im, &twiddles].map(like);
+        let of_gates = gates.as_ref().map(like);
+        if rows > 0 {
+            let transform = ButterflyTransform::new(n, twiddles.handle.clone(), gates.map(|gates| gates.handle));
+            // The kernels take a buffer for the gradients of gates in any case.
+            let unused = || output(&re, [1], DType::F32, rows);
+            let sums = ButterflyGradients {
+                twiddles: of_twiddles.handle.clone(),
+                gates: of_gates.clone().unwrap_or_else(unused).handle,
+            };
+            let (input, grad, input_grad) = (complex(&re, &im), complex(&grad_re, &grad_im), complex(&of_re, &of_im));
+            let batch = BackwardRows { input, grad, input_grad, rows };
+            launched(transform.backward(&device(&re), &batch, &sums, false));
+        }
+        ButterflyTensors { re: of_re, im: of_im, twiddles: of_twiddles, gates: of_gates.into() }
     }
 
-    fn gated_butterfly_backward(
-        re: FloatTensor<Self>,
-        im: FloatTensor<Self>,
-        twiddles: FloatTensor<Self>,
-        gates: FloatTensor<Self>,
-        grad_re: FloatTensor<Self>,
-        grad_im: FloatTensor<Self>,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-        let [re, im, twiddles, gates] = backward(re, im, twiddles, Some(gates), grad_re, grad_im);
-        (re, im, twiddles, gates)
-    }
-
-    fn learned_welch_psd(tensors: LearnedTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {
-        let (signal, weights) = learned(&tensors.into_array().map(contiguous));
+    fn learned_welch_psd(inputs: LearnedTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {
+        let (signal, weights) = learned(&inputs.into_array().map(contiguous));
         let frames = frames(&signal);
         let power = output(&signal, [frames.rows, options.bins()], DType::F32, frames.rows);
         if frames.rows > 0 {
@@ -174,12 +172,12 @@ impl SpectralOps for CubeBackend {
     }
 
     fn learned_welch_psd_backward(
-        tensors: LearnedTensors<Self>,
+        inputs: LearnedTensors<Self>,
         grad_power: FloatTensor<Self>,
         options: WelchOptions,
         wanted: [bool; 6],
     ) -> LearnedTensors<Self> {
-        let inputs = tensors.into_array().map(contiguous);
+        let inputs = inputs.into_array().map(contiguous);
         let grad = contiguous(grad_power);
         let (signal, weights) = learned(&inputs);
         let frames = frames(&signal);
@@ -194,12 +192,12 @@ impl SpectralOps for CubeBackend {
     }
 
     fn learned_welch_peaks(
-        tensors: LearnedTensors<Self>,
+        inputs: LearnedTensors<Self>,
         options: WelchOptions,
         k: usize,
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>) {
-        peaks(Self::learned_welch_psd(tensors, options), k, bins)
+        peaks(Self::learned_welch_psd(inputs, options), k, bins)
     }
 }
 
@@ -215,53 +213,6 @@ fn learned(tensors: &[CubeTensor; 6]) -> (CubeTensor, LearnedWeights) {
         gain: handle(gain),
     };
     (signal.clone(), learned)
-}
-
-fn forward(
-    re: CubeTensor,
-    im: CubeTensor,
-    twiddles: CubeTensor,
-    gates: Option<CubeTensor>,
-) -> (CubeTensor, CubeTensor) {
-    let [re, im, twiddles] = [re, im, twiddles].map(contiguous);
-    let gates = gates.map(contiguous);
-    let [rows, n] = size(&re);
-    let into = [&re, &im].map(|input| output(input, [rows, n], DType::F32, rows));
-    if rows > 0 {
-        let transform = ButterflyTransform::new(n, twiddles.handle, gates.map(|gates| gates.handle));
-        let (input, output) = (complex(&re, &im), complex(&into[0], &into[1]));
-        launched(transform.forward(&device(&re), &input, &output, rows));
-    }
-    let [re, im] = into;
-    (re, im)
-}
-
-/// Gradients of re, im, twiddles and, where there are any, gates.
-fn backward(
-    re: CubeTensor,
-    im: CubeTensor,
-    twiddles: CubeTensor,
-    gates: Option<CubeTensor>,
-    grad_re: CubeTensor,
-    grad_im: CubeTensor,
-) -> [CubeTensor; 4] {
-    let [re, im, twiddles, grad_re, grad_im] = [re, im, twiddles, grad_re, grad_im].map(contiguous);
-    let gates = gates.map(contiguous);
-    let [rows, n] = size(&re);
-    let like = [&re, &im, &twiddles];
-    let [of_re, of_im, of_twiddles] = like.map(|input| output(input, input.shape(), DType::F32, rows));
-    let of_gates = match &gates {
-        Some(gates) => output(gates, gates.shape(), DType::F32, rows),
-        None => output(&re, [1], DType::F32, rows),
-    };
-    if rows > 0 {
-        let transform = ButterflyTransform::new(n, twiddles.handle.clone(), gates.map(|gates| gates.handle));
-        let sums = ButterflyGradients { twiddles: of_twiddles.handle.clone(), gates: of_gates.handle.clone() };
-        let (input, grad, input_grad) = (complex(&re, &im), complex(&grad_re, &grad_im), complex(&of_re, &of_im));
-        let batch = BackwardRows { input, grad, input_grad, rows };
-        launched(transform.backward(&device(&re), &batch, &sums, false));
-    }
-    [of_re, of_im, of_twiddles, of_gates]
 }
 
 fn complex(re: &CubeTensor, im: &CubeTensor) -> ComplexRows {

@@ -5,11 +5,9 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 use burn_flex::FlexTensor;
 
-use super::host::{self, AsArray, Host, host_operations};
-use crate::ops::{LearnedTensors, SpectralOps};
-use crate::options::WelchOptions;
+use super::host::{AsArray, Host};
 
-/// A Flex tensor without gaps.
+/// A contiguous Flex tensor.
 pub(super) struct Contiguous(FlexTensor);
 
 impl AsArray for Contiguous {
@@ -40,8 +38,4 @@ impl Host for Flex {
     fn int(data: TensorData, dtype: IntDType) -> IntTensor<Self> {
         FlexTensor::from_data(data.convert_dtype(dtype.into()))
     }
-}
-
-impl SpectralOps for Flex {
-    host_operations!();
 }

@@ -1,19 +1,20 @@
-//! Burn's lazy fusion: an operation is queued with its description and runs when its outputs are needed.
+//! Burn's lazy fusion: an operation is queued as its record, and runs when its outputs are needed.
 
 use std::marker::PhantomData;
 
-use burn::backend::fusion::custom::{CustomOpIr, HandleContainer, Operation, OperationIr, OperationOutput, StreamId};
+use burn::backend::fusion::custom::{CustomOpIr, HandleContainer, Operation, OperationIr, StreamId};
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::IntDType;
 use burn_fusion::{ExecutionError, Fusion, FusionBackend, FusionRuntime, FusionTensor};
 
-use crate::descriptor::{OpDescriptor, execute, record_operations};
-use crate::ops::{LearnedTensors, SpectralOps};
+use super::recorded::{operations_as_data, outputs};
+use crate::descriptor::{OpDescriptor, Outputs, execute, take};
+use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
 use crate::options::WelchOptions;
 
 #[derive(Debug)]
 struct Queued<B> {
-    operation: CustomOpIr,
+    record: CustomOpIr,
     backend: PhantomData<B>,
 }
 
@@ -22,22 +23,22 @@ impl<B: FusionBackend + SpectralOps> Operation<B::FusionRuntime> for Queued<B> {
         &self,
         handles: &mut HandleContainer<<B::FusionRuntime as FusionRuntime>::FusionHandle>,
     ) -> Result<(), ExecutionError> {
-        execute::<B>(handles, &self.operation);
+        execute::<B>(handles, &self.record);
         Ok(())
     }
 }
 
-fn record<B: FusionBackend + SpectralOps, const INPUTS: usize, const OUTPUTS: usize>(
-    descriptor: OpDescriptor,
-    inputs: [FusionTensor<B::FusionRuntime>; INPUTS],
-) -> [FusionTensor<B::FusionRuntime>; OUTPUTS] {
+fn queue<B: FusionBackend + SpectralOps>(
+    operation: OpDescriptor,
+    inputs: Vec<FusionTensor<B::FusionRuntime>>,
+) -> Outputs<Fusion<B>> {
     let client = inputs[0].client.clone();
-    let inputs = inputs.map(FusionTensor::into_ir);
-    let operation = descriptor.apply(&inputs, || client.create_empty_handle());
-    let queued = Queued::<B> { operation: operation.clone(), backend: PhantomData };
-    client.register(StreamId::current(), OperationIr::Custom(operation), queued).outputs()
+    let inputs: Vec<_> = inputs.into_iter().map(FusionTensor::into_ir).collect();
+    let record = operation.record(&inputs, || client.create_empty_handle());
+    let queued = Queued::<B> { record: record.clone(), backend: PhantomData };
+    outputs(operation, client.register(StreamId::current(), OperationIr::Custom(record), queued))
 }
 
 impl<B: FusionBackend + SpectralOps> SpectralOps for Fusion<B> {
-    record_operations!(record::<B, _, _>);
+    operations_as_data!(queue::<B>);
 }

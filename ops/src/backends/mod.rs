@@ -13,3 +13,4 @@ mod fusion;
 mod host;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+mod recorded;

@@ -6,9 +6,7 @@ use burn::backend::ops::{FloatTensorOps, IntTensorOps};
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData, try_read_sync};
 
-use super::host::{self, AsArray, Host, host_operations};
-use crate::ops::{LearnedTensors, SpectralOps};
-use crate::options::WelchOptions;
+use super::host::{AsArray, Host};
 
 impl AsArray for TensorData {
     fn slice<T: Element + bytemuck::Pod>(&self) -> &[T] {
@@ -39,8 +37,4 @@ impl Host for NdArray {
     fn int(data: TensorData, dtype: IntDType) -> IntTensor<Self> {
         Self::int_from_data(data.convert_dtype(dtype.into()), &Default::default())
     }
-}
-
-impl SpectralOps for NdArray {
-    host_operations!();
 }

@@ -1,0 +1,92 @@
+//! Backends that treat operations as data: an operation is its descriptor and a list of tensors.
+
+use burn::backend::Backend;
+
+use crate::descriptor::{OpDescriptor, Outputs, take};
+
+/// The outputs of a recorded operation on a backend whose tensors are of one type, whatever they hold.
+pub(super) fn outputs<B, T>(operation: OpDescriptor, tensors: Vec<T>) -> Outputs<B>
+where
+    B: Backend<FloatTensorPrimitive = T, IntTensorPrimitive = T>,
+{
+    let mut tensors = tensors.into_iter();
+    if operation.selects() {
+        let bins = take(&mut tensors);
+        return Outputs::Peaks(bins, take(&mut tensors));
+    }
+    Outputs::Floats(tensors.collect())
+}
+
+/// The methods of [`SpectralOps`](crate::SpectralOps) for a backend that treats operations as data:
+/// `$apply(descriptor, inputs)` gives the [`Outputs`].
+macro_rules! operations_as_data {
+    ($apply:path) => {
+        fn welch_psd(inputs: WelchTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {
+            take(&mut $apply(OpDescriptor::WelchPsd { options }, inputs.into_vec()).into_floats())
+        }
+
+        fn welch_psd_backward(
+            inputs: WelchTensors<Self>,
+            grad_power: FloatTensor<Self>,
+            options: WelchOptions,
+        ) -> WelchTensors<Self> {
+            let inputs = [inputs.into_vec(), vec![grad_power]].concat();
+            WelchTensors::take(&mut $apply(OpDescriptor::WelchPsdBackward { options }, inputs).into_floats())
+        }
+
+        fn welch_peaks(
+            inputs: WelchTensors<Self>,
+            options: WelchOptions,
+            k: usize,
+            bins: IntDType,
+        ) -> (IntTensor<Self>, FloatTensor<Self>) {
+            $apply(OpDescriptor::WelchPeaks { options, k, bins }, inputs.into_vec()).into_peaks()
+        }
+
+        fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>) {
+            $apply(OpDescriptor::TopK { k, bins }, vec![values]).into_peaks()
+        }
+
+        fn butterfly(inputs: ButterflyTensors<Self>) -> (FloatTensor<Self>, FloatTensor<Self>) {
+            let operation = OpDescriptor::Butterfly { gated: inputs.gated() };
+            let mut parts = $apply(operation, inputs.into_vec()).into_floats();
+            (take(&mut parts), take(&mut parts))
+        }
+
+        fn butterfly_backward(
+            inputs: ButterflyTensors<Self>,
+            grad_re: FloatTensor<Self>,
+            grad_im: FloatTensor<Self>,
+        ) -> ButterflyTensors<Self> {
+            let gated = inputs.gated();
+            let inputs = [inputs.into_vec(), vec![grad_re, grad_im]].concat();
+            let mut gradients = $apply(OpDescriptor::ButterflyBackward { gated }, inputs).into_floats();
+            ButterflyTensors::take(&mut gradients, gated)
+        }
+
+        fn learned_welch_psd(inputs: LearnedTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {
+            take(&mut $apply(OpDescriptor::LearnedWelchPsd { options }, inputs.into_vec()).into_floats())
+        }
+
+        fn learned_welch_psd_backward(
+            inputs: LearnedTensors<Self>,
+            grad_power: FloatTensor<Self>,
+            options: WelchOptions,
+            wanted: [bool; 6],
+        ) -> LearnedTensors<Self> {
+            let operation = OpDescriptor::LearnedWelchPsdBackward { options, wanted };
+            let inputs = [inputs.into_vec(), vec![grad_power]].concat();
+            LearnedTensors::take(&mut $apply(operation, inputs).into_floats())
+        }
+
+        fn learned_welch_peaks(
+            inputs: LearnedTensors<Self>,
+            options: WelchOptions,
+            k: usize,
+            bins: IntDType,
+        ) -> (IntTensor<Self>, FloatTensor<Self>) {
+            $apply(OpDescriptor::LearnedWelchPeaks { options, k, bins }, inputs.into_vec()).into_peaks()
+        }
+    };
+}
+pub(super) use operations_as_data;
