@@ -2,6 +2,8 @@
 //!
 //! Differentiation, lazy fusion, graph capture and replay share this file, so that they cannot differ.
 
+mod argument;
+
 use burn::backend::Backend;
 use burn::backend::fusion::custom::CustomOpIr;
 use burn::backend::ir::{BackendIr, HandleContainer, ScalarIr, TensorId, TensorIr};
@@ -9,8 +11,9 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, IntDType, Shape};
 use burn_router::CustomOpRegistry;
 
+use self::argument::Argument;
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
-use crate::options::{Detrend, Scaling, WelchOptions};
+use crate::options::WelchOptions;
 
 /// Declares the operations: a constant with the name of each, the enum of all of them with their scalar arguments, and both
 /// ways between that enum and recorded operations.
@@ -269,91 +272,6 @@ pub(crate) fn execute<B: BackendIr + SpectralOps>(handles: &mut HandleContainer<
     }
 }
 
-/// An argument of an operation as the scalars of its record.
-trait Argument: Sized {
-    /// Appends the argument.
-    fn encode(&self, scalars: &mut Vec<ScalarIr>);
-    /// Takes the argument from the front; `None` if it is not there.
-    fn decode(scalars: &mut std::slice::Iter<'_, ScalarIr>) -> Option<Self>;
-}
-
-/// Implements [`Argument`] for a type that one scalar holds.
-macro_rules! one_scalar {
-    ($type:ty, $variant:ident, $self:ident => $encoded:expr, $scalar:ident => $decoded:expr) => {
-        impl Argument for $type {
-            fn encode(&$self, scalars: &mut Vec<ScalarIr>) {
-                scalars.push(ScalarIr::$variant($encoded));
-            }
-
-            fn decode(scalars: &mut std::slice::Iter<'_, ScalarIr>) -> Option<Self> {
-                if let ScalarIr::$variant($scalar) = *scalars.next()? { $decoded } else { None }
-            }
-        }
-    };
-}
-
-one_scalar!(bool, Bool, self => *self, value => Some(value));
-one_scalar!(f64, Float, self => *self, value => Some(value));
-one_scalar!(usize, UInt, self => *self as u64, value => value.try_into().ok());
-one_scalar!(IntDType, UInt, self => position(*self), value => INT_TYPES.get(usize::try_from(value).ok()?).copied());
-
-/// The integer types, each encoded as its position here.
-const INT_TYPES: [IntDType; 8] = [
-    IntDType::I64,
-    IntDType::I32,
-    IntDType::I16,
-    IntDType::I8,
-    IntDType::U64,
-    IntDType::U32,
-    IntDType::U16,
-    IntDType::U8,
-];
-
-fn position(dtype: IntDType) -> u64 {
-    INT_TYPES.iter().position(|candidate| *candidate == dtype).expect("every integer type is listed") as u64
-}
-
-impl Argument for [bool; 6] {
-    fn encode(&self, scalars: &mut Vec<ScalarIr>) {
-        self.iter().for_each(|value| value.encode(scalars));
-    }
-
-    fn decode(scalars: &mut std::slice::Iter<'_, ScalarIr>) -> Option<Self> {
-        let mut values = [false; 6];
-        for value in &mut values {
-            *value = bool::decode(scalars)?;
-        }
-        Some(values)
-    }
-}
-
-impl Argument for WelchOptions {
-    fn encode(&self, scalars: &mut Vec<ScalarIr>) {
-        let (scaling, sample_rate) = match self.scaling {
-            Scaling::Power => (0usize, 0.0),
-            Scaling::Spectrum => (1, 0.0),
-            Scaling::Density { sample_rate } => (2, sample_rate),
-        };
-        [self.n_fft, self.hop, self.segments, scaling].iter().for_each(|count| count.encode(scalars));
-        sample_rate.encode(scalars);
-        (self.detrend == Detrend::Constant).encode(scalars);
-    }
-
-    fn decode(scalars: &mut std::slice::Iter<'_, ScalarIr>) -> Option<Self> {
-        let mut count = || usize::decode(scalars);
-        let (n_fft, hop, segments, scaling) = (count()?, count()?, count()?, count()?);
-        let sample_rate = f64::decode(scalars)?;
-        let detrend = if bool::decode(scalars)? { Detrend::Constant } else { Detrend::None };
-        let scaling = match scaling {
-            0 => Scaling::Power,
-            1 => Scaling::Spectrum,
-            2 => Scaling::Density { sample_rate },
-            _ => return None,
-        };
-        Some(Self { n_fft, hop, segments, scaling, detrend })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use burn::backend::Flex;
@@ -362,6 +280,7 @@ mod tests {
     use burn_router::TensorInterpreter;
 
     use super::*;
+    use crate::options::{Detrend, Scaling};
 
     #[test]
     fn every_operation_is_parsed_from_its_name_and_scalars() {
