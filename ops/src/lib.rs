@@ -36,6 +36,7 @@ pub mod descriptor;
 mod error;
 #[cfg(feature = "cube")]
 mod gpu;
+pub mod memory;
 #[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
 mod ops;
 pub mod options;

@@ -133,11 +133,11 @@ impl<B: Backend> LearnedTensors<B> {
 /// the functions at the crate's root, which define the operations. Each `_backward` returns the gradients of its
 /// operation's inputs from the gradient of its output. It is not differentiable itself: on `Autodiff` it panics.
 #[backend_extension(
-    Flex,
+    Flex: cfg(feature = "flex"),
     NdArray: cfg(feature = "ndarray"),
     Cube: cfg(feature = "cube"),
-    Capture,
-    Autodiff
+    Capture: cfg(feature = "capture"),
+    Autodiff: cfg(feature = "autodiff")
 )]
 pub trait SpectralOps: Backend {
     /// Power `[rows, bins]`.

@@ -1,13 +1,19 @@
 //! The checks that every operation shares.
 
 use burn::backend::DispatchDevice;
-use burn::tensor::{DType, Device, GradientCheckpointingStrategy, IntDType, Tensor};
+#[cfg(feature = "autodiff")]
+use burn::tensor::GradientCheckpointingStrategy;
+use burn::tensor::{DType, Device, IntDType, Tensor};
 
 use super::rows::Leading;
 use crate::error::{ArgumentError, ensure};
 #[cfg(feature = "cube")]
 use crate::gpu::{self, DeviceLimit, Requirement};
 use crate::options::WelchOptions;
+
+/// No device has a strategy where nothing is differentiable.
+#[cfg(not(feature = "autodiff"))]
+type GradientCheckpointingStrategy = std::convert::Infallible;
 
 /// What the inputs of one call must share: checked one after the other, against the first.
 pub(super) struct Inputs {
@@ -26,17 +32,12 @@ impl Inputs {
     ) -> Result<Self, ArgumentError> {
         let device = first.device();
         let plain = device.clone().inner();
-        ensure(
-            has_adapter(&plain),
-            operation,
-            argument,
-            format_args!("on {plain:?}"),
-            "on a device Firefly has kernels for",
-        )?;
+        let got = format_args!("on {device:?}");
+        ensure(has_adapter(&device), operation, argument, got, "on a device Firefly has kernels for")?;
         let dtype = if first.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
         let computes = dtype == DType::F32 || !has_only_f32(&plain);
         ensure(computes, operation, argument, "f64", "f32, f16 or bf16 on this device")?;
-        Ok(Self { operation, checkpointing: device.gradient_checkpointing_strategy(), device, dtype })
+        Ok(Self { operation, checkpointing: checkpointing(&device), device, dtype })
     }
 
     /// Checks that the device can run the kernels of `n`-point transforms over the rows of `first`, forward and backward.
@@ -97,7 +98,7 @@ impl Inputs {
         let (got, expected) = (tensor.device().inner(), self.device.clone().inner());
         ensure(got == expected, operation, argument, format_args!("on {got:?}"), format_args!("on {expected:?}"))?;
         // Whether gradients are tracked may differ from input to input; how they are, may not.
-        let checkpointing = tensor.device().gradient_checkpointing_strategy();
+        let checkpointing = checkpointing(&tensor.device());
         if let (Some(got), Some(expected)) = (checkpointing, self.checkpointing) {
             let describe = |strategy| format!("tracked with {strategy:?} gradient checkpointing");
             ensure(got == expected, operation, argument, describe(got), describe(expected))?;
@@ -107,10 +108,26 @@ impl Inputs {
     }
 }
 
+/// The gradient checkpointing strategy of a device that tracks gradients.
+fn checkpointing(device: &Device) -> Option<GradientCheckpointingStrategy> {
+    #[cfg(feature = "autodiff")]
+    return device.gradient_checkpointing_strategy();
+    #[cfg(not(feature = "autodiff"))]
+    {
+        let _ = device;
+        None
+    }
+}
+
 /// Whether one of this build's adapters runs on a device; the generated dispatch panics on any other.
 fn has_adapter(device: &Device) -> bool {
+    #[cfg(feature = "autodiff")]
+    let device = &device.clone().inner();
     match device.as_dispatch() {
-        DispatchDevice::Flex(_) | DispatchDevice::Capture(_) => true,
+        #[cfg(feature = "flex")]
+        DispatchDevice::Flex(_) => true,
+        #[cfg(feature = "capture")]
+        DispatchDevice::Capture(_) => true,
         #[cfg(feature = "ndarray")]
         DispatchDevice::NdArray(_) => true,
         #[cfg(feature = "cube")]

@@ -1,7 +1,7 @@
-//! A Welch estimate whose taper, transform and gain are parameters.
+//! A Welch estimate whose window, transform and gain are parameters.
 
 use burn::backend::Dispatch;
-use burn::tensor::Tensor;
+use burn::tensor::{Tensor, TensorData};
 
 use super::check;
 use super::peaks::Peaks;
@@ -9,30 +9,75 @@ use super::rows::Leading;
 use crate::cpu::GAIN_TAPS;
 use crate::error::ArgumentError;
 use crate::ops::{LearnedTensors, SpectralOps};
-use crate::options::WelchOptions;
+use crate::options::{Direction, WelchOptions};
+use crate::twiddles::exact_twiddles;
 
-/// What a learned Welch estimate is made of.
+/// Parameters of a learned Welch estimate.
 ///
 /// With a window, [exact twiddles](crate::exact_twiddles), open gates, weights `1/segments` and gain `[0, 1, 0]` it is
 /// [`welch_psd`](crate::welch_psd), as long as no power overflows: a gain of 0 times infinity is NaN.
 #[derive(Debug, Clone)]
 pub struct LearnedParameters {
-    /// The taper, `[n_fft]`.
+    /// Window, `[n_fft]`.
     pub window: Tensor<1>,
-    /// `[log2 n_fft, n_fft/2, 2]`, as [`butterfly`](crate::butterfly) takes them.
+    /// Twiddle factors of [`butterfly`](crate::butterfly), `[log2 n_fft, n_fft/2, 2]`.
     pub twiddles: Tensor<3>,
-    /// `[log2 n_fft, n_fft/2]`, as [`butterfly`](crate::butterfly) takes them.
+    /// Gates of [`butterfly`](crate::butterfly), `[log2 n_fft, n_fft/2]`.
     pub gates: Tensor<2>,
-    /// How much each segment's power counts, `[segments]`, not negative; a segment of weight 0 is not computed.
+    /// Weight of each segment's power, `[segments]`, not negative; a segment of weight 0 is not computed.
     pub weights: Tensor<1>,
-    /// What the bin below, the bin itself and the bin above give to each bin's power, `[bins, 3]`. At the ends of the
+    /// Factors of the bin below, the bin itself and the bin above in each bin's power, `[bins, 3]`. At the ends of the
     /// spectrum, the missing neighbour is the mirrored one.
     pub gain: Tensor<2>,
 }
 
+impl LearnedParameters {
+    /// The parameters, of the shapes that the fields state; checked when an operation takes them.
+    pub fn new(window: Tensor<1>, twiddles: Tensor<3>, gates: Tensor<2>, weights: Tensor<1>, gain: Tensor<2>) -> Self {
+        Self { window, twiddles, gates, weights, gain }
+    }
+
+    /// The parameters that make the estimate [`welch_psd`](crate::welch_psd), on the device and in the type of `window`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for options out of range.
+    pub fn exact(window: Tensor<1>, options: &WelchOptions) -> Result<Self, ArgumentError> {
+        options.validate("LearnedParameters::exact")?;
+        let (device, dtype) = (window.device(), window.dtype());
+        let gain = Tensor::<1>::from_data(TensorData::from([0.0, 1.0, 0.0]), (&device, dtype));
+        Ok(Self {
+            twiddles: exact_twiddles(options.n_fft, Direction::Forward, dtype.into(), &device)?,
+            gates: Tensor::ones([options.stages(), options.n_fft / 2], (&device, dtype)),
+            weights: Tensor::full([options.segments], 1.0 / options.segments as f64, (&device, dtype)),
+            gain: gain.unsqueeze::<2>().expand([options.bins(), GAIN_TAPS]),
+            window,
+        })
+    }
+
+    /// The same parameters with other twiddle factors.
+    pub fn with_twiddles(self, twiddles: Tensor<3>) -> Self {
+        Self { twiddles, ..self }
+    }
+
+    /// The same parameters with other gates.
+    pub fn with_gates(self, gates: Tensor<2>) -> Self {
+        Self { gates, ..self }
+    }
+
+    /// The same parameters with other weights of the segments.
+    pub fn with_weights(self, weights: Tensor<1>) -> Self {
+        Self { weights, ..self }
+    }
+
+    /// The same parameters with another gain.
+    pub fn with_gain(self, gain: Tensor<2>) -> Self {
+        Self { gain, ..self }
+    }
+}
+
 /// Power of each row through learned parameters.
 ///
-/// Each segment goes through the taper and the butterfly network; `P[k]` is the weighted sum over segments of the
+/// Each segment is windowed and goes through the butterfly transform; `P[k]` is the weighted sum over segments of the
 /// one-sided `|Y[k]|²`, scaled as in [`welch_psd`](crate::welch_psd); the result is
 /// `gain[k, 0] · P[k−1] + gain[k, 1] · P[k] + gain[k, 2] · P[k+1]`: a per-bin gain that may also smooth over the
 /// neighbours. Scaling a signal by `c` scales its power by `c²`, whatever the parameters.

@@ -2,7 +2,8 @@
 
 use std::marker::PhantomData;
 
-use burn::backend::fusion::custom::{CustomOpIr, HandleContainer, Operation, OperationIr, StreamId};
+use burn::backend::fusion::custom::{Operation, StreamId};
+use burn::backend::ir::{CustomOpIr, HandleContainer, OperationIr};
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::IntDType;
 use burn_fusion::{ExecutionError, Fusion, FusionBackend, FusionRuntime, FusionTensor};

@@ -4,8 +4,8 @@ use burn::backend::Backend;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 
-use super::buffer_pool::Values;
 use crate::cpu::{self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, Real};
+use crate::memory::OutputBuffer;
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
 use crate::options::WelchOptions;
 
@@ -63,8 +63,8 @@ fn sizes(signal: &impl AsArray) -> (usize, usize) {
 }
 
 /// Uninitialised values, as many as an input has.
-fn like<B: Host, T: HostReal>(input: &B::Array) -> Values<T> {
-    Values::new(input.shape().num_elements())
+fn like<B: Host, T: HostReal>(input: &B::Array) -> OutputBuffer<T> {
+    OutputBuffer::new(input.shape().num_elements())
 }
 
 /// Bin numbers, of type `bins`, and power of `k` bins per row, both written by `compute`.
@@ -74,7 +74,7 @@ fn selection<B: Host, T: HostReal>(
     bins: IntDType,
     compute: impl FnOnce(&mut [i64], &mut [T]),
 ) -> (IntTensor<B>, FloatTensor<B>) {
-    let (mut numbers, mut power) = (Values::<i64>::new(rows * k), Values::<T>::new(rows * k));
+    let (mut numbers, mut power) = (OutputBuffer::<i64>::new(rows * k), OutputBuffer::<T>::new(rows * k));
     compute(&mut numbers, &mut power);
     (B::int(numbers.into_data([rows, k]), bins), B::float(power.into_data([rows, k])))
 }
@@ -104,7 +104,7 @@ impl<B: Host> SpectralOps for B {
         let (signal, window) = (B::array(inputs.signal), B::array(inputs.window));
         let (rows, frame) = sizes(&signal);
         with_real!(signal.dtype(), T => {
-            let mut power = Values::<T>::new(rows * options.bins());
+            let mut power = OutputBuffer::<T>::new(rows * options.bins());
             cpu::welch_psd::<T>(signal.slice(), frame, window.slice(), &options, &mut power);
             B::float(power.into_data([rows, options.bins()]))
         })
@@ -161,7 +161,7 @@ impl<B: Host> SpectralOps for B {
         let gates = inputs.gates.into_tensor().map(B::array);
         with_real!(re.dtype(), T => {
             let transform = transform::<_, T>(re.shape()[1], &twiddles, gates.as_ref());
-            let [mut out_re, mut out_im] = [&re, &im].map(|part| Values::<T>::new(part.shape().num_elements()));
+            let [mut out_re, mut out_im] = [&re, &im].map(|part| OutputBuffer::<T>::new(part.shape().num_elements()));
             cpu::butterfly(re.slice(), im.slice(), &transform, &mut out_re, &mut out_im);
             (B::float(out_re.into_data(re.shape().clone())), B::float(out_im.into_data(re.shape().clone())))
         })
@@ -186,7 +186,7 @@ impl<B: Host> SpectralOps for B {
                 gates: of_gates.as_deref_mut(),
             };
             cpu::butterfly_backward(re.slice(), im.slice(), &transform, grad_re.slice(), grad_im.slice(), gradients);
-            let tensor = |values: Values<T>, input: &B::Array| B::float(values.into_data(input.shape().clone()));
+            let tensor = |values: OutputBuffer<T>, input: &B::Array| B::float(values.into_data(input.shape().clone()));
             ButterflyTensors {
                 re: tensor(of_re, &re),
                 im: tensor(of_im, &im),
@@ -200,7 +200,7 @@ impl<B: Host> SpectralOps for B {
         let arrays = inputs.into_array().map(B::array);
         let (rows, frame) = sizes(&arrays[0]);
         with_real!(arrays[0].dtype(), T => {
-            let mut power = Values::<T>::new(rows * options.bins());
+            let mut power = OutputBuffer::<T>::new(rows * options.bins());
             cpu::learned_welch_psd::<T>(arrays[0].slice(), frame, &learned(&arrays, &options), &mut power);
             B::float(power.into_data([rows, options.bins()]))
         })

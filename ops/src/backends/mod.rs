@@ -1,16 +1,22 @@
 //! Adapters, one per backend: how each of them runs the operations of [`SpectralOps`](crate::SpectralOps).
 //!
-//! [`host`] serves the backends whose tensors are in host memory, and [`buffer_pool`] reuses that memory; fusion and capture share
-//! [`descriptor`](crate::descriptor).
+//! [`host`] serves the backends whose tensors are in host memory, with results in memory that is
+//! [reused](crate::memory). [`recorded`] serves those that treat operations as data: differentiation, fusion and capture
+//! share the table in [`descriptor`](crate::descriptor).
 
+#[cfg(feature = "autodiff")]
 mod autodiff;
-mod buffer_pool;
-mod capture;
 #[cfg(feature = "cube")]
 mod cube;
+#[cfg(feature = "flex")]
 mod flex;
+#[cfg(feature = "fusion")]
 mod fusion;
+#[cfg(any(feature = "flex", feature = "ndarray"))]
 mod host;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+#[cfg(any(feature = "autodiff", feature = "fusion", feature = "router"))]
 mod recorded;
+#[cfg(feature = "router")]
+mod router;

@@ -5,10 +5,10 @@
 mod argument;
 
 use burn::backend::Backend;
-use burn::backend::fusion::custom::CustomOpIr;
-use burn::backend::ir::{BackendIr, HandleContainer, ScalarIr, TensorId, TensorIr};
+use burn::backend::ir::{BackendIr, CustomOpIr, HandleContainer, ScalarIr, TensorId, TensorIr};
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, IntDType, Shape};
+#[cfg(feature = "router")]
 use burn_router::CustomOpRegistry;
 
 use self::argument::Argument;
@@ -244,6 +244,7 @@ pub(crate) fn take<T>(tensors: &mut impl Iterator<Item = T>) -> T {
 
 /// Registers every operation of this crate in `registry`, for remote servers and interpreters that replay recorded
 /// graphs on backend `B`.
+#[cfg(feature = "router")]
 pub fn register_spectral_ops<B: BackendIr + SpectralOps>(registry: &mut CustomOpRegistry<B>) {
     for name in NAMES {
         registry.register(*name, |handles, operation, _device| execute::<B>(handles, operation));
@@ -272,7 +273,7 @@ pub(crate) fn execute<B: BackendIr + SpectralOps>(handles: &mut HandleContainer<
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "flex", feature = "router"))]
 mod tests {
     use burn::backend::Flex;
     use burn::backend::ir::{OperationIr, TensorStatus};

@@ -60,6 +60,16 @@ impl std::fmt::Display for Detrend {
 /// A Welch estimate: `segments` segments of `n_fft` samples, `hop` samples apart, from the start of a frame.
 ///
 /// Samples of a frame past the last segment are not used.
+///
+/// ```
+/// use firefly_ops::{Detrend, Scaling, WelchOptions};
+///
+/// let options = WelchOptions::new(256, 8)
+///     .with_scaling(Scaling::Density { sample_rate: 12_000.0 })
+///     .with_detrend(Detrend::Constant);
+/// assert_eq!((options.hop, options.bins(), options.frame()), (128, 129, 256 + 7 * 128));
+/// assert_eq!(options.with_hop(256).frame(), 8 * 256);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WelchOptions {
     /// Samples in a segment: a power of two from [`MIN_N_FFT`] to [`MAX_N_FFT`].
@@ -78,6 +88,26 @@ impl WelchOptions {
     /// An estimate from `segments` half-overlapping segments, scaling `power`, no detrending.
     pub const fn new(n_fft: usize, segments: usize) -> Self {
         Self { n_fft, hop: n_fft / 2, segments, scaling: Scaling::Power, detrend: Detrend::None }
+    }
+
+    /// The same estimate with segments `hop` samples apart.
+    pub const fn with_hop(self, hop: usize) -> Self {
+        Self { hop, ..self }
+    }
+
+    /// The same estimate from another number of segments.
+    pub const fn with_segments(self, segments: usize) -> Self {
+        Self { segments, ..self }
+    }
+
+    /// The same estimate with another scaling.
+    pub const fn with_scaling(self, scaling: Scaling) -> Self {
+        Self { scaling, ..self }
+    }
+
+    /// The same estimate with another detrending.
+    pub const fn with_detrend(self, detrend: Detrend) -> Self {
+        Self { detrend, ..self }
     }
 
     /// Bins of the one-sided spectrum: `n_fft / 2 + 1`.

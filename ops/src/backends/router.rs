@@ -1,6 +1,6 @@
-//! Graph capture: operations are recorded by the router behind it.
+//! Graph capture and remote execution: operations are recorded by the router behind the backend.
 
-use burn::backend::fusion::custom::OperationIr;
+use burn::backend::ir::OperationIr;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::IntDType;
 use burn_router::{BackendRouter, RouterChannel, RouterClient, RouterTensor};
