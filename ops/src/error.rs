@@ -1,10 +1,19 @@
-//! The one error an operation's arguments can cause.
+//! Errors of arguments.
 
 use std::fmt::Display;
 
 use thiserror::Error;
 
-/// An argument an operation does not accept: which, what it got, and what it takes.
+/// An argument that an operation does not accept: which one, what it got, and what it accepts.
+///
+/// ```
+/// use firefly_ops::WelchOptions;
+///
+/// let error = WelchOptions::new(100, 2).validate("welch_psd").unwrap_err();
+/// assert_eq!((error.operation, error.argument), ("welch_psd", "n_fft"));
+/// assert_eq!(error.to_string(), "welch_psd: `n_fft` is 100, but must be a power of two from 8 to 65536");
+/// ```
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{operation}: `{argument}` is {got}, but must be {expected}")]
 pub struct ArgumentError {
@@ -12,14 +21,14 @@ pub struct ArgumentError {
     pub operation: &'static str,
     /// The argument's name in its signature.
     pub argument: &'static str,
-    /// What was passed.
+    /// The value that was passed.
     pub got: String,
-    /// What is accepted.
+    /// The values that are accepted.
     pub expected: String,
 }
 
 impl ArgumentError {
-    /// An error from what can be displayed.
+    /// An error from displayable parts.
     pub fn new(operation: &'static str, argument: &'static str, got: impl Display, expected: impl Display) -> Self {
         Self { operation, argument, got: got.to_string(), expected: expected.to_string() }
     }

@@ -1,4 +1,5 @@
-//! Firefly's differentiable operations on Burn tensors.
+//! Differentiable spectral operations for [Burn](https://burn.dev): batched Welch spectra, peak picking and gated
+//! butterfly transforms, with kernels for CPUs and GPUs.
 //!
 //! | function | inputs → outputs | differentiable in |
 //! | --- | --- | --- |
@@ -9,33 +10,70 @@
 //! | [`learned_welch_psd`] | signal, [`LearnedParameters`] → power `[.., bins]` | all of them |
 //! | [`learned_welch_peaks`] | the same → bins (int) and power `[.., k]` | all of them (through power) |
 //!
-//! Tensors are of any rank from 1: operations work along the last dimension, each row on its own.
-//!
 //! [`welch_peaks_from_host`] does `welch_peaks` on frames in host memory, chunk by chunk.
 //!
+//! ```
+//! use burn::tensor::{Device, FloatDType, Tensor};
+//! use firefly_ops::{WelchOptions, Window, WindowSymmetry, welch_peaks};
+//!
+//! // A tone at bin 5 of 64, in two segments.
+//! let device = Device::flex();
+//! let options = WelchOptions::new(64, 2);
+//! let time = Tensor::<1, burn::tensor::Int>::arange(0..options.frame() as i64, &device).float();
+//! let signal = (time * (2.0 * std::f32::consts::PI * 5.0 / 64.0)).sin();
+//! let window = Window::Hann.tensor(64, WindowSymmetry::Periodic, FloatDType::F32, &device);
+//!
+//! let peaks = welch_peaks(signal, window, &options, 3)?;
+//! assert_eq!(peaks.bins.into_data().iter::<i64>().next(), Some(5));
+//! # Ok::<(), firefly_ops::ArgumentError>(())
+//! ```
+//!
 //! # Contract
+//! - **Rank**: tensors are of any rank from 1. Operations work along the last dimension, each row on its own.
 //! - **Sizes**: `n_fft` is a power of two from 8 to 65,536, `k` from 1 to `n_fft / 2 + 1`; a frame shorter than its
-//!   segments need is an error.
-//! - **Power** is one-sided: |X|² of the unnormalised forward transform, interior bins doubled (neither DC nor Nyquist),
-//!   averaged over segments, then [scaled](Scaling).
-//! - **Order**: peaks come strongest first; among equals the lower bin is first. Power that is not finite never outranks
-//!   power that is: a row with fewer than `k` finite bins ends in (bin −1, power NaN). No row disturbs another.
-//! - **Types**: f32 and, on a CPU, f64 compute in their own precision; f16 and bf16 compute in, and return, f32. Parameters are
-//!   converted to the signal's type.
+//!   segments need is an error. [`top_k`] takes any length up to 1,048,576.
+//! - **Power** is one-sided: |X|² of the unnormalised forward transform, interior bins doubled (neither DC nor
+//!   Nyquist), averaged over segments, then [scaled](Scaling).
+//! - **Order**: peaks come strongest first; among equals the lower bin is first. Power that is not finite never
+//!   outranks power that is: a row with fewer than `k` finite bins ends in (bin −1, power NaN). No row disturbs
+//!   another.
+//! - **Types**: f32 and, on a CPU, f64 compute in their own precision; f16 and bf16 compute in, and return, f32.
+//!   Parameters are converted to the signal's type.
 //! - **Errors**: a bad argument is an [`ArgumentError`] that names the operation, the argument, what it got and what it
 //!   accepts.
 //! - **Gradients** are exact for every input listed, and finite for zero and denormal input. The backward pass itself
 //!   is not differentiable.
+//! - **Reproducibility**: results do not depend on the number of threads or the position in the batch, and are the same
+//!   bits from run to run on one device.
 //!
 //! Each operation is tested against a naive float64 definition.
+//!
+//! # Features
+//! | feature | effect |
+//! | --- | --- |
+//! | `flex` (default), `ndarray` | CPU backends |
+//! | `wgpu`, `vulkan`, `metal`, `cuda` | CubeCL's runtimes |
+//! | `autodiff` (default) | gradients |
+//! | `fusion` | Burn's lazy fusion; on with any CubeCL runtime |
+//! | `capture`, `router` | graph capture; replay and remote execution through `register_spectral_ops` |
+//! | `simd`, `rayon` | the features of those names of Burn's CPU backend |
+//!
+//! On a CPU, large results are written to memory that is reused: see [`memory`].
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod api;
 mod backends;
+#[cfg(any(feature = "flex", feature = "ndarray"))]
 mod cpu;
 pub mod descriptor;
 mod error;
 #[cfg(feature = "cube")]
 mod gpu;
+#[cfg(any(feature = "flex", feature = "ndarray"))]
 pub mod memory;
 #[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
 mod ops;
@@ -47,7 +85,9 @@ pub use api::{
     HostError, HostMemory, HostPeaks, LearnedParameters, MAX_TOP_K_LENGTH, Peaks, butterfly, host_chunks,
     learned_welch_peaks, learned_welch_psd, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
 };
+#[cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))]
 pub use cpu::{InstructionSet, welch_instruction_set};
+#[cfg(feature = "router")]
 pub use descriptor::register_spectral_ops;
 pub use error::ArgumentError;
 pub use ops::{ButterflyTensors, Gates, LearnedTensors, SpectralOps, WelchTensors};

@@ -87,6 +87,9 @@ impl<B: Backend> From<Option<FloatTensor<B>>> for Gates<B> {
     }
 }
 
+/// Bins that contribute to a bin's power through the gain: the bin below, the bin itself and the bin above.
+pub(crate) const GAIN_TAPS: usize = 3;
+
 /// Inputs of a learned Welch estimate, or their gradients.
 #[derive(ExtensionType, Debug, Clone)]
 pub struct LearnedTensors<B: Backend> {
@@ -129,8 +132,8 @@ impl<B: Backend> LearnedTensors<B> {
 
 /// Firefly's operations on a backend's own tensors.
 ///
-/// Arguments have been checked, and are of one float type, f32 or (not on `Cube`) f64, when they arrive here: users call
-/// the functions at the crate's root, which define the operations. Each `_backward` returns the gradients of its
+/// Arguments have been checked, and are of one float type, f32 or (not on `Cube`) f64, when they arrive here: users
+/// call the functions at the crate's root, which define the operations. Each `_backward` returns the gradients of its
 /// operation's inputs from the gradient of its output. It is not differentiable itself: on `Autodiff` it panics.
 #[backend_extension(
     Flex: cfg(feature = "flex"),

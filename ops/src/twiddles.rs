@@ -25,8 +25,16 @@ pub fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
     values
 }
 
-/// The twiddles that make the butterfly transform of length `n` the discrete Fourier transform, `[log2 n, n/2, 2]` of type
-/// `dtype` on `device`: pair `p` of stage `s` has `exp(∓2πi (p mod 2^s) / 2^(s+1))`, real part first.
+/// The twiddles that make the butterfly transform of length `n` the discrete Fourier transform, `[log2 n, n/2, 2]` of
+/// type `dtype` on `device`: pair `p` of stage `s` has `exp(∓2πi (p mod 2^s) / 2^(s+1))`, real part first.
+///
+/// ```
+/// use firefly_ops::{Direction, exact_twiddle_values};
+///
+/// // Stage 1 of 8: 1, −i, 1, −i.
+/// let forward = exact_twiddle_values(8, Direction::Forward);
+/// assert!((forward[8] - 1.0).abs() < 1e-15 && (forward[11] + 1.0).abs() < 1e-15);
+/// ```
 ///
 /// # Errors
 /// [`ArgumentError`] if `n` is not a power of two from 8 to 65,536.

@@ -1,5 +1,6 @@
-//! What holds on accelerators besides being right: gradients, any batch, rows apart, fusion, replay, types and memory. The
-//! results themselves are checked in `parity.rs`. Every test runs on every device present and says which are missing.
+//! What holds on accelerators besides being right: gradients, any batch, rows apart, fusion, replay, types and memory.
+//! The results themselves are checked in `parity.rs`. Every test runs on every device present and says which are
+//! missing.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -34,7 +35,8 @@ fn settings() -> Vec<WelchOptions> {
 /// What an operation makes of its inputs' leaves.
 type Run<'a> = dyn Fn(&[Tensor<1>]) -> Vec<Tensor<2>> + 'a;
 
-/// Checks gradients of an operation of length `n` on every device against those in float64 on the CPU, which are checked against differences.
+/// Checks gradients of an operation of length `n` on every device against those in float64 on the CPU, which are
+/// checked against differences.
 fn check_gradients(label: &str, n: usize, inputs: &[Input], outputs: &[usize], run: &Run<'_>) {
     let coefficients: Vec<Vec<f64>> = outputs.iter().map(|&length| noise(length, 41)).collect();
     let tracked = vec![true; inputs.len()];

@@ -87,8 +87,8 @@ fn welch_psd_matches_finite_differences() {
     println!("at worst {worst:.1e} of the tolerance");
 }
 
-/// The first signal, from seed 0 on, whose `bins` powers `power` are too far apart in every row for a step of the finite
-/// differences to change the order of the strongest `k`.
+/// The first signal, from seed 0 on, whose `bins` powers `power` are too far apart in every row for a step of the
+/// finite differences to change the order of the strongest `k`.
 fn well_ranked(options: &WelchOptions, k: usize, power: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
     let apart = |row: &[f64]| {
         let mut sorted = row.to_vec();

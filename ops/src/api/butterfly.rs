@@ -1,4 +1,4 @@
-//! The gated butterfly network.
+//! The gated butterfly transform.
 
 use burn::backend::Dispatch;
 use burn::tensor::Tensor;
@@ -9,19 +9,33 @@ use crate::error::ArgumentError;
 use crate::ops::{ButterflyTensors, SpectralOps};
 use crate::options::validate_n_fft;
 
-/// The radix-2 decimation-in-time butterfly network with a twiddle and a gate of its own for every butterfly.
+/// Radix-2 decimation-in-time butterfly transform with a twiddle factor and a gate of its own for every butterfly.
 ///
 /// Input in natural order is put in bit-reversed order; then stage `s` (of `log2 n`, `half = 2^s`) joins, for each pair
 /// `p = block·half + j`, the values `a` at `2·block·half + j` and `b` at `half` further on: with twiddle `w` and gate
-/// `g`, `(a, b)` becomes `g·(a + wb, a − wb) + (1 − g)·(a, b)`; a gate of 0 is the identity, also of values that are not
-/// finite. With [exact twiddles](crate::exact_twiddles) and open gates
-/// this is the fast Fourier transform of Cooley and Tukey (1965), unnormalised, output in natural order.
+/// `g`, `(a, b)` becomes `g·(a + wb, a − wb) + (1 − g)·(a, b)`; a gate of 0 is the identity, also of values that are
+/// not finite. With [exact twiddles](crate::exact_twiddles) and open gates it is the fast Fourier transform of J. W.
+/// Cooley and J. W. Tukey, "An algorithm for the machine calculation of complex Fourier series", Math. Comp. 19 (1965),
+/// unnormalised, output in natural order.
 ///
 /// - `re`, `im`: `[.., n]` of the same shape and any rank from 1, `n` a power of two from 8 to 65,536.
 /// - `twiddles`: `[log2 n, n/2, 2]`, real part first.
 /// - `gates`: `[log2 n, n/2]`, usually in `[0, 1]`; `None` is all open.
 /// - all of them compute in the type of `re`: f64, or f32 for any smaller float.
 /// - returns real and imaginary parts `[.., n]`.
+///
+/// ```
+/// use burn::tensor::{Device, FloatDType, Tensor};
+/// use firefly_ops::{Direction, butterfly, exact_twiddles};
+///
+/// // The transform of a constant is an impulse.
+/// let device = Device::flex();
+/// let twiddles = exact_twiddles(8, Direction::Forward, FloatDType::F32, &device)?;
+/// let (re, im) = (Tensor::<1>::ones([8], &device), Tensor::zeros([8], &device));
+/// let (re, _) = butterfly(re, im, twiddles, None)?;
+/// assert_eq!(re.into_data().iter::<f32>().collect::<Vec<_>>(), [8.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
 ///
 /// # Errors
 /// [`ArgumentError`] for shapes that don't fit or tensors on different devices.

@@ -40,7 +40,8 @@ impl Inputs {
         Ok(Self { operation, checkpointing: checkpointing(&device), device, dtype })
     }
 
-    /// Checks that the device can run the kernels of `n`-point transforms over the rows of `first`, forward and backward.
+    /// Checks that the device can run the kernels of `n`-point transforms over the rows of `first`, forward and
+    /// backward.
     ///
     /// `arguments` are the names of `first` and of the argument that `n` is taken from.
     #[cfg(feature = "cube")]

@@ -1,4 +1,4 @@
-//! Peaks of frames in host memory, brought back to host memory: upload, computation and read-back overlap.
+//! Peaks of frames in host memory, returned in host memory: upload, computation and read-back overlap.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -12,20 +12,20 @@ use super::peaks::{Peaks, welch_peaks};
 use crate::error::{ArgumentError, ensure};
 use crate::options::WelchOptions;
 
-/// Chunks whose results are on their way: enough for a device to never wait, few enough for any device's memory.
-const UNDER_WAY: usize = 4;
+/// Chunks in flight: enough for a device to never wait, few enough for any device's memory.
+const IN_FLIGHT: usize = 4;
 
-/// Where frames lie in host memory, from which follows how they are best cut into chunks.
+/// Kind of host memory that frames lie in; it determines the size of chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostMemory {
-    /// In ordinary memory: a copy on the host takes longest, and overlaps with the device's work on the chunk before.
+    /// Ordinary memory: a copy on the host takes longest, and overlaps with the device's work on the previous chunk.
     Pageable,
-    /// In pinned memory, which a device reads by itself: a chunk takes some 0.3 ms besides, so there are few.
+    /// Pinned memory, which a device reads by itself: each chunk has an overhead of some 0.3 ms, so chunks are large.
     Pinned,
 }
 
 impl HostMemory {
-    /// Bytes of a chunk, at most.
+    /// Bytes per chunk, at most.
     pub const fn chunk_bytes(self) -> usize {
         match self {
             Self::Pageable => 4 << 20,
@@ -43,24 +43,24 @@ pub struct HostPeaks {
     pub power: Vec<f32>,
 }
 
-/// Why peaks of frames in host memory could not be computed.
+/// Failure of [`welch_peaks_from_host`].
 #[derive(Debug, Error)]
 pub enum HostError {
     /// An argument is wrong.
     #[error(transparent)]
     Argument(#[from] ArgumentError),
-    /// The device could not compute or read back a chunk; memory it lacks is said in bytes.
+    /// The device could not compute or read back a chunk, with the device's message.
     #[error("welch_peaks_from_host: {0}")]
     Device(String),
 }
 
 /// Frames in host memory in chunks of whole rows, `[rows, frame]` each, as [`welch_peaks_from_host`] takes them.
 ///
-/// Each is copied when it is asked for. Where frames are to lie in pinned memory beforehand, collect the chunks and have
-/// [`Device::staging`](burn::tensor::Device::staging) move them there.
+/// Each chunk is copied when the iterator yields it. For pinned memory, collect the chunks and move them there with
+/// [`Device::staging`](burn::tensor::Device::staging).
 ///
 /// - `samples`: `[batch, frame]` in row-major order.
-/// - `memory`: where the chunks are to lie.
+/// - `memory`: the kind of memory that the chunks will lie in.
 ///
 /// # Errors
 /// If `samples` are not whole frames.
@@ -76,10 +76,25 @@ pub fn host_chunks(
     Ok(samples.chunks(rows * frame).map(move |chunk| TensorData::new(chunk.to_vec(), [chunk.len() / frame, frame])))
 }
 
-/// [`welch_peaks`] of frames in host memory, on the device of `window`: each chunk is uploaded, computed and read back while the
-/// next is being made, so a batch may be larger than the device's memory.
+/// [`welch_peaks`] of frames in host memory, on the device of `window`.
+///
+/// Each chunk is uploaded, computed and read back while the next is being made, so a batch may be larger than the
+/// device's memory.
 ///
 /// - `chunks`: f32 `[rows, frame]` each, as [`host_chunks`] makes them.
+/// - `window`: `[n_fft]`; `k`: from 1 to the number of bins.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::{HostMemory, WelchOptions, host_chunks, welch_peaks_from_host};
+///
+/// let options = WelchOptions::new(8, 1);
+/// let samples = [[1.0f32; 8], [-1.0; 8]].concat();
+/// let chunks = host_chunks(&samples, 8, HostMemory::Pageable)?;
+/// let peaks = welch_peaks_from_host(chunks, Tensor::ones([8], &Device::flex()), &options, 1)?;
+/// assert_eq!((peaks.bins, peaks.power), (vec![0, 0], vec![64.0, 64.0]));
+/// # Ok::<(), firefly_ops::HostError>(())
+/// ```
 ///
 /// # Errors
 /// As [`welch_peaks`], and if the device fails.
@@ -92,24 +107,24 @@ pub fn welch_peaks_from_host(
     let device = window.device().inner();
     let window = window.inner();
     let mut peaks = HostPeaks::default();
-    let mut under_way = VecDeque::with_capacity(UNDER_WAY);
+    let mut in_flight = VecDeque::with_capacity(IN_FLIGHT);
     for chunk in chunks {
         let shape: &[usize] = chunk.shape();
         let fits = chunk.dtype() == DType::F32 && shape.len() == 2;
         let got = format_args!("{:?} {shape:?}", chunk.dtype());
         ensure(fits, "welch_peaks_from_host", "chunks", got, "F32 [rows, frame]")?;
         let found = welch_peaks(Tensor::<2>::from_data(chunk, &device), window.clone(), options, k)?;
-        if under_way.len() == UNDER_WAY {
-            under_way.pop_front().map_or(Ok(()), |reading: Reading| peaks.extend(reading))?;
+        if in_flight.len() == IN_FLIGHT {
+            in_flight.pop_front().map_or(Ok(()), |reading: Reading| peaks.extend(reading))?;
         }
-        under_way.push_back(Reading::start(found));
+        in_flight.push_back(Reading::start(found));
     }
-    under_way.into_iter().try_for_each(|reading| peaks.extend(reading))?;
+    in_flight.into_iter().try_for_each(|reading| peaks.extend(reading))?;
     Ok(peaks)
 }
 
 impl HostPeaks {
-    /// Waits for the peaks of a chunk and puts them after those that are there.
+    /// Waits for the peaks of a chunk and appends them.
     fn extend(&mut self, reading: Reading) -> Result<(), HostError> {
         for data in reading.finish().map_err(HostError::Device)? {
             match data.dtype() {
@@ -129,19 +144,19 @@ fn values<E: Element>(data: &TensorData) -> Result<&[E], HostError> {
 /// Bins and power.
 type Data = Result<Vec<TensorData>, String>;
 
-/// Peaks on their way to host memory.
+/// Read-back of peaks to host memory.
 enum Reading {
     Waiting(Pin<Box<dyn Future<Output = Data> + Send>>),
     Done(Data),
 }
 
 impl Reading {
-    /// Has the device copy the peaks as soon as they are computed.
+    /// Starts a copy that the device makes as soon as the peaks are computed.
     fn start(peaks: Peaks<2>) -> Self {
         let both = Transaction::default().register(peaks.bins).register(peaks.power);
         let mut reading: Pin<Box<dyn Future<Output = Data> + Send>> =
             Box::pin(async { both.execute_async().await.map_err(|error| error.to_string()) });
-        // A future does nothing, not even ask for the copy, before it is polled.
+        // A future does nothing before it is polled: the first poll starts the copy.
         match reading.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(data) => Self::Done(data),
             Poll::Pending => Self::Waiting(reading),

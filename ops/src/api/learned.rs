@@ -6,9 +6,8 @@ use burn::tensor::{Tensor, TensorData};
 use super::check;
 use super::peaks::Peaks;
 use super::rows::Leading;
-use crate::cpu::GAIN_TAPS;
 use crate::error::ArgumentError;
-use crate::ops::{LearnedTensors, SpectralOps};
+use crate::ops::{GAIN_TAPS, LearnedTensors, SpectralOps};
 use crate::options::{Direction, WelchOptions};
 use crate::twiddles::exact_twiddles;
 
@@ -37,7 +36,8 @@ impl LearnedParameters {
         Self { window, twiddles, gates, weights, gain }
     }
 
-    /// The parameters that make the estimate [`welch_psd`](crate::welch_psd), on the device and in the type of `window`.
+    /// The parameters that make the estimate [`welch_psd`](crate::welch_psd), on the device and in the type of
+    /// `window`.
     ///
     /// # Errors
     /// [`ArgumentError`] for options out of range.
@@ -79,10 +79,29 @@ impl LearnedParameters {
 ///
 /// Each segment is windowed and goes through the butterfly transform; `P[k]` is the weighted sum over segments of the
 /// one-sided `|Y[k]|²`, scaled as in [`welch_psd`](crate::welch_psd); the result is
-/// `gain[k, 0] · P[k−1] + gain[k, 1] · P[k] + gain[k, 2] · P[k+1]`: a per-bin gain that may also smooth over the
+/// `gain[k, 0] · P[k−1] + gain[k, 1] · P[k] + gain[k, 2] · P[k+1]`: a gain per bin that may also smooth over the
 /// neighbours. Scaling a signal by `c` scales its power by `c²`, whatever the parameters.
 ///
 /// - `signal`: `[.., frame]`, of any rank from 1; returns power `[.., bins]`.
+///
+/// ```
+/// use burn::tensor::{Device, Distribution, Tensor};
+/// use firefly_ops::{LearnedParameters, WelchOptions, learned_welch_peaks, learned_welch_psd, welch_psd};
+///
+/// // Exact parameters give Welch's estimate; halved weights half of it.
+/// let device = Device::flex();
+/// let options = WelchOptions::new(16, 2);
+/// let signal = Tensor::<2>::random([3, options.frame()], Distribution::Default, &device);
+/// let parameters = LearnedParameters::exact(Tensor::ones([16], &device), &options)?;
+/// let expected = welch_psd(signal.clone(), parameters.window.clone(), &options)?;
+/// let power = learned_welch_psd(signal.clone(), parameters.clone(), &options)?;
+/// assert!((power - expected.clone()).abs().max().into_scalar::<f32>() < 1e-3);
+///
+/// let halved = parameters.clone().with_weights(parameters.weights / 2.0);
+/// let peaks = learned_welch_peaks(signal, halved, &options, 1)?;
+/// assert!((peaks.power * 2.0 - expected.max_dim(1)).abs().max().into_scalar::<f32>() < 1e-3);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
 ///
 /// # Errors
 /// [`ArgumentError`] as [`welch_psd`](crate::welch_psd), and for parameters of another shape or device.

@@ -24,6 +24,19 @@ pub struct Peaks<const D: usize = 2> {
 /// - `signal`: `[.., frame]`, of any rank from 1; `window`: `[n_fft]`; `k`: from 1 to the number of bins.
 /// - returns bins and power, `[.., k]`.
 ///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::{WelchOptions, welch_peaks};
+///
+/// // An impulse: DC and Nyquist have power 1, the bins between them 2.
+/// let device = Device::flex();
+/// let signal = Tensor::<1>::from_floats([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], &device);
+/// let peaks = welch_peaks(signal, Tensor::ones([8], &device), &WelchOptions::new(8, 1), 4)?;
+/// assert_eq!(peaks.bins.into_data().iter::<i64>().collect::<Vec<_>>(), [1, 2, 3, 0]);
+/// assert_eq!(peaks.power.into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 2.0, 2.0, 1.0]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
 /// # Errors
 /// As [`welch_psd`](crate::welch_psd), and for `k` out of range.
 pub fn welch_peaks<const D: usize>(

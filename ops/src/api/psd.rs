@@ -12,9 +12,23 @@ use crate::options::WelchOptions;
 /// Averaged one-sided power of each row, after P. D. Welch, "The use of fast Fourier transform for the estimation of
 /// power spectra", IEEE Trans. Audio Electroacoust. 15 (1967).
 ///
-/// - `signal`: `[.., frame]`, of any rank from 1, in any unit; `frame` at least [`options.frame()`](WelchOptions::frame).
+/// - `signal`: `[.., frame]`, of any rank from 1, in any unit; `frame` at least
+///   [`options.frame()`](WelchOptions::frame).
 /// - `window`: `[n_fft]`.
 /// - returns power `[.., bins]`, in the unit squared (per hertz with density scaling).
+///
+/// ```
+/// use burn::tensor::{Device, FloatDType, Tensor};
+/// use firefly_ops::{WelchOptions, Window, WindowSymmetry, welch_psd};
+///
+/// let device = Device::flex();
+/// let options = WelchOptions::new(64, 2);
+/// let window = Window::Hann.tensor(64, WindowSymmetry::Periodic, FloatDType::F32, &device);
+/// let signal = Tensor::<3>::ones([4, 2, options.frame()], &device);
+/// let power = welch_psd(signal, window, &options)?;
+/// assert_eq!(power.dims(), [4, 2, 33]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
 ///
 /// # Errors
 /// [`ArgumentError`] for options out of range, a frame that is too short, a window of another length, or tensors on

@@ -131,8 +131,8 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
     }
 }
 
-/// Runs an operation on the inner backend: bins, if it selects any, and one float output, since that is what the tape takes
-/// per operation. Two parts are stacked, `[2 * rows, length]`.
+/// Runs an operation on the inner backend: bins, if it selects any, and one float output, since that is what the tape
+/// takes per operation. Two parts are stacked, `[2 * rows, length]`.
 fn run<B: SpectralOps, C: CheckpointStrategy>(
     operation: OpDescriptor,
     inputs: Vec<FloatTensor<Autodiff<B, C>>>,

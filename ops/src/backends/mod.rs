@@ -1,8 +1,8 @@
 //! Adapters, one per backend: how each of them runs the operations of [`SpectralOps`](crate::SpectralOps).
 //!
 //! [`host`] serves the backends whose tensors are in host memory, with results in memory that is
-//! [reused](crate::memory). [`recorded`] serves those that treat operations as data: differentiation, fusion and capture
-//! share the table in [`descriptor`](crate::descriptor).
+//! [reused](crate::memory). [`recorded`] serves those that treat operations as data: differentiation, fusion and
+//! capture share the table in [`descriptor`](crate::descriptor).
 
 #[cfg(feature = "autodiff")]
 mod autodiff;

@@ -28,9 +28,10 @@ mod top_k;
 mod welch;
 
 pub use butterfly::{ButterflyGradients, ButterflyTransform, butterfly, butterfly_backward};
+#[cfg(feature = "testing")]
 pub use isa::{InstructionSet, welch_instruction_set};
 pub use learned::learned_welch_psd_backward;
-pub use learned::{GAIN_TAPS, LearnedGradients, LearnedWelch, learned_welch_peaks, learned_welch_psd};
+pub use learned::{LearnedGradients, LearnedWelch, learned_welch_peaks, learned_welch_psd};
 pub use real::Real;
 pub use top_k::top_k;
 pub use welch::{welch_peaks, welch_psd, welch_psd_backward};

@@ -15,8 +15,8 @@ use self::argument::Argument;
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
 use crate::options::WelchOptions;
 
-/// Declares the operations: a constant with the name of each, the enum of all of them with their scalar arguments, and both
-/// ways between that enum and recorded operations.
+/// Declares the operations: a constant with the name of each, the enum of all of them with their scalar arguments, and
+/// both ways between that enum and recorded operations.
 macro_rules! operations {
     ($(
         $(#[$doc:meta])*
@@ -32,8 +32,8 @@ macro_rules! operations {
 
         /// One operation with its arguments that are not tensors.
         ///
-        /// The variants are the methods of [`SpectralOps`]; their tensors are the inputs of a [`CustomOpIr`], in the order
-        /// of the method's arguments and of the fields of structs.
+        /// The variants are the methods of [`SpectralOps`]; their tensors are the inputs of a [`CustomOpIr`], in the
+        /// order of the method's arguments and of the fields of structs.
         #[derive(Debug, Clone, Copy, PartialEq)]
         #[non_exhaustive]
         pub enum OpDescriptor {
@@ -57,7 +57,8 @@ macro_rules! operations {
                 scalars
             }
 
-            /// The operation called `name` with the scalars that [`scalars`](Self::scalars) encodes; `None` for any other.
+            /// The operation called `name` with the scalars that [`scalars`](Self::scalars) encodes; `None` for any
+            /// other.
             pub fn parse(name: &str, scalars: &[ScalarIr]) -> Option<Self> {
                 let mut scalars = scalars.iter();
                 let operation = match name {

@@ -11,8 +11,8 @@ use burn_std::{AccessError, AccessPolicy, AllocationController, AllocationProper
 pub(super) type Memory = Vec<u128>;
 
 /// Memory that returns to its pool when it is dropped.
-pub(super) struct PooledBuffer {
-    pub memory: Memory,
+pub(crate) struct PooledBuffer {
+    pub(super) memory: Memory,
     pool: &'static BufferPool,
 }
 
@@ -55,7 +55,7 @@ struct State {
     idle: Vec<(Memory, Instant)>,
     limit: usize,
     /// Whether a thread runs that frees memory once its time is over.
-    has_janitor: bool,
+    cleanup_runs: bool,
 }
 
 impl State {
@@ -76,7 +76,7 @@ impl State {
 
 impl BufferPool {
     pub const fn new(limit: usize, idle_time: Duration) -> Self {
-        Self { state: Mutex::new(State { idle: Vec::new(), limit, has_janitor: false }), idle_time }
+        Self { state: Mutex::new(State { idle: Vec::new(), limit, cleanup_runs: false }), idle_time }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -101,24 +101,24 @@ impl BufferPool {
         let mut state = self.state();
         state.idle.push((memory, Instant::now()));
         let freed = state.beyond_limit();
-        let needs_janitor = !state.has_janitor && !state.idle.is_empty();
-        state.has_janitor |= needs_janitor;
+        let starts_cleanup = !state.cleanup_runs && !state.idle.is_empty();
+        state.cleanup_runs |= starts_cleanup;
         drop(state);
         // Freeing takes as long as a transform: not while other threads wait.
         drop(freed);
-        if needs_janitor && thread::Builder::new().name("firefly-memory".into()).spawn(|| self.keep_clean()).is_err() {
-            self.state().has_janitor = false;
+        if starts_cleanup && thread::Builder::new().name("firefly-memory".into()).spawn(|| self.free_idle()).is_err() {
+            self.state().cleanup_runs = false;
         }
     }
 
     /// Frees memory as soon as its time is over, until the pool is empty.
-    fn keep_clean(&self) {
+    fn free_idle(&self) {
         loop {
             let mut state = self.state();
             let expired = state.idle.iter().take_while(|(_, since)| since.elapsed() >= self.idle_time).count();
             let freed: Vec<_> = state.idle.drain(..expired).collect();
             let Some((_, oldest)) = state.idle.first() else {
-                state.has_janitor = false;
+                state.cleanup_runs = false;
                 return;
             };
             let rest = self.idle_time.saturating_sub(oldest.elapsed());
@@ -230,12 +230,12 @@ mod tests {
         }
         assert_eq!(idle(&POOL), [64 << 10]);
         let deadline = Instant::now() + Duration::from_secs(60);
-        while POOL.bytes() > 0 || POOL.state().has_janitor {
+        while POOL.bytes() > 0 || POOL.state().cleanup_runs {
             assert!(Instant::now() < deadline, "idle memory is freed without any further call");
             thread::sleep(Duration::from_millis(20));
         }
         // Once more, with a new thread.
         POOL.put(zeroed(1 << 10));
-        assert!(POOL.state().has_janitor);
+        assert!(POOL.state().cleanup_runs);
     }
 }

@@ -4,10 +4,10 @@
 //! transform. The memory of a result on a CPU backend (Flex, NdArray) that takes 1 MiB or more therefore goes to a pool
 //! when its tensor is dropped, and the next result of about that size is written there.
 //!
-//! The pool is one per process. It holds at most [`pool_limit`] bytes, 256 MiB unless [`set_pool_limit`] says otherwise,
-//! and frees memory that no result has taken for 10 seconds: after that long, the page faults that it could save are less
-//! than a hundredth of the time. [`release_pool`] frees everything at once. Tensors that are alive are not the pool's and
-//! do not count.
+//! The pool is one per process. It holds at most [`pool_limit`] bytes, 256 MiB unless [`set_pool_limit`] says
+//! otherwise, and frees memory that no result has taken for 10 seconds: after that long, the page faults that it could
+//! save are less than a hundredth of the time. [`release_pool`] frees everything at once. Tensors that are alive are
+//! not the pool's and do not count.
 //!
 //! ```
 //! use firefly_ops::memory::{pool_limit, pooled_bytes, release_pool, set_pool_limit};

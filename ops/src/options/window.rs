@@ -25,7 +25,7 @@ pub enum Window {
     Rectangular,
 }
 
-/// Where a window's period ends.
+/// Length of a window's period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WindowSymmetry {
@@ -41,6 +41,14 @@ impl Window {
     pub const ALL: [Self; 4] = [Self::Hann, Self::Hamming, Self::Blackman, Self::Rectangular];
 
     /// The window's `n` coefficients.
+    ///
+    /// ```
+    /// use firefly_ops::{Window, WindowSymmetry};
+    ///
+    /// let hann = Window::Hann.coefficients(4, WindowSymmetry::Periodic);
+    /// assert!(hann.iter().zip([0.0, 0.5, 1.0, 0.5]).all(|(a, b)| (a - b).abs() < 1e-15));
+    /// assert_eq!("hann".parse(), Ok(Window::Hann));
+    /// ```
     pub fn coefficients(self, n: usize, symmetry: WindowSymmetry) -> Vec<f64> {
         let period = match symmetry {
             WindowSymmetry::Periodic => n,

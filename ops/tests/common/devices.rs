@@ -43,8 +43,8 @@ pub fn accelerators() -> Vec<Device> {
     FOUND.clone()
 }
 
-/// Lengths of segments and transforms that a software device is tested with: every way that kernels are laid out there, once.
-/// It takes seconds to compile a kernel.
+/// Lengths of segments and transforms that a software device is tested with: every way that kernels are laid out there,
+/// once. It takes seconds to compile a kernel.
 const SOFTWARE_LENGTHS: [usize; 5] = [8, 16, 64, 256, 4096];
 
 /// Whether tests take length `n` on a device: any on a processor or a graphics card.

@@ -23,6 +23,7 @@ thread_local! {
     static FORCED: Cell<Option<InstructionSet>> = const { Cell::new(None) };
 }
 
+#[cfg_attr(not(feature = "testing"), allow(dead_code, reason = "controls for tests and benchmarks"))]
 impl InstructionSet {
     /// Every set, least first.
     #[cfg(target_arch = "x86_64")]
@@ -56,7 +57,7 @@ impl InstructionSet {
     }
 
     /// Runs `body`, whose calls from this thread use this set, or the detected one if the processor lacks this one.
-    /// It is meant for tests and measurements.
+    /// For tests and benchmarks.
     pub fn force<R>(self, body: impl FnOnce() -> R) -> R {
         struct Restore(Option<InstructionSet>);
         impl Drop for Restore {

@@ -37,6 +37,7 @@ pub(in crate::cpu) fn takes(n: usize) -> bool {
 
 /// The instruction set of Firefly's own kernels for Welch estimates in f32 from segments of `n_fft` samples, when
 /// called from this thread; none where planned transforms of rustfft run instead, which choose their own.
+#[cfg_attr(not(feature = "testing"), allow(dead_code, reason = "a report of benchmarks"))]
 pub fn welch_instruction_set(n_fft: usize) -> Option<InstructionSet> {
     takes(n_fft).then(InstructionSet::current)
 }

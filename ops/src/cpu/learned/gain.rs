@@ -4,9 +4,7 @@
 //! P\[−1\] = P\[1\], and P\[n/2+1\] = P\[n/2−1\].
 
 use crate::cpu::real::Real;
-
-/// Bins that a bin's gained power is made of: its lower neighbour, itself, its upper neighbour.
-pub const GAIN_TAPS: usize = 3;
+pub(in crate::cpu) use crate::ops::GAIN_TAPS;
 
 /// Applies `gain` `[bins, 3]` to one row of power in place.
 pub(in crate::cpu) fn apply<T: Real>(gain: &[T], power: &mut [T]) {

@@ -12,7 +12,7 @@ use crate::cpu::butterfly::ButterflyTransform;
 use crate::cpu::real::Real;
 use crate::cpu::{isa, scalar};
 use crate::options::WelchOptions;
-pub use gain::GAIN_TAPS;
+use gain::GAIN_TAPS;
 
 /// Learned Welch estimate.
 ///
