@@ -215,13 +215,13 @@ impl Suite<'_> {
         for (label, twiddles, gates) in cases {
             let case = format!("{label} n={n} s={} b={batch}", options.segments);
             let signal = signal.clone().require_grad();
-            let parameters = LearnedParameters {
-                window: window.clone().require_grad(),
-                twiddles: twiddles.detach().require_grad(),
-                gates: gates.detach().require_grad(),
-                weights: weights.clone().detach().require_grad(),
-                gain: gain.clone().detach().require_grad(),
-            };
+            let parameters = LearnedParameters::new(
+                window.clone().require_grad(),
+                twiddles.detach().require_grad(),
+                gates.detach().require_grad(),
+                weights.clone().detach().require_grad(),
+                gain.clone().detach().require_grad(),
+            );
             let power = learned_welch_psd(signal.clone(), parameters.clone(), &options)?;
             let slope = (power.clone().detach() * 0.5 + 1.0).recip();
             let gradients = (power.clone() * slope).sum().backward();

@@ -14,13 +14,10 @@ use rand::{RngExt, SeedableRng};
 const ROWS: usize = 3;
 
 /// No field at its default, so that a field that gets lost is seen.
-const OPTIONS: WelchOptions = WelchOptions {
-    n_fft: 16,
-    hop: 7,
-    segments: 3,
-    scaling: Scaling::Density { sample_rate: 250.5 },
-    detrend: Detrend::Constant,
-};
+const OPTIONS: WelchOptions = WelchOptions::new(16, 3)
+    .with_hop(7)
+    .with_scaling(Scaling::Density { sample_rate: 250.5 })
+    .with_detrend(Detrend::Constant);
 
 /// What a model returns, read back.
 trait Read: Outputs {
@@ -67,13 +64,13 @@ fn same(a: &[f64], b: &[f64]) -> bool {
 /// Parameters away from the exact ones, gates and weights in (0, 1).
 fn parameters(device: &Device) -> LearnedParameters {
     let (n, stages, bins) = (OPTIONS.n_fft, OPTIONS.stages(), OPTIONS.bins());
-    LearnedParameters {
-        window: Tensor::from_data(noise([n], 1), device),
-        twiddles: Tensor::from_data(noise([stages, n / 2, 2], 2), device),
-        gates: Tensor::<2>::from_data(noise([stages, n / 2], 3), device) * 0.45 + 0.5,
-        weights: Tensor::<1>::from_data(noise([OPTIONS.segments], 4), device) * 0.4 + 0.6,
-        gain: Tensor::from_data(noise([bins, 3], 5), device),
-    }
+    LearnedParameters::new(
+        Tensor::from_data(noise([n], 1), device),
+        Tensor::from_data(noise([stages, n / 2, 2], 2), device),
+        Tensor::<2>::from_data(noise([stages, n / 2], 3), device) * 0.45 + 0.5,
+        Tensor::<1>::from_data(noise([OPTIONS.segments], 4), device) * 0.4 + 0.6,
+        Tensor::from_data(noise([bins, 3], 5), device),
+    )
 }
 
 fn signal() -> [Input; 1] {
@@ -113,7 +110,7 @@ fn welch_operations_replay() {
         (peaks.bins, peaks.power)
     });
     for scaling in [Scaling::Power, Scaling::Spectrum] {
-        let options = WelchOptions { scaling, detrend: Detrend::None, ..OPTIONS };
+        let options = OPTIONS.with_scaling(scaling).with_detrend(Detrend::None);
         check(&["firefly::welch_psd"], |signal, device| {
             welch_psd(signal, parameters(device).window, &options).unwrap()
         });
@@ -190,7 +187,7 @@ fn backward_passes_replay() {
         ((re, im), (Tensor::<3>::from_dispatch(gradients.twiddles), Tensor::<2>::from_dispatch(gates)))
     });
     check(&["firefly::learned_welch_psd_backward"], |signal, device| {
-        let LearnedParameters { window, twiddles, gates, weights, gain } = parameters(device);
+        let LearnedParameters { window, twiddles, gates, weights, gain, .. } = parameters(device);
         let tensors = LearnedTensors::<Dispatch> {
             signal: signal.into_dispatch(),
             window: window.into_dispatch(),

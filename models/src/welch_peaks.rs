@@ -50,13 +50,10 @@ pub struct WelchPeaksConfig {
 impl WelchPeaksConfig {
     /// Options of the Welch estimate.
     pub fn options(&self) -> WelchOptions {
-        WelchOptions {
-            n_fft: self.n_fft,
-            hop: self.hop.unwrap_or(self.n_fft / 2),
-            segments: self.tier.segments(),
-            scaling: self.scaling,
-            detrend: self.detrend,
-        }
+        WelchOptions::new(self.n_fft, self.tier.segments())
+            .with_hop(self.hop.unwrap_or(self.n_fft / 2))
+            .with_scaling(self.scaling)
+            .with_detrend(self.detrend)
     }
 
     /// Checks every field.

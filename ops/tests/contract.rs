@@ -24,7 +24,8 @@ prop_compose! {
         detrend in prop_oneof![Just(Detrend::None), Just(Detrend::Constant)],
     ) -> WelchOptions {
         let n_fft = 1usize << stages;
-        WelchOptions { n_fft, hop: 1 + (hop * n_fft as f64) as usize, segments, scaling, detrend }
+        let hop = 1 + (hop * n_fft as f64) as usize;
+        WelchOptions::new(n_fft, segments).with_hop(hop).with_scaling(scaling).with_detrend(detrend)
     }
 }
 
@@ -233,7 +234,7 @@ fn an_impulse_ties_all_interior_bins() {
 
 #[test]
 fn silence_has_the_lowest_bins() {
-    let options = WelchOptions { detrend: Detrend::Constant, ..WelchOptions::new(64, 3) };
+    let options = WelchOptions::new(64, 3).with_detrend(Detrend::Constant);
     let case = case(options, 2, 33);
     let outputs = case.outputs(case.signal(&vec![0.0; 2 * case.frame()], DType::F32));
     assert_sorted("silence", &outputs, 33);

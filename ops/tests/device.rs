@@ -22,7 +22,9 @@ use firefly_ops::{
 const ROWS: usize = 3;
 
 fn settings() -> Vec<WelchOptions> {
-    let setting = |n_fft, segments, hop, scaling, detrend| WelchOptions { n_fft, hop, segments, scaling, detrend };
+    let setting = |n_fft, segments, hop, scaling, detrend| {
+        WelchOptions::new(n_fft, segments).with_hop(hop).with_scaling(scaling).with_detrend(detrend)
+    };
     vec![
         setting(8, 3, 5, Scaling::Power, Detrend::None),
         setting(16, 1, 8, Scaling::Spectrum, Detrend::Constant),
@@ -107,7 +109,7 @@ fn first_difference(values: &[f64], length: usize) -> Option<usize> {
 
 #[test]
 fn batches_of_any_size_are_right_to_the_last_row() {
-    let options = WelchOptions { detrend: Detrend::Constant, ..WelchOptions::new(8, 1) };
+    let options = WelchOptions::new(8, 1).with_detrend(Detrend::Constant);
     let samples = noise(PERIOD * 8, 3);
     let learned = Learned::perturbed(&options, 4);
     for device in accelerators() {

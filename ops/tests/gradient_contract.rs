@@ -101,7 +101,7 @@ impl Subject {
 }
 
 fn plain_options() -> WelchOptions {
-    WelchOptions { detrend: Detrend::Constant, scaling: Scaling::Spectrum, ..WelchOptions::new(16, 3) }
+    WelchOptions::new(16, 3).with_detrend(Detrend::Constant).with_scaling(Scaling::Spectrum)
 }
 
 /// Coefficients without zeros.
@@ -116,7 +116,7 @@ fn silence_and_denormals_have_finite_gradients() {
     for (dtype, amplitudes) in amplitudes {
         for amplitude in amplitudes {
             for detrend in [Detrend::None, Detrend::Constant] {
-                for mut subject in subjects(WelchOptions { detrend, ..plain_options() }, 2) {
+                for mut subject in subjects(plain_options().with_detrend(detrend), 2) {
                     let complex = subject.name.contains("butterfly");
                     for signal in &mut subject.inputs[..if complex { 2 } else { 1 }] {
                         signal.values.iter_mut().for_each(|value| *value *= amplitude);

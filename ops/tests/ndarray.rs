@@ -15,7 +15,7 @@ use firefly_ops::{
 const ROWS: usize = 3;
 const TOLERANCE: f64 = 1e-6;
 const OPTIONS: WelchOptions =
-    WelchOptions { n_fft: 64, hop: 20, segments: 3, scaling: Scaling::Spectrum, detrend: Detrend::Constant };
+    WelchOptions::new(64, 3).with_hop(20).with_scaling(Scaling::Spectrum).with_detrend(Detrend::Constant);
 
 /// Outputs and bins of every operation.
 fn forward(device: &Device) -> (Vec<Vec<f64>>, Vec<Vec<i64>>) {

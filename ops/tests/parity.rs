@@ -138,7 +138,9 @@ fn assert_peaks(label: &str, peaks: Peaks, power: &[f64], bins: usize, k: usize,
 /// n from 8 to 65,536 with segments, hops, scalings and detrendings that differ.
 fn settings() -> Vec<WelchOptions> {
     let density = Scaling::Density { sample_rate: 48_000.0 };
-    let setting = |n_fft, segments, hop, scaling, detrend| WelchOptions { n_fft, hop, segments, scaling, detrend };
+    let setting = |n_fft, segments, hop, scaling, detrend| {
+        WelchOptions::new(n_fft, segments).with_hop(hop).with_scaling(scaling).with_detrend(detrend)
+    };
     vec![
         setting(8, 3, 5, Scaling::Power, Detrend::None),
         setting(16, 1, 8, Scaling::Spectrum, Detrend::Constant),
@@ -265,7 +267,7 @@ fn exact_parameters_make_the_learned_estimate_welchs() {
 
 #[test]
 fn peaks_from_host_memory_are_those_on_the_device() {
-    let options = WelchOptions { detrend: Detrend::Constant, ..WelchOptions::new(64, 2) };
+    let options = WelchOptions::new(64, 2).with_detrend(Detrend::Constant);
     let frame = options.frame() + 3;
     // More chunks than are under way at once, the last one smaller.
     let rows = 64_000;

@@ -61,7 +61,7 @@ pub fn loss_terms(
     let error = (log_power - batch.log_reference.clone()).square() * batch.peaks.clone();
     let log_power = error.sum() * (section.log_power / peaks);
 
-    let fast = WelchOptions { segments: Tier::Fast.segments(), ..options };
+    let fast = options.with_segments(Tier::Fast.segments());
     let price = butterflies * (price / fast.butterflies() as f64);
     Ok(LossTerms { ranking, log_power, price })
 }

@@ -54,7 +54,7 @@ impl PeaksGrid {
 pub fn lengths(n_fft: &[NumberRange], command: &'static str) -> Result<Vec<usize>, ArgumentError> {
     let lengths = numbers(n_fft);
     for &n_fft in &lengths {
-        WelchOptions { hop: 1, ..WelchOptions::new(n_fft, 1) }.validate(command)?;
+        WelchOptions::new(n_fft, 1).with_hop(1).validate(command)?;
     }
     Ok(lengths)
 }

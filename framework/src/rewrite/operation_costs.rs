@@ -37,7 +37,7 @@ mod tests {
         let mut graph = Graph::default();
         let (signal, window) = (graph.input("signal", &[10, frame], F32), graph.input("window", &[256], F32));
         let (bins, power) = (graph.computed(&[10, 16], I64), graph.computed(&[10, 16], F32));
-        let options = WelchOptions { hop, ..WelchOptions::new(256, 2) };
+        let options = WelchOptions::new(256, 2).with_hop(hop);
         let operation = welch_peaks_operation(options, 16, IntDType::I64);
         graph.push(Node::new(operation, vec![signal, window], vec![bins, power]));
         graph.set_outputs(&[bins, power]);

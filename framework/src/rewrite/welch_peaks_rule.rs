@@ -155,7 +155,7 @@ impl Estimate {
         if !starts.windows(2).all(|pair| pair[1] - pair[0] == hop) {
             return None;
         }
-        let options = WelchOptions { hop, ..WelchOptions::new(n_fft, count) };
+        let options = WelchOptions::new(n_fft, count).with_hop(hop);
         options.validate("welch_peaks").ok()?;
         Some((Self { options, start: starts[0], factor }, power))
     }

@@ -57,13 +57,10 @@ pub struct LearnedWelchPeaksConfig {
 impl LearnedWelchPeaksConfig {
     /// Options of the Welch estimate over all candidate segments.
     pub fn options(&self) -> WelchOptions {
-        WelchOptions {
-            n_fft: self.n_fft,
-            hop: self.hop.unwrap_or(self.n_fft / 2),
-            segments: self.segments,
-            scaling: self.scaling,
-            detrend: self.detrend,
-        }
+        WelchOptions::new(self.n_fft, self.segments)
+            .with_hop(self.hop.unwrap_or(self.n_fft / 2))
+            .with_scaling(self.scaling)
+            .with_detrend(self.detrend)
     }
 
     /// Checks every field.

@@ -284,13 +284,13 @@ impl LearnedWelchPeaks {
             ));
         }
         let total = gates.segments().clone().sum().clamp_min(SMALLEST_SUM);
-        Ok(LearnedParameters {
-            window: self.taper.val(),
-            twiddles: self.twiddles.val(),
-            gates: gates.butterflies().clone(),
-            weights: gates.segments().clone() / total,
-            gain: self.log_gain.val().exp(),
-        })
+        Ok(LearnedParameters::new(
+            self.taper.val(),
+            self.twiddles.val(),
+            gates.butterflies().clone(),
+            gates.segments().clone() / total,
+            self.log_gain.val().exp(),
+        ))
     }
 }
 

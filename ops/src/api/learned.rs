@@ -15,6 +15,7 @@ use crate::twiddles::exact_twiddles;
 ///
 /// With a window, [exact twiddles](crate::exact_twiddles), open gates, weights `1/segments` and gain `[0, 1, 0]` it is
 /// [`welch_psd`](crate::welch_psd), as long as no power overflows: a gain of 0 times infinity is NaN.
+#[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct LearnedParameters {
     /// Window, `[n_fft]`.

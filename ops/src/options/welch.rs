@@ -70,6 +70,7 @@ impl std::fmt::Display for Detrend {
 /// assert_eq!((options.hop, options.bins(), options.frame()), (128, 129, 256 + 7 * 128));
 /// assert_eq!(options.with_hop(256).frame(), 8 * 256);
 /// ```
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WelchOptions {
     /// Samples in a segment: a power of two from [`MIN_N_FFT`] to [`MAX_N_FFT`].

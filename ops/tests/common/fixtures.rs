@@ -52,21 +52,17 @@ impl Case {
     }
 
     pub fn options(&self) -> WelchOptions {
-        WelchOptions {
-            n_fft: self.n_fft,
-            hop: self.hop,
-            segments: self.segments,
-            scaling: match self.scaling.as_str() {
-                "density" => Scaling::Density { sample_rate: self.sample_rate },
-                "spectrum" => Scaling::Spectrum,
-                other => panic!("unknown scaling {other}"),
-            },
-            detrend: match self.detrend.as_str() {
-                "none" => Detrend::None,
-                "constant" => Detrend::Constant,
-                other => panic!("unknown detrend {other}"),
-            },
-        }
+        let scaling = match self.scaling.as_str() {
+            "density" => Scaling::Density { sample_rate: self.sample_rate },
+            "spectrum" => Scaling::Spectrum,
+            other => panic!("unknown scaling {other}"),
+        };
+        let detrend = match self.detrend.as_str() {
+            "none" => Detrend::None,
+            "constant" => Detrend::Constant,
+            other => panic!("unknown detrend {other}"),
+        };
+        WelchOptions::new(self.n_fft, self.segments).with_hop(self.hop).with_scaling(scaling).with_detrend(detrend)
     }
 
     pub fn describe(&self) -> String {

@@ -61,13 +61,13 @@ impl Learned {
     /// The parameters as the operations take them.
     pub fn tensors(&self, options: &WelchOptions, device: &Device, dtype: DType) -> LearnedParameters {
         let (n, stages, bins) = (options.n_fft, options.stages(), options.bins());
-        LearnedParameters {
-            window: tensor(&self.window, [n], device, dtype),
-            twiddles: tensor(&self.twiddles, [stages, n / 2, 2], device, dtype),
-            gates: tensor(&self.gates, [stages, n / 2], device, dtype),
-            weights: tensor(&self.weights, [options.segments], device, dtype),
-            gain: tensor(&self.gain, [bins, 3], device, dtype),
-        }
+        LearnedParameters::new(
+            tensor(&self.window, [n], device, dtype),
+            tensor(&self.twiddles, [stages, n / 2, 2], device, dtype),
+            tensor(&self.gates, [stages, n / 2], device, dtype),
+            tensor(&self.weights, [options.segments], device, dtype),
+            tensor(&self.gain, [bins, 3], device, dtype),
+        )
     }
 
     /// The parameters as the float64 reference takes them.

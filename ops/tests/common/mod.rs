@@ -96,7 +96,8 @@ pub fn settings(lengths: &[usize]) -> Vec<WelchOptions> {
             for (j, scaling) in scalings.into_iter().enumerate() {
                 for (l, detrend) in [Detrend::None, Detrend::Constant].into_iter().enumerate() {
                     let hop = [n_fft / 2, n_fft / 4, n_fft + 3, 3, n_fft][(i + segments + j + 2 * l) % 5];
-                    settings.push(WelchOptions { n_fft, hop, segments, scaling, detrend });
+                    let options = WelchOptions::new(n_fft, segments).with_hop(hop);
+                    settings.push(options.with_scaling(scaling).with_detrend(detrend));
                 }
             }
         }

@@ -91,13 +91,13 @@ pub fn learned_inputs(signal: Vec<f64>, learned: Learned) -> Vec<Input> {
 
 pub fn learned_parameters(leaves: &[Tensor<1>], options: &WelchOptions) -> (Tensor<2>, LearnedParameters) {
     let (half, stages) = (options.n_fft / 2, options.stages());
-    let parameters = LearnedParameters {
-        window: leaves[1].clone(),
-        twiddles: leaves[2].clone().reshape([stages, half, 2]),
-        gates: leaves[3].clone().reshape([stages, half]),
-        weights: leaves[4].clone(),
-        gain: leaves[5].clone().reshape([options.bins(), 3]),
-    };
+    let parameters = LearnedParameters::new(
+        leaves[1].clone(),
+        leaves[2].clone().reshape([stages, half, 2]),
+        leaves[3].clone().reshape([stages, half]),
+        leaves[4].clone(),
+        leaves[5].clone().reshape([options.bins(), 3]),
+    );
     (rows(&leaves[0], frame(options)), parameters)
 }
 
