@@ -35,7 +35,7 @@ impl<B: BackendIr> CustomOperations<B> {
         B: SpectralOps,
     {
         let mut operations = Self::default();
-        operations.register_with(&descriptor::NAMES, register_spectral_ops);
+        operations.register_with(descriptor::NAMES, register_spectral_ops);
         operations
     }
 

@@ -248,7 +248,7 @@ pub(crate) fn take<T>(tensors: &mut impl Iterator<Item = T>) -> T {
 #[cfg(feature = "router")]
 pub fn register_spectral_ops<B: BackendIr + SpectralOps>(registry: &mut CustomOpRegistry<B>) {
     for name in NAMES {
-        registry.register(*name, |handles, operation, _device| execute::<B>(handles, operation));
+        registry.register(name, |handles, operation, _device| execute::<B>(handles, operation));
     }
 }
 
