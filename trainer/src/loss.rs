@@ -2,7 +2,7 @@
 //! compute.
 
 use burn::tensor::{Tensor, activation::relu};
-use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks, Tier, WelchOptions};
+use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks, Tier};
 use firefly_ops::top_k;
 
 use crate::batch::{Batch, RELATIVE_POWER_FLOOR};
