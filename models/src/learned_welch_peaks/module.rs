@@ -128,18 +128,7 @@ impl LearnedWelchPeaks {
     /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame), signal and gates
     /// are not on the model's device, gates have another shape, or mean gates are given to a model whose gates train.
     pub fn try_forward<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Peaks<D>, ArgumentError> {
-        self.strongest(signal, gates, self.config.k)
-    }
-
-    /// The `k` strongest bins of each frame, for a number of peaks other than the configuration's.
-    #[doc(hidden)]
-    pub fn strongest<const D: usize>(
-        &self,
-        signal: Tensor<D>,
-        gates: &Gates,
-        k: usize,
-    ) -> Result<Peaks<D>, ArgumentError> {
-        learned_welch_peaks(signal, self.parameters(gates)?, &self.options(), k)
+        learned_welch_peaks(signal, self.parameters(gates)?, &self.options(), self.config.k)
     }
 
     /// Power of every bin of each frame of `signal` `[.., frame]`: `[.., bins]`, in the signal's unit squared (per
