@@ -119,7 +119,14 @@ mod tests {
         table.row(["firefly".into(), "1024".into(), "98.7 µs".into()]);
         table.row(["x".into(), "8".into(), "1 ns".into()]);
         table.row_with_remark(["x".into(), "16".into()], "failed: power is wrong in a long sentence");
-        assert_eq!(table.render_to(None), "");
-        assert_eq!(table.render_to(Some(40)), "");
+        let text = table.render_to(None);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 5, "{text}");
+        assert!(lines[0].starts_with("strategy  batch   median  remark"), "{text}");
+        assert!(lines[1].chars().all(|character| character == '─' || character == ' '), "{text}");
+        assert_eq!(lines[2], "firefly    1024  98.7 µs", "{text}");
+        assert_eq!(lines[4], "x            16           failed: power is wrong in a long sentence", "{text}");
+        let narrow = table.render_to(Some(40));
+        assert!(narrow.lines().count() > 5 && narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
     }
 }
