@@ -24,7 +24,7 @@ fn a_run_leaves_a_complete_folder_that_can_be_evaluated_again() {
     let resolved = fs::read_to_string(out.join("config.toml")).unwrap();
     assert!(resolved.contains("firefly = ") && resolved.contains("burn = ") && resolved.contains("seed = 3"));
     let page = fs::read_to_string(out.join("report.html")).unwrap();
-    assert!(page.contains("<svg") && page.contains("n_fft"));
+    assert!(page.contains("<canvas") && page.contains("n_fft"));
     let steps: Vec<u64> = fs::read_to_string(out.join("metrics.jsonl"))
         .unwrap()
         .lines()
