@@ -2,25 +2,33 @@
 
 use std::fmt;
 
-use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// Parameters of a problem or a command: a JSON object whose entries keep their order.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ParameterMap(IndexMap<String, Value>);
+/// Parameters of a problem or a command: a JSON object whose entries keep their order. Two are equal if their entries are,
+/// in whatever order.
+#[derive(Debug, Clone, Default)]
+pub struct ParameterMap(Vec<(String, Value)>);
 
 impl ParameterMap {
     /// Adds an entry at the end.
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.0.insert(name.to_string(), value.into());
+        self.insert(name.to_string(), value.into());
         self
+    }
+
+    /// Adds an entry at the end, or replaces the value of the one with that name.
+    fn insert(&mut self, name: String, value: Value) {
+        match self.0.iter_mut().find(|(other, _)| *other == name) {
+            Some(entry) => entry.1 = value,
+            None => self.0.push((name, value)),
+        }
     }
 
     /// The value under `name`.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+        self.iter().find(|(other, _)| *other == name).map(|(_, value)| value)
     }
 
     /// The whole number under `name`.
@@ -42,6 +50,44 @@ impl ParameterMap {
     /// The value under `name` as a table shows it; nothing where there is none.
     pub fn shown(&self, name: &str) -> String {
         self.get(name).map(shown).unwrap_or_default()
+    }
+}
+
+impl PartialEq for ParameterMap {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.len() == other.0.len() && self.iter().all(|(name, value)| other.get(name) == Some(value))
+    }
+}
+
+impl Eq for ParameterMap {}
+
+impl Serialize for ParameterMap {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for ParameterMap {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+
+        impl<'de> Visitor<'de> for Entries {
+            type Value = ParameterMap;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<ParameterMap, A::Error> {
+                let mut parameters = ParameterMap::default();
+                while let Some((name, value)) = access.next_entry()? {
+                    parameters.insert(name, value);
+                }
+                Ok(parameters)
+            }
+        }
+
+        deserializer.deserialize_map(Entries)
     }
 }
 

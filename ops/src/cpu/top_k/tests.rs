@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::cpu::isa::register::Register;
+use crate::cpu::isa::register::{MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
 use crate::cpu::top_k::top_k_row;
@@ -13,29 +13,33 @@ fn bits(values: &[f32]) -> Vec<u32> {
 
 /// The strongest bins of rows of power, through one tile.
 struct Search<'a> {
-    rows: &'a [Vec<f32>],
+    /// One row per lane of the widest register, each `stride` values long.
+    power: &'a [f32],
+    stride: usize,
+    bins: usize,
     k: usize,
-    bins: &'a mut [i64],
+    keys: &'a mut [u64],
+    found: &'a mut [i64],
     peaks: &'a mut [f32],
 }
 
 impl Kernel for Search<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
-        let bins = self.rows[0].len();
-        let stride = bins.next_multiple_of(16);
-        // The rest of the tile is not read.
-        let mut power = vec![f32::NAN; stride * V::LANES];
-        for (into, row) in power.chunks_mut(stride).zip(self.rows) {
-            into[..bins].copy_from_slice(row);
-        }
-        let tile = PowerTile { power: &power, stride, bins };
-        top_k_tile::<V>(token, &tile, self.k, &mut vec![0; bins], self.bins, self.peaks);
+        let tile = PowerTile { power: &self.power[..self.stride * V::LANES], stride: self.stride, bins: self.bins };
+        top_k_tile::<V>(token, &tile, self.k, self.keys, self.found, self.peaks);
     }
 }
 
-fn search_with(set: InstructionSet, rows: &[Vec<f32>], k: usize, bins: &mut [i64], peaks: &mut [f32]) {
-    dispatch(set, Width::Sixteen, Search { rows, k, bins, peaks });
+fn search_with(set: InstructionSet, rows: &[Vec<f32>], k: usize, found: &mut [i64], peaks: &mut [f32]) {
+    let bins = rows[0].len();
+    let stride = bins.next_multiple_of(16);
+    // What no row covers is not read.
+    let mut power = vec![f32::NAN; stride * MAX_LANES];
+    for (into, row) in power.chunks_mut(stride).zip(rows) {
+        into[..bins].copy_from_slice(row);
+    }
+    dispatch(set, Width::Sixteen, Search { power: &power, stride, bins, k, keys: &mut vec![0; bins], found, peaks });
 }
 
 /// Power that makes keys collide: few values, values that differ in the last bits only, and what is not finite.
