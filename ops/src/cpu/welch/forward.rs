@@ -258,7 +258,7 @@ impl<'a, V: Register, const N: usize> RowPower<'a, V, N> {
             let mut prefetcher = Prefetcher::new(&frames[..V::ROWS], prefetched, until);
             prefetched = until;
             prefetcher.advance::<V>();
-            // Load pass: window two segments as one complex vector, or what is left as one real vector.
+            // Load pass: window two segments as one complex vector, or an odd last one as a real vector.
             let (x, y) = self.detrended.split_at_mut(V::ROWS * options.n_fft);
             let x = Windowed::new(segment_of_rows::<V>(options, frames, first, x), window);
             if first + 1 < segments {

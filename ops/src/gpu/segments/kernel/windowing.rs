@@ -29,7 +29,7 @@ pub struct WindowOutput {
     pub means: Box<[f32]>,
 }
 
-/// What is left out, and 0 in the output.
+/// The kinds of transform that are skipped, whose output is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Skipped {
     /// Rows that are not active.
