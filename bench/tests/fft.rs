@@ -44,6 +44,6 @@ fn wrong_arguments_are_explained() {
         assert!(String::from_utf8_lossy(&output.stderr).contains(reason), "{output:?}");
     }
     let output = bench(&["--n", "12", "--batch", "1", "--iters", "1", "--quiet"]);
-    assert!(output.status.success());
+    assert_eq!(output.status.code(), Some(2), "nothing was measured");
     assert!(String::from_utf8_lossy(&output.stdout).contains("unsupported: n is 12, but must be a power of two"));
 }

@@ -31,7 +31,7 @@ fn every_phase_is_verified_counted_predicted_and_decided_on() {
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{shown}");
     assert!(shown.contains("predicted / measured") && shown.contains("read-back saved"), "{shown}");
-    assert!(shown.contains("fastest over batch") && shown.contains("host penalty"), "{shown}");
+    assert!(shown.contains("median milliseconds over batch") && shown.contains("host penalty"), "{shown}");
 
     let cases = BenchReport::read(&json).unwrap().cases;
     let names: Vec<&str> = cases.iter().map(|case| case.strategy.as_str()).collect();

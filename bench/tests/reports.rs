@@ -46,7 +46,7 @@ fn regressions_lost_and_unmatched_cases_are_told() {
     report.write(&after).unwrap();
     let (code, shown) = compare(&[]);
     assert_eq!(code, Some(0), "{shown}");
-    assert!(shown.contains("0 slower by more than 5 %, 0 lost, 0 faster, 0 won, 4 the same"), "{shown}");
+    assert!(shown.contains("0 slower by more than 5 %, 0 lost, 0 gone, 0 faster, 0 won, 4 the same"), "{shown}");
     assert_eq!(compare(&["--quiet"]).1.lines().count(), 3);
 
     // Far beyond any spread of five samples.
@@ -58,14 +58,51 @@ fn regressions_lost_and_unmatched_cases_are_told() {
     let (code, shown) = compare(&[]);
     assert_eq!(code, Some(1), "{shown}");
     assert!(shown.contains("SLOWER") && shown.contains("LOST"), "{shown}");
-    assert!(shown.contains("1 slower by more than 5 %, 1 lost, 0 faster, 0 won, 1 the same"), "{shown}");
-    assert!(shown.contains("2 unmatched") && shown.matches("only in ").count() == 2, "{shown}");
+    assert!(shown.contains("1 slower by more than 5 %, 1 lost, 1 gone, 0 faster, 0 won, 1 the same"), "{shown}");
+    assert!(shown.contains("1 new") && shown.matches("only in ").count() == 2, "{shown}");
 
     // Lost remains; what is slower is within the threshold.
     assert!(compare(&["--threshold", "2000"]).1.contains("0 slower by more than 200000 %, 1 lost"));
     report.cases[1].outcome = scaled(&times, 2, 1.0);
     report.write(&after).unwrap();
+    assert_eq!(compare(&["--threshold", "2000"]).0, Some(1), "a case is gone");
+    report.cases[3].threads = 1;
+    report.write(&after).unwrap();
     assert_eq!(compare(&["--threshold", "2000"]).0, Some(0));
+
+    // What compares nothing doesn't pass.
+    report.cases.iter_mut().for_each(|case| case.threads = 9);
+    report.write(&after).unwrap();
+    assert_eq!(compare(&[]).0, Some(2));
+    report.cases.clear();
+    report.write(&after).unwrap();
+    assert_eq!(compare(&[]).0, Some(2));
+}
+
+#[test]
+fn times_and_keys_that_can_not_be_measured_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let report = measured(&path);
+    let refused = |change: fn(&mut BenchReport)| {
+        let mut report = report.clone();
+        change(&mut report);
+        report.write(&path).unwrap();
+        let path = path.to_str().unwrap();
+        let output = bench(&["compare", path, path]);
+        assert_eq!(output.status.code(), Some(2));
+        text(&output.stderr)
+    };
+    fn times(report: &mut BenchReport) -> &mut Measured {
+        let CaseOutcome::Measured(measured) = &mut report.cases[0].outcome else { panic!() };
+        measured
+    }
+    assert!(refused(|report| times(report).time_ns.min = -5.0).contains("times that can't have been measured"));
+    assert!(refused(|report| times(report).time_ns.p10 = 1e9).contains("times that can't have been measured"));
+    assert!(refused(|report| times(report).time_ns.max = 1e300).contains("times that can't have been measured"));
+    assert!(refused(|report| report.cases[1] = report.cases[0].clone()).contains("is there twice"));
+    let output = bench(&["compare", "/dev/zero", "/dev/zero"]);
+    assert!(text(&output.stderr).contains("reading /dev/zero: it is not a file"), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -80,7 +117,7 @@ fn reports_become_a_page() {
     let page = std::fs::read_to_string(&page).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<h1>Peaks &amp; more</h1>"));
     assert_eq!(page.matches("welch-peaks: peaks.json").count(), 2);
-    assert!(page.contains("Fastest over batch"));
+    assert!(page.contains("Median milliseconds over batch"));
 }
 
 #[test]
@@ -95,6 +132,32 @@ fn reports_become_a_results_page() {
     assert!(page.starts_with("# Measurements\n"), "{page}");
     assert!(page.contains("firefly-bench welch-peaks --n-fft 64 --batch 2,8 --k 3 --tier fast"), "{page}");
     assert!(page.contains("## picker, 2026-11-21") && page.contains("| batch | strategy |"), "{page}");
+}
+
+#[test]
+fn reports_of_every_command_become_a_page_and_only_times_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let [profile, page] = ["profile.json", "page.html"].map(|name| folder.path().join(name).display().to_string());
+    assert!(bench(&["profile", "stock-loop", "--rewrite", "--json", &profile]).status.success());
+    let picker = concat!(env!("CARGO_MANIFEST_DIR"), "/results/picker-cpu.json");
+    let output = bench(&["report", &profile, picker, "--out", &page]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let html = std::fs::read_to_string(&page).unwrap();
+    for section in ["profile: profile.json", "picker: picker-cpu.json", "Data movement of every node", "Every problem"]
+    {
+        assert!(html.contains(section), "{section}");
+    }
+    let markdown = folder.path().join("page.md");
+    assert!(bench(&["report", &profile, "--markdown", markdown.to_str().unwrap()]).status.success());
+    assert!(std::fs::read_to_string(markdown).unwrap().contains("## profile of stock-loop"));
+    for (path, command) in [(profile.as_str(), "profile"), (picker, "picker")] {
+        let output = bench(&["compare", path, path]);
+        assert_eq!(output.status.code(), Some(2));
+        let error = text(&output.stderr);
+        assert!(error.contains(&format!("{path} is a report of {command}, which has no times to compare")), "{error}");
+    }
+    let output = bench(&["report", &profile, "--out", &profile]);
+    assert!(output.status.code() == Some(2) && text(&output.stderr).contains("it is the report"));
 }
 
 #[test]

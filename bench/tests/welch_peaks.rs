@@ -129,8 +129,49 @@ fn a_learned_model_is_trained_verified_and_shown_with_its_recall() {
         assert!(found.recall > 0.3 && found.recall <= 1.0 && found.exact_recall > 0.3, "{found:?}");
         assert!(measured.verification.error > 0.0 && measured.verification.rows >= 3);
     }
-    let refused = bench(&["--train-steps", "0"]);
-    assert!(text(&refused.stderr).contains("0 is not in 1..=1000000"));
+    let refused = bench(&["--strategy", "learned", "--train-steps", "0"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("--train-steps is 0; give a number of steps"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn published_names_select_strategies() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("published.json");
+    let grid = ["--n-fft", "64", "--batch", "2,40", "--k", "3", "--iters", "2", "--warmup", "0", "--quiet"];
+    let names = "auto,ultra-fast,streaming,rlx,8seg,legacy,any,rustfft";
+    let output = bench(&[&grid[..], &["--strategy", names, "--json", path.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let cases = report(&path).cases;
+    let names: Vec<&str> = cases.iter().map(|case| case.strategy.as_str()).collect();
+    assert_eq!(names[..8], ["auto", "ultra", "fast", "fused", "reference", "legacy", "any", "rustfft"]);
+    for case in &cases {
+        match (&case.outcome, case.strategy.as_str()) {
+            (CaseOutcome::Unsupported { reason }, "reference") => {
+                assert!(reason.contains("at a --tier whose frames have at least 288 samples"), "{reason}")
+            }
+            (CaseOutcome::Measured(measured), "rustfft") => assert_eq!(measured.selected, None),
+            (CaseOutcome::Measured(measured), name) => {
+                let selected = measured.selected.as_ref().unwrap();
+                assert!(!selected.choice.is_empty(), "{name}");
+                assert!(name != "ultra" || selected.choice == "ultra fused", "{}", selected.choice);
+            }
+            (other, name) => panic!("{name}: {}", other.remark()),
+        }
+    }
+}
+
+#[test]
+fn a_control_is_a_second_copy_of_the_baseline() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("control.json");
+    let grid = ["--n-fft", "64", "--batch", "2,8", "--k", "3", "--iters", "3", "--warmup", "0", "--quiet", "--control"];
+    let output = bench(&[&grid[..], &["--strategy", "firefly,rustfft", "--json", path.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let cases = report(&path).cases;
+    let names: Vec<&str> = cases[..3].iter().map(|case| case.strategy.as_str()).collect();
+    assert_eq!(names, ["firefly", "rustfft", "rustfft-control"]);
+    assert!(cases[2].measured().unwrap().speed_over("rustfft").is_some() && !cases[2].competes);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use burn::backend::DispatchDevice;
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
 use burn::backend::{WgpuBackend, WgpuDevice, WgpuDeviceKind};
 use burn::tensor::Device;
+use firefly_ops::InstructionSet;
 
 /// Kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -130,10 +131,12 @@ impl fmt::Display for DeviceId {
     }
 }
 
-/// Fingerprint of a device of this machine: its name, the processor, the number of cores, and the version of Firefly.
+/// Fingerprint of a device of this machine: its name, the processor, its instruction set, the number of cores, and the
+/// version of Firefly.
 pub fn fingerprint(device: DeviceId) -> String {
     let cpu = cpu_name().unwrap_or_else(|| std::env::consts::ARCH.into());
-    format!("{device}, {cpu}, {} cores, firefly {}", available_cores(), env!("CARGO_PKG_VERSION"))
+    let (set, cores) = (InstructionSet::detected(), available_cores());
+    format!("{device}, {cpu}, {set}, {cores} cores, firefly {}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Name of the processor, where the system tells it.
@@ -157,6 +160,7 @@ mod tests {
         let [first, second] = [0, 1].map(|index| fingerprint(DeviceId::new(DeviceKind::Cuda, index)));
         assert_eq!(fingerprint(DeviceId::CPU), fingerprint(DeviceId::CPU));
         assert_ne!(first, second);
+        assert!(first.contains(&format!(", {}, ", InstructionSet::detected())), "{first}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! `firefly-bench compare`: changes from one report to another.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 
 use super::ExitStatus;
+use crate::report::any::AnyReport;
 use crate::report::compare::{ReportChanges, differences};
 use crate::report::schema::BenchReport;
 
@@ -24,17 +25,28 @@ pub struct CompareArgs {
     pub quiet: bool,
 }
 
+/// The report of strategies at `path`.
+fn bench_report(path: &Path) -> anyhow::Result<BenchReport> {
+    match AnyReport::read(path)? {
+        AnyReport::Bench(report) => Ok(*report),
+        other => bail!(
+            "{} is a report of {}, which has no times to compare; `firefly-bench report` makes a page of it",
+            path.display(),
+            other.command()
+        ),
+    }
+}
+
 /// Compares two reports and prints the table to `out`. A case is a regression if its median is slower by more than the
-/// threshold and the spreads, from p10 to p90, do not overlap; or if it is no longer measured.
+/// threshold and the spreads, from p10 to p90, do not overlap; or if it is no longer measured, or gone.
 ///
 /// # Errors
-/// For files that are not reports of the same command, and output that can't be written. A regression is no error but a
+/// For files that are not reports of the same command or share no case, and output that can't be written. A regression is no error but a
 /// [`ExitStatus`].
 pub fn run(arguments: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let threshold = arguments.threshold;
     ensure!(threshold >= 0.0, "--threshold is {threshold}, but must not be negative");
-    let [before, after] = [&arguments.before, &arguments.after].map(|path| BenchReport::read(path));
-    let (before, after) = (before?, after?);
+    let (before, after) = (bench_report(&arguments.before)?, bench_report(&arguments.after)?);
     let names = [&before.command.name, &after.command.name];
     ensure!(
         names[0] == names[1],
@@ -48,6 +60,9 @@ pub fn run(arguments: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
         writeln!(out, "note: {difference}")?;
     }
     let changes = ReportChanges::new(&before, &after, threshold, arguments.quiet);
+    if changes.is_empty() {
+        bail!("{} and {} have no case in common", arguments.before.display(), arguments.after.display());
+    }
     write!(out, "{}", changes.table.render())?;
     for (cases, path) in [(&changes.only_before, &arguments.before), (&changes.only_after, &arguments.after)] {
         for case in cases {

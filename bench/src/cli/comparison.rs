@@ -33,6 +33,8 @@ pub struct Comparison<'a, P: Problem> {
     pub columns: &'static [&'static str],
     /// Every strategy.
     pub catalogue: &'a [BenchStrategy<P>],
+    /// Strategies that run by name only, and that the command's options ask for.
+    pub added: Vec<&'static str>,
     /// Baseline where no other is named and this one runs.
     pub default_baseline: &'static str,
 }
@@ -47,7 +49,7 @@ impl<P: Problem> Comparison<'_, P> {
         let strategies = self.strategies(options)?;
         let baseline = self.baseline(options, &strategies)?;
         let setup = options.open()?;
-        let runner = Runner::new(&strategies, baseline, &setup);
+        let runner = Runner::new(&strategies, baseline, options.control, &setup);
         let machine = MachineInfo::detect();
         if !options.quiet {
             writeln!(out, "{}", self.introduction(options, &strategies, &machine))?;
@@ -79,7 +81,11 @@ impl<P: Problem> Comparison<'_, P> {
     /// The strategies that are named, or else all that make sense on the device.
     fn strategies(&self, options: &MeasureOptions) -> anyhow::Result<Vec<&BenchStrategy<P>>> {
         let Some(names) = &options.strategy else {
-            let runs = |strategy: &&BenchStrategy<P>| !(options.is_on_host() && strategy.info().needs_accelerator);
+            let runs = |strategy: &&BenchStrategy<P>| {
+                let info = strategy.info();
+                let wanted = !info.by_name || self.added.contains(&info.name);
+                wanted && !(options.is_on_host() && info.needs_accelerator)
+            };
             return Ok(self.catalogue.iter().filter(runs).collect());
         };
         let chosen = names.iter().map(|name| self.position(name.trim())).collect::<anyhow::Result<Vec<_>>>();
@@ -102,10 +108,13 @@ impl<P: Problem> Comparison<'_, P> {
 
     /// Position of a strategy in the catalogue.
     fn position(&self, name: &str) -> anyhow::Result<usize> {
-        let names: Vec<&str> = self.catalogue.iter().map(|strategy| strategy.info().name).collect();
-        names.iter().position(|other| *other == name).with_context(|| {
-            let hint = suggest::hint(name, names.iter().copied());
-            format!("unknown strategy `{name}`{hint}; known are {}", names.join(", "))
+        let infos = || self.catalogue.iter().map(BenchStrategy::info);
+        // A name precedes an alias of another.
+        let exact = infos().position(|info| info.name == name);
+        exact.or_else(|| infos().position(|info| info.is_called(name))).with_context(|| {
+            let names: Vec<&str> = infos().map(|info| info.name).collect();
+            let all = infos().flat_map(|info| info.aliases).chain(&names).copied();
+            format!("unknown strategy `{name}`{}; known are {}", suggest::hint(name, all), names.join(", "))
         })
     }
 

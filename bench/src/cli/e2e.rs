@@ -91,6 +91,7 @@ pub fn run(
         problems: grid(&pipelines, &lengths, &distinct(tier.clone()), &batches, [*k, *mels], *sample_rate),
         columns: &["n_fft", "tier", "batch", "pipeline"],
         catalogue,
+        added: Vec::new(),
         default_baseline: "burn-stock",
     };
     Ok(ExitStatus::of(&comparison.run(measure, out)?))

@@ -58,6 +58,7 @@ pub fn run(
         problems: grid(&lengths, &batches, *open),
         columns: &["n", "batch"],
         catalogue,
+        added: Vec::new(),
         default_baseline: "rustfft",
     };
     Ok(ExitStatus::of(&comparison.run(measure, out)?))

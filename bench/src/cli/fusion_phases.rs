@@ -56,6 +56,7 @@ pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> anyhow::Result<
         problems,
         columns: PeaksGrid::COLUMNS,
         catalogue: &catalogue,
+        added: Vec::new(),
         default_baseline: Phase::Baseline.name(),
     };
     let cases = comparison.run(measure, out)?;

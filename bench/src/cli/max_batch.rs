@@ -21,7 +21,7 @@ use crate::harness::parameters::ParameterMap;
 use crate::harness::problem::{Problem, ProblemError};
 use crate::harness::verification::{CaseError, Unsupported, Verification};
 use crate::report::schema::{BenchReport, CommandRecord};
-use crate::suites::peaks::{PeaksProblem, facts, firefly, grid};
+use crate::suites::peaks::{MAX_INPUT_BYTES, PeaksProblem, facts, firefly, grid};
 
 /// Share of the memory that is free which a call may take: the rest is for whoever else is there.
 const MEMORY_SHARE: f64 = 0.8;
@@ -131,14 +131,18 @@ fn largest(problem: &PeaksProblem, device: DeviceName) -> Result<(BatchLimit, us
 /// The largest batch of rows that take so many bytes of input and output, where so many bytes are free.
 ///
 /// Every tensor is one allocation, which can't be larger than `isize::MAX` bytes; that is also as far as an index
-/// reaches.
+/// reaches. Commands that measure accept inputs of [`MAX_INPUT_BYTES`].
 fn limit(input: usize, output: usize, free: Option<u64>) -> BatchLimit {
     let by_index = isize::MAX as u64 / input.max(output) as u64;
     let by_memory = free.map(|free| (MEMORY_SHARE * free as f64) as u64 / (input + output) as u64);
-    let (batch, limited_by) = match by_memory {
-        Some(by_memory) if by_memory < by_index => (by_memory, LimitedBy::Memory),
-        _ => (by_index, LimitedBy::IndexRange),
-    };
+    let by_size = MAX_INPUT_BYTES as u64 / input as u64;
+    let limits = [
+        (by_memory, LimitedBy::Memory),
+        (Some(by_index), LimitedBy::IndexRange),
+        (Some(by_size), LimitedBy::InputSize),
+    ];
+    let known = limits.into_iter().filter_map(|(batch, limited_by)| Some((batch?, limited_by)));
+    let (batch, limited_by) = known.min_by_key(|(batch, _)| *batch).unwrap_or((by_index, LimitedBy::IndexRange));
     BatchLimit {
         batch,
         limited_by,
@@ -214,10 +218,28 @@ mod tests {
         let by_memory = limit(1536, 192, Some(1_000_000));
         assert_eq!((by_memory.batch, by_memory.limited_by), (462, LimitedBy::Memory));
         let unknown = limit(1536, 192, None);
-        assert_eq!((unknown.batch, unknown.limited_by), (isize::MAX as u64 / 1536, LimitedBy::IndexRange));
+        assert_eq!((unknown.batch, unknown.limited_by), (5_592_405, LimitedBy::InputSize));
         let plenty = limit(1536, 192, Some(u64::MAX));
-        assert_eq!(plenty.limited_by, LimitedBy::IndexRange);
-        assert_eq!(limit(8, 80, None).batch, isize::MAX as u64 / 80);
+        assert_eq!(plenty.limited_by, LimitedBy::InputSize);
+        // One output of a row is then larger than any allocation.
+        let wide = limit(1, isize::MAX as usize, None);
+        assert_eq!((wide.batch, wide.limited_by), (1, LimitedBy::IndexRange));
+    }
+
+    #[test]
+    fn a_largest_batch_is_accepted_by_the_commands_that_measure() {
+        for (n_fft, tier, k) in [(8, Tier::Ultra, 5), (256, Tier::Fast, 16), (65_536, Tier::Reference, 32_769)] {
+            let problem = PeaksProblem::new(n_fft, tier, 1, k);
+            let (limit, _) = largest(&problem, DeviceName::CPU).unwrap();
+            let of = |batch| PeaksProblem { batch, ..problem }.check();
+            assert_eq!(of(limit.batch as usize), Ok(()), "{n_fft} {tier} {k}");
+            let largest = limit_without_memory(&problem);
+            assert!(of(largest).is_ok() && of(largest + 1).is_err(), "{n_fft} {tier} {k}: {largest}");
+        }
+    }
+
+    fn limit_without_memory(problem: &PeaksProblem) -> usize {
+        limit(problem.frame() * size_of::<f32>(), problem.k * PEAK_BYTES, None).batch as usize
     }
 
     #[test]

@@ -31,7 +31,8 @@ use crate::suites::{fft as transforms, peaks, phases, pipelines};
 #[command(
     name = "firefly-bench",
     version,
-    after_help = "Exit status: 0 if all went well, 1 if a case failed, 2 if the command could not be carried out."
+    after_help = "Exit status: 0 if all went well, 1 if a case failed or got slower, 2 if the command could not be carried out or \
+                  nothing could be measured."
 )]
 pub struct Cli {
     /// Subcommand with its options.
@@ -43,7 +44,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum BenchCommand {
     /// Strongest lines of Welch spectra: each strategy verified, then timed side by side
-    #[command(after_help = strategies_help(&peaks::catalogue(Some(1), 0)))]
+    #[command(after_help = strategies_help(&peaks::catalogue(1, 0)))]
     WelchPeaks(welch_peaks::WelchPeaksArgs),
     /// Complex transforms, exact and learned, forward and backward: each verified, then timed side by side
     #[command(after_help = strategies_help(&transforms::catalogue()))]
@@ -76,8 +77,7 @@ impl Cli {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
         match self.command {
             BenchCommand::WelchPeaks(arguments) => {
-                let catalogue =
-                    peaks::catalogue(arguments.train_steps.map(|steps| steps as usize), arguments.measure.seed);
+                let catalogue = peaks::catalogue(arguments.train_steps(), arguments.measure.seed);
                 welch_peaks::run(&arguments, &catalogue, out)
             }
             BenchCommand::Fft(arguments) => fft::run(&arguments, &transforms::catalogue(), out),
@@ -100,13 +100,30 @@ pub enum ExitStatus {
     Passed,
     /// At least one case failed.
     Failed,
+    /// No case could be run.
+    NothingMeasured,
 }
 
 impl ExitStatus {
-    /// [`Failed`](Self::Failed) if a case is.
+    /// [`Failed`](Self::Failed) if a case is; [`NothingMeasured`](Self::NothingMeasured) if none has a result.
     pub fn of(cases: &[CaseRecord]) -> Self {
-        let failed = cases.iter().any(|case| matches!(case.outcome, CaseOutcome::Failed { .. }));
-        if failed { Self::Failed } else { Self::Passed }
+        let any = |wanted: fn(&CaseOutcome) -> bool| cases.iter().any(|case| wanted(&case.outcome));
+        if any(|outcome| matches!(outcome, CaseOutcome::Failed { .. })) {
+            Self::Failed
+        } else if any(|outcome| matches!(outcome, CaseOutcome::Measured(_) | CaseOutcome::Bounded(_))) {
+            Self::Passed
+        } else {
+            Self::NothingMeasured
+        }
+    }
+
+    /// The program's exit status.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Failed => 1,
+            Self::NothingMeasured => 2,
+        }
     }
 }
 

@@ -29,6 +29,9 @@ pub struct MeasureOptions {
     /// Strategy that the speed of the others is relative to
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
+    /// Measure the baseline a second time, as NAME-control: how far from 1.00 its speed is says what differences mean
+    #[arg(long)]
+    pub control: bool,
     /// Device of the tensors: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1
     #[arg(long, default_value = "cpu")]
     pub device: DeviceName,
@@ -45,8 +48,8 @@ pub struct MeasureOptions {
     /// Iterations before those
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(..=MOST_ITERATIONS))]
     pub warmup: u32,
-    /// Seed of the inputs
-    #[arg(long, default_value_t = 0)]
+    /// Seed of the inputs, and of the order in which cases take turns
+    #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Write a JSON report with every sample to this file
     #[arg(long, value_name = "PATH")]
@@ -115,5 +118,6 @@ impl MeasureOptions {
             .with("iters", self.iters)
             .with("warmup", self.warmup)
             .with("seed", self.seed)
+            .with("control", self.control)
     }
 }

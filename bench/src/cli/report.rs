@@ -1,23 +1,23 @@
 //! `firefly-bench report`: reports as one page, in HTML or in Markdown.
 
+use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use firefly_app::files::{ensure_writable, write_atomically};
 
 use super::ExitStatus;
-use crate::report::markdown::AnyReport;
-use crate::report::schema::BenchReport;
+use crate::report::any::AnyReport;
 use crate::report::{html, markdown as results_page};
 
 /// Options of `report`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ReportArgs {
-    /// JSON reports, each a section of the page
+    /// JSON reports of any command, each a section of the page
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Write a dated results page in Markdown to this file, with machine, command and tables; also of the picker's reports
+    /// Write a dated results page in Markdown to this file, with machine, command and tables
     #[arg(long, value_name = "PATH", conflicts_with = "out")]
     pub markdown: Option<PathBuf>,
     /// Write a self-contained HTML page to this file
@@ -36,15 +36,17 @@ pub fn run(arguments: &ReportArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
     let ReportArgs { files, markdown, out: out_path, title } = arguments;
     let (option, path) = markdown.as_ref().map_or(("--out", out_path), |path| ("--markdown", path));
     ensure_writable(path).with_context(|| format!("{option} {}", path.display()))?;
-    let page = if markdown.is_some() {
-        let reports = files.iter().map(|file| AnyReport::read(file)).collect::<Result<Vec<_>, _>>()?;
-        results_page::page(title, &reports)
-    } else {
-        let named = |file: &PathBuf| {
-            let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-            BenchReport::read(file).map(|report| (name, report))
-        };
-        html::page(title, &files.iter().map(named).collect::<Result<Vec<_>, _>>()?)
+    let same = |file: &&PathBuf| {
+        fs::canonicalize(file).is_ok_and(|file| fs::canonicalize(path).is_ok_and(|path| path == file))
+    };
+    if let Some(input) = files.iter().find(same) {
+        bail!("{option} {}: it is the report {}", path.display(), input.display());
+    }
+    let reports = files.iter().map(|file| AnyReport::read(file)).collect::<Result<Vec<_>, _>>()?;
+    let name = |file: &PathBuf| file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+    let page = match markdown {
+        Some(_) => results_page::page(title, &reports),
+        None => html::page(title, &files.iter().map(name).zip(reports).collect::<Vec<_>>()),
     };
     write_atomically(path, page.as_bytes()).with_context(|| format!("writing {}", path.display()))?;
     writeln!(out, "{}", path.display())?;

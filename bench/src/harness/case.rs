@@ -6,7 +6,8 @@ use super::outcome::{CaseOutcome, Measured, SpeedRatio};
 use super::problem::WorkSize;
 use super::statistics::Spread;
 use super::timing::{Iterations, VerifiedCase, interleave};
-use super::verification::{CaseError, Verified};
+use super::traffic::PhaseTraffic;
+use super::verification::{Accuracy, CaseError, Selected, Verification, Verified};
 
 /// Strategy on an execution configuration.
 pub struct Case<'a> {
@@ -18,11 +19,20 @@ pub struct Case<'a> {
     pub comparisons: Vec<(String, usize)>,
 }
 
-/// Outcomes of the cases, in their order. Progress advances by [`steps`].
+/// Result of a verification, without the routine.
+struct Found {
+    verification: Verification,
+    accuracy: Option<Accuracy>,
+    traffic: Option<Box<PhaseTraffic>>,
+    selected: Option<Selected>,
+}
+
+/// Outcomes of the cases, in their order; `seed` draws the order of their turns. Progress advances by [`steps`].
 pub fn run_cases(
     cases: Vec<Case<'_>>,
     size: WorkSize,
     iterations: Iterations,
+    seed: u64,
     progress: &Progress,
 ) -> Vec<CaseOutcome> {
     let count = cases.len();
@@ -32,9 +42,10 @@ pub fn run_cases(
     // Verify each case; what fails has its outcome, what passes will be timed.
     for (index, case) in cases.into_iter().enumerate() {
         match case.execution.run(case.verify) {
-            Ok(Verified { routine, checksums, verification, accuracy, traffic }) => {
+            Ok(Verified { routine, checksums, verification, accuracy, traffic, selected }) => {
                 routines.push(VerifiedCase { execution: case.execution, routine, checksums });
-                passed.push((index, case.comparisons, verification, accuracy, traffic));
+                let found = Found { verification, accuracy, traffic, selected };
+                passed.push((index, case.comparisons, found));
                 outcomes.push(None);
             }
             Err(error) => outcomes.push(Some(error.into())),
@@ -43,7 +54,7 @@ pub fn run_cases(
     }
     // Time all that passed in one loop.
     let mut left = steps(count, iterations) - count;
-    let timed = interleave(&mut routines, iterations, || {
+    let timed = interleave(&mut routines, iterations, seed, || {
         left -= 1;
         progress.advance(1);
     });
@@ -54,19 +65,18 @@ pub fn run_cases(
         let position = passed.iter().position(|(index, ..)| *index == which)?;
         timed[position].as_ref().ok()
     };
-    for ((index, comparisons, verification, accuracy, traffic), (timed, routine)) in
-        passed.iter().zip(timed.iter().zip(&routines))
-    {
+    for ((index, comparisons, found), (timed, routine)) in passed.iter().zip(timed.iter().zip(&routines)) {
         outcomes[*index] = Some(match timed {
             Ok(samples) => {
                 let speed = |(name, other): &(String, usize)| {
                     let ratio = Spread::of_speed_ratio(samples_of(*other)?, samples)?;
                     Some(SpeedRatio { baseline: name.clone(), ratio })
                 };
-                match Measured::new(size, *verification, routine.checksums.len(), samples.clone()) {
+                match Measured::new(size, found.verification, routine.checksums.len(), samples.clone()) {
                     Some(measured) => CaseOutcome::Measured(Box::new(Measured {
-                        accuracy: *accuracy,
-                        traffic: traffic.clone(),
+                        accuracy: found.accuracy,
+                        traffic: found.traffic.clone(),
+                        selected: found.selected.clone(),
                         speed: comparisons.iter().filter_map(speed).collect(),
                         ..measured
                     })),

@@ -5,6 +5,29 @@ pub fn duration(nanoseconds: f64) -> String {
     scaled(nanoseconds, &[(1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns")])
 }
 
+/// Nanoseconds as milliseconds, three digits.
+pub fn milliseconds(nanoseconds: f64) -> String {
+    let value = nanoseconds / 1e6;
+    let decimals = match value.abs() {
+        0.0..0.001 => 6,
+        0.001..0.01 => 5,
+        0.01..0.1 => 4,
+        0.1..1.0 => 3,
+        _ => return digits(value),
+    };
+    format!("{value:.decimals$}")
+}
+
+/// Bytes in the binary unit that suits them, three digits.
+pub fn bytes(count: u64) -> String {
+    const UNIT: f64 = 1024.0;
+    let units = [(UNIT.powi(4), " TiB"), (UNIT.powi(3), " GiB"), (UNIT.powi(2), " MiB"), (UNIT, " KiB")];
+    match count {
+        0..1024 => format!("{count} B"),
+        _ => scaled(count as f64, &units),
+    }
+}
+
 /// A count with a thousand, million or billion as its letter, three digits.
 pub fn count(value: f64) -> String {
     scaled(value, &[(1e9, " G"), (1e6, " M"), (1e3, " k"), (1.0, "")])

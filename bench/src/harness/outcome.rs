@@ -6,7 +6,7 @@ use super::parameters::ParameterMap;
 use super::problem::WorkSize;
 use super::statistics::Spread;
 use super::traffic::PhaseTraffic;
-use super::verification::{Accuracy, CaseError, Verification};
+use super::verification::{Accuracy, CaseError, Selected, Verification};
 
 /// Parameters of a problem that follow from the others: labels omit them.
 pub const DERIVED: [&str; 3] = ["segments", "hop", "frame"];
@@ -27,11 +27,11 @@ pub struct CaseRecord {
     /// Whether the strategy takes part in the search for the fastest: not a lower bound such as a copy of the input,
     /// and not what computes another result.
     pub competes: bool,
-    /// CaseOutcome.
+    /// Its outcome.
     pub outcome: CaseOutcome,
 }
 
-/// CaseOutcome of a case.
+/// Outcome of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum CaseOutcome {
@@ -62,6 +62,9 @@ pub struct Measured {
     /// Data movement, counted and predicted.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "movement")]
     pub traffic: Option<Box<PhaseTraffic>>,
+    /// Selection of a strategy that has a choice, such as the picker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selected: Option<Selected>,
     /// Input sets that the iterations used in turn.
     pub input_sets: usize,
     /// Nanoseconds per iteration after the warm-up, in order.
@@ -103,6 +106,8 @@ pub enum LimitedBy {
     Memory,
     /// Size of one allocation, and range of an index.
     IndexRange,
+    /// Largest input that commands accept.
+    InputSize,
 }
 
 impl std::fmt::Display for LimitedBy {
@@ -110,6 +115,7 @@ impl std::fmt::Display for LimitedBy {
         f.write_str(match self {
             Self::Memory => "memory",
             Self::IndexRange => "index range",
+            Self::InputSize => "input size",
         })
     }
 }
@@ -196,6 +202,7 @@ impl Measured {
             verification,
             accuracy: None,
             traffic: None,
+            selected: None,
             input_sets,
             samples_ns,
             time_ns,

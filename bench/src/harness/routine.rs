@@ -18,6 +18,9 @@ pub trait Routine: Send {
 
     /// The [`checksum`] of the last run's result. Not timed.
     fn checksum(&self) -> u64;
+
+    /// Drops the last run's result, as its caller does before the next run. Timed.
+    fn release(&mut self) {}
 }
 
 /// Routine whose result can be read.

@@ -17,6 +17,8 @@ use super::verification::Unsupported;
 const MEMORY_SHARE: f64 = 0.6;
 /// Name of the strategy that copies the input: the speed of others is also given as a fraction of its speed.
 pub const COPY_BASELINE: &str = "memcpy";
+/// Suffix of the name of the baseline's second copy.
+pub const CONTROL: &str = "-control";
 /// Name of the comparison with the strategy that a strategy improves on.
 const PREVIOUS: &str = "the one before";
 
@@ -30,7 +32,7 @@ pub struct MeasurementSetup {
     pub executions: Vec<ExecutionConfig>,
     /// Iterations per case.
     pub iterations: Iterations,
-    /// Seed of the inputs.
+    /// Seed of the inputs, and of the order in which cases take turns.
     pub seed: u64,
 }
 
@@ -39,6 +41,8 @@ pub struct MeasurementSetup {
 struct Configuration {
     strategy: usize,
     execution: usize,
+    /// Whether it is the second copy of the baseline.
+    is_control: bool,
 }
 
 /// Runner of several strategies on every execution configuration.
@@ -50,13 +54,19 @@ pub struct Runner<'a, P: Problem> {
 }
 
 /// Every strategy on every execution configuration; a strategy that doesn't take instruction sets only once per number
-/// of threads.
-fn configurations<P: Problem>(strategies: &[&BenchStrategy<P>], executions: &[ExecutionConfig]) -> Vec<Configuration> {
+/// of threads. The strategy at `control` is there twice.
+fn configurations<P: Problem>(
+    strategies: &[&BenchStrategy<P>],
+    executions: &[ExecutionConfig],
+    control: Option<usize>,
+) -> Vec<Configuration> {
     let (mut configurations, mut first) = (Vec::new(), 0);
     for same_threads in executions.chunk_by(|a, b| a.threads() == b.threads()) {
-        for (strategy, chosen) in strategies.iter().enumerate() {
-            let count = if chosen.info().takes_instruction_sets { same_threads.len() } else { 1 };
-            configurations.extend((first..first + count).map(|execution| Configuration { strategy, execution }));
+        let entrants = (0..strategies.len()).map(|strategy| (strategy, false)).chain(control.map(|at| (at, true)));
+        for (strategy, is_control) in entrants {
+            let count = if strategies[strategy].info().takes_instruction_sets { same_threads.len() } else { 1 };
+            let executions = first..first + count;
+            configurations.extend(executions.map(|execution| Configuration { strategy, execution, is_control }));
         }
         first += same_threads.len();
     }
@@ -64,9 +74,15 @@ fn configurations<P: Problem>(strategies: &[&BenchStrategy<P>], executions: &[Ex
 }
 
 impl<'a, P: Problem> Runner<'a, P> {
-    /// A runner that relates speed to the strategy at position `baseline`.
-    pub fn new(strategies: &'a [&'a BenchStrategy<P>], baseline: Option<usize>, setup: &'a MeasurementSetup) -> Self {
-        Self { strategies, baseline, configurations: configurations(strategies, &setup.executions), setup }
+    /// A runner that relates speed to the strategy at position `baseline`, and measures it twice with `control`.
+    pub fn new(
+        strategies: &'a [&'a BenchStrategy<P>],
+        baseline: Option<usize>,
+        control: bool,
+        setup: &'a MeasurementSetup,
+    ) -> Self {
+        let control = baseline.filter(|_| control);
+        Self { strategies, baseline, configurations: configurations(strategies, &setup.executions, control), setup }
     }
 
     /// Steps of progress per problem.
@@ -107,7 +123,7 @@ impl<'a, P: Problem> Runner<'a, P> {
         let expected = problem.expected(inputs, *seed).map_err(|error| CaseOutcome::failed(error.to_string()))?;
         let cases =
             self.configurations.iter().map(|configuration| self.case(*configuration, problem, inputs, &expected));
-        Ok(run_cases(cases.collect(), problem.size(), *iterations, progress))
+        Ok(run_cases(cases.collect(), problem.size(), *iterations, *seed, progress))
     }
 
     fn case<'b>(
@@ -138,7 +154,9 @@ impl<'a, P: Problem> Runner<'a, P> {
     fn comparisons(&self, configuration: Configuration) -> Vec<(String, usize)> {
         let executions = &self.setup.executions;
         let threads = |configuration: Configuration| executions[configuration.execution].threads();
-        let find = |wanted: &dyn Fn(Configuration) -> bool| self.configurations.iter().position(|&other| wanted(other));
+        let find = |wanted: &dyn Fn(Configuration) -> bool| {
+            self.configurations.iter().position(|&other| !other.is_control && wanted(other))
+        };
         // A strategy that takes instruction sets too is compared on the same one; any other has a single case.
         let with_same_threads = |strategy: usize| {
             let matches = |other: Configuration| other.strategy == strategy && threads(other) == threads(configuration);
@@ -174,11 +192,11 @@ impl<'a, P: Problem> Runner<'a, P> {
         let forced = forced_set(strategy, execution).map(InstructionSet::name);
         CaseRecord {
             problem: problem.parameters(),
-            strategy: strategy.info().name.into(),
+            strategy: format!("{}{}", strategy.info().name, if configuration.is_control { CONTROL } else { "" }),
             device: self.setup.device_name.to_string(),
             instruction_set: forced.or_else(|| self.chosen_set(strategy, problem, execution)).map(str::to_string),
             threads: execution.threads(),
-            competes: strategy.info().competes,
+            competes: strategy.info().competes && !configuration.is_control,
             outcome,
         }
     }

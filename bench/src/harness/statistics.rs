@@ -31,6 +31,13 @@ impl Spread {
         })
     }
 
+    /// Whether this can be a spread of nanoseconds: finite, not negative, at most the age of the universe, in order.
+    pub fn is_time(&self) -> bool {
+        let Self { median, p10, p90, min, max } = *self;
+        let ordered = [0.0, min, p10, median, p90, max, 1e27];
+        ordered.windows(2).all(|pair| pair[0] <= pair[1])
+    }
+
     /// Speed relative to `baseline`: spread of the quotients, iteration by iteration, of two runs that took turns.
     /// Times in nanoseconds.
     pub fn of_speed_ratio(baseline: &[u64], own: &[u64]) -> Option<Self> {

@@ -8,16 +8,27 @@ use super::verification::{CaseError, Verified};
 pub struct StrategyInfo {
     /// Name that users select it by.
     pub name: &'static str,
+    /// Other names that users may type.
+    pub aliases: &'static [&'static str],
     /// Description in one line.
     pub summary: &'static str,
     /// Whether its kernels are Firefly's for host processors, which can be forced to use an instruction set.
     pub takes_instruction_sets: bool,
     /// Whether it is about moving data to a device with memory of its own and back: on the host it runs only by name.
     pub needs_accelerator: bool,
+    /// Whether it runs only if it is asked for: what it takes to prepare it is more than a measurement.
+    pub by_name: bool,
     /// Whether it takes part in the search for the fastest: not a lower bound, and not what computes another result.
     pub competes: bool,
     /// Name of the strategy that it improves on: its speed is also given relative to that one.
     pub previous: Option<&'static str>,
+}
+
+impl StrategyInfo {
+    /// Whether users may select it by `name`.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
 }
 
 /// Prepares what is needed once (plans, buffers, tensors on the device of the inputs), then runs every input set and
@@ -42,9 +53,11 @@ impl<P: Problem> BenchStrategy<P> {
     {
         let info = StrategyInfo {
             name,
+            aliases: &[],
             summary,
             takes_instruction_sets: false,
             needs_accelerator: false,
+            by_name: false,
             competes: true,
             previous: None,
         };
@@ -66,6 +79,18 @@ impl<P: Problem> BenchStrategy<P> {
     /// A strategy that runs on the host only if it is named.
     pub const fn on_accelerators(mut self) -> Self {
         self.info.needs_accelerator = true;
+        self
+    }
+
+    /// A strategy with other names, of which its own may be one.
+    pub const fn also_called(mut self, aliases: &'static [&'static str]) -> Self {
+        self.info.aliases = aliases;
+        self
+    }
+
+    /// A strategy that runs only if it is named, or an option asks for it.
+    pub const fn by_name(mut self) -> Self {
+        self.info.by_name = true;
         self
     }
 

@@ -46,6 +46,16 @@ pub struct Accuracy {
     pub exact_recall: f64,
 }
 
+/// Selection of a strategy that chooses among several ways to compute the result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selected {
+    /// What was selected, such as `fast fused`.
+    pub choice: String,
+    /// Name of the strategy that makes the same calls, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<String>,
+}
+
 /// Error allowed in float32, relative to a row's greatest value: 2·10⁻⁶ + 5·10⁻⁷·log₁₀(n).
 pub fn tolerance(n_fft: usize) -> f64 {
     2e-6 + 5e-7 * (n_fft as f64).log10()
@@ -116,12 +126,14 @@ pub struct Verified<'a> {
     pub accuracy: Option<Accuracy>,
     /// Data moved per run; none where it is not counted.
     pub traffic: Option<Box<PhaseTraffic>>,
+    /// Selection of a strategy that has a choice.
+    pub selected: Option<Selected>,
 }
 
 impl<'a> Verified<'a> {
     /// A routine that is exact within the tolerance.
     pub const fn exact(routine: Box<dyn Routine + 'a>, checksums: Vec<u64>, verification: Verification) -> Self {
-        Self { routine, checksums, verification, accuracy: None, traffic: None }
+        Self { routine, checksums, verification, accuracy: None, traffic: None, selected: None }
     }
 }
 

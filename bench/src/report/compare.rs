@@ -1,5 +1,7 @@
 //! Comparison of two reports of a command: which cases got slower or faster.
 
+use std::collections::HashMap;
+
 use firefly_app::table::{Align, TextTable};
 
 use super::schema::BenchReport;
@@ -45,35 +47,42 @@ impl ReportChanges {
             .columns(["before", "after", "after / before"], Align::Right)
             .column("change", Align::Left);
         let mut counts = ChangeCounts::default();
+        let [places, later] = [&before.cases, &after.cases].map(|cases| by_label(cases));
         for case in &after.cases {
-            let Some(earlier) = before.cases.iter().find(|other| other.has_key_of(case)) else { continue };
+            let Some(earlier) = places.get(&case.label()) else { continue };
             let change = change(&earlier.outcome, &case.outcome, threshold);
             counts.add(change);
             if !(changed_only && matches!(change, Change::Same | Change::Neither)) {
                 table.row(row(case, earlier, change));
             }
         }
-        let only = |cases: &[CaseRecord], others: &[CaseRecord]| -> Vec<String> {
-            let unmatched = cases.iter().filter(|case| !others.iter().any(|other| case.has_key_of(other)));
-            unmatched.map(CaseRecord::label).collect()
+        let only = |cases: &[CaseRecord], others: &HashMap<String, &CaseRecord>| -> Vec<String> {
+            cases.iter().map(CaseRecord::label).filter(|label| !others.contains_key(label)).collect()
         };
-        let only_before = only(&before.cases, &after.cases);
-        let only_after = only(&after.cases, &before.cases);
+        let only_before = only(&before.cases, &later);
+        let only_after = only(&after.cases, &places);
+        counts.gone = only_before.len();
+        counts.new = only_after.len();
         Self { table, only_before, only_after, counts, threshold }
     }
 
     /// Whether a case got slower or is no longer measured.
     pub const fn is_regression(&self) -> bool {
-        self.counts.slower + self.counts.lost > 0
+        self.counts.slower + self.counts.lost + self.counts.gone > 0
+    }
+
+    /// Whether the reports share no case.
+    pub const fn is_empty(&self) -> bool {
+        let ChangeCounts { slower, lost, faster, won, same, neither, .. } = self.counts;
+        slower + lost + faster + won + same + neither == 0
     }
 
     /// Number of cases of each change as a line of text.
     pub fn summary(&self) -> String {
-        let ChangeCounts { slower, lost, faster, won, same, neither } = self.counts;
-        let unmatched = self.only_before.len() + self.only_after.len();
+        let ChangeCounts { slower, lost, faster, won, same, neither, gone, new } = self.counts;
         format!(
-            "{slower} slower by more than {} %, {lost} lost, {faster} faster, {won} won, {same} the same, \
-             {neither} in neither, {unmatched} unmatched",
+            "{slower} slower by more than {} %, {lost} lost, {gone} gone, {faster} faster, {won} won, {same} the same, \
+             {neither} in neither, {new} new",
             100.0 * self.threshold
         )
     }
@@ -119,6 +128,11 @@ fn row(case: &CaseRecord, earlier: &CaseRecord, change: Change) -> [String; 5] {
     [case.label(), time(earlier), time(case), ratio.unwrap_or_default(), change.into()]
 }
 
+/// Cases by their key as text, which is unique in a report.
+fn by_label(cases: &[CaseRecord]) -> HashMap<String, &CaseRecord> {
+    cases.iter().map(|case| (case.label(), case)).collect()
+}
+
 /// Differences that make times incomparable.
 pub fn differences(before: &BenchReport, after: &BenchReport) -> Vec<String> {
     let mut notes = Vec::new();
@@ -143,6 +157,10 @@ struct ChangeCounts {
     won: usize,
     same: usize,
     neither: usize,
+    /// Cases of the first report that the second doesn't have.
+    gone: usize,
+    /// Cases of the second report that the first doesn't have.
+    new: usize,
 }
 
 impl ChangeCounts {

@@ -1,39 +1,54 @@
-//! Crossovers: the fastest strategy by problem size.
+//! Crossovers: the time of every strategy by problem size, and the fastest.
+
 use firefly_app::table::{Align, TextTable};
 
-use crate::harness::format::digits;
+use crate::harness::format::{digits, milliseconds};
 use crate::harness::outcome::CaseRecord;
 use crate::harness::parameters::ParameterMap;
+use crate::harness::runner::{CONTROL, COPY_BASELINE};
+use crate::harness::statistics::Spread;
 
-/// Successive sizes with the same fastest case.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SizeRange {
-    /// The smallest and the largest of the sizes.
-    pub sizes: (u64, u64),
-    /// The fastest strategy there, and its instruction set.
-    pub fastest: String,
-    /// The strategy that comes next at the smallest size; none where there is no other.
-    pub next: Option<String>,
-    /// Speed relative to the next by medians: the least and the greatest over the sizes.
-    pub lead: Option<(f64, f64)>,
-    /// Whether at every size the spread of the fastest (p10 – p90) is below that of all others.
-    pub is_clear: bool,
-}
-
-/// Fastest strategies over a range of sizes.
+/// Times of strategies over a range of sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crossover {
     /// The problem without its size, and with device and threads.
     pub common: ParameterMap,
-    /// The ranges, smallest sizes first.
-    pub ranges: Vec<SizeRange>,
+    /// Names of the strategies, in the order of the report. Strategies that make the same calls at every size are one.
+    pub strategies: Vec<String>,
+    /// One row per size, the smallest first.
+    pub rows: Vec<SizeRow>,
+}
+
+/// Times at one size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SizeRow {
+    /// The size.
+    pub size: u64,
+    /// Nanoseconds of each strategy; none where it was not measured.
+    pub times: Vec<Option<Spread>>,
+    /// The fastest.
+    pub fastest: Fastest,
+}
+
+/// The fastest strategy at one size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fastest {
+    /// Position among the strategies.
+    pub place: usize,
+    /// Median time of the next strategy divided by that of the fastest; none where there is no other. A strategy that makes
+    /// the calls of another is not counted as one.
+    pub lead: Option<f64>,
+    /// Whether the spread of the fastest (p10 – p90) is below that of all others.
+    pub is_clear: bool,
 }
 
 /// The crossovers over the parameter `over`, for every combination of the others that has at least two sizes, and
-/// more than one case at one of them, among cases that compete.
+/// more than one strategy at one of them, among cases that compete. What doesn't compete
+/// has a column, but for copies of the input and second copies of a baseline.
 pub fn crossovers(cases: &[CaseRecord], over: &str) -> Vec<Crossover> {
     let mut groups: Vec<(ParameterMap, Vec<(u64, &CaseRecord)>)> = Vec::new();
-    for case in cases.iter().filter(|case| case.measured().is_some() && case.competes) {
+    let has_column = |case: &&CaseRecord| case.strategy != COPY_BASELINE && !case.strategy.ends_with(CONTROL);
+    for case in cases.iter().filter(has_column).filter(|case| case.measured().is_some()) {
         let Some(size) = case.problem.count(over) else { continue };
         let common = case.problem.without(&[over]).with("device", case.device.clone()).with("threads", case.threads);
         match groups.iter_mut().find(|(other, _)| *other == common) {
@@ -41,48 +56,78 @@ pub fn crossovers(cases: &[CaseRecord], over: &str) -> Vec<Crossover> {
             None => groups.push((common, vec![(size, case)])),
         }
     }
-    let crossover = |(common, mut group): (ParameterMap, Vec<(u64, &CaseRecord)>)| {
-        group.sort_by_key(|(size, _)| *size);
-        let sizes: Vec<_> = group.chunk_by(|a, b| a.0 == b.0).filter_map(at_size).collect();
-        let is_contest = sizes.len() > 1 && sizes.iter().any(|here| here.next.is_some());
-        is_contest.then(|| Crossover { common, ranges: joined(sizes) })
-    };
-    groups.into_iter().filter_map(crossover).collect()
+    groups.into_iter().filter_map(|(common, group)| crossover(common, group)).collect()
 }
 
-/// The fastest strategy at one size.
-fn at_size(cases: &[(u64, &CaseRecord)]) -> Option<SizeRange> {
-    let size = cases.first()?.0;
-    let mut ranked: Vec<_> =
-        cases.iter().filter_map(|(_, case)| Some((name(case), case.measured()?.time_ns))).collect();
+fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option<Crossover> {
+    group.sort_by_key(|(size, _)| *size);
+    let mut names: Vec<String> = Vec::new();
+    for (_, case) in &group {
+        let name = name(case);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let sizes: Vec<&[(u64, &CaseRecord)]> = group.chunk_by(|a, b| a.0 == b.0).collect();
+    let find = |cases: &[(u64, &CaseRecord)], wanted: &str| {
+        cases.iter().find(|(_, case)| name(case) == wanted).map(|(_, case)| (*case).clone())
+    };
+    // The strategy whose calls a strategy makes at a size, if that one was measured there.
+    let original = |cases: &[(u64, &CaseRecord)], wanted: &str| {
+        let case = find(cases, wanted)?;
+        let same_as = case.measured()?.selected.as_ref()?.same_as.clone()?;
+        let original = CaseRecord { strategy: same_as, ..case };
+        let original = name(&original);
+        find(cases, &original).map(|_| original)
+    };
+    // Merge strategies that make the calls of one other at every size.
+    let mut strategies: Vec<(String, Vec<String>)> = names.iter().map(|name| (name.clone(), Vec::new())).collect();
+    for name in &names {
+        let present = || sizes.iter().filter(|cases| find(cases, name).is_some());
+        let mut originals: Vec<Option<String>> = present().map(|cases| original(cases, name)).collect();
+        originals.dedup();
+        let [Some(merged)] = &originals[..] else { continue };
+        strategies.retain(|(other, _)| other != name);
+        if let Some((_, others)) = strategies.iter_mut().find(|(other, _)| other == merged) {
+            others.push(name.clone());
+        }
+    }
+    let rows: Vec<SizeRow> = sizes
+        .iter()
+        .filter_map(|cases| {
+            let time = |name: &String| find(cases, name)?.measured().map(|measured| measured.time_ns);
+            let times: Vec<Option<Spread>> = strategies.iter().map(|(name, _)| time(name)).collect();
+            let competes = |name: &str| find(cases, name).is_some_and(|case| case.competes);
+            let any = strategies.iter().any(|(name, _)| competes(name));
+            let own = |place: &usize| {
+                let name = &strategies[*place].0;
+                original(cases, name).is_none() && (!any || competes(name))
+            };
+            Some(SizeRow { size: cases[0].0, fastest: fastest(&times, own)?, times })
+        })
+        .collect();
+    let is_contest = rows.len() > 1 && rows.iter().any(|row| row.fastest.lead.is_some());
+    let title = |(name, others): (String, Vec<String>)| match others.is_empty() {
+        true => name,
+        false => format!("{name} = {}", others.join(" = ")),
+    };
+    is_contest.then(|| Crossover { common, strategies: strategies.into_iter().map(title).collect(), rows })
+}
+
+/// The fastest of the strategies that make calls of their own, as `own` says of a position.
+fn fastest(times: &[Option<Spread>], own: impl Fn(&usize) -> bool) -> Option<Fastest> {
+    let mut ranked: Vec<(usize, Spread)> =
+        (0..times.len()).filter(own).filter_map(|place| Some((place, times[place]?))).collect();
     ranked.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
-    let (fastest, time) = ranked.first()?;
-    let next = ranked.get(1);
-    let lead = next.map(|(_, other)| other.median / time.median);
-    Some(SizeRange {
-        sizes: (size, size),
-        fastest: fastest.clone(),
-        next: next.map(|(name, _)| name.clone()),
-        lead: lead.map(|lead| (lead, lead)),
+    let (place, time) = *ranked.first()?;
+    Some(Fastest {
+        place,
+        lead: ranked.get(1).map(|(_, next)| next.median / time.median),
         is_clear: ranked[1..].iter().all(|(_, other)| other.p10 > time.p90),
     })
 }
 
-fn joined(sizes: Vec<SizeRange>) -> Vec<SizeRange> {
-    let mut ranges: Vec<SizeRange> = Vec::new();
-    for here in sizes {
-        match ranges.last_mut().filter(|before| before.fastest == here.fastest) {
-            Some(before) => {
-                before.sizes.1 = here.sizes.1;
-                before.is_clear &= here.is_clear;
-                before.lead = before.lead.zip(here.lead).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
-            }
-            None => ranges.push(here),
-        }
-    }
-    ranges
-}
-
+/// Name of a case's strategy, with the instruction set if there is one.
 fn name(case: &CaseRecord) -> String {
     match &case.instruction_set {
         Some(set) => format!("{} {set}", case.strategy),
@@ -90,45 +135,58 @@ fn name(case: &CaseRecord) -> String {
     }
 }
 
+impl Crossover {
+    /// Table with a row per size: milliseconds of every strategy, the fastest, and its lead.
+    pub fn table(&self, over: &str) -> TextTable {
+        let strategies = self.titles();
+        let mut table = TextTable::default().column(over, Align::Right);
+        table = table.columns(strategies.iter().map(String::as_str), Align::Right);
+        table = table.column("fastest", Align::Left).column("× next", Align::Right).column("clear", Align::Left);
+        for row in &self.rows {
+            table.row(self.cells(row));
+        }
+        table
+    }
+
+    /// The names of the strategies, without the instruction set where a name has only one.
+    pub fn titles(&self) -> Vec<String> {
+        let bare: Vec<Vec<&str>> = self.strategies.iter().map(|title| without_sets(title)).collect();
+        let title = |(title, names): (&String, &Vec<&str>)| {
+            let is_only = bare.iter().filter(|others| others[0] == names[0]).count() == 1;
+            if is_only { names.join(" = ") } else { title.clone() }
+        };
+        self.strategies.iter().zip(&bare).map(title).collect()
+    }
+
+    /// Cells of a row of the table.
+    pub fn cells(&self, row: &SizeRow) -> Vec<String> {
+        let Fastest { place, lead, is_clear } = row.fastest;
+        let times = row.times.iter().map(|time| time.map(|time| milliseconds(time.median)).unwrap_or_default());
+        let fastest = self.titles()[place].clone();
+        let rest = [fastest, lead.map(digits).unwrap_or_default(), if is_clear { "yes" } else { "no" }.to_string()];
+        [row.size.to_string()].into_iter().chain(times).chain(rest).collect()
+    }
+}
+
+/// The names of the strategies that a title merges, without instruction sets.
+fn without_sets(title: &str) -> Vec<&str> {
+    title.split(" = ").map(|name| name.split(' ').next().unwrap_or(name)).collect()
+}
+
 /// Crossovers as text, a table each.
 pub fn render(crossovers: &[Crossover], over: &str, columns: &[&str]) -> String {
     let mut text = String::new();
-    for Crossover { common, ranges } in crossovers {
+    for crossover in crossovers {
         let shown: Vec<String> = columns
             .iter()
             .chain(&["device", "threads"])
-            .filter(|name| common.get(name).is_some())
-            .map(|name| format!("{name} {}", common.shown(name)))
+            .filter(|name| crossover.common.get(name).is_some())
+            .map(|name| format!("{name} {}", crossover.common.shown(name)))
             .collect();
-        text += &format!("\nfastest over {over}: {}\n", shown.join(", "));
-        let mut table = TextTable::default()
-            .column(over, Align::Right)
-            .column("fastest", Align::Left)
-            .column("× next", Align::Left)
-            .column("next", Align::Left)
-            .column("beyond the spread", Align::Left);
-        for range in ranges {
-            table.row(row(range));
-        }
-        text += &table.render();
+        text += &format!("\nmedian milliseconds over {over}: {}\n", shown.join(", "));
+        text += &crossover.table(over).render();
     }
     text
-}
-
-/// A range's size, fastest strategy, lead, next strategy, and whether the lead is clear.
-pub fn row(range: &SizeRange) -> [String; 5] {
-    let (from, to) = range.sizes;
-    [
-        if from == to { from.to_string() } else { format!("{from} – {to}") },
-        range.fastest.clone(),
-        match range.lead {
-            Some((low, high)) if low == high => digits(low),
-            Some((low, high)) => format!("{} – {}", digits(low), digits(high)),
-            None => String::new(),
-        },
-        range.next.clone().unwrap_or_default(),
-        if range.is_clear { "yes" } else { "no" }.to_string(),
-    ]
 }
 
 #[cfg(test)]
@@ -136,7 +194,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::harness::outcome::{CaseOutcome, Measured};
     use crate::harness::problem::WorkSize;
-    use crate::harness::verification::Verification;
+    use crate::harness::verification::{Selected, Verification};
 
     /// A case of `batch` rows that took about so many nanoseconds.
     pub(crate) fn case(strategy: &str, batch: u64, nanoseconds: [u64; 3]) -> CaseRecord {
@@ -149,31 +207,67 @@ pub(crate) mod tests {
             device: "cpu".into(),
             instruction_set: None,
             threads: 1,
-            competes: strategy != "copy",
+            competes: strategy != "other",
             outcome: CaseOutcome::Measured(Box::new(measured)),
         }
     }
 
+    /// The same as [`case`], by the calls of another strategy.
+    fn same_as(original: &str, strategy: &str, batch: u64, nanoseconds: [u64; 3]) -> CaseRecord {
+        let mut case = case(strategy, batch, nanoseconds);
+        if let CaseOutcome::Measured(measured) = &mut case.outcome {
+            measured.selected = Some(Selected { choice: "fused".into(), same_as: Some(original.into()) });
+        }
+        case
+    }
+
     #[test]
-    fn stretches_begin_where_the_fastest_changes() {
+    fn every_time_is_there_and_the_fastest_is_named() {
         let cases = [
-            case("a", 1, [10, 10, 10]),
-            case("b", 1, [20, 20, 20]),
-            case("a", 8, [30, 30, 30]),
-            case("b", 8, [33, 33, 33]),
-            case("a", 64, [500, 500, 500]),
-            case("b", 64, [400, 600, 100]),
-            case("copy", 64, [1, 1, 1]),
+            case("a", 1, [10_000; 3]),
+            case("b", 1, [20_000; 3]),
+            case("a", 8, [30_000; 3]),
+            case("b", 8, [33_000; 3]),
+            case("a", 64, [500_000; 3]),
+            case("b", 64, [400_000, 600_000, 100_000]),
+            case("other", 64, [1, 1, 1]),
+            case(COPY_BASELINE, 64, [1, 1, 1]),
         ];
         let found = crossovers(&cases, "batch");
         assert_eq!(found.len(), 1);
-        let [first, second] = &found[0].ranges[..] else { panic!("{found:?}") };
-        assert_eq!((first.sizes, first.fastest.as_str(), first.is_clear), ((1, 8), "a", true));
-        assert_eq!(first.lead.map(|(low, high)| (digits(low), digits(high))), Some(("1.10".into(), "2.00".into())));
-        assert_eq!((second.sizes, second.fastest.as_str(), second.is_clear), ((64, 64), "b", false));
+        assert_eq!(found[0].strategies, ["a", "b", "other"]);
+        let fastest: Vec<_> =
+            found[0].rows.iter().map(|row| (row.size, row.fastest.place, row.fastest.is_clear)).collect();
+        assert_eq!(fastest, [(1, 0, true), (8, 0, true), (64, 1, false)]);
         let text = render(&found, "batch", &["n_fft"]);
-        assert!(text.contains("fastest over batch: n_fft 64, device cpu, threads 1"), "{text}");
-        assert!(text.contains("1 – 8  a        1.10 – 2.00  b     yes"), "{text}");
+        assert!(text.contains("median milliseconds over batch: n_fft 64, device cpu, threads 1"), "{text}");
+        assert!(text.contains("0.0100  0.0200"), "{text}");
+        assert!(text.contains("1.25  no"), "{text}");
+    }
+
+    #[test]
+    fn strategies_of_the_same_calls_are_one() {
+        let cases = [
+            case("a", 1, [12; 3]),
+            same_as("a", "auto", 1, [10; 3]),
+            case("b", 1, [20; 3]),
+            case("a", 8, [30; 3]),
+            same_as("a", "auto", 8, [29; 3]),
+            case("b", 8, [15; 3]),
+        ];
+        let [found] = &crossovers(&cases, "batch")[..] else { panic!() };
+        assert_eq!(found.strategies, ["a = auto", "b"]);
+        let fastest: Vec<_> = found.rows.iter().map(|row| (row.fastest.place, row.fastest.lead)).collect();
+        assert_eq!(fastest, [(0, Some(20.0 / 12.0)), (1, Some(2.0))]);
+        // What differs at one size keeps its column, and wins only with calls of its own.
+        let mixed = [&cases[..4], &[case("auto", 8, [14; 3]), case("b", 8, [15; 3])]].concat();
+        let [found] = &crossovers(&mixed, "batch")[..] else { panic!() };
+        assert_eq!(found.strategies, ["a", "auto", "b"]);
+        let fastest: Vec<_> = found.rows.iter().map(|row| (row.fastest.place, row.fastest.lead)).collect();
+        assert_eq!(fastest, [(0, Some(20.0 / 12.0)), (1, Some(15.0 / 14.0))]);
+        // Alone, it stands for itself.
+        let alone: Vec<_> = cases.iter().filter(|case| case.strategy != "a").cloned().collect();
+        assert_eq!(crossovers(&alone, "batch")[0].strategies, ["auto", "b"]);
     }
 
     #[test]
@@ -181,5 +275,7 @@ pub(crate) mod tests {
         assert_eq!(crossovers(&[case("a", 1, [1; 3]), case("b", 1, [2; 3])], "batch"), []);
         assert_eq!(crossovers(&[case("a", 1, [1; 3]), case("a", 2, [2; 3])], "batch"), []);
         assert_eq!(crossovers(&[case("a", 1, [1; 3]), case("b", 2, [2; 3])], "k"), []);
+        let same = [1, 2].map(|batch| [case("a", batch, [2; 3]), same_as("a", "auto", batch, [1; 3])]).concat();
+        assert_eq!(crossovers(&same, "batch"), []);
     }
 }

@@ -1,6 +1,8 @@
 //! Reports in files.
 
-use std::io;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -52,8 +54,7 @@ impl BenchReport {
     /// # Errors
     /// [`ReportError`] if the file can't be read, is not a report, or one of another format.
     pub fn read(path: &Path) -> Result<Self, ReportError> {
-        let bytes = std::fs::read(path).map_err(|error| ReportError::Read { path: path.into(), error })?;
-        Self::parse(path, &bytes)
+        Self::parse(path, &read_bytes(path)?)
     }
 
     /// The report in the bytes of a file; `path` is named in errors.
@@ -61,8 +62,51 @@ impl BenchReport {
     /// # Errors
     /// [`ReportError`] if the bytes are not a report, or one of another format.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, ReportError> {
-        parse_versioned(path, bytes, FORMAT)
+        let report: Self = parse_versioned(path, bytes, FORMAT)?;
+        match report.contradiction() {
+            Some(reason) => Err(ReportError::Contradiction { path: path.into(), reason }),
+            None => Ok(report),
+        }
     }
+
+    /// What can't be in a report that was measured: times out of order, and cases of the same key.
+    fn contradiction(&self) -> Option<String> {
+        let mut labels = HashSet::new();
+        self.cases.iter().find_map(|case| {
+            let label = case.label();
+            if let Some(measured) = case.measured()
+                && !measured.time_ns.is_time()
+            {
+                return Some(format!("`{label}` has times that can't have been measured"));
+            }
+            (!labels.insert(label.clone())).then(|| format!("`{label}` is there twice"))
+        })
+    }
+}
+
+/// Largest report that is read.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// The content of a report's file.
+///
+/// # Errors
+/// [`ReportError`] if the file can't be read or is too large.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, ReportError> {
+    let read = || {
+        let mut bytes = Vec::new();
+        let file = File::open(path)?;
+        if file.metadata()?.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is not a file"));
+        }
+        if file.take(MOST_BYTES + 1).read_to_end(&mut bytes)? as u64 > MOST_BYTES {
+            return Err(io::Error::other("it has more than 1 GiB"));
+        }
+        Ok(bytes)
+    };
+    read().map_err(|error| ReportError::Read { path: path.into(), error })
 }
 
 /// JSON of a format's version; `path` is named in errors.
@@ -108,6 +152,14 @@ pub enum ReportError {
         path: PathBuf,
         /// The error in its JSON.
         error: serde_json::Error,
+    },
+    /// The content can't have been measured.
+    #[error("{}: {reason}", path.display())]
+    Contradiction {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The report has another format.
     #[error("{} has format {format}, and this version reads {expected}", path.display())]

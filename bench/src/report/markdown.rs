@@ -1,53 +1,19 @@
 //! Results pages in Markdown: machine, date, command and table of each report.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use firefly_app::table::{Align, TextTable};
 use serde_json::Value;
 
-use super::json::{ReportError, parse_versioned};
-use super::picker::{PICKER_FORMAT, PickerReport};
+use super::any::AnyReport;
+use super::picker::PickerReport;
+use super::profile::ProfileReport;
 use super::schema::{BenchReport, Tool};
 use super::{terminal, traffic};
 use crate::harness::format::{date, day};
 use crate::harness::machine::MachineInfo;
 use crate::harness::outcome::DERIVED;
 use crate::harness::parameters::shown;
-
-/// Report of any command that writes one.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AnyReport {
-    /// Report of a command that compares strategies.
-    Bench(Box<BenchReport>),
-    /// Report of the picker.
-    Picker(Box<PickerReport>),
-}
-
-impl AnyReport {
-    /// Reads a report.
-    ///
-    /// # Errors
-    /// [`ReportError`] if the file can't be read, is not a report, or one of another format.
-    pub fn read(path: &Path) -> Result<Self, ReportError> {
-        let bytes = std::fs::read(path).map_err(|error| ReportError::Read { path: path.into(), error })?;
-        Self::parse(path, &bytes)
-    }
-
-    /// The report in the bytes of a file; `path` is named in errors.
-    ///
-    /// # Errors
-    /// [`ReportError`] if the bytes are not a report, or one of another format.
-    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, ReportError> {
-        // Only the picker's reports have no command.
-        let is_picker = serde_json::from_slice::<Value>(bytes).is_ok_and(|value| value.get("predicted_well").is_some());
-        if is_picker {
-            parse_versioned(path, bytes, PICKER_FORMAT).map(Box::new).map(Self::Picker)
-        } else {
-            BenchReport::parse(path, bytes).map(Box::new).map(Self::Bench)
-        }
-    }
-}
 
 /// Page with a section per report.
 pub fn page(title: &str, reports: &[AnyReport]) -> String {
@@ -57,6 +23,7 @@ pub fn page(title: &str, reports: &[AnyReport]) -> String {
         page += &match report {
             AnyReport::Bench(report) => bench_section(report),
             AnyReport::Picker(report) => picker_section(report),
+            AnyReport::Profile(report) => profile_section(report),
         };
     }
     page
@@ -110,6 +77,25 @@ fn picker_section(report: &PickerReport) -> String {
     section
 }
 
+fn profile_section(report: &ProfileReport) -> String {
+    let ProfileReport { tool, model, n_fft, tier, batch, k, target, decisions, .. } = report;
+    let name = &target.name;
+    let mut section = format!(
+        "## profile of {model}\n\n- by {} {}, {} build\n\n\
+         ```text\nfirefly-bench profile {model} --n-fft {n_fft} --tier {tier} --batch {batch} --k {k} --target {name}\n\
+         ```\n\n",
+        tool.name, tool.version, tool.build
+    );
+    for line in report.summary() {
+        let _ = write!(section, "{}.\n\n", capitalised(&line));
+    }
+    section += &table(&report.table());
+    for decision in decisions {
+        let _ = write!(section, "\n```text\n{}```\n", decision.explain());
+    }
+    section
+}
+
 fn heading(command: &str, seconds: u64, machine: &MachineInfo, tool: &Tool, command_line: &str) -> String {
     let MachineInfo { os, arch, .. } = machine;
     format!(
@@ -128,14 +114,15 @@ fn heading(command: &str, seconds: u64, machine: &MachineInfo, tool: &Tool, comm
 }
 
 fn command_line(command: &str, options: impl Iterator<Item = (String, String)>) -> String {
-    let options = options.map(|(name, value)| format!(" --{} {value}", name.replace('_', "-")));
+    let options = options.map(|(name, value)| format!(" --{} {value}", name.replace('_', "-")).trim_end().to_string());
     format!("firefly-bench {command}{}", options.collect::<String>())
 }
 
 /// The value of an option as it is typed; none if it was not given.
 fn option(value: &Value) -> Option<String> {
     match value {
-        Value::Null => None,
+        Value::Null | Value::Bool(false) => None,
+        Value::Bool(true) => Some(String::new()),
         Value::Array(values) => Some(values.iter().map(shown).collect::<Vec<_>>().join(",")),
         value => Some(shown(value)),
     }
@@ -163,12 +150,15 @@ fn table(table: &TextTable) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use proptest::prelude::*;
 
     use super::*;
     use crate::harness::outcome::{CaseOutcome, CaseRecord};
     use crate::harness::parameters::ParameterMap;
     use crate::report::crossover::tests::case;
+    use crate::report::json::ReportError;
     use crate::report::schema::{CommandRecord, FORMAT};
 
     fn machine() -> MachineInfo {

@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use super::peaks::{DeviceOutput, HostOutput, HostPeaksOutput, PeaksProblem};
 use crate::harness::routine::RoutineError;
+use crate::harness::timing::TurnOrder;
 
 /// Least number of timed iterations, after one that is not timed.
 const FEWEST: usize = 3;
@@ -129,7 +130,8 @@ pub enum TimingError {
     },
 }
 
-/// Nanoseconds of each strategy's runs on `problem`; the strategies take turns, for `time` together.
+/// Nanoseconds of each strategy's runs on `problem`; the strategies take turns in an order drawn anew in each iteration, for
+/// `time` together.
 fn time_strategies(
     problem: &PeaksProblem,
     strategies: &[Strategy],
@@ -153,12 +155,15 @@ fn time_strategies(
         }
     }
     let mut samples = vec![Vec::new(); strategies.len()];
+    let mut order = TurnOrder::new(strategies.len(), problem.batch as u64);
     let start = Instant::now();
     while samples[0].len() < FEWEST || (start.elapsed() < time && samples[0].len() < MOST) {
-        for (model, samples) in models.iter().zip(&mut samples) {
+        for &which in order.draw() {
+            // An untimed run first: a sample follows its own strategy, as in a loop over nothing else.
+            black_box(run(&models[which])?);
             let start = Instant::now();
-            black_box(run(model)?);
-            samples.push(start.elapsed().as_nanos() as f64);
+            black_box(run(&models[which])?);
+            samples[which].push(start.elapsed().as_nanos() as f64);
         }
     }
     Ok(samples)

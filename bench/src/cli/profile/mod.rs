@@ -10,19 +10,18 @@ use anyhow::{Context, ensure};
 use clap::builder::TypedValueParser;
 use firefly_app::files::{ensure_writable, write_atomically};
 use firefly_app::suggest;
-use firefly_app::table::{Align, TextTable};
-use firefly_framework::cost::{FusionDecision, Prediction};
+use firefly_framework::cost::Prediction;
 use firefly_framework::graph::{Graph, dot, svg};
-use firefly_framework::movement::{GraphMovement, MovementOptions, count};
-use firefly_framework::profile::{DeviceProfile, Preset};
-use firefly_framework::rewrite::{Rewriter, WelchPeaksRule, register_costs};
+use firefly_framework::movement::{MovementOptions, count};
+use firefly_framework::profile::Preset;
+use firefly_framework::rewrite::{Rewriter, Rule, WelchPeaksRule, register_costs};
 use firefly_models::Tier;
 use models::ZooModel;
-use serde::Serialize;
 
 use super::ExitStatus;
 use super::values::{TIERS, named};
 use crate::harness::format::duration;
+use crate::report::profile::{PROFILE_FORMAT, ProfileReport};
 use crate::report::schema::Tool;
 use crate::suites::peaks::PeaksProblem;
 
@@ -72,25 +71,6 @@ fn presets() -> impl TypedValueParser<Value = Preset> {
     named(Preset::ALL.map(|preset| (preset.name(), preset)))
 }
 
-/// Version of the JSON format; it changes when a reader would have to.
-const FORMAT: u32 = 1;
-
-/// The figures of one model.
-#[derive(Debug, Serialize)]
-struct ProfileReport<'a> {
-    format: u32,
-    tool: Tool,
-    model: String,
-    n_fft: usize,
-    tier: String,
-    batch: usize,
-    k: usize,
-    target: &'a DeviceProfile,
-    profile: &'a GraphMovement,
-    prediction: Prediction,
-    decisions: Vec<&'a FusionDecision>,
-}
-
 /// Prints the data movement of a model to `out`.
 ///
 /// # Errors
@@ -122,50 +102,55 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
         rewriter.register(WelchPeaksRule);
         rewriter.run(&graph, &target)
     });
-    let mut graphs = vec![&graph];
-    graphs.extend(rewritten.iter().map(|rewritten| &rewritten.graph));
-    check_operations(&arguments.host_operations, &graphs)?;
+    let candidates = if arguments.rewrite { WelchPeaksRule.find(&pruned(&graph)) } else { Vec::new() };
+    let graphs = [&graph].into_iter().chain(candidates.iter().map(|candidate| &candidate.graph));
+    check_operations(&arguments.host_operations, graphs)?;
+    let explained = rewritten.as_ref().map(|rewritten| match rewritten.outcomes.is_empty() {
+        true => "no rule applies\n".to_string(),
+        false => rewritten.explain(),
+    });
     if let Some(rewritten) = &rewritten {
-        let none = "no rule applies\n".to_string();
-        writeln!(out, "{}", if rewritten.outcomes.is_empty() { none } else { rewritten.explain() })?;
         graph = rewritten.graph.clone();
     }
     let decided = start.elapsed();
     let figures = count(&graph, &options);
     let prediction = Prediction::new(&figures.total, &target);
-    write!(out, "{}", table(&figures).render())?;
-    writeln!(
-        out,
-        "\ninputs and constants {} bytes, at most {} bytes in use at once\npredicted on {}: {prediction}\n\
-         captured in {}, rewritten in {}",
-        figures.held_bytes,
-        figures.peak_bytes,
-        target.name,
-        duration(captured.as_nanos() as f64),
-        duration(decided.as_nanos() as f64)
-    )?;
-
-    let decisions = rewritten.iter().flat_map(|rewritten| &rewritten.outcomes).map(|outcome| &outcome.decision);
+    let decisions = rewritten.into_iter().flat_map(|rewritten| rewritten.outcomes).map(|outcome| outcome.decision);
     let report = ProfileReport {
-        format: FORMAT,
+        format: PROFILE_FORMAT,
         tool: Tool::this(),
         model: arguments.model.name().into(),
         n_fft: arguments.n_fft,
         tier: arguments.tier.to_string(),
         batch: arguments.batch.get(),
         k: arguments.k,
-        target: &target,
-        profile: &figures,
+        target,
+        profile: figures,
         prediction,
         decisions: decisions.collect(),
     };
+    // Files before the table: a closed output loses no result.
     write_files(arguments, &graph, &report)?;
+    if let Some(explained) = &explained {
+        writeln!(out, "{explained}")?;
+    }
+    write!(out, "{}", report.table().render())?;
+    let [memory, predicted] = report.summary();
+    let [captured, decided] = [captured, decided].map(|time| duration(time.as_nanos() as f64));
+    writeln!(out, "\n{memory}\n{predicted}\ncaptured in {captured}, rewritten in {decided}")?;
     Ok(ExitStatus::Passed)
 }
 
-/// Checks that each named operation is in one of the graphs.
-fn check_operations(operations: &[String], graphs: &[&Graph]) -> anyhow::Result<()> {
-    let names: Vec<_> = graphs.iter().flat_map(|graph| graph.nodes()).map(|node| node.operation.name()).collect();
+/// The graph without what no output depends on.
+fn pruned(graph: &Graph) -> Graph {
+    let mut graph = graph.clone();
+    graph.prune();
+    graph
+}
+
+/// Checks that each named operation is in one of the graphs: in the model, or in what a rule would make of it.
+fn check_operations<'a>(operations: &[String], graphs: impl Iterator<Item = &'a Graph>) -> anyhow::Result<()> {
+    let names: Vec<_> = graphs.flat_map(|graph| graph.nodes()).map(|node| node.operation.name()).collect();
     for operation in operations {
         let hint = suggest::hint(operation, names.iter().map(AsRef::as_ref));
         ensure!(names.iter().any(|name| name == operation), "--host-operations: the model has no `{operation}`{hint}");
@@ -173,7 +158,7 @@ fn check_operations(operations: &[String], graphs: &[&Graph]) -> anyhow::Result<
     Ok(())
 }
 
-fn write_files(arguments: &ProfileArgs, graph: &Graph, report: &ProfileReport<'_>) -> anyhow::Result<()> {
+fn write_files(arguments: &ProfileArgs, graph: &Graph, report: &ProfileReport) -> anyhow::Result<()> {
     let write = |path: &Path, text: String| {
         write_atomically(path, text.as_bytes()).with_context(|| format!("writing {}", path.display()))
     };
@@ -181,42 +166,12 @@ fn write_files(arguments: &ProfileArgs, graph: &Graph, report: &ProfileReport<'_
         write(path, serde_json::to_string_pretty(report)? + "\n")?;
     }
     if let Some(path) = &arguments.dot {
-        write(path, dot(graph, report.profile))?;
+        write(path, dot(graph, &report.profile))?;
     }
     if let Some(path) = &arguments.svg {
-        write(path, svg(graph, report.profile))?;
+        write(path, svg(graph, &report.profile))?;
     }
     Ok(())
-}
-
-fn table(profile: &GraphMovement) -> TextTable {
-    let mut table = TextTable::default()
-        .column("node", Align::Right)
-        .column("operation", Align::Left)
-        .column("output", Align::Left)
-        .column("launches", Align::Right)
-        .column("syncs", Align::Right)
-        .column("traffic, bytes", Align::Right)
-        .column("to host, bytes", Align::Right)
-        .column("in use, bytes", Align::Right);
-    for (place, node) in profile.nodes.iter().enumerate() {
-        let outputs = node.shapes.iter().zip(&node.dtypes).map(|(shape, dtype)| format!("{dtype}{shape:?}"));
-        let operation = if node.view { format!("({})", node.operation) } else { node.operation.clone() };
-        let outputs = outputs.collect::<Vec<_>>().join(" ");
-        let numbers = [
-            node.movement.launches,
-            node.movement.syncs,
-            node.movement.traffic,
-            node.movement.host_output,
-            node.live_bytes,
-        ];
-        table.row([place.to_string(), operation, outputs].into_iter().chain(numbers.map(|number| number.to_string())));
-    }
-    let total = profile.total;
-    let numbers = [total.launches, total.syncs, total.traffic, total.host_output, profile.peak_bytes];
-    let title = [String::new(), "total".into(), String::new()];
-    table.row(title.into_iter().chain(numbers.map(|number| number.to_string())));
-    table
 }
 
 #[cfg(test)]
@@ -269,6 +224,16 @@ mod tests {
         let (_, report, _) = profile_of(&["stock-loop", "--host-operations", "signal::rfft", "--outputs", "1"]);
         assert_eq!(report["profile"]["total"]["syncs"], 2);
         assert_eq!(report["profile"]["total"]["host_output"], 1024 * 16 * 4);
+    }
+
+    #[test]
+    fn a_declined_rewrite_with_a_host_tail_prints_the_decision() {
+        let grid = ["stock-unfold", "--batch", "8192", "--rewrite", "--host-operations", "firefly::welch_peaks"];
+        for (target, verdict) in [("cpu", "fuse"), ("metal", "leave"), ("cuda", "leave"), ("wgpu", "leave")] {
+            let (text, report, _) = profile_of(&[&grid[..], &["--target", target]].concat());
+            assert!(text.contains(&format!("welch peaks: {verdict} on {target}")), "{text}");
+            assert_eq!(report["decisions"][0]["benefit"]["syncs"], -1);
+        }
     }
 
     #[test]

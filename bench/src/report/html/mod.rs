@@ -10,18 +10,57 @@ use firefly_app::page::document::{self, Document, details, nothing};
 use firefly_app::page::figure::grid;
 
 use crate::harness::format::date;
+use crate::report::any::AnyReport;
+use crate::report::picker::PickerReport;
+use crate::report::profile::ProfileReport;
 use crate::report::schema::BenchReport;
 
 /// The page of several reports, each with the name it is called by.
-pub fn page(title: &str, reports: &[(String, BenchReport)]) -> String {
+pub fn page(title: &str, reports: &[(String, AnyReport)]) -> String {
     let mut page = Document::new("Firefly measurements", title);
     for (name, report) in reports {
-        page.section(&format!("{}: {name}", report.command.name), &section(report));
+        let section = match report {
+            AnyReport::Bench(report) => bench_section(report),
+            AnyReport::Picker(report) => picker_section(report),
+            AnyReport::Profile(report) => profile_section(report),
+        };
+        page.section(&format!("{}: {name}", report.command()), &section);
     }
     page.html()
 }
 
-fn section(report: &BenchReport) -> String {
+fn picker_section(report: &PickerReport) -> String {
+    let [quality, deciding] = report.summary();
+    let measured = date(report.date);
+    let facts = [
+        ("machine", report.host.summary()),
+        ("device", report.device.clone()),
+        ("measured", measured),
+        ("predictions", quality),
+        ("decisions", deciding),
+    ];
+    let html = document::facts(facts.iter().map(|(name, value)| (*name, value.as_str())));
+    let html = html + &tables::of_text("Every problem", &report.table());
+    if report.left_out.is_empty() { html } else { html + &details("Left out", &report.left_out.join("\n")) }
+}
+
+fn profile_section(report: &ProfileReport) -> String {
+    let ProfileReport { model, n_fft, tier, batch, k, target, decisions, .. } = report;
+    let [memory, predicted] = report.summary();
+    let problem = format!("n_fft {n_fft}, tier {tier}, batch {batch}, k {k}");
+    let facts = [
+        ("model", model.clone()),
+        ("problem", problem),
+        ("costs of", target.name.clone()),
+        ("memory", memory),
+        ("time", predicted),
+    ];
+    let html = document::facts(facts.iter().map(|(name, value)| (*name, value.as_str())));
+    let explained = decisions.iter().map(|decision| details("Decision on a rewrite", &decision.explain()));
+    html + &tables::of_text("Data movement of every node", &report.table()) + &explained.collect::<String>()
+}
+
+fn bench_section(report: &BenchReport) -> String {
     let mut html = facts(report);
     if report.cases.is_empty() {
         return html + &nothing("The report has no cases.");

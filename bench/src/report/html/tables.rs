@@ -1,31 +1,35 @@
 //! Cases and crossovers as HTML tables.
 
 use firefly_app::page::table::{Row, Table};
+use firefly_app::table::TextTable;
 
 use crate::harness::format::{digits, duration};
 use crate::harness::outcome::{CaseOutcome, CaseRecord, DERIVED, SpeedRatio};
-use crate::report::crossover::{self, crossovers as find_crossovers};
+use crate::report::crossover::{Crossover, crossovers as find_crossovers};
 use crate::report::schema::BenchReport;
 use crate::report::terminal::relation;
 use crate::report::traffic::summary;
 
-/// Fastest strategies over batch and over K.
+/// Milliseconds of every strategy over batch and over K.
 pub(super) fn crossovers(cases: &[CaseRecord]) -> String {
-    let table = |over: &str| {
-        let found = find_crossovers(cases, over);
-        let rows: Vec<Row> = found
-            .iter()
-            .flat_map(|crossover| {
-                let common = crossover.common.without(&DERIVED).to_string();
-                crossover.ranges.iter().map(move |range| Row::new(&common, crossover::row(range).into()))
-            })
-            .collect();
-        let columns = ["problem", over, "fastest", "times as fast as the next", "next", "beyond the spread"];
-        let caption = format!("Fastest over {over}");
-        let table = Table { caption, columns: columns.map(str::to_owned).into(), rows };
-        if table.rows.is_empty() { String::new() } else { table.html_folded_if_long() }
+    let table = |over: &str, crossover: &Crossover| {
+        let row = |cells: Vec<String>| Row::new(&cells[0], cells[1..].to_vec());
+        let columns =
+            [vec![over.to_owned()], crossover.titles(), ["fastest", "× next", "clear"].map(String::from).into()];
+        let caption = format!("Median milliseconds over {over}: {}", crossover.common.without(&DERIVED));
+        let rows = crossover.rows.iter().map(|size| row(crossover.cells(size))).collect();
+        Table { caption, columns: columns.concat(), rows }.html_folded_if_long()
     };
-    ["batch", "k"].map(table).concat()
+    let tables = |over: &str| find_crossovers(cases, over).iter().map(|found| table(over, found)).collect::<String>();
+    ["batch", "k"].map(tables).concat()
+}
+
+/// A table for terminals as HTML.
+pub(super) fn of_text(caption: &str, text: &TextTable) -> String {
+    let row = |cells: Vec<&str>| Row::new(cells[0], cells[1..].iter().map(|cell| (*cell).to_owned()).collect());
+    let columns = text.titles().into_iter().map(str::to_owned).collect();
+    let rows = text.cells().into_iter().map(row).collect();
+    Table { caption: caption.to_owned(), columns, rows }.html_folded_if_long()
 }
 
 /// Every case of a report.

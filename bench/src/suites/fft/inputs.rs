@@ -10,6 +10,7 @@ use rustfft::num_complex::Complex;
 
 use super::coefficients::CoefficientSets;
 use super::problem::TransformProblem;
+use crate::baselines::copy::CopyInputs;
 use crate::harness::input_sets::count_of_sets;
 
 /// Copies of every input set: parts on the host, parts on the device, interleaved.
@@ -93,6 +94,20 @@ impl TransformInputs {
     /// Twiddles and gates.
     pub fn coefficients(&self) -> &CoefficientSets {
         &self.coefficients
+    }
+}
+
+impl CopyInputs for TransformInputs {
+    fn host_parts(&self) -> Vec<Vec<&[f32]>> {
+        self.sets.iter().map(|parts| parts.iter().map(Vec::as_slice).collect()).collect()
+    }
+
+    fn device_parts(&self) -> Vec<&[Tensor<2>]> {
+        self.tensors().iter().map(|parts| &parts[..]).collect()
+    }
+
+    fn device(&self) -> &Device {
+        &self.device
     }
 }
 

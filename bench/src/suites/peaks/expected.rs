@@ -1,5 +1,6 @@
 //! Expected peaks of chosen rows, in float64.
 
+use firefly_models::Tier;
 use firefly_ops::{Detrend, Scaling, WelchOptions};
 use firefly_reference::{peaks, welch, window};
 use rand::seq::index;
@@ -66,6 +67,20 @@ pub fn expected(
     rows.into_par_iter().map(|(set, row)| expected_row(problem, inputs, set, row, seed)).collect()
 }
 
+/// Expected peaks of the same rows as `rows`, from the segments of another tier.
+///
+/// # Errors
+/// [`ReferenceMismatch`] if the float64 transform disagrees with the reference.
+pub fn expected_at(
+    tier: Tier,
+    problem: &PeaksProblem,
+    inputs: &FrameInputs,
+    rows: &[ExpectedPeaks],
+) -> Result<Vec<ExpectedPeaks>, ReferenceMismatch> {
+    let problem = PeaksProblem::new(problem.options.n_fft, tier, problem.batch, problem.k);
+    rows.par_iter().map(|row| expected_row(&problem, inputs, row.set, row.row, 0)).collect()
+}
+
 fn chosen_rows(problem: &PeaksProblem, sets: usize, seed: u64) -> Vec<(usize, usize)> {
     let most = (SAMPLES / problem.frame()).clamp(FEWEST_ROWS, MOST_ROWS);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -88,7 +103,7 @@ fn expected_row(
     seed: u64,
 ) -> Result<ExpectedPeaks, ReferenceMismatch> {
     let options = &problem.options;
-    let frame: Vec<f64> = inputs.row(set, row).iter().map(|&sample| sample.into()).collect();
+    let frame: Vec<f64> = inputs.row(set, row)[..options.frame()].iter().map(|&sample| sample.into()).collect();
     let window = window::window(window::WindowShape::Hann, window::Symmetry::Periodic, options.n_fft);
     let power = if options.n_fft <= LONGEST_SUM {
         welch::welch_psd(&frame, frame.len(), &window, &definition(options))
@@ -141,10 +156,8 @@ pub fn definition(options: &WelchOptions) -> welch::WelchDefinition {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::Device;
-    use firefly_models::Tier;
-
     use super::*;
+    use burn::tensor::Device;
 
     #[test]
     fn few_rows_are_all_checked_and_of_many_the_ends_are() {

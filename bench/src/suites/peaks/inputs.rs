@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::problem::PeaksProblem;
+use crate::baselines::copy::CopyInputs;
 use crate::harness::input_sets::count_of_sets;
 
 const MOST_TONES: u32 = 6;
@@ -68,6 +69,20 @@ impl FrameInputs {
     pub fn row(&self, set: usize, row: usize) -> &[f32] {
         let [_, frame] = self.shape;
         &self.sets[set][row * frame..][..frame]
+    }
+}
+
+impl CopyInputs for FrameInputs {
+    fn host_parts(&self) -> Vec<Vec<&[f32]>> {
+        self.sets.iter().map(|set| vec![&set[..]]).collect()
+    }
+
+    fn device_parts(&self) -> Vec<&[Tensor<2>]> {
+        self.tensors().chunks(1).collect()
+    }
+
+    fn device(&self) -> &Device {
+        &self.device
     }
 }
 

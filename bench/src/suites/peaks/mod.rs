@@ -11,7 +11,7 @@ mod verify;
 pub use expected::{ExpectedPeaks, ReferenceMismatch};
 pub use inputs::FrameInputs;
 pub use model::{config, exact_model};
-pub use problem::{PeaksProblem, SYMMETRY, WINDOW, facts, grid};
+pub use problem::{MAX_INPUT_BYTES, PeaksProblem, SYMMETRY, WINDOW, facts, grid};
 pub use strategies::{catalogue, firefly, from_host};
 pub use tensor_routine::{DeviceOutput, HostOutput, HostPeaksOutput, HostValuesOutput, MemorySpace, TensorRoutine};
 pub use verify::check_peaks;

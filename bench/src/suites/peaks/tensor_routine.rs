@@ -100,6 +100,10 @@ where
     fn checksum(&self) -> u64 {
         self.with_result(|read| Ok(read.checksum())).unwrap_or(0)
     }
+
+    fn release(&mut self) {
+        self.result = None;
+    }
 }
 
 impl<F, O> RoutineOutput<<O::Host as HostOutput>::Values> for TensorRoutine<'_, F, O>

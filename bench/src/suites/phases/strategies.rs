@@ -12,7 +12,7 @@ use super::plan::{Phase, PhasePlan, interleaved, narrow_bins, separate_model};
 use super::replay::replay;
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
-use crate::harness::verification::{CaseError, Unsupported, Verified};
+use crate::harness::verification::{CaseError, Selected, Unsupported, Verified};
 use crate::suites::peaks::{
     DeviceOutput, ExpectedPeaks, FrameInputs, HostPeaksOutput, MemorySpace, PeaksProblem, TensorRoutine, check_peaks,
     exact_model,
@@ -67,8 +67,12 @@ fn verify<'a>(
     // Burn's top-k leaves the order of equal powers open.
     let orders_ties = phase.has_host_tail() || plan.is_native;
     let verified = check_peaks(routine, problem, inputs, expected, orders_ties)?;
+    let selected = (phase == Phase::Compiled).then(|| match plan.is_native {
+        true => Selected { choice: "rewritten".into(), same_as: Some(Phase::Native.name().into()) },
+        false => Selected { choice: "as traced".into(), same_as: None },
+    });
     let traffic = plan.traffic(problem, costs, bytes_read.load(Ordering::Relaxed));
-    Ok(Verified { traffic: Some(Box::new(traffic)), ..verified })
+    Ok(Verified { traffic: Some(Box::new(traffic)), selected, ..verified })
 }
 
 /// Function from frames to peaks in host memory and the bytes that were read back.

@@ -132,6 +132,10 @@ impl Routine for GradientRoutine<'_> {
         let gradients = self.output().unwrap_or_default();
         gradients.iter().fold(0, |sum, values| sum.rotate_left(1) ^ checksum(bytemuck::cast_slice(values)))
     }
+
+    fn release(&mut self) {
+        self.gradients = None;
+    }
 }
 
 impl RoutineOutput<HostGradients> for GradientRoutine<'_> {

@@ -72,6 +72,10 @@ where
             checksum(bytemuck::cast_slice(&spectrum.re)).wrapping_mul(3) ^ checksum(bytemuck::cast_slice(&spectrum.im))
         })
     }
+
+    fn release(&mut self) {
+        self.output = None;
+    }
 }
 
 impl<F> RoutineOutput<Spectrum> for TransformRoutine<'_, F>

@@ -55,6 +55,10 @@ impl Routine for HostTransformRoutine<'_> {
     fn checksum(&self) -> u64 {
         self.spectrum.iter().fold(0, |sum, part| sum.wrapping_mul(3) ^ checksum(part.as_bytes()))
     }
+
+    fn release(&mut self) {
+        self.spectrum.clear();
+    }
 }
 
 impl RoutineOutput<Spectrum> for HostTransformRoutine<'_> {

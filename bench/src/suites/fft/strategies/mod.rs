@@ -6,7 +6,6 @@ mod from_host;
 mod rustfft;
 
 use super::coefficients::Coefficients;
-use super::inputs::TransformInputs;
 use super::problem::TransformProblem;
 use crate::baselines::copy;
 use crate::harness::strategy::BenchStrategy;
@@ -23,8 +22,6 @@ pub fn catalogue() -> Vec<BenchStrategy<TransformProblem>> {
         rustfft::rustfft(rustfft::Placement::InPlace),
         rustfft::rustfft(rustfft::Placement::OutOfPlace),
         forward::burn_stock(),
-        copy::strategy(|inputs: &TransformInputs| {
-            inputs.host().iter().map(|parts| parts.iter().map(Vec::as_slice).collect()).collect()
-        }),
+        copy::strategy(),
     ]
 }

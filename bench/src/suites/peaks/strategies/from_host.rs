@@ -65,6 +65,10 @@ impl Routine for HostFramesRoutine<'_> {
         let HostPeaks { bins, power } = &self.peaks;
         checksum(bytemuck::cast_slice(bins)).wrapping_add(checksum(bytemuck::cast_slice(power)))
     }
+
+    fn release(&mut self) {
+        self.peaks = HostPeaks::default();
+    }
 }
 
 impl RoutineOutput<HostPeaks> for HostFramesRoutine<'_> {

@@ -27,7 +27,8 @@ pub fn learned(steps: usize, seed: u64) -> BenchStrategy<PeaksProblem> {
     let models = TrainedModels { steps, seed, trained: Mutex::default() };
     BenchStrategy::new(
         "learned",
-        "Firefly's LearnedWelchPeaks module, trained for --train-steps on synthetic signals, on the device",
+        "Firefly's LearnedWelchPeaks module, trained for --train-steps on synthetic signals, on the device; runs with \
+         --train-steps or by name",
         move |problem: &PeaksProblem, inputs, expected| {
             let Trained { model, learned, exact } =
                 models.get(problem, inputs.device()).map_err(|error| CaseError::Training(format!("{error:#}")))?;
@@ -41,6 +42,8 @@ pub fn learned(steps: usize, seed: u64) -> BenchStrategy<PeaksProblem> {
         },
     )
     .without_competing()
+    .by_name()
+    .also_called(&["learned_compiled"])
 }
 
 /// Models trained so far.

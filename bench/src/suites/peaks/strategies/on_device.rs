@@ -1,7 +1,7 @@
 //! Peaks of frames on the device; the peaks stay there.
 
+use firefly_models::Peaks;
 use firefly_models::testing::{Formulation, StockWelchPeaks};
-use firefly_models::{AutoWelchPeaksConfig, Peaks};
 use firefly_ops::{InstructionSet, welch_instruction_set};
 
 use crate::harness::strategy::BenchStrategy;
@@ -10,28 +10,16 @@ use crate::suites::peaks::problem::PeaksProblem;
 use crate::suites::peaks::tensor_routine::{MemorySpace, TensorRoutine};
 use crate::suites::peaks::verify::check_peaks;
 
+/// Name of the strategy that calls the fused operation.
+pub(super) const FIREFLY: &str = "firefly";
+
 /// [`WelchPeaks`](firefly_models::WelchPeaks).
 pub fn firefly() -> BenchStrategy<PeaksProblem> {
     BenchStrategy::new(
-        "firefly",
+        FIREFLY,
         "Firefly's WelchPeaks module on the device",
         |problem: &PeaksProblem, inputs, expected| {
             let model = exact_model(problem, inputs.device())?;
-            let routine = TensorRoutine::new(inputs, MemorySpace::Device, move |signal| Ok(model.try_forward(signal)?));
-            check_peaks(routine, problem, inputs, expected, true)
-        },
-    )
-    .with_forced_sets(kernel_set)
-}
-
-/// [`AutoWelchPeaks`](firefly_models::AutoWelchPeaks).
-pub fn auto() -> BenchStrategy<PeaksProblem> {
-    BenchStrategy::new(
-        "auto",
-        "Firefly's AutoWelchPeaks module: the tier by the method predicted fastest",
-        |problem: &PeaksProblem, inputs, expected| {
-            let auto = AutoWelchPeaksConfig::new().with_peaks(config(problem)).with_keep_on_device(true);
-            let model = auto.try_init(inputs.device())?;
             let routine = TensorRoutine::new(inputs, MemorySpace::Device, move |signal| Ok(model.try_forward(signal)?));
             check_peaks(routine, problem, inputs, expected, true)
         },
@@ -70,6 +58,6 @@ pub fn burn_stock() -> BenchStrategy<PeaksProblem> {
 }
 
 /// Instruction set of the fused kernel on the calling thread.
-fn kernel_set(problem: &PeaksProblem) -> Option<&'static str> {
+pub(super) fn kernel_set(problem: &PeaksProblem) -> Option<&'static str> {
     welch_instruction_set(problem.options.n_fft).map(InstructionSet::name)
 }
