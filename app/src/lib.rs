@@ -2,16 +2,20 @@
 //!
 //! - [`device`]: devices by the names that users type.
 //! - [`files`]: atomic output files.
-//! - [`host`]: facts about the machine.
+//! - [`host`]: facts about the machine and its limits.
 //! - [`page`]: self-contained HTML pages with charts.
 //! - [`progress`]: progress of a command on the error stream.
+//! - [`streams`]: standard output and error that may be closed or full.
 //! - [`suggest`]: suggestions for misspelled names.
 //! - [`table`]: tables for terminals.
+
+#![warn(clippy::print_stderr)]
 
 pub mod device;
 pub mod files;
 pub mod host;
 pub mod page;
 pub mod progress;
+pub mod streams;
 pub mod suggest;
 pub mod table;

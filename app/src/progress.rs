@@ -4,13 +4,15 @@ use std::io::{IsTerminal, stderr};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::streams::{note, printable};
+
 /// Progress over a known number of steps.
 pub enum Progress {
     /// Not shown.
     Quiet,
     /// A bar on a terminal.
     Bar(ProgressBar),
-    /// Lines in a file or a pipe, one per message.
+    /// Lines in a file, a pipe or a terminal that can't move its cursor, one per message.
     Lines,
 }
 
@@ -24,6 +26,10 @@ impl Progress {
             return Self::Lines;
         }
         let bar = ProgressBar::new(steps as u64);
+        // On a terminal without cursor movement (TERM=dumb) a bar would show nothing.
+        if bar.is_hidden() {
+            return Self::Lines;
+        }
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}") {
             bar.set_style(style);
         }
@@ -34,8 +40,17 @@ impl Progress {
     pub fn say(&self, message: impl Into<String>) {
         match self {
             Self::Quiet => (),
-            Self::Bar(bar) => bar.set_message(message.into()),
-            Self::Lines => eprintln!("{}", message.into()),
+            Self::Bar(bar) => bar.set_message(printable(&message.into()).into_owned()),
+            Self::Lines => note(message.into()),
+        }
+    }
+
+    /// Writes a line that stays: above a bar, or as any other line.
+    pub fn note(&self, line: &str) {
+        match self {
+            Self::Quiet => (),
+            Self::Bar(bar) => bar.println(printable(line)),
+            Self::Lines => note(line),
         }
     }
 

@@ -13,6 +13,8 @@
 //! - [`report`]: results as JSON, tables and pages.
 //! - [`cli`]: the subcommands, one file each.
 
+#![warn(clippy::print_stderr)]
+
 pub mod baselines;
 pub mod cli;
 pub mod harness;

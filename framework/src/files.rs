@@ -1,4 +1,7 @@
-//! Atomic replacement of files: written to a temporary file in the same folder, synced, and renamed.
+//! Output files: written to a temporary file in the same folder, synced, and renamed.
+//!
+//! A link is followed: the file that it names is replaced, and the link stays. Devices, pipes, sockets, folders and open
+//! streams (`/dev/stdout`) are refused, because renaming would replace them by a file.
 //!
 //! ```
 //! use firefly_framework::files::write_atomically;
@@ -8,28 +11,83 @@
 //! # Ok::<_, std::io::Error>(())
 //! ```
 
-use std::fs::{self, File};
+use std::fs::{self, File, FileType};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// Links followed before a path is taken to have no end, as in Linux.
+const MOST_LINKS: usize = 40;
+
+/// An output file that is being written, and takes its place with [`commit`](Self::commit). Dropped before that, it
+/// leaves nothing behind.
+pub struct AtomicFile {
+    temporary: NamedTempFile,
+    target: PathBuf,
+}
+
+impl AtomicFile {
+    /// A file that will be at `path`, in place of a file that is there. Missing folders are created.
+    ///
+    /// # Errors
+    /// If `path` names something else than a file, or its folder can't be created or written.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let target = output_path(path)?;
+        let folder = folder_of(&target);
+        fs::create_dir_all(folder)?;
+        let temporary = temporary_in(folder)?;
+        // Whoever may read the old file may read the new one, and nobody else.
+        if let Ok(old) = fs::metadata(&target) {
+            temporary.as_file().set_permissions(old.permissions())?;
+        }
+        Ok(Self { temporary, target })
+    }
+
+    /// Syncs the file and moves it to its place.
+    ///
+    /// # Errors
+    /// If it can't be synced or renamed; the old file is then unchanged.
+    pub fn commit(self) -> io::Result<()> {
+        self.temporary.as_file().sync_all()?;
+        self.temporary.persist(&self.target).map_err(|error| error.error)?;
+        sync_folder(folder_of(&self.target))
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.temporary.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.temporary.flush()
+    }
+}
 
 /// Writes `bytes` to `path` and creates missing folders. A reader sees the old file or the new one, never a part, even
 /// after a crash.
 ///
 /// # Errors
-/// If the folder can't be created or written, or the disk is full; the old file is then unchanged.
+/// If `path` names something else than a file, the folder can't be created or written, or the disk is full; the old
+/// file is then unchanged.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = folder_of(path);
-    fs::create_dir_all(folder)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".partial-");
-    // Temporary files are private by default; output files follow the user's umask.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder)?;
+    let mut file = AtomicFile::create(path)?;
     file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    sync_folder(folder)
+    file.commit()
+}
+
+/// Checks that [`write_atomically`] can write to `path`, before a long computation. Creates nothing.
+///
+/// # Errors
+/// As writing would.
+pub fn ensure_writable(path: &Path) -> io::Result<()> {
+    let target = output_path(path)?;
+    let existing = folder_of(&target).ancestors().map(or_here).find(|folder| folder.exists()).unwrap_or(Path::new("."));
+    if !existing.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::NotADirectory));
+    }
+    temporary_in(existing).map(drop)
 }
 
 /// Syncs a folder, so that renames in it survive a crash.
@@ -41,13 +99,82 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
+/// The file that an output to `path` replaces: `path`, or what it links to.
+fn output_path(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_path_buf();
+    for _ in 0..=MOST_LINKS {
+        // Linux shows the open streams of a process as links below /proc.
+        if fs::canonicalize(folder_of(&target)).is_ok_and(|folder| folder.starts_with("/proc")) {
+            return Err(refused(path, &target, "an open stream of a process"));
+        }
+        let kind = match fs::symlink_metadata(&target) {
+            Ok(metadata) => metadata.file_type(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(target),
+            Err(error) => return Err(error),
+        };
+        if kind.is_symlink() {
+            target = folder_of(&target).join(fs::read_link(&target)?);
+        } else if kind.is_file() {
+            return Ok(target);
+        } else {
+            return Err(refused(path, &target, name_of(kind)));
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a link that leads to itself"))
+}
+
+fn refused(path: &Path, target: &Path, what: &str) -> io::Error {
+    let message = if path == target {
+        format!("it is {what}, but an output must be a file")
+    } else {
+        format!("it is a link to {}, {what}, but an output must be a file", target.display())
+    };
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+/// What a path names that is neither a file nor a link.
+#[cfg(unix)]
+fn name_of(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    match kind {
+        kind if kind.is_dir() => "a folder",
+        kind if kind.is_fifo() => "a pipe",
+        kind if kind.is_socket() => "a socket",
+        _ => "a device",
+    }
+}
+
+/// What a path names that is neither a file nor a link.
+#[cfg(not(unix))]
+fn name_of(kind: FileType) -> &'static str {
+    if kind.is_dir() { "a folder" } else { "a device" }
+}
+
+fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".partial-");
+    // Temporary files are private by default; output files follow the user's umask.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
 fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    or_here(path.parent().unwrap_or(Path::new("")))
+}
+
+/// A folder whose path may be empty, as that of a relative file is.
+fn or_here(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
 
     #[test]
     fn a_file_is_replaced_and_no_temporary_file_is_left() {
@@ -56,7 +183,16 @@ mod tests {
         write_atomically(&path, b"first").unwrap();
         write_atomically(&path, b"second").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"second");
-        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        assert_eq!(names(path.parent().unwrap()), ["out.json"]);
+    }
+
+    #[test]
+    fn a_file_that_is_not_committed_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = AtomicFile::create(&folder.path().join("out.csv")).unwrap();
+        file.write_all(b"half").unwrap();
+        drop(file);
+        assert!(names(folder.path()).is_empty());
     }
 
     #[test]
@@ -64,8 +200,56 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("taken");
         fs::create_dir_all(path.join("inside")).unwrap();
-        assert!(write_atomically(&path, b"bytes").is_err());
+        let error = write_atomically(&path, b"bytes").unwrap_err().to_string();
+        assert_eq!(error, "it is a folder, but an output must be a file");
         assert!(path.join("inside").is_dir());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(names(folder.path()), ["taken"]);
+    }
+
+    #[test]
+    fn unwritable_paths_are_errors_before_writing() {
+        let folder = tempfile::tempdir().unwrap();
+        ensure_writable(&folder.path().join("new/out.json")).unwrap();
+        assert!(names(folder.path()).is_empty(), "a check creates no folder");
+        assert!(ensure_writable(folder.path()).is_err());
+        fs::write(folder.path().join("file"), "").unwrap();
+        assert!(ensure_writable(&folder.path().join("file/out.json")).is_err());
+        assert!(ensure_writable(&folder.path().join("file/deep/out.json")).is_err());
+        ensure_writable(Path::new("relative.json")).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (link, target) = (folder.path().join("link"), folder.path().join("target"));
+        symlink("target", &link).unwrap();
+        write_atomically(&link, b"first").unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).unwrap();
+        write_atomically(&link, b"second").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"second");
+        assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o600);
+        symlink("circle", folder.path().join("circle")).unwrap();
+        let error = ensure_writable(&folder.path().join("circle")).unwrap_err().to_string();
+        assert_eq!(error, "it is a link that leads to itself");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn devices_pipes_and_streams_are_refused() {
+        use std::os::unix::fs::{FileTypeExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        symlink("/dev/null", &link).unwrap();
+        let message = |path: &Path| write_atomically(path, b"bytes").unwrap_err().to_string();
+        assert_eq!(message(Path::new("/dev/null")), "it is a device, but an output must be a file");
+        assert_eq!(message(&link), "it is a link to /dev/null, a device, but an output must be a file");
+        for stream in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/2"] {
+            assert!(message(Path::new(stream)).contains("an open stream of a process"), "{stream}");
+        }
+        assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+        assert!(fs::symlink_metadata("/dev/stdout").unwrap().is_symlink());
     }
 }

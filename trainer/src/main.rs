@@ -1,5 +1,7 @@
 //! The binary `firefly-train`.
 
+#![warn(clippy::print_stderr)]
+
 mod cli;
 
 fn main() -> std::process::ExitCode {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use firefly_app::device::DeviceName;
+use firefly_app::streams::note;
 use firefly_framework::device::fingerprint;
 use firefly_framework::profile::{DeviceProfile, ProfileSource, load, load_or_preset};
 
@@ -20,7 +21,7 @@ pub fn device_profile(device: DeviceName, path: Option<&Path>) -> anyhow::Result
     }
     let resolved = load_or_preset(device.id());
     if let Some(error) = resolved.ignored {
-        eprintln!("warning: {error}; a preset is used");
+        note(format_args!("warning: {error}; a preset is used"));
     }
     Ok((resolved.profile, resolved.source))
 }

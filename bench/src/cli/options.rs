@@ -6,6 +6,7 @@ use anyhow::{Context, ensure};
 use clap::value_parser;
 use firefly_app::device::DeviceName;
 use firefly_app::files::ensure_writable;
+use firefly_app::host::MOST_THREADS;
 use firefly_ops::InstructionSet;
 
 use super::values::{self, NumberRange, distinct};
@@ -16,7 +17,6 @@ use crate::harness::runner::MeasurementSetup;
 use crate::harness::timing::Iterations;
 
 const MOST_ITERATIONS: i64 = 1_000_000;
-const MOST_THREADS: usize = 1024;
 
 /// Device, execution and iterations of a measurement.
 ///

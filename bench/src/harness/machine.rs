@@ -1,7 +1,7 @@
 //! Description of the machine.
 
-pub use firefly_app::host::available_cores;
-use firefly_app::host::{cpu_name, entry};
+use firefly_app::host::cpu_name;
+pub use firefly_app::host::{available_cores, available_memory};
 use serde::{Deserialize, Serialize};
 
 /// Machine that a report was measured on.
@@ -37,12 +37,6 @@ impl MachineInfo {
         let plural = if self.cores == 1 { "" } else { "s" };
         format!("{cpu}, {} core{plural}, {}", self.cores, self.instruction_sets.join(" "))
     }
-}
-
-/// Bytes of memory that are free or can be freed; none where the system doesn't say.
-pub fn available_memory() -> Option<u64> {
-    let kibibytes = entry("/proc/meminfo", "MemAvailable")?;
-    Some(1024 * kibibytes.split_whitespace().next()?.parse::<u64>().ok()?)
 }
 
 macro_rules! detected {

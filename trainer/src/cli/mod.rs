@@ -11,6 +11,9 @@ mod train;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use firefly_app::host::start_threads;
+use firefly_app::streams::{COULD_NOT_RUN, log_to_stderr, note, parse_arguments};
+use tracing::Level;
 
 /// Trains learned Welch peaks from a TOML configuration and compares them with the exact tiers.
 #[derive(Parser)]
@@ -32,15 +35,22 @@ enum Command {
 
 /// Parses the arguments and runs the command.
 pub fn main() -> ExitCode {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).init();
-    let cli = Cli::parse();
-    let result = match cli.command {
+    log_to_stderr(Level::WARN);
+    let cli = match parse_arguments::<Cli>() {
+        Ok(cli) => cli,
+        Err(status) => return status,
+    };
+    run(cli).unwrap_or_else(|error| {
+        note(format_args!("error: {error:#}"));
+        ExitCode::from(COULD_NOT_RUN)
+    })
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    start_threads()?;
+    match cli.command {
         Some(Command::Eval(args)) => eval::run(&args),
         Some(Command::Sweep(args)) => sweep::run(&args),
         None => train::run(&cli.train),
-    };
-    result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
-        ExitCode::FAILURE
-    })
+    }
 }

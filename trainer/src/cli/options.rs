@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use firefly_app::device::DeviceName;
+use firefly_app::streams::note;
 use firefly_trainer::config::{self, Resolved};
 
 /// Folder of the runs' folders.
@@ -40,7 +41,7 @@ impl TrainingOptions {
         let recordings = self.data.clone().or_else(from_environment);
         let loaded = config::load(path, &settings, recordings.as_deref())?;
         if loaded.recordings_replaced {
-            eprintln!("no folder of recordings is given (--data DIR or FIREFLY_DATA): training on synthetic signals");
+            note("no folder of recordings is given (--data DIR or FIREFLY_DATA): training on synthetic signals");
         }
         Ok(Resolved::new(loaded.config, self.device.to_string()))
     }

@@ -1,10 +1,11 @@
 //! Interruption and outcome of a command.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use burn_train::Interrupter;
+use firefly_app::streams::{StandardOutput, note};
 use firefly_trainer::evaluate::EvaluationRow;
 use firefly_trainer::run_folder::RunFolder;
 
@@ -30,7 +31,7 @@ pub fn interrupter() -> Result<Interrupter> {
 /// Prints the evaluation of a finished run and the report's path, or how to continue an interrupted one.
 pub fn report_outcome(folder: &RunFolder, rows: Option<&[EvaluationRow]>, to_continue: &str) -> Result<ExitCode> {
     let Some(rows) = rows else {
-        eprintln!("interrupted: {} continues with {to_continue}", folder.path().display());
+        note(format_args!("interrupted: {} continues with {to_continue}", folder.path().display()));
         return Ok(ExitCode::from(INTERRUPTED));
     };
     print(&format!("{}\n{}\n", table::evaluation(rows), folder.report().display()))?;
@@ -39,8 +40,7 @@ pub fn report_outcome(folder: &RunFolder, rows: Option<&[EvaluationRow]>, to_con
 
 /// Writes to standard output. A reader that has closed it is no error.
 pub fn print(text: &str) -> io::Result<()> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
+    let mut output = StandardOutput::default();
+    output.write_all(text.as_bytes())?;
+    output.flush()
 }

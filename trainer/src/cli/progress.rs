@@ -1,6 +1,7 @@
 //! Progress of a run on the error stream: a bar on a terminal, lines elsewhere.
 
 use firefly_app::progress::Progress as Display;
+use firefly_app::streams::note;
 use firefly_trainer::metrics::TrainingPoint;
 use firefly_trainer::progress::{Event, Progress};
 
@@ -16,9 +17,11 @@ impl StderrProgress {
         match display {
             Display::Bar(bar) => {
                 bar.set_position(point.step as u64);
-                if validated { bar.println(metrics(point)) } else { bar.set_message(metrics(point)) }
+                if validated { display.note(&metrics(point)) } else { display.say(metrics(point)) }
             }
-            Display::Lines if validated => eprintln!("{}/{steps}  {}", point.step, metrics(point)),
+            Display::Lines if validated => {
+                note(format_args!("{}/{steps}  {}", point.step, metrics(point)));
+            }
             Display::Lines | Display::Quiet => {}
         }
         if point.step == steps {
@@ -34,8 +37,8 @@ impl Progress for StderrProgress {
             self.measured(point, steps);
         } else if let Some(text) = message(&event) {
             match &self.0 {
-                Some(Display::Bar(bar)) => bar.println(text),
-                _ => eprintln!("{text}"),
+                Some(display) => display.note(&text),
+                None => note(text),
             }
         }
     }
