@@ -1,14 +1,12 @@
-//! The recordings of a folder of WAV files.
+//! The recordings of a folder.
 
-use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::{DataError, RecordingProblem, check_frame};
-use super::recording::{Recording, read_wav};
+use super::folder::find_recordings;
+use super::recording::{Recording, read_recording};
 
 /// Recordings in the order of their paths and channels, each at least one frame long; at least one. Cloning shares
 /// them.
@@ -20,25 +18,25 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Reads every `.wav` file (upper or lower case) in `folder` and its subfolders. Hidden files and folders (a
-    /// leading dot) are ignored. The order is that of the paths relative to `folder`, the same on every machine.
+    /// Reads every recording that [`find_recordings`] finds in `folder`, in the order of the paths relative to it, the
+    /// same on every machine.
     ///
     /// Recordings shorter than `frame` samples, and files without samples, are not kept but counted in
     /// [`skipped`](Self::skipped).
     ///
     /// # Errors
-    /// If the folder is missing, holds no WAV file, or all of them are too short; and at the first file, in that order,
+    /// If the folder is missing, holds no recording, or all of them are too short; and at the first file, in that order,
     /// that can't be read.
     pub fn load(folder: &Path, frame: usize) -> Result<Self, DataError> {
         check_frame(frame)?;
-        let files = find_wavs(folder)?;
+        let files = find_recordings(folder)?;
         if files.is_empty() {
             return Err(DataError::NoRecordings(folder.to_owned()));
         }
         let mut recordings = Vec::new();
         let mut empty_files = 0;
         for file in files {
-            match read_wav(&folder.join(file)) {
+            match read_recording(&folder.join(file)) {
                 Ok(channels) => recordings.extend(channels),
                 Err(DataError::Recording { problem: RecordingProblem::NoSamples, .. }) => empty_files += 1,
                 Err(error) => return Err(error),
@@ -137,65 +135,6 @@ impl Corpus {
             skipped: self.skipped,
         }
     }
-}
-
-/// Paths of the WAV files relative to `folder`, sorted. A file that links make reachable twice is listed once, so that
-/// no split has it on both sides.
-fn find_wavs(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
-    match fs::metadata(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(DataError::FolderMissing(folder.to_owned()));
-        }
-        Err(error) => return Err(unlisted(folder, error)),
-        Ok(found) if !found.is_dir() => return Err(DataError::NotAFolder(folder.to_owned())),
-        Ok(_) => {}
-    }
-    let mut found = Vec::new();
-    // Real paths of the folders that contain the one being listed: a link back to one of them is a loop.
-    let mut ancestors = HashSet::new();
-    descend(folder, Path::new(""), &mut ancestors, &mut found)?;
-    found.sort();
-    let mut seen = HashSet::new();
-    found.retain(|file| fs::canonicalize(folder.join(file)).map_or(true, |real| seen.insert(real)));
-    Ok(found)
-}
-
-fn descend(
-    root: &Path,
-    relative: &Path,
-    ancestors: &mut HashSet<PathBuf>,
-    found: &mut Vec<PathBuf>,
-) -> Result<(), DataError> {
-    let folder = root.join(relative);
-    let failed = |error| unlisted(&folder, error);
-    let real = fs::canonicalize(&folder).map_err(failed)?;
-    if !ancestors.insert(real.clone()) {
-        return Ok(());
-    }
-    for entry in fs::read_dir(&folder).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
-        if name.to_string_lossy().starts_with('.') {
-            continue;
-        }
-        let path = relative.join(&name);
-        // Links are followed; a dangling link is neither a file nor a folder.
-        let full = root.join(&path);
-        if full.is_dir() {
-            descend(root, &path, ancestors, found)?;
-        } else if full.is_file() && is_wav(&path) {
-            found.push(path);
-        }
-    }
-    ancestors.remove(&real);
-    Ok(())
-}
-
-fn unlisted(folder: &Path, source: io::Error) -> DataError {
-    DataError::Folder { path: folder.to_owned(), source }
-}
-
-fn is_wav(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("wav"))
 }
 
 #[cfg(test)]

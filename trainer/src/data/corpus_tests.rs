@@ -1,3 +1,5 @@
+use std::fs;
+
 use hound::{SampleFormat, WavSpec, WavWriter};
 use tempfile::TempDir;
 

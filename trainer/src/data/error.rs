@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Error in one WAV file.
+use super::formats::Format;
+
+/// Error in one file of a recording.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RecordingProblem {
@@ -35,6 +37,17 @@ pub enum RecordingProblem {
     /// A valid header followed by no samples.
     #[error("it holds no samples")]
     NoSamples,
+    /// The file's extension names no format of recordings.
+    #[error("its extension names no format of recordings (accepted: {})", Format::EXTENSIONS)]
+    UnknownFormat,
+    /// The file is damaged, or holds what is not read.
+    #[error("{format} file: {reason}")]
+    Content {
+        /// Format of the file.
+        format: Format,
+        /// The reason.
+        reason: String,
+    },
     /// A float sample is NaN or infinite.
     #[error("sample {index} of channel {channel} is {value}, not a finite number")]
     NonFinite {
@@ -64,7 +77,7 @@ pub enum DataError {
     #[error("{}: no such folder", .0.display())]
     FolderMissing(PathBuf),
     /// The path names a file.
-    #[error("{}: not a folder (give the folder that holds the WAV files)", .0.display())]
+    #[error("{}: not a folder (give the folder that holds the recordings)", .0.display())]
     NotAFolder(PathBuf),
     /// The folder, or one inside it, can't be listed.
     #[error("listing {}", path.display())]
@@ -74,8 +87,8 @@ pub enum DataError {
         /// The cause.
         source: io::Error,
     },
-    /// The folder holds no WAV file.
-    #[error("{}: no .wav file in this folder or below it", .0.display())]
+    /// The folder holds no recording.
+    #[error("{}: no recording in this folder or below it (accepted: {})", .0.display(), Format::EXTENSIONS)]
     NoRecordings(PathBuf),
     /// Every recording is shorter than one frame.
     #[error(

@@ -1,4 +1,4 @@
-//! Signals to train and evaluate on: recordings in WAV files, or synthetic signals generated from a seed.
+//! Signals to train and evaluate on: recordings in files of any of the [`formats`], or synthetic signals generated from a seed.
 //!
 //! Recordings are split by file, never by frame. Every training frame is a pure function of the seed and its index, so
 //! that a run can stop and resume anywhere.
@@ -7,6 +7,8 @@ mod corpus;
 mod device_corpus;
 mod draw;
 mod error;
+mod folder;
+pub mod formats;
 mod frames;
 mod recording;
 mod source;
@@ -19,8 +21,9 @@ pub use corpus::Corpus;
 pub use device_corpus::DeviceCorpus;
 pub use draw::Part;
 pub use error::{DataError, RecordingProblem};
+pub use folder::find_recordings;
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
-pub use recording::{DecodedWav, Recording, decode_wav, read_wav};
+pub use recording::{DecodedWav, Recording, decode_wav, read_recording, read_wav};
 pub use source::Source;
 pub use split::{Corpora, RecordingsConfig, split, split_by_suffix};
 pub use synthetic::{Family, Synthetic, SyntheticConfig, UnknownFamily};

@@ -1,4 +1,4 @@
-//! WAV files, read into one recording per channel.
+//! Files read into one recording per channel.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -8,18 +8,63 @@ use std::sync::Arc;
 use hound::{SampleFormat, WavReader};
 
 use super::error::{DataError, RecordingProblem};
+use super::formats::{self, Format};
 
-/// One channel of one WAV file. Cloning shares the samples.
+/// One channel of one file. Cloning shares the samples.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// The file it came from.
     pub path: Arc<Path>,
     /// Channel within the file, counted from 0.
     pub channel: usize,
-    /// Samples per second.
+    /// Samples per second, rounded; 1 where the file does not say.
     pub sample_rate: u32,
-    /// The samples: integers divided by full scale, so within [-1, 1); floats unchanged.
+    /// The samples. Those of audio files are within [-1, 1): integers divided by full scale; floats are unchanged.
     pub samples: Arc<[f32]>,
+}
+
+/// Samples per channel that are read at a time.
+const BLOCK: usize = 1 << 14;
+
+/// Reads a recording in the format that its extension names. Returns one recording per channel in the order of the
+/// channels, all of one length.
+///
+/// # Errors
+/// [`DataError::Recording`] with the file and a [`RecordingProblem`].
+pub fn read_recording(path: &Path) -> Result<Vec<Recording>, DataError> {
+    if Format::of(path) == Some(Format::Wav) {
+        return read_wav(path);
+    }
+    let (rate, channels) =
+        read_channels(path).map_err(|problem| DataError::Recording { path: path.to_owned(), problem })?;
+    Ok(recordings(path, rate.map_or(1, |rate| rate.round() as u32), channels))
+}
+
+/// Sample rate and samples of each channel of a file of any format.
+fn read_channels(path: &Path) -> Result<(Option<f64>, Vec<Vec<f32>>), RecordingProblem> {
+    let mut reader = formats::open(path)?;
+    let layout = reader.layout().clone();
+    let mut sink = Channels::new(layout.channels, 0);
+    let mut block = Vec::new();
+    while reader.read(&mut block, BLOCK)? > 0 {
+        block.drain(..).for_each(|sample| sink.push(sample));
+    }
+    if sink.whole() == 0 {
+        return Err(RecordingProblem::NoSamples);
+    }
+    sink.check_finite()?;
+    Ok((layout.rate, sink.channels))
+}
+
+fn recordings(path: &Path, sample_rate: u32, channels: Vec<Vec<f32>>) -> Vec<Recording> {
+    let path: Arc<Path> = path.into();
+    let recording = |(channel, samples): (usize, Vec<f32>)| Recording {
+        path: path.clone(),
+        channel,
+        sample_rate,
+        samples: samples.into(),
+    };
+    channels.into_iter().enumerate().map(recording).collect()
 }
 
 /// Reads a WAV file: PCM of 16, 24 or 32 bits or 32-bit float, any number of channels, any sample rate. Returns one
@@ -30,14 +75,7 @@ pub struct Recording {
 pub fn read_wav(path: &Path) -> Result<Vec<Recording>, DataError> {
     let open = || decode_wav(BufReader::new(File::open(path)?));
     let wav = open().map_err(|problem| DataError::Recording { path: path.to_owned(), problem })?;
-    let (path, sample_rate): (Arc<Path>, _) = (path.into(), wav.sample_rate);
-    let recording = |(channel, samples): (usize, Vec<f32>)| Recording {
-        path: path.clone(),
-        channel,
-        sample_rate,
-        samples: samples.into(),
-    };
-    Ok(wav.channels.into_iter().enumerate().map(recording).collect())
+    Ok(recordings(path, wav.sample_rate, wav.channels))
 }
 
 /// A decoded WAV file.

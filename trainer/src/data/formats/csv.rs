@@ -1,0 +1,163 @@
+//! Text files with a row per sample and a column per channel.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use super::{Format, Layout, SampleReader};
+use crate::data::error::RecordingProblem;
+
+/// Names of a column of times in seconds.
+const TIMES: [&str; 6] = ["time", "t", "time_s", "time (s)", "seconds", "s"];
+/// Rows whose times the sample rate is computed from.
+const RATE_ROWS: usize = 1024;
+/// Longest line that is read.
+const MOST_LINE_BYTES: usize = 1 << 20;
+
+/// Table of numbers with or without a line of titles, separated by commas, semicolons or tabs.
+///
+/// A column whose first value is not a number, such as a date, is left out. A column of times in seconds gives the
+/// sample rate. An empty cell is NaN.
+pub(super) struct CsvReader {
+    input: BufReader<File>,
+    separator: u8,
+    /// Columns that are channels.
+    columns: Vec<usize>,
+    layout: Layout,
+    /// Rows read in advance.
+    ahead: Vec<f32>,
+    used: usize,
+    line: Vec<u8>,
+    line_number: u64,
+}
+
+impl CsvReader {
+    pub(super) fn open(path: &Path) -> Result<Self, RecordingProblem> {
+        let mut reader = Self {
+            input: BufReader::with_capacity(1 << 16, File::open(path)?),
+            separator: b',',
+            columns: Vec::new(),
+            layout: Layout { channels: 0, rate: None, length: None },
+            ahead: Vec::new(),
+            used: 0,
+            line: Vec::new(),
+            line_number: 0,
+        };
+        if !reader.next_line()? {
+            return Err(RecordingProblem::NoSamples);
+        }
+        reader.separator = [b'\t', b';', b','].into_iter().find(|byte| reader.line.contains(byte)).unwrap_or(b',');
+        let first = reader.cells();
+        let has_titles = first.iter().all(|cell| number(cell).is_none());
+        if has_titles && !reader.next_line()? {
+            return Err(RecordingProblem::NoSamples);
+        }
+        let is_time = |column: usize| {
+            let title = first.get(column).filter(|_| has_titles).map(|title| title.to_ascii_lowercase());
+            title.is_some_and(|title| TIMES.contains(&title.as_str()))
+        };
+        let values = reader.cells();
+        let times = (0..values.len()).find(|column| is_time(*column) && number(&values[*column]).is_some());
+        let is_number = |column: &usize| Some(*column) != times && number(&values[*column]).is_some();
+        reader.columns = (0..values.len()).filter(is_number).collect();
+        reader.layout.channels = reader.columns.len();
+        if reader.columns.is_empty() {
+            return Err(Format::Csv.problem("its first row of values has no number"));
+        }
+        reader.read_ahead(times)?;
+        Ok(reader)
+    }
+
+    /// Reads the first rows, and the sample rate from their times.
+    fn read_ahead(&mut self, times: Option<usize>) -> Result<(), RecordingProblem> {
+        let mut ahead = Vec::new();
+        let mut seconds = Vec::new();
+        loop {
+            if let Some(column) = times {
+                seconds.push(self.cells().get(column).and_then(|cell| cell.trim().parse::<f64>().ok()));
+            }
+            self.push_row(&mut ahead)?;
+            if ahead.len() >= RATE_ROWS * self.columns.len() || !self.next_line()? {
+                break;
+            }
+        }
+        if let (Some(Some(first)), Some(Some(last))) = (seconds.first(), seconds.last()) {
+            let rate = (seconds.len() - 1) as f64 / (last - first);
+            self.layout.rate = (rate.is_finite() && rate > 0.0).then_some(rate);
+        }
+        self.ahead = ahead;
+        Ok(())
+    }
+
+    /// Reads the next line that is not empty; `false` at the end of the file.
+    fn next_line(&mut self) -> Result<bool, RecordingProblem> {
+        loop {
+            self.line.clear();
+            let limit = MOST_LINE_BYTES as u64 + 1;
+            let read = std::io::Read::take(&mut self.input, limit).read_until(b'\n', &mut self.line)?;
+            if read == 0 {
+                return Ok(false);
+            }
+            self.line_number += 1;
+            if read > MOST_LINE_BYTES {
+                return Err(Format::Csv.problem(format!("line {} is longer than 1 MiB", self.line_number)));
+            }
+            if self.line_number == 1 && self.line.starts_with(b"\xef\xbb\xbf") {
+                self.line.drain(..3);
+            }
+            self.line.truncate(self.line.trim_ascii_end().len());
+            if !self.line.is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Cells of the current line, without quotation marks around them.
+    fn cells(&self) -> Vec<String> {
+        let text = |cell: &[u8]| String::from_utf8_lossy(cell.trim_ascii()).trim_matches('"').to_owned();
+        self.line.split(|byte| *byte == self.separator).map(text).collect()
+    }
+
+    /// Appends the channels of the current line.
+    fn push_row(&self, block: &mut Vec<f32>) -> Result<(), RecordingProblem> {
+        let mut wanted = self.columns.iter().copied().peekable();
+        for (column, cell) in self.line.split(|byte| *byte == self.separator).enumerate() {
+            if wanted.next_if_eq(&column).is_none() {
+                continue;
+            }
+            let cell = std::str::from_utf8(cell).unwrap_or("?").trim().trim_matches('"');
+            let value = number(cell).ok_or_else(|| {
+                let reason = format!("line {}: `{cell}` in column {} is not a number", self.line_number, column + 1);
+                Format::Csv.problem(reason)
+            })?;
+            block.push(value);
+        }
+        match wanted.next() {
+            None => Ok(()),
+            Some(column) => Err(Format::Csv.problem(format!("line {} has no column {}", self.line_number, column + 1))),
+        }
+    }
+}
+
+impl SampleReader for CsvReader {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn read(&mut self, block: &mut Vec<f32>, count: usize) -> Result<usize, RecordingProblem> {
+        let channels = self.columns.len();
+        let mut read = ((self.ahead.len() - self.used) / channels).min(count);
+        block.extend_from_slice(&self.ahead[self.used..self.used + read * channels]);
+        self.used += read * channels;
+        while read < count && self.next_line()? {
+            self.push_row(block)?;
+            read += 1;
+        }
+        Ok(read)
+    }
+}
+
+/// The number in a cell; NaN for an empty one.
+fn number(cell: &str) -> Option<f32> {
+    if cell.is_empty() { Some(f32::NAN) } else { cell.parse().ok() }
+}

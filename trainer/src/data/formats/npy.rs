@@ -1,0 +1,165 @@
+//! NumPy arrays (NEP 1, versions 1 to 3 of the format).
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::number::NumberFormat;
+use super::raw::read_full;
+use super::{Format, Layout, SampleReader};
+use crate::data::error::RecordingProblem;
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// Longest header that is read.
+const MOST_HEADER_BYTES: usize = 1 << 16;
+
+/// What the header of an array says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ArrayHeader {
+    pub(super) numbers: NumberFormat,
+    pub(super) fortran_order: bool,
+    pub(super) shape: Vec<u64>,
+    /// Bytes of the header.
+    pub(super) bytes: u64,
+}
+
+/// Array of one or two dimensions, the longer of which is time. Numbers are taken as they are.
+pub(super) struct ArrayReader {
+    /// One source of interleaved samples, or one per channel.
+    sources: Vec<Box<dyn Read + Send>>,
+    numbers: NumberFormat,
+    layout: Layout,
+    left: u64,
+    bytes: Vec<u8>,
+    channel: Vec<f32>,
+}
+
+/// Opens the array in a `.npy` file.
+pub(super) fn open(path: &Path) -> Result<ArrayReader, RecordingProblem> {
+    let header = ArrayHeader::read(&mut BufReader::new(File::open(path)?), Format::Npy)?;
+    let needed = header.shape.iter().product::<u64>() * header.numbers.bytes() as u64;
+    let available = std::fs::metadata(path)?.len().saturating_sub(header.bytes);
+    if needed > available {
+        return Err(Format::Npy.problem(format!("its shape takes {needed} bytes, it has {available}")));
+    }
+    ArrayReader::new(&header, None, Format::Npy, |offset| {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(header.bytes + offset))?;
+        Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
+    })
+}
+
+impl ArrayHeader {
+    /// Reads the header of an array in a file of `format`.
+    pub(super) fn read(input: &mut impl Read, format: Format) -> Result<Self, RecordingProblem> {
+        let mut start = [0; 8];
+        let mut length = [0; 4];
+        if read_full(input, &mut start)? < 8 || &start[..6] != MAGIC {
+            return Err(format.problem("it does not begin with a NumPy header"));
+        }
+        let length_bytes = if start[6] == 1 { 2 } else { 4 };
+        let truncated = || format.problem("it ends inside its header");
+        if read_full(input, &mut length[..length_bytes])? < length_bytes {
+            return Err(truncated());
+        }
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MOST_HEADER_BYTES {
+            return Err(format.problem(format!("its header has {length} bytes")));
+        }
+        let mut text = vec![0; length];
+        if read_full(input, &mut text)? < length {
+            return Err(truncated());
+        }
+        let text = String::from_utf8_lossy(&text);
+        let bytes = (8 + length_bytes + length) as u64;
+        Self::parse(&text, bytes).ok_or_else(|| {
+            let accepted = "accepted: one or two dimensions of integers of 1 to 8 bytes or floats of 4 or 8";
+            format.problem(format!("its array is {} ({accepted})", text.trim()))
+        })
+    }
+
+    /// Parses the dictionary of a header; `None` for arrays that are not read.
+    fn parse(text: &str, bytes: u64) -> Option<Self> {
+        let value = |key: &str| Some(text.split_once(&format!("'{key}':"))?.1.trim_start());
+        let descr = value("descr")?.strip_prefix('\'')?.split_once('\'')?.0;
+        let (order, kind) = descr.split_at_checked(1)?;
+        let numbers = match kind {
+            "i1" | "i2" | "i4" | "i8" => NumberFormat::signed(kind[1..].parse().ok()?),
+            "u1" | "u2" | "u4" | "u8" => NumberFormat::unsigned(kind[1..].parse().ok()?),
+            "f4" | "f8" => NumberFormat::float(kind[1..].parse().ok()?),
+            _ => return None,
+        };
+        let numbers = match order {
+            "<" | "|" | "=" => numbers,
+            ">" => numbers.big_endian(),
+            _ => return None,
+        };
+        let fortran_order = value("fortran_order")?.starts_with("True");
+        let shape = value("shape")?.strip_prefix('(')?.split_once(')')?.0;
+        let shape = shape.split(',').map(str::trim).filter(|size| !size.is_empty());
+        let shape = shape.map(|size| size.parse().ok()).collect::<Option<Vec<u64>>>()?;
+        // Sizes whose product overflows can't be those of a file.
+        shape.iter().try_fold(8u64, |product, size| product.checked_mul(*size))?;
+        Some(Self { numbers, fortran_order, shape, bytes })
+    }
+}
+
+impl ArrayReader {
+    /// A reader of an array whose bytes `source` yields, from a position behind the header on.
+    pub(super) fn new(
+        header: &ArrayHeader,
+        rate: Option<f64>,
+        format: Format,
+        source: impl Fn(u64) -> Result<Box<dyn Read + Send>, RecordingProblem>,
+    ) -> Result<Self, RecordingProblem> {
+        let (length, channels, time_is_first) = match header.shape[..] {
+            [length] => (length, 1, true),
+            [rows, columns] if rows >= columns => (rows, columns, true),
+            [rows, columns] => (columns, rows, false),
+            _ => {
+                return Err(format.problem(format!("its array has {} dimensions, not 1 or 2", header.shape.len())));
+            }
+        };
+        if length == 0 || channels == 0 {
+            return Err(RecordingProblem::NoSamples);
+        }
+        let width = header.numbers.bytes() as u64;
+        // The last index of C order and the first of Fortran order vary fastest.
+        let interleaved = channels == 1 || time_is_first != header.fortran_order;
+        let starts = if interleaved { 0..1 } else { 0..channels };
+        let sources = starts.map(|channel| source(channel * length * width)).collect::<Result<_, _>>()?;
+        let layout = Layout { channels: channels as usize, rate, length: Some(length) };
+        let (bytes, channel) = (Vec::new(), Vec::new());
+        Ok(Self { sources, numbers: header.numbers, layout, left: length, bytes, channel })
+    }
+}
+
+impl SampleReader for ArrayReader {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn read(&mut self, block: &mut Vec<f32>, count: usize) -> Result<usize, RecordingProblem> {
+        let count = usize::try_from(self.left).unwrap_or(usize::MAX).min(count);
+        let together = self.layout.channels / self.sources.len();
+        self.bytes.resize(count * together * self.numbers.bytes(), 0);
+        let first = block.len();
+        block.resize(first + count * self.layout.channels, 0.0);
+        let channels = self.sources.len();
+        for (index, source) in self.sources.iter_mut().enumerate() {
+            if read_full(source, &mut self.bytes)? < self.bytes.len() {
+                return Err(Format::Npy.problem("it ends before its array does"));
+            }
+            self.channel.clear();
+            self.numbers.decode(&self.bytes, &mut self.channel);
+            if channels == 1 {
+                block[first..].copy_from_slice(&self.channel);
+            } else {
+                let samples = block[first..].iter_mut().skip(index).step_by(channels);
+                samples.zip(&self.channel).for_each(|(sample, number)| *sample = *number);
+            }
+        }
+        self.left -= count as u64;
+        Ok(count)
+    }
+}
