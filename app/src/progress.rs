@@ -36,6 +36,31 @@ impl Progress {
         Self::Bar(bar)
     }
 
+    /// Progress over `total` units of work, such as bytes, with the share done and the time left.
+    pub fn with_time_left(quiet: bool, total: u64) -> Self {
+        let progress = Self::new(quiet, usize::try_from(total).unwrap_or(usize::MAX));
+        if let Self::Bar(bar) = &progress
+            && let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %, {eta} left  {wide_msg}")
+        {
+            bar.set_style(style);
+        }
+        progress
+    }
+
+    /// Shows a message beside a bar, and nowhere else.
+    pub fn show(&self, message: &str) {
+        if let Self::Bar(bar) = self {
+            bar.set_message(printable(message).into_owned());
+        }
+    }
+
+    /// Sets the units of work that are done.
+    pub fn set_position(&self, done: u64) {
+        if let Self::Bar(bar) = self {
+            bar.set_position(done);
+        }
+    }
+
     /// Shows a message about the current work.
     pub fn say(&self, message: impl Into<String>) {
         match self {

@@ -1,1 +1,61 @@
-fn main() {}
+//! The `firefly` program: spectral peaks, spectra and spectrograms of recordings, and the other programs as subcommands.
+//!
+//! Exit status: 0 if everything was done, 1 if a recording or a case failed, 2 if the command could not be carried out.
+
+#![warn(clippy::print_stderr)]
+
+mod commands;
+mod frames;
+mod journal;
+mod model;
+mod options;
+mod pipeline;
+mod source;
+mod summary;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use firefly_app::host::start_threads;
+use firefly_app::streams::{COULD_NOT_RUN, log_to_stderr, note, parse_arguments};
+use firefly_models::traces_selections;
+use tracing::Level;
+
+/// Strongest spectral lines, spectra and spectrograms of recordings.
+#[derive(Parser)]
+#[command(
+    name = "firefly",
+    version,
+    after_help = "Exit status: 0 if everything was done, 1 if a recording or a case failed, 2 if the command could not be \
+                  carried out."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Strongest lines of every frame of every channel
+    Peaks(commands::peaks::PeaksArgs),
+}
+
+fn main() -> ExitCode {
+    log_to_stderr(if traces_selections() { Level::INFO } else { Level::WARN });
+    let cli = match parse_arguments::<Cli>() {
+        Ok(cli) => cli,
+        Err(status) => return status,
+    };
+    run(cli).unwrap_or_else(|error| {
+        note(format_args!("error: {error:#}"));
+        ExitCode::from(COULD_NOT_RUN)
+    })
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    start_threads()?;
+    match cli.command {
+        Command::Peaks(arguments) => commands::peaks::run(&arguments),
+    }
+}

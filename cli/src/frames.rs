@@ -1,0 +1,198 @@
+//! Frames of recordings, cut while they are read.
+
+use anyhow::Result;
+use firefly_trainer::data::formats::SampleReader;
+
+use crate::options::Shard;
+
+/// Samples of one block: 4 MiB of f32, of which a few are in memory at a time.
+const BLOCK_SAMPLES: usize = 1 << 20;
+
+/// Consecutive frames of all channels of one recording.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Frames {
+    /// Number of the first frame within the recording.
+    pub first: u64,
+    /// Number of frames.
+    pub count: usize,
+    /// Samples `[count, channels, frame]`, row-major.
+    pub samples: Vec<f32>,
+}
+
+/// How a recording is cut into frames: `length` samples each, one every `step` samples from its start.
+///
+/// Samples at the end that do not fill a frame are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// Samples of a frame.
+    pub length: usize,
+    /// Samples between the starts of frames.
+    pub step: usize,
+}
+
+impl Cut {
+    /// Number of whole frames of so many samples.
+    pub fn frames(self, samples: u64) -> u64 {
+        match samples.checked_sub(self.length as u64) {
+            None => 0,
+            Some(rest) => rest / self.step as u64 + 1,
+        }
+    }
+}
+
+/// Reader of a recording's frames, block by block.
+pub struct FrameReader {
+    reader: Box<dyn SampleReader>,
+    cut: Cut,
+    channels: usize,
+    /// Frames of a block.
+    block: usize,
+    next: u64,
+    /// Frame that reading ends before.
+    end: u64,
+    /// Samples of the next frames that were read already, interleaved.
+    held: Vec<f32>,
+    /// Samples per channel before the next frame that are still to be skipped.
+    gap: u64,
+}
+
+impl FrameReader {
+    /// A reader from frame `start` on, or of the frames of a part from there on.
+    ///
+    /// # Errors
+    /// If the recording can't be read up to there, or a part is wanted of one whose length is not known.
+    pub fn new(reader: Box<dyn SampleReader>, cut: Cut, part: Option<Shard>, start: Option<u64>) -> Result<Self> {
+        let layout = reader.layout();
+        let channels = layout.channels;
+        let (mut first, mut end) = (0, u64::MAX);
+        if let Some(shard) = part {
+            let length = layout.length.ok_or_else(|| anyhow::anyhow!("--shard: its length is not known"))?;
+            let frames = u128::from(cut.frames(length));
+            let border = |index: u64| (frames * u128::from(index) / u128::from(shard.count)) as u64;
+            (first, end) = (border(shard.index - 1), border(shard.index));
+        }
+        let next = start.unwrap_or(first);
+        let block = (BLOCK_SAMPLES / cut.length / channels).max(1);
+        let gap = next * cut.step as u64;
+        Ok(Self { reader, cut, channels, block, next, end, held: Vec::new(), gap })
+    }
+
+    /// Channels of the recording.
+    pub fn channels(&self) -> usize {
+        self.channels
+    }
+
+    /// Share of the recording that was read, where its length is known.
+    pub fn share_read(&self) -> Option<f64> {
+        let length = self.reader.layout().length?;
+        Some(((self.next * self.cut.step as u64) as f64 / length as f64).min(1.0))
+    }
+
+    /// The next block; `None` at the end.
+    ///
+    /// # Errors
+    /// If the recording can't be read or is damaged.
+    pub fn next_block(&mut self) -> Result<Option<Frames>> {
+        if self.gap > 0 {
+            let skipped = self.reader.skip(self.gap)?;
+            if skipped < self.gap {
+                return Ok(None);
+            }
+            self.gap = 0;
+        }
+        let wanted = usize::try_from(self.end - self.next).unwrap_or(usize::MAX).min(self.block);
+        if wanted == 0 {
+            return Ok(None);
+        }
+        let samples = (wanted - 1) * self.cut.step + self.cut.length;
+        while self.held.len() < samples * self.channels {
+            let missing = samples - self.held.len() / self.channels;
+            if self.reader.read(&mut self.held, missing)? == 0 {
+                break;
+            }
+        }
+        let count = (self.cut.frames((self.held.len() / self.channels) as u64) as usize).min(wanted);
+        if count == 0 {
+            return Ok(None);
+        }
+        let first = self.next;
+        self.next += count as u64;
+        let samples = self.take(count);
+        Ok(Some(Frames { first, count, samples }))
+    }
+
+    /// Copies frames out of the samples held, and drops those that no later frame has.
+    fn take(&mut self, count: usize) -> Vec<f32> {
+        let Cut { length, step } = self.cut;
+        let channels = self.channels;
+        let used = count * step * channels;
+        if channels == 1 && step == length {
+            // The samples held are the frames.
+            let rest = self.held.split_off(used);
+            return std::mem::replace(&mut self.held, rest);
+        }
+        let mut samples = Vec::with_capacity(count * channels * length);
+        for frame in 0..count {
+            let start = frame * step * channels;
+            let interleaved = &self.held[start..start + length * channels];
+            if channels == 1 {
+                samples.extend_from_slice(interleaved);
+            } else {
+                for channel in 0..channels {
+                    samples.extend(interleaved.iter().skip(channel).step_by(channels));
+                }
+            }
+        }
+        self.gap = (used / channels).saturating_sub(self.held.len() / channels) as u64;
+        self.held.drain(..used.min(self.held.len()));
+        samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firefly_trainer::data::formats::{NumberFormat, RawReader};
+
+    use super::*;
+
+    /// Frames of a recording whose sample `i` of channel `c` is `i + 1000 c`, as their first and last samples.
+    fn cut(samples: usize, channels: usize, length: usize, step: usize, start: Option<u64>) -> Vec<(u64, f32, f32)> {
+        let interleaved = (0..samples).flat_map(|index| (0..channels).map(move |channel| index + 1000 * channel));
+        let bytes: Vec<u8> = interleaved.flat_map(|value| (value as f32).to_le_bytes()).collect();
+        let format: NumberFormat = "f32".parse().unwrap();
+        let reader = RawReader::new(std::io::Cursor::new(bytes), format, channels, 1.0);
+        let mut reader = FrameReader::new(Box::new(reader), Cut { length, step }, None, start).unwrap();
+        reader.block = 3;
+        let mut rows = Vec::new();
+        while let Some(frames) = reader.next_block().unwrap() {
+            assert_eq!(frames.samples.len(), frames.count * channels * length);
+            for (row, samples) in frames.samples.chunks(length).enumerate() {
+                assert!(samples.windows(2).all(|pair| pair[1] == pair[0] + 1.0));
+                rows.push((frames.first + (row / channels) as u64, samples[0], samples[length - 1]));
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn frames_begin_every_step_and_an_incomplete_one_is_left_out() {
+        for (samples, length, step) in
+            [(100, 10, 10), (109, 10, 10), (100, 10, 3), (100, 10, 25), (95, 10, 25), (9, 10, 1)]
+        {
+            for channels in [1, 2] {
+                let expected: Vec<_> = (0..)
+                    .map(|frame| (frame, frame as usize * step))
+                    .take_while(|(_, start)| start + length <= samples)
+                    .flat_map(|(frame, start)| (0..channels).map(move |channel| (frame, start + 1000 * channel)))
+                    .map(|(frame, first)| (frame, first as f32, (first + length - 1) as f32))
+                    .collect();
+                let found = cut(samples, channels, length, step, None);
+                assert_eq!(found, expected, "{samples} samples, {length} every {step}");
+                let frames = Cut { length, step }.frames(samples as u64) as usize;
+                assert_eq!(frames * channels, expected.len());
+                let later = cut(samples, channels, length, step, Some(2));
+                assert_eq!(later, expected[expected.len().min(2 * channels)..]);
+            }
+        }
+    }
+}

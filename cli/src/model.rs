@@ -1,0 +1,179 @@
+//! Models that peaks are computed with.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Context, Result, ensure};
+use burn::tensor::{Device, Tensor, TensorData};
+use firefly_models::{
+    AutoWelchPeaks, AutoWelchPeaksConfig, Gates, LearnedWelchPeaks, Tier, WelchPeaks, WelchPeaksConfig,
+};
+use firefly_models::{Peaks, WelchOptions};
+use firefly_trainer::run_folder::RunFolder;
+use serde::Serialize;
+
+use crate::options::EstimateOptions;
+
+/// A model by its name, or the folder of a run that trained one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelName {
+    /// The exact estimate of a tier.
+    Tier(Tier),
+    /// The fast tier by the strategy that is predicted to be fastest.
+    Auto,
+    /// The model of a finished run.
+    Run(PathBuf),
+}
+
+impl FromStr for ModelName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        if let Ok(tier) = text.parse() {
+            return Ok(Self::Tier(tier));
+        }
+        let path = PathBuf::from(text);
+        if path.is_dir() {
+            return Ok(Self::Run(path));
+        }
+        let hint = firefly_app::suggest::hint(text, ["ultra", "fast", "reference", "auto"]);
+        Err(format!("`{text}` is neither ultra, fast, reference or auto, nor the folder of a run{hint}"))
+    }
+}
+
+impl fmt::Display for ModelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tier(tier) => tier.fmt(f),
+            Self::Auto => f.write_str("auto"),
+            Self::Run(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// What a model computes, independent of the sample rate.
+#[derive(Debug, Clone, Serialize)]
+pub struct ModelRequest {
+    /// The model, as the user named it.
+    pub name: String,
+    /// Configuration of the exact estimate; of a run, what its model was fitted to.
+    pub estimate: String,
+    /// Samples per segment.
+    pub n_fft: usize,
+    /// Samples of a frame.
+    pub frame: usize,
+    /// Peaks per frame.
+    pub k: usize,
+    #[serde(skip)]
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Exact(EstimateOptions, Tier),
+    Auto(EstimateOptions),
+    Learned(Box<LearnedWelchPeaks>),
+}
+
+impl ModelRequest {
+    /// Checks the options, and reads the model of a run.
+    ///
+    /// # Errors
+    /// If an option is out of range or contradicts the run, or the run can't be read.
+    pub fn new(model: &ModelName, estimate: &EstimateOptions, k: Option<usize>, device: &Device) -> Result<Self> {
+        let request = |kind, options: WelchOptions, k, window: String, scaling: String| Self {
+            name: model.to_string(),
+            estimate: format!(
+                "n_fft {}, hop {}, {window}, {} segments, {scaling} scaling, detrend {}",
+                options.n_fft, options.hop, options.segments, options.detrend
+            ),
+            n_fft: options.n_fft,
+            frame: options.frame(),
+            k,
+            kind,
+        };
+        if let ModelName::Run(path) = model {
+            let mut given = estimate.given();
+            given.extend(k.map(|_| "-k"));
+            ensure!(given.is_empty(), "{} is set by the model of {}", given.join(", "), path.display());
+            let learned = RunFolder::new(path).load_model(device).context("--model")?;
+            let (options, k) = (learned.options(), learned.config().k);
+            let (window, scaling) = ("learned taper".to_owned(), options.scaling.to_string());
+            return Ok(request(Kind::Learned(Box::new(learned)), options, k, window, scaling));
+        }
+        let (kind, tier) = match model {
+            ModelName::Tier(tier) => (Kind::Exact(estimate.clone(), *tier), *tier),
+            _ => (Kind::Auto(estimate.clone()), Tier::Fast),
+        };
+        let config = config(estimate, tier, k.unwrap_or(16), 1.0);
+        config.validate()?;
+        let (window, scaling) = (estimate.window().to_string(), estimate.scaling().to_string());
+        Ok(request(kind, config.options(), config.k, window, scaling))
+    }
+
+    /// The model for recordings of a sample rate.
+    ///
+    /// # Errors
+    /// If the device refuses it.
+    pub fn open(&self, rate: f64, device: &Device) -> Result<PeakModel> {
+        let model = match &self.kind {
+            Kind::Exact(estimate, tier) => Model::Exact(config(estimate, *tier, self.k, rate).try_init(device)?),
+            Kind::Auto(estimate) => {
+                let peaks = config(estimate, Tier::Fast, self.k, rate);
+                Model::Auto(Box::new(AutoWelchPeaksConfig::new().with_peaks(peaks).try_init(device)?))
+            }
+            Kind::Learned(learned) => Model::Learned(learned.clone(), learned.hard_gates()),
+        };
+        Ok(PeakModel { model, device: device.clone(), frame: self.frame })
+    }
+}
+
+/// Configuration of an exact estimate.
+fn config(estimate: &EstimateOptions, tier: Tier, k: usize, rate: f64) -> WelchPeaksConfig {
+    WelchPeaksConfig::new()
+        .with_n_fft(estimate.n_fft())
+        .with_hop(Some(estimate.hop()))
+        .with_tier(tier)
+        .with_k(k)
+        .with_window(estimate.window())
+        .with_symmetry(EstimateOptions::SYMMETRY)
+        .with_scaling(estimate.scaling().at(rate))
+        .with_detrend(estimate.detrend())
+}
+
+/// A model on a device.
+pub struct PeakModel {
+    model: Model,
+    device: Device,
+    frame: usize,
+}
+
+enum Model {
+    Exact(WelchPeaks),
+    Auto(Box<AutoWelchPeaks>),
+    Learned(Box<LearnedWelchPeaks>, Gates),
+}
+
+impl PeakModel {
+    /// Bins and power of the peaks of each frame, `[rows, k]` each, of samples `[rows, frame]`.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn peaks(&self, samples: Vec<f32>) -> Result<(Vec<i32>, Vec<f32>)> {
+        let shape = [samples.len() / self.frame, self.frame];
+        let frames = Tensor::<2>::from_data(TensorData::new(samples, shape), &self.device);
+        let Peaks { bins, power } = match &self.model {
+            Model::Exact(model) => model.try_forward(frames)?,
+            Model::Auto(model) => model.try_forward(frames)?,
+            Model::Learned(model, gates) => model.try_forward(frames, gates)?,
+        };
+        let failed = |error| anyhow::anyhow!("reading peaks from the device: {error}");
+        let bins = bins.try_into_data().map_err(failed)?.convert::<i32>().try_into_vec()?;
+        let power = power.try_into_data().map_err(failed)?.convert::<f32>().try_into_vec()?;
+        Ok((bins, power))
+    }
+}

@@ -1,0 +1,129 @@
+//! Tables as files: Parquet, CSV, JSON lines and NumPy arrays, written part by part.
+
+mod csv;
+mod jsonl;
+mod npy;
+mod parquet;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use firefly_app::files::AtomicFile;
+
+/// A column of a part of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its title, with the unit.
+    pub name: &'static str,
+    /// Its values.
+    pub values: Values,
+}
+
+/// Values of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// The same text in every row.
+    Text(Arc<str>, usize),
+    /// 32-bit integers.
+    Int32(Vec<i32>),
+    /// 64-bit integers.
+    Int64(Vec<i64>),
+    /// Single precision.
+    Float(Vec<f32>),
+    /// Double precision.
+    Double(Vec<f64>),
+}
+
+impl Values {
+    fn len(&self) -> usize {
+        match self {
+            Self::Text(_, rows) => *rows,
+            Self::Int32(values) => values.len(),
+            Self::Int64(values) => values.len(),
+            Self::Float(values) => values.len(),
+            Self::Double(values) => values.len(),
+        }
+    }
+}
+
+/// Writer of a table.
+pub trait TableWriter {
+    /// Writes rows: columns of one length, the same ones each time.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    fn write(&mut self, rows: &[Column]) -> io::Result<()>;
+
+    /// Completes the file and moves it to its place.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+/// Format of a table's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Apache Parquet, compressed with Snappy.
+    Parquet,
+    /// Text with a line of titles.
+    Csv,
+    /// One JSON object per line; numbers that are not finite are null.
+    JsonLines,
+    /// Structured NumPy array.
+    Npy,
+}
+
+impl TableFormat {
+    /// The format of a file by its extension.
+    ///
+    /// # Errors
+    /// For an extension that names none.
+    pub fn of(path: &Path) -> Result<Self, UnknownTableFormat> {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        extension.to_ascii_lowercase().parse().map_err(|()| UnknownTableFormat(path.display().to_string()))
+    }
+
+    /// A writer to a file. `texts` is the length of the longest text in bytes.
+    ///
+    /// # Errors
+    /// If the file can't be created.
+    pub fn create(self, path: &Path, texts: usize) -> io::Result<Box<dyn TableWriter>> {
+        let file = AtomicFile::create(path)?;
+        Ok(match self {
+            Self::Parquet => Box::new(parquet::ParquetTable::new(file)),
+            Self::Csv => Box::new(csv::CsvTable::new(file)),
+            Self::JsonLines => Box::new(jsonl::JsonLines::new(file)),
+            Self::Npy => Box::new(npy::NpyTable::new(file, texts)),
+        })
+    }
+}
+
+impl FromStr for TableFormat {
+    type Err = ();
+
+    fn from_str(extension: &str) -> Result<Self, ()> {
+        match extension {
+            "parquet" => Ok(Self::Parquet),
+            "csv" => Ok(Self::Csv),
+            "jsonl" => Ok(Self::JsonLines),
+            "npy" => Ok(Self::Npy),
+            _ => Err(()),
+        }
+    }
+}
+
+/// Path whose extension names no format of tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownTableFormat(String);
+
+impl fmt::Display for UnknownTableFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: its extension names no format of tables (accepted: parquet, csv, jsonl and npy)", self.0)
+    }
+}
+
+impl std::error::Error for UnknownTableFormat {}
