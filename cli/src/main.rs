@@ -14,11 +14,12 @@ mod source;
 mod summary;
 mod table;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use firefly_app::host::start_threads;
-use firefly_app::streams::{COULD_NOT_RUN, log_to_stderr, note, parse_arguments};
+use firefly_app::streams::{COULD_NOT_RUN, StandardOutput, log_to_stderr, note, parse_arguments};
 use firefly_models::traces_selections;
 use tracing::Level;
 
@@ -39,6 +40,10 @@ struct Cli {
 enum Command {
     /// Strongest lines of every frame of every channel
     Peaks(commands::peaks::PeaksArgs),
+    /// Training of learned peaks, as the program firefly-train
+    Train(firefly_trainer::cli::Cli),
+    /// Verified measurements, as the program firefly-bench
+    Bench(firefly_bench::cli::Cli),
 }
 
 fn main() -> ExitCode {
@@ -57,5 +62,12 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     start_threads()?;
     match cli.command {
         Command::Peaks(arguments) => commands::peaks::run(&arguments),
+        Command::Train(train) => train.run(),
+        Command::Bench(bench) => {
+            let mut out = StandardOutput::default();
+            let status = bench.run(&mut out)?;
+            out.flush()?;
+            Ok(ExitCode::from(status.code()))
+        }
     }
 }

@@ -61,11 +61,8 @@ impl Sources {
                 ensure!(only.path.is_some(), "--shard: standard input can't be divided");
                 part = Some(shard);
             } else {
-                let mut number = 0;
-                list.retain(|_| {
-                    number += 1;
-                    (number - shard.index) % shard.count == 0
-                });
+                let mut numbers = 0..;
+                list.retain(|_| numbers.next().is_some_and(|number: u64| number % shard.count == shard.index - 1));
                 ensure!(!list.is_empty(), "--shard {shard}: there are fewer recordings than shards");
             }
         }

@@ -7,14 +7,14 @@
 //! - [`evaluate`]: recall, power error and time of the exact tiers and of learned models.
 //! - [`run_folder`], [`run`], [`sweep`], [`ephemeral`]: a run in a folder, one run per value of a key, a run in memory.
 //! - [`report`]: one HTML page per run.
-//!
-//! Nothing here prints: a run tells a [`progress::Progress`] how it gets on. The binary `firefly-train` is the command
-//! line.
+//! - [`cli`]: the command line of `firefly-train`, the only part that prints: a run tells a [`progress::Progress`] how it
+//!   gets on.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod batch;
 pub mod checkpoint;
+pub mod cli;
 pub mod config;
 pub mod data;
 pub mod ephemeral;

@@ -2,8 +2,6 @@
 
 #![warn(clippy::print_stderr)]
 
-mod cli;
-
 fn main() -> std::process::ExitCode {
-    cli::main()
+    firefly_trainer::cli::main()
 }

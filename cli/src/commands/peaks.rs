@@ -223,12 +223,11 @@ impl<'a> Results<'a> {
         let k = self.request.k;
         let rows = block.bins.len();
         let hertz_per_bin = recording.rate / self.request.n_fft as f64;
-        let seconds_per_frame = self.cut.step as f64 / recording.rate;
         // A frame of a channel has k rows.
         let frame = |row: usize| block.first + (row / k / recording.channels) as u64;
         let channels = (0..rows).map(|row| (row / k % recording.channels) as i32).collect();
         let frames = (0..rows).map(|row| frame(row) as i64).collect();
-        let times = (0..rows).map(|row| frame(row) as f64 * seconds_per_frame).collect();
+        let times = (0..rows).map(|row| (frame(row) * self.cut.step as u64) as f64 / recording.rate).collect();
         let ranks = (0..rows).map(|row| (row % k) as i32 + 1).collect();
         let frequency = |bin: &i32| if *bin < 0 { f64::NAN } else { f64::from(*bin) * hertz_per_bin };
         let frequencies = block.bins.iter().map(frequency).collect();

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::config::RunConfig;
+use crate::data::{Corpus, Frames, Part, Synthetic, SyntheticConfig, frames_without_overlap};
+use crate::evaluate;
+use crate::run::evaluation_set;
+use crate::run_folder::{self, RunFolder};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use firefly_app::device::DeviceName;
-use firefly_trainer::config::RunConfig;
-use firefly_trainer::data::{Corpus, Frames, Part, Synthetic, SyntheticConfig, frames_without_overlap};
-use firefly_trainer::evaluate;
-use firefly_trainer::run::evaluation_set;
-use firefly_trainer::run_folder::{self, RunFolder};
 
 use super::outcome::print;
 use super::table;

@@ -18,7 +18,7 @@ use tracing::Level;
 /// Trains learned Welch peaks from a TOML configuration and compares them with the exact tiers.
 #[derive(Parser)]
 #[command(name = "firefly-train", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-struct Cli {
+pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
@@ -40,17 +40,26 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(status) => return status,
     };
-    run(cli).unwrap_or_else(|error| {
+    let run = || {
+        start_threads()?;
+        cli.run()
+    };
+    run().unwrap_or_else(|error: anyhow::Error| {
         note(format_args!("error: {error:#}"));
         ExitCode::from(COULD_NOT_RUN)
     })
 }
 
-fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    start_threads()?;
-    match cli.command {
-        Some(Command::Eval(args)) => eval::run(&args),
-        Some(Command::Sweep(args)) => sweep::run(&args),
-        None => train::run(&cli.train),
+impl Cli {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// If it could not be carried out.
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        match self.command {
+            Some(Command::Eval(args)) => eval::run(&args),
+            Some(Command::Sweep(args)) => sweep::run(&args),
+            None => train::run(&self.train),
+        }
     }
 }

@@ -3,11 +3,11 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use crate::config::{self, Resolved};
 use anyhow::Result;
 use clap::Args;
 use firefly_app::device::DeviceName;
 use firefly_app::streams::note;
-use firefly_trainer::config::{self, Resolved};
 
 /// Folder of the runs' folders.
 pub const RUNS: &str = "runs";

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crate::evaluate::EvaluationRow;
+use crate::run_folder::RunFolder;
 use anyhow::{Context, Result};
 use burn_train::Interrupter;
 use firefly_app::streams::{StandardOutput, note};
-use firefly_trainer::evaluate::EvaluationRow;
-use firefly_trainer::run_folder::RunFolder;
 
 use super::table;
 

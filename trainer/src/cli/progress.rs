@@ -1,9 +1,9 @@
 //! Progress of a run on the error stream: a bar on a terminal, lines elsewhere.
 
+use crate::metrics::TrainingPoint;
+use crate::progress::{Event, Progress};
 use firefly_app::progress::Progress as Display;
 use firefly_app::streams::note;
-use firefly_trainer::metrics::TrainingPoint;
-use firefly_trainer::progress::{Event, Progress};
 
 /// Progress of one run after the other. On a terminal, metrics stand beside a bar and validations above it; elsewhere
 /// there is a line per validation.

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::run_folder::RunFolder;
+use crate::sweep::{SweepAxis, sweep};
 use anyhow::{Result, bail};
 use clap::Args;
-use firefly_trainer::run_folder::RunFolder;
-use firefly_trainer::sweep::{SweepAxis, sweep};
 
 use super::options::{RUNS, TrainingOptions};
 use super::outcome::{interrupter, report_outcome};

@@ -1,7 +1,7 @@
 //! Tables on a terminal.
 
+use crate::evaluate::{BATCH, EvaluationRow};
 use firefly_app::table::{Align, TextTable};
-use firefly_trainer::evaluate::{BATCH, EvaluationRow};
 
 /// Evaluation rows as a table per data set under a legend, wrapped to the terminal's width.
 pub fn evaluation(rows: &[EvaluationRow]) -> String {
@@ -39,7 +39,7 @@ fn data_set_table(rows: &[EvaluationRow]) -> TextTable {
 
 #[cfg(test)]
 mod tests {
-    use firefly_trainer::evaluate::ModelKind;
+    use crate::evaluate::ModelKind;
     use insta::assert_snapshot;
 
     use super::*;

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::run;
+use crate::run_folder::RunFolder;
 use anyhow::{Context, Result};
 use clap::Args;
-use firefly_trainer::run;
-use firefly_trainer::run_folder::RunFolder;
 
 use super::options::{RUNS, TrainingOptions};
 use super::outcome::{interrupter, report_outcome};

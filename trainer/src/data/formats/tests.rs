@@ -307,6 +307,52 @@ fn the_fastest_signals_of_an_edf_file_are_its_channels() {
     }
 }
 
+/// A file beside this one, written by libsndfile.
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/data/formats/fixtures").join(name)
+}
+
+#[test]
+fn flac_files_are_read_without_loss() {
+    // Two channels of 1,000 samples.
+    assert_holds(&fixture("stereo.flac"), 2, Some(8000.0), &values(2000));
+}
+
+#[test]
+fn ogg_files_are_read() {
+    // Half a second of tones of 440 Hz, amplitude 0.5, and 1000 Hz, amplitude 0.25.
+    let (layout, samples) = read_all(&fixture("tones.ogg"), 333);
+    assert_eq!((layout.channels, layout.rate), (2, Some(8000.0)));
+    assert_eq!(samples.len(), 2 * 4000);
+    for (channel, (hertz, amplitude)) in [(440.0, 0.5), (1000.0, 0.25)].into_iter().enumerate() {
+        let tone = |index: usize| amplitude * (std::f32::consts::TAU * hertz * index as f32 / 8000.0).sin();
+        let middle = (1000..3000).map(|index| samples[2 * index + channel] - tone(index));
+        let error = (middle.map(|error| error * error).sum::<f32>() / 2000.0).sqrt();
+        assert!(error < 0.05 * amplitude, "channel {channel}: {error}");
+    }
+}
+
+#[test]
+fn damaged_compressed_files_are_refused() {
+    let folder = TempDir::new().unwrap();
+    for name in ["stereo.flac", "tones.ogg"] {
+        let bytes = fs::read(fixture(name)).unwrap();
+        let path = folder.path().join(name);
+        fs::write(&path, b"nothing of the kind").unwrap();
+        assert!(!problem(&path).is_empty());
+        // Any bytes in the place of others: samples or an error, never a panic.
+        for at in (0..bytes.len()).step_by(29) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x5a;
+            fs::write(&path, damaged).unwrap();
+            if let Ok(mut reader) = open(&path) {
+                let mut block = Vec::new();
+                while matches!(reader.read(&mut block, 512), Ok(read) if read > 0) {}
+            }
+        }
+    }
+}
+
 #[test]
 fn an_unknown_extension_is_refused_with_those_that_are_read() {
     let message = problem(Path::new("x.mp3"));
