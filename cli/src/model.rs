@@ -121,12 +121,14 @@ impl ModelRequest {
     /// If the device refuses it.
     pub fn open(&self, rate: f64, device: &Device) -> Result<PeakModel> {
         let model = match &self.kind {
-            Kind::Exact(estimate, tier) => Model::Exact(config(estimate, *tier, self.k, rate).try_init(device)?),
+            Kind::Exact(estimate, tier) => {
+                Model::Exact(Box::new(config(estimate, *tier, self.k, rate).try_init(device)?))
+            }
             Kind::Auto(estimate) => {
                 let peaks = config(estimate, Tier::Fast, self.k, rate);
                 Model::Auto(Box::new(AutoWelchPeaksConfig::new().with_peaks(peaks).try_init(device)?))
             }
-            Kind::Learned(learned) => Model::Learned(learned.clone(), learned.hard_gates()),
+            Kind::Learned(learned) => Model::Learned(Box::new((*learned.clone(), learned.hard_gates()))),
         };
         Ok(PeakModel { model, device: device.clone(), frame: self.frame })
     }
@@ -153,9 +155,9 @@ pub struct PeakModel {
 }
 
 enum Model {
-    Exact(WelchPeaks),
+    Exact(Box<WelchPeaks>),
     Auto(Box<AutoWelchPeaks>),
-    Learned(Box<LearnedWelchPeaks>, Gates),
+    Learned(Box<(LearnedWelchPeaks, Gates)>),
 }
 
 impl PeakModel {
@@ -169,7 +171,7 @@ impl PeakModel {
         let Peaks { bins, power } = match &self.model {
             Model::Exact(model) => model.try_forward(frames)?,
             Model::Auto(model) => model.try_forward(frames)?,
-            Model::Learned(model, gates) => model.try_forward(frames, gates)?,
+            Model::Learned(learned) => learned.0.try_forward(frames, &learned.1)?,
         };
         let failed = |error| anyhow::anyhow!("reading peaks from the device: {error}");
         let bins = bins.try_into_data().map_err(failed)?.convert::<i32>().try_into_vec()?;
