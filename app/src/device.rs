@@ -1,9 +1,12 @@
 //! Devices by the names that users type: `cpu`, `ndarray`, `wgpu`, `vulkan`, `metal`, `cuda`, each with an optional
-//! index.
+//! index, and `auto`.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
+#[cfg(any(feature = "wgpu", feature = "vulkan"))]
+use burn::backend::{CubeDevice, DispatchDevice, WgpuDevice, WgpuDeviceKind};
 use burn::tensor::Device;
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
 use burn::tensor::DeviceKind as GraphicsKind;
@@ -13,6 +16,9 @@ pub use firefly_framework::device::{DeviceId, DeviceKind};
 use thiserror::Error;
 
 use crate::suggest;
+
+/// Name of the choice that is left to the program.
+const AUTO: &str = "auto";
 
 /// A device as a user names it: a kind and, where a machine may have several, an index (`cuda:1`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,7 +30,8 @@ pub struct DeviceName(DeviceId);
 pub enum DeviceError {
     /// The name is not a device's.
     #[error(
-        "unknown device `{name}`{hint}; devices are cpu, ndarray, wgpu, vulkan, metal and cuda, with an index as in cuda:1"
+        "unknown device `{name}`{hint}; devices are auto, cpu, ndarray, wgpu, vulkan, metal and cuda, with an index as in \
+         cuda:1"
     )]
     Unknown {
         /// The name as typed.
@@ -53,8 +60,78 @@ pub enum DeviceError {
     },
 }
 
+/// Device as an option takes it: by its name, or `auto`, which is a GPU where there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum DeviceChoice {
+    /// The first GPU that is built in and present, or else the CPU.
+    #[default]
+    Auto,
+    /// This device.
+    Named(DeviceName),
+}
+
+impl DeviceChoice {
+    /// The device. GPUs are looked for once per process.
+    pub fn name(self) -> DeviceName {
+        static FOUND: OnceLock<DeviceName> = OnceLock::new();
+        match self {
+            Self::Auto => *FOUND.get_or_init(|| gpus().next().unwrap_or(DeviceName::CPU)),
+            Self::Named(name) => name,
+        }
+    }
+
+    /// The device, and why it is this one if that was left open.
+    pub fn explained(self) -> String {
+        let name = self.name();
+        let built: Vec<&str> = built_in().map(DeviceKind::name).collect();
+        match self {
+            Self::Named(_) => name.to_string(),
+            Self::Auto if !name.kind().is_host() => {
+                format!("{name} (auto: the first GPU that is built in and present)")
+            }
+            Self::Auto if built.is_empty() => format!("{name} (auto: this build has no GPU)"),
+            Self::Auto => format!("{name} (auto: there is no GPU for {})", built.join(", ")),
+        }
+    }
+}
+
+/// Kinds of GPU that are in this build, the preferred first.
+fn built_in() -> impl Iterator<Item = DeviceKind> {
+    let kinds = [
+        (DeviceKind::Cuda, cfg!(feature = "cuda")),
+        (DeviceKind::Metal, cfg!(feature = "metal")),
+        (DeviceKind::Vulkan, cfg!(feature = "vulkan")),
+        (DeviceKind::Wgpu, cfg!(feature = "wgpu")),
+    ];
+    kinds.into_iter().filter(|(_, is_built)| *is_built).map(|(kind, _)| kind)
+}
+
+/// The first device of each kind of GPU that is in this build and on this machine. A processor that emulates one is not
+/// a GPU.
+fn gpus() -> impl Iterator<Item = DeviceName> {
+    let first = |kind| DeviceName(DeviceId::new(kind, 0));
+    built_in().map(first).filter(|name| name.open().is_ok() && name.is_hardware())
+}
+
+impl FromStr for DeviceChoice {
+    type Err = DeviceError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == AUTO { Ok(Self::Auto) } else { text.parse().map(Self::Named) }
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str(AUTO),
+            Self::Named(name) => name.fmt(f),
+        }
+    }
+}
+
 impl DeviceName {
-    /// The CPU: the default device.
+    /// The CPU.
     pub const CPU: Self = Self(DeviceId::CPU);
 
     /// The name of an open device, as [`DeviceId::of`] identifies it.
@@ -114,10 +191,35 @@ impl DeviceName {
         }
     }
 
+    /// Whether the kind has a device that is not the processor: a graphics API may offer one that emulates a GPU.
+    fn is_hardware(self) -> bool {
+        match self.kind() {
+            #[cfg(feature = "wgpu")]
+            DeviceKind::Wgpu => offers_hardware(DeviceType::Wgpu),
+            #[cfg(feature = "vulkan")]
+            DeviceKind::Vulkan => offers_hardware(DeviceType::Vulkan),
+            kind => !kind.is_host(),
+        }
+    }
+
     #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
     fn graphics(self) -> GraphicsKind {
         if self.index() == 0 { GraphicsKind::DefaultDevice } else { GraphicsKind::DiscreteGpu(self.index()) }
     }
+}
+
+/// Whether a graphics API offers an adapter that is not a processor.
+#[cfg(any(feature = "wgpu", feature = "vulkan"))]
+fn offers_hardware(kind: DeviceType) -> bool {
+    // The default device stands for whichever adapter the API prefers, a GPU before a processor.
+    let is_adapter = |device: &Device| {
+        matches!(
+            device.as_dispatch(),
+            DispatchDevice::Cube(CubeDevice::Wgpu(WgpuDevice { kind, .. }))
+                if !matches!(kind, WgpuDeviceKind::Cpu | WgpuDeviceKind::DefaultDevice)
+        )
+    };
+    Device::enumerate(kind).iter().any(is_adapter)
 }
 
 impl FromStr for DeviceName {
@@ -131,7 +233,10 @@ impl FromStr for DeviceName {
         let kind =
             DeviceKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| DeviceError::Unknown {
                 name: text.to_string(),
-                hint: suggest::hint(name, DeviceKind::ALL.map(DeviceKind::name)),
+                hint: match name {
+                    "gpu" => format!(" (did you mean `{AUTO}`?)"),
+                    _ => suggest::hint(name, DeviceKind::ALL.map(DeviceKind::name).into_iter().chain([AUTO])),
+                },
             })?;
         let wrong = |reason| DeviceError::Index { name: text.to_string(), reason };
         let index = match index {
@@ -161,6 +266,20 @@ mod tests {
             assert_eq!(text.parse::<DeviceName>().unwrap().to_string(), text);
         }
         assert_eq!("cuda:0".parse::<DeviceName>().unwrap().to_string(), "cuda");
+    }
+
+    #[test]
+    fn a_choice_is_a_name_or_left_open() {
+        assert_eq!("cuda:1".parse::<DeviceChoice>().unwrap().to_string(), "cuda:1");
+        let auto: DeviceChoice = "auto".parse().unwrap();
+        assert_eq!((auto, auto.to_string().as_str()), (DeviceChoice::Auto, "auto"));
+        assert!(auto.name().open().is_ok());
+        assert!(auto.explained().starts_with(&format!("{} (auto: ", auto.name())));
+        if built_in().next().is_none() {
+            assert_eq!(auto.explained(), "cpu (auto: this build has no GPU)");
+        }
+        assert!("gpu".parse::<DeviceChoice>().unwrap_err().to_string().contains("did you mean `auto`?"));
+        assert_eq!(DeviceChoice::Named(DeviceName::CPU).explained(), "cpu");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! - [`device`]: devices by the names that users type.
 //! - [`files`]: atomic output files.
 //! - [`host`]: facts about the machine and its limits.
+//! - [`number`]: numbers as text.
 //! - [`page`]: self-contained HTML pages with charts.
 //! - [`progress`]: progress of a command on the error stream.
 //! - [`streams`]: standard output and error that may be closed or full.
@@ -14,6 +15,7 @@
 pub mod device;
 pub mod files;
 pub mod host;
+pub mod number;
 pub mod page;
 pub mod progress;
 pub mod streams;

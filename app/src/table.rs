@@ -1,11 +1,24 @@
-//! Tables for terminals, wrapped to the terminal's width.
+//! Tables for terminals: rows in groups, with the columns that fit.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent};
+use comfy_table::{CellAlignment, Table, TableComponent};
+use console::measure_text_width;
+
+use crate::streams::printable;
 
 /// Style without borders, with a rule under the titles.
 const STYLE: &str = "     ─             ";
 /// Title of the column of remarks.
 const REMARK: &str = "remark";
+/// Spaces between columns.
+const GAP: usize = 2;
+/// Indentation of rows below the heading of their group.
+const INDENT: usize = 2;
+/// Indentation of a remark below its row, as far as rows are not indented.
+const REMARK_INDENT: usize = 4;
+/// Greatest width where nothing else is asked for.
+const WIDTH: usize = 100;
+/// Least width: a narrower terminal wraps lines itself.
+const LEAST_WIDTH: usize = 40;
 
 /// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,11 +29,50 @@ pub enum Align {
     Right,
 }
 
-/// Rows of text under titles. A row may end in a remark in place of its last cells.
+/// Space that a table has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Columns of characters.
+    pub width: usize,
+    /// Whether every column is shown, whatever the width.
+    pub every_column: bool,
+}
+
+impl Layout {
+    /// The layout for standard output: as wide as its terminal, at most 100 columns; with `every_column` as wide as it
+    /// takes.
+    pub fn of_stdout(every_column: bool) -> Self {
+        let terminal = console::Term::stdout();
+        let columns = if terminal.is_term() { usize::from(terminal.size().1) } else { WIDTH };
+        Self { width: columns.clamp(LEAST_WIDTH, WIDTH), every_column }
+    }
+}
+
+/// Rows of text under titles. A row may have a remark.
 #[derive(Debug, Clone, Default)]
 pub struct TextTable {
-    columns: Vec<(String, Align)>,
+    columns: Vec<Column>,
     rows: Vec<TextRow>,
+    /// The first columns, which stand in the headings of groups.
+    grouped: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Column {
+    title: String,
+    align: Align,
+    importance: Importance,
+}
+
+/// Whether a column is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Importance {
+    /// Always.
+    Key,
+    /// Where it fits; the greatest number is the first to be left out.
+    Optional(u8),
+    /// Only where every column is.
+    Wide,
 }
 
 #[derive(Debug, Clone)]
@@ -30,38 +82,66 @@ struct TextRow {
 }
 
 impl TextTable {
-    /// Adds a column.
-    pub fn column(mut self, title: impl Into<String>, align: Align) -> Self {
-        self.columns.push((title.into(), align));
+    /// Adds a column that is always shown.
+    pub fn column(self, title: impl Into<String>, align: Align) -> Self {
+        self.with(title, align, Importance::Key)
+    }
+
+    /// Adds several columns of one alignment that are always shown.
+    pub fn columns<'a>(self, titles: impl IntoIterator<Item = &'a str>, align: Align) -> Self {
+        titles.into_iter().fold(self, |table, title| table.column(title, align))
+    }
+
+    /// Adds a column that is shown where it fits. The greatest `rank` is the first to be left out.
+    pub fn optional(self, title: impl Into<String>, align: Align, rank: u8) -> Self {
+        self.with(title, align, Importance::Optional(rank))
+    }
+
+    /// Adds a column that is shown only where every column is.
+    pub fn wide(self, title: impl Into<String>, align: Align) -> Self {
+        self.with(title, align, Importance::Wide)
+    }
+
+    fn with(mut self, title: impl Into<String>, align: Align, importance: Importance) -> Self {
+        self.columns.push(Column { title: title.into(), align, importance });
         self
     }
 
-    /// Adds several columns of one alignment.
-    pub fn columns<'a>(mut self, titles: impl IntoIterator<Item = &'a str>, align: Align) -> Self {
-        self.columns.extend(titles.into_iter().map(|title| (title.to_string(), align)));
+    /// The same table with rows in groups: on a terminal the first `count` columns stand in a heading above the rows that
+    /// share them.
+    pub fn grouped(mut self, count: usize) -> Self {
+        self.grouped = count;
         self
     }
 
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(TextRow { cells: cells.into_iter().collect(), remark: None });
+        self.push(cells, None);
     }
 
-    /// Adds a row whose last cells are empty, with a remark in a last column.
+    /// Adds a row whose last cells are empty, with a remark below it.
     pub fn row_with_remark(&mut self, cells: impl IntoIterator<Item = String>, remark: impl Into<String>) {
-        self.rows.push(TextRow { cells: cells.into_iter().collect(), remark: Some(remark.into()) });
+        self.push(cells, Some(remark.into()));
     }
 
-    /// Titles of the columns, that of the remarks last if there are any.
+    /// Text may come from outside: control characters don't reach the terminal.
+    fn push(&mut self, cells: impl IntoIterator<Item = String>, remark: Option<String>) {
+        let clean = |text: String| printable(&text).replace(['\n', '\t'], " ");
+        let mut cells: Vec<String> = cells.into_iter().map(clean).collect();
+        cells.resize(self.columns.len(), String::new());
+        self.rows.push(TextRow { cells, remark: remark.map(clean) });
+    }
+
+    /// Titles of all columns, that of the remarks last if there are any.
     pub fn titles(&self) -> Vec<&str> {
         let remark = self.has_remarks().then_some(REMARK);
-        self.columns.iter().map(|(title, _)| title.as_str()).chain(remark).collect()
+        self.columns.iter().map(|column| column.title.as_str()).chain(remark).collect()
     }
 
     /// Alignments of the columns, as many as there are [titles](Self::titles).
     pub fn alignments(&self) -> Vec<Align> {
         let remark = self.has_remarks().then_some(Align::Left);
-        self.columns.iter().map(|(_, align)| *align).chain(remark).collect()
+        self.columns.iter().map(|column| column.align).chain(remark).collect()
     }
 
     /// Cells of every row, as many as there are [titles](Self::titles).
@@ -70,38 +150,102 @@ impl TextTable {
         self.rows
             .iter()
             .map(|row| {
-                let mut cells: Vec<&str> = row.cells.iter().map(String::as_str).collect();
-                cells.resize(self.columns.len(), "");
-                if has_remarks {
-                    cells.push(row.remark.as_deref().unwrap_or_default());
-                }
-                cells
+                let remark = has_remarks.then(|| row.remark.as_deref().unwrap_or_default());
+                row.cells.iter().map(String::as_str).chain(remark).collect()
             })
             .collect()
     }
 
-    /// The table as lines of text, wrapped to the terminal's width if the standard output is one.
+    /// The table as lines of text, for standard output.
     pub fn render(&self) -> String {
-        let terminal = console::Term::stdout();
-        self.render_to(terminal.is_term().then(|| terminal.size().1))
+        self.render_in(Layout::of_stdout(false))
     }
 
-    /// The table as lines of text, wrapped to `width` columns if given.
+    /// The table as lines of text with the columns that fit into `width`; with all but the wide ones if none is given.
     pub fn render_to(&self, width: Option<u16>) -> String {
+        self.render_in(Layout { width: width.map_or(usize::MAX, usize::from), every_column: false })
+    }
+
+    /// The table as lines of text.
+    pub fn render_in(&self, layout: Layout) -> String {
+        let shown = self.shown(layout);
         let mut table = Table::new();
-        table.load_preset(STYLE).set_header(self.titles()).add_rows(self.cells());
+        table.load_preset(STYLE).set_header(shown.iter().map(|&place| &self.columns[place].title));
+        table.add_rows(self.rows.iter().map(|row| shown.iter().map(|&place| &row.cells[place]).collect::<Vec<_>>()));
         // Each column is padded by one space; a blank line between columns makes that two, and interrupts the rule.
         table.set_style(TableComponent::VerticalLines, ' ').set_style(TableComponent::MiddleHeaderIntersections, ' ');
-        if let Some(width) = width {
-            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-        }
-        for (column, align) in table.column_iter_mut().zip(self.alignments()) {
-            column.set_padding((0, 1)).set_cell_alignment(match align {
+        for (column, &place) in table.column_iter_mut().zip(&shown) {
+            column.set_padding((0, 1)).set_cell_alignment(match self.columns[place].align {
                 Align::Left => CellAlignment::Left,
                 Align::Right => CellAlignment::Right,
             });
         }
-        table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+        let indent = if self.grouped == 0 { 0 } else { INDENT };
+        let line = |text: String| format!("{:indent$}{text}", "").trim_end().to_string() + "\n";
+        let mut lines = table.lines().map(line);
+        let mut text: String = lines.by_ref().take(2).collect();
+        let mut group: Option<String> = None;
+        for (row, line) in self.rows.iter().zip(lines) {
+            let heading = (self.grouped > 0).then(|| self.heading(row));
+            if heading != group {
+                text += if group.is_some() { "\n" } else { "" };
+                text.extend(heading.iter().flat_map(|heading| [heading.as_str(), "\n"]));
+                group = heading;
+            }
+            text += &line;
+            if let Some(remark) = &row.remark {
+                for part in wrapped(remark, layout.width.saturating_sub(indent + REMARK_INDENT)) {
+                    text += &format!("{:1$}{part}\n", "", indent + REMARK_INDENT);
+                }
+            }
+        }
+        text
+    }
+
+    /// Titles of the columns that a layout leaves out.
+    pub fn hidden(&self, layout: Layout) -> Vec<&str> {
+        let shown = self.shown(layout);
+        let places = (self.grouped..self.columns.len()).filter(|place| !shown.contains(place));
+        places.map(|place| self.columns[place].title.as_str()).collect()
+    }
+
+    /// The values that a row's group shares.
+    fn heading(&self, row: &TextRow) -> String {
+        let pairs = self.columns.iter().zip(&row.cells).take(self.grouped);
+        let shown = pairs.filter(|(_, cell)| !cell.is_empty()).map(|(column, cell)| match column.title.as_str() {
+            "" => cell.clone(),
+            title => format!("{title} {cell}"),
+        });
+        shown.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Positions of the columns that a layout shows.
+    fn shown(&self, layout: Layout) -> Vec<usize> {
+        let mut shown: Vec<usize> = (self.grouped..self.columns.len()).collect();
+        if layout.every_column {
+            return shown;
+        }
+        shown.retain(|&place| self.columns[place].importance != Importance::Wide);
+        let widths: Vec<usize> = (0..self.columns.len()).map(|place| self.width(place)).collect();
+        let indent = if self.grouped == 0 { 0 } else { INDENT };
+        let width = |shown: &[usize]| {
+            let gaps = GAP * shown.len().saturating_sub(1);
+            shown.iter().map(|&place| widths[place]).sum::<usize>() + gaps + indent
+        };
+        while width(&shown) > layout.width {
+            let least = shown.iter().copied().max_by_key(|&place| self.columns[place].importance);
+            match least.filter(|&place| self.columns[place].importance > Importance::Key) {
+                Some(least) => shown.retain(|&place| place != least),
+                None => break,
+            }
+        }
+        shown
+    }
+
+    /// Width of a column.
+    fn width(&self, place: usize) -> usize {
+        let cells = self.rows.iter().map(|row| measure_text_width(&row.cells[place]));
+        cells.max().unwrap_or(0).max(measure_text_width(&self.columns[place].title))
     }
 
     fn has_remarks(&self) -> bool {
@@ -109,24 +253,85 @@ impl TextTable {
     }
 }
 
+/// Text in lines of at most `width` columns, broken between words.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut().filter(|line| measure_text_width(line) + 1 + measure_text_width(word) <= width) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table() -> TextTable {
+        let mut table = TextTable::default()
+            .columns(["n_fft", "batch"], Align::Right)
+            .column("strategy", Align::Left)
+            .column("median", Align::Right)
+            .optional("error", Align::Right, 2)
+            .optional("p10 – p90", Align::Right, 1)
+            .wide("GB/s", Align::Right)
+            .grouped(2);
+        let cells = |cells: [&str; 7]| cells.map(String::from);
+        table.row(cells(["256", "8", "firefly", "98.7 µs", "1.5e-7", "91 – 99 µs", "12"]));
+        table.row(cells(["256", "8", "rustfft", "1 ns", "1.5e-7", "1 – 2 ns", "3"]));
+        table.row_with_remark(["256".into(), "16".into(), "x".into()], "failed: power is wrong in a long sentence");
+        table
+    }
+
     #[test]
-    fn columns_are_aligned_and_remarks_stand_at_the_end() {
+    fn rows_stand_in_groups_and_remarks_below_their_row() {
+        let text = table().render_in(Layout { width: 100, every_column: true });
+        let expected = "  strategy   median   error   p10 – p90  GB/s
+  ────────  ───────  ──────  ──────────  ────
+n_fft 256, batch 8
+  firefly   98.7 µs  1.5e-7  91 – 99 µs    12
+  rustfft      1 ns  1.5e-7    1 – 2 ns     3
+
+n_fft 256, batch 16
+  x
+      failed: power is wrong in a long sentence
+";
+        assert_eq!(text, expected, "{text}");
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_left_out_and_nothing_is_broken_within_words() {
+        let of = |width| table().render_in(Layout { width, every_column: false });
+        assert!(!of(100).contains("GB/s") && of(100).contains("error"));
+        assert!(!of(32).contains("error") && of(32).contains("p10 – p90"), "{}", of(32));
+        assert!(of(20).contains("median") && !of(20).contains("p10"), "{}", of(20));
+        for width in [32, 40, 100] {
+            assert!(of(width).lines().all(|line| measure_text_width(line) <= width), "{}", of(width));
+        }
+        assert_eq!(table().hidden(Layout { width: 32, every_column: false }), ["error", "GB/s"]);
+    }
+
+    #[test]
+    fn tables_without_groups_have_every_column_in_every_row() {
         let mut table = TextTable::default().column("strategy", Align::Left).columns(["batch", "median"], Align::Right);
         table.row(["firefly".into(), "1024".into(), "98.7 µs".into()]);
         table.row(["x".into(), "8".into(), "1 ns".into()]);
-        table.row_with_remark(["x".into(), "16".into()], "failed: power is wrong in a long sentence");
         let text = table.render_to(None);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 5, "{text}");
-        assert!(lines[0].starts_with("strategy  batch   median  remark"), "{text}");
-        assert!(lines[1].chars().all(|character| character == '─' || character == ' '), "{text}");
+        assert_eq!(lines[0], "strategy  batch   median");
         assert_eq!(lines[2], "firefly    1024  98.7 µs", "{text}");
-        assert_eq!(lines[4], "x            16           failed: power is wrong in a long sentence", "{text}");
-        let narrow = table.render_to(Some(40));
-        assert!(narrow.lines().count() > 5 && narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
+        assert_eq!(lines[3], "x             8     1 ns", "{text}");
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        let mut table = TextTable::default().column("case", Align::Left);
+        table.row(["\u{1b}[2Jgone\nover".into()]);
+        assert!(!table.render_to(None).contains('\u{1b}') && table.render_to(None).lines().count() == 3);
     }
 }

@@ -7,8 +7,11 @@ use std::process::{Command, Output};
 use firefly_bench::harness::outcome::CaseOutcome;
 use firefly_bench::report::schema::BenchReport;
 
+/// Runs the command, on the CPU unless another device is named.
 fn bench(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_firefly-bench")).arg("fft").args(arguments).output().unwrap()
+    let device: &[&str] = if arguments.contains(&"--device") { &[] } else { &["--device", "cpu"] };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firefly-bench"));
+    command.arg("fft").args(arguments).args(device).output().unwrap()
 }
 
 #[test]

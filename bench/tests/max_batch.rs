@@ -11,7 +11,19 @@ use firefly_bench::report::schema::BenchReport;
 fn a_bound_is_proven_as_far_as_asked() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bounds.json");
-    let grid = ["max-batch", "--n-fft", "8,256", "--k", "4,9", "--prove", "1", "--json", path.to_str().unwrap()];
+    let grid = [
+        "max-batch",
+        "--device",
+        "cpu",
+        "--n-fft",
+        "8,256",
+        "--k",
+        "4,9",
+        "--prove",
+        "1",
+        "--json",
+        path.to_str().unwrap(),
+    ];
     let output = Command::new(env!("CARGO_BIN_EXE_firefly-bench")).args(grid).output().unwrap();
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{shown}");

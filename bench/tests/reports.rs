@@ -21,7 +21,7 @@ fn text(bytes: &[u8]) -> String {
 fn measured(path: &Path) -> BenchReport {
     let grid =
         ["welch-peaks", "--n-fft", "64", "--batch", "2,8", "--k", "3", "--strategy", "firefly,rustfft", "--quiet"];
-    let rest = ["--threads", "1", "--iters", "5", "--json", path.to_str().unwrap()];
+    let rest = ["--device", "cpu", "--threads", "1", "--iters", "5", "--json", path.to_str().unwrap()];
     assert!(bench(&[&grid[..], &rest].concat()).status.success());
     BenchReport::read(path).unwrap()
 }

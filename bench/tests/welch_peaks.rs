@@ -15,8 +15,11 @@ use firefly_bench::report::schema::BenchReport;
 use firefly_bench::suites::peaks::{ExpectedPeaks, PeaksProblem, check_peaks};
 use firefly_ops::{HostPeaks, InstructionSet};
 
+/// Runs the command, on the CPU unless another device is named.
 fn bench(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_firefly-bench")).arg("welch-peaks").args(arguments).output().unwrap()
+    let device: &[&str] = if arguments.contains(&"--device") { &[] } else { &["--device", "cpu"] };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firefly-bench"));
+    command.arg("welch-peaks").args(arguments).args(device).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -180,7 +183,7 @@ fn quiet_prints_the_table_alone() {
         bench(&["--n-fft", "64", "--batch", "2", "--k", "3", "--iters", "1", "--strategy", "realfft", "--quiet"]);
     assert!(output.status.success());
     let shown = text(&output.stdout);
-    assert_eq!(shown.lines().count(), 3, "{shown}");
+    assert_eq!(shown.lines().count(), 4, "{shown}");
     assert!(!shown.contains('×'), "one strategy has nothing to be compared with: {shown}");
     if !cfg!(debug_assertions) {
         assert_eq!(text(&output.stderr), "");
@@ -287,7 +290,21 @@ fn a_wrong_strategy_is_a_row_without_a_time_and_fails_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
     let arguments = |strategy: &str| {
-        let fixed = ["bench", "--n-fft", "64", "--batch", "4", "--k", "8", "--iters", "2", "--quiet", "--strategy"];
+        let fixed = [
+            "bench",
+            "--device",
+            "cpu",
+            "--n-fft",
+            "64",
+            "--batch",
+            "4",
+            "--k",
+            "8",
+            "--iters",
+            "2",
+            "--quiet",
+            "--strategy",
+        ];
         let json = ["--json", path.to_str().unwrap()];
         Program::parse_from([&fixed[..], &[strategy], &json].concat()).arguments
     };
@@ -314,7 +331,8 @@ fn without_its_baseline_a_strategy_is_still_measured() {
     let catalogue = [spoilt("broken", |peaks| peaks.bins[0] = -7), spoilt("right", |_| ())];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
-    let fixed = ["bench", "--n-fft", "64", "--batch", "4", "--k", "8", "--iters", "2", "--quiet", "--json"];
+    let fixed =
+        ["bench", "--device", "cpu", "--n-fft", "64", "--batch", "4", "--k", "8", "--iters", "2", "--quiet", "--json"];
     let arguments = Program::parse_from([&fixed[..], &[path.to_str().unwrap()]].concat()).arguments;
     assert_eq!(welch_peaks::run(&arguments, &catalogue, &mut Vec::new()).unwrap(), ExitStatus::Failed);
     let report = report(&path);

@@ -9,10 +9,10 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, ensure};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
+use firefly_app::number::fixed;
 use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series};
 use firefly_app::page::document::Document;
 use firefly_app::page::figure::Figure;
-use firefly_app::page::number::fixed;
 use firefly_ops::{WelchOptions, Window, WindowSymmetry, welch_peaks, welch_psd};
 use firefly_trainer::data::{Recording, read_wav};
 use firefly_trainer::evaluate::EvaluationRow;

@@ -2,12 +2,19 @@
 
 use serde::{Serialize, Serializer};
 
-use super::number::drawable;
 use super::thin::thin;
 
 /// Points of a line at most; a longer one is drawn as the mean and the range of [`RUNS`] runs of neighbouring points.
 const MOST_POINTS: usize = 400;
 const RUNS: usize = 200;
+
+/// Values beyond this magnitude are left out of drawings, so that ranges stay finite.
+const LARGEST: f64 = 1e150;
+
+/// `value` if a chart can draw it.
+fn drawable(value: f64) -> Option<f64> {
+    (value.abs() < LARGEST).then_some(value)
+}
 
 /// Series over a common horizontal axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -8,8 +8,8 @@ use super::chart::{Chart, Point, Scale, Series};
 use super::document::nothing;
 use super::escape::{escape, json};
 use super::heat_map::HeatMap;
-use super::number::{fixed, significant};
 use super::table::{Row, Table};
+use crate::number::{fixed, significant};
 
 /// Rows of a table of drawn values at most; of more points, as many are taken at equal distances.
 const MOST_ROWS: usize = 32;

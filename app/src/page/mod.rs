@@ -11,7 +11,6 @@ pub mod document;
 mod escape;
 pub mod figure;
 pub mod heat_map;
-pub mod number;
 pub mod table;
 #[cfg(test)]
 mod tests;

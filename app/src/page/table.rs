@@ -62,9 +62,7 @@ impl Table {
             0..=LONG => self.html(),
             rows => {
                 let (caption, table) = (escape(&self.caption), self.html());
-                format!(
-                    r#"<details class="folded values" open=""><summary>{caption} ({rows} rows)</summary>{table}</details>"#
-                )
+                format!(r#"<details class="folded values"><summary>{caption} ({rows} rows)</summary>{table}</details>"#)
             }
         }
     }

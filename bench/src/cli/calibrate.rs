@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::value_parser;
-use firefly_app::device::DeviceName;
+use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
 use firefly_app::table::{Align, TextTable};
 use firefly_framework::calibration::{CalibrationSizes, LatencySpread, measure_constants, measure_latencies};
@@ -16,25 +16,27 @@ use firefly_framework::profile::{DeviceProfile, Preset, default_path, save};
 use firefly_models::Tier;
 
 use super::ExitStatus;
-use crate::harness::format::{digits, duration};
 use crate::harness::statistics::Spread;
 use crate::suites::peaks::PeaksProblem;
 use crate::suites::picker::{TimingBudget, strategies_of, time_in_rounds};
+use firefly_app::number::{duration, significant};
 
 /// Options of `calibrate`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct CalibrateArgs {
-    /// Device: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1
-    #[arg(long, default_value = "cpu")]
-    pub device: DeviceName,
+    /// Device: auto (the first GPU that is built in and present, or else the CPU), cpu, ndarray, wgpu, vulkan,
+    /// metal or cuda, with an index as in cuda:1
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    pub device: DeviceChoice,
     /// File of the profile; in the user's configuration folder, where the picker looks for it, unless given
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Milliseconds per point and round; at least three runs of each method
-    #[arg(long, value_name = "MS", default_value_t = 9)]
+    /// Milliseconds per point and round, from 0; at least three runs of each method
+    #[arg(long, value_name = "MS", default_value_t = 9, allow_negative_numbers = true)]
     pub time: u64,
-    /// Rounds over the whole grid
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..=100))]
+    /// Rounds over the whole grid, from 1 to 100
+    #[arg(long, value_name = "N", default_value_t = 5, allow_negative_numbers = true)]
+    #[arg(value_parser = value_parser!(u32).range(1..=100))]
     pub rounds: u32,
     /// Measure a few points only: to see that it works, not to use
     #[arg(long)]
@@ -49,19 +51,20 @@ pub struct CalibrateArgs {
 /// # Errors
 /// For a device that is not there, methods that fail or don't agree, and a file that can't be written.
 pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
-    let device = arguments.device.open()?;
-    let name = arguments.device.to_string();
+    let id = arguments.device.name();
+    let device = id.open()?;
+    let name = id.to_string();
     let path = match &arguments.out {
         Some(path) => path.clone(),
-        None => default_path(arguments.device.id())?,
+        None => default_path(id.id())?,
     };
     ensure_writable(&path).with_context(|| path.display().to_string())?;
     let sizes = if arguments.rough { CalibrationSizes::rough() } else { CalibrationSizes::full() };
     let budget = TimingBudget { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
-    let preset = Preset::of(arguments.device.kind()).profile();
+    let preset = Preset::of(id.kind()).profile();
     let measured = measure_constants(preset, &device, arguments.rough)?;
-    let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(arguments.device.id()), ..measured };
-    let strategies = strategies_of(arguments.device.kind());
+    let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(id.id()), ..measured };
+    let strategies = strategies_of(id.kind());
     let constants = profile.clone();
     measure_latencies(&mut profile, strategies, &sizes, |sizes| {
         let problems = sizes.iter().map(problem).collect::<anyhow::Result<Vec<_>>>()?;
@@ -92,11 +95,11 @@ fn report(profile: &DeviceProfile, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     row("launch overhead", duration(profile.dispatch));
     row("round trip", duration(profile.roundtrip));
-    row("memory, GB/s", digits(profile.memory_bandwidth));
-    row("to the host, GB/s", digits(profile.link_bandwidth));
-    row("host's scan, GB/s", digits(profile.scan_bandwidth));
+    row("memory, GB/s", significant(profile.memory_bandwidth, 3));
+    row("to the host, GB/s", significant(profile.link_bandwidth, 3));
+    row("host's scan, GB/s", significant(profile.scan_bandwidth, 3));
     for (name, table) in &profile.latencies {
-        row(&format!("{name}: worst error between points"), format!("× {}", digits(table.error)));
+        row(&format!("{name}: worst error between points"), format!("× {}", significant(table.error, 3)));
     }
     write!(out, "{}", table.render())?;
     Ok(())
@@ -104,6 +107,7 @@ fn report(profile: &DeviceProfile, out: &mut dyn Write) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use firefly_app::device::DeviceName;
     use firefly_framework::profile::load;
 
     use super::*;
@@ -113,7 +117,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cpu.toml");
         let arguments = CalibrateArgs {
-            device: DeviceName::CPU,
+            device: DeviceChoice::Named(DeviceName::CPU),
             out: Some(path.clone()),
             time: 0,
             rounds: 1,
@@ -122,7 +126,7 @@ mod tests {
         };
         let mut out = Vec::new();
         assert_eq!(run(&arguments, &mut out).unwrap(), ExitStatus::Passed);
-        let profile = load(&path, &fingerprint(arguments.device.id())).unwrap().unwrap();
+        let profile = load(&path, &fingerprint(DeviceName::CPU.id())).unwrap().unwrap();
         assert_eq!(profile.latencies.keys().collect::<Vec<_>>(), ["fused", "spectrum"]);
         assert!(profile.latencies.values().all(|table| table.nanoseconds.len() == 8 && table.error >= 1.0));
         assert!(profile.dispatch > 0.0 && profile.memory_bandwidth > 0.0);

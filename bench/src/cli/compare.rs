@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
+use firefly_app::table::Layout;
 
 use super::ExitStatus;
 use crate::report::any::AnyReport;
@@ -17,9 +18,12 @@ pub struct CompareArgs {
     pub before: PathBuf,
     /// Report after the change
     pub after: PathBuf,
-    /// Share by which a case may be slower without being a regression
-    #[arg(long, value_name = "SHARE", default_value_t = 0.05)]
+    /// Share by which a case may be slower without being a regression, from 0
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, allow_negative_numbers = true)]
     pub threshold: f64,
+    /// Show every column of the table, whatever the terminal's width
+    #[arg(long)]
+    pub wide: bool,
     /// Print changed cases only
     #[arg(long)]
     pub quiet: bool,
@@ -63,7 +67,7 @@ pub fn run(arguments: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     if changes.is_empty() {
         bail!("{} and {} have no case in common", arguments.before.display(), arguments.after.display());
     }
-    write!(out, "{}", changes.table.render())?;
+    write!(out, "{}", changes.table.render_in(Layout::of_stdout(arguments.wide)))?;
     for (cases, path) in [(&changes.only_before, &arguments.before), (&changes.only_after, &arguments.after)] {
         for case in cases {
             writeln!(out, "only in {}: {case}", path.display())?;

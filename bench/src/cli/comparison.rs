@@ -1,10 +1,12 @@
-//! Comparison of strategies on a command's problems: run, shown and recorded.
+//! Comparison of strategies on a command's problems: run, recorded and shown.
 
 use std::io::Write;
+use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use firefly_app::progress::Progress;
 use firefly_app::suggest;
+use firefly_app::table::wrapped;
 
 use super::options::MeasureOptions;
 use super::values::distinct;
@@ -16,6 +18,9 @@ use crate::harness::runner::Runner;
 use crate::harness::strategy::BenchStrategy;
 use crate::report::schema::{BenchReport, CommandRecord};
 use crate::report::terminal;
+
+/// Least time between two records of a measurement that is not finished.
+const RECORD_EVERY: Duration = Duration::from_secs(1);
 
 /// Problems and strategies of a command.
 pub struct Comparison<'a, P: Problem> {
@@ -40,7 +45,8 @@ pub struct Comparison<'a, P: Problem> {
 }
 
 impl<P: Problem> Comparison<'_, P> {
-    /// Runs every case, prints the table to `out`, and writes the report if `options` name a file.
+    /// Runs every case, writes the report if `options` name a file, and prints the table to `out`. The report is written
+    /// before the table, and while the measurement runs too: what was measured survives its end.
     ///
     /// # Errors
     /// For options that make no case, a device that is not there, and output that can't be written. A case that fails
@@ -52,44 +58,63 @@ impl<P: Problem> Comparison<'_, P> {
         let runner = Runner::new(&strategies, baseline, options.control, &setup);
         let machine = MachineInfo::detect();
         if !options.quiet {
-            writeln!(out, "{}", self.introduction(options, &strategies, &machine))?;
+            self.introduce(options, &strategies, &machine, out)?;
         }
+        let names: Vec<&str> = strategies.iter().map(|strategy| strategy.info().name).collect();
+        let own = self.options.clone().with("strategy", names.clone()).with("baseline", baseline.map(|at| names[at]));
+        let command = CommandRecord { name: self.command.into(), options: options.parameters(own) };
+        let record = |cases: &[CaseRecord], complete: bool| -> anyhow::Result<()> {
+            let Some(path) = &options.json else { return Ok(()) };
+            let report = BenchReport::new(machine.clone(), command.clone(), self.facts.clone(), cases.to_vec());
+            Ok(BenchReport { complete, ..report }.write(path)?)
+        };
+
         let progress = Progress::new(options.quiet, self.problems.len() * runner.steps());
         let mut inputs: Option<P::Inputs> = None;
         let mut cases = Vec::new();
+        let mut recorded = Instant::now();
         for problem in &self.problems {
             let parameters = problem.parameters();
             let shown: Vec<String> =
                 self.columns.iter().map(|name| format!("{name} {}", parameters.shown(name))).collect();
             progress.say(shown.join(", "));
             cases.extend(runner.run(problem, &mut inputs, &progress));
+            if recorded.elapsed() >= RECORD_EVERY {
+                record(&cases, false)?;
+                recorded = Instant::now();
+            }
         }
         progress.finish();
+        record(&cases, true)?;
 
-        write!(out, "{}", terminal::table(&cases, self.columns).render())?;
-        out.flush()?;
-        if let Some(path) = &options.json {
-            let names: Vec<&str> = strategies.iter().map(|strategy| strategy.info().name).collect();
-            let own =
-                self.options.clone().with("strategy", names.clone()).with("baseline", baseline.map(|at| names[at]));
-            let command = CommandRecord { name: self.command.into(), options: options.parameters(own) };
-            BenchReport::new(machine, command, self.facts.clone(), cases.clone()).write(path)?;
+        let table = terminal::table(&cases, self.columns);
+        write!(out, "{}", table.render_in(options.layout()))?;
+        let hidden = table.hidden(options.layout());
+        if !(options.quiet || hidden.is_empty()) {
+            let line = format!("not shown: {}; --wide shows every column", hidden.join(", "));
+            writeln!(out, "\n{}", wrapped(&line, options.layout().width).join("\n"))?;
         }
+        out.flush()?;
         Ok(cases)
     }
 
-    /// The strategies that are named, or else all that make sense on the device.
+    /// The strategies that are named, or else all that make sense on the device; without those that are left out.
     fn strategies(&self, options: &MeasureOptions) -> anyhow::Result<Vec<&BenchStrategy<P>>> {
-        let Some(names) = &options.strategy else {
-            let runs = |strategy: &&BenchStrategy<P>| {
-                let info = strategy.info();
-                let wanted = !info.by_name || self.added.contains(&info.name);
-                wanted && !(options.is_on_host() && info.needs_accelerator)
-            };
-            return Ok(self.catalogue.iter().filter(runs).collect());
+        let positions = |names: &[String]| -> anyhow::Result<Vec<usize>> {
+            names.iter().map(|name| self.position(name.trim())).collect()
         };
-        let chosen = names.iter().map(|name| self.position(name.trim())).collect::<anyhow::Result<Vec<_>>>();
-        let chosen = distinct(chosen.context("--strategy")?);
+        let runs = |position: &usize| {
+            let info = self.catalogue[*position].info();
+            let wanted = !info.by_name || self.added.contains(&info.name);
+            wanted && !(options.is_on_host() && info.needs_accelerator)
+        };
+        let mut chosen = match &options.strategy {
+            Some(names) => distinct(positions(names).context("--strategy")?),
+            None => (0..self.catalogue.len()).filter(runs).collect(),
+        };
+        let left_out = positions(options.without.as_deref().unwrap_or_default()).context("--without")?;
+        chosen.retain(|position| !left_out.contains(position));
+        ensure!(!chosen.is_empty(), "--without: no strategy is left");
         Ok(chosen.into_iter().map(|position| &self.catalogue[position]).collect())
     }
 
@@ -99,7 +124,7 @@ impl<P: Problem> Comparison<'_, P> {
         let Some(name) = &options.baseline else {
             let first_competing = || strategies.iter().position(|strategy| strategy.info().competes);
             let baseline = position(self.default_baseline).or_else(first_competing);
-            return Ok(baseline.filter(|_| strategies.len() > 1));
+            return Ok(baseline.filter(|_| strategies.len() > 1 || options.control));
         };
         let named = &self.catalogue[self.position(name).context("--baseline")?];
         let missing = || format!("--baseline: `{name}` is not among the strategies that run");
@@ -118,18 +143,20 @@ impl<P: Problem> Comparison<'_, P> {
         })
     }
 
-    fn introduction(
+    /// Prints what is measured, on what, and how to read the table.
+    fn introduce(
         &self,
         options: &MeasureOptions,
         strategies: &[&BenchStrategy<P>],
         machine: &MachineInfo,
-    ) -> String {
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let threads: Vec<String> = options.thread_counts().iter().map(usize::to_string).collect();
         let mut lines = vec![format!("{} on {}", self.command, machine.summary())];
         lines.extend(self.heading.iter().cloned());
         lines.push(format!(
             "device {}, host threads {}, iterations {} after {}, seed {}",
-            options.device,
+            options.device.explained(),
             threads.join(" and "),
             options.iters,
             options.warmup,
@@ -137,7 +164,11 @@ impl<P: Problem> Comparison<'_, P> {
         ));
         lines
             .extend(strategies.iter().map(|strategy| format!("{}: {}", strategy.info().name, strategy.info().summary)));
-        lines.push("× NAME: how many times as fast as NAME, iteration by iteration: median (p10 – p90)\n".into());
-        lines.join("\n")
+        lines.push("× NAME: how many times as fast as NAME, median of the iterations".into());
+        for line in lines {
+            // What continues a line is indented.
+            writeln!(out, "{}", wrapped(&line, options.layout().width.saturating_sub(2)).join("\n  "))?;
+        }
+        Ok(writeln!(out)?)
     }
 }

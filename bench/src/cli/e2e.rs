@@ -9,10 +9,12 @@ use firefly_models::Tier;
 use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
+use super::train_options::TrainOptions;
 use super::values::{NumberRange, TIERS, distinct, named, numbers};
 use super::welch_options::{lengths, tier_names};
 use crate::harness::parameters::ParameterMap;
 use crate::harness::strategy::BenchStrategy;
+use crate::report::crossover::{self, crossovers};
 use crate::suites::peaks::facts;
 use crate::suites::pipelines::{Pipeline, PipelineProblem, grid};
 
@@ -26,23 +28,32 @@ pub struct E2eArgs {
     #[arg(value_parser = pipelines())]
     pub pipeline: Vec<Pipeline>,
     /// Samples per segment: powers of two from 8 to 65536
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256", allow_negative_numbers = true)]
     pub n_fft: Vec<NumberRange>,
-    /// Frames per call
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,1024,8192")]
+    /// Frames per call, from 1; their samples take at most 8 GiB
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "32,1024,8192",
+        allow_negative_numbers = true
+    )]
     pub batch: Vec<NumberRange>,
     /// Segments used of each frame: ultra (1), fast (2), reference (8)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fast", value_parser = named(TIERS))]
     pub tier: Vec<Tier>,
-    /// Peaks per frame
-    #[arg(long, default_value_t = 16)]
-    pub k: usize,
-    /// Filters of the mel pipeline
-    #[arg(long, default_value_t = 40)]
+    /// Peaks per frame: from 1 to n_fft / 2 + 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16", allow_negative_numbers = true)]
+    pub k: Vec<NumberRange>,
+    /// Filters of the mel pipeline, from 1 to 4096
+    #[arg(long, value_name = "N", default_value_t = 40, allow_negative_numbers = true)]
     pub mels: usize,
-    /// Sampling rate of the mel filters, in hertz
-    #[arg(long, default_value_t = 16_000.0)]
+    /// Sampling rate of the mel filters in hertz, above 0
+    #[arg(long, value_name = "HERTZ", default_value_t = 16_000.0, allow_negative_numbers = true)]
     pub sample_rate: f64,
+    /// Training of learned models
+    #[command(flatten)]
+    pub train: TrainOptions,
     /// Device, execution and iterations
     #[command(flatten)]
     pub measure: MeasureOptions,
@@ -63,8 +74,9 @@ pub fn run(
     catalogue: &[BenchStrategy<PipelineProblem>],
     out: &mut dyn Write,
 ) -> anyhow::Result<ExitStatus> {
-    let E2eArgs { pipeline, n_fft, batch, tier, k, mels, sample_rate, measure } = arguments;
-    let (lengths, batches) = (lengths(n_fft, "e2e")?, numbers(batch));
+    let E2eArgs { pipeline, n_fft, batch, tier, k, mels, sample_rate, train, measure } = arguments;
+    train.check(measure.strategy.as_deref())?;
+    let (lengths, batches, ks) = (lengths(n_fft, "e2e")?, numbers(batch), numbers(k));
     let pipelines = distinct(pipeline.iter().copied());
     ensure!((1..=MOST_MELS).contains(mels), "--mels is {mels}, but must be from 1 to {MOST_MELS}");
     ensure!(
@@ -85,14 +97,25 @@ pub fn run(
             .with("n_fft", lengths.clone())
             .with("batch", batches.clone())
             .with("tier", tier_names(tier))
-            .with("k", *k)
+            .with("k", ks.clone())
             .with("mels", *mels)
-            .with("sample_rate", *sample_rate),
-        problems: grid(&pipelines, &lengths, &distinct(tier.clone()), &batches, [*k, *mels], *sample_rate),
-        columns: &["n_fft", "tier", "batch", "pipeline"],
+            .with("sample_rate", *sample_rate)
+            .with("train_steps", train.train_steps),
+        problems: grid(
+            &pipelines,
+            &crate::suites::peaks::grid(&lengths, &distinct(tier.clone()), &batches, &ks),
+            *mels,
+            *sample_rate,
+        ),
+        columns: &["n_fft", "tier", "batch", "pipeline", "k"],
         catalogue,
-        added: Vec::new(),
+        added: train.added(),
         default_baseline: "burn-stock",
     };
-    Ok(ExitStatus::of(&comparison.run(measure, out)?))
+    let cases = comparison.run(measure, out)?;
+    for over in ["batch", "k"] {
+        let others: Vec<&str> = comparison.columns.iter().copied().filter(|name| *name != over).collect();
+        write!(out, "{}", crossover::render(&crossovers(&cases, over), over, &others, measure.layout()))?;
+    }
+    Ok(ExitStatus::of(&cases))
 }

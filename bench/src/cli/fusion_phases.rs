@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use firefly_app::table::Layout;
+
 use super::ExitStatus;
 use super::comparison::Comparison;
 use super::device_profile::device_profile;
@@ -10,7 +12,7 @@ use super::options::MeasureOptions;
 use super::welch_options::PeaksGrid;
 use crate::harness::outcome::CaseRecord;
 use crate::report::crossover::{self, crossovers};
-use crate::report::traffic;
+use crate::report::{decision, traffic};
 use crate::suites::peaks::facts;
 use crate::suites::phases::{Phase, catalogue};
 
@@ -20,10 +22,11 @@ pub struct FusionPhasesArgs {
     /// Sizes of the problems
     #[command(flatten)]
     pub grid: PeaksGrid,
-    /// Calibrated profile to predict and decide by; the user's own, or a preset if there is none, unless given
+    /// Calibrated profile (a file that `calibrate` wrote) to predict and decide by; the user's own, or a preset if there is
+    /// none, unless given
     #[arg(long, value_name = "PATH")]
     pub profile: Option<PathBuf>,
-    /// Print each decision with every term
+    /// Print each decision in prose, with every term in a table
     #[arg(long)]
     pub explain: bool,
     /// Device, execution and iterations
@@ -39,7 +42,7 @@ pub struct FusionPhasesArgs {
 pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let FusionPhasesArgs { grid, profile, explain, measure } = arguments;
     let problems = grid.problems("fusion-phases")?;
-    let (costs, source) = device_profile(measure.device, profile.as_deref())?;
+    let (costs, source) = device_profile(measure.device.name(), profile.as_deref())?;
     let catalogue = catalogue(costs.clone());
     let facts = facts();
     let comparison = Comparison {
@@ -60,20 +63,21 @@ pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> anyhow::Result<
         default_baseline: Phase::Baseline.name(),
     };
     let cases = comparison.run(measure, out)?;
-    write!(out, "\n{}", traffic::table(&cases, comparison.columns).render())?;
+    let layout = measure.layout();
+    write!(out, "\n{}", traffic::table(&cases, comparison.columns).render_in(layout))?;
     if *explain {
-        write!(out, "\n{}", explanations(&cases))?;
+        write!(out, "\n{}", explanations(&cases, layout))?;
     }
     let others: Vec<&str> = comparison.columns.iter().copied().filter(|name| *name != "batch").collect();
-    write!(out, "{}", crossover::render(&crossovers(&cases, "batch"), "batch", &others))?;
+    write!(out, "{}", crossover::render(&crossovers(&cases, "batch"), "batch", &others, layout))?;
     Ok(ExitStatus::of(&cases))
 }
 
-/// The fusion gate's decisions with every term, case by case.
-fn explanations(cases: &[CaseRecord]) -> String {
+/// The fusion gate's decisions in prose and with every term, case by case.
+fn explanations(cases: &[CaseRecord], layout: Layout) -> String {
     let explained = |case: &CaseRecord| {
         let decision = case.measured()?.traffic.as_ref()?.decision.as_ref()?;
-        Some(format!("{}: {}", case.label(), decision.explain()))
+        Some(format!("{}\n{}", case.label(), decision::explain(decision, layout)))
     };
-    cases.iter().filter_map(explained).collect()
+    cases.iter().filter_map(explained).collect::<Vec<_>>().join("\n")
 }

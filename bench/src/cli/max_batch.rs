@@ -4,17 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use burn::tensor::Device;
-use firefly_app::device::DeviceName;
+use firefly_app::device::{DeviceChoice, DeviceName};
 use firefly_app::files::ensure_writable;
 use firefly_app::progress::Progress;
-use firefly_app::table::{Align, TextTable};
+use firefly_app::table::{Align, Layout, TextTable, wrapped};
 use firefly_models::Tier;
 use thiserror::Error;
 
 use super::ExitStatus;
 use super::values::{NumberRange, TIERS, distinct, named, numbers};
 use super::welch_options::tier_names;
-use crate::harness::format::count;
 use crate::harness::machine::{MachineInfo, available_cores, available_memory};
 use crate::harness::outcome::{BatchLimit, CaseOutcome, CaseRecord, LimitedBy};
 use crate::harness::parameters::ParameterMap;
@@ -22,6 +21,7 @@ use crate::harness::problem::{Problem, ProblemError};
 use crate::harness::verification::{CaseError, Unsupported, Verification};
 use crate::report::schema::{BenchReport, CommandRecord};
 use crate::suites::peaks::{MAX_INPUT_BYTES, PeaksProblem, facts, firefly, grid};
+use firefly_app::number::{bytes, whole};
 
 /// Share of the memory that is free which a call may take: the rest is for whoever else is there.
 const MEMORY_SHARE: f64 = 0.8;
@@ -32,26 +32,37 @@ const PEAK_BYTES: usize = size_of::<i64>() + size_of::<f32>();
 #[derive(Debug, Clone, clap::Args)]
 pub struct MaxBatchArgs {
     /// Samples per segment: powers of two from 8 to 65536
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,1024,4096")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "256,1024,4096",
+        allow_negative_numbers = true
+    )]
     pub n_fft: Vec<NumberRange>,
-    /// Peaks per frame
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
+    /// Peaks per frame: from 1 to n_fft / 2 + 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16", allow_negative_numbers = true)]
     pub k: Vec<NumberRange>,
     /// Segments used of each frame: ultra (1), fast (2), reference (8)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fast", value_parser = named(TIERS))]
     pub tier: Vec<Tier>,
-    /// Device of the tensors: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1
-    #[arg(long, default_value = "cpu")]
-    pub device: DeviceName,
-    /// Prove by running a batch whose input takes at most so many MiB: the largest itself, if that is no more
-    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    /// Device of the tensors: auto (the first GPU that is built in and present, or else the CPU), cpu, ndarray, wgpu, vulkan,
+    /// metal or cuda, with an index as in cuda:1
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    pub device: DeviceChoice,
+    /// Prove by running a batch whose input takes at most so many MiB, from 0: the largest itself, if that is no more, and
+    /// if there is memory for its expected result too
+    #[arg(long, value_name = "MIB", default_value_t = 64, allow_negative_numbers = true)]
     pub prove: usize,
-    /// Seed of the inputs
-    #[arg(long, default_value_t = 0)]
+    /// Seed of the inputs: a whole number from 0
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub seed: u64,
     /// Write a JSON report to this file
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
+    /// Show every column of the table, whatever the terminal's width
+    #[arg(long)]
+    pub wide: bool,
     /// Print the table only
     #[arg(long)]
     pub quiet: bool,
@@ -63,7 +74,8 @@ pub struct MaxBatchArgs {
 /// For a device that is not there, and output that can't be written. A batch that can't be proven is no error but a row
 /// of the table and a [`ExitStatus`].
 pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
-    let MaxBatchArgs { n_fft, k, tier, device: name, prove, seed, json, quiet } = arguments;
+    let MaxBatchArgs { n_fft, k, tier, device: name, prove, seed, json, wide, quiet } = arguments;
+    let name = &name.name();
     let device = name.open()?;
     if let Some(path) = json {
         ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
@@ -74,7 +86,10 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
     for problem in &problems {
         progress.say(format!("n_fft {}, {}, k {}", problem.options.n_fft, problem.tier, problem.k));
         let outcome = match largest(problem, *name) {
-            Ok((limit, row_bytes)) => prove_batch(problem, limit, (prove << 20) / row_bytes, *seed, &device),
+            Ok((limit, row_bytes)) => {
+                let most = (prove.saturating_mul(1 << 20) / row_bytes).min(provable(problem, limit.free_bytes));
+                prove_batch(problem, limit, most, *seed, &device)
+            }
             Err(reason) => CaseOutcome::unsupported(reason),
         };
         cases.push(CaseRecord {
@@ -90,11 +105,8 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
     }
     progress.finish();
     let host = MachineInfo::detect();
-    if !quiet {
-        writeln!(out, "max-batch of welch_peaks on {name}: {}", host.summary())?;
-        writeln!(out, "one-sided f32 power: {}\n", facts())?;
-    }
-    write!(out, "{}", table(&cases).render())?;
+    let title = format!("max-batch of welch_peaks on {}: {}", arguments.device.explained(), host.summary());
+    // The file before the table: a closed output loses no result.
     if let Some(path) = json {
         let options = ParameterMap::default()
             .with("n_fft", numbers(n_fft))
@@ -106,6 +118,12 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
         let command = CommandRecord { name: "max-batch".into(), options };
         BenchReport::new(host, command, facts(), cases.clone()).write(path)?;
     }
+    let layout = Layout::of_stdout(*wide);
+    if !quiet {
+        writeln!(out, "{}", wrapped(&title, layout.width).join("\n  "))?;
+        writeln!(out, "one-sided f32 power: {}\n", facts())?;
+    }
+    write!(out, "{}", table(&cases).render_in(layout))?;
     Ok(ExitStatus::of(&cases))
 }
 
@@ -153,6 +171,15 @@ fn limit(input: usize, output: usize, free: Option<u64>) -> BatchLimit {
     }
 }
 
+/// Largest batch that can be proven where so many bytes are free: beside the call's own memory that takes the frames a
+/// second time, and what the comparison reads.
+fn provable(problem: &PeaksProblem, free: Option<u64>) -> usize {
+    const ROWS: usize = 1 << 10;
+    let rows = PeaksProblem { batch: ROWS, ..*problem };
+    let needed = rows.input_memory(1) + firefly().memory(&rows).total();
+    free.map_or(usize::MAX, |free| (MEMORY_SHARE * free as f64 * ROWS as f64 / needed as f64) as usize)
+}
+
 /// Runs the largest batch, or `most` rows if that is fewer, and checks them.
 fn prove_batch(problem: &PeaksProblem, limit: BatchLimit, most: usize, seed: u64, device: &Device) -> CaseOutcome {
     let batch = usize::try_from(limit.batch).unwrap_or(usize::MAX).min(most);
@@ -176,28 +203,29 @@ fn verify_batch(problem: &PeaksProblem, seed: u64, device: &Device) -> Result<Ve
     Ok(firefly().verify(problem, &inputs, &expected)?.verification)
 }
 
-fn table(cases: &[CaseRecord]) -> TextTable {
+/// Table with a row per problem.
+pub fn table(cases: &[CaseRecord]) -> TextTable {
     let mut table = TextTable::default()
         .column("n_fft", Align::Right)
         .column("tier", Align::Left)
         .column("k", Align::Right)
-        .column("bytes/row", Align::Right)
-        .column("free", Align::Right)
+        .optional("bytes/row", Align::Right, 3)
+        .optional("free", Align::Right, 4)
         .column("largest batch", Align::Right)
-        .column("limited by", Align::Left)
-        .column("proven batch", Align::Right)
-        .column("rows checked", Align::Right)
-        .column("error", Align::Right);
+        .optional("limited by", Align::Left, 2)
+        .optional("proven batch", Align::Right, 1)
+        .wide("rows checked", Align::Right)
+        .optional("error", Align::Right, 5);
     for case in cases {
         let mut cells: Vec<String> = ["n_fft", "tier", "k"].map(|name| case.problem.shown(name)).into();
         match &case.outcome {
             CaseOutcome::Bounded(limit) => {
                 cells.extend([
-                    limit.bytes_per_row.to_string(),
-                    limit.free_bytes.map(|bytes| format!("{}B", count(bytes as f64))).unwrap_or_default(),
-                    limit.batch.to_string(),
+                    whole(limit.bytes_per_row),
+                    limit.free_bytes.map(bytes).unwrap_or_default(),
+                    whole(limit.batch),
                     limit.limited_by.to_string(),
-                    limit.proven_batch.to_string(),
+                    whole(limit.proven_batch),
                     limit.verification.map(|found| found.rows.to_string()).unwrap_or_default(),
                     limit.verification.map(|found| format!("{:.1e}", found.error)).unwrap_or_default(),
                 ]);
@@ -236,6 +264,15 @@ mod tests {
             let largest = limit_without_memory(&problem);
             assert!(of(largest).is_ok() && of(largest + 1).is_err(), "{n_fft} {tier} {k}: {largest}");
         }
+    }
+
+    #[test]
+    fn a_proof_fits_in_free_memory() {
+        let problem = PeaksProblem::new(256, Tier::Fast, 1, 16);
+        let provable = provable(&problem, Some(3 << 30));
+        let rows = PeaksProblem { batch: provable, ..problem };
+        let needed = rows.input_memory(1) + firefly().memory(&rows).total();
+        assert!(needed as f64 <= 0.81 * f64::from(3 << 30) && needed as f64 > 0.79 * f64::from(3 << 30), "{needed}");
     }
 
     fn limit_without_memory(problem: &PeaksProblem) -> usize {

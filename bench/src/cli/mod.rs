@@ -12,6 +12,7 @@ pub mod options;
 pub mod picker;
 pub mod profile;
 pub mod report;
+pub mod train_options;
 pub mod values;
 pub mod welch_options;
 pub mod welch_peaks;
@@ -31,8 +32,10 @@ use crate::suites::{fft as transforms, peaks, phases, pipelines};
 #[command(
     name = "firefly-bench",
     version,
-    after_help = "Exit status: 0 if all went well, 1 if a case failed or got slower, 2 if the command could not be carried out or \
-                  nothing could be measured."
+    after_help = "Example:\n  firefly-bench welch-peaks --batch 32..8192\n\nExit status: 0 if all went well, 1 if a case failed or got \
+                  slower, 2 if the command could not be carried out or nothing could be measured.\n\nEnvironment: \
+                  FIREFLY_TRACE=1 prints every selection of the picker with its predictions; FIREFLY_LEGACY_PICKER=1 makes \
+                  the picker select by the published thresholds on the batch."
 )]
 pub struct Cli {
     /// Subcommand with its options.
@@ -44,28 +47,46 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum BenchCommand {
     /// Strongest lines of Welch spectra: each strategy verified, then timed side by side
-    #[command(after_help = strategies_help(&peaks::catalogue(1, 0)))]
+    #[command(after_help = strategies_help(
+        "firefly-bench welch-peaks --batch 32..8192 --k 4,16 --strategy auto,fused,rustfft --json peaks.json",
+        &peaks::catalogue(1, 0)
+    ))]
     WelchPeaks(welch_peaks::WelchPeaksArgs),
     /// Complex transforms, exact and learned, forward and backward: each verified, then timed side by side
-    #[command(after_help = strategies_help(&transforms::catalogue()))]
+    #[command(after_help = strategies_help(
+        "firefly-bench fft --n 256..4096 --batch 1024 --threads 1,2 --json fft.json",
+        &transforms::catalogue()
+    ))]
     Fft(fft::FftArgs),
     /// From a spectrum that is read back to one fused kernel, phase by phase: counted, predicted, measured, decided on
-    #[command(after_help = strategies_help(&phases::catalogue(Preset::Cpu.profile())))]
+    #[command(after_help = strategies_help(
+        "firefly-bench fusion-phases --batch 32,1024,8192 --explain",
+        &phases::catalogue(Preset::Cpu.profile())
+    ))]
     FusionPhases(fusion_phases::FusionPhasesArgs),
     /// Whole pipelines (power spectra, mel spectra, peaks) from host memory to host memory, side by side
-    #[command(after_help = strategies_help(&pipelines::catalogue()))]
+    #[command(after_help = strategies_help(
+        "firefly-bench e2e --pipeline mel,peaks --batch 1024 --k 8,16 --train-steps 200",
+        &pipelines::catalogue(1, 0)
+    ))]
     E2e(e2e::E2eArgs),
     /// The largest batch that is safe in one call, what limits it, and proof by running it
+    #[command(after_help = example("firefly-bench max-batch --n-fft 256,4096 --tier fast,reference --prove 256", true))]
     MaxBatch(max_batch::MaxBatchArgs),
     /// Changes from one report to another; exit status 1 if a case got slower or is no longer measured
+    #[command(after_help = example("firefly-bench compare before.json after.json --threshold 0.1 --quiet", false))]
     Compare(compare::CompareArgs),
     /// Data movement of a model, node by node, without running it; with --rewrite, also the savings of fusion
+    #[command(after_help = example("firefly-bench profile stock-unfold --rewrite --target cuda --batch 8192 --svg graph.svg", false))]
     Profile(profile::ProfileArgs),
     /// Measures the costs of a device, for the picker and for decisions on fusion
+    #[command(after_help = example("firefly-bench calibrate --device cpu --rounds 5", false))]
     Calibrate(calibrate::CalibrateArgs),
     /// Quality of the picker's predicted times, and regret of its choices
+    #[command(after_help = example("firefly-bench picker --n-fft 256,1024 --batch 1..4096 --k 16 --json picker.json", true))]
     Picker(picker::PickerArgs),
     /// Reports as one page: self-contained HTML with charts, or Markdown
+    #[command(after_help = example("firefly-bench report peaks.json picker.json --out page.html", false))]
     Report(report::ReportArgs),
 }
 
@@ -77,12 +98,15 @@ impl Cli {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
         match self.command {
             BenchCommand::WelchPeaks(arguments) => {
-                let catalogue = peaks::catalogue(arguments.train_steps(), arguments.measure.seed);
+                let catalogue = peaks::catalogue(arguments.train.steps(), arguments.measure.seed);
                 welch_peaks::run(&arguments, &catalogue, out)
             }
             BenchCommand::Fft(arguments) => fft::run(&arguments, &transforms::catalogue(), out),
             BenchCommand::FusionPhases(arguments) => fusion_phases::run(&arguments, out),
-            BenchCommand::E2e(arguments) => e2e::run(&arguments, &pipelines::catalogue(), out),
+            BenchCommand::E2e(arguments) => {
+                let catalogue = pipelines::catalogue(arguments.train.steps(), arguments.measure.seed);
+                e2e::run(&arguments, &catalogue, out)
+            }
             BenchCommand::MaxBatch(arguments) => max_batch::run(&arguments, out),
             BenchCommand::Compare(arguments) => compare::run(&arguments, out),
             BenchCommand::Profile(arguments) => profile::run(&arguments, out),
@@ -127,8 +151,24 @@ impl ExitStatus {
     }
 }
 
-/// List of a command's strategies for its help.
-pub fn strategies_help<P: Problem>(catalogue: &[BenchStrategy<P>]) -> String {
-    let lines = catalogue.iter().map(|strategy| format!("\n  {}: {}", strategy.info().name, strategy.info().summary));
-    format!("Strategies:{}", lines.collect::<String>())
+/// What a list may be, for the help of commands that take some.
+const LISTS: &str = "Lists are separated by commas. Lists of numbers also take ranges of powers of two: 32,100 or 32..8192 or \
+                     32-8192.";
+
+/// An example for a command's help, after what its lists may be if it takes some.
+fn example(command: &str, takes_lists: bool) -> String {
+    let lists = if takes_lists { format!("{LISTS}\n\n") } else { String::new() };
+    format!("{lists}Example:\n  {command}")
+}
+
+/// A command's help: lists, an example, and its strategies.
+pub fn strategies_help<P: Problem>(command: &str, catalogue: &[BenchStrategy<P>]) -> String {
+    let line = |strategy: &BenchStrategy<P>| {
+        let info = strategy.info();
+        let others: Vec<&str> = info.aliases.iter().copied().filter(|alias| *alias != info.name).collect();
+        let others = if others.is_empty() { String::new() } else { format!(" (or {})", others.join(", ")) };
+        format!("\n  {}{others}: {}", info.name, info.summary)
+    };
+    let strategies: String = catalogue.iter().map(line).collect();
+    format!("{}\n\nStrategies:{strategies}", example(command, true))
 }

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use clap::value_parser;
-use firefly_app::device::DeviceName;
+use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
 use firefly_app::host::MOST_THREADS;
+use firefly_app::table::Layout;
 use firefly_ops::InstructionSet;
 
 use super::values::{self, NumberRange, distinct};
@@ -23,37 +24,46 @@ const MOST_ITERATIONS: i64 = 1_000_000;
 /// Lists are separated by commas; lists of numbers also take ranges of powers of two, as in 32..8192.
 #[derive(Debug, Clone, clap::Args)]
 pub struct MeasureOptions {
-    /// Strategies to run, among those named below; all of them unless given
+    /// Strategies to run, among those named below; those that suit the device unless given
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub strategy: Option<Vec<String>>,
+    /// Strategies to leave out
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub without: Option<Vec<String>>,
     /// Strategy that the speed of the others is relative to
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
     /// Measure the baseline a second time, as NAME-control: how far from 1.00 its speed is says what differences mean
     #[arg(long)]
     pub control: bool,
-    /// Device of the tensors: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1
-    #[arg(long, default_value = "cpu")]
-    pub device: DeviceName,
+    /// Device of the tensors: auto (the first GPU that is built in and present, or else the CPU), cpu, ndarray, wgpu,
+    /// vulkan, metal or cuda, with an index as in cuda:1
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    pub device: DeviceChoice,
     /// Instruction sets that Firefly's kernels for host processors are forced to use, each a case of its own; their own
     /// choice unless given
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::instruction_set())]
     pub instruction_set: Option<Vec<InstructionSet>>,
-    /// Numbers of host threads, each a case of its own; all cores unless given
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    /// Numbers of host threads from 1 to 1024, each a case of its own; all cores unless given
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_negative_numbers = true)]
     pub threads: Option<Vec<NumberRange>>,
-    /// Timed iterations, each on the next of several input sets
-    #[arg(long, value_name = "N", default_value_t = 51, value_parser = value_parser!(u32).range(1..=MOST_ITERATIONS))]
+    /// Timed iterations from 1 to 1000000, each on the next of several input sets
+    #[arg(long, value_name = "N", default_value_t = 51, allow_negative_numbers = true)]
+    #[arg(value_parser = value_parser!(u32).range(1..=MOST_ITERATIONS))]
     pub iters: u32,
-    /// Iterations before those
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(..=MOST_ITERATIONS))]
+    /// Iterations before those, from 0 to 1000000
+    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true)]
+    #[arg(value_parser = value_parser!(u32).range(..=MOST_ITERATIONS))]
     pub warmup: u32,
-    /// Seed of the inputs, and of the order in which cases take turns
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Seed of the inputs, and of the order in which cases take turns: a whole number from 0
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub seed: u64,
     /// Write a JSON report with every sample to this file
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
+    /// Show every column of the tables, whatever the terminal's width
+    #[arg(long)]
+    pub wide: bool,
     /// Print results only
     #[arg(long)]
     pub quiet: bool,
@@ -65,15 +75,12 @@ impl MeasureOptions {
     /// # Errors
     /// If one of these fails.
     pub fn open(&self) -> anyhow::Result<MeasurementSetup> {
-        let device = self.device.open()?;
+        let name = self.device.name();
+        let device = name.open()?;
         ensure!(
             self.instruction_set.is_none() || self.is_on_host(),
-            "--instruction-set: kernels on {} have no choice of them",
-            self.device
+            "--instruction-set: kernels on {name} have no choice of them"
         );
-        if let Some(path) = &self.json {
-            ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
-        }
         let threads = self.thread_counts();
         for threads in &threads {
             ensure!(*threads <= MOST_THREADS, "--threads: {threads} is more than {MOST_THREADS}");
@@ -82,18 +89,22 @@ impl MeasureOptions {
             tracing::warn!("built without optimisation; times mean nothing");
         }
         let sets = self.instruction_set.as_ref().map(|sets| distinct(sets.iter().copied()));
-        Ok(MeasurementSetup {
-            device,
-            device_name: self.device,
-            executions: ExecutionConfig::all(&threads, sets.as_deref()).context("--threads")?,
-            iterations: self.iterations(),
-            seed: self.seed,
-        })
+        let executions = ExecutionConfig::all(&threads, sets.as_deref());
+        let executions = executions.map_err(|error| anyhow!("--threads: {error}"))?;
+        if let Some(path) = &self.json {
+            ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
+        }
+        Ok(MeasurementSetup { device, device_name: name, executions, iterations: self.iterations(), seed: self.seed })
     }
 
     /// Whether the device is the host itself.
     pub fn is_on_host(&self) -> bool {
-        self.device.kind().is_host()
+        self.device.name().kind().is_host()
+    }
+
+    /// Space for tables.
+    pub fn layout(&self) -> Layout {
+        Layout::of_stdout(self.wide)
     }
 
     /// Numbers of threads, in the order typed.
@@ -112,7 +123,7 @@ impl MeasureOptions {
             .instruction_set
             .as_ref()
             .map(|sets| distinct(sets).iter().map(|set| set.name()).collect::<Vec<_>>().join(","));
-        own.with("device", self.device.to_string())
+        own.with("device", self.device.name().to_string())
             .with("instruction_set", sets)
             .with("threads", self.thread_counts())
             .with("iters", self.iters)

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use clap::value_parser;
-use firefly_app::device::DeviceName;
+use firefly_app::device::DeviceChoice;
 use firefly_app::files::{ensure_writable, write_atomically};
+use firefly_app::table::{Layout, wrapped};
 use firefly_models::{AutoWelchPeaks, Selection, Strategy, Tier};
 
 use super::ExitStatus;
@@ -32,36 +33,53 @@ const DECISIONS: usize = 20;
 #[derive(Debug, Clone, clap::Args)]
 pub struct PickerArgs {
     /// Samples per segment: powers of two from 8 to 65536
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64,256,1024,4096")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "64,256,1024,4096",
+        allow_negative_numbers = true
+    )]
     pub n_fft: Vec<NumberRange>,
-    /// Frames per call
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,8,64,512,4096,32768")]
+    /// Frames per call, from 1; their samples take at most 8 GiB
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "1,8,64,512,4096,32768",
+        allow_negative_numbers = true
+    )]
     pub batch: Vec<NumberRange>,
-    /// Peaks per frame
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "4,16,64")]
+    /// Peaks per frame: from 1 to n_fft / 2 + 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "4,16,64", allow_negative_numbers = true)]
     pub k: Vec<NumberRange>,
     /// Segments used of each frame: ultra (1), fast (2), reference (8)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fast,reference")]
     #[arg(value_parser = named(TIERS))]
     pub tier: Vec<Tier>,
-    /// Device: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1
-    #[arg(long, default_value = "cpu")]
-    pub device: DeviceName,
+    /// Device: auto (the first GPU that is built in and present, or else the CPU), cpu, ndarray, wgpu, vulkan,
+    /// metal or cuda, with an index as in cuda:1
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    pub device: DeviceChoice,
     /// Calibrated profile; the user's own, or a preset if there is none, unless given
     #[arg(long, value_name = "PATH")]
     pub profile: Option<PathBuf>,
-    /// Largest input in MiB; larger ones are left out
-    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    /// Largest input in MiB, from 0; larger ones are left out
+    #[arg(long, value_name = "MIB", default_value_t = 1024, allow_negative_numbers = true)]
     pub most_input: usize,
-    /// Milliseconds per case and round; at least three runs of each method
-    #[arg(long, value_name = "MS", default_value_t = 15)]
+    /// Milliseconds per case and round, from 0; at least three runs of each method
+    #[arg(long, value_name = "MS", default_value_t = 15, allow_negative_numbers = true)]
     pub time: u64,
-    /// Rounds over the whole grid
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u32).range(1..=100))]
+    /// Rounds over the whole grid, from 1 to 100
+    #[arg(long, value_name = "N", default_value_t = 3, allow_negative_numbers = true)]
+    #[arg(value_parser = value_parser!(u32).range(1..=100))]
     pub rounds: u32,
     /// Write the figures to this file, as JSON
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
+    /// Show every column of the table, whatever the terminal's width
+    #[arg(long)]
+    pub wide: bool,
     /// Print the result only
     #[arg(long)]
     pub quiet: bool,
@@ -73,12 +91,13 @@ pub struct PickerArgs {
 /// For a device or profile that is not there, and methods that fail or don't agree.
 pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let lengths = lengths(&arguments.n_fft, "picker")?;
-    let device = arguments.device.open()?;
-    let name = arguments.device.to_string();
+    let id = arguments.device.name();
+    let device = id.open()?;
+    let name = id.to_string();
     if let Some(path) = &arguments.json {
         ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
     }
-    let (profile, source) = device_profile(arguments.device, arguments.profile.as_deref())?;
+    let (profile, source) = device_profile(id, arguments.profile.as_deref())?;
 
     let mut left_out = Vec::new();
     let mut problems =
@@ -95,7 +114,7 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
         reason.is_none()
     });
     ensure!(!problems.is_empty(), "no case is left: {}", left_out.join("; "));
-    let methods = strategies_of(arguments.device.kind());
+    let methods = strategies_of(id.kind());
     let budget = TimingBudget { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
     let samples = time_in_rounds(&problems, methods, &profile, &device, budget, arguments.quiet)?;
     let mut decision_times = DecisionTimes::default();
@@ -150,11 +169,12 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
         left_out,
         cases,
     };
-    show(&report, out)?;
+    // The file before the table: a closed output loses no result.
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(&report)? + "\n";
         write_atomically(path, text.as_bytes()).with_context(|| format!("writing {}", path.display()))?;
     }
+    show(&report, Layout::of_stdout(arguments.wide), out)?;
     Ok(ExitStatus::Passed)
 }
 
@@ -180,10 +200,11 @@ impl DecisionTimes {
     }
 }
 
-fn show(report: &PickerReport, out: &mut dyn Write) -> anyhow::Result<()> {
-    write!(out, "{}", report.table().render())?;
-    let [quality, deciding] = report.summary();
-    writeln!(out, "\n{quality}\n{deciding}")?;
+fn show(report: &PickerReport, layout: Layout, out: &mut dyn Write) -> anyhow::Result<()> {
+    writeln!(out, "{}", report.table().render_in(layout))?;
+    for line in report.summary() {
+        writeln!(out, "{}", wrapped(&line, layout.width).join("\n"))?;
+    }
     for problem in &report.left_out {
         writeln!(out, "left out: {problem}")?;
     }
@@ -210,7 +231,8 @@ mod tests {
         let (json, profile) = (folder.path().join("picker.json"), folder.path().join("cpu.toml"));
         save(&DeviceProfile { fingerprint: fingerprint(DeviceId::CPU), ..Preset::Cpu.profile() }, &profile).unwrap();
         let mut list = vec![
-            "picker", "--n-fft", "64,256", "--batch", "1,8", "--k", "4,64", "--time", "0", "--rounds", "2", "--quiet",
+            "picker", "--device", "cpu", "--n-fft", "64,256", "--batch", "1,8", "--k", "4,64", "--time", "0",
+            "--rounds", "2", "--quiet",
         ];
         list.extend(["--json", json.to_str().unwrap(), "--profile", profile.to_str().unwrap()]);
         let mut out = Vec::new();

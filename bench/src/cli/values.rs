@@ -18,7 +18,7 @@ pub enum NumberError {
     #[error("an item of the list is empty")]
     Empty,
     /// The item is not a whole number.
-    #[error("`{0}` is not a whole number; lists look like 32,256 or 32..8192")]
+    #[error("`{0}` is not a whole number from 1; lists look like 32,256 or 32..8192")]
     NotANumber(String),
     /// The item is zero.
     #[error("0 is not accepted; numbers start at 1")]
@@ -36,7 +36,7 @@ pub enum NumberError {
     },
 }
 
-/// Item of a list of numbers from 1: `32`, or `32..8192` for the powers of two from 32 to 8192.
+/// Item of a list of numbers from 1: `32`, or `32..8192` or `32-8192` for the powers of two from 32 to 8192.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberRange(Vec<usize>);
 
@@ -48,7 +48,9 @@ impl FromStr for NumberRange {
         if item.is_empty() {
             return Err(NumberError::Empty);
         }
-        let Some((from, to)) = item.split_once("..") else { return Ok(Self(vec![number(item)?])) };
+        // A dash after a digit, so that `-1` is a number below the least.
+        let dashed = || item.split_once('-').filter(|(from, _)| !from.is_empty());
+        let Some((from, to)) = item.split_once("..").or_else(dashed) else { return Ok(Self(vec![number(item)?])) };
         let (from, to) = (power_of_two(from, item)?, power_of_two(to, item)?);
         if to < from {
             return Err(NumberError::Backwards(item.to_string()));
@@ -137,6 +139,7 @@ mod tests {
         assert_eq!(parsed("32..256"), Ok(vec![32, 64, 128, 256]));
         assert_eq!(parsed("100,1..4,4,8..8"), Ok(vec![100, 1, 2, 4, 8]));
         assert_eq!(parsed("4,1..2"), Ok(vec![4, 1, 2]));
+        assert_eq!(parsed("32-256,7"), Ok(vec![32, 64, 128, 256, 7]));
     }
 
     #[test]
@@ -150,6 +153,8 @@ mod tests {
         assert!(refused("99999999999999999999").contains("not a whole number"));
         assert!(refused("0").contains("start at 1"));
         assert!(refused("64..32").contains("`64..32` ends before it starts"));
+        assert!(refused("64-32").contains("`64-32` ends before it starts"));
+        assert!(refused("4-").contains("not a whole number"));
         assert!(refused("32..100").contains("100 is not one"));
     }
 

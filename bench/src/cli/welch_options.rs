@@ -11,13 +11,19 @@ use crate::suites::peaks::{PeaksProblem, grid};
 #[derive(Debug, Clone, clap::Args)]
 pub struct PeaksGrid {
     /// Samples per segment: powers of two from 8 to 65536
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256", allow_negative_numbers = true)]
     pub n_fft: Vec<NumberRange>,
-    /// Frames per call
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,256,1024,8192")]
+    /// Frames per call, from 1; their samples take at most 8 GiB
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "32,256,1024,8192",
+        allow_negative_numbers = true
+    )]
     pub batch: Vec<NumberRange>,
-    /// Peaks per frame
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
+    /// Peaks per frame: from 1 to n_fft / 2 + 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16", allow_negative_numbers = true)]
     pub k: Vec<NumberRange>,
     /// Segments used of each frame: ultra (1), fast (2), reference (8)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fast", value_parser = named(TIERS))]

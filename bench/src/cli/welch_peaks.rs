@@ -2,20 +2,14 @@
 
 use std::io::Write;
 
-use anyhow::ensure;
-use clap::value_parser;
-
 use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
+use super::train_options::TrainOptions;
 use super::welch_options::PeaksGrid;
 use crate::harness::strategy::BenchStrategy;
 use crate::report::crossover::{self, crossovers};
 use crate::suites::peaks::{PeaksProblem, facts};
-
-const MOST_STEPS: u64 = 1_000_000;
-/// Steps where a learned model is named and no number is given.
-const DEFAULT_STEPS: usize = 200;
 
 /// Options of `welch-peaks`.
 #[derive(Debug, Clone, clap::Args)]
@@ -23,25 +17,12 @@ pub struct WelchPeaksArgs {
     /// Sizes of the problems
     #[command(flatten)]
     pub grid: PeaksGrid,
-    /// Steps to train learned models for first, which adds the strategy `learned`; 0 trains none. 200 where only that
-    /// strategy is named
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MOST_STEPS))]
-    pub train_steps: Option<u64>,
+    /// Training of learned models
+    #[command(flatten)]
+    pub train: TrainOptions,
     /// Device, execution and iterations
     #[command(flatten)]
     pub measure: MeasureOptions,
-}
-
-impl WelchPeaksArgs {
-    /// Steps that learned models are trained for.
-    pub fn train_steps(&self) -> usize {
-        self.train_steps.map_or(DEFAULT_STEPS, |steps| steps as usize)
-    }
-
-    /// Whether learned models are measured, besides what `--strategy` names.
-    fn adds_learned(&self) -> bool {
-        self.train_steps.is_some_and(|steps| steps > 0)
-    }
 }
 
 /// Runs the grid that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
@@ -54,13 +35,8 @@ pub fn run(
     catalogue: &[BenchStrategy<PeaksProblem>],
     out: &mut dyn Write,
 ) -> anyhow::Result<ExitStatus> {
-    let WelchPeaksArgs { grid, train_steps, measure } = arguments;
-    let names_learned =
-        measure.strategy.iter().flatten().any(|name| ["learned", "learned_compiled"].contains(&name.trim()));
-    ensure!(
-        !names_learned || arguments.train_steps() > 0,
-        "--strategy learned: the model is trained first, and --train-steps is 0; give a number of steps, such as 200"
-    );
+    let WelchPeaksArgs { grid, train, measure } = arguments;
+    train.check(measure.strategy.as_deref())?;
     let problems = grid.problems("welch-peaks")?;
     let facts = facts();
     let comparison = Comparison {
@@ -72,17 +48,17 @@ pub fn run(
                 .into(),
         ],
         facts,
-        options: grid.parameters().with("train_steps", *train_steps),
+        options: grid.parameters().with("train_steps", train.train_steps),
         problems,
         columns: PeaksGrid::COLUMNS,
         catalogue,
-        added: if arguments.adds_learned() { vec!["learned"] } else { Vec::new() },
+        added: train.added(),
         default_baseline: "rustfft",
     };
     let cases = comparison.run(measure, out)?;
     for over in ["batch", "k"] {
         let others: Vec<&str> = comparison.columns.iter().copied().filter(|name| *name != over).collect();
-        write!(out, "{}", crossover::render(&crossovers(&cases, over), over, &others))?;
+        write!(out, "{}", crossover::render(&crossovers(&cases, over), over, &others, measure.layout()))?;
     }
     Ok(ExitStatus::of(&cases))
 }

@@ -1,8 +1,8 @@
 //! Harness: problems, strategies, and their verification, timing and records.
 
 pub mod case;
+pub mod date;
 pub mod execution;
-pub mod format;
 pub mod input_sets;
 pub mod machine;
 pub mod outcome;

@@ -6,8 +6,8 @@ use burn::tensor::Device;
 use firefly_ops::ArgumentError;
 use thiserror::Error;
 
-use super::format::digits;
 use super::parameters::ParameterMap;
+use firefly_app::number::bytes;
 
 /// Computation of a fixed size, with its inputs and its expected results.
 pub trait Problem: Sync {
@@ -71,17 +71,16 @@ pub enum ProblemError {
         /// The values accepted.
         expected: String,
     },
-    /// The inputs don't fit in memory.
-    #[error("inputs take {} GiB of memory, and {} GiB are free", gibibytes(*needed), gibibytes(*free))]
+    /// The measurement doesn't fit in memory.
+    #[error(
+        "inputs, results and temporaries take {} of memory, and {} can be taken, of which a fifth is left to others",
+        bytes(*needed as u64),
+        bytes(*free)
+    )]
     Memory {
-        /// Bytes that the inputs take.
+        /// Bytes that inputs and strategies take.
         needed: usize,
-        /// Bytes that are free.
+        /// Bytes that can be taken.
         free: u64,
     },
-}
-
-fn gibibytes(bytes: impl TryInto<u64>) -> String {
-    let bytes: u64 = bytes.try_into().unwrap_or(u64::MAX);
-    digits(bytes as f64 / f64::from(1 << 30))
 }

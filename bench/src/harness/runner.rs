@@ -13,8 +13,8 @@ use super::strategy::BenchStrategy;
 use super::timing::Iterations;
 use super::verification::Unsupported;
 
-/// Share of the free memory that inputs may take.
-const MEMORY_SHARE: f64 = 0.6;
+/// Share of the memory that can be taken which a problem may need.
+const MEMORY_SHARE: f64 = 0.8;
 /// Name of the strategy that copies the input: the speed of others is also given as a fraction of its speed.
 pub const COPY_BASELINE: &str = "memcpy";
 /// Suffix of the name of the baseline's second copy.
@@ -115,7 +115,7 @@ impl<'a, P: Problem> Runner<'a, P> {
             Some(fitting) => fitting,
             None => {
                 let most_sets = iterations.warmup + iterations.timed;
-                check_memory(problem.input_memory(most_sets)).map_err(CaseOutcome::unsupported)?;
+                check_memory(self.memory(problem, most_sets)).map_err(CaseOutcome::unsupported)?;
                 problem.generate(*seed, most_sets, device)
             }
         };
@@ -124,6 +124,18 @@ impl<'a, P: Problem> Runner<'a, P> {
         let cases =
             self.configurations.iter().map(|configuration| self.case(*configuration, problem, inputs, &expected));
         Ok(run_cases(cases.collect(), problem.size(), *iterations, *seed, progress))
+    }
+
+    /// Bytes of host memory that a problem takes: its inputs, what all cases hold, and what the largest takes while it runs.
+    /// On an accelerator, results and temporaries are in the memory of the device, which doesn't say how large it is.
+    fn memory(&self, problem: &P, most_sets: usize) -> usize {
+        let inputs = problem.input_memory(most_sets);
+        if !self.setup.device_name.kind().is_host() {
+            return inputs;
+        }
+        let needs = || self.configurations.iter().map(|configuration| self.parts(*configuration).0.memory(problem));
+        let held: usize = needs().map(|need| need.held).sum();
+        inputs + held + needs().map(|need| need.transient).max().unwrap_or(0)
     }
 
     fn case<'b>(
@@ -222,7 +234,7 @@ fn forced_set<P: Problem>(strategy: &BenchStrategy<P>, execution: &ExecutionConf
     execution.forced().filter(|_| strategy.info().takes_instruction_sets)
 }
 
-/// Checks that inputs of `needed` bytes fit in memory.
+/// Checks that `needed` bytes fit in memory.
 fn check_memory(needed: usize) -> Result<(), ProblemError> {
     match available_memory() {
         Some(free) if needed as f64 > MEMORY_SHARE * free as f64 => Err(ProblemError::Memory { needed, free }),

@@ -38,10 +38,27 @@ type Verify<P> =
 
 type Inputs<P> = <P as Problem>::Inputs;
 
+/// Bytes of host memory that a strategy takes beside the inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemoryNeed {
+    /// From its verification to the end of the measurement.
+    pub held: usize,
+    /// While it runs or its result is compared.
+    pub transient: usize,
+}
+
+impl MemoryNeed {
+    /// Bytes of both.
+    pub const fn total(self) -> usize {
+        self.held + self.transient
+    }
+}
+
 /// Way to solve the problems of a suite.
 pub struct BenchStrategy<P: Problem> {
     info: StrategyInfo,
     instruction_set: fn(&P) -> Option<&'static str>,
+    memory: fn(&P) -> MemoryNeed,
     verify: Box<Verify<P>>,
 }
 
@@ -61,7 +78,7 @@ impl<P: Problem> BenchStrategy<P> {
             competes: true,
             previous: None,
         };
-        Self { info, instruction_set: |_| None, verify: Box::new(verify) }
+        Self { info, instruction_set: |_| None, memory: |_| MemoryNeed::default(), verify: Box::new(verify) }
     }
 
     /// Firefly's kernels for host processors: `chosen` is the set that they use on the calling thread.
@@ -73,6 +90,12 @@ impl<P: Problem> BenchStrategy<P> {
     /// Kernels of a library that chooses its instruction set itself.
     pub fn with_instruction_set(mut self, chosen: fn(&P) -> Option<&'static str>) -> Self {
         self.instruction_set = chosen;
+        self
+    }
+
+    /// A strategy that takes memory beside the inputs.
+    pub fn with_memory(mut self, memory: fn(&P) -> MemoryNeed) -> Self {
+        self.memory = memory;
         self
     }
 
@@ -114,6 +137,11 @@ impl<P: Problem> BenchStrategy<P> {
     /// The instruction set of its kernels on the calling thread; none where it is not known.
     pub fn instruction_set(&self, problem: &P) -> Option<&'static str> {
         (self.instruction_set)(problem)
+    }
+
+    /// Bytes of host memory that it takes beside the inputs of `problem`, where the device is a host.
+    pub fn memory(&self, problem: &P) -> MemoryNeed {
+        (self.memory)(problem)
     }
 
     /// A verified routine for `problem`. Called on the thread pool that the routine may use.

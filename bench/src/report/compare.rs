@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use firefly_app::table::{Align, TextTable};
 
 use super::schema::BenchReport;
-use crate::harness::format::{digits, duration};
-use crate::harness::outcome::{CaseOutcome, CaseRecord};
+use crate::harness::outcome::{CaseOutcome, CaseRecord, DERIVED};
 use crate::harness::statistics::Spread;
+use firefly_app::number::{duration, duration_range, significant, whole};
 
 /// Change of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +43,14 @@ impl ReportChanges {
     /// p10 to p90, don't overlap. `changed_only` leaves unchanged cases out of the table.
     pub fn new(before: &BenchReport, after: &BenchReport, threshold: f64, changed_only: bool) -> Self {
         let mut table = TextTable::default()
-            .column("case", Align::Left)
-            .columns(["before", "after", "after / before"], Align::Right)
+            .column("", Align::Left)
+            .grouped(1)
+            .columns(["case"], Align::Left)
+            .column("before", Align::Right)
+            .wide("before: p10 – p90", Align::Right)
+            .column("after", Align::Right)
+            .wide("after: p10 – p90", Align::Right)
+            .column("after / before", Align::Right)
             .column("change", Align::Left);
         let mut counts = ChangeCounts::default();
         let [places, later] = [&before.cases, &after.cases].map(|cases| by_label(cases));
@@ -106,18 +112,15 @@ fn change(before: &CaseOutcome, after: &CaseOutcome, threshold: f64) -> Change {
     }
 }
 
-fn row(case: &CaseRecord, earlier: &CaseRecord, change: Change) -> [String; 5] {
+fn row(case: &CaseRecord, earlier: &CaseRecord, change: Change) -> [String; 8] {
     let time = |case: &CaseRecord| match &case.outcome {
-        CaseOutcome::Measured(measured) => {
-            let Spread { median, p10, p90, .. } = measured.time_ns;
-            format!("{} ({} – {})", duration(median), duration(p10), duration(p90))
-        }
-        CaseOutcome::Bounded(limit) => limit.batch.to_string(),
+        CaseOutcome::Measured(measured) => duration(measured.time_ns.median),
+        CaseOutcome::Bounded(limit) => whole(limit.batch),
         CaseOutcome::Failed { .. } => "failed".into(),
         CaseOutcome::Unsupported { .. } => "unsupported".into(),
     };
     let ratio = earlier.measured().zip(case.measured());
-    let ratio = ratio.map(|(before, after)| digits(after.time_ns.median / before.time_ns.median));
+    let ratio = ratio.map(|(before, after)| significant(after.time_ns.median / before.time_ns.median, 3));
     let change = match change {
         Change::Slower => "SLOWER",
         Change::Lost => "LOST",
@@ -125,7 +128,13 @@ fn row(case: &CaseRecord, earlier: &CaseRecord, change: Change) -> [String; 5] {
         Change::Won => "won",
         Change::Same | Change::Neither => "",
     };
-    [case.label(), time(earlier), time(case), ratio.unwrap_or_default(), change.into()]
+    let spread = |case: &CaseRecord| {
+        case.measured().map(|found| duration_range(found.time_ns.p10, found.time_ns.p90)).unwrap_or_default()
+    };
+    let problem = case.problem.without(&DERIVED).to_string();
+    let [before, after] = [earlier, case].map(|case| (time(case), spread(case)));
+    let ratio = ratio.unwrap_or_default();
+    [problem, case.configuration(), before.0, before.1, after.0, after.1, ratio, change.into()]
 }
 
 /// Cases by their key as text, which is unique in a report.
@@ -138,6 +147,11 @@ pub fn differences(before: &BenchReport, after: &BenchReport) -> Vec<String> {
     let mut notes = Vec::new();
     if before.host != after.host {
         notes.push(format!("measured on {} before, on {} after", before.host.summary(), after.host.summary()));
+    }
+    for (report, name) in [(before, "first"), (after, "second")] {
+        if !report.complete {
+            notes.push(format!("the {name} report is of a measurement that was not finished"));
+        }
     }
     if before.tool.build != after.tool.build {
         notes.push(format!("a {} build before, a {} build after", before.tool.build, after.tool.build));

@@ -1,12 +1,12 @@
 //! Crossovers: the time of every strategy by problem size, and the fastest.
 
-use firefly_app::table::{Align, TextTable};
+use firefly_app::table::{Align, Layout, TextTable};
 
-use crate::harness::format::{digits, milliseconds};
 use crate::harness::outcome::CaseRecord;
 use crate::harness::parameters::ParameterMap;
 use crate::harness::runner::{CONTROL, COPY_BASELINE};
 use crate::harness::statistics::Spread;
+use firefly_app::number::{milliseconds, significant};
 
 /// Times of strategies over a range of sizes.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,8 +140,11 @@ impl Crossover {
     pub fn table(&self, over: &str) -> TextTable {
         let strategies = self.titles();
         let mut table = TextTable::default().column(over, Align::Right);
-        table = table.columns(strategies.iter().map(String::as_str), Align::Right);
-        table = table.column("fastest", Align::Left).column("× next", Align::Right).column("clear", Align::Left);
+        // Of many strategies, the last ones give way first.
+        for (place, strategy) in strategies.iter().enumerate() {
+            table = table.optional(strategy, Align::Right, 2 + place as u8);
+        }
+        table = table.column("fastest", Align::Left).column("× next", Align::Right).optional("clear", Align::Left, 1);
         for row in &self.rows {
             table.row(self.cells(row));
         }
@@ -163,7 +166,11 @@ impl Crossover {
         let Fastest { place, lead, is_clear } = row.fastest;
         let times = row.times.iter().map(|time| time.map(|time| milliseconds(time.median)).unwrap_or_default());
         let fastest = self.titles()[place].clone();
-        let rest = [fastest, lead.map(digits).unwrap_or_default(), if is_clear { "yes" } else { "no" }.to_string()];
+        let rest = [
+            fastest,
+            lead.map(|ratio| significant(ratio, 3)).unwrap_or_default(),
+            if is_clear { "yes" } else { "no" }.to_string(),
+        ];
         [row.size.to_string()].into_iter().chain(times).chain(rest).collect()
     }
 }
@@ -174,7 +181,7 @@ fn without_sets(title: &str) -> Vec<&str> {
 }
 
 /// Crossovers as text, a table each.
-pub fn render(crossovers: &[Crossover], over: &str, columns: &[&str]) -> String {
+pub fn render(crossovers: &[Crossover], over: &str, columns: &[&str], layout: Layout) -> String {
     let mut text = String::new();
     for crossover in crossovers {
         let shown: Vec<String> = columns
@@ -184,7 +191,7 @@ pub fn render(crossovers: &[Crossover], over: &str, columns: &[&str]) -> String 
             .map(|name| format!("{name} {}", crossover.common.shown(name)))
             .collect();
         text += &format!("\nmedian milliseconds over {over}: {}\n", shown.join(", "));
-        text += &crossover.table(over).render();
+        text += &crossover.table(over).render_in(layout);
     }
     text
 }
@@ -239,7 +246,7 @@ pub(crate) mod tests {
         let fastest: Vec<_> =
             found[0].rows.iter().map(|row| (row.size, row.fastest.place, row.fastest.is_clear)).collect();
         assert_eq!(fastest, [(1, 0, true), (8, 0, true), (64, 1, false)]);
-        let text = render(&found, "batch", &["n_fft"]);
+        let text = render(&found, "batch", &["n_fft"], Layout { width: 100, every_column: false });
         assert!(text.contains("median milliseconds over batch: n_fft 64, device cpu, threads 1"), "{text}");
         assert!(text.contains("0.0100  0.0200"), "{text}");
         assert!(text.contains("1.25  no"), "{text}");

@@ -35,7 +35,7 @@ pub fn now() -> u64 {
 impl BenchReport {
     /// A report of this program, made now.
     pub fn new(host: MachineInfo, command: CommandRecord, facts: ParameterMap, cases: Vec<CaseRecord>) -> Self {
-        Self { format: FORMAT, tool: Tool::this(), date: now(), host, command, facts, cases }
+        Self { format: FORMAT, tool: Tool::this(), date: now(), host, command, facts, complete: true, cases }
     }
 
     /// Writes the report to `path`, whole or not at all.

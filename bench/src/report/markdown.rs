@@ -10,7 +10,7 @@ use super::picker::PickerReport;
 use super::profile::ProfileReport;
 use super::schema::{BenchReport, Tool};
 use super::{terminal, traffic};
-use crate::harness::format::{date, day};
+use crate::harness::date::{date, day};
 use crate::harness::machine::MachineInfo;
 use crate::harness::outcome::DERIVED;
 use crate::harness::parameters::shown;
@@ -33,6 +33,9 @@ fn bench_section(report: &BenchReport) -> String {
     let BenchReport { tool, date, host, command, facts, cases, .. } = report;
     let options = command.options.iter().filter_map(|(name, value)| Some((name.to_string(), option(value)?)));
     let mut section = heading(&command.name, *date, host, tool, &command_line(&command.name, options));
+    if !report.complete {
+        section += "The measurement was not finished.\n\n";
+    }
     if facts.iter().next().is_some() {
         let _ = write!(section, "All cases: {facts}.\n\n");
     }
@@ -187,6 +190,7 @@ mod tests {
                     .with("device", "cpu"),
             },
             facts: ParameterMap::default().with("scaling", "power"),
+            complete: true,
             cases: vec![case("a", 1, [1000, 1100, 1200]), case("a", 8, [4000; 3]), case("b", 1, [2000; 3]), failed],
         }
     }

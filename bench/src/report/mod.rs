@@ -3,6 +3,7 @@
 pub mod any;
 pub mod compare;
 pub mod crossover;
+pub mod decision;
 pub mod html;
 pub mod json;
 pub mod markdown;

@@ -4,9 +4,9 @@ use firefly_app::table::{Align, TextTable};
 use serde::{Deserialize, Serialize};
 
 use super::schema::Tool;
-use crate::harness::format::{digits, duration};
 use crate::harness::machine::MachineInfo;
 use crate::harness::statistics::Spread;
+use firefly_app::number::{duration, significant};
 
 /// Factor of the measured time within which a prediction is good.
 pub const GOOD: f64 = 1.5;
@@ -75,6 +75,7 @@ impl PickerReport {
         let mut table = TextTable::default()
             .column("n_fft", Align::Right)
             .column("tier", Align::Left)
+            .grouped(2)
             .columns(["batch", "k"], Align::Right)
             .column("chosen", Align::Left);
         for (method, ..) in self.cases.iter().take(1).flat_map(|case| &case.methods) {
@@ -84,7 +85,7 @@ impl PickerReport {
         for case in &self.cases {
             let times = case.methods.iter().map(|(_, _, spread)| duration(spread.median));
             let sizes = [case.n_fft.to_string(), case.tier.clone(), case.batch.to_string(), case.k.to_string()];
-            let rest = [digits(case.prediction), format!("{:.1}", 100.0 * case.regret)];
+            let rest = [significant(case.prediction, 3), format!("{:.1}", 100.0 * case.regret)];
             table.row(sizes.into_iter().chain([case.chosen.clone()]).chain(times).chain(rest));
         }
         table

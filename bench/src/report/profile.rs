@@ -7,7 +7,7 @@ use firefly_framework::profile::DeviceProfile;
 use serde::{Deserialize, Serialize};
 
 use super::schema::Tool;
-use crate::harness::format::{bytes, duration};
+use firefly_app::number::{bytes, duration};
 
 /// Version of the JSON format; it changes when a reader would have to.
 pub const PROFILE_FORMAT: u32 = 1;

@@ -24,8 +24,20 @@ pub struct BenchReport {
     pub command: CommandRecord,
     /// Properties that all cases have in common, such as scaling, window and detrending.
     pub facts: ParameterMap,
+    /// Whether every case is there: a record of a measurement that was still running has those that were done.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub complete: bool,
     /// One record per case.
     pub cases: Vec<CaseRecord>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_yes(complete: &bool) -> bool {
+    *complete
 }
 
 /// Program that wrote a report.

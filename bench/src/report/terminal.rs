@@ -1,32 +1,37 @@
 //! Cases as a table for terminals.
+use firefly_app::number::{duration, duration_range, significant};
 use firefly_app::table::{Align, TextTable};
 
-use crate::harness::format::{digits, duration};
 use crate::harness::outcome::{CaseOutcome, CaseRecord, Measured};
 use crate::harness::runner::COPY_BASELINE;
 
-/// Table with a row per case. `columns` names the parameters of a problem to show; instruction sets and threads are
-/// shown where they differ.
+/// Table with a row per case, in groups by problem. `columns` names the parameters of a problem to show; instruction
+/// sets, threads and selections are shown where there are some.
 pub fn table(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
     let shape = Shape::of(cases);
     let mut table = key_columns(cases, columns);
     if shape.instruction_sets {
-        table = table.column("set", Align::Left);
+        table = table.optional("set", Align::Left, 9);
     }
     if shape.threads {
         table = table.column("threads", Align::Right);
     }
+    if shape.selections {
+        table = table.optional("picked", Align::Left, 3);
+    }
     table = table
         .column("median", Align::Right)
-        .column("p10 – p90", Align::Right)
-        .column("ns/row", Align::Right)
-        .column("GB/s", Align::Right)
-        .column("error", Align::Right);
+        .optional("p10 – p90", Align::Right, 6)
+        .optional("ns/row", Align::Right, 8)
+        .wide("GB/s", Align::Right)
+        .optional("error", Align::Right, 7);
     if shape.accuracy {
-        table = table.column("recall (exact)", Align::Right);
+        table = table.optional("recall (exact)", Align::Right, 1);
     }
-    for baseline in &shape.baselines {
-        table = table.column(relation(baseline), Align::Left);
+    for (place, baseline) in shape.baselines.iter().enumerate() {
+        let title = relation(baseline);
+        table = if place == 0 { table.column(&title, Align::Right) } else { table.optional(&title, Align::Right, 5) };
+        table = table.wide(format!("{title}: p10 – p90"), Align::Right);
     }
     for case in cases {
         let mut cells: Vec<String> = columns.iter().map(|column| case.problem.shown(column)).collect();
@@ -39,6 +44,9 @@ pub fn table(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
         }
         match &case.outcome {
             CaseOutcome::Measured(measured) => {
+                if shape.selections {
+                    cells.push(measured.selected.as_ref().map(|found| found.choice.clone()).unwrap_or_default());
+                }
                 cells.extend(figures(measured, &shape));
                 table.row(cells);
             }
@@ -48,14 +56,15 @@ pub fn table(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
     table
 }
 
-/// A table with columns for those of a problem's parameters that are named in `columns`, and for the strategy.
+/// A table with columns for those of a problem's parameters that are named in `columns`, which group its rows, and for
+/// the strategy.
 pub fn key_columns(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
     let mut table = TextTable::default();
     for column in columns {
         let is_word = cases.iter().any(|case| case.problem.get(column).is_some_and(|value| value.is_string()));
         table = table.column(*column, if is_word { Align::Left } else { Align::Right });
     }
-    table.column("strategy", Align::Left)
+    table.column("strategy", Align::Left).grouped(columns.len())
 }
 
 /// Title of the speed relative to a baseline.
@@ -67,6 +76,7 @@ pub fn relation(baseline: &str) -> String {
 struct Shape {
     instruction_sets: bool,
     threads: bool,
+    selections: bool,
     accuracy: bool,
     baselines: Vec<String>,
 }
@@ -83,6 +93,7 @@ impl Shape {
         Self {
             instruction_sets: cases.iter().any(|case| case.instruction_set.is_some()),
             threads: cases.windows(2).any(|pair| pair[0].threads != pair[1].threads),
+            selections: measured().any(|measured| measured.selected.is_some()),
             accuracy: measured().any(|measured| measured.accuracy.is_some()),
             baselines,
         }
@@ -92,9 +103,9 @@ impl Shape {
 fn figures(measured: &Measured, shape: &Shape) -> Vec<String> {
     let mut cells = vec![
         duration(measured.time_ns.median),
-        format!("{} – {}", duration(measured.time_ns.p10), duration(measured.time_ns.p90)),
-        digits(measured.ns_per_row),
-        digits(measured.useful_gb_per_second),
+        duration_range(measured.time_ns.p10, measured.time_ns.p90),
+        significant(measured.ns_per_row, 3),
+        significant(measured.useful_gb_per_second, 3),
         format!("{:.1e}", measured.verification.error),
     ];
     if shape.accuracy {
@@ -103,9 +114,9 @@ fn figures(measured: &Measured, shape: &Shape) -> Vec<String> {
     }
     for baseline in &shape.baselines {
         let shown = measured.speed_over(baseline);
-        let shown =
-            shown.map(|ratio| format!("{} ({} – {})", digits(ratio.median), digits(ratio.p10), digits(ratio.p90)));
-        cells.push(shown.unwrap_or_default());
+        cells.push(shown.map(|ratio| significant(ratio.median, 3)).unwrap_or_default());
+        let range = shown.map(|ratio| format!("{} – {}", significant(ratio.p10, 3), significant(ratio.p90, 3)));
+        cells.push(range.unwrap_or_default());
     }
     cells
 }

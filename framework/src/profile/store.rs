@@ -47,7 +47,7 @@ pub enum ProfileError {
         expected: String,
     },
     /// The user's configuration folder is not known.
-    #[error("no folder for configuration: set XDG_CONFIG_HOME or HOME, or give a path")]
+    #[error("no folder for configuration: set XDG_CONFIG_HOME or HOME to an absolute path, or give a path")]
     NoFolder,
 }
 
@@ -63,7 +63,8 @@ struct File {
 /// # Errors
 /// [`ProfileError::NoFolder`] where that folder is not known.
 pub fn default_path(device: DeviceId) -> Result<PathBuf, ProfileError> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    // The specification of XDG_CONFIG_HOME has relative paths ignored.
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = variable("XDG_CONFIG_HOME")
         .or_else(|| variable("APPDATA"))
         .or_else(|| variable("HOME").map(|home| home.join(".config")))

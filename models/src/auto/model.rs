@@ -1,7 +1,7 @@
 //! The module that selects a strategy per batch.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor};
@@ -17,18 +17,26 @@ use crate::learned_welch_peaks::LearnedWelchPeaks;
 use crate::tier::Tier;
 use crate::welch_peaks::WelchPeaks;
 
+/// Environment variable that makes published thresholds on the batch decide, unless it is empty or `0`.
+const LEGACY: &str = "FIREFLY_LEGACY_PICKER";
 /// Environment variable that raises the event of each new selection from debug to info, unless it is empty or `0`.
 const TRACE: &str = "FIREFLY_TRACE";
 
 /// Whether new selections of [`AutoWelchPeaks`] are events at level info: `FIREFLY_TRACE` is set, and not to `0`.
 pub fn traces_selections() -> bool {
-    std::env::var_os(TRACE).is_some_and(|value| !value.is_empty() && value != "0")
+    is_set(TRACE)
+}
+
+/// Whether an environment variable is there, and neither empty nor `0`.
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 /// Strongest spectral lines of each frame, by the strategy that is predicted to be fastest.
 ///
 /// The tier is the configured one unless the configuration has several candidates. A selection is made once per batch
-/// size and frame length; it is a `tracing` event at level debug, or at level info with `FIREFLY_TRACE=1`. Where
+/// size and frame length; it is a `tracing` event at level debug, or at level info with `FIREFLY_TRACE=1`. With
+/// `FIREFLY_LEGACY_PICKER=1` published thresholds on the batch decide, which may take another tier. Where
 /// gradients are tracked, and for floats other than f32, the operation on the device is the only candidate, and peaks
 /// stay on the device.
 ///
@@ -105,7 +113,9 @@ impl AutoWelchPeaks {
         let selection = selections.entry(SelectionKey { device, batch, frame, direct }).or_insert_with(|| {
             let profile = self.cache.profile(device, &self.config);
             let on_host = device.kind().is_host();
-            let (config, butterflies) = (&self.config, self.butterflies);
+            let by_thresholds = self.config.by_thresholds || is_set(LEGACY);
+            let config = &AutoWelchPeaksConfig { by_thresholds, ..self.config.clone() };
+            let butterflies = self.butterflies;
             let request = PlanRequest { config, batch, frame, on_host, direct, butterflies, device: &profile };
             let selection = request.select();
             trace(&profile.name, batch, frame, &selection);
@@ -175,7 +185,8 @@ impl Cache {
             let profile = config.profile.clone().unwrap_or_else(|| {
                 let resolved = load_or_preset(device);
                 if let Some(error) = resolved.ignored {
-                    tracing::warn!(%error, "the device's profile is ignored");
+                    static WARNED: Once = Once::new();
+                    WARNED.call_once(|| tracing::warn!(%error, "the device's profile is ignored; calibrate it again"));
                 }
                 resolved.profile
             });

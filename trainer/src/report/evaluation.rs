@@ -1,7 +1,7 @@
 //! The evaluation section: one table and two figures per data set.
 
+use firefly_app::number::{fixed, percent, significant};
 use firefly_app::page::figure::Figure;
-use firefly_app::page::number::{fixed, percent, significant};
 use firefly_app::page::table::{Row, Table};
 
 use super::recall;

@@ -1,9 +1,9 @@
 //! The gates section: heat map of the butterflies and bars of the segments.
 
+use firefly_app::number::{fixed, percent};
 use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series, Threshold};
 use firefly_app::page::figure::Figure;
 use firefly_app::page::heat_map::HeatMap;
-use firefly_app::page::number::{fixed, percent};
 
 use super::{GateMap, OPEN};
 

@@ -1,8 +1,8 @@
 //! Recall against open butterflies and against time per frame.
 
+use firefly_app::number::{fixed, percent, significant};
 use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series};
 use firefly_app::page::figure::Figure;
-use firefly_app::page::number::{fixed, percent, significant};
 
 use crate::evaluate::{EvaluationRow, ModelKind};
 

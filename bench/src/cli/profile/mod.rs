@@ -2,14 +2,15 @@
 
 pub mod models;
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::builder::TypedValueParser;
+use clap::value_parser;
 use firefly_app::files::{ensure_writable, write_atomically};
 use firefly_app::suggest;
+use firefly_app::table::{Layout, wrapped};
 use firefly_framework::cost::Prediction;
 use firefly_framework::graph::{Graph, dot, svg};
 use firefly_framework::movement::{MovementOptions, count};
@@ -20,10 +21,11 @@ use models::ZooModel;
 
 use super::ExitStatus;
 use super::values::{TIERS, named};
-use crate::harness::format::duration;
+use crate::report::decision;
 use crate::report::profile::{PROFILE_FORMAT, ProfileReport};
 use crate::report::schema::Tool;
 use crate::suites::peaks::PeaksProblem;
+use firefly_app::number::duration;
 
 /// Options of `profile`.
 #[derive(Debug, Clone, clap::Args)]
@@ -32,13 +34,14 @@ pub struct ProfileArgs {
     #[arg(value_parser = named(ZooModel::ALL.map(|model| (model.name(), model))))]
     pub model: ZooModel,
     /// Samples per segment: a power of two from 8 to 65536
-    #[arg(long, value_name = "N", default_value_t = 256)]
+    #[arg(long, value_name = "N", default_value_t = 256, allow_negative_numbers = true)]
     pub n_fft: usize,
-    /// Frames per call
-    #[arg(long, value_name = "N", default_value = "1024")]
-    pub batch: NonZeroUsize,
-    /// Peaks per frame
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    /// Frames per call, from 1; their samples take at most 8 GiB
+    #[arg(long, value_name = "N", default_value_t = 1024, allow_negative_numbers = true)]
+    #[arg(value_parser = value_parser!(u64).range(1..))]
+    pub batch: u64,
+    /// Peaks per frame: from 1 to n_fft / 2 + 1
+    #[arg(long, value_name = "N", default_value_t = 16, allow_negative_numbers = true)]
     pub k: usize,
     /// Segments used of each frame: ultra (1), fast (2), reference (8)
     #[arg(long, default_value = "fast", value_parser = named(TIERS))]
@@ -55,6 +58,9 @@ pub struct ProfileArgs {
     /// Rewrite the model where the target's gate says so, and say why
     #[arg(long)]
     pub rewrite: bool,
+    /// Show every column of the tables, whatever the terminal's width
+    #[arg(long)]
+    pub wide: bool,
     /// Write the figures to this file, as JSON
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
@@ -77,10 +83,17 @@ fn presets() -> impl TypedValueParser<Value = Preset> {
 /// For a problem that the model can't be made for, outputs and operations that it doesn't have, and output that can't
 /// be written.
 pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
-    for path in [&arguments.json, &arguments.dot, &arguments.svg].into_iter().flatten() {
-        ensure_writable(path).with_context(|| path.display().to_string())?;
+    let outputs = [("--json", &arguments.json), ("--dot", &arguments.dot), ("--svg", &arguments.svg)];
+    let mut written: Vec<(&str, &PathBuf)> = Vec::new();
+    for (option, path) in outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?))) {
+        if let Some((other, _)) = written.iter().find(|(_, other)| *other == path) {
+            bail!("{other} and {option} are the same file, {}", path.display());
+        }
+        ensure_writable(path).with_context(|| format!("{option} {}", path.display()))?;
+        written.push((option, path));
     }
-    let problem = PeaksProblem::new(arguments.n_fft, arguments.tier, arguments.batch.get(), arguments.k);
+    let batch = usize::try_from(arguments.batch)?;
+    let problem = PeaksProblem::new(arguments.n_fft, arguments.tier, batch, arguments.k);
     let start = Instant::now();
     let mut graph = arguments.model.graph(&problem)?;
     let captured = start.elapsed();
@@ -96,6 +109,7 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     register_costs(&mut options.costs);
     let target = arguments.target.profile();
 
+    let layout = Layout::of_stdout(arguments.wide);
     let start = Instant::now();
     let rewritten = arguments.rewrite.then(|| {
         let mut rewriter = Rewriter::new(options.clone());
@@ -107,7 +121,11 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     check_operations(&arguments.host_operations, graphs)?;
     let explained = rewritten.as_ref().map(|rewritten| match rewritten.outcomes.is_empty() {
         true => "no rule applies\n".to_string(),
-        false => rewritten.explain(),
+        false => rewritten
+            .outcomes
+            .iter()
+            .map(|outcome| format!("{}:\n{}", outcome.rule, decision::explain(&outcome.decision, layout)))
+            .collect(),
     });
     if let Some(rewritten) = &rewritten {
         graph = rewritten.graph.clone();
@@ -122,7 +140,7 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
         model: arguments.model.name().into(),
         n_fft: arguments.n_fft,
         tier: arguments.tier.to_string(),
-        batch: arguments.batch.get(),
+        batch: batch,
         k: arguments.k,
         target,
         profile: figures,
@@ -134,9 +152,10 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     if let Some(explained) = &explained {
         writeln!(out, "{explained}")?;
     }
-    write!(out, "{}", report.table().render())?;
+    write!(out, "{}", report.table().render_in(layout))?;
     let [memory, predicted] = report.summary();
     let [captured, decided] = [captured, decided].map(|time| duration(time.as_nanos() as f64));
+    let predicted = wrapped(&predicted, layout.width).join("\n");
     writeln!(out, "\n{memory}\n{predicted}\ncaptured in {captured}, rewritten in {decided}")?;
     Ok(ExitStatus::Passed)
 }
@@ -214,7 +233,7 @@ mod tests {
         let (text, before, _) = profile_of(&grid);
         assert!(text.contains("signal::rfft") && text.contains("(unfold)"), "{text}");
         let (text, after, _) = profile_of(&[&grid[..], &["--rewrite"]].concat());
-        assert!(text.contains("welch peaks: fuse on cpu"), "{text}");
+        assert!(text.contains("welch peaks:\nThe gate fuses on cpu."), "{text}");
         assert_eq!(after["profile"]["total"]["launches"], 1);
         assert_eq!(after["decisions"][0]["before"][0], before["profile"]["total"]);
     }
@@ -229,9 +248,15 @@ mod tests {
     #[test]
     fn a_declined_rewrite_with_a_host_tail_prints_the_decision() {
         let grid = ["stock-unfold", "--batch", "8192", "--rewrite", "--host-operations", "firefly::welch_peaks"];
-        for (target, verdict) in [("cpu", "fuse"), ("metal", "leave"), ("cuda", "leave"), ("wgpu", "leave")] {
+        for (target, verdict) in [
+            ("cpu", "fuses"),
+            ("metal", "leaves the graph as it is"),
+            ("cuda", "leaves the graph as it is"),
+            ("wgpu", "leaves the graph as it is"),
+        ] {
             let (text, report, _) = profile_of(&[&grid[..], &["--target", target]].concat());
-            assert!(text.contains(&format!("welch peaks: {verdict} on {target}")), "{text}");
+            let text = text.replace('\n', " ");
+            assert!(text.contains(&format!("The gate {verdict} on {target}.")), "{text}");
             assert_eq!(report["decisions"][0]["benefit"]["syncs"], -1);
         }
     }
@@ -245,6 +270,7 @@ mod tests {
         assert!(error(&["--outputs", "0,2"]).contains("there is no output 2; the model has 2"));
         assert!(error(&["--host-operations", "signal::rftt"]).contains("did you mean `signal::rfft`?"));
         assert!(error(&["--json", "/proc/nothing/a.json"]).contains("/proc/nothing/a.json"));
+        assert!(error(&["--json", "same", "--svg", "same"]).contains("--json and --svg are the same file, same"));
         assert!(Cli::try_parse_from(["profile", "stock-loop", "--batch", "0"]).is_err());
     }
 }

@@ -8,10 +8,10 @@ use crate::harness::parameters::ParameterMap;
 
 /// Sizes that are drawn from left to right, and what they count.
 const SIZES: [(&str, &str); 4] = [
-    ("batch", "batch (rows per call)"),
-    ("k", "k (peaks per row)"),
-    ("n_fft", "n_fft (samples per segment)"),
-    ("n", "n (values per row)"),
+    ("batch", "batch (rows per call, logarithmic)"),
+    ("k", "k (peaks per row, logarithmic)"),
+    ("n_fft", "n_fft (samples per segment, logarithmic)"),
+    ("n", "n (values per row, logarithmic)"),
 ];
 /// Charts of a report at most; more are in its table only.
 const MOST_CHARTS: usize = 24;
@@ -26,12 +26,14 @@ pub(super) fn figures(cases: &[CaseRecord]) -> Vec<Figure> {
 fn figure(label: &str, group: Group) -> Figure {
     let chart = Chart {
         x: Axis::new(label, Scale::Log2),
-        y: Axis::new("median time (ns per row)", Scale::Log),
+        y: Axis::new("median time (ns per row, logarithmic)", Scale::Log),
         series: group.series,
         threshold: None,
     };
     let mut figure = Figure::chart(&group.title, chart, "No case was measured.");
-    figure.caption = "Band: 10th to 90th percentile of the iterations.".to_owned();
+    figure.caption =
+        "Both axes are logarithmic, as in every chart of this page. Band: 10th to 90th percentile of the iterations."
+            .to_owned();
     figure
 }
 

@@ -9,7 +9,7 @@ mod tests;
 use firefly_app::page::document::{self, Document, details, nothing};
 use firefly_app::page::figure::grid;
 
-use crate::harness::format::date;
+use crate::harness::date::date;
 use crate::report::any::AnyReport;
 use crate::report::picker::PickerReport;
 use crate::report::profile::ProfileReport;
@@ -62,6 +62,9 @@ fn profile_section(report: &ProfileReport) -> String {
 
 fn bench_section(report: &BenchReport) -> String {
     let mut html = facts(report);
+    if !report.complete {
+        html += &nothing("The measurement was not finished.");
+    }
     if report.cases.is_empty() {
         return html + &nothing("The report has no cases.");
     }

@@ -3,12 +3,12 @@
 use firefly_app::page::table::{Row, Table};
 use firefly_app::table::TextTable;
 
-use crate::harness::format::{digits, duration};
 use crate::harness::outcome::{CaseOutcome, CaseRecord, DERIVED, SpeedRatio};
 use crate::report::crossover::{Crossover, crossovers as find_crossovers};
 use crate::report::schema::BenchReport;
 use crate::report::terminal::relation;
 use crate::report::traffic::summary;
+use firefly_app::number::{duration, duration_range, significant};
 
 /// Milliseconds of every strategy over batch and over K.
 pub(super) fn crossovers(cases: &[CaseRecord]) -> String {
@@ -34,7 +34,7 @@ pub(super) fn of_text(caption: &str, text: &TextTable) -> String {
 
 /// Every case of a report.
 pub(super) fn cases(report: &BenchReport) -> String {
-    let columns = ["case", "median", "p10 – p90", "ns per row", "GB/s", "error", "recall (exact)", "moves", "speed"];
+    let columns = ["case", "median", "speed", "p10 – p90", "ns per row", "GB/s", "error", "recall (exact)", "moves"];
     let rows = report.cases.iter().map(|case| Row::new(&case.label(), cells(case)));
     let table =
         Table { caption: "Every case".into(), columns: columns.map(str::to_owned).into(), rows: rows.collect() };
@@ -46,15 +46,15 @@ fn cells(case: &CaseRecord) -> Vec<String> {
         CaseOutcome::Measured(measured) => measured,
         other => return vec![other.remark()],
     };
-    let speed = |speed: &SpeedRatio| format!("{} {}", digits(speed.ratio.median), relation(&speed.baseline));
+    let speed = |speed: &SpeedRatio| format!("{} {}", significant(speed.ratio.median, 3), relation(&speed.baseline));
     vec![
         duration(measured.time_ns.median),
-        format!("{} – {}", duration(measured.time_ns.p10), duration(measured.time_ns.p90)),
-        digits(measured.ns_per_row),
-        digits(measured.useful_gb_per_second),
+        measured.speed.iter().map(speed).collect::<Vec<_>>().join(", "),
+        duration_range(measured.time_ns.p10, measured.time_ns.p90),
+        significant(measured.ns_per_row, 3),
+        significant(measured.useful_gb_per_second, 3),
         format!("{:.1e}", measured.verification.error),
         measured.accuracy.map(|found| format!("{:.3} ({:.3})", found.recall, found.exact_recall)).unwrap_or_default(),
         measured.traffic.as_ref().map(|traffic| summary(traffic)).unwrap_or_default(),
-        measured.speed.iter().map(speed).collect::<Vec<_>>().join(", "),
     ]
 }

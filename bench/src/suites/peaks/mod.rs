@@ -2,6 +2,7 @@
 
 mod expected;
 mod inputs;
+pub mod memory;
 mod model;
 mod problem;
 mod strategies;
@@ -12,7 +13,7 @@ pub use expected::{ExpectedPeaks, ReferenceMismatch};
 pub use inputs::FrameInputs;
 pub use model::{config, exact_model};
 pub use problem::{MAX_INPUT_BYTES, PeaksProblem, SYMMETRY, WINDOW, facts, grid};
-pub use strategies::{catalogue, firefly, from_host};
+pub use strategies::{TrainedModels, catalogue, firefly, from_host, learned_rows};
 pub use tensor_routine::{DeviceOutput, HostOutput, HostPeaksOutput, HostValuesOutput, MemorySpace, TensorRoutine};
 pub use verify::check_peaks;
 

@@ -15,7 +15,7 @@ use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Selected, Unsupported, Verified};
 use crate::suites::peaks::{
     DeviceOutput, ExpectedPeaks, FrameInputs, HostPeaksOutput, MemorySpace, PeaksProblem, TensorRoutine, check_peaks,
-    exact_model,
+    exact_model, memory,
 };
 
 /// Every phase, in order, decided on and predicted by the costs of a device.
@@ -39,7 +39,11 @@ fn strategy(phase: Phase, costs: Arc<DeviceProfile>) -> BenchStrategy<PeaksProbl
     let strategy = BenchStrategy::new(phase.name(), summary, move |problem: &PeaksProblem, inputs, expected| {
         verify(phase, &costs, problem, inputs, expected)
     })
-    .after(phase.before().map(Phase::name));
+    .after(phase.before().map(Phase::name))
+    .with_memory(match phase {
+        Phase::Native => memory::of_operation,
+        _ => memory::of_read_spectra,
+    });
     match phase {
         Phase::Native => {
             strategy.with_forced_sets(|problem| welch_instruction_set(problem.options.n_fft).map(InstructionSet::name))

@@ -1,11 +1,9 @@
 //! Pipeline problem: frames, and the result to compute.
 
-use burn::tensor::Device;
-use firefly_models::Tier;
-
 use crate::harness::parameters::ParameterMap;
 use crate::harness::problem::{Problem, ProblemError, WorkSize};
 use crate::suites::peaks::{ExpectedPeaks, FrameInputs, PeaksProblem, ReferenceMismatch};
+use burn::tensor::Device;
 
 /// Result of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,33 +96,35 @@ impl Problem for PipelineProblem {
     }
 }
 
-/// All problems of a grid, every pipeline of an input next to the others.
-pub fn grid(
-    pipelines: &[Pipeline],
-    n_ffts: &[usize],
-    tiers: &[Tier],
-    batches: &[usize],
-    [k, mels]: [usize; 2],
-    sample_rate: f64,
-) -> Vec<PipelineProblem> {
-    let problems = crate::suites::peaks::grid(n_ffts, tiers, batches, &[k]);
-    let of_input = |peaks: PeaksProblem| {
-        pipelines.iter().map(move |&pipeline| PipelineProblem { pipeline, peaks, mels, sample_rate })
-    };
-    problems.into_iter().flat_map(of_input).collect()
+/// Every pipeline on problems of peaks, those of an input next to each other. Pipelines without peaks are there once per
+/// input, whatever the numbers of peaks.
+pub fn grid(pipelines: &[Pipeline], problems: &[PeaksProblem], mels: usize, sample_rate: f64) -> Vec<PipelineProblem> {
+    let mut all: Vec<PipelineProblem> = Vec::new();
+    let same_input = |a: &PeaksProblem, b: &PeaksProblem| (a.options, a.batch) == (b.options, b.batch);
+    for peaks in problems.chunk_by(same_input) {
+        for &pipeline in pipelines {
+            let count = if pipeline == Pipeline::Peaks { peaks.len() } else { 1 };
+            all.extend(peaks[..count].iter().map(|&peaks| PipelineProblem { pipeline, peaks, mels, sample_rate }));
+        }
+    }
+    all
 }
 
 #[cfg(test)]
 mod tests {
+    use firefly_models::Tier;
+
     use super::*;
 
     #[test]
     fn a_problem_has_the_parameters_of_its_pipeline() {
-        let problems = grid(&Pipeline::ALL, &[64], &[Tier::Fast], &[10], [4, 20], 8_000.0);
+        let peaks = crate::suites::peaks::grid(&[64], &[Tier::Fast], &[10], &[4, 8]);
+        let problems = grid(&Pipeline::ALL, &peaks, 20, 8_000.0);
         let shown: Vec<String> = problems.iter().map(|problem| problem.parameters().to_string()).collect();
         assert_eq!(shown[0], "pipeline psd, n_fft 64, tier fast, segments 2, hop 32, frame 96, batch 10");
         assert!(shown[1].ends_with("batch 10, mels 20, sample_rate 8000.0"), "{}", shown[1]);
         assert!(shown[2].ends_with("batch 10, k 4"), "{}", shown[2]);
+        assert!(shown.len() == 4 && shown[3].ends_with("batch 10, k 8"), "{shown:?}");
         assert_eq!(problems[1].size().useful_bytes, 10 * (96 + 20) * 4);
     }
 }

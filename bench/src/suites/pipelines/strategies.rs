@@ -9,18 +9,19 @@ use thiserror::Error;
 use super::mel::filterbank;
 use super::problem::{Pipeline, PipelineProblem};
 use crate::harness::routine::RoutineError;
-use crate::harness::strategy::BenchStrategy;
+use crate::harness::strategy::{BenchStrategy, MemoryNeed};
 use crate::harness::verification::{CaseError, Verification, Verified, run_and_check, tolerance};
 use crate::suites::peaks::{
-    ExpectedPeaks, FrameInputs, MemorySpace, TensorRoutine, check_peaks, config, exact_model, from_host,
+    ExpectedPeaks, FrameInputs, MemorySpace, TensorRoutine, TrainedModels, check_peaks, config, exact_model, from_host,
+    learned_rows, memory,
 };
 
 /// Tolerances of a sum over the filters, which rounds once more per term.
 const MEL_TOLERANCES: f64 = 2.0;
 
-/// Every strategy, in the order of the table's rows.
-pub fn catalogue() -> Vec<BenchStrategy<PipelineProblem>> {
-    vec![firefly(), burn_stock()]
+/// Every strategy, in the order of the table's rows; learned models are trained for `train_steps`.
+pub fn catalogue(train_steps: usize, seed: u64) -> Vec<BenchStrategy<PipelineProblem>> {
+    vec![firefly(), burn_stock(), learned(train_steps, seed)]
 }
 
 /// Firefly's operations.
@@ -45,6 +46,7 @@ fn firefly() -> BenchStrategy<PipelineProblem> {
         },
     )
     .with_forced_sets(|problem| welch_instruction_set(problem.peaks.options.n_fft).map(InstructionSet::name))
+    .with_memory(memory_of_values)
 }
 
 /// Burn's own operations.
@@ -71,6 +73,58 @@ fn burn_stock() -> BenchStrategy<PipelineProblem> {
             }
         },
     )
+    .with_memory(memory_of_stock)
+}
+
+/// A learned model in place of the exact estimate, trained towards the peaks of the reference tier.
+fn learned(steps: usize, seed: u64) -> BenchStrategy<PipelineProblem> {
+    let models = TrainedModels::new(steps, seed);
+    BenchStrategy::new(
+        "learned",
+        "as firefly, by a LearnedWelchPeaks that is trained for --train-steps on synthetic signals; runs with \
+         --train-steps or by name",
+        move |problem: &PipelineProblem, inputs, expected| {
+            let device = inputs.device();
+            let (model, accuracy) = models.model(&problem.peaks, device)?;
+            let expected = learned_rows(&model, &problem.peaks, inputs, expected);
+            let gates = model.hard_gates();
+            let filters = filters(problem, device);
+            let verified = match problem.pipeline {
+                Pipeline::Psd => {
+                    let power = move |signal| Ok(model.try_psd(signal, &gates)?);
+                    check_values(problem, inputs, &expected, power)?
+                }
+                Pipeline::Mel => {
+                    let mel = move |signal| Ok(model.try_psd(signal, &gates)?.matmul(filters.clone()));
+                    check_values(problem, inputs, &expected, mel)?
+                }
+                Pipeline::Peaks => {
+                    let peaks = move |signal| Ok(model.try_forward(signal, &gates)?);
+                    let routine = TensorRoutine::new(inputs, MemorySpace::Host, peaks);
+                    check_peaks(routine, &problem.peaks, inputs, &expected, true)?
+                }
+            };
+            Ok(Verified { accuracy: Some(accuracy), ..verified })
+        },
+    )
+    .without_competing()
+    .with_memory(memory_of_values)
+    .by_name()
+    .also_called(&["learned_compiled"])
+}
+
+/// Memory of a pipeline by Firefly's operations: its result on the device, read back, and as values.
+fn memory_of_values(problem: &PipelineProblem) -> MemoryNeed {
+    let result = problem.peaks.batch * problem.width() * size_of::<f32>();
+    let peaks = memory::of_spectra(&problem.peaks);
+    // The frames go to the device within a run.
+    MemoryNeed { transient: peaks.transient + 4 * result + problem.peaks.input_bytes(), ..peaks }
+}
+
+/// Memory of a pipeline by Burn's own operations.
+fn memory_of_stock(problem: &PipelineProblem) -> MemoryNeed {
+    let values = memory_of_values(problem);
+    MemoryNeed { transient: values.transient + memory::of_stock(&problem.peaks).transient, ..values }
 }
 
 /// Difference between computed and expected values.

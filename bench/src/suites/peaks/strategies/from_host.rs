@@ -7,6 +7,7 @@ use firefly_ops::{ArgumentError, HostMemory, HostPeaks, host_chunks};
 use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::peaks::inputs::FrameInputs;
+use crate::suites::peaks::memory;
 use crate::suites::peaks::model::exact_model;
 use crate::suites::peaks::problem::PeaksProblem;
 use crate::suites::peaks::verify::check_peaks;
@@ -26,6 +27,7 @@ pub fn from_host(pinned: bool) -> BenchStrategy<PeaksProblem> {
         check_peaks(Box::new(routine), problem, inputs, expected, true)
     })
     .on_accelerators()
+    .with_memory(memory::of_chunks)
 }
 
 struct HostFramesRoutine<'a> {

@@ -9,6 +9,7 @@ use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Verified};
 use crate::suites::peaks::expected::ExpectedPeaks;
 use crate::suites::peaks::inputs::FrameInputs;
+use crate::suites::peaks::memory;
 use crate::suites::peaks::problem::{PeaksProblem, SYMMETRY, WINDOW};
 use crate::suites::peaks::verify::check_peaks;
 
@@ -22,6 +23,7 @@ pub fn rustfft() -> BenchStrategy<PeaksProblem> {
         },
     )
     .with_instruction_set(|_| Some(instruction_set()))
+    .with_memory(memory::of_host_library)
 }
 
 /// realfft, one segment per real-input transform, then partial selection.
@@ -34,6 +36,7 @@ pub fn realfft() -> BenchStrategy<PeaksProblem> {
         },
     )
     .with_instruction_set(|_| Some(instruction_set()))
+    .with_memory(memory::of_host_library)
 }
 
 fn weights(problem: &PeaksProblem) -> Arc<[f32]> {

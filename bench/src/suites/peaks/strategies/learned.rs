@@ -13,6 +13,7 @@ use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{Accuracy, CaseError, Verified};
 use crate::suites::peaks::expected::{ExpectedPeaks, definition};
 use crate::suites::peaks::inputs::FrameInputs;
+use crate::suites::peaks::memory;
 use crate::suites::peaks::problem::{PeaksProblem, SYMMETRY, WINDOW};
 use crate::suites::peaks::tensor_routine::{MemorySpace, TensorRoutine};
 use crate::suites::peaks::verify::check_peaks;
@@ -24,30 +25,29 @@ use crate::suites::peaks::verify::check_peaks;
 /// the exact estimate is shown as recall, and it doesn't compete. Each model is trained for `steps` steps when it is
 /// first needed, on frames made from `seed`.
 pub fn learned(steps: usize, seed: u64) -> BenchStrategy<PeaksProblem> {
-    let models = TrainedModels { steps, seed, trained: Mutex::default() };
+    let models = TrainedModels::new(steps, seed);
     BenchStrategy::new(
         "learned",
         "Firefly's LearnedWelchPeaks module, trained for --train-steps on synthetic signals, on the device; runs with \
          --train-steps or by name",
         move |problem: &PeaksProblem, inputs, expected| {
-            let Trained { model, learned, exact } =
-                models.get(problem, inputs.device()).map_err(|error| CaseError::Training(format!("{error:#}")))?;
+            let (model, accuracy) = models.model(problem, inputs.device())?;
             let expected = learned_rows(&model, problem, inputs, expected);
             let gates = model.hard_gates();
             let routine =
                 TensorRoutine::new(inputs, MemorySpace::Device, move |signal| Ok(model.try_forward(signal, &gates)?));
-            let accuracy = Accuracy { train_steps: steps, recall: learned.recall, exact_recall: exact.recall };
             let verified = check_peaks(routine, problem, inputs, &expected, true)?;
             Ok(Verified { accuracy: Some(accuracy), ..verified })
         },
     )
     .without_competing()
+    .with_memory(memory::of_spectra)
     .by_name()
     .also_called(&["learned_compiled"])
 }
 
-/// Models trained so far.
-struct TrainedModels {
+/// Models trained so far, each when it is first needed.
+pub struct TrainedModels {
     steps: usize,
     seed: u64,
     trained: Mutex<Vec<(Key, Trained)>>,
@@ -57,6 +57,21 @@ struct TrainedModels {
 type Key = (usize, Tier, usize);
 
 impl TrainedModels {
+    /// No model yet; each will be trained for `steps` steps on frames made from `seed`.
+    pub fn new(steps: usize, seed: u64) -> Self {
+        Self { steps, seed, trained: Mutex::default() }
+    }
+
+    /// The model of a problem, and its accuracy.
+    ///
+    /// # Errors
+    /// [`CaseError::Training`] if it can't be trained.
+    pub fn model(&self, problem: &PeaksProblem, device: &Device) -> Result<(LearnedWelchPeaks, Accuracy), CaseError> {
+        let trained = self.get(problem, device).map_err(|error| CaseError::Training(format!("{error:#}")))?;
+        let Trained { model, learned, exact } = trained;
+        Ok((model, Accuracy { train_steps: self.steps, recall: learned.recall, exact_recall: exact.recall }))
+    }
+
     fn get(&self, problem: &PeaksProblem, device: &Device) -> anyhow::Result<Trained> {
         let key = (problem.options.n_fft, problem.tier, problem.k);
         let mut trained = self.trained.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +95,7 @@ impl TrainedModels {
 }
 
 /// The same rows as `exact`, with what the model makes of them in float64.
-fn learned_rows(
+pub fn learned_rows(
     model: &LearnedWelchPeaks,
     problem: &PeaksProblem,
     inputs: &FrameInputs,

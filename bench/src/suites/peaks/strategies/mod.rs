@@ -7,8 +7,10 @@ mod on_device;
 mod published;
 
 pub use from_host::from_host;
+pub use learned::{TrainedModels, learned_rows};
 pub use on_device::firefly;
 
+use super::memory;
 use super::problem::PeaksProblem;
 use crate::baselines::copy;
 use crate::harness::strategy::BenchStrategy;
@@ -24,7 +26,7 @@ pub fn catalogue(train_steps: usize, seed: u64) -> Vec<BenchStrategy<PeaksProble
         on_device::burn_stock(),
         host_transforms::rustfft(),
         host_transforms::realfft(),
-        copy::strategy(),
+        copy::strategy().with_memory(memory::of_copy),
         learned::learned(train_steps, seed),
     ];
     compared.into_iter().chain(published::others()).collect()

@@ -5,6 +5,7 @@ use firefly_models::testing::{Formulation, StockWelchPeaks};
 use firefly_ops::{InstructionSet, welch_instruction_set};
 
 use crate::harness::strategy::BenchStrategy;
+use crate::suites::peaks::memory;
 use crate::suites::peaks::model::{config, exact_model};
 use crate::suites::peaks::problem::PeaksProblem;
 use crate::suites::peaks::tensor_routine::{MemorySpace, TensorRoutine};
@@ -25,6 +26,7 @@ pub fn firefly() -> BenchStrategy<PeaksProblem> {
         },
     )
     .with_forced_sets(kernel_set)
+    .with_memory(memory::of_operation)
 }
 
 /// Firefly's power spectra, then Burn's top-K. Burn's sort leaves the order of equal powers open.
@@ -42,6 +44,7 @@ pub fn psd_top_k() -> BenchStrategy<PeaksProblem> {
         },
     )
     .with_forced_sets(kernel_set)
+    .with_memory(memory::of_spectra)
 }
 
 /// Burn's own operations, as a user of Burn alone would write them. Burn's sort leaves the order of equal powers open.
@@ -55,6 +58,7 @@ pub fn burn_stock() -> BenchStrategy<PeaksProblem> {
             check_peaks(routine, problem, inputs, expected, false)
         },
     )
+    .with_memory(memory::of_stock)
 }
 
 /// Instruction set of the fused kernel on the calling thread.

@@ -7,6 +7,7 @@ use super::on_device::{FIREFLY, kernel_set};
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Selected, Verified};
 use crate::suites::peaks::expected::expected_at;
+use crate::suites::peaks::memory;
 use crate::suites::peaks::model::config;
 use crate::suites::peaks::problem::PeaksProblem;
 use crate::suites::peaks::tensor_routine::{MemorySpace, TensorRoutine};
@@ -36,7 +37,8 @@ pub fn published(name: &'static str, summary: &'static str) -> BenchStrategy<Pea
         };
         Ok(Verified { selected: Some(Selected { choice: selected.to_string(), same_as }), ..verified })
     })
-    .with_forced_sets(kernel_set);
+    .with_forced_sets(kernel_set)
+    .with_memory(memory::of_spectra);
     match PublishedStrategy::named(name) {
         Ok(row) if row.tiers.is_empty() && !row.by_thresholds => strategy,
         Ok(row) => strategy.also_called(row.names).without_competing().by_name(),
