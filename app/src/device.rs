@@ -30,8 +30,8 @@ pub struct DeviceName(DeviceId);
 pub enum DeviceError {
     /// The name is not a device's.
     #[error(
-        "unknown device `{name}`{hint}; devices are auto, cpu, ndarray, wgpu, vulkan, metal and cuda, with an index as in \
-         cuda:1"
+        "unknown device `{name}`{hint}; devices are auto, cpu, ndarray, wgpu, vulkan, metal and cuda, with an index as \
+         in cuda:1"
     )]
     Unknown {
         /// The name as typed.
@@ -193,12 +193,22 @@ impl DeviceName {
 
     /// Whether the kind has a device that is not the processor: a graphics API may offer one that emulates a GPU.
     fn is_hardware(self) -> bool {
+        #[cfg(any(feature = "wgpu", feature = "vulkan"))]
+        let offered = self.graphics_api().is_none_or(offers_hardware);
+        #[cfg(not(any(feature = "wgpu", feature = "vulkan")))]
+        let offered = true;
+        offered && !self.kind().is_host()
+    }
+
+    /// The graphics API that may offer a processor as a device.
+    #[cfg(any(feature = "wgpu", feature = "vulkan"))]
+    fn graphics_api(self) -> Option<DeviceType> {
         match self.kind() {
             #[cfg(feature = "wgpu")]
-            DeviceKind::Wgpu => offers_hardware(DeviceType::Wgpu),
+            DeviceKind::Wgpu => Some(DeviceType::Wgpu),
             #[cfg(feature = "vulkan")]
-            DeviceKind::Vulkan => offers_hardware(DeviceType::Vulkan),
-            kind => !kind.is_host(),
+            DeviceKind::Vulkan => Some(DeviceType::Vulkan),
+            _ => None,
         }
     }
 

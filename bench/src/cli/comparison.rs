@@ -45,8 +45,8 @@ pub struct Comparison<'a, P: Problem> {
 }
 
 impl<P: Problem> Comparison<'_, P> {
-    /// Runs every case, writes the report if `options` name a file, and prints the table to `out`. The report is written
-    /// before the table, and while the measurement runs too: what was measured survives its end.
+    /// Runs every case, writes the report if `options` name a file, and prints the table to `out`. The report is
+    /// written before the table, and while the measurement runs too: what was measured survives its end.
     ///
     /// # Errors
     /// For options that make no case, a device that is not there, and output that can't be written. A case that fails

@@ -22,8 +22,8 @@ pub struct FusionPhasesArgs {
     /// Sizes of the problems
     #[command(flatten)]
     pub grid: PeaksGrid,
-    /// Calibrated profile (a file that `calibrate` wrote) to predict and decide by; the user's own, or a preset if there is
-    /// none, unless given
+    /// Calibrated profile (a file that `calibrate` wrote) to predict and decide by; the user's own, or a preset if
+    /// there is none, unless given
     #[arg(long, value_name = "PATH")]
     pub profile: Option<PathBuf>,
     /// Print each decision in prose, with every term in a table

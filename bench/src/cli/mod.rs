@@ -27,15 +27,25 @@ use crate::harness::problem::Problem;
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::{fft as transforms, peaks, phases, pipelines};
 
+/// What the program's own help ends with.
+const ABOUT: &str = "Example:
+  firefly-bench welch-peaks --batch 32..8192
+
+Exit status:
+  0  done
+  1  a case failed, got slower, is no longer measured, or is gone
+  2  the command could not be carried out, or nothing could be measured
+
+Environment:
+  FIREFLY_TRACE=1          print every selection of the picker with its predictions
+  FIREFLY_LEGACY_PICKER=1  let the picker select by the published thresholds on the batch";
+
 /// Verified measurements of Firefly's operations and models.
 #[derive(Debug, Parser)]
 #[command(
     name = "firefly-bench",
     version,
-    after_help = "Example:\n  firefly-bench welch-peaks --batch 32..8192\n\nExit status: 0 if all went well, 1 if a case failed or got \
-                  slower, 2 if the command could not be carried out or nothing could be measured.\n\nEnvironment: \
-                  FIREFLY_TRACE=1 prints every selection of the picker with its predictions; FIREFLY_LEGACY_PICKER=1 makes \
-                  the picker select by the published thresholds on the batch."
+    after_help = ABOUT
 )]
 pub struct Cli {
     /// Subcommand with its options.
@@ -77,13 +87,13 @@ pub enum BenchCommand {
     #[command(after_help = example("firefly-bench compare before.json after.json --threshold 0.1 --quiet", false))]
     Compare(compare::CompareArgs),
     /// Data movement of a model, node by node, without running it; with --rewrite, also the savings of fusion
-    #[command(after_help = example("firefly-bench profile stock-unfold --rewrite --target cuda --batch 8192 --svg graph.svg", false))]
+    #[command(after_help = example("firefly-bench profile stock-unfold --rewrite --target cuda --svg graph.svg", false))]
     Profile(profile::ProfileArgs),
     /// Measures the costs of a device, for the picker and for decisions on fusion
     #[command(after_help = example("firefly-bench calibrate --device cpu --rounds 5", false))]
     Calibrate(calibrate::CalibrateArgs),
     /// Quality of the picker's predicted times, and regret of its choices
-    #[command(after_help = example("firefly-bench picker --n-fft 256,1024 --batch 1..4096 --k 16 --json picker.json", true))]
+    #[command(after_help = example("firefly-bench picker --n-fft 256 --batch 1..4096 --k 16 --json picker.json", true))]
     Picker(picker::PickerArgs),
     /// Reports as one page: self-contained HTML with charts, or Markdown
     #[command(after_help = example("firefly-bench report peaks.json picker.json --out page.html", false))]
@@ -152,8 +162,8 @@ impl ExitStatus {
 }
 
 /// What a list may be, for the help of commands that take some.
-const LISTS: &str = "Lists are separated by commas. Lists of numbers also take ranges of powers of two: 32,100 or 32..8192 or \
-                     32-8192.";
+const LISTS: &str = "Lists are separated by commas. Lists of numbers also take ranges of powers of two: 32,100 or 32..8192 \
+                     or 32-8192.";
 
 /// An example for a command's help, after what its lists may be if it takes some.
 fn example(command: &str, takes_lists: bool) -> String {

@@ -14,7 +14,8 @@ const NAMES: [&str; 2] = ["learned", "learned_compiled"];
 pub struct TrainOptions {
     /// Steps to train learned models for, from 0 (train none) to 1000000; adds the strategy `learned`, which trains for
     /// 200 steps if it is named without this option
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u64).range(..=MOST_STEPS))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = value_parser!(u64).range(..=MOST_STEPS))]
     pub train_steps: Option<u64>,
 }
 
@@ -37,7 +38,8 @@ impl TrainOptions {
         let is_named = strategies.unwrap_or_default().iter().any(|name| NAMES.contains(&name.trim()));
         ensure!(
             !is_named || self.steps() > 0,
-            "--strategy learned: the model is trained first, and --train-steps is 0; give a number of steps, such as 200"
+            "--strategy learned: the model is trained first, and --train-steps is 0; give a number of steps, \
+             such as 200"
         );
         Ok(())
     }

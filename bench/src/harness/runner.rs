@@ -126,8 +126,9 @@ impl<'a, P: Problem> Runner<'a, P> {
         Ok(run_cases(cases.collect(), problem.size(), *iterations, *seed, progress))
     }
 
-    /// Bytes of host memory that a problem takes: its inputs, what all cases hold, and what the largest takes while it runs.
-    /// On an accelerator, results and temporaries are in the memory of the device, which doesn't say how large it is.
+    /// Bytes of host memory that a problem takes: its inputs, what all cases hold, and what the largest takes while it
+    /// runs. On an accelerator, results and temporaries are in the memory of the device, which doesn't say how large it
+    /// is.
     fn memory(&self, problem: &P, most_sets: usize) -> usize {
         let inputs = problem.input_memory(most_sets);
         if !self.setup.device_name.kind().is_host() {

@@ -13,6 +13,8 @@ use super::routine::{Routine, RoutineError};
 /// Least time of the untimed runs that precede a timed one. They bring code, tables, buffers and clocks into the state
 /// that a loop of nothing but these calls finds them in.
 const CONDITIONING: Duration = Duration::from_micros(500);
+/// Time of these runs from which they don't go through all input sets any more.
+const LONG_CONDITIONING: Duration = Duration::from_millis(2);
 
 /// Number of iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,12 +119,13 @@ impl Turn<'_, '_> {
         };
         let (elapsed, set, checksum) = execution.run(|| {
             let begin = clock();
-            loop {
+            for run in 1.. {
                 let set = next_set();
                 routine.restore(set);
                 routine.release();
                 black_box(routine.run(black_box(set)))?;
-                if clock() - begin >= CONDITIONING {
+                let elapsed = clock() - begin;
+                if elapsed >= LONG_CONDITIONING || (elapsed >= CONDITIONING && run >= sets) {
                     break;
                 }
             }

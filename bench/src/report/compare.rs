@@ -50,7 +50,7 @@ impl ReportChanges {
             .wide("before: p10 – p90", Align::Right)
             .column("after", Align::Right)
             .wide("after: p10 – p90", Align::Right)
-            .column("after / before", Align::Right)
+            .optional("after / before", Align::Right, 1)
             .column("change", Align::Left);
         let mut counts = ChangeCounts::default();
         let [places, later] = [&before.cases, &after.cases].map(|cases| by_label(cases));

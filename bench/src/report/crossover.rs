@@ -1,6 +1,6 @@
 //! Crossovers: the time of every strategy by problem size, and the fastest.
 
-use firefly_app::table::{Align, Layout, TextTable};
+use firefly_app::table::{Align, Layout, TextTable, wrapped};
 
 use crate::harness::outcome::CaseRecord;
 use crate::harness::parameters::ParameterMap;
@@ -35,8 +35,8 @@ pub struct SizeRow {
 pub struct Fastest {
     /// Position among the strategies.
     pub place: usize,
-    /// Median time of the next strategy divided by that of the fastest; none where there is no other. A strategy that makes
-    /// the calls of another is not counted as one.
+    /// Median time of the next strategy divided by that of the fastest; none where there is no other. A strategy that
+    /// makes the calls of another is not counted as one.
     pub lead: Option<f64>,
     /// Whether the spread of the fastest (p10 – p90) is below that of all others.
     pub is_clear: bool,
@@ -75,10 +75,13 @@ fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option
     // The strategy whose calls a strategy makes at a size, if that one was measured there.
     let original = |cases: &[(u64, &CaseRecord)], wanted: &str| {
         let case = find(cases, wanted)?;
-        let same_as = case.measured()?.selected.as_ref()?.same_as.clone()?;
-        let original = CaseRecord { strategy: same_as, ..case };
-        let original = name(&original);
-        find(cases, &original).map(|_| original)
+        let same_as = case.measured()?.selected.as_ref()?.same_as.as_ref()?;
+        // Of a strategy whose instruction set is not known, any will do.
+        let is_original = |other: &CaseRecord| {
+            let same_set = case.instruction_set.is_none() || other.instruction_set == case.instruction_set;
+            other.strategy == *same_as && same_set
+        };
+        cases.iter().find(|(_, other)| is_original(other)).map(|(_, other)| self::name(other))
     };
     // Merge strategies that make the calls of one other at every size.
     let mut strategies: Vec<(String, Vec<String>)> = names.iter().map(|name| (name.clone(), Vec::new())).collect();
@@ -190,7 +193,8 @@ pub fn render(crossovers: &[Crossover], over: &str, columns: &[&str], layout: La
             .filter(|name| crossover.common.get(name).is_some())
             .map(|name| format!("{name} {}", crossover.common.shown(name)))
             .collect();
-        text += &format!("\nmedian milliseconds over {over}: {}\n", shown.join(", "));
+        let title = format!("median milliseconds over {over}: {}", shown.join(", "));
+        text += &format!("\n{}\n", wrapped(&title, layout.width).join("\n  "));
         text += &crossover.table(over).render_in(layout);
     }
     text
@@ -272,6 +276,13 @@ pub(crate) mod tests {
         assert_eq!(found.strategies, ["a", "auto", "b"]);
         let fastest: Vec<_> = found.rows.iter().map(|row| (row.fastest.place, row.fastest.lead)).collect();
         assert_eq!(fastest, [(0, Some(20.0 / 12.0)), (1, Some(15.0 / 14.0))]);
+        // An instruction set that is known of one only makes no difference.
+        let mut known = cases.clone();
+        known
+            .iter_mut()
+            .filter(|case| case.strategy == "a")
+            .for_each(|case| case.instruction_set = Some("avx2".into()));
+        assert_eq!(crossovers(&known, "batch")[0].titles(), ["a = auto", "b"]);
         // Alone, it stands for itself.
         let alone: Vec<_> = cases.iter().filter(|case| case.strategy != "a").cloned().collect();
         assert_eq!(crossovers(&alone, "batch")[0].strategies, ["auto", "b"]);

@@ -46,7 +46,11 @@ impl ProfileReport {
             .column("node", Align::Right)
             .column("operation", Align::Left)
             .column("output", Align::Left)
-            .columns(["launches", "syncs", "traffic", "to host", "in use"], Align::Right);
+            .optional("launches", Align::Right, 1)
+            .optional("syncs", Align::Right, 4)
+            .column("traffic", Align::Right)
+            .optional("to host", Align::Right, 2)
+            .optional("in use", Align::Right, 3);
         for (place, node) in self.profile.nodes.iter().enumerate() {
             let outputs = node.shapes.iter().zip(&node.dtypes).map(|(shape, dtype)| format!("{dtype}{shape:?}"));
             let operation = if node.view { format!("({})", node.operation) } else { node.operation.clone() };
@@ -87,8 +91,8 @@ impl ProfileReport {
                 bytes(peak_bytes)
             ),
             format!(
-                "predicted on {}: {} = round trip {roundtrip} + launches {launches} + syncs {syncs} + traffic {traffic} \
-                 + read-back {read_back}",
+                "predicted on {}: {} = round trip {roundtrip} + launches {launches} + syncs {syncs} + traffic \
+                 {traffic} + read-back {read_back}",
                 self.target.name,
                 duration(self.prediction.total())
             ),

@@ -35,7 +35,6 @@ const fn yes() -> bool {
     true
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_yes(complete: &bool) -> bool {
     *complete
 }

@@ -105,8 +105,8 @@ impl AutoWelchPeaks {
         &self.config
     }
 
-    /// Selection for `batch` frames of `frame` samples on the module's device. `direct`: whether only one operation on the
-    /// device is possible.
+    /// Selection for `batch` frames of `frame` samples on the module's device. `direct`: whether only one operation on
+    /// the device is possible.
     pub fn select(&self, batch: usize, frame: usize, direct: bool) -> Arc<Selection> {
         let device = self.exact[0].devices().first().map_or(DeviceId::CPU, DeviceId::of);
         let mut selections = self.cache.selections.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,8 +124,8 @@ impl AutoWelchPeaks {
         selection.clone()
     }
 
-    /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first, in host memory or, with
-    /// [`keep_on_device`](AutoWelchPeaksConfig::keep_on_device), on the device of the frames.
+    /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first, in host memory or,
+    /// with [`keep_on_device`](AutoWelchPeaksConfig::keep_on_device), on the device of the frames.
     ///
     /// # Panics
     /// With the message of [`try_forward`](Self::try_forward)'s error.

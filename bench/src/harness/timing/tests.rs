@@ -140,12 +140,12 @@ fn every_iteration_counts_and_a_failure_leaves_no_time() {
     let executions = ExecutionConfig::all(&[1, 2], None).unwrap();
     let mut cases = [
         case(&executions[0], 99, || Ok(9)),
-        case(&executions[1], 12, || Ok(9)),
+        case(&executions[1], 18, || Ok(9)),
         case(&executions[0], 0, || Err(RoutineError::Burn("out of memory".into()))),
         case(&executions[1], 99, || Ok(9)),
     ];
     let mut ticks = 0;
-    // On a clock that runs ahead at each look there is one untimed run per turn.
+    // On a clock that is a millisecond ahead at each look there are two untimed runs per turn.
     let looks = AtomicU64::new(0);
     let clock = || Duration::from_millis(looks.fetch_add(1, Relaxed));
     let outcomes = interleave_by(&mut cases, Iterations { warmup: 3, timed: 5 }, 0, &clock, || ticks += 1);
@@ -153,6 +153,6 @@ fn every_iteration_counts_and_a_failure_leaves_no_time() {
     assert_eq!(outcomes[0].as_ref().unwrap().len(), 5);
     assert_eq!(outcomes[3].as_ref().unwrap().len(), 5);
     let changed = outcomes[1].as_ref().unwrap_err().to_string();
-    assert_eq!(changed, "iteration 6 on set 1 gave another output than the verified one");
+    assert_eq!(changed, "iteration 6 on set 2 gave another output than the verified one");
     assert_eq!(outcomes[2].as_ref().unwrap_err().to_string(), "out of memory");
 }

@@ -96,8 +96,8 @@ impl Problem for PipelineProblem {
     }
 }
 
-/// Every pipeline on problems of peaks, those of an input next to each other. Pipelines without peaks are there once per
-/// input, whatever the numbers of peaks.
+/// Every pipeline on problems of peaks, those of an input next to each other. Pipelines without peaks are there once
+/// per input, whatever the numbers of peaks.
 pub fn grid(pipelines: &[Pipeline], problems: &[PeaksProblem], mels: usize, sample_rate: f64) -> Vec<PipelineProblem> {
     let mut all: Vec<PipelineProblem> = Vec::new();
     let same_input = |a: &PeaksProblem, b: &PeaksProblem| (a.options, a.batch) == (b.options, b.batch);

@@ -15,8 +15,8 @@ use crate::suites::peaks::verify::check_peaks;
 
 /// [`AutoWelchPeaks`](firefly_models::AutoWelchPeaks) with the candidates of a published name.
 ///
-/// Its output is compared with the float64 reference of the tier that it selects, which may use less of a frame than the
-/// problem's. Only one whose tier is always the problem's takes part in the search for the fastest.
+/// Its output is compared with the float64 reference of the tier that it selects, which may use less of a frame than
+/// the problem's. Only one whose tier is always the problem's takes part in the search for the fastest.
 pub fn published(name: &'static str, summary: &'static str) -> BenchStrategy<PeaksProblem> {
     let strategy = BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs, expected| {
         let auto = AutoWelchPeaksConfig::new().with_peaks(config(problem)).with_published(name)?;
