@@ -87,7 +87,7 @@ pub enum BenchCommand {
     #[command(after_help = example("firefly-bench compare before.json after.json --threshold 0.1 --quiet", false))]
     Compare(compare::CompareArgs),
     /// Data movement of a model, node by node, without running it; with --rewrite, also the savings of fusion
-    #[command(after_help = example("firefly-bench profile stock-unfold --rewrite --target cuda --svg graph.svg", false))]
+    #[command(after_help = example("firefly-bench profile stock-unfold --rewrite --svg graph.svg", false))]
     Profile(profile::ProfileArgs),
     /// Measures the costs of a device, for the picker and for decisions on fusion
     #[command(after_help = example("firefly-bench calibrate --device cpu --rounds 5", false))]
@@ -162,8 +162,8 @@ impl ExitStatus {
 }
 
 /// What a list may be, for the help of commands that take some.
-const LISTS: &str = "Lists are separated by commas. Lists of numbers also take ranges of powers of two: 32,100 or 32..8192 \
-                     or 32-8192.";
+const LISTS: &str = "\
+Lists are separated by commas. Lists of numbers also take ranges of powers of two: 32,100 or 32..8192 or 32-8192.";
 
 /// An example for a command's help, after what its lists may be if it takes some.
 fn example(command: &str, takes_lists: bool) -> String {
