@@ -3,6 +3,9 @@
 
 use std::process::Command;
 
+use clap::Parser;
+use firefly_bench::cli::Cli;
+
 const COMMANDS: [&str; 10] =
     ["welch-peaks", "fft", "fusion-phases", "e2e", "max-batch", "compare", "profile", "calibrate", "picker", "report"];
 
@@ -49,4 +52,15 @@ fn wrong_arguments_are_explained() {
         run(&["compare", "nowhere.json", "nowhere.json"]),
     ];
     insta::assert_snapshot!(texts.join("\n"));
+}
+
+#[test]
+fn examples_of_the_help_parse() {
+    for command in COMMANDS {
+        let help = run(&[command, "--help"]);
+        let example = help.lines().skip_while(|line| *line != "Example:").nth(1).unwrap_or_else(|| panic!("{help}"));
+        let parsed = Cli::try_parse_from(example.split_whitespace());
+        assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
+        assert!(example.trim_start().starts_with(&format!("firefly-bench {command}")), "{example}");
+    }
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use clap::Parser;
 use firefly_bench::cli::{ExitStatus, welch_peaks};
-use firefly_bench::harness::outcome::CaseOutcome;
+use firefly_bench::harness::outcome::{CaseOutcome, CaseRecord};
 use firefly_bench::harness::routine::{Routine, RoutineError, RoutineOutput};
 use firefly_bench::harness::strategy::BenchStrategy;
 use firefly_bench::harness::verification::{CaseError, Unsupported};
@@ -162,6 +162,20 @@ fn published_names_select_strategies() {
             (other, name) => panic!("{name}: {}", other.remark()),
         }
     }
+}
+
+#[test]
+fn a_variable_lets_published_thresholds_select() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("legacy.json");
+    let grid =
+        ["welch-peaks", "--device", "cpu", "--n-fft", "64", "--batch", "2,300", "--k", "3", "--iters", "1", "--quiet"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firefly-bench"));
+    command.args(grid).args(["--strategy", "auto", "--json", path.to_str().unwrap()]);
+    assert!(command.env("FIREFLY_LEGACY_PICKER", "1").output().unwrap().status.success());
+    let choice = |case: &CaseRecord| case.measured().unwrap().selected.clone().unwrap().choice;
+    // One segment up to a batch of 256 on the host, two beyond.
+    assert_eq!(report(&path).cases.iter().map(choice).collect::<Vec<_>>(), ["ultra fused", "fast fused"]);
 }
 
 #[test]

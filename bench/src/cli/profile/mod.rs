@@ -140,7 +140,7 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
         model: arguments.model.name().into(),
         n_fft: arguments.n_fft,
         tier: arguments.tier.to_string(),
-        batch: batch,
+        batch,
         k: arguments.k,
         target,
         profile: figures,
