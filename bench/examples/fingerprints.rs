@@ -68,7 +68,7 @@ impl Hash {
         }
     }
 
-    fn peaks(self, peaks: Peaks) -> Self {
+    fn peaks(self, peaks: Peaks<2>) -> Self {
         self.add(&peaks.bins.into_data().convert_dtype(DType::I64)).float(peaks.power)
     }
 }

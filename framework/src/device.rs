@@ -22,7 +22,7 @@ use firefly_ops::InstructionSet;
 /// Kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeviceKind {
-    /// Burn's CPU backend, Flex: always available.
+    /// Burn's CPU backend, Flex, behind the default feature `flex`.
     Cpu,
     /// Burn's older CPU backend, behind the feature `ndarray`.
     NdArray,
@@ -80,6 +80,7 @@ impl DeviceId {
     /// identified as `Wgpu`.
     pub fn of(device: &Device) -> Self {
         match device.clone().inner().as_dispatch() {
+            #[cfg(feature = "flex")]
             DispatchDevice::Flex(_) => Self::CPU,
             #[cfg(feature = "ndarray")]
             DispatchDevice::NdArray(_) => Self::new(DeviceKind::NdArray, 0),

@@ -7,6 +7,11 @@
 //! - [`cost`]: predicted times, and the fusion gate.
 //! - [`rewrite`]: rules that replace parts of a graph by Firefly's operations.
 //! - [`files`]: atomic replacement of files.
+//!
+//! # Features
+//! `autodiff` and `flex` are on by default. Backends are additive: `flex`, `ndarray`, `wgpu`, `vulkan`, `metal`, `cuda`;
+//! `autodiff`, `fusion`, `simd` and `rayon` are those of `firefly-ops`.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod calibration;
 pub mod cost;

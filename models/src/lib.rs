@@ -28,17 +28,27 @@
 //! Methods that follow Burn's conventions, `init`, `forward` and `psd`, panic on bad arguments with the message of a
 //! typed error; `try_init`, `try_forward` and `try_psd` return it as an [`ArgumentError`].
 //!
-//! # Devices
-//! The processor is always supported. The Cargo features `ndarray`, `cuda`, `vulkan`, `wgpu` and `metal` add a backend
-//! each.
+//! # Features
+//! | feature | effect |
+//! | --- | --- |
+//! | `flex` (default) | Burn's CPU backend; [`AutoWelchPeaks`], whose strategies on the host run there |
+//! | `ndarray`, `cuda`, `vulkan`, `wgpu`, `metal` | a further backend each |
+//! | `autodiff` (default) | gradients |
+//! | `fusion`, `simd`, `rayon` | as in `firefly-ops` |
+//! | `testing` | the same models composed of Burn's operations; not covered by semantic versioning |
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "flex")]
 mod auto;
 mod learned_welch_peaks;
 #[cfg(feature = "testing")]
+#[cfg_attr(docsrs, doc(cfg(feature = "testing")))]
 pub mod testing;
 mod tier;
 mod welch_peaks;
 
+#[cfg(feature = "flex")]
+#[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
 pub use auto::{
     AutoWelchPeaks, AutoWelchPeaksConfig, Candidate, PUBLISHED_STRATEGIES, PublishedStrategy, Selection, Strategy,
     traces_selections,
@@ -57,12 +67,6 @@ fn expect_valid<T>(result: Result<T, ArgumentError>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The code of the READMEs, compiled and run with the documentation tests.
 #[cfg(doctest)]
-mod readmes {
-    #[doc = include_str!("../README.md")]
-    struct OfTheCrate;
-
-    #[doc = include_str!("../../README.md")]
-    struct OfTheRepository;
-}
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -74,6 +74,7 @@ mod error;
 #[cfg(feature = "cube")]
 mod gpu;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
+#[cfg_attr(docsrs, doc(cfg(any(feature = "flex", feature = "ndarray"))))]
 pub mod memory;
 #[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
 mod ops;
@@ -86,8 +87,10 @@ pub use api::{
     learned_welch_peaks, learned_welch_psd, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
 };
 #[cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))]
+#[cfg_attr(docsrs, doc(cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))))]
 pub use cpu::{InstructionSet, welch_instruction_set};
 #[cfg(feature = "router")]
+#[cfg_attr(docsrs, doc(cfg(feature = "router")))]
 pub use descriptor::register_spectral_ops;
 pub use error::ArgumentError;
 pub use ops::{ButterflyTensors, Gates, LearnedTensors, SpectralOps, WelchTensors};

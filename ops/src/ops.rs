@@ -4,7 +4,6 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, ExtensionType, backend_extension};
 use burn::tensor::IntDType;
 
-use crate::descriptor::take;
 use crate::options::WelchOptions;
 
 /// Inputs of a Welch estimate, or their gradients.
@@ -14,18 +13,6 @@ pub struct WelchTensors<B: Backend> {
     pub signal: FloatTensor<B>,
     /// `[n_fft]`.
     pub window: FloatTensor<B>,
-}
-
-impl<B: Backend> WelchTensors<B> {
-    /// The next tensors of a list, in the order of the fields.
-    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>) -> Self {
-        Self { signal: take(tensors), window: take(tensors) }
-    }
-
-    /// The tensors in the order of the fields.
-    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
-        vec![self.signal, self.window]
-    }
 }
 
 /// Inputs of a butterfly transform, or their gradients.
@@ -40,26 +27,6 @@ pub struct ButterflyTensors<B: Backend> {
     /// Gates, or their gradients.
     #[extension_type]
     pub gates: Gates<B>,
-}
-
-impl<B: Backend> ButterflyTensors<B> {
-    /// Whether there is a gate per butterfly.
-    pub(crate) fn gated(&self) -> bool {
-        matches!(self.gates, Gates::PerButterfly(_))
-    }
-
-    /// The next tensors of a list, in the order of the fields.
-    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>, gated: bool) -> Self {
-        let [re, im, twiddles] = std::array::from_fn(|_| take(tensors));
-        Self { re, im, twiddles, gates: gated.then(|| take(tensors)).into() }
-    }
-
-    /// The tensors in the order of the fields.
-    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
-        let mut tensors = vec![self.re, self.im, self.twiddles];
-        tensors.extend(self.gates.into_tensor());
-        tensors
-    }
 }
 
 /// Gates of a butterfly transform. (An enum of its own, since dispatch does not map an `Option`.)
@@ -114,19 +81,9 @@ impl<B: Backend> LearnedTensors<B> {
         Self { signal, window, twiddles, gates, weights, gain }
     }
 
-    /// The next tensors of a list, in the order of the fields.
-    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>) -> Self {
-        Self::from_array(std::array::from_fn(|_| take(tensors)))
-    }
-
     /// The tensors in the order of the fields.
     pub fn into_array(self) -> [FloatTensor<B>; 6] {
         [self.signal, self.window, self.twiddles, self.gates, self.weights, self.gain]
-    }
-
-    /// The tensors in the order of the fields.
-    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
-        self.into_array().into()
     }
 }
 

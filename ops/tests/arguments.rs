@@ -52,7 +52,7 @@ fn wrong_options_are_refused_by_name() {
         refusals([3, 24], &good, k, "k", &k.to_string(), "from 1 to the number of bins, 9");
     }
     for frame in [0, 1, 16, 23] {
-        let got = format!("{frame} samples a row");
+        let got = format!("{frame} samples per row");
         refusals([3, frame], &good, 1, "signal", &got, "at least 24: 2 segments of 16 samples, 8 apart");
         refusals([0, frame], &good, 1, "signal", &got, "at least 24: 2 segments of 16 samples, 8 apart");
     }

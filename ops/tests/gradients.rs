@@ -102,7 +102,7 @@ fn well_ranked(options: &WelchOptions, k: usize, power: impl Fn(&[f64]) -> Vec<f
 }
 
 /// Peaks of the bins and powers that `run` gives, checked to keep their order while the finite differences are taken.
-fn check_peaks(label: &str, inputs: &[Input], run: impl Fn(&[Tensor<1>]) -> Peaks) -> f64 {
+fn check_peaks(label: &str, inputs: &[Input], run: impl Fn(&[Tensor<1>]) -> Peaks<2>) -> f64 {
     let expected = integers(run(&leaves(inputs, &Device::flex(), DType::F64)).bins);
     check(label, inputs, |leaves| {
         let peaks = run(leaves);

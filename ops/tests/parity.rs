@@ -3,8 +3,10 @@
 
 mod common;
 
+use std::process::ExitCode;
+
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use common::devices::{computed, devices, takes};
+use common::devices::{DeviceTest, Trials, computed, takes, tests};
 use common::fixtures::Fixtures;
 use common::learned::Learned;
 use common::{
@@ -24,27 +26,32 @@ use rustfft::{FftDirection, FftPlanner};
 
 const ROWS: usize = 3;
 
+fn main() -> ExitCode {
+    let tests = tests![DeviceTest:
+        welch_psd_equals_scipy,
+        the_exact_butterfly_equals_rustfft,
+        welch_psd_and_peaks_equal_the_reference,
+        learned_welch_equals_the_reference,
+        exact_parameters_make_the_learned_estimate_welchs,
+        peaks_from_host_memory_are_those_on_the_device,
+    ];
+    Trials::default().on_devices(tests).run()
+}
+
 /// Of f32 power, relative to the row's maximum: squaring doubles a transform's relative error.
 fn power_tolerance(n: usize) -> f64 {
     2.0 * transform_tolerance(n)
 }
 
-/// Every device with every type it computes in.
-fn everywhere() -> Vec<(Device, DType)> {
-    let types = |device: Device| computed(&device).iter().map(move |&dtype| (device.clone(), dtype));
-    devices().into_iter().flat_map(types).collect()
-}
-
-#[test]
-fn welch_psd_equals_scipy() {
+fn welch_psd_equals_scipy(device: &Device) {
     let fixtures = Fixtures::load();
-    for (device, dtype) in everywhere() {
+    for &dtype in computed(device) {
         let tolerance = if dtype == DType::F32 { 1e-5 } else { 1e-12 };
         let (mut count, mut worst) = (0, 0f64);
-        for case in fixtures.cases.iter().filter(|case| takes(&device, case.options().n_fft)) {
+        for case in fixtures.cases.iter().filter(|case| takes(device, case.options().n_fft)) {
             let options = case.options();
-            let signal = tensor(fixtures.samples(case), [1, case.frame], &device, dtype);
-            let window = tensor(&case.window(), [options.n_fft], &device, dtype);
+            let signal = tensor(fixtures.samples(case), [1, case.frame], device, dtype);
+            let window = tensor(&case.window(), [options.n_fft], device, dtype);
             let power = welch_psd(signal, window, &options).unwrap();
             assert_eq!((power.dims(), power.dtype()), ([1, options.bins()], dtype));
             let error = relative_error(&values(power), &case.power);
@@ -75,24 +82,23 @@ fn complex_error(re: &[f64], im: &[f64], expected: &[Complex<f64>], n: usize) ->
     .fold(0.0, f64::max)
 }
 
-#[test]
-fn the_exact_butterfly_equals_rustfft() {
-    for (device, dtype) in everywhere() {
+fn the_exact_butterfly_equals_rustfft(device: &Device) {
+    for &dtype in computed(device) {
         let mut worst: (f64, usize) = (0.0, 0);
-        for stages in (3..=16).filter(|stages| takes(&device, 1 << stages)) {
+        for stages in (3..=16).filter(|stages| takes(device, 1 << stages)) {
             let n = 1 << stages;
             let tolerance = if dtype == DType::F32 { transform_tolerance(n) } else { 1e-14 };
             let (re, im) = (noise(ROWS * n, n as u64), noise(ROWS * n, n as u64 + 1));
-            let input = || (tensor(&re, [ROWS, n], &device, dtype), tensor(&im, [ROWS, n], &device, dtype));
+            let input = || (tensor(&re, [ROWS, n], device, dtype), tensor(&im, [ROWS, n], device, dtype));
             let expected = transformed(&re, &im, n, FftDirection::Forward);
             let mut check = |what: &str, re: &[f64], im: &[f64], expected: &[Complex<f64>]| {
                 let error = complex_error(re, im, expected, n);
                 assert!(error <= tolerance, "{dtype:?}, n {n}, {what}: relative error {error:.1e} > {tolerance:.1e}");
                 worst = if error / tolerance > worst.0 { (error / tolerance, n) } else { worst };
             };
-            let twiddles = exact_twiddles(n, Direction::Forward, dtype.into(), &device).unwrap();
-            let inverse = exact_twiddles(n, Direction::Inverse, dtype.into(), &device).unwrap();
-            let open = tensor(&vec![1.0; stages * n / 2], [stages, n / 2], &device, dtype);
+            let twiddles = exact_twiddles(n, Direction::Forward, dtype.into(), device).unwrap();
+            let inverse = exact_twiddles(n, Direction::Inverse, dtype.into(), device).unwrap();
+            let open = tensor(&vec![1.0; stages * n / 2], [stages, n / 2], device, dtype);
             for gates in [None, Some(open)] {
                 let ((input_re, input_im), name) = (input(), if gates.is_some() { "gates of 1" } else { "no gates" });
                 let (out_re, out_im) = butterfly(input_re, input_im, twiddles.clone(), gates.clone()).unwrap();
@@ -114,7 +120,7 @@ fn the_exact_butterfly_equals_rustfft() {
 }
 
 /// Checks peaks against float64 power `[rows, bins]`: the order may differ only among powers within the tolerance.
-fn assert_peaks(label: &str, peaks: Peaks, power: &[f64], bins: usize, k: usize, tolerance: f64) {
+fn assert_peaks(label: &str, peaks: Peaks<2>, power: &[f64], bins: usize, k: usize, tolerance: f64) {
     let (expected_bins, expected_power) = top_k(power, bins, k);
     let (found_bins, found_power) = (integers(peaks.bins), values(peaks.power));
     assert_eq!((found_bins.len(), found_power.len()), (expected_bins.len(), expected_power.len()));
@@ -162,12 +168,7 @@ fn signal(options: &WelchOptions) -> Vec<f64> {
     rounded(noise.iter().enumerate().map(|(i, x)| x + 3.0 * tone(i, 0.11) + tone(i, 0.31) + 0.5).collect())
 }
 
-#[test]
-fn welch_psd_and_peaks_equal_the_reference() {
-    devices().iter().for_each(check_welch);
-}
-
-fn check_welch(device: &Device) {
+fn welch_psd_and_peaks_equal_the_reference(device: &Device) {
     let mut worst: f64 = 0.0;
     for options in settings().into_iter().filter(|options| takes(device, options.n_fft)) {
         let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
@@ -209,12 +210,7 @@ fn reference_psd_at(samples: &[f64], taper: &[f64], options: &WelchOptions, bins
     welch_psd_bins(samples, options.frame(), taper, &definition(options), bins)
 }
 
-#[test]
-fn learned_welch_equals_the_reference() {
-    devices().iter().for_each(check_learned);
-}
-
-fn check_learned(device: &Device) {
+fn learned_welch_equals_the_reference(device: &Device) {
     let mut worst: f64 = 0.0;
     let settings = settings().into_iter().filter(|options| takes(device, options.n_fft));
     for (case, options) in settings.enumerate() {
@@ -246,15 +242,14 @@ fn check_learned(device: &Device) {
     println!("at worst {worst:.2} of the tolerance");
 }
 
-#[test]
-fn exact_parameters_make_the_learned_estimate_welchs() {
-    for (device, dtype) in everywhere() {
+fn exact_parameters_make_the_learned_estimate_welchs(device: &Device) {
+    for &dtype in computed(device) {
         let fixed = (dtype == DType::F64).then_some(1e-12);
-        for options in settings().into_iter().filter(|options| takes(&device, options.n_fft)) {
+        for options in settings().into_iter().filter(|options| takes(device, options.n_fft)) {
             let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
             let tolerance = fixed.unwrap_or_else(|| power_tolerance(n));
-            let parameters = Learned::exact(&options).tensors(&options, &device, dtype);
-            let signal = tensor(&signal(&options), [ROWS, frame], &device, dtype);
+            let parameters = Learned::exact(&options).tensors(&options, device, dtype);
+            let signal = tensor(&signal(&options), [ROWS, frame], device, dtype);
             let expected = values(welch_psd(signal.clone(), parameters.window.clone(), &options).unwrap());
             let power = values(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap());
             let error = worst_row_error(&power, &expected, bins);
@@ -265,40 +260,37 @@ fn exact_parameters_make_the_learned_estimate_welchs() {
     }
 }
 
-#[test]
-fn peaks_from_host_memory_are_those_on_the_device() {
+fn peaks_from_host_memory_are_those_on_the_device(device: &Device) {
     let options = WelchOptions::new(64, 2).with_detrend(Detrend::Constant);
     let frame = options.frame() + 3;
     // More chunks than are under way at once, the last one smaller.
     let rows = 64_000;
     let samples: Vec<f32> = noise(rows * frame, 3).into_iter().map(|sample| sample as f32).collect();
-    for device in devices() {
-        let taper = window(WindowShape::Hann, Symmetry::Periodic, 64);
-        let window = tensor(&taper, [64], &device, DType::F32);
-        let pinned = [HostMemory::Pageable, HostMemory::Pinned].map(|memory| {
-            let mut chunks: Vec<_> = host_chunks(&samples, frame, memory).unwrap().collect();
-            device.staging(chunks.iter_mut());
-            assert!(chunks.len() > 5 || memory == HostMemory::Pinned && chunks.len() == 1);
-            assert_eq!(chunks.iter().map(|chunk| chunk.shape()[0]).sum::<usize>(), rows);
-            welch_peaks_from_host(chunks, window.clone(), &options, 7).unwrap()
-        });
-        let lazy = host_chunks(&samples, frame, HostMemory::Pageable).unwrap();
-        let lazy = welch_peaks_from_host(lazy, window.clone(), &options, 7).unwrap();
-        assert!(pinned.iter().all(|pinned| *pinned == lazy));
+    let taper = window(WindowShape::Hann, Symmetry::Periodic, 64);
+    let window = tensor(&taper, [64], device, DType::F32);
+    let pinned = [HostMemory::Pageable, HostMemory::Pinned].map(|memory| {
+        let mut chunks: Vec<_> = host_chunks(&samples, frame, memory).unwrap().collect();
+        device.staging(chunks.iter_mut());
+        assert!(chunks.len() > 5 || memory == HostMemory::Pinned && chunks.len() == 1);
+        assert_eq!(chunks.iter().map(|chunk| chunk.shape()[0]).sum::<usize>(), rows);
+        welch_peaks_from_host(chunks, window.clone(), &options, 7).unwrap()
+    });
+    let lazy = host_chunks(&samples, frame, HostMemory::Pageable).unwrap();
+    let lazy = welch_peaks_from_host(lazy, window.clone(), &options, 7).unwrap();
+    assert!(pinned.iter().all(|pinned| *pinned == lazy));
 
-        let whole = Tensor::<2>::from_data(TensorData::new(samples.clone(), [rows, frame]), &device);
-        let whole = welch_peaks(whole, window.clone(), &options, 7).unwrap();
-        assert_eq!((lazy.bins, lazy.power.len()), (integers(whole.bins), rows * 7));
-        let power: Vec<f64> = lazy.power.into_iter().map(f64::from).collect();
-        assert!(same(&power, &values(whole.power)), "{device:?}");
+    let whole = Tensor::<2>::from_data(TensorData::new(samples.clone(), [rows, frame]), device);
+    let whole = welch_peaks(whole, window.clone(), &options, 7).unwrap();
+    assert_eq!((lazy.bins, lazy.power.len()), (integers(whole.bins), rows * 7));
+    let power: Vec<f64> = lazy.power.into_iter().map(f64::from).collect();
+    assert!(same(&power, &values(whole.power)));
 
-        let none =
-            welch_peaks_from_host(host_chunks(&[], frame, HostMemory::Pageable).unwrap(), window.clone(), &options, 7);
-        assert!(none.unwrap().bins.is_empty());
-        let short = host_chunks(&samples[..60], 60, HostMemory::Pageable).unwrap();
-        let error = welch_peaks_from_host(short, window, &options, 7).unwrap_err().to_string();
-        assert!(error.starts_with("welch_peaks: `signal` is 60 samples a row"), "{error}");
-        let error = host_chunks(&samples[..100], 60, HostMemory::Pageable).err().unwrap();
-        assert_eq!((error.argument, error.expected.as_str()), ("samples", "whole frames of 60 samples"));
-    }
+    let none =
+        welch_peaks_from_host(host_chunks(&[], frame, HostMemory::Pageable).unwrap(), window.clone(), &options, 7);
+    assert!(none.unwrap().bins.is_empty());
+    let short = host_chunks(&samples[..60], 60, HostMemory::Pageable).unwrap();
+    let error = welch_peaks_from_host(short, window, &options, 7).unwrap_err().to_string();
+    assert!(error.starts_with("welch_peaks: `signal` is 60 samples per row"), "{error}");
+    let error = host_chunks(&samples[..100], 60, HostMemory::Pageable).err().unwrap();
+    assert_eq!((error.argument, error.expected.as_str()), ("samples", "whole frames of 60 samples"));
 }

@@ -3,13 +3,31 @@
 
 mod common;
 
+use std::process::ExitCode;
+
 use burn::tensor::{DType, Device, Tensor};
-use common::devices::{computed, devices};
-use common::tape::tapes;
+use common::devices::{CpuTest, DeviceTest, Trials, computed, tests};
 use common::{integers, noise, same, tensor, uniform, values};
 use firefly_ops::{MAX_TOP_K_LENGTH, Peaks, WelchOptions, top_k, welch_peaks, welch_psd};
 use firefly_reference::peaks;
 use rayon::ThreadPoolBuilder;
+
+fn main() -> ExitCode {
+    let on_devices = tests![DeviceTest:
+        the_largest_values_come_in_the_order_of_the_definition,
+        the_longest_row_is_searched,
+        ties_go_to_the_lower_position,
+        values_that_are_not_finite_are_never_selected,
+        the_largest_of_a_spectrum_are_its_peaks_to_the_bit,
+        gradients_go_to_the_positions_selected,
+    ];
+    let on_cpu = tests![CpuTest:
+        small_floats_are_searched_as_f32,
+        rows_do_not_depend_on_order_layout_or_threads,
+        lengths_and_counts_out_of_range_are_refused,
+    ];
+    Trials::default().on_devices(on_devices).on_cpu(on_cpu).run()
+}
 
 /// Values of every kind: noise of both signs, few levels that tie, zeros of both signs, infinities, NaN, extremes.
 fn awkward(count: usize, seed: u64) -> Vec<f64> {
@@ -32,86 +50,68 @@ fn assert_largest(label: &str, found: Peaks<2>, input: &[f64], length: usize, k:
     assert!(found.len() == power.len() && found.iter().zip(&power).all(equal), "{label}: {found:?}, not {power:?}");
 }
 
-#[test]
-fn the_largest_values_come_in_the_order_of_the_definition() {
-    for device in devices() {
-        for &dtype in computed(&device) {
-            for length in [1, 2, 3, 5, 16, 17, 33, 64, 100, 129, 1000] {
-                let input = awkward(7 * length, length as u64);
-                let on_device = tensor(&input, [7, length], &device, dtype);
-                for k in [1, length.min(4), length.min(16), length / 2 + 1, length] {
-                    let label = format!("{device:?}, {dtype:?}, length {length}, k {k}");
-                    assert_largest(&label, top_k(on_device.clone(), k).unwrap(), &input, length, k);
-                }
+fn the_largest_values_come_in_the_order_of_the_definition(device: &Device) {
+    for &dtype in computed(device) {
+        for length in [1, 2, 3, 5, 16, 17, 33, 64, 100, 129, 1000] {
+            let input = awkward(7 * length, length as u64);
+            let on_device = tensor(&input, [7, length], device, dtype);
+            for k in [1, length.min(4), length.min(16), length / 2 + 1, length] {
+                let label = format!("{dtype:?}, length {length}, k {k}");
+                assert_largest(&label, top_k(on_device.clone(), k).unwrap(), &input, length, k);
             }
         }
     }
 }
 
-#[test]
-fn the_longest_row_is_searched() {
-    for device in devices() {
-        let input = noise(MAX_TOP_K_LENGTH, 3);
-        let row = tensor(&input, [1, MAX_TOP_K_LENGTH], &device, DType::F32);
-        assert_largest(&format!("{device:?}"), top_k(row, 5).unwrap(), &input, MAX_TOP_K_LENGTH, 5);
-    }
+fn the_longest_row_is_searched(device: &Device) {
+    let input = noise(MAX_TOP_K_LENGTH, 3);
+    let row = tensor(&input, [1, MAX_TOP_K_LENGTH], device, DType::F32);
+    assert_largest(&format!("{device:?}"), top_k(row, 5).unwrap(), &input, MAX_TOP_K_LENGTH, 5);
 }
 
-#[test]
-fn ties_go_to_the_lower_position() {
-    for device in devices() {
-        let input = tensor(&[-0.0, 3.0, 0.0, 3.0, -1.0, 3.0], [1, 6], &device, DType::F32);
-        let Peaks { bins, power } = top_k(input, 6).unwrap();
-        assert_eq!(integers(bins), [1, 3, 5, 0, 2, 4], "{device:?}");
-        assert!(same(&values(power), &[3.0, 3.0, 3.0, -0.0, 0.0, -1.0]), "{device:?}");
-    }
+fn ties_go_to_the_lower_position(device: &Device) {
+    let input = tensor(&[-0.0, 3.0, 0.0, 3.0, -1.0, 3.0], [1, 6], device, DType::F32);
+    let Peaks { bins, power } = top_k(input, 6).unwrap();
+    assert_eq!(integers(bins), [1, 3, 5, 0, 2, 4]);
+    assert!(same(&values(power), &[3.0, 3.0, 3.0, -0.0, 0.0, -1.0]));
 }
 
-#[test]
-fn values_that_are_not_finite_are_never_selected() {
-    for device in devices() {
-        let row = [f64::NAN, 1.0, f64::INFINITY, -2.0, f64::NEG_INFINITY];
-        let input = tensor(&[row, [5.0; 5]].concat(), [2, 5], &device, DType::F32);
-        let Peaks { bins, power } = top_k(input, 4).unwrap();
-        assert_eq!(integers(bins), [1, 3, -1, -1, 0, 1, 2, 3], "{device:?}");
-        assert!(same(&values(power), &[1.0, -2.0, f64::NAN, f64::NAN, 5.0, 5.0, 5.0, 5.0]), "{device:?}");
-    }
+fn values_that_are_not_finite_are_never_selected(device: &Device) {
+    let row = [f64::NAN, 1.0, f64::INFINITY, -2.0, f64::NEG_INFINITY];
+    let input = tensor(&[row, [5.0; 5]].concat(), [2, 5], device, DType::F32);
+    let Peaks { bins, power } = top_k(input, 4).unwrap();
+    assert_eq!(integers(bins), [1, 3, -1, -1, 0, 1, 2, 3]);
+    assert!(same(&values(power), &[1.0, -2.0, f64::NAN, f64::NAN, 5.0, 5.0, 5.0, 5.0]));
 }
 
-#[test]
-fn the_largest_of_a_spectrum_are_its_peaks_to_the_bit() {
-    for device in devices() {
-        for n in [8, 64, 256, 4096] {
-            let options = WelchOptions::new(n, 2);
-            let signal = tensor(&noise(5 * options.frame(), n as u64), [5, options.frame()], &device, DType::F32);
-            let window = tensor(&uniform(n, 0.1..1.0, 2), [n], &device, DType::F32);
-            let power = welch_psd(signal.clone(), window.clone(), &options).unwrap();
-            for k in [1, 5, options.bins()] {
-                let expected = welch_peaks(signal.clone(), window.clone(), &options, k).unwrap();
-                let found = top_k(power.clone(), k).unwrap();
-                assert_eq!((found.bins.dtype(), found.power.dtype()), (expected.bins.dtype(), DType::F32));
-                assert_eq!(integers(found.bins), integers(expected.bins), "{device:?}, n {n}, k {k}");
-                assert!(same(&values(found.power), &values(expected.power)), "{device:?}, n {n}, k {k}");
-            }
+fn the_largest_of_a_spectrum_are_its_peaks_to_the_bit(device: &Device) {
+    for n in [8, 64, 256, 4096] {
+        let options = WelchOptions::new(n, 2);
+        let signal = tensor(&noise(5 * options.frame(), n as u64), [5, options.frame()], device, DType::F32);
+        let window = tensor(&uniform(n, 0.1..1.0, 2), [n], device, DType::F32);
+        let power = welch_psd(signal.clone(), window.clone(), &options).unwrap();
+        for k in [1, 5, options.bins()] {
+            let expected = welch_peaks(signal.clone(), window.clone(), &options, k).unwrap();
+            let found = top_k(power.clone(), k).unwrap();
+            assert_eq!((found.bins.dtype(), found.power.dtype()), (expected.bins.dtype(), DType::F32));
+            assert_eq!(integers(found.bins), integers(expected.bins), "n {n}, k {k}");
+            assert!(same(&values(found.power), &values(expected.power)), "n {n}, k {k}");
         }
     }
 }
 
-#[test]
 fn small_floats_are_searched_as_f32() {
-    for device in [Device::flex()] {
-        let input = tensor(&awkward(3 * 40, 8), [3, 40], &device, DType::F32);
-        for small in [DType::F16, DType::BF16] {
-            let small = input.clone().cast(small);
-            let [found, expected] = [small.clone(), small.cast(DType::F32)].map(|input| top_k(input, 9).unwrap());
-            assert_eq!(found.power.dtype(), DType::F32);
-            assert_eq!(integers(found.bins), integers(expected.bins));
-            assert!(same(&values(found.power), &values(expected.power)));
-        }
+    let device = Device::flex();
+    let input = tensor(&awkward(3 * 40, 8), [3, 40], &device, DType::F32);
+    for small in [DType::F16, DType::BF16] {
+        let small = input.clone().cast(small);
+        let [found, expected] = [small.clone(), small.cast(DType::F32)].map(|input| top_k(input, 9).unwrap());
+        assert_eq!(found.power.dtype(), DType::F32);
+        assert_eq!(integers(found.bins), integers(expected.bins));
+        assert!(same(&values(found.power), &values(expected.power)));
     }
 }
 
-#[test]
 fn rows_do_not_depend_on_order_layout_or_threads() {
     const ROWS: usize = 3001;
     const LENGTH: usize = 65;
@@ -138,9 +138,8 @@ fn rows_do_not_depend_on_order_layout_or_threads() {
     }
 }
 
-#[test]
-fn gradients_go_to_the_positions_selected() {
-    for device in devices().into_iter().map(Device::autodiff).chain(tapes()) {
+fn gradients_go_to_the_positions_selected(device: &Device) {
+    for device in [device.clone().autodiff(), device.clone().autodiff().gradient_checkpointing()] {
         let row = [1.0, 4.0, 2.0, 4.0, 3.0, f64::NAN, f64::INFINITY, f64::NAN];
         let input = tensor(&row, [2, 4], &device, DType::F32).require_grad();
         let weights = tensor(&[1.0, 10.0, 100.0, 2.0, 20.0, 200.0], [2, 3], &device, DType::F32);
@@ -153,7 +152,6 @@ fn gradients_go_to_the_positions_selected() {
     }
 }
 
-#[test]
 fn lengths_and_counts_out_of_range_are_refused() {
     let device = Device::flex();
     let refused = |length: usize, k: usize| {

@@ -75,7 +75,7 @@ pub struct EvaluationRow {
 pub fn peaks_of(
     frames: &Frames,
     device: &Device,
-    model: impl Fn(Tensor<2>) -> Result<Peaks, ArgumentError>,
+    model: impl Fn(Tensor<2>) -> Result<Peaks<2>, ArgumentError>,
 ) -> Result<HostPeaks, ArgumentError> {
     let mut all = HostPeaks::default();
     for rows in frames.samples().chunks(BATCH * frames.frame()) {
@@ -141,7 +141,7 @@ struct Candidate<'a> {
     name: String,
     kind: ModelKind,
     butterflies: usize,
-    peaks: Box<dyn Fn(Tensor<2>) -> Result<Peaks, ArgumentError> + 'a>,
+    peaks: Box<dyn Fn(Tensor<2>) -> Result<Peaks<2>, ArgumentError> + 'a>,
 }
 
 /// Every exact tier, and the learned models with their names, evaluated on one data set.

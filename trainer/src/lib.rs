@@ -12,6 +12,11 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+/// The code of the repository's README, compiled and run with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 pub mod batch;
 pub mod checkpoint;
 pub mod cli;

@@ -140,8 +140,7 @@ impl AutoWelchPeaks {
     /// [`ArgumentError`] if the frames are too short for the selected tier or on another device, and for the strategy
     /// `Learned` without a learned model.
     pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
-        let tracked = signal.device().gradient_checkpointing_strategy().is_some();
-        let direct = tracked || signal.dtype() != DType::F32;
+        let direct = tracks_gradients(&signal.device()) || signal.dtype() != DType::F32;
         let destination = if self.config.keep_on_device { signal.device() } else { Device::flex() };
         let peaks = self.compute(signal, direct)?;
         if direct {
@@ -202,5 +201,16 @@ fn trace(device: &str, batch: usize, frame: usize, selection: &Selection) {
         tracing::info!(device, batch, frame, selection, "strategy selected");
     } else {
         tracing::debug!(device, batch, frame, selection, "strategy selected");
+    }
+}
+
+/// Whether operations on a device are differentiated.
+fn tracks_gradients(device: &Device) -> bool {
+    #[cfg(feature = "autodiff")]
+    return device.gradient_checkpointing_strategy().is_some();
+    #[cfg(not(feature = "autodiff"))]
+    {
+        let _ = device;
+        false
     }
 }

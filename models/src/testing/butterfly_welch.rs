@@ -56,7 +56,7 @@ impl ButterflyWelchPeaks {
     }
 
     /// Peaks of [`spectra`](Self::spectra): bins and power `[batch, k]`.
-    pub fn peaks(&self, (re, im): (Tensor<2>, Tensor<2>)) -> Peaks {
+    pub fn peaks(&self, (re, im): (Tensor<2>, Tensor<2>)) -> Peaks<2> {
         let (bins, segments) = (self.options.bins(), self.options.segments);
         let [rows, _] = re.dims();
         let [re, im] = [re, im].map(|part| part.narrow(1, 0, bins));

@@ -95,7 +95,7 @@ impl StockWelchPeaks {
     ///
     /// # Panics
     /// As [`psd`](Self::psd).
-    pub fn forward(&self, signal: Tensor<2>) -> Peaks {
+    pub fn forward(&self, signal: Tensor<2>) -> Peaks<2> {
         let power = self.psd(signal);
         let (power, bins) = if self.formulation == Formulation::Reshape {
             let (power, bins) = power.sort_descending_with_indices(1);

@@ -160,7 +160,7 @@ pub(super) fn signal<const D: usize>(
         frame >= options.frame(),
         operation,
         "signal",
-        format_args!("{frame} samples a row"),
+        format_args!("{frame} samples per row"),
         format_args!(
             "at least {}: {} segments of {} samples, {} apart",
             options.frame(),

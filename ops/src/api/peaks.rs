@@ -11,7 +11,7 @@ use crate::options::WelchOptions;
 
 /// The `k` strongest bins of each row, strongest first.
 #[derive(Debug, Clone)]
-pub struct Peaks<const D: usize = 2> {
+pub struct Peaks<const D: usize> {
     /// Bin numbers `[.., k]`; −1 where a row has too few finite bins. Of the device's integer type, or of 64 bits where
     /// that type can't hold them.
     pub bins: Tensor<D, Int>,

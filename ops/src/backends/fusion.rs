@@ -43,3 +43,16 @@ fn queue<B: FusionBackend + SpectralOps>(
 impl<B: FusionBackend + SpectralOps> SpectralOps for Fusion<B> {
     operations_as_data!(queue::<B>);
 }
+
+#[cfg(all(test, feature = "cube"))]
+mod tests {
+    use std::any::TypeId;
+
+    use burn_fusion::Fusion;
+
+    /// What devices' tensors are dispatched to is Burn's lazy fusion, so every test on a device goes through its queue.
+    #[test]
+    fn devices_are_behind_lazy_fusion() {
+        assert_eq!(TypeId::of::<burn_cubecl::Cube>(), TypeId::of::<Fusion<burn_cubecl::CubeBackend>>());
+    }
+}

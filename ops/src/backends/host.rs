@@ -223,8 +223,11 @@ impl<B: Host> SpectralOps for B {
             let gradients = LearnedGradients { signal, window, twiddles, gates, weights, gain };
             let model = learned(&arrays, &options);
             cpu::learned_welch_psd_backward::<T>(arrays[0].slice(), frame, &model, grad_power.slice(), gradients);
-            let values = into.into_iter().zip(&arrays);
-            LearnedTensors::take(&mut values.map(|(values, input)| float::<B, T>(values, input.shape().clone())))
+            let mut shapes = arrays.iter().map(AsArray::shape);
+            LearnedTensors::from_array(into.map(|values| {
+                let shape = shapes.next().expect("a gradient has the shape of its input");
+                float::<B, T>(values, shape.clone())
+            }))
         })
     }
 

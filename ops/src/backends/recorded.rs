@@ -1,10 +1,13 @@
 //! Backends that treat operations as data: an operation is its descriptor and a list of tensors.
 
+#[cfg(any(feature = "fusion", feature = "router"))]
 use burn::backend::Backend;
 
+#[cfg(any(feature = "fusion", feature = "router"))]
 use crate::descriptor::{OpDescriptor, Outputs, take};
 
 /// The outputs of a recorded operation on a backend whose tensors are of one type, whatever they hold.
+#[cfg(any(feature = "fusion", feature = "router"))]
 pub(super) fn outputs<B, T>(operation: OpDescriptor, tensors: Vec<T>) -> Outputs<B>
 where
     B: Backend<FloatTensorPrimitive = T, IntTensorPrimitive = T>,

@@ -1,46 +1,110 @@
-//! The devices that tests run on.
+//! The devices that tests run on, and tests as trials, one per device.
 
-use std::sync::LazyLock;
+use std::env;
+use std::process::ExitCode;
 
-#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
+#[cfg(any(feature = "wgpu", feature = "vulkan", all(feature = "metal", target_vendor = "apple")))]
 use burn::tensor::DeviceKind;
 use burn::tensor::{DType, Device, DeviceType};
+use libtest_mimic::{Arguments, Completion, Trial};
 
-/// The CPU and [`accelerators`].
-pub fn devices() -> Vec<Device> {
-    std::iter::once(Device::flex()).chain(accelerators()).collect()
+/// A test that runs on any device.
+pub struct DeviceTest {
+    pub name: &'static str,
+    pub body: fn(&Device),
 }
 
-/// Burn's types of device that this build has kernels for, the CPU aside, each with its default device.
+/// A test that needs no device but the CPU.
+pub struct CpuTest {
+    pub name: &'static str,
+    pub body: fn(),
+}
+
+/// Functions as tests of their names: `tests![DeviceTest: first, second]`.
+#[allow(unused_macros, reason = "not every test binary runs on devices")]
+macro_rules! tests {
+    ($kind:ident: $($body:ident),* $(,)?) => {
+        &[$($kind { name: stringify!($body), body: $body }),*]
+    };
+}
+#[allow(unused_imports, reason = "not every test binary runs on devices")]
+pub(crate) use tests;
+
+/// The trials of a test executable, in the order in which they were added.
+#[derive(Default)]
+pub struct Trials(Vec<Trial>);
+
+impl Trials {
+    /// Adds tests on the CPU and on every [accelerator](Self::on_accelerators).
+    pub fn on_devices(mut self, tests: &[DeviceTest]) -> Self {
+        for &DeviceTest { name, body } in tests {
+            self.0.push(Trial::test(format!("{name}::cpu"), move || {
+                body(&Device::flex());
+                Ok(())
+            }));
+        }
+        self.on_accelerators(tests)
+    }
+
+    /// Adds tests on every accelerator that this build has kernels for. Where one is missing they are ignored, or fail
+    /// if the variable `FIREFLY_REQUIRE` contains `devices`.
+    pub fn on_accelerators(mut self, tests: &[DeviceTest]) -> Self {
+        for &DeviceTest { name, body } in tests {
+            let built = built();
+            if built.is_empty() {
+                let reason = "this build has no accelerator: enable the feature wgpu, vulkan, metal or cuda";
+                self.0.push(Trial::ignorable_test(format!("{name}::accelerator"), move || missing(reason)));
+            }
+            for (kind, open) in built {
+                let label = format!("{kind:?}").to_lowercase();
+                self.0.push(Trial::ignorable_test(format!("{name}::{label}"), move || {
+                    if Device::enumerate(kind.clone()).is_empty() {
+                        return missing("there is no such device");
+                    }
+                    body(&open());
+                    Ok(Completion::Completed)
+                }));
+            }
+        }
+        self
+    }
+
+    /// Adds tests that need no device.
+    pub fn on_cpu(mut self, tests: &[CpuTest]) -> Self {
+        for &CpuTest { name, body } in tests {
+            self.0.push(Trial::test(name, move || {
+                body();
+                Ok(())
+            }));
+        }
+        self
+    }
+
+    /// Runs the trials that the command line selects.
+    pub fn run(self) -> ExitCode {
+        libtest_mimic::run(&Arguments::from_args(), self.0).exit_code()
+    }
+}
+
+/// The outcome of a test whose device is missing.
+fn missing(reason: &str) -> Result<Completion, libtest_mimic::Failed> {
+    let required = env::var("FIREFLY_REQUIRE").is_ok_and(|names| names.split(',').any(|name| name.trim() == "devices"));
+    if required { Err(reason.into()) } else { Ok(Completion::ignored_with(reason)) }
+}
+
+/// Burn's types of device that this build has kernels for and this system may have, the CPU aside, each with its default
+/// device.
 fn built() -> Vec<(DeviceType, fn() -> Device)> {
     vec![
         #[cfg(feature = "wgpu")]
         (DeviceType::Wgpu, || Device::wgpu(DeviceKind::DefaultDevice)),
         #[cfg(feature = "vulkan")]
         (DeviceType::Vulkan, || Device::vulkan(DeviceKind::DefaultDevice)),
-        #[cfg(feature = "metal")]
+        #[cfg(all(feature = "metal", target_vendor = "apple"))]
         (DeviceType::Metal, || Device::metal(DeviceKind::DefaultDevice)),
         #[cfg(feature = "cuda")]
         (DeviceType::Cuda, || Device::cuda(0)),
     ]
-}
-
-/// The devices of this machine that this build has kernels for, the CPU aside; those that are missing are named.
-pub fn accelerators() -> Vec<Device> {
-    static FOUND: LazyLock<Vec<Device>> = LazyLock::new(|| {
-        let mut found = Vec::new();
-        for (kind, open) in built() {
-            let name = format!("{kind:?}");
-            if Device::enumerate(kind).is_empty() {
-                println!("skipping {name}: there is no such device");
-            } else {
-                println!("testing on {name}");
-                found.push(open());
-            }
-        }
-        found
-    });
-    FOUND.clone()
 }
 
 /// Lengths of segments and transforms that a software device is tested with: every way that kernels are laid out there,

@@ -58,7 +58,7 @@ impl ZooModel {
             .with_n_fft(problem.options.n_fft)
             .with_k(problem.k)
             .with_segments(problem.tier.segments());
-        let pair = |peaks: Peaks| (peaks.bins, peaks.power);
+        let pair = |peaks: Peaks<2>| (peaks.bins, peaks.power);
         match self {
             Self::WelchPeaks => capture(&input, |signal: Tensor<2>, device: &Device| {
                 exact.try_init(device).and_then(|model| model.try_forward(signal)).map(pair)

@@ -123,7 +123,7 @@ pub struct HostPeaksOutput {
     power: TensorData,
 }
 
-impl DeviceOutput for Peaks {
+impl DeviceOutput for Peaks<2> {
     type Host = HostPeaksOutput;
 
     /// Reads in one transaction: tensors read one by one are copied on first access, after the run.

@@ -27,11 +27,11 @@ pub fn interleaved((re, im): (Tensor<2>, Tensor<2>)) -> Tensor<3> {
 }
 
 /// Peaks with bins of 32 bits.
-pub fn narrow_bins(peaks: Peaks) -> Peaks {
+pub fn narrow_bins(peaks: Peaks<2>) -> Peaks<2> {
     Peaks { bins: peaks.bins.cast(IntDType::I32), ..peaks }
 }
 
-fn outputs(peaks: Peaks) -> (Tensor<2, Int>, Tensor<2>) {
+fn outputs(peaks: Peaks<2>) -> (Tensor<2, Int>, Tensor<2>) {
     (peaks.bins, peaks.power)
 }
 

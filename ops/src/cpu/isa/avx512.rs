@@ -41,6 +41,9 @@ macro_rules! sixteen_lanes {
             // (a & !mask) | low.
             with_low_bits(a, mask, low) =
                 _mm512_ternarylogic_epi32::<0xdc>(a, _mm512_set1_epi32(low as i32), _mm512_set1_epi32(mask as i32));
+            // a ^ (sign | 0x8000_0000).
+            ordered(a) =
+                _mm512_ternarylogic_epi32::<0x1e>(a, _mm512_srai_epi32::<31>(a), _mm512_set1_epi32(i32::MIN));
             key_max(a, b) = _mm512_max_epu32(a, b);
             key_min(a, b) = _mm512_min_epu32(a, b);
             equal_outside(a, b, mask) = {

@@ -29,6 +29,7 @@ macro_rules! lanewise {
         neg_mul_add($fnma_a:ident, $fnma_b:ident, $fnma_c:ident) = $fnma:expr;
         keys $bits:ident, $from_bits:ident;
         with_low_bits($low_a:ident, $low_mask:ident, $low:ident) = $with_low:expr;
+        ordered($ordered_a:ident) = $ordered:expr;
         key_max($max_a:ident, $max_b:ident) = $max:expr;
         key_min($min_a:ident, $min_b:ident) = $min:expr;
         equal_outside($eq_a:ident, $eq_b:ident, $eq_mask:ident) = $eq:expr;
@@ -136,6 +137,14 @@ macro_rules! lanewise {
                 Self(intrinsic!({
                     let $low_a = $bits(self.0);
                     $from_bits($with_low)
+                }))
+            }
+
+            #[inline(always)]
+            fn ordered(self) -> Self {
+                Self(intrinsic!({
+                    let $ordered_a = $bits(self.0);
+                    $from_bits($ordered)
                 }))
             }
 

@@ -27,12 +27,19 @@ pub use instruction_set::InstructionSet;
 
 /// Whether the f32 kernels take transforms of length `n` on this thread; the scalar engine takes the others.
 ///
-/// One rule for every operation. The processor has an instruction set beyond the portable one, with which the scalar
-/// engine is faster; and the build is optimised, for without optimisation a kernel, all of it inlined, takes more than
-/// a thread's stack. A forced set runs in any build.
+/// One rule for every operation: see [`registers_pay`].
 pub(in crate::cpu) fn takes(n: usize) -> bool {
+    registers_pay() && (MIN_N_FFT..=MAX_N_FFT).contains(&n)
+}
+
+/// Whether the f32 kernels run on this thread at all.
+///
+/// The processor has an instruction set beyond the portable one, with which the scalar engine is faster; and the build
+/// is optimised, for without optimisation a kernel, all of it inlined, takes more than a thread's stack. A forced set
+/// runs in any build.
+pub(in crate::cpu) fn registers_pay() -> bool {
     let pays = InstructionSet::current() > InstructionSet::Portable && !cfg!(debug_assertions);
-    (pays || InstructionSet::is_forced()) && (MIN_N_FFT..=MAX_N_FFT).contains(&n)
+    pays || InstructionSet::is_forced()
 }
 
 /// The instruction set of Firefly's own kernels for Welch estimates in f32 from segments of `n_fft` samples, when

@@ -24,6 +24,10 @@ lanewise! {
     neg_mul_add(a, b, c) = vfmsq_f32(c, a, b);
     keys vreinterpretq_u32_f32, vreinterpretq_f32_u32;
     with_low_bits(a, mask, low) = vorrq_u32(vbicq_u32(a, vdupq_n_u32(mask)), vdupq_n_u32(low));
+    ordered(a) = {
+        let sign = vreinterpretq_u32_s32(vshrq_n_s32::<31>(vreinterpretq_s32_u32(a)));
+        veorq_u32(a, vorrq_u32(sign, vdupq_n_u32(1 << 31)))
+    };
     key_max(a, b) = vmaxq_u32(a, b);
     key_min(a, b) = vminq_u32(a, b);
     equal_outside(a, b, mask) = {

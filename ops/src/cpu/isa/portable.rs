@@ -128,6 +128,14 @@ where
     }
 
     #[inline]
+    fn ordered(self) -> Self {
+        Self::from_bits(|row, lane| {
+            let bits = self.bits(row, lane);
+            bits ^ (((bits as i32) >> 31) as u32 | 1 << 31)
+        })
+    }
+
+    #[inline]
     fn key_max(self, other: Self) -> Self {
         Self::from_bits(|row, lane| self.bits(row, lane).max(other.bits(row, lane)))
     }

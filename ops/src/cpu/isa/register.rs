@@ -52,6 +52,8 @@ pub(in crate::cpu) unsafe trait Lanewise:
 
     /// The lanes' bits with those of `mask` cleared, and `low` in their place.
     fn with_low_bits(self, mask: u32, low: u32) -> Self;
+    /// The lanes' bits as keys in the order of their values: those of negative values inverted, the sign of others set.
+    fn ordered(self) -> Self;
     /// The greater key of each lane.
     fn key_max(self, other: Self) -> Self;
     /// The lesser key of each lane.

@@ -26,6 +26,7 @@ const ALLOWED: &[&str] = &[
     "::run_shared_kernel",
     // Scalar by design: rare rows, and the gradients of windows, whose sums stay in the order of rows.
     "top_k::forward::search_exactly",
+    "top_k::forward::restore_order",
     "welch::segment::WindowedGradients",
 ];
 

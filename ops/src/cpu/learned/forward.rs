@@ -174,7 +174,7 @@ impl Kernel for PeaksKernel<'_> {
                 rows,
             );
             let tile = PowerTile { power: rows, stride, bins };
-            top_k_tile::<V>(token, &tile, k, keys, out_bins, out_power);
+            top_k_tile::<V, false>(token, &tile, k, keys, out_bins, out_power);
         }
     }
 }

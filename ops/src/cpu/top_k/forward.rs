@@ -2,9 +2,13 @@
 //!
 //! A key is a power's bits, the lowest replaced by the inverted bin: one unsigned comparison orders by power and then
 //! by bin. Non-negative floats are in the order of their bits; power that is not finite or negative comes above them
-//! all. A sorting network orders sixteen bins of every row, and a merging network joins them with the strongest so far,
-//! which are kept in blocks of sixteen. Rows in which the bits replaced by the bin may have decided, or whose strongest
-//! key is not that of a finite power, are searched again exactly.
+//! all. Where values may be negative, their bits are mapped to keys of the same order first; then positive values that
+//! are not finite come above, and negative ones below all others.
+//!
+//! A sorting network orders sixteen bins of every row, and a merging network joins them with the strongest so far,
+//! which are kept in blocks of sixteen. Where the bits replaced by the bin may have decided between neighbouring ranks,
+//! those ranks are put in order by their values. Rows in which they may have decided which bins are among the
+//! strongest, or in which a value that is not finite may be among them, are searched again exactly.
 
 use crate::cpu::fft::radix::transpose;
 use crate::cpu::isa::register::{MAX_LANES, Register, SharedKernel};
@@ -17,20 +21,27 @@ const BLOCK: usize = 16;
 const MAX_K: usize = 4 * BLOCK;
 /// Most bins of a row for the search in registers: with more, keys have too few bits left for the power.
 const MAX_BINS: usize = 1 << 11 | 1;
+/// Keys of the least and the greatest finite value in a general search, as `Lanewise::ordered` makes them, without
+/// the bits that number bins.
+const MIN_KEY: u32 = !f32::NEG_INFINITY.to_bits() + 1;
+const MAX_KEY: u32 = (f32::INFINITY.to_bits() | 1 << 31) - 1;
 
 /// Power of a few rows.
 pub(in crate::cpu) struct PowerTile<'a> {
     /// `LANES` rows of `stride` values, the first `bins` of each being its power.
     pub power: &'a [f32],
     pub stride: usize,
-    /// A multiple of 16, plus 1.
+    /// A multiple of 16, plus 1; any number in a general search.
     pub bins: usize,
 }
 
 /// As [`top_k_row`] for the first `out_bins.len() / k` rows of the tile, any `k`. `keys`, as long as a row has
 /// bins, is overwritten.
+///
+/// `GENERAL`: whether many values may be negative, and rows are of any length. Without, a row that has a negative value
+/// is searched exactly.
 #[inline(always)]
-pub(in crate::cpu) fn top_k_tile<V: Register>(
+pub(in crate::cpu) fn top_k_tile<V: Register, const GENERAL: bool>(
     token: V::Token,
     tile: &PowerTile<'_>,
     k: usize,
@@ -46,19 +57,19 @@ pub(in crate::cpu) fn top_k_tile<V: Register>(
         return;
     }
     match k.div_ceil(BLOCK) {
-        1 => V::call_shared(token, TileSearch::<V, 1> { token, tile, k, keys, out_bins, out_power }),
-        2 => V::call_shared(token, TileSearch::<V, 2> { token, tile, k, keys, out_bins, out_power }),
-        _ => V::call_shared(token, TileSearch::<V, 4> { token, tile, k, keys, out_bins, out_power }),
+        1 => V::call_shared(token, TileSearch::<V, 1, GENERAL> { token, tile, k, keys, out_bins, out_power }),
+        2 => V::call_shared(token, TileSearch::<V, 2, GENERAL> { token, tile, k, keys, out_bins, out_power }),
+        _ => V::call_shared(token, TileSearch::<V, 4, GENERAL> { token, tile, k, keys, out_bins, out_power }),
     }
 }
 
 /// Whether the `k` strongest of `bins` are found in registers.
-fn takes(k: usize, bins: usize) -> bool {
-    k <= MAX_K && (17..=MAX_BINS).contains(&bins)
+pub(super) fn takes(k: usize, bins: usize) -> bool {
+    k <= MAX_K && (BLOCK..=MAX_BINS).contains(&bins)
 }
 
 /// [`top_k_tile`] of at most `B` blocks.
-struct TileSearch<'a, V: Register, const B: usize> {
+struct TileSearch<'a, V: Register, const B: usize, const GENERAL: bool> {
     token: V::Token,
     tile: &'a PowerTile<'a>,
     k: usize,
@@ -67,17 +78,19 @@ struct TileSearch<'a, V: Register, const B: usize> {
     out_power: &'a mut [f32],
 }
 
-impl<V: Register, const B: usize> SharedKernel for TileSearch<'_, V, B> {
+impl<V: Register, const B: usize, const GENERAL: bool> SharedKernel for TileSearch<'_, V, B, GENERAL> {
     #[inline(always)]
     fn run(self) {
         let Self { token, tile, k, keys, out_bins, out_power } = self;
-        debug_assert!(takes(k, tile.bins) && tile.bins % BLOCK == 1);
-        let mask = tile.bins.next_power_of_two() as u32 - 1;
-        let (ranked, discarded) = sorted::<V, B>(token, tile, mask);
-        // Neighbouring ranks that agree outside the bin may be in the wrong order; so may the last one and the
-        // strongest that was discarded.
+        debug_assert!(takes(k, tile.bins) && (GENERAL || tile.bins % BLOCK == 1));
+        // As many low bits as number the bins, and leave no key 0.
+        let mask = (tile.bins + 1).next_power_of_two() as u32 - 1;
+        let (ranked, discarded) = sorted::<V, B, GENERAL>(token, tile, mask);
+        // Where the last rank agrees with the strongest key that was discarded, outside the bin, another bin may belong
+        // in its place. Neighbouring ranks that agree may be in the wrong order.
         let ranked = ranked.as_flattened();
-        let mut ties = ranked[k - 1].equal_outside(*ranked.get(k).unwrap_or(&discarded), mask);
+        let undecided = ranked[k - 1].equal_outside(*ranked.get(k).unwrap_or(&discarded), mask);
+        let mut ties = 0;
         for rank in 1..k {
             ties |= ranked[rank - 1].equal_outside(ranked[rank], mask);
         }
@@ -93,13 +106,19 @@ impl<V: Register, const B: usize> SharedKernel for TileSearch<'_, V, B> {
         let powers = tile.power.chunks_exact(tile.stride).map(|power| &power[..tile.bins]);
         for (row, ((power, ranks), (out_bins, out_power))) in powers.zip(&rows).zip(outputs).enumerate() {
             let ranks = ranks.as_flattened();
-            let finite = ranks[0].to_bits() & !mask < f32::INFINITY.to_bits();
-            if !finite || ties >> row & 1 == 1 {
+            let (first, last) = (ranks[0].to_bits() & !mask, ranks[k - 1].to_bits() & !mask);
+            let finite = if GENERAL { MIN_KEY <= last && first <= MAX_KEY } else { first < f32::INFINITY.to_bits() };
+            if !finite || undecided >> row & 1 == 1 {
                 search_exactly(power, keys, out_bins, out_power);
-            } else if k == BLOCK {
+                continue;
+            }
+            if k == BLOCK {
                 decode_keys(power, &ranks[..BLOCK], mask, &mut out_bins[..BLOCK], &mut out_power[..BLOCK]);
             } else {
                 decode_keys(power, &ranks[..k], mask, out_bins, out_power);
+            }
+            if ties >> row & 1 == 1 {
+                restore_order(out_bins, out_power);
             }
         }
     }
@@ -129,32 +148,59 @@ fn decode_keys(power: &[f32], keys: &[f32], mask: u32, bins: &mut [i64], peaks: 
 
 #[cold]
 #[inline(never)]
-fn search_exactly(power: &[f32], keys: &mut [u64], out_bins: &mut [i64], out_power: &mut [f32]) {
+pub(super) fn search_exactly(power: &[f32], keys: &mut [u64], out_bins: &mut [i64], out_power: &mut [f32]) {
     top_k_row(power, keys, out_bins, out_power);
+}
+
+/// Sorts peaks by power, strongest first; those of equal power stay in their order.
+#[cold]
+#[inline(never)]
+fn restore_order(bins: &mut [i64], power: &mut [f32]) {
+    // By insertion: few ranks are out of order, and those by little.
+    for end in 1..power.len() {
+        let mut rank = end;
+        while rank > 0 && power[rank - 1] < power[rank] {
+            bins.swap(rank - 1, rank);
+            power.swap(rank - 1, rank);
+            rank -= 1;
+        }
+    }
 }
 
 /// The greatest keys of every row, greatest first, and the greatest of the others.
 #[inline(always)]
-fn sorted<V: Register, const B: usize>(token: V::Token, tile: &PowerTile<'_>, mask: u32) -> ([[V; BLOCK]; B], V) {
+fn sorted<V: Register, const B: usize, const GENERAL: bool>(
+    token: V::Token,
+    tile: &PowerTile<'_>,
+    mask: u32,
+) -> ([[V; BLOCK]; B], V) {
     // No key is 0.
     let mut top = [[V::splat(token, 0.0); BLOCK]; B];
     let mut discarded = V::splat(token, 0.0);
-    top[0] = sort(keys_of(token, tile, 0, mask));
-    for block in 1..tile.bins / BLOCK {
-        let mut other = sort(keys_of(token, tile, block, mask));
+    top[0] = sort(keys_of::<V, GENERAL>(token, tile, 0, mask));
+    let (whole, rest) = (tile.bins / BLOCK, tile.bins % BLOCK);
+    for block in 1..whole + usize::from(GENERAL && rest > 1) {
+        let mut other = sort(if GENERAL && block == whole {
+            keys_of_rest(token, tile, mask)
+        } else {
+            keys_of::<V, GENERAL>(token, tile, block, mask)
+        });
         // Merge into as many blocks as are filled; each passes its sixteen least on to the next.
         for top in &mut top[..B.min(block + 1) - 1] {
             other = merge(top, other);
         }
         merge_greatest(&mut top[B.min(block + 1) - 1], other, &mut discarded);
     }
-    // The last bin, Nyquist, is inserted alone.
+    if GENERAL && rest != 1 {
+        return (top, discarded);
+    }
+    // The last bin, Nyquist in a spectrum, is inserted alone.
     let last = tile.bins - 1;
     let mut column = V::Array::default();
     for (value, row) in column.as_mut().iter_mut().zip(tile.power.chunks_exact(tile.stride)) {
         *value = row[last];
     }
-    let mut key = V::load(token, &column).with_low_bits(mask, mask - last as u32);
+    let mut key = key_of::<V, GENERAL>(V::load(token, &column), mask, last);
     for top in top.as_flattened_mut() {
         (*top, key) = (top.key_max(key), top.key_min(key));
     }
@@ -163,8 +209,46 @@ fn sorted<V: Register, const B: usize>(token: V::Token, tile: &PowerTile<'_>, ma
 
 /// Keys of sixteen bins from `16 * block` on, each a register with a lane for every row.
 #[inline(always)]
-fn keys_of<V: Register>(token: V::Token, tile: &PowerTile<'_>, block: usize, mask: u32) -> [V; 16] {
-    let mut keys = [V::splat(token, 0.0); 16];
+fn keys_of<V: Register, const GENERAL: bool>(
+    token: V::Token,
+    tile: &PowerTile<'_>,
+    block: usize,
+    mask: u32,
+) -> [V; BLOCK] {
+    let mut keys = columns(token, tile, block);
+    for (bin, key) in keys.iter_mut().enumerate() {
+        *key = key_of::<V, GENERAL>(*key, mask, BLOCK * block + bin);
+    }
+    keys
+}
+
+/// Keys of the bins after the last whole block of a general search, filled up with keys of 0, which come last.
+#[inline(always)]
+fn keys_of_rest<V: Register>(token: V::Token, tile: &PowerTile<'_>, mask: u32) -> [V; BLOCK] {
+    let (first, rest) = (tile.bins / BLOCK * BLOCK, tile.bins % BLOCK);
+    let mut padded = [0.0; BLOCK * MAX_LANES];
+    for (padded, row) in padded.chunks_exact_mut(BLOCK).zip(tile.power.chunks_exact(tile.stride)) {
+        padded[..rest].copy_from_slice(&row[first..first + rest]);
+    }
+    let mut keys = columns(token, &PowerTile { power: &padded, stride: BLOCK, bins: BLOCK }, 0);
+    for (bin, key) in keys.iter_mut().enumerate() {
+        *key = if bin < rest { key_of::<V, true>(*key, mask, first + bin) } else { V::splat(token, 0.0) };
+    }
+    keys
+}
+
+/// The keys of a bin from its power in each row.
+#[inline(always)]
+fn key_of<V: Register, const GENERAL: bool>(power: V, mask: u32, bin: usize) -> V {
+    // Adding zero turns -0 into 0, so that the two tie.
+    let bits = if GENERAL { (power + V::splat(power.token(), 0.0)).ordered() } else { power };
+    bits.with_low_bits(mask, mask - bin as u32)
+}
+
+/// Values of sixteen bins from `16 * block` on, each bin a register with a lane for every row.
+#[inline(always)]
+fn columns<V: Register>(token: V::Token, tile: &PowerTile<'_>, block: usize) -> [V; BLOCK] {
+    let mut keys = [V::splat(token, 0.0); BLOCK];
     for part in 0..16 / V::LANES {
         let keys = &mut keys[part * V::LANES..];
         let at = block * (16 / V::LANES) + part;
@@ -173,9 +257,6 @@ fn keys_of<V: Register>(token: V::Token, tile: &PowerTile<'_>, block: usize, mas
             8 => load_columns::<V, 8>(token, tile, at, keys),
             _ => load_columns::<V, 4>(token, tile, at, keys),
         }
-    }
-    for (bin, key) in keys.iter_mut().enumerate() {
-        *key = key.with_low_bits(mask, mask - (16 * block + bin) as u32);
     }
     keys
 }

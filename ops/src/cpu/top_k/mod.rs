@@ -4,7 +4,9 @@ pub(in crate::cpu) mod forward;
 mod row;
 #[cfg(test)]
 mod tests;
+mod tiles;
 
+use crate::cpu::isa;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 pub(in crate::cpu) use row::top_k_row;
@@ -20,6 +22,12 @@ pub fn top_k<T: Real>(values: &[T], length: usize, k: usize, out_bins: &mut [i64
     let rows = values.len() / length;
     debug_assert!((1..=length).contains(&k));
     debug_assert_eq!((out_bins.len(), out_values.len()), (rows * k, rows * k));
+    if isa::registers_pay()
+        && forward::takes(k, length)
+        && let (Some(values), Some(out_values)) = (T::as_f32(values), T::as_f32_mut(out_values))
+    {
+        return tiles::top_k(values, length, k, out_bins, out_values);
+    }
     let tasks = Tasks::independent(rows, work(length, k));
     let pieces = values
         .chunks(tasks.rows * length)

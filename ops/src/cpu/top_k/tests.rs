@@ -1,11 +1,11 @@
-//! Every instruction set this processor has, against the exact search of one row.
+//! Every instruction set this processor has, against the exact search of each row.
 
 use proptest::prelude::*;
 
 use crate::cpu::isa::register::{MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
-use crate::cpu::top_k::top_k_row;
+use crate::cpu::top_k::{top_k, top_k_row};
 
 fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
@@ -27,7 +27,7 @@ impl Kernel for Search<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
         let tile = PowerTile { power: &self.power[..self.stride * V::LANES], stride: self.stride, bins: self.bins };
-        top_k_tile::<V>(token, &tile, self.k, self.keys, self.found, self.peaks);
+        top_k_tile::<V, false>(token, &tile, self.k, self.keys, self.found, self.peaks);
     }
 }
 
@@ -63,6 +63,42 @@ fn awkward_row(bins: usize) -> impl Strategy<Value = Vec<f32>> {
     ]
 }
 
+/// The largest values of each row, by the exact search: positions, and the bits of values.
+fn searched_exactly<'a>(rows: impl IntoIterator<Item = &'a [f32]>, k: usize) -> (Vec<i64>, Vec<u32>) {
+    let mut expected = (Vec::new(), Vec::new());
+    for power in rows {
+        let (mut keys, mut bins, mut peaks) = (vec![0; power.len()], vec![0; k], vec![0.0; k]);
+        top_k_row(power, &mut keys, &mut bins, &mut peaks);
+        expected.0.extend(bins);
+        expected.1.extend(bits(&peaks));
+    }
+    expected
+}
+
+/// Values of either sign that make keys collide.
+fn awkward_value() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        4 => (awkward_power(), any::<bool>()).prop_map(|(power, negative)| if negative { -power } else { power }),
+        4 => -1e3f32..1e3,
+        1 => prop_oneof![Just(f32::NEG_INFINITY), Just(f32::MIN), Just(-0.0), Just(-f32::NAN)],
+    ]
+}
+
+/// Rows with few values that are not finite, or none, or most.
+fn awkward_values(length: usize) -> impl Strategy<Value = Vec<f32>> {
+    prop_oneof![
+        2 => prop::collection::vec(awkward_value(), length),
+        3 => prop::collection::vec(-1.0f32..1.0, length),
+        2 => prop::collection::vec((0u32..1 << 12).prop_map(|low| f32::from_bits(0xc120_0000 + low)), length),
+        2 => prop::collection::vec((0u32..200).prop_map(|low| f32::from_bits(low.rotate_right(1))), length),
+        1 => awkward_value().prop_map(move |value| vec![value; length]),
+        1 => (prop::collection::vec(-1.0f32..1.0, length), 0..length, awkward_value()).prop_map(|(mut row, at, value)| {
+            row[at] = value;
+            row
+        }),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 400 }))]
 
@@ -71,13 +107,7 @@ proptest! {
         (rows, k) in prop_oneof![Just(17), Just(33), Just(65), Just(129), Just(513)]
             .prop_flat_map(|bins| (prop::collection::vec(awkward_row(bins), 1..=16), 1..=bins.min(64))),
     ) {
-        let mut expected = (Vec::new(), Vec::new());
-        for power in &rows {
-            let (mut keys, mut bins, mut peaks) = (vec![0; power.len()], vec![0; k], vec![0.0; k]);
-            top_k_row(power, &mut keys, &mut bins, &mut peaks);
-            expected.0.extend(bins);
-            expected.1.extend(bits(&peaks));
-        }
+        let expected = searched_exactly(rows.iter().map(Vec::as_slice), k);
         for set in InstructionSet::available() {
             let (mut bins, mut peaks) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
             for rows_at in (0..rows.len()).step_by(4) {
@@ -94,6 +124,21 @@ proptest! {
                 prop_assert_eq!(&bins, &expected.0, "{}", set);
                 prop_assert_eq!(bits(&peaks), &expected.1[..], "{}", set);
             }
+        }
+    }
+
+    #[test]
+    fn largest_values_of_any_rows_are_those_of_the_definition(
+        (rows, k) in prop_oneof![4 => 1usize..200, 1 => 200usize..700, 1 => Just(2049)]
+            .prop_flat_map(|length| (prop::collection::vec(awkward_values(length), 1..=40), 1..=length.min(70))),
+    ) {
+        let length = rows[0].len();
+        let expected = searched_exactly(rows.iter().map(Vec::as_slice), k);
+        for set in InstructionSet::available() {
+            let (mut bins, mut values) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
+            set.force(|| top_k(&rows.concat(), length, k, &mut bins, &mut values));
+            prop_assert_eq!(&bins, &expected.0, "{}", set);
+            prop_assert_eq!(bits(&values), &expected.1[..], "{}", set);
         }
     }
 }

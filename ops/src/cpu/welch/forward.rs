@@ -141,7 +141,7 @@ impl Peaks<'_> {
         let k = self.k;
         let until = self.bins.len().min((row + V::LANES) * k);
         let (bins, power) = (&mut self.bins[row * k..until], &mut self.power[row * k..until]);
-        top_k_tile::<V>(token, tile, k, self.keys, bins, power);
+        top_k_tile::<V, false>(token, tile, k, self.keys, bins, power);
     }
 }
 

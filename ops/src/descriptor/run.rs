@@ -1,0 +1,124 @@
+//! Operations run from their descriptor and a list of tensors.
+
+use burn::backend::Backend;
+use burn::backend::tensor::{FloatTensor, IntTensor};
+
+use super::OpDescriptor;
+use crate::ops::{ButterflyTensors, Gates, LearnedTensors, SpectralOps, WelchTensors};
+
+impl OpDescriptor {
+    /// Runs the operation on tensors of backend `B`.
+    pub(crate) fn run<B: SpectralOps>(self, inputs: Vec<FloatTensor<B>>) -> Outputs<B> {
+        let mut inputs = inputs.into_iter();
+        let inputs = &mut inputs;
+        match self {
+            Self::WelchPsd { options } => Outputs::Floats(vec![B::welch_psd(WelchTensors::take(inputs), options)]),
+            Self::WelchPsdBackward { options } => {
+                let estimate = WelchTensors::take(inputs);
+                Outputs::Floats(B::welch_psd_backward(estimate, take(inputs), options).into_vec())
+            }
+            Self::WelchPeaks { options, k, bins } => {
+                Outputs::peaks(B::welch_peaks(WelchTensors::take(inputs), options, k, bins))
+            }
+            Self::TopK { k, bins } => Outputs::peaks(B::top_k(take(inputs), k, bins)),
+            Self::Butterfly { gated } => {
+                let (re, im) = B::butterfly(ButterflyTensors::take(inputs, gated));
+                Outputs::Floats(vec![re, im])
+            }
+            Self::ButterflyBackward { gated } => {
+                let transform = ButterflyTensors::take(inputs, gated);
+                Outputs::Floats(B::butterfly_backward(transform, take(inputs), take(inputs)).into_vec())
+            }
+            Self::LearnedWelchPsd { options } => {
+                Outputs::Floats(vec![B::learned_welch_psd(LearnedTensors::take(inputs), options)])
+            }
+            Self::LearnedWelchPsdBackward { options, wanted } => {
+                let estimate = LearnedTensors::take(inputs);
+                Outputs::Floats(B::learned_welch_psd_backward(estimate, take(inputs), options, wanted).into_vec())
+            }
+            Self::LearnedWelchPeaks { options, k, bins } => {
+                Outputs::peaks(B::learned_welch_peaks(LearnedTensors::take(inputs), options, k, bins))
+            }
+        }
+    }
+}
+
+/// Outputs of any operation.
+#[derive(Debug)]
+pub(crate) enum Outputs<B: Backend> {
+    /// Float tensors alone.
+    Floats(Vec<FloatTensor<B>>),
+    /// Bin numbers and power.
+    Peaks(IntTensor<B>, FloatTensor<B>),
+}
+
+impl<B: Backend> Outputs<B> {
+    fn peaks((bins, power): (IntTensor<B>, FloatTensor<B>)) -> Self {
+        Self::Peaks(bins, power)
+    }
+
+    /// The outputs of an operation that selects nothing.
+    pub fn into_floats(self) -> std::vec::IntoIter<FloatTensor<B>> {
+        match self {
+            Self::Floats(floats) => floats.into_iter(),
+            Self::Peaks(..) => unreachable!("the operation has no bins"),
+        }
+    }
+
+    /// The outputs of an operation that selects.
+    pub fn into_peaks(self) -> (IntTensor<B>, FloatTensor<B>) {
+        match self {
+            Self::Peaks(bins, power) => (bins, power),
+            Self::Floats(_) => unreachable!("the operation has bins"),
+        }
+    }
+}
+
+/// The next tensor.
+pub(crate) fn take<T>(tensors: &mut impl Iterator<Item = T>) -> T {
+    tensors.next().expect("an operation has all of its tensors")
+}
+
+impl<B: Backend> WelchTensors<B> {
+    /// The next tensors of a list, in the order of the fields.
+    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>) -> Self {
+        Self { signal: take(tensors), window: take(tensors) }
+    }
+
+    /// The tensors in the order of the fields.
+    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
+        vec![self.signal, self.window]
+    }
+}
+
+impl<B: Backend> ButterflyTensors<B> {
+    /// Whether there is a gate per butterfly.
+    pub(crate) fn gated(&self) -> bool {
+        matches!(self.gates, Gates::PerButterfly(_))
+    }
+
+    /// The next tensors of a list, in the order of the fields.
+    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>, gated: bool) -> Self {
+        let [re, im, twiddles] = std::array::from_fn(|_| take(tensors));
+        Self { re, im, twiddles, gates: gated.then(|| take(tensors)).into() }
+    }
+
+    /// The tensors in the order of the fields.
+    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
+        let mut tensors = vec![self.re, self.im, self.twiddles];
+        tensors.extend(self.gates.into_tensor());
+        tensors
+    }
+}
+
+impl<B: Backend> LearnedTensors<B> {
+    /// The next tensors of a list, in the order of the fields.
+    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>) -> Self {
+        Self::from_array(std::array::from_fn(|_| take(tensors)))
+    }
+
+    /// The tensors in the order of the fields.
+    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
+        self.into_array().into()
+    }
+}

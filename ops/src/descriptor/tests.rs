@@ -1,0 +1,55 @@
+//! The table against itself, and a registered operation run from its record.
+
+use burn::backend::Flex;
+use burn::backend::ir::{OperationIr, TensorId, TensorIr, TensorStatus};
+use burn::tensor::{TensorData, try_read_sync};
+use burn_router::{CustomOpRegistry, TensorInterpreter};
+
+use super::*;
+use crate::options::{Detrend, Scaling};
+
+#[test]
+fn every_operation_is_parsed_from_its_name_and_scalars() {
+    let (k, bins, wanted) = (7, IntDType::I32, [true, false, true, true, false, false]);
+    for scaling in [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }] {
+        let options = WelchOptions { hop: 100, scaling, detrend: Detrend::Constant, ..WelchOptions::new(256, 3) };
+        let operations = [
+            OpDescriptor::WelchPsd { options },
+            OpDescriptor::WelchPsdBackward { options },
+            OpDescriptor::WelchPeaks { options, k, bins },
+            OpDescriptor::TopK { k, bins },
+            OpDescriptor::Butterfly { gated: true },
+            OpDescriptor::ButterflyBackward { gated: false },
+            OpDescriptor::LearnedWelchPsd { options },
+            OpDescriptor::LearnedWelchPsdBackward { options, wanted },
+            OpDescriptor::LearnedWelchPeaks { options, k, bins },
+        ];
+        assert_eq!(operations.map(|operation| operation.name())[..], *NAMES);
+        for operation in operations {
+            assert_eq!(OpDescriptor::parse(operation.name(), &operation.scalars()), Some(operation));
+            assert_eq!(OpDescriptor::parse(operation.name(), &[ScalarIr::Int(0)]), None);
+        }
+    }
+    assert_eq!(OpDescriptor::parse("signal::rfft", &[]), None);
+}
+
+#[test]
+fn a_registered_operation_runs_from_its_record() {
+    let mut registry = CustomOpRegistry::<Flex>::new();
+    register_spectral_ops(&mut registry);
+    let mut interpreter = TensorInterpreter::with_custom_ops(Default::default(), registry);
+    let values = interpreter.register_tensor_data_desc(TensorData::from([[1.0f32, 3.0, 2.0], [f32::NAN, 0.0, 5.0]]));
+    let mut id = 1_000_000;
+    let operation = OpDescriptor::TopK { k: 2, bins: IntDType::I64 }.record(&[values], || {
+        id += 1;
+        TensorId::new(id)
+    });
+    let outputs = operation.outputs.clone();
+    interpreter.register_op(OperationIr::Custom(operation));
+    let mut read = |index: usize| {
+        let output = TensorIr { status: TensorStatus::ReadWrite, ..outputs[index].clone() };
+        try_read_sync(interpreter.read_tensor_async(output)).unwrap().unwrap()
+    };
+    assert_eq!(read(0).as_slice::<i64>().unwrap(), [1, 2, 2, 1]);
+    assert_eq!(read(1).as_slice::<f32>().unwrap(), [3.0, 2.0, 5.0, 0.0]);
+}
