@@ -5,8 +5,9 @@ use burn::backend::{Dispatch, Flex};
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, GraphError, Input, Outputs, Replay, capture};
 use firefly_ops::{
-    ButterflyTensors, Detrend, Gates, LearnedParameters, LearnedTensors, Scaling, SpectralOps, WelchOptions,
-    WelchTensors, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
+    ButterflyTensors, Detrend, Gates, Interpolation, LearnedParameters, LearnedTensors, LocalMaximaOptions, Scaling,
+    SpectralOps, WelchOptions, WelchTensors, butterfly, learned_welch_peaks, learned_welch_psd, local_maxima, top_k,
+    welch_peaks, welch_psd,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -113,6 +114,23 @@ fn welch_operations_replay() {
         let options = OPTIONS.with_scaling(scaling).with_detrend(Detrend::None);
         check(&["firefly::welch_psd"], |signal, device| {
             welch_psd(signal, parameters(device).window, &options).unwrap()
+        });
+    }
+}
+
+#[test]
+fn searches_replay() {
+    check(&["firefly::top_k"], |signal, _| {
+        let largest = top_k(signal, 4).unwrap();
+        (largest.bins, largest.power)
+    });
+    let any = LocalMaximaOptions::new();
+    for options in [any, any.with_height(0.1).with_distance(3).with_prominence(0.2)] {
+        check(&["firefly::local_maxima"], |signal, _| {
+            // Power is positive, so that offsets are computed.
+            let options = options.with_interpolation(Interpolation::Hann);
+            let found = local_maxima(signal + 1.5, &options, 4).unwrap();
+            ((found.bins, found.power), (found.prominence, found.offset))
         });
     }
 }

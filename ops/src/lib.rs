@@ -6,6 +6,7 @@
 //! | [`welch_psd`] | signal `[.., frame]`, window `[n]` → power `[.., bins]` | signal, window |
 //! | [`welch_peaks`] | the same → bins (int) and power `[.., k]` | signal, window (through power) |
 //! | [`top_k`] | values `[.., length]` → positions (int) and values `[.., k]` | values |
+//! | [`local_maxima`] | power `[.., length]` → bins (int), power, prominence and offset `[.., k]` | power |
 //! | [`butterfly`] | re, im `[.., n]`, twiddles, gates → re, im `[.., n]` | all of them |
 //! | [`learned_welch_psd`] | signal, [`LearnedParameters`] → power `[.., bins]` | all of them |
 //! | [`learned_welch_peaks`] | the same → bins (int) and power `[.., k]` | all of them (through power) |
@@ -31,7 +32,7 @@
 //! # Contract
 //! - **Rank**: tensors are of any rank from 1. Operations work along the last dimension, each row on its own.
 //! - **Sizes**: `n_fft` is a power of two from 8 to 65,536, `k` from 1 to `n_fft / 2 + 1`; a frame shorter than its
-//!   segments need is an error. [`top_k`] takes any length up to 1,048,576.
+//!   segments need is an error. [`top_k`] and [`local_maxima`] take any length up to 1,048,576.
 //! - **Power** is one-sided: |X|² of the unnormalised forward transform, interior bins doubled (neither DC nor
 //!   Nyquist), averaged over segments, then [scaled](Scaling).
 //! - **Order**: peaks come strongest first; among equals the lower bin is first. Power that is not finite never
@@ -83,8 +84,8 @@ mod sorting_network;
 mod twiddles;
 
 pub use api::{
-    HostError, HostMemory, HostPeaks, LearnedParameters, MAX_TOP_K_LENGTH, Peaks, butterfly, host_chunks,
-    learned_welch_peaks, learned_welch_psd, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
+    HostError, HostMemory, HostPeaks, LearnedParameters, LocalMaxima, MAX_TOP_K_LENGTH, Peaks, butterfly, host_chunks,
+    learned_welch_peaks, learned_welch_psd, local_maxima, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
 };
 #[cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))]
 #[cfg_attr(docsrs, doc(cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))))]
@@ -94,5 +95,8 @@ pub use cpu::{InstructionSet, welch_instruction_set};
 pub use descriptor::register_spectral_ops;
 pub use error::ArgumentError;
 pub use ops::{ButterflyTensors, Gates, LearnedTensors, SpectralOps, WelchTensors};
-pub use options::{Detrend, Direction, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions, Window, WindowSymmetry};
+pub use options::{
+    Detrend, Direction, Interpolation, LocalMaximaOptions, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions, Window,
+    WindowSymmetry,
+};
 pub use twiddles::{exact_twiddle_values, exact_twiddles};

@@ -4,7 +4,7 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, ExtensionType, backend_extension};
 use burn::tensor::IntDType;
 
-use crate::options::WelchOptions;
+use crate::options::{LocalMaximaOptions, WelchOptions};
 
 /// Inputs of a Welch estimate, or their gradients.
 #[derive(ExtensionType, Debug, Clone)]
@@ -120,6 +120,16 @@ pub trait SpectralOps: Backend {
 
     /// Positions (of type `bins`) and values of the `k` largest of `values` `[rows, length]`, both `[rows, k]`.
     fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>);
+
+    /// Numbers (of type `bins`) of the `k` strongest local maxima of `values` `[rows, length]` that meet the options, and
+    /// of the bases that their prominence is measured from, both `[rows, k]`, −1 where there are fewer. Offsets are not
+    /// part of the operation.
+    fn local_maxima(
+        values: FloatTensor<Self>,
+        options: LocalMaximaOptions,
+        k: usize,
+        bins: IntDType,
+    ) -> (IntTensor<Self>, IntTensor<Self>);
 
     /// Real and imaginary parts `[rows, n]`.
     fn butterfly(#[extension_type] inputs: ButterflyTensors<Self>) -> (FloatTensor<Self>, FloatTensor<Self>);

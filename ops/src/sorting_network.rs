@@ -10,6 +10,7 @@ macro_rules! comparators {
 
         /// Calls `compare` with the indices of each of [`GREEN_16`], in order and without a loop: the indices are
         /// constants once the call is inlined.
+        #[allow(dead_code, reason = "only the CPU engine, a feature, has straight code")]
         #[inline(always)]
         pub(crate) fn for_each_comparator(mut compare: impl FnMut(usize, usize)) {
             $(compare($a, $b);)*

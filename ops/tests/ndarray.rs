@@ -9,7 +9,8 @@ use burn::tensor::{DType, Device};
 use common::learned::Learned;
 use common::{integers, noise, relative_error, tensor, values};
 use firefly_ops::{
-    Detrend, Scaling, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
+    Detrend, LocalMaximaOptions, Scaling, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd,
+    local_maxima, welch_peaks, welch_psd,
 };
 
 const ROWS: usize = 3;
@@ -23,7 +24,12 @@ fn forward(device: &Device) -> (Vec<Vec<f64>>, Vec<Vec<i64>>) {
     let parameters = Learned::perturbed(&OPTIONS, 2).tensors(&OPTIONS, device, DType::F32);
     let exact = welch_peaks(signal.clone(), parameters.window.clone(), &OPTIONS, 5).unwrap();
     let learned = learned_welch_peaks(signal.clone(), parameters.clone(), &OPTIONS, 5).unwrap();
+    let power = welch_psd(signal.clone(), parameters.window.clone(), &OPTIONS).unwrap();
+    let maxima = local_maxima(power, &LocalMaximaOptions::new(), 5).unwrap();
     let mut outputs = vec![
+        maxima.power,
+        maxima.prominence,
+        maxima.offset,
         welch_psd(signal.clone(), parameters.window.clone(), &OPTIONS).unwrap(),
         learned_welch_psd(signal.clone(), parameters.clone(), &OPTIONS).unwrap(),
         exact.power,
@@ -35,7 +41,10 @@ fn forward(device: &Device) -> (Vec<Vec<f64>>, Vec<Vec<i64>>) {
         let (re, im) = butterfly(part.clone(), part.clone(), parameters.twiddles.clone(), gates).unwrap();
         outputs.extend([re, im]);
     }
-    (outputs.into_iter().map(values).collect(), vec![integers(exact.bins), integers(learned.bins)])
+    (
+        outputs.into_iter().map(values).collect(),
+        vec![integers(exact.bins), integers(learned.bins), integers(maxima.bins)],
+    )
 }
 
 #[test]

@@ -7,7 +7,8 @@ use burn::tensor::{DType, Device, Tensor};
 use common::learned::Learned;
 use common::{integers, noise, same, tensor, values};
 use firefly_ops::{
-    LearnedParameters, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd, top_k, welch_peaks, welch_psd,
+    LearnedParameters, LocalMaximaOptions, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd,
+    local_maxima, top_k, welch_peaks, welch_psd,
 };
 
 const K: usize = 5;
@@ -22,6 +23,7 @@ fn outputs<const D: usize>(signal: Tensor<D>, parameters: &LearnedParameters) ->
     let exact = welch_peaks(signal.clone(), parameters.window.clone(), &options, K).unwrap();
     let learned = learned_welch_peaks(signal.clone(), parameters.clone(), &options, K).unwrap();
     let largest = top_k(signal.clone(), K).unwrap();
+    let maxima = local_maxima(signal.clone(), &LocalMaximaOptions::new(), K).unwrap();
     let part = signal.clone().narrow(D - 1, 0, n);
     let (re, im) = butterfly(part.clone(), part, parameters.twiddles.clone(), Some(parameters.gates.clone())).unwrap();
     let floats = [
@@ -30,10 +32,13 @@ fn outputs<const D: usize>(signal: Tensor<D>, parameters: &LearnedParameters) ->
         exact.power,
         learned.power,
         largest.power,
+        maxima.power,
+        maxima.prominence,
+        maxima.offset,
         re,
         im,
     ];
-    let bins = [exact.bins, learned.bins, largest.bins];
+    let bins = [exact.bins, learned.bins, largest.bins, maxima.bins];
     let floats = floats.into_iter().map(|tensor| (tensor.dims().to_vec(), values(tensor)));
     let bins = bins.into_iter().map(|tensor| {
         let dims = tensor.dims().to_vec();

@@ -10,6 +10,7 @@
 //! | [`window`] | the four windows, periodic and symmetric |
 //! | [`welch`] | averaged one-sided power of rows |
 //! | [`peaks`] | the K strongest bins of a row |
+//! | [`local_maxima`] | local maxima of a row, with height, distance and prominence |
 //! | [`butterfly`] | gated butterfly stages with any twiddles |
 //! | [`butterfly_gradient`] | gradients of those stages |
 //! | [`learned`] | Welch power through gated butterflies, then a gain per bin |
@@ -25,6 +26,7 @@ pub mod butterfly_gradient;
 pub mod complex;
 pub mod dft;
 pub mod learned;
+pub mod local_maxima;
 pub mod peaks;
 pub mod welch;
 pub mod window;

@@ -53,8 +53,10 @@ impl Inputs {
         gated: bool,
     ) -> Result<(), ArgumentError> {
         let plain = self.device.clone().inner();
-        let DispatchDevice::Cube(device) = plain.as_dispatch() else {
-            return Ok(());
+        let device = match plain.as_dispatch() {
+            DispatchDevice::Cube(device) => device,
+            #[allow(unreachable_patterns, reason = "which others there are depends on Burn's features")]
+            _ => return Ok(()),
         };
         let dims = first.dims();
         let (rows, row_len) = (dims[..D - 1].iter().product(), dims[D - 1]);
@@ -133,8 +135,7 @@ fn has_adapter(device: &Device) -> bool {
         DispatchDevice::NdArray(_) => true,
         #[cfg(feature = "cube")]
         DispatchDevice::Cube(_) => true,
-        // Which other devices there are depends on the features of Burn in the user's build.
-        #[allow(unreachable_patterns)]
+        #[allow(unreachable_patterns, reason = "which others there are depends on Burn's features")]
         _ => false,
     }
 }
@@ -144,6 +145,7 @@ fn has_only_f32(device: &Device) -> bool {
     match device.as_dispatch() {
         #[cfg(feature = "cube")]
         DispatchDevice::Cube(_) => true,
+        #[allow(unreachable_patterns, reason = "which others there are depends on Burn's features")]
         _ => false,
     }
 }

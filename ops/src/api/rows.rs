@@ -40,8 +40,12 @@ impl<const D: usize> Leading<D> {
 
     /// Peaks of rows, `[rows, k]`, as `[.., k]`.
     pub fn unflatten_peaks(&self, bins: DispatchTensor, power: DispatchTensor, k: usize) -> Peaks<D> {
-        let bins = if D == 2 { bins } else { Dispatch::int_reshape(bins, self.shape(k)) };
-        Peaks { bins: Tensor::<D, Int>::from_dispatch(bins), power: self.unflatten(power, k) }
+        Peaks { bins: self.unflatten_bins(bins, k), power: self.unflatten(power, k) }
+    }
+
+    /// Bin numbers of rows, `[rows, k]`, as `[.., k]`.
+    pub fn unflatten_bins(&self, bins: DispatchTensor, k: usize) -> Tensor<D, Int> {
+        Tensor::from_dispatch(if D == 2 { bins } else { Dispatch::int_reshape(bins, self.shape(k)) })
     }
 
     fn shape(&self, length: usize) -> Shape {

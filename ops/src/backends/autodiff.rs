@@ -12,7 +12,7 @@ use burn_autodiff::{Autodiff, NodeId};
 use super::recorded::operations_as_data;
 use crate::descriptor::{OpDescriptor, Outputs, take};
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
-use crate::options::WelchOptions;
+use crate::options::{LocalMaximaOptions, WelchOptions};
 
 /// Backward pass of an operation.
 #[derive(Debug)]
@@ -89,6 +89,12 @@ fn apply<B: SpectralOps, C: CheckpointStrategy>(
     operation: OpDescriptor,
     inputs: Vec<FloatTensor<Autodiff<B, C>>>,
 ) -> Outputs<Autodiff<B, C>> {
+    if let OpDescriptor::LocalMaxima { .. } = operation {
+        // Bin numbers have no gradient: nothing goes on the tape.
+        let inputs = inputs.into_iter().map(|input| input.into_primitive()).collect();
+        let (maxima, bases) = operation.run::<B>(inputs).into_bins();
+        return Outputs::Bins([maxima, bases]);
+    }
     // The tape counts an operation's inputs at compile time.
     match inputs.len() {
         1 => apply_to::<B, C, 1>(operation, inputs),
@@ -142,6 +148,7 @@ fn run<B: SpectralOps, C: CheckpointStrategy>(
         Outputs::Peaks(bins, power) => (Some(bins), power),
         Outputs::Floats(floats) if floats.len() == 1 => (None, take(&mut floats.into_iter())),
         Outputs::Floats(parts) => (None, B::float_cat(parts, 0)),
+        Outputs::Bins(_) => unreachable!("{operation:?} has no float output"),
     }
 }
 

@@ -11,9 +11,9 @@ use burn_cubecl::tensor::CubeTensor;
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
 use crate::gpu::welch::{self, WelchGradients};
-use crate::gpu::{ComplexRows, DeviceLimitError, Frames, GpuDevice, PeakBuffers, top_k};
+use crate::gpu::{ComplexRows, DeviceLimitError, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
-use crate::options::WelchOptions;
+use crate::options::{LocalMaximaOptions, WelchOptions};
 
 /// The tensor in contiguous memory.
 fn contiguous(tensor: FloatTensor<CubeBackend>) -> CubeTensor {
@@ -119,6 +119,22 @@ impl SpectralOps for CubeBackend {
 
     fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>) {
         peaks(contiguous(values), k, bins)
+    }
+
+    fn local_maxima(
+        values: FloatTensor<Self>,
+        options: LocalMaximaOptions,
+        k: usize,
+        bins: IntDType,
+    ) -> (IntTensor<Self>, IntTensor<Self>) {
+        let values = contiguous(values);
+        let [rows, length] = size(&values);
+        let [maxima, bases] = [0; 2].map(|_| output(&values, [rows, k], DType::I32, rows));
+        if rows > 0 {
+            let into = MaximaBuffers { maxima: maxima.handle.clone(), bases: bases.handle.clone(), k };
+            local_maxima(&device(&values), &values.handle, &options, &into, rows, length);
+        }
+        (cast(maxima, bins.into()), cast(bases, bins.into()))
     }
 
     fn butterfly(inputs: ButterflyTensors<Self>) -> (FloatTensor<Self>, FloatTensor<Self>) {

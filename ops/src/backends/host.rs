@@ -7,7 +7,7 @@ use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 use crate::cpu::{self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, Real};
 use crate::memory::OutputBuffer;
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
-use crate::options::WelchOptions;
+use crate::options::{LocalMaximaOptions, WelchOptions};
 
 /// Access to a backend's tensors in host memory. A backend that provides it has every operation of [`SpectralOps`].
 pub(super) trait Host: Backend {
@@ -154,6 +154,21 @@ impl<B: Host> SpectralOps for B {
         with_real!(values.dtype(), T => selection::<B, T>(rows, k, bins, |numbers, largest| {
             cpu::top_k::<T>(values.slice(), length, k, numbers, largest);
         }))
+    }
+
+    fn local_maxima(
+        values: FloatTensor<B>,
+        options: LocalMaximaOptions,
+        k: usize,
+        bins: IntDType,
+    ) -> (IntTensor<B>, IntTensor<B>) {
+        let values = B::array(values);
+        let (rows, length) = sizes(&values);
+        let [mut maxima, mut bases] = [0; 2].map(|_| OutputBuffer::<i64>::new(rows * k));
+        with_real!(values.dtype(), T => {
+            cpu::local_maxima::<T>(values.slice(), length, &options, k, &mut maxima, &mut bases);
+        });
+        (B::int(maxima.into_data([rows, k]), bins), B::int(bases.into_data([rows, k]), bins))
     }
 
     fn butterfly(inputs: ButterflyTensors<B>) -> (FloatTensor<B>, FloatTensor<B>) {

@@ -17,6 +17,9 @@ where
         let bins = take(&mut tensors);
         return Outputs::Peaks(bins, take(&mut tensors));
     }
+    if operation.locates() {
+        return Outputs::Bins([take(&mut tensors), take(&mut tensors)]);
+    }
     Outputs::Floats(tensors.collect())
 }
 
@@ -48,6 +51,15 @@ macro_rules! operations_as_data {
 
         fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>) {
             $apply(OpDescriptor::TopK { k, bins }, vec![values]).into_peaks()
+        }
+
+        fn local_maxima(
+            values: FloatTensor<Self>,
+            options: LocalMaximaOptions,
+            k: usize,
+            bins: IntDType,
+        ) -> (IntTensor<Self>, IntTensor<Self>) {
+            $apply(OpDescriptor::LocalMaxima { options, k, bins }, vec![values]).into_bins()
         }
 
         fn butterfly(inputs: ButterflyTensors<Self>) -> (FloatTensor<Self>, FloatTensor<Self>) {

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `runtime/` | tasks on rayon, per-thread buffers, keyed cache, sums over rows |
 //! | `isa/` | registers of each instruction set, the tokens that prove its detection, and the choice at run time |
-//! | `fft/`, `butterfly/`, `welch/`, `learned/`, `top_k/` | one operation family each |
+//! | `fft/`, `butterfly/`, `welch/`, `learned/`, `top_k/`, `local_maxima/` | one operation family each |
 //! | `scalar/` | the engine for f64, and for f32 where no instruction set was detected |
 //!
 //! In each family, `mod.rs` has the entry functions, which choose the engine; `forward.rs` and `backward.rs` have the
@@ -19,6 +19,7 @@ mod butterfly;
 mod fft;
 mod isa;
 mod learned;
+mod local_maxima;
 mod real;
 mod runtime;
 mod scalar;
@@ -32,6 +33,7 @@ pub use butterfly::{ButterflyGradients, ButterflyTransform, butterfly, butterfly
 pub use isa::{InstructionSet, welch_instruction_set};
 pub use learned::learned_welch_psd_backward;
 pub use learned::{LearnedGradients, LearnedWelch, learned_welch_peaks, learned_welch_psd};
+pub use local_maxima::local_maxima;
 pub use real::Real;
 pub use top_k::top_k;
 pub use welch::{welch_peaks, welch_psd, welch_psd_backward};

@@ -5,7 +5,7 @@ use std::slice::Iter;
 use burn::backend::ir::ScalarIr;
 use burn::tensor::IntDType;
 
-use crate::options::{Detrend, Scaling, WelchOptions};
+use crate::options::{Detrend, Interpolation, LocalMaximaOptions, Scaling, WelchOptions};
 
 /// An argument of an operation as the scalars of its record.
 pub(super) trait Argument: Sized {
@@ -62,6 +62,35 @@ impl Argument for [bool; 6] {
             *value = bool::decode(scalars)?;
         }
         Some(values)
+    }
+}
+
+/// A missing number is encoded as 0.
+impl Argument for Option<f64> {
+    fn encode(&self, scalars: &mut Vec<ScalarIr>) {
+        self.is_some().encode(scalars);
+        self.unwrap_or_default().encode(scalars);
+    }
+
+    fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
+        let (is_some, value) = (bool::decode(scalars)?, f64::decode(scalars)?);
+        Some(is_some.then_some(value))
+    }
+}
+
+impl Argument for LocalMaximaOptions {
+    fn encode(&self, scalars: &mut Vec<ScalarIr>) {
+        self.height.encode(scalars);
+        self.distance.encode(scalars);
+        self.prominence.encode(scalars);
+        (self.interpolation == Interpolation::Hann).encode(scalars);
+    }
+
+    fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
+        let (height, distance, prominence) =
+            (Argument::decode(scalars)?, Argument::decode(scalars)?, Argument::decode(scalars)?);
+        let interpolation = if bool::decode(scalars)? { Interpolation::Hann } else { Interpolation::LogParabola };
+        Some(Self { height, distance, prominence, interpolation })
     }
 }
 

@@ -13,14 +13,14 @@ use burn::backend::ir::ScalarIr;
 use burn::tensor::IntDType;
 
 use self::argument::Argument;
-#[cfg(any(feature = "fusion", feature = "router"))]
+#[cfg(feature = "fusion")]
 pub(crate) use self::record::execute;
 #[cfg(feature = "router")]
 #[cfg_attr(docsrs, doc(cfg(feature = "router")))]
 pub use self::record::register_spectral_ops;
 #[cfg(any(feature = "autodiff", feature = "fusion", feature = "router"))]
 pub(crate) use self::run::{Outputs, take};
-use crate::options::WelchOptions;
+use crate::options::{LocalMaximaOptions, WelchOptions};
 
 /// Declares the operations: a constant with the name of each, the enum of all of them with their scalar arguments, and
 /// both ways between that enum and recorded operations.
@@ -103,6 +103,15 @@ operations! {
         /// Values per row.
         k: usize,
         /// Type of positions.
+        bins: IntDType,
+    }
+    /// Local maxima of rows, and the bases of their prominence.
+    LOCAL_MAXIMA = "firefly::local_maxima": LocalMaxima {
+        /// Conditions that the maxima meet.
+        options: LocalMaximaOptions,
+        /// Maxima per row.
+        k: usize,
+        /// Type of bin numbers.
         bins: IntDType,
     }
     /// Butterfly transform.

@@ -21,6 +21,7 @@ impl OpDescriptor {
             Self::WelchPeaks { k, bins, .. } | Self::TopK { k, bins } | Self::LearnedWelchPeaks { k, bins, .. } => {
                 vec![(row(k), bins.into()), (row(k), float)]
             }
+            Self::LocalMaxima { k, bins, .. } => vec![(row(k), bins.into()), (row(k), bins.into())],
             Self::Butterfly { .. } | Self::WelchPsdBackward { .. } => vec![like(0), like(1)],
             Self::ButterflyBackward { gated } => (0..3 + usize::from(gated)).map(like).collect(),
             Self::LearnedWelchPsdBackward { .. } => (0..6).map(like).collect(),
@@ -37,6 +38,11 @@ impl OpDescriptor {
     /// Whether the outputs are bin numbers and power.
     pub(crate) fn selects(&self) -> bool {
         matches!(self, Self::WelchPeaks { .. } | Self::TopK { .. } | Self::LearnedWelchPeaks { .. })
+    }
+
+    /// Whether the outputs are bin numbers alone.
+    pub(crate) fn locates(&self) -> bool {
+        matches!(self, Self::LocalMaxima { .. })
     }
 }
 
@@ -67,6 +73,11 @@ pub(crate) fn execute<B: BackendIr + SpectralOps>(handles: &mut HandleContainer<
         Outputs::Peaks(bins, power) => {
             handles.register_int_tensor::<B>(take(&mut outputs), bins);
             handles.register_float_tensor::<B>(take(&mut outputs), power);
+        }
+        Outputs::Bins(bins) => {
+            for (id, bins) in outputs.zip(bins) {
+                handles.register_int_tensor::<B>(id, bins);
+            }
         }
     }
 }

@@ -21,6 +21,10 @@ impl OpDescriptor {
                 Outputs::peaks(B::welch_peaks(WelchTensors::take(inputs), options, k, bins))
             }
             Self::TopK { k, bins } => Outputs::peaks(B::top_k(take(inputs), k, bins)),
+            Self::LocalMaxima { options, k, bins } => {
+                let (maxima, bases) = B::local_maxima(take(inputs), options, k, bins);
+                Outputs::Bins([maxima, bases])
+            }
             Self::Butterfly { gated } => {
                 let (re, im) = B::butterfly(ButterflyTensors::take(inputs, gated));
                 Outputs::Floats(vec![re, im])
@@ -50,6 +54,8 @@ pub(crate) enum Outputs<B: Backend> {
     Floats(Vec<FloatTensor<B>>),
     /// Bin numbers and power.
     Peaks(IntTensor<B>, FloatTensor<B>),
+    /// Bin numbers alone: of maxima, and of their bases.
+    Bins([IntTensor<B>; 2]),
 }
 
 impl<B: Backend> Outputs<B> {
@@ -61,7 +67,7 @@ impl<B: Backend> Outputs<B> {
     pub fn into_floats(self) -> std::vec::IntoIter<FloatTensor<B>> {
         match self {
             Self::Floats(floats) => floats.into_iter(),
-            Self::Peaks(..) => unreachable!("the operation has no bins"),
+            Self::Peaks(..) | Self::Bins(_) => unreachable!("the operation has no bins"),
         }
     }
 
@@ -69,7 +75,15 @@ impl<B: Backend> Outputs<B> {
     pub fn into_peaks(self) -> (IntTensor<B>, FloatTensor<B>) {
         match self {
             Self::Peaks(bins, power) => (bins, power),
-            Self::Floats(_) => unreachable!("the operation has bins"),
+            Self::Floats(_) | Self::Bins(_) => unreachable!("the operation has bins and power"),
+        }
+    }
+
+    /// The outputs of an operation that locates.
+    pub fn into_bins(self) -> (IntTensor<B>, IntTensor<B>) {
+        match self {
+            Self::Bins([maxima, bases]) => (maxima, bases),
+            Self::Floats(_) | Self::Peaks(..) => unreachable!("the operation has bins alone"),
         }
     }
 }

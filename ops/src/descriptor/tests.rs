@@ -6,10 +6,12 @@ use burn::tensor::{TensorData, try_read_sync};
 use burn_router::{CustomOpRegistry, TensorInterpreter};
 
 use super::*;
-use crate::options::{Detrend, Scaling};
+use crate::options::{Detrend, Interpolation, Scaling};
 
 #[test]
 fn every_operation_is_parsed_from_its_name_and_scalars() {
+    let maxima =
+        LocalMaximaOptions::new().with_prominence(-2.5).with_distance(7).with_interpolation(Interpolation::Hann);
     let (k, bins, wanted) = (7, IntDType::I32, [true, false, true, true, false, false]);
     for scaling in [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }] {
         let options = WelchOptions { hop: 100, scaling, detrend: Detrend::Constant, ..WelchOptions::new(256, 3) };
@@ -18,6 +20,7 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::WelchPsdBackward { options },
             OpDescriptor::WelchPeaks { options, k, bins },
             OpDescriptor::TopK { k, bins },
+            OpDescriptor::LocalMaxima { options: maxima, k, bins },
             OpDescriptor::Butterfly { gated: true },
             OpDescriptor::ButterflyBackward { gated: false },
             OpDescriptor::LearnedWelchPsd { options },
@@ -33,23 +36,36 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
     assert_eq!(OpDescriptor::parse("signal::rfft", &[]), None);
 }
 
-#[test]
-fn a_registered_operation_runs_from_its_record() {
+/// The outputs of an operation on `values`, run from its record by an interpreter that has it registered.
+fn replayed(operation: OpDescriptor, values: TensorData) -> Vec<TensorData> {
     let mut registry = CustomOpRegistry::<Flex>::new();
     register_spectral_ops(&mut registry);
     let mut interpreter = TensorInterpreter::with_custom_ops(Default::default(), registry);
-    let values = interpreter.register_tensor_data_desc(TensorData::from([[1.0f32, 3.0, 2.0], [f32::NAN, 0.0, 5.0]]));
+    let values = interpreter.register_tensor_data_desc(values);
     let mut id = 1_000_000;
-    let operation = OpDescriptor::TopK { k: 2, bins: IntDType::I64 }.record(&[values], || {
+    let record = operation.record(&[values], || {
         id += 1;
         TensorId::new(id)
     });
-    let outputs = operation.outputs.clone();
-    interpreter.register_op(OperationIr::Custom(operation));
-    let mut read = |index: usize| {
-        let output = TensorIr { status: TensorStatus::ReadWrite, ..outputs[index].clone() };
+    let outputs = record.outputs.clone();
+    interpreter.register_op(OperationIr::Custom(record));
+    let mut read = |output: TensorIr| {
+        let output = TensorIr { status: TensorStatus::ReadWrite, ..output };
         try_read_sync(interpreter.read_tensor_async(output)).unwrap().unwrap()
     };
-    assert_eq!(read(0).as_slice::<i64>().unwrap(), [1, 2, 2, 1]);
-    assert_eq!(read(1).as_slice::<f32>().unwrap(), [3.0, 2.0, 5.0, 0.0]);
+    outputs.into_iter().map(&mut read).collect()
+}
+
+#[test]
+fn registered_operations_run_from_their_records() {
+    let values = TensorData::from([[1.0f32, 3.0, 2.0], [f32::NAN, 0.0, 5.0]]);
+    let outputs = replayed(OpDescriptor::TopK { k: 2, bins: IntDType::I64 }, values);
+    assert_eq!(outputs[0].as_slice::<i64>().unwrap(), [1, 2, 2, 1]);
+    assert_eq!(outputs[1].as_slice::<f32>().unwrap(), [3.0, 2.0, 5.0, 0.0]);
+
+    let values = TensorData::from([[1.0f32, 3.0, 2.0, 4.0, 0.0]]);
+    let options = LocalMaximaOptions::new();
+    let outputs = replayed(OpDescriptor::LocalMaxima { options, k: 3, bins: IntDType::I64 }, values);
+    assert_eq!(outputs[0].as_slice::<i64>().unwrap(), [3, 1, -1]);
+    assert_eq!(outputs[1].as_slice::<i64>().unwrap(), [0, 2, -1]);
 }

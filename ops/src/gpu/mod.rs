@@ -9,7 +9,7 @@
 //! - `segments`: windowing, power and their gradients, in one launch each, around a butterfly transform.
 //! - `welch`: exact Welch power and peaks, in one launch where a row fits a cube, else by `segments`.
 //! - `learned`: learned Welch power, by `segments` and a gain.
-//! - `top_k`, `reduce`: the strongest bins of rows in device memory; sums over rows.
+//! - `top_k`, `local_maxima`, `reduce`: the strongest bins and the local maxima of rows in device memory; sums over rows.
 #![allow(
     clippy::assign_op_pattern,
     clippy::collapsible_if,
@@ -22,6 +22,7 @@ pub mod butterfly;
 mod complex;
 mod device;
 pub mod learned;
+mod local_maxima;
 mod reduce;
 mod requirement;
 mod segments;
@@ -32,6 +33,7 @@ pub mod welch;
 
 pub use complex::ComplexRows;
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice};
+pub use local_maxima::{MaximaBuffers, local_maxima};
 pub use requirement::{Requirement, check};
 pub use segments::Frames;
 pub use top_k::{PeakBuffers, top_k};

@@ -118,12 +118,12 @@ pub fn takes(device: &Device, n: usize) -> bool {
 
 /// Whether a device is a program that plays one, as it says itself: there is no card behind it.
 #[cfg(feature = "cube")]
-fn is_software(device: &Device) -> bool {
+pub fn is_software(device: &Device) -> bool {
     device.identity().is_some_and(|identity| identity.physical.is_none())
 }
 
 #[cfg(not(feature = "cube"))]
-fn is_software(_device: &Device) -> bool {
+pub fn is_software(_device: &Device) -> bool {
     false
 }
 

@@ -6,6 +6,7 @@ pub mod case;
 pub mod devices;
 pub mod fixtures;
 pub mod learned;
+pub mod maxima_cases;
 pub mod tape;
 
 use std::ops::Range;

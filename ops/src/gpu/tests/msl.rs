@@ -8,8 +8,8 @@ use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform
 use crate::gpu::device::empty;
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
 use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
-use crate::gpu::{ComplexRows, Frames, GpuDevice, PeakBuffers, top_k};
-use crate::options::{Detrend, Scaling, WelchOptions};
+use crate::gpu::{ComplexRows, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
+use crate::options::{Detrend, LocalMaximaOptions, Scaling, WelchOptions};
 
 const ROWS: usize = 5;
 
@@ -25,6 +25,7 @@ fn every_kernel_compiles() {
         }
         learned(&device, &other);
         butterflies(&device, n);
+        maxima(&device, n);
     }
     client.flush().unwrap();
     let compiled = compiled.lock().unwrap();
@@ -70,6 +71,17 @@ fn learned(device: &GpuDevice, options: &WelchOptions) {
     learned_welch_psd(device, &frames, &learned, &power, options).unwrap();
     let into = LearnedGradients { signal: new(ROWS * len), learned: weights(device, options) };
     learned_welch_psd_backward(device, &frames, &learned, &power, &into, options, [true; 6]).unwrap();
+}
+
+fn maxima(device: &GpuDevice, length: usize) {
+    let new = |len: usize| -> Handle { empty(&device.client, len) };
+    let into = MaximaBuffers { maxima: new(ROWS * 3), bases: new(ROWS * 3), k: 3 };
+    for distance in [1, 5] {
+        let any = LocalMaximaOptions::new().with_distance(distance);
+        for options in [any, any.with_height(0.1).with_prominence(0.1)] {
+            local_maxima(device, &new(ROWS * length), &options, &into, ROWS, length);
+        }
+    }
 }
 
 fn butterflies(device: &GpuDevice, n: usize) {

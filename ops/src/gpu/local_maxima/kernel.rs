@@ -1,0 +1,189 @@
+//! Maxima are marked in a copy of the power that is NaN elsewhere, so that the search for the strongest bins ranks them.
+
+use cubecl::prelude::*;
+
+/// The shape of rows and the conditions that maxima meet.
+#[derive(CubeType, CubeLaunch)]
+pub struct MaximaShape {
+    pub rows: u32,
+    pub length: u32,
+    /// The least height, as [`ordered`] maps it.
+    pub least: u32,
+    pub prominence: f32,
+    /// The bits of NaN, which not every compiler takes as a constant.
+    pub nan: u32,
+}
+
+/// A value's bits in the order of values: 0 and −0 are equal, and NaN is above all others. Made of bits: under fast-math,
+/// a comparison of floats may miss NaN.
+#[cube]
+fn ordered(value: f32) -> u32 {
+    let bits = u32::reinterpret(value);
+    let size = bits & 0x7fff_ffffu32;
+    let negative = (bits >> 31u32) == 1 && size != 0;
+    let key = select(negative, !bits, size | 0x8000_0000u32);
+    select(size <= 0x7f80_0000u32, key, 0xffff_ffffu32)
+}
+
+/// Writes NaN to the first `count` values: a unit per value.
+#[cube(launch)]
+pub fn clear(values: &mut [f32], count: u32, nan: u32) {
+    let at = ABSOLUTE_POS as u32;
+    if at >= count {
+        terminate!();
+    }
+    values[at as usize] = f32::reinterpret(nan);
+}
+
+/// Copies each finite maximum that is high enough from `power` to `maxima`: a unit per bin.
+#[cube(launch)]
+pub fn mark_maxima(power: &[f32], maxima: &mut [f32], shape: MaximaShape, #[comptime] checks_prominence: bool) {
+    let at = ABSOLUTE_POS as u32;
+    if at >= shape.rows * shape.length {
+        terminate!();
+    }
+    let bin = at % shape.length;
+    let own = ordered(power[at as usize]);
+    // Between the keys of both infinities.
+    if bin > 0 && own >= shape.least && own > 0x007f_ffffu32 && own < 0xff80_0000u32 {
+        // The first of a run of equal values, most of which are of one, decides for all of them.
+        if ordered(power[(at - 1) as usize]) < own {
+            let (first, last) = (at - bin, at - bin + shape.length - 1);
+            let mut end = at;
+            while end < last && ordered(power[min(end + 1, last) as usize]) == own {
+                end += 1;
+            }
+            if end < last && ordered(power[min(end + 1, last) as usize]) < own {
+                let middle = (at + end) / 2;
+                let mut kept = true;
+                if comptime!(checks_prominence) {
+                    kept = is_prominent(power, middle, first, last, shape.prominence);
+                }
+                if kept {
+                    maxima[middle as usize] = power[middle as usize];
+                }
+            }
+        }
+    }
+}
+
+/// Keeps the maxima of a row that are far enough from every stronger one that is kept, and prominent enough: a unit per
+/// row. `order` has the bins of all `count` marked maxima of a row at most, strongest first, then −1. Marks within `reach`
+/// of a maximum that is kept are cleared.
+#[cube(launch)]
+pub fn separate(
+    power: &[f32],
+    maxima: &mut [f32],
+    order: &[i32],
+    bins: &mut [i32],
+    shape: MaximaShape,
+    ranking: RankingShape,
+    #[comptime] checks_prominence: bool,
+) {
+    let row = ABSOLUTE_POS as u32;
+    if row >= shape.rows {
+        terminate!();
+    }
+    let first = row * shape.length;
+    let last = first + shape.length - 1;
+    let mut found = 0u32;
+    let mut rank = 0u32;
+    let mut open = true;
+    while open {
+        let bin = order[(row * ranking.count + rank) as usize];
+        if bin < 0 {
+            open = false;
+        } else {
+            let bin = u32::cast_from(bin);
+            let at = first + bin;
+            let size = u32::reinterpret(maxima[at as usize]) & 0x7fff_ffffu32;
+            // What a stronger maximum has cleared is NaN.
+            if size < 0x7f80_0000u32 {
+                for other in at - min(ranking.reach, bin)..min(at + ranking.reach, last) + 1 {
+                    maxima[other as usize] = f32::reinterpret(shape.nan);
+                }
+                let mut kept = true;
+                if comptime!(checks_prominence) {
+                    kept = is_prominent(power, at, first, last, shape.prominence);
+                }
+                if kept {
+                    bins[(row * ranking.k + found) as usize] = i32::cast_from(bin);
+                    found += 1;
+                }
+            }
+            rank += 1;
+            open = rank < ranking.count && found < ranking.k;
+        }
+    }
+    for rank in found..ranking.k {
+        bins[(row * ranking.k + rank) as usize] = -1i32;
+    }
+}
+
+/// How marked maxima are ranked.
+#[derive(CubeType, CubeLaunch)]
+pub struct RankingShape {
+    /// Ranks per row of the order of all maxima.
+    pub count: u32,
+    /// Maxima per row that are kept.
+    pub k: u32,
+    /// Bins on either side of a maximum that are too close to it.
+    pub reach: u32,
+}
+
+/// Finds the base of every maximum: a unit per maximum.
+#[cube(launch)]
+pub fn find_bases(power: &[f32], maxima: &[i32], bases: &mut [i32], rows: u32, length: u32, k: u32) {
+    let place = ABSOLUTE_POS as u32;
+    if place >= rows * k {
+        terminate!();
+    }
+    let bin = maxima[place as usize];
+    if bin < 0 {
+        bases[place as usize] = -1i32;
+    } else {
+        let first = place / k * length;
+        let base = base(power, first + u32::cast_from(bin), first, first + length - 1);
+        bases[place as usize] = i32::cast_from(base - first);
+    }
+}
+
+/// Whether the maximum at a place of the row from `first` to `last` is prominent enough.
+#[cube]
+fn is_prominent(power: &[f32], at: u32, first: u32, last: u32, prominence: f32) -> bool {
+    let base = base(power, at, first, last);
+    power[at as usize] - power[base as usize] >= prominence
+}
+
+/// The place of a maximum's base: the higher of the lowest values on both sides, of equal ones the lower place.
+#[cube]
+fn base(power: &[f32], at: u32, first: u32, last: u32) -> u32 {
+    let left = lowest(power, at, first, false);
+    let right = lowest(power, at, last, true);
+    select(ordered(power[left as usize]) >= ordered(power[right as usize]), left, right)
+}
+
+/// The place of the lowest value between a maximum and the nearest higher value or the `end` of its row; of equal ones the
+/// nearest.
+#[cube]
+fn lowest(power: &[f32], at: u32, end: u32, #[comptime] upwards: bool) -> u32 {
+    let own = ordered(power[at as usize]);
+    let mut low = own;
+    let mut lowest = at;
+    let mut place = at;
+    let mut open = place != end;
+    while open {
+        if comptime!(upwards) {
+            place += 1;
+        } else {
+            place -= 1;
+        }
+        let key = ordered(power[place as usize]);
+        if key < low {
+            low = key;
+            lowest = place;
+        }
+        open = key <= own && place != end;
+    }
+    lowest
+}
