@@ -1,6 +1,5 @@
 //! Launches of the search for local maxima: marks, ranking, separation where maxima may be too close, bases.
 
-use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::kernel::{self, MaximaShapeLaunch, RankingShapeLaunch};
