@@ -1,4 +1,5 @@
-//! The table against itself, and a registered operation run from its record.
+//! The table against itself, and registered operations run from their records.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use burn::backend::Flex;
 use burn::backend::ir::{OperationIr, TensorId, TensorIr, TensorStatus};
