@@ -80,7 +80,7 @@ fn an_untrained_model_is_close_to_the_exact_estimate() {
     let mut learned = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(5).init(&device);
     let samples: Vec<f32> = (0..96).map(|i| (i as f32 * 0.7).sin() + 0.1 * (i as f32 * 1.9).sin()).collect();
     let signal = Tensor::<2>::from_data(TensorData::new(samples, [1, 96]), &device);
-    let bins = |peaks: firefly_models::Peaks| -> Vec<i64> { peaks.bins.into_data().iter().collect() };
+    let bins = |peaks: firefly_models::Peaks<2>| -> Vec<i64> { peaks.bins.into_data().iter().collect() };
     let exact = exact.forward(signal.clone());
     let gates = learned.hard_gates();
     assert_eq!(bins(exact.clone())[0], bins(learned.forward(signal.clone(), &gates))[0]);
