@@ -10,6 +10,7 @@ mod journal;
 mod model;
 mod options;
 mod pipeline;
+mod plot;
 mod source;
 mod summary;
 mod table;
@@ -29,7 +30,8 @@ use tracing::Level;
     name = "firefly",
     version,
     after_help = "Exit status: 0 if everything was done, 1 if a recording or a case failed, 2 if the command could not be \
-                  carried out."
+                  carried out.\n\nExamples:\n  firefly peaks recording.wav\n  firefly train run.toml --steps 20\n  \
+                  firefly bench fft --n 64 --batch 8 --iters 3 --warmup 1"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -40,6 +42,12 @@ struct Cli {
 enum Command {
     /// Strongest lines of every frame of every channel
     Peaks(commands::peaks::PeaksArgs),
+    /// Averaged power spectrum of each channel
+    Spectrum(commands::spectrum::SpectrumArgs),
+    /// Power over time and frequency, with tracks of the peaks
+    Spectrogram(commands::spectrogram::SpectrogramArgs),
+    /// Devices: what is there, what the build supports, what is calibrated
+    Devices(commands::devices::DevicesArgs),
     /// Training of learned peaks, as the program firefly-train
     Train(firefly_trainer::cli::Cli),
     /// Verified measurements, as the program firefly-bench
@@ -62,6 +70,9 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     start_threads()?;
     match cli.command {
         Command::Peaks(arguments) => commands::peaks::run(&arguments),
+        Command::Spectrum(arguments) => commands::spectrum::run(&arguments),
+        Command::Spectrogram(arguments) => commands::spectrogram::run(&arguments),
+        Command::Devices(arguments) => commands::devices::run(&arguments),
         Command::Train(train) => train.run(),
         Command::Bench(bench) => {
             let mut out = StandardOutput::default();

@@ -6,9 +6,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, ensure};
 use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::{
-    AutoWelchPeaks, AutoWelchPeaksConfig, Gates, LearnedWelchPeaks, Tier, WelchPeaks, WelchPeaksConfig,
-};
+use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, Gates, LearnedWelchPeaks, Tier, WelchPeaks};
 use firefly_models::{Peaks, WelchOptions};
 use firefly_trainer::run_folder::RunFolder;
 use serde::Serialize;
@@ -85,12 +83,9 @@ impl ModelRequest {
     /// # Errors
     /// If an option is out of range or contradicts the run, or the run can't be read.
     pub fn new(model: &ModelName, estimate: &EstimateOptions, k: Option<usize>, device: &Device) -> Result<Self> {
-        let request = |kind, options: WelchOptions, k, window: String, scaling: String| Self {
+        let request = |kind, options: WelchOptions, k, estimate| Self {
             name: model.to_string(),
-            estimate: format!(
-                "n_fft {}, hop {}, {window}, {} segments, {scaling} scaling, detrend {}",
-                options.n_fft, options.hop, options.segments, options.detrend
-            ),
+            estimate,
             n_fft: options.n_fft,
             frame: options.frame(),
             k,
@@ -102,17 +97,17 @@ impl ModelRequest {
             ensure!(given.is_empty(), "{} is set by the model of {}", given.join(", "), path.display());
             let learned = RunFolder::new(path).load_model(device).context("--model")?;
             let (options, k) = (learned.options(), learned.config().k);
-            let (window, scaling) = ("learned taper".to_owned(), options.scaling.to_string());
-            return Ok(request(Kind::Learned(Box::new(learned)), options, k, window, scaling));
+            let estimate =
+                format!("n_fft {}, hop {}, learned, {} scaling", options.n_fft, options.hop, options.scaling);
+            return Ok(request(Kind::Learned(Box::new(learned)), options, k, estimate));
         }
         let (kind, tier) = match model {
             ModelName::Tier(tier) => (Kind::Exact(estimate.clone(), *tier), *tier),
             _ => (Kind::Auto(estimate.clone()), Tier::Fast),
         };
-        let config = config(estimate, tier, k.unwrap_or(16), 1.0);
+        let config = estimate.config(tier, k.unwrap_or(16), 1.0);
         config.validate()?;
-        let (window, scaling) = (estimate.window().to_string(), estimate.scaling().to_string());
-        Ok(request(kind, config.options(), config.k, window, scaling))
+        Ok(request(kind, config.options(), config.k, format!("{estimate}, {} segments", tier.segments())))
     }
 
     /// The model for recordings of a sample rate.
@@ -122,29 +117,16 @@ impl ModelRequest {
     pub fn open(&self, rate: f64, device: &Device) -> Result<PeakModel> {
         let model = match &self.kind {
             Kind::Exact(estimate, tier) => {
-                Model::Exact(Box::new(config(estimate, *tier, self.k, rate).try_init(device)?))
+                Model::Exact(Box::new(estimate.config(*tier, self.k, rate).try_init(device)?))
             }
             Kind::Auto(estimate) => {
-                let peaks = config(estimate, Tier::Fast, self.k, rate);
+                let peaks = estimate.config(Tier::Fast, self.k, rate);
                 Model::Auto(Box::new(AutoWelchPeaksConfig::new().with_peaks(peaks).try_init(device)?))
             }
             Kind::Learned(learned) => Model::Learned(Box::new((*learned.clone(), learned.hard_gates()))),
         };
         Ok(PeakModel { model, device: device.clone(), frame: self.frame })
     }
-}
-
-/// Configuration of an exact estimate.
-fn config(estimate: &EstimateOptions, tier: Tier, k: usize, rate: f64) -> WelchPeaksConfig {
-    WelchPeaksConfig::new()
-        .with_n_fft(estimate.n_fft())
-        .with_hop(Some(estimate.hop()))
-        .with_tier(tier)
-        .with_k(k)
-        .with_window(estimate.window())
-        .with_symmetry(EstimateOptions::SYMMETRY)
-        .with_scaling(estimate.scaling().at(rate))
-        .with_detrend(estimate.detrend())
 }
 
 /// A model on a device.
@@ -177,5 +159,41 @@ impl PeakModel {
         let bins = bins.try_into_data().map_err(failed)?.convert::<i32>().try_into_vec()?;
         let power = power.try_into_data().map_err(failed)?.convert::<f32>().try_into_vec()?;
         Ok((bins, power))
+    }
+}
+
+/// Power of every bin of single segments, by the exact estimate.
+pub struct PowerModel {
+    estimate: EstimateOptions,
+    device: Device,
+    /// Model of the current sample rate.
+    model: Option<(f64, WelchPeaks)>,
+}
+
+impl PowerModel {
+    /// Checks the options.
+    ///
+    /// # Errors
+    /// If one is out of range.
+    pub fn new(estimate: &EstimateOptions, device: Device) -> Result<Self> {
+        estimate.config(Tier::Ultra, 1, 1.0).validate()?;
+        Ok(Self { estimate: estimate.clone(), device, model: None })
+    }
+
+    /// Power `[rows, bins]` of samples `[rows, n_fft]`.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn power(&mut self, rate: f64, samples: Vec<f32>) -> Result<Vec<f32>> {
+        let model = match self.model.take() {
+            Some((same, model)) if same == rate => model,
+            _ => self.estimate.config(Tier::Ultra, 1, rate).try_init(&self.device)?,
+        };
+        let n_fft = self.estimate.n_fft();
+        let shape = [samples.len() / n_fft, n_fft];
+        let power = model.try_psd(Tensor::<2>::from_data(TensorData::new(samples, shape), &self.device))?;
+        self.model = Some((rate, model));
+        let read = power.try_into_data().map_err(|error| anyhow::anyhow!("reading power from the device: {error}"))?;
+        Ok(read.convert::<f32>().try_into_vec()?)
     }
 }

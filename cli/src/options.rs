@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::value_parser;
-use firefly_models::{Detrend, Scaling, Window, WindowSymmetry};
+use firefly_models::{Detrend, Scaling, Tier, WelchPeaksConfig, Window, WindowSymmetry};
 use firefly_trainer::data::formats::NumberFormat;
 
 /// The recordings of a command.
@@ -52,9 +52,6 @@ pub struct EstimateOptions {
 }
 
 impl EstimateOptions {
-    /// Window symmetry of every estimate.
-    pub const SYMMETRY: WindowSymmetry = WindowSymmetry::Periodic;
-
     /// Samples per segment.
     pub fn n_fft(&self) -> usize {
         self.n_fft.unwrap_or(256)
@@ -80,6 +77,19 @@ impl EstimateOptions {
         self.detrend.unwrap_or_default().0
     }
 
+    /// Configuration of the exact estimate of a tier at a sample rate.
+    pub fn config(&self, tier: Tier, k: usize, sample_rate: f64) -> WelchPeaksConfig {
+        WelchPeaksConfig::new()
+            .with_n_fft(self.n_fft())
+            .with_hop(Some(self.hop()))
+            .with_tier(tier)
+            .with_k(k)
+            .with_window(self.window())
+            .with_symmetry(WindowSymmetry::Periodic)
+            .with_scaling(self.scaling().at(sample_rate))
+            .with_detrend(self.detrend())
+    }
+
     /// The options that were given, by name.
     pub fn given(&self) -> Vec<&'static str> {
         let given = [
@@ -90,6 +100,13 @@ impl EstimateOptions {
             (self.detrend.is_some(), "--detrend"),
         ];
         given.iter().filter(|(is_given, _)| *is_given).map(|(_, name)| *name).collect()
+    }
+}
+
+impl fmt::Display for EstimateOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (n_fft, hop, window) = (self.n_fft(), self.hop(), self.window());
+        write!(f, "n_fft {n_fft}, hop {hop}, {window}, {} scaling, detrend {}", self.scaling(), self.detrend())
     }
 }
 

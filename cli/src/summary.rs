@@ -1,4 +1,4 @@
-//! Summary of peaks on a terminal.
+//! Summary of spectra on a terminal.
 
 use firefly_app::table::{Align, TextTable};
 
@@ -14,11 +14,11 @@ const RANGE_DB: f64 = 48.0;
 /// Heights of an inline spectrum.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Summary of the peaks of all recordings: a row per channel.
+/// Summary of the spectra, or of the peaks, of all recordings: a row per channel.
 pub struct Summary {
     n_fft: usize,
     k: usize,
-    /// Sums of peak power per channel and bin of the current recording, `[channels, bins]`, and its frames.
+    /// Sums of power per channel and bin of the current recording, `[channels, bins]`, and its frames.
     sums: Vec<f64>,
     frames: u64,
     table: TextTable,
@@ -29,12 +29,12 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// An empty summary of `k` peaks per frame of spectra of `n_fft` points.
-    pub fn new(n_fft: usize, k: usize) -> Self {
+    /// An empty summary of `k` peaks per frame of spectra of `n_fft` points; `frames` is the title of their number.
+    pub fn new(n_fft: usize, k: usize, frames: &str) -> Self {
         let table = TextTable::default()
             .columns(["recording"], Align::Left)
-            .columns(["channel", "rate", "frames", "strongest", "power"], Align::Right)
-            .column("spectrum of the peaks, 0 to half the rate", Align::Left);
+            .columns(["channel", "rate", frames, "strongest", "power"], Align::Right)
+            .column("spectrum, 0 to half the rate", Align::Left);
         Self { n_fft, k, sums: Vec::new(), frames: 0, table, channels: 0, rows: 0 }
     }
 
@@ -52,6 +52,14 @@ impl Summary {
         let rows = block.bins.len() / self.k;
         self.rows += rows as u64;
         self.frames += (rows / recording.channels.max(1)) as u64;
+    }
+
+    /// Adds sums of power over frames, `[channels, bins]`.
+    pub fn add_sums(&mut self, recording: Recording, sums: &[f64], frames: u64) {
+        self.sums.resize(sums.len(), 0.0);
+        self.sums.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);
+        self.frames += frames;
+        self.rows += frames * recording.channels as u64;
     }
 
     /// Ends a recording. Returns its frames per channel.

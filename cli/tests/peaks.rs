@@ -56,7 +56,7 @@ fn peaks_are_those_of_the_definition_in_the_order_of_file_frame_channel_and_rank
         "--out",
         text(&out),
     ]);
-    assert!(printed.contains("recordings shorter than a frame, left out: 1"), "{printed}");
+    assert!(printed.contains("recordings that are too short, left out: 1"), "{printed}");
     let rows = rows(&out);
     let frame = 64 + 7 * 32;
     let coefficients = window(WindowShape::Hann, Symmetry::Periodic, 64);

@@ -1,3 +1,7 @@
 //! The subcommands, one file each.
 
+pub mod devices;
+mod outcome;
 pub mod peaks;
+pub mod spectrogram;
+pub mod spectrum;

@@ -1,23 +1,24 @@
 //! `firefly peaks`: strongest lines of every frame of every channel.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
 use clap::value_parser;
 use firefly_app::device::DeviceName;
 use firefly_app::files::ensure_writable;
 use firefly_app::progress::Progress;
-use firefly_app::streams::{StandardOutput, note};
+use firefly_app::streams::note;
 
+use super::outcome::{Outcome, print};
 use crate::frames::{Cut, Frames};
 use crate::journal::{Entry, Journal, PeakBlock};
 use crate::model::{ModelName, ModelRequest, PeakModel};
 use crate::options::{EstimateOptions, InputOptions, Shard};
 use crate::pipeline::{self, Message, Recording, Start};
+use crate::plot::{Figure, HeatMap, Picture, PlotFormat};
 use crate::source::Sources;
 use crate::summary::Summary;
 use crate::table::{Column, TableFormat, TableWriter, Values};
@@ -32,6 +33,9 @@ A command that was killed continues where it stopped when it is started again: s
 
 Example:
   firefly peaks recordings --model reference --n-fft 256 -k 16 --out peaks.parquet";
+
+/// Channels of a drawing at most.
+const MOST_FIGURES: usize = 12;
 
 /// Arguments of `firefly peaks`.
 #[derive(Debug, Clone, clap::Args)]
@@ -63,6 +67,9 @@ pub struct PeaksArgs {
     /// writes the bytes of an uninterrupted one.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Draw the peaks over time and frequency into this file: .svg, .png or .html; up to 12 channels
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
 }
 
 /// Computes the peaks.
@@ -70,14 +77,16 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     let device = arguments.device.open()?;
     let request = ModelRequest::new(&arguments.model, &arguments.estimate, arguments.k, &device)?;
     let format = arguments.out.as_deref().map(TableFormat::of).transpose().context("--out")?;
-    if let Some(path) = &arguments.out {
-        ensure_writable(path).with_context(|| format!("--out {}", path.display()))?;
+    let plot = arguments.plot.as_deref().map(PlotFormat::of).transpose().context("--plot")?;
+    for path in [&arguments.out, &arguments.plot].into_iter().flatten() {
+        ensure_writable(path).with_context(|| path.display().to_string())?;
     }
     let sources = Sources::find(&arguments.input, arguments.shard)?;
     let step = arguments.step.map_or(request.frame, |step| step as usize);
     let cut = Cut { length: request.frame, step };
 
     let mut results = Results::new(&request, &sources, cut);
+    results.drawing = plot.map(|_| Drawing::new(request.n_fft, request.k));
     if let (Some(path), Some(format)) = (&arguments.out, format) {
         let longest = sources.list.iter().map(|source| source.name.len()).max().unwrap_or(0);
         let created = format.create(path, longest);
@@ -113,7 +122,7 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     );
     progress.finish();
     outcome?;
-    results.finish(arguments)
+    results.finish(arguments, plot)
 }
 
 /// The statement of a job, on one line: what the bytes of its output follow from.
@@ -158,8 +167,8 @@ struct Results<'a> {
     summary: Summary,
     /// Recording and frame that come next.
     next: Start,
-    too_short: u64,
-    failures: Vec<String>,
+    drawing: Option<Drawing>,
+    outcome: Outcome,
 }
 
 impl<'a> Results<'a> {
@@ -171,10 +180,10 @@ impl<'a> Results<'a> {
             names: sources.list.iter().map(|source| source.name.as_str().into()).collect(),
             journal: None,
             table: None,
-            summary: Summary::new(request.n_fft, request.k),
+            summary: Summary::new(request.n_fft, request.k, "frames"),
             next: (0, None),
-            too_short: 0,
-            failures: Vec::new(),
+            drawing: None,
+            outcome: Outcome::default(),
         }
     }
 
@@ -192,6 +201,9 @@ impl<'a> Results<'a> {
             Entry::Block(recording, block) => {
                 ensure!(recording.source < self.names.len() && recording.channels > 0, "the journal is damaged");
                 self.summary.add(recording, &block);
+                if let Some(drawing) = &mut self.drawing {
+                    drawing.add(recording, &block);
+                }
                 let frames = block.bins.len() / self.request.k / recording.channels;
                 self.next = (recording.source, Some(block.first + frames as u64));
                 if self.table.is_some() {
@@ -204,12 +216,12 @@ impl<'a> Results<'a> {
             Entry::End(recording, failure) => {
                 let name = self.names.get(recording.source).context("the journal is damaged")?;
                 let frames = self.summary.end(recording, name);
+                if let Some(drawing) = &mut self.drawing {
+                    drawing.end(recording, name, self.cut, frames);
+                }
                 match failure {
-                    Some(failure) => {
-                        note(format_args!("error: {name}: {failure}"));
-                        self.failures.push(name.to_string());
-                    }
-                    None if frames == 0 && self.sources.part.is_none() => self.too_short += 1,
+                    Some(failure) => self.outcome.failed(name, &failure),
+                    None if frames == 0 && self.sources.part.is_none() => self.outcome.shorter(recording),
                     None => {}
                 }
                 self.next = (recording.source + 1, None);
@@ -246,50 +258,84 @@ impl<'a> Results<'a> {
         ]
     }
 
-    /// Completes the output, then prints the summary.
-    fn finish(mut self, arguments: &PeaksArgs) -> Result<ExitCode> {
-        if self.summary.rows == 0 {
-            if let Some(journal) = self.journal.take() {
-                journal.remove().context("removing the journal")?;
-            }
-            if self.failures.is_empty() {
-                let frame = self.cut.length;
-                bail!("no recording has the {frame} samples of a frame of {}", self.request.name);
-            }
-            bail!("no recording could be read");
-        }
-        if let Some(table) = self.table.take() {
+    /// Completes the outputs, then prints the summary.
+    fn finish(mut self, arguments: &PeaksArgs, plot: Option<PlotFormat>) -> Result<ExitCode> {
+        let frame = format!("{} samples of a frame of {}", self.cut.length, self.request.name);
+        let something = self.outcome.ensure_something(self.summary.rows, &frame);
+        if let Some(table) = self.table.take().filter(|_| something.is_ok()) {
             table.finish().context("writing the output")?;
         }
         if let Some(journal) = self.journal.take() {
             journal.remove().context("removing the journal")?;
         }
-        let mut out = StandardOutput::default();
-        write!(out, "{}", self.text(arguments))?;
-        out.flush()?;
-        Ok(if self.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        something?;
+        if let (Some(path), Some(format), Some(drawing)) = (&arguments.plot, plot, self.drawing.take()) {
+            let names = [
+                ("model", self.request.name.clone()),
+                ("estimate", self.request.estimate.clone()),
+                ("channels", format!("{} of {}", drawing.figures.len(), self.summary.channels)),
+            ];
+            let title = arguments.input.input.display().to_string();
+            format.write(path, &title, &names, &drawing.figures).context("--plot")?;
+        }
+        print(&self.text(arguments))?;
+        Ok(self.outcome.status())
     }
 
     fn text(&self, arguments: &PeaksArgs) -> String {
         let request = self.request;
         let mut text = format!(
-            "{}: {} peaks per frame of {} samples, one every {} ({})\n\n{}",
+            "{}: {} peaks per frame of {} samples, one every {} ({})\n\n{}{}",
             request.name,
             request.k,
             self.cut.length,
             self.cut.step,
             request.estimate,
-            self.summary.text()
+            self.summary.text(),
+            self.outcome.text()
         );
-        if self.too_short > 0 {
-            text += &format!("\nrecordings shorter than a frame, left out: {}\n", self.too_short);
-        }
-        if !self.failures.is_empty() {
-            text += &format!("\nrecordings that could not be read: {}\n", self.failures.len());
-        }
         if let Some(path) = &arguments.out {
             text += &format!("\n{}: {} rows\n", path.display(), self.summary.rows * request.k as u64);
         }
         text
+    }
+}
+
+/// Drawing of the peaks of the first channels.
+struct Drawing {
+    k: usize,
+    /// Power of a frame's peaks at their bins.
+    power: Vec<f32>,
+    /// Picture per channel of the current recording.
+    pictures: Vec<Picture>,
+    figures: Vec<Figure>,
+}
+
+impl Drawing {
+    fn new(n_fft: usize, k: usize) -> Self {
+        Self { k, power: vec![0.0; n_fft / 2 + 1], pictures: Vec::new(), figures: Vec::new() }
+    }
+
+    fn add(&mut self, recording: Recording, block: &PeakBlock) {
+        let shown = recording.channels.min(MOST_FIGURES - self.figures.len());
+        self.pictures.resize(shown, Picture::new(self.power.len()));
+        let rows = block.bins.chunks(self.k).zip(block.power.chunks(self.k));
+        for (row, (bins, power)) in rows.enumerate() {
+            let Some(picture) = self.pictures.get_mut(row % recording.channels) else { continue };
+            self.power.fill(0.0);
+            for (bin, power) in bins.iter().zip(power).filter(|(bin, _)| **bin >= 0) {
+                self.power[*bin as usize] = *power;
+            }
+            picture.add(&self.power);
+        }
+    }
+
+    fn end(&mut self, recording: Recording, name: &str, cut: Cut, frames: u64) {
+        let seconds = (frames.saturating_sub(1) * cut.step as u64 + cut.length as u64) as f64 / recording.rate;
+        for (channel, picture) in self.pictures.drain(..).enumerate() {
+            let title = if recording.channels > 1 { format!("{name}, channel {channel}") } else { name.to_owned() };
+            let map = HeatMap { title, nyquist: recording.rate / 2.0, seconds, tracks: 0, picture };
+            self.figures.push(Figure::HeatMap(map));
+        }
     }
 }

@@ -1,0 +1,63 @@
+//! `firefly devices`: what is there, what the build supports, and what is calibrated.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use firefly_app::device::{DeviceError, DeviceId, DeviceKind, DeviceName};
+use firefly_app::host::{available_cores, cpu_name};
+use firefly_app::table::{Align, TextTable};
+use firefly_framework::profile::{ProfileSource, default_path, load_or_preset};
+
+use super::outcome::print;
+
+const NOTES: &str = "\
+A calibrated device has a profile of measured times, written by `firefly bench calibrate`; the model auto and decisions
+on fusion follow it. Without one they follow the preset of its kind.
+
+Example:
+  firefly devices";
+/// Devices of a kind that are listed at most.
+const MOST_DEVICES: usize = 16;
+
+/// Arguments of `firefly devices`.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = NOTES)]
+pub struct DevicesArgs {}
+
+/// Lists the devices.
+pub fn run(_: &DevicesArgs) -> Result<ExitCode> {
+    let mut table = TextTable::default().columns(["device", "available", "calibrated"], Align::Left);
+    let mut ignored = Vec::new();
+    for kind in DeviceKind::ALL {
+        let indices = 0..if kind.is_host() { 1 } else { MOST_DEVICES };
+        for id in indices.map(|index| DeviceId::new(kind, index)) {
+            let Ok(name) = id.to_string().parse::<DeviceName>() else { break };
+            let opened = name.open();
+            if opened.is_err() && id.index() > 0 {
+                break;
+            }
+            let available = match &opened {
+                Ok(_) => "yes".to_owned(),
+                Err(DeviceError::NotBuilt(feature)) => format!("not in this build (--features {feature})"),
+                Err(error) => format!("no: {error}"),
+            };
+            let calibrated = opened.as_ref().map_or(String::new(), |_| calibration(id, &mut ignored));
+            table.row([name.to_string(), available, calibrated]);
+        }
+    }
+    let cpu = cpu_name().unwrap_or_else(|| "unknown processor".to_owned());
+    let ignored: String = ignored.iter().map(|line| format!("\n{line}\n")).collect();
+    print(&format!("{cpu}, {} cores available\n\n{}{ignored}", available_cores(), table.render()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a device has a calibrated profile, and where. Profiles that can't be used are reported.
+fn calibration(id: DeviceId, ignored: &mut Vec<String>) -> String {
+    let resolved = load_or_preset(id);
+    ignored.extend(resolved.ignored.map(|error| error.to_string()));
+    match (resolved.source, default_path(id)) {
+        (ProfileSource::Calibrated, Ok(path)) => path.display().to_string(),
+        (ProfileSource::Calibrated, Err(_)) => "yes".to_owned(),
+        (ProfileSource::Preset, _) => format!("no (preset {})", resolved.profile.name),
+    }
+}
