@@ -101,6 +101,18 @@ fn times_and_keys_that_can_not_be_measured_are_refused() {
     assert!(refused(|report| times(report).time_ns.p10 = 1e9).contains("times that can't have been measured"));
     assert!(refused(|report| times(report).time_ns.max = 1e300).contains("times that can't have been measured"));
     assert!(refused(|report| report.cases[1] = report.cases[0].clone()).contains("is there twice"));
+    // What steers a terminal comes out as text.
+    let [plain, steering] = ["plain.json", "steering.json"].map(|name| folder.path().join(name));
+    report.write(&plain).unwrap();
+    let mut other = report.clone();
+    (other.host.cpu, other.cases[0].strategy) = (Some("\u{1b}[2Jred".into()), "\u{1b}[31mfirefly".into());
+    other.write(&steering).unwrap();
+    let output = bench(&["compare", plain.to_str().unwrap(), steering.to_str().unwrap()]);
+    assert!(
+        !text(&output.stdout).contains('\u{1b}') && text(&output.stdout).contains("red"),
+        "{}",
+        text(&output.stdout)
+    );
     let output = bench(&["compare", "/dev/zero", "/dev/zero"]);
     assert!(text(&output.stderr).contains("reading /dev/zero: it is not a file"), "{}", text(&output.stderr));
 }

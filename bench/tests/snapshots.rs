@@ -37,6 +37,7 @@ fn wrong_arguments_are_explained() {
         run(&["welch-peaks", "--device", "gpu"]),
         run(&["welch-peaks", "--batch", "-1"]),
         run(&["welch-peaks", "--warmup", "-1"]),
+        run(&["welch-peaks", "--seed", "-1"]),
         run(&["welch-peaks", "--strategy", "learned", "--train-steps", "0"]),
         run(&["welch-peaks", "--device", "cpu", "--strategy", "firefly", "--without", "firefly"]),
         run(&["welch-peaks", "--batch", "32..100"]),

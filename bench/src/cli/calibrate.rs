@@ -16,6 +16,7 @@ use firefly_framework::profile::{DeviceProfile, Preset, default_path, save};
 use firefly_models::Tier;
 
 use super::ExitStatus;
+use super::values::whole;
 use crate::harness::statistics::Spread;
 use crate::suites::peaks::PeaksProblem;
 use crate::suites::picker::{TimingBudget, strategies_of, time_in_rounds};
@@ -33,6 +34,7 @@ pub struct CalibrateArgs {
     pub out: Option<PathBuf>,
     /// Milliseconds per point and round, from 0; at least three runs of each method
     #[arg(long, value_name = "MS", default_value_t = 9, allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<u64>)]
     pub time: u64,
     /// Rounds over the whole grid, from 1 to 100
     #[arg(long, value_name = "N", default_value_t = 5, allow_negative_numbers = true)]

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
+use firefly_app::streams::printable;
 use firefly_app::table::Layout;
 
 use super::ExitStatus;
@@ -60,7 +61,7 @@ pub fn run(arguments: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
         names[1]
     );
     for difference in differences(&before, &after) {
-        writeln!(out, "note: {difference}")?;
+        writeln!(out, "note: {}", printable(&difference))?;
     }
     let changes = ReportChanges::new(&before, &after, threshold, arguments.quiet);
     if changes.is_empty() {
@@ -69,7 +70,7 @@ pub fn run(arguments: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     write!(out, "{}", changes.table.render_in(Layout::of_stdout(arguments.wide)))?;
     for (cases, path) in [(&changes.only_before, &arguments.before), (&changes.only_after, &arguments.after)] {
         for case in cases {
-            writeln!(out, "only in {}: {case}", path.display())?;
+            writeln!(out, "only in {}: {}", path.display(), printable(case))?;
         }
     }
     writeln!(out, "{}", changes.summary())?;

@@ -10,7 +10,7 @@ use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
 use super::train_options::TrainOptions;
-use super::values::{NumberRange, TIERS, distinct, named, numbers};
+use super::values::{NumberRange, TIERS, distinct, named, numbers, whole};
 use super::welch_options::{lengths, tier_names};
 use crate::harness::parameters::ParameterMap;
 use crate::harness::strategy::BenchStrategy;
@@ -47,6 +47,7 @@ pub struct E2eArgs {
     pub k: Vec<NumberRange>,
     /// Filters of the mel pipeline, from 1 to 4096
     #[arg(long, value_name = "N", default_value_t = 40, allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<usize>)]
     pub mels: usize,
     /// Sampling rate of the mel filters in hertz, above 0
     #[arg(long, value_name = "HERTZ", default_value_t = 16_000.0, allow_negative_numbers = true)]

@@ -12,7 +12,7 @@ use firefly_models::Tier;
 use thiserror::Error;
 
 use super::ExitStatus;
-use super::values::{NumberRange, TIERS, distinct, named, numbers};
+use super::values::{NumberRange, TIERS, distinct, named, numbers, whole};
 use super::welch_options::tier_names;
 use crate::harness::machine::{MachineInfo, available_cores, available_memory};
 use crate::harness::outcome::{BatchLimit, CaseOutcome, CaseRecord, LimitedBy};
@@ -21,7 +21,7 @@ use crate::harness::problem::{Problem, ProblemError};
 use crate::harness::verification::{CaseError, Unsupported, Verification};
 use crate::report::schema::{BenchReport, CommandRecord};
 use crate::suites::peaks::{MAX_INPUT_BYTES, PeaksProblem, facts, firefly, grid};
-use firefly_app::number::{bytes, whole};
+use firefly_app::number::{self, bytes};
 
 /// Share of the memory that is free which a call may take: the rest is for whoever else is there.
 const MEMORY_SHARE: f64 = 0.8;
@@ -53,9 +53,11 @@ pub struct MaxBatchArgs {
     /// Prove by running a batch whose input takes at most so many MiB, from 0: the largest itself, if that is no more,
     /// and if there is memory for its expected result too
     #[arg(long, value_name = "MIB", default_value_t = 64, allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<usize>)]
     pub prove: usize,
     /// Seed of the inputs: a whole number from 0
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<u64>)]
     pub seed: u64,
     /// Write a JSON report to this file
     #[arg(long, value_name = "PATH")]
@@ -221,11 +223,11 @@ pub fn table(cases: &[CaseRecord]) -> TextTable {
         match &case.outcome {
             CaseOutcome::Bounded(limit) => {
                 cells.extend([
-                    whole(limit.bytes_per_row),
+                    number::whole(limit.bytes_per_row),
                     limit.free_bytes.map(bytes).unwrap_or_default(),
-                    whole(limit.batch),
+                    number::whole(limit.batch),
                     limit.limited_by.to_string(),
-                    whole(limit.proven_batch),
+                    number::whole(limit.proven_batch),
                     limit.verification.map(|found| found.rows.to_string()).unwrap_or_default(),
                     limit.verification.map(|found| format!("{:.1e}", found.error)).unwrap_or_default(),
                 ]);

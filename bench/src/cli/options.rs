@@ -10,7 +10,7 @@ use firefly_app::host::MOST_THREADS;
 use firefly_app::table::Layout;
 use firefly_ops::InstructionSet;
 
-use super::values::{self, NumberRange, distinct};
+use super::values::{self, NumberRange, distinct, whole};
 use crate::harness::execution::ExecutionConfig;
 use crate::harness::machine::available_cores;
 use crate::harness::parameters::ParameterMap;
@@ -57,6 +57,7 @@ pub struct MeasureOptions {
     pub warmup: u32,
     /// Seed of the inputs, and of the order in which cases take turns: a whole number from 0
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<u64>)]
     pub seed: u64,
     /// Write a JSON report with every sample to this file
     #[arg(long, value_name = "PATH")]

@@ -15,7 +15,7 @@ use firefly_models::{AutoWelchPeaks, Selection, Strategy, Tier};
 
 use super::ExitStatus;
 use super::device_profile::device_profile;
-use super::values::{NumberRange, TIERS, distinct, named, numbers};
+use super::values::{NumberRange, TIERS, distinct, named, numbers, whole};
 use super::welch_options::lengths;
 use crate::harness::machine::MachineInfo;
 use crate::harness::statistics::Spread;
@@ -66,9 +66,11 @@ pub struct PickerArgs {
     pub profile: Option<PathBuf>,
     /// Largest input in MiB, from 0; larger ones are left out
     #[arg(long, value_name = "MIB", default_value_t = 1024, allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<usize>)]
     pub most_input: usize,
     /// Milliseconds per case and round, from 0; at least three runs of each method
     #[arg(long, value_name = "MS", default_value_t = 15, allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<u64>)]
     pub time: u64,
     /// Rounds over the whole grid, from 1 to 100
     #[arg(long, value_name = "N", default_value_t = 3, allow_negative_numbers = true)]

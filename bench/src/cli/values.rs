@@ -20,6 +20,9 @@ pub enum NumberError {
     /// The item is not a whole number.
     #[error("`{0}` is not a whole number from 1; lists look like 32,256 or 32..8192")]
     NotANumber(String),
+    /// The text is not a whole number from 0, or too large.
+    #[error("`{0}` is not a whole number from 0 that fits 64 bits")]
+    NotFromZero(String),
     /// The item is zero.
     #[error("0 is not accepted; numbers start at 1")]
     Zero,
@@ -57,6 +60,14 @@ impl FromStr for NumberRange {
         }
         Ok(Self((from.ilog2()..=to.ilog2()).map(|exponent| 1 << exponent).collect()))
     }
+}
+
+/// A whole number from 0.
+///
+/// # Errors
+/// [`NumberError::NotFromZero`] for any other text, and a number that is too large for its type.
+pub fn whole<T: FromStr>(text: &str) -> Result<T, NumberError> {
+    text.trim().parse().map_err(|_| NumberError::NotFromZero(text.to_string()))
 }
 
 fn number(text: &str) -> Result<usize, NumberError> {
@@ -156,6 +167,14 @@ mod tests {
         assert!(refused("64-32").contains("`64-32` ends before it starts"));
         assert!(refused("4-").contains("not a whole number"));
         assert!(refused("32..100").contains("100 is not one"));
+    }
+
+    #[test]
+    fn whole_numbers_begin_at_zero() {
+        assert_eq!((whole("0"), whole(" 17 ")), (Ok(0u64), Ok(17)));
+        for text in ["-1", "x", "1.5", "99999999999999999999"] {
+            assert!(whole::<usize>(text).unwrap_err().to_string().contains(&format!("`{text}` is not a whole number")));
+        }
     }
 
     #[test]

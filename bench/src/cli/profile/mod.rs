@@ -20,7 +20,7 @@ use firefly_models::Tier;
 use models::ZooModel;
 
 use super::ExitStatus;
-use super::values::{TIERS, named};
+use super::values::{TIERS, named, whole};
 use crate::report::decision;
 use crate::report::profile::{PROFILE_FORMAT, ProfileReport};
 use crate::report::schema::Tool;
@@ -35,6 +35,7 @@ pub struct ProfileArgs {
     pub model: ZooModel,
     /// Samples per segment: a power of two from 8 to 65536
     #[arg(long, value_name = "N", default_value_t = 256, allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<usize>)]
     pub n_fft: usize,
     /// Frames per call, from 1; their samples take at most 8 GiB
     #[arg(long, value_name = "N", default_value_t = 1024, allow_negative_numbers = true)]
@@ -42,6 +43,7 @@ pub struct ProfileArgs {
     pub batch: u64,
     /// Peaks per frame: from 1 to n_fft / 2 + 1
     #[arg(long, value_name = "N", default_value_t = 16, allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<usize>)]
     pub k: usize,
     /// Segments used of each frame: ultra (1), fast (2), reference (8)
     #[arg(long, default_value = "fast", value_parser = named(TIERS))]

@@ -32,13 +32,16 @@ pub(super) fn of_text(caption: &str, text: &TextTable) -> String {
     Table { caption: caption.to_owned(), columns, rows }.html_folded_if_long()
 }
 
-/// Every case of a report.
+/// Every case of a report, in groups by problem.
 pub(super) fn cases(report: &BenchReport) -> String {
     let columns = ["case", "median", "speed", "p10 – p90", "ns per row", "GB/s", "error", "recall (exact)", "moves"];
-    let rows = report.cases.iter().map(|case| Row::new(&case.label(), cells(case)));
-    let table =
-        Table { caption: "Every case".into(), columns: columns.map(str::to_owned).into(), rows: rows.collect() };
-    table.html_folded_if_long()
+    let mut rows = Vec::new();
+    for group in report.cases.chunk_by(|a, b| a.problem == b.problem) {
+        let problem = group[0].problem.without(&DERIVED).to_string();
+        rows.push(Row { strong: true, ..Row::new(&problem, vec![String::new(); columns.len() - 1]) });
+        rows.extend(group.iter().map(|case| Row::new(&case.configuration(), cells(case))));
+    }
+    Table { caption: "Every case".into(), columns: columns.map(str::to_owned).into(), rows }.html_folded_if_long()
 }
 
 fn cells(case: &CaseRecord) -> Vec<String> {
