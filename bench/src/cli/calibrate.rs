@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::value_parser;
 use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
+use firefly_app::number::{duration, significant};
 use firefly_app::table::{Align, TextTable};
 use firefly_framework::calibration::{CalibrationSizes, LatencySpread, measure_constants, measure_latencies};
 use firefly_framework::cost::PeaksSize;
@@ -18,9 +19,9 @@ use firefly_models::Tier;
 use super::ExitStatus;
 use super::values::whole;
 use crate::harness::statistics::Spread;
+use crate::suites::operations;
 use crate::suites::peaks::PeaksProblem;
 use crate::suites::picker::{TimingBudget, strategies_of, time_in_rounds};
-use firefly_app::number::{duration, significant};
 
 /// Options of `calibrate`.
 #[derive(Debug, Clone, clap::Args)]
@@ -66,6 +67,7 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<Exi
     let preset = Preset::of(id.kind()).profile();
     let measured = measure_constants(preset, &device, arguments.rough)?;
     let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(id.id()), ..measured };
+    operations::measure(&mut profile, &device, arguments.rough)?;
     let strategies = strategies_of(id.kind());
     let constants = profile.clone();
     measure_latencies(&mut profile, strategies, &sizes, |sizes| {
@@ -99,7 +101,8 @@ fn report(profile: &DeviceProfile, out: &mut dyn Write) -> anyhow::Result<()> {
     row("round trip", duration(profile.roundtrip));
     row("memory, GB/s", significant(profile.memory_bandwidth, 3));
     row("to the host, GB/s", significant(profile.link_bandwidth, 3));
-    row("host's scan, GB/s", significant(profile.scan_bandwidth, 3));
+    row("host's search, GB/s", significant(profile.scan_bandwidth, 3));
+    row("kinds of operation measured", profile.operations.len().to_string());
     for (name, table) in &profile.latencies {
         row(&format!("{name}: worst error between points"), format!("× {}", significant(table.error, 3)));
     }
@@ -132,6 +135,7 @@ mod tests {
         assert_eq!(profile.latencies.keys().collect::<Vec<_>>(), ["fused", "spectrum"]);
         assert!(profile.latencies.values().all(|table| table.nanoseconds.len() == 8 && table.error >= 1.0));
         assert!(profile.dispatch > 0.0 && profile.memory_bandwidth > 0.0);
+        assert!(profile.operations.contains_key("firefly::butterfly"), "{:?}", profile.operations.keys());
         assert!(String::from_utf8(out).unwrap().contains("launch overhead"));
     }
 }

@@ -1,6 +1,8 @@
 //! Suites: each with its problems, inputs, expected results and strategies.
 
 pub mod fft;
+pub mod models;
+pub mod operations;
 pub mod peaks;
 pub mod phases;
 pub mod picker;

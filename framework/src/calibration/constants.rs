@@ -1,4 +1,4 @@
-//! Measurement of launch overhead, round trip and bandwidths.
+//! Measurement of launch overhead, round trip and bandwidths of a device.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -18,8 +18,8 @@ const CHAIN: usize = 1000;
 const RUNS: usize = 9;
 const WARM_UP_RUNS: usize = 2;
 
-/// The preset with its launch overhead, round trip and bandwidths replaced by measured ones. A `rough` measurement uses
-/// small tensors, to test that measuring works.
+/// The preset with its launch overhead, round trip, and bandwidths of memory and link replaced by measured ones. A
+/// `rough` measurement uses small tensors, to test that measuring works.
 ///
 /// # Errors
 /// [`CalibrationError::Device`] if the device fails.
@@ -59,12 +59,6 @@ pub fn measure_constants(
         read(result)?;
         Ok(elapsed(start))
     })?;
-    let host = read(large)?.try_to_vec::<f32>().map_err(failed)?;
-    let scan = median(|| {
-        let start = Instant::now();
-        black_box(black_box(&host).iter().fold(0f32, |most, value| most.max(*value)));
-        Ok(elapsed(start))
-    })?;
     // For tensors this large the round trip is negligible, and on a host there may be no other cost.
     let bandwidth = |bytes: usize, time: f64| bytes as f64 / (time - there_and_back).max(1.0);
     Ok(DeviceProfile {
@@ -72,7 +66,6 @@ pub fn measure_constants(
         roundtrip: (there_and_back - dispatch).max(0.0),
         memory_bandwidth: bandwidth(2 * bytes, add),
         link_bandwidth: bandwidth(bytes, link),
-        scan_bandwidth: bytes as f64 / scan,
         ..preset
     })
 }

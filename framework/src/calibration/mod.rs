@@ -1,7 +1,9 @@
-//! Calibration: measurement of a device's constants and of the latencies of [strategies](crate::cost::Strategy).
+//! Calibration: measurement of a device's constants, of the latencies of [strategies](crate::cost::Strategy), and of
+//! the operations that graphs are made of.
 //!
-//! [`measure_constants`] times small programs on the device. [`measure_latencies`] lists the problem sizes to time,
-//! leaves the timing itself to the caller, who has the models, and fits a latency table per strategy to the result:
+//! [`measure_constants`] times small programs on the device. [`measure_operations`] isolates each operation of the
+//! caller's graphs, and [`measure_latencies`] lists the problem sizes to time; both leave the timing itself to the
+//! caller, who has the models and the device, and fit a latency table per operation or strategy to the result:
 //!
 //! ```
 //! use firefly_framework::calibration::{CalibrationError, CalibrationSizes, LatencySpread, measure_latencies};
@@ -22,10 +24,12 @@
 
 mod constants;
 mod latencies;
+mod operations;
 mod sizes;
 
 pub use constants::measure_constants;
 pub use latencies::{LatencySpread, measure_latencies};
+pub use operations::measure_operations;
 pub use sizes::CalibrationSizes;
 
 use thiserror::Error;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::movement::DataMovement;
+use crate::movement::{DataMovement, GraphMovement};
 use crate::profile::DeviceProfile;
 
 /// Predicted nanoseconds of a computation, term by term.
@@ -12,11 +12,14 @@ use crate::profile::DeviceProfile;
 pub struct Prediction {
     /// One round trip to the device.
     pub roundtrip: f64,
-    /// Launching kernels.
+    /// Operations whose latency was measured: launch, traffic and arithmetic together.
+    #[serde(default)]
+    pub operations: f64,
+    /// Launching the kernels of all other operations.
     pub launches: f64,
     /// Synchronising with the device before the end.
     pub syncs: f64,
-    /// Reading and writing device memory.
+    /// Reading and writing device memory, by all other operations.
     pub traffic: f64,
     /// Copying results to the host.
     pub read_back: f64,
@@ -27,6 +30,7 @@ impl Prediction {
     pub fn new(movement: &DataMovement, device: &DeviceProfile) -> Self {
         Self {
             roundtrip: device.roundtrip,
+            operations: 0.0,
             launches: movement.launches as f64 * device.dispatch,
             syncs: movement.syncs as f64 * device.roundtrip,
             traffic: movement.traffic as f64 / device.memory_bandwidth,
@@ -34,9 +38,25 @@ impl Prediction {
         }
     }
 
+    /// Predicted time of a graph: the measured latency of each operation that the profile has, and data movement of
+    /// the others.
+    pub fn of_graph(graph: &GraphMovement, device: &DeviceProfile) -> Self {
+        let (mut unmeasured, mut operations) = (graph.total, 0.0);
+        for node in graph.nodes.iter().filter(|node| !node.view) {
+            let table = device.operations.get(&node.kind);
+            if let Some(latency) = table.and_then(|table| table.predict(&[traffic_coordinate(node.movement.traffic)])) {
+                operations += latency;
+                unmeasured.launches -= node.movement.launches;
+                unmeasured.traffic -= node.movement.traffic;
+            }
+        }
+        let whole = Self::new(&graph.total, device);
+        Self { operations, read_back: whole.read_back, ..Self::new(&unmeasured, device) }
+    }
+
     /// Sum of all terms, in nanoseconds.
     pub fn total(&self) -> f64 {
-        self.roundtrip + self.launches + self.syncs + self.traffic + self.read_back
+        self.roundtrip + self.operations + self.launches + self.syncs + self.traffic + self.read_back
     }
 
     /// Useful bytes per predicted time, in bytes per nanosecond, which are gigabytes per second.
@@ -45,32 +65,68 @@ impl Prediction {
     }
 }
 
+/// Coordinate of an operation's traffic along the axis of its latency table.
+pub(crate) fn traffic_coordinate(bytes: u64) -> f64 {
+    bytes.max(1) as f64
+}
+
 impl fmt::Display for Prediction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { roundtrip, launches, syncs, traffic, read_back } = self;
-        write!(
-            f,
-            "{:.0} ns = round trip {roundtrip:.0} + launches {launches:.0} + syncs {syncs:.0} + traffic {traffic:.0} + \
-             read-back {read_back:.0}",
-            self.total()
-        )
+        let Self { roundtrip, operations, launches, syncs, traffic, read_back } = self;
+        write!(f, "{:.0} ns = round trip {roundtrip:.0}", self.total())?;
+        if *operations > 0.0 {
+            write!(f, " + measured operations {operations:.0}")?;
+        }
+        write!(f, " + launches {launches:.0} + syncs {syncs:.0} + traffic {traffic:.0} + read-back {read_back:.0}")
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::DType;
+
     use super::*;
-    use crate::profile::Preset;
+    use crate::graph::{Graph, Operation};
+    use crate::movement::{MovementOptions, count};
+    use crate::profile::{Axis, Interpolation, LatencyTable, Preset};
 
     #[test]
     fn every_term_follows_its_constant() {
         let movement = DataMovement { launches: 3, syncs: 2, host_output: 4000, traffic: 16_000 };
         let prediction = Prediction::new(&movement, &Preset::Cuda.profile());
-        let expected =
-            Prediction { roundtrip: 20_000.0, launches: 6000.0, syncs: 40_000.0, traffic: 20.0, read_back: 160.0 };
+        let expected = Prediction {
+            roundtrip: 20_000.0,
+            operations: 0.0,
+            launches: 6000.0,
+            syncs: 40_000.0,
+            traffic: 20.0,
+            read_back: 160.0,
+        };
         assert_eq!(prediction, expected);
         assert_eq!(prediction.total(), 66_180.0);
         assert_eq!(prediction.algorithm_bandwidth(66_180), 1.0);
         assert!(prediction.to_string().starts_with("66180 ns = round trip 20000 + launches 6000"));
+    }
+
+    #[test]
+    fn a_measured_operation_takes_its_latency_and_others_their_movement() {
+        let mut graph = Graph::default();
+        let x = graph.input("x", &[4, 64], DType::F32);
+        let doubled = graph.apply(Operation::MultiplyScalar(2.0), &[x], &[4, 64], DType::F32);
+        let root = graph.apply(Operation::Power(0.5), &[doubled], &[4, 64], DType::F32);
+        graph.set_outputs(&[root]);
+        let movement = count(&graph, &MovementOptions::default());
+        let axis = Axis { name: "traffic".into(), interpolation: Interpolation::Linear, values: vec![1024.0, 4096.0] };
+        let table = LatencyTable::new(vec![axis], vec![1000.0, 4000.0]).unwrap();
+        let operations = [("multiply by scalar".to_string(), table)].into();
+        let device = DeviceProfile { operations, ..Preset::Cpu.profile() };
+        let prediction = Prediction::of_graph(&movement, &device);
+        let unmeasured = Prediction::of_graph(&movement, &Preset::Cpu.profile());
+        assert_eq!(unmeasured, Prediction::new(&movement.total, &Preset::Cpu.profile()));
+        // 2,048 bytes of traffic, half way between.
+        assert!((prediction.operations - 2000.0).abs() < 1e-6, "{prediction}");
+        assert_eq!((prediction.launches, prediction.traffic), (unmeasured.launches / 2.0, unmeasured.traffic / 2.0));
+        assert_eq!(prediction.read_back, unmeasured.read_back);
+        assert!(prediction.to_string().contains("measured operations 2000"));
     }
 }

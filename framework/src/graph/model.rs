@@ -234,6 +234,31 @@ impl Graph {
         before - self.nodes.len()
     }
 
+    /// A graph that runs the node at `index` alone, `repeats` times over, on constants in the place of values that other
+    /// nodes compute: what measures the node's time. Its only input is also its only output, one f32 `[1, 1]`.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn isolated(&self, index: usize, repeats: usize) -> Self {
+        let node = &self.nodes[index];
+        let value = |(place, value): (usize, &Value)| {
+            let origin = match &value.origin {
+                Origin::Constant(data) if node.inputs.contains(&ValueId(place)) => Origin::Constant(data.clone()),
+                _ if node.inputs.contains(&ValueId(place)) => Origin::Constant(Arc::new(placeholder(value))),
+                _ => Origin::Computed,
+            };
+            Value { origin, ..value.clone() }
+        };
+        let mut isolated = Self {
+            values: self.values.iter().enumerate().map(value).collect(),
+            nodes: vec![node.clone(); repeats],
+            ..Self::default()
+        };
+        let start = isolated.input("start", &[1, 1], DType::F32);
+        isolated.set_outputs(&[start]);
+        isolated
+    }
+
     /// Replaces the nodes at the indices `replaced` by `nodes`, at the index of the first of them.
     pub fn replace(&mut self, replaced: &[usize], nodes: Vec<Node>) {
         let first = replaced.iter().min().copied().unwrap_or(self.nodes.len());
@@ -244,6 +269,15 @@ impl Graph {
         });
         self.nodes.splice(first..first, nodes);
     }
+}
+
+/// Data of a value's shape and type: floats spread over [0.5, 1.5), so that no arithmetic overflows and an order has to
+/// be found; zeros of other types, which index anything.
+fn placeholder(value: &Value) -> TensorData {
+    let spread = |index: usize| (index as u32).wrapping_mul(2_654_435_761) as f32 / u32::MAX as f32 + 0.5;
+    let number = |index: usize| if value.dtype.is_float() { spread(index) } else { 0.0 };
+    let numbers: Vec<f32> = (0..value.elements()).map(number).collect();
+    TensorData::new(numbers, value.shape.clone()).convert_dtype(value.dtype)
 }
 
 #[cfg(test)]

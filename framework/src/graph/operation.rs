@@ -128,9 +128,22 @@ impl Operation {
         matches!(self, Self::Reshape | Self::Expand | Self::Permute { .. } | Self::Slice { .. } | Self::Unfold { .. })
     }
 
-    /// Name to print.
+    /// Name to print: the kind, with the value of an operation that has one.
     pub fn name(&self) -> Cow<'_, str> {
-        Cow::Borrowed(match self {
+        Cow::Owned(match self {
+            Self::Fill(value) => format!("fill {value}"),
+            Self::AddScalar(value) => format!("add {value}"),
+            Self::SubtractScalar(value) => format!("subtract {value}"),
+            Self::MultiplyScalar(value) => format!("multiply by {value}"),
+            Self::DivideScalar(value) => format!("divide by {value}"),
+            Self::Power(value) => format!("power {value}"),
+            _ => return Cow::Borrowed(self.kind()),
+        })
+    }
+
+    /// Kind of the operation, whatever its arguments.
+    pub fn kind(&self) -> &str {
+        match self {
             Self::Reshape => "reshape",
             Self::Expand => "expand",
             Self::Permute { .. } => "permute",
@@ -139,21 +152,21 @@ impl Operation {
             Self::AssignSlice { .. } => "assign slice",
             Self::Concatenate { .. } => "concatenate",
             Self::Cast => "cast",
-            Self::Fill(value) => return Cow::Owned(format!("fill {value}")),
+            Self::Fill(_) => "fill",
             Self::Add => "add",
             Self::Subtract => "subtract",
             Self::Multiply => "multiply",
             Self::Divide => "divide",
-            Self::AddScalar(value) => return Cow::Owned(format!("add {value}")),
-            Self::SubtractScalar(value) => return Cow::Owned(format!("subtract {value}")),
-            Self::MultiplyScalar(value) => return Cow::Owned(format!("multiply by {value}")),
-            Self::DivideScalar(value) => return Cow::Owned(format!("divide by {value}")),
-            Self::Power(value) => return Cow::Owned(format!("power {value}")),
+            Self::AddScalar(_) => "add scalar",
+            Self::SubtractScalar(_) => "subtract scalar",
+            Self::MultiplyScalar(_) => "multiply by scalar",
+            Self::DivideScalar(_) => "divide by scalar",
+            Self::Power(_) => "power",
             Self::Sum { .. } => "sum",
             Self::Mean { .. } => "mean",
             Self::TopK { .. } => "top-k",
             Self::Sort { .. } => "sort",
             Self::Custom { name, .. } | Self::Other(name) => name,
-        })
+        }
     }
 }

@@ -80,6 +80,9 @@ pub struct GraphMovement {
 pub struct NodeMovement {
     /// The operation's name.
     pub operation: String,
+    /// The operation's kind, by which a calibrated profile has its latency.
+    #[serde(default)]
+    pub kind: String,
     /// Indices of the values it reads, among the graph's values.
     pub inputs: Vec<usize>,
     /// Indices of the values it computes.
@@ -118,6 +121,7 @@ pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
             let host_output = node.outputs.iter().filter(|id| read.contains(id)).map(|id| graph.get(*id).bytes()).sum();
             NodeMovement {
                 operation,
+                kind: node.operation.kind().into(),
                 inputs: indices(&node.inputs),
                 outputs: indices(&node.outputs),
                 shapes: node.outputs.iter().map(|id| graph.get(*id).shape.clone()).collect(),

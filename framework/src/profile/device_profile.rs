@@ -40,6 +40,9 @@ pub struct DeviceProfile {
     /// Measured latencies of strategies, by name; empty in a preset.
     #[serde(default, rename = "rates")]
     pub latencies: BTreeMap<String, LatencyTable>,
+    /// Measured latencies of a graph's operations by kind, along the bytes of their traffic; empty in a preset.
+    #[serde(default)]
+    pub operations: BTreeMap<String, LatencyTable>,
 }
 
 impl DeviceProfile {

@@ -75,6 +75,7 @@ impl Preset {
             compute_factor,
             max_slowdowns,
             latencies: BTreeMap::new(),
+            operations: BTreeMap::new(),
         }
     }
 }

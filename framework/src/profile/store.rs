@@ -118,7 +118,7 @@ fn parse(text: &str, path: &Path, fingerprint: &str) -> Result<DeviceProfile, Pr
     if let Some(name) = profile.invalid_constant() {
         return Err(corrupt(format!("`{name}` is out of range")));
     }
-    for (name, table) in &profile.latencies {
+    for (name, table) in profile.latencies.iter().chain(&profile.operations) {
         table.validate().map_err(|error| corrupt(format!("the latencies of `{name}`: {error}")))?;
     }
     Ok(profile)

@@ -1,6 +1,5 @@
 //! `firefly-bench profile`: data movement of a model, node by node, and the savings of fusion.
 
-pub mod models;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -17,13 +16,13 @@ use firefly_framework::movement::{MovementOptions, count};
 use firefly_framework::profile::Preset;
 use firefly_framework::rewrite::{Rewriter, Rule, WelchPeaksRule, register_costs};
 use firefly_models::Tier;
-use models::ZooModel;
 
 use super::ExitStatus;
 use super::values::{TIERS, named, whole};
 use crate::report::decision;
 use crate::report::profile::{PROFILE_FORMAT, ProfileReport};
 use crate::report::schema::Tool;
+use crate::suites::models::ZooModel;
 use crate::suites::peaks::PeaksProblem;
 use firefly_app::number::duration;
 
@@ -134,7 +133,7 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     }
     let decided = start.elapsed();
     let figures = count(&graph, &options);
-    let prediction = Prediction::new(&figures.total, &target);
+    let prediction = Prediction::of_graph(&figures, &target);
     let decisions = rewritten.into_iter().flat_map(|rewritten| rewritten.outcomes).map(|outcome| outcome.decision);
     let report = ProfileReport {
         format: PROFILE_FORMAT,

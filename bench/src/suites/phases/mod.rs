@@ -5,5 +5,7 @@ mod plan;
 mod replay;
 mod strategies;
 
+pub use host_tail::host_tail;
 pub use plan::Phase;
+pub use replay::replay;
 pub use strategies::catalogue;

@@ -77,7 +77,10 @@ impl Phase {
     }
 
     /// The graph that runs on the device, before rewriting.
-    fn graph(self, problem: &PeaksProblem) -> Result<Graph, GraphError> {
+    ///
+    /// # Errors
+    /// [`GraphError`] for a problem that is out of range.
+    pub fn graph(self, problem: &PeaksProblem) -> Result<Graph, GraphError> {
         let input = [Input::new("signal", [problem.batch, problem.frame()])];
         let separate = |device: &Device| separate_model(problem, device);
         match self {
@@ -151,7 +154,7 @@ impl PhasePlan {
     /// Data movement per run, of which `bytes_read` bytes were seen to come to the host.
     pub fn traffic(self, problem: &PeaksProblem, costs: &DeviceProfile, bytes_read: u64) -> PhaseTraffic {
         let io = self.counted.total;
-        let prediction = Prediction::new(&io, costs);
+        let prediction = Prediction::of_graph(&self.counted, costs);
         let scan = if self.phase.has_host_tail() { io.host_output as f64 / costs.scan_bandwidth } else { 0.0 };
         let native = self.is_native.then(|| fused_workload(problem).predict(Strategy::Fused, costs)).flatten();
         PhaseTraffic {

@@ -5,7 +5,7 @@ use firefly_framework::graph::{Graph, GraphError, Input, capture};
 use firefly_models::testing::{Formulation, StockWelchPeaks};
 use firefly_models::{LearnedWelchPeaksConfig, Peaks, WelchPeaksConfig};
 
-use crate::suites::peaks::PeaksProblem;
+use super::peaks::PeaksProblem;
 
 /// Model that can be profiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

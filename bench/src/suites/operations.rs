@@ -1,0 +1,113 @@
+//! Operations suite: what calibration measures of a device so that any graph can be predicted.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use burn::tensor::{Device, Tensor};
+use firefly_framework::calibration::measure_operations;
+use firefly_framework::graph::{Graph, GraphError};
+use firefly_framework::movement::MovementOptions;
+use firefly_framework::profile::DeviceProfile;
+use firefly_framework::rewrite::register_costs;
+use firefly_models::Tier;
+
+use super::models::ZooModel;
+use super::peaks::PeaksProblem;
+use super::phases::{Phase, host_tail, replay};
+use crate::harness::routine::RoutineError;
+use crate::harness::verification::CaseError;
+
+/// Runs that a median is taken of, after one that is not timed.
+const RUNS: usize = 7;
+
+/// Measures the operations of every phase and model that can be profiled, and the host's search of spectra. A `rough`
+/// measurement uses one small problem, to test that measuring works.
+///
+/// # Errors
+/// For graphs that can't be captured, and a device that fails.
+pub fn measure(profile: &mut DeviceProfile, device: &Device, rough: bool) -> anyhow::Result<()> {
+    let problem = |n, batch| PeaksProblem::new(n, Tier::Fast, batch, 16);
+    let problems = match rough {
+        true => vec![problem(64, 8)],
+        false => [(256, 32), (256, 1024), (256, 8192), (1024, 32), (1024, 1024)].map(|(n, b)| problem(n, b)).to_vec(),
+    };
+    let mut graphs = Vec::new();
+    for problem in &problems {
+        for phase in Phase::ALL {
+            graphs.push(phase.graph(problem)?);
+        }
+        for model in ZooModel::ALL {
+            graphs.push(model.graph(problem)?);
+        }
+    }
+    let mut options = MovementOptions::default();
+    register_costs(&mut options.costs);
+    measure_operations(profile, &graphs, &options, |graph| time(graph, device))?;
+    profile.scan_bandwidth = search_bandwidth(&problem(256, if rough { 8 } else { 4096 }));
+    Ok(())
+}
+
+/// Median nanoseconds of a run of a graph whose only input is a number; none if the device can't replay it.
+fn time(graph: &Graph, device: &Device) -> anyhow::Result<Option<f64>> {
+    let run = match replay(graph, device) {
+        Ok(run) => run,
+        Err(CaseError::Unsupported(_) | CaseError::Routine(RoutineError::Graph(GraphError::UnknownOperation(_)))) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let start = Tensor::<2>::zeros([1, 1], device);
+    let once = || {
+        let (start, clock) = (start.clone(), Instant::now());
+        let outputs = run(start)?;
+        outputs.iter().for_each(|output| _ = black_box(output.as_bytes()));
+        Ok::<_, anyhow::Error>(clock.elapsed().as_nanos() as f64)
+    };
+    once()?;
+    median(|| once()).map(Some)
+}
+
+/// Bytes per nanosecond at which the host finds the peaks of complex spectra.
+fn search_bandwidth(problem: &PeaksProblem) -> f64 {
+    let values = problem.batch * problem.options.segments * problem.options.n_fft;
+    let spectra: Vec<f32> = (0..2 * values).map(|index| (index as u32).wrapping_mul(2_654_435_761) as f32).collect();
+    let search = || {
+        let clock = Instant::now();
+        let power = |at: usize| spectra[2 * at] * spectra[2 * at] + spectra[2 * at + 1] * spectra[2 * at + 1];
+        black_box(host_tail(problem, power));
+        Ok::<_, std::convert::Infallible>(clock.elapsed().as_nanos() as f64)
+    };
+    let Ok(time) = median(search);
+    size_of_val(&spectra[..]) as f64 / time
+}
+
+fn median<E>(mut run: impl FnMut() -> Result<f64, E>) -> Result<f64, E> {
+    let mut times = (0..RUNS).map(|_| run()).collect::<Result<Vec<_>, _>>()?;
+    times.sort_by(f64::total_cmp);
+    Ok(times[RUNS / 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use firefly_framework::cost::Prediction;
+    use firefly_framework::movement::count;
+    use firefly_framework::profile::Preset;
+    use firefly_models::testing::Formulation;
+
+    use super::*;
+
+    #[test]
+    fn every_operation_of_the_models_is_measured() {
+        let mut profile = Preset::Cpu.profile();
+        measure(&mut profile, &Device::flex(), true).unwrap();
+        let mut options = MovementOptions::default();
+        register_costs(&mut options.costs);
+        for model in [ZooModel::WelchPeaks, ZooModel::Learned, ZooModel::Stock(Formulation::Unfold)] {
+            let moved = count(&model.graph(&PeaksProblem::new(64, Tier::Fast, 32, 4)).unwrap(), &options);
+            let prediction = Prediction::of_graph(&moved, &profile);
+            assert!(prediction.operations > 0.0, "{}", model.name());
+            assert_eq!((prediction.launches, prediction.traffic), (0.0, 0.0), "{}: {prediction}", model.name());
+        }
+        assert!(profile.scan_bandwidth > 0.0);
+    }
+}
