@@ -41,7 +41,7 @@ pub struct DeviceProfile {
     #[serde(default, rename = "rates")]
     pub latencies: BTreeMap<String, LatencyTable>,
     /// Measured latencies of a graph's operations by kind, along the bytes of their traffic; empty in a preset.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operations: BTreeMap<String, LatencyTable>,
 }
 
