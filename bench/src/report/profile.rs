@@ -81,21 +81,15 @@ impl ProfileReport {
     /// Memory and predicted time, as lines of text.
     pub fn summary(&self) -> [String; 2] {
         let GraphMovement { held_bytes, peak_bytes, .. } = self.profile;
-        let Prediction { roundtrip, launches, syncs, traffic, read_back } = self.prediction;
-        let [roundtrip, launches, syncs, traffic, read_back] =
-            [roundtrip, launches, syncs, traffic, read_back].map(duration);
+        let terms: Vec<String> =
+            self.prediction.terms().map(|(name, time)| format!("{name} {}", duration(time))).collect();
         [
             format!(
                 "inputs and constants take {}; at most {} are in use at once",
                 bytes(held_bytes),
                 bytes(peak_bytes)
             ),
-            format!(
-                "predicted on {}: {} = round trip {roundtrip} + launches {launches} + syncs {syncs} + traffic \
-                 {traffic} + read-back {read_back}",
-                self.target.name,
-                duration(self.prediction.total())
-            ),
+            format!("predicted on {}: {} = {}", self.target.name, duration(self.prediction.total()), terms.join(" + ")),
         ]
     }
 }

@@ -56,7 +56,15 @@ impl Prediction {
 
     /// Sum of all terms, in nanoseconds.
     pub fn total(&self) -> f64 {
-        self.roundtrip + self.operations + self.launches + self.syncs + self.traffic + self.read_back
+        self.terms().map(|(_, time)| time).sum()
+    }
+
+    /// The terms by name, in nanoseconds; measured operations only where there are any.
+    pub fn terms(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let Self { roundtrip, operations, launches, syncs, traffic, read_back } = *self;
+        let measured = (operations > 0.0).then_some(("measured operations", operations));
+        let counted = [("launches", launches), ("syncs", syncs), ("traffic", traffic), ("read-back", read_back)];
+        [("round trip", roundtrip)].into_iter().chain(measured).chain(counted)
     }
 
     /// Useful bytes per predicted time, in bytes per nanosecond, which are gigabytes per second.
@@ -72,12 +80,8 @@ pub(crate) fn traffic_coordinate(bytes: u64) -> f64 {
 
 impl fmt::Display for Prediction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { roundtrip, operations, launches, syncs, traffic, read_back } = self;
-        write!(f, "{:.0} ns = round trip {roundtrip:.0}", self.total())?;
-        if *operations > 0.0 {
-            write!(f, " + measured operations {operations:.0}")?;
-        }
-        write!(f, " + launches {launches:.0} + syncs {syncs:.0} + traffic {traffic:.0} + read-back {read_back:.0}")
+        let terms: Vec<String> = self.terms().map(|(name, time)| format!("{name} {time:.0}")).collect();
+        write!(f, "{:.0} ns = {}", self.total(), terms.join(" + "))
     }
 }
 
