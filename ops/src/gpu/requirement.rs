@@ -1,5 +1,8 @@
 //! The check before dispatch: whether a device can run an operation's kernels at all.
 
+use std::collections::HashMap;
+use std::sync::{LazyLock, PoisonError, RwLock};
+
 use burn_cubecl::CubeDevice;
 
 use super::butterfly::{self, Propagation};
@@ -26,7 +29,19 @@ pub struct Requirement {
 /// # Errors
 /// The first limit that is too low.
 pub fn check(device: &CubeDevice, requirement: &Requirement) -> Result<(), DeviceLimitError> {
-    check_limits(&Limits::of(&device.client()), requirement)
+    check_limits(&limits(device), requirement)
+}
+
+/// The limits of a device, kept from the first call on: loading a device's client takes the lock that the threads which
+/// launch kernels need.
+fn limits(device: &CubeDevice) -> Limits {
+    static LIMITS: LazyLock<RwLock<HashMap<CubeDevice, Limits>>> = LazyLock::new(RwLock::default);
+    if let Some(known) = LIMITS.read().unwrap_or_else(PoisonError::into_inner).get(device) {
+        return *known;
+    }
+    let limits = Limits::of(&device.client());
+    LIMITS.write().unwrap_or_else(PoisonError::into_inner).insert(device.clone(), limits);
+    limits
 }
 
 pub(super) fn check_limits(limits: &Limits, requirement: &Requirement) -> Result<(), DeviceLimitError> {
