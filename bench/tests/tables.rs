@@ -209,6 +209,7 @@ fn changes_between_reports() {
 fn data_movement_of_a_graph() {
     let node = |operation: &str, view: bool, shape: &[usize], traffic: u64| NodeMovement {
         operation: operation.into(),
+        kind: operation.into(),
         inputs: vec![0],
         outputs: vec![1],
         shapes: vec![shape.to_vec()],
