@@ -64,7 +64,7 @@ fn time(graph: &Graph, device: &Device) -> anyhow::Result<Option<f64>> {
         Ok::<_, anyhow::Error>(clock.elapsed().as_nanos() as f64)
     };
     once()?;
-    median(|| once()).map(Some)
+    median(once).map(Some)
 }
 
 /// Bytes per nanosecond at which the host finds the peaks of complex spectra.
