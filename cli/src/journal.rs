@@ -6,7 +6,7 @@
 //! another job is replaced.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -36,36 +36,48 @@ pub enum Entry {
     End(Recording, Option<String>),
 }
 
-/// Journal of a job, locked against a second command with the same output.
+/// Journal file of an output, locked against a second command with the same output.
+pub struct LockedJournal {
+    path: PathBuf,
+    file: File,
+}
+
+/// Journal of a job.
 pub struct Journal {
     path: PathBuf,
     out: BufWriter<File>,
 }
 
-impl Journal {
-    /// Opens the journal of an output. Entries of the same job are handed to `replay`, in order.
+impl LockedJournal {
+    /// The journal file of an output; made if there is none.
     ///
     /// # Errors
-    /// If the file can't be written, another process has it, or `replay` fails.
-    pub fn open(output: &Path, job: &str, replay: impl FnMut(Entry) -> Result<()>) -> Result<Self> {
+    /// If the file can't be written, or another process has it.
+    pub fn of(output: &Path) -> Result<Self> {
         let mut name = output.as_os_str().to_owned();
         name.push(".journal");
         let path = PathBuf::from(name);
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-        }
-        Self::open_at(&path, job, replay).with_context(|| format!("journal {}", path.display()))
+        let lock = || -> Result<File> {
+            if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+                fs::create_dir_all(folder)?;
+            }
+            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+            match file.try_lock() {
+                Ok(()) => Ok(file),
+                Err(fs::TryLockError::WouldBlock) => bail!("another process writes this output"),
+                Err(fs::TryLockError::Error(error)) => Err(error.into()),
+            }
+        };
+        let file = lock().with_context(|| format!("journal {}", path.display()))?;
+        Ok(Self { path, file })
     }
 
-    fn open_at(path: &Path, job: &str, mut replay: impl FnMut(Entry) -> Result<()>) -> Result<Self> {
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        if let Err(error) = file.try_lock() {
-            match error {
-                fs::TryLockError::WouldBlock => bail!("another process writes this output"),
-                fs::TryLockError::Error(error) => return Err(error.into()),
-            }
-        }
-        let mut input = BufReader::with_capacity(1 << 16, &file);
+    /// Hands the entries of the same job to `replay`, in order; those of another job are dropped.
+    ///
+    /// # Errors
+    /// If the file can't be read or written, or `replay` fails.
+    pub fn replay(mut self, job: &str, mut replay: impl FnMut(Entry) -> Result<()>) -> Result<Journal> {
+        let mut input = BufReader::with_capacity(1 << 16, &self.file);
         let mut line = Vec::new();
         input.by_ref().take(job.len() as u64 + 1).read_until(b'\n', &mut line)?;
         let mut length = 0;
@@ -77,16 +89,18 @@ impl Journal {
             }
         }
         // What follows the last whole entry was being written when the command was killed.
-        file.set_len(length)?;
-        io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
-        let mut out = BufWriter::new(file);
+        self.file.set_len(length)?;
+        self.file.seek(SeekFrom::End(0))?;
+        let mut out = BufWriter::new(self.file);
         if length == 0 {
             writeln!(out, "{job}")?;
             out.flush()?;
         }
-        Ok(Self { path: path.to_owned(), out })
+        Ok(Journal { path: self.path, out })
     }
+}
 
+impl Journal {
     /// Appends an entry.
     ///
     /// # Errors
@@ -191,7 +205,7 @@ mod tests {
     /// Opens a journal, and returns what it replays.
     fn reopened(output: &Path, job: &str) -> (Journal, Vec<Entry>) {
         let mut found = Vec::new();
-        let journal = Journal::open(output, job, |entry| {
+        let journal = LockedJournal::of(output).unwrap().replay(job, |entry| {
             found.push(entry);
             Ok(())
         });
@@ -228,7 +242,7 @@ mod tests {
         let output = folder.path().join("x.csv");
         let (mut journal, _) = reopened(&output, "a");
         journal.append(&entries()[0]).unwrap();
-        assert!(Journal::open(&output, "a", |_| Ok(())).is_err());
+        assert!(LockedJournal::of(&output).is_err());
         drop(journal);
         let (journal, found) = reopened(&output, "b");
         assert!(found.is_empty());

@@ -11,11 +11,12 @@
 //! # Ok::<_, std::io::Error>(())
 //! ```
 
+use std::ffi::OsString;
 use std::fs::{self, File, FileType};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 /// Links followed before a path is taken to have no end, as in Linux.
 const MOST_LINKS: usize = 40;
@@ -42,6 +43,27 @@ impl AtomicFile {
             temporary.as_file().set_permissions(old.permissions())?;
         }
         Ok(Self { temporary, target })
+    }
+
+    /// A file as [`create`](Self::create) makes it, for a program that makes sure by a lock that it is the only one to
+    /// write to `path`: what a killed program leaves behind has a fixed name, `.NAME.partial`, and the next one replaces
+    /// it.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_locked(path: &Path) -> io::Result<Self> {
+        let target = output_path(path)?;
+        let folder = folder_of(&target);
+        fs::create_dir_all(folder)?;
+        let mut name = OsString::from(".");
+        name.push(target.file_name().unwrap_or_default());
+        name.push(".partial");
+        let partial = folder.join(name);
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&partial)?;
+        if let Ok(old) = fs::metadata(&target) {
+            file.set_permissions(old.permissions())?;
+        }
+        Ok(Self { temporary: NamedTempFile::from_parts(file, TempPath::try_from_path(partial)?), target })
     }
 
     /// Syncs the file and moves it to its place.
@@ -199,6 +221,20 @@ mod tests {
         file.write_all(b"half").unwrap();
         drop(file);
         assert!(names(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn a_file_under_a_lock_replaces_what_a_killed_program_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.bin");
+        fs::write(folder.path().join(".out.bin.partial"), "left behind by a killed program").unwrap();
+        let mut file = AtomicFile::create_locked(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        file.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        drop(AtomicFile::create_locked(&path).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use firefly_app::streams::note;
 
 use super::outcome::{Outcome, print};
 use crate::frames::{Cut, Frames};
-use crate::journal::{Entry, Journal, PeakBlock};
+use crate::journal::{Entry, Journal, LockedJournal, PeakBlock};
 use crate::model::{ModelName, ModelRequest, PeakModel};
 use crate::options::{EstimateOptions, InputOptions, Shard};
 use crate::pipeline::{self, Message, Recording, Start};
@@ -89,12 +89,12 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     results.drawing = plot.map(|_| Drawing::new(request.n_fft, request.k));
     if let (Some(path), Some(format)) = (&arguments.out, format) {
         let longest = sources.list.iter().map(|source| source.name.len()).max().unwrap_or(0);
-        let created = format.create(path, longest);
+        let journal = sources.can_resume().then(|| LockedJournal::of(path)).transpose()?;
+        let created = format.create(path, longest, journal.is_some());
         results.table = Some(created.with_context(|| format!("--out {}", path.display()))?);
-        if sources.can_resume() {
+        if let Some(journal) = journal {
             let job = job(&request, &sources, cut)?;
-            let journal = Journal::open(path, &job, |entry| results.take(entry))?;
-            results.journal = Some(journal);
+            results.journal = Some(journal.replay(&job, |entry| results.take(entry))?);
         }
     }
     let start = results.next;

@@ -65,7 +65,7 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
     let bins = estimate.n_fft() / 2 + 1;
     let longest = sources.list.iter().map(|source| source.name.len()).max().unwrap_or(0);
     let table = match (&arguments.out, format) {
-        (Some(path), Some(format)) => Some(format.create(path, longest).context("--out")?),
+        (Some(path), Some(format)) => Some(format.create(path, longest, false).context("--out")?),
         _ => None,
     };
     let mut spectra = Spectra {

@@ -87,12 +87,13 @@ impl TableFormat {
         extension.to_ascii_lowercase().parse().map_err(|()| UnknownTableFormat(path.display().to_string()))
     }
 
-    /// A writer to a file. `texts` is the length of the longest text in bytes.
+    /// A writer to a file. `texts` is the length of the longest text in bytes; `locked`: whether the caller holds a lock
+    /// on the output, so that the file that a killed command leaves behind can be replaced.
     ///
     /// # Errors
     /// If the file can't be created.
-    pub fn create(self, path: &Path, texts: usize) -> io::Result<Box<dyn TableWriter>> {
-        let file = AtomicFile::create(path)?;
+    pub fn create(self, path: &Path, texts: usize, locked: bool) -> io::Result<Box<dyn TableWriter>> {
+        let file = if locked { AtomicFile::create_locked(path)? } else { AtomicFile::create(path)? };
         Ok(match self {
             Self::Parquet => Box::new(parquet::ParquetTable::new(file)),
             Self::Csv => Box::new(csv::CsvTable::new(file)),
