@@ -7,6 +7,9 @@ use firefly_framework::movement::DataMovement;
 
 use super::traffic::signed_bytes;
 
+/// Layout of decisions on pages.
+pub const PAGE: Layout = Layout { width: 100, every_column: true };
+
 /// The decision as sentences, then launches, synchronisations and bytes before and after, and what their difference is
 /// worth.
 pub fn explain(decision: &FusionDecision, layout: Layout) -> String {

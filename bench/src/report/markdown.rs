@@ -9,7 +9,7 @@ use super::any::AnyReport;
 use super::picker::PickerReport;
 use super::profile::ProfileReport;
 use super::schema::{BenchReport, Tool};
-use super::{terminal, traffic};
+use super::{decision, terminal, traffic};
 use crate::harness::date::{date, day};
 use crate::harness::machine::MachineInfo;
 use crate::harness::outcome::DERIVED;
@@ -94,7 +94,7 @@ fn profile_section(report: &ProfileReport) -> String {
     }
     section += &table(&report.table());
     for decision in decisions {
-        let _ = write!(section, "\n```text\n{}```\n", decision.explain());
+        let _ = write!(section, "\n```text\n{}```\n", decision::explain(decision, decision::PAGE));
     }
     section
 }

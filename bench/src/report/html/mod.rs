@@ -11,6 +11,7 @@ use firefly_app::page::figure::grid;
 
 use crate::harness::date::date;
 use crate::report::any::AnyReport;
+use crate::report::decision;
 use crate::report::picker::PickerReport;
 use crate::report::profile::ProfileReport;
 use crate::report::schema::BenchReport;
@@ -56,7 +57,8 @@ fn profile_section(report: &ProfileReport) -> String {
         ("time", predicted),
     ];
     let html = document::facts(facts.iter().map(|(name, value)| (*name, value.as_str())));
-    let explained = decisions.iter().map(|decision| details("Decision on a rewrite", &decision.explain()));
+    let explained =
+        decisions.iter().map(|decision| details("Decision on a rewrite", &decision::explain(decision, decision::PAGE)));
     html + &tables::of_text("Data movement of every node", &report.table()) + &explained.collect::<String>()
 }
 
