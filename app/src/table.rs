@@ -171,7 +171,9 @@ impl TextTable {
         let shown = self.shown(layout);
         let mut table = Table::new();
         table.load_preset(STYLE).set_header(shown.iter().map(|&place| &self.columns[place].title));
-        table.add_rows(self.rows.iter().map(|row| shown.iter().map(|&place| &row.cells[place]).collect::<Vec<_>>()));
+        let width = if layout.every_column { usize::MAX } else { layout.width };
+        let cells = self.fitting_cells(&shown, width);
+        table.add_rows(&cells);
         // Each column is padded by one space; a blank line between columns makes that two, and interrupts the rule.
         table.set_style(TableComponent::VerticalLines, ' ').set_style(TableComponent::MiddleHeaderIntersections, ' ');
         for (column, &place) in table.column_iter_mut().zip(&shown) {
@@ -185,14 +187,15 @@ impl TextTable {
         let mut lines = table.lines().map(line);
         let mut text: String = lines.by_ref().take(2).collect();
         let mut group: Option<String> = None;
-        for (row, line) in self.rows.iter().zip(lines) {
+        for (row, cells) in self.rows.iter().zip(&cells) {
             let heading = (self.grouped > 0).then(|| self.heading(row));
             if heading != group {
                 text += if group.is_some() { "\n" } else { "" };
                 text.extend(heading.iter().flat_map(|heading| [heading.as_str(), "\n"]));
                 group = heading;
             }
-            text += &line;
+            let height = cells.iter().map(|cell| cell.split('\n').count()).max().unwrap_or(1);
+            text.extend(lines.by_ref().take(height));
             if let Some(remark) = &row.remark {
                 for part in wrapped(remark, layout.width.saturating_sub(indent + REMARK_INDENT)) {
                     text += &format!("{:1$}{part}\n", "", indent + REMARK_INDENT);
@@ -219,6 +222,28 @@ impl TextTable {
         shown.collect::<Vec<_>>().join(", ")
     }
 
+    /// Cells of the columns shown. Where they are wider than `width`, the widest column of words is broken between words.
+    fn fitting_cells(&self, shown: &[usize], width: usize) -> Vec<Vec<String>> {
+        let excess = self.total_width(shown).saturating_sub(width);
+        let words = shown.iter().copied().filter(|&place| self.columns[place].align == Align::Left);
+        let widest = words.max_by_key(|&place| self.width(place)).filter(|_| excess > 0);
+        let cell = |row: &TextRow, place: usize| match widest {
+            Some(widest) if widest == place => {
+                wrapped(&row.cells[place], self.width(place).saturating_sub(excess)).join("\n")
+            }
+            _ => row.cells[place].clone(),
+        };
+        self.rows.iter().map(|row| shown.iter().map(|&place| cell(row, place)).collect()).collect()
+    }
+
+    /// Width of a table with these columns.
+    fn total_width(&self, shown: &[usize]) -> usize {
+        // The rule goes one beyond the last column.
+        let gaps = (GAP * shown.len()).saturating_sub(1);
+        let indent = if self.grouped == 0 { 0 } else { INDENT };
+        shown.iter().map(|&place| self.width(place)).sum::<usize>() + gaps + indent
+    }
+
     /// Positions of the columns that a layout shows.
     fn shown(&self, layout: Layout) -> Vec<usize> {
         let mut shown: Vec<usize> = (self.grouped..self.columns.len()).collect();
@@ -226,14 +251,7 @@ impl TextTable {
             return shown;
         }
         shown.retain(|&place| self.columns[place].importance != Importance::Wide);
-        let widths: Vec<usize> = (0..self.columns.len()).map(|place| self.width(place)).collect();
-        let indent = if self.grouped == 0 { 0 } else { INDENT };
-        let width = |shown: &[usize]| {
-            // The rule goes one beyond the last column.
-            let gaps = (GAP * shown.len()).saturating_sub(1);
-            shown.iter().map(|&place| widths[place]).sum::<usize>() + gaps + indent
-        };
-        while width(&shown) > layout.width {
+        while self.total_width(&shown) > layout.width {
             let least = shown.iter().copied().max_by_key(|&place| self.columns[place].importance);
             match least.filter(|&place| self.columns[place].importance > Importance::Key) {
                 Some(least) => shown.retain(|&place| place != least),
@@ -315,6 +333,21 @@ n_fft 256, batch 16
             assert!(of(width).lines().all(|line| measure_text_width(line) <= width), "{}", of(width));
         }
         assert_eq!(table().hidden(Layout { width: 33, every_column: false }), ["error", "GB/s"]);
+    }
+
+    #[test]
+    fn words_that_are_always_shown_are_broken_between_words() {
+        let mut table = TextTable::default().column("model", Align::Left).column("recall", Align::Right);
+        table.row(["learned at a price with a long name".into(), "0.850".into()]);
+        table.row(["fast".into(), "0.829".into()]);
+        let text = table.render_to(Some(30));
+        let expected = "model               recall
+─────────────────── ───────
+learned at a price   0.850
+with a long name
+fast                 0.829
+";
+        assert_eq!(text, expected, "{text}");
     }
 
     #[test]
