@@ -7,6 +7,7 @@ mod device_profile;
 pub mod e2e;
 pub mod fft;
 pub mod fusion_phases;
+pub mod gate;
 pub mod max_batch;
 pub mod options;
 pub mod picker;
@@ -89,6 +90,8 @@ pub enum BenchCommand {
     /// Data movement of a model, node by node, without running it; with --rewrite, also the savings of fusion
     #[command(after_help = example("firefly-bench profile stock-unfold --rewrite --svg graph.svg", false))]
     Profile(profile::ProfileArgs),
+    /// Estimates, score and decision of the fusion gate for Welch peaks: presets and calibrated profiles side by side
+    Gate(gate::GateArgs),
     /// Measures the costs of a device, for the picker and for decisions on fusion
     #[command(after_help = example("firefly-bench calibrate --device cpu --rounds 5", false))]
     Calibrate(calibrate::CalibrateArgs),
@@ -120,6 +123,7 @@ impl Cli {
             BenchCommand::MaxBatch(arguments) => max_batch::run(&arguments, out),
             BenchCommand::Compare(arguments) => compare::run(&arguments, out),
             BenchCommand::Profile(arguments) => profile::run(&arguments, out),
+            BenchCommand::Gate(arguments) => gate::run(&arguments, out),
             BenchCommand::Calibrate(arguments) => calibrate::run(&arguments, out),
             BenchCommand::Picker(arguments) => picker::run(&arguments, out),
             BenchCommand::Report(arguments) => report::run(&arguments, out),

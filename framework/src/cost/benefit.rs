@@ -14,19 +14,19 @@ pub struct Benefit {
     pub launches: i64,
     /// Synchronisations saved.
     pub syncs: i64,
-    /// Bytes read back to the host, saved.
+    /// Bytes of host output saved: what the device moves for it is traffic.
     pub read_back: i64,
     /// Bytes of device memory traffic saved.
     pub traffic: i64,
 }
 
 impl Benefit {
-    /// Savings of `after` over `before`, on a device with or without unified memory.
-    pub const fn new(before: &DataMovement, after: &DataMovement, unified: bool) -> Self {
+    /// Savings of `after` over `before`.
+    pub const fn new(before: &DataMovement, after: &DataMovement) -> Self {
         Self {
             launches: before.launches as i64 - after.launches as i64,
             syncs: before.syncs as i64 - after.syncs as i64,
-            read_back: before.read_back(unified) as i64 - after.read_back(unified) as i64,
+            read_back: before.host_output as i64 - after.host_output as i64,
             traffic: before.traffic as i64 - after.traffic as i64,
         }
     }

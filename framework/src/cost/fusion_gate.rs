@@ -58,7 +58,7 @@ pub struct FusionDecision {
 impl FusionDecision {
     /// The decision on replacing `before` by `after` for `batch` rows.
     pub fn new(device: &DeviceProfile, before: DataMovement, after: DataMovement, batch: u64) -> Self {
-        let benefit = Benefit::new(&before, &after, device.unified);
+        let benefit = Benefit::new(&before, &after);
         let [time_before, time_after] = [before, after].map(|movement| Prediction::new(&movement, device));
         let limit = device.max_slowdowns.iter().filter(|limit| batch >= limit.batch).max_by_key(|limit| limit.batch);
         let ratio = time_after.total() / time_before.total();
@@ -73,9 +73,19 @@ impl FusionDecision {
         }
     }
 
+    /// The same decision with other estimates of the times before and after for the slowdown limit, in nanoseconds.
+    pub fn with_times(self, before: f64, after: f64) -> Self {
+        Self { slowdown: self.slowdown.map(|check| SlowdownCheck { ratio: after / before, ..check }), ..self }
+    }
+
+    /// Whether the score of the data movement is high enough.
+    pub fn saves_enough(&self) -> bool {
+        self.score.total() >= self.min_gain
+    }
+
     /// Whether to fuse: the score is high enough, and no slowdown limit is exceeded.
     pub fn fuse(&self) -> bool {
-        self.score.total() >= self.min_gain && self.slowdown.is_none_or(|check| check.passed())
+        self.saves_enough() && self.slowdown.is_none_or(|check| check.passed())
     }
 
     /// The decision and every term, one line each.

@@ -4,7 +4,8 @@
 //! [`DeviceProfile`](crate::profile::DeviceProfile) turns it into a [`Prediction`] in nanoseconds, after the latency
 //! and bandwidth model of Ayala et al. (2022, "Performance analysis of parallel FFT on large multi-GPU systems"). The
 //! fusion gate weighs the [`Benefit`] of one computation over another into a [`FusionDecision`] that keeps every term.
-//! [`PeaksWorkload`] predicts each [`Strategy`] of computing Welch peaks.
+//! [`PeaksWorkload`] predicts each [`Strategy`] of computing Welch peaks, from measured latencies or else by the
+//! [published estimates](published), whose [`breakdown`](published::breakdown) has every term.
 //!
 //! ```
 //! use firefly_framework::cost::{FusionDecision, Prediction};
@@ -23,6 +24,7 @@ mod benefit;
 mod fusion_gate;
 mod peaks;
 mod prediction;
+pub mod published;
 
 pub use benefit::{Benefit, Score};
 pub use fusion_gate::{FusionDecision, MaxSlowdown, SlowdownCheck};

@@ -75,7 +75,7 @@ mod tests {
             "v0 [shape=ellipse, label=\"a \\\"signal\\\"\\n[2, 4]\"];",
             "n0 [shape=box, style=dashed, label=\"reshape\\nview\"];",
             "v0 -> n0 [label=\"[2, 4]\"];",
-            "n1 [shape=box, label=\"add\\n64 bytes\"];",
+            "n1 [shape=box, label=\"add\\n96 bytes\"];",
             "n1 -> o0 [label=\"[8]\"];",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");

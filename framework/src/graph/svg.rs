@@ -93,7 +93,7 @@ mod tests {
         let sum = graph.apply(Operation::Add, &[flat, flat], &[8], F32);
         graph.set_outputs(&[sum]);
         let text = svg(&graph, &count(&graph, &MovementOptions::default()));
-        assert!(text.contains("a &lt; b") && text.contains(">64 bytes<"), "{text}");
+        assert!(text.contains("a &lt; b") && text.contains(">96 bytes<"), "{text}");
         assert_eq!((text.matches("<rect class").count(), text.matches("<path d").count()), (4, 4));
         let top = |title: &str| {
             let (before, _) = text.split_once(&format!(">{title}<")).unwrap();

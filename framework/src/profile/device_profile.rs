@@ -34,6 +34,9 @@ pub struct DeviceProfile {
     pub min_gain: f64,
     /// Time of a fused computation relative to the predicted time of its data movement alone.
     pub compute_factor: f64,
+    /// Terms of the published estimates of Welch peaks.
+    #[serde(default)]
+    pub peaks: PeaksTerms,
     /// Upper limits on the predicted slowdown of a fused computation, by batch.
     #[serde(default, rename = "floors")]
     pub max_slowdowns: Vec<MaxSlowdown>,
@@ -43,6 +46,21 @@ pub struct DeviceProfile {
     /// Measured latencies of a graph's operations by kind, along the bytes of their traffic; empty in a preset.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operations: BTreeMap<String, LatencyTable>,
+}
+
+/// Terms of the [published estimates](crate::cost::published) of Welch peaks that differ between devices. By default
+/// those of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PeaksTerms {
+    /// Whether the device is a GPU: fusing is considered, and small batches have a least time.
+    pub gpu: bool,
+    /// Growth of host paths that are compared with the device: per natural logarithm of the batch from 512 on, and per
+    /// binary logarithm beyond 2,048.
+    pub host_growth: [f64; 2],
+    /// The batch from which on a native kernel finds peaks without a tail on the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native_from: Option<u64>,
 }
 
 impl DeviceProfile {
@@ -64,6 +82,8 @@ impl DeviceProfile {
             ("roundtrip", self.roundtrip),
             ("host_penalty", self.host_penalty),
             ("min_gain", self.min_gain),
+            ("peaks.host_growth", self.peaks.host_growth[0]),
+            ("peaks.host_growth", self.peaks.host_growth[1]),
         ];
         let wrong = positive.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0));
         let wrong = wrong.or_else(|| not_negative.iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)));

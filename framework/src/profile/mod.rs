@@ -17,7 +17,7 @@ mod latency_table;
 mod preset;
 mod store;
 
-pub use device_profile::DeviceProfile;
+pub use device_profile::{DeviceProfile, PeaksTerms};
 pub use latency_table::{Axis, Interpolation, LatencyTable, LatencyTableError};
 pub use preset::{Preset, UnknownPreset};
 pub use store::{

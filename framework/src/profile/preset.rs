@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::DeviceProfile;
+use super::{DeviceProfile, PeaksTerms};
 use crate::cost::MaxSlowdown;
 use crate::device::DeviceKind;
 
@@ -16,6 +16,8 @@ pub enum Preset {
     Metal,
     /// NVIDIA through CUDA.
     Cuda,
+    /// AMD through ROCm, with the constants of CUDA.
+    Rocm,
     /// Any GPU through WebGPU or Vulkan.
     Wgpu,
     /// The host's processor.
@@ -24,7 +26,7 @@ pub enum Preset {
 
 impl Preset {
     /// Every preset.
-    pub const ALL: [Self; 4] = [Self::Metal, Self::Cuda, Self::Wgpu, Self::Cpu];
+    pub const ALL: [Self; 5] = [Self::Metal, Self::Cuda, Self::Rocm, Self::Wgpu, Self::Cpu];
 
     /// The preset for a kind of device.
     pub const fn of(kind: DeviceKind) -> Self {
@@ -41,6 +43,7 @@ impl Preset {
         match self {
             Self::Metal => "metal",
             Self::Cuda => "cuda",
+            Self::Rocm => "rocm",
             Self::Wgpu => "wgpu",
             Self::Cpu => "cpu",
         }
@@ -51,15 +54,22 @@ impl Preset {
         let from_2048 = MaxSlowdown { batch: 2048, ratio: 1.10 };
         let (dispatch, roundtrip, memory_bandwidth, link_bandwidth, unified, host_penalty, min_gain) = match self {
             Self::Metal => (500.0, 5000.0, 200.0, 200.0, true, 2e6, 1000.0),
-            Self::Cuda => (2000.0, 20_000.0, 800.0, 50.0, false, 15e6, 5000.0),
+            Self::Cuda | Self::Rocm => (2000.0, 20_000.0, 800.0, 50.0, false, 15e6, 5000.0),
             Self::Wgpu => (3000.0, 30_000.0, 100.0, 40.0, false, 25e6, 10_000.0),
             Self::Cpu => (50.0, 0.0, 50.0, 50.0, true, 0.0, 0.0),
         };
         let (compute_factor, max_slowdowns) = match self {
             Self::Metal => (7.5, vec![from_2048]),
-            Self::Cuda => (0.43, vec![from_2048, MaxSlowdown { batch: 8192, ratio: 1.15 }]),
+            Self::Cuda | Self::Rocm => (0.43, vec![from_2048, MaxSlowdown { batch: 8192, ratio: 1.15 }]),
             Self::Wgpu => (2.2, vec![from_2048]),
             Self::Cpu => (1.0, Vec::new()),
+        };
+        let native_from = Some(2048);
+        let peaks = match self {
+            Self::Metal => PeaksTerms { gpu: true, host_growth: [0.22, 1.15], native_from: None },
+            Self::Cuda | Self::Rocm => PeaksTerms { gpu: true, host_growth: [0.15, 0.85], native_from },
+            Self::Wgpu => PeaksTerms { gpu: true, host_growth: [0.12, 0.0], native_from },
+            Self::Cpu => PeaksTerms::default(),
         };
         DeviceProfile {
             name: self.name().into(),
@@ -73,6 +83,7 @@ impl Preset {
             host_penalty,
             min_gain,
             compute_factor,
+            peaks,
             max_slowdowns,
             latencies: BTreeMap::new(),
             operations: BTreeMap::new(),
@@ -90,7 +101,7 @@ impl FromStr for Preset {
 
 /// Name that is no preset's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("unknown preset `{0}`; presets are metal, cuda, wgpu and cpu")]
+#[error("unknown preset `{0}`; presets are metal, cuda, rocm, wgpu and cpu")]
 pub struct UnknownPreset(
     /// The name.
     pub String,
@@ -107,6 +118,6 @@ mod tests {
             assert_eq!(preset.profile().invalid_constant(), None);
         }
         let error = "metl".parse::<Preset>().unwrap_err().to_string();
-        assert_eq!(error, "unknown preset `metl`; presets are metal, cuda, wgpu and cpu");
+        assert_eq!(error, "unknown preset `metl`; presets are metal, cuda, rocm, wgpu and cpu");
     }
 }

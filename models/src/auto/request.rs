@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use firefly_framework::cost::{PeaksSize, PeaksWorkload, Strategy};
+use firefly_framework::cost::{PeaksSize, PeaksWorkload, Strategy, published};
 use firefly_framework::profile::DeviceProfile;
 use firefly_ops::WelchOptions;
 
@@ -93,8 +93,11 @@ impl PlanRequest<'_> {
     /// The candidate of the shortest predicted time; `Fused` at the configured tier where there is none.
     pub fn select(&self) -> Selection {
         let pairs = if self.config.by_thresholds { vec![self.by_thresholds()] } else { self.candidates() };
-        let considered: Vec<Candidate> =
+        let predicted: Vec<Candidate> =
             pairs.into_iter().filter_map(|(tier, strategy)| self.predict(tier, strategy)).collect();
+        let worth: Vec<Candidate> =
+            predicted.iter().copied().filter(|candidate| self.is_considered(candidate)).collect();
+        let considered = if worth.is_empty() { predicted } else { worth };
         let fastest = considered.iter().min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds)).copied();
         let none = Candidate { tier: self.config.peaks.tier, strategy: Strategy::Fused, nanoseconds: f64::NAN };
         Selection { selected: fastest.unwrap_or(none), considered }
@@ -104,7 +107,7 @@ impl PlanRequest<'_> {
     /// sparse.
     fn predict(&self, tier: Tier, strategy: Strategy) -> Option<Candidate> {
         let workload = PeaksWorkload {
-            size: PeaksSize { options: self.options(tier), batch: self.batch, k: self.config.peaks.k },
+            size: self.size(tier),
             keep_on_device: self.config.keep_on_device,
             on_host: self.on_host,
             butterflies: self.butterflies,
@@ -114,6 +117,28 @@ impl PlanRequest<'_> {
         let forced = self.config.strategies == [Strategy::Learned];
         let nanoseconds = if forced { predicted.unwrap_or(f64::NAN) } else { predicted? };
         Some(Candidate { tier, strategy, nanoseconds })
+    }
+
+    /// Whether a candidate is in question on a device that was not calibrated, by the published rules for GPUs: one
+    /// segment only up to a batch, fused and learned only where the fusion gate says so, and spectra that the host
+    /// searches never. Measured latencies need no such rules.
+    fn is_considered(&self, candidate: &Candidate) -> bool {
+        if self.config.by_thresholds || !self.device.peaks.gpu || !self.device.latencies.is_empty() {
+            return true;
+        }
+        let several = self.config.tiers.len() > 1;
+        if several && candidate.tier == Tier::Ultra && self.batch > published::MAX_ULTRA_BATCH {
+            return false;
+        }
+        match candidate.strategy {
+            Strategy::Host => true,
+            Strategy::Spectrum => false,
+            Strategy::Fused | Strategy::Learned => published::decide(&self.size(candidate.tier), self.device).fuse(),
+        }
+    }
+
+    fn size(&self, tier: Tier) -> PeaksSize {
+        PeaksSize { options: self.options(tier), batch: self.batch, k: self.config.peaks.k }
     }
 
     /// Candidate tiers and strategies, each once.
@@ -218,6 +243,19 @@ mod tests {
         assert_eq!((considered(1151).len(), considered(384).len(), considered(383).len()), (4, 4, 2));
         // Too short for any tier: the operation itself reports it.
         assert_eq!(considered(255)[0].to_string(), "reference fused");
+    }
+
+    #[test]
+    fn gpus_without_a_calibration_follow_the_published_rules() {
+        let considered = |name: &str, batch| -> Vec<String> {
+            select(name, Preset::Cuda, batch).considered.iter().map(ToString::to_string).collect()
+        };
+        let any = considered("any", 8192);
+        assert!(!any.iter().any(|name| name.contains("ultra") || name.contains("spectrum")), "{any:?}");
+        assert!(any.contains(&"fast fused".to_string()) && any.contains(&"fast host".to_string()), "{any:?}");
+        assert_eq!(considered("any", 64), ["ultra host", "fast host", "reference host"]);
+        // What was asked for runs, whatever the gate says.
+        assert_eq!(selected("learned", Preset::Cuda, 8).1, Strategy::Learned);
     }
 
     #[test]

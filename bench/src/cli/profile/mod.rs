@@ -47,7 +47,7 @@ pub struct ProfileArgs {
     /// Segments used of each frame: ultra (1), fast (2), reference (8)
     #[arg(long, default_value = "fast", value_parser = named(TIERS))]
     pub tier: Tier,
-    /// Constants that times are predicted with: metal, cuda, wgpu or cpu
+    /// Constants that times are predicted with: metal, cuda, rocm, wgpu or cpu
     #[arg(long, value_name = "PRESET", default_value = "cpu", value_parser = presets())]
     pub target: Preset,
     /// Operations that the host runs on the target, by name, separated by commas

@@ -144,7 +144,7 @@ impl PhasePlan {
         let (mut saved, mut decision) = (None, None);
         if phase != Phase::Baseline {
             let baseline = count(&Phase::Baseline.graph(problem)?, &options).total;
-            saved = Some(Benefit::new(&baseline, &moved.total, costs.unified));
+            saved = Some(Benefit::new(&baseline, &moved.total));
             let replacing = || FusionDecision::new(costs, baseline, moved.total, problem.batch as u64);
             decision = if phase == Phase::Compiled { decided } else { Some(replacing()) };
         }

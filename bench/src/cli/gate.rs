@@ -1,0 +1,165 @@
+//! `firefly-bench gate`: every estimate and term that the choice between host, block path and fused operation follows
+//! from, for presets and calibrated profiles side by side.
+
+use std::io::Write;
+
+use anyhow::ensure;
+use firefly_app::device::DeviceName;
+use firefly_app::table::{Align, TextTable};
+use firefly_framework::cost::PeaksSize;
+use firefly_framework::cost::published::{Breakdown, Path, breakdown};
+use firefly_framework::profile::{DeviceProfile, Preset, ProfileSource, load_or_preset};
+use firefly_ops::WelchOptions;
+
+use super::ExitStatus;
+use super::values::{NumberRange, distinct, named, numbers};
+use crate::harness::format::duration;
+
+/// Options of `gate`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct GateArgs {
+    /// Devices whose presets and calibrated profiles are compared; none of them needs to be there
+    #[arg(long, value_delimiter = ',', value_parser = presets(), default_value = "metal,cuda,rocm,wgpu,cpu")]
+    pub device: Vec<Preset>,
+    /// Frames per batch: numbers, or ranges of powers of two as in 32..8192
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,8192")]
+    pub batch: Vec<NumberRange>,
+    /// Samples per segment: powers of two
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256")]
+    pub n_fft: Vec<NumberRange>,
+    /// Peaks per frame
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
+    pub k: Vec<NumberRange>,
+}
+
+/// Parser of a preset by its name.
+fn presets() -> impl clap::builder::TypedValueParser<Value = Preset> {
+    named(Preset::ALL.map(|preset| (preset.name(), preset)))
+}
+
+/// Prints a table per problem to `out`.
+///
+/// # Errors
+/// For a problem that is out of range, and output that can't be written.
+pub fn run(arguments: &GateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
+    let profiles: Vec<(String, DeviceProfile)> =
+        distinct(arguments.device.iter().copied()).into_iter().flat_map(profiles).collect();
+    for n_fft in numbers(&arguments.n_fft) {
+        let options = WelchOptions::new(n_fft, 2);
+        options.validate("gate")?;
+        for k in numbers(&arguments.k) {
+            ensure!(k <= options.bins(), "--k: {k} is more than the {} bins of n_fft {n_fft}", options.bins());
+            for batch in numbers(&arguments.batch) {
+                // So that no count of bytes overflows.
+                ensure!(batch <= 1 << 32, "--batch: {batch} is more than {}", 1u64 << 32);
+                let useful = PeaksSize { options, batch, k }.useful_bytes();
+                writeln!(out, "batch {batch}, n_fft {n_fft}, k {k}: {useful} useful bytes")?;
+                let columns: Vec<(&str, Breakdown)> = profiles
+                    .iter()
+                    .map(|(name, profile)| (name.as_str(), breakdown(profile, batch, n_fft, k)))
+                    .collect();
+                writeln!(out, "{}", table(&columns).render())?;
+            }
+        }
+    }
+    Ok(ExitStatus::Passed)
+}
+
+/// A preset, and the calibrated profile of the device of its name, with the titles of their columns.
+fn profiles(preset: Preset) -> Vec<(String, DeviceProfile)> {
+    let mut profiles = vec![(preset.name().to_string(), preset.profile())];
+    if let Ok(device) = preset.name().parse::<DeviceName>() {
+        let resolved = load_or_preset(device.id());
+        if resolved.source == ProfileSource::Calibrated {
+            profiles.push((format!("{device} calibrated"), resolved.profile));
+        }
+    }
+    profiles
+}
+
+/// Terms as rows, profiles as columns.
+fn table(columns: &[(&str, Breakdown)]) -> TextTable {
+    let mut table =
+        TextTable::default().column("", Align::Left).columns(columns.iter().map(|(name, _)| *name), Align::Right);
+    let mut row = |title: &str, cell: &dyn Fn(&Breakdown) -> String| {
+        table.row([title.to_string()].into_iter().chain(columns.iter().map(|(_, breakdown)| cell(breakdown))));
+    };
+    for path in Path::ALL {
+        row(path.name(), &|breakdown| {
+            let estimate = breakdown.estimate(path);
+            estimate.map_or_else(String::new, |estimate| {
+                let mark = if estimate.measured { " (measured)" } else { "" };
+                format!("{}{mark}", time(estimate.nanoseconds))
+            })
+        });
+    }
+    row("score", &|breakdown| time(breakdown.decision.score.total()));
+    row("least gain", &|breakdown| time(breakdown.decision.min_gain));
+    row("read-back saved, bytes", &|breakdown| breakdown.decision.benefit.read_back.to_string());
+    row("syncs saved", &|breakdown| breakdown.decision.benefit.syncs.to_string());
+    row("fuse by movement", &|breakdown| yes(breakdown.should_fuse_io()));
+    row("fused / block, at most", &|breakdown| match breakdown.decision.slowdown {
+        Some(check) => format!("{:.2}, {:.2}", check.ratio, check.limit.ratio),
+        None => "no limit".to_string(),
+    });
+    row("fuse", &|breakdown| yes(breakdown.should_fuse()));
+    row("pick", &|breakdown| breakdown.pick.to_string());
+    table
+}
+
+fn yes(holds: bool) -> String {
+    if holds { "yes" } else { "no" }.to_string()
+}
+
+/// Nanoseconds with a unit; a negative score keeps its sign.
+fn time(nanoseconds: f64) -> String {
+    if nanoseconds < 0.0 { format!("-{}", duration(-nanoseconds)) } else { duration(nanoseconds) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        arguments: GateArgs,
+    }
+
+    fn printed(arguments: &[&str]) -> anyhow::Result<String> {
+        let command = Command::try_parse_from([&["gate"], arguments].concat())?;
+        let mut out = Vec::new();
+        run(&command.arguments, &mut out)?;
+        Ok(String::from_utf8(out)?)
+    }
+
+    /// Cells of the row of this title.
+    fn cells<'a>(text: &'a str, title: &str) -> Vec<&'a str> {
+        let row = text.lines().find_map(|line| line.trim_start().strip_prefix(title)).unwrap_or_default();
+        row.split_whitespace().collect()
+    }
+
+    #[test]
+    fn every_term_has_a_row_and_every_preset_a_column() {
+        let text = printed(&["--device", "metal,rocm,wgpu", "--batch", "8192"]).unwrap();
+        assert!(text.starts_with("batch 8192, n_fft 256, k 16: 17825792 useful bytes\n"), "{text}");
+        assert_eq!(cells(&text, "syncs saved"), ["-1", "0", "0"]);
+        assert_eq!(cells(&text, "read-back saved, bytes"), ["32505856"; 3]);
+        assert_eq!(cells(&text, "fuse by movement"), ["yes"; 3]);
+        assert_eq!(cells(&text, "pick"), ["fused", "fused", "fast"]);
+        let small = printed(&["--device", "metal", "--batch", "256"]).unwrap();
+        assert_eq!(
+            (cells(&small, "pick"), cells(&small, "fused / block, at most")),
+            (vec!["fast"], vec!["no", "limit"])
+        );
+    }
+
+    #[test]
+    fn problems_out_of_range_are_refused() {
+        assert!(printed(&["--n-fft", "100"]).unwrap_err().to_string().contains("n_fft"));
+        assert!(printed(&["--k", "130"]).unwrap_err().to_string().contains("130 is more than the 129 bins"));
+        assert!(printed(&["--device", "metl"]).is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! Breakdown of a decision: every estimate, the gate's terms, and what is picked.
+
+use std::fmt;
+
+use firefly_ops::WelchOptions;
+use serde::{Deserialize, Serialize};
+
+use super::{MAX_ULTRA_BATCH, block, decide, fused, host, is_viable};
+use crate::cost::{FusionDecision, PeaksSize, PeaksWorkload, Strategy};
+use crate::profile::DeviceProfile;
+
+/// Way to compute peaks, as the published bench names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Path {
+    /// One segment on the host.
+    Ultra,
+    /// Two segments on the host.
+    Fast,
+    /// Two segments, spectra on the device and peaks on the host.
+    Block,
+    /// Two segments, one operation on the device.
+    Fused,
+}
+
+impl Path {
+    /// Every path.
+    pub const ALL: [Self; 4] = [Self::Ultra, Self::Fast, Self::Block, Self::Fused];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ultra => "ultra",
+            Self::Fast => "fast",
+            Self::Block => "block",
+            Self::Fused => "fused",
+        }
+    }
+
+    /// Segments per frame.
+    const fn segments(self) -> usize {
+        if matches!(self, Self::Ultra) { 1 } else { 2 }
+    }
+
+    /// The strategy whose measured latencies are those of this path on a device.
+    const fn strategy(self) -> Strategy {
+        match self {
+            Self::Ultra | Self::Fast => Strategy::Host,
+            Self::Block => Strategy::Spectrum,
+            Self::Fused => Strategy::Fused,
+        }
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Estimated time of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The path.
+    pub path: Path,
+    /// Nanoseconds.
+    pub nanoseconds: f64,
+    /// Whether the time follows from measured latencies rather than from the published estimate.
+    pub measured: bool,
+    /// Whether the path may be picked.
+    pub considered: bool,
+}
+
+/// Everything that the choice of a path follows from, for one problem on one device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Breakdown {
+    /// Name of the device profile.
+    pub device: String,
+    /// Number of frames.
+    pub batch: usize,
+    /// Samples per segment.
+    pub n_fft: usize,
+    /// Peaks per frame.
+    pub k: usize,
+    /// Estimates in the order of [`Path::ALL`].
+    pub estimates: Vec<Estimate>,
+    /// Decision of the fusion gate, with score, least gain, benefit and compute floor.
+    pub decision: FusionDecision,
+    /// The considered path of the least estimate.
+    pub pick: Path,
+}
+
+impl Breakdown {
+    /// Whether the score of the data movement alone is high enough.
+    pub fn should_fuse_io(&self) -> bool {
+        self.decision.saves_enough()
+    }
+
+    /// Whether to fuse: the score is high enough, and the compute floor holds.
+    pub fn should_fuse(&self) -> bool {
+        self.decision.fuse()
+    }
+
+    /// The estimate of a path.
+    pub fn estimate(&self, path: Path) -> Option<&Estimate> {
+        self.estimates.iter().find(|estimate| estimate.path == path)
+    }
+}
+
+/// Breakdown for `batch` frames of two segments of `n_fft` samples with `k` peaks each (one segment for
+/// [`Path::Ultra`]), whose frames are in host memory.
+///
+/// A path whose latencies the profile has is estimated by them, any other by its published estimate. On a GPU, one
+/// segment is no candidate above [`MAX_ULTRA_BATCH`] frames, and fusing one only where the gate decides to fuse; the
+/// block path is what the gate compares fusing with, and never picked.
+pub fn breakdown(profile: &DeviceProfile, batch: usize, n_fft: usize, k: usize) -> Breakdown {
+    let size = |path: Path| PeaksSize { options: WelchOptions::new(n_fft, path.segments()), batch, k };
+    let decision = decide(&size(Path::Fused), profile);
+    let estimates: Vec<Estimate> = Path::ALL
+        .into_iter()
+        .map(|path| {
+            let (nanoseconds, measured) = estimate(path, &size(path), profile);
+            let considered = match path {
+                Path::Ultra => !profile.peaks.gpu || batch <= MAX_ULTRA_BATCH,
+                Path::Fast => true,
+                Path::Block => false,
+                Path::Fused => is_viable(profile) && decision.fuse(),
+            };
+            Estimate { path, nanoseconds, measured, considered }
+        })
+        .collect();
+    let considered = estimates.iter().filter(|estimate| estimate.considered);
+    let pick = considered.min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds)).map_or(Path::Fast, |least| least.path);
+    Breakdown { device: profile.name.clone(), batch, n_fft, k, estimates, decision, pick }
+}
+
+/// Nanoseconds of a path, and whether they follow from measured latencies.
+fn estimate(path: Path, size: &PeaksSize, profile: &DeviceProfile) -> (f64, bool) {
+    if let Some(nanoseconds) = PeaksWorkload::new(*size).measured(path.strategy(), profile) {
+        return (nanoseconds, true);
+    }
+    let published = match path {
+        Path::Ultra | Path::Fast => host(size, profile),
+        Path::Block => block(size, profile),
+        Path::Fused => fused(size, profile, 1.0),
+    };
+    (published, false)
+}
