@@ -1,7 +1,8 @@
 //! Checkpoints: one folder each, complete or not there.
 //!
 //! The files of a checkpoint are written into a folder with a temporary name and synced, then the folder is renamed. A
-//! folder with a checkpoint's name is therefore complete, at whatever moment the process was killed.
+//! folder with a checkpoint's name is therefore complete, at whatever moment the process was killed. A manifest with the
+//! hash of every file is verified before a checkpoint is used; a damaged one is set aside, and the one before is used.
 
 use std::error::Error as StdError;
 use std::fs;
@@ -18,8 +19,13 @@ use firefly_models::LearnedWelchPeaks;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::manifest::{Manifest, ManifestError};
+
 const PREFIX: &str = "step-";
 const PARTIAL: &str = ".partial-";
+const DAMAGED: &str = "damaged-";
+/// Checkpoints kept at least: the last, and the one before in case the last is damaged.
+pub const LEAST_KEPT: usize = 2;
 const STATE: &str = "state.json";
 const MODEL: &str = "model";
 const OPTIMIZER: &str = "optimizer";
@@ -40,13 +46,21 @@ pub enum CheckpointError {
         /// The cause.
         source: Cause,
     },
-    /// A checkpoint can't be read.
+    /// A checkpoint whose files are those that were written can't be read.
     #[error("reading the checkpoint {}", folder.display())]
     Read {
         /// The checkpoint's folder.
         folder: PathBuf,
         /// The cause.
         source: Cause,
+    },
+    /// No checkpoint is undamaged.
+    #[error("none of the checkpoints in {} can be used: train again into another --out", folder.display())]
+    AllDamaged {
+        /// The folder of the checkpoints.
+        folder: PathBuf,
+        /// What is wrong with the last of them.
+        source: ManifestError,
     },
     /// The folder of the checkpoints can't be listed.
     #[error("listing {}", folder.display())]
@@ -56,7 +70,7 @@ pub enum CheckpointError {
         /// The cause.
         source: io::Error,
     },
-    /// An old or partial checkpoint can't be removed.
+    /// An old, partial or damaged checkpoint can't be removed or renamed.
     #[error("removing {}", folder.display())]
     Remove {
         /// The checkpoint's folder.
@@ -77,12 +91,15 @@ pub struct RunState {
     pub best_loss: Option<f64>,
     /// Validations since then.
     pub stale: usize,
+    /// Fingerprint of the recordings; 0 without recordings.
+    pub recordings: u64,
 }
 
 /// The checkpoints of a run.
 #[derive(Debug, Clone)]
 pub struct Checkpoints {
     folder: PathBuf,
+    run: String,
     keep: usize,
 }
 
@@ -98,10 +115,28 @@ pub struct Checkpoint {
     pub scheduler: LrSchedulerRecord,
 }
 
+/// A checkpoint that can't be used.
+#[derive(Debug)]
+pub struct DamagedCheckpoint {
+    /// Its folder, as it is called from now on.
+    pub folder: PathBuf,
+    /// What is wrong with it.
+    pub problem: ManifestError,
+}
+
+/// The last checkpoint that can be used, if there is one, and the later ones that can't.
+pub struct LatestCheckpoint {
+    /// The checkpoint.
+    pub checkpoint: Option<Checkpoint>,
+    /// Later checkpoints, which are set aside.
+    pub damaged: Vec<DamagedCheckpoint>,
+}
+
 impl Checkpoints {
-    /// Checkpoints in `folder`, of which the last `keep` are kept.
-    pub fn new(folder: PathBuf, keep: usize) -> Self {
-        Self { folder, keep }
+    /// Checkpoints in `folder` of the run that `run` identifies, of which the last `keep` are kept, [`LEAST_KEPT`] at
+    /// least.
+    pub fn new(folder: PathBuf, run: String, keep: usize) -> Self {
+        Self { folder, run, keep: keep.max(LEAST_KEPT) }
     }
 
     /// Writes a checkpoint, then removes those that are too old.
@@ -125,6 +160,7 @@ impl Checkpoints {
             FileCheckpointer::new(&partial, OPTIMIZER).save(state.step, optimizer.to_record())?;
             FileCheckpointer::new(&partial, SCHEDULER).save(state.step, scheduler)?;
             fs::write(partial.join(STATE), serde_json::to_vec(&state)?)?;
+            Manifest::of(&partial, &self.subject(state.step))?.write(&partial)?;
             sync_folder_and_files(&partial)?;
 
             let complete = self.complete(state.step);
@@ -138,19 +174,61 @@ impl Checkpoints {
         self.remove_old()
     }
 
-    /// The last complete checkpoint; none if there is none yet. Partial checkpoints of a killed run are removed.
+    /// The last checkpoint whose files are those that were written; none if the run has no checkpoint yet. Later,
+    /// damaged ones are renamed; partial checkpoints of a killed run are removed.
     ///
     /// # Errors
-    /// If a checkpoint can't be read.
-    pub fn latest(&self) -> Result<Option<Checkpoint>, CheckpointError> {
+    /// If there are checkpoints and none can be used, or the folder can't be listed or changed.
+    pub fn latest(&self) -> Result<LatestCheckpoint, CheckpointError> {
+        let mut latest = LatestCheckpoint { checkpoint: None, damaged: Vec::new() };
         if !self.folder.exists() {
-            return Ok(None);
+            return Ok(latest);
         }
         for name in self.names()?.iter().filter(|name| name.starts_with(PARTIAL)) {
             let folder = self.folder.join(name);
             fs::remove_dir_all(&folder).map_err(|source| CheckpointError::Remove { folder, source })?;
         }
-        let Some(step) = self.steps()?.pop() else { return Ok(None) };
+        let steps = self.steps()?;
+        let mut damaged = Vec::new();
+        for step in steps.iter().rev() {
+            match Manifest::verify(&self.complete(*step), &self.subject(*step)) {
+                Ok(()) => {
+                    latest.checkpoint = Some(self.read(*step)?);
+                    break;
+                }
+                Err(problem) => damaged.push((*step, problem)),
+            }
+        }
+        if latest.checkpoint.is_none()
+            && let Some((_, source)) = damaged.drain(..).next()
+        {
+            return Err(CheckpointError::AllDamaged { folder: self.folder.clone(), source });
+        }
+        // Only now that there is one to continue from: until then nothing is changed.
+        for (step, problem) in damaged {
+            latest.damaged.push(DamagedCheckpoint { folder: self.set_aside(step)?, problem });
+        }
+        Ok(latest)
+    }
+
+    /// What the manifest of a step's checkpoint is of.
+    fn subject(&self, step: usize) -> String {
+        format!("step {step} of run {}", self.run)
+    }
+
+    /// Renames a damaged checkpoint, so that it neither counts as one nor is lost. Returns its new folder.
+    fn set_aside(&self, step: usize) -> Result<PathBuf, CheckpointError> {
+        let folder = self.complete(step);
+        let aside = self.folder.join(format!("{DAMAGED}{step:08}"));
+        let renamed = match fs::remove_dir_all(&aside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => fs::rename(&folder, &aside),
+        };
+        renamed.map(|()| aside).map_err(|source| CheckpointError::Remove { folder, source })
+    }
+
+    /// Reads a verified checkpoint.
+    fn read(&self, step: usize) -> Result<Checkpoint, CheckpointError> {
         let folder = self.complete(step);
         let read = || -> Result<_, Cause> {
             Ok(Checkpoint {
@@ -160,7 +238,7 @@ impl Checkpoints {
                 scheduler: FileCheckpointer::new(&folder, SCHEDULER).restore(step)?,
             })
         };
-        read().map(Some).map_err(|source| CheckpointError::Read { folder: folder.clone(), source })
+        read().map_err(|source| CheckpointError::Read { folder: folder.clone(), source })
     }
 
     /// Folder of the complete checkpoint of a step.

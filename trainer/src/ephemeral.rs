@@ -2,6 +2,7 @@
 
 use burn::tensor::Device;
 use burn_train::Interrupter;
+use firefly_app::host::available_memory;
 use firefly_models::{LearnedWelchPeaks, Tier};
 
 use crate::config::RunConfig;
@@ -27,6 +28,7 @@ pub struct Trained {
 /// If the configuration is out of range, the data can't be read, or training fails.
 pub fn train_ephemeral(config: &RunConfig, tier: Tier, device: &Device) -> Result<Trained, RunError> {
     config.validate()?;
+    config.check_memory(available_memory())?;
     let data = config.data.open(config.model.frame(), config.seed).map_err(RunError::Data)?;
     let mut trainer = Trainer::new(config, &data, device)?;
     trainer.fit(&mut Checkpointing::Off, &Interrupter::new(), &mut Silent)?;

@@ -29,6 +29,15 @@ pub enum EvaluateError {
         /// Name of the data set.
         data_set: String,
     },
+    /// No frame has a peak to be found.
+    #[error(
+        "{data_set}: no frame has power, so that there are no peaks to find: the samples are silent, or too small or \
+         too large to be squared in f32"
+    )]
+    NoPower {
+        /// Name of the data set.
+        data_set: String,
+    },
     /// The frames do not fit a model.
     #[error(transparent)]
     Argument(#[from] ArgumentError),
@@ -84,6 +93,11 @@ pub fn peaks_of(
         all.power.extend(peaks.power.into_data().iter::<f32>());
     }
     Ok(all)
+}
+
+/// Whether any of the peaks has power.
+pub fn has_power(peaks: &HostPeaks) -> bool {
+    peaks.bins.iter().zip(&peaks.power).any(|(bin, power)| *bin >= 0 && *power > 0.0)
 }
 
 /// Agreement of peaks with the reference's.
@@ -179,6 +193,9 @@ pub fn compare(
     }
     let reference = section.exact(Tier::Reference).try_init(device)?;
     let reference = peaks_of(frames, device, |signal| reference.try_forward(signal))?;
+    if !has_power(&reference) {
+        return Err(EvaluateError::NoPower { data_set: data_set.into() });
+    }
     let times = microseconds_per_frame(frames, device, &candidates)?;
     candidates
         .iter()

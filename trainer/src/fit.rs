@@ -8,17 +8,21 @@ use burn::tensor::{Device, Tensor};
 use burn_train::Interrupter;
 use firefly_models::{ArgumentError, LearnedWelchPeaks, StoreError, Tier, WelchPeaks};
 use firefly_ops::HostPeaks;
+use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::batch::{Batch, Batches, frames_to_tensor};
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, RunState};
 use crate::config::RunConfig;
-use crate::data::{DataSets, Frames};
-use crate::evaluate::{Agreement, active_share, peaks_of};
+use crate::data::{DataSets, Frames, Source};
+use crate::evaluate::{Agreement, active_share, has_power, peaks_of};
 use crate::loss::loss_terms;
 use crate::metrics::{MetricsError, MetricsLog, PendingPoint, StepInfo, TrainingPoint, Validated};
 use crate::progress::{Event, Progress};
 use crate::step::{StepError, Stepper};
+
+/// Frames of either kind that the fingerprint of recordings is taken of.
+const FINGERPRINT_FRAMES: usize = 256;
 
 /// Failure of training.
 #[derive(Debug, Error)]
@@ -27,6 +31,12 @@ pub enum FitError {
     /// The data have no validation frames.
     #[error("there are no validation frames")]
     NoValidationFrames,
+    /// No validation frame has power.
+    #[error("no validation frame has power: the samples are silent, or too small or too large to be squared in f32")]
+    NoPower,
+    /// The recordings have changed since the run was started.
+    #[error("the recordings are not those that the run was started with: put them back, or train into another --out")]
+    OtherRecordings,
     /// The configuration or the data do not fit the model.
     #[error(transparent)]
     Argument(#[from] ArgumentError),
@@ -78,6 +88,13 @@ pub enum Checkpointing {
     },
 }
 
+impl FitError {
+    /// Whether training itself broke down, rather than its data, files or settings.
+    pub fn is_divergence(&self) -> bool {
+        matches!(self, Self::ValidationLossNotFinite { .. } | Self::Metrics(MetricsError::LossNotFinite { .. }))
+    }
+}
+
 impl Checkpointing {
     fn append(&mut self, point: &TrainingPoint) -> Result<(), MetricsError> {
         match self {
@@ -121,15 +138,19 @@ impl<'a> Trainer<'a> {
         let frames = data.validation.evenly_spaced(config.schedule.validation_frames);
         let validation = ValidationSet::new(frames, &reference, &plain)?;
         let batches = Batches::new(data.train.clone(), reference, config.training.batch, plain);
-        Ok(Self { config, stepper: Stepper::new(config, batches, device)?, validation, state: RunState::default() })
+        let state = RunState { recordings: fingerprint(data), ..RunState::default() };
+        Ok(Self { config, stepper: Stepper::new(config, batches, device)?, validation, state })
     }
 
     /// Continues from a checkpoint.
     ///
     /// # Errors
-    /// If the checkpoint is of another model.
+    /// If the checkpoint is of another model, or of a run on other recordings.
     pub fn restore(&mut self, checkpoint: Checkpoint) -> Result<(), FitError> {
         let state = checkpoint.state;
+        if state.recordings != self.state.recordings {
+            return Err(FitError::OtherRecordings);
+        }
         self.stepper.restore(checkpoint)?;
         self.state = state;
         Ok(())
@@ -227,6 +248,22 @@ impl<'a> Trainer<'a> {
     }
 }
 
+/// Number that follows from the samples of recordings: of training frames as they are drawn, which changes with every
+/// file that is added or removed, and of validation frames. 0 for synthetic signals, which a seed determines.
+fn fingerprint(data: &DataSets) -> u64 {
+    if matches!(data.train, Source::Synthetic(_)) {
+        return 0;
+    }
+    let mut drawn = vec![0.0f32; FINGERPRINT_FRAMES * data.train.frame()];
+    data.train.fill_batch(0, &mut drawn);
+    let validation = data.validation.evenly_spaced(FINGERPRINT_FRAMES);
+    let mut hasher = Sha256::new();
+    for sample in drawn.iter().chain(validation.samples()) {
+        hasher.update(sample.to_le_bytes());
+    }
+    hasher.finalize().iter().take(size_of::<u64>()).fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
 /// Validation frames with their reference.
 struct ValidationSet {
     frames: Frames,
@@ -239,9 +276,13 @@ impl ValidationSet {
         if frames.is_empty() {
             return Err(FitError::NoValidationFrames);
         }
+        let peaks = peaks_of(&frames, device, |signal| reference.try_forward(signal))?;
+        if !has_power(&peaks) {
+            return Err(FitError::NoPower);
+        }
         Ok(Self {
             batch: Batch::new(frames_to_tensor(frames.samples().to_vec(), frames.frame(), device), reference)?,
-            reference: peaks_of(&frames, device, |signal| reference.try_forward(signal))?,
+            reference: peaks,
             frames,
         })
     }

@@ -3,7 +3,7 @@
 //! - [`config`]: the TOML file of a run, checked.
 //! - [`data`]: recordings and synthetic signals as frames.
 //! - [`batch`], [`loss`], [`step`], [`fit`]: one batch, its loss, one optimisation step, the loop over steps.
-//! - [`metrics`], [`checkpoint`]: what a fit writes as it goes on.
+//! - [`metrics`], [`checkpoint`], [`manifest`]: what a fit writes as it goes on, and the hashes of it.
 //! - [`evaluate`]: recall, power error and time of the exact tiers and of learned models.
 //! - [`run_folder`], [`run`], [`sweep`], [`ephemeral`]: a run in a folder, one run per value of a key, a run in memory.
 //! - [`report`]: one HTML page per run.
@@ -26,6 +26,7 @@ pub mod ephemeral;
 pub mod evaluate;
 pub mod fit;
 pub mod loss;
+pub mod manifest;
 pub mod metrics;
 pub mod progress;
 pub mod report;

@@ -1,11 +1,12 @@
 //! Metrics of training, as JSON lines.
 
 use std::error::Error as StdError;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Tensor;
+use firefly_app::files::write_atomically;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -31,16 +32,9 @@ pub enum MetricsError {
         /// The cause.
         source: io::Error,
     },
-    /// The file is shorter than at the checkpoint.
-    #[error("{} has {length} bytes, the checkpoint wrote {written}", path.display())]
-    Shortened {
-        /// The file.
-        path: PathBuf,
-        /// Its length in bytes.
-        length: u64,
-        /// Bytes written by the time of the checkpoint.
-        written: u64,
-    },
+    /// The file is no longer where it was opened.
+    #[error("{} is gone: was the run's folder moved or removed?", .0.display())]
+    Gone(PathBuf),
     /// The file can't be written.
     #[error("writing {}", path.display())]
     Write {
@@ -172,15 +166,11 @@ impl MetricsLog {
     /// Opens the file, or makes it, and cuts it to the bytes written by the time of a checkpoint.
     ///
     /// # Errors
-    /// If it can't be opened, or is shorter than that.
+    /// If it can't be opened.
     pub fn open(path: &Path, written: u64) -> Result<Self, MetricsError> {
         let failed = |source| MetricsError::Open { path: path.into(), source };
         let mut file =
             OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).map_err(failed)?;
-        let length = file.metadata().map_err(failed)?.len();
-        if length < written {
-            return Err(MetricsError::Shortened { path: path.into(), length, written });
-        }
         file.set_len(written).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
         Ok(Self { path: path.into(), file: BufWriter::new(file) })
@@ -189,8 +179,11 @@ impl MetricsLog {
     /// Adds a line.
     ///
     /// # Errors
-    /// If it can't be written.
+    /// If it can't be written, or nobody could read it: the file was moved or removed.
     pub fn append(&mut self, point: &TrainingPoint) -> Result<(), MetricsError> {
+        if !self.path.exists() {
+            return Err(MetricsError::Gone(self.path.clone()));
+        }
         let written = serde_json::to_writer(&mut self.file, point).map_err(io::Error::from);
         let written = written.and_then(|()| self.file.write_all(b"\n")).and_then(|()| self.file.flush());
         written.map_err(|source| MetricsError::Write { path: self.path.clone(), source })
@@ -207,6 +200,28 @@ impl MetricsLog {
     }
 }
 
+/// Length of the part of a file of metrics that was written by the time of a checkpoint, when it had `written` bytes. A
+/// file that has been damaged since is replaced by those of its lines that can be read; the length is then another.
+///
+/// # Errors
+/// If the file can't be read, or can't be replaced.
+pub fn salvage(path: &Path, written: u64) -> Result<u64, MetricsError> {
+    let bytes = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        read => read.map_err(|source| MetricsError::Open { path: path.into(), source })?,
+    };
+    let length = usize::try_from(written).unwrap_or(usize::MAX).min(bytes.len());
+    let lines: Vec<&[u8]> = bytes[..length].split_inclusive(|byte| *byte == b'\n').collect();
+    let is_whole = |line: &&&[u8]| line.ends_with(b"\n") && serde_json::from_slice::<TrainingPoint>(line).is_ok();
+    let whole: Vec<&[u8]> = lines.iter().filter(is_whole).copied().collect();
+    if length as u64 == written && whole.len() == lines.len() {
+        return Ok(written);
+    }
+    let kept = whole.concat();
+    write_atomically(path, &kept).map_err(|source| MetricsError::Write { path: path.into(), source })?;
+    Ok(kept.len() as u64)
+}
+
 /// Every line of a file of metrics.
 ///
 /// # Errors
@@ -216,4 +231,45 @@ pub fn read(path: &Path) -> Result<Vec<TrainingPoint>, MetricsError> {
         BufReader::new(File::open(path)?).lines().map(|line| Ok(serde_json::from_str(&line?)?)).collect()
     };
     lines().map_err(|source| MetricsError::Read { path: path.into(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(step: usize) -> String {
+        serde_json::to_string(&TrainingPoint { step, ..TrainingPoint::default() }).unwrap() + "\n"
+    }
+
+    #[test]
+    fn a_damaged_file_keeps_the_lines_that_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.jsonl");
+        let (first, second) = (line(1), line(2));
+        let whole = first.clone() + &second;
+        let written = whole.len() as u64;
+        fs::write(&path, whole.clone() + &line(3)).unwrap();
+        assert_eq!(salvage(&path, written).unwrap(), written);
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 3, "an undamaged file is not changed");
+
+        for damaged in [whole[..whole.len() - 4].to_string(), whole.clone() + "{", whole.replace("\"step\":2", "x")] {
+            fs::write(&path, &damaged).unwrap();
+            let written = damaged.len().max(whole.len()) as u64;
+            let kept = salvage(&path, written).unwrap();
+            assert!(kept == first.len() as u64 || damaged.ends_with('{') && kept == whole.len() as u64);
+            assert_eq!(fs::metadata(&path).unwrap().len(), kept);
+        }
+        fs::remove_file(&path).unwrap();
+        assert_eq!(salvage(&path, written).unwrap(), 0, "a missing file starts empty");
+    }
+
+    #[test]
+    fn a_file_that_was_moved_is_not_written_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.jsonl");
+        let mut log = MetricsLog::open(&path, 0).unwrap();
+        log.append(&TrainingPoint::default()).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(log.append(&TrainingPoint::default()), Err(MetricsError::Gone(_))));
+    }
 }

@@ -1,9 +1,12 @@
 //! Progress of a run, as events to an observer.
 
+use std::path::Path;
+
+use crate::checkpoint::DamagedCheckpoint;
 use crate::metrics::TrainingPoint;
 
 /// One event of a run.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// A sweep begins the run of this name.
@@ -16,6 +19,23 @@ pub enum Event<'a> {
         /// Their number, per channel.
         count: usize,
     },
+    /// The folder was left by a run that ended before its first step, and is used.
+    TakenOver {
+        /// The folder.
+        folder: &'a Path,
+    },
+    /// A checkpoint can't be used.
+    CheckpointDamaged {
+        /// The checkpoint, and what is wrong with it.
+        checkpoint: &'a DamagedCheckpoint,
+    },
+    /// The metrics of a resumed run are damaged; lines that can be read are kept.
+    MetricsDamaged {
+        /// The file.
+        path: &'a Path,
+    },
+    /// The resumed run has no checkpoint yet.
+    NoCheckpoint,
     /// The run continues from a checkpoint.
     Resumed {
         /// Steps done.

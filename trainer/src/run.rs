@@ -2,6 +2,7 @@
 
 use burn::tensor::Device;
 use burn_train::Interrupter;
+use firefly_app::host::available_memory;
 use firefly_models::{ArgumentError, LearnedWelchPeaks, StoreError};
 use thiserror::Error;
 
@@ -10,6 +11,7 @@ use crate::config::{ConfigError, Resolved, RunConfig};
 use crate::data::{DataError, DataSets, Frames};
 use crate::evaluate::{self, EvaluateError, EvaluationRow};
 use crate::fit::{Checkpointing, FitEnd, FitError, Trainer};
+use crate::manifest::sha256;
 use crate::metrics::{self, MetricsError, MetricsLog};
 use crate::progress::{Event, Progress};
 use crate::report::Report;
@@ -51,6 +53,13 @@ pub enum RunError {
     Toml(#[from] toml::ser::Error),
 }
 
+impl RunError {
+    /// Whether training itself broke down, rather than its data, files or settings.
+    pub fn is_divergence(&self) -> bool {
+        matches!(self, Self::Fit(error) if error.is_divergence())
+    }
+}
+
 /// The frames a run is reported on, with their name: test frames, or else validation frames.
 pub fn evaluation_set<'a>(config: &RunConfig, data: &'a DataSets) -> (String, &'a Frames) {
     let name = match &config.data.recordings {
@@ -78,20 +87,39 @@ pub fn train(
     progress: &mut dyn Progress,
 ) -> Result<Option<Vec<EvaluationRow>>, RunError> {
     let config = &resolved.config;
+    config.check_memory(available_memory())?;
     // Data and model first, so that a run that can't start leaves no folder behind.
     let data = config.data.open(config.model.frame(), config.seed).map_err(RunError::Data)?;
     let mut trainer = Trainer::new(config, &data, device)?;
-    let _lock = if resume { folder.resume(resolved)? } else { folder.start(resolved)? };
+    let lock = if resume { folder.resume(resolved)? } else { folder.start(resolved)? };
+    if lock.taken_over() {
+        progress.on(Event::TakenOver { folder: folder.path() });
+    }
     if data.skipped > 0 {
         progress.on(Event::RecordingsSkipped { count: data.skipped });
     }
 
-    let checkpoints = Checkpoints::new(folder.checkpoints(), config.schedule.keep_checkpoints);
-    if resume && let Some(checkpoint) = checkpoints.latest()? {
-        trainer.restore(checkpoint)?;
-        progress.on(Event::Resumed { step: trainer.state().step });
+    let run = sha256(resolved.to_toml()?.as_bytes());
+    let checkpoints = Checkpoints::new(folder.checkpoints(), run, config.schedule.keep_checkpoints);
+    if resume {
+        let latest = checkpoints.latest()?;
+        for checkpoint in &latest.damaged {
+            progress.on(Event::CheckpointDamaged { checkpoint });
+        }
+        match latest.checkpoint {
+            Some(checkpoint) => {
+                trainer.restore(checkpoint)?;
+                progress.on(Event::Resumed { step: trainer.state().step });
+            }
+            None => progress.on(Event::NoCheckpoint),
+        }
     }
-    let metrics = MetricsLog::open(&folder.metrics(), trainer.state().metrics_bytes)?;
+    let written = trainer.state().metrics_bytes;
+    let kept = metrics::salvage(&folder.metrics(), written)?;
+    if kept != written {
+        progress.on(Event::MetricsDamaged { path: &folder.metrics() });
+    }
+    let metrics = MetricsLog::open(&folder.metrics(), kept)?;
     let mut checkpointing = Checkpointing::On { metrics, checkpoints, best: folder.best() };
     let model = match trainer.fit(&mut checkpointing, interrupter, progress)? {
         FitEnd::Interrupted => return Ok(None),

@@ -15,10 +15,7 @@ use crate::metrics::{self, MetricsError};
 use crate::progress::{Event, Progress};
 use crate::report::Report;
 use crate::run::{self, RunError};
-use crate::run_folder::{self, FolderError, RunFolder};
-
-/// The file of a sweep's folder that holds its key.
-const KEY: &str = "sweep.key";
+use crate::run_folder::{self, FolderError, RunFolder, SWEEP_KEY};
 
 /// Error in the key and values of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -33,6 +30,14 @@ pub enum AxisError {
     /// A value is listed twice.
     #[error("{0} is there twice")]
     RepeatedValue(String),
+    /// The runs of two values would have the same folder.
+    #[error("{} and {} would share the folder {folder}: sweep over them one by one", values[0], values[1])]
+    SharedFolder {
+        /// The values.
+        values: [String; 2],
+        /// Name of the folder.
+        folder: String,
+    },
 }
 
 /// Failure of a sweep.
@@ -84,6 +89,13 @@ pub enum SweepError {
     Toml(#[from] toml::ser::Error),
 }
 
+impl SweepError {
+    /// Whether training itself broke down, rather than its data, files or settings.
+    pub fn is_divergence(&self) -> bool {
+        matches!(self, Self::Run(error) if error.is_divergence())
+    }
+}
+
 /// A key and its values, as in `loss.price=0,0.1,0.3`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepAxis {
@@ -102,13 +114,23 @@ impl FromStr for SweepAxis {
             Some(values) => values.iter().map(ToString::to_string).collect(),
             None => values.split(',').map(|value| value.trim().to_string()).collect(),
         };
+        let key = key.trim().to_string();
         if values.is_empty() || values.iter().any(String::is_empty) {
             return Err(AxisError::EmptyValue);
         }
         if let Some((_, twice)) = values.iter().enumerate().find(|(index, value)| values[..*index].contains(value)) {
             return Err(AxisError::RepeatedValue(twice.clone()));
         }
-        Ok(Self { key: key.trim().to_string(), values })
+        let axis = Self { key, values };
+        let folders: Vec<String> = (0..axis.values.len()).map(|index| folder_name(&axis.name(index))).collect();
+        let shared = |index: &usize| folders[..*index].iter().position(|folder| *folder == folders[*index]);
+        match (0..folders.len()).find_map(|index| Some((shared(&index)?, index))) {
+            Some((first, second)) => Err(AxisError::SharedFolder {
+                values: [axis.values[first].clone(), axis.values[second].clone()],
+                folder: folders[second].clone(),
+            }),
+            None => Ok(axis),
+        }
     }
 }
 
@@ -151,7 +173,7 @@ pub fn sweep(
     if runs.iter().any(|run| !comparable(run, first)) {
         return Err(SweepError::Incomparable { key: axis.key.clone() });
     }
-    start_or_continue(folder, axis)?;
+    start_or_continue(folder, axis, runs)?;
     let mut learned = Vec::with_capacity(runs.len());
     for (index, resolved) in runs.iter().enumerate() {
         let name = axis.name(index);
@@ -190,19 +212,29 @@ fn comparable(a: &Resolved, b: &Resolved) -> bool {
 
 /// Folder of the run of this name.
 fn folder_of(folder: &RunFolder, name: &str) -> RunFolder {
-    let name: String = name.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
-    RunFolder::new(folder.path().join(name))
+    RunFolder::new(folder.path().join(folder_name(name)))
 }
 
-/// Starts a sweep in the folder, or checks that the folder holds this one.
-fn start_or_continue(folder: &RunFolder, axis: &SweepAxis) -> Result<(), SweepError> {
-    let path = folder.path().join(KEY);
-    match fs::read_to_string(&path) {
-        Ok(key) if key == axis.key => Ok(()),
-        Ok(key) => Err(SweepError::OtherSweep { folder: folder.path().into(), key }),
-        Err(_) => {
-            folder.ensure_empty()?;
-            Ok(run_folder::write(&path, axis.key.as_bytes())?)
-        }
+/// Name of the folder of the run of this name.
+fn folder_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect()
+}
+
+/// Starts a sweep in the folder, or checks that the folder holds this one. A folder whose key is lost, and which holds
+/// runs of this sweep and nothing of another's, is this sweep's.
+fn start_or_continue(folder: &RunFolder, axis: &SweepAxis, runs: &[Resolved]) -> Result<(), SweepError> {
+    let path = folder.path().join(SWEEP_KEY);
+    let key = fs::read_to_string(&path).ok();
+    if key.as_ref() == Some(&axis.key) {
+        return Ok(());
     }
+    let started: Vec<_> = (0..runs.len()).map(|index| folder_of(folder, &axis.name(index))).collect();
+    let is_this = |(folder, run): &(&RunFolder, &Resolved)| folder.resolved().is_ok_and(|started| started == **run);
+    let holds_this = started.iter().zip(runs).any(|pair| is_this(&pair));
+    match key {
+        Some(key) if !holds_this => return Err(SweepError::OtherSweep { folder: folder.path().into(), key }),
+        None if !holds_this => folder.ensure_empty()?,
+        _ => (),
+    }
+    Ok(run_folder::write(&path, axis.key.as_bytes())?)
 }

@@ -54,7 +54,7 @@ fn a_folder_with_a_run_is_not_overwritten_and_another_configuration_is_not_resum
     assert!(!again.status.success());
     assert!(errors(&again).contains("already holds a run"), "{}", errors(&again));
     let other = run(&[text(&config), "--out", text(&out), "--steps", "5", "--resume"]);
-    assert!(errors(&other).contains("`steps = 4` then, `steps = 5` now"), "{}", errors(&other));
+    assert!(errors(&other).contains("training.steps was 4, now it is 5"), "{}", errors(&other));
     // A complete run can be resumed: no step is left, and its outputs are written again.
     let nothing = run(&[&arguments[..], &["--resume"]].concat());
     assert!(nothing.status.success(), "{}", errors(&nothing));

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor};
-use burn_store::{ModuleSnapshot, SafetensorsStore, SafetensorsStoreError};
+use burn_store::{ApplyError, ModuleSnapshot, SafetensorsStore, SafetensorsStoreError};
 use firefly_ops::ArgumentError;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -80,13 +80,21 @@ pub enum StoreError {
         /// The field that is out of range.
         error: ArgumentError,
     },
-    /// The weights are damaged, or not those of the configuration.
-    #[error("{path}: {error}")]
+    /// The weights can't be read or written.
+    #[error("{path}: damaged or cut short: {error}")]
     Weights {
         /// The file.
         path: PathBuf,
         /// The first thing that does not fit.
         error: SafetensorsStoreError,
+    },
+    /// The weights are not those of the configuration.
+    #[error("{path}: not the weights of the model that {CONFIG_FILE} describes: {reason}")]
+    OtherModel {
+        /// The file.
+        path: PathBuf,
+        /// The first parameter that does not fit.
+        reason: String,
     },
     /// The weights hold a tensor that is no parameter of the model.
     #[error("{path}: `{tensor}` is no parameter of the model")]
@@ -155,10 +163,16 @@ impl LearnedWelchPeaks {
         let mut model = description.config.try_init(device).map_err(|error| StoreError::Config { path, error })?;
 
         let (path, weights) = read(folder, WEIGHTS_FILE)?;
-        let applied = match model.load_from(&mut SafetensorsStore::from_bytes(Some(weights))) {
+        // Without the store's own checks, whose errors are lists for programmers.
+        let mut store = SafetensorsStore::from_bytes(Some(weights)).allow_partial(true).validate(false);
+        let applied = match model.load_from(&mut store) {
             Ok(applied) => applied,
             Err(error) => return Err(StoreError::Weights { path, error }),
         };
+        let missing = applied.missing.first().map(|(parameter, _)| format!("`{parameter}` is missing"));
+        if let Some(reason) = applied.errors.first().map(misfit).or(missing) {
+            return Err(StoreError::OtherModel { path, reason });
+        }
         if let Some(tensor) = applied.unused.into_iter().next() {
             return Err(StoreError::UnknownTensor { path, tensor });
         }
@@ -179,6 +193,19 @@ impl LearnedWelchPeaks {
 fn serialize(model: &LearnedWelchPeaks, mut store: SafetensorsStore) -> Result<Vec<u8>, SafetensorsStoreError> {
     model.save_into(&mut store)?;
     store.get_bytes()
+}
+
+/// What is wrong with a parameter.
+fn misfit(error: &ApplyError) -> String {
+    match error {
+        ApplyError::ShapeMismatch { path, expected, found } => {
+            format!("`{path}` has the shape {:?}, not {:?}", found.as_slice(), expected.as_slice())
+        }
+        ApplyError::DTypeMismatch { path, expected, found } => format!("`{path}` is {found:?}, not {expected:?}"),
+        ApplyError::AdapterError { path, message } | ApplyError::LoadError { path, message } => {
+            format!("`{path}`: {message}")
+        }
+    }
 }
 
 fn is_finite<const D: usize>(tensor: Tensor<D>) -> bool {

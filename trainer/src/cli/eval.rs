@@ -11,6 +11,8 @@ use crate::run_folder::{self, RunFolder};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use firefly_app::device::DeviceName;
+use firefly_app::files::ensure_writable;
+use firefly_app::host::available_memory;
 
 use super::outcome::print;
 use super::table;
@@ -33,11 +35,15 @@ pub struct EvalArgs {
 
 /// Evaluates a finished run.
 pub fn run(args: &EvalArgs) -> Result<ExitCode> {
+    if let Some(path) = &args.json {
+        ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
+    }
     let folder = RunFolder::new(&args.run);
     let resolved = folder.resolved()?;
+    let config = &resolved.config;
+    config.check_memory(available_memory()).with_context(|| folder.config().display().to_string())?;
     let device = args.device.open()?;
     let model = folder.load_model(&device)?;
-    let config = &resolved.config;
     let learned = [("learned".to_string(), model)];
     let mut rows = Vec::new();
     for (name, frames) in evaluation_sets(config, &args.data)? {

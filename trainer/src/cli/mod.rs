@@ -15,9 +15,22 @@ use firefly_app::host::start_threads;
 use firefly_app::streams::{COULD_NOT_RUN, log_to_stderr, note, parse_arguments};
 use tracing::Level;
 
+use crate::run::RunError;
+use crate::sweep::SweepError;
+
+/// Exit status of a run whose training broke down.
+const RUN_FAILED: u8 = 1;
+
 /// Trains learned Welch peaks from a TOML configuration and compares them with the exact tiers.
 #[derive(Parser)]
-#[command(name = "firefly-train", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(
+    name = "firefly-train",
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Exit status: 0 if all went well, 1 if training broke down, 2 if the command could not be carried out, \
+                  130 if it was interrupted."
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -56,10 +69,23 @@ impl Cli {
     /// # Errors
     /// If it could not be carried out.
     pub fn run(self) -> anyhow::Result<ExitCode> {
-        match self.command {
+        let done = match self.command {
             Some(Command::Eval(args)) => eval::run(&args),
             Some(Command::Sweep(args)) => sweep::run(&args),
             None => train::run(&self.train),
+        };
+        match done {
+            Err(error) if is_divergence(&error) => {
+                note(format_args!("error: {error:#}"));
+                Ok(ExitCode::from(RUN_FAILED))
+            }
+            done => done,
         }
     }
+}
+
+/// Whether training itself broke down, rather than its data, files or settings.
+fn is_divergence(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<RunError>().is_some_and(RunError::is_divergence)
+        || error.downcast_ref::<SweepError>().is_some_and(SweepError::is_divergence)
 }

@@ -3,9 +3,9 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::config::{self, Resolved};
+use crate::config::{self, MAX_STEPS, Resolved};
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, value_parser};
 use firefly_app::device::DeviceName;
 use firefly_app::streams::note;
 
@@ -28,8 +28,8 @@ pub struct TrainingOptions {
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// The same as --set training.steps=N.
-    #[arg(long, value_name = "N")]
-    pub steps: Option<usize>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u64).range(1..=MAX_STEPS))]
+    pub steps: Option<u64>,
 }
 
 impl TrainingOptions {

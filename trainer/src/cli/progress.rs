@@ -1,5 +1,6 @@
 //! Progress of a run on the error stream: a bar on a terminal, lines elsewhere.
 
+use crate::checkpoint::DamagedCheckpoint;
 use crate::metrics::TrainingPoint;
 use crate::progress::{Event, Progress};
 use firefly_app::progress::Progress as Display;
@@ -49,6 +50,17 @@ fn message(event: &Event<'_>) -> Option<String> {
     Some(match event {
         Event::RunStarted { name } => (*name).to_string(),
         Event::RecordingsSkipped { count } => format!("{count} recordings are shorter than a frame and not used"),
+        Event::TakenOver { folder } => {
+            format!("{} was left by a run that ended before its first step: it is used", folder.display())
+        }
+        Event::CheckpointDamaged { checkpoint } => {
+            let DamagedCheckpoint { folder, problem } = checkpoint;
+            format!("a checkpoint can't be used and is now {}: {problem}; the one before is used", folder.display())
+        }
+        Event::MetricsDamaged { path } => {
+            format!("{} is damaged: the lines that can be read are kept, the report lacks the others", path.display())
+        }
+        Event::NoCheckpoint => "the run has no checkpoint yet: it starts at its first step".to_string(),
         Event::Resumed { step } => format!("resuming at step {step}"),
         Event::StoppedEarly { step, patience } => {
             format!("stopped at step {step}: {patience} validations without a lower loss; the best model is kept")

@@ -1,12 +1,15 @@
 //! `firefly-train CONFIG`: one run.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::run;
-use crate::run_folder::RunFolder;
-use anyhow::{Context, Result};
+use crate::config::Resolved;
+use crate::run::{self, RunError};
+use crate::run_folder::{FolderError, RunFolder};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
+use firefly_app::suggest::hint;
 
 use super::options::{RUNS, TrainingOptions};
 use super::outcome::{interrupter, report_outcome};
@@ -28,19 +31,47 @@ pub struct TrainArgs {
 pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let device = args.options.device.open()?;
     let config = args.config.as_deref().context("a configuration is needed")?;
+    if let (Some(name), false) = (config.to_str(), config.exists()) {
+        let hint = hint(name, ["eval", "sweep", "help"]);
+        ensure!(hint.is_empty(), "{name}: there is no such file{hint}");
+    }
     let resolved = args.options.resolve(config, &[])?;
-    let folder = args.options.out.clone().unwrap_or_else(|| default_folder(&resolved.config.name, args.resume));
-    let folder = RunFolder::new(folder);
-    let rows = run::train(&folder, &resolved, &device, args.resume, &interrupter()?, &mut StderrProgress::default())?;
-    report_outcome(&folder, rows.as_deref(), "--resume")
+    let interrupter = interrupter()?;
+    loop {
+        let default = || default_folder(&resolved, args.resume);
+        let folder = RunFolder::new(args.options.out.clone().unwrap_or_else(default));
+        let trained =
+            run::train(&folder, &resolved, &device, args.resume, &interrupter, &mut StderrProgress::default());
+        match trained {
+            // Another process took the number meanwhile: the next one is free.
+            Err(RunError::Folder(FolderError::InUse { .. } | FolderError::HoldsRun { .. }))
+                if args.options.out.is_none() && !args.resume => {}
+            trained => return report_outcome(&folder, trained?.as_deref(), "--resume"),
+        }
+    }
 }
 
-/// runs/NAME, or runs/NAME-2 and so on if that exists. A resumed run is the one with the highest number.
-fn default_folder(name: &str, resume: bool) -> PathBuf {
+/// The folder of a new run: runs/NAME, or runs/NAME-2 and so on if that exists. A resumed run is the last one of the
+/// same configuration that is not complete, or else the last one of the same configuration, or else the last one.
+fn default_folder(resolved: &Resolved, resume: bool) -> PathBuf {
+    let name = &resolved.config.name;
     let numbered = |number: usize| match number {
         1 => Path::new(RUNS).join(name),
         number => Path::new(RUNS).join(format!("{name}-{number}")),
     };
-    let free = (1..).find(|number| !numbered(*number).exists()).unwrap_or(1);
-    numbered(if resume { (free - 1).max(1) } else { free })
+    if !resume {
+        return (1..).map(numbered).find(|folder| !folder.exists()).unwrap_or_else(|| numbered(1));
+    }
+    let number = |folder: &str| match folder.strip_prefix(name.as_str())? {
+        "" => Some(1),
+        rest => rest.strip_prefix('-')?.parse::<usize>().ok(),
+    };
+    let entries = fs::read_dir(RUNS).map(|entries| entries.flatten().collect()).unwrap_or(Vec::new());
+    let mut numbers: Vec<usize> = entries.iter().filter_map(|entry| number(entry.file_name().to_str()?)).collect();
+    numbers.sort_unstable();
+    let folders: Vec<RunFolder> = numbers.into_iter().map(|number| RunFolder::new(numbered(number))).collect();
+    let is_same = |folder: &&RunFolder| folder.resolved().is_ok_and(|started| started == *resolved);
+    let same: Vec<&RunFolder> = folders.iter().filter(is_same).collect();
+    let chosen = same.iter().rfind(|folder| !folder.is_complete()).or(same.last()).copied().or(folders.last());
+    chosen.map_or_else(|| numbered(1), |folder| folder.path().to_path_buf())
 }

@@ -1,7 +1,7 @@
 //! From TOML text and `--set section.key=value` to a checked configuration.
 
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{self, Path, PathBuf};
 
 use firefly_app::suggest;
@@ -9,6 +9,11 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 use super::RunConfig;
+
+/// Most bytes of a configuration's file.
+const MAX_LENGTH: u64 = 1 << 20;
+/// Most characters of a line of an error.
+const MAX_LINE: usize = 200;
 
 /// Error in a configuration.
 #[derive(Debug, Error)]
@@ -22,6 +27,20 @@ pub enum ConfigError {
         /// The cause.
         source: io::Error,
     },
+    /// The file is too long for a configuration.
+    #[error("{}: longer than {MAX_LENGTH} bytes: not a configuration", .0.display())]
+    TooLong(PathBuf),
+    /// The file is not text.
+    #[error("{}: line {line} is not UTF-8: save the file as UTF-8 text", path.display())]
+    Encoding {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// The path of the recordings is not text, and a run's configuration can't record it.
+    #[error("the folder of recordings {}: its path is not UTF-8 text", .0.display())]
+    NotText(PathBuf),
     /// The folder of recordings can't be made absolute.
     #[error("the folder of recordings {}", path.display())]
     Recordings {
@@ -41,6 +60,17 @@ pub enum ConfigError {
     /// A `--set` that is not `section.key=value`.
     #[error("--set {0}: expected section.key=value, such as --set training.steps=100")]
     Set(String),
+    /// A `--set` of a key inside something that is no section.
+    #[error("--set {setting}: `{key}` is no section")]
+    NoSection {
+        /// The setting.
+        setting: String,
+        /// The key that is given a part.
+        key: String,
+    },
+    /// A `--set` of a whole number that TOML has no room for.
+    #[error("--set {0}: whole numbers are at most 9,223,372,036,854,775,807")]
+    TooLarge(String),
     /// A value that is out of range.
     #[error("{key} is {got}, but must be {expected}")]
     Value {
@@ -69,7 +99,7 @@ pub struct Loaded {
 /// [`ConfigError`] for a file that can't be read, a key that does not exist (with the nearest one that does), a value
 /// of the wrong type or out of range.
 pub fn load(path: &Path, settings: &[String], recordings: Option<&Path>) -> Result<Loaded, ConfigError> {
-    let text = fs::read_to_string(path).map_err(|source| ConfigError::File { path: path.into(), source })?;
+    let text = read(path)?;
     let mut config = parse(&text, settings, &path.display().to_string())?;
     if config.name.is_empty() {
         config.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -77,6 +107,20 @@ pub fn load(path: &Path, settings: &[String], recordings: Option<&Path>) -> Resu
     config.validate()?;
     let recordings_replaced = locate_recordings(&mut config, recordings)?;
     Ok(Loaded { config, recordings_replaced })
+}
+
+/// The text of a configuration.
+fn read(path: &Path) -> Result<String, ConfigError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_LENGTH + 1).read_to_end(&mut bytes));
+    read.map_err(|source| ConfigError::File { path: path.into(), source })?;
+    if bytes.len() as u64 > MAX_LENGTH {
+        return Err(ConfigError::TooLong(path.into()));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        ConfigError::Encoding { path: path.into(), line: 1 + valid.iter().filter(|byte| **byte == b'\n').count() }
+    })
 }
 
 /// Makes the folders of the recordings absolute, relative to `root`. Without a root, relative folders can't be found:
@@ -90,7 +134,14 @@ fn locate_recordings(config: &mut RunConfig, root: Option<&Path>) -> Result<bool
             let root = path::absolute(root).map_err(|source| ConfigError::Recordings { path: root.into(), source })?;
             recordings.train = root.join(&recordings.train);
             recordings.test = recordings.test.as_ref().map(|test| root.join(test));
-            Ok(false)
+            match [Some(&recordings.train), recordings.test.as_ref()]
+                .into_iter()
+                .flatten()
+                .find(|path| path.to_str().is_none())
+            {
+                Some(path) => Err(ConfigError::NotText(path.clone())),
+                None => Ok(false),
+            }
         }
         None if relative(&recordings.train) || recordings.test.as_ref().is_some_and(relative) => {
             config.data.recordings = None;
@@ -110,10 +161,21 @@ pub(super) fn parse(text: &str, settings: &[String], origin: &str) -> Result<Run
     let mut table: Table = toml::from_str(text).map_err(|error| described(origin, &error))?;
     for setting in settings {
         apply(&mut table, setting)?;
-        let checked: Result<RunConfig, _> = table.clone().try_into();
-        checked.map_err(|error| described(&format!("--set {setting}"), &error))?;
     }
-    table.try_into().map_err(|error| described(origin, &error))
+    table.try_into().map_err(|error| described(&cause(text, settings, &error, origin), &error))
+}
+
+/// What brings an error about: the last setting without which it would not be, or the file.
+fn cause(text: &str, settings: &[String], error: &toml::de::Error, origin: &str) -> String {
+    let remains_without = |left_out: usize| {
+        let mut table: Table = toml::from_str(text).unwrap_or_default();
+        let others = settings.iter().enumerate().filter(|(index, _)| *index != left_out);
+        let applied = others.map(|(_, setting)| apply(&mut table, setting)).collect::<Result<Vec<_>, _>>().is_ok();
+        let without: Result<RunConfig, _> = table.try_into();
+        applied && without.is_err_and(|other| other.message() == error.message())
+    };
+    let setting = (0..settings.len()).rev().find(|index| !remains_without(*index));
+    setting.map_or_else(|| origin.to_string(), |index| format!("--set {}", settings[index]))
 }
 
 fn apply(table: &mut Table, setting: &str) -> Result<(), ConfigError> {
@@ -122,11 +184,17 @@ fn apply(table: &mut Table, setting: &str) -> Result<(), ConfigError> {
     let mut keys = keys.trim().split('.').collect::<Vec<_>>();
     let last = keys.pop().filter(|key| !key.is_empty()).ok_or_else(malformed)?;
     let mut section = table;
-    for key in keys {
-        let entry = section.entry(key).or_insert_with(|| Value::Table(Table::new()));
-        section = entry.as_table_mut().ok_or_else(malformed)?;
+    for (depth, key) in keys.iter().enumerate() {
+        let entry = section.entry(*key).or_insert_with(|| Value::Table(Table::new()));
+        let no_section = || ConfigError::NoSection { setting: setting.to_string(), key: keys[..=depth].join(".") };
+        section = entry.as_table_mut().ok_or_else(no_section)?;
     }
-    section.insert(last.to_string(), value_of(value.trim()));
+    let text = value.trim();
+    let value = value_of(text);
+    if value.is_str() && text.parse::<i128>().is_ok_and(|number| i64::try_from(number).is_err()) {
+        return Err(ConfigError::TooLarge(setting.to_string()));
+    }
+    section.insert(last.to_string(), value);
     Ok(())
 }
 
@@ -146,8 +214,16 @@ fn described(origin: &str, error: &toml::de::Error) -> ConfigError {
         String::new()
     };
     let text = error.to_string();
-    let text = text.trim_end();
+    let text = text.trim_end().lines().map(shortened).collect::<Vec<_>>().join("\n");
     ConfigError::Text { origin: origin.to_string(), message: format!("{text}{hint}") }
+}
+
+/// A line of a message, cut where it would fill the terminal.
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(MAX_LINE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -187,6 +263,45 @@ mod tests {
         assert!(message("", &["training.steps=many"]).contains("--set training.steps=many"));
         assert!(message("[training]\nsteps = -3\n", &[]).contains("run.toml"));
         assert!(message("[training\n", &[]).contains("run.toml"));
+    }
+
+    #[test]
+    fn settings_are_checked_together_and_the_one_at_fault_is_named() {
+        let (share, train) = ("data.recordings.validation_share=0.5", "data.recordings.train=x");
+        let config = parse("", &[share.into(), train.into()], "run.toml").unwrap();
+        assert_eq!(config.data.recordings.unwrap().train, Path::new("x"));
+        assert!(message("", &[share]).starts_with("--set data.recordings.validation_share=0.5: missing field `train`"));
+        assert!(message("", &["seed=1", "training.steps=many", "seed=2"]).starts_with("--set training.steps=many: "));
+        assert_eq!(message("seed = 3\n", &["seed.x=1"]), "--set seed.x=1: `seed` is no section");
+        let steps = message("[training]\nsteps = 3\n", &["training.steps.x=3"]);
+        assert_eq!(steps, "--set training.steps.x=3: `training.steps` is no section");
+        assert!(message("", &["seed=9223372036854775808"]).contains("whole numbers are at most"));
+    }
+
+    #[test]
+    fn long_lines_of_errors_are_cut() {
+        assert!(message(&format!("name = {}", "[".repeat(100_000)), &[]).len() < 1000);
+    }
+
+    #[test]
+    fn files_that_are_no_text_are_refused_by_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.toml");
+        std::fs::write(&path, b"seed = 1\n# gr\xfc\xdfe\n").unwrap();
+        let error = load(&path, &[], None).unwrap_err().to_string();
+        assert!(error.ends_with("run.toml: line 2 is not UTF-8: save the file as UTF-8 text"), "{error}");
+        std::fs::write(&path, vec![b' '; 1 << 21]).unwrap();
+        assert!(matches!(load(&path, &[], None), Err(ConfigError::TooLong(_))));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn recordings_whose_path_is_no_text_are_refused() {
+        use std::os::unix::ffi::OsStrExt;
+        let root = Path::new(std::ffi::OsStr::from_bytes(b"/d\xff"));
+        let mut config = RunConfig::default();
+        config.data.recordings = Some(RecordingsConfig::new("x"));
+        assert!(matches!(locate_recordings(&mut config, Some(root)), Err(ConfigError::NotText(_))));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The configuration of a run: its TOML file, checked key by key.
 
 mod load;
+mod memory;
 mod resolved;
 mod validate;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use load::{ConfigError, Loaded, load};
 pub use resolved::Resolved;
+pub use validate::MAX_STEPS;
 
 use crate::data::DataConfig;
 

@@ -5,11 +5,18 @@ use std::path::Path;
 use firefly_models::{ArgumentError, Tier};
 
 use super::{ConfigError, Parameters, RunConfig};
+use crate::checkpoint::LEAST_KEPT;
 
 /// Upper limit of a model's candidate segments.
 const MAX_SEGMENTS: usize = 65_536;
+/// Upper limit of the distance between segments, in samples.
+const MAX_HOP: usize = 1 << 24;
 /// Upper limit of frames per batch and per synthetic data set.
 const MAX_FRAMES: usize = 1 << 20;
+/// Upper limit of steps.
+pub const MAX_STEPS: u64 = 1_000_000_000_000;
+/// Limits of the numbers in the loss, which is computed in f32.
+const LOSS_LIMITS: [f64; 2] = [1e-6, 1e6];
 
 impl RunConfig {
     /// Checks every value.
@@ -22,13 +29,17 @@ impl RunConfig {
             got: error.got,
             expected: error.expected,
         };
+        // Before the model's own checks, which count the samples of a frame.
+        ensure(self.model.hop <= MAX_HOP, "model.hop", self.model.hop, "at most 16,777,216")?;
+        ensure(self.model.segments <= MAX_SEGMENTS, "model.segments", self.model.segments, "at most 65,536")?;
         self.model.learned().validate().map_err(from_model)?;
         self.model.exact(Tier::Reference).validate().map_err(from_model)?;
 
         let file_name = Path::new(&self.name).file_name().is_some_and(|name| name == self.name.as_str());
-        ensure(file_name || self.name.is_empty(), "name", &self.name, "usable as a folder's name")?;
+        let plain = !self.name.contains(char::is_control);
+        ensure(plain && (file_name || self.name.is_empty()), "name", &self.name, "usable as a folder's name")?;
         let (training, loss, schedule) = (&self.training, &self.loss, &self.schedule);
-        ensure(self.model.segments <= MAX_SEGMENTS, "model.segments", self.model.segments, "at most 65,536")?;
+        ensure(training.steps as u64 <= MAX_STEPS, "training.steps", training.steps, "at most 1,000,000,000,000")?;
         ensure(training.batch <= MAX_FRAMES, "training.batch", training.batch, "at most 1,048,576")?;
         let synthetic_frames = self.data.synthetic_frames;
         ensure(synthetic_frames <= MAX_FRAMES, "data.synthetic_frames", synthetic_frames, "at most 1,048,576")?;
@@ -39,10 +50,15 @@ impl RunConfig {
             ("schedule.validate_every", schedule.validate_every),
             ("schedule.validation_frames", schedule.validation_frames),
             ("schedule.checkpoint_every", schedule.checkpoint_every),
-            ("schedule.keep_checkpoints", schedule.keep_checkpoints),
         ] {
             ensure(value >= 1, key, value, "at least 1")?;
         }
+        ensure(
+            schedule.keep_checkpoints >= LEAST_KEPT,
+            "schedule.keep_checkpoints",
+            schedule.keep_checkpoints,
+            "at least 2: the last, and the one before in case the last is damaged",
+        )?;
         ensure(!training.learn.is_empty(), "training.learn", "empty", "at least one group of parameters")?;
         for (key, value) in [
             ("training.learning_rate", training.learning_rate),
@@ -51,14 +67,11 @@ impl RunConfig {
         ] {
             ensure(value > 0.0 && value <= 1.0, key, value, "above 0 and at most 1")?;
         }
-        ensure(
-            loss.temperature.is_finite() && loss.temperature > 0.0,
-            "loss.temperature",
-            loss.temperature,
-            "above 0",
-        )?;
+        let [least, greatest] = LOSS_LIMITS;
+        let temperature = loss.temperature;
+        ensure((least..=greatest).contains(&temperature), "loss.temperature", temperature, "from 1e-6 to 1e6")?;
         for (key, value) in [("loss.log_power", loss.log_power), ("loss.price", loss.price)] {
-            ensure(value.is_finite() && value >= 0.0, key, value, "a number that is not negative")?;
+            ensure((0.0..=greatest).contains(&value), key, value, "from 0 to 1e6")?;
         }
         ensure((0.0..=1.0).contains(&loss.price_ramp), "loss.price_ramp", loss.price_ramp, "from 0 to 1")?;
         let gated = training.learn.iter().any(|group| matches!(group, Parameters::Gates | Parameters::Segments));
@@ -109,6 +122,12 @@ mod tests {
             .contains("nothing else can close")
         );
         assert!(key(|c| c.loss.price = f64::NAN).starts_with("loss.price is NaN"));
+        assert!(key(|c| c.model.hop = 1 << 50).starts_with("model.hop is"));
+        assert!(key(|c| c.loss.price = 1e39).starts_with("loss.price is"));
+        assert!(key(|c| c.loss.temperature = 1e-300).starts_with("loss.temperature is"));
+        assert!(key(|c| c.training.steps = usize::MAX).starts_with("training.steps is"));
+        assert!(key(|c| c.schedule.keep_checkpoints = 1).starts_with("schedule.keep_checkpoints is 1"));
+        assert!(key(|c| c.name = "a\nb".into()).starts_with("name is"));
         assert!(key(|c| c.name = "../up".into()).starts_with("name is ../up"));
     }
 }

@@ -1,0 +1,121 @@
+//! Memory that a run needs, compared with what is there before any of it is allocated.
+
+use super::{ConfigError, RunConfig};
+use crate::evaluate;
+
+/// Bytes of a sample.
+const SAMPLE: u128 = size_of::<f32>() as u128;
+/// Copies of a batch that a training step holds at once: host, device, and what the backward pass keeps.
+const STEP_COPIES: u128 = 4;
+/// Copies of a batch of an evaluation: host and device.
+const EVALUATION_COPIES: u128 = 2;
+
+/// One of the amounts of memory that a run needs.
+struct Need {
+    key: &'static str,
+    value: usize,
+    frames: u128,
+}
+
+impl RunConfig {
+    /// Checks that a run's frames fit into `available` bytes of memory, if that is known. Recordings come on top.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] naming the key whose frames need most of it.
+    pub fn check_memory(&self, available: Option<u64>) -> Result<(), ConfigError> {
+        let Some(available) = available.map(u128::from) else { return Ok(()) };
+        let frame = self.model.frame();
+        let frame_bytes = frame as u128 * SAMPLE;
+        let needs = self.needs();
+        let total = needs.iter().map(|need| need.frames).sum::<u128>() * frame_bytes;
+        let Some(largest) = needs.iter().max_by_key(|need| need.frames) else { return Ok(()) };
+        if total <= available {
+            return Ok(());
+        }
+        let model = &self.model;
+        let why = format!(
+            "small enough for {} of memory: the run needs {}, of which this takes {}; a frame has {frame} samples, from \
+             model.n_fft {}, model.hop {} and model.segments {}",
+            bytes(available),
+            bytes(total),
+            bytes(largest.frames * frame_bytes),
+            model.n_fft,
+            model.hop,
+            model.segments
+        );
+        // Frames that don't even fit the batches of an evaluation are what is wrong, not their number.
+        let (key, got) = if evaluate::BATCH as u128 * EVALUATION_COPIES * frame_bytes > available {
+            self.longest()
+        } else {
+            (largest.key, largest.value)
+        };
+        Err(ConfigError::Value { key: key.into(), got: got.to_string(), expected: why })
+    }
+
+    /// Frames in memory at once, by the key that sets their number.
+    fn needs(&self) -> Vec<Need> {
+        let frames = |key, value: usize, copies: u128| Need { key, value, frames: value as u128 * copies };
+        let mut needs = vec![
+            frames("training.batch", self.training.batch, STEP_COPIES),
+            frames("evaluation batch", evaluate::BATCH, EVALUATION_COPIES),
+        ];
+        if self.data.recordings.is_none() {
+            // Validation frames and test frames; those that are validated on are copied.
+            needs.push(frames("data.synthetic_frames", self.data.synthetic_frames, 2));
+            let validated = self.schedule.validation_frames.min(self.data.synthetic_frames);
+            needs.push(frames("schedule.validation_frames", validated, 2));
+        }
+        needs
+    }
+
+    /// The key that contributes most to the length of a frame, with its value.
+    fn longest(&self) -> (&'static str, usize) {
+        let model = &self.model;
+        if model.hop > model.n_fft {
+            ("model.hop", model.hop)
+        } else if model.segments > model.n_fft / model.hop.max(1) {
+            ("model.segments", model.segments)
+        } else {
+            ("model.n_fft", model.n_fft)
+        }
+    }
+}
+
+/// Bytes in the largest unit of which there is at least one.
+fn bytes(count: u128) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let unit = (0..units.len()).rev().find(|unit| count >= 1 << (10 * unit)).unwrap_or(0);
+    format!("{:.1} {}", count as f64 / (1u128 << (10 * unit)) as f64, units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(change: fn(&mut RunConfig), available: u64) -> String {
+        let mut config = RunConfig::default();
+        change(&mut config);
+        config.check_memory(Some(available)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let config = RunConfig::default();
+        assert!(config.check_memory(Some(1 << 30)).is_ok());
+        assert!(config.check_memory(None).is_ok());
+        let text = message(|c| c.data.synthetic_frames = 1 << 20, 1 << 32);
+        assert!(text.starts_with("data.synthetic_frames is 1048576, but must be small enough for 4.0 GiB"), "{text}");
+        let text = message(|c| c.training.batch = 1 << 20, 1 << 32);
+        assert!(text.starts_with("training.batch is 1048576"), "{text}");
+        let text = message(|c| c.model.hop = 1 << 24, 1 << 34);
+        assert!(text.starts_with("model.hop is 16777216"), "{text}");
+        assert!(text.contains("a frame has 117440768 samples"), "{text}");
+        assert!(message(|c| c.model.segments = 65_536, 1 << 34).starts_with("model.segments is 65536"));
+    }
+
+    #[test]
+    fn bytes_have_units() {
+        let texts = [0, 1023, 1024, 3 << 29].map(bytes);
+        assert_eq!(texts, ["0.0 B", "1023.0 B", "1.0 KiB", "1.5 GiB"]);
+    }
+}

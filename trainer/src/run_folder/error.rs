@@ -1,0 +1,122 @@
+//! Errors in the use of a run's folder.
+
+use std::io;
+use std::path::PathBuf;
+
+use firefly_models::StoreError;
+use thiserror::Error;
+
+use crate::config::ConfigError;
+
+/// Error in the use of a run's folder.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// The folder holds no run.
+    #[error("{} holds no run", folder.display())]
+    NoRun {
+        /// The folder.
+        folder: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The folder is a sweep's, whose runs are in folders inside it.
+    #[error("{} is the folder of a sweep: give that of one of its runs, {}", folder.display(), runs.join(", "))]
+    Sweep {
+        /// The folder.
+        folder: PathBuf,
+        /// Names of the runs' folders.
+        runs: Vec<String>,
+    },
+    /// There is no run to resume.
+    #[error("{} holds no run to resume", folder.display())]
+    NothingToResume {
+        /// The folder.
+        folder: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The run has no finished model yet.
+    #[error("{} has no model yet: finish the run with --resume", folder.display())]
+    NoModel {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder already holds a run.
+    #[error("{} already holds a run: continue it with --resume, or choose another --out", folder.display())]
+    HoldsRun {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder holds files of another origin.
+    #[error("{} is not empty: choose another --out", folder.display())]
+    NotEmpty {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Another process has locked the folder.
+    #[error("another process is training in {}", folder.display())]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The run was started with another configuration.
+    #[error("{} was started differently, and a resumed run must be the same: {difference}", folder.display())]
+    Different {
+        /// The folder.
+        folder: PathBuf,
+        /// The first key that differs, with its value then and now.
+        difference: String,
+    },
+    /// The configuration is not one that a run wrote.
+    #[error("reading {}{version}", path.display())]
+    ReadConfig {
+        /// The file.
+        path: PathBuf,
+        /// The version that wrote it, if it is another one.
+        version: String,
+        /// The cause.
+        source: toml::de::Error,
+    },
+    /// The configuration has a value that no run is started with.
+    #[error("{}", path.display())]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// The key that is out of range.
+        source: ConfigError,
+    },
+    /// The model is of another configuration than the run.
+    #[error(
+        "{} is not the model of this run: {difference}. Put the run's own model back, or train it again",
+        folder.display()
+    )]
+    OtherModel {
+        /// The folder of the model.
+        folder: PathBuf,
+        /// What differs, with the model's value and the run's.
+        difference: String,
+    },
+    /// The configuration can't be written as TOML: a path is not text.
+    #[error("the configuration can't be written as TOML")]
+    Toml(#[from] toml::ser::Error),
+    /// The folder can't be listed, made or locked.
+    #[error("opening {}", folder.display())]
+    Open {
+        /// The folder.
+        folder: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A file can't be written.
+    #[error("writing {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The model's files are damaged.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,276 @@
+//! The folder of a run: its files, and who may write them.
+//!
+//! `config.toml` (resolved) · `metrics.jsonl` · `checkpoints/` · `best/` (with early stopping) · `model/` ·
+//! `evaluation.json` · `report.html`.
+//!
+//! A process that uses the folder holds the file `.lock` locked, and a folder with nothing but that file is taken over:
+//! its run ended before its configuration was written.
+
+mod comparison;
+mod error;
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use firefly_app::files::write_atomically;
+use firefly_models::LearnedWelchPeaks;
+
+pub use error::FolderError;
+
+use self::comparison::{difference, model_differences, other_version};
+use crate::config::Resolved;
+use crate::evaluate::EvaluationRow;
+
+const CONFIG: &str = "config.toml";
+const LOCK: &str = ".lock";
+/// Beginning of the names of files that are being written.
+const PARTIAL: &str = ".partial-";
+/// Name of the file that marks the folder of a sweep and holds its key.
+pub(crate) const SWEEP_KEY: &str = "sweep.key";
+
+/// The files of a run.
+#[derive(Debug, Clone)]
+pub struct RunFolder(PathBuf);
+
+/// Exclusive use of a folder, released when dropped.
+#[must_use = "the folder is only locked while this lives"]
+pub struct FolderLock {
+    #[expect(dead_code, reason = "the open file holds the lock")]
+    file: File,
+    taken_over: bool,
+}
+
+impl FolderLock {
+    /// Whether the folder was left by a run that ended before its configuration was written.
+    pub fn taken_over(&self) -> bool {
+        self.taken_over
+    }
+}
+
+impl RunFolder {
+    /// The run in `folder`.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self(folder.into())
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The file of the resolved configuration.
+    pub fn config(&self) -> PathBuf {
+        self.0.join(CONFIG)
+    }
+
+    /// The file of the metrics.
+    pub fn metrics(&self) -> PathBuf {
+        self.0.join("metrics.jsonl")
+    }
+
+    /// The folder of the checkpoints.
+    pub fn checkpoints(&self) -> PathBuf {
+        self.0.join("checkpoints")
+    }
+
+    /// The folder of the finished model.
+    pub fn model(&self) -> PathBuf {
+        self.0.join("model")
+    }
+
+    /// The folder of the best model so far, of a run that may stop early.
+    pub fn best(&self) -> PathBuf {
+        self.0.join("best")
+    }
+
+    /// The file of the evaluation.
+    pub fn evaluation(&self) -> PathBuf {
+        self.0.join("evaluation.json")
+    }
+
+    /// The file of the report.
+    pub fn report(&self) -> PathBuf {
+        self.0.join("report.html")
+    }
+
+    /// The configuration the run was started with.
+    ///
+    /// # Errors
+    /// If the folder holds no run, or its configuration is not one of a run.
+    pub fn resolved(&self) -> Result<Resolved, FolderError> {
+        let path = self.config();
+        let text = fs::read_to_string(&path).map_err(|source| self.no_run(source))?;
+        match Resolved::from_toml(&text) {
+            Ok(resolved) => match resolved.config.validate() {
+                Ok(()) => Ok(resolved),
+                Err(source) => Err(FolderError::Config { path, source }),
+            },
+            Err(source) => Err(FolderError::ReadConfig { path, version: other_version(&text), source }),
+        }
+    }
+
+    /// The error of a folder without a configuration.
+    fn no_run(&self, source: io::Error) -> FolderError {
+        let folder = self.0.clone();
+        if !folder.join(SWEEP_KEY).exists() {
+            return FolderError::NoRun { folder, source };
+        }
+        let mut runs: Vec<String> = fs::read_dir(&folder)
+            .map(|entries| entries.flatten().filter(|entry| entry.path().join(CONFIG).exists()).collect::<Vec<_>>())
+            .unwrap_or_default()
+            .iter()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        runs.sort_unstable();
+        FolderError::Sweep { folder, runs }
+    }
+
+    /// The finished model.
+    ///
+    /// # Errors
+    /// If the folder holds no run, the run has no model yet, or its files are damaged or of another configuration.
+    pub fn load_model(&self, device: &Device) -> Result<LearnedWelchPeaks, FolderError> {
+        let (folder, resolved) = (self.model(), self.resolved()?);
+        if !folder.exists() {
+            return Err(FolderError::NoModel { folder: self.0.clone() });
+        }
+        let model = LearnedWelchPeaks::load(&folder, device)?;
+        let differences = model_differences(model.config(), &resolved.config.model.learned());
+        if differences.is_empty() {
+            Ok(model)
+        } else {
+            Err(FolderError::OtherModel { folder, difference: differences.join(", ") })
+        }
+    }
+
+    /// Whether the run has been evaluated to its end: the report is written last.
+    pub fn is_complete(&self) -> bool {
+        self.report().exists()
+    }
+
+    /// Starts a run in the folder and locks it.
+    ///
+    /// # Errors
+    /// If the folder holds anything, or can't be written; a folder that was made for the run is then removed.
+    pub fn start(&self, resolved: &Resolved) -> Result<FolderLock, FolderError> {
+        // The text first, so that a configuration that has none leaves no folder behind.
+        let text = resolved.to_toml()?;
+        self.ensure_empty()?;
+        let (made, left) = (!self.0.exists(), self.0.join(LOCK).exists());
+        let lock = self.lock()?;
+        // Once more: another process may have started a run between the first look and the lock.
+        self.ensure_empty()?;
+        if let Err(error) = write(&self.config(), text.as_bytes()) {
+            let _ = fs::remove_file(self.0.join(LOCK));
+            if made {
+                let _ = fs::remove_dir(&self.0);
+            }
+            return Err(error);
+        }
+        Ok(FolderLock { taken_over: left, ..lock })
+    }
+
+    /// Locks the folder to resume its run. A run that ended before its configuration was written is started.
+    ///
+    /// # Errors
+    /// If the folder holds no run, or one of another configuration, or another process is training in it.
+    pub fn resume(&self, resolved: &Resolved) -> Result<FolderLock, FolderError> {
+        let folder = self.0.clone();
+        let started = match self.resolved() {
+            Ok(started) => started,
+            Err(FolderError::NoRun { .. }) if self.0.join(LOCK).exists() && self.ensure_empty().is_ok() => {
+                return self.start(resolved);
+            }
+            Err(FolderError::NoRun { folder, source }) => {
+                return Err(FolderError::NothingToResume { folder, source });
+            }
+            Err(error) => return Err(error),
+        };
+        let lock = self.lock()?;
+        if started != *resolved {
+            return Err(FolderError::Different { folder, difference: difference(&started, resolved)? });
+        }
+        Ok(lock)
+    }
+
+    /// Checks that the folder is not there, or holds nothing but what a run that was killed at its start left.
+    ///
+    /// # Errors
+    /// If it holds anything else, or can't be listed.
+    pub fn ensure_empty(&self) -> Result<(), FolderError> {
+        let folder = self.0.clone();
+        let is_left_over = |name: &str| name == LOCK || name.starts_with(PARTIAL);
+        let first = match fs::read_dir(&folder) {
+            Ok(mut entries) => {
+                let counts = |entry: &fs::DirEntry| !entry.file_name().to_str().is_some_and(is_left_over);
+                entries.find(|entry| entry.as_ref().map_or(true, counts)).transpose()
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        };
+        match first {
+            Err(source) => Err(FolderError::Open { folder, source }),
+            Ok(None) => Ok(()),
+            Ok(Some(_)) if self.config().exists() => Err(FolderError::HoldsRun { folder }),
+            Ok(Some(_)) => Err(FolderError::NotEmpty { folder }),
+        }
+    }
+
+    /// Writes evaluation rows as JSON.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn write_evaluation(&self, rows: &[EvaluationRow]) -> Result<(), FolderError> {
+        write_rows(&self.evaluation(), rows)
+    }
+
+    /// Writes the page of the report, which completes the run.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn write_report(&self, page: &str) -> Result<(), FolderError> {
+        write(&self.report(), page.as_bytes())
+    }
+
+    /// Locks the folder for this process, and removes files that a process was killed while writing.
+    fn lock(&self) -> Result<FolderLock, FolderError> {
+        let open = |source| FolderError::Open { folder: self.0.clone(), source };
+        let dangles = self.0.is_symlink() && !self.0.exists();
+        if dangles {
+            return Err(open(io::Error::new(io::ErrorKind::NotFound, "it is a link to a folder that does not exist")));
+        }
+        fs::create_dir_all(&self.0).map_err(open)?;
+        let file = File::create(self.0.join(LOCK)).map_err(open)?;
+        match file.try_lock() {
+            Ok(()) => (),
+            Err(TryLockError::WouldBlock) => return Err(FolderError::InUse { folder: self.0.clone() }),
+            Err(TryLockError::Error(source)) => return Err(open(source)),
+        }
+        for entry in fs::read_dir(&self.0).map_err(open)? {
+            let entry = entry.map_err(open)?;
+            if entry.file_name().to_str().is_some_and(|name| name.starts_with(PARTIAL)) {
+                fs::remove_file(entry.path()).map_err(open)?;
+            }
+        }
+        Ok(FolderLock { file, taken_over: false })
+    }
+}
+
+/// Writes evaluation rows as JSON, atomically.
+///
+/// # Errors
+/// If the file can't be written.
+pub fn write_rows(path: &Path, rows: &[EvaluationRow]) -> Result<(), FolderError> {
+    let json = serde_json::to_vec_pretty(rows).map_err(io::Error::from);
+    json.and_then(|json| write_atomically(path, &json))
+        .map_err(|source| FolderError::Write { path: path.into(), source })
+}
+
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    write_atomically(path, bytes).map_err(|source| FolderError::Write { path: path.into(), source })
+}
+
+#[cfg(test)]
+mod tests;
