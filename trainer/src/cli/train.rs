@@ -66,7 +66,7 @@ fn default_folder(resolved: &Resolved, resume: bool) -> PathBuf {
         "" => Some(1),
         rest => rest.strip_prefix('-')?.parse::<usize>().ok(),
     };
-    let entries = fs::read_dir(RUNS).map(|entries| entries.flatten().collect()).unwrap_or(Vec::new());
+    let entries: Vec<fs::DirEntry> = fs::read_dir(RUNS).map(|entries| entries.flatten().collect()).unwrap_or_default();
     let mut numbers: Vec<usize> = entries.iter().filter_map(|entry| number(entry.file_name().to_str()?)).collect();
     numbers.sort_unstable();
     let folders: Vec<RunFolder> = numbers.into_iter().map(|number| RunFolder::new(numbered(number))).collect();

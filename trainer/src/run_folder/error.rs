@@ -76,7 +76,7 @@ pub enum FolderError {
         /// The version that wrote it, if it is another one.
         version: String,
         /// The cause.
-        source: toml::de::Error,
+        source: Box<toml::de::Error>,
     },
     /// The configuration has a value that no run is started with.
     #[error("{}", path.display())]
@@ -84,7 +84,7 @@ pub enum FolderError {
         /// The file.
         path: PathBuf,
         /// The key that is out of range.
-        source: ConfigError,
+        source: Box<ConfigError>,
     },
     /// The model is of another configuration than the run.
     #[error(

@@ -105,9 +105,9 @@ impl RunFolder {
         match Resolved::from_toml(&text) {
             Ok(resolved) => match resolved.config.validate() {
                 Ok(()) => Ok(resolved),
-                Err(source) => Err(FolderError::Config { path, source }),
+                Err(error) => Err(FolderError::Config { path, source: Box::new(error) }),
             },
-            Err(source) => Err(FolderError::ReadConfig { path, version: other_version(&text), source }),
+            Err(error) => Err(FolderError::ReadConfig { path, version: other_version(&text), source: Box::new(error) }),
         }
     }
 
