@@ -122,16 +122,19 @@ fn a_run_without_an_undamaged_checkpoint_is_refused_and_left_as_it_is() {
     assert!(out.join("checkpoints/step-00000028").exists() && out.join("checkpoints/step-00000030").exists());
 }
 
+/// A kind of damage to a file, by its name.
+type Damage = (&'static str, fn(&Path));
+
 #[test]
 fn damaged_metrics_do_not_stop_a_run() {
     let finished = Finished::new();
     let weights = outcome(&finished.path("whole")).0;
-    let damage: [(&str, fn(&Path)); 3] = [
+    let damages: [Damage; 3] = [
         ("missing", |path| fs::remove_file(path).unwrap()),
         ("cut", |path| fs::write(path, &fs::read(path).unwrap()[..300]).unwrap()),
         ("no text", |path| fs::write(path, b"\xff\xfe\n".repeat(1000)).unwrap()),
     ];
-    for (name, damage) in damage {
+    for (name, damage) in damages {
         let out = finished.killed(name);
         damage(&out.join("metrics.jsonl"));
         let output = finished.resume(&out);

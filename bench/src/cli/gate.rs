@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::ensure;
 use firefly_app::device::DeviceName;
+use firefly_app::number::duration;
 use firefly_app::table::{Align, TextTable};
 use firefly_framework::cost::PeaksSize;
 use firefly_framework::cost::published::{Breakdown, Path, breakdown};
@@ -13,7 +14,6 @@ use firefly_ops::WelchOptions;
 
 use super::ExitStatus;
 use super::values::{NumberRange, distinct, named, numbers};
-use crate::harness::format::duration;
 
 /// Options of `gate`.
 #[derive(Debug, Clone, clap::Args)]
