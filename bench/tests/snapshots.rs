@@ -6,8 +6,19 @@ use std::process::Command;
 use clap::Parser;
 use firefly_bench::cli::Cli;
 
-const COMMANDS: [&str; 10] =
-    ["welch-peaks", "fft", "fusion-phases", "e2e", "max-batch", "compare", "profile", "calibrate", "picker", "report"];
+const COMMANDS: [&str; 11] = [
+    "welch-peaks",
+    "fft",
+    "fusion-phases",
+    "e2e",
+    "max-batch",
+    "compare",
+    "profile",
+    "gate",
+    "calibrate",
+    "picker",
+    "report",
+];
 
 /// Exit status, standard output and error of the program.
 fn run(arguments: &[&str]) -> String {

@@ -90,7 +90,8 @@ pub enum BenchCommand {
     /// Data movement of a model, node by node, without running it; with --rewrite, also the savings of fusion
     #[command(after_help = example("firefly-bench profile stock-unfold --rewrite --svg graph.svg", false))]
     Profile(profile::ProfileArgs),
-    /// Estimates, score and decision of the fusion gate for Welch peaks: presets and calibrated profiles side by side
+    /// Estimates, score and decision of the fusion gate, for presets and calibrated profiles side by side
+    #[command(after_help = example("firefly-bench gate --device cuda --batch 256..8192 --k 16", false))]
     Gate(gate::GateArgs),
     /// Measures the costs of a device, for the picker and for decisions on fusion
     #[command(after_help = example("firefly-bench calibrate --device cpu --rounds 5", false))]

@@ -1,5 +1,7 @@
 //! Memory that a run needs, compared with what is there before any of it is allocated.
 
+use firefly_app::number;
+
 use super::{ConfigError, RunConfig};
 use crate::evaluate;
 
@@ -81,11 +83,9 @@ impl RunConfig {
     }
 }
 
-/// Bytes in the largest unit of which there is at least one.
+/// Bytes as text.
 fn bytes(count: u128) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let unit = (0..units.len()).rev().find(|unit| count >= 1 << (10 * unit)).unwrap_or(0);
-    format!("{:.1} {}", count as f64 / (1u128 << (10 * unit)) as f64, units[unit])
+    number::bytes(u64::try_from(count).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -104,18 +104,12 @@ mod tests {
         assert!(config.check_memory(Some(1 << 30)).is_ok());
         assert!(config.check_memory(None).is_ok());
         let text = message(|c| c.data.synthetic_frames = 1 << 20, 1 << 32);
-        assert!(text.starts_with("data.synthetic_frames is 1048576, but must be small enough for 4.0 GiB"), "{text}");
+        assert!(text.starts_with("data.synthetic_frames is 1048576, but must be small enough for 4.00 GiB"), "{text}");
         let text = message(|c| c.training.batch = 1 << 20, 1 << 32);
         assert!(text.starts_with("training.batch is 1048576"), "{text}");
         let text = message(|c| c.model.hop = 1 << 24, 1 << 34);
         assert!(text.starts_with("model.hop is 16777216"), "{text}");
         assert!(text.contains("a frame has 117440768 samples"), "{text}");
         assert!(message(|c| c.model.segments = 65_536, 1 << 34).starts_with("model.segments is 65536"));
-    }
-
-    #[test]
-    fn bytes_have_units() {
-        let texts = [0, 1023, 1024, 3 << 29].map(bytes);
-        assert_eq!(texts, ["0.0 B", "1023.0 B", "1.0 KiB", "1.5 GiB"]);
     }
 }
