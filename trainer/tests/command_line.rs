@@ -76,7 +76,7 @@ fn wrong_arguments_are_explained() {
     assert!(error_of(&["--set", "training.batch=0"]).contains("training.batch is 0"));
     assert!(error_of(&["--set", "model.k=18"]).contains("from 1 to the number of bins, 17"));
     assert!(error_of(&["--set", "nonsense"]).contains("expected section.key=value"));
-    assert!(error_of(&["--device", "gpu"]).contains("devices are cpu"));
+    assert!(error_of(&["--device", "gpu"]).contains("devices are auto, cpu"));
     #[cfg(not(feature = "cuda"))]
     assert!(error_of(&["--device", "cuda"]).contains("build again with `--features cuda`"));
     assert!(error_of(&["--data", "/nowhere", "--set", "data.recordings.train=\"x\""]).contains("/nowhere/x"));

@@ -39,8 +39,9 @@ macro_rules! operations {
 
         /// One operation with its arguments that are not tensors.
         ///
-        /// The variants are the methods of [`SpectralOps`]; their tensors are the inputs of a [`CustomOpIr`](burn::backend::ir::CustomOpIr), in the
-        /// order of the method's arguments and of the fields of structs.
+        /// The variants are the methods of [`SpectralOps`](crate::SpectralOps); their tensors are the inputs of a
+        /// [`CustomOpIr`](burn::backend::ir::CustomOpIr), in the order of the method's arguments and of the fields of
+        /// structs.
         #[derive(Debug, Clone, Copy, PartialEq)]
         #[non_exhaustive]
         pub enum OpDescriptor {
@@ -133,7 +134,8 @@ operations! {
     LEARNED_WELCH_PSD_BACKWARD = "firefly::learned_welch_psd_backward": LearnedWelchPsdBackward {
         /// Parameters of the estimate.
         options: WelchOptions,
-        /// Which inputs' gradients are computed, in the order of the fields of [`LearnedTensors`].
+        /// Which inputs' gradients are computed, in the order of the fields of
+        /// [`LearnedTensors`](crate::LearnedTensors).
         wanted: [bool; 6],
     }
     /// Strongest bins of Welch power through learned parameters.
