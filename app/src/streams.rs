@@ -11,6 +11,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use tracing::Level;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
+use tracing_subscriber::{fmt, registry};
 
 /// Exit status of a command that could not be carried out.
 pub const COULD_NOT_RUN: u8 = 2;
@@ -96,13 +100,12 @@ pub fn parse_arguments<P: Parser>() -> Result<P, ExitCode> {
     })
 }
 
-/// Sends events of at least this level to standard error.
+/// Sends events of at least this level to standard error; not those of the audio decoders, whose failures are errors of
+/// the recording.
 pub fn log_to_stderr(level: Level) {
-    tracing_subscriber::fmt()
-        .with_writer(|| ErrorStream)
-        .with_ansi(stderr().is_terminal())
-        .with_max_level(level)
-        .init();
+    let lines = fmt::layer().with_writer(|| ErrorStream).with_ansi(stderr().is_terminal());
+    let shown = Targets::new().with_default(level).with_target("symphonia", LevelFilter::OFF);
+    registry().with(lines).with(shown).init();
 }
 
 #[cfg(test)]

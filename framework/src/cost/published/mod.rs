@@ -1,7 +1,7 @@
 //! The published estimates of Welch peaks, which decide where a device was not calibrated.
 //!
 //! Each way to compute peaks has an estimate of its own: the [host path](host), the [block path](block), whose
-//! spectrum the host searches, and the [fused](fused) operation. A [`Breakdown`] has all of them for one problem, with
+//! spectrum the host searches, and the [fused] operation. A [`Breakdown`] has all of them for one problem, with
 //! the decision of the fusion gate and what is picked.
 
 mod breakdown;
