@@ -15,7 +15,7 @@ const GAP: usize = 2;
 const INDENT: usize = 2;
 /// Indentation of a remark below its row, as far as rows are not indented.
 const REMARK_INDENT: usize = 4;
-/// Greatest width where nothing else is asked for.
+/// Default greatest width, in columns of the terminal.
 const WIDTH: usize = 100;
 /// Least width: a narrower terminal wraps lines itself.
 const LEAST_WIDTH: usize = 40;

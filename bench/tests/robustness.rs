@@ -1,4 +1,4 @@
-//! What is left of a measurement when streams fail, memory is short, or it is interrupted.
+//! Results of a measurement whose streams fail, whose memory is short, or that is interrupted.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]

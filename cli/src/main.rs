@@ -5,6 +5,7 @@
 #![warn(clippy::print_stderr)]
 
 mod commands;
+mod extension;
 mod frames;
 mod journal;
 mod model;

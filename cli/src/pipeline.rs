@@ -63,7 +63,7 @@ pub fn run<T: Send>(
     })
 }
 
-/// Reads all recordings. Ends early when nobody receives any more.
+/// Reads all recordings; ends early when the receiver is closed.
 fn read(
     sources: &Sources,
     cut: Cut,

@@ -69,6 +69,16 @@ impl Sources {
         Ok(Self { list, part, options: options.clone() })
     }
 
+    /// Bytes of all recordings; standard input counts none.
+    pub fn bytes(&self) -> u64 {
+        self.list.iter().map(|source| source.bytes).sum()
+    }
+
+    /// Length of the longest name, in bytes.
+    pub fn longest_name(&self) -> usize {
+        self.list.iter().map(|source| source.name.len()).max().unwrap_or(0)
+    }
+
     /// Whether reading can begin anywhere.
     pub fn can_resume(&self) -> bool {
         self.list.iter().all(|source| source.path.is_some())

@@ -34,15 +34,7 @@ impl AtomicFile {
     /// # Errors
     /// If `path` names something else than a file, or its folder can't be created or written.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let target = output_path(path)?;
-        let folder = folder_of(&target);
-        fs::create_dir_all(folder)?;
-        let temporary = temporary_in(folder)?;
-        // Whoever may read the old file may read the new one, and nobody else.
-        if let Ok(old) = fs::metadata(&target) {
-            temporary.as_file().set_permissions(old.permissions())?;
-        }
-        Ok(Self { temporary, target })
+        Self::from_temporary(path, |target| temporary_in(folder_of(target)))
     }
 
     /// A file as [`create`](Self::create) makes it, for a program that makes sure by a lock that it is the only one to
@@ -52,18 +44,26 @@ impl AtomicFile {
     /// # Errors
     /// As [`create`](Self::create).
     pub fn create_locked(path: &Path) -> io::Result<Self> {
+        Self::from_temporary(path, |target| {
+            let mut name = OsString::from(".");
+            name.push(target.file_name().unwrap_or_default());
+            name.push(".partial");
+            let partial = folder_of(target).join(name);
+            let file = File::options().read(true).write(true).create(true).truncate(true).open(&partial)?;
+            Ok(NamedTempFile::from_parts(file, TempPath::try_from_path(partial)?))
+        })
+    }
+
+    /// A file that will be at `path`, written to the temporary file that `open` makes in the target's folder.
+    fn from_temporary(path: &Path, open: impl FnOnce(&Path) -> io::Result<NamedTempFile>) -> io::Result<Self> {
         let target = output_path(path)?;
-        let folder = folder_of(&target);
-        fs::create_dir_all(folder)?;
-        let mut name = OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(".partial");
-        let partial = folder.join(name);
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&partial)?;
+        fs::create_dir_all(folder_of(&target))?;
+        let temporary = open(&target)?;
+        // The new file has the permissions of the old one.
         if let Ok(old) = fs::metadata(&target) {
-            file.set_permissions(old.permissions())?;
+            temporary.as_file().set_permissions(old.permissions())?;
         }
-        Ok(Self { temporary: NamedTempFile::from_parts(file, TempPath::try_from_path(partial)?), target })
+        Ok(Self { temporary, target })
     }
 
     /// Syncs the file and moves it to its place.

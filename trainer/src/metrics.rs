@@ -179,7 +179,7 @@ impl MetricsLog {
     /// Adds a line.
     ///
     /// # Errors
-    /// If it can't be written, or nobody could read it: the file was moved or removed.
+    /// If it can't be written, or the file was moved or removed.
     pub fn append(&mut self, point: &TrainingPoint) -> Result<(), MetricsError> {
         if !self.path.exists() {
             return Err(MetricsError::Gone(self.path.clone()));

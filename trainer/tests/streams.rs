@@ -10,7 +10,7 @@ use std::process::Stdio;
 
 use common::{errors, firefly_train, small_config, text};
 
-/// A stream that nobody reads.
+/// A stream whose reader is closed.
 fn closed() -> Stdio {
     let (reader, writer) = pipe().unwrap();
     drop(reader);

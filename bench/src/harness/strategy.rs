@@ -16,7 +16,7 @@ pub struct StrategyInfo {
     pub takes_instruction_sets: bool,
     /// Whether it is about moving data to a device with memory of its own and back: on the host it runs only by name.
     pub needs_accelerator: bool,
-    /// Whether it runs only if it is asked for: what it takes to prepare it is more than a measurement.
+    /// Whether it runs only by name, because preparing it takes longer than measuring it.
     pub by_name: bool,
     /// Whether it takes part in the search for the fastest: not a lower bound, and not what computes another result.
     pub competes: bool,

@@ -2,6 +2,7 @@
 
 pub mod devices;
 mod outcome;
+mod outputs;
 pub mod peaks;
 pub mod spectrogram;
 pub mod spectrum;

@@ -8,11 +8,11 @@ use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
 use clap::value_parser;
 use firefly_app::device::DeviceName;
-use firefly_app::files::ensure_writable;
 use firefly_app::progress::Progress;
 use firefly_app::streams::note;
 
 use super::outcome::{Outcome, print};
+use super::outputs::formats;
 use crate::frames::{Cut, Frames};
 use crate::journal::{Entry, Journal, LockedJournal, PeakBlock};
 use crate::model::{ModelName, ModelRequest, PeakModel};
@@ -21,7 +21,7 @@ use crate::pipeline::{self, Message, Recording, Start};
 use crate::plot::{Figure, HeatMap, Picture, PlotFormat};
 use crate::source::Sources;
 use crate::summary::Summary;
-use crate::table::{Column, TableFormat, TableWriter, Values};
+use crate::table::{Column, TableWriter, Values};
 
 const EXAMPLES: &str = "\
 Frames follow each other from the start of a recording, one every --step samples; samples at its end that do not fill a
@@ -76,11 +76,7 @@ pub struct PeaksArgs {
 pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     let device = arguments.device.open()?;
     let request = ModelRequest::new(&arguments.model, &arguments.estimate, arguments.k, &device)?;
-    let format = arguments.out.as_deref().map(TableFormat::of).transpose().context("--out")?;
-    let plot = arguments.plot.as_deref().map(PlotFormat::of).transpose().context("--plot")?;
-    for path in [&arguments.out, &arguments.plot].into_iter().flatten() {
-        ensure_writable(path).with_context(|| path.display().to_string())?;
-    }
+    let (format, plot) = formats(arguments.out.as_ref(), arguments.plot.as_ref())?;
     let sources = Sources::find(&arguments.input, arguments.shard)?;
     let step = arguments.step.map_or(request.frame, |step| step as usize);
     let cut = Cut { length: request.frame, step };
@@ -88,9 +84,8 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     let mut results = Results::new(&request, &sources, cut);
     results.drawing = plot.map(|_| Drawing::new(request.n_fft, request.k));
     if let (Some(path), Some(format)) = (&arguments.out, format) {
-        let longest = sources.list.iter().map(|source| source.name.len()).max().unwrap_or(0);
         let journal = sources.can_resume().then(|| LockedJournal::of(path)).transpose()?;
-        let created = format.create(path, longest, journal.is_some());
+        let created = format.create(path, sources.longest_name(), journal.is_some());
         results.table = Some(created.with_context(|| format!("--out {}", path.display()))?);
         if let Some(journal) = journal {
             let job = job(&request, &sources, cut)?;
@@ -101,8 +96,7 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     if start != (0, None) && !arguments.input.quiet {
         note(format_args!("continuing after {} frames of {} recordings", results.summary.rows, start.0));
     }
-    let progress =
-        Progress::with_time_left(arguments.input.quiet, sources.list.iter().map(|source| source.bytes).sum());
+    let progress = Progress::with_time_left(arguments.input.quiet, sources.bytes());
     let mut compute = Compute { request: &request, device, model: None };
     let mut failure = None;
     let outcome = pipeline::run(

@@ -5,18 +5,18 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use firefly_app::device::DeviceName;
-use firefly_app::files::ensure_writable;
 use firefly_app::progress::Progress;
 
 use super::outcome::{Outcome, print};
+use super::outputs::formats;
 use crate::frames::Cut;
 use crate::model::PowerModel;
 use crate::options::{EstimateOptions, InputOptions};
 use crate::pipeline::{self, Message, Recording};
-use crate::plot::{Curve, Curves, Figure, PlotFormat};
+use crate::plot::{Curve, Curves, Figure};
 use crate::source::Sources;
 use crate::summary::Summary;
-use crate::table::{Column, TableFormat, TableWriter, Values};
+use crate::table::{Column, TableWriter, Values};
 
 const NOTES: &str = "\
 Power is averaged over all whole segments of a recording; samples at its end that do not fill a segment are left out.
@@ -54,18 +54,13 @@ type Sums = (Vec<f64>, u64);
 pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
     let SpectrumArgs { input, estimate, .. } = arguments;
     let device = arguments.device.open()?;
-    let plot = arguments.plot.as_deref().map(PlotFormat::of).transpose().context("--plot")?;
-    let format = arguments.out.as_deref().map(TableFormat::of).transpose().context("--out")?;
-    for path in [&arguments.plot, &arguments.out].into_iter().flatten() {
-        ensure_writable(path).with_context(|| path.display().to_string())?;
-    }
+    let (format, plot) = formats(arguments.out.as_ref(), arguments.plot.as_ref())?;
     let mut model = PowerModel::new(estimate, device)?;
     let sources = Sources::find(input, None)?;
     let cut = Cut { length: estimate.n_fft(), step: estimate.hop() };
     let bins = estimate.n_fft() / 2 + 1;
-    let longest = sources.list.iter().map(|source| source.name.len()).max().unwrap_or(0);
     let table = match (&arguments.out, format) {
-        (Some(path), Some(format)) => Some(format.create(path, longest, false).context("--out")?),
+        (Some(path), Some(format)) => Some(format.create(path, sources.longest_name(), false).context("--out")?),
         _ => None,
     };
     let mut spectra = Spectra {
@@ -77,7 +72,7 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
         curves: Vec::new(),
         outcome: Outcome::default(),
     };
-    let progress = Progress::with_time_left(input.quiet, sources.list.iter().map(|source| source.bytes).sum());
+    let progress = Progress::with_time_left(input.quiet, sources.bytes());
     let ran = pipeline::run(
         &sources,
         cut,

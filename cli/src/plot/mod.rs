@@ -8,10 +8,10 @@ mod picture;
 mod png;
 mod svg;
 
-use std::fmt;
 use std::io;
 use std::path::Path;
 
+use anyhow::Result;
 use firefly_app::files::write_atomically;
 use firefly_app::page::document::{Document, facts};
 
@@ -19,6 +19,8 @@ use canvas::Canvas;
 pub use curves::{Curve, Curves};
 pub use heat_map::HeatMap;
 pub use picture::Picture;
+
+use crate::extension::format_of;
 
 /// Width of a drawing in pixels.
 const WIDTH: f64 = 960.0;
@@ -49,19 +51,9 @@ impl PlotFormat {
     ///
     /// # Errors
     /// For an extension that names none.
-    pub fn of(path: &Path) -> Result<Self, UnknownPlotFormat> {
-        match path
-            .extension()
-            .and_then(|extension| extension.to_str())
-            .unwrap_or_default()
-            .to_ascii_lowercase()
-            .as_str()
-        {
-            "svg" => Ok(Self::Svg),
-            "png" => Ok(Self::Png),
-            "html" | "htm" => Ok(Self::Html),
-            _ => Err(UnknownPlotFormat(path.display().to_string())),
-        }
+    pub fn of(path: &Path) -> Result<Self> {
+        let formats = [("svg", Self::Svg), ("png", Self::Png), ("html", Self::Html), ("htm", Self::Html)];
+        format_of(path, "drawings", "svg, png and html", &formats)
     }
 
     /// Draws figures below each other into a file; a page also has the facts.
@@ -103,18 +95,6 @@ fn draw(canvas: &mut dyn Canvas, figures: &[Figure]) {
         }
     }
 }
-
-/// Path whose extension names no format of drawings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownPlotFormat(String);
-
-impl fmt::Display for UnknownPlotFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: its extension names no format of drawings (accepted: svg, png and html)", self.0)
-    }
-}
-
-impl std::error::Error for UnknownPlotFormat {}
 
 #[cfg(test)]
 mod tests {

@@ -5,13 +5,14 @@ mod jsonl;
 mod npy;
 mod parquet;
 
-use std::fmt;
 use std::io;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::Arc;
 
+use anyhow::Result;
 use firefly_app::files::AtomicFile;
+
+use crate::extension::format_of;
 
 /// A column of a part of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,9 +83,9 @@ impl TableFormat {
     ///
     /// # Errors
     /// For an extension that names none.
-    pub fn of(path: &Path) -> Result<Self, UnknownTableFormat> {
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        extension.to_ascii_lowercase().parse().map_err(|()| UnknownTableFormat(path.display().to_string()))
+    pub fn of(path: &Path) -> Result<Self> {
+        let formats = [("parquet", Self::Parquet), ("csv", Self::Csv), ("jsonl", Self::JsonLines), ("npy", Self::Npy)];
+        format_of(path, "tables", "parquet, csv, jsonl and npy", &formats)
     }
 
     /// A writer to a file. `texts` is the length of the longest text in bytes; `locked`: whether the caller holds a lock
@@ -102,29 +103,3 @@ impl TableFormat {
         })
     }
 }
-
-impl FromStr for TableFormat {
-    type Err = ();
-
-    fn from_str(extension: &str) -> Result<Self, ()> {
-        match extension {
-            "parquet" => Ok(Self::Parquet),
-            "csv" => Ok(Self::Csv),
-            "jsonl" => Ok(Self::JsonLines),
-            "npy" => Ok(Self::Npy),
-            _ => Err(()),
-        }
-    }
-}
-
-/// Path whose extension names no format of tables.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownTableFormat(String);
-
-impl fmt::Display for UnknownTableFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: its extension names no format of tables (accepted: parquet, csv, jsonl and npy)", self.0)
-    }
-}
-
-impl std::error::Error for UnknownTableFormat {}

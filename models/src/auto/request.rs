@@ -254,7 +254,7 @@ mod tests {
         assert!(!any.iter().any(|name| name.contains("ultra") || name.contains("spectrum")), "{any:?}");
         assert!(any.contains(&"fast fused".to_string()) && any.contains(&"fast host".to_string()), "{any:?}");
         assert_eq!(considered("any", 64), ["ultra host", "fast host", "reference host"]);
-        // What was asked for runs, whatever the gate says.
+        // A strategy selected by name runs, whatever the gate decides.
         assert_eq!(selected("learned", Preset::Cuda, 8).1, Strategy::Learned);
     }
 
