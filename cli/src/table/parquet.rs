@@ -1,17 +1,17 @@
 //! Tables as Apache Parquet.
 
-use std::io::{self, BufWriter};
+use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use firefly_app::files::AtomicFile;
-use parquet2::compression::CompressionOptions;
-use parquet2::encoding::Encoding;
-use parquet2::error::Error;
-use parquet2::metadata::SchemaDescriptor;
-use parquet2::page::{DataPage, DataPageHeader, DataPageHeaderV1, Page};
-use parquet2::schema::Repetition;
-use parquet2::schema::types::{ParquetType, PhysicalType, PrimitiveConvertedType, PrimitiveLogicalType};
-use parquet2::write::{Compressor, DynIter, DynStreamingIterator, FileWriter, Version, WriteOptions};
+use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as PhysicalType};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
 
 use super::{Column, TableWriter, Values};
 
@@ -20,48 +20,58 @@ const GROUP_ROWS: usize = 1 << 16;
 
 /// Writer of a table without nulls. Row groups have the same rows however the rows come.
 pub(super) struct ParquetTable {
-    out: Option<BufWriter<AtomicFile>>,
-    writer: Option<FileWriter<BufWriter<AtomicFile>>>,
-    /// Encoded values of each column of the current row group, and its rows.
-    columns: Vec<Vec<u8>>,
+    out: Option<AtomicFile>,
+    writer: Option<SerializedFileWriter<AtomicFile>>,
+    /// Values of each column of the current row group, and its rows.
+    columns: Vec<GroupColumn>,
     rows: usize,
+}
+
+/// Values of a column of a row group.
+enum GroupColumn {
+    Text(Vec<ByteArray>),
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    Float(Vec<f32>),
+    Double(Vec<f64>),
 }
 
 impl ParquetTable {
     pub(super) fn new(file: AtomicFile) -> Self {
-        let out = Some(BufWriter::with_capacity(1 << 16, file));
-        Self { out, writer: None, columns: Vec::new(), rows: 0 }
+        Self { out: Some(file), writer: None, columns: Vec::new(), rows: 0 }
     }
 
-    fn start(&mut self, rows: &[Column]) -> Result<(), Error> {
+    fn start(&mut self, rows: &[Column]) -> Result<(), ParquetError> {
         let fields = rows.iter().map(field).collect::<Result<_, _>>()?;
-        let schema = SchemaDescriptor::new("schema".to_owned(), fields);
-        let options = WriteOptions { write_statistics: false, version: Version::V1 };
-        let created_by = Some(concat!("firefly ", env!("CARGO_PKG_VERSION")).to_owned());
-        self.writer = self.out.take().map(|out| FileWriter::new(out, schema, options, created_by));
-        self.columns = vec![Vec::new(); rows.len()];
+        let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
+        let mut properties = WriterProperties::builder()
+            .set_created_by(concat!("firefly ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_compression(Compression::SNAPPY)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .set_offset_index_disabled(true)
+            .set_dictionary_enabled(false);
+        // Names repeat, numbers hardly do.
+        for column in rows.iter().filter(|column| matches!(column.values, Values::Text(..))) {
+            properties = properties.set_column_dictionary_enabled(column.name.into(), true);
+        }
+        if let Some(out) = self.out.take() {
+            self.writer = Some(SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties.build()))?);
+        }
+        self.columns = rows.iter().map(|column| GroupColumn::of(&column.values)).collect();
         Ok(())
     }
 
-    fn end_group(&mut self) -> Result<(), Error> {
+    fn end_group(&mut self) -> Result<(), ParquetError> {
         let Some(writer) = self.writer.as_mut().filter(|_| self.rows > 0) else { return Ok(()) };
-        let count = std::mem::take(&mut self.rows);
-        let descriptors: Vec<_> = writer.schema().columns().iter().map(|column| column.descriptor.clone()).collect();
-        let columns = self.columns.iter_mut().zip(descriptors).map(|(values, descriptor)| {
-            let header = DataPageHeaderV1 {
-                num_values: count as i32,
-                encoding: Encoding::Plain.into(),
-                definition_level_encoding: Encoding::Rle.into(),
-                repetition_level_encoding: Encoding::Rle.into(),
-                statistics: None,
-            };
-            let page = DataPage::new(DataPageHeader::V1(header), std::mem::take(values), descriptor, Some(count));
-            let pages = DynIter::new(std::iter::once(Ok(Page::Data(page))));
-            let pages = Compressor::new_from_vec(pages, CompressionOptions::Snappy, Vec::new());
-            Ok::<_, Error>(DynStreamingIterator::new(pages))
-        });
-        let columns: Vec<_> = columns.collect();
-        writer.write(DynIter::new(columns.into_iter()))
+        self.rows = 0;
+        let mut group = writer.next_row_group()?;
+        for column in &mut self.columns {
+            let Some(mut chunk) = group.next_column()? else { break };
+            column.write(chunk.untyped())?;
+            chunk.close()?;
+        }
+        group.close()?;
+        Ok(())
     }
 }
 
@@ -74,8 +84,8 @@ impl TableWriter for ParquetTable {
         let mut written = 0;
         while written < count {
             let end = count.min(written + GROUP_ROWS - self.rows);
-            for (encoded, column) in self.columns.iter_mut().zip(rows) {
-                encode(&column.values, written..end, encoded);
+            for (group, column) in self.columns.iter_mut().zip(rows) {
+                group.extend(&column.values, written..end);
             }
             self.rows += end - written;
             written = end;
@@ -88,46 +98,83 @@ impl TableWriter for ParquetTable {
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
         self.end_group().map_err(failed)?;
-        let Some(mut writer) = self.writer else {
+        let Some(writer) = self.writer else {
             return Err(io::Error::other("a table without columns can't be written as Parquet"));
         };
-        writer.end(None).map_err(failed)?;
-        writer.into_inner().into_inner().map_err(io::IntoInnerError::into_error)?.commit()
+        writer.into_inner().map_err(failed)?.commit()
     }
 }
 
-fn field(column: &Column) -> Result<ParquetType, Error> {
-    let (physical, converted, logical) = match column.values {
-        Values::Text(..) => {
-            let (converted, logical) = (PrimitiveConvertedType::Utf8, PrimitiveLogicalType::String);
-            (PhysicalType::ByteArray, Some(converted), Some(logical))
+impl GroupColumn {
+    fn of(values: &Values) -> Self {
+        match values {
+            Values::Text(..) => Self::Text(Vec::new()),
+            Values::Int32(_) => Self::Int32(Vec::new()),
+            Values::Int64(_) => Self::Int64(Vec::new()),
+            Values::Float(_) => Self::Float(Vec::new()),
+            Values::Double(_) => Self::Double(Vec::new()),
         }
-        Values::Int32(_) => (PhysicalType::Int32, None, None),
-        Values::Int64(_) => (PhysicalType::Int64, None, None),
-        Values::Float(_) => (PhysicalType::Float, None, None),
-        Values::Double(_) => (PhysicalType::Double, None, None),
-    };
-    let name = column.name.to_owned();
-    ParquetType::try_from_primitive(name, physical, Repetition::Required, converted, logical, None)
-}
+    }
 
-/// Appends values in PLAIN encoding.
-fn encode(values: &Values, rows: std::ops::Range<usize>, out: &mut Vec<u8>) {
-    match values {
-        Values::Text(text, _) => encode_text(text, rows.len(), out),
-        Values::Int32(values) => out.extend(values[rows].iter().flat_map(|value| value.to_le_bytes())),
-        Values::Int64(values) => out.extend(values[rows].iter().flat_map(|value| value.to_le_bytes())),
-        Values::Float(values) => out.extend(values[rows].iter().flat_map(|value| value.to_le_bytes())),
-        Values::Double(values) => out.extend(values[rows].iter().flat_map(|value| value.to_le_bytes())),
+    fn extend(&mut self, values: &Values, rows: Range<usize>) {
+        match (self, values) {
+            (Self::Text(group), Values::Text(text, _)) => {
+                let text = ByteArray::from(text.as_bytes().to_vec());
+                group.extend(std::iter::repeat_n(text, rows.len()));
+            }
+            (Self::Int32(group), Values::Int32(values)) => group.extend_from_slice(&values[rows]),
+            (Self::Int64(group), Values::Int64(values)) => group.extend_from_slice(&values[rows]),
+            (Self::Float(group), Values::Float(values)) => group.extend_from_slice(&values[rows]),
+            (Self::Double(group), Values::Double(values)) => group.extend_from_slice(&values[rows]),
+            _ => unreachable!("a column keeps its type"),
+        }
+    }
+
+    /// Writes the values and empties the column.
+    fn write(&mut self, chunk: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
+        match (self, chunk) {
+            (Self::Text(values), ColumnWriter::ByteArrayColumnWriter(chunk)) => {
+                chunk.write_batch(values, None, None)?;
+                values.clear();
+            }
+            (Self::Int32(values), ColumnWriter::Int32ColumnWriter(chunk)) => {
+                chunk.write_batch(values, None, None)?;
+                values.clear();
+            }
+            (Self::Int64(values), ColumnWriter::Int64ColumnWriter(chunk)) => {
+                chunk.write_batch(values, None, None)?;
+                values.clear();
+            }
+            (Self::Float(values), ColumnWriter::FloatColumnWriter(chunk)) => {
+                chunk.write_batch(values, None, None)?;
+                values.clear();
+            }
+            (Self::Double(values), ColumnWriter::DoubleColumnWriter(chunk)) => {
+                chunk.write_batch(values, None, None)?;
+                values.clear();
+            }
+            _ => unreachable!("the schema has the columns' types"),
+        }
+        Ok(())
     }
 }
 
-fn encode_text(text: &Arc<str>, rows: usize, out: &mut Vec<u8>) {
-    let mut value = (text.len() as u32).to_le_bytes().to_vec();
-    value.extend(text.bytes());
-    out.extend(value.repeat(rows));
+fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
+    let (physical, converted, logical) = match column.values {
+        Values::Text(..) => (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8, Some(LogicalType::String)),
+        Values::Int32(_) => (PhysicalType::INT32, ConvertedType::NONE, None),
+        Values::Int64(_) => (PhysicalType::INT64, ConvertedType::NONE, None),
+        Values::Float(_) => (PhysicalType::FLOAT, ConvertedType::NONE, None),
+        Values::Double(_) => (PhysicalType::DOUBLE, ConvertedType::NONE, None),
+    };
+    let field = Type::primitive_type_builder(column.name, physical)
+        .with_repetition(Repetition::REQUIRED)
+        .with_converted_type(converted)
+        .with_logical_type(logical)
+        .build()?;
+    Ok(Arc::new(field))
 }
 
-fn failed(error: Error) -> io::Error {
+fn failed(error: ParquetError) -> io::Error {
     io::Error::other(error)
 }

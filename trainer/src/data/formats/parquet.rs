@@ -2,23 +2,20 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use parquet2::deserialize::{DefLevelsDecoder, HybridEncoded, NativePageState};
-use parquet2::error::Error;
-use parquet2::metadata::FileMetaData;
-use parquet2::page::{CompressedPage, DataPage, DictPage, Page};
-use parquet2::read::{PageReader, decompress, get_page_iterator, read_metadata};
-use parquet2::schema::types::PhysicalType;
-use parquet2::types::{NativeType, decode};
+use parquet::basic::Type as PhysicalType;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::{Format, Layout, SampleReader};
 use crate::data::error::RecordingProblem;
 
-/// Largest page that is read.
-const MOST_PAGE_BYTES: usize = 1 << 28;
+/// Values that are decoded at once.
+const BLOCK: usize = 1 << 14;
 /// Names of a column of times, which is not a channel.
 const TIMES: [&str; 4] = ["time", "t", "time_s", "seconds"];
 
@@ -29,39 +26,33 @@ pub(super) struct ParquetReader {
     layout: Layout,
 }
 
-/// A column, read page by page.
+/// A column, read block by block.
 struct Column {
-    path: PathBuf,
-    metadata: Arc<FileMetaData>,
+    file: Arc<SerializedFileReader<File>>,
     column: usize,
-    physical: PhysicalType,
     next_row_group: usize,
-    pages: Option<PageReader<BufReader<File>>>,
-    dictionary: Vec<f32>,
+    reader: Option<ColumnReader>,
     values: VecDeque<f32>,
 }
 
 impl ParquetReader {
     pub(super) fn open(path: &Path) -> Result<Self, RecordingProblem> {
-        let metadata = Arc::new(read_metadata(&mut File::open(path)?).map_err(problem)?);
+        let file = Arc::new(SerializedFileReader::new(File::open(path)?).map_err(problem)?);
+        let metadata = file.metadata().file_metadata();
         let mut columns = Vec::new();
-        for (index, column) in metadata.schema_descr.columns().iter().enumerate() {
-            let physical = column.descriptor.primitive_type.physical_type;
+        for (index, column) in metadata.schema_descr().columns().iter().enumerate() {
             let is_number = matches!(
-                physical,
-                PhysicalType::Int32 | PhysicalType::Int64 | PhysicalType::Float | PhysicalType::Double
+                column.physical_type(),
+                PhysicalType::INT32 | PhysicalType::INT64 | PhysicalType::FLOAT | PhysicalType::DOUBLE
             );
-            let name = column.path_in_schema.join(".").to_ascii_lowercase();
-            let is_flat = column.descriptor.max_rep_level == 0 && column.descriptor.max_def_level <= 1;
+            let name = column.path().string().to_ascii_lowercase();
+            let is_flat = column.max_rep_level() == 0 && column.max_def_level() <= 1;
             if is_number && is_flat && !TIMES.contains(&name.as_str()) {
                 columns.push(Column {
-                    path: path.to_owned(),
-                    metadata: metadata.clone(),
+                    file: file.clone(),
                     column: index,
-                    physical,
                     next_row_group: 0,
-                    pages: None,
-                    dictionary: Vec::new(),
+                    reader: None,
                     values: VecDeque::new(),
                 });
             }
@@ -69,10 +60,10 @@ impl ParquetReader {
         if columns.is_empty() {
             return Err(Format::Parquet.problem("it has no column of numbers"));
         }
-        if metadata.num_rows == 0 {
+        let Some(rows) = u64::try_from(metadata.num_rows()).ok().filter(|rows| *rows > 0) else {
             return Err(RecordingProblem::NoSamples);
-        }
-        let layout = Layout { channels: columns.len(), rate: None, length: Some(metadata.num_rows as u64) };
+        };
+        let layout = Layout { channels: columns.len(), rate: None, length: Some(rows) };
         Ok(Self { columns, layout })
     }
 }
@@ -84,7 +75,7 @@ impl SampleReader for ParquetReader {
 
     fn read(&mut self, block: &mut Vec<f32>, count: usize) -> Result<usize, RecordingProblem> {
         for column in &mut self.columns {
-            while column.values.len() < count && column.next_page().map_err(problem)? {}
+            while column.values.len() < count && column.decode().map_err(problem)? {}
         }
         let channels = self.columns.len();
         let held = || self.columns.iter().map(|column| column.values.len());
@@ -103,106 +94,52 @@ impl SampleReader for ParquetReader {
 }
 
 impl Column {
-    /// Appends the values of the next page; `false` after the last.
-    fn next_page(&mut self) -> Result<bool, Error> {
+    /// Appends the next values; `false` after the last.
+    fn decode(&mut self) -> Result<bool, ParquetError> {
         loop {
-            let Some(pages) = &mut self.pages else {
-                let Some(group) = self.metadata.row_groups.get(self.next_row_group) else { return Ok(false) };
-                let chunk = &group.columns()[self.column];
-                let file = BufReader::with_capacity(1 << 16, File::open(&self.path)?);
-                self.pages = Some(get_page_iterator(chunk, file, None, Vec::new(), MOST_PAGE_BYTES)?);
+            let Some(reader) = &mut self.reader else {
+                if self.next_row_group == self.file.num_row_groups() {
+                    return Ok(false);
+                }
+                let group = self.file.get_row_group(self.next_row_group)?;
+                self.reader = Some(group.get_column_reader(self.column)?);
                 self.next_row_group += 1;
                 continue;
             };
-            let Some(page) = pages.next().transpose()? else {
-                self.pages = None;
-                continue;
+            let values = &mut self.values;
+            let decoded = match reader {
+                ColumnReader::Int32ColumnReader(reader) => append(reader, |value| value as f32, values)?,
+                ColumnReader::Int64ColumnReader(reader) => append(reader, |value| value as f32, values)?,
+                ColumnReader::FloatColumnReader(reader) => append(reader, |value| value, values)?,
+                ColumnReader::DoubleColumnReader(reader) => append(reader, |value| value as f32, values)?,
+                _ => return Err(ParquetError::General("a column of numbers has another type in a row group".into())),
             };
-            match unpacked(page)? {
-                Page::Dict(dictionary) => self.dictionary = self.entries(&dictionary),
-                Page::Data(page) => {
-                    match self.physical {
-                        PhysicalType::Int32 => self.push::<i32>(&page, |value| value as f32),
-                        PhysicalType::Int64 => self.push::<i64>(&page, |value| value as f32),
-                        PhysicalType::Float => self.push::<f32>(&page, |value| value),
-                        _ => self.push::<f64>(&page, |value| value as f32),
-                    }?;
-                    return Ok(true);
-                }
+            if decoded > 0 {
+                return Ok(true);
             }
+            self.reader = None;
         }
-    }
-
-    /// Values of a dictionary.
-    fn entries(&self, page: &DictPage) -> Vec<f32> {
-        fn all<T: NativeType>(bytes: &[u8], number: impl Fn(T) -> f32) -> Vec<f32> {
-            bytes.chunks_exact(size_of::<T>()).map(|value| number(decode::<T>(value))).collect()
-        }
-        match self.physical {
-            PhysicalType::Int32 => all::<i32>(&page.buffer, |value| value as f32),
-            PhysicalType::Int64 => all::<i64>(&page.buffer, |value| value as f32),
-            PhysicalType::Float => all::<f32>(&page.buffer, |value| value),
-            _ => all::<f64>(&page.buffer, |value| value as f32),
-        }
-    }
-
-    fn push<T: NativeType>(&mut self, page: &DataPage, number: impl Fn(T) -> f32) -> Result<(), Error> {
-        let dictionary = &self.dictionary;
-        let entry = |index: Result<u32, Error>| {
-            let entry = dictionary.get(index? as usize).copied();
-            entry.ok_or_else(|| Error::OutOfSpec("an index beyond the dictionary".to_owned()))
-        };
-        match NativePageState::<T, ()>::try_new(page, (!dictionary.is_empty()).then_some(()))? {
-            NativePageState::Required(values) => self.values.extend(values.map(number)),
-            NativePageState::Optional(valid, mut values) => {
-                for valid in validity(valid)? {
-                    let value = if valid { values.next().map(&number) } else { None };
-                    self.values.push_back(value.unwrap_or(f32::NAN));
-                }
-            }
-            NativePageState::RequiredDictionary(encoded) => {
-                for index in encoded.indexes {
-                    self.values.push_back(entry(index)?);
-                }
-            }
-            NativePageState::OptionalDictionary(valid, mut encoded) => {
-                for valid in validity(valid)? {
-                    let index = if valid { encoded.indexes.next() } else { None };
-                    self.values.push_back(index.map_or(Ok(f32::NAN), entry)?);
-                }
-            }
-        }
-        Ok(())
     }
 }
 
-/// Whether each value of a page is there.
-fn validity(levels: DefLevelsDecoder<'_>) -> Result<Vec<bool>, Error> {
-    let mut valid = Vec::new();
-    match levels {
-        DefLevelsDecoder::Bitmap(runs) => {
-            for run in runs {
-                match run? {
-                    HybridEncoded::Bitmap(bits, length) => {
-                        valid.extend((0..length).map(|index| bits[index / 8] >> (index % 8) & 1 == 1));
-                    }
-                    HybridEncoded::Repeated(is_set, length) => valid.extend(std::iter::repeat_n(is_set, length)),
-                }
-            }
-        }
-        DefLevelsDecoder::Levels(levels, most) => {
-            for level in levels {
-                valid.push(level? == most);
-            }
-        }
+/// Appends the next values of a row group and returns their number. A value that is not there is NaN.
+fn append<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    number: impl Fn(T::T) -> f32,
+    values: &mut VecDeque<f32>,
+) -> Result<usize, ParquetError> {
+    let (mut present, mut levels) = (Vec::new(), Vec::new());
+    let (records, ..) = reader.read_records(BLOCK, Some(&mut levels), None, &mut present)?;
+    let mut present = present.into_iter().map(number);
+    // A column without nulls has no levels.
+    if levels.is_empty() {
+        values.extend(present);
+    } else {
+        values.extend(levels.iter().map(|level| if *level > 0 { present.next() } else { None }.unwrap_or(f32::NAN)));
     }
-    Ok(valid)
+    Ok(records)
 }
 
-fn unpacked(page: CompressedPage) -> Result<Page, Error> {
-    decompress(page, &mut Vec::new())
-}
-
-fn problem(error: Error) -> RecordingProblem {
+fn problem(error: ParquetError) -> RecordingProblem {
     Format::Parquet.problem(error.to_string())
 }
