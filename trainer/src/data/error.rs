@@ -14,6 +14,9 @@ pub enum RecordingProblem {
     /// The file can't be opened or read.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// The path names a folder, a pipe or a device.
+    #[error("it is a folder, a pipe or a device, but a recording must be a file")]
+    NotAFile,
     /// The first bytes are not those of a RIFF/WAVE file.
     #[error("not a WAV file (it does not begin with a RIFF/WAVE header)")]
     NotWav,

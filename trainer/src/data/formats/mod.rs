@@ -14,8 +14,8 @@ mod raw;
 mod tests;
 mod wav;
 
-use std::fmt;
 use std::path::Path;
+use std::{fmt, fs};
 
 pub use number::{NumberFormat, UnknownNumberFormat};
 pub use raw::RawReader;
@@ -159,6 +159,10 @@ pub trait SampleReader: Send {
 /// [`RecordingProblem`] for a file that can't be opened, is damaged, or is not of a supported format.
 pub fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProblem> {
     let format = Format::of(path).ok_or(RecordingProblem::UnknownFormat)?;
+    // Opening a pipe would wait for a writer, and a device has no end.
+    if !fs::metadata(path)?.is_file() {
+        return Err(RecordingProblem::NotAFile);
+    }
     Ok(match format {
         Format::Wav => Box::new(wav::WavSamples::open(path)?),
         Format::Flac | Format::Ogg => Box::new(compressed::CompressedReader::open(path, format)?),

@@ -359,6 +359,19 @@ fn an_unknown_extension_is_refused_with_those_that_are_read() {
     assert!(message.contains("wav, flac, ogg, edf"), "{message}");
 }
 
+#[cfg(unix)]
+#[test]
+fn folders_and_devices_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = folder.path().join("zeros.csv");
+    std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
+    let named = folder.path().join("folder.wav");
+    std::fs::create_dir(&named).unwrap();
+    for path in [device, named] {
+        assert!(matches!(open(&path), Err(RecordingProblem::NotAFile)), "{}", path.display());
+    }
+}
+
 #[test]
 fn raw_samples_have_a_named_format() {
     for (name, bytes, samples) in [
