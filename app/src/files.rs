@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-pub use firefly_framework::files::{AtomicFile, ensure_writable, sync_folder, write_atomically};
+pub use firefly_framework::files::{AtomicFile, ensure_writable, output_path, sync_folder, write_atomically};
 
 /// Syncs every file in `folder`, then the folder.
 ///

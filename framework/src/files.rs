@@ -13,7 +13,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, FileType};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempPath};
@@ -44,14 +44,32 @@ impl AtomicFile {
     /// # Errors
     /// As [`create`](Self::create).
     pub fn create_locked(path: &Path) -> io::Result<Self> {
+        let file = Self::continue_locked(path)?;
+        file.temporary.as_file().set_len(0)?;
+        Ok(file)
+    }
+
+    /// The file that a killed program left behind, as it is, to be read and continued; an empty one if there is none.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn continue_locked(path: &Path) -> io::Result<Self> {
         Self::from_temporary(path, |target| {
             let mut name = OsString::from(".");
             name.push(target.file_name().unwrap_or_default());
             name.push(".partial");
             let partial = folder_of(target).join(name);
-            let file = File::options().read(true).write(true).create(true).truncate(true).open(&partial)?;
+            let file = File::options().read(true).write(true).create(true).truncate(false).open(&partial)?;
             Ok(NamedTempFile::from_parts(file, TempPath::try_from_path(partial)?))
         })
+    }
+
+    /// Cuts the file off behind its first `length` bytes, or fills it up with zeros.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn set_len(&self, length: u64) -> io::Result<()> {
+        self.temporary.as_file().set_len(length)
     }
 
     /// A file that will be at `path`, written to the temporary file that `open` makes in the target's folder.
@@ -74,6 +92,12 @@ impl AtomicFile {
         self.temporary.as_file().sync_all()?;
         self.temporary.persist(&self.target).map_err(|error| error.error)?;
         sync_folder(folder_of(&self.target))
+    }
+}
+
+impl Read for AtomicFile {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.temporary.read(bytes)
     }
 }
 
@@ -128,7 +152,10 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// The file that an output to `path` replaces: `path`, or what it links to.
-fn output_path(path: &Path) -> io::Result<PathBuf> {
+///
+/// # Errors
+/// If `path` names something else than a file, or links lead in a circle.
+pub fn output_path(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_path_buf();
     for _ in 0..=MOST_LINKS {
         // Linux shows the open streams of a process as links below /proc.
@@ -228,6 +255,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.bin");
         fs::write(folder.path().join(".out.bin.partial"), "left behind by a killed program").unwrap();
+        let mut file = AtomicFile::continue_locked(&path).unwrap();
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "left behind by a killed program");
+        std::mem::forget(file);
         let mut file = AtomicFile::create_locked(&path).unwrap();
         file.write_all(b"new").unwrap();
         file.commit().unwrap();
