@@ -1,6 +1,8 @@
 //! Frames of recordings, cut while they are read.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use firefly_app::host::available_memory;
+use firefly_app::number::bytes;
 use firefly_trainer::data::formats::SampleReader;
 
 use crate::options::Shard;
@@ -8,16 +10,24 @@ use crate::options::Shard;
 /// Samples of one block: 4 MiB of f32, of which a few are in memory at a time.
 const BLOCK_SAMPLES: usize = 1 << 20;
 
-/// Consecutive frames of all channels of one recording.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Frames {
+/// Copies of a block in memory at most: being read, waiting, being computed, and its results.
+const COPIES: u64 = 8;
+/// Memory that a command takes beside its blocks.
+const RESERVE: u64 = 64 << 20;
+
+/// Values of consecutive frames of all channels of one recording.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block<T> {
     /// Number of the first frame within the recording.
     pub first: u64,
     /// Number of frames.
     pub count: usize,
-    /// Samples `[count, channels, frame]`, row-major.
-    pub samples: Vec<f32>,
+    /// The values.
+    pub values: T,
 }
+
+/// Samples `[count, channels, frame]`, row-major.
+pub type Frames = Block<Vec<f32>>;
 
 /// How a recording is cut into frames: `length` samples each, one every `step` samples from its start.
 ///
@@ -72,7 +82,10 @@ impl FrameReader {
             (first, end) = (border(shard.index - 1), border(shard.index));
         }
         let next = start.unwrap_or(first);
-        let block = (BLOCK_SAMPLES / cut.length / channels).max(1);
+        // Samples between frames are held too, until the block is complete.
+        let samples = BLOCK_SAMPLES / channels;
+        let block = (samples / cut.length).min(samples.saturating_sub(cut.length) / cut.step + 1).max(1);
+        ensure_memory(cut, channels, block)?;
         let gap = next * cut.step as u64;
         Ok(Self { reader, cut, channels, block, next, end, held: Vec::new(), gap })
     }
@@ -117,8 +130,8 @@ impl FrameReader {
         }
         let first = self.next;
         self.next += count as u64;
-        let samples = self.take(count);
-        Ok(Some(Frames { first, count, samples }))
+        let values = self.take(count);
+        Ok(Some(Frames { first, count, values }))
     }
 
     /// Copies frames out of the samples held, and drops those that no later frame has.
@@ -149,8 +162,25 @@ impl FrameReader {
     }
 }
 
+/// Checks that the blocks of a recording fit into memory.
+fn ensure_memory(cut: Cut, channels: usize, frames: usize) -> Result<()> {
+    let frame = (cut.length as u64).saturating_mul(channels as u64).saturating_mul(size_of::<f32>() as u64);
+    let needed = frame.saturating_mul(frames as u64).saturating_mul(COPIES).saturating_add(RESERVE);
+    let available = available_memory().unwrap_or(u64::MAX);
+    ensure!(
+        needed <= available,
+        "its frames of {} samples of {channels} channels take {} of memory, of which {} are available",
+        cut.length,
+        bytes(needed),
+        bytes(available)
+    );
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use firefly_trainer::data::formats::{NumberFormat, RawReader};
 
     use super::*;
@@ -165,8 +195,8 @@ mod tests {
         reader.block = 3;
         let mut rows = Vec::new();
         while let Some(frames) = reader.next_block().unwrap() {
-            assert_eq!(frames.samples.len(), frames.count * channels * length);
-            for (row, samples) in frames.samples.chunks(length).enumerate() {
+            assert_eq!(frames.values.len(), frames.count * channels * length);
+            for (row, samples) in frames.values.chunks(length).enumerate() {
                 assert!(samples.windows(2).all(|pair| pair[1] == pair[0] + 1.0));
                 rows.push((frames.first + (row / channels) as u64, samples[0], samples[length - 1]));
             }
@@ -194,5 +224,28 @@ mod tests {
                 assert_eq!(later, expected[expected.len().min(2 * channels)..]);
             }
         }
+    }
+
+    #[test]
+    fn blocks_of_distant_frames_stay_small() {
+        let format: NumberFormat = "u8".parse().unwrap();
+        let bytes = std::io::repeat(1).take(100_000_000);
+        let reader = RawReader::new(bytes, format, 1, 1.0);
+        let mut reader = FrameReader::new(Box::new(reader), Cut { length: 8, step: 10_000_000 }, None, None).unwrap();
+        let mut frames = 0;
+        while let Some(block) = reader.next_block().unwrap() {
+            frames += block.count;
+            assert!(reader.held.capacity() <= 2 * BLOCK_SAMPLES);
+        }
+        assert_eq!(frames, 10);
+    }
+
+    #[test]
+    fn frames_that_do_not_fit_into_memory_are_refused() {
+        let format: NumberFormat = "u8".parse().unwrap();
+        let reader = RawReader::new(std::io::empty(), format, 65_536, 1.0);
+        let cut = Cut { length: usize::MAX, step: 1 };
+        let error = FrameReader::new(Box::new(reader), cut, None, None).err().unwrap().to_string();
+        assert!(error.contains("samples of 65536 channels take"), "{error}");
     }
 }

@@ -1,37 +1,37 @@
 //! Journal of a command's results, from which a killed command continues.
 //!
 //! The journal of the output `NAME` is `NAME.journal`. Its first line states the job: version, options and files. Then
-//! follow the peaks of one block each, with a checksum. A command that is started again with the same job writes those
-//! into a new output and continues behind them, so that the output has the bytes of an uninterrupted run. A journal of
-//! another job is replaced.
+//! follow the values of one block each, with a checksum. A command that is started again with the same job takes those
+//! from it and continues behind them, so that the output has the bytes of an uninterrupted run. A journal of another job
+//! is replaced.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use firefly_app::files::output_path;
 
+use crate::frames::Block;
 use crate::pipeline::Recording;
 
-/// Largest entry that is read: a block's peaks are smaller than its samples.
+/// Largest entry that is read: a block's values are smaller than its samples, or one spectrum per channel.
 const MOST_ENTRY_BYTES: usize = 1 << 30;
 
-/// Peaks of one block of frames.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PeakBlock {
-    /// Number of the first frame.
-    pub first: u64,
-    /// Bins `[frames, channels, k]`; −1 where a frame has too few finite bins.
-    pub bins: Vec<i32>,
-    /// Power at those bins; NaN where the bin is −1.
-    pub power: Vec<f32>,
+/// Values that a journal holds.
+pub trait Payload: Sized {
+    /// Appends the values.
+    fn encode(&self, out: &mut Vec<u8>);
+
+    /// The values; `None` if the bytes are none.
+    fn decode(bytes: &[u8]) -> Option<Self>;
 }
 
 /// Entry of a journal.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Entry {
-    /// Peaks of a recording.
-    Block(Recording, PeakBlock),
+pub enum Entry<T> {
+    /// Values of a block of a recording.
+    Block(Recording, Block<T>),
     /// End of a recording, with the reason if it is an error.
     End(Recording, Option<String>),
 }
@@ -46,6 +46,7 @@ pub struct LockedJournal {
 pub struct Journal {
     path: PathBuf,
     out: BufWriter<File>,
+    payload: Vec<u8>,
 }
 
 impl LockedJournal {
@@ -54,29 +55,24 @@ impl LockedJournal {
     /// # Errors
     /// If the file can't be written, or another process has it.
     pub fn of(output: &Path) -> Result<Self> {
-        let mut name = output.as_os_str().to_owned();
+        // Beside the file itself, so that two links to one output have one lock.
+        let mut name = output_path(output)?.into_os_string();
         name.push(".journal");
         let path = PathBuf::from(name);
-        let lock = || -> Result<File> {
-            if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-                fs::create_dir_all(folder)?;
-            }
-            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
-            match file.try_lock() {
-                Ok(()) => Ok(file),
-                Err(fs::TryLockError::WouldBlock) => bail!("another process writes this output"),
-                Err(fs::TryLockError::Error(error)) => Err(error.into()),
-            }
-        };
-        let file = lock().with_context(|| format!("journal {}", path.display()))?;
+        let file = lock(&path).with_context(|| format!("journal {}", path.display()))?;
         Ok(Self { path, file })
     }
 
-    /// Hands the entries of the same job to `replay`, in order; those of another job are dropped.
+    /// Hands the entries of the same job to `replay`, in order, until it returns false for one that it can't continue
+    /// from; that one, those behind it, and entries of another job are dropped.
     ///
     /// # Errors
     /// If the file can't be read or written, or `replay` fails.
-    pub fn replay(mut self, job: &str, mut replay: impl FnMut(Entry) -> Result<()>) -> Result<Journal> {
+    pub fn replay<T: Payload>(
+        mut self,
+        job: &str,
+        mut replay: impl FnMut(Entry<T>) -> Result<bool>,
+    ) -> Result<Journal> {
         let mut input = BufReader::with_capacity(1 << 16, &self.file);
         let mut line = Vec::new();
         input.by_ref().take(job.len() as u64 + 1).read_until(b'\n', &mut line)?;
@@ -84,19 +80,25 @@ impl LockedJournal {
         if line == format!("{job}\n").as_bytes() {
             length = line.len() as u64;
             while let Some((entry, bytes)) = read_entry(&mut input)? {
-                replay(entry)?;
+                if !replay(entry)? {
+                    break;
+                }
                 length += bytes;
             }
         }
         // What follows the last whole entry was being written when the command was killed.
-        self.file.set_len(length)?;
-        self.file.seek(SeekFrom::End(0))?;
-        let mut out = BufWriter::new(self.file);
-        if length == 0 {
-            writeln!(out, "{job}")?;
-            out.flush()?;
-        }
-        Ok(Journal { path: self.path, out })
+        let continued = || -> io::Result<BufWriter<File>> {
+            self.file.set_len(length)?;
+            self.file.seek(SeekFrom::End(0))?;
+            let mut out = BufWriter::new(self.file);
+            if length == 0 {
+                writeln!(out, "{job}")?;
+                out.flush()?;
+            }
+            Ok(out)
+        };
+        let out = continued().with_context(|| format!("writing the journal {}", self.path.display()))?;
+        Ok(Journal { path: self.path, out, payload: Vec::new() })
     }
 }
 
@@ -105,11 +107,12 @@ impl Journal {
     ///
     /// # Errors
     /// If it can't be written.
-    pub fn append(&mut self, entry: &Entry) -> io::Result<()> {
-        let payload = encode(entry);
-        self.out.write_all(&(payload.len() as u32).to_le_bytes())?;
-        self.out.write_all(&crc32fast::hash(&payload).to_le_bytes())?;
-        self.out.write_all(&payload)?;
+    pub fn append<T: Payload>(&mut self, entry: &Entry<T>) -> io::Result<()> {
+        self.payload.clear();
+        encode(entry, &mut self.payload);
+        self.out.write_all(&(self.payload.len() as u32).to_le_bytes())?;
+        self.out.write_all(&crc32fast::hash(&self.payload).to_le_bytes())?;
+        self.out.write_all(&self.payload)?;
         self.out.flush()
     }
 
@@ -122,8 +125,41 @@ impl Journal {
     }
 }
 
-fn encode(entry: &Entry) -> Vec<u8> {
-    let mut bytes = Vec::new();
+/// Opens and locks a journal. Its file may have been removed by the command that held the lock before: then it is opened
+/// anew, because a lock on a file without a name excludes nobody.
+fn lock(path: &Path) -> Result<File> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder)?;
+    }
+    loop {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) if has_name(&file, path) => return Ok(file),
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => bail!("another process writes this output"),
+            Err(fs::TryLockError::Error(error)) => return Err(error.into()),
+        }
+    }
+}
+
+/// Whether an open file is the one at a path.
+#[cfg(unix)]
+fn has_name(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(named)) => identity(open) == identity(named),
+        _ => false,
+    }
+}
+
+/// Whether an open file is the one at a path: elsewhere an open file can't be removed.
+#[cfg(not(unix))]
+fn has_name(_: &File, _: &Path) -> bool {
+    true
+}
+
+fn encode<T: Payload>(entry: &Entry<T>, bytes: &mut Vec<u8>) {
     let (recording, kind) = match entry {
         Entry::Block(recording, _) => (recording, 0u8),
         Entry::End(recording, None) => (recording, 1),
@@ -136,17 +172,16 @@ fn encode(entry: &Entry) -> Vec<u8> {
     match entry {
         Entry::Block(_, block) => {
             bytes.extend(block.first.to_le_bytes());
-            bytes.extend(block.bins.iter().flat_map(|bin| bin.to_le_bytes()));
-            bytes.extend(block.power.iter().flat_map(|power| power.to_le_bytes()));
+            bytes.extend((block.count as u64).to_le_bytes());
+            block.values.encode(bytes);
         }
         Entry::End(_, Some(reason)) => bytes.extend(reason.bytes()),
         Entry::End(_, None) => {}
     }
-    bytes
 }
 
 /// The next entry and its bytes in the file; `None` at the end, or where an entry is not whole.
-fn read_entry(input: &mut impl Read) -> Result<Option<(Entry, u64)>> {
+fn read_entry<T: Payload>(input: &mut impl Read) -> Result<Option<(Entry<T>, u64)>> {
     let mut head = [0; 8];
     if input.read_exact(&mut head).is_err() {
         return Ok(None);
@@ -164,7 +199,7 @@ fn read_entry(input: &mut impl Read) -> Result<Option<(Entry, u64)>> {
     Ok(decode(&payload).map(|entry| (entry, (head.len() + length) as u64)))
 }
 
-fn decode(payload: &[u8]) -> Option<Entry> {
+fn decode<T: Payload>(payload: &[u8]) -> Option<Entry<T>> {
     let (&kind, mut rest) = payload.split_first()?;
     let mut number = || {
         let (number, left) = rest.split_first_chunk::<8>()?;
@@ -175,11 +210,8 @@ fn decode(payload: &[u8]) -> Option<Entry> {
         Recording { source: number()? as usize, channels: number()? as usize, rate: f64::from_bits(number()?) };
     match kind {
         0 => {
-            let first = number()?;
-            let (bins, power) = rest.split_at(rest.len() / 2);
-            let bins = bins.as_chunks().0.iter().map(|raw| i32::from_le_bytes(*raw)).collect();
-            let power = power.as_chunks().0.iter().map(|raw| f32::from_le_bytes(*raw)).collect();
-            Some(Entry::Block(recording, PeakBlock { first, bins, power }))
+            let (first, count) = (number()?, number()? as usize);
+            Some(Entry::Block(recording, Block { first, count, values: T::decode(rest)? }))
         }
         1 => Some(Entry::End(recording, None)),
         2 => Some(Entry::End(recording, Some(String::from_utf8_lossy(rest).into_owned()))),
@@ -191,9 +223,19 @@ fn decode(payload: &[u8]) -> Option<Entry> {
 mod tests {
     use super::*;
 
-    fn entries() -> Vec<Entry> {
+    impl Payload for Vec<u8> {
+        fn encode(&self, out: &mut Vec<u8>) {
+            out.extend(self);
+        }
+
+        fn decode(bytes: &[u8]) -> Option<Self> {
+            Some(bytes.to_vec())
+        }
+    }
+
+    fn entries() -> Vec<Entry<Vec<u8>>> {
         let recording = Recording { source: 3, channels: 2, rate: 12_000.5 };
-        let block = |first| PeakBlock { first, bins: vec![1, -1, 7, 9], power: vec![0.5, 2.0, 1e-30, 4.0] };
+        let block = |first| Block { first, count: 2, values: vec![1, 255, 7, 9] };
         vec![
             Entry::Block(recording, block(0)),
             Entry::Block(recording, block(2)),
@@ -203,11 +245,11 @@ mod tests {
     }
 
     /// Opens a journal, and returns what it replays.
-    fn reopened(output: &Path, job: &str) -> (Journal, Vec<Entry>) {
+    fn reopened(output: &Path, job: &str) -> (Journal, Vec<Entry<Vec<u8>>>) {
         let mut found = Vec::new();
         let journal = LockedJournal::of(output).unwrap().replay(job, |entry| {
             found.push(entry);
-            Ok(())
+            Ok(true)
         });
         (journal.unwrap(), found)
     }
@@ -248,5 +290,32 @@ mod tests {
         assert!(found.is_empty());
         journal.remove().unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn an_entry_that_is_refused_is_dropped_with_those_behind_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("x.csv");
+        let (mut journal, _) = reopened(&output, "a");
+        entries().iter().for_each(|entry| journal.append(entry).unwrap());
+        drop(journal);
+        let mut count = 0;
+        let journal = LockedJournal::of(&output).unwrap().replay("a", |_: Entry<Vec<u8>>| {
+            count += 1;
+            Ok(count < 2)
+        });
+        drop(journal.unwrap());
+        assert_eq!(reopened(&output, "a").1, entries()[..1]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_on_a_file_that_was_removed_is_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.csv.journal");
+        let removed = File::create(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(!has_name(&removed, &path));
+        assert!(has_name(&lock(&path).unwrap(), &path));
     }
 }

@@ -7,9 +7,12 @@
 mod commands;
 mod extension;
 mod frames;
+mod job;
 mod journal;
+mod local_maxima;
 mod model;
 mod options;
+mod peak_values;
 mod pipeline;
 mod plot;
 mod source;

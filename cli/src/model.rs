@@ -1,17 +1,20 @@
 //! Models that peaks are computed with.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, Gates, LearnedWelchPeaks, Tier, WelchPeaks};
-use firefly_models::{Peaks, WelchOptions};
+use firefly_models::{Peaks, Window};
+use firefly_trainer::manifest::Manifest;
 use firefly_trainer::run_folder::RunFolder;
 use serde::Serialize;
 
+use crate::local_maxima::{LocalMaximaArgs, LocalMaximaSearch};
 use crate::options::EstimateOptions;
+use crate::peak_values::{PeakValues, read};
 
 /// A model by its name, or the folder of a run that trained one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,8 +67,12 @@ pub struct ModelRequest {
     pub n_fft: usize,
     /// Samples of a frame.
     pub frame: usize,
-    /// Peaks per frame.
+    /// Peaks per frame; of local maxima at most.
     pub k: usize,
+    /// Search of local maxima, in place of the strongest bins.
+    pub search: Option<LocalMaximaSearch>,
+    /// Hashes of the weights of a run's model.
+    weights: Option<Manifest>,
     #[serde(skip)]
     kind: Kind,
 }
@@ -82,32 +89,63 @@ impl ModelRequest {
     ///
     /// # Errors
     /// If an option is out of range or contradicts the run, or the run can't be read.
-    pub fn new(model: &ModelName, estimate: &EstimateOptions, k: Option<usize>, device: &Device) -> Result<Self> {
-        let request = |kind, options: WelchOptions, k, estimate| Self {
-            name: model.to_string(),
-            estimate,
-            n_fft: options.n_fft,
-            frame: options.frame(),
-            k,
-            kind,
+    pub fn new(
+        model: &ModelName,
+        estimate: &EstimateOptions,
+        maxima: &LocalMaximaArgs,
+        k: Option<usize>,
+        device: &Device,
+    ) -> Result<Self> {
+        let tier = match model {
+            ModelName::Run(path) => return Self::of_run(model, path, estimate, maxima, k, device),
+            ModelName::Tier(tier) => *tier,
+            ModelName::Auto => Tier::Fast,
         };
-        if let ModelName::Run(path) = model {
-            let mut given = estimate.given();
-            given.extend(k.map(|_| "-k"));
-            ensure!(given.is_empty(), "{} is set by the model of {}", given.join(", "), path.display());
-            let learned = RunFolder::new(path).load_model(device).context("--model")?;
-            let (options, k) = (learned.options(), learned.config().k);
-            let estimate =
-                format!("n_fft {}, hop {}, learned, {} scaling", options.n_fft, options.hop, options.scaling);
-            return Ok(request(Kind::Learned(Box::new(learned)), options, k, estimate));
-        }
-        let (kind, tier) = match model {
-            ModelName::Tier(tier) => (Kind::Exact(estimate.clone(), *tier), *tier),
-            _ => (Kind::Auto(estimate.clone()), Tier::Fast),
+        let search = maxima.search(estimate.window() == Window::Hann)?;
+        // The strategies of `auto` differ in how they compute the strongest bins.
+        let kind = match model {
+            ModelName::Auto if search.is_none() => Kind::Auto(estimate.clone()),
+            _ => Kind::Exact(estimate.clone(), tier),
         };
         let config = estimate.config(tier, k.unwrap_or(16), 1.0);
         config.validate()?;
-        Ok(request(kind, config.options(), config.k, format!("{estimate}, {} segments", tier.segments())))
+        Ok(Self {
+            name: model.to_string(),
+            estimate: format!("{estimate}, {} segments", tier.segments()),
+            n_fft: config.n_fft,
+            frame: config.options().frame(),
+            k: config.k,
+            search,
+            weights: None,
+            kind,
+        })
+    }
+
+    fn of_run(
+        model: &ModelName,
+        folder: &Path,
+        estimate: &EstimateOptions,
+        maxima: &LocalMaximaArgs,
+        k: Option<usize>,
+        device: &Device,
+    ) -> Result<Self> {
+        let mut given = estimate.given();
+        given.extend(k.map(|_| "-k"));
+        ensure!(given.is_empty(), "{} is set by the model of {}", given.join(", "), folder.display());
+        let run = RunFolder::new(folder);
+        let learned = run.load_model(device).context("--model")?;
+        let weights = Manifest::of(&run.model(), "model").context("--model")?;
+        let (options, k) = (learned.options(), learned.config().k);
+        Ok(Self {
+            name: model.to_string(),
+            estimate: format!("n_fft {}, hop {}, learned, {} scaling", options.n_fft, options.hop, options.scaling),
+            n_fft: options.n_fft,
+            frame: options.frame(),
+            k,
+            search: maxima.search(false)?,
+            weights: Some(weights),
+            kind: Kind::Learned(Box::new(learned)),
+        })
     }
 
     /// The model for recordings of a sample rate.
@@ -125,15 +163,19 @@ impl ModelRequest {
             }
             Kind::Learned(learned) => Model::Learned(Box::new((*learned.clone(), learned.hard_gates()))),
         };
-        Ok(PeakModel { model, device: device.clone(), frame: self.frame })
+        let search = self.search.map(|search| (search, rate / self.n_fft as f64));
+        Ok(PeakModel { model, device: device.clone(), frame: self.frame, k: self.k, search })
     }
 }
 
-/// A model on a device.
+/// A model on a device, for recordings of one sample rate.
 pub struct PeakModel {
     model: Model,
     device: Device,
     frame: usize,
+    k: usize,
+    /// Search of local maxima, and the hertz of a bin.
+    search: Option<(LocalMaximaSearch, f64)>,
 }
 
 enum Model {
@@ -143,22 +185,31 @@ enum Model {
 }
 
 impl PeakModel {
-    /// Bins and power of the peaks of each frame, `[rows, k]` each, of samples `[rows, frame]`.
+    /// Peaks of each frame of samples `[rows, frame]`.
     ///
     /// # Errors
     /// If the device fails.
-    pub fn peaks(&self, samples: Vec<f32>) -> Result<(Vec<i32>, Vec<f32>)> {
+    pub fn peaks(&self, samples: Vec<f32>) -> Result<PeakValues> {
         let shape = [samples.len() / self.frame, self.frame];
         let frames = Tensor::<2>::from_data(TensorData::new(samples, shape), &self.device);
+        if let Some((search, hertz_per_bin)) = &self.search {
+            return search.find(self.power(frames)?, self.k, *hertz_per_bin);
+        }
         let Peaks { bins, power } = match &self.model {
             Model::Exact(model) => model.try_forward(frames)?,
             Model::Auto(model) => model.try_forward(frames)?,
             Model::Learned(learned) => learned.0.try_forward(frames, &learned.1)?,
         };
-        let failed = |error| anyhow::anyhow!("reading peaks from the device: {error}");
-        let bins = bins.try_into_data().map_err(failed)?.convert::<i32>().try_into_vec()?;
-        let power = power.try_into_data().map_err(failed)?.convert::<f32>().try_into_vec()?;
-        Ok((bins, power))
+        Ok(PeakValues { bins: read(bins)?, power: read(power)?, maxima: None })
+    }
+
+    /// Power of every bin of frames.
+    fn power(&self, frames: Tensor<2>) -> Result<Tensor<2>> {
+        match &self.model {
+            Model::Exact(model) => Ok(model.try_psd(frames)?),
+            Model::Learned(learned) => Ok(learned.0.try_psd(frames, &learned.1)?),
+            Model::Auto(_) => bail!("the strategies of auto compute the strongest bins only"),
+        }
     }
 }
 
@@ -193,7 +244,6 @@ impl PowerModel {
         let shape = [samples.len() / n_fft, n_fft];
         let power = model.try_psd(Tensor::<2>::from_data(TensorData::new(samples, shape), &self.device))?;
         self.model = Some((rate, model));
-        let read = power.try_into_data().map_err(|error| anyhow::anyhow!("reading power from the device: {error}"))?;
-        Ok(read.convert::<f32>().try_into_vec()?)
+        read(power)
     }
 }

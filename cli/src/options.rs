@@ -4,7 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use burn::tensor::Device;
 use clap::value_parser;
+use firefly_app::device::{DeviceChoice, DeviceError};
 use firefly_models::{Detrend, Scaling, Tier, WelchPeaksConfig, Window, WindowSymmetry};
 use firefly_trainer::data::formats::NumberFormat;
 
@@ -31,13 +33,42 @@ pub struct InputOptions {
     pub quiet: bool,
 }
 
+/// The device of a command.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct DeviceOptions {
+    /// Device: auto (a GPU where there is one, or else the CPU), cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as
+    /// in cuda:1
+    #[arg(long, default_value_t)]
+    device: DeviceChoice,
+}
+
+impl DeviceOptions {
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// If this build or this machine has none.
+    pub fn open(self) -> Result<Device, DeviceError> {
+        self.device.name().open()
+    }
+
+    /// Its name.
+    pub fn name(self) -> String {
+        self.device.name().to_string()
+    }
+
+    /// Its name, and why it is this one if that was left open.
+    pub fn explained(self) -> String {
+        self.device.explained()
+    }
+}
+
 /// The Welch estimate of a command.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct EstimateOptions {
     /// Samples per segment: a power of two from 8 to 65536 [default: 256]
     #[arg(long, value_name = "N")]
     pub n_fft: Option<usize>,
-    /// Samples from one segment's start to the next, 1 to N [default: half of --n-fft]
+    /// Samples from one segment's start to the next, 1 or more [default: half of --n-fft]
     #[arg(long, value_name = "N")]
     pub hop: Option<usize>,
     /// Window of a segment: hann, hamming, blackman or rectangular, periodic [default: hann]

@@ -6,7 +6,7 @@ use std::thread;
 use anyhow::{Result, anyhow};
 use firefly_app::progress::Progress;
 
-use crate::frames::{Cut, FrameReader, Frames};
+use crate::frames::{Block, Cut, FrameReader};
 use crate::source::Sources;
 
 /// Blocks that wait between two threads.
@@ -26,17 +26,18 @@ pub struct Recording {
 /// What one thread tells the next.
 pub enum Message<T> {
     /// Frames of a recording, or what was computed of them.
-    Block(Recording, T),
+    Block(Recording, Block<T>),
     /// A recording has been read to its end; it has `channels` 0 if it could not be opened.
     End(Recording),
     /// A recording can't be read, or not further. Its end follows.
-    Failed(usize, anyhow::Error),
+    Failed(anyhow::Error),
 }
 
 /// Position to begin at: a recording, and its frame.
 pub type Start = (usize, Option<u64>);
 
-/// Reads every frame of the sources from `start` on, computes, and hands what was computed to `write`, in order.
+/// Reads every frame of the sources from `start` on, computes, and hands what was computed to `write`, in order. `compute`
+/// gets the samples of a block, `[frames, channels, frame]`.
 ///
 /// # Errors
 /// The first error of `compute` or `write`; errors of recordings are messages.
@@ -45,7 +46,7 @@ pub fn run<T: Send>(
     cut: Cut,
     start: Start,
     progress: &Progress,
-    mut compute: impl FnMut(Recording, Frames) -> Result<T> + Send,
+    mut compute: impl FnMut(Recording, Vec<f32>) -> Result<T> + Send,
     mut write: impl FnMut(Message<T>) -> Result<()>,
 ) -> Result<()> {
     thread::scope(|scope| {
@@ -69,7 +70,7 @@ fn read(
     cut: Cut,
     (first, mut frame): Start,
     progress: &Progress,
-    out: &SyncSender<Message<Frames>>,
+    out: &SyncSender<Message<Vec<f32>>>,
 ) {
     let mut bytes: u64 = sources.list[..first.min(sources.list.len())].iter().map(|source| source.bytes).sum();
     for (index, source) in sources.list.iter().enumerate().skip(first) {
@@ -91,7 +92,7 @@ fn read(
         let outcome = blocks();
         let gone = match outcome {
             Ok(received) => !received,
-            Err(error) => out.send(Message::Failed(index, error)).is_err(),
+            Err(error) => out.send(Message::Failed(error)).is_err(),
         };
         if gone || out.send(Message::End(recording)).is_err() {
             return;
@@ -102,15 +103,17 @@ fn read(
 }
 
 fn compute_all<T>(
-    frames: &Receiver<Message<Frames>>,
+    frames: &Receiver<Message<Vec<f32>>>,
     out: &SyncSender<Message<T>>,
-    compute: &mut impl FnMut(Recording, Frames) -> Result<T>,
+    compute: &mut impl FnMut(Recording, Vec<f32>) -> Result<T>,
 ) -> Result<()> {
     for message in frames {
         let message = match message {
-            Message::Block(recording, frames) => Message::Block(recording, compute(recording, frames)?),
+            Message::Block(recording, Block { first, count, values }) => {
+                Message::Block(recording, Block { first, count, values: compute(recording, values)? })
+            }
             Message::End(recording) => Message::End(recording),
-            Message::Failed(source, error) => Message::Failed(source, error),
+            Message::Failed(error) => Message::Failed(error),
         };
         if out.send(message).is_err() {
             return Ok(());

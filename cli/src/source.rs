@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use anyhow::{Context, Result, bail, ensure};
 use firefly_trainer::data::find_recordings;
 use firefly_trainer::data::formats::{self, RawReader, SampleReader};
-use serde::{Deserialize, Serialize};
+use serde::{Serialize, Serializer};
 
 use crate::options::{InputOptions, Shard};
 
@@ -26,11 +26,12 @@ pub struct Sources {
 }
 
 /// One recording.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Source {
     /// Its name in outputs: the path, relative to the folder if one was given.
     pub name: String,
     /// Its file; none for standard input.
+    #[serde(serialize_with = "escaped")]
     path: Option<PathBuf>,
     /// Bytes of the file.
     pub bytes: u64,
@@ -84,6 +85,11 @@ impl Sources {
         self.list.iter().all(|source| source.path.is_some())
     }
 
+    /// Sample rate that was given for recordings that do not say theirs.
+    pub fn given_rate(&self) -> Option<f64> {
+        self.options.rate
+    }
+
     /// Opens a recording; returns its sample rate, too.
     ///
     /// # Errors
@@ -126,4 +132,9 @@ fn source(path: PathBuf, name: String) -> Result<Source> {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let modified = modified.map_or(0, |time| time.as_nanos());
     Ok(Source { name, path: Some(path), bytes: metadata.len(), modified })
+}
+
+/// A path as text, with escapes for what is none.
+fn escaped<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{path:?}"))
 }

@@ -1,12 +1,15 @@
 //! Summary of spectra on a terminal.
 
-use firefly_app::table::{Align, TextTable};
+use firefly_app::table::{Align, Layout, TextTable};
 
-use crate::journal::PeakBlock;
+use crate::frames::Block;
+use crate::peak_values::PeakValues;
 use crate::pipeline::Recording;
 
 /// Rows of the summary; more recordings are counted.
 const MOST_ROWS: usize = 24;
+/// Characters of a recording's name; of a longer one the end is shown.
+const MOST_NAME: usize = 36;
 /// Characters of an inline spectrum.
 const WIDTH: usize = 32;
 /// Range of an inline spectrum below its strongest column, in decibels.
@@ -32,26 +35,27 @@ impl Summary {
     /// An empty summary of `k` peaks per frame of spectra of `n_fft` points; `frames` is the title of their number.
     pub fn new(n_fft: usize, k: usize, frames: &str) -> Self {
         let table = TextTable::default()
-            .columns(["recording"], Align::Left)
-            .columns(["channel", "rate", frames, "strongest", "power"], Align::Right)
-            .column("spectrum, 0 to half the rate", Align::Left);
+            .column("recording", Align::Left)
+            .column("channel", Align::Right)
+            .optional("rate", Align::Right, 1)
+            .columns([frames, "strongest", "power"], Align::Right)
+            .optional("spectrum, 0 to half the rate", Align::Left, 2);
         Self { n_fft, k, sums: Vec::new(), frames: 0, table, channels: 0, rows: 0 }
     }
 
     /// Adds the peaks of a block.
-    pub fn add(&mut self, recording: Recording, block: &PeakBlock) {
+    pub fn add(&mut self, recording: Recording, block: &Block<PeakValues>) {
         let bins = self.bins();
         self.sums.resize(recording.channels * bins, 0.0);
-        let rows = block.bins.chunks(self.k).zip(block.power.chunks(self.k));
+        let rows = block.values.bins.chunks(self.k).zip(block.values.power.chunks(self.k));
         for (row, (positions, power)) in rows.enumerate() {
             let start = row % recording.channels * bins;
             for (bin, power) in positions.iter().zip(power).filter(|(bin, _)| **bin >= 0) {
                 self.sums[start + *bin as usize] += f64::from(*power);
             }
         }
-        let rows = block.bins.len() / self.k;
-        self.rows += rows as u64;
-        self.frames += (rows / recording.channels.max(1)) as u64;
+        self.rows += (block.count * recording.channels) as u64;
+        self.frames += block.count as u64;
     }
 
     /// Adds sums of power over frames, `[channels, bins]`.
@@ -74,28 +78,41 @@ impl Summary {
             let strongest = (0..sums.len()).max_by(|a, b| sums[*a].total_cmp(&sums[*b]).then(b.cmp(a))).unwrap_or(0);
             let frequency = strongest as f64 * recording.rate / self.n_fft as f64;
             let decibels = 10.0 * (sums[strongest] / frames as f64).log10();
+            let or_none = |text: String| if decibels.is_finite() { text } else { "none".to_owned() };
             self.table.row([
-                name.to_owned(),
+                shortened(name),
                 channel.to_string(),
                 format!("{} Hz", recording.rate),
                 frames.to_string(),
-                format!("{} Hz", rounded(frequency)),
-                if decibels.is_finite() { format!("{decibels:.1} dB") } else { "none".to_owned() },
+                or_none(format!("{} Hz", rounded(frequency))),
+                or_none(format!("{decibels:.1} dB")),
                 inline_spectrum(sums),
             ]);
         }
         frames
     }
 
-    /// The table as text.
+    /// The table as text, for standard output.
     pub fn text(&self) -> String {
+        self.text_in(Layout::of_stdout(false))
+    }
+
+    fn text_in(&self, layout: Layout) -> String {
         let more = self.channels.saturating_sub(MOST_ROWS as u64);
         let more = if more > 0 { format!("… and {more} more channels\n") } else { String::new() };
-        self.table.render() + &more
+        self.table.render_in(layout) + &more
     }
 
     fn bins(&self) -> usize {
         self.n_fft / 2 + 1
+    }
+}
+
+/// A name, or its end behind an ellipsis.
+fn shortened(name: &str) -> String {
+    match name.char_indices().rev().nth(MOST_NAME - 1) {
+        Some((at, _)) if at > 0 => format!("…{}", name[at..].chars().skip(1).collect::<String>()),
+        _ => name.to_owned(),
     }
 }
 
@@ -136,5 +153,29 @@ mod tests {
         assert_eq!(text.len(), WIDTH);
         assert_eq!((text[0], text[1], text[2], text[20], text[31]), ('█', '▅', ' ', '▁', '▄'));
         assert_eq!(inline_spectrum(&[0.0; 5]), "     ");
+    }
+
+    #[test]
+    fn summaries_at_80_100_and_160_columns() {
+        let mut summary = Summary::new(64, 2, "frames");
+        let recordings =
+            [("bearing/a.wav", 1, 12_000.0), ("a/folder/with a/very long/name, and/größe.flac", 2, 44_100.0)];
+        for (source, (name, channels, rate)) in recordings.into_iter().enumerate() {
+            let recording = Recording { source, channels, rate };
+            let bins = [3, 7, -1, -1].repeat(channels);
+            let power = [0.5, 1e-4, f32::NAN, f32::NAN].repeat(channels);
+            let values = PeakValues { bins, power, maxima: None };
+            summary.add(recording, &Block { first: 0, count: 2, values });
+            assert_eq!(summary.end(recording, name), 2);
+        }
+        let silent = Recording { source: 2, channels: 1, rate: 48_000.0 };
+        summary.add_sums(silent, &[0.0; 33], 1_234_567);
+        summary.end(silent, "silence.wav");
+        let texts = [80, 100, 160].map(|width| {
+            let text = summary.text_in(Layout { width, every_column: false });
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            format!("{width} columns\n{text}")
+        });
+        insta::assert_snapshot!(texts.join("\n"));
     }
 }

@@ -3,31 +3,16 @@
 
 mod common;
 
-use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
-use std::thread::sleep;
-use std::time::Duration;
 
-use common::{errors, firefly, run, samples, success, text, wav};
+use common::{errors, firefly, number, rows, run, samples, success, text, wav};
 use firefly_reference::peaks::top_k;
 use firefly_reference::welch::{PowerScaling, WelchDefinition, welch_psd};
 use firefly_reference::window::{Symmetry, WindowShape, window};
 use firefly_trainer::data::formats::open;
-
-/// Rows of a CSV file under its titles.
-fn rows(path: &Path) -> Vec<HashMap<String, String>> {
-    let text = fs::read_to_string(path).unwrap();
-    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
-    let titles: Vec<String> = lines.next().unwrap().collect();
-    lines.map(|cells| titles.iter().cloned().zip(cells).collect()).collect()
-}
-
-fn number(row: &HashMap<String, String>, column: &str) -> f64 {
-    row[column].parse().unwrap()
-}
 
 #[test]
 fn peaks_are_those_of_the_definition_in_the_order_of_file_frame_channel_and_rank() {
@@ -133,50 +118,6 @@ fn every_format_has_the_same_rows() {
 }
 
 #[test]
-fn a_killed_command_continues_to_the_same_bytes() {
-    let folder = tempfile::tempdir().unwrap();
-    let signal = samples(1 << 20);
-    let input = folder.path().join("in");
-    for name in ["a.wav", "b.wav", "c.wav"] {
-        wav(&input.join(name), 1, &signal);
-    }
-    fs::write(input.join("bad.wav"), "no sound").unwrap();
-    for extension in ["parquet", "npy"] {
-        let whole = folder.path().join(format!("whole.{extension}"));
-        let arguments = |out| ["peaks", text(&input), "--step", "64", "--out", out];
-        let finished = run(&arguments(text(&whole)));
-        assert_eq!(finished.status.code(), Some(1), "{}", errors(&finished));
-        let out = folder.path().join(format!("resumed.{extension}"));
-        let mut kills = 0;
-        let mut delay = 10;
-        let last = loop {
-            let mut child =
-                firefly(&arguments(text(&out))).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-            sleep(Duration::from_millis(delay));
-            if child.try_wait().unwrap().is_some() || kills == 40 {
-                break child.wait_with_output().unwrap();
-            }
-            child.kill().unwrap();
-            child.wait().unwrap();
-            // An output appears when it is complete.
-            assert!(!out.exists() || fs::read(&out).unwrap() == fs::read(&whole).unwrap());
-            kills += 1;
-            delay += 10;
-        };
-        assert!(kills > 0);
-        assert_eq!(last.status.code(), Some(1), "a recording that failed before the kill still counts");
-        assert_eq!(
-            last.stdout.split(|byte| *byte == b'\n').nth(4),
-            finished.stdout.split(|byte| *byte == b'\n').nth(4)
-        );
-        assert!(fs::read(&out).unwrap() == fs::read(&whole).unwrap(), "{extension} after {kills} kills");
-        let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let left: Vec<String> = left.filter(|name| name.contains("journal") || name.contains("partial")).collect();
-        assert!(left.is_empty(), "{left:?}");
-    }
-}
-
-#[test]
 fn shards_together_are_the_whole() {
     let folder = tempfile::tempdir().unwrap();
     let signal = samples(50_000);
@@ -185,10 +126,12 @@ fn shards_together_are_the_whole() {
         wav(&folder.path().join("many").join(name), 1, &signal);
     }
     let many = folder.path().join("many");
-    for input in [text(&one), text(&many)] {
+    let options = [&[][..], &["--local-maxima", "--prominence", "6dB"]];
+    for (input, options) in [text(&one), text(&many)].into_iter().flat_map(|input| options.map(|more| (input, more))) {
         let rows_of = |shard: &str| {
             let out = folder.path().join("x.jsonl");
-            success(&["peaks", input, "--shard", shard, "--step", "100", "--out", text(&out)]);
+            let arguments = ["peaks", input, "--shard", shard, "--step", "100", "--out", text(&out)];
+            success(&[&arguments, options].concat());
             fs::read_to_string(out).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
         };
         let mut whole = rows_of("1/1");

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use firefly_app::device::{DeviceError, DeviceId, DeviceKind, DeviceName};
+use firefly_app::device::{DeviceChoice, DeviceError, DeviceId, DeviceKind, DeviceName};
 use firefly_app::host::{available_cores, cpu_name};
 use firefly_app::table::{Align, TextTable};
 use firefly_framework::profile::{ProfileSource, default_path, load_or_preset};
@@ -26,7 +26,7 @@ pub struct DevicesArgs {}
 
 /// Lists the devices.
 pub fn run(_: &DevicesArgs) -> Result<ExitCode> {
-    let mut table = TextTable::default().columns(["device", "available", "calibrated"], Align::Left);
+    let mut rows = Vec::new();
     let mut ignored = Vec::new();
     for kind in DeviceKind::ALL {
         let indices = 0..if kind.is_host() { 1 } else { MOST_DEVICES };
@@ -42,13 +42,22 @@ pub fn run(_: &DevicesArgs) -> Result<ExitCode> {
                 Err(error) => format!("no: {error}"),
             };
             let calibrated = opened.as_ref().map_or(String::new(), |_| calibration(id, &mut ignored));
-            table.row([name.to_string(), available, calibrated]);
+            rows.push([name.to_string(), available, calibrated]);
         }
     }
     let cpu = cpu_name().unwrap_or_else(|| "unknown processor".to_owned());
+    let auto = DeviceChoice::Auto.explained();
+    let table = table(rows).render();
     let ignored: String = ignored.iter().map(|line| format!("\n{line}\n")).collect();
-    print(&format!("{cpu}, {} cores available\n\n{}{ignored}", available_cores(), table.render()))?;
+    print(&format!("{cpu}, {} cores available\ndefault device: {auto}\n\n{table}{ignored}", available_cores()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Table of a row per device: its name, whether it is available, and whether it is calibrated.
+fn table(rows: Vec<[String; 3]>) -> TextTable {
+    let mut table = TextTable::default().columns(["device", "available", "calibrated"], Align::Left);
+    rows.into_iter().for_each(|row| table.row(row));
+    table
 }
 
 /// Whether a device has a calibrated profile, and where. Profiles that can't be used are reported.
@@ -59,5 +68,29 @@ fn calibration(id: DeviceId, ignored: &mut Vec<String>) -> String {
         (ProfileSource::Calibrated, Ok(path)) => path.display().to_string(),
         (ProfileSource::Calibrated, Err(_)) => "yes".to_owned(),
         (ProfileSource::Preset, _) => format!("no (preset {})", resolved.profile.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firefly_app::table::Layout;
+
+    use super::*;
+
+    #[test]
+    fn devices_at_80_100_and_160_columns() {
+        let rows = [
+            ["cpu", "yes", "/home/user/.config/firefly/profiles/cpu.json"],
+            ["vulkan", "no: device `vulkan` is not on this machine: its driver offers 0 of the kind", ""],
+            ["metal", "not in this build (--features metal)", ""],
+            ["cuda", "yes", "no (preset cuda)"],
+        ];
+        let table = table(rows.map(|row| row.map(str::to_owned)).to_vec());
+        let texts = [80, 100, 160].map(|width| {
+            let text = table.render_in(Layout { width, every_column: false });
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            format!("{width} columns\n{text}")
+        });
+        insta::assert_snapshot!(texts.join("\n"));
     }
 }

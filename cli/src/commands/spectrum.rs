@@ -4,15 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use firefly_app::device::DeviceName;
-use firefly_app::progress::Progress;
+use serde_json::json;
 
 use super::outcome::{Outcome, print};
 use super::outputs::formats;
-use crate::frames::Cut;
+use crate::frames::{Block, Cut};
+use crate::job::{Job, complete, journal_of};
+use crate::journal::{Entry, Payload};
 use crate::model::PowerModel;
-use crate::options::{EstimateOptions, InputOptions};
-use crate::pipeline::{self, Message, Recording};
+use crate::options::{DeviceOptions, EstimateOptions, InputOptions};
+use crate::pipeline::Recording;
 use crate::plot::{Curve, Curves, Figure};
 use crate::source::Sources;
 use crate::summary::Summary;
@@ -36,10 +37,12 @@ pub struct SpectrumArgs {
     input: InputOptions,
     #[command(flatten)]
     estimate: EstimateOptions,
-    /// Device: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1
-    #[arg(long, default_value = "cpu")]
-    device: DeviceName,
-    /// Write the spectra to this file: .parquet, .csv, .jsonl or .npy
+    #[command(flatten)]
+    device: DeviceOptions,
+    /// Write the spectra to this file: .parquet, .csv, .jsonl or .npy.
+    ///
+    /// Until it is complete, FILE.journal has what was computed: the same command, started again, continues from it and
+    /// writes the bytes of an uninterrupted one.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Draw the spectra into this file: .svg, .png or .html
@@ -47,69 +50,86 @@ pub struct SpectrumArgs {
     plot: Option<PathBuf>,
 }
 
-/// Sums of power over segments, `[channels, bins]`, and the number of segments.
-type Sums = (Vec<f64>, u64);
-
 /// Computes the spectra.
 pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
-    let SpectrumArgs { input, estimate, .. } = arguments;
+    let SpectrumArgs { input, estimate, out, plot, .. } = arguments;
     let device = arguments.device.open()?;
-    let (format, plot) = formats(arguments.out.as_ref(), arguments.plot.as_ref())?;
+    let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
     let mut model = PowerModel::new(estimate, device)?;
     let sources = Sources::find(input, None)?;
-    let cut = Cut { length: estimate.n_fft(), step: estimate.hop() };
-    let bins = estimate.n_fft() / 2 + 1;
-    let table = match (&arguments.out, format) {
-        (Some(path), Some(format)) => Some(format.create(path, sources.longest_name(), false).context("--out")?),
+    let job = Job {
+        sources: &sources,
+        cut: Cut { length: estimate.n_fft(), step: estimate.hop() },
+        options: json!({ "spectrum": estimate.to_string(), "device": arguments.device.name() }),
+        quiet: input.quiet,
+    };
+    let journal = journal_of(out.as_deref(), &sources)?;
+    let table = match (out, format) {
+        (Some(path), Some(format)) => {
+            Some(format.create(path, sources.longest_name(), journal.is_some()).context("--out")?)
+        }
         _ => None,
     };
     let mut spectra = Spectra {
         estimate,
         sources: &sources,
-        sums: (Vec::new(), 0),
+        sums: Vec::new(),
+        segments: 0,
         table,
         summary: Summary::new(estimate.n_fft(), 1, "segments"),
         curves: Vec::new(),
         outcome: Outcome::default(),
     };
-    let progress = Progress::with_time_left(input.quiet, sources.bytes());
-    let ran = pipeline::run(
-        &sources,
-        cut,
-        (0, None),
-        &progress,
-        |recording, frames| {
-            let power = model.power(recording.rate, frames.samples)?;
+    let bins = estimate.n_fft() / 2 + 1;
+    let journal = job.run(
+        journal,
+        |recording, samples| {
+            let power = model.power(recording.rate, samples)?;
             let mut sums = vec![0.0; recording.channels * bins];
             for segment in power.chunks(sums.len()) {
                 sums.iter_mut().zip(segment).for_each(|(sum, power)| *sum += f64::from(*power));
             }
-            Ok((sums, frames.count as u64))
+            Ok(PowerSums(sums))
         },
-        |message| spectra.take(message),
-    );
-    progress.finish();
-    ran?;
+        |entry| spectra.take(entry),
+    )?;
     let unit = format!("{} samples of a segment", estimate.n_fft());
-    spectra.outcome.ensure_something(spectra.summary.rows, &unit)?;
-    if let Some(table) = spectra.table.take() {
-        table.finish().context("writing the output")?;
-    }
-    if let (Some(path), Some(format)) = (&arguments.plot, plot) {
-        let names = [("estimate", estimate.to_string()), ("spectra", spectra.summary.channels.to_string())];
+    let computed = spectra.outcome.ensure_something(spectra.summary.rows, &unit);
+    let table = spectra.table.take();
+    complete(journal, computed, || table.map_or(Ok(()), |table| table.finish()))?;
+    if let (Some(path), Some(format)) = (plot, plot_format) {
+        let facts = [("estimate", estimate.to_string()), ("spectra", spectra.summary.channels.to_string())];
         let curves = std::mem::take(&mut spectra.curves);
         let figure = Figure::Curves(Curves { title: estimate.to_string(), curves });
-        format.write(path, &input.input.display().to_string(), &names, &[figure]).context("--plot")?;
+        format.write(path, &input.input.display().to_string(), &facts, &[figure]).context("--plot")?;
     }
-    print(&format!("{estimate}\n\n{}{}", spectra.summary.text(), spectra.outcome.text()))?;
+    let device = arguments.device.explained();
+    let (summary, outcome) = (spectra.summary.text(), spectra.outcome.text());
+    print(&format!("estimate: {estimate}\ndevice: {device}\n\n{summary}{outcome}"))?;
     Ok(spectra.outcome.status())
+}
+
+/// Sums of power over the segments of a block, `[channels, bins]`.
+struct PowerSums(Vec<f64>);
+
+impl Payload for PowerSums {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.0.iter().flat_map(|sum| sum.to_le_bytes()));
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (sums, rest) = bytes.as_chunks();
+        rest.is_empty().then(|| Self(sums.iter().map(|raw| f64::from_le_bytes(*raw)).collect()))
+    }
 }
 
 /// What becomes of the spectra.
 struct Spectra<'a> {
     estimate: &'a EstimateOptions,
     sources: &'a Sources,
-    sums: Sums,
+    /// Sums of power over the segments of the current recording, `[channels, bins]`, and their number.
+    sums: Vec<f64>,
+    segments: u64,
     table: Option<Box<dyn TableWriter>>,
     summary: Summary,
     curves: Vec<Curve>,
@@ -117,27 +137,30 @@ struct Spectra<'a> {
 }
 
 impl Spectra<'_> {
-    fn take(&mut self, message: Message<Sums>) -> Result<()> {
-        match message {
-            Message::Block(_, (sums, segments)) => {
-                self.sums.0.resize(sums.len(), 0.0);
-                self.sums.0.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);
-                self.sums.1 += segments;
-                Ok(())
+    fn take(&mut self, entry: Entry<PowerSums>) -> Result<bool> {
+        match entry {
+            Entry::Block(_, Block { count, values: PowerSums(sums), .. }) => {
+                self.sums.resize(sums.len(), 0.0);
+                self.sums.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);
+                self.segments += count as u64;
             }
-            Message::Failed(source, error) => {
-                self.outcome.failed(&self.sources.list[source].name, &format!("{error:#}"));
-                Ok(())
+            Entry::End(recording, failure) => {
+                if let Some(failure) = &failure {
+                    self.outcome.failed(&self.sources.list[recording.source].name, failure);
+                }
+                self.end(recording, failure.is_some())?;
             }
-            Message::End(recording) => self.end(recording),
         }
+        Ok(true)
     }
 
-    fn end(&mut self, recording: Recording) -> Result<()> {
-        let (sums, segments) = std::mem::take(&mut self.sums);
+    fn end(&mut self, recording: Recording, failed: bool) -> Result<()> {
+        let (sums, segments) = (std::mem::take(&mut self.sums), std::mem::take(&mut self.segments));
         let name = &self.sources.list[recording.source].name;
         if segments == 0 {
-            self.outcome.shorter(recording);
+            if !failed {
+                self.outcome.shorter(recording);
+            }
             return Ok(());
         }
         self.summary.add_sums(recording, &sums, segments);
@@ -153,14 +176,15 @@ impl Spectra<'_> {
             if let Some(table) = &mut self.table {
                 let hertz = recording.rate / self.estimate.n_fft() as f64;
                 let column = |name, values| Column { name, values };
-                table.write(&[
+                let rows = [
                     column("file", Values::Text(name.as_str().into(), bins)),
                     column("channel", Values::Int32(vec![channel as i32; bins])),
                     column("bin", Values::Int32((0..bins as i32).collect())),
                     column("frequency_hz", Values::Double((0..bins).map(|bin| bin as f64 * hertz).collect())),
                     column("power", Values::Double(power)),
                     column("power_db", Values::Double(decibels)),
-                ])?;
+                ];
+                table.write(&rows).context("writing the output")?;
             }
         }
         Ok(())

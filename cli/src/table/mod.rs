@@ -39,7 +39,8 @@ pub enum Values {
 }
 
 impl Values {
-    fn len(&self) -> usize {
+    /// Number of values.
+    pub fn len(&self) -> usize {
         match self {
             Self::Text(_, rows) => *rows,
             Self::Int32(values) => values.len(),

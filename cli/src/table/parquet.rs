@@ -17,6 +17,8 @@ use super::{Column, TableWriter, Values};
 
 /// Rows of a row group, which is held in memory.
 const GROUP_ROWS: usize = 1 << 16;
+/// Rows of a text that are written at once.
+const TEXT_ROWS: usize = 1024;
 
 /// Writer of a table without nulls. Row groups have the same rows however the rows come.
 pub(super) struct ParquetTable {
@@ -29,7 +31,8 @@ pub(super) struct ParquetTable {
 
 /// Values of a column of a row group.
 enum GroupColumn {
-    Text(Vec<ByteArray>),
+    /// Texts, each with the number of rows that have it.
+    Text(Vec<(Arc<str>, usize)>),
     Int32(Vec<i32>),
     Int64(Vec<i64>),
     Float(Vec<f32>),
@@ -49,10 +52,15 @@ impl ParquetTable {
             .set_compression(Compression::SNAPPY)
             .set_statistics_enabled(EnabledStatistics::None)
             .set_offset_index_disabled(true)
+            .set_write_batch_size(GROUP_ROWS)
             .set_dictionary_enabled(false);
-        // Names repeat, numbers hardly do.
-        for column in rows.iter().filter(|column| matches!(column.values, Values::Text(..))) {
-            properties = properties.set_column_dictionary_enabled(column.name.into(), true);
+        // Names repeat, numbers hardly do; those in single precision are measured ones, which do not compress.
+        for column in rows {
+            properties = match column.values {
+                Values::Text(..) => properties.set_column_dictionary_enabled(column.name.into(), true),
+                Values::Float(_) => properties.set_column_compression(column.name.into(), Compression::UNCOMPRESSED),
+                _ => properties,
+            };
         }
         if let Some(out) = self.out.take() {
             self.writer = Some(SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties.build()))?);
@@ -118,10 +126,10 @@ impl GroupColumn {
 
     fn extend(&mut self, values: &Values, rows: Range<usize>) {
         match (self, values) {
-            (Self::Text(group), Values::Text(text, _)) => {
-                let text = ByteArray::from(text.as_bytes().to_vec());
-                group.extend(std::iter::repeat_n(text, rows.len()));
-            }
+            (Self::Text(group), Values::Text(text, _)) => match group.last_mut().filter(|(last, _)| last == text) {
+                Some((_, count)) => *count += rows.len(),
+                None => group.push((text.clone(), rows.len())),
+            },
             (Self::Int32(group), Values::Int32(values)) => group.extend_from_slice(&values[rows]),
             (Self::Int64(group), Values::Int64(values)) => group.extend_from_slice(&values[rows]),
             (Self::Float(group), Values::Float(values)) => group.extend_from_slice(&values[rows]),
@@ -133,9 +141,13 @@ impl GroupColumn {
     /// Writes the values and empties the column.
     fn write(&mut self, chunk: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
         match (self, chunk) {
-            (Self::Text(values), ColumnWriter::ByteArrayColumnWriter(chunk)) => {
-                chunk.write_batch(values, None, None)?;
-                values.clear();
+            (Self::Text(runs), ColumnWriter::ByteArrayColumnWriter(chunk)) => {
+                for (text, count) in runs.drain(..) {
+                    let rows = vec![ByteArray::from(text.as_bytes().to_vec()); count.min(TEXT_ROWS)];
+                    for first in (0..count).step_by(TEXT_ROWS) {
+                        chunk.write_batch(&rows[..TEXT_ROWS.min(count - first)], None, None)?;
+                    }
+                }
             }
             (Self::Int32(values), ColumnWriter::Int32ColumnWriter(chunk)) => {
                 chunk.write_batch(values, None, None)?;

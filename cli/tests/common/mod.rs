@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -60,4 +61,17 @@ pub fn wav(path: &Path, channels: u16, samples: &[f32]) -> PathBuf {
     samples.iter().for_each(|sample| writer.write_sample(*sample).unwrap());
     writer.finalize().unwrap();
     path.to_owned()
+}
+
+/// Rows of a CSV file under its titles.
+pub fn rows(path: &Path) -> Vec<HashMap<String, String>> {
+    let text = fs::read_to_string(path).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
+    let titles: Vec<String> = lines.next().unwrap().collect();
+    lines.map(|cells| titles.iter().cloned().zip(cells).collect()).collect()
+}
+
+/// A number in a row.
+pub fn number(row: &HashMap<String, String>, column: &str) -> f64 {
+    row[column].parse().unwrap()
 }

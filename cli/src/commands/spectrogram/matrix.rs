@@ -1,0 +1,113 @@
+//! Output of a spectrogram as a NumPy array.
+
+use std::io::{self, BufWriter, IntoInnerError, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use firefly_app::files::AtomicFile;
+
+/// Bytes of the header, which is as long however many rows there are.
+const HEADER_BYTES: usize = 128;
+
+/// Checks that a path is one of a NumPy array.
+///
+/// # Errors
+/// For another extension.
+pub fn ensure_npy(path: &Path) -> Result<()> {
+    let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
+    ensure!(is_npy, "{}: a spectrogram is written as .npy", path.display());
+    Ok(())
+}
+
+/// Writer of a NumPy array `[rows, columns]` of floats, which continues the file of a killed command.
+pub struct NpyMatrix {
+    out: BufWriter<AtomicFile>,
+    columns: usize,
+    rows: u64,
+    bytes: Vec<u8>,
+}
+
+impl NpyMatrix {
+    /// The array at a path; with `locked`, which a lock on the output allows, behind the rows that are
+    /// [read](Self::read) first.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn create(path: &Path, columns: usize, locked: bool) -> io::Result<Self> {
+        let file = if locked { AtomicFile::continue_locked(path)? } else { AtomicFile::create(path)? };
+        let mut matrix = Self { out: BufWriter::with_capacity(1 << 16, file), columns, rows: 0, bytes: Vec::new() };
+        // The number of rows is known last.
+        matrix.out.write_all(&matrix.header())?;
+        matrix.out.flush()?;
+        Ok(matrix)
+    }
+
+    fn header(&self) -> [u8; HEADER_BYTES] {
+        let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", self.rows, self.columns);
+        let mut header = [b' '; HEADER_BYTES];
+        header[..10].copy_from_slice(b"\x93NUMPY\x01\x00\x76\x00");
+        header[10..10 + text.len()].copy_from_slice(text.as_bytes());
+        header[HEADER_BYTES - 1] = b'\n';
+        header
+    }
+
+    /// The next `rows` rows of the file that a killed command left behind, if they are there and have the checksum. They
+    /// are kept.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub fn read(&mut self, rows: usize, checksum: u32) -> io::Result<Option<Vec<f32>>> {
+        let length = rows.saturating_mul(self.columns).saturating_mul(4);
+        self.bytes.clear();
+        let file = self.out.get_mut();
+        (&mut *file).take(length as u64).read_to_end(&mut self.bytes)?;
+        let is_whole = self.bytes.len() == length && crc32fast::hash(&self.bytes) == checksum;
+        self.rows += if is_whole { rows as u64 } else { 0 };
+        file.seek(SeekFrom::Start(HEADER_BYTES as u64 + self.rows * self.columns as u64 * 4))?;
+        let values = || self.bytes.as_chunks().0.iter().map(|raw| f32::from_le_bytes(*raw)).collect();
+        Ok(is_whole.then(values))
+    }
+
+    /// Appends rows.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn write(&mut self, power: &[f32]) -> io::Result<()> {
+        self.bytes.resize(4 * power.len(), 0);
+        little_endian(power, &mut self.bytes);
+        self.rows += (power.len() / self.columns) as u64;
+        self.out.write_all(&self.bytes)
+    }
+
+    /// Completes the file and moves it to its place.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        // What a killed command wrote behind the rows that were kept.
+        self.out.flush()?;
+        self.out.get_ref().set_len(HEADER_BYTES as u64 + self.rows * self.columns as u64 * 4)?;
+        let header = self.header();
+        self.out.seek(SeekFrom::Start(0))?;
+        self.out.write_all(&header)?;
+        self.out.into_inner().map_err(IntoInnerError::into_error)?.commit()
+    }
+}
+
+/// Checksum of rows as they are in the file.
+pub fn checksum(power: &[f32]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    let mut bytes = [0; 4096];
+    for values in power.chunks(bytes.len() / 4) {
+        little_endian(values, &mut bytes);
+        hasher.update(&bytes[..4 * values.len()]);
+    }
+    hasher.finalize()
+}
+
+/// Writes values as they are in the file.
+fn little_endian(values: &[f32], bytes: &mut [u8]) {
+    for (raw, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(values) {
+        *raw = value.to_le_bytes();
+    }
+}

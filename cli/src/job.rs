@@ -1,0 +1,127 @@
+//! Jobs: reading, computing and writing of all recordings, continued from a journal if there is one.
+
+use std::io;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use firefly_app::progress::Progress;
+use firefly_app::streams::note;
+use serde_json::{Value, json};
+
+use crate::frames::Cut;
+use crate::journal::{Entry, Journal, LockedJournal, Payload};
+use crate::pipeline::{self, Message, Recording, Start};
+use crate::source::Sources;
+
+/// Recordings, and how they are cut into frames.
+pub struct Job<'a> {
+    /// The recordings.
+    pub sources: &'a Sources,
+    /// The frames.
+    pub cut: Cut,
+    /// What else the values follow from: the command, its options, the device.
+    pub options: Value,
+    /// Whether neither progress nor notes are shown.
+    pub quiet: bool,
+}
+
+/// Journal of an output; none if there is no output, or its recordings can only be read once.
+///
+/// # Errors
+/// If it can't be written, or another process has it.
+pub fn journal_of(output: Option<&Path>, sources: &Sources) -> Result<Option<LockedJournal>> {
+    output.filter(|_| sources.can_resume()).map(LockedJournal::of).transpose()
+}
+
+/// Completes an output by `commit` if something was computed, and removes its journal either way.
+///
+/// # Errors
+/// If nothing was computed, or files can't be written.
+pub fn complete(journal: Option<Journal>, computed: Result<()>, commit: impl FnOnce() -> io::Result<()>) -> Result<()> {
+    if computed.is_ok() {
+        commit().context("writing the output")?;
+    }
+    if let Some(journal) = journal {
+        journal.remove().context("removing the journal")?;
+    }
+    computed
+}
+
+impl Job<'_> {
+    /// Computes all blocks and hands them to `take`: first those of the journal, until `take` returns false for one that
+    /// it can't continue from, then those that are computed of samples `[frames, channels, frame]`.
+    ///
+    /// # Errors
+    /// The first error of `compute`, `take` or the journal.
+    pub fn run<T: Payload + Send>(
+        &self,
+        journal: Option<LockedJournal>,
+        compute: impl FnMut(Recording, Vec<f32>) -> Result<T> + Send,
+        mut take: impl FnMut(Entry<T>) -> Result<bool>,
+    ) -> Result<Option<Journal>> {
+        let (mut start, mut frames) = ((0, None), 0);
+        let replay = |entry| {
+            let position = self.behind(&entry);
+            let count = match &entry {
+                Entry::Block(_, block) => block.count,
+                Entry::End(..) => 0,
+            };
+            let taken = position.is_some() && take(entry)?;
+            if let (true, Some(position)) = (taken, position) {
+                (start, frames) = (position, frames + count);
+            }
+            Ok(taken)
+        };
+        let mut journal = journal.map(|journal| journal.replay(&self.statement(), replay)).transpose()?;
+        if start != (0, None) && !self.quiet {
+            note(format_args!("continuing after {} recordings, {frames} frames", start.0));
+        }
+        let progress = Progress::with_time_left(self.quiet, self.sources.bytes());
+        let mut failure = None;
+        let outcome = pipeline::run(self.sources, self.cut, start, &progress, compute, |message| {
+            let entry = match message {
+                Message::Block(recording, block) => Entry::Block(recording, block),
+                Message::End(recording) => Entry::End(recording, failure.take()),
+                Message::Failed(error) => {
+                    failure = Some(format!("{error:#}"));
+                    return Ok(());
+                }
+            };
+            if let Some(journal) = &mut journal {
+                journal.append(&entry).context("writing the journal")?;
+            }
+            let taken = take(entry)?;
+            ensure!(taken, "a block that was just computed was refused");
+            Ok(())
+        });
+        progress.finish();
+        outcome.map(|()| journal)
+    }
+
+    /// The statement of the job, on one line: what the bytes of its output follow from.
+    fn statement(&self) -> String {
+        let statement = json!({
+            "firefly": env!("CARGO_PKG_VERSION"),
+            "options": self.options,
+            "frame": self.cut.length,
+            "step": self.cut.step,
+            "rate": self.sources.given_rate(),
+            "part": self.sources.part.map(|part| part.to_string()),
+            "recordings": self.sources.list,
+        });
+        statement.to_string()
+    }
+
+    /// Position behind an entry; `None` for one that is none of the job's.
+    fn behind<T>(&self, entry: &Entry<T>) -> Option<Start> {
+        let (Entry::Block(recording, _) | Entry::End(recording, _)) = entry;
+        let known = recording.source < self.sources.list.len();
+        match entry {
+            Entry::Block(_, block) => {
+                let next = block.first.checked_add(block.count as u64)?;
+                (known && recording.channels > 0).then_some((recording.source, Some(next)))
+            }
+            Entry::End(..) => known.then_some((recording.source + 1, None)),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Local maxima of the power of frames: options, and the search.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Result, ensure};
+use burn::tensor::Tensor;
+use firefly_ops::{Interpolation, LocalMaximaOptions, local_maxima};
+use serde::Serialize;
+
+use crate::peak_values::{MaximumValues, PeakValues, read};
+
+/// Greatest prominence in decibels that a difference of two powers in single precision shows to a quarter of a decibel.
+const MOST_DECIBELS: f64 = 60.0;
+
+/// Options of local maxima.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct LocalMaximaArgs {
+    /// Peaks are local maxima of a frame's power, at most -k of them, with frequencies between bins; conditions as in
+    /// scipy.signal.find_peaks
+    #[arg(long)]
+    local_maxima: bool,
+    /// Least power of a local maximum: in the unit of --scaling, or in decibels as in -40dB [default: any]
+    #[arg(long, value_name = "POWER", requires = "local_maxima", allow_hyphen_values = true)]
+    height: Option<Level>,
+    /// Least prominence of a local maximum: its power above its base in the unit of --scaling, as in 0.001, or relative to
+    /// it in decibels, as in 10dB (0dB to 60dB) [default: any]
+    #[arg(long, value_name = "POWER", requires = "local_maxima", allow_hyphen_values = true)]
+    prominence: Option<Level>,
+    /// Least distance of local maxima, in bins, as in 4, or in hertz, as in 120Hz: of two that are closer the weaker is
+    /// left out [default: 1]
+    #[arg(long, value_name = "DISTANCE", requires = "local_maxima")]
+    distance: Option<Distance>,
+}
+
+impl LocalMaximaArgs {
+    /// The search that the options ask for, if any; `exact_for_hann`: whether a tone's bins have the shape of the
+    /// transform of a Hann window.
+    ///
+    /// # Errors
+    /// If a level is out of range.
+    pub fn search(&self, exact_for_hann: bool) -> Result<Option<LocalMaximaSearch>> {
+        if !self.local_maxima {
+            return Ok(None);
+        }
+        if let Some(Level::Decibels(prominence)) = self.prominence {
+            let given = Level::Decibels(prominence);
+            ensure!(
+                (0.0..=MOST_DECIBELS).contains(&prominence),
+                "--prominence {given}: accepted are 0dB to {MOST_DECIBELS}dB, which single precision resolves"
+            );
+        }
+        for (option, level) in [("--height", self.height), ("--prominence", self.prominence)] {
+            let is_negative = matches!(level, Some(Level::Power(power)) if power < 0.0);
+            ensure!(!is_negative, "{option}: power is 0 or greater; decibels need their unit, as in {option} -40dB");
+        }
+        Ok(Some(LocalMaximaSearch {
+            height: self.height,
+            prominence: self.prominence,
+            distance: self.distance.unwrap_or(Distance::Bins(1.0)),
+            interpolation: if exact_for_hann { Interpolation::Hann } else { Interpolation::LogParabola },
+        }))
+    }
+}
+
+/// Search of local maxima.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LocalMaximaSearch {
+    height: Option<Level>,
+    prominence: Option<Level>,
+    distance: Distance,
+    interpolation: Interpolation,
+}
+
+impl LocalMaximaSearch {
+    /// The `k` strongest local maxima of each row of power `[rows, bins]`.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn find(&self, power: Tensor<2>, k: usize, hertz_per_bin: f64) -> Result<PeakValues> {
+        let bins = power.dims()[1];
+        let mut options = LocalMaximaOptions::new()
+            .with_distance(self.distance.in_bins(hertz_per_bin))
+            .with_interpolation(self.interpolation);
+        options.height = self.height.map(Level::power);
+        // A prominence relative to the base is no condition of the operation: then every maximum is read, which are at
+        // most every second bin between the ends.
+        let (searched, least_ratio) = match self.prominence {
+            Some(Level::Decibels(decibels)) => ((bins.saturating_sub(1) / 2).max(1), Some(10f64.powf(decibels / 10.0))),
+            Some(Level::Power(power)) => {
+                options.prominence = Some(power);
+                (k, None)
+            }
+            None => (k, None),
+        };
+        let found = local_maxima(power, &options, searched)?;
+        let values = PeakValues {
+            bins: read(found.bins)?,
+            power: read(found.power)?,
+            maxima: Some(MaximumValues { prominence: read(found.prominence)?, offset: read(found.offset)? }),
+        };
+        Ok(match least_ratio {
+            Some(ratio) => values.most_prominent(searched, ratio, k),
+            None => values,
+        })
+    }
+}
+
+impl fmt::Display for LocalMaximaSearch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, level) in [("height", self.height), ("prominence", self.prominence)] {
+            if let Some(level) = level {
+                write!(f, "{name} {level}, ")?;
+            }
+        }
+        write!(f, "distance {}, between bins by {}", self.distance, self.interpolation)
+    }
+}
+
+/// Power, in the unit of the scaling or in decibels.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub enum Level {
+    /// Power.
+    Power(f64),
+    /// Decibels relative to 1, or to another power.
+    Decibels(f64),
+}
+
+impl Level {
+    /// The level as power.
+    fn power(self) -> f64 {
+        match self {
+            Self::Power(power) => power,
+            Self::Decibels(decibels) => 10f64.powf(decibels / 10.0),
+        }
+    }
+}
+
+impl FromStr for Level {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, is_decibels) = without_unit(text, "db");
+        match number.parse::<f64>() {
+            Ok(value) if value.is_finite() && is_decibels => Ok(Self::Decibels(value)),
+            Ok(value) if value.is_finite() => Ok(Self::Power(value)),
+            _ => {
+                Err(format!("`{text}` is not a power: a number in the unit of the scaling, or of decibels as in -40dB"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Power(power) => write!(f, "{power}"),
+            Self::Decibels(decibels) => write!(f, "{decibels}dB"),
+        }
+    }
+}
+
+/// Distance of frequencies.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub enum Distance {
+    /// In bins.
+    Bins(f64),
+    /// In hertz.
+    Hertz(f64),
+}
+
+impl Distance {
+    /// The distance in whole bins, rounded up as in SciPy.
+    fn in_bins(self, hertz_per_bin: f64) -> usize {
+        let bins = match self {
+            Self::Bins(bins) => bins,
+            Self::Hertz(hertz) => hertz / hertz_per_bin,
+        };
+        (bins.ceil() as usize).max(1)
+    }
+}
+
+impl FromStr for Distance {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, is_hertz) = without_unit(text, "hz");
+        match number.parse::<f64>() {
+            Ok(hertz) if is_hertz && hertz.is_finite() && hertz >= 0.0 => Ok(Self::Hertz(hertz)),
+            Ok(bins) if !is_hertz && bins.is_finite() && bins >= 1.0 => Ok(Self::Bins(bins)),
+            _ => Err(format!("`{text}` is not a distance: bins from 1, as in 4, or hertz from 0, as in 120Hz")),
+        }
+    }
+}
+
+impl fmt::Display for Distance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bins(bins) => write!(f, "{bins} bins"),
+            Self::Hertz(hertz) => write!(f, "{hertz}Hz"),
+        }
+    }
+}
+
+/// A text before a unit in letters of either case, and whether the unit is there.
+fn without_unit<'a>(text: &'a str, unit: &str) -> (&'a str, bool) {
+    match text.len().checked_sub(unit.len()).and_then(|at| text.split_at_checked(at)) {
+        Some((number, end)) if end.eq_ignore_ascii_case(unit) => (number.trim_end(), true),
+        _ => (text, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_and_distances_are_read_with_their_unit() {
+        assert_eq!("0.5".parse(), Ok(Level::Power(0.5)));
+        assert_eq!("-40dB".parse(), Ok(Level::Decibels(-40.0)));
+        assert_eq!("3 db".parse(), Ok(Level::Decibels(3.0)));
+        assert!((Level::Decibels(-40.0).power() - 1e-4).abs() < 1e-18);
+        assert_eq!("4".parse(), Ok(Distance::Bins(4.0)));
+        assert_eq!("120Hz".parse::<Distance>().map(|distance| distance.in_bins(50.0)), Ok(3));
+        assert_eq!("0Hz".parse::<Distance>().map(|distance| distance.in_bins(50.0)), Ok(1));
+        for text in ["", "dB", "x", "nan", "inf", "1e999", "nandB", "5Hz", "ä"] {
+            assert!(text.parse::<Level>().is_err(), "{text}");
+        }
+        for text in ["", "0", "-1", "0.5", "nan", "infHz", "-1Hz", "3dB", "€"] {
+            assert!(text.parse::<Distance>().is_err(), "{text}");
+        }
+    }
+}
