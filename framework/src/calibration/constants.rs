@@ -1,4 +1,4 @@
-//! Measurement of launch overhead, round trip and bandwidths of a device.
+//! Measurement of launch overhead, round trip, bandwidths and lazy fusion of a device.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -14,12 +14,17 @@ const LARGE_BYTES: usize = 256 << 20;
 const ROUGH_BYTES: usize = 4 << 20;
 /// Launches of the chain that the launch overhead is measured with.
 const CHAIN: usize = 1000;
+/// Operations on a large tensor that take a single one's time where they run as one kernel, and the ratio of times up to
+/// which they do.
+const MERGED: usize = 4;
+const MERGED_RATIO: f64 = 2.0;
 /// Runs that a median is taken of, and runs before them that are not counted.
 const RUNS: usize = 9;
 const WARM_UP_RUNS: usize = 2;
 
-/// The preset with its launch overhead, round trip, and bandwidths of memory and link replaced by measured ones. A
-/// `rough` measurement uses small tensors, to test that measuring works.
+/// The preset with its launch overhead, round trip, bandwidths of memory and link, and whether elementwise operations
+/// run as one kernel, replaced by what is measured. A `rough` measurement uses small tensors, to test that measuring
+/// works.
 ///
 /// # Errors
 /// [`CalibrationError::Device`] if the device fails.
@@ -43,14 +48,17 @@ pub fn measure_constants(
     let bytes = if rough { ROUGH_BYTES } else { LARGE_BYTES };
     // The tensor has no other owner, so that the operation writes in place: memory is moved, and none is allocated.
     let mut large = Tensor::<1>::ones([bytes / size_of::<f32>()], device);
-    let add = median(|| {
-        let tensor = std::mem::replace(&mut large, one.clone());
-        wait(device)?;
-        let start = Instant::now();
-        large = tensor + 1.0;
-        wait(device)?;
-        Ok(elapsed(start))
-    })?;
+    let mut adds = |count: usize| {
+        median(|| {
+            let tensor = std::mem::replace(&mut large, one.clone());
+            wait(device)?;
+            let start = Instant::now();
+            large = (0..count).fold(tensor, |tensor, _| tensor + 1.0);
+            wait(device)?;
+            Ok(elapsed(start))
+        })
+    };
+    let (add, several) = (adds(1)?, adds(MERGED)?);
     // A result that is computed before the clock starts, and has no other owner either.
     let link = median(|| {
         let result = large.clone() + 1.0;
@@ -66,6 +74,7 @@ pub fn measure_constants(
         roundtrip: (there_and_back - dispatch).max(0.0),
         memory_bandwidth: bandwidth(2 * bytes, add),
         link_bandwidth: bandwidth(bytes, link),
+        merges_elementwise: several < MERGED_RATIO * add,
         ..preset
     })
 }

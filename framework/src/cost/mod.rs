@@ -28,6 +28,6 @@ pub mod published;
 
 pub use benefit::{Benefit, Score};
 pub use fusion_gate::{FusionDecision, MaxSlowdown, SlowdownCheck};
-pub use peaks::{PEAKS_AXES, PeaksSize, PeaksWorkload, Strategy};
+pub use peaks::{LearnedSize, PEAKS_AXES, PeaksSize, PeaksWorkload, Strategy};
 pub use prediction::Prediction;
 pub(crate) use prediction::traffic_coordinate;

@@ -108,6 +108,24 @@ impl PeaksSize {
     }
 }
 
+/// Size of a learned model, as far as its time depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LearnedSize {
+    /// Open butterflies per frame.
+    pub open: usize,
+    /// Butterflies per frame with every gate open.
+    pub all: usize,
+    /// Open segments per frame.
+    pub segments: usize,
+}
+
+impl LearnedSize {
+    /// Whether so few butterflies are open that the published rules make the model a candidate.
+    pub const fn is_sparse(&self) -> bool {
+        self.open * LEARNED_SPARSITY < self.all
+    }
+}
+
 /// Everything besides the device that the predicted time of a strategy depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PeaksWorkload {
@@ -117,35 +135,42 @@ pub struct PeaksWorkload {
     pub keep_on_device: bool,
     /// Whether the frames are in host memory.
     pub on_host: bool,
-    /// Numbers of open butterflies and of all butterflies of a learned model, if there is one.
-    pub butterflies: Option<(usize, usize)>,
+    /// The learned model, if there is one.
+    pub learned: Option<LearnedSize>,
 }
 
 impl PeaksWorkload {
     /// The workload of frames on a device whose peaks are delivered in host memory, without a learned model.
     pub const fn new(size: PeaksSize) -> Self {
-        Self { size, keep_on_device: false, on_host: false, butterflies: None }
+        Self { size, keep_on_device: false, on_host: false, learned: None }
     }
 
     /// Predicted nanoseconds; `None` for a strategy that is no candidate: `Host` on the host, where it is the same as
-    /// `Fused`, and `Learned` without a sparse model.
+    /// `Fused`, and `Learned` without a model, or with one that is not sparse on a device where learned models were not
+    /// measured.
     pub fn predict(&self, strategy: Strategy, device: &DeviceProfile) -> Option<f64> {
         if strategy == Strategy::Host && self.on_host {
             return None;
         }
         if strategy == Strategy::Learned {
-            let sparse = self.butterflies.filter(|(open, all)| open * LEARNED_SPARSITY < *all)?;
-            let scale = published::learned_scale(sparse);
-            let measured = self.measured(Strategy::Fused, device).map(|exact| exact * scale);
-            return Some(measured.unwrap_or_else(|| published::fused(&self.size, device, scale)));
+            let learned = self.learned?;
+            return self.measured(strategy, device).or_else(|| {
+                let scale = published::learned_scale(&learned);
+                learned.is_sparse().then(|| published::fused(&self.size, device, scale))
+            });
         }
         let measured = self.measured(strategy, device);
         Some(measured.unwrap_or_else(|| self.estimate(strategy, device)) + self.upload(strategy, device))
     }
 
-    /// Nanoseconds that follow from the measured latencies of a strategy, if the profile has them.
+    /// Nanoseconds that follow from the measured latencies of a strategy, if the profile has them; of a learned model
+    /// those of as many segments as it has open, with all their butterflies.
     pub fn measured(&self, strategy: Strategy, device: &DeviceProfile) -> Option<f64> {
-        device.latencies.get(strategy.name())?.predict(&self.size.coordinates())
+        let mut size = self.size;
+        if strategy == Strategy::Learned {
+            size.options = WelchOptions::new(size.options.n_fft, self.learned?.segments);
+        }
+        device.latencies.get(strategy.name())?.predict(&size.coordinates())
     }
 
     /// Nanoseconds by the published estimates.
@@ -224,17 +249,31 @@ mod tests {
     #[test]
     fn only_sparse_learned_models_are_candidates() {
         let device = Preset::Cuda.profile();
-        let with =
-            |open| PeaksWorkload { butterflies: Some((open, 1000)), ..workload(8) }.predict(Strategy::Learned, &device);
-        assert_eq!((with(250), with(1000)), (None, None));
-        // Below 0.44 of the exact operation's scale, the floor of small batches decides.
-        assert_eq!(with(200), Some(400_000.0));
-        let large = |open| {
-            let workload = PeaksWorkload { butterflies: Some((open, 1000)), ..workload(100_000) };
-            workload.predict(Strategy::Learned, &device)
+        let with = |batch, open| {
+            let learned = Some(LearnedSize { open, all: 1000, segments: 2 });
+            PeaksWorkload { learned, ..workload(batch) }.predict(Strategy::Learned, &device)
         };
+        assert_eq!((with(8, 250), with(8, 1000)), (None, None));
+        // Below 0.44 of the exact operation's scale, the floor of small batches decides.
+        assert_eq!(with(8, 200), Some(400_000.0));
         let fused = workload(100_000).predict(Strategy::Fused, &device).unwrap();
-        assert!((large(200).unwrap() / fused - 0.44).abs() < 1e-9);
+        assert!((with(100_000, 200).unwrap() / fused - 0.44).abs() < 1e-9);
+    }
+
+    #[test]
+    fn measured_learned_models_take_the_time_of_their_open_segments() {
+        let axis = |(name, interpolation): (&str, _)| {
+            let values = if name == "segments" { vec![1.0, 8.0] } else { vec![1.0] };
+            Axis { name: name.into(), interpolation, values }
+        };
+        let table = LatencyTable::new(PEAKS_AXES.map(axis).to_vec(), vec![1000.0, 8000.0]).unwrap();
+        let device = DeviceProfile { latencies: [("learned".to_string(), table)].into(), ..Preset::Cuda.profile() };
+        let with = |segments| {
+            let learned = Some(LearnedSize { open: 1000, all: 1000, segments });
+            PeaksWorkload { learned, ..workload(8) }.predict(Strategy::Learned, &device).unwrap()
+        };
+        assert!((with(1) - 1000.0).abs() < 1e-6 && (with(8) - 8000.0).abs() < 1e-6);
+        assert_eq!(workload(8).predict(Strategy::Learned, &device), None);
     }
 
     #[test]

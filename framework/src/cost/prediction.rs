@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::movement::{DataMovement, GraphMovement};
+use crate::movement::{DataMovement, GraphMovement, NodeMovement};
 use crate::profile::DeviceProfile;
 
 /// Predicted nanoseconds of a computation, term by term.
@@ -38,20 +38,18 @@ impl Prediction {
         }
     }
 
-    /// Predicted time of a graph: the measured latency of each operation that the profile has, and data movement of
-    /// the others.
+    /// Predicted time of a graph: the measured latency of each operation that the profile has, data movement of the
+    /// others, and reading the results back.
     pub fn of_graph(graph: &GraphMovement, device: &DeviceProfile) -> Self {
         let (mut unmeasured, mut operations) = (graph.total, 0.0);
         for node in graph.nodes.iter().filter(|node| !node.view) {
-            let table = device.operations.get(&node.kind);
-            if let Some(latency) = table.and_then(|table| table.predict(&[traffic_coordinate(node.movement.traffic)])) {
+            if let Some(latency) = measured_latency(node, device) {
                 operations += latency;
                 unmeasured.launches -= node.movement.launches;
                 unmeasured.traffic -= node.movement.traffic;
             }
         }
-        let whole = Self::new(&graph.total, device);
-        Self { operations, read_back: whole.read_back, ..Self::new(&unmeasured, device) }
+        Self { operations, ..Self::new(&unmeasured, device) }
     }
 
     /// Sum of all terms, in nanoseconds.
@@ -71,6 +69,20 @@ impl Prediction {
     pub fn algorithm_bandwidth(&self, useful_bytes: u64) -> f64 {
         useful_bytes as f64 / self.total()
     }
+}
+
+/// Latency of an operation by its measured ones, if the profile has them: interpolated, and beyond the largest that was
+/// measured at least what its traffic takes. Of elementwise operations that run as one kernel, that is the traffic of
+/// the kernel.
+fn measured_latency(node: &NodeMovement, device: &DeviceProfile) -> Option<f64> {
+    let (table, size) = (device.operations.get(&node.kind)?, traffic_coordinate(node.movement.traffic));
+    let latency = table.predict(&[size])?;
+    let largest = table.axes.first().and_then(|axis| axis.values.last()).copied()?;
+    if size <= largest {
+        return Some(latency);
+    }
+    let moved = if device.merges_elementwise { node.merged_traffic } else { node.movement.traffic };
+    Some(latency.max(moved as f64 / device.memory_bandwidth))
 }
 
 /// Coordinate of an operation's traffic along the axis of its latency table.
@@ -131,6 +143,32 @@ mod tests {
         assert!((prediction.operations - 2000.0).abs() < 1e-6, "{prediction}");
         assert_eq!((prediction.launches, prediction.traffic), (unmeasured.launches / 2.0, unmeasured.traffic / 2.0));
         assert_eq!(prediction.read_back, unmeasured.read_back);
+        // What a measured operation moves is not staged for the read-back as well.
+        let separate = DeviceProfile { unified: false, ..device };
+        let staged = Prediction::of_graph(&movement, &separate).read_back * separate.link_bandwidth;
+        assert!((staged - (1024.0 + 2048.0 / 4.0)).abs() < 1e-6, "{staged}");
         assert!(prediction.to_string().contains("measured operations 2000"));
+    }
+
+    #[test]
+    fn large_operations_take_at_least_the_time_of_their_traffic() {
+        let mut graph = Graph::default();
+        let x = graph.input("x", &[1 << 20], DType::F32);
+        let double =
+            |graph: &mut Graph, value| graph.apply(Operation::MultiplyScalar(2.0), &[value], &[1 << 20], DType::F32);
+        let (once, bytes) = (double(&mut graph, x), 4 << 20);
+        let twice = double(&mut graph, once);
+        graph.set_outputs(&[twice]);
+        let movement = count(&graph, &MovementOptions::default());
+        let axis = Axis { name: "traffic".into(), interpolation: Interpolation::Linear, values: vec![1024.0, 4096.0] };
+        // No slower for more bytes, where only the launch was seen.
+        let table = LatencyTable::new(vec![axis], vec![3000.0, 3000.0]).unwrap();
+        let operations = [("multiply by scalar".to_string(), table)].into();
+        let device = DeviceProfile { operations, memory_bandwidth: 100.0, ..Preset::Cuda.profile() };
+        let operations = |device: &DeviceProfile| Prediction::of_graph(&movement, device).operations;
+        assert!((operations(&device) - f64::from(4 * bytes) / 100.0).abs() < 1e-6);
+        // As one kernel, the first reads, and the second writes.
+        let merging = DeviceProfile { merges_elementwise: true, ..device };
+        assert!((operations(&merging) - f64::from(2 * bytes) / 100.0).abs() < 1e-6);
     }
 }

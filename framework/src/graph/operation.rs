@@ -128,6 +128,24 @@ impl Operation {
         matches!(self, Self::Reshape | Self::Expand | Self::Permute { .. } | Self::Slice { .. } | Self::Unfold { .. })
     }
 
+    /// Whether each element of the output follows from one element of each input: what lazy fusion merges.
+    pub const fn is_elementwise(&self) -> bool {
+        matches!(
+            self,
+            Self::Cast
+                | Self::Fill(_)
+                | Self::Add
+                | Self::Subtract
+                | Self::Multiply
+                | Self::Divide
+                | Self::AddScalar(_)
+                | Self::SubtractScalar(_)
+                | Self::MultiplyScalar(_)
+                | Self::DivideScalar(_)
+                | Self::Power(_)
+        )
+    }
+
     /// Name to print: the kind, with the value of an operation that has one.
     pub fn name(&self) -> Cow<'_, str> {
         Cow::Owned(match self {

@@ -1,11 +1,12 @@
 //! Replay of a graph on a backend.
 
-use burn::backend::TensorMetadata;
 use burn::backend::ir::{
     BackendIr, BaseOperationIr, CastOpIr, CustomOpIr, HandleContainer, HandleKind, OperationIr, TensorId, TensorIr,
     TensorStatus,
 };
+use burn::backend::ops::TransactionPrimitive;
 use burn::backend::tensor::FloatTensor;
+use burn::backend::{TensorMetadata, TensorPrimitive};
 use burn::signal::{SignalOps, register_fft_ops};
 use burn::tensor::{DType, Shape, TensorData, try_read_sync};
 use burn_router::{CustomOpRegistry, TensorInterpreter};
@@ -103,7 +104,7 @@ impl<B: BackendIr> Replay<B> {
         })
     }
 
-    /// Runs the graph and reads every output, in the order in which the model returned them.
+    /// Runs the graph and reads every output, all in one round trip, in the order in which the model returned them.
     ///
     /// # Errors
     /// [`GraphError::Input`] for inputs of another number, shape or type than the graph was captured with;
@@ -133,13 +134,29 @@ impl<B: BackendIr> Replay<B> {
         for operation in &self.operations {
             self.interpreter.register_op(operation.clone());
         }
-        let outputs = self.outputs.iter().map(|output| read(&mut self.interpreter, output.clone())).collect();
+        let outputs = self.read_outputs();
         // The next run computes its outputs anew, and must not find those of this one.
         for tensor in self.outputs.iter().chain(self.inputs.iter().map(|(tensor, _)| tensor)) {
             let computed_or_given = TensorIr { status: TensorStatus::ReadWrite, ..tensor.clone() };
             self.interpreter.register_op(OperationIr::Drop(computed_or_given));
         }
         outputs
+    }
+
+    /// Every output, read in one transaction: reading them one by one would wait for the device each time.
+    fn read_outputs(&mut self) -> Result<Vec<TensorData>, GraphError> {
+        let mut reads = TransactionPrimitive::<B>::new(Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for output in &self.outputs {
+            match self.interpreter.get_tensor(output) {
+                HandleKind::Float(tensor) => reads.register_float(TensorPrimitive::Float(tensor)),
+                HandleKind::Int(tensor) => reads.register_int(tensor),
+                HandleKind::Bool(tensor) => reads.register_bool(tensor),
+                HandleKind::Quantized(_) => return Err(GraphError::Read("an output is quantized".into())),
+            }
+        }
+        try_read_sync(reads.execute_async())
+            .ok_or_else(|| GraphError::Read("the device can't be read synchronously".into()))?
+            .map_err(|error| GraphError::Read(format!("{error:?}")))
     }
 
     fn check(&self, inputs: Vec<(Shape, DType)>) -> Result<(), GraphError> {
@@ -175,10 +192,4 @@ fn cast_integers<B: BackendIr>(handles: &mut HandleContainer<B::Handle>, cast: &
     let (input, output) = (&cast.inputs[0], &cast.outputs[0]);
     let tensor = handles.get_int_tensor::<B>(input);
     handles.register_int_tensor::<B>(&output.id, B::int_cast(tensor, output.dtype.into()));
-}
-
-fn read<B: BackendIr>(interpreter: &mut TensorInterpreter<B>, tensor: TensorIr) -> Result<TensorData, GraphError> {
-    try_read_sync(interpreter.read_tensor_async(tensor))
-        .ok_or_else(|| GraphError::Read("the device can't be read synchronously".into()))?
-        .map_err(|error| GraphError::Read(format!("{error:?}")))
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::DataMovement;
+use super::merged::merged_traffic;
 use crate::graph::{Graph, Node, Operation, Origin, ValueId};
 
 /// Launches and bytes of device memory traffic of one operation, counted from its node.
@@ -96,6 +97,9 @@ pub struct NodeMovement {
     /// Its data movement.
     #[serde(rename = "io")]
     pub movement: DataMovement,
+    /// Its bytes of traffic where consecutive elementwise operations run as one kernel; its own traffic of any other.
+    #[serde(default)]
+    pub merged_traffic: u64,
     /// Bytes of device memory allocated while it runs.
     pub live_bytes: u64,
 }
@@ -104,6 +108,7 @@ pub struct NodeMovement {
 pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
     let live = graph.live();
     let live_bytes = live_bytes(graph, &live);
+    let merged = merged_traffic(graph, &live);
     let read: Vec<ValueId> = match &options.outputs {
         Some(places) => places.iter().filter_map(|&place| graph.outputs().get(place).copied()).collect(),
         None => graph.outputs().to_vec(),
@@ -128,6 +133,7 @@ pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
                 dtypes: node.outputs.iter().map(|id| format!("{:?}", graph.get(*id).dtype)).collect(),
                 view,
                 movement: DataMovement { launches, syncs: u64::from(host && !view), host_output, traffic },
+                merged_traffic: merged[place].unwrap_or(traffic),
                 live_bytes: live_bytes[place],
             }
         })

@@ -16,6 +16,7 @@
 
 mod data;
 mod graph;
+mod merged;
 
 pub use data::DataMovement;
 pub use graph::{GraphMovement, MovementOptions, NodeMovement, OperationCost, OperationCosts, count};

@@ -13,6 +13,9 @@ use crate::cost::MaxSlowdown;
 pub struct DeviceProfile {
     /// Name of the preset or of the device.
     pub name: String,
+    /// Remark on the measurement, such as that the machine was busy; empty if there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remark: String,
     /// Fingerprint of the machine and device it was measured on; empty for a preset.
     #[serde(default)]
     pub fingerprint: String,
@@ -28,6 +31,9 @@ pub struct DeviceProfile {
     pub scan_bandwidth: f64,
     /// Whether host and device share their memory, so that reading back copies nothing.
     pub unified: bool,
+    /// Whether consecutive elementwise operations run as one kernel, as measured; a preset does not say so.
+    #[serde(default)]
+    pub merges_elementwise: bool,
     /// Nanoseconds of penalty per synchronisation that a rewrite adds.
     pub host_penalty: f64,
     /// Nanoseconds that a rewrite must save.

@@ -73,6 +73,7 @@ impl Preset {
         };
         DeviceProfile {
             name: self.name().into(),
+            remark: String::new(),
             fingerprint: String::new(),
             dispatch,
             roundtrip,
@@ -80,6 +81,7 @@ impl Preset {
             link_bandwidth,
             scan_bandwidth: 1.0,
             unified,
+            merges_elementwise: false,
             host_penalty,
             min_gain,
             compute_factor,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor};
-use firefly_framework::cost::Strategy;
+use firefly_framework::cost::{LearnedSize, Strategy};
 use firefly_framework::device::DeviceId;
 use firefly_framework::profile::{DeviceProfile, load_or_preset};
 use firefly_ops::{ArgumentError, Peaks, top_k};
@@ -60,9 +60,9 @@ pub struct AutoWelchPeaks {
     on_host: [WelchPeaks; 3],
     #[module(skip)]
     config: AutoWelchPeaksConfig,
-    /// Numbers of open butterflies and of all butterflies of the learned model.
+    /// Size of the learned model.
     #[module(skip)]
-    butterflies: Option<(usize, usize)>,
+    learned_size: Option<LearnedSize>,
     #[module(skip)]
     cache: Arc<Cache>,
 }
@@ -90,14 +90,18 @@ impl AutoWelchPeaks {
             Ok([of(Tier::Ultra)?, of(Tier::Fast)?, of(Tier::Reference)?])
         };
         let (exact, on_host) = (per_tier(device)?, per_tier(&Device::flex())?);
-        Ok(Self { exact, learned: None, on_host, config, butterflies: None, cache: Arc::default() })
+        Ok(Self { exact, learned: None, on_host, config, learned_size: None, cache: Arc::default() })
     }
 
     /// The same module with a learned model on the same device, which is a candidate where the configuration has the
     /// strategy `Learned`.
     pub fn with_learned(self, learned: LearnedWelchPeaks) -> Self {
-        let butterflies = Some((learned.count_open_butterflies(), learned.all_butterflies()));
-        Self { learned: Some(learned), butterflies, cache: Arc::default(), ..self }
+        let learned_size = Some(LearnedSize {
+            open: learned.count_open_butterflies(),
+            all: learned.all_butterflies(),
+            segments: learned.count_open_segments(),
+        });
+        Self { learned: Some(learned), learned_size, cache: Arc::default(), ..self }
     }
 
     /// The configuration.
@@ -115,8 +119,8 @@ impl AutoWelchPeaks {
             let on_host = device.kind().is_host();
             let by_thresholds = self.config.by_thresholds || is_set(LEGACY);
             let config = &AutoWelchPeaksConfig { by_thresholds, ..self.config.clone() };
-            let butterflies = self.butterflies;
-            let request = PlanRequest { config, batch, frame, on_host, direct, butterflies, device: &profile };
+            let learned = self.learned_size;
+            let request = PlanRequest { config, batch, frame, on_host, direct, learned, device: &profile };
             let selection = request.select();
             trace(&profile.name, batch, frame, &selection);
             Arc::new(selection)

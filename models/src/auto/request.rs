@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use firefly_framework::cost::{PeaksSize, PeaksWorkload, Strategy, published};
+use firefly_framework::cost::{LearnedSize, PeaksSize, PeaksWorkload, Strategy, published};
 use firefly_framework::profile::DeviceProfile;
 use firefly_ops::WelchOptions;
 
@@ -63,8 +63,8 @@ pub(super) struct PlanRequest<'a> {
     /// Whether only one operation on the device is possible: where gradients are tracked, and for floats other than
     /// f32.
     pub direct: bool,
-    /// Numbers of open butterflies and of all butterflies of the learned model, if there is one.
-    pub butterflies: Option<(usize, usize)>,
+    /// The learned model, if there is one.
+    pub learned: Option<LearnedSize>,
     /// Profile of the device.
     pub device: &'a DeviceProfile,
 }
@@ -103,14 +103,14 @@ impl PlanRequest<'_> {
         Selection { selected: fastest.unwrap_or(none), considered }
     }
 
-    /// A candidate with its predicted time; `None` for a strategy that is impossible, or a learned model that is not
-    /// sparse.
+    /// A candidate with its predicted time; `None` for a strategy that is impossible, or a learned model that is neither
+    /// measured nor sparse.
     fn predict(&self, tier: Tier, strategy: Strategy) -> Option<Candidate> {
         let workload = PeaksWorkload {
             size: self.size(tier),
             keep_on_device: self.config.keep_on_device,
             on_host: self.on_host,
-            butterflies: self.butterflies,
+            learned: self.learned,
         };
         let predicted = workload.predict(strategy, self.device);
         // A learned model that is the only candidate runs, sparse or not.
@@ -161,7 +161,7 @@ impl PlanRequest<'_> {
             }
         }
         let forced = self.config.strategies == [Strategy::Learned];
-        if forced || (self.config.strategies.contains(&Strategy::Learned) && self.butterflies.is_some()) {
+        if forced || (self.config.strategies.contains(&Strategy::Learned) && self.learned.is_some()) {
             pairs.push((configured, Strategy::Learned));
         }
         pairs
@@ -184,7 +184,7 @@ impl PlanRequest<'_> {
         let last = &table[table.len() - 1];
         let Threshold { tier, strategy, .. } = table.iter().find(|row| self.batch <= row.max_batch).unwrap_or(last);
         let configured = self.config.peaks.tier;
-        if *strategy == Strategy::Fused && self.predict(configured, Strategy::Learned).is_some() {
+        if *strategy == Strategy::Fused && self.learned.is_some_and(|learned| learned.is_sparse()) {
             return (configured, Strategy::Learned);
         }
         (*tier, self.executable(*strategy))
@@ -210,7 +210,7 @@ mod tests {
 
     fn request<'a>(config: &'a AutoWelchPeaksConfig, device: &'a DeviceProfile, batch: usize) -> PlanRequest<'a> {
         let on_host = device.name == "cpu";
-        PlanRequest { config, batch, frame: 1152, on_host, direct: false, butterflies: None, device }
+        PlanRequest { config, batch, frame: 1152, on_host, direct: false, learned: None, device }
     }
 
     fn select(name: &str, preset: Preset, batch: usize) -> Selection {
@@ -270,7 +270,8 @@ mod tests {
         assert_eq!(by_thresholds(Preset::Cuda, 8192), (Tier::Fast, Strategy::Fused));
         let (config, device) = (config("legacy"), Preset::Cuda.profile());
         let with = |open| {
-            let request = PlanRequest { butterflies: Some((open, 100)), ..request(&config, &device, 8192) };
+            let learned = Some(LearnedSize { open, all: 100, segments: 8 });
+            let request = PlanRequest { learned, ..request(&config, &device, 8192) };
             request.select().selected.strategy
         };
         assert_eq!((with(1), with(90)), (Strategy::Learned, Strategy::Fused));

@@ -239,9 +239,12 @@ impl LearnedWelchPeaks {
     /// Number of butterflies per frame that hard gates leave open: open gates times open segments. Reads the gates
     /// back, which waits for the device.
     pub fn count_open_butterflies(&self) -> usize {
-        let gates = self.hard_gates();
-        let count = |sum: Tensor<1>| sum.into_data().convert::<f64>().iter::<f64>().sum::<f64>() as usize;
-        count(gates.butterflies().clone().sum()) * count(gates.segments().clone().sum())
+        count(self.hard_gates().butterflies().clone().sum()) * self.count_open_segments()
+    }
+
+    /// Number of segments per frame that hard gates leave open. Reads the gates back, which waits for the device.
+    pub fn count_open_segments(&self) -> usize {
+        count(self.hard_gates().segments().clone().sum())
     }
 
     /// Number of butterflies per frame with every gate open.
@@ -281,6 +284,11 @@ impl LearnedWelchPeaks {
             self.log_gain.val().exp(),
         ))
     }
+}
+
+/// The number in a tensor of one.
+fn count(sum: Tensor<1>) -> usize {
+    sum.into_data().convert::<f64>().iter::<f64>().sum::<f64>() as usize
 }
 
 /// Uniform noise kept off 0 and 1.

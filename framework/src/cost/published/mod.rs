@@ -10,7 +10,7 @@ mod graphs;
 pub use breakdown::{Breakdown, Estimate, Path, breakdown};
 pub use graphs::{fused_graph, movements, spectrum_graph};
 
-use super::{FusionDecision, PeaksSize, Prediction};
+use super::{FusionDecision, LearnedSize, PeaksSize, Prediction};
 use crate::movement::DataMovement;
 use crate::profile::{DeviceProfile, Preset};
 
@@ -63,9 +63,9 @@ pub fn fused(size: &PeaksSize, device: &DeviceProfile, learned: f64) -> f64 {
     if scale >= 1.0 { (io * scale).max(io + floor) } else { (io * scale).max(floor) }
 }
 
-/// Share of the fused time that a learned model takes with so many open butterflies of all.
-pub fn learned_scale((open, all): (usize, usize)) -> f64 {
-    0.30 + 0.70 * open as f64 / all as f64
+/// Share of the fused time that a learned model takes.
+pub fn learned_scale(learned: &LearnedSize) -> f64 {
+    0.30 + 0.70 * learned.open as f64 / learned.all as f64
 }
 
 /// Decision of the fusion gate between the two graphs, with the estimates as its compute floor.
