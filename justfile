@@ -1,5 +1,8 @@
 # Recipes for `just`; each line also works as it stands.
 
+# A device of the build besides the CPU: cuda, vulkan, wgpu or metal.
+features := ""
+
 # Everything a change must pass.
 ci:
     .ci/run
@@ -15,3 +18,11 @@ train config="configs/bearing-256.toml" *options:
 # Verifies and times Welch peaks.
 bench *options:
     cargo run --release --bin firefly-bench -- welch-peaks {{options}}
+
+# Fusion, phase by phase: counted, predicted and measured. With a GPU: `just features=cuda fusion-phases`.
+fusion-phases *options:
+    cargo run --release --bin firefly-bench {{ if features == "" { "" } else { "--features firefly-bench/" + features } }} -- fusion-phases {{options}}
+
+# The published decisions of the fusion gate.
+gate-tests:
+    cargo test --release -p firefly-framework published

@@ -54,6 +54,7 @@ fn wrong_arguments_are_explained() {
         (["--pipeline", "mell"], "a similar value exists: 'mel'"),
         (["--mels", "0"], "--mels is 0, but must be from 1 to 4096"),
         (["--sample-rate", "0"], "must be a positive number of hertz"),
+        (["--run", "/nowhere/run"], "/nowhere/run"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_firefly-bench")).arg("e2e").args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2));

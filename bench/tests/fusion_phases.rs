@@ -91,6 +91,16 @@ fn phases_are_chosen_and_quiet_prints_results_only() {
 }
 
 #[test]
+fn another_device_predicts_and_the_share_of_good_predictions_is_printed() {
+    let grid = ["--n-fft", "64", "--batch", "3,4", "--k", "4", "--strategy", "baseline,phase-5", "--iters", "1"];
+    let output = bench(&[&grid[..], &["--target", "rocm"]].concat());
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && shown.contains("times predicted by the preset costs of rocm"), "{shown}");
+    assert!(shown.contains("% of 4 cases predicted within × 2 of the measured median"), "{shown}");
+    assert!(shown.contains("times as fast as the baseline over batch: n_fft 64, tier fast, k 4"), "{shown}");
+}
+
+#[test]
 fn bad_input_is_an_error() {
     for (arguments, expected) in [
         (["--n-fft", "100"], "`n_fft` is 100"),

@@ -137,7 +137,7 @@ fn reports_become_a_results_page() {
     let folder = tempfile::tempdir().unwrap();
     let [json, page] = ["peaks.json", "docs/2026-01-01-peaks.md"].map(|name| folder.path().join(name));
     measured(&json);
-    let picker = concat!(env!("CARGO_MANIFEST_DIR"), "/results/picker-cpu.json");
+    let picker = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/picker.json");
     let output = bench(&["report", json.to_str().unwrap(), picker, "--markdown", page.to_str().unwrap()]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let page = std::fs::read_to_string(&page).unwrap();
@@ -151,12 +151,11 @@ fn reports_of_every_command_become_a_page_and_only_times_are_compared() {
     let folder = tempfile::tempdir().unwrap();
     let [profile, page] = ["profile.json", "page.html"].map(|name| folder.path().join(name).display().to_string());
     assert!(bench(&["profile", "stock-loop", "--rewrite", "--json", &profile]).status.success());
-    let picker = concat!(env!("CARGO_MANIFEST_DIR"), "/results/picker-cpu.json");
+    let picker = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/picker.json");
     let output = bench(&["report", &profile, picker, "--out", &page]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let html = std::fs::read_to_string(&page).unwrap();
-    for section in ["profile: profile.json", "picker: picker-cpu.json", "Data movement of every node", "Every problem"]
-    {
+    for section in ["profile: profile.json", "picker: picker.json", "Data movement of every node", "Every problem"] {
         assert!(html.contains(section), "{section}");
     }
     let markdown = folder.path().join("page.md");

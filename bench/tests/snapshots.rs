@@ -6,7 +6,7 @@ use std::process::Command;
 use clap::Parser;
 use firefly_bench::cli::Cli;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "welch-peaks",
     "fft",
     "fusion-phases",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 11] = [
     "gate",
     "calibrate",
     "picker",
+    "predictions",
     "report",
 ];
 

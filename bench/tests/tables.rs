@@ -175,13 +175,24 @@ fn largest_batches() {
     insta::assert_snapshot!(rendered(&firefly_bench::cli::max_batch::table(&[bounded, refused])));
 }
 
-/// The first cases of the picker's report in this repository.
 #[test]
 fn choices_of_the_picker() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("results/picker-cpu.json");
-    let AnyReport::Picker(mut report) = AnyReport::read(&path).unwrap() else { panic!("a picker's report") };
-    report.cases.retain(|case| case.n_fft <= 256 && case.batch <= 8 && case.k <= 16);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/picker.json");
+    let AnyReport::Picker(report) = AnyReport::read(&path).unwrap() else { panic!("a picker's report") };
     insta::assert_snapshot!(rendered(&report.table()));
+}
+
+#[test]
+fn the_picker_has_an_overview_and_the_cases_that_are_off() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/picker.json");
+    let AnyReport::Picker(report) = AnyReport::read(&path).unwrap() else { panic!("a picker's report") };
+    let overview = report.overview();
+    let rows = overview.cells();
+    assert_eq!(rows.len(), 4);
+    // Two of the four problems of tier fast at n_fft 64 are predicted 1.79 and 1.83 times as long as they took.
+    assert_eq!(rows[0][..5], ["64", "fast", "4", "50", "1.83"]);
+    assert_eq!(rows[1][..5], ["64", "reference", "4", "100", "0.743"]);
+    assert_eq!(report.table_of_misses().unwrap().cells().len(), 2);
 }
 
 #[test]
@@ -216,6 +227,7 @@ fn data_movement_of_a_graph() {
         dtypes: vec!["F32".into()],
         view,
         movement: DataMovement { launches: u64::from(!view), syncs: 0, host_output: 0, traffic },
+        merged_traffic: traffic,
         live_bytes: 205_137_412,
     };
     let nodes = vec![

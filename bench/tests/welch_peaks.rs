@@ -165,6 +165,20 @@ fn published_names_select_strategies() {
 }
 
 #[test]
+fn frames_may_be_cut_to_the_samples_of_tier_fast() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fastbuf.json");
+    let grid = ["--n-fft", "64", "--batch", "9", "--k", "3", "--tier", "ultra,reference", "--iters", "2", "--quiet"];
+    let output = bench(&[&grid[..], &["--strategy", "fastbuf", "--json", path.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let cases = report(&path).cases;
+    let CaseOutcome::Unsupported { reason } = &cases[0].outcome else { panic!("{}", cases[0].outcome.remark()) };
+    assert!(reason.contains("at a --tier whose frames have at least 96 samples"), "{reason}");
+    let verification = cases[1].measured().unwrap().verification;
+    assert!(verification.rows >= 9 && verification.error > 0.0 && !cases[1].competes, "{verification:?}");
+}
+
+#[test]
 fn a_variable_lets_published_thresholds_select() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("legacy.json");

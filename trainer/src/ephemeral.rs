@@ -1,4 +1,4 @@
-//! Training in memory: nothing is written to disk.
+//! Training and evaluation in memory: nothing is written to disk.
 
 use burn::tensor::Device;
 use burn_train::Interrupter;
@@ -6,6 +6,7 @@ use firefly_app::host::available_memory;
 use firefly_models::{LearnedWelchPeaks, Tier};
 
 use crate::config::RunConfig;
+use crate::data::DataSets;
 use crate::evaluate::{Agreement, peaks_of};
 use crate::fit::{Checkpointing, Trainer};
 use crate::progress::Silent;
@@ -32,10 +33,34 @@ pub fn train_ephemeral(config: &RunConfig, tier: Tier, device: &Device) -> Resul
     let data = config.data.open(config.model.frame(), config.seed).map_err(RunError::Data)?;
     let mut trainer = Trainer::new(config, &data, device)?;
     trainer.fit(&mut Checkpointing::Off, &Interrupter::new(), &mut Silent)?;
-    let model = trainer.model();
+    compare(config, &data, trainer.model(), tier, device)
+}
 
+/// Compares a model of a configuration and the exact `tier` with the reference, on the configuration's data.
+///
+/// # Errors
+/// If the configuration is out of range, the data can't be read, or the device fails.
+pub fn evaluate_ephemeral(
+    config: &RunConfig,
+    model: LearnedWelchPeaks,
+    tier: Tier,
+    device: &Device,
+) -> Result<Trained, RunError> {
+    config.validate()?;
+    config.check_memory(available_memory())?;
+    let data = config.data.open(config.model.frame(), config.seed).map_err(RunError::Data)?;
+    compare(config, &data, model, tier, device)
+}
+
+fn compare(
+    config: &RunConfig,
+    data: &DataSets,
+    model: LearnedWelchPeaks,
+    tier: Tier,
+    device: &Device,
+) -> Result<Trained, RunError> {
     let (plain, k) = (device.clone().inner(), config.model.k);
-    let (_, frames) = evaluation_set(config, &data);
+    let (_, frames) = evaluation_set(config, data);
     let exact_peaks = |tier| {
         let exact = config.model.exact(tier).try_init(&plain)?;
         peaks_of(frames, &plain, |signal| exact.try_forward(signal))

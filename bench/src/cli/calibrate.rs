@@ -1,4 +1,4 @@
-//! `firefly-bench calibrate`: measured costs of a device, for the picker.
+//! `firefly-bench calibrate`: measured costs of a device, for the picker and for predictions of graphs.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -18,10 +18,11 @@ use firefly_models::Tier;
 
 use super::ExitStatus;
 use super::values::whole;
+use crate::harness::load::{LoadProbe, LoadRecord, in_quiet_rounds};
 use crate::harness::statistics::Spread;
 use crate::suites::operations;
 use crate::suites::peaks::PeaksProblem;
-use crate::suites::picker::{TimingBudget, strategies_of, time_in_rounds};
+use crate::suites::picker::{TimingBudget, Timings, calibrated_strategies, time_in_rounds};
 
 /// Options of `calibrate`.
 #[derive(Debug, Clone, clap::Args)]
@@ -64,17 +65,26 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<Exi
     ensure_writable(&path).with_context(|| path.display().to_string())?;
     let sizes = if arguments.rough { CalibrationSizes::rough() } else { CalibrationSizes::full() };
     let budget = TimingBudget { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
-    let preset = Preset::of(id.kind()).profile();
-    let measured = measure_constants(preset, &device, arguments.rough)?;
-    let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(id.id()), ..measured };
-    operations::measure(&mut profile, &device, arguments.rough)?;
-    let strategies = strategies_of(id.kind());
-    let constants = profile.clone();
-    measure_latencies(&mut profile, strategies, &sizes, |sizes| {
+    let mut probe = LoadProbe::new();
+    let (measured, mut load) = in_quiet_rounds(1, |_| {
+        let before = probe.slowdown();
+        let measured = measure_constants(Preset::of(id.kind()).profile(), &device, arguments.rough)?;
+        let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(id.id()), ..measured };
+        let between = probe.slowdown();
+        operations::measure(&mut profile, &device, arguments.rough)?;
+        Ok::<_, anyhow::Error>((profile, before.max(between).max(probe.slowdown())))
+    })?;
+    let constants = measured.into_iter().next().context("nothing was measured")?;
+    let strategies = calibrated_strategies(id.kind());
+    let mut profile = constants.clone();
+    measure_latencies(&mut profile, &strategies, &sizes, |sizes| {
         let problems = sizes.iter().map(problem).collect::<anyhow::Result<Vec<_>>>()?;
-        let samples = time_in_rounds(&problems, strategies, &constants, &device, budget, arguments.quiet)?;
+        let timed = time_in_rounds(&problems, &strategies, &constants, &device, budget, arguments.quiet)?;
+        let Timings { samples, load: timing } = timed;
+        load = LoadRecord::of([&load, &timing]);
         samples.into_iter().map(|samples| samples.into_iter().map(spread).collect()).collect::<anyhow::Result<_>>()
     })?;
+    profile.remark = load.remark().unwrap_or_default();
     save(&profile, &path)?;
     report(&profile, out)?;
     writeln!(out, "\nwritten to {}", path.display())?;
@@ -106,7 +116,11 @@ fn report(profile: &DeviceProfile, out: &mut dyn Write) -> anyhow::Result<()> {
     for (name, table) in &profile.latencies {
         row(&format!("{name}: worst error between points"), format!("× {}", significant(table.error, 3)));
     }
+    row("elementwise operations", if profile.merges_elementwise { "one kernel" } else { "a kernel each" }.into());
     write!(out, "{}", table.render())?;
+    if !profile.remark.is_empty() {
+        writeln!(out, "\n{}; calibrate again when the machine is idle", profile.remark)?;
+    }
     Ok(())
 }
 
@@ -132,7 +146,7 @@ mod tests {
         let mut out = Vec::new();
         assert_eq!(run(&arguments, &mut out).unwrap(), ExitStatus::Passed);
         let profile = load(&path, &fingerprint(DeviceName::CPU.id())).unwrap().unwrap();
-        assert_eq!(profile.latencies.keys().collect::<Vec<_>>(), ["fused", "spectrum"]);
+        assert_eq!(profile.latencies.keys().collect::<Vec<_>>(), ["fused", "learned", "spectrum"]);
         assert!(profile.latencies.values().all(|table| table.nanoseconds.len() == 8 && table.error >= 1.0));
         assert!(profile.dispatch > 0.0 && profile.memory_bandwidth > 0.0);
         assert!(profile.operations.contains_key("firefly::butterfly"), "{:?}", profile.operations.keys());

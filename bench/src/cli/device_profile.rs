@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context, ensure};
+use clap::builder::TypedValueParser;
 use firefly_app::device::DeviceName;
 use firefly_app::streams::note;
 use firefly_framework::cost::PEAKS_AXES;
 use firefly_framework::device::fingerprint;
 use firefly_framework::profile::{DeviceProfile, Preset, ProfileSource, load, load_or_preset};
 
+use super::values::named;
 use crate::suites::picker::strategies_of;
 
 /// What a calibrated profile lacks of the latencies that the picker predicts from; none if they are all there.
@@ -34,7 +36,7 @@ pub fn device_profile(device: DeviceName, path: Option<&Path>) -> anyhow::Result
     if let Some(path) = path {
         let loaded = load(path, &fingerprint(device.id())).context("--profile")?;
         ensure!(loaded.is_some(), "--profile: {}: there is no such file", path.display());
-        return loaded.map(|profile| (profile, ProfileSource::Calibrated)).context("--profile");
+        return loaded.inspect(remark).map(|profile| (profile, ProfileSource::Calibrated)).context("--profile");
     }
     let resolved = load_or_preset(device.id());
     if let Some(error) = resolved.ignored {
@@ -49,5 +51,28 @@ pub fn device_profile(device: DeviceName, path: Option<&Path>) -> anyhow::Result
         note(format_args!("warning: the calibrated profile of {device}: {again}; a preset is used"));
         return Ok((Preset::of(device.kind()).profile(), ProfileSource::Preset));
     }
+    remark(&resolved.profile);
     Ok((resolved.profile, resolved.source))
+}
+
+/// Parser of a preset by its name.
+pub fn presets() -> impl TypedValueParser<Value = Preset> {
+    named(Preset::ALL.map(|preset| (preset.name(), preset)))
+}
+
+/// The user's calibrated profile of the device that a preset is named after, or else the preset; and which of these it is.
+pub fn target_profile(preset: Preset) -> (DeviceProfile, ProfileSource) {
+    let device = preset.name().parse::<DeviceName>().ok();
+    let resolved = device.map(|device| load_or_preset(device.id()));
+    match resolved.filter(|resolved| resolved.source == ProfileSource::Calibrated) {
+        Some(calibrated) => (calibrated.profile, ProfileSource::Calibrated),
+        None => (preset.profile(), ProfileSource::Preset),
+    }
+}
+
+/// Says on the error stream what is remarked on the measurement of a profile.
+fn remark(profile: &DeviceProfile) {
+    if !profile.remark.is_empty() {
+        note(format_args!("warning: the profile of {} was {}", profile.name, profile.remark));
+    }
 }

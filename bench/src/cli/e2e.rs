@@ -93,15 +93,16 @@ pub fn run(
             "a row is a frame; from frames in host memory to results in host memory; GB/s: both once".into(),
         ],
         facts,
-        options: ParameterMap::default()
-            .with("pipeline", names)
-            .with("n_fft", lengths.clone())
-            .with("batch", batches.clone())
-            .with("tier", tier_names(tier))
-            .with("k", ks.clone())
-            .with("mels", *mels)
-            .with("sample_rate", *sample_rate)
-            .with("train_steps", train.train_steps),
+        options: train.parameters(
+            ParameterMap::default()
+                .with("pipeline", names)
+                .with("n_fft", lengths.clone())
+                .with("batch", batches.clone())
+                .with("tier", tier_names(tier))
+                .with("k", ks.clone())
+                .with("mels", *mels)
+                .with("sample_rate", *sample_rate),
+        ),
         problems: grid(
             &pipelines,
             &crate::suites::peaks::grid(&lengths, &distinct(tier.clone()), &batches, &ks),

@@ -4,10 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use firefly_app::table::Layout;
+use firefly_framework::profile::Preset;
 
 use super::ExitStatus;
 use super::comparison::Comparison;
-use super::device_profile::device_profile;
+use super::device_profile::{device_profile, presets, target_profile};
 use super::options::MeasureOptions;
 use super::welch_options::PeaksGrid;
 use crate::harness::outcome::CaseRecord;
@@ -26,6 +27,10 @@ pub struct FusionPhasesArgs {
     /// there is none, unless given
     #[arg(long, value_name = "PATH")]
     pub profile: Option<PathBuf>,
+    /// Device whose profile predicts and decides instead, whatever the device that is measured: its calibrated profile, or
+    /// its preset if there is none
+    #[arg(long, value_name = "DEVICE", conflicts_with = "profile", value_parser = presets())]
+    pub target: Option<Preset>,
     /// Print each decision in prose, with every term in a table
     #[arg(long)]
     pub explain: bool,
@@ -40,9 +45,12 @@ pub struct FusionPhasesArgs {
 /// For arguments out of range, a device or profile that is not there, and output that can't be written. A case that
 /// fails is a row of the table and an [`ExitStatus`].
 pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
-    let FusionPhasesArgs { grid, profile, explain, measure } = arguments;
+    let FusionPhasesArgs { grid, profile, target, explain, measure } = arguments;
     let problems = grid.problems("fusion-phases")?;
-    let (costs, source) = device_profile(measure.device.name(), profile.as_deref())?;
+    let (costs, source) = match target {
+        Some(preset) => target_profile(*preset),
+        None => device_profile(measure.device.name(), profile.as_deref())?,
+    };
     let catalogue = catalogue(costs.clone());
     let facts = facts();
     let comparison = Comparison {
@@ -65,9 +73,13 @@ pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> anyhow::Result<
     let cases = comparison.run(measure, out)?;
     let layout = measure.layout();
     write!(out, "\n{}", traffic::table(&cases, comparison.columns).render_in(layout))?;
+    if let Some(quality) = traffic::quality(&cases) {
+        writeln!(out, "\n{quality}")?;
+    }
     if *explain {
         write!(out, "\n{}", explanations(&cases, layout))?;
     }
+    write!(out, "{}", traffic::sweeps(&cases, comparison.columns, layout))?;
     let others: Vec<&str> = comparison.columns.iter().copied().filter(|name| *name != "batch").collect();
     write!(out, "{}", crossover::render(&crossovers(&cases, "batch"), "batch", &others, layout))?;
     Ok(ExitStatus::of(&cases))

@@ -4,16 +4,16 @@
 use std::io::Write;
 
 use anyhow::ensure;
-use firefly_app::device::DeviceName;
 use firefly_app::number::duration;
 use firefly_app::table::{Align, TextTable};
 use firefly_framework::cost::PeaksSize;
 use firefly_framework::cost::published::{Breakdown, Path, breakdown};
-use firefly_framework::profile::{DeviceProfile, Preset, ProfileSource, load_or_preset};
+use firefly_framework::profile::{DeviceProfile, Preset, ProfileSource};
 use firefly_ops::WelchOptions;
 
 use super::ExitStatus;
-use super::values::{NumberRange, distinct, named, numbers};
+use super::device_profile::{presets, target_profile};
+use super::values::{NumberRange, distinct, numbers};
 
 /// Options of `gate`.
 #[derive(Debug, Clone, clap::Args)]
@@ -30,11 +30,6 @@ pub struct GateArgs {
     /// Peaks per frame
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
     pub k: Vec<NumberRange>,
-}
-
-/// Parser of a preset by its name.
-fn presets() -> impl clap::builder::TypedValueParser<Value = Preset> {
-    named(Preset::ALL.map(|preset| (preset.name(), preset)))
 }
 
 /// Prints a table per problem to `out`.
@@ -68,11 +63,8 @@ pub fn run(arguments: &GateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStat
 /// A preset, and the calibrated profile of the device of its name, with the titles of their columns.
 fn profiles(preset: Preset) -> Vec<(String, DeviceProfile)> {
     let mut profiles = vec![(preset.name().to_string(), preset.profile())];
-    if let Ok(device) = preset.name().parse::<DeviceName>() {
-        let resolved = load_or_preset(device.id());
-        if resolved.source == ProfileSource::Calibrated {
-            profiles.push((format!("{device} calibrated"), resolved.profile));
-        }
+    if let (profile, ProfileSource::Calibrated) = target_profile(preset) {
+        profiles.push((format!("{} calibrated", preset.name()), profile));
     }
     profiles
 }

@@ -11,6 +11,7 @@ pub mod gate;
 pub mod max_batch;
 pub mod options;
 pub mod picker;
+pub mod predictions;
 pub mod profile;
 pub mod report;
 pub mod train_options;
@@ -23,6 +24,7 @@ use std::io::Write;
 use clap::{Parser, Subcommand};
 use firefly_framework::profile::Preset;
 
+use self::train_options::TrainOptions;
 use crate::harness::outcome::{CaseOutcome, CaseRecord};
 use crate::harness::problem::Problem;
 use crate::harness::strategy::BenchStrategy;
@@ -60,7 +62,7 @@ pub enum BenchCommand {
     /// Strongest lines of Welch spectra: each strategy verified, then timed side by side
     #[command(after_help = strategies_help(
         "firefly-bench welch-peaks --batch 32..8192 --k 4,16 --strategy auto,fused,rustfft --json peaks.json",
-        &peaks::catalogue(1, 0)
+        &peaks::catalogue(TrainOptions::default().source(0))
     ))]
     WelchPeaks(welch_peaks::WelchPeaksArgs),
     /// Complex transforms, exact and learned, forward and backward: each verified, then timed side by side
@@ -78,7 +80,7 @@ pub enum BenchCommand {
     /// Whole pipelines (power spectra, mel spectra, peaks) from host memory to host memory, side by side
     #[command(after_help = strategies_help(
         "firefly-bench e2e --pipeline mel,peaks --batch 1024 --k 8,16 --train-steps 200",
-        &pipelines::catalogue(1, 0)
+        &pipelines::catalogue(TrainOptions::default().source(0))
     ))]
     E2e(e2e::E2eArgs),
     /// The largest batch that is safe in one call, what limits it, and proof by running it
@@ -99,6 +101,9 @@ pub enum BenchCommand {
     /// Quality of the picker's predicted times, and regret of its choices
     #[command(after_help = example("firefly-bench picker --n-fft 256 --batch 1..4096 --k 16 --json picker.json", true))]
     Picker(picker::PickerArgs),
+    /// Predicted and measured times of every captured graph: the fusion phases, as traced, and the models
+    #[command(after_help = example("firefly-bench predictions --device cpu --batch 32,1024,8192", true))]
+    Predictions(predictions::PredictionsArgs),
     /// Reports as one page: self-contained HTML with charts, or Markdown
     #[command(after_help = example("firefly-bench report peaks.json picker.json --out page.html", false))]
     Report(report::ReportArgs),
@@ -112,13 +117,13 @@ impl Cli {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
         match self.command {
             BenchCommand::WelchPeaks(arguments) => {
-                let catalogue = peaks::catalogue(arguments.train.steps(), arguments.measure.seed);
+                let catalogue = peaks::catalogue(arguments.train.source(arguments.measure.seed));
                 welch_peaks::run(&arguments, &catalogue, out)
             }
             BenchCommand::Fft(arguments) => fft::run(&arguments, &transforms::catalogue(), out),
             BenchCommand::FusionPhases(arguments) => fusion_phases::run(&arguments, out),
             BenchCommand::E2e(arguments) => {
-                let catalogue = pipelines::catalogue(arguments.train.steps(), arguments.measure.seed);
+                let catalogue = pipelines::catalogue(arguments.train.source(arguments.measure.seed));
                 e2e::run(&arguments, &catalogue, out)
             }
             BenchCommand::MaxBatch(arguments) => max_batch::run(&arguments, out),
@@ -127,6 +132,7 @@ impl Cli {
             BenchCommand::Gate(arguments) => gate::run(&arguments, out),
             BenchCommand::Calibrate(arguments) => calibrate::run(&arguments, out),
             BenchCommand::Picker(arguments) => picker::run(&arguments, out),
+            BenchCommand::Predictions(arguments) => predictions::run(&arguments, out),
             BenchCommand::Report(arguments) => report::run(&arguments, out),
         }
     }

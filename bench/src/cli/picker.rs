@@ -20,10 +20,11 @@ use super::welch_options::lengths;
 use crate::harness::machine::MachineInfo;
 use crate::harness::statistics::Spread;
 use crate::report::json::now;
-use crate::report::picker::{GOOD, PICKER_FORMAT, PickerCase, PickerReport};
+use crate::report::picker::{GOOD, LOW_REGRET, PICKER_FORMAT, PickerCase, PickerReport};
 use crate::report::schema::Tool;
 use crate::suites::peaks::{PeaksProblem, grid};
-use crate::suites::picker::{TimingBudget, model, strategies_of, time_in_rounds};
+use crate::suites::picker::{TimingBudget, Timings, model, strategies_of, time_in_rounds};
+use crate::suites::predictions::share_within;
 
 /// Number of repeated decisions per problem.
 const DECISIONS: usize = 20;
@@ -79,6 +80,9 @@ pub struct PickerArgs {
     /// Write the figures to this file, as JSON
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
+    /// Print every case, not only those that are predicted or chosen badly
+    #[arg(long)]
+    pub cases: bool,
     /// Show every column of the table, whatever the terminal's width
     #[arg(long)]
     pub wide: bool,
@@ -118,7 +122,7 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
     ensure!(!problems.is_empty(), "no case is left: {}", left_out.join("; "));
     let methods = strategies_of(id.kind());
     let budget = TimingBudget { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
-    let samples = time_in_rounds(&problems, methods, &profile, &device, budget, arguments.quiet)?;
+    let Timings { samples, load } = time_in_rounds(&problems, methods, &profile, &device, budget, arguments.quiet)?;
     let mut decision_times = DecisionTimes::default();
     let mut cases = Vec::new();
     for (problem, samples) in problems.iter().zip(samples) {
@@ -153,7 +157,7 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
     let count = cases.len() as f64;
     let good = |prediction: fn(&PickerCase) -> f64| {
         let ratios = cases.iter().map(prediction);
-        ratios.filter(|ratio| ratio.max(1.0 / ratio) <= GOOD).count() as f64 / count
+        share_within(GOOD, ratios).unwrap_or(f64::NAN)
     };
     let report = PickerReport {
         format: PICKER_FORMAT,
@@ -162,6 +166,7 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
         host: MachineInfo::detect(),
         device: name,
         profile: source.to_string(),
+        remark: load.remark(),
         predicted_well: good(|case| case.prediction),
         predicted_well_p10: good(|case| case.prediction_p10),
         mean_regret: cases.iter().map(|case| case.regret).sum::<f64>() / count,
@@ -176,7 +181,7 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
         let text = serde_json::to_string_pretty(&report)? + "\n";
         write_atomically(path, text.as_bytes()).with_context(|| format!("writing {}", path.display()))?;
     }
-    show(&report, Layout::of_stdout(arguments.wide), out)?;
+    show(&report, arguments.cases, Layout::of_stdout(arguments.wide), out)?;
     Ok(ExitStatus::Passed)
 }
 
@@ -202,8 +207,14 @@ impl DecisionTimes {
     }
 }
 
-fn show(report: &PickerReport, layout: Layout, out: &mut dyn Write) -> anyhow::Result<()> {
-    writeln!(out, "{}", report.table().render_in(layout))?;
+fn show(report: &PickerReport, every_case: bool, layout: Layout, out: &mut dyn Write) -> anyhow::Result<()> {
+    writeln!(out, "{}", report.overview().render_in(layout))?;
+    if every_case {
+        writeln!(out, "{}", report.table().render_in(layout))?;
+    } else if let Some(misses) = report.table_of_misses() {
+        writeln!(out, "off by more than × {GOOD}, or regretted by more than {} %", 100.0 * LOW_REGRET)?;
+        writeln!(out, "{}", misses.render_in(layout))?;
+    }
     for line in report.summary() {
         writeln!(out, "{}", wrapped(&line, layout.width).join("\n"))?;
     }

@@ -48,7 +48,7 @@ pub fn run(
                 .into(),
         ],
         facts,
-        options: grid.parameters().with("train_steps", train.train_steps),
+        options: train.parameters(grid.parameters()),
         problems,
         columns: PeaksGrid::COLUMNS,
         catalogue,

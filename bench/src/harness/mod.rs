@@ -4,6 +4,7 @@ pub mod case;
 pub mod date;
 pub mod execution;
 pub mod input_sets;
+pub mod load;
 pub mod machine;
 pub mod outcome;
 pub mod parameters;

@@ -205,12 +205,10 @@ mod tests {
     }
 
     #[test]
-    fn committed_picker_reports_become_pages() {
-        for name in ["picker-cpu.json", "picker-cuda.json"] {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("results").join(name);
-            let text = page("Picker", &[AnyReport::read(&path).unwrap()]);
-            assert!(text.contains("--n-fft 64,256,1024,4096") && text.contains("regret"), "{text}");
-        }
+    fn reports_of_the_picker_become_pages() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/picker.json");
+        let text = page("Picker", &[AnyReport::read(&path).unwrap()]);
+        assert!(text.contains("--n-fft 64,256") && text.contains("regret"), "{text}");
     }
 
     proptest! {

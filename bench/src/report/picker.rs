@@ -10,6 +10,8 @@ use firefly_app::number::{duration, significant};
 
 /// Factor of the measured time within which a prediction is good.
 pub const GOOD: f64 = 1.5;
+/// Regret of a choice that is as good as the best.
+pub const LOW_REGRET: f64 = 0.03;
 /// Version of the JSON format; it changes when a reader would have to.
 pub const PICKER_FORMAT: u32 = 2;
 
@@ -28,6 +30,9 @@ pub struct PickerReport {
     pub device: String,
     /// Source of the device's costs: `calibrated` or `preset`.
     pub profile: String,
+    /// Remark on the measurement, such as that the machine was busy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
     /// Share of cases predicted within a factor of [`GOOD`] of the median.
     pub predicted_well: f64,
     /// Share of cases predicted within that factor of the fastest tenth of the samples.
@@ -69,9 +74,52 @@ pub struct PickerCase {
     pub regret: f64,
 }
 
+impl PickerCase {
+    /// Whether the prediction of the chosen method is within a factor of [`GOOD`] of the median.
+    pub fn is_predicted_well(&self) -> bool {
+        self.prediction.max(1.0 / self.prediction) <= GOOD
+    }
+}
+
 impl PickerReport {
     /// Table with a row per problem.
     pub fn table(&self) -> TextTable {
+        self.table_of(|_| true)
+    }
+
+    /// Table of the problems whose prediction is off by more than [`GOOD`], or whose regret is above [`LOW_REGRET`];
+    /// none if there are none.
+    pub fn table_of_misses(&self) -> Option<TextTable> {
+        let is_miss = |case: &PickerCase| !case.is_predicted_well() || case.regret > LOW_REGRET;
+        self.cases.iter().any(is_miss).then(|| self.table_of(is_miss))
+    }
+
+    /// Table with a row per length and tier: how well its problems are predicted, and the regret of choices.
+    pub fn overview(&self) -> TextTable {
+        let mut table = TextTable::default()
+            .column("n_fft", Align::Right)
+            .column("tier", Align::Left)
+            .columns(["cases", "within × 1.5, %", "worst ratio", "mean regret, %", "worst regret, %"], Align::Right);
+        for group in self.cases.chunk_by(|a, b| (a.n_fft, &a.tier) == (b.n_fft, &b.tier)) {
+            let share = |count: usize| 100.0 * count as f64 / group.len() as f64;
+            let distance = |ratio: f64| ratio.max(1.0 / ratio);
+            let worst = group.iter().map(|case| case.prediction);
+            let worst = worst.max_by(|a, b| distance(*a).total_cmp(&distance(*b))).unwrap_or(f64::NAN);
+            let regrets = || group.iter().map(|case| 100.0 * case.regret);
+            table.row([
+                group[0].n_fft.to_string(),
+                group[0].tier.clone(),
+                group.len().to_string(),
+                format!("{:.0}", share(group.iter().filter(|case| case.is_predicted_well()).count())),
+                significant(worst, 3),
+                format!("{:.1}", regrets().sum::<f64>() / group.len() as f64),
+                format!("{:.1}", regrets().fold(0.0, f64::max)),
+            ]);
+        }
+        table
+    }
+
+    fn table_of(&self, is_shown: impl Fn(&PickerCase) -> bool) -> TextTable {
         let mut table = TextTable::default()
             .column("n_fft", Align::Right)
             .column("tier", Align::Left)
@@ -82,7 +130,7 @@ impl PickerReport {
             table = table.column(method, Align::Right);
         }
         table = table.columns(["predicted / measured", "regret, %"], Align::Right);
-        for case in &self.cases {
+        for case in self.cases.iter().filter(|case| is_shown(case)) {
             let times = case.methods.iter().map(|(_, _, spread)| duration(spread.median));
             let sizes = [case.n_fft.to_string(), case.tier.clone(), case.batch.to_string(), case.k.to_string()];
             let rest = [significant(case.prediction, 3), format!("{:.1}", 100.0 * case.regret)];
@@ -91,13 +139,15 @@ impl PickerReport {
         table
     }
 
-    /// Quality of predictions and choices, and time per decision, as lines of text.
+    /// Quality of predictions and choices, with the remark on the measurement if there is one, and time per decision, as
+    /// lines of text.
     pub fn summary(&self) -> [String; 2] {
         let [first, again] = [self.deciding_first_ns, self.deciding_again_ns];
+        let remark = self.remark.as_ref().map(|remark| format!("; {remark}")).unwrap_or_default();
         [
             format!(
                 "{} profile of {}: of {} cases {:.0} % predicted within × {GOOD} of the median, {:.0} % of the fastest \
-                 tenth of the samples; regret {:.1} % on average, {:.1} % at worst",
+                 tenth of the samples; regret {:.1} % on average, {:.1} % at worst{remark}",
                 self.profile,
                 self.device,
                 self.cases.len(),

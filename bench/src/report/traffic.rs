@@ -1,11 +1,13 @@
 //! Data movement of cases, as a table and as text.
 use firefly_app::number::{bytes, duration, significant};
-use firefly_app::table::{Align, TextTable};
+use firefly_app::table::{Align, Layout, TextTable, wrapped};
 use firefly_framework::movement::DataMovement;
 
 use super::terminal::key_columns;
 use crate::harness::outcome::CaseRecord;
 use crate::harness::traffic::PhaseTraffic;
+use crate::suites::phases::Phase;
+use crate::suites::predictions::{GOOD, share_within};
 
 /// Table with a row per case whose data movement was counted, in groups by problem.
 pub fn table(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
@@ -18,6 +20,7 @@ pub fn table(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
         .wide("launches saved", Align::Right)
         .wide("syncs saved", Align::Right)
         .wide("read-back saved", Align::Right)
+        .wide("predicted by movement", Align::Right)
         .column("predicted", Align::Right)
         .column("measured", Align::Right)
         .optional("predicted / measured", Align::Right, 6)
@@ -36,11 +39,86 @@ pub fn table(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
             None => [const { String::new() }; 3],
         });
         let time = measured.time_ns.median;
-        cells.extend([duration(predicted_ns), duration(time), significant(predicted_ns / time, 3)]);
+        let movement = traffic.prediction.total();
+        cells.extend([movement, predicted_ns, time].map(duration));
+        cells.push(significant(predicted_ns / time, 3));
         cells.push(verdict(traffic));
         table.row(cells);
     }
     table
+}
+
+/// Tables of phases by batch, for every combination of the other parameters in `columns`: how many times as fast as the
+/// baseline each phase is, and the bytes of read-back that the last one saves. None for a single batch.
+pub fn sweeps(cases: &[CaseRecord], columns: &[&str], layout: Layout) -> String {
+    let mut groups: Vec<(String, Vec<&CaseRecord>)> = Vec::new();
+    for case in cases.iter().filter(|case| case.measured().is_some()) {
+        let shown =
+            columns.iter().filter(|name| **name != "batch").map(|name| format!("{name} {}", case.problem.shown(name)));
+        let title = format!("{}, threads {}", shown.collect::<Vec<_>>().join(", "), case.threads);
+        match groups.iter_mut().find(|(other, _)| *other == title) {
+            Some((_, group)) => group.push(case),
+            None => groups.push((title, vec![case])),
+        }
+    }
+    groups.into_iter().filter_map(|(title, group)| Some((title, sweep(&group)?))).fold(
+        String::new(),
+        |text, (title, table)| {
+            let title =
+                wrapped(&format!("times as fast as the baseline over batch: {title}"), layout.width).join("\n  ");
+            format!("{text}\n{title}\n{}", table.render_in(layout))
+        },
+    )
+}
+
+/// The table of one sweep over batches.
+fn sweep(cases: &[&CaseRecord]) -> Option<TextTable> {
+    let (mut batches, mut phases): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+    for case in cases {
+        let batch = case.problem.shown("batch");
+        if !batches.contains(&batch) {
+            batches.push(batch);
+        }
+        let improves = case.measured().and_then(|measured| measured.traffic.as_ref()?.saved);
+        if improves.is_some() && !phases.contains(&case.strategy.as_str()) {
+            phases.push(&case.strategy);
+        }
+    }
+    if batches.len() < 2 || phases.is_empty() {
+        return None;
+    }
+    let mut table = TextTable::default()
+        .column("batch", Align::Right)
+        .columns(phases.iter().copied(), Align::Right)
+        .column("read-back saved", Align::Right);
+    for batch in batches {
+        let of = |phase: &str| {
+            let is_it = |case: &&&CaseRecord| case.strategy == phase && case.problem.shown("batch") == batch;
+            cases.iter().find(is_it).and_then(|case| case.measured())
+        };
+        let time = |phase: &str| of(phase).map(|measured| measured.time_ns.median);
+        let ratio = |phase: &&str| match (time(Phase::Baseline.name()), time(phase)) {
+            (Some(baseline), Some(time)) => significant(baseline / time, 3),
+            _ => String::new(),
+        };
+        let saved = phases.iter().rev().find_map(|phase| of(phase)?.traffic.as_ref()?.saved);
+        let cells =
+            phases.iter().map(ratio).chain([saved.map(|saved| signed_bytes(saved.read_back)).unwrap_or_default()]);
+        table.row([batch.clone()].into_iter().chain(cells));
+    }
+    Some(table)
+}
+
+/// Share of the cases whose predicted time is within a factor of 2 of the measured median, as a line of text; none
+/// where nothing was predicted.
+pub fn quality(cases: &[CaseRecord]) -> Option<String> {
+    let predicted = |case: &CaseRecord| {
+        let measured = case.measured()?;
+        Some(measured.traffic.as_ref()?.predicted_ns / measured.time_ns.median)
+    };
+    let ratios: Vec<f64> = cases.iter().filter_map(predicted).collect();
+    let share = share_within(GOOD, ratios.iter().copied())?;
+    Some(format!("{:.0} % of {} cases predicted within × {GOOD} of the measured median", 100.0 * share, ratios.len()))
 }
 
 /// Bytes saved, or added if they are negative.

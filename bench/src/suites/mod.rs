@@ -7,3 +7,4 @@ pub mod peaks;
 pub mod phases;
 pub mod picker;
 pub mod pipelines;
+pub mod predictions;

@@ -7,16 +7,22 @@ use burn::tensor::{Device, Tensor, TensorData};
 use firefly_app::device::DeviceKind;
 use firefly_app::progress::Progress;
 use firefly_framework::profile::DeviceProfile;
-use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, Strategy, WelchPeaksConfig};
+use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, LearnedWelchPeaksConfig, Strategy, WelchPeaksConfig};
 use firefly_ops::ArgumentError;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
 
 use super::peaks::{DeviceOutput, HostOutput, HostPeaksOutput, PeaksProblem};
+use crate::harness::load::{LoadProbe, LoadRecord, in_quiet_rounds};
 use crate::harness::routine::RoutineError;
+use crate::harness::statistics::Spread;
 use crate::harness::timing::TurnOrder;
 
+/// Least time of the untimed runs that precede a timed one.
+const CONDITIONING: Duration = Duration::from_micros(200);
+/// Problems after which the load of the machine is probed again.
+const PROBED: usize = 16;
 /// Least number of timed iterations, after one that is not timed.
 const FEWEST: usize = 3;
 /// Greatest number of timed iterations.
@@ -24,13 +30,18 @@ const MOST: usize = 200;
 /// Greatest difference allowed between powers, relative to the strongest of a row: strategies round in another order.
 const TOLERANCE: f32 = 1e-4;
 
-/// The strategies of a tier on a kind of device: on a host, there is no transfer to avoid.
+/// The exact strategies of a tier on a kind of device: on a host, there is no transfer to avoid.
 pub const fn strategies_of(kind: DeviceKind) -> &'static [Strategy] {
     if kind.is_host() {
         &[Strategy::Fused, Strategy::Spectrum]
     } else {
         &[Strategy::Host, Strategy::Fused, Strategy::Spectrum]
     }
+}
+
+/// The strategies that are calibrated on a kind of device: the exact ones, and learned models.
+pub fn calibrated_strategies(kind: DeviceKind) -> Vec<Strategy> {
+    strategies_of(kind).iter().copied().chain([Strategy::Learned]).collect()
 }
 
 /// Noise that the frames of problems are cut from.
@@ -55,7 +66,7 @@ impl Noise {
     }
 }
 
-/// The model of a problem, restricted to one strategy if one is given.
+/// The model of a problem, restricted to one strategy if one is given; a learned one is untrained, with every gate open.
 ///
 /// # Errors
 /// [`ArgumentError`] for a problem out of range.
@@ -68,7 +79,15 @@ pub fn model(
     let config = WelchPeaksConfig::new().with_n_fft(problem.options.n_fft).with_k(problem.k).with_tier(problem.tier);
     let auto = AutoWelchPeaksConfig::new().with_peaks(config).with_profile(Some(profile.clone()));
     let auto = strategy.map_or_else(|| auto.clone(), |strategy| auto.clone().with_strategies(vec![strategy]));
-    auto.try_init(device)
+    let auto = auto.try_init(device)?;
+    if strategy != Some(Strategy::Learned) {
+        return Ok(auto);
+    }
+    let learned = LearnedWelchPeaksConfig::new()
+        .with_n_fft(problem.options.n_fft)
+        .with_k(problem.k)
+        .with_segments(problem.tier.segments());
+    Ok(auto.with_learned(learned.try_init(device)?))
 }
 
 /// Time spent on measuring.
@@ -80,8 +99,16 @@ pub struct TimingBudget {
     pub time: Duration,
 }
 
+/// Times of strategies, and the load that other processes put on the machine meanwhile.
+pub struct Timings {
+    /// For every problem the nanoseconds of each strategy's runs.
+    pub samples: Vec<Vec<Vec<f64>>>,
+    /// Slowdown of each round.
+    pub load: LoadRecord,
+}
+
 /// For every problem the nanoseconds of each strategy's runs, including the transfer of the peaks to host memory, gathered
-/// in rounds.
+/// in rounds; rounds on a busy machine are repeated.
 ///
 /// # Errors
 /// [`TimingError`] for a problem out of range, and strategies that fail or disagree.
@@ -92,20 +119,37 @@ pub fn time_in_rounds(
     device: &Device,
     budget: TimingBudget,
     quiet: bool,
-) -> Result<Vec<Vec<Vec<f64>>>, TimingError> {
+) -> Result<Timings, TimingError> {
     let noise = Noise::new(problems.iter().map(|problem| problem.batch * problem.frame()).max().unwrap_or(0));
     let progress = Progress::new(quiet, budget.rounds * problems.len());
-    let mut samples = vec![vec![Vec::new(); strategies.len()]; problems.len()];
-    for round in 1..=budget.rounds {
-        progress.say(format!("round {round} of {}", budget.rounds));
-        for (problem, samples) in problems.iter().zip(&mut samples) {
-            let times = time_strategies(problem, strategies, &noise, profile, device, budget.time)?;
-            samples.iter_mut().zip(times).for_each(|(samples, times)| samples.extend(times));
+    let mut probe = LoadProbe::new();
+    let (rounds, load) = in_quiet_rounds(budget.rounds, |round| {
+        progress.say(format!("round {} of {}", round + 1, budget.rounds));
+        let (mut times, mut slowdowns) = (Vec::with_capacity(problems.len()), vec![probe.slowdown()]);
+        for (place, problem) in problems.iter().enumerate() {
+            times.push(time_strategies(problem, strategies, &noise, profile, device, budget.time)?);
+            if place % PROBED == PROBED - 1 {
+                slowdowns.push(probe.slowdown());
+            }
             progress.advance(1);
         }
-    }
+        let slowdown = Spread::of(slowdowns).map_or(1.0, |spread| spread.median);
+        if LoadRecord::is_busy(slowdown) {
+            progress.note(&format!(
+                "round {}: other load makes the slowest core take {slowdown:.2} times as long; more rounds follow",
+                round + 1
+            ));
+        }
+        Ok::<_, TimingError>((times, slowdown))
+    })?;
     progress.finish();
-    Ok(samples)
+    let mut samples = vec![vec![Vec::new(); strategies.len()]; problems.len()];
+    for times in rounds {
+        for (samples, times) in samples.iter_mut().zip(times) {
+            samples.iter_mut().zip(times).for_each(|(samples, times)| samples.extend(times));
+        }
+    }
+    Ok(Timings { samples, load })
 }
 
 /// Reason why strategies could not be timed.
@@ -146,11 +190,11 @@ fn time_strategies(
     let run = |model: &AutoWelchPeaks| -> Result<HostPeaksOutput, TimingError> {
         Ok(model.try_forward(black_box(frames.clone()))?.read()?)
     };
-    // One run of each that is not timed gives the powers that have to agree.
+    // One run of each that is not timed gives the powers that have to agree; a learned model finds its own.
     let outputs =
         models.iter().map(|model| Ok(run(model)?.values()?.power)).collect::<Result<Vec<_>, TimingError>>()?;
     for (&strategy, output) in strategies.iter().zip(&outputs) {
-        if !agree(&outputs[0], output, problem.k) {
+        if strategy != Strategy::Learned && !agree(&outputs[0], output, problem.k) {
             return Err(TimingError::Disagreement { strategy, first: strategies[0] });
         }
     }
@@ -159,8 +203,14 @@ fn time_strategies(
     let start = Instant::now();
     while samples[0].len() < FEWEST || (start.elapsed() < time && samples[0].len() < MOST) {
         for &which in order.draw() {
-            // An untimed run first: a sample follows its own strategy, as in a loop over nothing else.
-            black_box(run(&models[which])?);
+            // Untimed runs first: a sample follows its own strategy, as in a loop over nothing else.
+            let begin = Instant::now();
+            loop {
+                black_box(run(&models[which])?);
+                if begin.elapsed() >= CONDITIONING {
+                    break;
+                }
+            }
             let start = Instant::now();
             black_box(run(&models[which])?);
             samples[which].push(start.elapsed().as_nanos() as f64);

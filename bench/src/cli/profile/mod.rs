@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
-use clap::builder::TypedValueParser;
 use clap::value_parser;
 use firefly_app::files::{ensure_writable, write_atomically};
 use firefly_app::suggest;
@@ -18,6 +17,7 @@ use firefly_framework::rewrite::{Rewriter, Rule, WelchPeaksRule, register_costs}
 use firefly_models::Tier;
 
 use super::ExitStatus;
+use super::device_profile::presets;
 use super::values::{TIERS, named, whole};
 use crate::report::decision;
 use crate::report::profile::{PROFILE_FORMAT, ProfileReport};
@@ -71,11 +71,6 @@ pub struct ProfileArgs {
     /// Write the graph to this file, as a picture
     #[arg(long, value_name = "PATH")]
     pub svg: Option<PathBuf>,
-}
-
-/// Parser of a preset by its name.
-fn presets() -> impl TypedValueParser<Value = Preset> {
-    named(Preset::ALL.map(|preset| (preset.name(), preset)))
 }
 
 /// Prints the data movement of a model to `out`.

@@ -48,8 +48,8 @@ fn report_of_a_thousand_cases_stays_below_600_kilobytes() {
 
 #[test]
 fn reports_of_the_picker_become_sections() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("results/picker-cpu.json");
-    let page = page("Picker", &[("picker-cpu.json".into(), AnyReport::read(&path).unwrap())]);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/picker.json");
+    let page = page("Picker", &[("picker.json".into(), AnyReport::read(&path).unwrap())]);
     assert_self_contained(&page);
-    assert!(page.contains("picker: picker-cpu.json") && page.contains("regret"));
+    assert!(page.contains("picker: picker.json") && page.contains("regret"));
 }

@@ -60,6 +60,14 @@ impl FrameInputs {
         Tensor::from_data(TensorData::new(self.sets[set].clone(), self.shape), &self.device)
     }
 
+    /// The same sets with the first `frame` samples of each row.
+    pub fn cut(&self, frame: usize) -> Self {
+        let [batch, long] = self.shape;
+        let cut = |set: &Vec<f32>| set.chunks(long).flat_map(|row| &row[..frame]).copied().collect();
+        let sets = self.sets.iter().map(cut).collect();
+        Self { shape: [batch, frame], sets, device: self.device.clone(), tensors: OnceLock::new() }
+    }
+
     /// Device of the tensors.
     pub fn device(&self) -> &Device {
         &self.device
@@ -140,6 +148,13 @@ mod tests {
         assert_ne!(inputs.row(0, 0), inputs.row(0, 1));
         assert_ne!(inputs.row(0, 0), inputs.row(1, 0));
         assert!(inputs.host().iter().flatten().all(|sample| sample.is_finite() && sample.abs() < 40.0));
+    }
+
+    #[test]
+    fn cut_rows_are_the_beginnings_of_rows() {
+        let (inputs, cut) = (inputs(1), inputs(1).cut(64));
+        assert_eq!((cut.count(), cut.host()[0].len()), (inputs.count(), 3 * 64));
+        assert_eq!(cut.row(1, 2), &inputs.row(1, 2)[..64]);
     }
 
     #[test]

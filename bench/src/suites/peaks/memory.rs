@@ -1,5 +1,8 @@
 //! Memory that strategies of peaks take beside their inputs, in bytes.
 
+use firefly_models::Tier;
+
+use super::inputs::FrameInputs;
 use super::problem::PeaksProblem;
 use crate::harness::strategy::MemoryNeed;
 
@@ -47,6 +50,15 @@ pub fn of_chunks(problem: &PeaksProblem) -> MemoryNeed {
     MemoryNeed { held: 0, transient: problem.input_bytes() + RESULTS * peaks(problem) }
 }
 
+/// Copies of all input sets, cut to the frames of tier fast, on the host and on the device.
+pub fn of_cut_frames(problem: &PeaksProblem) -> MemoryNeed {
+    let cut = PeaksProblem::new(problem.options.n_fft, Tier::Fast, problem.batch, problem.k);
+    MemoryNeed {
+        held: FrameInputs::memory(problem, usize::MAX) / problem.frame() * cut.frame(),
+        ..of_operation(problem)
+    }
+}
+
 /// Peaks as an operation gives them: a bin of 64 bits and a power of 32.
 fn peaks(problem: &PeaksProblem) -> usize {
     problem.batch * problem.k * (size_of::<i64>() + VALUE)
@@ -59,8 +71,6 @@ fn power(problem: &PeaksProblem) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use firefly_models::Tier;
-
     use super::*;
 
     #[test]

@@ -13,7 +13,7 @@ pub use expected::{ExpectedPeaks, ReferenceMismatch};
 pub use inputs::FrameInputs;
 pub use model::{config, exact_model};
 pub use problem::{MAX_INPUT_BYTES, PeaksProblem, SYMMETRY, WINDOW, facts, grid};
-pub use strategies::{TrainedModels, catalogue, firefly, from_host, learned_rows};
+pub use strategies::{LearnedSource, TrainedModels, catalogue, firefly, from_host, learned_rows};
 pub use tensor_routine::{DeviceOutput, HostOutput, HostPeaksOutput, HostValuesOutput, MemorySpace, TensorRoutine};
 pub use verify::check_peaks;
 

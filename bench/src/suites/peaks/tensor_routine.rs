@@ -1,4 +1,6 @@
-//! Routines made of tensor operations on frames, on the device or from host memory to host memory.
+//! Routines made of tensor operations on frames, from the memory of the device or of the host to either.
+
+use std::borrow::Borrow;
 
 use burn::tensor::{Tensor, TensorData, Transaction};
 use firefly_models::Peaks;
@@ -12,6 +14,8 @@ use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
 pub enum MemorySpace {
     /// Device memory: a run ends when the device is done.
     Device,
+    /// From device memory to host memory: reading the result back is part of a run, and ends it.
+    DeviceToHost,
     /// Host memory: transfers to the device and back are part of a run.
     Host,
 }
@@ -44,8 +48,8 @@ pub trait HostOutput: Send {
 }
 
 /// Routine that computes a result from frames `[batch, frame]` by tensor operations.
-pub struct TensorRoutine<'a, F, O: DeviceOutput> {
-    inputs: &'a FrameInputs,
+pub struct TensorRoutine<I, F, O: DeviceOutput> {
+    inputs: I,
     memory: MemorySpace,
     operations: F,
     result: Option<RunResult<O>>,
@@ -57,21 +61,22 @@ enum RunResult<O: DeviceOutput> {
     InHostMemory(O::Host),
 }
 
-impl<'a, F, O> TensorRoutine<'a, F, O>
+impl<I, F, O> TensorRoutine<I, F, O>
 where
+    I: Borrow<FrameInputs> + Send,
     F: Fn(Tensor<2>) -> Result<O, RoutineError> + Send,
     O: DeviceOutput,
 {
     /// A routine that runs `operations` on any of the input sets.
-    pub fn new(inputs: &'a FrameInputs, memory: MemorySpace, operations: F) -> Box<Self> {
-        if memory == MemorySpace::Device {
-            inputs.tensors();
+    pub fn new(inputs: I, memory: MemorySpace, operations: F) -> Box<Self> {
+        if memory != MemorySpace::Host {
+            inputs.borrow().tensors();
         }
         Box::new(Self { inputs, memory, operations, result: None })
     }
 }
 
-impl<F, O: DeviceOutput> TensorRoutine<'_, F, O> {
+impl<I, F, O: DeviceOutput> TensorRoutine<I, F, O> {
     fn with_result<T>(&self, look: impl FnOnce(&O::Host) -> Result<T, RoutineError>) -> Result<T, RoutineError> {
         match self.result.as_ref().ok_or(RoutineError::NotRun)? {
             RunResult::OnDevice(output) => look(&output.clone().read()?),
@@ -80,19 +85,23 @@ impl<F, O: DeviceOutput> TensorRoutine<'_, F, O> {
     }
 }
 
-impl<F, O> Routine for TensorRoutine<'_, F, O>
+impl<I, F, O> Routine for TensorRoutine<I, F, O>
 where
+    I: Borrow<FrameInputs> + Send,
     F: Fn(Tensor<2>) -> Result<O, RoutineError> + Send,
     O: DeviceOutput,
 {
     fn run(&mut self, set: usize) -> Result<(), RoutineError> {
+        let inputs = self.inputs.borrow();
+        let on_device = || inputs.tensors()[set].clone();
         self.result = Some(match self.memory {
             MemorySpace::Device => {
-                let output = (self.operations)(self.inputs.tensors()[set].clone())?;
-                self.inputs.device().sync().map_err(RoutineError::burn)?;
+                let output = (self.operations)(on_device())?;
+                inputs.device().sync().map_err(RoutineError::burn)?;
                 RunResult::OnDevice(output)
             }
-            MemorySpace::Host => RunResult::InHostMemory((self.operations)(self.inputs.to_device(set))?.read()?),
+            MemorySpace::DeviceToHost => RunResult::InHostMemory((self.operations)(on_device())?.read()?),
+            MemorySpace::Host => RunResult::InHostMemory((self.operations)(inputs.to_device(set))?.read()?),
         });
         Ok(())
     }
@@ -106,8 +115,9 @@ where
     }
 }
 
-impl<F, O> RoutineOutput<<O::Host as HostOutput>::Values> for TensorRoutine<'_, F, O>
+impl<I, F, O> RoutineOutput<<O::Host as HostOutput>::Values> for TensorRoutine<I, F, O>
 where
+    I: Borrow<FrameInputs> + Send,
     F: Fn(Tensor<2>) -> Result<O, RoutineError> + Send,
     O: DeviceOutput,
 {

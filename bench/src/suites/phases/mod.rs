@@ -7,5 +7,5 @@ mod strategies;
 
 pub use host_tail::host_tail;
 pub use plan::Phase;
-pub use replay::replay;
+pub use replay::{GraphRunner, replay};
 pub use strategies::catalogue;

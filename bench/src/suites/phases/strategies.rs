@@ -63,7 +63,7 @@ fn verify<'a>(
     let run = runner(phase, problem, inputs, &plan)?;
     let bytes_read = Arc::new(AtomicU64::new(0));
     let counter = bytes_read.clone();
-    let routine = TensorRoutine::new(inputs, MemorySpace::Device, move |signal| {
+    let routine = TensorRoutine::new(inputs, MemorySpace::DeviceToHost, move |signal| {
         let (peaks, bytes) = run(signal)?;
         counter.store(bytes, Ordering::Relaxed);
         Ok(peaks)

@@ -12,16 +12,16 @@ use crate::harness::routine::RoutineError;
 use crate::harness::strategy::{BenchStrategy, MemoryNeed};
 use crate::harness::verification::{CaseError, Verification, Verified, run_and_check, tolerance};
 use crate::suites::peaks::{
-    ExpectedPeaks, FrameInputs, MemorySpace, TensorRoutine, TrainedModels, check_peaks, config, exact_model, from_host,
-    learned_rows, memory,
+    ExpectedPeaks, FrameInputs, LearnedSource, MemorySpace, TensorRoutine, TrainedModels, check_peaks, config,
+    exact_model, from_host, learned_rows, memory,
 };
 
 /// Tolerances of a sum over the filters, which rounds once more per term.
 const MEL_TOLERANCES: f64 = 2.0;
 
-/// Every strategy, in the order of the table's rows; learned models are trained for `train_steps`.
-pub fn catalogue(train_steps: usize, seed: u64) -> Vec<BenchStrategy<PipelineProblem>> {
-    vec![firefly(), burn_stock(), learned(train_steps, seed)]
+/// Every strategy, in the order of the table's rows, with learned models of `source`.
+pub fn catalogue(source: LearnedSource) -> Vec<BenchStrategy<PipelineProblem>> {
+    vec![firefly(), burn_stock(), learned(source)]
 }
 
 /// Firefly's operations.
@@ -77,16 +77,16 @@ fn burn_stock() -> BenchStrategy<PipelineProblem> {
 }
 
 /// A learned model in place of the exact estimate, trained towards the peaks of the reference tier.
-fn learned(steps: usize, seed: u64) -> BenchStrategy<PipelineProblem> {
-    let models = TrainedModels::new(steps, seed);
+fn learned(source: LearnedSource) -> BenchStrategy<PipelineProblem> {
+    let models = TrainedModels::new(source);
     BenchStrategy::new(
         "learned",
-        "as firefly, by a LearnedWelchPeaks that is trained for --train-steps on synthetic signals; runs with \
-         --train-steps or by name",
+        "as firefly, by a LearnedWelchPeaks: that of --run, or one trained for --train-steps on synthetic signals; runs \
+         with one of these options or by name",
         move |problem: &PipelineProblem, inputs, expected| {
             let device = inputs.device();
             let (model, accuracy) = models.model(&problem.peaks, device)?;
-            let expected = learned_rows(&model, &problem.peaks, inputs, expected);
+            let expected = learned_rows(&model, inputs, expected);
             let gates = model.hard_gates();
             let filters = filters(problem, device);
             let verified = match problem.pipeline {

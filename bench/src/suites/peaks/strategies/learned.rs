@@ -1,13 +1,16 @@
-//! Peaks by a model that is trained for the problem first.
+//! Peaks by a learned model: one that is trained for the problem first, or that of a training run.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use burn::tensor::{Device, TensorData};
 use firefly_models::{LearnedWelchPeaks, Tier};
+use firefly_ops::ArgumentError;
 use firefly_reference::learned::{LearnedValues, learned_welch_power};
 use firefly_reference::peaks::top_k;
 use firefly_trainer::config::{Parameters, RunConfig};
-use firefly_trainer::ephemeral::{Trained, train_ephemeral};
+use firefly_trainer::ephemeral::{Trained, evaluate_ephemeral, train_ephemeral};
+use firefly_trainer::run_folder::RunFolder;
 
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{Accuracy, CaseError, Verified};
@@ -18,21 +21,19 @@ use crate::suites::peaks::problem::{PeaksProblem, SYMMETRY, WINDOW};
 use crate::suites::peaks::tensor_routine::{MemorySpace, TensorRoutine};
 use crate::suites::peaks::verify::check_peaks;
 
-/// [`LearnedWelchPeaks`] with as many segments as the tier, its window and gain trained on synthetic signals towards
-/// the reference tier's peaks.
+/// [`LearnedWelchPeaks`] on the device.
 ///
 /// The routine's output is compared with the float64 reference of the learned operation; that it finds other peaks than
-/// the exact estimate is shown as recall, and it doesn't compete. Each model is trained for `steps` steps when it is
-/// first needed, on frames made from `seed`.
-pub fn learned(steps: usize, seed: u64) -> BenchStrategy<PeaksProblem> {
-    let models = TrainedModels::new(steps, seed);
+/// the exact estimate is shown as recall, and it doesn't compete.
+pub fn learned(source: LearnedSource) -> BenchStrategy<PeaksProblem> {
+    let models = TrainedModels::new(source);
     BenchStrategy::new(
         "learned",
-        "Firefly's LearnedWelchPeaks module, trained for --train-steps on synthetic signals, on the device; runs with \
-         --train-steps or by name",
+        "Firefly's LearnedWelchPeaks module on the device: that of --run, or one trained for --train-steps on synthetic \
+         signals; runs with one of these options or by name",
         move |problem: &PeaksProblem, inputs, expected| {
             let (model, accuracy) = models.model(problem, inputs.device())?;
-            let expected = learned_rows(&model, problem, inputs, expected);
+            let expected = learned_rows(&model, inputs, expected);
             let gates = model.hard_gates();
             let routine =
                 TensorRoutine::new(inputs, MemorySpace::Device, move |signal| Ok(model.try_forward(signal, &gates)?));
@@ -46,62 +47,105 @@ pub fn learned(steps: usize, seed: u64) -> BenchStrategy<PeaksProblem> {
     .also_called(&["learned_compiled"])
 }
 
-/// Models trained so far, each when it is first needed.
+/// Origin of learned models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LearnedSource {
+    /// With as many segments as the tier, window and gain trained for `steps` steps on synthetic frames made from `seed`
+    /// towards the reference tier's peaks.
+    Trained {
+        /// Training steps.
+        steps: usize,
+        /// Seed of the frames.
+        seed: u64,
+    },
+    /// The model in the folder of a training run.
+    Run(PathBuf),
+}
+
+/// Learned models of the problems so far, each trained or loaded when it is first needed, with its number of training
+/// steps.
 pub struct TrainedModels {
-    steps: usize,
-    seed: u64,
-    trained: Mutex<Vec<(Key, Trained)>>,
+    source: LearnedSource,
+    trained: Mutex<Vec<(Key, Trained, usize)>>,
 }
 
 /// Properties that a model is trained for: `n_fft`, tier and K.
 type Key = (usize, Tier, usize);
 
 impl TrainedModels {
-    /// No model yet; each will be trained for `steps` steps on frames made from `seed`.
-    pub fn new(steps: usize, seed: u64) -> Self {
-        Self { steps, seed, trained: Mutex::default() }
+    /// No model yet.
+    pub fn new(source: LearnedSource) -> Self {
+        Self { source, trained: Mutex::default() }
     }
 
-    /// The model of a problem, and its accuracy.
+    /// The model of a problem, and its accuracy on synthetic frames.
     ///
     /// # Errors
-    /// [`CaseError::Training`] if it can't be trained.
+    /// [`CaseError::Training`] if it can't be trained or loaded, and for a model of a run that doesn't fit the problem.
     pub fn model(&self, problem: &PeaksProblem, device: &Device) -> Result<(LearnedWelchPeaks, Accuracy), CaseError> {
-        let trained = self.get(problem, device).map_err(|error| CaseError::Training(format!("{error:#}")))?;
-        let Trained { model, learned, exact } = trained;
-        Ok((model, Accuracy { train_steps: self.steps, recall: learned.recall, exact_recall: exact.recall }))
-    }
-
-    fn get(&self, problem: &PeaksProblem, device: &Device) -> anyhow::Result<Trained> {
         let key = (problem.options.n_fft, problem.tier, problem.k);
-        let mut trained = self.trained.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, model)) = trained.iter().find(|(other, _)| *other == key) {
-            return Ok(model.clone());
-        }
-        let mut config = RunConfig { seed: self.seed, ..RunConfig::default() };
-        config.model.n_fft = problem.options.n_fft;
-        config.model.hop = problem.options.hop;
-        config.model.segments = problem.options.segments;
-        config.model.k = problem.k;
-        (config.model.window, config.model.symmetry) = (WINDOW, SYMMETRY);
-        config.training.steps = self.steps;
-        config.training.learn = vec![Parameters::Taper, Parameters::Gain];
-        // A validation takes longer than a short training.
-        config.schedule.validate_every = self.steps;
-        let model = train_ephemeral(&config, problem.tier, device)?;
-        trained.push((key, model.clone()));
-        Ok(model)
+        let mut known = self.trained.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.iter().find(|(other, ..)| *other == key).cloned();
+        let (_, trained, train_steps) = match found {
+            Some(found) => found,
+            None => {
+                let (trained, steps) = match &self.source {
+                    LearnedSource::Trained { steps, seed } => (train(problem, *steps, *seed, device), *steps),
+                    LearnedSource::Run(folder) => {
+                        let folder = RunFolder::new(folder);
+                        let resolved = folder.resolved().map_err(training)?;
+                        check_fits(&resolved.config, problem)?;
+                        (load(&folder, &resolved.config, problem, device), resolved.config.training.steps)
+                    }
+                };
+                known.push((key, trained.map_err(training)?, steps));
+                known[known.len() - 1].clone()
+            }
+        };
+        let Trained { model, learned, exact } = trained;
+        Ok((model, Accuracy { train_steps, recall: learned.recall, exact_recall: exact.recall }))
     }
 }
 
+fn training(error: impl Into<anyhow::Error>) -> CaseError {
+    CaseError::Training(format!("{:#}", error.into()))
+}
+
+/// A model trained for a problem.
+fn train(problem: &PeaksProblem, steps: usize, seed: u64, device: &Device) -> anyhow::Result<Trained> {
+    let mut config = RunConfig { seed, ..RunConfig::default() };
+    config.model.n_fft = problem.options.n_fft;
+    config.model.hop = problem.options.hop;
+    config.model.segments = problem.options.segments;
+    config.model.k = problem.k;
+    (config.model.window, config.model.symmetry) = (WINDOW, SYMMETRY);
+    config.training.steps = steps;
+    config.training.learn = vec![Parameters::Taper, Parameters::Gain];
+    // A validation takes longer than a short training.
+    config.schedule.validate_every = steps;
+    Ok(train_ephemeral(&config, problem.tier, device)?)
+}
+
+/// The model of a run, evaluated on synthetic frames.
+fn load(folder: &RunFolder, run: &RunConfig, problem: &PeaksProblem, device: &Device) -> anyhow::Result<Trained> {
+    let config = RunConfig { model: run.model.clone(), ..RunConfig::default() };
+    Ok(evaluate_ephemeral(&config, folder.load_model(device)?, problem.tier, device)?)
+}
+
+/// Checks that the model of a run finds the peaks of a problem.
+fn check_fits(run: &RunConfig, problem: &PeaksProblem) -> Result<(), ArgumentError> {
+    let (n_fft, k, frame) = (run.model.n_fft, run.model.k, run.model.learned().options().frame());
+    if (n_fft, k) == (problem.options.n_fft, problem.k) && frame <= problem.frame() {
+        return Ok(());
+    }
+    let got = format!("{}, {} and {} samples", problem.options.n_fft, problem.k, problem.frame());
+    let expected = format!("those of the run's model: {n_fft}, {k} and at least {frame} samples");
+    Err(ArgumentError::new("learned", "n_fft, k and frame", got, expected))
+}
+
 /// The same rows as `exact`, with what the model makes of them in float64.
-pub fn learned_rows(
-    model: &LearnedWelchPeaks,
-    problem: &PeaksProblem,
-    inputs: &FrameInputs,
-    exact: &[ExpectedPeaks],
-) -> Vec<ExpectedPeaks> {
-    let gates = model.hard_gates();
+pub fn learned_rows(model: &LearnedWelchPeaks, inputs: &FrameInputs, exact: &[ExpectedPeaks]) -> Vec<ExpectedPeaks> {
+    let (gates, options) = (model.hard_gates(), model.options());
     let weights = gates.segments().clone() / gates.segments().clone().sum();
     let [taper, twiddles, gates, weights, gain] = [
         wide(model.taper.val().into_data()),
@@ -113,8 +157,8 @@ pub fn learned_rows(
     let learned = LearnedValues { twiddles: &twiddles, gates: &gates, segment_weights: &weights, gain: &gain };
     let row = |exact: &ExpectedPeaks| {
         let frame: Vec<f64> = inputs.row(exact.set, exact.row).iter().map(|&sample| sample.into()).collect();
-        let power = learned_welch_power(&frame, frame.len(), &taper, &definition(&problem.options), &learned);
-        let (bins, _) = top_k(&power, problem.options.bins(), problem.k);
+        let power = learned_welch_power(&frame, frame.len(), &taper, &definition(&options), &learned);
+        let (bins, _) = top_k(&power, options.bins(), model.config().k);
         ExpectedPeaks { set: exact.set, row: exact.row, power, bins }
     };
     exact.iter().map(row).collect()
@@ -122,4 +166,32 @@ pub fn learned_rows(
 
 fn wide(data: TensorData) -> Vec<f64> {
     data.convert::<f64>().iter::<f64>().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use firefly_trainer::config::Resolved;
+
+    use super::*;
+
+    #[test]
+    fn a_run_gives_the_model_of_the_problems_that_it_fits() {
+        let (folder, device) = (tempfile::tempdir().unwrap(), Device::flex());
+        let run = RunFolder::new(folder.path().join("run"));
+        let mut config = RunConfig::default();
+        (config.model.n_fft, config.model.hop, config.model.segments, config.model.k) = (32, 16, 2, 4);
+        config.training.steps = 7;
+        drop(run.start(&Resolved::new(config.clone(), "cpu".into())).unwrap());
+        let model = config.model.learned().init(&device);
+        model.save(&run.model()).unwrap();
+        let models = TrainedModels::new(LearnedSource::Run(run.path().into()));
+        let (loaded, accuracy) = models.model(&PeaksProblem::new(32, Tier::Reference, 3, 4), &device).unwrap();
+        assert_eq!((loaded.config(), accuracy.train_steps), (model.config(), 7));
+        assert!(accuracy.recall > 0.0 && accuracy.recall <= 1.0 && accuracy.exact_recall > 0.99, "{accuracy:?}");
+        for other in [(64, Tier::Fast, 4), (32, Tier::Ultra, 4), (32, Tier::Fast, 5)] {
+            let (n_fft, tier, k) = other;
+            let Err(error) = models.model(&PeaksProblem::new(n_fft, tier, 3, k), &device) else { panic!("{other:?}") };
+            assert!(error.to_string().contains("those of the run's model: 32, 4 and at least 48 samples"), "{error}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Strategies of the peaks suite.
 
+mod fastbuf;
 mod from_host;
 mod host_transforms;
 mod learned;
@@ -7,7 +8,7 @@ mod on_device;
 mod published;
 
 pub use from_host::from_host;
-pub use learned::{TrainedModels, learned_rows};
+pub use learned::{LearnedSource, TrainedModels, learned_rows};
 pub use on_device::firefly;
 
 use super::memory;
@@ -15,8 +16,8 @@ use super::problem::PeaksProblem;
 use crate::baselines::copy;
 use crate::harness::strategy::BenchStrategy;
 
-/// Every strategy, in the order of the table's rows; learned models are trained for `train_steps`.
-pub fn catalogue(train_steps: usize, seed: u64) -> Vec<BenchStrategy<PeaksProblem>> {
+/// Every strategy, in the order of the table's rows, with learned models of `source`.
+pub fn catalogue(source: LearnedSource) -> Vec<BenchStrategy<PeaksProblem>> {
     let compared = [
         on_device::firefly(),
         published::auto(),
@@ -27,9 +28,9 @@ pub fn catalogue(train_steps: usize, seed: u64) -> Vec<BenchStrategy<PeaksProble
         host_transforms::rustfft(),
         host_transforms::realfft(),
         copy::strategy().with_memory(memory::of_copy),
-        learned::learned(train_steps, seed),
+        learned::learned(source),
     ];
-    compared.into_iter().chain(published::others()).collect()
+    compared.into_iter().chain(published::others()).chain([fastbuf::fastbuf()]).collect()
 }
 
 #[cfg(test)]
@@ -38,7 +39,7 @@ mod tests {
 
     #[test]
     fn names_in_the_catalogue_are_unique() {
-        let all = catalogue(1, 0);
+        let all = catalogue(LearnedSource::Trained { steps: 1, seed: 0 });
         let mut names: Vec<_> = all.iter().map(|strategy| strategy.info().name).collect();
         names.sort_unstable();
         names.dedup();

@@ -67,11 +67,11 @@ pub fn others() -> [BenchStrategy<PeaksProblem>; 6] {
 mod tests {
     use firefly_models::PUBLISHED_STRATEGIES;
 
-    use crate::suites::peaks::catalogue;
+    use crate::suites::peaks::{LearnedSource, catalogue};
 
     #[test]
     fn every_published_name_and_alias_is_a_strategy() {
-        let catalogue = catalogue(1, 0);
+        let catalogue = catalogue(LearnedSource::Trained { steps: 1, seed: 0 });
         for name in PUBLISHED_STRATEGIES.iter().flat_map(|row| row.names) {
             let found = catalogue.iter().filter(|strategy| strategy.info().is_called(name)).count();
             assert!(found == 1 || (found == 2 && *name == "rustfft"), "{name}: {found}");
