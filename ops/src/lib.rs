@@ -11,6 +11,8 @@
 //! | [`learned_welch_psd`] | signal, [`LearnedParameters`] → power `[.., bins]` | all of them |
 //! | [`learned_welch_peaks`] | the same → bins (int) and power `[.., k]` | all of them (through power) |
 //!
+//! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`.
+//!
 //! [`welch_peaks_from_host`] does `welch_peaks` on frames in host memory, chunk by chunk.
 //!
 //! ```
@@ -83,6 +85,7 @@ pub mod options;
 mod sorting_network;
 mod twiddles;
 
+pub use api::fft;
 pub use api::{
     HostError, HostMemory, HostPeaks, LearnedParameters, LocalMaxima, MAX_TOP_K_LENGTH, Peaks, butterfly, host_chunks,
     learned_welch_peaks, learned_welch_psd, local_maxima, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
@@ -96,7 +99,7 @@ pub use descriptor::register_spectral_ops;
 pub use error::ArgumentError;
 pub use ops::{ButterflyTensors, Gates, LearnedTensors, SpectralOps, WelchTensors};
 pub use options::{
-    Detrend, Direction, Interpolation, LocalMaximaOptions, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions, Window,
-    WindowSymmetry,
+    ConvolveMode, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, MAX_N_FFT, MIN_N_FFT, Norm,
+    Scaling, StftOptions, WelchOptions, Window, WindowSymmetry,
 };
 pub use twiddles::{exact_twiddle_values, exact_twiddles};

@@ -4,7 +4,7 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, ExtensionType, backend_extension};
 use burn::tensor::IntDType;
 
-use crate::options::{LocalMaximaOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
 
 /// Inputs of a Welch estimate, or their gradients.
 #[derive(ExtensionType, Debug, Clone)]
@@ -160,4 +160,21 @@ pub trait SpectralOps: Backend {
         k: usize,
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>);
+
+    /// Transforms of complex rows, `[rows, m]` each part, cut or padded with zeros to n values: real and imaginary
+    /// parts `[rows, n]` of `scale` Σ_j x_j exp(∓2πi jk/n), minus in the forward direction.
+    fn complex_fft(
+        re: FloatTensor<Self>,
+        im: FloatTensor<Self>,
+        options: FftOptions,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>);
+
+    /// The lower n/2 + 1 bins of [`complex_fft`](Self::complex_fft) of real rows `[rows, m]`, the interior ones times
+    /// `interior`.
+    fn real_fft(signal: FloatTensor<Self>, options: FftOptions) -> (FloatTensor<Self>, FloatTensor<Self>);
+
+    /// Real rows `[rows, n]` whose spectrum has the lower bins `re` + i `im`, `[rows, m]` each, cut or padded with zeros
+    /// to n/2 + 1 bins: [`complex_fft`](Self::complex_fft) of the Hermitian spectrum, once interior bins are multiplied
+    /// by `interior`. The imaginary parts of DC and Nyquist do not count.
+    fn inverse_real_fft(re: FloatTensor<Self>, im: FloatTensor<Self>, options: FftOptions) -> FloatTensor<Self>;
 }

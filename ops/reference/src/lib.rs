@@ -7,6 +7,7 @@
 //! | file | definition |
 //! | --- | --- |
 //! | [`dft`] | discrete Fourier transform as its sum, at all bins or at chosen ones |
+//! | [`fft`] | transforms of complex and real rows, with length, direction and factors |
 //! | [`window`] | the four windows, periodic and symmetric |
 //! | [`welch`] | averaged one-sided power of rows |
 //! | [`peaks`] | the K strongest bins of a row |
@@ -25,6 +26,7 @@ pub mod butterfly;
 pub mod butterfly_gradient;
 pub mod complex;
 pub mod dft;
+pub mod fft;
 pub mod learned;
 pub mod local_maxima;
 pub mod peaks;

@@ -84,9 +84,21 @@ impl Inputs {
         Ok(())
     }
 
+    /// Checks that the device has kernels for Fourier transforms of any length.
+    pub fn fft(&self) -> Result<(), ArgumentError> {
+        let plain = self.device.clone().inner();
+        let got = format_args!("on {plain:?}");
+        ensure(!has_only_f32(&plain), self.operation, "input", got, "on a CPU: this device has no kernels for it yet")
+    }
+
     /// The first input in the type the operation computes in.
     pub fn first<const D: usize>(&self, tensor: Tensor<D>) -> Tensor<D> {
         tensor.cast(self.dtype)
+    }
+
+    /// Ones in the type that the operation computes in.
+    pub fn ones<const D: usize>(&self, shape: [usize; D]) -> Tensor<D> {
+        Tensor::ones(shape, (&self.device.clone().inner(), self.dtype))
     }
 
     /// Checks another input's shape and device, and converts it.

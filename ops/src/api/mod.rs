@@ -3,6 +3,7 @@
 
 mod butterfly;
 mod check;
+pub mod fft;
 mod from_host;
 mod learned;
 mod local_maxima;

@@ -9,10 +9,11 @@ use burn_autodiff::grads::Gradients;
 use burn_autodiff::ops::{Backward, Ops, OpsKind};
 use burn_autodiff::{Autodiff, NodeId};
 
+use super::linear;
 use super::recorded::operations_as_data;
 use crate::descriptor::{OpDescriptor, Outputs, take};
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
-use crate::options::{LocalMaximaOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
 
 /// Backward pass of an operation.
 #[derive(Debug)]
@@ -76,7 +77,7 @@ fn scatter<B: Backend>(grad: FloatTensor<B>, bins: IntTensor<B>, length: usize) 
 }
 
 /// The two halves of the rows of a tensor `[2 * rows, length]`.
-fn unstack<B: Backend>(stacked: FloatTensor<B>) -> [FloatTensor<B>; 2] {
+pub(super) fn unstack<B: Backend>(stacked: FloatTensor<B>) -> [FloatTensor<B>; 2] {
     let (rows, length) = (stacked.shape()[0] / 2, stacked.shape()[1]);
     [0..rows, rows..2 * rows].map(|half| B::float_slice(stacked.clone(), &[Slice::from(half), Slice::from(0..length)]))
 }
@@ -94,6 +95,9 @@ fn apply<B: SpectralOps, C: CheckpointStrategy>(
         let inputs = inputs.into_iter().map(|input| input.into_primitive()).collect();
         let (maxima, bases) = operation.run::<B>(inputs).into_bins();
         return Outputs::Bins([maxima, bases]);
+    }
+    if let Some(adjoint) = operation.adjoint() {
+        return linear::apply::<B, C>(operation, adjoint, inputs);
     }
     // The tape counts an operation's inputs at compile time.
     match inputs.len() {

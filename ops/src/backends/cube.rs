@@ -13,7 +13,7 @@ use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, l
 use crate::gpu::welch::{self, WelchGradients};
 use crate::gpu::{ComplexRows, DeviceLimitError, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
-use crate::options::{LocalMaximaOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
 
 /// The tensor in contiguous memory.
 fn contiguous(tensor: FloatTensor<CubeBackend>) -> CubeTensor {
@@ -35,6 +35,12 @@ fn output(like: &CubeTensor, shape: impl Into<Shape>, dtype: DType, rows: usize)
 /// that it can only occur here when a graph captured elsewhere is replayed on a device with less.
 fn launched(result: Result<(), DeviceLimitError>) {
     result.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Panics. The public functions return an error before they dispatch, so that it can only occur when a graph captured
+/// elsewhere is replayed on a device.
+fn no_fft(options: FftOptions) -> ! {
+    panic!("this device has no kernels for {options:?}")
 }
 
 /// The device of a tensor.
@@ -214,6 +220,22 @@ impl SpectralOps for CubeBackend {
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>) {
         peaks(Self::learned_welch_psd(inputs, options), k, bins)
+    }
+
+    fn complex_fft(
+        _re: FloatTensor<Self>,
+        _im: FloatTensor<Self>,
+        options: FftOptions,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        no_fft(options)
+    }
+
+    fn real_fft(_signal: FloatTensor<Self>, options: FftOptions) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        no_fft(options)
+    }
+
+    fn inverse_real_fft(_re: FloatTensor<Self>, _im: FloatTensor<Self>, options: FftOptions) -> FloatTensor<Self> {
+        no_fft(options)
     }
 }
 

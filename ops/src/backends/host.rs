@@ -7,7 +7,7 @@ use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 use crate::cpu::{self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, Real};
 use crate::memory::OutputBuffer;
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
-use crate::options::{LocalMaximaOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
 
 /// Access to a backend's tensors in host memory. A backend that provides it has every operation of [`SpectralOps`].
 pub(super) trait Host: Backend {
@@ -77,6 +77,17 @@ fn selection<B: Host, T: HostReal>(
     let (mut numbers, mut power) = (OutputBuffer::<i64>::new(rows * k), OutputBuffer::<T>::new(rows * k));
     compute(&mut numbers, &mut power);
     (B::int(numbers.into_data([rows, k]), bins), B::float(power.into_data([rows, k])))
+}
+
+/// Real and imaginary parts `[rows, length]`, both written by `compute`.
+fn parts<B: Host, T: HostReal>(
+    rows: usize,
+    length: usize,
+    compute: impl FnOnce(&mut [T], &mut [T]),
+) -> (FloatTensor<B>, FloatTensor<B>) {
+    let [mut re, mut im] = [0; 2].map(|_| OutputBuffer::<T>::new(rows * length));
+    compute(&mut re, &mut im);
+    (B::float(re.into_data([rows, length])), B::float(im.into_data([rows, length])))
 }
 
 fn transform<'a, A: AsArray, T: HostReal>(
@@ -258,5 +269,31 @@ impl<B: Host> SpectralOps for B {
             let model = learned(&arrays, &options);
             cpu::learned_welch_peaks::<T>(arrays[0].slice(), frame, &model, k, numbers, power);
         }))
+    }
+
+    fn complex_fft(re: FloatTensor<B>, im: FloatTensor<B>, options: FftOptions) -> (FloatTensor<B>, FloatTensor<B>) {
+        let [re, im] = [re, im].map(B::array);
+        let (rows, width) = sizes(&re);
+        with_real!(re.dtype(), T => parts::<B, T>(rows, options.length, |out_re, out_im| {
+            cpu::complex_fft::<T>([re.slice(), im.slice()], width, &options, [out_re, out_im]);
+        }))
+    }
+
+    fn real_fft(signal: FloatTensor<B>, options: FftOptions) -> (FloatTensor<B>, FloatTensor<B>) {
+        let signal = B::array(signal);
+        let (rows, width) = sizes(&signal);
+        with_real!(signal.dtype(), T => parts::<B, T>(rows, options.bins(), |out_re, out_im| {
+            cpu::real_fft::<T>(signal.slice(), width, &options, [out_re, out_im]);
+        }))
+    }
+
+    fn inverse_real_fft(re: FloatTensor<B>, im: FloatTensor<B>, options: FftOptions) -> FloatTensor<B> {
+        let [re, im] = [re, im].map(B::array);
+        let (rows, width) = sizes(&re);
+        with_real!(re.dtype(), T => {
+            let mut signal = OutputBuffer::<T>::new(rows * options.length);
+            cpu::inverse_real_fft::<T>([re.slice(), im.slice()], width, &options, &mut signal);
+            B::float(signal.into_data([rows, options.length]))
+        })
     }
 }

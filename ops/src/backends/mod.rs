@@ -14,6 +14,8 @@ mod flex;
 mod fusion;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 mod host;
+#[cfg(feature = "autodiff")]
+mod linear;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 #[cfg(any(feature = "autodiff", feature = "fusion", feature = "router"))]

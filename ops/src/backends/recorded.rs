@@ -102,6 +102,24 @@ macro_rules! operations_as_data {
         ) -> (IntTensor<Self>, FloatTensor<Self>) {
             $apply(OpDescriptor::LearnedWelchPeaks { options, k, bins }, inputs.into_vec()).into_peaks()
         }
+
+        fn complex_fft(
+            re: FloatTensor<Self>,
+            im: FloatTensor<Self>,
+            options: FftOptions,
+        ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+            let mut parts = $apply(OpDescriptor::ComplexFft { options }, vec![re, im]).into_floats();
+            (take(&mut parts), take(&mut parts))
+        }
+
+        fn real_fft(signal: FloatTensor<Self>, options: FftOptions) -> (FloatTensor<Self>, FloatTensor<Self>) {
+            let mut parts = $apply(OpDescriptor::RealFft { options }, vec![signal]).into_floats();
+            (take(&mut parts), take(&mut parts))
+        }
+
+        fn inverse_real_fft(re: FloatTensor<Self>, im: FloatTensor<Self>, options: FftOptions) -> FloatTensor<Self> {
+            take(&mut $apply(OpDescriptor::InverseRealFft { options }, vec![re, im]).into_floats())
+        }
     };
 }
 pub(super) use operations_as_data;

@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | `runtime/` | tasks on rayon, per-thread buffers, keyed cache, sums over rows |
 //! | `isa/` | registers of each instruction set, the tokens that prove its detection, and the choice at run time |
-//! | `fft/`, `butterfly/`, `welch/`, `learned/`, `top_k/`, `local_maxima/` | one operation family each |
+//! | `fft/` | passes of power-of-two transforms inside a row, which the families share |
+//! | `transform/`, `butterfly/`, `welch/`, `learned/`, `top_k/`, `local_maxima/` | one operation family each |
 //! | `scalar/` | the engine for f64, and for f32 where no instruction set was detected |
 //!
 //! In each family, `mod.rs` has the entry functions, which choose the engine; `forward.rs` and `backward.rs` have the
@@ -26,6 +27,7 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 mod top_k;
+mod transform;
 mod welch;
 
 pub use butterfly::{ButterflyGradients, ButterflyTransform, butterfly, butterfly_backward};
@@ -36,4 +38,5 @@ pub use learned::{LearnedGradients, LearnedWelch, learned_welch_peaks, learned_w
 pub use local_maxima::local_maxima;
 pub use real::Real;
 pub use top_k::top_k;
+pub use transform::{complex_fft, inverse_real_fft, real_fft};
 pub use welch::{welch_peaks, welch_psd, welch_psd_backward};

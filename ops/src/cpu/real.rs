@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use num_traits::{Float, NumAssign};
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
 use crate::cpu::runtime::scratch::Scratch;
@@ -33,8 +34,22 @@ pub trait Real: FftNum + Float + NumAssign + Default + Into<f64> {
     /// The planned transform of length `n`, computed once per process.
     fn plan(n: usize, direction: FftDirection) -> Arc<dyn Fft<Self>>;
 
+    /// The planned one-sided transform of `n` real values, computed once per process.
+    fn real_plan(n: usize) -> Arc<dyn RealToComplex<Self>>;
+
+    /// The planned inverse of [`real_plan`](Self::real_plan), computed once per process.
+    fn inverse_real_plan(n: usize) -> Arc<dyn ComplexToReal<Self>>;
+
     /// Runs `body` with this thread's buffers.
     fn with_scratch<R>(body: impl FnOnce(&mut Scratch<Self>) -> R) -> R;
+}
+
+/// One planner per process, and what `$plan` makes of it.
+macro_rules! planned {
+    ($planner:ty, $plan:expr) => {{
+        static PLANNER: LazyLock<Mutex<$planner>> = LazyLock::new(|| Mutex::new(<$planner>::new()));
+        $plan(&mut *PLANNER.lock().unwrap_or_else(PoisonError::into_inner))
+    }};
 }
 
 macro_rules! real {
@@ -73,8 +88,15 @@ macro_rules! real {
             }
 
             fn plan(n: usize, direction: FftDirection) -> Arc<dyn Fft<Self>> {
-                static PLANNER: LazyLock<Mutex<FftPlanner<$float>>> = LazyLock::new(|| Mutex::new(FftPlanner::new()));
-                PLANNER.lock().unwrap_or_else(PoisonError::into_inner).plan_fft(n, direction)
+                planned!(FftPlanner<$float>, |planner: &mut FftPlanner<$float>| planner.plan_fft(n, direction))
+            }
+
+            fn real_plan(n: usize) -> Arc<dyn RealToComplex<Self>> {
+                planned!(RealFftPlanner<$float>, |planner: &mut RealFftPlanner<$float>| planner.plan_fft_forward(n))
+            }
+
+            fn inverse_real_plan(n: usize) -> Arc<dyn ComplexToReal<Self>> {
+                planned!(RealFftPlanner<$float>, |planner: &mut RealFftPlanner<$float>| planner.plan_fft_inverse(n))
             }
 
             fn with_scratch<R>(body: impl FnOnce(&mut Scratch<Self>) -> R) -> R {

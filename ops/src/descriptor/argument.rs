@@ -5,7 +5,7 @@ use std::slice::Iter;
 use burn::backend::ir::ScalarIr;
 use burn::tensor::IntDType;
 
-use crate::options::{Detrend, Interpolation, LocalMaximaOptions, Scaling, WelchOptions};
+use crate::options::{Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, Scaling, WelchOptions};
 
 /// An argument of an operation as the scalars of its record.
 pub(super) trait Argument: Sized {
@@ -75,6 +75,21 @@ impl Argument for Option<f64> {
     fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
         let (is_some, value) = (bool::decode(scalars)?, f64::decode(scalars)?);
         Some(is_some.then_some(value))
+    }
+}
+
+impl Argument for FftOptions {
+    fn encode(&self, scalars: &mut Vec<ScalarIr>) {
+        self.length.encode(scalars);
+        (self.direction == Direction::Inverse).encode(scalars);
+        self.scale.encode(scalars);
+        self.interior.encode(scalars);
+    }
+
+    fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
+        let length = usize::decode(scalars)?;
+        let direction = if bool::decode(scalars)? { Direction::Inverse } else { Direction::Forward };
+        Some(Self { length, direction, scale: f64::decode(scalars)?, interior: f64::decode(scalars)? })
     }
 }
 

@@ -3,6 +3,8 @@
 //! Differentiation, lazy fusion, graph capture and replay share this folder, so that they cannot differ: the table here,
 //! `record` (output shapes, records and their execution) and `run` (calls of a backend's methods).
 
+#[cfg(feature = "autodiff")]
+mod adjoint;
 mod argument;
 #[cfg(any(feature = "fusion", feature = "router"))]
 mod record;
@@ -20,7 +22,7 @@ pub(crate) use self::record::execute;
 pub use self::record::register_spectral_ops;
 #[cfg(any(feature = "autodiff", feature = "fusion", feature = "router"))]
 pub(crate) use self::run::{Outputs, take};
-use crate::options::{LocalMaximaOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
 
 /// Declares the operations: a constant with the name of each, the enum of all of them with their scalar arguments, and
 /// both ways between that enum and recorded operations.
@@ -146,6 +148,21 @@ operations! {
         k: usize,
         /// Type of bin numbers.
         bins: IntDType,
+    }
+    /// Fourier transform of complex rows.
+    COMPLEX_FFT = "firefly::complex_fft": ComplexFft {
+        /// Length, direction and factors.
+        options: FftOptions,
+    }
+    /// One-sided Fourier transform of real rows.
+    REAL_FFT = "firefly::real_fft": RealFft {
+        /// Length, direction and factors.
+        options: FftOptions,
+    }
+    /// Fourier transform of one-sided spectra to real rows.
+    INVERSE_REAL_FFT = "firefly::inverse_real_fft": InverseRealFft {
+        /// Length, direction and factors.
+        options: FftOptions,
     }
 }
 

@@ -25,6 +25,9 @@ impl OpDescriptor {
             Self::Butterfly { .. } | Self::WelchPsdBackward { .. } => vec![like(0), like(1)],
             Self::ButterflyBackward { gated } => (0..3 + usize::from(gated)).map(like).collect(),
             Self::LearnedWelchPsdBackward { .. } => (0..6).map(like).collect(),
+            Self::ComplexFft { options } => vec![(row(options.length), float); 2],
+            Self::RealFft { options } => vec![(row(options.bins()), float); 2],
+            Self::InverseRealFft { options } => vec![(row(options.length), float)],
         }
     }
 

@@ -25,10 +25,7 @@ impl OpDescriptor {
                 let (maxima, bases) = B::local_maxima(take(inputs), options, k, bins);
                 Outputs::Bins([maxima, bases])
             }
-            Self::Butterfly { gated } => {
-                let (re, im) = B::butterfly(ButterflyTensors::take(inputs, gated));
-                Outputs::Floats(vec![re, im])
-            }
+            Self::Butterfly { gated } => Outputs::parts(B::butterfly(ButterflyTensors::take(inputs, gated))),
             Self::ButterflyBackward { gated } => {
                 let transform = ButterflyTensors::take(inputs, gated);
                 Outputs::Floats(B::butterfly_backward(transform, take(inputs), take(inputs)).into_vec())
@@ -42,6 +39,11 @@ impl OpDescriptor {
             }
             Self::LearnedWelchPeaks { options, k, bins } => {
                 Outputs::peaks(B::learned_welch_peaks(LearnedTensors::take(inputs), options, k, bins))
+            }
+            Self::ComplexFft { options } => Outputs::parts(B::complex_fft(take(inputs), take(inputs), options)),
+            Self::RealFft { options } => Outputs::parts(B::real_fft(take(inputs), options)),
+            Self::InverseRealFft { options } => {
+                Outputs::Floats(vec![B::inverse_real_fft(take(inputs), take(inputs), options)])
             }
         }
     }
@@ -61,6 +63,11 @@ pub(crate) enum Outputs<B: Backend> {
 impl<B: Backend> Outputs<B> {
     fn peaks((bins, power): (IntTensor<B>, FloatTensor<B>)) -> Self {
         Self::Peaks(bins, power)
+    }
+
+    /// Real and imaginary parts.
+    fn parts((re, im): (FloatTensor<B>, FloatTensor<B>)) -> Self {
+        Self::Floats(vec![re, im])
     }
 
     /// The outputs of an operation that selects nothing.

@@ -7,12 +7,13 @@ use burn::tensor::{TensorData, try_read_sync};
 use burn_router::{CustomOpRegistry, TensorInterpreter};
 
 use super::*;
-use crate::options::{Detrend, Interpolation, Scaling};
+use crate::options::{Detrend, Direction, Interpolation, Scaling};
 
 #[test]
 fn every_operation_is_parsed_from_its_name_and_scalars() {
     let maxima =
         LocalMaximaOptions::new().with_prominence(-2.5).with_distance(7).with_interpolation(Interpolation::Hann);
+    let fft = FftOptions { length: 15, direction: Direction::Inverse, scale: 0.25, interior: 2.0 };
     let (k, bins, wanted) = (7, IntDType::I32, [true, false, true, true, false, false]);
     for scaling in [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }] {
         let options = WelchOptions { hop: 100, scaling, detrend: Detrend::Constant, ..WelchOptions::new(256, 3) };
@@ -27,6 +28,9 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::LearnedWelchPsd { options },
             OpDescriptor::LearnedWelchPsdBackward { options, wanted },
             OpDescriptor::LearnedWelchPeaks { options, k, bins },
+            OpDescriptor::ComplexFft { options: fft },
+            OpDescriptor::RealFft { options: FftOptions { direction: Direction::Forward, ..fft } },
+            OpDescriptor::InverseRealFft { options: fft },
         ];
         assert_eq!(operations.map(|operation| operation.name())[..], *NAMES);
         for operation in operations {
@@ -69,4 +73,10 @@ fn registered_operations_run_from_their_records() {
     let outputs = replayed(OpDescriptor::LocalMaxima { options, k: 3, bins: IntDType::I64 }, values);
     assert_eq!(outputs[0].as_slice::<i64>().unwrap(), [3, 1, -1]);
     assert_eq!(outputs[1].as_slice::<i64>().unwrap(), [0, 2, -1]);
+
+    let values = TensorData::from([[1.0f32, 2.0, 3.0]]);
+    let options = FftOptions { length: 4, direction: Direction::Forward, scale: 2.0, interior: 3.0 };
+    let outputs = replayed(OpDescriptor::RealFft { options }, values);
+    assert_eq!(outputs[0].as_slice::<f32>().unwrap(), [12.0, -12.0, 4.0]);
+    assert_eq!(outputs[1].as_slice::<f32>().unwrap(), [0.0, -12.0, 0.0]);
 }

@@ -9,3 +9,13 @@ pub enum Direction {
     /// e^(+2πi jk/n), unnormalised: divide by `n` to invert.
     Inverse,
 }
+
+impl Direction {
+    /// The other direction.
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Forward => Self::Inverse,
+            Self::Inverse => Self::Forward,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Transforms along one dimension: arguments checked, the dimension moved to the end, rows dispatched.
+
+use burn::backend::Dispatch;
+use burn::tensor::Tensor;
+
+use super::ComplexTensor;
+use crate::api::check;
+use crate::api::rows::Leading;
+use crate::error::{ArgumentError, ensure};
+use crate::ops::SpectralOps;
+use crate::options::{Direction, FftOptions, Norm};
+
+/// One call of a public function, which its errors name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    pub operation: &'static str,
+    /// Whether the function is one of the forward transforms.
+    pub forward: bool,
+    pub norm: Norm,
+}
+
+impl Call {
+    /// The dimension that `dim` names in a tensor of `rank` dimensions.
+    pub fn dim(&self, dim: isize, rank: usize) -> Result<usize, ArgumentError> {
+        let named = if dim < 0 { dim.checked_add_unsigned(rank) } else { Some(dim) };
+        let named = named.and_then(|dim| usize::try_from(dim).ok()).filter(|&dim| dim < rank);
+        let expected = format_args!("from -{rank} to {} for a tensor of {rank} dimensions", rank as isize - 1);
+        named.ok_or_else(|| ArgumentError::new(self.operation, "dim", dim, expected))
+    }
+
+    /// Complex to complex: `n` points, or as many as there are values.
+    pub fn complex<const D: usize>(
+        &self,
+        input: ComplexTensor<D>,
+        n: Option<usize>,
+        dim: usize,
+    ) -> Result<ComplexTensor<D>, ArgumentError> {
+        let n = n.unwrap_or(input.dims()[dim]);
+        let options = self.options(n, self.direction())?;
+        let (leading, re, im) = self.rows(input, dim)?;
+        let (re, im) = Dispatch::complex_fft(re, im, options);
+        Ok(ComplexTensor { re: leading.unflatten(re, n), im: leading.unflatten(im, n) }.map(|part| back(part, dim)))
+    }
+
+    /// Real to the lower half of a spectrum.
+    pub fn real<const D: usize>(
+        &self,
+        input: Tensor<D>,
+        n: Option<usize>,
+        dim: usize,
+    ) -> Result<ComplexTensor<D>, ArgumentError> {
+        let n = n.unwrap_or(input.dims()[dim]);
+        let options = self.options(n, self.direction())?;
+        let inputs = check::Inputs::of(self.operation, "input", &input)?;
+        inputs.fft()?;
+        self.has_values(input.dims(), dim)?;
+        let input = inputs.first(input).swap_dims(dim, D - 1);
+        let leading = Leading::of(&input).0;
+        let (re, im) = Dispatch::real_fft(leading.flatten(input), options);
+        let part = |part| back(leading.unflatten(part, options.bins()), dim);
+        Ok(ComplexTensor { re: part(re), im: part(im) })
+    }
+
+    /// The lower half of a spectrum to real values, `n` or 2 (m − 1) for m bins.
+    pub fn inverse_real<const D: usize>(
+        &self,
+        input: ComplexTensor<D>,
+        n: Option<usize>,
+        dim: usize,
+    ) -> Result<Tensor<D>, ArgumentError> {
+        let bins = input.dims()[dim];
+        let n = n.unwrap_or(2 * bins.saturating_sub(1));
+        let options = self.options(n, self.direction())?;
+        let (leading, re, im) = self.rows(input, dim)?;
+        Ok(back(leading.unflatten(Dispatch::inverse_real_fft(re, im, options), n), dim))
+    }
+
+    /// The sign of the exponent: that of hfft and ihfft is the other one of what they undo.
+    fn direction(&self) -> Direction {
+        if self.forward { Direction::Forward } else { Direction::Inverse }
+    }
+
+    fn options(&self, n: usize, direction: Direction) -> Result<FftOptions, ArgumentError> {
+        ensure(n >= 1, self.operation, "n", n, "at least 1 point")?;
+        Ok(FftOptions { length: n, direction, scale: self.norm.factor(self.forward, n), interior: 1.0 })
+    }
+
+    /// Both parts as rows along `dim`, in one type.
+    fn rows<const D: usize>(
+        &self,
+        input: ComplexTensor<D>,
+        dim: usize,
+    ) -> Result<(Leading<D>, Rows, Rows), ArgumentError> {
+        let dims = input.dims();
+        let mut inputs = check::Inputs::of(self.operation, "input.re", &input.re)?;
+        inputs.fft()?;
+        self.has_values(dims, dim)?;
+        let im = inputs.next("input.im", input.im, dims)?.swap_dims(dim, D - 1);
+        let re = inputs.first(input.re).swap_dims(dim, D - 1);
+        let leading = Leading::of(&re).0;
+        Ok((leading, leading.flatten(re), leading.flatten(im)))
+    }
+
+    fn has_values<const D: usize>(&self, dims: [usize; D], dim: usize) -> Result<(), ArgumentError> {
+        let expected = format_args!("a tensor with at least 1 value along dimension {dim}");
+        ensure(dims[dim] >= 1, self.operation, "input", format_args!("{dims:?}"), expected)
+    }
+}
+
+/// Rows of a backend's tensor.
+type Rows = burn::backend::DispatchTensor;
+
+/// The last dimension moved back to `dim`.
+fn back<const D: usize>(tensor: Tensor<D>, dim: usize) -> Tensor<D> {
+    tensor.swap_dims(dim, D - 1)
+}

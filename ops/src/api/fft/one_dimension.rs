@@ -1,0 +1,174 @@
+//! Transforms along one dimension.
+
+use burn::tensor::Tensor;
+
+use super::ComplexTensor;
+use super::along::Call;
+use crate::error::ArgumentError;
+use crate::options::Norm;
+
+/// Discrete Fourier transform along `dim`: X_k = Σ_j x_j exp(−2πi jk/n).
+///
+/// - `input`: complex, or real; of any shape.
+/// - `n`: points of the transform; longer input is cut, shorter input is padded with zeros. As long as the input by default.
+/// - `dim`: the dimension; negative ones count from the end.
+/// - returns the spectrum, `n` values along `dim`; bin k is (k/n) of the sampling rate, from n/2 on less than zero.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::Norm;
+/// use firefly_ops::fft::fft;
+///
+/// let signal = Tensor::<1>::from_floats([1.0, 0.0, -1.0], &Device::flex());
+/// let spectrum = fft(signal, None, -1, Norm::Backward)?;
+/// let re: Vec<f32> = spectrum.re.into_data().iter().collect();
+/// assert!(re.iter().zip([0.0, 1.5, 1.5]).all(|(got, expected)| (got - expected).abs() < 1e-6));
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
+/// # Errors
+/// [`ArgumentError`] for an `n` of 0, a dimension that is not there or has no values, parts of different shapes, or a
+/// device without kernels.
+pub fn fft<const D: usize>(
+    input: impl Into<ComplexTensor<D>>,
+    n: Option<usize>,
+    dim: isize,
+    norm: Norm,
+) -> Result<ComplexTensor<D>, ArgumentError> {
+    let call = Call { operation: "fft", forward: true, norm };
+    call.complex(input.into(), n, call.dim(dim, D)?)
+}
+
+/// Inverse of [`fft`], with its arguments: x_j = 1/n Σ_k X_k exp(2πi jk/n).
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::Norm;
+/// use firefly_ops::fft::{fft, ifft};
+///
+/// let signal = Tensor::<2>::from_floats([[1.0, 2.0, 4.0], [0.0, 8.0, -1.0]], &Device::flex());
+/// let spectrum = fft(signal.clone(), None, 1, Norm::Ortho)?;
+/// let error = (ifft(spectrum, None, 1, Norm::Ortho)?.re - signal).abs().max();
+/// assert!(error.into_scalar::<f32>() < 1e-6);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
+/// # Errors
+/// As [`fft`].
+pub fn ifft<const D: usize>(
+    input: impl Into<ComplexTensor<D>>,
+    n: Option<usize>,
+    dim: isize,
+    norm: Norm,
+) -> Result<ComplexTensor<D>, ArgumentError> {
+    let call = Call { operation: "ifft", forward: false, norm };
+    call.complex(input.into(), n, call.dim(dim, D)?)
+}
+
+/// The lower n/2 + 1 bins of [`fft`] of real values; the others are their conjugates.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::Norm;
+/// use firefly_ops::fft::rfft;
+///
+/// let signal = Tensor::<2>::ones([2, 15], &Device::flex());
+/// assert_eq!(rfft(signal.clone(), None, -1, Norm::Backward)?.dims(), [2, 8]);
+/// assert_eq!(rfft(signal, Some(20), -1, Norm::Backward)?.dims(), [2, 11]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
+/// # Errors
+/// As [`fft`].
+pub fn rfft<const D: usize>(
+    input: Tensor<D>,
+    n: Option<usize>,
+    dim: isize,
+    norm: Norm,
+) -> Result<ComplexTensor<D>, ArgumentError> {
+    let call = Call { operation: "rfft", forward: true, norm };
+    call.real(input, n, call.dim(dim, D)?)
+}
+
+/// Inverse of [`rfft`]: real values from the lower half of a spectrum.
+///
+/// - `n`: values along `dim`, 2 (m − 1) for m bins by default. What gave an odd number of samples needs it. Bins past
+///   n/2 are cut, missing ones are 0.
+/// - The imaginary parts of bin 0 and, with an even `n`, of bin n/2 do not count.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::Norm;
+/// use firefly_ops::fft::{irfft, rfft};
+///
+/// let signal = Tensor::<1>::from_floats([1.0, 2.0, 4.0], &Device::flex());
+/// let spectrum = rfft(signal.clone(), None, 0, Norm::Backward)?;
+/// let error = (irfft(spectrum, Some(3), 0, Norm::Backward)? - signal).abs().max();
+/// assert!(error.into_scalar::<f32>() < 1e-6);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
+/// # Errors
+/// As [`fft`]; a spectrum of one bin needs an `n`.
+pub fn irfft<const D: usize>(
+    input: ComplexTensor<D>,
+    n: Option<usize>,
+    dim: isize,
+    norm: Norm,
+) -> Result<Tensor<D>, ArgumentError> {
+    let call = Call { operation: "irfft", forward: false, norm };
+    call.inverse_real(input, n, call.dim(dim, D)?)
+}
+
+/// The real spectrum, `n` values along `dim`, of a signal with Hermitian symmetry, of which `input` is the lower half.
+///
+/// `n` is 2 (m − 1) for m values by default.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::Norm;
+/// use firefly_ops::fft::{ComplexTensor, hfft};
+///
+/// // The signal 1, 2, 3, 2.
+/// let half = Tensor::<1>::from_floats([1.0, 2.0, 3.0], &Device::flex());
+/// let spectrum = hfft(ComplexTensor::from(half), None, 0, Norm::Backward)?;
+/// assert_eq!(spectrum.into_data().iter::<f32>().collect::<Vec<_>>(), [8.0, -2.0, 0.0, -2.0]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
+/// # Errors
+/// As [`irfft`].
+pub fn hfft<const D: usize>(
+    input: ComplexTensor<D>,
+    n: Option<usize>,
+    dim: isize,
+    norm: Norm,
+) -> Result<Tensor<D>, ArgumentError> {
+    let call = Call { operation: "hfft", forward: true, norm };
+    call.inverse_real(input, n, call.dim(dim, D)?)
+}
+
+/// Inverse of [`hfft`]: the lower n/2 + 1 values of a Hermitian signal from its real spectrum.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::Norm;
+/// use firefly_ops::fft::ihfft;
+///
+/// let spectrum = Tensor::<1>::from_floats([8.0, -2.0, 0.0, -2.0], &Device::flex());
+/// let half = ihfft(spectrum, None, 0, Norm::Backward)?;
+/// assert_eq!(half.re.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
+/// # Errors
+/// As [`fft`].
+pub fn ihfft<const D: usize>(
+    input: Tensor<D>,
+    n: Option<usize>,
+    dim: isize,
+    norm: Norm,
+) -> Result<ComplexTensor<D>, ArgumentError> {
+    let call = Call { operation: "ihfft", forward: false, norm };
+    call.real(input, n, call.dim(dim, D)?)
+}

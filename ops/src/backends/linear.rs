@@ -1,0 +1,86 @@
+//! Reverse-mode differentiation of linear operations: the backward pass is the adjoint, and nothing is saved for it.
+
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Backend, TensorMetadata};
+use burn::tensor::Slice;
+use burn_autodiff::Autodiff;
+use burn_autodiff::checkpoint::base::Checkpointer;
+use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn_autodiff::grads::Gradients;
+use burn_autodiff::ops::{Backward, Ops, OpsKind};
+
+use super::autodiff::unstack;
+use crate::descriptor::{OpDescriptor, Outputs, take};
+use crate::ops::SpectralOps;
+
+/// Backward pass of a linear operation.
+#[derive(Debug)]
+struct LinearBackward;
+
+/// State of a backward pass.
+#[derive(Debug, Clone)]
+struct State {
+    adjoint: OpDescriptor,
+    /// Values per row of the operation's inputs.
+    width: usize,
+    /// Whether the output is two parts, stacked.
+    stacked: bool,
+}
+
+impl<B: SpectralOps, const N: usize> Backward<B, N> for LinearBackward {
+    type State = State;
+
+    fn backward(self, ops: Ops<State, N>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
+        let State { adjoint, width, stacked } = ops.state;
+        let grad = grads.consume::<B>(&ops.node);
+        let parts = if stacked { unstack::<B>(grad).into() } else { vec![grad] };
+        for (parent, gradient) in ops.parents.into_iter().zip(adjoint.run::<B>(parts).into_floats()) {
+            if let Some(parent) = parent {
+                grads.register::<B>(parent.id, resized::<B>(gradient, width));
+            }
+        }
+    }
+}
+
+/// Rows cut or padded with zeros to `width` values.
+fn resized<B: Backend>(rows: FloatTensor<B>, width: usize) -> FloatTensor<B> {
+    let (count, length) = (rows.shape()[0], rows.shape()[1]);
+    let within = [Slice::from(0..count), Slice::from(0..width.min(length))];
+    if width <= length {
+        return if width == length { rows } else { B::float_slice(rows, &within) };
+    }
+    let zeros = B::float_zeros([count, width].into(), &rows.device(), rows.dtype().into());
+    B::float_slice_assign(zeros, &within, rows)
+}
+
+/// Runs a linear operation on the inner backend, and puts its adjoint on the tape.
+pub(super) fn apply<B: SpectralOps, C: CheckpointStrategy>(
+    operation: OpDescriptor,
+    adjoint: OpDescriptor,
+    inputs: Vec<FloatTensor<Autodiff<B, C>>>,
+) -> Outputs<Autodiff<B, C>> {
+    // The tape counts an operation's inputs at compile time.
+    match inputs.len() {
+        1 => apply_to::<B, C, 1>(operation, adjoint, inputs),
+        _ => apply_to::<B, C, 2>(operation, adjoint, inputs),
+    }
+}
+
+fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
+    operation: OpDescriptor,
+    adjoint: OpDescriptor,
+    inputs: Vec<FloatTensor<Autodiff<B, C>>>,
+) -> Outputs<Autodiff<B, C>> {
+    let nodes: [_; N] = std::array::from_fn(|input| inputs[input].node());
+    let width = inputs[0].shape()[1];
+    let inputs = inputs.into_iter().map(|input| input.into_primitive()).collect();
+    let mut outputs = operation.run::<B>(inputs).into_floats();
+    // One output is what the tape takes per operation: two parts are stacked, `[2 * rows, length]`.
+    let stacked = outputs.len() == 2;
+    let output = if stacked { B::float_cat(outputs.collect(), 0) } else { take(&mut outputs) };
+    let output = match LinearBackward.prepare::<C>(nodes).compute_bound().stateful() {
+        OpsKind::Tracked(prep) => prep.finish(State { adjoint, width, stacked }, output),
+        OpsKind::UnTracked(prep) => prep.finish(output),
+    };
+    Outputs::Floats(if stacked { unstack::<Autodiff<B, C>>(output).into() } else { vec![output] })
+}

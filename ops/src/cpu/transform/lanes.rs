@@ -1,0 +1,343 @@
+//! Transforms of rows in f32 with a row per lane.
+//!
+//! Lanes share nothing, so a row has the same bits wherever it is in the batch, and no row disturbs another.
+
+use super::Factors;
+use super::columns::{load_columns, store_columns};
+use super::passes::{passes, splat};
+use super::plan::Plan;
+use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
+use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
+use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
+use crate::cpu::runtime::tasks::Tasks;
+
+/// A kind of transform of `n` points, and its factors.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    /// Complex values to complex values, times the factor.
+    Complex(f32),
+    /// Real values to the lower half of a spectrum.
+    Real(Factors<f32>),
+    /// The lower half of a spectrum to real values.
+    InverseReal(Factors<f32>),
+}
+
+/// Rows, each `[rows, width]`: real and imaginary parts, the second empty where values are real.
+pub(super) type Parts<'a> = [&'a [f32]; 2];
+pub(super) type PartsMut<'a> = [&'a mut [f32]; 2];
+
+/// One transform for all rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Transform<'a> {
+    pub kind: Kind,
+    pub n: usize,
+    /// Values of an input row.
+    pub width: usize,
+    /// The plan of [`complex_points`] points.
+    pub plan: &'a Plan,
+}
+
+/// Points of the complex transform that a real one of `n` points is made of: an even one takes two samples as one value.
+pub(super) fn complex_points(n: usize) -> usize {
+    if n.is_multiple_of(2) { n / 2 } else { n }
+}
+
+impl Transform<'_> {
+    /// Values of an output row.
+    #[inline(always)]
+    fn length(&self) -> usize {
+        match self.kind {
+            Kind::Real(_) => self.n / 2 + 1,
+            Kind::Complex(_) | Kind::InverseReal(_) => self.n,
+        }
+    }
+
+    /// Registers of the spectra that are kept beside the tile.
+    #[inline(always)]
+    fn kept(&self) -> usize {
+        match self.kind {
+            Kind::InverseReal(_) => self.n / 2 + 1,
+            Kind::Complex(_) | Kind::Real(_) => 0,
+        }
+    }
+
+    /// Registers of the pairs that a pass with the largest radix forms.
+    #[inline(always)]
+    fn pairs(&self) -> usize {
+        self.plan.largest_radix
+    }
+
+    /// Transforms all rows.
+    pub fn run(&self, input: Parts<'_>, output: PartsMut<'_>) {
+        let (width, length) = (self.width, self.length());
+        let rows = output[0].len() / length;
+        // Half of sixteen lanes are enough for a few rows.
+        let lanes = if rows <= MAX_LANES / 2 { Width::Eight } else { Width::Sixteen };
+        let registers = self.plan.points + 1 + self.kept() + self.pairs();
+        let lines = 2 * registers * MAX_LANES / Line::LEN + lines_for(MAX_LANES * width.max(length));
+        let set = InstructionSet::current();
+        let tasks = Tasks::independent_groups(rows, self.plan.work(), MAX_LANES);
+        // An empty part has as many empty pieces as the other one has pieces.
+        let mut inputs = input.map(|part| part.chunks(tasks.rows * width));
+        let mut outputs = output.map(|part| part.chunks_mut(tasks.rows * length));
+        let pieces = (0..tasks.count).map(|_| {
+            let input = inputs.each_mut().map(|pieces| pieces.next().unwrap_or_default());
+            (input, outputs.each_mut().map(|pieces| pieces.next().unwrap_or_default()))
+        });
+        tasks.run(pieces, |(input, output)| {
+            with_lines(lines, |memory| {
+                dispatch(set, lanes, RowsKernel { transform: *self, input, output, memory });
+            });
+        });
+    }
+}
+
+/// The rows of one task.
+struct RowsKernel<'a> {
+    transform: Transform<'a>,
+    input: Parts<'a>,
+    output: PartsMut<'a>,
+    memory: &'a mut [Line],
+}
+
+impl Kernel for RowsKernel<'_> {
+    #[inline(always)]
+    fn run<V: Register>(self, token: V::Token) {
+        let Self { transform, input: [mut re, mut im], output: [mut out_re, mut out_im], mut memory } = self;
+        let Transform { kind, n, width, plan } = transform;
+        let tile = take_complexes::<V>(token, &mut memory, plan.points + 1);
+        let kept = take_complexes::<V>(token, &mut memory, transform.kept());
+        let pairs = take_complexes::<V>(token, &mut memory, transform.pairs()).as_chunks_mut::<2>().0;
+        let spare = take_values(&mut memory, V::LANES * width.max(transform.length()));
+        while !out_re.is_empty() {
+            let (re_rows, rest) = re.split_at(re.len().min(V::LANES * width));
+            re = rest;
+            let (im_rows, rest) = im.split_at(im.len().min(V::LANES * width));
+            im = rest;
+            let (into_re, rest) = out_re.split_at_mut(out_re.len().min(V::LANES * transform.length()));
+            out_re = rest;
+            let (into_im, rest) = out_im.split_at_mut(out_im.len().min(V::LANES * transform.length()));
+            out_im = rest;
+            let mut rows = TileRows { token, n, width, plan, tile: &mut *tile, spare: &mut *spare };
+            match kind {
+                Kind::Complex(_) => rows.load_complex(re_rows, im_rows),
+                Kind::Real(_) => rows.load_real(re_rows),
+                Kind::InverseReal(factors) => {
+                    rows.load_half(factors, re_rows, im_rows, kept);
+                    rows.pack(kept);
+                }
+            }
+            passes(token, plan, &mut rows.tile[..plan.points], pairs);
+            match kind {
+                Kind::Complex(factor) => rows.store_complex(factor, n, into_re, into_im),
+                Kind::Real(factors) => {
+                    rows.unpack(factors);
+                    rows.store_complex(1.0, n / 2 + 1, into_re, into_im);
+                }
+                Kind::InverseReal(_) => rows.store_real(into_re),
+            }
+        }
+    }
+}
+
+/// A tile with the rows of a register.
+struct TileRows<'a, V: Register> {
+    token: V::Token,
+    n: usize,
+    width: usize,
+    plan: &'a Plan,
+    /// One register more than the plan has points.
+    tile: &'a mut [Complex<V>],
+    spare: &'a mut [f32],
+}
+
+impl<V: Register> TileRows<'_, V> {
+    /// Complex values, cut or padded, in their places.
+    #[inline(always)]
+    fn load_complex(&mut self, re: &[f32], im: &[f32]) {
+        let (tile, places, used) = (&mut *self.tile, &self.plan.places, self.width.min(self.n));
+        load_columns(
+            self.token,
+            re,
+            self.width,
+            used,
+            self.spare,
+            #[inline(always)]
+            |j, column| tile[places[j] as usize].re = column,
+        );
+        load_columns(
+            self.token,
+            im,
+            self.width,
+            used,
+            self.spare,
+            #[inline(always)]
+            |j, column| tile[places[j] as usize].im = column,
+        );
+        for place in &places[used..] {
+            tile[*place as usize] = Complex::zero(self.token);
+        }
+    }
+
+    /// Real values in their places: two by two as complex values, or, where n is odd, with imaginary parts of 0.
+    #[inline(always)]
+    fn load_real(&mut self, signal: &[f32]) {
+        let (tile, places, used) = (&mut *self.tile, &self.plan.places, self.width.min(self.n));
+        let zero = V::splat(self.token, 0.0);
+        let even = self.n.is_multiple_of(2);
+        // The last sample of an odd number may be without a second one.
+        let set = if even { used / 2 } else { 0 };
+        for place in &places[set..] {
+            tile[*place as usize] = Complex { re: zero, im: zero };
+        }
+        load_columns(
+            self.token,
+            signal,
+            self.width,
+            used,
+            self.spare,
+            #[inline(always)]
+            |j, column| match (even, j % 2) {
+                (true, 0) => tile[places[j / 2] as usize].re = column,
+                (true, _) => tile[places[j / 2] as usize].im = column,
+                (false, _) => tile[places[j] as usize].re = column,
+            },
+        );
+    }
+
+    /// The lower bins of a real transform from those of the complex one, times the factors.
+    #[inline(always)]
+    fn unpack(&mut self, factors: Factors<f32>) {
+        let (token, tile, points) = (self.token, &mut *self.tile, self.plan.points);
+        let (zero, ends) = (V::splat(token, 0.0), V::splat(token, factors.ends));
+        let first = tile[0];
+        if !self.n.is_multiple_of(2) {
+            let [re, im] = [V::splat(token, factors.interior[0]), V::splat(token, factors.interior[1])];
+            for bin in &mut tile[1..points / 2 + 1] {
+                *bin = Complex { re: bin.re * re, im: bin.im * im };
+            }
+            tile[0] = Complex { re: first.re * ends, im: zero };
+            return;
+        }
+        // With Z the transform of x[2j] + i x[2j + 1], N = n / 2 values: 2 X[k] = S + T and 2 X[N - k] = (S - T)*, where
+        // S = Z[k] + Z[N - k]*, T = -i exp(-2πi k / n) (Z[k] - Z[N - k]*).
+        let [re, im] = [V::splat(token, 0.5 * factors.interior[0]), V::splat(token, 0.5 * factors.interior[1])];
+        for k in 1..points / 2 + 1 {
+            let (a, b) = (tile[k], tile[points - k]);
+            let s = Complex { re: a.re + b.re, im: a.im - b.im };
+            let t = Complex { re: a.re - b.re, im: a.im + b.im }.times(splat(token, self.plan.half_turns[k]));
+            let (lower, upper) = (s.plus(t), t.minus(s));
+            tile[points - k] = Complex { re: (zero - upper.re) * re, im: upper.im * im };
+            tile[k] = Complex { re: lower.re * re, im: lower.im * im };
+        }
+        tile[0] = Complex { re: (first.re + first.im) * ends, im: zero };
+        tile[points] = Complex { re: (first.re - first.im) * ends, im: zero };
+    }
+
+    /// The lower bins of spectra in natural order, cut or padded, times the factors.
+    #[inline(always)]
+    fn load_half(&mut self, factors: Factors<f32>, re: &[f32], im: &[f32], bins: &mut [Complex<V>]) {
+        let used = self.width.min(bins.len());
+        load_columns(
+            self.token,
+            re,
+            self.width,
+            used,
+            self.spare,
+            #[inline(always)]
+            |k, column| bins[k].re = column,
+        );
+        load_columns(
+            self.token,
+            im,
+            self.width,
+            used,
+            self.spare,
+            #[inline(always)]
+            |k, column| bins[k].im = column,
+        );
+        let (token, zero) = (self.token, V::splat(self.token, 0.0));
+        for bin in &mut bins[used..] {
+            *bin = Complex { re: zero, im: zero };
+        }
+        let [re, im] = [V::splat(token, factors.interior[0]), V::splat(token, factors.interior[1])];
+        let interior = self.n.div_ceil(2);
+        for bin in &mut bins[1..interior.max(1)] {
+            *bin = Complex { re: bin.re * re, im: bin.im * im };
+        }
+        let ends = V::splat(token, factors.ends);
+        bins[0] = Complex { re: bins[0].re * ends, im: zero };
+        if let Some(nyquist) = bins.get_mut(interior.max(1)) {
+            *nyquist = Complex { re: nyquist.re * ends, im: zero };
+        }
+    }
+
+    /// The spectrum, in its places, that the passes take to real samples. Real and imaginary parts are exchanged, which makes
+    /// the forward transform the inverse one.
+    #[inline(always)]
+    fn pack(&mut self, bins: &[Complex<V>]) {
+        let (points, places) = (self.plan.points, &self.plan.places);
+        let zero = V::splat(self.token, 0.0);
+        if !self.n.is_multiple_of(2) {
+            // All bins, the upper ones the conjugates of the lower.
+            self.tile[0] = Complex { re: zero, im: bins[0].re };
+            for k in 1..bins.len() {
+                let bin = bins[k];
+                self.tile[places[k] as usize] = Complex { re: bin.im, im: bin.re };
+                self.tile[places[points - k] as usize] = Complex { re: zero - bin.im, im: bin.re };
+            }
+            return;
+        }
+        // Z[k] = S + U and Z[N - k] = (S - U)*, where S = X[k] + X[N - k]*, U = i exp(2πi k / n) (X[k] - X[N - k]*).
+        self.tile[0] = Complex { re: bins[0].re - bins[points].re, im: bins[0].re + bins[points].re };
+        for k in 1..points / 2 + 1 {
+            let (a, b) = (bins[k], bins[points - k]);
+            let [re, im] = self.plan.half_turns[k];
+            let s = Complex { re: a.re + b.re, im: a.im - b.im };
+            let u = Complex { re: a.re - b.re, im: a.im + b.im }.times(splat(self.token, [re, -im]));
+            let (lower, upper) = (s.plus(u), s.minus(u));
+            self.tile[places[points - k] as usize] = Complex { re: zero - upper.im, im: upper.re };
+            self.tile[places[k] as usize] = Complex { re: lower.im, im: lower.re };
+        }
+    }
+
+    /// The first `length` complex values times `factor`.
+    #[inline(always)]
+    fn store_complex(&mut self, factor: f32, length: usize, re: &mut [f32], im: &mut [f32]) {
+        let (tile, factor) = (&*self.tile, V::splat(self.token, factor));
+        store_columns(
+            self.token,
+            re,
+            length,
+            self.spare,
+            #[inline(always)]
+            |k| tile[k].re * factor,
+        );
+        store_columns(
+            self.token,
+            im,
+            length,
+            self.spare,
+            #[inline(always)]
+            |k| tile[k].im * factor,
+        );
+    }
+
+    /// Real samples, the parts of values exchanged.
+    #[inline(always)]
+    fn store_real(&mut self, signal: &mut [f32]) {
+        let (tile, even) = (&*self.tile, self.n.is_multiple_of(2));
+        store_columns(
+            self.token,
+            signal,
+            self.n,
+            self.spare,
+            #[inline(always)]
+            |j| match (even, j % 2) {
+                (true, 0) => tile[j / 2].im,
+                (true, _) => tile[j / 2].re,
+                (false, _) => tile[j].im,
+            },
+        );
+    }
+}

@@ -1,0 +1,89 @@
+//! Fourier transforms of rows, of any length.
+//!
+//! Rows of f32 whose length has small factors are transformed with a row per lane (`lanes.rs`, by a `Plan`); all others
+//! one at a time by rustfft and realfft (`planned.rs`). All rows of a call go the same way.
+
+mod columns;
+mod lanes;
+mod odd_radices;
+mod passes;
+mod plan;
+mod planned;
+
+use crate::cpu::real::Real;
+use crate::options::{Direction, FftOptions};
+use lanes::{Kind, Transform, complex_points};
+use plan::Plan;
+
+/// Factors on the bins of a one-sided spectrum.
+#[derive(Debug, Clone, Copy)]
+struct Factors<T> {
+    /// On DC and Nyquist.
+    ends: T,
+    /// On the real and imaginary parts of interior bins.
+    interior: [T; 2],
+}
+
+impl<T: Real> Factors<T> {
+    /// The factors of a transform for an engine that computes it in the direction `computed`: in the other one it is the
+    /// conjugate.
+    fn of(options: &FftOptions, computed: Direction) -> Self {
+        let interior = options.scale * options.interior;
+        let sign = if options.direction == computed { 1.0 } else { -1.0 };
+        Self { ends: T::of(options.scale), interior: [interior, sign * interior].map(T::of) }
+    }
+}
+
+/// Transforms of complex rows: `input` `[rows, width]`, real and imaginary parts, cut or padded with zeros to n values →
+/// `output` `[rows, n]`, `scale` Σ_j x_j exp(∓2πi jk/n).
+pub fn complex_fft<T: Real>(input: [&[T]; 2], width: usize, options: &FftOptions, output: [&mut [T]; 2]) {
+    let n = options.length;
+    let rows = output[0].len() / n;
+    debug_assert!(input.iter().all(|part| part.len() == rows * width));
+    debug_assert!(output.iter().all(|part| part.len() == rows * n));
+    // An inverse transform is the forward one with real and imaginary parts exchanged.
+    let ([re, im], [out_re, out_im]) = match (options.direction, input, output) {
+        (Direction::Forward, input, output) => (input, output),
+        (Direction::Inverse, [re, im], [out_re, out_im]) => ([im, re], [out_im, out_re]),
+    };
+    if let (Some(re), Some(im)) = (T::as_f32(re), T::as_f32(im))
+        && let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im))
+        && let Some(plan) = Plan::of(n, rows)
+    {
+        let transform = Transform { kind: Kind::Complex(options.scale as f32), n, width, plan: &plan };
+        return transform.run([re, im], [out_re, out_im]);
+    }
+    planned::complex_fft([re, im], width, options, [out_re, out_im]);
+}
+
+/// One-sided transforms of real rows: `signal` `[rows, width]`, cut or padded with zeros to n values → `output`
+/// `[rows, n / 2 + 1]`, interior bins times `interior`.
+pub fn real_fft<T: Real>(signal: &[T], width: usize, options: &FftOptions, [out_re, out_im]: [&mut [T]; 2]) {
+    let (n, rows) = (options.length, out_re.len() / options.bins());
+    debug_assert_eq!(signal.len(), rows * width);
+    debug_assert!(out_re.len() == rows * options.bins() && out_im.len() == out_re.len());
+    if let (Some(signal), Some(out_re), Some(out_im)) =
+        (T::as_f32(signal), T::as_f32_mut(out_re), T::as_f32_mut(out_im))
+        && let Some(plan) = Plan::of(complex_points(n), rows)
+    {
+        let kind = Kind::Real(Factors::of(options, Direction::Forward));
+        return Transform { kind, n, width, plan: &plan }.run([signal, &[]], [out_re, out_im]);
+    }
+    planned::real_fft(signal, width, options, [out_re, out_im]);
+}
+
+/// Transforms of one-sided spectra `input` `[rows, width]`, cut or padded with zeros to n / 2 + 1 bins → `signal`
+/// `[rows, n]`, real. Interior bins are multiplied by `interior` first; the imaginary parts of DC and Nyquist do not
+/// count.
+pub fn inverse_real_fft<T: Real>([re, im]: [&[T]; 2], width: usize, options: &FftOptions, signal: &mut [T]) {
+    let (n, rows) = (options.length, signal.len() / options.length);
+    debug_assert!(re.len() == rows * width && im.len() == rows * width);
+    debug_assert_eq!(signal.len(), rows * n);
+    if let (Some(re), Some(im), Some(signal)) = (T::as_f32(re), T::as_f32(im), T::as_f32_mut(signal))
+        && let Some(plan) = Plan::of(complex_points(n), rows)
+    {
+        let kind = Kind::InverseReal(Factors::of(options, Direction::Inverse));
+        return Transform { kind, n, width, plan: &plan }.run([re, im], [signal, &mut []]);
+    }
+    planned::inverse_real_fft([re, im], width, options, signal);
+}

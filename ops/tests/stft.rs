@@ -1,0 +1,258 @@
+//! Short-time Fourier transforms and convolutions: against PyTorch, the definition, and their own adjoints.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::process::ExitCode;
+
+use burn::tensor::ops::PadMode;
+use burn::tensor::{DType, Device, FloatDType, Tensor};
+use common::devices::{CpuTest, DeviceTest, Trials, computed, tests};
+use common::{noise, relative_error, tensor, values};
+use firefly_ops::fft::{fft_convolve, istft, next_fast_len, stft};
+use firefly_ops::{ArgumentError, ConvolveMode, StftOptions, Window, WindowSymmetry};
+use serde::Deserialize;
+
+fn main() -> ExitCode {
+    let on_devices = tests![DeviceTest: conventions_are_those_of_pytorch, convolutions_match_the_definition];
+    let on_cpu = tests![CpuTest:
+        an_inverse_gives_the_signal_again,
+        gradients_are_the_adjoint,
+        kernels_are_repeated_along_leading_dimensions,
+        fast_lengths_have_small_factors,
+        wrong_arguments_are_refused_by_name,
+    ];
+    Trials::default().on_devices(on_devices).on_cpu(on_cpu).run()
+}
+
+/// A case of `fixtures/make_stft.py`.
+#[derive(Deserialize)]
+struct Fixture {
+    n_fft: usize,
+    hop: usize,
+    window: Option<String>,
+    window_length: usize,
+    center: bool,
+    pad: String,
+    normalized: bool,
+    onesided: bool,
+    length: Option<usize>,
+    shape: Vec<usize>,
+    signal: Vec<f64>,
+    spectra_shape: Vec<usize>,
+    re: Vec<f64>,
+    im: Vec<f64>,
+    again: Vec<f64>,
+}
+
+impl Fixture {
+    fn options(&self) -> StftOptions {
+        let pad = match self.pad.as_str() {
+            "reflect" => PadMode::Reflect,
+            "replicate" => PadMode::Edge,
+            _ => PadMode::Constant(0.0),
+        };
+        StftOptions::new(self.n_fft)
+            .with_hop(self.hop)
+            .with_window_length(self.window_length)
+            .with_center(self.center)
+            .with_pad(pad)
+            .with_normalized(self.normalized)
+            .with_onesided(self.onesided)
+    }
+
+    fn check<const D: usize, const E: usize>(&self, device: &Device, dtype: DType) {
+        let label = format!("{:?}, window {:?}, {dtype:?}", self.options(), self.window);
+        let shape: [usize; D] = self.shape.clone().try_into().unwrap();
+        let signal = tensor::<D>(&self.signal, shape, device, dtype);
+        let window = self.window.as_ref().map(|name| {
+            let values = name.parse::<Window>().unwrap().coefficients(self.window_length, WindowSymmetry::Periodic);
+            tensor::<1>(&values, [self.window_length], device, dtype)
+        });
+        let spectra = stft::<D, E>(signal, window.clone(), &self.options()).unwrap();
+        assert_eq!(spectra.dims().to_vec(), self.spectra_shape, "{label}");
+        let got = [values(spectra.re.clone()), values(spectra.im.clone())].concat();
+        let tolerance = if dtype == DType::F64 { 1e-13 } else { 5e-6 };
+        let error = relative_error(&got, &[self.re.clone(), self.im.clone()].concat());
+        assert!(error < tolerance, "{label}: relative error {error:.1e}");
+        let again = values(istft::<E, D>(spectra, window, &self.options(), self.length).unwrap());
+        let error = relative_error(&again, &self.again);
+        assert!(error < tolerance, "{label}: relative error of the inverse {error:.1e}");
+    }
+}
+
+fn conventions_are_those_of_pytorch(device: &Device) {
+    let fixtures: Vec<Fixture> = serde_json::from_str(include_str!("fixtures/stft.json")).unwrap();
+    assert_eq!(fixtures.len(), 8);
+    for case in &fixtures {
+        for &dtype in computed(device) {
+            match case.shape.len() {
+                1 => case.check::<1, 2>(device, dtype),
+                _ => case.check::<2, 3>(device, dtype),
+            }
+        }
+    }
+}
+
+fn hann(n: usize) -> Tensor<1> {
+    Window::Hann.tensor(n, WindowSymmetry::Periodic, FloatDType::F64, &Device::flex())
+}
+
+fn an_inverse_gives_the_signal_again() {
+    for (n_fft, hop, samples) in [(16, 4, 100), (15, 5, 77), (400, 160, 1000), (7, 1, 30), (12, 5, 12)] {
+        for onesided in [true, false] {
+            let options = StftOptions::new(n_fft).with_hop(hop).with_onesided(onesided).with_normalized(onesided);
+            let signal = noise(6 * samples, n_fft as u64);
+            let input = tensor::<3>(&signal, [2, 3, samples], &Device::flex(), DType::F64);
+            let spectra = stft::<3, 4>(input, Some(hann(n_fft)), &options).unwrap();
+            // Samples past the middle of the last frame but one are in its second half alone.
+            let covered = samples.min((spectra.dims()[3] - 1) * hop);
+            let again = istft::<4, 3>(spectra, Some(hann(n_fft)), &options, Some(covered)).unwrap();
+            let expected: Vec<f64> = signal.chunks(samples).flat_map(|row| row[..covered].to_vec()).collect();
+            let error = relative_error(&values(again), &expected);
+            assert!(error < 1e-12, "n_fft {n_fft}, hop {hop}: relative error {error:.1e}");
+        }
+    }
+}
+
+/// y_j = Σ_i kernel_i signal_(j−i), all of it.
+fn full(signal: &[f64], kernel: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0; signal.len() + kernel.len() - 1];
+    for (i, x) in signal.iter().enumerate() {
+        for (j, k) in kernel.iter().enumerate() {
+            sums[i + j] += x * k;
+        }
+    }
+    sums
+}
+
+fn convolutions_match_the_definition(device: &Device) {
+    for &dtype in computed(device) {
+        for (n, k) in [(1, 1), (5, 3), (9, 4), (100, 31), (4, 4)] {
+            let (signal, kernel) = (noise(n, 1), noise(k, 2));
+            let all = full(&signal, &kernel);
+            let mut circular = vec![0.0; n];
+            all.iter().enumerate().for_each(|(j, value)| circular[j % n] += value);
+            for (mode, expected) in [
+                (ConvolveMode::Full, &all[..]),
+                (ConvolveMode::Same, &all[(k - 1) / 2..][..n]),
+                (ConvolveMode::Valid, &all[k - 1..n]),
+                (ConvolveMode::Circular, &circular[..]),
+            ] {
+                let [x, y] = [&signal, &kernel].map(|row| tensor::<1>(row, [row.len()], device, dtype));
+                let got = values(fft_convolve(x, y, mode).unwrap());
+                let error = relative_error(&got, expected);
+                let tolerance = if dtype == DType::F64 { 1e-13 } else { 1e-5 };
+                assert!(error < tolerance, "{mode:?} of {n} and {k} in {dtype:?}: relative error {error:.1e}");
+            }
+        }
+    }
+    let short = Tensor::<1>::ones([3], device);
+    let longer = fft_convolve(short.clone(), Tensor::ones([5], device), ConvolveMode::Same).unwrap();
+    assert_eq!(longer.dims(), [3]);
+    assert!(relative_error(&values(longer), &[3.0, 3.0, 3.0]) < 1e-5);
+}
+
+fn kernels_are_repeated_along_leading_dimensions() {
+    let device = Device::flex();
+    let signal = tensor::<3>(&noise(60, 3), [2, 3, 10], &device, DType::F64);
+    let kernel = tensor::<3>(&noise(12, 4), [1, 3, 4], &device, DType::F64);
+    let got = fft_convolve(signal.clone(), kernel.clone(), ConvolveMode::Full).unwrap();
+    assert_eq!(got.dims(), [2, 3, 13]);
+    let (signal, kernel, got) = (values(signal), values(kernel), values(got));
+    for row in 0..6 {
+        let expected = full(&signal[10 * row..][..10], &kernel[4 * (row % 3)..][..4]);
+        assert!(relative_error(&got[13 * row..][..13], &expected) < 1e-13);
+    }
+}
+
+fn fast_lengths_have_small_factors() {
+    let expected = [1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 12, 14, 14];
+    assert_eq!((0..15).map(next_fast_len).collect::<Vec<_>>(), expected);
+    assert_eq!(next_fast_len(65_537), 65_610);
+}
+
+type Run = fn(Tensor<2>) -> Result<Vec<Tensor<2>>, ArgumentError>;
+
+/// Linear functions of 2 rows of 30 samples.
+const SUBJECTS: &[(&str, Run)] = &[
+    ("stft", |x| {
+        let spectra = stft::<2, 3>(x, Some(hann(9)), &StftOptions::new(9).with_hop(4))?;
+        Ok(vec![spectra.re.reshape([2, -1]), spectra.im.reshape([2, -1])])
+    }),
+    ("stft without centring", |x| {
+        let options = StftOptions::new(8).with_hop(11).with_center(false).with_onesided(false);
+        let spectra = stft::<2, 3>(x, None, &options)?;
+        Ok(vec![spectra.re.reshape([2, -1]), spectra.im.reshape([2, -1])])
+    }),
+    ("istft", |x| {
+        let spectra = x.reshape([2, 5, 6]);
+        let options = StftOptions::new(8).with_hop(3);
+        Ok(vec![istft::<3, 2>(spectra.into(), Some(hann(8)), &options, None)?])
+    }),
+    ("convolution", |x| Ok(vec![fft_convolve(x.clone(), x.ones_like().narrow(1, 0, 7), ConvolveMode::Same)?])),
+];
+
+/// Σ weight · output is linear, so it is the product of any input with its gradient, wherever that was taken.
+fn gradients_are_the_adjoint() {
+    for (name, run) in SUBJECTS {
+        let functional = |x: Tensor<2>| {
+            let outputs = run(x).unwrap().into_iter().enumerate();
+            let terms = outputs.map(|(index, output)| {
+                let device = output.device().inner();
+                let weights = noise(output.shape().num_elements(), 60 + index as u64);
+                (output.clone() * tensor(&weights, output.dims(), &device, DType::F64)).sum()
+            });
+            terms.reduce(|a, b| a + b).unwrap()
+        };
+        let input = |seed, device: &Device| tensor::<2>(&noise(60, seed), [2, 30], device, DType::F64);
+        let leaf = input(1, &Device::flex().autodiff()).require_grad();
+        let gradient = values(leaf.grad(&functional(leaf.clone()).backward()).unwrap());
+        for seed in 2..10 {
+            let x = input(seed, &Device::flex());
+            let expected = values(functional(x.clone()))[0];
+            let product: f64 = gradient.iter().zip(values(x)).map(|(gradient, x)| gradient * x).sum();
+            assert!((product - expected).abs() < 1e-11 * (1.0 + expected.abs()), "{name}: {product} is not {expected}");
+        }
+    }
+}
+
+fn refused<T>(result: Result<T, ArgumentError>, message: &str) {
+    assert_eq!(result.err().unwrap().to_string(), message);
+}
+
+fn wrong_arguments_are_refused_by_name() {
+    let device = Device::flex();
+    let run = |samples: usize, window: Option<usize>, options: StftOptions| {
+        let window = window.map(|length| Tensor::ones([length], &device));
+        stft::<2, 3>(Tensor::zeros([2, samples], &device), window, &options)
+    };
+    let options = StftOptions::new(16);
+    refused(run(50, None, StftOptions::new(0)), "stft: `n_fft` is 0, but must be at least 1");
+    refused(run(50, None, StftOptions::new(3)), "stft: `hop` is 0, but must be at least 1");
+    let expected = "stft: `window_length` is 17, but must be from 1 to n_fft, 16";
+    refused(run(50, None, options.with_window_length(17)), expected);
+    refused(run(50, Some(15), options), "stft: `window` is [15], but must be [16]");
+    let expected = "stft: `signal` is 8 samples per row, but must be at least 9, to be padded by 8 on both sides";
+    refused(run(8, None, options), expected);
+    let expected = "stft: `signal` is 15 samples per row, but must be at least a frame of 16 samples";
+    refused(run(15, None, options.with_center(false)), expected);
+
+    let spectra = |bins: usize, frames: usize| Tensor::<3>::ones([2, bins, frames], &device).into();
+    let expected = "istft: `spectra` is [2, 8, 3], but must be 9 bins and at least 1 frame in the last two dimensions";
+    refused(istft::<3, 2>(spectra(8, 3), None, &options, None), expected);
+    let error = istft::<3, 2>(spectra(9, 3), Some(hann(16)), &options.with_center(false), None).err().unwrap();
+    assert_eq!((error.operation, error.argument), ("istft", "window"));
+    assert!(istft::<3, 2>(spectra(9, 3), Some(hann(16)), &options.with_hop(17), None).is_err());
+
+    let row = |length: usize| Tensor::<2>::ones([2, length], &device);
+    let expected =
+        "fft_convolve: `kernel` is 5 samples per row, but must be at most as long as the signal, 4, in this mode";
+    refused(fft_convolve(row(4), row(5), ConvolveMode::Valid), expected);
+    refused(
+        fft_convolve(row(4), row(0), ConvolveMode::Full),
+        "fft_convolve: `kernel` is 0 samples per row, but must be at least 1",
+    );
+    let expected = "fft_convolve: `kernel` is [3, 4], but must be a shape whose leading dimensions are those of the signal, [2, 4], or 1";
+    refused(fft_convolve(row(4), Tensor::ones([3, 4], &device), ConvolveMode::Full), expected);
+}
