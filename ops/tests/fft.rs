@@ -270,7 +270,8 @@ impl Fixture {
         let (s, dims) = (self.s.as_deref(), self.dims.as_deref());
         let (n, dim) = (s.map(|s| s[0]), dims.map_or(-1, |dims| dims[0]));
         let two = |values: &[usize]| [values[0], values[1]];
-        let (s2, dims2) = (s.map(two), dims.filter(|dims| dims.len() == 2).map(|dims| [dims[0], dims[1]]));
+        let s2 = s.filter(|s| s.len() == 2).map(two);
+        let dims2 = dims.filter(|dims| dims.len() == 2).map(|dims| [dims[0], dims[1]]);
         match self.name.as_str() {
             "fft" => fft(input, n, dim, norm),
             "ifft" => ifft(input, n, dim, norm),
@@ -462,7 +463,7 @@ fn a_spoilt_row_disturbs_no_other() {
                     let range = row * length..(row + 1) * length;
                     assert!(same(&clean[range.clone()], &spoilt[range]), "n {n}, {rows} rows, row {row}");
                 }
-                assert!(spoilt[length..2 * length].iter().all(|value| !value.is_finite() || length < 5));
+                assert!(spoilt[length..2 * length].iter().any(|value| !value.is_finite()));
             }
         }
     }

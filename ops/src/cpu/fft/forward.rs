@@ -11,17 +11,21 @@ use crate::cpu::isa::register::Register;
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::runtime::tasks::Tasks;
 
-/// The unnormalised forward transform of every row: `re`, `im` `[rows, n]` → `out_re`, `out_im` `[rows, n]`, for n
-/// from [`MIN_N`](super::plan::MIN_N).
-pub(in crate::cpu) fn fourier(re: &[f32], im: &[f32], n: usize, out_re: &mut [f32], out_im: &mut [f32]) {
+/// The forward transform of every row, times `factor`: `re`, `im` `[rows, n]` → `out_re`, `out_im` `[rows, n]`, for n from
+/// [`MIN_N`](super::plan::MIN_N).
+pub(in crate::cpu) fn fourier([re, im]: [&[f32]; 2], n: usize, factor: f32, [out_re, out_im]: [&mut [f32]; 2]) {
     let set = InstructionSet::current();
     let tasks = Tasks::independent(re.len() / n, n * n.ilog2() as usize / 16);
     let len = tasks.rows * n;
     let pieces = (re.chunks(len).zip(im.chunks(len))).zip(out_re.chunks_mut(len).zip(out_im.chunks_mut(len)));
     tasks.run(pieces, |((re, im), (out_re, out_im))| {
         with_lines(2 * lines_for(n), |memory| {
+            let (out_re, out_im) = (&mut *out_re, &mut *out_im);
             dispatch(set, width(n), FourierKernel { n, memory, re, im, out_re, out_im });
         });
+        if factor != 1.0 {
+            out_re.iter_mut().chain(out_im).for_each(|value| *value *= factor);
+        }
     });
 }
 

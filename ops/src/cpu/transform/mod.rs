@@ -1,6 +1,7 @@
 //! Fourier transforms of rows, of any length.
 //!
-//! Rows of f32 whose length has small factors are transformed with a row per lane (`lanes.rs`, by a `Plan`); all others
+//! Rows of complex f32 whose length is a power of two go through the passes inside a row of [`fft`](crate::cpu::fft). Rows
+//! of f32 whose length has small factors are transformed with a row per lane (`lanes.rs`, by a `Plan`); all others
 //! one at a time by rustfft and realfft (`planned.rs`). All rows of a call go the same way.
 
 mod columns;
@@ -10,6 +11,9 @@ mod passes;
 mod plan;
 mod planned;
 
+use crate::cpu::fft::fourier;
+use crate::cpu::fft::plan::MIN_N;
+use crate::cpu::isa;
 use crate::cpu::real::Real;
 use crate::options::{Direction, FftOptions};
 use lanes::{Kind, Transform, complex_points};
@@ -48,10 +52,14 @@ pub fn complex_fft<T: Real>(input: [&[T]; 2], width: usize, options: &FftOptions
     };
     if let (Some(re), Some(im)) = (T::as_f32(re), T::as_f32(im))
         && let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im))
-        && let Some(plan) = Plan::of(n, rows)
     {
-        let transform = Transform { kind: Kind::Complex(options.scale as f32), n, width, plan: &plan };
-        return transform.run([re, im], [out_re, out_im]);
+        if width == n && n >= MIN_N && n.is_power_of_two() && isa::takes(n) {
+            return fourier([re, im], n, options.scale as f32, [out_re, out_im]);
+        }
+        if let Some(plan) = Plan::of(n, rows) {
+            let transform = Transform { kind: Kind::Complex(options.scale as f32), n, width, plan: &plan };
+            return transform.run([re, im], [out_re, out_im]);
+        }
     }
     planned::complex_fft([re, im], width, options, [out_re, out_im]);
 }

@@ -76,7 +76,8 @@ pub(super) fn odd_prime<V: Register>(
     put(0, sum);
     let half = pairs.len();
     // Two bins at a time share the loads of t and u.
-    for q in (1..=half).step_by(2) {
+    let mut q = 1;
+    while q <= half {
         let other = q + 1;
         let (mut m0, mut m1) = (first, first);
         let (mut v0, mut v1) = (Complex::zero(token), Complex::zero(token));
@@ -99,5 +100,6 @@ pub(super) fn odd_prime<V: Register>(
             put(other, m1.minus_i(v1));
             put(p - other, m1.plus_i(v1));
         }
+        q += 2;
     }
 }

@@ -49,9 +49,9 @@ fn both_kinds<V: Register, const R: usize>(token: V::Token, pass: &Pass, tile: &
             // `len` times R - 1.
             unsafe {
                 values[0] = *block.get_unchecked(j);
-                for k in 1..R {
-                    let twiddle = *pass.twiddles.get_unchecked(j * (R - 1) + k - 1);
-                    values[k] = block.get_unchecked(j + k * len).times(splat(token, twiddle));
+                for (k, value) in values[1..].iter_mut().enumerate() {
+                    let twiddle = *pass.twiddles.get_unchecked(j * (R - 1) + k);
+                    *value = block.get_unchecked(j + (k + 1) * len).times(splat(token, twiddle));
                 }
             }
             let values = transform(values);
