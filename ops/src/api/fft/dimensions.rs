@@ -7,8 +7,11 @@ use super::along::Call;
 use crate::error::{ArgumentError, ensure};
 use crate::options::Norm;
 
-/// The dimensions of a transform, and the lengths that were given for them.
-struct Axes(Vec<(usize, Option<usize>)>);
+/// A dimension of a transform, and the length that was given for it.
+type Axis = (usize, Option<usize>);
+
+/// The dimensions of a transform.
+struct Axes(Vec<Axis>);
 
 impl Axes {
     /// The dimensions `dims`, or else the last ones that `s` has lengths for, or else all of `rank`.
@@ -40,7 +43,7 @@ impl Axes {
     }
 
     /// The last dimension, and the others.
-    fn split(&self) -> ((usize, Option<usize>), &[(usize, Option<usize>)]) {
+    fn split(&self) -> (Axis, &[Axis]) {
         let (last, others) = self.0.split_last().expect("there is at least one dimension");
         (*last, others)
     }
@@ -50,7 +53,7 @@ impl Call {
     fn complex_along<const D: usize>(
         &self,
         input: ComplexTensor<D>,
-        axes: &[(usize, Option<usize>)],
+        axes: &[Axis],
     ) -> Result<ComplexTensor<D>, ArgumentError> {
         // The last dimension first: its rows are contiguous.
         axes.iter().rev().try_fold(input, |input, &(dim, n)| self.complex(input, n, dim))

@@ -1,65 +1,134 @@
 //! Transposition between rows of any length and registers of columns: a column's value of row r is in lane r.
 //!
-//! As many columns as a register has lanes are moved at once: so a cache line of a row is touched once, also where rows are
-//! a power of two apart and all of their lines fall into one set of the cache.
+//! Four columns are moved at a time, or, where rows are a power of two apart and all of their lines fall into one set of the
+//! cache, as many as a register has lanes, so that a line is touched once. What is left over goes through a quad of its own.
 
+use crate::cpu::butterfly::tile::{Rows, RowsMut, with_rows};
 use crate::cpu::fft::radix::transpose;
-use crate::cpu::isa::register::Register;
+use crate::cpu::isa::register::{MAX_LANES, Register};
+
+/// Values of a quad of every row.
+const QUAD: usize = 4 * MAX_LANES;
+/// Rows whose length is a multiple of this many values share a set of the first-level cache: 4 KB.
+const ALIASED: usize = 1024;
 
 /// Calls `put` with each of the first `used` columns of rows of `width` values, as many rows as a register has lanes; missing
-/// rows are zeros.
+/// rows are zeros. `spare` has room for `used` values of each.
 #[inline(always)]
 pub(super) fn load_columns<V: Register>(
     token: V::Token,
     rows: &[f32],
     width: usize,
     used: usize,
-    put: impl FnMut(usize, V),
+    spare: &mut [f32],
+    mut put: impl FnMut(usize, V),
 ) {
-    match V::LANES {
-        16 => load_blocks::<V, 16>(token, rows, width, used, put),
-        8 => load_blocks::<V, 8>(token, rows, width, used, put),
-        _ => load_blocks::<V, 4>(token, rows, width, used, put),
+    let lanes = V::LANES;
+    let mut start = 0;
+    if width.is_multiple_of(ALIASED) && rows.len() >= lanes * width {
+        start = used / lanes * lanes;
+        match lanes {
+            16 => load_blocks::<V, 16>(token, rows, width, start, &mut put),
+            8 => load_blocks::<V, 8>(token, rows, width, start, &mut put),
+            _ => load_blocks::<V, 4>(token, rows, width, start, &mut put),
+        }
+    }
+    let quads = start / 4..used / 4;
+    start = used / 4 * 4;
+    if !quads.is_empty() {
+        let rows = Rows::<V>::new(rows, width, used, None, spare);
+        for quad in quads {
+            let columns = rows.quads(token, quad);
+            for (i, column) in columns.iter().enumerate() {
+                put(4 * quad + i, *column);
+            }
+        }
+    }
+    if start < used {
+        let mut quad = [0.0; QUAD];
+        for (row, into) in quad.as_chunks_mut::<4>().0[..lanes].iter_mut().enumerate() {
+            if let Some(values) = rows.get(row * width + start..row * width + used) {
+                for (into, value) in into.iter_mut().zip(values) {
+                    *into = *value;
+                }
+            }
+        }
+        let columns = Rows::<V>::new(&quad[..4 * lanes], 4, 4, None, &mut []).quads(token, 0);
+        for (i, column) in columns.iter().enumerate().take(used - start) {
+            put(start + i, *column);
+        }
     }
 }
 
-/// `L` are the lanes of a register.
+/// The columns below `end` of full rows; `L` are the lanes of a register.
 #[inline(always)]
 fn load_blocks<V: Register, const L: usize>(
     token: V::Token,
     rows: &[f32],
     width: usize,
-    used: usize,
-    mut put: impl FnMut(usize, V),
+    end: usize,
+    put: &mut impl FnMut(usize, V),
 ) {
-    let mut start = 0;
-    while start < used {
-        let count = L.min(used - start);
+    for block in 0..end / L {
         let mut registers = [V::splat(token, 0.0); L];
         for (row, register) in registers.iter_mut().enumerate() {
-            if let Some(values) = rows.get(row * width + start..row * width + start + count) {
-                *register = load_first(token, values);
-            }
+            *register = V::load(token, &V::arrays(&rows[row * width + block * L..])[0]);
         }
         let columns = transpose::<V, L>(registers);
-        for (i, column) in columns.iter().enumerate().take(count) {
-            put(start + i, *column);
+        for (i, column) in columns.iter().enumerate() {
+            put(block * L + i, *column);
         }
-        start += L;
     }
 }
 
-/// Stores the columns that `get` gives to rows of `length` values, at most as many rows as a register has lanes.
+/// Stores the columns that `get` gives to rows of `length` values, at most as many rows as a register has lanes. `spare` has
+/// room for as many.
 #[inline(always)]
-pub(super) fn store_columns<V: Register>(token: V::Token, rows: &mut [f32], length: usize, get: impl Fn(usize) -> V) {
-    match V::LANES {
-        16 => store_blocks::<V, 16>(token, rows, length, get),
-        8 => store_blocks::<V, 8>(token, rows, length, get),
-        _ => store_blocks::<V, 4>(token, rows, length, get),
+pub(super) fn store_columns<V: Register>(
+    token: V::Token,
+    rows: &mut [f32],
+    length: usize,
+    spare: &mut [f32],
+    get: impl Fn(usize) -> V,
+) {
+    let lanes = V::LANES;
+    if length.is_multiple_of(ALIASED) && rows.len() == lanes * length {
+        return match lanes {
+            16 => store_blocks::<V, 16>(token, rows, length, get),
+            8 => store_blocks::<V, 8>(token, rows, length, get),
+            _ => store_blocks::<V, 4>(token, rows, length, get),
+        };
+    }
+    let start = length / 4 * 4;
+    if start > 0 {
+        with_rows::<V>(
+            rows,
+            length,
+            spare,
+            #[inline(always)]
+            |mut rows| {
+                for quad in 0..start / 4 {
+                    rows.scatter(quad, [get(4 * quad), get(4 * quad + 1), get(4 * quad + 2), get(4 * quad + 3)]);
+                }
+            },
+        );
+    }
+    if start < length {
+        let mut columns = [V::splat(token, 0.0); 4];
+        for (i, column) in columns.iter_mut().enumerate().take(length - start) {
+            *column = get(start + i);
+        }
+        let mut quad = [0.0; QUAD];
+        RowsMut::<V>::new(&mut quad, 4, 4).scatter(0, columns);
+        for (row, quad) in rows.chunks_exact_mut(length).zip(quad.as_chunks::<4>().0) {
+            for (into, value) in row[start..].iter_mut().zip(quad) {
+                *into = *value;
+            }
+        }
     }
 }
 
-/// `L` are the lanes of a register.
+/// All columns of full rows, whose length is a multiple of `L`, the lanes of a register.
 #[inline(always)]
 fn store_blocks<V: Register, const L: usize>(
     token: V::Token,
@@ -67,45 +136,13 @@ fn store_blocks<V: Register, const L: usize>(
     length: usize,
     get: impl Fn(usize) -> V,
 ) {
-    let mut start = 0;
-    while start < length {
-        let count = L.min(length - start);
+    for block in 0..length / L {
         let mut columns = [V::splat(token, 0.0); L];
-        for (i, column) in columns.iter_mut().enumerate().take(count) {
-            *column = get(start + i);
+        for (i, column) in columns.iter_mut().enumerate() {
+            *column = get(block * L + i);
         }
-        let registers = transpose::<V, L>(columns);
-        for (row, register) in registers.iter().enumerate() {
-            if let Some(values) = rows.get_mut(row * length + start..row * length + start + count) {
-                store_first(*register, values);
-            }
+        for (row, register) in transpose::<V, L>(columns).iter().enumerate() {
+            register.store(&mut V::arrays_mut(&mut rows[row * length + block * L..])[0]);
         }
-        start += L;
-    }
-}
-
-/// Values in the first lanes, at most as many as there are, and zeros in the others.
-#[inline(always)]
-fn load_first<V: Register>(token: V::Token, values: &[f32]) -> V {
-    if let Some(whole) = V::arrays(values).first() {
-        return V::load(token, whole);
-    }
-    let mut lanes = V::Array::default();
-    for (lane, value) in lanes.as_mut().iter_mut().zip(values) {
-        *lane = *value;
-    }
-    V::load(token, &lanes)
-}
-
-/// The first lanes, as many as there are `values`.
-#[inline(always)]
-fn store_first<V: Register>(register: V, values: &mut [f32]) {
-    if let Some(whole) = V::arrays_mut(values).first_mut() {
-        return register.store(whole);
-    }
-    let mut lanes = V::Array::default();
-    register.store(&mut lanes);
-    for (value, lane) in values.iter_mut().zip(lanes.as_ref()) {
-        *value = *lane;
     }
 }

@@ -6,7 +6,7 @@ use super::Factors;
 use super::columns::{load_columns, store_columns};
 use super::passes::{passes, splat};
 use super::plan::Plan;
-use crate::cpu::isa::lines::{Line, take_complexes, with_lines};
+use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::runtime::tasks::Tasks;
@@ -74,7 +74,7 @@ impl Transform<'_> {
         // Half of sixteen lanes are enough for a few rows.
         let lanes = if rows <= MAX_LANES / 2 { Width::Eight } else { Width::Sixteen };
         let registers = self.plan.points + 1 + self.kept() + self.pairs();
-        let lines = 2 * registers * MAX_LANES / Line::LEN;
+        let lines = 2 * registers * MAX_LANES / Line::LEN + lines_for(MAX_LANES * width.max(length));
         let set = InstructionSet::current();
         let tasks = Tasks::independent_groups(rows, self.plan.work(), MAX_LANES);
         // An empty part has as many empty pieces as the other one has pieces.
@@ -108,6 +108,7 @@ impl Kernel for RowsKernel<'_> {
         let tile = take_complexes::<V>(token, &mut memory, plan.points + 1);
         let kept = take_complexes::<V>(token, &mut memory, transform.kept());
         let pairs = take_complexes::<V>(token, &mut memory, transform.pairs()).as_chunks_mut::<2>().0;
+        let spare = take_values(&mut memory, V::LANES * width.max(transform.length()));
         while !out_re.is_empty() {
             let (re_rows, rest) = re.split_at(re.len().min(V::LANES * width));
             re = rest;
@@ -117,7 +118,7 @@ impl Kernel for RowsKernel<'_> {
             out_re = rest;
             let (into_im, rest) = out_im.split_at_mut(out_im.len().min(V::LANES * transform.length()));
             out_im = rest;
-            let mut rows = TileRows { token, n, width, plan, tile: &mut *tile };
+            let mut rows = TileRows { token, n, width, plan, tile: &mut *tile, spare: &mut *spare };
             match kind {
                 Kind::Complex(_) => rows.load_complex(re_rows, im_rows),
                 Kind::Real(_) => rows.load_real(re_rows),
@@ -147,6 +148,7 @@ struct TileRows<'a, V: Register> {
     plan: &'a Plan,
     /// One register more than the plan has points.
     tile: &'a mut [Complex<V>],
+    spare: &'a mut [f32],
 }
 
 impl<V: Register> TileRows<'_, V> {
@@ -159,6 +161,7 @@ impl<V: Register> TileRows<'_, V> {
             re,
             self.width,
             used,
+            self.spare,
             #[inline(always)]
             |j, column| tile[places[j] as usize].re = column,
         );
@@ -167,6 +170,7 @@ impl<V: Register> TileRows<'_, V> {
             im,
             self.width,
             used,
+            self.spare,
             #[inline(always)]
             |j, column| tile[places[j] as usize].im = column,
         );
@@ -191,6 +195,7 @@ impl<V: Register> TileRows<'_, V> {
             signal,
             self.width,
             used,
+            self.spare,
             #[inline(always)]
             |j, column| match (even, j % 2) {
                 (true, 0) => tile[places[j / 2] as usize].re = column,
@@ -238,6 +243,7 @@ impl<V: Register> TileRows<'_, V> {
             re,
             self.width,
             used,
+            self.spare,
             #[inline(always)]
             |k, column| bins[k].re = column,
         );
@@ -246,6 +252,7 @@ impl<V: Register> TileRows<'_, V> {
             im,
             self.width,
             used,
+            self.spare,
             #[inline(always)]
             |k, column| bins[k].im = column,
         );
@@ -301,6 +308,7 @@ impl<V: Register> TileRows<'_, V> {
             self.token,
             re,
             length,
+            self.spare,
             #[inline(always)]
             |k| tile[k].re * factor,
         );
@@ -308,6 +316,7 @@ impl<V: Register> TileRows<'_, V> {
             self.token,
             im,
             length,
+            self.spare,
             #[inline(always)]
             |k| tile[k].im * factor,
         );
@@ -321,6 +330,7 @@ impl<V: Register> TileRows<'_, V> {
             self.token,
             signal,
             self.n,
+            self.spare,
             #[inline(always)]
             |j| match (even, j % 2) {
                 (true, 0) => tile[j / 2].im,
