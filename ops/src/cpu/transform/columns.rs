@@ -1,7 +1,7 @@
 //! Transposition between rows of any length and registers of columns: a column's value of row r is in lane r.
 //!
-//! Four columns are moved at a time, or, where rows are a power of two apart and all of their lines fall into one set of the
-//! cache, as many as a register has lanes, so that a line is touched once. What is left over goes through a quad of its own.
+//! Four columns are moved at a time, or, where lines of all rows fall into one set of the cache, as many as a register has
+//! lanes, so that a line is touched once. What is left over goes through a quad of its own.
 
 use crate::cpu::butterfly::tile::{Rows, RowsMut, with_rows};
 use crate::cpu::fft::radix::transpose;
@@ -9,8 +9,15 @@ use crate::cpu::isa::register::{MAX_LANES, Register};
 
 /// Values of a quad of every row.
 const QUAD: usize = 4 * MAX_LANES;
-/// Rows whose length is a multiple of this many values share a set of the first-level cache: 4 KB.
-const ALIASED: usize = 1024;
+/// Values from one line to the next in the same set of a first-level cache: 4 KB.
+const SET_STRIDE: usize = 1024;
+
+/// Whether rows of `length` values one after the other have their lines in one set of the cache, or in a few.
+#[inline(always)]
+fn alias(length: usize) -> bool {
+    let beyond = length % SET_STRIDE;
+    length >= SET_STRIDE / 2 && beyond.min(SET_STRIDE - beyond) < 4
+}
 
 /// Calls `put` with each of the first `used` columns of rows of `width` values, as many rows as a register has lanes; missing
 /// rows are zeros. `spare` has room for `used` values of each.
@@ -25,7 +32,7 @@ pub(super) fn load_columns<V: Register>(
 ) {
     let lanes = V::LANES;
     let mut start = 0;
-    if width.is_multiple_of(ALIASED) && rows.len() >= lanes * width {
+    if alias(width) && rows.len() >= lanes * width {
         start = used / lanes * lanes;
         match lanes {
             16 => load_blocks::<V, 16>(token, rows, width, start, &mut put),
@@ -92,22 +99,25 @@ pub(super) fn store_columns<V: Register>(
     get: impl Fn(usize) -> V,
 ) {
     let lanes = V::LANES;
-    if length.is_multiple_of(ALIASED) && rows.len() == lanes * length {
-        return match lanes {
-            16 => store_blocks::<V, 16>(token, rows, length, get),
-            8 => store_blocks::<V, 8>(token, rows, length, get),
-            _ => store_blocks::<V, 4>(token, rows, length, get),
-        };
+    let mut start = 0;
+    if alias(length) && rows.len() == lanes * length {
+        start = length / lanes * lanes;
+        match lanes {
+            16 => store_blocks::<V, 16>(token, rows, length, start, &get),
+            8 => store_blocks::<V, 8>(token, rows, length, start, &get),
+            _ => store_blocks::<V, 4>(token, rows, length, start, &get),
+        }
     }
-    let start = length / 4 * 4;
-    if start > 0 {
+    let quads = start / 4..length / 4;
+    start = length / 4 * 4;
+    if !quads.is_empty() {
         with_rows::<V>(
             rows,
             length,
             spare,
             #[inline(always)]
             |mut rows| {
-                for quad in 0..start / 4 {
+                for quad in quads {
                     rows.scatter(quad, [get(4 * quad), get(4 * quad + 1), get(4 * quad + 2), get(4 * quad + 3)]);
                 }
             },
@@ -128,15 +138,16 @@ pub(super) fn store_columns<V: Register>(
     }
 }
 
-/// All columns of full rows, whose length is a multiple of `L`, the lanes of a register.
+/// The columns below `end` of full rows; `L` are the lanes of a register.
 #[inline(always)]
 fn store_blocks<V: Register, const L: usize>(
     token: V::Token,
     rows: &mut [f32],
     length: usize,
-    get: impl Fn(usize) -> V,
+    end: usize,
+    get: &impl Fn(usize) -> V,
 ) {
-    for block in 0..length / L {
+    for block in 0..end / L {
         let mut columns = [V::splat(token, 0.0); L];
         for (i, column) in columns.iter_mut().enumerate() {
             *column = get(block * L + i);
