@@ -12,7 +12,7 @@ const MAX_POINTS: usize = 4096;
 /// The largest prime factor: its pass is a sum over all pairs.
 const MAX_PRIME: usize = 200;
 /// The fewest rows: with fewer, too many lanes are empty.
-const MIN_ROWS: usize = 5;
+const MIN_ROWS: usize = 7;
 
 /// One pass, in place: `radix` transforms of `len` points each become one of `radix * len` points.
 #[derive(Debug, Clone, PartialEq)]
