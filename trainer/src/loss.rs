@@ -56,7 +56,7 @@ pub fn loss_terms(
     let side = batch.peaks.clone() * 2.0 - 1.0;
     let wrong = (boundary - log_power.clone()) * side / section.temperature;
     let peaks = (batch.rows() * k) as f64;
-    let ranking = softplus(wrong).sum() * (section.temperature / peaks);
+    let ranking = softplus(wrong).sum() * (section.ranking * section.temperature / peaks);
 
     let error = (log_power - batch.log_reference.clone()).square() * batch.peaks.clone();
     let log_power = error.sum() * (section.log_power / peaks);

@@ -10,10 +10,11 @@ use crate::run::evaluation_set;
 use crate::run_folder::{self, RunFolder};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use firefly_app::device::DeviceName;
+use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
 use firefly_app::host::available_memory;
 
+use super::options::open_device;
 use super::outcome::print;
 use super::table;
 
@@ -25,9 +26,9 @@ pub struct EvalArgs {
     /// given.
     #[arg(long, value_name = "DIR|synthetic|FAMILY,…", value_delimiter = ',')]
     data: Vec<String>,
-    /// Device to evaluate on.
+    /// Device to evaluate on: auto, cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1.
     #[arg(long, default_value = "cpu")]
-    device: DeviceName,
+    device: DeviceChoice,
     /// Also write the rows as JSON.
     #[arg(long, value_name = "PATH")]
     json: Option<PathBuf>,
@@ -42,7 +43,7 @@ pub fn run(args: &EvalArgs) -> Result<ExitCode> {
     let resolved = folder.resolved()?;
     let config = &resolved.config;
     config.check_memory(available_memory()).with_context(|| folder.config().display().to_string())?;
-    let device = args.device.open()?;
+    let device = open_device(args.device)?;
     let model = folder.load_model(&device)?;
     let learned = [("learned".to_string(), model)];
     let mut rows = Vec::new();

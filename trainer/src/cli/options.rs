@@ -3,10 +3,11 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::config::{self, MAX_STEPS, Resolved};
+use crate::config::{self, Resolved};
 use anyhow::Result;
-use clap::{Args, value_parser};
-use firefly_app::device::DeviceName;
+use burn::tensor::Device;
+use clap::Args;
+use firefly_app::device::{DeviceChoice, DeviceError};
 use firefly_app::streams::note;
 
 /// Folder of the runs' folders.
@@ -17,9 +18,9 @@ pub struct TrainingOptions {
     /// Change a key of the configuration; may be given several times.
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub settings: Vec<String>,
-    /// Device to train on: cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1.
+    /// Device to train on: auto, cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1.
     #[arg(long, default_value = "cpu")]
-    pub device: DeviceName,
+    pub device: DeviceChoice,
     /// The run's folder; runs/NAME unless given.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -27,28 +28,84 @@ pub struct TrainingOptions {
     /// the run is on synthetic signals.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub keys: KeyOptions,
+}
+
+/// Options for keys of the configuration that change often.
+#[derive(Args)]
+pub struct KeyOptions {
+    /// The same as --set model.n_fft=N; model.hop is N/2 unless it is set, too.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
+    pub n_fft: Option<u64>,
+    /// The same as --set model.k=K.
+    #[arg(short, long, visible_alias = "peak-k", allow_negative_numbers = true, value_parser = count)]
+    pub k: Option<u64>,
+    /// The same as --set training.batch=N.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
+    pub batch: Option<u64>,
     /// The same as --set training.steps=N.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u64).range(1..=MAX_STEPS))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
     pub steps: Option<u64>,
+    /// The same as --set loss.ranking=WEIGHT.
+    #[arg(long, value_name = "WEIGHT", visible_alias = "peak-weight", allow_negative_numbers = true)]
+    pub ranking: Option<f64>,
+}
+
+impl KeyOptions {
+    /// The keys that are given, with their values.
+    fn given(&self) -> Vec<(&'static str, String)> {
+        let whole = |value: Option<u64>| value.map(|value| value.to_string());
+        [
+            ("model.n_fft", whole(self.n_fft)),
+            ("model.k", whole(self.k)),
+            ("training.batch", whole(self.batch)),
+            ("training.steps", whole(self.steps)),
+            ("loss.ranking", self.ranking.map(|weight| format!("{weight:?}"))),
+        ]
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value?)))
+        .collect()
+    }
+
+    /// The hop that goes with `n_fft`: half of it.
+    fn hop(&self) -> Option<String> {
+        self.n_fft.map(|n_fft| format!("model.hop={}", n_fft / 2))
+    }
+}
+
+/// A whole number; the configuration says which are accepted.
+fn count(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is not a whole number from 0 that fits 64 bits"))
 }
 
 impl TrainingOptions {
     /// The configuration in `path` with every option applied, and `extra` settings after them.
     pub fn resolve(&self, path: &Path, extra: &[String]) -> Result<Resolved> {
-        let steps = self.steps.map(|steps| format!("training.steps={steps}"));
-        let settings: Vec<String> = self.settings.iter().chain(extra).cloned().chain(steps).collect();
+        // The hop before what is set, so that a hop that is set counts.
+        let keys = self.keys.given().into_iter().map(|(key, value)| format!("{key}={value}"));
+        let set = self.settings.iter().chain(extra).cloned();
+        let settings: Vec<String> = self.keys.hop().into_iter().chain(set).chain(keys).collect();
         let from_environment = || env::var_os("FIREFLY_DATA").filter(|root| !root.is_empty()).map(PathBuf::from);
         let recordings = self.data.clone().or_else(from_environment);
         let loaded = config::load(path, &settings, recordings.as_deref())?;
         if loaded.recordings_replaced {
             note("no folder of recordings is given (--data DIR or FIREFLY_DATA): training on synthetic signals");
         }
-        Ok(Resolved::new(loaded.config, self.device.to_string()))
+        Ok(Resolved::new(loaded.config, self.device.name().to_string()))
     }
 
     /// Whether an option sets this key.
     pub fn sets(&self, key: &str) -> bool {
         let set = |setting: &String| setting.split('=').next().map(str::trim) == Some(key);
-        self.settings.iter().any(set) || (self.steps.is_some() && key == "training.steps")
+        self.settings.iter().any(set) || self.keys.given().iter().any(|(given, _)| *given == key)
     }
+}
+
+/// Opens a device, and says which it is if that was left open.
+pub fn open_device(device: DeviceChoice) -> Result<Device, DeviceError> {
+    if device == DeviceChoice::Auto {
+        note(format_args!("device: {}", device.explained()));
+    }
+    device.name().open()
 }

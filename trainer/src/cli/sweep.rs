@@ -8,7 +8,7 @@ use crate::sweep::{SweepAxis, sweep};
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::options::{RUNS, TrainingOptions};
+use super::options::{RUNS, TrainingOptions, open_device};
 use super::outcome::{interrupter, report_outcome};
 use super::progress::StderrProgress;
 
@@ -25,7 +25,7 @@ pub struct SweepArgs {
 
 /// Trains the runs of a sweep.
 pub fn run(args: &SweepArgs) -> Result<ExitCode> {
-    let device = args.options.device.open()?;
+    let device = open_device(args.options.device)?;
     if args.options.sets(args.over.key()) {
         bail!("{} is both swept over and set", args.over.key());
     }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use firefly_app::suggest::hint;
 
-use super::options::{RUNS, TrainingOptions};
+use super::options::{RUNS, TrainingOptions, open_device};
 use super::outcome::{interrupter, report_outcome};
 use super::progress::StderrProgress;
 
@@ -29,7 +29,7 @@ pub struct TrainArgs {
 
 /// Trains one run.
 pub fn run(args: &TrainArgs) -> Result<ExitCode> {
-    let device = args.options.device.open()?;
+    let device = open_device(args.options.device)?;
     let config = args.config.as_deref().context("a configuration is needed")?;
     if let (Some(name), false) = (config.to_str(), config.exists()) {
         let hint = hint(name, ["eval", "sweep", "help"]);

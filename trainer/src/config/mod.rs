@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 pub use load::{ConfigError, Loaded, load};
 pub use resolved::Resolved;
-pub use validate::MAX_STEPS;
 
 use crate::data::DataConfig;
 
@@ -166,10 +165,12 @@ impl Default for TrainingSection {
     }
 }
 
-/// The loss: ranking + log_power · squared error of log power + price · butterflies.
+/// The loss: ranking · ranking loss + log_power · squared error of log power + price · butterflies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LossSection {
+    /// Weight of the ranking loss.
+    pub ranking: f64,
     /// Width of the boundary around rank K, in nepers of power.
     pub temperature: f64,
     /// Weight of the squared error of log power at the reference bins.
@@ -182,7 +183,7 @@ pub struct LossSection {
 
 impl Default for LossSection {
     fn default() -> Self {
-        Self { temperature: 0.3, log_power: 0.1, price: 0.0, price_ramp: 0.25 }
+        Self { ranking: 1.0, temperature: 0.3, log_power: 0.1, price: 0.0, price_ramp: 0.25 }
     }
 }
 

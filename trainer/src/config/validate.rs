@@ -14,7 +14,7 @@ const MAX_HOP: usize = 1 << 24;
 /// Upper limit of frames per batch and per synthetic data set.
 const MAX_FRAMES: usize = 1 << 20;
 /// Upper limit of steps.
-pub const MAX_STEPS: u64 = 1_000_000_000_000;
+const MAX_STEPS: u64 = 1_000_000_000_000;
 /// Limits of the numbers in the loss, which is computed in f32.
 const LOSS_LIMITS: [f64; 2] = [1e-6, 1e6];
 
@@ -70,9 +70,17 @@ impl RunConfig {
         let [least, greatest] = LOSS_LIMITS;
         let temperature = loss.temperature;
         ensure((least..=greatest).contains(&temperature), "loss.temperature", temperature, "from 1e-6 to 1e6")?;
-        for (key, value) in [("loss.log_power", loss.log_power), ("loss.price", loss.price)] {
+        for (key, value) in
+            [("loss.ranking", loss.ranking), ("loss.log_power", loss.log_power), ("loss.price", loss.price)]
+        {
             ensure((0.0..=greatest).contains(&value), key, value, "from 0 to 1e6")?;
         }
+        ensure(
+            loss.ranking > 0.0 || loss.log_power > 0.0,
+            "loss.ranking",
+            loss.ranking,
+            "above 0 where loss.log_power is 0: nothing else is fitted to the reference",
+        )?;
         ensure((0.0..=1.0).contains(&loss.price_ramp), "loss.price_ramp", loss.price_ramp, "from 0 to 1")?;
         let gated = training.learn.iter().any(|group| matches!(group, Parameters::Gates | Parameters::Segments));
         ensure(
@@ -124,6 +132,11 @@ mod tests {
         assert!(key(|c| c.loss.price = f64::NAN).starts_with("loss.price is NaN"));
         assert!(key(|c| c.model.hop = 1 << 50).starts_with("model.hop is"));
         assert!(key(|c| c.loss.price = 1e39).starts_with("loss.price is"));
+        assert!(key(|c| c.loss.ranking = -1.0).starts_with("loss.ranking is -1, but must be from 0 to 1e6"));
+        assert!(
+            key(|c| (c.loss.ranking, c.loss.log_power) = (0.0, 0.0))
+                .starts_with("loss.ranking is 0, but must be above")
+        );
         assert!(key(|c| c.loss.temperature = 1e-300).starts_with("loss.temperature is"));
         assert!(key(|c| c.training.steps = usize::MAX).starts_with("training.steps is"));
         assert!(key(|c| c.schedule.keep_checkpoints = 1).starts_with("schedule.keep_checkpoints is 1"));
