@@ -11,7 +11,7 @@
 //! `[.., frame]`, of any rank, to [`Peaks`] `[.., k]` by `forward`; the first two also to power `[.., bins]` by `psd`,
 //! where `bins = n_fft / 2 + 1`. All are differentiable in the signal. A frame of S segments has
 //! `n_fft + (S − 1) · hop` samples; further samples are ignored. Power is in the signal's unit squared, one-sided, and
-//! scaled as [`Scaling`] says.
+//! scaled as [`Scaling`] says. [`SpectrumLayout`] joins the parts of complex spectra in one tensor.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
@@ -41,6 +41,7 @@
 #[cfg(feature = "flex")]
 mod auto;
 mod learned_welch_peaks;
+mod spectrum_layout;
 #[cfg(feature = "testing")]
 #[cfg_attr(docsrs, doc(cfg(feature = "testing")))]
 pub mod testing;
@@ -56,6 +57,7 @@ pub use auto::{
 pub use learned_welch_peaks::{
     GateKind, Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT,
 };
+pub use spectrum_layout::SpectrumLayout;
 pub use tier::Tier;
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 

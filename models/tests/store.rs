@@ -117,6 +117,9 @@ fn wrong_shapes_names_and_configurations_are_refused() {
     assert!(matches!(error(folder.path()), StoreError::OtherModel { .. }));
     fs::write(&path, text.replace("\"n_fft\": 16", "\"n_fft\": 15")).unwrap();
     assert!(error(folder.path()).to_string().contains("`n_fft` is 15"));
+    fs::write(&path, text.replace("\"scaling\": \"power\"", "\"scaling\": \"density\"")).unwrap();
+    let message = error(folder.path()).to_string();
+    assert!(message.ends_with("as in {\"density\": {\"sample_rate\": 12000.0}}"), "{message}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series};
 use firefly_app::page::document::Document;
 use firefly_app::page::figure::Figure;
 use firefly_ops::{WelchOptions, Window, WindowSymmetry, welch_peaks, welch_psd};
-use firefly_trainer::data::{Recording, read_wav};
+use firefly_trainer::data::{Recording, read_recording};
 use firefly_trainer::evaluate::EvaluationRow;
 use firefly_trainer::report::against_time;
 
@@ -33,7 +33,7 @@ fn main() -> Result<()> {
 
 /// Power of every bin of the frame in the middle of a recording, and its peaks.
 fn spectrum(path: &Path) -> Result<Figure> {
-    let recordings = read_wav(path)?;
+    let recordings = read_recording(path)?;
     let Recording { sample_rate, samples, .. } = recordings.first().context("no channel")?;
     ensure!(samples.len() >= OPTIONS.frame(), "{} is too short", path.display());
     let start = (samples.len() - OPTIONS.frame()) / 2;

@@ -87,8 +87,8 @@ pub fn peaks_of(
     model: impl Fn(Tensor<2>) -> Result<Peaks<2>, ArgumentError>,
 ) -> Result<HostPeaks, ArgumentError> {
     let mut all = HostPeaks::default();
-    for rows in frames.samples().chunks(BATCH * frames.frame()) {
-        let peaks = model(frames_to_tensor(rows.to_vec(), frames.frame(), device))?;
+    for start in (0..frames.len()).step_by(BATCH) {
+        let peaks = model(frames_to_tensor(frames.rows(start..start + BATCH), frames.frame(), device))?;
         all.bins.extend(peaks.bins.into_data().iter::<i64>());
         all.power.extend(peaks.power.into_data().iter::<f32>());
     }
@@ -226,7 +226,7 @@ fn microseconds_per_frame(
     device: &Device,
     candidates: &[Candidate<'_>],
 ) -> Result<Vec<f64>, ArgumentError> {
-    let samples = frames.samples().iter().copied().cycle().take(BATCH * frames.frame()).collect();
+    let samples = frames.iter().cycle().take(BATCH).flatten().copied().collect();
     let signal = frames_to_tensor(samples, frames.frame(), device);
     let mut times = vec![Vec::with_capacity(REPETITIONS); candidates.len()];
     for repetition in 0..WARM_UP + REPETITIONS {

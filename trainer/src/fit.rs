@@ -258,7 +258,7 @@ fn fingerprint(data: &DataSets) -> u64 {
     data.train.fill_batch(0, &mut drawn);
     let validation = data.validation.evenly_spaced(FINGERPRINT_FRAMES);
     let mut hasher = Sha256::new();
-    for sample in drawn.iter().chain(validation.samples()) {
+    for sample in drawn.iter().chain(validation.iter().flatten()) {
         hasher.update(sample.to_le_bytes());
     }
     hasher.finalize().iter().take(size_of::<u64>()).fold(0, |number, byte| number << 8 | u64::from(*byte))
@@ -281,7 +281,7 @@ impl ValidationSet {
             return Err(FitError::NoPower);
         }
         Ok(Self {
-            batch: Batch::new(frames_to_tensor(frames.samples().to_vec(), frames.frame(), device), reference)?,
+            batch: Batch::new(frames_to_tensor(frames.rows(0..frames.len()), frames.frame(), device), reference)?,
             reference: peaks,
             frames,
         })

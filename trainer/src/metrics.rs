@@ -17,7 +17,7 @@ use crate::loss::LossTerms;
 #[non_exhaustive]
 pub enum MetricsError {
     /// The loss of a step is NaN or infinite.
-    #[error("the loss is {loss} at step {step}: the samples overflow, or the learning rate is too high")]
+    #[error("the loss is {loss} at step {step}: try a lower learning rate")]
     LossNotFinite {
         /// The loss.
         loss: f64,

@@ -27,6 +27,9 @@ pub enum AxisError {
     /// There is no value, or one is empty.
     #[error("a value is empty")]
     EmptyValue,
+    /// The values are in brackets of their own.
+    #[error("one value, which is a list of lists: write lists side by side, as in {0}=[…],[…]")]
+    ListOfLists(String),
     /// A value is listed twice.
     #[error("{0} is there twice")]
     RepeatedValue(String),
@@ -110,11 +113,17 @@ impl FromStr for SweepAxis {
         let (key, values) = text.split_once('=').ok_or(AxisError::Malformed)?;
         // As a TOML array, so that a value may itself be one; words without quotes are strings.
         let parsed: Result<toml::Table, _> = toml::from_str(&format!("values = [{values}]"));
+        let key = key.trim().to_string();
+        let is_list_of_lists = |value: &toml::Value| {
+            value.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(toml::Value::is_array))
+        };
         let values: Vec<String> = match parsed.as_ref().ok().and_then(|table| table.get("values")?.as_array()) {
+            Some(values) if values.iter().all(is_list_of_lists) && !values.is_empty() => {
+                return Err(AxisError::ListOfLists(key));
+            }
             Some(values) => values.iter().map(ToString::to_string).collect(),
             None => values.split(',').map(|value| value.trim().to_string()).collect(),
         };
-        let key = key.trim().to_string();
         if values.is_empty() || values.iter().any(String::is_empty) {
             return Err(AxisError::EmptyValue);
         }

@@ -4,6 +4,8 @@
 mod common;
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use common::{errors, run, small_config, text};
 
@@ -143,19 +145,85 @@ fn a_folder_in_use_is_refused() {
     assert!(errors(&output).contains("another process is training"), "{}", errors(&output));
 }
 
+/// Writes a recording of floats at 8 kHz.
+fn write_wav(path: &Path, samples: impl IntoIterator<Item = f32>) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let format = hound::SampleFormat::Float;
+    let spec = hound::WavSpec { channels: 1, sample_rate: 8000, bits_per_sample: 32, sample_format: format };
+    let mut wav = hound::WavWriter::create(path, spec).unwrap();
+    samples.into_iter().for_each(|sample| wav.write_sample(sample).unwrap());
+    wav.finalize().unwrap();
+}
+
+/// Samples that look random, within [-1, 1].
+fn noise(length: i64) -> impl Iterator<Item = f32> {
+    (0..length).map(|i| (i * i * 7919 % 20_011 - 10_005) as f32 / 10_006.0)
+}
+
+#[test]
+fn a_recording_whose_power_overflows_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    for name in ["a", "b", "c"] {
+        write_wav(&folder.path().join(format!("data/{name}.wav")), noise(2000));
+    }
+    let loud = noise(2000).enumerate().map(|(i, sample)| if i == 77 { 1e30 } else { sample });
+    write_wav(&folder.path().join("data/loud.wav"), loud);
+    let (out, data) = (folder.path().join("run"), text(folder.path()));
+    let output = run(&[text(&config), "--out", text(&out), "--data", data, "--set", "data.recordings.train=data"]);
+    let error = errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("data/loud.wav: sample 77 of channel 0 is 1e30"), "{error}");
+    assert!(!out.exists(), "a run that can't start leaves no folder behind");
+}
+
+#[test]
+fn an_evaluation_takes_folders_with_commas_and_says_what_it_leaves_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    let (out, data) = (folder.path().join("run"), folder.path().join("com,ma"));
+    assert!(run(&[text(&config), "--out", text(&out), "--steps", "4"]).status.success());
+    write_wav(&data.join("long.wav"), noise(2000));
+    write_wav(&data.join("short.wav"), noise(100));
+    let output = run(&["eval", text(&out), "--data", text(&data), "--data", "tones,noise"]);
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(["com,ma\n", "tones\n", "noise\n"].iter().all(|set| table.contains(set)), "{table}");
+    assert!(errors(&output).contains("1 recordings are shorter than a frame and left out"), "{}", errors(&output));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn recordings_that_do_not_fit_into_memory_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    let (out, data) = (folder.path().join("run"), folder.path().join("data"));
+    assert!(run(&[text(&config), "--out", text(&out), "--steps", "4"]).status.success());
+    write_wav(&data.join("a.wav"), noise(2000));
+    // A sparse file of a billion samples, which no disk has to hold.
+    let path = data.join("b.wav");
+    write_wav(&path, noise(2000));
+    let mut header = fs::read(&path).unwrap();
+    let start = header.windows(4).position(|name| name == b"data").unwrap();
+    header.truncate(start + 8);
+    header[start + 4..].copy_from_slice(&4_000_000_000u32.to_le_bytes());
+    fs::write(&path, &header).unwrap();
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(header.len() as u64 + 4_000_000_000).unwrap();
+    let program = env!("CARGO_BIN_EXE_firefly-train");
+    let limited = format!("ulimit -v 4000000; exec {program} eval {} --data {}", text(&out), text(&data));
+    let output = Command::new("sh").args(["-c", &limited]).output().unwrap();
+    let error = errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("b.wav: its samples take 3.73 GiB of memory, and "), "{error}");
+}
+
 #[test]
 fn silent_frames_do_not_count_in_an_evaluation() {
     let folder = tempfile::tempdir().unwrap();
     let config = small_config(folder.path());
     let out = folder.path().join("run");
     assert!(run(&[text(&config), "--out", text(&out), "--steps", "4"]).status.success());
-    let spec =
-        hound::WavSpec { channels: 1, sample_rate: 8000, bits_per_sample: 16, sample_format: hound::SampleFormat::Int };
-    let mut wav = hound::WavWriter::create(folder.path().join("half-silent.wav"), spec).unwrap();
-    for i in 0..2880i32 {
-        wav.write_sample(if i < 1440 { 0i16 } else { (i * i * 7919 % 20_011 - 10_005) as i16 }).unwrap();
-    }
-    wav.finalize().unwrap();
+    write_wav(&folder.path().join("half-silent.wav"), std::iter::repeat_n(0.0, 1440).chain(noise(2880).skip(1440)));
     let json = folder.path().join("rows.json");
     let output = run(&["eval", text(&out), "--data", text(folder.path()), "--json", text(&json)]);
     assert!(output.status.success(), "{}", errors(&output));

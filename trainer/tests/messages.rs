@@ -5,7 +5,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{errors, run, small_config, text};
+use common::{errors, firefly_train, run, small_config, text};
 use insta::assert_snapshot;
 
 #[test]
@@ -17,6 +17,23 @@ fn help_texts() {
         assert!(output.status.success(), "{}", errors(&output));
         assert_snapshot!(name, String::from_utf8(output.stdout).unwrap());
     }
+}
+
+#[test]
+fn every_example_of_the_help_runs_as_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::rename(small_config(folder.path()), folder.path().join("run.toml")).unwrap();
+    let mut examples = 0;
+    for command in [&["--help"][..], &["eval", "--help"], &["sweep", "--help"]] {
+        let help = String::from_utf8(run(command).stdout).unwrap();
+        for example in help.lines().filter_map(|line| line.strip_prefix("  firefly train ")) {
+            let arguments: Vec<&str> = example.split_whitespace().collect();
+            let output = firefly_train(&arguments).current_dir(folder.path()).output().unwrap();
+            assert!(output.status.success(), "firefly train {example}: {}", errors(&output));
+            examples += 1;
+        }
+    }
+    assert_eq!(examples, 5);
 }
 
 /// Standard error of commands that fail, with the folder's path replaced.
@@ -41,6 +58,7 @@ fn errors_of_configurations() {
         vec![],
         vec!["no-such.toml"],
         vec![config, "--setting", "x"],
+        vec![config, config],
         with("--set", "training.bacth=4"),
         with("--set", "training.batch=0"),
         with("--set", "training.steps=many"),
@@ -99,6 +117,7 @@ fn errors_of_folders_and_sweeps() {
         vec!["sweep", config, "--out", text(&new), "--over", "loss.price"],
         vec!["sweep", config, "--out", text(&new), "--over", "loss.price=0.1,0.1"],
         vec!["sweep", config, "--out", text(&new), "--over", "loss.price="],
+        vec!["sweep", config, "--out", text(&new), "--over", "training.learn=[[\"gain\"],[\"taper\"]]"],
         vec!["sweep", config, "--out", text(&new), "--over", "model.k=4,8"],
         vec!["sweep", config, "--out", text(&new), "--over", "seed=1,2", "--set", "seed=3"],
     ];

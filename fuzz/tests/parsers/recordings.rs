@@ -3,7 +3,7 @@
 use std::fs;
 
 use firefly_fuzz::{Edit, edited};
-use firefly_trainer::data::read_wav;
+use firefly_trainer::data::read_recording;
 use hound::{SampleFormat, WavSpec, WavWriter};
 
 #[test]
@@ -25,6 +25,6 @@ fn wav_files_are_read_or_refused() {
     }
     bolero::check!().with_type::<(u8, Vec<Edit>)>().for_each(|(which, edits)| {
         fs::write(&path, edited(&files[*which as usize % files.len()], edits)).unwrap();
-        let _ = read_wav(&path);
+        let _ = read_recording(&path);
     });
 }

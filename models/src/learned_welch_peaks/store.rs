@@ -55,7 +55,7 @@ pub enum StoreError {
         error: io::Error,
     },
     /// `config.json` is no description of a model.
-    #[error("{path}: not a model description: {error}")]
+    #[error("{path}: not a model description: {error}{}", hint(error))]
     Description {
         /// The file.
         path: PathBuf,
@@ -112,6 +112,15 @@ pub enum StoreError {
         /// Name of the parameter.
         parameter: &'static str,
     },
+}
+
+/// What a message of the parser means, where it names types of its own.
+fn hint(error: &serde_json::Error) -> &'static str {
+    if error.to_string().contains("struct variant") {
+        ": a density needs its sample rate, as in {\"density\": {\"sample_rate\": 12000.0}}"
+    } else {
+        ""
+    }
 }
 
 impl LearnedWelchPeaks {

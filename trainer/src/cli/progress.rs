@@ -46,10 +46,10 @@ impl Progress for StderrProgress {
 }
 
 /// The message of an event, if it has one.
-fn message(event: &Event<'_>) -> Option<String> {
+pub fn message(event: &Event<'_>) -> Option<String> {
     Some(match event {
         Event::RunStarted { name } => (*name).to_string(),
-        Event::RecordingsSkipped { count } => format!("{count} recordings are shorter than a frame and not used"),
+        Event::RecordingsSkipped { count } => format!("{count} recordings are shorter than a frame and left out"),
         Event::TakenOver { folder } => {
             format!("{} was left by a run that ended before its first step: it is used", folder.display())
         }

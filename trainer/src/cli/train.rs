@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::config::Resolved;
 use crate::run::{self, RunError};
 use crate::run_folder::{FolderError, RunFolder};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use firefly_app::suggest::hint;
 
@@ -20,6 +20,9 @@ pub struct TrainArgs {
     /// The configuration.
     #[arg(required = true)]
     config: Option<PathBuf>,
+    /// Arguments that follow it, none of which is accepted.
+    #[arg(hide = true)]
+    others: Vec<PathBuf>,
     #[command(flatten)]
     options: TrainingOptions,
     /// Continue the run in the folder from its last checkpoint.
@@ -34,6 +37,13 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     if let (Some(name), false) = (config.to_str(), config.exists()) {
         let hint = hint(name, ["eval", "sweep", "help"]);
         ensure!(hint.is_empty(), "{name}: there is no such file{hint}");
+    }
+    if let Some(other) = args.others.first() {
+        bail!(
+            "{}: one configuration at a time, after {}: train them one by one, or sweep over a key",
+            other.display(),
+            config.display()
+        );
     }
     let resolved = args.options.resolve(config, &[])?;
     let interrupter = interrupter()?;

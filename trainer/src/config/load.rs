@@ -4,16 +4,14 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{self, Path, PathBuf};
 
-use firefly_app::suggest;
 use thiserror::Error;
 use toml::{Table, Value};
 
 use super::RunConfig;
+use super::parser_message::described;
 
 /// Most bytes of a configuration's file.
 const MAX_LENGTH: u64 = 1 << 20;
-/// Most characters of a line of an error.
-const MAX_LINE: usize = 200;
 
 /// Error in a configuration.
 #[derive(Debug, Error)]
@@ -204,28 +202,6 @@ fn value_of(text: &str) -> Value {
     parsed.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_string()))
 }
 
-/// The parser's message, with the nearest known key if it is about an unknown one.
-fn described(origin: &str, error: &toml::de::Error) -> ConfigError {
-    let message = error.message();
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    let hint = if message.starts_with("unknown field") || message.starts_with("unknown variant") {
-        quoted.next().map(|name| suggest::hint(name, quoted)).unwrap_or_default()
-    } else {
-        String::new()
-    };
-    let text = error.to_string();
-    let text = text.trim_end().lines().map(shortened).collect::<Vec<_>>().join("\n");
-    ConfigError::Text { origin: origin.to_string(), message: format!("{text}{hint}") }
-}
-
-/// A line of a message, cut where it would fill the terminal.
-fn shortened(line: &str) -> String {
-    match line.char_indices().nth(MAX_LINE) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -276,11 +252,6 @@ mod tests {
         let steps = message("[training]\nsteps = 3\n", &["training.steps.x=3"]);
         assert_eq!(steps, "--set training.steps.x=3: `training.steps` is no section");
         assert!(message("", &["seed=9223372036854775808"]).contains("whole numbers are at most"));
-    }
-
-    #[test]
-    fn long_lines_of_errors_are_cut() {
-        assert!(message(&format!("name = {}", "[".repeat(100_000)), &[]).len() < 1000);
     }
 
     #[test]

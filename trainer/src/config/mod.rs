@@ -2,6 +2,7 @@
 
 mod load;
 mod memory;
+mod parser_message;
 mod resolved;
 mod validate;
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::error::{DataError, RecordingProblem, check_frame};
 use super::folder::find_recordings;
-use super::recording::{Recording, read_recording};
+use super::memory::MemoryCheck;
+use super::recording::{Recording, read_within};
 
 /// Recordings in the order of their paths and channels, each at least one frame long; at least one. Cloning shares
 /// them.
@@ -35,8 +36,9 @@ impl Corpus {
         }
         let mut recordings = Vec::new();
         let mut empty_files = 0;
+        let mut memory = MemoryCheck::default();
         for file in files {
-            match read_recording(&folder.join(file)) {
+            match read_within(&folder.join(file), &mut memory) {
                 Ok(channels) => recordings.extend(channels),
                 Err(DataError::Recording { problem: RecordingProblem::NoSamples, .. }) => empty_files += 1,
                 Err(error) => return Err(error),
@@ -105,6 +107,23 @@ impl Corpus {
         rates.sort_unstable();
         rates.dedup();
         rates
+    }
+
+    /// Checks that no frame of `frame` samples, multiplied by up to `gain`, has power that overflows f32: a frame's
+    /// spectrum is at most its length times its largest sample.
+    ///
+    /// # Errors
+    /// [`RecordingProblem::Overflow`] for the first sample that is too large.
+    pub(super) fn check_power(&self, frame: usize, gain: f64) -> Result<(), DataError> {
+        // Twice the square of the spectrum is the one-sided power.
+        let limit = (f64::from(f32::MAX / 2.0).sqrt() / frame as f64 / gain) as f32;
+        for Recording { path, channel, samples, .. } in self.recordings.iter() {
+            if let Some(index) = samples.iter().position(|sample| sample.abs() > limit) {
+                let problem = RecordingProblem::Overflow { channel: *channel, index, value: samples[index], limit };
+                return Err(DataError::Recording { path: path.to_path_buf(), problem });
+            }
+        }
+        Ok(())
     }
 
     /// Range of the recordings of each file.

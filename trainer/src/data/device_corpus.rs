@@ -58,8 +58,13 @@ mod tests {
     use super::*;
 
     fn recording(length: usize) -> Recording {
-        let samples = (0..length).map(|i| ((i * i) as f32).sin()).collect();
-        Recording { path: PathBuf::from(format!("{length}.wav")).into(), channel: 0, sample_rate: 100, samples }
+        let samples: Vec<f32> = (0..length).map(|i| ((i * i) as f32).sin()).collect();
+        Recording {
+            path: PathBuf::from(format!("{length}.wav")).into(),
+            channel: 0,
+            sample_rate: 100,
+            samples: samples.into(),
+        }
     }
 
     #[test]

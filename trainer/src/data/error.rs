@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use firefly_app::number::bytes;
 use thiserror::Error;
 
 use super::formats::Format;
@@ -20,9 +21,6 @@ pub enum RecordingProblem {
     /// The first bytes are not those of a RIFF/WAVE file.
     #[error("not a WAV file (it does not begin with a RIFF/WAVE header)")]
     NotWav,
-    /// The header contradicts itself, as the text says.
-    #[error("malformed WAV header: {0}")]
-    Malformed(&'static str),
     /// The file ends inside its header.
     #[error("truncated: the file ends inside its header")]
     TruncatedHeader,
@@ -34,9 +32,6 @@ pub enum RecordingProblem {
         /// Whole samples per channel in the file.
         found: usize,
     },
-    /// A WAV file of a format that is not supported.
-    #[error("unsupported format: {0} (accepted: PCM of 16, 24 or 32 bits, and 32-bit float)")]
-    Unsupported(String),
     /// A valid header followed by no samples.
     #[error("it holds no samples")]
     NoSamples,
@@ -60,6 +55,29 @@ pub enum RecordingProblem {
         index: usize,
         /// The sample found.
         value: f32,
+    },
+    /// A sample is so large that the power of its frame is not finite.
+    #[error(
+        "sample {index} of channel {channel} is {value:e}, and the power of a frame with samples beyond {limit:.1e} \
+         overflows: divide the recording by a number"
+    )]
+    Overflow {
+        /// Channel, counted from 0.
+        channel: usize,
+        /// Index within the channel, counted from 0.
+        index: usize,
+        /// The sample found.
+        value: f32,
+        /// Largest magnitude accepted.
+        limit: f32,
+    },
+    /// The samples do not fit into memory.
+    #[error("its samples take {} of memory, and {} are left: give fewer or shorter recordings", bytes(*needed), bytes(*available))]
+    Memory {
+        /// Bytes of its samples in f32.
+        needed: u64,
+        /// Bytes that the process can still take.
+        available: u64,
     },
 }
 

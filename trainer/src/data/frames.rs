@@ -1,5 +1,6 @@
 //! Frames cut from recordings: in order for evaluation, at random for training.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -8,27 +9,40 @@ use super::corpus::Corpus;
 use super::draw::{Draw, Part};
 use super::error::{DataError, check_frame};
 
-/// Frames to evaluate on, one after the other. Cloning shares them.
+/// Frames to evaluate on, in order. The samples are shared with the recordings they are frames of.
 #[derive(Debug, Clone)]
 pub struct Frames {
     frame: usize,
-    samples: Arc<[f32]>,
+    runs: Arc<[Run]>,
+}
+
+/// Consecutive frames without gaps from the start of some samples.
+#[derive(Debug)]
+struct Run {
+    samples: Arc<Vec<f32>>,
+    /// Frames of all runs up to and including this one.
+    end: usize,
 }
 
 impl Frames {
-    pub(super) fn new(frame: usize, samples: Vec<f32>) -> Self {
-        debug_assert_eq!(samples.len() % frame, 0);
-        Self { frame, samples: samples.into() }
+    /// The whole frames of each of `recordings`, one after the other.
+    pub(super) fn new(frame: usize, recordings: impl IntoIterator<Item = Arc<Vec<f32>>>) -> Self {
+        let mut end = 0;
+        let run = |samples: Arc<Vec<f32>>| {
+            end += samples.len() / frame;
+            Run { samples, end }
+        };
+        Self { frame, runs: recordings.into_iter().map(run).collect() }
     }
 
     /// Number of frames.
     pub fn len(&self) -> usize {
-        self.samples.len() / self.frame
+        self.runs.last().map_or(0, |run| run.end)
     }
 
     /// Whether there are no frames.
     pub fn is_empty(&self) -> bool {
-        self.samples.is_empty()
+        self.len() == 0
     }
 
     /// Samples in one frame.
@@ -36,9 +50,28 @@ impl Frames {
         self.frame
     }
 
-    /// All samples, row-major `[len, frame]`.
-    pub fn samples(&self) -> &[f32] {
-        &self.samples
+    /// The frame at `index`.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn get(&self, index: usize) -> &[f32] {
+        let run = self.runs.partition_point(|run| run.end <= index);
+        let start = if run == 0 { 0 } else { self.runs[run - 1].end };
+        let first = (index - start) * self.frame;
+        &self.runs[run].samples[first..first + self.frame]
+    }
+
+    /// The frames in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f32]> + Clone {
+        (0..self.len()).map(|index| self.get(index))
+    }
+
+    /// Samples of the frames in `range`, as far as there are such, row-major `[frames, frame]`.
+    pub fn rows(&self, range: Range<usize>) -> Vec<f32> {
+        let range = range.start..range.end.min(self.len());
+        let mut rows = Vec::with_capacity(range.len() * self.frame);
+        range.for_each(|index| rows.extend_from_slice(self.get(index)));
+        rows
     }
 
     /// `count` of the frames at even distances, or all of them if there are no more.
@@ -47,24 +80,8 @@ impl Frames {
         if self.len() <= count {
             return self.clone();
         }
-        let chosen = (0..count).map(|i| i * self.len() / count);
-        let samples: Vec<f32> =
-            chosen.flat_map(|i| &self.samples[i * self.frame..(i + 1) * self.frame]).copied().collect();
-        Self { frame: self.frame, samples: samples.into() }
-    }
-
-    /// The frames in order.
-    pub fn iter(&self) -> std::slice::ChunksExact<'_, f32> {
-        self.samples.chunks_exact(self.frame)
-    }
-}
-
-impl<'a> IntoIterator for &'a Frames {
-    type Item = &'a [f32];
-    type IntoIter = std::slice::ChunksExact<'a, f32>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
+        let chosen: Vec<f32> = (0..count).flat_map(|i| self.get(i * self.len() / count)).copied().collect();
+        Self::new(self.frame, [Arc::new(chosen)])
     }
 }
 
@@ -75,17 +92,11 @@ impl<'a> IntoIterator for &'a Frames {
 /// If `frame` is 0 or longer than every recording.
 pub fn frames_without_overlap(corpus: &Corpus, frame: usize) -> Result<Frames, DataError> {
     check_frame(frame)?;
-    let samples: Vec<f32> = corpus
-        .recordings()
-        .iter()
-        .flat_map(|recording| recording.samples.chunks_exact(frame))
-        .flatten()
-        .copied()
-        .collect();
-    if samples.is_empty() {
+    let frames = Frames::new(frame, corpus.recordings().iter().map(|recording| recording.samples.clone()));
+    if frames.is_empty() {
         return Err(too_short(corpus, frame));
     }
-    Ok(Frames::new(frame, samples))
+    Ok(frames)
 }
 
 fn too_short(corpus: &Corpus, frame: usize) -> DataError {
@@ -119,6 +130,13 @@ pub struct SamplingConfig {
     pub gain_db: f64,
     /// Whether the sign of each frame is random.
     pub random_polarity: bool,
+}
+
+impl SamplingConfig {
+    /// Largest factor of a frame's samples.
+    pub(super) fn max_gain(&self) -> f64 {
+        10f64.powf(self.gain_db / 20.0)
+    }
 }
 
 /// Random draw of one training frame.

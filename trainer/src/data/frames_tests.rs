@@ -15,7 +15,7 @@ fn corpus(parts: &[(&str, usize, usize)], frame: usize) -> Corpus {
             path: Path::new(file).into(),
             channel,
             sample_rate: 100,
-            samples: (0..length).map(|s| (1000 * r + s) as f32).collect(),
+            samples: Arc::new((0..length).map(|s| (1000 * r + s) as f32).collect()),
         })
         .collect();
     Corpus::from_recordings(recordings, frame).unwrap()
@@ -43,7 +43,10 @@ fn evaluation_takes_all_whole_frames_in_order() {
     assert_eq!((frames.len(), frames.frame()), (6, 10));
     let firsts: Vec<f32> = frames.iter().map(|frame| frame[0]).collect();
     assert_eq!(firsts, [0.0, 10.0, 1000.0, 2000.0, 2010.0, 2020.0]);
-    assert_eq!(frames.samples().len(), 60);
+    assert_eq!(frames.rows(1..4), frames.iter().skip(1).take(3).flatten().copied().collect::<Vec<_>>());
+    assert_eq!((frames.rows(0..9).len(), frames.rows(6..9).len()), (60, 0));
+    let spaced: Vec<f32> = frames.evenly_spaced(3).iter().map(|frame| frame[0]).collect();
+    assert_eq!(spaced, [0.0, 1000.0, 2010.0]);
     assert!(frames_without_overlap(&corpus, 32).is_err());
     assert!(frames_without_overlap(&corpus, 0).is_err());
 }

@@ -10,6 +10,7 @@ mod error;
 mod folder;
 pub mod formats;
 mod frames;
+mod memory;
 mod recording;
 mod source;
 mod split;
@@ -23,7 +24,7 @@ pub use draw::Part;
 pub use error::{DataError, RecordingProblem};
 pub use folder::find_recordings;
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
-pub use recording::{DecodedWav, Recording, decode_wav, read_recording, read_wav};
+pub use recording::{Recording, read_recording};
 pub use source::Source;
 pub use split::{Corpora, RecordingsConfig, split, split_by_suffix};
 pub use synthetic::{Family, Synthetic, SyntheticConfig, UnknownFamily};
@@ -87,6 +88,8 @@ impl DataConfig {
             });
         };
         let corpora = recordings.load(frame, seed)?;
+        corpora.train.check_power(frame, self.sampling.max_gain())?;
+        corpora.validation.check_power(frame, 1.0)?;
         let test = corpora.test.as_ref();
         Ok(DataSets {
             skipped: corpora.skipped,

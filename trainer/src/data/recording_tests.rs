@@ -1,5 +1,4 @@
 use std::fs;
-use std::io::Cursor;
 use std::path::PathBuf;
 
 use hound::{SampleFormat, WavSpec, WavWriter};
@@ -23,7 +22,7 @@ fn write<S: hound::Sample + Copy>(folder: &TempDir, spec: WavSpec, samples: &[S]
 }
 
 fn problem(path: &Path) -> RecordingProblem {
-    match read_wav(path).expect_err("the file should be refused") {
+    match read_recording(path).expect_err("the file should be refused") {
         DataError::Recording { path: named, problem } => {
             assert_eq!(named, path);
             problem
@@ -39,7 +38,7 @@ fn integers_are_divided_by_full_scale() {
         let full = 1i64 << (bits - 1);
         let integers: Vec<i32> = [0, 1, -1, full / 2, -full / 4, full - 1, -full].map(|v| v as i32).to_vec();
         let path = write(&folder, spec(1, bits, SampleFormat::Int), &integers);
-        let recordings = read_wav(&path).unwrap();
+        let recordings = read_recording(&path).unwrap();
         assert_eq!(recordings.len(), 1);
         let recording = &recordings[0];
         assert_eq!((recording.channel, recording.sample_rate), (0, 12_345));
@@ -60,7 +59,7 @@ fn floats_are_kept_to_the_bit() {
     let folder = TempDir::new().unwrap();
     let floats = [0.0f32, -0.0, 1.5, -317.25, 1e-40, f32::MAX];
     let path = write(&folder, spec(1, 32, SampleFormat::Float), &floats);
-    let read = read_wav(&path).unwrap();
+    let read = read_recording(&path).unwrap();
     let bits = |x: &[f32]| x.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&read[0].samples), bits(&floats));
 }
@@ -70,7 +69,7 @@ fn every_channel_is_a_recording() {
     let folder = TempDir::new().unwrap();
     let interleaved: Vec<i32> = (0..3000).map(|v| (v % 3) * 1000 + v / 3).collect();
     let path = write(&folder, spec(3, 24, SampleFormat::Int), &interleaved);
-    let recordings = read_wav(&path).unwrap();
+    let recordings = read_recording(&path).unwrap();
     assert_eq!(recordings.len(), 3);
     for (channel, recording) in recordings.iter().enumerate() {
         assert_eq!(recording.channel, channel);
@@ -105,11 +104,9 @@ fn other_kinds_of_files_are_named_as_such() {
         let found = problem(&path);
         assert!(matches!(found, RecordingProblem::NotWav), "{bytes:?}: {found}");
     }
-    fs::write(&path, b"RF64\xff\xff\xff\xffWAVEds64").unwrap();
-    assert!(matches!(problem(&path), RecordingProblem::Unsupported(_)));
     fs::remove_file(&path).unwrap();
     assert!(matches!(problem(&path), RecordingProblem::Io(_)));
-    let text = read_wav(&path).unwrap_err().to_string();
+    let text = read_recording(&path).unwrap_err().to_string();
     assert!(text.contains("x.wav"), "{text}");
 }
 
@@ -127,16 +124,13 @@ fn a_header_that_announces_gigabytes_allocates_none() {
 #[test]
 fn unread_formats_are_refused() {
     let folder = TempDir::new().unwrap();
-    let path = write(&folder, spec(1, 8, SampleFormat::Int), &[7i8; 100]);
-    let text = problem(&path).to_string();
-    assert!(text.contains("8-bit PCM") && text.contains("16, 24 or 32"), "{text}");
-
     // Format tag 6 is A-law.
     let path = write(&folder, spec(1, 16, SampleFormat::Int), &[7i16; 100]);
     let mut bytes = fs::read(&path).unwrap();
     bytes[20] = 6;
     fs::write(&path, &bytes).unwrap();
-    assert!(matches!(problem(&path), RecordingProblem::Unsupported(_)));
+    let text = problem(&path).to_string();
+    assert!(text.contains("A-law (accepted: PCM of 8, 16, 24 or 32 bits"), "{text}");
 }
 
 #[test]
@@ -149,8 +143,8 @@ fn padded_containers_are_refused_not_misread() {
         writer.write_sample(sample).unwrap();
     }
     writer.finalize().unwrap();
-    let found = problem(&path);
-    assert!(matches!(found, RecordingProblem::Unsupported(_)), "{found}");
+    let text = problem(&path).to_string();
+    assert!(text.contains("1 samples of 24 bits take 3 bytes, its header says 4"), "{text}");
 }
 
 #[test]
@@ -181,13 +175,16 @@ fn small_wav(float: bool) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-/// Decodes bytes; what is accepted has channels of one length of at least one finite sample.
+/// Reads bytes as a file; what is accepted has channels of one length of at least one finite sample.
 fn assert_refused_or_whole(bytes: &[u8]) -> Result<(), TestCaseError> {
-    if let Ok(wav) = decode_wav(Cursor::new(bytes)) {
-        let length = wav.channels[0].len();
-        prop_assert!(length > 0 && wav.sample_rate > 0);
-        prop_assert!(wav.channels.iter().all(|samples| samples.len() == length));
-        prop_assert!(wav.channels.iter().flatten().all(|sample| sample.is_finite()));
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.wav");
+    fs::write(&path, bytes).unwrap();
+    if let Ok(channels) = read_recording(&path) {
+        let length = channels[0].samples.len();
+        prop_assert!(length > 0 && channels[0].sample_rate > 0);
+        prop_assert!(channels.iter().all(|channel| channel.samples.len() == length));
+        prop_assert!(channels.iter().flat_map(|channel| channel.samples.iter()).all(|sample| sample.is_finite()));
     }
     Ok(())
 }

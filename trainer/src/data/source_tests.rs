@@ -1,4 +1,5 @@
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::*;
 use crate::data::{Corpus, DataConfig, DataSets, Recording, SamplingConfig, SyntheticConfig};
@@ -18,7 +19,7 @@ fn recordings(count: usize) -> Corpus {
             path: PathBuf::from(format!("{n}.wav")).into(),
             channel: 0,
             sample_rate: 100,
-            samples: (0..200).map(|s| (n * 1000 + s) as f32).collect(),
+            samples: Arc::new((0..200).map(|s| (n * 1000 + s) as f32).collect()),
         })
         .collect();
     Corpus::from_recordings(recordings, 32).unwrap()
@@ -46,7 +47,7 @@ fn signals_are_synthetic_without_recordings() {
     assert!(matches!(sets.train, Source::Synthetic(_)));
     let test = sets.test.unwrap();
     assert_eq!((sets.validation.len(), test.len(), sets.train.frame()), (6, 6, 48));
-    assert_ne!(sets.validation.samples(), test.samples());
+    assert_ne!(sets.validation.rows(0..6), test.rows(0..6));
     let none = DataConfig { synthetic_frames: 0, ..DataConfig::default() };
     assert!(none.open(48, 5).is_err());
 }

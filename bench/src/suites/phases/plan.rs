@@ -6,8 +6,8 @@ use firefly_framework::graph::{Graph, GraphError, Input, capture};
 use firefly_framework::movement::{GraphMovement, MovementOptions, count};
 use firefly_framework::profile::DeviceProfile;
 use firefly_framework::rewrite::{Rewriter, WelchPeaksRule, register_costs};
-use firefly_models::Peaks;
 use firefly_models::testing::ButterflyWelchPeaks;
+use firefly_models::{Peaks, SpectrumLayout};
 use firefly_ops::ArgumentError;
 
 use crate::harness::traffic::PhaseTraffic;
@@ -21,9 +21,12 @@ pub fn separate_model(problem: &PeaksProblem, device: &Device) -> Result<Butterf
     ButterflyWelchPeaks::new(&config(problem), device)
 }
 
-/// A spectrum with real and imaginary parts next to each other, `[rows, n_fft, 2]`.
-pub fn interleaved((re, im): (Tensor<2>, Tensor<2>)) -> Tensor<3> {
-    Tensor::stack(vec![re, im], 2)
+/// A spectrum with real and imaginary parts next to each other, `[rows, 2 · n_fft]`.
+///
+/// # Errors
+/// [`ArgumentError`] if the parts differ in shape.
+pub fn interleaved((re, im): (Tensor<2>, Tensor<2>)) -> Result<Tensor<2>, ArgumentError> {
+    SpectrumLayout::Interleaved.join(re, im)
 }
 
 /// Peaks with bins of 32 bits.
@@ -85,7 +88,7 @@ impl Phase {
         let separate = |device: &Device| separate_model(problem, device);
         match self {
             Self::Baseline => {
-                capture(&input, |signal: Tensor<2>, device: &Device| separate(device)?.spectra(signal).map(interleaved))
+                capture(&input, |signal: Tensor<2>, device: &Device| interleaved(separate(device)?.spectra(signal)?))
             }
             Self::Blocks => capture(&input, |signal: Tensor<2>, device: &Device| separate(device)?.spectra(signal)),
             Self::DevicePeaks => capture(&input, |signal: Tensor<2>, device: &Device| {

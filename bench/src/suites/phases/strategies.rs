@@ -95,7 +95,7 @@ fn runner(
         Phase::Baseline => {
             let model = separate()?;
             Box::new(move |signal| {
-                let spectrum = model.spectra(signal).map(interleaved)?;
+                let spectrum = model.spectra(signal).and_then(interleaved)?;
                 let [spectrum] = read([spectrum])?;
                 let values = floats(&spectrum)?;
                 let found = host_tail(&problem, |place| squared(values[2 * place], values[2 * place + 1]));

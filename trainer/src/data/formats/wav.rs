@@ -95,9 +95,13 @@ impl SampleReader for WavSamples {
 impl Header {
     /// Walks through the chunks up to the samples.
     fn read(file: &mut File, file_bytes: u64) -> Result<Self, RecordingProblem> {
-        let magic: [u8; 12] = array(file)?;
-        if !matches!(&magic[..4], b"RIFF" | b"RF64" | b"BW64") || &magic[8..] != b"WAVE" {
-            return Err(RecordingProblem::NotWav);
+        let mut magic = [0; 12];
+        let read = read_full(file, &mut magic)?;
+        let is_wave = matches!(&magic[..4], b"RIFF" | b"RF64" | b"BW64") && (read < 12 || &magic[8..] == b"WAVE");
+        match (is_wave, read) {
+            (true, 12) => {}
+            (true, _) => return Err(RecordingProblem::TruncatedHeader),
+            (false, _) => return Err(RecordingProblem::NotWav),
         }
         let is_64_bit = &magic[..4] != b"RIFF";
         let mut long_data_bytes = None;
