@@ -43,7 +43,7 @@ fn documented() -> BTreeMap<String, String> {
     for line in reference.lines() {
         if line == "## Top level" {
             section = Some(String::new());
-        } else if let Some((_, rest)) = line.split_once("`[") {
+        } else if let Some(rest) = line.trim_start_matches("## ").strip_prefix("`[") {
             section = rest.split_once("]`").map(|(name, _)| format!("{name}."));
         }
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();

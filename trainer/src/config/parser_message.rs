@@ -58,7 +58,6 @@ mod tests {
         }
         let one_name = "one name is expected, in quotes and not in a list";
         assert!(message("", &["training.learn=[[\"gain\"]]"]).contains(one_name));
-        assert!(message("[model]\nwindow = 3\n", &[]).contains(one_name));
         assert_eq!(
             message(&format!("a{} = 1\n", ".a".repeat(50_000)), &[]),
             "run.toml: its keys are nested too deeply"

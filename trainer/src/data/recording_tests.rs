@@ -144,7 +144,7 @@ fn padded_containers_are_refused_not_misread() {
     }
     writer.finalize().unwrap();
     let text = problem(&path).to_string();
-    assert!(text.contains("1 samples of 24 bits take 3 bytes, its header says 4"), "{text}");
+    assert!(text.contains("its samples have 24 bits in containers of 32"), "{text}");
 }
 
 #[test]

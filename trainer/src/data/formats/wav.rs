@@ -149,6 +149,11 @@ fn numbers(file: &mut File, length: u64) -> Result<(NumberFormat, u16, u32), Rec
         // The extension begins with its size, the valid bits and the speakers; then the tag.
         EXTENSIBLE if length >= 40 => {
             let extension: [u8; 10] = array(file)?;
+            let valid = u16::from_le_bytes([extension[2], extension[3]]);
+            // Programs differ in which end of a container they leave empty.
+            if valid != 0 && valid != bits {
+                return Err(Format::Wav.problem(format!("its samples have {valid} bits in containers of {bits}")));
+            }
             u16::from_le_bytes([extension[8], extension[9]])
         }
         tag => tag,
