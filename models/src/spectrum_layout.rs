@@ -57,7 +57,7 @@ impl SpectrumLayout {
     pub fn split<const D: usize>(self, spectrum: Tensor<D>) -> Result<(Tensor<D>, Tensor<D>), ArgumentError> {
         let mut shape = spectrum.dims();
         let length = shape[D - 1];
-        if length % 2 != 0 {
+        if !length.is_multiple_of(2) {
             let got = format!("{length} values along its last dimension");
             return Err(ArgumentError::new("SpectrumLayout", "spectrum", got, "of an even number of them"));
         }
