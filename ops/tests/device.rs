@@ -193,6 +193,17 @@ fn layouts_and_small_floats_make_no_difference(device: &Device) {
         for (found, expected) in case.outputs(transposed).iter().zip(&expected) {
             assert!(same(&found.values, &expected.values), "transposed: {}", expected.name);
         }
+        // Rows apart from each other, and rows that overlap, are read where they are.
+        let padded = Tensor::cat(vec![signal.clone(), signal.clone() * 2.0], 1).narrow(1, 0, case.frame());
+        for (found, expected) in case.outputs(padded).iter().zip(&expected) {
+            assert!(same(&found.values, &expected.values), "padded rows: {}", expected.name);
+        }
+        let recording = signal.clone().reshape([-1]);
+        let overlapping: Tensor<2> = recording.unfold(0, case.frame(), case.options.hop);
+        let copied = Tensor::from_data(overlapping.clone().into_data(), device);
+        for (found, expected) in case.outputs(overlapping).iter().zip(&case.outputs(copied)) {
+            assert!(same(&found.values, &expected.values), "overlapping rows: {}", expected.name);
+        }
         if !device.supports_dtype(DType::F16) {
             continue;
         }

@@ -48,10 +48,20 @@ fn device(tensor: &CubeTensor) -> GpuDevice {
     GpuDevice::of(&tensor.client)
 }
 
+/// The tensor in memory whose rows are contiguous, wherever they start: what a device pads on upload, and what `unfold`
+/// cuts out of a recording, is not copied.
+fn with_contiguous_rows(tensor: FloatTensor<CubeBackend>) -> CubeTensor {
+    let rows_are_contiguous = !tensor.meta.is_tiled() && tensor.qparams.is_none() && {
+        let strides = tensor.meta.strides();
+        strides[1] == 1 && strides[0] > 0
+    };
+    if rows_are_contiguous { tensor } else { contiguous(tensor) }
+}
+
 /// The rows of a signal.
 fn frames(signal: &CubeTensor) -> Frames {
     let [rows, len] = size(signal);
-    Frames { signal: signal.handle.clone(), rows, len }
+    Frames { signal: signal.handle.clone(), rows, len, stride: signal.meta.strides()[0] }
 }
 
 /// Number and length of rows.
@@ -81,7 +91,7 @@ fn peak_buffers(bins: &CubeTensor, power: &CubeTensor, k: usize) -> PeakBuffers 
 
 impl SpectralOps for CubeBackend {
     fn welch_psd(inputs: WelchTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {
-        let [signal, window] = [inputs.signal, inputs.window].map(contiguous);
+        let (signal, window) = (with_contiguous_rows(inputs.signal), contiguous(inputs.window));
         let frames = frames(&signal);
         let power = output(&signal, [frames.rows, options.bins()], DType::F32, frames.rows);
         if frames.rows > 0 {
@@ -95,7 +105,8 @@ impl SpectralOps for CubeBackend {
         grad_power: FloatTensor<Self>,
         options: WelchOptions,
     ) -> WelchTensors<Self> {
-        let [signal, window, grad] = [inputs.signal, inputs.window, grad_power].map(contiguous);
+        let signal = with_contiguous_rows(inputs.signal);
+        let [window, grad] = [inputs.window, grad_power].map(contiguous);
         let frames = frames(&signal);
         let of_signal = output(&signal, signal.shape(), DType::F32, frames.rows);
         let of_window = output(&signal, window.shape(), DType::F32, frames.rows);
@@ -113,7 +124,7 @@ impl SpectralOps for CubeBackend {
         k: usize,
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>) {
-        let [signal, window] = [inputs.signal, inputs.window].map(contiguous);
+        let (signal, window) = (with_contiguous_rows(inputs.signal), contiguous(inputs.window));
         let frames = frames(&signal);
         let (found, power) = peak_outputs(&signal, frames.rows, k);
         if frames.rows > 0 {

@@ -42,7 +42,7 @@ pub fn learned_welch_psd_backward(
     let transforms = options.segments * n;
     let factor = scaling_factor(device, &learned.window, options);
     let transform = learned.transform(n);
-    for chunk in chunks(device, frames.rows, 6 * transforms + 3 * bins, frames.len.max(transforms)) {
+    for chunk in chunks(device, frames.rows, 6 * transforms + 3 * bins, frames.row_values().max(transforms)) {
         let (start, rows) = (chunk.start, chunk.len());
         let accumulate = start > 0;
         let grad = from_row(grad, start, bins);

@@ -47,7 +47,7 @@ pub fn learned_welch_psd(
     let transforms = options.segments * n;
     let factor = scaling_factor(device, &learned.window, options);
     let transform = learned.transform(n);
-    for chunk in chunks(device, frames.rows, 3 * transforms + bins, frames.len.max(transforms)) {
+    for chunk in chunks(device, frames.rows, 3 * transforms + bins, frames.row_values().max(transforms)) {
         let into = from_row(into, chunk.start, bins);
         let batch = SegmentBatch { frames: frames.slice(chunk), options, paired: false };
         let skip = Skip { rows: None, weights: Some(&learned.weights) };

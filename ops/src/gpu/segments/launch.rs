@@ -52,7 +52,7 @@ pub fn window_segments(
         cubes(device, slots.div_ceil(layout.cube_segments() as usize)),
         CubeDim::new_1d(CUBE_UNITS),
         WindowInputLaunch::new(
-            floats(&batch.frames.signal, batch.samples()),
+            batch.frames.buffer(),
             floats(window, batch.options.n_fft),
             skip.rows.map_or(buffer::<u32>(window, 1), |rows| buffer::<u32>(rows, batch.frames.rows)),
             skip.weights.map_or(floats(window, 1), |weights| floats(weights, batch.options.segments)),
@@ -63,7 +63,7 @@ pub fn window_segments(
             floats(&means, batch.segments()),
         ),
         slots as u32,
-        batch.frames.len as u32,
+        batch.frames.stride as u32,
         batch.options.hop as u32,
         Skipped { rows: skip.rows.is_some(), segments: skip.weights.is_some() },
         layout,
@@ -198,7 +198,7 @@ pub fn signal_gradient(
         floats(window, batch.options.n_fft),
         floats(&means, batch.segments()),
         floats(into, batch.samples()),
-        frame_shape(batch),
+        frame_shape(batch, batch.frames.len),
         layout,
     );
 }
@@ -222,20 +222,21 @@ pub fn window_gradient(
         client,
         cubes,
         units,
-        floats(&batch.frames.signal, batch.samples()),
+        batch.frames.buffer(),
         grad.buffers(batch.values()),
         buffer::<u32>(&active, batch.transforms()),
         floats(means, batch.segments()),
         floats(&partial, runs.count * n),
-        frame_shape(batch),
+        frame_shape(batch, batch.frames.stride),
         RunShapeLaunch::new(runs.count as u32, runs.length as u32),
         batch.layout(),
     );
     sum_rows(device, partial, runs.count, n, into, accumulate);
 }
 
-fn frame_shape(batch: &SegmentBatch<'_>) -> FrameShapeLaunch {
-    FrameShapeLaunch::new(batch.frames.rows as u32, batch.frames.len as u32, batch.options.hop as u32)
+/// The shape of frames that start `stride` samples from each other.
+fn frame_shape(batch: &SegmentBatch<'_>, stride: usize) -> FrameShapeLaunch {
+    FrameShapeLaunch::new(batch.frames.rows as u32, stride as u32, batch.options.hop as u32)
 }
 
 fn divisor(options: &WelchOptions) -> (Divisor, f32) {

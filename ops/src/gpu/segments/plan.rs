@@ -1,8 +1,9 @@
 //! Segments of a batch, and their order in the buffers between kernels.
 
+use cubecl::prelude::BufferArg;
 use cubecl::server::Handle;
 
-use crate::gpu::device::from_row;
+use crate::gpu::device::{floats, from_row};
 use crate::options::{Detrend, WelchOptions};
 
 /// Units of a cube whose units work on segments together.
@@ -11,18 +12,35 @@ pub const CUBE_UNITS: u32 = 128;
 /// Frames in device memory.
 #[derive(Debug, Clone)]
 pub struct Frames {
-    /// `[rows, len]`.
+    /// Frame `r` is the `len` values from `r * stride` on.
     pub signal: Handle,
-    /// How many frames.
+    /// How many frames, at least one.
     pub rows: usize,
     /// Samples of a frame.
     pub len: usize,
+    /// Samples from one frame's start to the next: more than `len` where rows are padded, less where frames overlap.
+    pub stride: usize,
 }
 
 impl Frames {
     /// Frames `rows` of these.
     pub fn slice(&self, rows: std::ops::Range<usize>) -> Self {
-        Self { signal: from_row(&self.signal, rows.start, self.len), rows: rows.len(), len: self.len }
+        Self { signal: from_row(&self.signal, rows.start, self.stride), rows: rows.len(), ..*self }
+    }
+
+    /// Rows of `len` values one after the other.
+    pub fn contiguous(signal: Handle, rows: usize, len: usize) -> Self {
+        Self { signal, rows, len, stride: len }
+    }
+
+    /// Values that a row takes at most, in the signal or in its gradient.
+    pub fn row_values(&self) -> usize {
+        self.len.max(self.stride)
+    }
+
+    /// The signal as a kernel argument.
+    pub fn buffer(&self) -> BufferArg {
+        floats(&self.signal, (self.rows - 1) * self.stride + self.len)
     }
 }
 

@@ -39,7 +39,7 @@ fn every_kernel_compiles() {
 fn welch(device: &GpuDevice, options: &WelchOptions) {
     let new = |len: usize| -> Handle { empty(&device.client, len) };
     let (len, bins) = (options.frame(), options.bins());
-    let frames = Frames { signal: new(ROWS * len), rows: ROWS, len };
+    let frames = Frames::contiguous(new(ROWS * len), ROWS, len);
     let (window, power) = (new(options.n_fft), new(ROWS * bins));
     welch_psd(device, &frames, &window, &power, options).unwrap();
     for k in [1, bins] {
@@ -66,7 +66,7 @@ fn weights(device: &GpuDevice, options: &WelchOptions) -> LearnedWeights {
 fn learned(device: &GpuDevice, options: &WelchOptions) {
     let new = |len: usize| -> Handle { empty(&device.client, len) };
     let (len, learned) = (options.frame(), weights(device, options));
-    let frames = Frames { signal: new(ROWS * len), rows: ROWS, len };
+    let frames = Frames::contiguous(new(ROWS * len), ROWS, len);
     let power = new(ROWS * options.bins());
     learned_welch_psd(device, &frames, &learned, &power, options).unwrap();
     let into = LearnedGradients { signal: new(ROWS * len), learned: weights(device, options) };

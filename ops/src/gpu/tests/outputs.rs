@@ -61,7 +61,7 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
     let (n, len, bins) = (options.n_fft, options.frame(), options.bins());
     let (pairs, k) = (options.stages() * n / 2, 5);
     let new = |len: usize| empty(&device.client, len);
-    let frames = Frames { signal: noise(device, rows * len, 1), rows, len };
+    let frames = Frames::contiguous(noise(device, rows * len, 1), rows, len);
     let (window, grad) = (noise(device, n, 2), noise(device, rows * bins, 3));
     let learned = weights(device, options, 10);
 

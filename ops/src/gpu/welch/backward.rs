@@ -40,7 +40,7 @@ pub fn welch_psd_backward(
     let transforms = options.segments.div_ceil(2) * options.n_fft;
     let transform = ButterflyTransform::exact(device, options.n_fft);
     let factor = scaling_factor(device, window, options);
-    for chunk in chunks(device, frames.rows, 6 * transforms, frames.len.max(transforms)) {
+    for chunk in chunks(device, frames.rows, 6 * transforms, frames.row_values().max(transforms)) {
         let (start, rows) = (chunk.start, chunk.len());
         let grad = from_row(grad, start, options.bins());
         let batch = SegmentBatch { frames: frames.slice(chunk), options, paired: true };

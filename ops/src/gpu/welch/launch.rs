@@ -28,7 +28,7 @@ pub fn welch_psd(
 ) -> Result<(), DeviceLimitError> {
     let bins = options.bins();
     let factor = factor_of(device, window, options);
-    for chunk in chunks(device, frames.rows, 0, frames.len.max(bins)) {
+    for chunk in chunks(device, frames.rows, 0, frames.row_values().max(bins)) {
         let frames = frames.slice(chunk.clone());
         let into = from_row(into, chunk.start, bins);
         let Some(plan) = FusedPlan::of(call(options, frames.rows, 0), &device.limits) else {
@@ -54,7 +54,7 @@ pub fn welch_peaks(
     options: &WelchOptions,
 ) -> Result<(), DeviceLimitError> {
     let factor = factor_of(device, window, options);
-    for chunk in chunks(device, frames.rows, 0, frames.len.max(options.bins())) {
+    for chunk in chunks(device, frames.rows, 0, frames.row_values().max(options.bins())) {
         let frames = frames.slice(chunk.clone());
         let into = into.skip_rows(chunk.start);
         let Some(plan) = FusedPlan::of(call(options, frames.rows, into.k), &device.limits) else {
@@ -80,7 +80,7 @@ fn segmented_psd(
     let transforms = options.segments.div_ceil(2) * options.n_fft;
     let transform = ButterflyTransform::exact(device, options.n_fft);
     let factor = scaling_factor(device, window, options);
-    for chunk in chunks(device, frames.rows, 4 * transforms, frames.len.max(transforms)) {
+    for chunk in chunks(device, frames.rows, 4 * transforms, frames.row_values().max(transforms)) {
         let batch = SegmentBatch { frames: frames.slice(chunk.clone()), options, paired: true };
         let windowed = window_segments(device, &batch, window, Skip::NONE);
         let outputs = ComplexRows::empty(&device.client, batch.values());
@@ -125,15 +125,15 @@ struct Fused<'a> {
 
 impl Fused<'_> {
     fn launch(&self, device: &GpuDevice, output: WelchOutputArgs, plan: FusedPlan) {
-        let Frames { signal, rows, len } = self.frames;
+        let Frames { rows, stride, .. } = self.frames;
         let table = twiddle_table(device, plan.layout);
         let input = WelchInputLaunch::new(
-            floats(signal, rows * len),
+            self.frames.buffer(),
             floats(self.window, plan.layout.n as usize),
             floats(&table, 2 * plan.layout.table_len()),
             floats(self.factor, 1),
         );
-        let shape = LaunchShapeLaunch::new(*rows as u32, *len as u32, self.hop as u32, self.k as u32, f32::NAN);
+        let shape = LaunchShapeLaunch::new(*rows as u32, *stride as u32, self.hop as u32, self.k as u32, f32::NAN);
         // SAFETY: every index is within the lengths that were checked as the arguments were made, and every loop ends.
         unsafe {
             launch!(

@@ -12,7 +12,7 @@ use crate::gpu::segments::plan::SegmentLayout;
 pub struct FrameShape {
     /// Frames of the launch.
     pub rows: u32,
-    /// Samples of a frame.
+    /// Samples from one frame's start to the next.
     pub frame: u32,
     /// Samples from one segment's start to the next.
     pub hop: u32,
