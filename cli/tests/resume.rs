@@ -28,10 +28,10 @@ fn killed_and_continued(arguments: &[&str], check: impl Fn()) -> (Output, usize)
     }
 }
 
-/// Files that a command leaves behind when it does not end.
+/// Journals and unfinished outputs, which are there as long as a command can be continued.
 fn left_behind(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.contains("journal") || name.contains("partial")).collect()
+    names.filter(|name| name.ends_with(".journal") || name.ends_with(".partial")).collect()
 }
 
 #[test]

@@ -17,6 +17,8 @@ use super::{Column, TableWriter, Values};
 
 /// Rows of a row group, which is held in memory.
 const GROUP_ROWS: usize = 1 << 16;
+/// Bytes of a page: small enough for its buffers to come from memory that was used before.
+const PAGE_BYTES: usize = 1 << 16;
 /// Rows of a text that are written at once.
 const TEXT_ROWS: usize = 1024;
 
@@ -52,7 +54,7 @@ impl ParquetTable {
             .set_compression(Compression::SNAPPY)
             .set_statistics_enabled(EnabledStatistics::None)
             .set_offset_index_disabled(true)
-            .set_write_batch_size(GROUP_ROWS)
+            .set_data_page_size_limit(PAGE_BYTES)
             .set_dictionary_enabled(false);
         // Names repeat, numbers hardly do; those in single precision are measured ones, which do not compress.
         for column in rows {
