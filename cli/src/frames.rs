@@ -1,5 +1,7 @@
 //! Frames of recordings, cut while they are read.
 
+use std::sync::LazyLock;
+
 use anyhow::{Result, ensure};
 use firefly_app::host::available_memory;
 use firefly_app::number::bytes;
@@ -14,6 +16,8 @@ const BLOCK_SAMPLES: usize = 1 << 20;
 const COPIES: u64 = 8;
 /// Memory that a command takes beside its blocks.
 const RESERVE: u64 = 64 << 20;
+/// Memory available at the first recording: to find out takes as long as to open a few files.
+static AVAILABLE: LazyLock<Option<u64>> = LazyLock::new(available_memory);
 
 /// Values of consecutive frames of all channels of one recording.
 #[derive(Debug, Clone, PartialEq)]
@@ -166,7 +170,7 @@ impl FrameReader {
 fn ensure_memory(cut: Cut, channels: usize, frames: usize) -> Result<()> {
     let frame = (cut.length as u64).saturating_mul(channels as u64).saturating_mul(size_of::<f32>() as u64);
     let needed = frame.saturating_mul(frames as u64).saturating_mul(COPIES).saturating_add(RESERVE);
-    let available = available_memory().unwrap_or(u64::MAX);
+    let available = AVAILABLE.unwrap_or(u64::MAX);
     ensure!(
         needed <= available,
         "its frames of {} samples of {channels} channels take {} of memory, of which {} are available",
