@@ -90,7 +90,7 @@ impl LoadRecord {
         let worst = self.slowdowns.iter().copied().fold(1.0, f64::max);
         (busy > 0).then(|| {
             format!(
-                "measured on a busy machine: in {busy} of {} rounds, after {} repeated, other load made the slowest \
+                "measured on a busy machine: in {busy} of {} parts, after {} were repeated, other load made the slowest \
                  core take up to {worst:.2} times as long",
                 self.slowdowns.len(),
                 self.repeated
@@ -169,6 +169,6 @@ mod tests {
         let (rounds, record) = counted(2, &[2.0, 1.5, 1.7, 1.2]);
         assert_eq!((rounds, record.repeated), (vec![1, 3], 2));
         let remark = record.remark().unwrap();
-        assert!(remark.contains("in 1 of 2 rounds, after 2 repeated") && remark.contains("1.50 times"), "{remark}");
+        assert!(remark.contains("in 1 of 2 parts, after 2 were repeated") && remark.contains("1.50 times"), "{remark}");
     }
 }

@@ -124,7 +124,9 @@ pub fn time_in_rounds(
     let progress = Progress::new(quiet, budget.rounds * problems.len());
     let mut probe = LoadProbe::new();
     let (rounds, load) = in_quiet_rounds(budget.rounds, |round| {
-        progress.say(format!("round {} of {}", round + 1, budget.rounds));
+        let purpose =
+            if round < budget.rounds { format!(" of {}", budget.rounds) } else { ", in place of a busy one".into() };
+        progress.say(format!("round {}{purpose}", round + 1));
         let (mut times, mut slowdowns) = (Vec::with_capacity(problems.len()), vec![probe.slowdown()]);
         for (place, problem) in problems.iter().enumerate() {
             times.push(time_strategies(problem, strategies, &noise, profile, device, budget.time)?);
@@ -136,7 +138,7 @@ pub fn time_in_rounds(
         let slowdown = Spread::of(slowdowns).map_or(1.0, |spread| spread.median);
         if LoadRecord::is_busy(slowdown) {
             progress.note(&format!(
-                "round {}: other load makes the slowest core take {slowdown:.2} times as long; more rounds follow",
+                "round {}: the machine is busy: other load makes the slowest core take {slowdown:.2} times as long",
                 round + 1
             ));
         }

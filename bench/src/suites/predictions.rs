@@ -43,6 +43,13 @@ impl PredictedGraph {
     }
 }
 
+/// Shares of graphs whose predicted time is within a factor of [`GOOD`] of the measured median, and of the fastest tenth
+/// of the samples; none of no graphs.
+pub fn shares(graphs: &[PredictedGraph]) -> Option<[f64; 2]> {
+    let of_median = share_within(GOOD, graphs.iter().map(PredictedGraph::ratio))?;
+    Some([of_median, share_within(GOOD, graphs.iter().map(|graph| graph.predicted / graph.measured.p10))?])
+}
+
 /// Share of ratios of predicted to measured time that are within a factor; none of no ratios.
 pub fn share_within(factor: f64, ratios: impl IntoIterator<Item = f64>) -> Option<f64> {
     let ratios: Vec<f64> = ratios.into_iter().collect();
