@@ -1,11 +1,13 @@
 //! Kernels for CubeCL's devices: CUDA, Vulkan, WebGPU and Metal, from one source.
 //!
-//! Functions take a [`GpuDevice`] and handles of contiguous buffers; Burn's tensors stay in `backends/cube.rs`. Each
-//! operation family has a folder with the same roles: `plan.rs` decides from shapes and limits, as plain data; `kernel`
-//! is the device code; `launch.rs` binds buffers and launches; `tests.rs` checks plans without a device.
+//! Functions take a [`GpuDevice`] and handles of contiguous buffers; Burn's tensors stay in `backends/cube.rs`, but for
+//! those of `transform`, whose rows are read at their stride. Each operation family has a folder with the same roles:
+//! `plan.rs` decides from shapes and limits, as plain data; `kernel` is the device code; `launch.rs` binds buffers and
+//! launches; `tests.rs` checks plans without a device.
 //!
 //! - `device`: limits, grids, buffers, cached tables and the check before dispatch.
 //! - `butterfly`: the butterfly transform of any length, forward and backward.
+//! - `transform`: discrete Fourier transforms of any length, complex and real.
 //! - `segments`: windowing, power and their gradients, in one launch each, around a butterfly transform.
 //! - `welch`: exact Welch power and peaks, in one launch where a row fits a cube, else by `segments`.
 //! - `learned`: learned Welch power, by `segments` and a gain.
@@ -26,9 +28,11 @@ mod local_maxima;
 mod reduce;
 mod requirement;
 mod segments;
+mod short_transform;
 #[cfg(test)]
 mod tests;
 mod top_k;
+pub mod transform;
 pub mod welch;
 
 pub use complex::ComplexRows;

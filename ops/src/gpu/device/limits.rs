@@ -4,7 +4,7 @@ use cubecl::client::Client;
 use cubecl::ir::features::Plane;
 
 /// The limits a plan is made from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// Units of a plane (warp, subgroup), where planes have one size and exchange values.
     pub plane: Option<u32>,

@@ -7,5 +7,5 @@ mod compile_only;
 mod device_limits;
 #[cfg(feature = "metal")]
 mod msl;
-mod outputs;
+pub(super) mod outputs;
 mod split_batches;

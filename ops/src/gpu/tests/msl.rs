@@ -7,6 +7,8 @@ use super::compile_only::metal;
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::device::empty;
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
+use crate::gpu::transform::launch::{Call, StridedRows, transform};
+use crate::gpu::transform::plan::{Kind, Problem};
 use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
 use crate::gpu::{ComplexRows, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
 use crate::options::{Detrend, LocalMaximaOptions, Scaling, WelchOptions};
@@ -26,6 +28,9 @@ fn every_kernel_compiles() {
         learned(&device, &other);
         butterflies(&device, n);
         maxima(&device, n);
+    }
+    for points in [1, 6, 15, 67, 360, 1000, 2048, 65_536, 65_537] {
+        transforms(&device, points);
     }
     client.flush().unwrap();
     let compiled = compiled.lock().unwrap();
@@ -80,6 +85,20 @@ fn maxima(device: &GpuDevice, length: usize) {
         let any = LocalMaximaOptions::new().with_distance(distance);
         for options in [any, any.with_height(0.1).with_prominence(0.1)] {
             local_maxima(device, &new(ROWS * length), &options, &into, ROWS, length);
+        }
+    }
+}
+
+fn transforms(device: &GpuDevice, points: usize) {
+    let new = || StridedRows {
+        values: ComplexRows::empty(&device.client, ROWS * points),
+        stride: points,
+        len: points / 2 + 1,
+    };
+    for kind in [Kind::Complex, Kind::RealForward, Kind::RealInverse] {
+        for is_padded in [false, true] {
+            let problem = Problem { points, kind, is_padded, conjugates: is_padded };
+            transform(device, &Call { problem, rows: ROWS, scale: 1.0, interior: 2.0 }, &new(), &new()).unwrap();
         }
     }
 }

@@ -11,7 +11,6 @@ mod samples;
 mod select;
 mod select_by_bound;
 mod select_by_network;
-mod short_transform;
 mod stockham;
 mod team;
 mod unit_tables;

@@ -6,10 +6,10 @@
 use cubecl::prelude::*;
 
 use super::arguments::WelchInput;
-use super::short_transform::{output_position, transform_radix};
 use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
 use super::unit_tables::UnitTables;
 use crate::gpu::complex::{ComplexArray, complex};
+use crate::gpu::short_transform::{output_position, transform_radix};
 use crate::gpu::welch::layout::TransformLayout;
 use crate::gpu::welch::plan::{FusedPlan, TableStore};
 

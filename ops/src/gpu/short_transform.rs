@@ -7,8 +7,11 @@ use cubecl::prelude::*;
 
 use crate::gpu::complex::ComplexArray;
 
-/// Transforms the `radix` (2, 4, 8, 16 or 32) values at `base`, `base + stride`, … in place; output `m` is left at
-/// position [`output_position`]`(m, radix)`.
+/// Largest prime radix: the registers that a unit needs grow with it, and operations per value too.
+pub const MAX_PRIME: u32 = 31;
+
+/// Transforms the `radix` values at `base`, `base + stride`, … in place; output `m` is left at position
+/// [`output_position`]`(m, radix)`. No prime factor of the radix is greater than [`MAX_PRIME`].
 #[cube]
 pub fn transform_radix(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u32, #[comptime] radix: u32) {
     let first = comptime!(first_radix(radix));
@@ -18,8 +21,10 @@ pub fn transform_radix(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] 
     for j in 0..rest {
         if comptime!(first == 4) {
             transform4(z, comptime!(base + j * stride), comptime!(rest * stride));
-        } else {
+        } else if comptime!(first == 2) {
             transform2(z, comptime!(base + j * stride), comptime!(rest * stride));
+        } else if comptime!(first > 2) {
+            transform_odd(z, comptime!(base + j * stride), comptime!(rest * stride), first);
         }
         #[unroll]
         for m in 1..first {
@@ -42,9 +47,29 @@ pub fn output_position(m: u32, radix: u32) -> u32 {
     if rest <= 1 { m } else { (m % first) * rest + output_position(m / first, rest) }
 }
 
-/// The radix of the first step of a transform of `radix` values.
+/// The radix of the first step of a transform of `radix` values: 4, 2 or an odd prime, or 1 of a single value.
 fn first_radix(radix: u32) -> u32 {
-    if radix.trailing_zeros().is_multiple_of(2) { 4 } else { 2 }
+    match radix {
+        0 | 1 => 1,
+        _ if radix.is_power_of_two() => 4 >> (radix.trailing_zeros() % 2),
+        _ if radix.is_multiple_of(4) => 4,
+        _ => (2..=radix).find(|&factor| radix.is_multiple_of(factor)).unwrap_or(radix),
+    }
+}
+
+/// Real additions and multiplications of a transform of `radix` values, a fused pair as one.
+pub fn operations(radix: u32) -> u32 {
+    let first = first_radix(radix);
+    let own = match first {
+        1 => 0,
+        2 => 4,
+        4 => 16,
+        _ => (first - 1) * (first + 4),
+    };
+    match radix / first {
+        1 => own,
+        rest => rest * own + first * operations(rest) + 6 * (first - 1) * (rest - 1),
+    }
 }
 
 #[cube]
@@ -77,6 +102,59 @@ fn transform4(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u
     z.im[c] = si - ui;
     z.re[d] = tr - vi;
     z.im[d] = ti + vr;
+}
+
+/// Transform of an odd prime number of values. Values k and radix − k come in pairs, whose sums meet cosines and whose
+/// differences meet sines: outputs m and radix − m differ in the sign of the latter.
+#[cube]
+fn transform_odd(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u32, #[comptime] radix: u32) {
+    let half = comptime!((radix - 1) / 2);
+    // Sums and differences of the pairs; the sum of all values is output 0.
+    let mut sums = ComplexArray { re: Array::new(comptime!(half as usize)), im: Array::new(comptime!(half as usize)) };
+    let mut gaps = ComplexArray { re: Array::new(comptime!(half as usize)), im: Array::new(comptime!(half as usize)) };
+    let (x, y) = (z.re[comptime!(base as usize)], z.im[comptime!(base as usize)]);
+    let mut re = x;
+    let mut im = y;
+    #[unroll]
+    for k in 1..comptime!(half + 1) {
+        let a = comptime!((base + k * stride) as usize);
+        let b = comptime!((base + (radix - k) * stride) as usize);
+        let pair = comptime!(k as usize - 1);
+        sums.re[pair] = z.re[a] + z.re[b];
+        sums.im[pair] = z.im[a] + z.im[b];
+        gaps.re[pair] = z.re[a] - z.re[b];
+        gaps.im[pair] = z.im[a] - z.im[b];
+        re += sums.re[pair];
+        im += sums.im[pair];
+    }
+    z.re[comptime!(base as usize)] = re;
+    z.im[comptime!(base as usize)] = im;
+    // Outputs m and radix − m: even part e, and odd part o times -i or i.
+    #[unroll]
+    for m in 1..comptime!(half + 1) {
+        let mut er = x;
+        let mut ei = y;
+        let mut or = gaps.re[0] * f32::new(comptime!(sine(m, radix)));
+        let mut oi = gaps.im[0] * f32::new(comptime!(sine(m, radix)));
+        #[unroll]
+        for k in 1..comptime!(half + 1) {
+            let pair = comptime!(k as usize - 1);
+            let c = f32::new(comptime!(cosine(m * k % radix, radix)));
+            er = fma(sums.re[pair], c, er);
+            ei = fma(sums.im[pair], c, ei);
+            if comptime!(k > 1) {
+                let s = f32::new(comptime!(sine(m * k % radix, radix)));
+                or = fma(gaps.re[pair], s, or);
+                oi = fma(gaps.im[pair], s, oi);
+            }
+        }
+        let a = comptime!((base + m * stride) as usize);
+        let b = comptime!((base + (radix - m) * stride) as usize);
+        z.re[a] = er + oi;
+        z.im[a] = ei - or;
+        z.re[b] = er - oi;
+        z.im[b] = ei + or;
+    }
 }
 
 /// Multiplies value `at` by exp(-2πi·turn/of); quarters of a turn take no multiplication.

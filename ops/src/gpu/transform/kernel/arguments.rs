@@ -1,0 +1,43 @@
+//! Kernel arguments.
+
+use cubecl::prelude::*;
+
+use crate::gpu::complex::{Complex, ComplexBuffers};
+
+/// The buffers that a step reads.
+#[derive(CubeType, CubeLaunch)]
+pub struct TransformInput {
+    /// Real rows, or the real parts of complex ones.
+    pub re: Box<[f32]>,
+    /// Imaginary parts; not read where rows are real.
+    pub im: Box<[f32]>,
+    /// The table of the step.
+    pub table: Box<[Complex]>,
+}
+
+/// The buffers that a step writes: the variant is known when the kernel is compiled.
+#[derive(CubeType, CubeLaunch)]
+#[expect(dead_code, reason = "variants are constructed as the generated kernel arguments")]
+pub enum TransformOutput {
+    /// Complex rows, or half spectra.
+    Complex(ComplexBuffers),
+    /// Real rows.
+    Real(Box<[f32]>),
+}
+
+/// The shape of a launch.
+#[derive(CubeType, CubeLaunch)]
+pub struct TransformShape {
+    /// Rows of the launch.
+    pub rows: u32,
+    /// Values from one row that is read to the next.
+    pub input_stride: u32,
+    /// Values from one row that is written to the next.
+    pub output_stride: u32,
+    /// Values of a row that is read, for padded rows.
+    pub samples: u32,
+    /// Factor of every output.
+    pub scale: f32,
+    /// Factor of the bins of half spectra that stand for two bins of the whole.
+    pub interior: f32,
+}

@@ -1,0 +1,107 @@
+//! Half spectra of real rows from the spectra of the pairs of their samples.
+
+use cubecl::prelude::*;
+
+use super::arguments::{TransformInput, TransformOutput, TransformOutputExpand, TransformShape};
+use super::roots::root;
+use super::sequence::{Sequence, has_short_transform, padded, short_transform};
+use super::sink::finished;
+use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times};
+use crate::gpu::short_transform::output_position;
+use crate::gpu::transform::step::{Fold, Step};
+
+/// Stores the half spectrum of a sequence: through the exchange memory, where units find the mirror images of bins.
+#[cube]
+pub fn store_folded(
+    z: &ComplexArray,
+    exchange: &mut Shared<[Complex]>,
+    input: &TransformInput,
+    output: &mut TransformOutput,
+    sequence: &Sequence,
+    shape: &TransformShape,
+    #[comptime] step: Step,
+) {
+    // All units have read what they need of the exchange before.
+    sync_cube();
+    let pass = comptime!(step.passes() - 1);
+    let radix = comptime!(step.radix(pass));
+    let span = comptime!(step.span(pass));
+    #[unroll]
+    for q in 0..comptime!(step.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, span, step);
+        let is_present = has_short_transform(sequence.t, q, span, step);
+        #[unroll]
+        for m in 0..radix {
+            let k = j + comptime!(m * span);
+            let held = comptime!((q * radix + output_position(m, radix)) as usize);
+            let value = finished(complex(z.re[held], z.im[held]), input, sequence.column, k, k, step);
+            if is_present {
+                exchange[(sequence.base + padded(k, step)) as usize] = value;
+            }
+        }
+    }
+    sync_cube();
+    let fold = comptime!(step.fold());
+    for k in range_stepped(sequence.t, comptime!(fold.points / 2 + 1), comptime!(step.layout.units)) {
+        let bin = exchange[(sequence.base + padded(k, step)) as usize];
+        let image = exchange[(sequence.base + padded(mirrored(k, fold), step)) as usize];
+        let w = root(input, comptime!(step.fold_twiddles_at()), k, comptime!(fold.root()));
+        if sequence.is_present {
+            let first = sequence.row * shape.output_stride;
+            match output {
+                TransformOutput::Complex(rows) => store_pair(bin, image, w, rows, first, k, shape, fold),
+                TransformOutput::Real(_rows) => {}
+            }
+        }
+    }
+}
+
+/// The mirror image of bin `k` of a spectrum of pairs of samples.
+#[cube]
+fn mirrored(k: u32, #[comptime] fold: Fold) -> u32 {
+    select(k == 0, 0u32.runtime(), comptime!(fold.points).runtime() - k)
+}
+
+/// Stores bins `k` and points − k of a half spectrum that starts at `first`, from the spectrum Z of its pairs of
+/// samples: (Z(k) + Z*(h − k))/2 ± w·(Z(k) − Z*(h − k))/2i with h points, the second one conjugated.
+#[cube]
+fn store_pair(
+    bin: Complex,
+    image: Complex,
+    w: Complex,
+    output: &mut ComplexBuffers,
+    first: u32,
+    k: u32,
+    shape: &TransformShape,
+    #[comptime] fold: Fold,
+) {
+    let (a, b, c, d) = (bin.extract(0usize), bin.extract(1usize), image.extract(0usize), image.extract(1usize));
+    let even = complex(a + c, b - d);
+    let odd = times(complex(b + d, c - a), w);
+    // The first bin and the last one are real and stand for themselves alone.
+    let factor = 0.5f32 * shape.scale * select(k > 0, shape.interior, 1.0f32.runtime());
+    let sign = if comptime!(fold.conjugates) { -factor } else { factor };
+    let at = (first + k) as usize;
+    output.re[at] = factor * (even.extract(0usize) + odd.extract(0usize));
+    output.im[at] = sign * (even.extract(1usize) + odd.extract(1usize));
+    let at = (first + comptime!(fold.points).runtime() - k) as usize;
+    output.re[at] = factor * (even.extract(0usize) - odd.extract(0usize));
+    output.im[at] = sign * (odd.extract(1usize) - even.extract(1usize));
+}
+
+/// Folds spectra of pairs of samples in device memory: a unit per bin and its mirror image.
+#[cube(launch, launch_unchecked)]
+pub fn fold(input: &TransformInput, output: &mut ComplexBuffers, shape: TransformShape, #[comptime] fold: Fold) {
+    let place = ABSOLUTE_POS as u32;
+    let bins = comptime!(fold.points / 2 + 1);
+    if place >= shape.rows * bins {
+        terminate!();
+    }
+    let (row, k) = (place / bins, place % bins);
+    let at = (row * shape.input_stride + k) as usize;
+    let image = (row * shape.input_stride + mirrored(k, fold)) as usize;
+    let bin = complex(input.re[at], input.im[at]);
+    let image = complex(input.re[image], input.im[image]);
+    let w = root(input, 0u32, k, comptime!(fold.root()));
+    store_pair(bin, image, w, output, row * shape.output_stride, k, &shape, fold);
+}

@@ -1,0 +1,189 @@
+//! Transforms of sequences, each within a cube: a unit computes short transforms on values in registers, then units
+//! exchange values through shared memory.
+//!
+//! The passes are Stockham's: each leaves its outputs where the next finds its inputs in order. (D. H. Bailey, "FFTs in
+//! external or hierarchical memory", 1990.)
+
+use cubecl::prelude::*;
+
+use super::arguments::{TransformInput, TransformOutput, TransformShape};
+use super::fold::store_folded;
+use super::sequence::{Sequence, has_short_transform, own_sequence, padded, short_transform};
+use super::sink::store_outputs;
+use super::source::load_inputs;
+use crate::gpu::complex::{Complex, ComplexArray, complex, product};
+use crate::gpu::short_transform::{output_position, transform_radix};
+use crate::gpu::transform::step::{RowForm, Step};
+
+/// Transforms every sequence of the launch.
+#[cube(launch, launch_unchecked)]
+pub fn transform_sequences(
+    input: &TransformInput,
+    output: &mut TransformOutput,
+    shape: TransformShape,
+    #[comptime] step: Step,
+) {
+    let mut exchange = Shared::<[Complex]>::new_slice(comptime!(step.exchange_len() as usize));
+    let values = comptime!(step.layout.values() as usize);
+    let mut z = ComplexArray { re: Array::new(values), im: Array::new(values) };
+    // Sequences are read as they lie in the input, and from the first exchange on spread as they lie in the output.
+    let read = own_sequence(&shape, step.input, step);
+    let own = own_sequence(&shape, step.output, step);
+    let passes = comptime!(step.passes());
+    #[unroll]
+    for pass in 0..passes {
+        if comptime!(pass == 0) {
+            load_inputs(&mut z, input, &read, &shape, step);
+        } else if comptime!(step.follows_filter(pass)) {
+            multiply_filter(&mut z, input, &own, pass, step);
+        } else {
+            // Read what other units wrote after the pass before, once all of them have.
+            sync_cube();
+            read_exchange(&mut z, &exchange, &own, pass, step);
+        }
+        short_transforms(&mut z, input, &own, pass, step);
+        if comptime!(pass + 1 < passes && !step.follows_filter(pass + 1)) {
+            // No unit may overwrite the exchange before all have read it.
+            if comptime!(pass > 0) {
+                sync_cube();
+            }
+            if comptime!(pass == 0) {
+                write_exchange(&z, &mut exchange, &read, pass, step);
+            } else {
+                write_exchange(&z, &mut exchange, &own, pass, step);
+            }
+        }
+    }
+    if comptime!(step.sink == RowForm::PairSpectrum) {
+        store_folded(&z, &mut exchange, input, output, &own, &shape, step);
+    } else {
+        store_outputs(&z, input, output, &own, &shape, step);
+    }
+}
+
+/// Computes the short transforms of a pass: the twiddles of its inputs, then transforms in registers.
+#[cube]
+fn short_transforms(
+    z: &mut ComplexArray,
+    input: &TransformInput,
+    sequence: &Sequence,
+    #[comptime] pass: u32,
+    #[comptime] step: Step,
+) {
+    let radix = comptime!(step.radix(pass));
+    let before = comptime!(step.before(pass));
+    #[unroll]
+    for q in 0..comptime!(step.layout.per_unit(radix)) {
+        if comptime!(before > 1) {
+            let j = short_transform(sequence.t, q, comptime!(step.span(pass)), step) % before;
+            #[unroll]
+            for m in 1..radix {
+                let held = comptime!((q * radix + m) as usize);
+                let w = input.table[(comptime!(step.twiddles_at(pass) + m * before) + j) as usize];
+                let (re, im) = product(z.re[held], z.im[held], w.extract(0usize), w.extract(1usize));
+                z.re[held] = re;
+                z.im[held] = im;
+            }
+        }
+        transform_radix(z, comptime!(q * radix), 1u32, radix);
+    }
+}
+
+/// Writes the outputs of a pass where the next one finds its inputs: output m of short transform j is value m·before of
+/// the block that the `before` earlier short transforms next to it share.
+#[cube]
+fn write_exchange(
+    z: &ComplexArray,
+    exchange: &mut Shared<[Complex]>,
+    sequence: &Sequence,
+    #[comptime] pass: u32,
+    #[comptime] step: Step,
+) {
+    let radix = comptime!(step.radix(pass));
+    let before = comptime!(step.before(pass));
+    let padding = comptime!(step.layout.padding);
+    // Where a block starts at a multiple of the padding, distances within it are constant.
+    let aligned =
+        comptime!(padding == 0 || before.is_multiple_of(padding) || (before == 1 && radix.is_multiple_of(padding)));
+    #[unroll]
+    for q in 0..comptime!(step.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, comptime!(step.span(pass)), step);
+        let first = (j / before) * comptime!(before * radix) + j % before;
+        let start = sequence.base + padded(first, step);
+        if has_short_transform(sequence.t, q, comptime!(step.span(pass)), step) {
+            #[unroll]
+            for m in 0..radix {
+                let held = comptime!((q * radix + output_position(m, radix)) as usize);
+                let at = if comptime!(aligned) {
+                    start + comptime!(step.layout.padded(m * before))
+                } else {
+                    sequence.base + padded(first + comptime!(m * before), step)
+                };
+                exchange[at as usize] = complex(z.re[held], z.im[held]);
+            }
+        }
+    }
+}
+
+/// Reads the inputs of a pass.
+#[cube]
+fn read_exchange(
+    z: &mut ComplexArray,
+    exchange: &Shared<[Complex]>,
+    sequence: &Sequence,
+    #[comptime] pass: u32,
+    #[comptime] step: Step,
+) {
+    let radix = comptime!(step.radix(pass));
+    let span = comptime!(step.span(pass));
+    let padding = comptime!(step.layout.padding);
+    #[unroll]
+    for q in 0..comptime!(step.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, span, step);
+        let start = sequence.base + padded(j, step);
+        #[unroll]
+        for m in 0..radix {
+            let at = if comptime!(padding == 0 || span.is_multiple_of(padding)) {
+                start + comptime!(step.layout.padded(m * span))
+            } else {
+                sequence.base + padded(j + comptime!(m * span), step)
+            };
+            let value = exchange[at as usize];
+            z.re[comptime!((q * radix + m) as usize)] = value.extract(0usize);
+            z.im[comptime!((q * radix + m) as usize)] = value.extract(1usize);
+        }
+    }
+}
+
+/// Multiplies the outputs of the first transform by the filter, exchanges their parts, and leaves them in the order of
+/// the inputs of the second transform's first pass, which takes the same values.
+#[cube]
+fn multiply_filter(
+    z: &mut ComplexArray,
+    input: &TransformInput,
+    sequence: &Sequence,
+    #[comptime] pass: u32,
+    #[comptime] step: Step,
+) {
+    let radix = comptime!(step.radix(pass));
+    let span = comptime!(step.span(pass));
+    let mut y = ComplexArray { re: Array::new(comptime!(radix as usize)), im: Array::new(comptime!(radix as usize)) };
+    #[unroll]
+    for q in 0..comptime!(step.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, span, step);
+        let first = comptime!(step.filter_at()) + sequence.column * comptime!(step.layout.n) + j;
+        #[unroll]
+        for m in 0..radix {
+            let held = comptime!((q * radix + output_position(m, radix)) as usize);
+            let factor = input.table[(first + comptime!(m * span)) as usize];
+            let (re, im) = product(z.re[held], z.im[held], factor.extract(0usize), factor.extract(1usize));
+            y.re[comptime!(m as usize)] = im;
+            y.im[comptime!(m as usize)] = re;
+        }
+        #[unroll]
+        for m in 0..radix {
+            z.re[comptime!((q * radix + m) as usize)] = y.re[comptime!(m as usize)];
+            z.im[comptime!((q * radix + m) as usize)] = y.im[comptime!(m as usize)];
+        }
+    }
+}

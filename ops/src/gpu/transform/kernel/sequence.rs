@@ -1,0 +1,69 @@
+//! A unit's sequence, and its part of it.
+
+use cubecl::prelude::*;
+
+use super::arguments::TransformShape;
+use crate::gpu::transform::step::{SequenceAccess, Step};
+
+/// The sequence that a unit works on.
+#[derive(CubeType, Clone, Copy)]
+pub struct Sequence {
+    /// The sequence's row. Past the last sequence, that of the last sequence.
+    pub row: u32,
+    /// The sequence's number in its row.
+    pub column: u32,
+    /// Whether there is such a sequence.
+    pub is_present: bool,
+    /// Offset of the sequence in the exchange memory.
+    pub base: u32,
+    /// The unit's number among the units of its sequence.
+    pub t: u32,
+}
+
+/// This unit's sequence, where adjacent units are spread as `access` takes adjacent values.
+#[cube]
+pub fn own_sequence(shape: &TransformShape, #[comptime] access: SequenceAccess, #[comptime] step: Step) -> Sequence {
+    let sequences = comptime!(step.layout.sequences);
+    let slot =
+        if comptime!(access.is_by_columns()) { UNIT_POS % sequences } else { UNIT_POS / comptime!(step.layout.units) };
+    let t =
+        if comptime!(access.is_by_columns()) { UNIT_POS / sequences } else { UNIT_POS % comptime!(step.layout.units) };
+    let number = CUBE_POS as u32 * sequences + slot;
+    let count = shape.rows * comptime!(step.columns);
+    let known = min(number, count - 1);
+    Sequence {
+        row: known / comptime!(step.columns),
+        column: known % comptime!(step.columns),
+        is_present: number < count,
+        base: slot * comptime!(step.layout.sequence_stride()),
+        t,
+    }
+}
+
+/// Number of short transform `q` of a unit; past the last one, the last one.
+#[cube]
+pub fn short_transform(t: u32, #[comptime] q: u32, #[comptime] span: u32, #[comptime] step: Step) -> u32 {
+    let j = t + comptime!(q * step.layout.units);
+    if comptime!(is_always_present(q, span, &step)) { j } else { min(j, comptime!(span - 1).runtime()) }
+}
+
+/// Whether a unit has a short transform `q`.
+#[cube]
+pub fn has_short_transform(t: u32, #[comptime] q: u32, #[comptime] span: u32, #[comptime] step: Step) -> bool {
+    if comptime!(is_always_present(q, span, &step)) {
+        true.runtime()
+    } else {
+        t + comptime!(q * step.layout.units) < span
+    }
+}
+
+/// Offset in shared memory of value `i` of a sequence.
+#[cube]
+pub fn padded(i: u32, #[comptime] step: Step) -> u32 {
+    if comptime!(step.layout.padding == 0) { i } else { i + i / comptime!(step.layout.padding) }
+}
+
+/// Whether every unit has a short transform `q`.
+fn is_always_present(q: u32, span: u32, step: &Step) -> bool {
+    (q + 1) * step.layout.units <= span
+}

@@ -1,0 +1,205 @@
+//! Launches of a transform: a launch per step, batches split to the device's memory.
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use super::kernel::{self, TransformInputLaunch, TransformOutputArgs, TransformShapeLaunch};
+use super::plan::{Kind, Problem};
+use super::prepared::{Prepared, prepared};
+use super::step::{Fold, RowForm, Step, roots_len};
+use crate::gpu::complex::ComplexRows;
+use crate::gpu::device::{
+    DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, cubes, elements, floats, from_row, launch,
+};
+
+/// Bytes of scratch memory per launch, at most.
+const SCRATCH: usize = 256 << 20;
+/// Rows per launch start at a multiple of so many values, as devices align bindings to 256 bytes.
+const ALIGNED_VALUES: usize = 64;
+
+/// Rows in device memory; real where there are no imaginary parts.
+#[derive(Debug, Clone)]
+pub struct StridedRows {
+    /// The values.
+    pub values: ComplexRows,
+    /// Values from one row to the next.
+    pub stride: usize,
+    /// Values of a row.
+    pub len: usize,
+}
+
+impl StridedRows {
+    /// The rows from `row` on.
+    fn skip_rows(&self, row: usize) -> Self {
+        Self { values: self.values.skip_rows(row, self.stride), ..self.clone() }
+    }
+
+    /// Values from the first to the last of `rows` rows.
+    fn span(&self, rows: usize) -> usize {
+        (rows - 1) * self.stride + self.len
+    }
+
+    /// The fewest rows after which the next one is aligned.
+    const fn alignment(&self) -> usize {
+        let factors = self.stride.trailing_zeros();
+        if factors >= ALIGNED_VALUES.ilog2() { 1 } else { ALIGNED_VALUES >> factors }
+    }
+}
+
+/// A transform of `rows` rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Call {
+    /// What is transformed.
+    pub problem: Problem,
+    /// Rows, at least one.
+    pub rows: usize,
+    /// Factor of every output.
+    pub scale: f32,
+    /// Factor of the bins of half spectra that stand for two bins of the whole.
+    pub interior: f32,
+}
+
+/// Transforms rows.
+///
+/// # Errors
+/// If the length takes more than the device has, or the rows more elements than a launch counts.
+pub fn transform(
+    device: &GpuDevice,
+    call: &Call,
+    input: &StridedRows,
+    output: &StridedRows,
+) -> Result<(), DeviceLimitError> {
+    let prepared = prepared(device, call.problem)?;
+    let (values, buffers) = prepared.plan.scratch();
+    let unit = input.alignment().max(output.alignment());
+    let largest = input.stride.max(output.stride).max(values);
+    DeviceLimitError::unless(DeviceLimit::LaunchElements, call.rows.min(unit).saturating_mul(largest), MAX_ELEMENTS)?;
+    let in_scratch = SCRATCH / size_of::<[f32; 2]>() / (values * buffers).max(1);
+    let rows_per_launch = in_scratch.min(MAX_ELEMENTS / largest.max(1)) / unit * unit;
+    let rows_per_launch = rows_per_launch.max(unit).min(call.rows);
+    let middle: Vec<ComplexRows> =
+        (0..buffers).map(|_| ComplexRows::empty(&device.client, rows_per_launch * values)).collect();
+    for start in (0..call.rows).step_by(rows_per_launch) {
+        let chunk = Chunk {
+            call: Call { rows: rows_per_launch.min(call.rows - start), ..*call },
+            prepared: &prepared,
+            middle: &middle,
+            values,
+        };
+        chunk.launch(device, &input.skip_rows(start), &output.skip_rows(start));
+    }
+    Ok(())
+}
+
+/// The rows of one launch per step.
+struct Chunk<'a> {
+    call: Call,
+    prepared: &'a Prepared,
+    /// Scratch memory that steps write to in turn.
+    middle: &'a [ComplexRows],
+    /// Complex values per row of it.
+    values: usize,
+}
+
+impl Chunk<'_> {
+    /// What step `i` writes and the next one reads.
+    fn between(&self, i: usize) -> StridedRows {
+        StridedRows { values: self.middle[i % self.middle.len()].clone(), stride: self.values, len: self.values }
+    }
+
+    fn launch(&self, device: &GpuDevice, input: &StridedRows, output: &StridedRows) {
+        let plan = &self.prepared.plan;
+        let last = plan.steps.len() - 1;
+        for (i, (step, table)) in plan.steps.iter().zip(&self.prepared.tables).enumerate() {
+            let from = if i == 0 { input.clone() } else { self.between(i - 1) };
+            let is_last = i == last && plan.fold.is_none();
+            let into = if is_last { output.clone() } else { self.between(i) };
+            let sink = match step.sink {
+                RowForm::Complex | RowForm::HalfSpectrum | RowForm::PairSpectrum => {
+                    TransformOutputArgs::Complex(into.values.buffers(into.span(self.call.rows)))
+                }
+                RowForm::Real | RowForm::SamplePairs => {
+                    TransformOutputArgs::Real(floats(&into.values.re, into.span(self.call.rows)))
+                }
+            };
+            let source = self.source(&from, table, step.table_len());
+            let shape = self.shape(&from, &into, if is_last { self.call.scale } else { 1.0 });
+            self.launch_step(device, *step, source, sink, shape);
+        }
+        if let (Some(fold), Some(table)) = (plan.fold, &self.prepared.fold) {
+            self.launch_fold(device, fold, table, &self.between(last), output);
+        }
+    }
+
+    fn source(&self, from: &StridedRows, table: &Handle, table_len: u32) -> TransformInputLaunch {
+        let span = from.span(self.call.rows);
+        TransformInputLaunch::new(
+            floats(&from.values.re, span),
+            floats(from.values.imaginary(), span),
+            buffer::<[f32; 2]>(table, table_len as usize),
+        )
+    }
+
+    fn shape(&self, from: &StridedRows, into: &StridedRows, scale: f32) -> TransformShapeLaunch {
+        TransformShapeLaunch::new(
+            self.call.rows as u32,
+            from.stride as u32,
+            into.stride as u32,
+            from.len as u32,
+            scale,
+            self.call.interior,
+        )
+    }
+
+    fn launch_step(
+        &self,
+        device: &GpuDevice,
+        step: Step,
+        source: TransformInputLaunch,
+        sink: TransformOutputArgs,
+        shape: TransformShapeLaunch,
+    ) {
+        let sequences = self.call.rows * step.columns as usize;
+        // SAFETY: values that are read are of the rows, columns and points of the buffers, whose lengths were checked
+        // as the arguments were made: units past the last sequence or short transform take those of the last one, and
+        // store nothing. Loops have constant bounds.
+        unsafe {
+            launch!(
+                device,
+                kernel::transform_sequences(
+                    &device.client,
+                    cubes(device, sequences.div_ceil(step.layout.sequences as usize)),
+                    CubeDim::new_1d(step.layout.cube_units()),
+                    source,
+                    sink,
+                    shape,
+                    step,
+                )
+            );
+        }
+    }
+
+    fn launch_fold(&self, device: &GpuDevice, fold: Fold, table: &Handle, from: &StridedRows, into: &StridedRows) {
+        let (cubes, units) = elements(device, self.call.rows * (fold.points as usize / 2 + 1));
+        // SAFETY: units past the last bin end at once, and the others access a bin of the rows and its mirror image.
+        unsafe {
+            launch!(
+                device,
+                kernel::fold(
+                    &device.client,
+                    cubes,
+                    units,
+                    self.source(from, table, roots_len(fold.root())),
+                    into.values.buffers(into.span(self.call.rows)),
+                    self.shape(from, into, self.call.scale),
+                    fold,
+                )
+            );
+        }
+    }
+}
+
+/// Whether rows of `len` values lack some that a transform of `points` reads.
+pub fn is_padded(kind: Kind, len: usize, points: usize) -> bool {
+    len < if kind == Kind::RealInverse { points / 2 + 1 } else { points }
+}

@@ -1,0 +1,227 @@
+//! The transforms that a cube computes at once: their radices, and their values spread over units.
+
+use crate::gpu::device::Limits;
+use crate::gpu::short_transform::{MAX_PRIME, operations};
+
+/// Passes of a transform, at most: a transform of more has no place in shared memory.
+const MAX_PASSES: usize = 16;
+/// Largest radix with more than one prime factor: greater ones take registers that units do not have.
+const MAX_COMPOSITE: u32 = 25;
+/// Values per unit up to which registers cost nothing.
+const FREE_VALUES: u32 = 16;
+/// Operations of a pass per value besides its transforms: twiddles, addresses, and the exchange.
+const PASS_OPERATIONS: u32 = 24;
+/// Units of a cube that takes several short sequences, about.
+const CUBE_UNITS: std::ops::RangeInclusive<u32> = 128..=512;
+/// Units that are issued together on most devices.
+const PLANE: u32 = 32;
+/// Adjacent sequences that a cube takes where they lie side by side in memory, so that it reads 64 consecutive bytes at
+/// a time; fewer where so many do not fit.
+const COLUMNS: u32 = 16;
+
+/// The radices of the passes of a transform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Radices {
+    values: [u32; MAX_PASSES],
+    count: u32,
+}
+
+impl Radices {
+    /// Radices in their order, if there are not too many.
+    pub fn new(radices: &[u32]) -> Option<Self> {
+        let mut values = [1; MAX_PASSES];
+        values.get_mut(..radices.len())?.copy_from_slice(radices);
+        Some(Self { values, count: radices.len() as u32 })
+    }
+
+    /// Number of passes.
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Radix of pass `pass`.
+    pub const fn radix(&self, pass: u32) -> u32 {
+        self.values[pass as usize]
+    }
+}
+
+/// Position of a cube's sequences in memory, as far as it decides how many sequences a cube takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryOrder {
+    /// The values of a sequence are consecutive.
+    Rows,
+    /// The same value of all sequences is consecutive.
+    Columns,
+}
+
+/// Transforms of `n` values, one per sequence, that a cube computes at once.
+///
+/// A pass of radix r is n/r short transforms per sequence: short transform j takes the values j + m·n/r, m below r, and
+/// unit t of a sequence computes those of number t + `units`·q. Between passes units exchange values through shared
+/// memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CubeLayout {
+    /// Length of the transform.
+    pub n: u32,
+    /// Radices of the passes.
+    pub radices: Radices,
+    /// Units per sequence.
+    pub units: u32,
+    /// Sequences per cube.
+    pub sequences: u32,
+    /// Values of shared memory after which one is left out, so that units are on different banks; 0 for none.
+    pub padding: u32,
+}
+
+impl CubeLayout {
+    /// The cheapest layout on a device, if the transform fits one of its cubes and has no prime factor that is too
+    /// large.
+    pub fn of(n: u32, order: MemoryOrder, limits: &Limits) -> Option<Self> {
+        if !is_smooth(n) || 8 * n as usize > limits.shared {
+            return None;
+        }
+        let mut cheapest: Option<(u64, Self)> = None;
+        for_factorizations(n, &mut Vec::new(), &mut |radices| {
+            let Some(radices) = Radices::new(radices) else { return };
+            let padding = padding(radices.radix(0));
+            for units in unit_counts(n, &radices, limits) {
+                let layout = Self { n, radices, units, sequences: 1, padding };
+                let cost = layout.cost();
+                if layout.shared_bytes() <= limits.shared && cheapest.is_none_or(|(least, _)| cost < least) {
+                    cheapest = Some((cost, layout));
+                }
+            }
+        });
+        cheapest.map(|(_, layout)| layout.with_sequences(order, limits))
+    }
+
+    /// The layout with as many sequences per cube as suit the device.
+    fn with_sequences(self, order: MemoryOrder, limits: &Limits) -> Self {
+        let fits = |sequences: &u32| {
+            let layout = Self { sequences: *sequences, ..self };
+            layout.units * sequences <= limits.units && layout.shared_bytes() <= limits.shared
+        };
+        let sequences = match order {
+            MemoryOrder::Columns => (0..=COLUMNS.ilog2()).rev().map(|log| 1 << log).find(fits),
+            MemoryOrder::Rows => {
+                // Full planes, then small cubes.
+                let idle = |sequences: u32| {
+                    let units = sequences * self.units;
+                    (units.next_multiple_of(PLANE) - units) * 1000 / units + sequences * self.units / 5
+                };
+                let most = CUBE_UNITS.end() / self.units;
+                let least = CUBE_UNITS.start().div_ceil(self.units).min(most);
+                (least.max(1)..=most.max(1)).filter(fits).min_by_key(|&sequences| idle(sequences)).or_else(|| {
+                    // The shared memory of a small device.
+                    (1..=least).rev().find(fits)
+                })
+            }
+        };
+        Self { sequences: sequences.unwrap_or(1), ..self }
+    }
+
+    /// Units per cube.
+    pub const fn cube_units(&self) -> u32 {
+        self.units * self.sequences
+    }
+
+    /// Short transforms of radix `radix` per unit.
+    pub const fn per_unit(&self, radix: u32) -> u32 {
+        (self.n / radix).div_ceil(self.units)
+    }
+
+    /// Values in a unit's registers.
+    pub const fn values(&self) -> u32 {
+        let (mut most, mut pass) = (0, 0);
+        while pass < self.radices.count() {
+            let radix = self.radices.radix(pass);
+            let values = radix * self.per_unit(radix);
+            most = if values > most { values } else { most };
+            pass += 1;
+        }
+        most
+    }
+
+    /// Offset in shared memory of value `i` of a sequence.
+    pub const fn padded(&self, i: u32) -> u32 {
+        if self.padding == 0 { i } else { i + i / self.padding }
+    }
+
+    /// Complex values of shared memory from one sequence to the next: odd, so that units of adjacent sequences are on
+    /// different banks.
+    pub const fn sequence_stride(&self) -> u32 {
+        (self.padded(self.n - 1) + 1) | 1
+    }
+
+    /// Bytes of shared memory per cube.
+    pub const fn shared_bytes(&self) -> usize {
+        8 * (self.sequences * self.sequence_stride()) as usize
+    }
+
+    /// Operations per sequence, in those of a unit that has no more values than fit its registers.
+    pub fn cost(&self) -> u64 {
+        let passes = (0..self.radices.count()).map(|pass| {
+            let radix = self.radices.radix(pass);
+            u64::from(self.per_unit(radix) * self.units * (operations(radix) + PASS_OPERATIONS * radix))
+        });
+        let crowded = self.values().saturating_sub(FREE_VALUES);
+        passes.sum::<u64>() * u64::from(64 + crowded) / 64
+    }
+}
+
+/// Values of shared memory after which one is left out where the first radix is `radix`: adjacent units write so far
+/// apart, and odd distances need no padding.
+fn padding(radix: u32) -> u32 {
+    match radix {
+        8 | 16 => 16,
+        _ if radix.is_multiple_of(4) => 32,
+        _ => 0,
+    }
+}
+
+/// Whether short transforms compute every prime factor of `n`.
+pub fn is_smooth(n: u32) -> bool {
+    let rest = (2..=MAX_PRIME).fold(n, |mut rest, factor| {
+        while rest > 1 && rest.is_multiple_of(factor) {
+            rest /= factor;
+        }
+        rest
+    });
+    rest == 1
+}
+
+/// Numbers of units per sequence that divide the short transforms of some pass evenly.
+fn unit_counts(n: u32, radices: &Radices, limits: &Limits) -> Vec<u32> {
+    let mut counts: Vec<u32> = (0..radices.count())
+        .flat_map(|pass| (1..=MAX_COMPOSITE).map(move |share| (n / radices.radix(pass)).div_ceil(share)))
+        .filter(|&units| units <= limits.units)
+        .collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let fits = |units: &u32| {
+        let layout = CubeLayout { n, radices: *radices, units: *units, sequences: 1, padding: 0 };
+        layout.values() <= MAX_PRIME + 1
+    };
+    counts.into_iter().filter(fits).collect()
+}
+
+/// Calls `each` with every way to write `n` as a product of radices, the largest first.
+fn for_factorizations(n: u32, radices: &mut Vec<u32>, each: &mut impl FnMut(&[u32])) {
+    if n == 1 {
+        each(if radices.is_empty() { &[1] } else { radices });
+        return;
+    }
+    let largest = radices.last().copied().unwrap_or(MAX_PRIME).min(n);
+    for radix in 2..=largest {
+        let single = is_prime(radix);
+        if n.is_multiple_of(radix) && (single || radix <= MAX_COMPOSITE) {
+            radices.push(radix);
+            for_factorizations(n / radix, radices, each);
+            radices.pop();
+        }
+    }
+}
+
+fn is_prime(radix: u32) -> bool {
+    (2..radix).all(|factor| !radix.is_multiple_of(factor))
+}

@@ -1,0 +1,209 @@
+//! A transform of any length, split into launches: plain data, made from a device's limits.
+//!
+//! - Lengths whose prime factors are small and whose values fit the shared memory of a cube take one launch.
+//! - Longer ones are split in two factors: n₁ columns are transformed, multiplied by twiddles, and transformed as rows
+//!   (the four-step algorithm; D. H. Bailey, "FFTs in external or hierarchical memory", 1990).
+//! - Others are a convolution with a chirp, of a length m ≥ 2n − 1 that is one of the former (L. I. Bluestein, "A
+//!   linear filtering approach to the computation of discrete Fourier transform", 1970): one launch where m fits a
+//!   cube.
+//!
+//! Real rows of an even number of points are transformed as complex rows of half as many, the pairs of their samples,
+//! so that no row takes part in another's.
+
+use super::layout::{CubeLayout, MemoryOrder, is_smooth};
+use super::step::{Fold, RowForm, SequenceAccess, Step};
+use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
+
+/// Longest transform: lengths of convolutions are counted in 32 bits.
+const MAX_POINTS: usize = 1 << 29;
+
+/// What is transformed into what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Complex rows to complex rows.
+    Complex,
+    /// Real rows to half spectra.
+    RealForward,
+    /// Half spectra to real rows.
+    RealInverse,
+}
+
+impl Kind {
+    /// Points of the complex transform that computes a transform of `points`: half as many of real rows of an even
+    /// number.
+    const fn complex_points(self, points: u32) -> u32 {
+        if self.is_by_halves(points) { points / 2 } else { points }
+    }
+
+    /// Whether pairs of samples are transformed as complex values.
+    const fn is_by_halves(self, points: u32) -> bool {
+        !matches!(self, Self::Complex) && points.is_multiple_of(2)
+    }
+
+    /// Forms of the rows that are read and written.
+    const fn forms(self, points: u32) -> (RowForm, RowForm) {
+        let (rows, spectra) = if self.is_by_halves(points) {
+            (RowForm::SamplePairs, RowForm::PairSpectrum)
+        } else {
+            (RowForm::Real, RowForm::HalfSpectrum)
+        };
+        match self {
+            Self::Complex => (RowForm::Complex, RowForm::Complex),
+            Self::RealForward => (rows, spectra),
+            Self::RealInverse => (spectra, rows),
+        }
+    }
+}
+
+/// A transform to be planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Problem {
+    /// Points of the transform.
+    pub points: usize,
+    /// What is transformed into what.
+    pub kind: Kind,
+    /// Whether rows that are read may be too short: what they lack is 0.
+    pub is_padded: bool,
+    /// Whether half spectra are conjugated where they are read or written.
+    pub conjugates: bool,
+}
+
+/// The launches of a transform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The steps, each of which reads what the one before it wrote.
+    pub steps: Vec<Step>,
+    /// The fold of the spectra by a launch of its own, after the steps.
+    pub fold: Option<Fold>,
+}
+
+impl Plan {
+    /// The launches of a transform on a device.
+    ///
+    /// # Errors
+    /// The limit of the device that is too low: a length that takes more than two factors.
+    pub fn of(problem: Problem, limits: &Limits) -> Result<Self, DeviceLimitError> {
+        DeviceLimitError::unless(DeviceLimit::LaunchElements, problem.points, MAX_POINTS)?;
+        let (kind, points) = (problem.kind, problem.points as u32);
+        let (source, sink) = kind.forms(points);
+        let points = kind.complex_points(points);
+        let steps = if !is_smooth(points) {
+            bluestein(points, limits)
+        } else if let Some(layout) = CubeLayout::of(points, MemoryOrder::Rows, limits) {
+            Some(vec![whole_rows(layout, points)])
+        } else {
+            four_step(points, limits).map(Vec::from).or_else(|| bluestein(points, limits))
+        };
+        let Some(mut steps) = steps else {
+            // The larger of two factors would have to fit.
+            let needed = 8 * points.isqrt() as usize;
+            return Err(DeviceLimitError {
+                limit: DeviceLimit::SharedMemory,
+                needed: needed as u64,
+                available: limits.shared as u64,
+            });
+        };
+        // A sequence that is a whole row has the mirror image of every bin, which its fold takes.
+        let fold = (sink == RowForm::PairSpectrum && steps.len() > 1)
+            .then_some(Fold { points, conjugates: problem.conjugates });
+        if let Some(first) = steps.first_mut() {
+            (first.source, first.is_padded) = (source, problem.is_padded);
+            first.conjugates = problem.conjugates && kind == Kind::RealInverse;
+        }
+        if let Some(last) = steps.last_mut() {
+            last.sink = if fold.is_some() { RowForm::Complex } else { sink };
+            last.conjugates |= problem.conjugates && kind == Kind::RealForward;
+        }
+        Ok(Self { steps, fold })
+    }
+
+    /// Complex values per row of scratch memory, and how many such rows are in use at once.
+    pub fn scratch(&self) -> (usize, usize) {
+        let step = self.steps.first();
+        let values = step.map_or(0, |step| (step.layout.n * step.columns) as usize);
+        (values, (self.steps.len() - 1 + usize::from(self.fold.is_some())).min(2))
+    }
+}
+
+/// A step of complex rows whose sequences are whole rows.
+fn whole_rows(layout: CubeLayout, points: u32) -> Step {
+    Step {
+        layout,
+        columns: 1,
+        input: SequenceAccess::rows(layout.n),
+        output: SequenceAccess::rows(layout.n),
+        source: RowForm::Complex,
+        sink: RowForm::Complex,
+        points,
+        is_padded: false,
+        conjugates: false,
+        chirps_input: false,
+        chirps_output: false,
+        is_filtered: false,
+        twiddle_root: 0,
+    }
+}
+
+/// The two steps of a transform of n = n₁·n₂ points: columns j₂ of n₁ values, which stay where they are, then rows k₁
+/// of n₂ values, whose output k₂ is bin k₁ + n₁·k₂.
+fn four_step(n: u32, limits: &Limits) -> Option<[Step; 2]> {
+    let of = |first: u32| -> Option<[CubeLayout; 2]> {
+        Some([
+            CubeLayout::of(first, MemoryOrder::Columns, limits)?,
+            CubeLayout::of(n / first, MemoryOrder::Columns, limits)?,
+        ])
+    };
+    // The two factors that are nearest to each other fit the most sequences into a cube.
+    let first = (1..=n.isqrt()).rev().find(|&factor| n.is_multiple_of(factor))?;
+    let [first, second] = of(first)?;
+    Some([columns_step(first, second.n, n), rows_step(second, first.n, n)])
+}
+
+/// The first step of [`four_step`].
+fn columns_step(layout: CubeLayout, columns: u32, points: u32) -> Step {
+    let access = SequenceAccess::columns(columns);
+    Step { columns, input: access, output: access, twiddle_root: layout.n * columns, ..whole_rows(layout, points) }
+}
+
+/// The second step of [`four_step`].
+fn rows_step(layout: CubeLayout, columns: u32, points: u32) -> Step {
+    Step { columns, output: SequenceAccess::columns(columns), ..whole_rows(layout, points) }
+}
+
+/// The steps of Bluestein's algorithm: x·chirp is convolved with the conjugate chirp, and the result multiplied by the
+/// chirp.
+fn bluestein(points: u32, limits: &Limits) -> Option<Vec<Step>> {
+    let least = 2 * points - 1;
+    let in_cube = convolution_lengths(least)
+        .into_iter()
+        .filter_map(|m| CubeLayout::of(m, MemoryOrder::Rows, limits))
+        .min_by_key(CubeLayout::cost);
+    if let Some(layout) = in_cube {
+        let step = whole_rows(layout, points);
+        return Some(vec![Step { chirps_input: true, chirps_output: true, is_filtered: true, ..step }]);
+    }
+    // Columns, then rows, which are filtered and at once the first step back, then columns back.
+    convolution_lengths(least).into_iter().find_map(|m| {
+        let [columns, rows] = four_step(m, limits)?;
+        let (first, second) = (columns.layout, rows.layout);
+        let whole = CubeLayout::of(second.n, MemoryOrder::Rows, limits)?;
+        let forth = Step { chirps_input: true, points, ..columns };
+        let filtered = Step { columns: first.n, is_filtered: true, twiddle_root: m, ..whole_rows(whole, points) };
+        let back = Step { chirps_output: true, twiddle_root: 0, points, ..columns_step(first, second.n, m) };
+        Some(vec![forth, filtered, back])
+    })
+}
+
+/// Lengths from `least` on whose transforms are fast, up to a fourth more, ascending.
+fn convolution_lengths(least: u32) -> Vec<u32> {
+    let most = u64::from(least) + u64::from(least) / 4 + 1;
+    let mut lengths = Vec::new();
+    for odd in [1u64, 3, 5, 7, 9, 15, 21, 25, 27, 35, 45, 49, 63, 75, 81, 105, 125] {
+        let shift = (u64::from(least).div_ceil(odd)).next_power_of_two();
+        if odd * shift <= most {
+            lengths.push((odd * shift) as u32);
+        }
+    }
+    lengths.sort_unstable();
+    lengths
+}

@@ -1,0 +1,217 @@
+//! One launch of a transform, as plain data: what its sequences are, what it reads, and what it writes.
+
+use super::layout::CubeLayout;
+
+/// Position of a step's sequences in memory: value i of column c of a row is `column_stride`·c + `step`·i values from
+/// the row's start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SequenceAccess {
+    /// Values from one column to the next.
+    pub column_stride: u32,
+    /// Values from one value of a sequence to the next.
+    pub step: u32,
+}
+
+impl SequenceAccess {
+    /// Sequences whose values are consecutive.
+    pub const fn rows(n: u32) -> Self {
+        Self { column_stride: n, step: 1 }
+    }
+
+    /// Sequences side by side: the same value of all `columns` is consecutive.
+    pub const fn columns(columns: u32) -> Self {
+        Self { column_stride: 1, step: columns }
+    }
+
+    /// Whether adjacent units take the same value of adjacent sequences.
+    pub const fn is_by_columns(self) -> bool {
+        self.step > 1
+    }
+}
+
+/// Form of the rows that a step reads or writes, as the complex rows of `points` values that it transforms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RowForm {
+    /// Complex rows.
+    Complex,
+    /// Real rows: imaginary parts are 0 where they are read, and left out where rows are written.
+    Real,
+    /// Half spectra of real rows of an odd number of points: bins beyond the middle are the conjugates of their mirror
+    /// images where they are read, and left out where spectra are written.
+    HalfSpectrum,
+    /// Real rows of 2·points values: even samples are the real parts, odd samples the imaginary ones.
+    SamplePairs,
+    /// Half spectra of such rows, of points + 1 bins: the spectrum of the complex row is folded into it.
+    PairSpectrum,
+}
+
+/// How the spectrum of pairs of samples becomes the half spectrum of their row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fold {
+    /// Pairs of samples.
+    pub points: u32,
+    /// Whether half spectra are conjugated.
+    pub conjugates: bool,
+}
+
+impl Fold {
+    /// N of the twiddles exp(−2πi·k/N).
+    pub const fn root(self) -> u32 {
+        2 * self.points
+    }
+}
+
+/// One launch: short sequences of every row, each transformed within a cube.
+///
+/// A step determines the table that its kernel reads: twiddles of the passes, chirp, filter, outer twiddles and
+/// twiddles of the fold, in this order, those that it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// The transform of a sequence.
+    pub layout: CubeLayout,
+    /// Sequences per row.
+    pub columns: u32,
+    /// Where sequences are read.
+    pub input: SequenceAccess,
+    /// Where sequences are written.
+    pub output: SequenceAccess,
+    /// What is read.
+    pub source: RowForm,
+    /// What is written.
+    pub sink: RowForm,
+    /// Points of the whole transform; values beyond are 0 on the way in and left out on the way out.
+    pub points: u32,
+    /// Whether rows that are read may be shorter than `points`: what they lack is 0.
+    pub is_padded: bool,
+    /// Whether half spectra are conjugated where they are read or written.
+    pub conjugates: bool,
+    /// Whether inputs are multiplied by the chirp (Bluestein's algorithm).
+    pub chirps_input: bool,
+    /// Whether outputs have their parts exchanged and are multiplied by the chirp.
+    pub chirps_output: bool,
+    /// Whether a sequence is transformed twice: its spectrum is multiplied by a filter and its parts are exchanged in
+    /// between, so that the second transform is an inverse one with its parts exchanged.
+    pub is_filtered: bool,
+    /// N of the twiddles exp(−2πi·column·k/N) that outputs k are multiplied by; 0 for none.
+    pub twiddle_root: u32,
+}
+
+impl Step {
+    /// Passes of a sequence, those of both transforms where it is filtered.
+    pub const fn passes(&self) -> u32 {
+        let count = self.layout.radices.count();
+        if self.is_filtered { 2 * count } else { count }
+    }
+
+    /// Whether a pass is the first one after the filter.
+    pub const fn follows_filter(&self, pass: u32) -> bool {
+        self.is_filtered && pass == self.layout.radices.count()
+    }
+
+    /// Radix of a pass. The second transform has the radices in reverse: a unit goes on with the values that it has.
+    pub const fn radix(&self, pass: u32) -> u32 {
+        let count = self.layout.radices.count();
+        self.layout.radices.radix(if pass < count { pass } else { 2 * count - 1 - pass })
+    }
+
+    /// Product of the radices of the earlier passes of the same transform.
+    pub const fn before(&self, pass: u32) -> u32 {
+        let count = self.layout.radices.count();
+        let mut earlier = if pass < count { 0 } else { count };
+        let mut before = 1;
+        while earlier < pass {
+            before *= self.radix(earlier);
+            earlier += 1;
+        }
+        before
+    }
+
+    /// Short transforms of a pass per sequence: its inputs and its outputs, if it is the last, are that far apart.
+    pub const fn span(&self, pass: u32) -> u32 {
+        self.layout.n / self.radix(pass)
+    }
+
+    /// Offset in the table of the twiddles of pass `pass`: `radix × before` of them, but for the first pass of a
+    /// transform.
+    pub const fn twiddles_at(&self, pass: u32) -> u32 {
+        let (mut at, mut earlier) = (0, 0);
+        while earlier < pass {
+            let before = self.before(earlier);
+            at += if before > 1 { before * self.radix(earlier) } else { 0 };
+            earlier += 1;
+        }
+        at
+    }
+
+    /// Offset in the table of the chirp: `points` values.
+    pub const fn chirp_at(&self) -> u32 {
+        self.twiddles_at(self.passes())
+    }
+
+    /// Offset in the table of the filter, those of a column side by side.
+    pub const fn filter_at(&self) -> u32 {
+        self.chirp_at() + if self.chirps_input || self.chirps_output { self.points } else { 0 }
+    }
+
+    /// Points of the filter.
+    pub const fn filter_len(&self) -> u32 {
+        if self.is_filtered { self.columns * self.layout.n } else { 0 }
+    }
+
+    /// Offset in the table of the outer twiddles.
+    pub const fn outer_twiddles_at(&self) -> u32 {
+        self.filter_at() + self.filter_len()
+    }
+
+    /// N of the twiddles exp(−2πi·k/N) that fold a spectrum; 0 for none.
+    pub const fn fold_root(&self) -> u32 {
+        let folds = matches!(self.source, RowForm::PairSpectrum) || matches!(self.sink, RowForm::PairSpectrum);
+        if folds { self.fold().root() } else { 0 }
+    }
+
+    /// The fold of a step that reads or writes half spectra of pairs.
+    pub const fn fold(&self) -> Fold {
+        Fold { points: self.points, conjugates: self.conjugates }
+    }
+
+    /// Offset in the table of the twiddles of the fold.
+    pub const fn fold_twiddles_at(&self) -> u32 {
+        self.outer_twiddles_at() + roots_len(self.twiddle_root)
+    }
+
+    /// Values in the table, at least one.
+    pub const fn table_len(&self) -> u32 {
+        let len = self.fold_twiddles_at() + roots_len(self.fold_root());
+        // A buffer is never empty.
+        if len == 0 { 1 } else { len }
+    }
+
+    /// A step with the same table, whatever rows it reads and writes.
+    pub const fn table_key(&self) -> Self {
+        let access = SequenceAccess::rows(1);
+        let source = if self.fold_root() > 0 { RowForm::PairSpectrum } else { RowForm::Complex };
+        let sink = RowForm::Complex;
+        Self { input: access, output: access, source, sink, is_padded: false, conjugates: false, ..*self }
+    }
+
+    /// Complex values of shared memory per cube, at least one.
+    pub const fn exchange_len(&self) -> u32 {
+        let exchanges = self.passes() > 1 || matches!(self.sink, RowForm::PairSpectrum);
+        if exchanges { self.layout.sequences * self.layout.sequence_stride() } else { 1 }
+    }
+}
+
+/// Number of the finer of the roots of unity exp(−2πi·e/root), those of exponents e below it: a power of two near the
+/// square root. Every root is the product of one of them and one whose exponent is a multiple of their number, so that
+/// the table of a long transform stays small.
+pub const fn fine_roots(root: u32) -> u32 {
+    match root.checked_ilog2() {
+        Some(log) => 1 << log.div_ceil(2),
+        None => 0,
+    }
+}
+
+/// Values of a table of roots: the finer ones, then the coarser ones. None of root 0.
+pub const fn roots_len(root: u32) -> u32 {
+    if root == 0 { 0 } else { fine_roots(root) + root.div_ceil(fine_roots(root)) }
+}

@@ -1,0 +1,92 @@
+//! Plans follow from limits alone, and are ones that the kernels can run.
+
+use crate::gpu::device::{DeviceLimit, Limits};
+use crate::gpu::transform::layout::{CubeLayout, MemoryOrder};
+use crate::gpu::transform::plan::{Kind, Plan, Problem};
+use crate::gpu::transform::step::{Step, roots_len};
+use crate::gpu::transform::tables::{fold_table, table};
+
+/// A device with no more than WebGPU guarantees.
+const LEAST: Limits = Limits { units: 256, shared: 16 << 10, buffer: 128 << 20, ..Limits::SOFTWARE };
+
+fn plan(points: usize, kind: Kind, limits: &Limits) -> Plan {
+    Plan::of(Problem { points, kind, is_padded: false, conjugates: false }, limits).unwrap()
+}
+
+/// The radices of a layout.
+fn radices(layout: &CubeLayout) -> Vec<u32> {
+    (0..layout.radices.count()).map(|pass| layout.radices.radix(pass)).collect()
+}
+
+fn assert_runs(step: &Step, limits: &Limits) {
+    let layout = step.layout;
+    assert_eq!(radices(&layout).iter().product::<u32>(), layout.n, "{step:?}");
+    assert!(layout.shared_bytes() <= limits.shared && layout.cube_units() <= limits.units, "{step:?}");
+    assert!(layout.sequences > 0 && layout.values() <= 32, "{step:?}");
+    // Both sequences of a unit are the same where no exchange is in between.
+    assert!(step.passes() > 1 || step.input == step.output, "{step:?}");
+    assert_eq!(table(step).len(), 2 * step.table_len() as usize, "{step:?}");
+}
+
+#[test]
+fn every_length_has_a_plan_on_every_device() {
+    for limits in [Limits::H200, Limits::WEBGPU, LEAST] {
+        for points in (1..=600).chain([1000, 2011, 4095, 10_007, 16_384, 65_536, 99_991, 1 << 20]) {
+            for kind in [Kind::Complex, Kind::RealForward, Kind::RealInverse] {
+                let plan = plan(points, kind, &limits);
+                plan.steps.iter().for_each(|step| assert_runs(step, &limits));
+                let (first, last) = (&plan.steps[0], &plan.steps[plan.steps.len() - 1]);
+                let whole = first.layout.n * first.columns;
+                assert!(whole == first.points || whole >= 2 * first.points - 1 && last.chirps_output, "{plan:?}");
+                let halved = kind != Kind::Complex && points % 2 == 0;
+                assert_eq!(first.points as usize, if halved { points / 2 } else { points }, "{plan:?}");
+                assert!(
+                    plan.fold.is_none_or(|fold| fold_table(fold).len() == 2 * roots_len(fold.root()) as usize),
+                    "{plan:?}"
+                );
+                assert!(plan.steps.iter().all(|step| step.layout.n * step.columns == whole), "{plan:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_number_of_launches_follows_from_length_and_shared_memory() {
+    let launches = |points, limits| plan(points, Kind::Complex, limits).steps.len();
+    // Small factors in one cube; a convolution in one; two factors; a convolution of two factors.
+    assert_eq!([4096, 10_000, 16_384].map(|points| launches(points, &Limits::H200)), [1, 1, 1]);
+    assert_eq!([251, 1009, 10_007].map(|points| launches(points, &Limits::H200)), [1, 1, 1]);
+    assert_eq!([32_768, 1 << 20].map(|points| launches(points, &Limits::H200)), [2, 2]);
+    assert_eq!(launches(100_003, &Limits::H200), 3);
+    // Spectra of pairs of samples are folded by the last step, or by a launch of their own.
+    let folds = |points| plan(points, Kind::RealForward, &Limits::H200).fold.is_some();
+    assert_eq!([16_384, 16_383, 65_536, 65_535].map(folds), [false, false, true, false]);
+    assert_eq!([1024, 4096, 10_007].map(|points| launches(points, &LEAST)), [1, 2, 3]);
+}
+
+#[test]
+fn radices_are_few_and_units_busy() {
+    let layout = |n| CubeLayout::of(n, MemoryOrder::Rows, &Limits::H200).unwrap();
+    for (n, expected, units) in [
+        (16, vec![16], 1),
+        (100, vec![10, 10], 10),
+        (256, vec![16, 16], 16),
+        (456, vec![24, 19], 24),
+        (1000, vec![10, 10, 10], 100),
+        (4096, vec![16, 16, 16], 256),
+    ] {
+        let layout = layout(n);
+        assert_eq!((radices(&layout), layout.units), (expected, units), "{n}");
+    }
+    assert!(CubeLayout::of(37, MemoryOrder::Rows, &Limits::H200).is_none(), "37 is too large a prime for a radix");
+}
+
+#[test]
+fn a_length_beyond_two_factors_is_an_error() {
+    let problem = Problem { points: 1 << 26, kind: Kind::Complex, is_padded: false, conjugates: false };
+    assert!(Plan::of(problem, &Limits::H200).is_ok());
+    let error = Plan::of(problem, &LEAST).unwrap_err();
+    assert_eq!((error.limit, error.available), (DeviceLimit::SharedMemory, 16 << 10));
+    let error = Plan::of(Problem { points: 1 << 30, ..problem }, &Limits::H200).unwrap_err();
+    assert_eq!(error.limit, DeviceLimit::LaunchElements);
+}

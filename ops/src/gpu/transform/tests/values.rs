@@ -1,0 +1,250 @@
+//! Transforms on the devices that are present, against the definition in float64.
+
+use firefly_reference::Complex;
+use firefly_reference::dft::dft_bins;
+
+use crate::gpu::complex::ComplexRows;
+use crate::gpu::device::{GpuDevice, empty};
+use crate::gpu::tests::outputs::accelerators;
+use crate::gpu::transform::launch::{Call, StridedRows, is_padded, transform};
+use crate::gpu::transform::plan::{Kind, Plan, Problem};
+
+/// Bins that are compared per row, at most: the definition takes n operations for each.
+const BINS: usize = 400;
+const SCALE: f32 = 0.5;
+const INTERIOR: f32 = 2.0;
+
+/// A transform of `rows` rows of `len` values, `gap` more values apart.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    kind: Kind,
+    points: usize,
+    rows: usize,
+    len: usize,
+    gap: usize,
+    conjugates: bool,
+}
+
+impl Case {
+    /// Rows of the length that the transform takes, without gaps.
+    fn new(kind: Kind, points: usize, rows: usize) -> Self {
+        let len = if kind == Kind::RealInverse { points / 2 + 1 } else { points };
+        Self { kind, points, rows, len, gap: 0, conjugates: false }
+    }
+
+    /// The whole complex row that a row stands for.
+    fn extended(&self, row: &[Complex]) -> Vec<Complex> {
+        let value = |i: usize| if i < self.len { row[i] } else { Complex::ZERO };
+        let n = self.points;
+        (0..n)
+            .map(|i| match self.kind {
+                Kind::Complex => value(i),
+                Kind::RealForward => Complex::new(value(i).re, 0.0),
+                Kind::RealInverse => {
+                    let bin = i.min(n - i);
+                    let sign = if (2 * i > n) == self.conjugates { 1.0 } else { -1.0 };
+                    // The inverse sum is the forward sum of the conjugate.
+                    match value(bin) {
+                        value if bin == 0 || 2 * bin == n => Complex::new(value.re, 0.0),
+                        value => Complex::new(f64::from(INTERIOR) * value.re, sign * f64::from(INTERIOR) * value.im),
+                    }
+                }
+            })
+            .collect()
+    }
+
+    fn problem(&self) -> Problem {
+        let is_padded = is_padded(self.kind, self.len, self.points);
+        Problem { points: self.points, kind: self.kind, is_padded, conjugates: self.conjugates }
+    }
+
+    /// Values of an output row.
+    fn outputs(&self) -> usize {
+        if self.kind == Kind::RealForward { self.points / 2 + 1 } else { self.points }
+    }
+
+    /// Output `k` of a row from that of its complex row.
+    fn finished(&self, k: usize, value: Complex) -> Complex {
+        let scale = f64::from(SCALE);
+        let interior = self.kind == Kind::RealForward && k > 0 && 2 * k != self.points;
+        let scale = if interior { scale * f64::from(INTERIOR) } else { scale };
+        let sign = if self.kind == Kind::RealForward && self.conjugates { -1.0 } else { 1.0 };
+        Complex::new(scale * value.re, sign * scale * value.im)
+    }
+}
+
+/// Numbers from -1 to 1 that look random.
+fn noise(len: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+fn read(device: &GpuDevice, rows: &ComplexRows) -> [Vec<f32>; 2] {
+    [&rows.re, rows.imaginary()].map(|handle| {
+        let bytes = device.client.read_one(handle.clone()).unwrap();
+        bytes.as_chunks().0.iter().map(|&value| f32::from_ne_bytes(value)).collect()
+    })
+}
+
+/// The parts of the output rows of a case whose input rows have the parts `values`.
+fn outputs(device: &GpuDevice, case: Case, values: &[Vec<f32>; 2]) -> [Vec<f32>; 2] {
+    let stride = case.len + case.gap;
+    let [re, im] = values.each_ref().map(|part| device.client.create_from_slice(bytemuck::cast_slice(part)));
+    let input = StridedRows { values: ComplexRows::new(re, im), stride, len: case.len };
+    let outputs = case.outputs();
+    let output = match case.kind {
+        Kind::RealInverse => ComplexRows { re: empty(&device.client, case.rows * outputs), im: None },
+        Kind::Complex | Kind::RealForward => ComplexRows::empty(&device.client, case.rows * outputs),
+    };
+    let into = StridedRows { values: output.clone(), stride: outputs, len: outputs };
+    let call = Call { problem: case.problem(), rows: case.rows, scale: SCALE, interior: INTERIOR };
+    transform(device, &call, &input, &into).unwrap();
+    read(device, &output)
+}
+
+/// Computes a case on a device and compares some bins of some rows with the definition.
+fn assert_right(device: &GpuDevice, case: Case) {
+    let (kind, outputs, stride) = (case.kind, case.outputs(), case.len + case.gap);
+    let values = [1, 2].map(|seed| noise(case.rows * stride, seed * 7919 + case.points as u32));
+    let found = self::outputs(device, case, &values);
+
+    let bins: Vec<usize> = (0..outputs).step_by(outputs.div_ceil(BINS)).chain([outputs - 1, outputs / 2]).collect();
+    for row in [0, case.rows / 2, case.rows - 1] {
+        let at =
+            |i: usize| Complex::new(f64::from(values[0][row * stride + i]), f64::from(values[1][row * stride + i]));
+        let given: Vec<Complex> = (0..case.len).map(at).collect();
+        let expected = dft_bins(&case.extended(&given), &bins);
+        let expected: Vec<Complex> = bins.iter().zip(expected).map(|(&k, value)| case.finished(k, value)).collect();
+        let largest = expected.iter().fold(0f64, |most, value| most.max(value.norm_sqr())).sqrt();
+        // Twice the tolerance of transforms without a convolution where there is one.
+        let plan = Plan::of(case.problem(), &device.limits).unwrap();
+        let convolved = plan.steps.iter().any(|step| step.is_filtered);
+        let tolerance = (2e-6 + 5e-7 * (case.points as f64).log10()) * if convolved { 2.0 } else { 1.0 };
+        for (&k, expected) in bins.iter().zip(expected) {
+            let [re, im] = found.each_ref().map(|part| f64::from(part[row * outputs + k]));
+            let im = if kind == Kind::RealInverse { 0.0 } else { im - expected.im };
+            let error = Complex::new(re - expected.re, im).norm_sqr().sqrt();
+            assert!(
+                error <= tolerance * largest,
+                "{case:?}, row {row}, bin {k}: {re}, expected {expected:?}, error {:e} of {largest}",
+                error / largest
+            );
+        }
+    }
+}
+
+const KINDS: [Kind; 3] = [Kind::Complex, Kind::RealForward, Kind::RealInverse];
+
+#[test]
+fn short_lengths_are_right() {
+    for device in accelerators() {
+        for points in 1..=64 {
+            KINDS.iter().for_each(|&kind| assert_right(&device, Case::new(kind, points, 5)));
+        }
+    }
+}
+
+#[test]
+fn lengths_of_small_factors_are_right() {
+    for device in accelerators() {
+        for points in [100, 128, 243, 256, 360, 456, 512, 1000, 1024, 1080, 1920, 2048, 4095] {
+            KINDS.iter().for_each(|&kind| assert_right(&device, Case::new(kind, points, 7)));
+        }
+    }
+}
+
+#[test]
+fn primes_are_right() {
+    for device in accelerators() {
+        for points in [67, 251, 502, 1009, 2011] {
+            KINDS.iter().for_each(|&kind| assert_right(&device, Case::new(kind, points, 7)));
+        }
+    }
+}
+
+#[test]
+fn long_lengths_are_right() {
+    for device in accelerators() {
+        for points in [8192, 10_000, 10_007, 16_384, 65_536] {
+            KINDS.iter().for_each(|&kind| assert_right(&device, Case::new(kind, points, 3)));
+        }
+        assert_right(&device, Case::new(Kind::Complex, 1 << 20, 1));
+    }
+}
+
+#[test]
+fn lengths_that_a_smaller_device_splits_are_right() {
+    for mut device in accelerators() {
+        (device.limits.shared, device.limits.units) = (2048, 64);
+        for points in [510, 1024, 1155, 2000, 509] {
+            KINDS.iter().for_each(|&kind| assert_right(&device, Case::new(kind, points, 6)));
+        }
+    }
+}
+
+#[test]
+fn rows_are_padded_truncated_and_read_at_their_stride() {
+    for device in accelerators() {
+        // In one launch, as a convolution, and in two launches.
+        let mut small = device.clone();
+        (small.limits.shared, small.limits.units) = (2048, 64);
+        for (device, points) in [(&device, 60), (&device, 67), (&small, 600)] {
+            for kind in KINDS {
+                for (len, gap) in [(points / 3, 0), (points / 3, 5), (points + 9, 0), (points, 64 - points % 64)] {
+                    let case = Case { len, gap, ..Case::new(kind, points, 9) };
+                    assert_right(device, case);
+                    assert_right(device, Case { conjugates: kind != Kind::Complex, ..case });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_row_of_a_large_batch_is_right() {
+    for device in accelerators() {
+        for (points, rows) in [(5, 1001), (16, 517), (256, 131), (360, 77)] {
+            KINDS.iter().for_each(|&kind| assert_right(&device, Case::new(kind, points, rows)));
+        }
+    }
+}
+
+#[test]
+fn an_access_out_of_bounds_changes_nothing() {
+    for device in accelerators() {
+        let checked = GpuDevice { bounds_checks: true, ..device.clone() };
+        for points in [30, 256, 67, 4095] {
+            KINDS.iter().for_each(|&kind| assert_right(&checked, Case::new(kind, points, 5)));
+        }
+    }
+}
+
+#[test]
+fn a_row_does_not_depend_on_its_neighbours() {
+    for device in accelerators() {
+        for (kind, points) in KINDS.into_iter().flat_map(|kind| [(kind, 60), (kind, 67), (kind, 45)]) {
+            let case = Case::new(kind, points, 5);
+            let values = [1, 2].map(|seed| noise(case.rows * case.len, seed));
+            let whole = outputs(&device, case, &values);
+            // The second row alone, and between rows that are not finite.
+            let mut disturbed = values.clone();
+            for part in &mut disturbed {
+                part[..case.len].fill(f32::NAN);
+                part[2 * case.len..].fill(f32::INFINITY);
+            }
+            let disturbed = outputs(&device, case, &disturbed);
+            let alone =
+                outputs(&device, Case { rows: 1, ..case }, &values.map(|part| part[case.len..2 * case.len].to_vec()));
+            let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+            let second = case.outputs()..2 * case.outputs();
+            for ((whole, disturbed), alone) in whole.iter().zip(&disturbed).zip(&alone) {
+                assert_eq!(bits(&whole[second.clone()]), bits(alone), "{case:?}");
+                assert_eq!(bits(&whole[second.clone()]), bits(&disturbed[second.clone()]), "{case:?}");
+            }
+        }
+    }
+}
