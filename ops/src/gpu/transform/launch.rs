@@ -9,7 +9,7 @@ use super::prepared::{Prepared, prepared};
 use super::step::{Fold, RowForm, Step, roots_len};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
-    DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, cubes, elements, floats, from_row, launch,
+    DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, cubes, elements, floats, launch,
 };
 
 /// Bytes of scratch memory per launch, at most.
@@ -185,7 +185,7 @@ impl Chunk<'_> {
         unsafe {
             launch!(
                 device,
-                kernel::fold(
+                kernel::fold_spectra(
                     &device.client,
                     cubes,
                     units,

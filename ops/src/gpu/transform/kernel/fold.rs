@@ -91,7 +91,12 @@ fn store_pair(
 
 /// Folds spectra of pairs of samples in device memory: a unit per bin and its mirror image.
 #[cube(launch, launch_unchecked)]
-pub fn fold(input: &TransformInput, output: &mut ComplexBuffers, shape: TransformShape, #[comptime] fold: Fold) {
+pub fn fold_spectra(
+    input: &TransformInput,
+    output: &mut ComplexBuffers,
+    shape: TransformShape,
+    #[comptime] fold: Fold,
+) {
     let place = ABSOLUTE_POS as u32;
     let bins = comptime!(fold.points / 2 + 1);
     if place >= shape.rows * bins {

@@ -10,5 +10,5 @@ mod sink;
 mod source;
 
 pub use arguments::{TransformInputLaunch, TransformOutputArgs, TransformShapeLaunch};
-pub use fold::fold;
+pub use fold::fold_spectra;
 pub use passes::transform_sequences;
