@@ -8,7 +8,7 @@ use burn::tensor::{DType, Device, IntDType, Tensor};
 use super::rows::Leading;
 use crate::error::{ArgumentError, ensure};
 #[cfg(feature = "cube")]
-use crate::gpu::{self, DeviceLimit, Requirement};
+use crate::gpu::{self, DeviceLimit, DeviceLimitError, Requirement};
 use crate::options::WelchOptions;
 
 /// No device has a strategy where nothing is differentiable.
@@ -60,16 +60,8 @@ impl Inputs {
         };
         let dims = first.dims();
         let (rows, row_len) = (dims[..D - 1].iter().product(), dims[D - 1]);
-        gpu::check(device, &Requirement { n, gated, rows, row_len }).map_err(|error| match error.limit {
-            DeviceLimit::LaunchElements => {
-                let expected = format_args!("rows that the device's kernels can count: {error}");
-                ArgumentError::new(self.operation, arguments[0], format_args!("{dims:?}"), expected)
-            }
-            DeviceLimit::SharedMemory | DeviceLimit::UnitsPerCube => {
-                let expected = format_args!("a length that the device can transform: {error}");
-                ArgumentError::new(self.operation, arguments[1], n, expected)
-            }
-        })
+        gpu::check(device, &Requirement { n, gated, rows, row_len })
+            .map_err(|error| self.limit(arguments, dims, n, error))
     }
 
     /// The CPU runs every transform.
@@ -84,11 +76,57 @@ impl Inputs {
         Ok(())
     }
 
-    /// Checks that the device has kernels for Fourier transforms of any length.
-    pub fn fft(&self) -> Result<(), ArgumentError> {
+    /// Checks that the device can transform the rows of `first` along `dim` to `n` points; `argument` is its name.
+    #[cfg(feature = "cube")]
+    pub fn fft<const D: usize>(
+        &self,
+        argument: &'static str,
+        first: &Tensor<D>,
+        dim: usize,
+        n: usize,
+    ) -> Result<(), ArgumentError> {
         let plain = self.device.clone().inner();
-        let got = format_args!("on {plain:?}");
-        ensure(!has_only_f32(&plain), self.operation, "input", got, "on a CPU: this device has no kernels for it yet")
+        let device = match plain.as_dispatch() {
+            DispatchDevice::Cube(device) => device,
+            #[allow(unreachable_patterns, reason = "which others there are depends on Burn's features")]
+            _ => return Ok(()),
+        };
+        let dims = first.dims();
+        let rows = dims.iter().product::<usize>() / dims[dim].max(1);
+        gpu::check_fft(device, n, rows, dims[dim]).map_err(|error| self.limit([argument, "n"], dims, n, error))
+    }
+
+    /// The CPU runs every transform.
+    #[cfg(not(feature = "cube"))]
+    pub fn fft<const D: usize>(
+        &self,
+        _argument: &'static str,
+        _first: &Tensor<D>,
+        _dim: usize,
+        _n: usize,
+    ) -> Result<(), ArgumentError> {
+        Ok(())
+    }
+
+    /// The error of a device's limit: `arguments` are the names of a tensor of shape `dims` and of its length `n`.
+    #[cfg(feature = "cube")]
+    fn limit<const D: usize>(
+        &self,
+        arguments: [&'static str; 2],
+        dims: [usize; D],
+        n: usize,
+        error: DeviceLimitError,
+    ) -> ArgumentError {
+        match error.limit {
+            DeviceLimit::LaunchElements => {
+                let expected = format_args!("rows that the device's kernels can count: {error}");
+                ArgumentError::new(self.operation, arguments[0], format_args!("{dims:?}"), expected)
+            }
+            DeviceLimit::SharedMemory | DeviceLimit::UnitsPerCube => {
+                let expected = format_args!("a length that the device can transform: {error}");
+                ArgumentError::new(self.operation, arguments[1], n, expected)
+            }
+        }
     }
 
     /// The first input in the type the operation computes in.

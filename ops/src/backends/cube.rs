@@ -11,7 +11,9 @@ use burn_cubecl::tensor::CubeTensor;
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
 use crate::gpu::welch::{self, WelchGradients};
-use crate::gpu::{ComplexRows, DeviceLimitError, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
+use crate::gpu::{
+    ComplexRows, DeviceLimitError, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k, transform,
+};
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
 
@@ -33,14 +35,8 @@ fn output(like: &CubeTensor, shape: impl Into<Shape>, dtype: DType, rows: usize)
 
 /// Panics with the message of a device's limit. The public functions return it as an error before they dispatch, so
 /// that it can only occur here when a graph captured elsewhere is replayed on a device with less.
-fn launched(result: Result<(), DeviceLimitError>) {
+fn launched<T>(result: Result<T, DeviceLimitError>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"));
-}
-
-/// Panics. The public functions return an error before they dispatch, so that it can only occur when a graph captured
-/// elsewhere is replayed on a device.
-fn no_fft(options: FftOptions) -> ! {
-    panic!("this device has no kernels for {options:?}")
 }
 
 /// The device of a tensor.
@@ -234,19 +230,19 @@ impl SpectralOps for CubeBackend {
     }
 
     fn complex_fft(
-        _re: FloatTensor<Self>,
-        _im: FloatTensor<Self>,
+        re: FloatTensor<Self>,
+        im: FloatTensor<Self>,
         options: FftOptions,
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        no_fft(options)
+        launched(transform::complex(re, im, &options))
     }
 
-    fn real_fft(_signal: FloatTensor<Self>, options: FftOptions) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        no_fft(options)
+    fn real_fft(signal: FloatTensor<Self>, options: FftOptions) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        launched(transform::real_forward(signal, &options))
     }
 
-    fn inverse_real_fft(_re: FloatTensor<Self>, _im: FloatTensor<Self>, options: FftOptions) -> FloatTensor<Self> {
-        no_fft(options)
+    fn inverse_real_fft(re: FloatTensor<Self>, im: FloatTensor<Self>, options: FftOptions) -> FloatTensor<Self> {
+        launched(transform::real_inverse(re, im, &options))
     }
 }
 

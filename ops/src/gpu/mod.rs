@@ -38,6 +38,6 @@ pub mod welch;
 pub use complex::ComplexRows;
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice};
 pub use local_maxima::{MaximaBuffers, local_maxima};
-pub use requirement::{Requirement, check};
+pub use requirement::{Requirement, check, check_fft};
 pub use segments::Frames;
 pub use top_k::{PeakBuffers, top_k};

@@ -7,6 +7,8 @@ use burn_cubecl::CubeDevice;
 
 use super::butterfly::{self, Propagation};
 use super::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, Limits, MAX_ELEMENTS};
+use super::transform::plan::{Kind, Problem};
+use super::transform::prepared::planned;
 
 /// Units of the largest cube whose size does not follow from the device's limits.
 const FIXED_UNITS: usize = 256;
@@ -30,6 +32,20 @@ pub struct Requirement {
 /// The first limit that is too low.
 pub fn check(device: &CubeDevice, requirement: &Requirement) -> Result<(), DeviceLimitError> {
     check_limits(&limits(device), requirement)
+}
+
+/// Whether the device can run Fourier transforms of `points` points over `rows` rows of `row_len` values, and their
+/// adjoints.
+///
+/// # Errors
+/// The first limit that is too low.
+pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize) -> Result<(), DeviceLimitError> {
+    let limits = limits(device);
+    for kind in [Kind::Complex, Kind::RealForward] {
+        planned(&limits, Problem { points, kind, is_padded: false, conjugates: false })?;
+    }
+    let largest = row_len.max(points);
+    DeviceLimitError::unless(DeviceLimit::LaunchElements, rows.min(ALIGNMENT).saturating_mul(largest), MAX_ELEMENTS)
 }
 
 /// The limits of a device, kept from the first call on: loading a device's client takes the lock that the threads which

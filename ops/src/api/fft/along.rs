@@ -37,7 +37,7 @@ impl Call {
     ) -> Result<ComplexTensor<D>, ArgumentError> {
         let n = n.unwrap_or(input.dims()[dim]);
         let options = self.options(n, self.direction())?;
-        let (leading, re, im) = self.rows(input, dim)?;
+        let (leading, re, im) = self.rows(input, dim, n)?;
         let (re, im) = Dispatch::complex_fft(re, im, options);
         Ok(ComplexTensor { re: leading.unflatten(re, n), im: leading.unflatten(im, n) }.map(|part| back(part, dim)))
     }
@@ -52,8 +52,8 @@ impl Call {
         let n = n.unwrap_or(input.dims()[dim]);
         let options = self.options(n, self.direction())?;
         let inputs = check::Inputs::of(self.operation, "input", &input)?;
-        inputs.fft()?;
         self.has_values(input.dims(), dim)?;
+        inputs.fft("input", &input, dim, n)?;
         let input = inputs.first(input).swap_dims(dim, D - 1);
         let leading = Leading::of(&input).0;
         let (re, im) = Dispatch::real_fft(leading.flatten(input), options);
@@ -71,7 +71,7 @@ impl Call {
         let bins = input.dims()[dim];
         let n = n.unwrap_or(2 * bins.saturating_sub(1));
         let options = self.options(n, self.direction())?;
-        let (leading, re, im) = self.rows(input, dim)?;
+        let (leading, re, im) = self.rows(input, dim, n)?;
         Ok(back(leading.unflatten(Dispatch::inverse_real_fft(re, im, options), n), dim))
     }
 
@@ -85,16 +85,17 @@ impl Call {
         Ok(FftOptions { length: n, direction, scale: self.norm.factor(self.forward, n), interior: 1.0 })
     }
 
-    /// Both parts as rows along `dim`, in one type.
+    /// Both parts as rows along `dim`, in one type, for a transform of `n` points.
     fn rows<const D: usize>(
         &self,
         input: ComplexTensor<D>,
         dim: usize,
+        n: usize,
     ) -> Result<(Leading<D>, Rows, Rows), ArgumentError> {
         let dims = input.dims();
         let mut inputs = check::Inputs::of(self.operation, "input.re", &input.re)?;
-        inputs.fft()?;
         self.has_values(dims, dim)?;
+        inputs.fft("input.re", &input.re, dim, n)?;
         let im = inputs.next("input.im", input.im, dims)?.swap_dims(dim, D - 1);
         let re = inputs.first(input.re).swap_dims(dim, D - 1);
         let leading = Leading::of(&re).0;

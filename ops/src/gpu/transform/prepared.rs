@@ -1,4 +1,4 @@
-//! Plans and their tables, made once per device.
+//! Plans and their tables, made once.
 
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -12,11 +12,11 @@ use super::step::Step;
 use super::tables::{fold_table, table};
 use crate::gpu::device::{DeviceLimitError, GpuDevice, Limits};
 
-/// A plan and the tables of its steps on a device.
+/// A plan and its tables on a device.
 #[derive(Debug)]
 pub struct Prepared {
     /// The plan.
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     /// The table of each step.
     pub tables: Vec<Handle>,
     /// The table of the fold, if there is one.
@@ -25,16 +25,32 @@ pub struct Prepared {
 
 /// A device and the runtime that serves it.
 type Device = (DeviceId, TypeId);
-/// Tables by the steps that read them.
-type Tables = HashMap<(Device, Step), Handle>;
+/// Plans by the limits that they are made from.
+type Plans = HashMap<(Limits, Problem), Arc<Plan>>;
+/// Prepared plans, and tables by the steps that read them.
+type OnDevices = (HashMap<(Device, Limits, Problem), Arc<Prepared>>, HashMap<(Device, Step), Handle>);
 
-/// The plan of a problem and its tables, from the first call on.
+/// The plan of a problem, made on the first call.
+///
+/// # Errors
+/// As [`Plan::of`].
+pub fn planned(limits: &Limits, problem: Problem) -> Result<Arc<Plan>, DeviceLimitError> {
+    static PLANS: LazyLock<Mutex<Plans>> = LazyLock::new(Default::default);
+    let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = plans.get(&(*limits, problem)) {
+        return Ok(Arc::clone(known));
+    }
+    let plan = Arc::new(Plan::of(problem, limits)?);
+    plans.insert((*limits, problem), Arc::clone(&plan));
+    Ok(plan)
+}
+
+/// The plan of a problem and its tables on a device, uploaded on the first call.
 ///
 /// # Errors
 /// As [`Plan::of`].
 pub fn prepared(device: &GpuDevice, problem: Problem) -> Result<Arc<Prepared>, DeviceLimitError> {
-    type Plans = HashMap<(Device, Limits, Problem), Arc<Prepared>>;
-    static PREPARED: LazyLock<Mutex<(Plans, Tables)>> = LazyLock::new(Default::default);
+    static PREPARED: LazyLock<Mutex<OnDevices>> = LazyLock::new(Default::default);
     let service = device.client.service_id();
     let owner = (service.device, service.service);
     let mut guard = PREPARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,7 +59,7 @@ pub fn prepared(device: &GpuDevice, problem: Problem) -> Result<Arc<Prepared>, D
     if let Some(known) = plans.get(&key) {
         return Ok(Arc::clone(known));
     }
-    let plan = Plan::of(problem, &device.limits)?;
+    let plan = planned(&device.limits, problem)?;
     let upload = |values: Vec<f32>| device.client.create_from_slice(bytemuck::cast_slice(&values));
     let of_step = |step: &Step| tables.entry((owner, step.table_key())).or_insert_with(|| upload(table(step))).clone();
     let tables = plan.steps.iter().map(of_step).collect();

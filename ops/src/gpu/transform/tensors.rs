@@ -5,12 +5,11 @@ use burn::tensor::{DType, Shape};
 use burn_cubecl::kernel::{cast, into_contiguous};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::TransformOptions;
 use super::launch::{Call, StridedRows, is_padded, transform};
 use super::plan::{Kind, Problem};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice};
-use crate::options::Direction;
+use crate::options::{Direction, FftOptions};
 
 /// The complex transform of rows, `[…, m]` to `[…, length]`, both parts of one shape.
 ///
@@ -19,7 +18,7 @@ use crate::options::Direction;
 pub fn complex(
     re: CubeTensor,
     im: CubeTensor,
-    options: &TransformOptions,
+    options: &FftOptions,
 ) -> Result<(CubeTensor, CubeTensor), DeviceLimitError> {
     // The inverse transform is the transform of exchanged parts, exchanged.
     let inverse = options.direction == Direction::Inverse;
@@ -32,10 +31,7 @@ pub fn complex(
 ///
 /// # Errors
 /// As [`complex`].
-pub fn real_forward(
-    signal: CubeTensor,
-    options: &TransformOptions,
-) -> Result<(CubeTensor, CubeTensor), DeviceLimitError> {
+pub fn real_forward(signal: CubeTensor, options: &FftOptions) -> Result<(CubeTensor, CubeTensor), DeviceLimitError> {
     let [re, im] = Rows::real(signal).transform(Kind::RealForward, options, options.length / 2 + 1)?;
     Ok((re, im))
 }
@@ -46,11 +42,7 @@ pub fn real_forward(
 ///
 /// # Errors
 /// As [`complex`].
-pub fn real_inverse(
-    re: CubeTensor,
-    im: CubeTensor,
-    options: &TransformOptions,
-) -> Result<CubeTensor, DeviceLimitError> {
+pub fn real_inverse(re: CubeTensor, im: CubeTensor, options: &FftOptions) -> Result<CubeTensor, DeviceLimitError> {
     let [rows] = Rows::complex([re, im]).transform(Kind::RealInverse, options, options.length)?;
     Ok(rows)
 }
@@ -91,7 +83,7 @@ impl Rows {
     fn transform<const PARTS: usize>(
         &self,
         kind: Kind,
-        options: &TransformOptions,
+        options: &FftOptions,
         len: usize,
     ) -> Result<[CubeTensor; PARTS], DeviceLimitError> {
         let [rows, samples, stride] = self.size;
@@ -115,7 +107,7 @@ impl Rows {
             // The other sign of the exponent conjugates the spectrum of real rows.
             conjugates: kind != Kind::Complex && options.direction == Direction::Inverse,
         };
-        let call = Call { problem, rows, scale: options.scale, interior: options.interior };
+        let call = Call { problem, rows, scale: options.scale as f32, interior: options.interior as f32 };
         let input = StridedRows { values: handles(&self.tensors), stride, len: samples };
         let output = StridedRows { values: handles(&outputs), stride: len, len };
         transform(&GpuDevice::of(&like.client), &call, &input, &output)?;
