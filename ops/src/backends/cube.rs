@@ -36,7 +36,7 @@ fn output(like: &CubeTensor, shape: impl Into<Shape>, dtype: DType, rows: usize)
 /// Panics with the message of a device's limit. The public functions return it as an error before they dispatch, so
 /// that it can only occur here when a graph captured elsewhere is replayed on a device with less.
 fn launched<T>(result: Result<T, DeviceLimitError>) -> T {
-    result.unwrap_or_else(|error| panic!("{error}"));
+    result.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The device of a tensor.
