@@ -45,8 +45,6 @@ pub fn exact_twiddles(
     device: &Device,
 ) -> Result<Tensor<3>, ArgumentError> {
     validate_n_fft("exact_twiddles", "n", n)?;
-    let values = exact_twiddle_values(n, direction);
-    let data = TensorData::new(values, [n.trailing_zeros() as usize * n]);
-    // A device may pad rows on upload, and rows of two values many times over: the values are uploaded as one row.
-    Ok(Tensor::<1>::from_data(data, (device, DType::from(dtype))).reshape([-1, (n / 2) as i64, 2]))
+    let data = TensorData::new(exact_twiddle_values(n, direction), [n.trailing_zeros() as usize, n / 2, 2]);
+    Ok(Tensor::from_data(data, (device, DType::from(dtype))))
 }

@@ -65,7 +65,7 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<Exi
     ensure_writable(&path).with_context(|| path.display().to_string())?;
     let sizes = if arguments.rough { CalibrationSizes::rough() } else { CalibrationSizes::full() };
     let budget = TimingBudget { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
-    let mut probe = LoadProbe::new();
+    let mut probe = LoadProbe::new(id.kind());
     let (measured, mut load) = in_quiet_rounds(1, |_| {
         let before = probe.slowdown();
         let measured = measure_constants(Preset::of(id.kind()).profile(), &device, arguments.rough)?;
@@ -79,7 +79,7 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<Exi
     let mut profile = constants.clone();
     measure_latencies(&mut profile, &strategies, &sizes, |sizes| {
         let problems = sizes.iter().map(problem).collect::<anyhow::Result<Vec<_>>>()?;
-        let timed = time_in_rounds(&problems, &strategies, &constants, &device, budget, arguments.quiet)?;
+        let timed = time_in_rounds(&problems, &strategies, &constants, &device, budget, &mut probe, arguments.quiet)?;
         let Timings { samples, load: timing } = timed;
         load = LoadRecord::of([&load, &timing]);
         samples.into_iter().map(|samples| samples.into_iter().map(spread).collect()).collect::<anyhow::Result<_>>()

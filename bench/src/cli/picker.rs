@@ -17,6 +17,7 @@ use super::ExitStatus;
 use super::device_profile::device_profile;
 use super::values::{NumberRange, TIERS, distinct, named, numbers, whole};
 use super::welch_options::lengths;
+use crate::harness::load::LoadProbe;
 use crate::harness::machine::MachineInfo;
 use crate::harness::statistics::Spread;
 use crate::report::json::now;
@@ -122,7 +123,9 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
     ensure!(!problems.is_empty(), "no case is left: {}", left_out.join("; "));
     let methods = strategies_of(id.kind());
     let budget = TimingBudget { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
-    let Timings { samples, load } = time_in_rounds(&problems, methods, &profile, &device, budget, arguments.quiet)?;
+    let mut probe = LoadProbe::new(id.kind());
+    let Timings { samples, load } =
+        time_in_rounds(&problems, methods, &profile, &device, budget, &mut probe, arguments.quiet)?;
     let mut decision_times = DecisionTimes::default();
     let mut cases = Vec::new();
     for (problem, samples) in problems.iter().zip(samples) {

@@ -4,6 +4,8 @@ use std::hint::black_box;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use firefly_app::device::DeviceKind;
+
 use super::machine::available_cores;
 
 /// Time of a unit of work, about: much shorter than a scheduler's time slice, so that some units are not interrupted
@@ -14,7 +16,7 @@ const UNITS: usize = 60;
 /// Slowdown from which the machine is busy: one more process on every second core, or on one of two.
 const BUSY: f64 = 1.25;
 
-/// Probe that computes the same on every core at once, and compares the time with that of undisturbed work.
+/// Probe that computes the same on several cores at once, and compares the time with that of undisturbed work.
 pub struct LoadProbe {
     cores: usize,
     /// Steps of a unit of work.
@@ -24,13 +26,14 @@ pub struct LoadProbe {
 }
 
 impl LoadProbe {
-    /// A probe of every core that this process may use.
-    pub fn new() -> Self {
+    /// A probe for measurements on a kind of device: of every core that this process may use where they compute, of one
+    /// where a thread launches what an accelerator computes.
+    pub fn new(kind: DeviceKind) -> Self {
         let mut steps = 1 << 10;
         while timed(steps) < UNIT.as_nanos() as f64 {
             steps *= 2;
         }
-        Self { cores: available_cores(), steps, fastest: f64::INFINITY }
+        Self { cores: if kind.is_host() { available_cores() } else { 1 }, steps, fastest: f64::INFINITY }
     }
 
     /// How many times as long as undisturbed work the slowest core takes now; 1 on an idle machine.
@@ -44,12 +47,6 @@ impl LoadProbe {
         self.fastest = cores.iter().flatten().copied().fold(self.fastest, f64::min);
         let slowest = cores.iter().map(|core| core.iter().sum::<f64>()).fold(0.0, f64::max);
         slowest / (UNITS as f64 * self.fastest)
-    }
-}
-
-impl Default for LoadProbe {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -135,7 +132,7 @@ mod tests {
 
     #[test]
     fn another_load_on_every_core_is_noticed() {
-        let mut probe = LoadProbe::new();
+        let mut probe = LoadProbe::new(DeviceKind::Cpu);
         let stop = AtomicBool::new(false);
         let slowdown = thread::scope(|scope| {
             for _ in 0..2 * probe.cores {

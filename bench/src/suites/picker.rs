@@ -118,11 +118,11 @@ pub fn time_in_rounds(
     profile: &DeviceProfile,
     device: &Device,
     budget: TimingBudget,
+    probe: &mut LoadProbe,
     quiet: bool,
 ) -> Result<Timings, TimingError> {
     let noise = Noise::new(problems.iter().map(|problem| problem.batch * problem.frame()).max().unwrap_or(0));
     let progress = Progress::new(quiet, budget.rounds * problems.len());
-    let mut probe = LoadProbe::new();
     let (rounds, load) = in_quiet_rounds(budget.rounds, |round| {
         let purpose =
             if round < budget.rounds { format!(" of {}", budget.rounds) } else { ", in place of a busy one".into() };

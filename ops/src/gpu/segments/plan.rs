@@ -29,6 +29,7 @@ impl Frames {
     }
 
     /// Rows of `len` values one after the other.
+    #[cfg(test)]
     pub fn contiguous(signal: Handle, rows: usize, len: usize) -> Self {
         Self { signal, rows, len, stride: len }
     }
