@@ -1,10 +1,11 @@
 //! The module that selects a strategy per batch.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use burn::module::Module;
-use burn::tensor::{DType, Device, Tensor};
+use burn::tensor::{DType, Device, Tensor, TensorData, Transaction};
 use firefly_framework::cost::{LearnedSize, Strategy};
 use firefly_framework::device::DeviceId;
 use firefly_framework::profile::{DeviceProfile, load_or_preset};
@@ -145,12 +146,13 @@ impl AutoWelchPeaks {
     /// `Learned` without a learned model.
     pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
         let direct = tracks_gradients(&signal.device()) || signal.dtype() != DType::F32;
-        let destination = if self.config.keep_on_device { signal.device() } else { Device::flex() };
+        let device = signal.device();
         let peaks = self.compute(signal, direct)?;
-        if direct {
-            return Ok(peaks);
+        match (direct, self.config.keep_on_device) {
+            (true, _) => Ok(peaks),
+            (false, true) => Ok(Peaks { bins: peaks.bins.to_device(&device), power: peaks.power.to_device(&device) }),
+            (false, false) => in_host_memory(peaks),
         }
-        Ok(Peaks { bins: peaks.bins.to_device(&destination), power: peaks.power.to_device(&destination) })
     }
 
     /// Peaks by the selected strategy, on the device where it computes them.
@@ -163,10 +165,7 @@ impl AutoWelchPeaks {
             Strategy::Fused => self.exact[tier].try_forward(signal),
             Strategy::Host => self.on_host[tier].try_forward(signal.to_device(&Device::flex())),
             Strategy::Spectrum => {
-                let power = self.exact[tier].try_psd(signal)?.try_into_data().map_err(|error| {
-                    let expected = "on a device that can be read";
-                    ArgumentError::new("AutoWelchPeaks", "signal", error.to_string(), expected)
-                })?;
+                let power = self.exact[tier].try_psd(signal)?.try_into_data().map_err(unreadable)?;
                 top_k(Tensor::<D>::from_data(power, &Device::flex()), self.config.peaks.k)
             }
             Strategy::Learned => {
@@ -197,6 +196,23 @@ impl Cache {
         });
         profile.clone()
     }
+}
+
+/// Peaks in host memory, all of them read in one transaction: tensors moved one by one are copied on first access.
+fn in_host_memory<const D: usize>(peaks: Peaks<D>) -> Result<Peaks<D>, ArgumentError> {
+    let host = Device::flex();
+    if peaks.power.device() == host {
+        return Ok(peaks);
+    }
+    let read = Transaction::default().register(peaks.bins).register(peaks.power).try_execute().map_err(unreadable)?;
+    let [bins, power]: [TensorData; 2] = read.try_into().expect("two tensors were registered");
+    let (bin_type, power_type) = (bins.dtype(), power.dtype());
+    Ok(Peaks { bins: Tensor::from_data(bins, (&host, bin_type)), power: Tensor::from_data(power, (&host, power_type)) })
+}
+
+/// The error for a device that can't be read.
+fn unreadable(error: impl Display) -> ArgumentError {
+    ArgumentError::new("AutoWelchPeaks", "signal", error.to_string(), "on a device that can be read")
 }
 
 fn trace(device: &str, batch: usize, frame: usize, selection: &Selection) {

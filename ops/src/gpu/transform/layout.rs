@@ -144,7 +144,10 @@ impl CubeLayout {
 
     /// Offset in shared memory of value `i` of a sequence.
     pub const fn padded(&self, i: u32) -> u32 {
-        if self.padding == 0 { i } else { i + i / self.padding }
+        match i.checked_div(self.padding) {
+            Some(gaps) => i + gaps,
+            None => i,
+        }
     }
 
     /// Complex values of shared memory from one sequence to the next: odd, so that units of adjacent sequences are on
