@@ -125,8 +125,8 @@ impl Journal {
     }
 }
 
-/// Opens and locks a journal. Its file may have been removed by the command that held the lock before: then it is opened
-/// anew, because a lock on a file without a name excludes nobody.
+/// Opens and locks a journal. If the command that held the lock before removed the file, it is opened anew: a lock on a
+/// removed file does not keep out a command that creates it again.
 fn lock(path: &Path) -> Result<File> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder)?;

@@ -4,6 +4,8 @@ use burn::backend::DispatchDevice;
 #[cfg(feature = "autodiff")]
 use burn::tensor::GradientCheckpointingStrategy;
 use burn::tensor::{DType, Device, IntDType, Tensor};
+#[cfg(feature = "cube")]
+use burn_cubecl::CubeDevice;
 
 use super::rows::Leading;
 use crate::error::{ArgumentError, ensure};
@@ -53,11 +55,7 @@ impl Inputs {
         gated: bool,
     ) -> Result<(), ArgumentError> {
         let plain = self.device.clone().inner();
-        let device = match plain.as_dispatch() {
-            DispatchDevice::Cube(device) => device,
-            #[allow(unreachable_patterns, reason = "which others there are depends on Burn's features")]
-            _ => return Ok(()),
-        };
+        let Some(device) = cube_device(&plain) else { return Ok(()) };
         let dims = first.dims();
         let (rows, row_len) = (dims[..D - 1].iter().product(), dims[D - 1]);
         gpu::check(device, &Requirement { n, gated, rows, row_len })
@@ -86,11 +84,7 @@ impl Inputs {
         n: usize,
     ) -> Result<(), ArgumentError> {
         let plain = self.device.clone().inner();
-        let device = match plain.as_dispatch() {
-            DispatchDevice::Cube(device) => device,
-            #[allow(unreachable_patterns, reason = "which others there are depends on Burn's features")]
-            _ => return Ok(()),
-        };
+        let Some(device) = cube_device(&plain) else { return Ok(()) };
         let dims = first.dims();
         let rows = dims.iter().product::<usize>() / dims[dim].max(1);
         gpu::check_fft(device, n, rows, dims[dim]).map_err(|error| self.limit([argument, "n"], dims, n, error))
@@ -190,13 +184,24 @@ fn has_adapter(device: &Device) -> bool {
     }
 }
 
+/// The device that CubeCL's kernels run on, if it is one.
+#[cfg(feature = "cube")]
+fn cube_device(device: &Device) -> Option<&CubeDevice> {
+    match device.as_dispatch() {
+        DispatchDevice::Cube(device) => Some(device),
+        #[allow(unreachable_patterns, reason = "which others there are depends on Burn's features")]
+        _ => None,
+    }
+}
+
 /// Whether the kernels for a device compute in f32 alone.
 fn has_only_f32(device: &Device) -> bool {
-    match device.as_dispatch() {
-        #[cfg(feature = "cube")]
-        DispatchDevice::Cube(_) => true,
-        #[allow(unreachable_patterns, reason = "which others there are depends on Burn's features")]
-        _ => false,
+    #[cfg(feature = "cube")]
+    return cube_device(device).is_some();
+    #[cfg(not(feature = "cube"))]
+    {
+        let _ = device;
+        false
     }
 }
 

@@ -1,9 +1,8 @@
 //! Kernels for CubeCL's devices: CUDA, Vulkan, WebGPU and Metal, from one source.
 //!
-//! Functions take a [`GpuDevice`] and handles of contiguous buffers; Burn's tensors stay in `backends/cube.rs`, but for
-//! those of `transform`, whose rows are read at their stride. Each operation family has a folder with the same roles:
-//! `plan.rs` decides from shapes and limits, as plain data; `kernel` is the device code; `launch.rs` binds buffers and
-//! launches; `tests.rs` checks plans without a device.
+//! Functions take a [`GpuDevice`] and handles of buffers; Burn's tensors stay in `backends/cube`. Each operation family
+//! has a folder with the same roles: `plan.rs` decides from shapes and limits, as plain data; `kernel` is the device
+//! code; `launch.rs` binds buffers and launches; `tests.rs` checks plans without a device.
 //!
 //! - `device`: limits, grids, buffers, cached tables and the check before dispatch.
 //! - `butterfly`: the butterfly transform of any length, forward and backward.

@@ -203,13 +203,14 @@ fn value_of(text: &str) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
     use crate::data::RecordingsConfig;
 
-    fn message(text: &str, settings: &[&str]) -> String {
+    /// The error of a configuration.
+    pub(in crate::config) fn message(text: &str, settings: &[&str]) -> String {
         let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
         parse(text, &settings, "run.toml").unwrap_err().to_string()
     }

@@ -43,12 +43,7 @@ fn shortened(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::load::parse;
-
-    fn message(text: &str, settings: &[&str]) -> String {
-        let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
-        parse(text, &settings, "run.toml").unwrap_err().to_string()
-    }
+    use super::super::load::tests::message;
 
     #[test]
     fn messages_of_the_parser_are_explained() {

@@ -1,16 +1,16 @@
-//! Memory that recordings take, compared with what is left before they are read.
+//! Whether recordings fit into the memory that is available, checked while they are read.
 
 use firefly_app::host::available_memory;
 
 use super::error::RecordingProblem;
 
-/// Bytes of recordings after which the memory that is left is looked at: to look takes as long as to read some of them.
+/// Bytes of recordings between two looks at the available memory: a look takes as long as reading some of them.
 const INTERVAL: u64 = 64 << 20;
 
 /// Counter of the samples of recordings that are held in memory.
 #[derive(Debug, Default)]
 pub(super) struct MemoryCheck {
-    /// Bytes counted since the memory that is left was looked at.
+    /// Bytes counted since the last look.
     unchecked: u64,
 }
 
@@ -18,7 +18,7 @@ impl MemoryCheck {
     /// Counts samples that are about to be held.
     ///
     /// # Errors
-    /// [`RecordingProblem::Memory`] if they do not fit into the memory that is left.
+    /// [`RecordingProblem::Memory`] if they do not fit into the available memory.
     pub(super) fn take(&mut self, samples: u64) -> Result<(), RecordingProblem> {
         self.take_of(samples, available_memory)
     }

@@ -1,7 +1,7 @@
 //! Transposition between rows of any length and registers of columns: a column's value of row r is in lane r.
 //!
-//! Four columns are moved at a time, or, where lines of all rows fall into one set of the cache, as many as a register has
-//! lanes, so that a line is touched once. What is left over goes through a quad of its own.
+//! Four columns are moved at a time. Where the lines of all rows fall into one set of the cache, as many are moved as a
+//! register has lanes, so that each line is loaded once. The columns left over are copied to a block of four first.
 
 use crate::cpu::butterfly::tile::{Rows, RowsMut, with_rows};
 use crate::cpu::fft::radix::transpose;

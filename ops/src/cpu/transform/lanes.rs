@@ -156,23 +156,14 @@ impl<V: Register> TileRows<'_, V> {
     #[inline(always)]
     fn load_complex(&mut self, re: &[f32], im: &[f32]) {
         let (tile, places, used) = (&mut *self.tile, &self.plan.places, self.width.min(self.n));
-        load_columns(
+        load_parts(
             self.token,
-            re,
-            self.width,
-            used,
+            [re, im],
+            [self.width, used],
             self.spare,
+            tile,
             #[inline(always)]
-            |j, column| tile[places[j] as usize].re = column,
-        );
-        load_columns(
-            self.token,
-            im,
-            self.width,
-            used,
-            self.spare,
-            #[inline(always)]
-            |j, column| tile[places[j] as usize].im = column,
+            |j| places[j] as usize,
         );
         for place in &places[used..] {
             tile[*place as usize] = Complex::zero(self.token);
@@ -238,23 +229,14 @@ impl<V: Register> TileRows<'_, V> {
     #[inline(always)]
     fn load_half(&mut self, factors: Factors<f32>, re: &[f32], im: &[f32], bins: &mut [Complex<V>]) {
         let used = self.width.min(bins.len());
-        load_columns(
+        load_parts(
             self.token,
-            re,
-            self.width,
-            used,
+            [re, im],
+            [self.width, used],
             self.spare,
+            bins,
             #[inline(always)]
-            |k, column| bins[k].re = column,
-        );
-        load_columns(
-            self.token,
-            im,
-            self.width,
-            used,
-            self.spare,
-            #[inline(always)]
-            |k, column| bins[k].im = column,
+            |k| k,
         );
         let (token, zero) = (self.token, V::splat(self.token, 0.0));
         for bin in &mut bins[used..] {
@@ -339,4 +321,34 @@ impl<V: Register> TileRows<'_, V> {
             },
         );
     }
+}
+
+/// Loads the first `used` columns of both parts of rows of `width` values, column j to the value at `place(j)`.
+#[inline(always)]
+fn load_parts<V: Register>(
+    token: V::Token,
+    parts: Parts<'_>,
+    [width, used]: [usize; 2],
+    spare: &mut [f32],
+    values: &mut [Complex<V>],
+    place: impl Fn(usize) -> usize,
+) {
+    load_columns(
+        token,
+        parts[0],
+        width,
+        used,
+        spare,
+        #[inline(always)]
+        |j, column| values[place(j)].re = column,
+    );
+    load_columns(
+        token,
+        parts[1],
+        width,
+        used,
+        spare,
+        #[inline(always)]
+        |j, column| values[place(j)].im = column,
+    );
 }

@@ -1,12 +1,12 @@
-//! Launches of a transform: a launch per step, batches split to the device's memory.
+//! Launches of a transform: one after the other, batches split to the device's memory.
 
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::kernel::{self, TransformInputLaunch, TransformOutputArgs, TransformShapeLaunch};
+use super::launch_plan::{Fold, LaunchPlan, RowForm, roots_len};
 use super::plan::{Kind, Problem};
 use super::prepared::{Prepared, prepared};
-use super::step::{Fold, RowForm, Step, roots_len};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
     DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, cubes, elements, floats, launch,
@@ -91,30 +91,30 @@ pub fn transform(
     Ok(())
 }
 
-/// The rows of one launch per step.
+/// The rows that the launches take at a time.
 struct Chunk<'a> {
     call: Call,
     prepared: &'a Prepared,
-    /// Scratch memory that steps write to in turn.
+    /// Scratch memory that launches write to in turn.
     middle: &'a [ComplexRows],
     /// Complex values per row of it.
     values: usize,
 }
 
 impl Chunk<'_> {
-    /// What step `i` writes and the next one reads.
+    /// What launch `i` writes and the next one reads.
     fn between(&self, i: usize) -> StridedRows {
         StridedRows { values: self.middle[i % self.middle.len()].clone(), stride: self.values, len: self.values }
     }
 
     fn launch(&self, device: &GpuDevice, input: &StridedRows, output: &StridedRows) {
         let plan = &self.prepared.plan;
-        let last = plan.steps.len() - 1;
-        for (i, (step, table)) in plan.steps.iter().zip(&self.prepared.tables).enumerate() {
+        let last = plan.launches.len() - 1;
+        for (i, (launch, table)) in plan.launches.iter().zip(&self.prepared.tables).enumerate() {
             let from = if i == 0 { input.clone() } else { self.between(i - 1) };
             let is_last = i == last && plan.fold.is_none();
             let into = if is_last { output.clone() } else { self.between(i) };
-            let sink = match step.sink {
+            let sink = match launch.sink {
                 RowForm::Complex | RowForm::HalfSpectrum | RowForm::PairSpectrum => {
                     TransformOutputArgs::Complex(into.values.buffers(into.span(self.call.rows)))
                 }
@@ -122,9 +122,9 @@ impl Chunk<'_> {
                     TransformOutputArgs::Real(floats(&into.values.re, into.span(self.call.rows)))
                 }
             };
-            let source = self.source(&from, table, step.table_len());
+            let source = self.source(&from, table, launch.table_len());
             let shape = self.shape(&from, &into, if is_last { self.call.scale } else { 1.0 });
-            self.launch_step(device, *step, source, sink, shape);
+            self.run(device, *launch, source, sink, shape);
         }
         if let (Some(fold), Some(table)) = (plan.fold, &self.prepared.fold) {
             self.launch_fold(device, fold, table, &self.between(last), output);
@@ -151,15 +151,15 @@ impl Chunk<'_> {
         )
     }
 
-    fn launch_step(
+    fn run(
         &self,
         device: &GpuDevice,
-        step: Step,
+        launch: LaunchPlan,
         source: TransformInputLaunch,
         sink: TransformOutputArgs,
         shape: TransformShapeLaunch,
     ) {
-        let sequences = self.call.rows * step.columns as usize;
+        let sequences = self.call.rows * launch.columns as usize;
         // SAFETY: values that are read are of the rows, columns and points of the buffers, whose lengths were checked
         // as the arguments were made: units past the last sequence or short transform take those of the last one, and
         // store nothing. Loops have constant bounds.
@@ -168,12 +168,12 @@ impl Chunk<'_> {
                 device,
                 kernel::transform_sequences(
                     &device.client,
-                    cubes(device, sequences.div_ceil(step.layout.sequences as usize)),
-                    CubeDim::new_1d(step.layout.cube_units()),
+                    cubes(device, sequences.div_ceil(launch.layout.sequences as usize)),
+                    CubeDim::new_1d(launch.layout.cube_units()),
                     source,
                     sink,
                     shape,
-                    step,
+                    launch,
                 )
             );
         }

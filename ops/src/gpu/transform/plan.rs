@@ -10,8 +10,8 @@
 //! Real rows of an even number of points are transformed as complex rows of half as many, the pairs of their samples,
 //! so that no row takes part in another's.
 
+use super::launch_plan::{Fold, LaunchPlan, RowForm, SequenceAccess};
 use super::layout::{CubeLayout, MemoryOrder, is_smooth};
-use super::step::{Fold, RowForm, SequenceAccess, Step};
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
 
 /// Longest transform: lengths of convolutions are counted in 32 bits.
@@ -71,9 +71,9 @@ pub struct Problem {
 /// The launches of a transform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// The steps, each of which reads what the one before it wrote.
-    pub steps: Vec<Step>,
-    /// The fold of the spectra by a launch of its own, after the steps.
+    /// The launches, each of which reads what the one before it wrote.
+    pub launches: Vec<LaunchPlan>,
+    /// The fold of the spectra by a further launch.
     pub fold: Option<Fold>,
 }
 
@@ -87,14 +87,14 @@ impl Plan {
         let (kind, points) = (problem.kind, problem.points as u32);
         let (source, sink) = kind.forms(points);
         let points = kind.complex_points(points);
-        let steps = if !is_smooth(points) {
+        let launches = if !is_smooth(points) {
             bluestein(points, limits)
         } else if let Some(layout) = CubeLayout::of(points, MemoryOrder::Rows, limits) {
             Some(vec![whole_rows(layout, points)])
         } else {
             four_step(points, limits).map(Vec::from).or_else(|| bluestein(points, limits))
         };
-        let Some(mut steps) = steps else {
+        let Some(mut launches) = launches else {
             // The larger of two factors would have to fit.
             let needed = 8 * points.isqrt() as usize;
             return Err(DeviceLimitError {
@@ -104,30 +104,30 @@ impl Plan {
             });
         };
         // A sequence that is a whole row has the mirror image of every bin, which its fold takes.
-        let fold = (sink == RowForm::PairSpectrum && steps.len() > 1)
+        let fold = (sink == RowForm::PairSpectrum && launches.len() > 1)
             .then_some(Fold { points, conjugates: problem.conjugates });
-        if let Some(first) = steps.first_mut() {
+        if let Some(first) = launches.first_mut() {
             (first.source, first.is_padded) = (source, problem.is_padded);
             first.conjugates = problem.conjugates && kind == Kind::RealInverse;
         }
-        if let Some(last) = steps.last_mut() {
+        if let Some(last) = launches.last_mut() {
             last.sink = if fold.is_some() { RowForm::Complex } else { sink };
             last.conjugates |= problem.conjugates && kind == Kind::RealForward;
         }
-        Ok(Self { steps, fold })
+        Ok(Self { launches, fold })
     }
 
     /// Complex values per row of scratch memory, and how many such rows are in use at once.
     pub fn scratch(&self) -> (usize, usize) {
-        let step = self.steps.first();
-        let values = step.map_or(0, |step| (step.layout.n * step.columns) as usize);
-        (values, (self.steps.len() - 1 + usize::from(self.fold.is_some())).min(2))
+        let launch = self.launches.first();
+        let values = launch.map_or(0, |launch| (launch.layout.n * launch.columns) as usize);
+        (values, (self.launches.len() - 1 + usize::from(self.fold.is_some())).min(2))
     }
 }
 
-/// A step of complex rows whose sequences are whole rows.
-fn whole_rows(layout: CubeLayout, points: u32) -> Step {
-    Step {
+/// A launch of complex rows whose sequences are whole rows.
+fn whole_rows(layout: CubeLayout, points: u32) -> LaunchPlan {
+    LaunchPlan {
         layout,
         columns: 1,
         input: SequenceAccess::rows(layout.n),
@@ -144,9 +144,9 @@ fn whole_rows(layout: CubeLayout, points: u32) -> Step {
     }
 }
 
-/// The two steps of a transform of n = n₁·n₂ points: columns j₂ of n₁ values, which stay where they are, then rows k₁
+/// The two launches of a transform of n = n₁·n₂ points: columns j₂ of n₁ values, which stay where they are, then rows k₁
 /// of n₂ values, whose output k₂ is bin k₁ + n₁·k₂.
-fn four_step(n: u32, limits: &Limits) -> Option<[Step; 2]> {
+fn four_step(n: u32, limits: &Limits) -> Option<[LaunchPlan; 2]> {
     let of = |first: u32| -> Option<[CubeLayout; 2]> {
         Some([
             CubeLayout::of(first, MemoryOrder::Columns, limits)?,
@@ -156,40 +156,46 @@ fn four_step(n: u32, limits: &Limits) -> Option<[Step; 2]> {
     // The two factors that are nearest to each other fit the most sequences into a cube.
     let first = (1..=n.isqrt()).rev().find(|&factor| n.is_multiple_of(factor))?;
     let [first, second] = of(first)?;
-    Some([columns_step(first, second.n, n), rows_step(second, first.n, n)])
+    Some([columns_launch(first, second.n, n), rows_launch(second, first.n, n)])
 }
 
-/// The first step of [`four_step`].
-fn columns_step(layout: CubeLayout, columns: u32, points: u32) -> Step {
+/// The first launch of [`four_step`].
+fn columns_launch(layout: CubeLayout, columns: u32, points: u32) -> LaunchPlan {
     let access = SequenceAccess::columns(columns);
-    Step { columns, input: access, output: access, twiddle_root: layout.n * columns, ..whole_rows(layout, points) }
+    LaunchPlan {
+        columns,
+        input: access,
+        output: access,
+        twiddle_root: layout.n * columns,
+        ..whole_rows(layout, points)
+    }
 }
 
-/// The second step of [`four_step`].
-fn rows_step(layout: CubeLayout, columns: u32, points: u32) -> Step {
-    Step { columns, output: SequenceAccess::columns(columns), ..whole_rows(layout, points) }
+/// The second launch of [`four_step`].
+fn rows_launch(layout: CubeLayout, columns: u32, points: u32) -> LaunchPlan {
+    LaunchPlan { columns, output: SequenceAccess::columns(columns), ..whole_rows(layout, points) }
 }
 
-/// The steps of Bluestein's algorithm: x·chirp is convolved with the conjugate chirp, and the result multiplied by the
+/// The launches of Bluestein's algorithm: x·chirp is convolved with the conjugate chirp, and the result multiplied by the
 /// chirp.
-fn bluestein(points: u32, limits: &Limits) -> Option<Vec<Step>> {
+fn bluestein(points: u32, limits: &Limits) -> Option<Vec<LaunchPlan>> {
     let least = 2 * points - 1;
     let in_cube = convolution_lengths(least)
         .into_iter()
         .filter_map(|m| CubeLayout::of(m, MemoryOrder::Rows, limits))
         .min_by_key(CubeLayout::cost);
     if let Some(layout) = in_cube {
-        let step = whole_rows(layout, points);
-        return Some(vec![Step { chirps_input: true, chirps_output: true, is_filtered: true, ..step }]);
+        let launch = whole_rows(layout, points);
+        return Some(vec![LaunchPlan { chirps_input: true, chirps_output: true, is_filtered: true, ..launch }]);
     }
-    // Columns, then rows, which are filtered and at once the first step back, then columns back.
+    // Columns, then rows, which are filtered and at once the first launch back, then columns back.
     convolution_lengths(least).into_iter().find_map(|m| {
         let [columns, rows] = four_step(m, limits)?;
         let (first, second) = (columns.layout, rows.layout);
         let whole = CubeLayout::of(second.n, MemoryOrder::Rows, limits)?;
-        let forth = Step { chirps_input: true, points, ..columns };
-        let filtered = Step { columns: first.n, is_filtered: true, twiddle_root: m, ..whole_rows(whole, points) };
-        let back = Step { chirps_output: true, twiddle_root: 0, points, ..columns_step(first, second.n, m) };
+        let forth = LaunchPlan { chirps_input: true, points, ..columns };
+        let filtered = LaunchPlan { columns: first.n, is_filtered: true, twiddle_root: m, ..whole_rows(whole, points) };
+        let back = LaunchPlan { chirps_output: true, twiddle_root: 0, points, ..columns_launch(first, second.n, m) };
         Some(vec![forth, filtered, back])
     })
 }

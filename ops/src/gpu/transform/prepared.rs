@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use cubecl::device::DeviceId;
 use cubecl::server::Handle;
 
+use super::launch_plan::LaunchPlan;
 use super::plan::{Plan, Problem};
-use super::step::Step;
 use super::tables::{fold_table, table};
 use crate::gpu::device::{DeviceLimitError, GpuDevice, Limits};
 
@@ -17,7 +17,7 @@ use crate::gpu::device::{DeviceLimitError, GpuDevice, Limits};
 pub struct Prepared {
     /// The plan.
     pub plan: Arc<Plan>,
-    /// The table of each step.
+    /// The table of each launch.
     pub tables: Vec<Handle>,
     /// The table of the fold, if there is one.
     pub fold: Option<Handle>,
@@ -27,8 +27,8 @@ pub struct Prepared {
 type Device = (DeviceId, TypeId);
 /// Plans by the limits that they are made from.
 type Plans = HashMap<(Limits, Problem), Arc<Plan>>;
-/// Prepared plans, and tables by the steps that read them.
-type OnDevices = (HashMap<(Device, Limits, Problem), Arc<Prepared>>, HashMap<(Device, Step), Handle>);
+/// Prepared plans, and tables by the launches that read them.
+type OnDevices = (HashMap<(Device, Limits, Problem), Arc<Prepared>>, HashMap<(Device, LaunchPlan), Handle>);
 
 /// The plan of a problem, made on the first call.
 ///
@@ -61,8 +61,10 @@ pub fn prepared(device: &GpuDevice, problem: Problem) -> Result<Arc<Prepared>, D
     }
     let plan = planned(&device.limits, problem)?;
     let upload = |values: Vec<f32>| device.client.create_from_slice(bytemuck::cast_slice(&values));
-    let of_step = |step: &Step| tables.entry((owner, step.table_key())).or_insert_with(|| upload(table(step))).clone();
-    let tables = plan.steps.iter().map(of_step).collect();
+    let of_launch = |launch: &LaunchPlan| {
+        tables.entry((owner, launch.table_key())).or_insert_with(|| upload(table(launch))).clone()
+    };
+    let tables = plan.launches.iter().map(of_launch).collect();
     let fold = plan.fold.map(|fold| upload(fold_table(fold)));
     let new = Arc::new(Prepared { plan, tables, fold });
     plans.insert(key, Arc::clone(&new));

@@ -1,31 +1,31 @@
-//! The table of a step, computed on the host in float64.
+//! The table of a launch, computed on the host in float64.
 
 use std::f64::consts::{PI, TAU};
 
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
-use super::step::{Fold, Step, fine_roots, roots_len};
+use super::launch_plan::{Fold, LaunchPlan, fine_roots, roots_len};
 
-/// The values of a step's table, real and imaginary parts in turn; their order is in [`Step`].
-pub fn table(step: &Step) -> Vec<f32> {
-    let mut values = Vec::with_capacity(step.table_len() as usize);
-    for pass in 0..step.passes() {
-        let (radix, before) = (step.radix(pass), step.before(pass));
+/// The values of a launch's table, real and imaginary parts in turn; their order is in [`LaunchPlan`].
+pub fn table(launch: &LaunchPlan) -> Vec<f32> {
+    let mut values = Vec::with_capacity(launch.table_len() as usize);
+    for pass in 0..launch.passes() {
+        let (radix, before) = (launch.radix(pass), launch.before(pass));
         if before > 1 {
             for m in 0..radix {
                 values.extend((0..before).map(|j| root(u64::from(j * m), before * radix)));
             }
         }
     }
-    if step.chirps_input || step.chirps_output {
-        values.extend((0..step.points).map(|i| chirp(i, step.points)));
+    if launch.chirps_input || launch.chirps_output {
+        values.extend((0..launch.points).map(|i| chirp(i, launch.points)));
     }
-    if step.is_filtered {
-        values.extend(filter(step));
+    if launch.is_filtered {
+        values.extend(filter(launch));
     }
-    values.extend(roots(step.twiddle_root));
-    values.extend(roots(step.fold_root()));
+    values.extend(roots(launch.twiddle_root));
+    values.extend(roots(launch.fold_root()));
     if values.is_empty() {
         // A buffer is never empty.
         values.push(Complex::new(1.0, 0.0));
@@ -62,8 +62,8 @@ fn chirp(i: u32, points: u32) -> Complex<f64> {
 
 /// The transform of the conjugate chirp over the length m of the convolution, divided by m: of each column the bins
 /// column + columns·k.
-fn filter(step: &Step) -> impl Iterator<Item = Complex<f64>> {
-    let (length, points, columns) = (step.filter_len() as usize, step.points, step.columns as usize);
+fn filter(launch: &LaunchPlan) -> impl Iterator<Item = Complex<f64>> {
+    let (length, points, columns) = (launch.filter_len() as usize, launch.points, launch.columns as usize);
     let mut values = vec![Complex::new(0.0, 0.0); length];
     for i in 0..points {
         let value = chirp(i, points).conj() / length as f64;

@@ -4,18 +4,18 @@ use cubecl::prelude::*;
 
 use crate::gpu::complex::{Complex, ComplexBuffers};
 
-/// The buffers that a step reads.
+/// The buffers that a launch reads.
 #[derive(CubeType, CubeLaunch)]
 pub struct TransformInput {
     /// Real rows, or the real parts of complex ones.
     pub re: Box<[f32]>,
     /// Imaginary parts; not read where rows are real.
     pub im: Box<[f32]>,
-    /// The table of the step.
+    /// The table of the launch.
     pub table: Box<[Complex]>,
 }
 
-/// The buffers that a step writes: the variant is known when the kernel is compiled.
+/// The buffers that a launch writes: the variant is known when the kernel is compiled.
 #[derive(CubeType, CubeLaunch)]
 #[expect(dead_code, reason = "variants are constructed as the generated kernel arguments")]
 pub enum TransformOutput {

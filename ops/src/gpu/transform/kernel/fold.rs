@@ -8,7 +8,7 @@ use super::sequence::{Sequence, has_short_transform, padded, short_transform};
 use super::sink::finished;
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times};
 use crate::gpu::short_transform::output_position;
-use crate::gpu::transform::step::{Fold, Step};
+use crate::gpu::transform::launch_plan::{Fold, LaunchPlan};
 
 /// Stores the half spectrum of a sequence: through the exchange memory, where units find the mirror images of bins.
 #[cube]
@@ -19,33 +19,33 @@ pub fn store_folded(
     output: &mut TransformOutput,
     sequence: &Sequence,
     shape: &TransformShape,
-    #[comptime] step: Step,
+    #[comptime] plan: LaunchPlan,
 ) {
     // All units have read what they need of the exchange before.
     sync_cube();
-    let pass = comptime!(step.passes() - 1);
-    let radix = comptime!(step.radix(pass));
-    let span = comptime!(step.span(pass));
+    let pass = comptime!(plan.passes() - 1);
+    let radix = comptime!(plan.radix(pass));
+    let span = comptime!(plan.span(pass));
     #[unroll]
-    for q in 0..comptime!(step.layout.per_unit(radix)) {
-        let j = short_transform(sequence.t, q, span, step);
-        let is_present = has_short_transform(sequence.t, q, span, step);
+    for q in 0..comptime!(plan.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, span, plan);
+        let is_present = has_short_transform(sequence.t, q, span, plan);
         #[unroll]
         for m in 0..radix {
             let k = j + comptime!(m * span);
             let held = comptime!((q * radix + output_position(m, radix)) as usize);
-            let value = finished(complex(z.re[held], z.im[held]), input, sequence.column, k, k, step);
+            let value = finished(complex(z.re[held], z.im[held]), input, sequence.column, k, k, plan);
             if is_present {
-                exchange[(sequence.base + padded(k, step)) as usize] = value;
+                exchange[(sequence.base + padded(k, plan)) as usize] = value;
             }
         }
     }
     sync_cube();
-    let fold = comptime!(step.fold());
-    for k in range_stepped(sequence.t, comptime!(fold.points / 2 + 1), comptime!(step.layout.units)) {
-        let bin = exchange[(sequence.base + padded(k, step)) as usize];
-        let image = exchange[(sequence.base + padded(mirrored(k, fold), step)) as usize];
-        let w = root(input, comptime!(step.fold_twiddles_at()), k, comptime!(fold.root()));
+    let fold = comptime!(plan.fold());
+    for k in range_stepped(sequence.t, comptime!(fold.points / 2 + 1), comptime!(plan.layout.units)) {
+        let bin = exchange[(sequence.base + padded(k, plan)) as usize];
+        let image = exchange[(sequence.base + padded(mirrored(k, fold), plan)) as usize];
+        let w = root(input, comptime!(plan.fold_twiddles_at()), k, comptime!(fold.root()));
         if sequence.is_present {
             let first = sequence.row * shape.output_stride;
             match output {

@@ -1,4 +1,4 @@
-//! Device code of a step: `source` loads the values of a sequence, `passes` transform them, and `sink` or `fold` stores
+//! Device code of a launch: `source` loads the values of a sequence, `passes` transform them, and `sink` or `fold` stores
 //! them.
 
 mod arguments;

@@ -13,7 +13,7 @@ use super::sink::store_outputs;
 use super::source::load_inputs;
 use crate::gpu::complex::{Complex, ComplexArray, complex, product};
 use crate::gpu::short_transform::{output_position, transform_radix};
-use crate::gpu::transform::step::{RowForm, Step};
+use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
 
 /// Transforms every sequence of the launch.
 #[cube(launch, launch_unchecked)]
@@ -21,43 +21,43 @@ pub fn transform_sequences(
     input: &TransformInput,
     output: &mut TransformOutput,
     shape: TransformShape,
-    #[comptime] step: Step,
+    #[comptime] plan: LaunchPlan,
 ) {
-    let mut exchange = Shared::<[Complex]>::new_slice(comptime!(step.exchange_len() as usize));
-    let values = comptime!(step.layout.values() as usize);
+    let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
+    let values = comptime!(plan.layout.values() as usize);
     let mut z = ComplexArray { re: Array::new(values), im: Array::new(values) };
     // Sequences are read as they lie in the input, and from the first exchange on spread as they lie in the output.
-    let read = own_sequence(&shape, step.input, step);
-    let own = own_sequence(&shape, step.output, step);
-    let passes = comptime!(step.passes());
+    let read = own_sequence(&shape, plan.input, plan);
+    let own = own_sequence(&shape, plan.output, plan);
+    let passes = comptime!(plan.passes());
     #[unroll]
     for pass in 0..passes {
         if comptime!(pass == 0) {
-            load_inputs(&mut z, input, &read, &shape, step);
-        } else if comptime!(step.follows_filter(pass)) {
-            multiply_filter(&mut z, input, &own, pass, step);
+            load_inputs(&mut z, input, &read, &shape, plan);
+        } else if comptime!(plan.follows_filter(pass)) {
+            multiply_filter(&mut z, input, &own, pass, plan);
         } else {
             // Read what other units wrote after the pass before, once all of them have.
             sync_cube();
-            read_exchange(&mut z, &exchange, &own, pass, step);
+            read_exchange(&mut z, &exchange, &own, pass, plan);
         }
-        short_transforms(&mut z, input, &own, pass, step);
-        if comptime!(pass + 1 < passes && !step.follows_filter(pass + 1)) {
+        short_transforms(&mut z, input, &own, pass, plan);
+        if comptime!(pass + 1 < passes && !plan.follows_filter(pass + 1)) {
             // No unit may overwrite the exchange before all have read it.
             if comptime!(pass > 0) {
                 sync_cube();
             }
             if comptime!(pass == 0) {
-                write_exchange(&z, &mut exchange, &read, pass, step);
+                write_exchange(&z, &mut exchange, &read, pass, plan);
             } else {
-                write_exchange(&z, &mut exchange, &own, pass, step);
+                write_exchange(&z, &mut exchange, &own, pass, plan);
             }
         }
     }
-    if comptime!(step.sink == RowForm::PairSpectrum) {
-        store_folded(&z, &mut exchange, input, output, &own, &shape, step);
+    if comptime!(plan.sink == RowForm::PairSpectrum) {
+        store_folded(&z, &mut exchange, input, output, &own, &shape, plan);
     } else {
-        store_outputs(&z, input, output, &own, &shape, step);
+        store_outputs(&z, input, output, &own, &shape, plan);
     }
 }
 
@@ -68,18 +68,18 @@ fn short_transforms(
     input: &TransformInput,
     sequence: &Sequence,
     #[comptime] pass: u32,
-    #[comptime] step: Step,
+    #[comptime] plan: LaunchPlan,
 ) {
-    let radix = comptime!(step.radix(pass));
-    let before = comptime!(step.before(pass));
+    let radix = comptime!(plan.radix(pass));
+    let before = comptime!(plan.before(pass));
     #[unroll]
-    for q in 0..comptime!(step.layout.per_unit(radix)) {
+    for q in 0..comptime!(plan.layout.per_unit(radix)) {
         if comptime!(before > 1) {
-            let j = short_transform(sequence.t, q, comptime!(step.span(pass)), step) % before;
+            let j = short_transform(sequence.t, q, comptime!(plan.span(pass)), plan) % before;
             #[unroll]
             for m in 1..radix {
                 let held = comptime!((q * radix + m) as usize);
-                let w = input.table[(comptime!(step.twiddles_at(pass) + m * before) + j) as usize];
+                let w = input.table[(comptime!(plan.twiddles_at(pass) + m * before) + j) as usize];
                 let (re, im) = product(z.re[held], z.im[held], w.extract(0usize), w.extract(1usize));
                 z.re[held] = re;
                 z.im[held] = im;
@@ -97,27 +97,27 @@ fn write_exchange(
     exchange: &mut Shared<[Complex]>,
     sequence: &Sequence,
     #[comptime] pass: u32,
-    #[comptime] step: Step,
+    #[comptime] plan: LaunchPlan,
 ) {
-    let radix = comptime!(step.radix(pass));
-    let before = comptime!(step.before(pass));
-    let padding = comptime!(step.layout.padding);
+    let radix = comptime!(plan.radix(pass));
+    let before = comptime!(plan.before(pass));
+    let padding = comptime!(plan.layout.padding);
     // Where a block starts at a multiple of the padding, distances within it are constant.
     let aligned =
         comptime!(padding == 0 || before.is_multiple_of(padding) || (before == 1 && radix.is_multiple_of(padding)));
     #[unroll]
-    for q in 0..comptime!(step.layout.per_unit(radix)) {
-        let j = short_transform(sequence.t, q, comptime!(step.span(pass)), step);
+    for q in 0..comptime!(plan.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, comptime!(plan.span(pass)), plan);
         let first = (j / before) * comptime!(before * radix) + j % before;
-        let start = sequence.base + padded(first, step);
-        if has_short_transform(sequence.t, q, comptime!(step.span(pass)), step) {
+        let start = sequence.base + padded(first, plan);
+        if has_short_transform(sequence.t, q, comptime!(plan.span(pass)), plan) {
             #[unroll]
             for m in 0..radix {
                 let held = comptime!((q * radix + output_position(m, radix)) as usize);
                 let at = if comptime!(aligned) {
-                    start + comptime!(step.layout.padded(m * before))
+                    start + comptime!(plan.layout.padded(m * before))
                 } else {
-                    sequence.base + padded(first + comptime!(m * before), step)
+                    sequence.base + padded(first + comptime!(m * before), plan)
                 };
                 exchange[at as usize] = complex(z.re[held], z.im[held]);
             }
@@ -132,21 +132,21 @@ fn read_exchange(
     exchange: &Shared<[Complex]>,
     sequence: &Sequence,
     #[comptime] pass: u32,
-    #[comptime] step: Step,
+    #[comptime] plan: LaunchPlan,
 ) {
-    let radix = comptime!(step.radix(pass));
-    let span = comptime!(step.span(pass));
-    let padding = comptime!(step.layout.padding);
+    let radix = comptime!(plan.radix(pass));
+    let span = comptime!(plan.span(pass));
+    let padding = comptime!(plan.layout.padding);
     #[unroll]
-    for q in 0..comptime!(step.layout.per_unit(radix)) {
-        let j = short_transform(sequence.t, q, span, step);
-        let start = sequence.base + padded(j, step);
+    for q in 0..comptime!(plan.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, span, plan);
+        let start = sequence.base + padded(j, plan);
         #[unroll]
         for m in 0..radix {
             let at = if comptime!(padding == 0 || span.is_multiple_of(padding)) {
-                start + comptime!(step.layout.padded(m * span))
+                start + comptime!(plan.layout.padded(m * span))
             } else {
-                sequence.base + padded(j + comptime!(m * span), step)
+                sequence.base + padded(j + comptime!(m * span), plan)
             };
             let value = exchange[at as usize];
             z.re[comptime!((q * radix + m) as usize)] = value.extract(0usize);
@@ -163,15 +163,15 @@ fn multiply_filter(
     input: &TransformInput,
     sequence: &Sequence,
     #[comptime] pass: u32,
-    #[comptime] step: Step,
+    #[comptime] plan: LaunchPlan,
 ) {
-    let radix = comptime!(step.radix(pass));
-    let span = comptime!(step.span(pass));
+    let radix = comptime!(plan.radix(pass));
+    let span = comptime!(plan.span(pass));
     let mut y = ComplexArray { re: Array::new(comptime!(radix as usize)), im: Array::new(comptime!(radix as usize)) };
     #[unroll]
-    for q in 0..comptime!(step.layout.per_unit(radix)) {
-        let j = short_transform(sequence.t, q, span, step);
-        let first = comptime!(step.filter_at()) + sequence.column * comptime!(step.layout.n) + j;
+    for q in 0..comptime!(plan.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, span, plan);
+        let first = comptime!(plan.filter_at()) + sequence.column * comptime!(plan.layout.n) + j;
         #[unroll]
         for m in 0..radix {
             let held = comptime!((q * radix + output_position(m, radix)) as usize);

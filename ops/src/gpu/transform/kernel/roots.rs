@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::arguments::TransformInput;
 use crate::gpu::complex::{Complex, times};
-use crate::gpu::transform::step::fine_roots;
+use crate::gpu::transform::launch_plan::fine_roots;
 
 /// exp(−2πi·exponent/of): the product of a finer and a coarser root, which start at `from` in the table.
 #[cube]

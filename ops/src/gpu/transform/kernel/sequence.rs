@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use super::arguments::TransformShape;
-use crate::gpu::transform::step::{SequenceAccess, Step};
+use crate::gpu::transform::launch_plan::{LaunchPlan, SequenceAccess};
 
 /// The sequence that a unit works on.
 #[derive(CubeType, Clone, Copy)]
@@ -22,48 +22,52 @@ pub struct Sequence {
 
 /// This unit's sequence, where adjacent units are spread as `access` takes adjacent values.
 #[cube]
-pub fn own_sequence(shape: &TransformShape, #[comptime] access: SequenceAccess, #[comptime] step: Step) -> Sequence {
-    let sequences = comptime!(step.layout.sequences);
+pub fn own_sequence(
+    shape: &TransformShape,
+    #[comptime] access: SequenceAccess,
+    #[comptime] plan: LaunchPlan,
+) -> Sequence {
+    let sequences = comptime!(plan.layout.sequences);
     let slot =
-        if comptime!(access.is_by_columns()) { UNIT_POS % sequences } else { UNIT_POS / comptime!(step.layout.units) };
+        if comptime!(access.is_by_columns()) { UNIT_POS % sequences } else { UNIT_POS / comptime!(plan.layout.units) };
     let t =
-        if comptime!(access.is_by_columns()) { UNIT_POS / sequences } else { UNIT_POS % comptime!(step.layout.units) };
+        if comptime!(access.is_by_columns()) { UNIT_POS / sequences } else { UNIT_POS % comptime!(plan.layout.units) };
     let number = CUBE_POS as u32 * sequences + slot;
-    let count = shape.rows * comptime!(step.columns);
+    let count = shape.rows * comptime!(plan.columns);
     let known = min(number, count - 1);
     Sequence {
-        row: known / comptime!(step.columns),
-        column: known % comptime!(step.columns),
+        row: known / comptime!(plan.columns),
+        column: known % comptime!(plan.columns),
         is_present: number < count,
-        base: slot * comptime!(step.layout.sequence_stride()),
+        base: slot * comptime!(plan.layout.sequence_stride()),
         t,
     }
 }
 
 /// Number of short transform `q` of a unit; past the last one, the last one.
 #[cube]
-pub fn short_transform(t: u32, #[comptime] q: u32, #[comptime] span: u32, #[comptime] step: Step) -> u32 {
-    let j = t + comptime!(q * step.layout.units);
-    if comptime!(is_always_present(q, span, &step)) { j } else { min(j, comptime!(span - 1).runtime()) }
+pub fn short_transform(t: u32, #[comptime] q: u32, #[comptime] span: u32, #[comptime] plan: LaunchPlan) -> u32 {
+    let j = t + comptime!(q * plan.layout.units);
+    if comptime!(is_always_present(q, span, &plan)) { j } else { min(j, comptime!(span - 1).runtime()) }
 }
 
 /// Whether a unit has a short transform `q`.
 #[cube]
-pub fn has_short_transform(t: u32, #[comptime] q: u32, #[comptime] span: u32, #[comptime] step: Step) -> bool {
-    if comptime!(is_always_present(q, span, &step)) {
+pub fn has_short_transform(t: u32, #[comptime] q: u32, #[comptime] span: u32, #[comptime] plan: LaunchPlan) -> bool {
+    if comptime!(is_always_present(q, span, &plan)) {
         true.runtime()
     } else {
-        t + comptime!(q * step.layout.units) < span
+        t + comptime!(q * plan.layout.units) < span
     }
 }
 
 /// Offset in shared memory of value `i` of a sequence.
 #[cube]
-pub fn padded(i: u32, #[comptime] step: Step) -> u32 {
-    if comptime!(step.layout.padding == 0) { i } else { i + i / comptime!(step.layout.padding) }
+pub fn padded(i: u32, #[comptime] plan: LaunchPlan) -> u32 {
+    if comptime!(plan.layout.padding == 0) { i } else { i + i / comptime!(plan.layout.padding) }
 }
 
 /// Whether every unit has a short transform `q`.
-fn is_always_present(q: u32, span: u32, step: &Step) -> bool {
-    (q + 1) * step.layout.units <= span
+fn is_always_present(q: u32, span: u32, plan: &LaunchPlan) -> bool {
+    (q + 1) * plan.layout.units <= span
 }

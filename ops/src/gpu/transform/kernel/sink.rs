@@ -7,7 +7,7 @@ use super::roots::root;
 use super::sequence::{Sequence, has_short_transform, short_transform};
 use crate::gpu::complex::{Complex, ComplexArray, complex, times};
 use crate::gpu::short_transform::output_position;
-use crate::gpu::transform::step::{RowForm, Step};
+use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
 
 /// Stores the outputs of a unit's short transforms of the last pass.
 #[cube]
@@ -17,47 +17,47 @@ pub fn store_outputs(
     output: &mut TransformOutput,
     sequence: &Sequence,
     shape: &TransformShape,
-    #[comptime] step: Step,
+    #[comptime] plan: LaunchPlan,
 ) {
-    let pass = comptime!(step.passes() - 1);
-    let radix = comptime!(step.radix(pass));
-    let span = comptime!(step.span(pass));
+    let pass = comptime!(plan.passes() - 1);
+    let radix = comptime!(plan.radix(pass));
+    let span = comptime!(plan.span(pass));
     #[unroll]
-    for q in 0..comptime!(step.layout.per_unit(radix)) {
-        let j = short_transform(sequence.t, q, span, step);
-        let is_present = sequence.is_present && has_short_transform(sequence.t, q, span, step);
-        let first = sequence.column * comptime!(step.output.column_stride) + j * comptime!(step.output.step);
+    for q in 0..comptime!(plan.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, span, plan);
+        let is_present = sequence.is_present && has_short_transform(sequence.t, q, span, plan);
+        let first = sequence.column * comptime!(plan.output.column_stride) + j * comptime!(plan.output.stride);
         #[unroll]
         for m in 0..radix {
-            let at = first + comptime!(m * span * step.output.step);
+            let at = first + comptime!(m * span * plan.output.stride);
             let held = comptime!((q * radix + output_position(m, radix)) as usize);
             let value = complex(z.re[held], z.im[held]);
-            let value = finished(value, input, sequence.column, j + comptime!(m * span), at, step);
+            let value = finished(value, input, sequence.column, j + comptime!(m * span), at, plan);
             // A convolution is longer than the row, and a half spectrum shorter.
-            let is_kept = if comptime!(kept(&step) < step.layout.n * step.columns) {
-                is_present && at < comptime!(kept(&step))
+            let is_kept = if comptime!(kept(&plan) < plan.layout.n * plan.columns) {
+                is_present && at < comptime!(kept(&plan))
             } else {
                 is_present
             };
             if is_kept {
-                store(value, output, sequence.row, at, shape, step);
+                store(value, output, sequence.row, at, shape, plan);
             }
         }
     }
 }
 
 /// Values of a row that are written.
-fn kept(step: &Step) -> u32 {
-    if step.sink == RowForm::HalfSpectrum {
-        step.points / 2 + 1
-    } else if step.chirps_output {
-        step.points
+fn kept(plan: &LaunchPlan) -> u32 {
+    if plan.sink == RowForm::HalfSpectrum {
+        plan.points / 2 + 1
+    } else if plan.chirps_output {
+        plan.points
     } else {
-        step.layout.n * step.columns
+        plan.layout.n * plan.columns
     }
 }
 
-/// Output `k` of a sequence, the value `at` of its row, with the factors of the step.
+/// Output `k` of a sequence, the value `at` of its row, with the factors of the launch.
 #[cube]
 pub fn finished(
     value: Complex,
@@ -65,20 +65,20 @@ pub fn finished(
     column: u32,
     k: u32,
     at: u32,
-    #[comptime] step: Step,
+    #[comptime] plan: LaunchPlan,
 ) -> Complex {
-    if comptime!(step.twiddle_root > 0) {
-        times(value, root(input, comptime!(step.outer_twiddles_at()), column * k, step.twiddle_root))
-    } else if comptime!(step.chirps_output) {
-        let within = min(at, comptime!(step.points - 1).runtime());
-        let chirp = input.table[(comptime!(step.chirp_at()) + within) as usize];
+    if comptime!(plan.twiddle_root > 0) {
+        times(value, root(input, comptime!(plan.outer_twiddles_at()), column * k, plan.twiddle_root))
+    } else if comptime!(plan.chirps_output) {
+        let within = min(at, comptime!(plan.points - 1).runtime());
+        let chirp = input.table[(comptime!(plan.chirp_at()) + within) as usize];
         times(complex(value.extract(1usize), value.extract(0usize)), chirp)
     } else {
         value
     }
 }
 
-/// Stores value `at` of a row in the form that the step writes.
+/// Stores value `at` of a row in the form that the launch writes.
 #[cube]
 fn store(
     value: Complex,
@@ -86,15 +86,15 @@ fn store(
     row: u32,
     at: u32,
     shape: &TransformShape,
-    #[comptime] step: Step,
+    #[comptime] plan: LaunchPlan,
 ) {
     let (re, im) = (value.extract(0usize) * shape.scale, value.extract(1usize) * shape.scale);
     match output {
         TransformOutput::Complex(rows) => {
             let to = (row * shape.output_stride + at) as usize;
-            if comptime!(step.sink == RowForm::HalfSpectrum) {
+            if comptime!(plan.sink == RowForm::HalfSpectrum) {
                 // The first bin is real, and the others stand for two.
-                let im = if comptime!(step.conjugates) { -im } else { im };
+                let im = if comptime!(plan.conjugates) { -im } else { im };
                 rows.re[to] = re * select(at > 0, shape.interior, 1.0f32.runtime());
                 rows.im[to] = select(at > 0, im * shape.interior, 0.0f32.runtime());
             } else {
@@ -103,7 +103,7 @@ fn store(
             }
         }
         TransformOutput::Real(rows) => {
-            if comptime!(step.sink == RowForm::SamplePairs) {
+            if comptime!(plan.sink == RowForm::SamplePairs) {
                 let to = row * shape.output_stride + 2 * at;
                 rows[to as usize] = re;
                 rows[(to + 1) as usize] = im;

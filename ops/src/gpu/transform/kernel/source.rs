@@ -6,7 +6,7 @@ use super::arguments::{TransformInput, TransformShape};
 use super::roots::root;
 use super::sequence::{Sequence, short_transform};
 use crate::gpu::complex::{Complex, ComplexArray, complex, times};
-use crate::gpu::transform::step::{RowForm, Step};
+use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
 
 /// Loads the inputs of a unit's short transforms of the first pass.
 #[cube]
@@ -15,17 +15,17 @@ pub fn load_inputs(
     input: &TransformInput,
     sequence: &Sequence,
     shape: &TransformShape,
-    #[comptime] step: Step,
+    #[comptime] plan: LaunchPlan,
 ) {
-    let radix = comptime!(step.radix(0));
-    let span = comptime!(step.span(0));
+    let radix = comptime!(plan.radix(0));
+    let span = comptime!(plan.span(0));
     #[unroll]
-    for q in 0..comptime!(step.layout.per_unit(radix)) {
-        let j = short_transform(sequence.t, q, span, step);
-        let first = sequence.column * comptime!(step.input.column_stride) + j * comptime!(step.input.step);
+    for q in 0..comptime!(plan.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, span, plan);
+        let first = sequence.column * comptime!(plan.input.column_stride) + j * comptime!(plan.input.stride);
         #[unroll]
         for m in 0..radix {
-            let value = load(input, sequence.row, first + comptime!(m * span * step.input.step), shape, step);
+            let value = load(input, sequence.row, first + comptime!(m * span * plan.input.stride), shape, plan);
             z.re[comptime!((q * radix + m) as usize)] = value.extract(0usize);
             z.im[comptime!((q * radix + m) as usize)] = value.extract(1usize);
         }
@@ -34,93 +34,91 @@ pub fn load_inputs(
 
 /// Value `at` of a complex row; 0 past its end.
 #[cube]
-fn load(input: &TransformInput, row: u32, at: u32, shape: &TransformShape, #[comptime] step: Step) -> Complex {
-    if comptime!(step.chirps_input) {
+fn load(input: &TransformInput, row: u32, at: u32, shape: &TransformShape, #[comptime] plan: LaunchPlan) -> Complex {
+    if comptime!(plan.chirps_input) {
         // The row of a convolution ends at `points`, and is multiplied by the chirp.
         let mut value = complex(0.0f32, 0.0f32);
-        if at < comptime!(step.points) {
-            let chirp = input.table[(comptime!(step.chirp_at()) + at) as usize];
-            value = times(load_form(input, row, at, shape, step), chirp);
+        if at < comptime!(plan.points) {
+            let chirp = input.table[(comptime!(plan.chirp_at()) + at) as usize];
+            value = times(load_form(input, row, at, shape, plan), chirp);
         }
         value
     } else {
-        load_form(input, row, at, shape, step)
+        load_form(input, row, at, shape, plan)
     }
 }
 
-/// Value `at` of a complex row in the form that the step reads.
+/// Value `at` of a complex row in the form that the launch reads.
 #[cube]
-fn load_form(input: &TransformInput, row: u32, at: u32, shape: &TransformShape, #[comptime] step: Step) -> Complex {
+fn load_form(
+    input: &TransformInput,
+    row: u32,
+    at: u32,
+    shape: &TransformShape,
+    #[comptime] plan: LaunchPlan,
+) -> Complex {
     let first = row * shape.input_stride;
-    if comptime!(step.source == RowForm::Complex) {
-        complex(real_part(input, first, at, shape, step), imaginary_part(input, first, at, shape, step))
-    } else if comptime!(step.source == RowForm::Real) {
-        complex(real_part(input, first, at, shape, step), 0.0f32)
-    } else if comptime!(step.source == RowForm::SamplePairs) {
-        complex(real_part(input, first, 2 * at, shape, step), real_part(input, first, 2 * at + 1, shape, step))
-    } else if comptime!(step.source == RowForm::HalfSpectrum) {
+    if comptime!(plan.source == RowForm::Complex) {
+        complex(part(&input.re, first, at, shape, plan), part(&input.im, first, at, shape, plan))
+    } else if comptime!(plan.source == RowForm::Real) {
+        complex(part(&input.re, first, at, shape, plan), 0.0f32)
+    } else if comptime!(plan.source == RowForm::SamplePairs) {
+        complex(part(&input.re, first, 2 * at, shape, plan), part(&input.re, first, 2 * at + 1, shape, plan))
+    } else if comptime!(plan.source == RowForm::HalfSpectrum) {
         // The upper half is the conjugate of its mirror image.
-        let mirrored = at > comptime!(step.points / 2);
-        let bin = bin(input, first, select(mirrored, step.points - at, at), shape, step);
+        let mirrored = at > comptime!(plan.points / 2);
+        let bin = bin(input, first, select(mirrored, plan.points - at, at), shape, plan);
         let im = bin.extract(1usize);
         complex(bin.extract(0usize), select(mirrored, -im, im))
     } else {
-        unfolded(input, first, at, shape, step)
+        unfolded(input, first, at, shape, plan)
     }
 }
 
 /// Value `k` of the spectrum of the pairs of samples of a row, from the half spectrum X of the row and its mirror
 /// image: X(k) + X*(h − k) + i·w·(X(k) − X*(h − k)) with h points and w = exp(−2πi·k/2h).
 #[cube]
-fn unfolded(input: &TransformInput, first: u32, k: u32, shape: &TransformShape, #[comptime] step: Step) -> Complex {
-    let x = bin(input, first, k, shape, step);
-    let y = bin(input, first, comptime!(step.points) - k, shape, step);
+fn unfolded(
+    input: &TransformInput,
+    first: u32,
+    k: u32,
+    shape: &TransformShape,
+    #[comptime] plan: LaunchPlan,
+) -> Complex {
+    let x = bin(input, first, k, shape, plan);
+    let y = bin(input, first, comptime!(plan.points) - k, shape, plan);
     let even = complex(x.extract(0usize) + y.extract(0usize), x.extract(1usize) - y.extract(1usize));
     let odd = complex(x.extract(0usize) - y.extract(0usize), x.extract(1usize) + y.extract(1usize));
-    let odd = times(odd, root(input, comptime!(step.fold_twiddles_at()), k, comptime!(step.fold_root())));
+    let odd = times(odd, root(input, comptime!(plan.fold_twiddles_at()), k, comptime!(plan.fold_root())));
     complex(even.extract(0usize) - odd.extract(1usize), even.extract(1usize) + odd.extract(0usize))
 }
 
 /// Bin of a half spectrum, with its factor.
 #[cube]
-fn bin(input: &TransformInput, first: u32, bin: u32, shape: &TransformShape, #[comptime] step: Step) -> Complex {
+fn bin(input: &TransformInput, first: u32, bin: u32, shape: &TransformShape, #[comptime] plan: LaunchPlan) -> Complex {
     // The first bin, and the middle one of an even number, are real; the others stand for two.
-    let interior = bin > 0 && bin < comptime!(end_of_interior(&step));
+    let interior = bin > 0 && bin < comptime!(end_of_interior(&plan));
     let factor = select(interior, shape.interior, 1.0f32.runtime());
-    let of_imaginary = select(interior, if comptime!(step.conjugates) { -factor } else { factor }, 0.0f32.runtime());
-    let im = imaginary_part(input, first, bin, shape, step);
-    complex(factor * real_part(input, first, bin, shape, step), select(interior, of_imaginary * im, 0.0f32.runtime()))
+    let of_imaginary = select(interior, if comptime!(plan.conjugates) { -factor } else { factor }, 0.0f32.runtime());
+    let im = part(&input.im, first, bin, shape, plan);
+    complex(factor * part(&input.re, first, bin, shape, plan), select(interior, of_imaginary * im, 0.0f32.runtime()))
 }
 
 /// The bin after the last one that stands for two.
-fn end_of_interior(step: &Step) -> u32 {
-    if step.source == RowForm::PairSpectrum { step.points } else { step.points / 2 + 1 }
+fn end_of_interior(plan: &LaunchPlan) -> u32 {
+    if plan.source == RowForm::PairSpectrum { plan.points } else { plan.points / 2 + 1 }
 }
 
-/// Real part of value `at` of a row; 0 past the end of a row that is too short.
+/// Value `at` of one part of a row; 0 past the end of a row that is too short.
 #[cube]
-fn real_part(input: &TransformInput, first: u32, at: u32, shape: &TransformShape, #[comptime] step: Step) -> f32 {
-    if comptime!(step.is_padded) {
+fn part(values: &[f32], first: u32, at: u32, shape: &TransformShape, #[comptime] plan: LaunchPlan) -> f32 {
+    if comptime!(plan.is_padded) {
         let mut value = 0.0f32;
         if at < shape.samples {
-            value = input.re[(first + at) as usize];
+            value = values[(first + at) as usize];
         }
         value
     } else {
-        input.re[(first + at) as usize]
-    }
-}
-
-/// Imaginary part of value `at` of a row; 0 past the end of a row that is too short.
-#[cube]
-fn imaginary_part(input: &TransformInput, first: u32, at: u32, shape: &TransformShape, #[comptime] step: Step) -> f32 {
-    if comptime!(step.is_padded) {
-        let mut value = 0.0f32;
-        if at < shape.samples {
-            value = input.im[(first + at) as usize];
-        }
-        value
-    } else {
-        input.im[(first + at) as usize]
+        values[(first + at) as usize]
     }
 }

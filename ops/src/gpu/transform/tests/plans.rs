@@ -1,9 +1,9 @@
 //! Plans follow from limits alone, and are ones that the kernels can run.
 
 use crate::gpu::device::{DeviceLimit, Limits};
+use crate::gpu::transform::launch_plan::{LaunchPlan, roots_len};
 use crate::gpu::transform::layout::{CubeLayout, MemoryOrder};
 use crate::gpu::transform::plan::{Kind, Plan, Problem};
-use crate::gpu::transform::step::{Step, roots_len};
 use crate::gpu::transform::tables::{fold_table, table};
 
 /// A device with no more than WebGPU guarantees.
@@ -18,14 +18,14 @@ fn radices(layout: &CubeLayout) -> Vec<u32> {
     (0..layout.radices.count()).map(|pass| layout.radices.radix(pass)).collect()
 }
 
-fn assert_runs(step: &Step, limits: &Limits) {
-    let layout = step.layout;
-    assert_eq!(radices(&layout).iter().product::<u32>(), layout.n, "{step:?}");
-    assert!(layout.shared_bytes() <= limits.shared && layout.cube_units() <= limits.units, "{step:?}");
-    assert!(layout.sequences > 0 && layout.values() <= 32, "{step:?}");
+fn assert_runs(launch: &LaunchPlan, limits: &Limits) {
+    let layout = launch.layout;
+    assert_eq!(radices(&layout).iter().product::<u32>(), layout.n, "{launch:?}");
+    assert!(layout.shared_bytes() <= limits.shared && layout.cube_units() <= limits.units, "{launch:?}");
+    assert!(layout.sequences > 0 && layout.values() <= 32, "{launch:?}");
     // Both sequences of a unit are the same where no exchange is in between.
-    assert!(step.passes() > 1 || step.input == step.output, "{step:?}");
-    assert_eq!(table(step).len(), 2 * step.table_len() as usize, "{step:?}");
+    assert!(launch.passes() > 1 || launch.input == launch.output, "{launch:?}");
+    assert_eq!(table(launch).len(), 2 * launch.table_len() as usize, "{launch:?}");
 }
 
 #[test]
@@ -34,8 +34,8 @@ fn every_length_has_a_plan_on_every_device() {
         for points in (1..=600).chain([1000, 2011, 4095, 10_007, 16_384, 65_536, 99_991, 1 << 20]) {
             for kind in [Kind::Complex, Kind::RealForward, Kind::RealInverse] {
                 let plan = plan(points, kind, &limits);
-                plan.steps.iter().for_each(|step| assert_runs(step, &limits));
-                let (first, last) = (&plan.steps[0], &plan.steps[plan.steps.len() - 1]);
+                plan.launches.iter().for_each(|launch| assert_runs(launch, &limits));
+                let (first, last) = (&plan.launches[0], &plan.launches[plan.launches.len() - 1]);
                 let whole = first.layout.n * first.columns;
                 assert!(whole == first.points || whole >= 2 * first.points - 1 && last.chirps_output, "{plan:?}");
                 let halved = kind != Kind::Complex && points % 2 == 0;
@@ -44,7 +44,7 @@ fn every_length_has_a_plan_on_every_device() {
                     plan.fold.is_none_or(|fold| fold_table(fold).len() == 2 * roots_len(fold.root()) as usize),
                     "{plan:?}"
                 );
-                assert!(plan.steps.iter().all(|step| step.layout.n * step.columns == whole), "{plan:?}");
+                assert!(plan.launches.iter().all(|launch| launch.layout.n * launch.columns == whole), "{plan:?}");
             }
         }
     }
@@ -52,13 +52,13 @@ fn every_length_has_a_plan_on_every_device() {
 
 #[test]
 fn the_number_of_launches_follows_from_length_and_shared_memory() {
-    let launches = |points, limits| plan(points, Kind::Complex, limits).steps.len();
+    let launches = |points, limits| plan(points, Kind::Complex, limits).launches.len();
     // Small factors in one cube; a convolution in one; two factors; a convolution of two factors.
     assert_eq!([4096, 10_000, 16_384].map(|points| launches(points, &Limits::H200)), [1, 1, 1]);
     assert_eq!([251, 1009, 10_007].map(|points| launches(points, &Limits::H200)), [1, 1, 1]);
     assert_eq!([32_768, 1 << 20].map(|points| launches(points, &Limits::H200)), [2, 2]);
     assert_eq!(launches(100_003, &Limits::H200), 3);
-    // Spectra of pairs of samples are folded by the last step, or by a launch of their own.
+    // Spectra of pairs of samples are folded by the last launch, or by a launch of their own.
     let folds = |points| plan(points, Kind::RealForward, &Limits::H200).fold.is_some();
     assert_eq!([16_384, 16_383, 65_536, 65_535].map(folds), [false, false, true, false]);
     assert_eq!([1024, 4096, 10_007].map(|points| launches(points, &LEAST)), [1, 2, 3]);

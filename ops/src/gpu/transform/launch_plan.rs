@@ -2,34 +2,34 @@
 
 use super::layout::CubeLayout;
 
-/// Position of a step's sequences in memory: value i of column c of a row is `column_stride`·c + `step`·i values from
+/// Position of a launch's sequences in memory: value i of column c of a row is `column_stride`·c + `stride`·i values from
 /// the row's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SequenceAccess {
     /// Values from one column to the next.
     pub column_stride: u32,
     /// Values from one value of a sequence to the next.
-    pub step: u32,
+    pub stride: u32,
 }
 
 impl SequenceAccess {
     /// Sequences whose values are consecutive.
     pub const fn rows(n: u32) -> Self {
-        Self { column_stride: n, step: 1 }
+        Self { column_stride: n, stride: 1 }
     }
 
     /// Sequences side by side: the same value of all `columns` is consecutive.
     pub const fn columns(columns: u32) -> Self {
-        Self { column_stride: 1, step: columns }
+        Self { column_stride: 1, stride: columns }
     }
 
     /// Whether adjacent units take the same value of adjacent sequences.
     pub const fn is_by_columns(self) -> bool {
-        self.step > 1
+        self.stride > 1
     }
 }
 
-/// Form of the rows that a step reads or writes, as the complex rows of `points` values that it transforms.
+/// Form of the rows that a launch reads or writes, as the complex rows of `points` values that it transforms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RowForm {
     /// Complex rows.
@@ -63,10 +63,10 @@ impl Fold {
 
 /// One launch: short sequences of every row, each transformed within a cube.
 ///
-/// A step determines the table that its kernel reads: twiddles of the passes, chirp, filter, outer twiddles and
+/// The plan determines the table that its kernel reads: twiddles of the passes, chirp, filter, outer twiddles and
 /// twiddles of the fold, in this order, those that it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Step {
+pub struct LaunchPlan {
     /// The transform of a sequence.
     pub layout: CubeLayout,
     /// Sequences per row.
@@ -96,7 +96,7 @@ pub struct Step {
     pub twiddle_root: u32,
 }
 
-impl Step {
+impl LaunchPlan {
     /// Passes of a sequence, those of both transforms where it is filtered.
     pub const fn passes(&self) -> u32 {
         let count = self.layout.radices.count();
@@ -169,7 +169,7 @@ impl Step {
         if folds { self.fold().root() } else { 0 }
     }
 
-    /// The fold of a step that reads or writes half spectra of pairs.
+    /// The fold of a launch that reads or writes half spectra of pairs.
     pub const fn fold(&self) -> Fold {
         Fold { points: self.points, conjugates: self.conjugates }
     }
@@ -186,7 +186,7 @@ impl Step {
         if len == 0 { 1 } else { len }
     }
 
-    /// A step with the same table, whatever rows it reads and writes.
+    /// A launch with the same table, whatever rows it reads and writes.
     pub const fn table_key(&self) -> Self {
         let access = SequenceAccess::rows(1);
         let source = if self.fold_root() > 0 { RowForm::PairSpectrum } else { RowForm::Complex };

@@ -1,5 +1,8 @@
 //! CubeCL's backend: CUDA, Vulkan, WebGPU and Metal.
 
+mod rows;
+mod transform;
+
 use burn::backend::TensorMetadata;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, IntDType, Shape};
@@ -8,12 +11,11 @@ use burn_cubecl::kernel::{cast, into_contiguous};
 use burn_cubecl::ops::numeric::zeros_client;
 use burn_cubecl::tensor::CubeTensor;
 
+use self::rows::{RowLayout, evenly_spaced};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
 use crate::gpu::welch::{self, WelchGradients};
-use crate::gpu::{
-    ComplexRows, DeviceLimitError, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k, transform,
-};
+use crate::gpu::{ComplexRows, DeviceLimitError, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
 
@@ -44,20 +46,12 @@ fn device(tensor: &CubeTensor) -> GpuDevice {
     GpuDevice::of(&tensor.client)
 }
 
-/// The tensor in memory whose rows are contiguous, wherever they start: what a device pads on upload, and what `unfold`
-/// cuts out of a recording, is not copied.
-fn with_contiguous_rows(tensor: FloatTensor<CubeBackend>) -> CubeTensor {
-    let rows_are_contiguous = !tensor.meta.is_tiled() && tensor.qparams.is_none() && {
-        let strides = tensor.meta.strides();
-        strides[1] == 1 && strides[0] > 0
-    };
-    if rows_are_contiguous { tensor } else { contiguous(tensor) }
-}
-
-/// The rows of a signal.
-fn frames(signal: &CubeTensor) -> Frames {
-    let [rows, len] = size(signal);
-    Frames { signal: signal.handle.clone(), rows, len, stride: signal.meta.strides()[0] }
+/// A signal, and its rows as kernels read them.
+fn signal_rows(signal: FloatTensor<CubeBackend>) -> (CubeTensor, Frames) {
+    debug_assert_eq!(signal.dtype, DType::F32, "the public functions pass f32 to a device");
+    let ([signal], RowLayout { rows, len, stride }) = evenly_spaced([signal]);
+    let frames = Frames { signal: signal.handle.clone(), rows, len, stride };
+    (signal, frames)
 }
 
 /// Number and length of rows.
@@ -87,8 +81,7 @@ fn peak_buffers(bins: &CubeTensor, power: &CubeTensor, k: usize) -> PeakBuffers 
 
 impl SpectralOps for CubeBackend {
     fn welch_psd(inputs: WelchTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {
-        let (signal, window) = (with_contiguous_rows(inputs.signal), contiguous(inputs.window));
-        let frames = frames(&signal);
+        let ((signal, frames), window) = (signal_rows(inputs.signal), contiguous(inputs.window));
         let power = output(&signal, [frames.rows, options.bins()], DType::F32, frames.rows);
         if frames.rows > 0 {
             launched(welch::welch_psd(&device(&signal), &frames, &window.handle, &power.handle, &options));
@@ -101,9 +94,8 @@ impl SpectralOps for CubeBackend {
         grad_power: FloatTensor<Self>,
         options: WelchOptions,
     ) -> WelchTensors<Self> {
-        let signal = with_contiguous_rows(inputs.signal);
+        let (signal, frames) = signal_rows(inputs.signal);
         let [window, grad] = [inputs.window, grad_power].map(contiguous);
-        let frames = frames(&signal);
         let of_signal = output(&signal, signal.shape(), DType::F32, frames.rows);
         let of_window = output(&signal, window.shape(), DType::F32, frames.rows);
         if frames.rows > 0 {
@@ -120,8 +112,7 @@ impl SpectralOps for CubeBackend {
         k: usize,
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>) {
-        let (signal, window) = (with_contiguous_rows(inputs.signal), contiguous(inputs.window));
-        let frames = frames(&signal);
+        let ((signal, frames), window) = (signal_rows(inputs.signal), contiguous(inputs.window));
         let (found, power) = peak_outputs(&signal, frames.rows, k);
         if frames.rows > 0 {
             let into = peak_buffers(&found, &power, k);
@@ -192,7 +183,7 @@ impl SpectralOps for CubeBackend {
 
     fn learned_welch_psd(inputs: LearnedTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {
         let (signal, weights) = learned(&inputs.into_array().map(contiguous));
-        let frames = frames(&signal);
+        let (signal, frames) = signal_rows(signal);
         let power = output(&signal, [frames.rows, options.bins()], DType::F32, frames.rows);
         if frames.rows > 0 {
             launched(learned_welch_psd(&device(&signal), &frames, &weights, &power.handle, &options));
@@ -209,7 +200,7 @@ impl SpectralOps for CubeBackend {
         let inputs = inputs.into_array().map(contiguous);
         let grad = contiguous(grad_power);
         let (signal, weights) = learned(&inputs);
-        let frames = frames(&signal);
+        let (signal, frames) = signal_rows(signal);
         let gradients = inputs.each_ref().map(|input| output(input, input.shape(), DType::F32, frames.rows));
         if frames.rows > 0 {
             let (of_signal, of_weights) = learned(&gradients);
@@ -234,15 +225,15 @@ impl SpectralOps for CubeBackend {
         im: FloatTensor<Self>,
         options: FftOptions,
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        launched(transform::complex(re, im, &options))
+        transform::complex(re, im, &options)
     }
 
     fn real_fft(signal: FloatTensor<Self>, options: FftOptions) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        launched(transform::real_forward(signal, &options))
+        transform::real_forward(signal, &options)
     }
 
     fn inverse_real_fft(re: FloatTensor<Self>, im: FloatTensor<Self>, options: FftOptions) -> FloatTensor<Self> {
-        launched(transform::real_inverse(re, im, &options))
+        transform::real_inverse(re, im, &options)
     }
 }
 
