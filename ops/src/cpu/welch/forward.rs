@@ -20,6 +20,11 @@ use crate::options::{Detrend, WelchOptions};
 /// The longest segments that run in registers with two rows, which take as much memory again.
 const MAX_TWO_ROW_N: usize = 256;
 
+/// Tasks that few rows are shared out among, although the tiles that are searched for peaks are not full then: the
+/// transforms take longer than the search.
+const FEW_TASKS: usize = 4;
+const FEWEST_ROWS_OF_TILE: usize = 4;
+
 // A segment alone is transformed as n / 2 values, so the longest one is twice the longest transform of two rows, which
 // is half the shortest of sixteen lanes. `WelchKernel::dispatch` goes by the same bounds.
 const _: () = assert!(MAX_TWO_ROW_N == 2 * (MIN_N_SIXTEEN_LANES / 2) && MIN_N_TWO_ROWS < MIN_N_SIXTEEN_LANES);
@@ -56,7 +61,9 @@ pub(super) fn welch_peaks(
     }
     let call = WelchCall::new(frame_len, window, options);
     let set = InstructionSet::current();
-    let tasks = Tasks::independent_groups(out_bins.len() / k, work(options) + options.n_fft / 4, MAX_LANES);
+    let rows = out_bins.len() / k;
+    let rows_of_tile = (rows / FEW_TASKS).clamp(FEWEST_ROWS_OF_TILE, MAX_LANES);
+    let tasks = Tasks::independent_groups(rows, work(options) + options.n_fft / 4, rows_of_tile);
     let pieces = signal
         .chunks(tasks.rows * frame_len)
         .zip(out_bins.chunks_mut(tasks.rows * k))
