@@ -1,6 +1,6 @@
 //! Times of plain loops over the calls that `firefly-bench` measures, to hold against its figures:
 //! `cargo run --release -p firefly-bench --example plain_loop -- cpu`, then
-//! `firefly-bench welch-peaks --batch 32,1024,8192` and `firefly-bench fft --n 256 --batch 32,1024,8192` on it.
+//! `firefly-bench welch-peaks --batch 32,1024,8192` and `firefly-bench butterfly --n 256 --batch 32,1024,8192` on it.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program for developers")]
 

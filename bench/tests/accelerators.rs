@@ -22,7 +22,7 @@ struct Measurement {
     strategies: &'static [&'static str],
 }
 
-const MEASUREMENTS: [Measurement; 3] = [
+const MEASUREMENTS: [Measurement; 4] = [
     Measurement {
         name: "peaks_are_timed_on_the_device_and_from_host_memory",
         command: "welch-peaks",
@@ -30,8 +30,14 @@ const MEASUREMENTS: [Measurement; 3] = [
         strategies: &["firefly", "firefly-host", "firefly-pinned"],
     },
     Measurement {
-        name: "transforms_are_timed_on_the_device_and_from_host_memory",
+        name: "transforms_are_timed_on_the_device_one_by_one_and_in_flight",
         command: "fft",
+        arguments: &["--n", "60", "--batch", "5", "--values", "real", "--strategy", "firefly,firefly-queued"],
+        strategies: &["firefly", "firefly-queued"],
+    },
+    Measurement {
+        name: "butterflies_are_timed_on_the_device_and_from_host_memory",
+        command: "butterfly",
         arguments: &["--n", "64", "--batch", "5", "--strategy", "firefly,firefly-host"],
         strategies: &["firefly", "firefly-host"],
     },

@@ -165,7 +165,7 @@ fn a_refused_command_leaves_no_folder() {
 fn nothing_measured_is_not_success() {
     for arguments in [
         &["welch-peaks", "--device", "cpu", "--batch", "8", "--k", "200", "--quiet"][..],
-        &["fft", "--device", "cpu", "--n", "7", "--batch", "8", "--quiet"],
+        &["butterfly", "--device", "cpu", "--n", "7", "--batch", "8", "--quiet"],
         &["welch-peaks", "--device", "cpu", "--batch", "9223372036854775808", "--quiet"],
     ] {
         let output = bench(arguments).output().unwrap();

@@ -6,9 +6,10 @@ use std::process::Command;
 use clap::Parser;
 use firefly_bench::cli::Cli;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "welch-peaks",
     "fft",
+    "butterfly",
     "fusion-phases",
     "e2e",
     "max-batch",
@@ -56,7 +57,7 @@ fn wrong_arguments_are_explained() {
         run(&["welch-peaks", "--batch", "32,,64"]),
         run(&["welch-peaks", "--n-fft", "100"]),
         run(&["welch-peaks", "--iters", "0"]),
-        run(&["fft", "--open", "1.5"]),
+        run(&["butterfly", "--open", "1.5"]),
         run(&["e2e", "--pipeline", "mell"]),
         run(&["profile", "stock-lop"]),
         run(&["profile", "welch-peaks", "--batch", "0"]),

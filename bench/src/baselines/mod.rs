@@ -5,6 +5,8 @@
 
 pub mod copy;
 pub mod realfft;
+pub mod realfft_rows;
 pub mod rows;
 pub mod rustfft;
+pub mod rustfft_rows;
 pub mod strongest;

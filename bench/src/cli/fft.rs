@@ -1,29 +1,37 @@
-//! `firefly-bench fft`: complex transforms, exact and learned, forward and backward.
+//! `firefly-bench fft`: Fourier transforms of any length, complex and real.
 
 use std::io::Write;
 
-use anyhow::ensure;
+use firefly_ops::Direction;
 
 use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
-use super::values::{NumberRange, numbers};
+use super::values::{NumberRange, distinct, named, numbers, whole};
 use crate::harness::parameters::ParameterMap;
+use crate::harness::problem::Problem;
 use crate::harness::strategy::BenchStrategy;
-use crate::suites::fft::{TransformProblem, grid};
+use crate::suites::fft::{DIRECTIONS, Extent, FftProblem, Shapes, Values, grid};
 
 /// Options of `fft`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct FftArgs {
-    /// Complex values per row: powers of two from 8 to 65536
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,1024", allow_negative_numbers = true)]
-    pub n: Vec<NumberRange>,
-    /// Rows per call, from 1; their values take at most 8 GiB
+    /// Points of a transform, or of each of its dimensions as in 128x128
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,1000,4096")]
+    pub n: Vec<Shapes>,
+    /// What is transformed: complex values, or real ones to half spectra and back
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "complex,real")]
+    #[arg(value_parser = named(Values::NAMED))]
+    pub values: Vec<Values>,
+    /// Forward or inverse transforms, neither of them normalised
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "forward", value_parser = named(DIRECTIONS))]
+    pub direction: Vec<Direction>,
+    /// Transforms per call, from 1; their values take at most 8 GiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,2048", allow_negative_numbers = true)]
     pub batch: Vec<NumberRange>,
-    /// Share of the gates that are open in firefly-hard, from 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.5, allow_negative_numbers = true)]
-    pub open: f64,
+    /// As many transforms per call, at least one, as have about so many points together
+    #[arg(long, value_name = "N", conflicts_with = "batch", allow_negative_numbers = true, value_parser = whole::<usize>)]
+    pub points: Option<usize>,
     /// Device, execution and iterations
     #[command(flatten)]
     pub measure: MeasureOptions,
@@ -36,27 +44,31 @@ pub struct FftArgs {
 /// of the table and an [`ExitStatus`].
 pub fn run(
     arguments: &FftArgs,
-    catalogue: &[BenchStrategy<TransformProblem>],
+    catalogue: &[BenchStrategy<FftProblem>],
     out: &mut dyn Write,
 ) -> anyhow::Result<ExitStatus> {
-    let FftArgs { n, batch, open, measure } = arguments;
-    ensure!((0.0..=1.0).contains(open), "--open is {open}, but must be from 0 to 1");
-    let (lengths, batches) = (numbers(n), numbers(batch));
+    let FftArgs { n, values, direction, batch, points, measure } = arguments;
+    let shapes = Shapes::of(n);
+    let (values, directions) = (distinct(values.iter().copied()), distinct(direction.iter().copied()));
+    let extent = points.map_or_else(|| Extent::Batches(numbers(batch)), Extent::Points);
+    let problems = grid(&values, &directions, &shapes, &extent);
+    let of_problems = |name| distinct(problems.iter().map(|problem| problem.parameters().shown(name)));
+    let batches: Vec<usize> = distinct(problems.iter().map(|problem| problem.batch));
     let comparison = Comparison {
         command: "fft",
         heading: vec![
-            format!("unnormalised forward transforms of complex f32; {open} of the gates of firefly-hard open"),
-            "GB/s: every value read once and written once; error: of a value, of its row's largest magnitude (of a \
-             gradient, of its tensor's)"
-                .into(),
+            "unnormalised transforms of f32; half spectra where values are real".into(),
+            "GB/s: every value read once and written once; error: of a value, of its row's largest magnitude".into(),
         ],
-        facts: ParameterMap::default()
-            .with("direction", "forward")
-            .with("scaling", "none")
-            .with("values", "complex f32"),
-        options: ParameterMap::default().with("n", lengths.clone()).with("batch", batches.clone()).with("open", *open),
-        problems: grid(&lengths, &batches, *open),
-        columns: &["n", "batch"],
+        facts: ParameterMap::default().with("scaling", "none"),
+        options: ParameterMap::default()
+            .with("values", of_problems("values"))
+            .with("direction", of_problems("direction"))
+            .with("n", of_problems("n"))
+            .with("batch", batches)
+            .with("points", *points),
+        problems,
+        columns: &["values", "direction", "n", "batch"],
         catalogue,
         added: Vec::new(),
         default_baseline: "rustfft",

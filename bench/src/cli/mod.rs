@@ -1,5 +1,6 @@
 //! The subcommands, one file each: arguments, what is done with them, and the report.
 
+pub mod butterfly;
 pub mod calibrate;
 pub mod compare;
 pub mod comparison;
@@ -28,7 +29,7 @@ use self::train_options::TrainOptions;
 use crate::harness::outcome::{CaseOutcome, CaseRecord};
 use crate::harness::problem::Problem;
 use crate::harness::strategy::BenchStrategy;
-use crate::suites::{fft as transforms, peaks, phases, pipelines};
+use crate::suites::{self, peaks, phases, pipelines};
 
 /// What the program's own help ends with.
 const ABOUT: &str = "Example:
@@ -65,12 +66,19 @@ pub enum BenchCommand {
         &peaks::catalogue(TrainOptions::default().source(0))
     ))]
     WelchPeaks(welch_peaks::WelchPeaksArgs),
-    /// Complex transforms, exact and learned, forward and backward: each verified, then timed side by side
+    /// Fourier transforms of any length, complex and real, in up to three dimensions: each verified, then timed side by
+    /// side
     #[command(after_help = strategies_help(
-        "firefly-bench fft --n 256..4096 --batch 1024 --threads 1,2 --json fft.json",
-        &transforms::catalogue()
+        "firefly-bench fft --n 1000,251,128x128 --values real --direction forward,inverse --points 1048576",
+        &suites::fft::catalogue()
     ))]
     Fft(fft::FftArgs),
+    /// Butterfly transforms, exact and learned, forward and backward: each verified, then timed side by side
+    #[command(after_help = strategies_help(
+        "firefly-bench butterfly --n 256..4096 --batch 1024 --threads 1,2 --json butterfly.json",
+        &suites::butterfly::catalogue()
+    ))]
+    Butterfly(butterfly::ButterflyArgs),
     /// From a spectrum that is read back to one fused kernel, phase by phase: counted, predicted, measured, decided on
     #[command(after_help = strategies_help(
         "firefly-bench fusion-phases --batch 32,1024,8192 --explain",
@@ -120,7 +128,8 @@ impl Cli {
                 let catalogue = peaks::catalogue(arguments.train.source(arguments.measure.seed));
                 welch_peaks::run(&arguments, &catalogue, out)
             }
-            BenchCommand::Fft(arguments) => fft::run(&arguments, &transforms::catalogue(), out),
+            BenchCommand::Fft(arguments) => fft::run(&arguments, &suites::fft::catalogue(), out),
+            BenchCommand::Butterfly(arguments) => butterfly::run(&arguments, &suites::butterfly::catalogue(), out),
             BenchCommand::FusionPhases(arguments) => fusion_phases::run(&arguments, out),
             BenchCommand::E2e(arguments) => {
                 let catalogue = pipelines::catalogue(arguments.train.source(arguments.measure.seed));

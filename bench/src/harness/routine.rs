@@ -16,6 +16,11 @@ pub trait Routine: Send {
     /// [`RoutineError`] if there is no result.
     fn run(&mut self, set: usize) -> Result<(), RoutineError>;
 
+    /// Calls of a run: a sample is the time of one of them.
+    fn calls(&self) -> usize {
+        1
+    }
+
     /// The [`checksum`] of the last run's result. Not timed.
     fn checksum(&self) -> u64;
 

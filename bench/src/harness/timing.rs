@@ -142,7 +142,8 @@ impl Turn<'_, '_> {
         if checksum != checksums[set] {
             return Err(RoutineError::Changed { iteration, set });
         }
-        Ok(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX))
+        let calls = routine.calls().max(1) as u128;
+        Ok(u64::try_from(elapsed.as_nanos() / calls).unwrap_or(u64::MAX))
     }
 }
 

@@ -96,6 +96,12 @@ pub enum Unsupported {
     /// The operation has no kernel for an instruction set.
     #[error("there is no kernel for {0} at this size")]
     Kernel(InstructionSet),
+    /// A library does not have a transform.
+    #[error("{library} has no such transform")]
+    Transform {
+        /// The library.
+        library: &'static str,
+    },
     /// The device has no interpreter for graphs.
     #[error("graphs are not replayed on this device")]
     Replay,

@@ -1,5 +1,6 @@
 //! Suites: each with its problems, inputs, expected results and strategies.
 
+pub mod butterfly;
 pub mod fft;
 pub mod models;
 pub mod operations;

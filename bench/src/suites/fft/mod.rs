@@ -1,56 +1,16 @@
-//! Transform suite: complex transforms, exact and learned, forward and backward.
+//! Suite of discrete Fourier transforms: complex and real, forward and inverse, of any lengths in up to three
+//! dimensions, none of them normalised.
 
-mod coefficients;
 mod expected;
 mod inputs;
 mod problem;
+mod reference;
+mod shape;
 mod strategies;
 mod verify;
 
-pub use coefficients::{CoefficientSets, Coefficients};
-pub use expected::ExpectedTransforms;
-pub use inputs::TransformInputs;
-pub use problem::{TransformProblem, grid};
+pub use expected::ExpectedRows;
+pub use inputs::FftInputs;
+pub use problem::{DIRECTIONS, Extent, FftProblem, Values, grid};
+pub use shape::{ParseShapeError, Shapes, TransformShape};
 pub use strategies::catalogue;
-
-use std::convert::Infallible;
-
-use burn::tensor::Device;
-
-use crate::harness::parameters::ParameterMap;
-use crate::harness::problem::{Problem, ProblemError, WorkSize};
-
-impl Problem for TransformProblem {
-    type Inputs = TransformInputs;
-    type Expected = ExpectedTransforms;
-    type ReferenceError = Infallible;
-
-    fn parameters(&self) -> ParameterMap {
-        ParameterMap::default().with("n", self.n).with("batch", self.batch).with("open", self.open)
-    }
-
-    fn check(&self) -> Result<(), ProblemError> {
-        self.validate()
-    }
-
-    /// Every value is read once and written once.
-    fn size(&self) -> WorkSize {
-        WorkSize { rows: self.batch, useful_bytes: 2 * self.input_bytes() }
-    }
-
-    fn input_memory(&self, most_sets: usize) -> usize {
-        TransformInputs::memory(self, most_sets)
-    }
-
-    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> TransformInputs {
-        TransformInputs::generate(self, seed, most_sets, device)
-    }
-
-    fn fits(&self, inputs: &TransformInputs) -> bool {
-        inputs.fit(self)
-    }
-
-    fn expected(&self, inputs: &TransformInputs, seed: u64) -> Result<ExpectedTransforms, Infallible> {
-        Ok(ExpectedTransforms::new(self, inputs.count(), seed))
-    }
-}

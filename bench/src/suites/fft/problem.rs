@@ -1,71 +1,219 @@
-//! Transform problem: rows of complex values.
+//! Problems of transforms.
 
-use firefly_ops::{MAX_N_FFT, MIN_N_FFT};
+use std::convert::Infallible;
 
-use crate::harness::problem::ProblemError;
+use burn::tensor::Device;
+use firefly_ops::Direction;
 
-/// Bytes of a complex value.
-const COMPLEX: usize = 2 * size_of::<f32>();
-/// Largest input of a problem, in bytes.
-const MAX_INPUT_BYTES: usize = 8 << 30;
+use super::expected::ExpectedRows;
+use super::inputs::FftInputs;
+use super::shape::TransformShape;
+use crate::harness::parameters::ParameterMap;
+use crate::harness::problem::{Problem, ProblemError, WorkSize};
 
-/// The unnormalised forward transform of each of `batch` rows of `n` complex f32.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TransformProblem {
-    /// Values per row.
-    pub n: usize,
-    /// Rows.
-    pub batch: usize,
-    /// Share of open gates among the hard gates.
-    pub open: f64,
+/// Largest input or output of a problem, in bytes.
+const MAX_BYTES: usize = 8 << 30;
+
+/// Values that are transformed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Values {
+    /// Complex values to complex values.
+    Complex,
+    /// Real values to the lower half of their spectrum along the last dimension, or back.
+    Real,
 }
 
-impl TransformProblem {
-    /// Checks that a strategy could solve the problem.
-    ///
-    /// # Errors
-    /// [`ProblemError`] if `n` or the input's size is out of range.
-    pub fn validate(&self) -> Result<(), ProblemError> {
-        let refuse = |parameter, got, expected| Err(ProblemError::OutOfRange { parameter, got, expected });
-        if !(self.n.is_power_of_two() && (MIN_N_FFT..=MAX_N_FFT).contains(&self.n)) {
-            return refuse("n", self.n, format!("a power of two from {MIN_N_FFT} to {MAX_N_FFT}"));
+impl Values {
+    /// Every kind, by the name that users type.
+    pub const NAMED: [(&str, Self); 2] = [("complex", Self::Complex), ("real", Self::Real)];
+}
+
+/// Directions, by the names that users type.
+pub const DIRECTIONS: [(&str, Direction); 2] = [("forward", Direction::Forward), ("inverse", Direction::Inverse)];
+
+/// Transforms per call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extent {
+    /// As many transforms as each of these numbers.
+    Batches(Vec<usize>),
+    /// As many transforms as have about so many points together, at least one.
+    Points(usize),
+}
+
+/// The transform of each of `batch` rows of a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FftProblem {
+    /// What is transformed.
+    pub values: Values,
+    /// Forward or inverse.
+    pub direction: Direction,
+    /// Points along each dimension.
+    pub shape: TransformShape,
+    /// Transforms per call.
+    pub batch: usize,
+}
+
+/// Values of one transform: parts (one of real values, two of complex ones), and values of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// 1 or 2.
+    pub parts: usize,
+    /// Values of a part.
+    pub len: usize,
+}
+
+impl Row {
+    /// Bytes of all parts.
+    pub const fn bytes(self) -> usize {
+        self.parts * self.len * size_of::<f32>()
+    }
+}
+
+impl FftProblem {
+    /// Bins along the last dimension of a half spectrum.
+    pub fn bins(&self) -> usize {
+        self.shape.last() / 2 + 1
+    }
+
+    /// What one transform reads.
+    pub fn input(&self) -> Row {
+        self.row(self.direction == Direction::Forward)
+    }
+
+    /// What one transform writes.
+    pub fn output(&self) -> Row {
+        self.row(self.direction == Direction::Inverse)
+    }
+
+    /// The side of a transform that has the samples, or the one that has the spectrum.
+    fn row(&self, samples: bool) -> Row {
+        match self.values {
+            Values::Complex => Row { parts: 2, len: self.shape.points() },
+            Values::Real if samples => Row { parts: 1, len: self.shape.points() },
+            Values::Real => Row { parts: 2, len: self.shape.outer() * self.bins() },
         }
-        let most = MAX_INPUT_BYTES / (self.n * COMPLEX);
+    }
+
+    /// Shape of the tensors that are read.
+    pub fn input_dims(&self) -> Vec<usize> {
+        let last = self.input().len / self.shape.outer();
+        let outer = &self.shape.dims()[..self.shape.dims().len() - 1];
+        [self.batch].into_iter().chain(outer.iter().copied()).chain([last]).collect()
+    }
+}
+
+impl Problem for FftProblem {
+    type Inputs = FftInputs;
+    type Expected = ExpectedRows;
+    type ReferenceError = Infallible;
+
+    fn parameters(&self) -> ParameterMap {
+        let name = |all: &[(&'static str, Values)]| all.iter().find(|(_, v)| *v == self.values).map_or("", |(n, _)| n);
+        let direction = if self.direction == Direction::Forward { "forward" } else { "inverse" };
+        ParameterMap::default()
+            .with("values", name(&Values::NAMED))
+            .with("direction", direction)
+            .with("n", self.shape.to_string())
+            .with("batch", self.batch)
+    }
+
+    fn check(&self) -> Result<(), ProblemError> {
+        let most = MAX_BYTES / self.input().bytes().max(self.output().bytes());
         if self.batch > most {
-            return refuse("batch", self.batch, format!("at most {most}, for an input of 8 GiB"));
+            let expected = format!("at most {most}, for values of 8 GiB");
+            return Err(ProblemError::OutOfRange { parameter: "batch", got: self.batch, expected });
         }
         Ok(())
     }
 
-    /// Bytes of the input.
-    pub const fn input_bytes(&self) -> usize {
-        self.batch * self.n * COMPLEX
+    /// Every value is read once and written once.
+    fn size(&self) -> WorkSize {
+        WorkSize { rows: self.batch, useful_bytes: self.batch * (self.input().bytes() + self.output().bytes()) }
+    }
+
+    fn input_memory(&self, most_sets: usize) -> usize {
+        FftInputs::memory(self, most_sets)
+    }
+
+    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> FftInputs {
+        FftInputs::generate(self, seed, most_sets, device)
+    }
+
+    fn fits(&self, inputs: &FftInputs) -> bool {
+        inputs.fit(self)
+    }
+
+    fn expected(&self, inputs: &FftInputs, seed: u64) -> Result<ExpectedRows, Infallible> {
+        Ok(ExpectedRows::choose(self, inputs.count(), seed))
     }
 }
 
-/// All problems of a grid.
-pub fn grid(lengths: &[usize], batches: &[usize], open: f64) -> Vec<TransformProblem> {
-    let of_length = |&n: &usize| batches.iter().map(move |&batch| TransformProblem { n, batch, open });
-    lengths.iter().flat_map(of_length).collect()
+/// All problems of a grid, those that share inputs next to each other.
+pub fn grid(
+    values: &[Values],
+    directions: &[Direction],
+    shapes: &[TransformShape],
+    extent: &Extent,
+) -> Vec<FftProblem> {
+    let mut problems = Vec::new();
+    for shape in shapes {
+        let batches = match extent {
+            Extent::Batches(batches) => batches.clone(),
+            Extent::Points(points) => vec![(points / shape.points()).max(1)],
+        };
+        for batch in batches {
+            for &values in values {
+                let of = |&direction: &Direction| FftProblem { values, direction, shape: shape.clone(), batch };
+                problems.extend(directions.iter().map(of));
+            }
+        }
+    }
+    problems
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::problem::Problem;
+    use crate::suites::fft::Shapes;
 
-    #[test]
-    fn parameters_out_of_range_are_errors() {
-        let reason = |n, batch| TransformProblem { n, batch, open: 0.5 }.validate().unwrap_err().to_string();
-        assert_eq!(reason(12, 1), "n is 12, but must be a power of two from 8 to 65536");
-        assert!(reason(131_072, 1).contains("65536"));
-        assert!(reason(1024, 1 << 21).contains("at most 1048576"));
+    fn shapes(text: &str) -> Vec<TransformShape> {
+        Shapes::of(&text.split(',').map(|item| item.parse().unwrap()).collect::<Vec<_>>())
     }
 
     #[test]
     fn a_grid_is_every_combination() {
-        let problems = grid(&[8, 16], &[1, 2, 3], 0.5);
-        assert_eq!(problems.len(), 6);
-        assert_eq!((problems[1].batch, problems[3].n, problems[0].size().useful_bytes), (2, 16, 128));
+        let problems = grid(
+            &[Values::Complex, Values::Real],
+            &[Direction::Forward, Direction::Inverse],
+            &shapes("8,3x5"),
+            &Extent::Batches(vec![1, 2]),
+        );
+        assert_eq!(problems.len(), 16);
+        let real = &problems[15];
+        assert_eq!(real.parameters().to_string(), "values real, direction inverse, n 3x5, batch 2");
+        assert_eq!((real.input(), real.output()), (Row { parts: 2, len: 9 }, Row { parts: 1, len: 15 }));
+        assert_eq!(real.input_dims(), [2, 3, 3]);
+        assert_eq!(real.size().useful_bytes, 2 * (2 * 9 + 15) * 4);
+    }
+
+    #[test]
+    fn a_number_of_points_is_shared_out() {
+        let of = |points| {
+            let extent = Extent::Points(points);
+            grid(&[Values::Complex], &[Direction::Forward], &shapes("1000,7x7"), &extent)
+        };
+        assert_eq!(of(10_000).iter().map(|problem| problem.batch).collect::<Vec<_>>(), [10, 204]);
+        assert_eq!(of(10).iter().map(|problem| problem.batch).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
+    fn values_that_take_too_much_memory_are_refused() {
+        let problem = FftProblem {
+            values: Values::Complex,
+            direction: Direction::Forward,
+            shape: shapes("1024").remove(0),
+            batch: 1 << 21,
+        };
+        assert!(problem.check().unwrap_err().to_string().contains("at most 1048576"));
     }
 }

@@ -1,27 +1,25 @@
-//! Strategies of the transform suite.
+//! Strategies of the suite of transforms.
 
 mod backward;
-mod forward;
-mod from_host;
+mod burn_signal;
+mod firefly;
+mod realfft;
 mod rustfft;
+mod tensors;
 
-use super::coefficients::Coefficients;
-use super::problem::TransformProblem;
+use super::problem::FftProblem;
 use crate::baselines::copy;
 use crate::harness::strategy::BenchStrategy;
 
 /// Every strategy, in the order of the table's rows.
-pub fn catalogue() -> Vec<BenchStrategy<TransformProblem>> {
+pub fn catalogue() -> Vec<BenchStrategy<FftProblem>> {
     vec![
-        forward::forward(Coefficients::Exact),
-        from_host::from_host(),
-        forward::forward(Coefficients::Open),
-        forward::forward(Coefficients::Soft),
-        forward::forward(Coefficients::Hard),
+        firefly::one_call(),
+        firefly::many_calls(),
         backward::backward(),
         rustfft::rustfft(rustfft::Placement::InPlace),
         rustfft::rustfft(rustfft::Placement::OutOfPlace),
-        forward::burn_stock(),
+        burn_signal::burn_signal(),
         copy::strategy(),
     ]
 }

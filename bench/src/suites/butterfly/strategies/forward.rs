@@ -6,13 +6,13 @@ use firefly_ops::{InstructionSet, butterfly};
 
 use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
 use crate::harness::strategy::BenchStrategy;
-use crate::suites::fft::coefficients::Coefficients;
-use crate::suites::fft::inputs::TransformInputs;
-use crate::suites::fft::problem::TransformProblem;
-use crate::suites::fft::verify::{Spectrum, check};
+use crate::suites::butterfly::coefficients::Coefficients;
+use crate::suites::butterfly::inputs::ButterflyInputs;
+use crate::suites::butterfly::problem::ButterflyProblem;
+use crate::suites::butterfly::verify::{Spectrum, check};
 
 /// [`butterfly`] with the given twiddles and gates.
-pub fn forward(coefficients: Coefficients) -> BenchStrategy<TransformProblem> {
+pub fn forward(coefficients: Coefficients) -> BenchStrategy<ButterflyProblem> {
     let (name, summary) = match coefficients {
         Coefficients::Exact => ("firefly", "Firefly's butterfly on the device, exact twiddles, no gates"),
         Coefficients::Open => ("firefly-open", "Firefly's butterfly on the device, learned twiddles, every gate open"),
@@ -24,7 +24,7 @@ pub fn forward(coefficients: Coefficients) -> BenchStrategy<TransformProblem> {
             "Firefly's butterfly on the device, learned twiddles, only the share --open of the gates open",
         ),
     };
-    let strategy = BenchStrategy::new(name, summary, move |_, inputs: &TransformInputs, expected| {
+    let strategy = BenchStrategy::new(name, summary, move |_, inputs: &ButterflyInputs, expected| {
         let (twiddles, gates) = inputs.coefficients().tensors(coefficients, inputs.device());
         let transform = move |[re, im]: [Tensor<2>; 2]| Ok(butterfly(re, im, twiddles.clone(), gates.clone())?);
         check(coefficients, TransformRoutine::new(inputs, transform), inputs, expected)
@@ -34,7 +34,7 @@ pub fn forward(coefficients: Coefficients) -> BenchStrategy<TransformProblem> {
 }
 
 /// Burn's own `cfft`.
-pub fn burn_stock() -> BenchStrategy<TransformProblem> {
+pub fn burn_stock() -> BenchStrategy<ButterflyProblem> {
     BenchStrategy::new("burn-stock", "Burn's own cfft on the device", |_, inputs, expected| {
         let routine = TransformRoutine::new(inputs, |[re, im]| Ok(cfft(re, im, 1, None)));
         check(Coefficients::Exact, routine, inputs, expected)
@@ -53,7 +53,7 @@ impl<'a, F> TransformRoutine<'a, F>
 where
     F: Fn([Tensor<2>; 2]) -> Result<(Tensor<2>, Tensor<2>), RoutineError> + Send,
 {
-    fn new(inputs: &'a TransformInputs, transform: F) -> Self {
+    fn new(inputs: &'a ButterflyInputs, transform: F) -> Self {
         Self { inputs: inputs.tensors(), device: inputs.device(), transform, output: None }
     }
 }

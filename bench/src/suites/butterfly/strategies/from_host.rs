@@ -5,16 +5,16 @@ use firefly_ops::butterfly;
 
 use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
 use crate::harness::strategy::BenchStrategy;
-use crate::suites::fft::coefficients::Coefficients;
-use crate::suites::fft::problem::TransformProblem;
-use crate::suites::fft::verify::{Spectrum, check};
+use crate::suites::butterfly::coefficients::Coefficients;
+use crate::suites::butterfly::problem::ButterflyProblem;
+use crate::suites::butterfly::verify::{Spectrum, check};
 
 /// [`butterfly`] with exact twiddles from host memory to host memory.
-pub fn from_host() -> BenchStrategy<TransformProblem> {
+pub fn from_host() -> BenchStrategy<ButterflyProblem> {
     BenchStrategy::new(
         "firefly-host",
         "the same as firefly, from host memory to host memory",
-        |problem: &TransformProblem, inputs, expected| {
+        |problem: &ButterflyProblem, inputs, expected| {
             let (twiddles, _) = inputs.coefficients().tensors(Coefficients::Exact, inputs.device());
             let routine = HostTransformRoutine {
                 sets: inputs.host(),

@@ -1,0 +1,65 @@
+//! `firefly-bench butterfly`: butterfly transforms, exact and learned, forward and backward.
+
+use std::io::Write;
+
+use anyhow::ensure;
+
+use super::ExitStatus;
+use super::comparison::Comparison;
+use super::options::MeasureOptions;
+use super::values::{NumberRange, numbers};
+use crate::harness::parameters::ParameterMap;
+use crate::harness::strategy::BenchStrategy;
+use crate::suites::butterfly::{ButterflyProblem, grid};
+
+/// Options of `butterfly`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ButterflyArgs {
+    /// Complex values per row: powers of two from 8 to 65536
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,1024", allow_negative_numbers = true)]
+    pub n: Vec<NumberRange>,
+    /// Rows per call, from 1; their values take at most 8 GiB
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,2048", allow_negative_numbers = true)]
+    pub batch: Vec<NumberRange>,
+    /// Share of the gates that are open in firefly-hard, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, allow_negative_numbers = true)]
+    pub open: f64,
+    /// Device, execution and iterations
+    #[command(flatten)]
+    pub measure: MeasureOptions,
+}
+
+/// Runs the grid that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
+///
+/// # Errors
+/// For arguments out of range, a device that is not there, and output that can't be written. A case that fails is a row
+/// of the table and an [`ExitStatus`].
+pub fn run(
+    arguments: &ButterflyArgs,
+    catalogue: &[BenchStrategy<ButterflyProblem>],
+    out: &mut dyn Write,
+) -> anyhow::Result<ExitStatus> {
+    let ButterflyArgs { n, batch, open, measure } = arguments;
+    ensure!((0.0..=1.0).contains(open), "--open is {open}, but must be from 0 to 1");
+    let (lengths, batches) = (numbers(n), numbers(batch));
+    let comparison = Comparison {
+        command: "butterfly",
+        heading: vec![
+            format!("unnormalised forward transforms of complex f32; {open} of the gates of firefly-hard open"),
+            "GB/s: every value read once and written once; error: of a value, of its row's largest magnitude (of a \
+             gradient, of its tensor's)"
+                .into(),
+        ],
+        facts: ParameterMap::default()
+            .with("direction", "forward")
+            .with("scaling", "none")
+            .with("values", "complex f32"),
+        options: ParameterMap::default().with("n", lengths.clone()).with("batch", batches.clone()).with("open", *open),
+        problems: grid(&lengths, &batches, *open),
+        columns: &["n", "batch"],
+        catalogue,
+        added: Vec::new(),
+        default_baseline: "rustfft",
+    };
+    Ok(ExitStatus::of(&comparison.run(measure, out)?))
+}

@@ -1,0 +1,78 @@
+//! Firefly's transforms.
+
+use burn::tensor::Tensor;
+use firefly_ops::fft::{ComplexTensor, fft, fftn, ifft, ifftn, irfft, irfftn, rfft, rfftn};
+use firefly_ops::{Direction, InstructionSet, Norm};
+
+use super::tensors::{Parts, TensorRoutine};
+use crate::harness::routine::RoutineError;
+use crate::harness::strategy::BenchStrategy;
+use crate::harness::verification::{CaseError, Verified};
+use crate::suites::fft::expected::ExpectedRows;
+use crate::suites::fft::inputs::FftInputs;
+use crate::suites::fft::problem::{FftProblem, Values};
+use crate::suites::fft::verify::check;
+
+/// Calls before a synchronisation.
+const CALLS: usize = 16;
+
+/// One call, then a synchronisation.
+pub fn one_call() -> BenchStrategy<FftProblem> {
+    strategy("firefly", "Firefly's transform on the device, one call and a synchronisation", 1)
+}
+
+/// Calls one after the other.
+pub fn many_calls() -> BenchStrategy<FftProblem> {
+    strategy("firefly-queued", "the same, 16 calls before a synchronisation: the time of one of them", CALLS)
+        .on_accelerators()
+        .without_competing()
+}
+
+fn strategy(name: &'static str, summary: &'static str, calls: usize) -> BenchStrategy<FftProblem> {
+    BenchStrategy::new(name, summary, move |problem: &FftProblem, inputs, expected| match problem.shape.dims().len() {
+        1 => verified::<2>(problem, inputs, expected, calls),
+        2 => verified::<3>(problem, inputs, expected, calls),
+        _ => verified::<4>(problem, inputs, expected, calls),
+    })
+    .with_forced_sets(|_| Some(InstructionSet::current().name()))
+}
+
+fn verified<'a, const D: usize>(
+    problem: &FftProblem,
+    inputs: &'a FftInputs,
+    expected: &ExpectedRows,
+    calls: usize,
+) -> Result<Verified<'a>, CaseError> {
+    let transform = transform::<D>(problem);
+    check(problem, TensorRoutine::new(problem, inputs, calls, transform), 1.0, inputs, expected)
+}
+
+/// The transform of a problem along all dimensions but the first.
+pub fn transform<const D: usize>(problem: &FftProblem) -> impl Fn(Parts<D>) -> Result<Parts<D>, RoutineError> + use<D> {
+    let (values, direction, shape) = (problem.values, problem.direction, problem.shape.dims().to_vec());
+    let dims: Vec<isize> = (1..D as isize).collect();
+    let last = problem.shape.last();
+    let is_row = D == 2;
+    // Without normalisation in either direction.
+    move |mut parts: Parts<D>| {
+        let im = if parts.len() == 2 { parts.pop() } else { None };
+        let (Some(re), s, along) = (parts.pop(), Some(&shape[..]), Some(&dims[..])) else {
+            return Err(RoutineError::NotRun);
+        };
+        let complex = |re: Tensor<D>| match im {
+            Some(im) => ComplexTensor::new(re, im),
+            None => re.into(),
+        };
+        let both = |spectrum: ComplexTensor<D>| vec![spectrum.re, spectrum.im];
+        Ok(match (values, direction) {
+            (Values::Complex, Direction::Forward) if is_row => both(fft(complex(re), None, 1, Norm::Backward)?),
+            (Values::Complex, Direction::Forward) => both(fftn(complex(re), None, along, Norm::Backward)?),
+            (Values::Complex, Direction::Inverse) if is_row => both(ifft(complex(re), None, 1, Norm::Forward)?),
+            (Values::Complex, Direction::Inverse) => both(ifftn(complex(re), None, along, Norm::Forward)?),
+            (Values::Real, Direction::Forward) if is_row => both(rfft(re, None, 1, Norm::Backward)?),
+            (Values::Real, Direction::Forward) => both(rfftn(re, None, along, Norm::Backward)?),
+            (Values::Real, Direction::Inverse) if is_row => vec![irfft(complex(re), Some(last), 1, Norm::Forward)?],
+            (Values::Real, Direction::Inverse) => vec![irfftn(complex(re), s, along, Norm::Forward)?],
+        })
+    }
+}
