@@ -2,11 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use burn::backend::{Dispatch, Flex};
+use burn::tensor::ops::PadMode;
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, GraphError, Input, Outputs, Replay, capture};
 use firefly_ops::{
-    ButterflyTensors, Detrend, Gates, Interpolation, LearnedParameters, LearnedTensors, LocalMaximaOptions, Scaling,
-    SpectralOps, WelchOptions, WelchTensors, butterfly, learned_welch_peaks, learned_welch_psd, local_maxima, top_k,
+    ButterflyTensors, Detrend, Gates, Interpolation, LearnedParameters, LearnedTensors, LocalMaximaOptions, LogGuard,
+    LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, Scaling, SpectralOps, SpectrumKind, StftOptions,
+    WelchOptions, WelchTensors, butterfly, learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, mel, top_k,
     welch_peaks, welch_psd,
 };
 use rand::rngs::StdRng;
@@ -162,6 +164,31 @@ fn learned_operations_replay() {
     check(&["firefly::learned_welch_peaks"], |signal, device| {
         let peaks = learned_welch_peaks(signal, parameters(device), &OPTIONS, 4).unwrap();
         (peaks.bins, peaks.power)
+    });
+}
+
+fn mel_options() -> MelOptions {
+    let stft = StftOptions::new(14).with_hop(3).with_pad(PadMode::Constant(0.5)).with_normalized(true);
+    let bands = MelBands::new(100.0, 5).with_f_min(1.0).with_f_max(45.0).with_scale(MelScale::Htk);
+    MelOptions::new(stft, bands.with_norm(MelNorm::None)).with_kind(SpectrumKind::Amplitude)
+}
+
+const LOGARITHM: Logarithm = Logarithm::new(LogUnit::Decibel).with_guard(LogGuard::Offset(0.25));
+
+#[test]
+fn mel_spectra_replay() {
+    let window = |device: &Device| parameters(device).window.narrow(0, 0, 14);
+    check(&["firefly::mel"], |signal, device| mel::<2, 3>(signal, window(device), &mel_options()).unwrap());
+    check(&["firefly::mel"], |signal, device| {
+        log_mel::<2, 3>(signal, window(device), &mel_options(), &LOGARITHM).unwrap()
+    });
+    check(&["firefly::mel_backward"], |signal, device| {
+        let frames = mel_options().stft.frames(OPTIONS.frame());
+        let grad = Tensor::<3>::ones([ROWS, 5, frames], device).into_dispatch();
+        let (signal, window) = (signal.into_dispatch(), window(device).into_dispatch());
+        let logarithm = Some(LOGARITHM);
+        let (signal, window) = Dispatch::mel_backward(signal, window, grad, mel_options(), logarithm, [true, true]);
+        (Tensor::<2>::from_dispatch(signal), Tensor::<1>::from_dispatch(window))
     });
 }
 

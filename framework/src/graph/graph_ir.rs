@@ -1,8 +1,8 @@
 //! Translation of a graph to operations of Burn's interpreter.
 
 use burn::backend::ir::{
-    BaseOperationIr, CustomOpIr, IrVisitorMut, NumericOperationIr, OperationIr, ScalarIr, ScalarOpIr, ShapeOpIr,
-    SliceOpIr, TensorId, TensorIr, TensorStatus,
+    BaseOperationIr, CustomOpIr, IrVisitorMut, NumericOperationIr, OperationIr, PermuteOpIr, ScalarIr, ScalarOpIr,
+    ShapeOpIr, SliceOpIr, TensorId, TensorIr, TensorStatus,
 };
 use burn::tensor::{Shape, Slice};
 
@@ -76,6 +76,9 @@ fn constructed(graph: &Graph, node: &Node) -> Result<OperationIr, GraphError> {
     let (input, out) = (tensor(input), tensor(output));
     Ok(match &node.operation {
         Operation::Reshape => OperationIr::BaseFloat(BaseOperationIr::Reshape(ShapeOpIr { input, out })),
+        Operation::Permute { axes } => {
+            OperationIr::BaseFloat(BaseOperationIr::Permute(PermuteOpIr { input, out, axes: axes.clone() }))
+        }
         Operation::Slice { slices } => {
             let range = |(slice, &length): (&super::AxisSlice, &usize)| {
                 (slice.stride == 1).then(|| Slice::from(slice.start..slice.start + length))

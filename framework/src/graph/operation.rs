@@ -74,6 +74,12 @@ pub enum Operation {
     DivideScalar(f64),
     /// Every element to the power of the value.
     Power(f64),
+    /// The natural logarithm of every element.
+    Logarithm,
+    /// Every element, or the value where that is greater.
+    ClampMin(f64),
+    /// The matrix product over the last two axes.
+    MatrixProduct,
     /// The sum along an axis, which stays with length 1.
     Sum {
         /// The axis that is summed.
@@ -143,6 +149,8 @@ impl Operation {
                 | Self::MultiplyScalar(_)
                 | Self::DivideScalar(_)
                 | Self::Power(_)
+                | Self::Logarithm
+                | Self::ClampMin(_)
         )
     }
 
@@ -155,6 +163,7 @@ impl Operation {
             Self::MultiplyScalar(value) => format!("multiply by {value}"),
             Self::DivideScalar(value) => format!("divide by {value}"),
             Self::Power(value) => format!("power {value}"),
+            Self::ClampMin(value) => format!("clamp from {value}"),
             _ => return Cow::Borrowed(self.kind()),
         })
     }
@@ -180,6 +189,9 @@ impl Operation {
             Self::MultiplyScalar(_) => "multiply by scalar",
             Self::DivideScalar(_) => "divide by scalar",
             Self::Power(_) => "power",
+            Self::Logarithm => "logarithm",
+            Self::ClampMin(_) => "clamp",
+            Self::MatrixProduct => "matrix product",
             Self::Sum { .. } => "sum",
             Self::Mean { .. } => "mean",
             Self::TopK { .. } => "top-k",

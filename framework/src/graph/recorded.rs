@@ -11,6 +11,8 @@ pub(super) fn operation(recorded: &OperationIr) -> Operation {
         OperationIr::BaseFloat(base) | OperationIr::BaseInt(base) | OperationIr::BaseBool(base) => self::base(base),
         OperationIr::NumericFloat(_, numeric) | OperationIr::NumericInt(_, numeric) => self::numeric(numeric),
         OperationIr::Float(_, FloatOperationIr::PowfScalar(power)) => Some(Operation::Power(value(power.rhs))),
+        OperationIr::Float(_, FloatOperationIr::Log(_)) => Some(Operation::Logarithm),
+        OperationIr::Float(_, FloatOperationIr::Matmul(_)) => Some(Operation::MatrixProduct),
         OperationIr::Custom(custom) => {
             Some(Operation::Custom { name: custom.id.clone(), scalars: custom.scalars.clone() })
         }
@@ -55,6 +57,7 @@ fn numeric(numeric: &NumericOperationIr) -> Option<Operation> {
         NumericOperationIr::MulScalar(scalar) => Operation::MultiplyScalar(value(scalar.rhs)),
         NumericOperationIr::DivScalar(scalar) => Operation::DivideScalar(value(scalar.rhs)),
         NumericOperationIr::PowiScalar(scalar) => Operation::Power(value(scalar.rhs)),
+        NumericOperationIr::ClampMin(scalar) => Operation::ClampMin(value(scalar.rhs)),
         NumericOperationIr::Full(full) => Operation::Fill(value(full.value)),
         NumericOperationIr::SumDim(sum) => Operation::Sum { axis: sum.axis },
         NumericOperationIr::MeanDim(mean) => Operation::Mean { axis: mean.axis },

@@ -72,6 +72,43 @@ fn evaluate(graph: &Graph, producers: &[Option<usize>], id: ValueId, depth: usiz
     }
 }
 
+/// The matrix of the last two axes of a value, row by row, and its size, if it is a constant that is the same along all
+/// other axes.
+pub fn matrix(graph: &Graph, producers: &[Option<usize>], value: ValueId) -> Option<(Vec<f64>, [usize; 2])> {
+    evaluate_matrix(graph, producers, value, DEPTH)
+}
+
+fn evaluate_matrix(
+    graph: &Graph,
+    producers: &[Option<usize>],
+    id: ValueId,
+    depth: usize,
+) -> Option<(Vec<f64>, [usize; 2])> {
+    let value = graph.get(id);
+    let (outer, size) = value.shape.split_last_chunk::<2>()?;
+    if let Origin::Constant(data) = &value.origin {
+        return (value.elements() == size[0] * size[1]).then_some((data.try_to_vec_as::<f64>().ok()?, *size));
+    }
+    let node = &graph.nodes()[producers[id.index()]?];
+    let (input, rank) = (*node.inputs.first()?, value.shape.len());
+    let (found, found_size) = evaluate_matrix(graph, producers, input, depth.checked_sub(1)?)?;
+    match &node.operation {
+        Operation::Cast => Some((found, found_size)),
+        Operation::Reshape if found_size == *size && outer.iter().all(|length| *length == 1) => {
+            Some((found, found_size))
+        }
+        Operation::Expand if found_size == *size => Some((found, found_size)),
+        Operation::Permute { axes } if axes.iter().enumerate().all(|(place, axis)| place == *axis) => {
+            Some((found, found_size))
+        }
+        Operation::Permute { axes } if axes[rank - 2..] == [rank - 1, rank - 2] => {
+            let transposed = |index: usize| found[index % size[1] * size[0] + index / size[1]];
+            Some(((0..found.len()).map(transposed).collect(), *size))
+        }
+        _ => None,
+    }
+}
+
 /// Whether a value is a constant that holds the exact twiddles of the forward transform of length `n`.
 pub fn are_exact_twiddles(graph: &Graph, value: ValueId, n: usize) -> bool {
     let Origin::Constant(data) = &graph.get(value).origin else { return false };

@@ -1,13 +1,13 @@
 //! Abstract interpretation of a graph: the abstract value of each of its values, from the inputs forward.
 
 use burn::tensor::DType;
-use firefly_ops::WelchOptions;
+use firefly_ops::options::validate_n_fft;
 
 use super::abstract_value::{AbstractValue, Part, ValueKind, Vector};
 use super::constants;
 use super::elementwise::{reduced, scaled, squared, sum, weighted, windowed};
 use super::layout::{assign, concatenate, reshape, slice, unfold};
-use super::spectral_nodes::is_open_butterfly;
+use super::spectral_nodes::{is_open_butterfly, real_transform_length};
 use crate::graph::{Graph, Node, Operation, ScalarIr, ValueId};
 
 /// Name of Burn's transform of real samples.
@@ -39,6 +39,11 @@ impl<'a> Interpretation<'a> {
     /// Abstract value of a value; every matrix of floats is at least a signal.
     pub fn value(&self, id: ValueId) -> Option<&AbstractValue> {
         self.values[id.index()].as_ref()
+    }
+
+    /// Index of the node that computes each value.
+    pub fn producers(&self) -> &[Option<usize>] {
+        &self.producers
     }
 
     /// The abstract value without knowledge of its producer: a matrix may be a signal, and a value that varies along
@@ -96,6 +101,9 @@ impl<'a> Interpretation<'a> {
         match &node.operation {
             Operation::Custom { name, scalars } if name == RFFT => self.real_transform(node, scalars),
             Operation::Custom { name, scalars } if is_open_butterfly(name, scalars) => self.butterfly(node),
+            Operation::Custom { name, scalars } if real_transform_length(name, scalars).is_some() => {
+                self.transform_of_rows(node, real_transform_length(name, scalars))
+            }
             _ => self.single(node).into_iter().collect(),
         }
     }
@@ -175,11 +183,19 @@ impl<'a> Interpretation<'a> {
         let is_whole = !cut || length as usize == segments.length;
         if !is_whole
             || value.point_axis() != Some(axis as usize)
-            || WelchOptions::new(segments.length, 1).validate("rfft").is_err()
+            || validate_n_fft("rfft", "n", segments.length).is_err()
         {
             return Vec::new();
         }
         self.spectra(value, node)
+    }
+
+    /// Outputs of Firefly's transform of real rows of `length` samples.
+    fn transform_of_rows(&self, node: &Node, length: Option<usize>) -> Vec<AbstractValue> {
+        let Some(value) = self.value(node.inputs[0]) else { return Vec::new() };
+        let is_samples = matches!(value.kind, ValueKind::Samples(_)) && value.point_axis() == Some(1);
+        let is_whole = length == Some(value.kind.segments().length);
+        if is_samples && is_whole { self.spectra(value, node) } else { Vec::new() }
     }
 
     /// Outputs of a butterfly transform with exact twiddles, of samples whose imaginary part is zero.

@@ -3,7 +3,8 @@
 //! A model that computes Welch peaks with stock operations can be written in many ways. [`WelchPeaksRule`] does not
 //! match patterns of nodes: an abstract interpretation derives, node by node from the inputs forward, what each value
 //! is in terms of a Welch estimate. Wherever the strongest bins of a value are searched that is a Welch spectrum by the
-//! [contract](firefly_ops), `welch_peaks` replaces the search.
+//! [contract](firefly_ops), `welch_peaks` replaces the search. [`MelRule`] does the same where the power of frames is
+//! multiplied by mel filters.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
@@ -27,11 +28,15 @@ mod constants;
 mod elementwise;
 mod interpretation;
 mod layout;
+mod mel_bands;
+mod mel_rule;
+mod operands;
 mod operation_costs;
 mod rewriter;
 mod spectral_nodes;
 mod welch_peaks_rule;
 
+pub use mel_rule::MelRule;
 pub use operation_costs::register_costs;
 pub use rewriter::{Outcome, Replacement, Rewriter, Rewritten, Rule};
 pub use welch_peaks_rule::WelchPeaksRule;

@@ -1,6 +1,6 @@
 //! Rewriter: applies rules to a graph where the fusion gate passes.
 
-use super::{WelchPeaksRule, register_costs};
+use super::{MelRule, WelchPeaksRule, register_costs};
 use crate::cost::FusionDecision;
 use crate::graph::{Graph, ValueId};
 use crate::movement::{MovementOptions, count};
@@ -75,6 +75,7 @@ impl<'a> Rewriter<'a> {
         register_costs(&mut options.costs);
         let mut rewriter = Self::new(options);
         rewriter.register(WelchPeaksRule);
+        rewriter.register(MelRule);
         rewriter
     }
 

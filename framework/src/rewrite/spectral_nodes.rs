@@ -1,8 +1,8 @@
 //! Firefly's operations as nodes of a graph: made for a rewrite, and read for their cost.
 
 use burn::tensor::IntDType;
-use firefly_ops::WelchOptions;
 use firefly_ops::descriptor::{LEARNED_WELCH_PEAKS, LEARNED_WELCH_PSD, OpDescriptor, WELCH_PEAKS, WELCH_PSD};
+use firefly_ops::{Direction, FftOptions, Logarithm, MelOptions, WelchOptions};
 
 use crate::graph::{Operation, ScalarIr};
 
@@ -10,6 +10,23 @@ use crate::graph::{Operation, ScalarIr};
 pub fn welch_peaks_operation(options: WelchOptions, k: usize, bins: IntDType) -> Operation {
     let descriptor = OpDescriptor::WelchPeaks { options, k, bins };
     Operation::Custom { name: descriptor.name().into(), scalars: descriptor.scalars() }
+}
+
+/// `mel` or `log_mel` as a node: signal and window to bands.
+pub fn mel_operation(options: MelOptions, logarithm: Option<Logarithm>) -> Operation {
+    let descriptor = OpDescriptor::Mel { options, logarithm };
+    Operation::Custom { name: descriptor.name().into(), scalars: descriptor.scalars() }
+}
+
+/// Length of an operation that is the forward transform of real rows, without factors.
+pub fn real_transform_length(name: &str, scalars: &[ScalarIr]) -> Option<usize> {
+    match OpDescriptor::parse(name, scalars)? {
+        OpDescriptor::RealFft { options } => {
+            let plain = FftOptions { length: options.length, direction: Direction::Forward, scale: 1.0, interior: 1.0 };
+            (options == plain).then_some(options.length)
+        }
+        _ => None,
+    }
 }
 
 /// Whether an operation is the butterfly transform without gates.

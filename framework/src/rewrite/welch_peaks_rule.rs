@@ -1,12 +1,12 @@
 //! Recognition of Welch peaks in models of stock operations.
 
-use burn::tensor::{DType, IntDType, TensorData};
+use burn::tensor::{DType, IntDType};
 use firefly_ops::WelchOptions;
 
 use super::abstract_value::{AbstractValue, Part, PowerSpectrum, ValueKind};
 use super::interpretation::Interpretation;
 use super::spectral_nodes::welch_peaks_operation;
-use super::{Replacement, Rule};
+use super::{Replacement, Rule, operands};
 use crate::graph::{AxisSlice, Graph, Node, Operation, Ranked, ValueId};
 
 /// Relative tolerance of weights: constants are f32.
@@ -140,7 +140,7 @@ impl Estimate {
         // Interior bins weigh twice as much as DC and Nyquist.
         let weight = power.weights[0];
         let one_sided = power.weights.iter().enumerate().all(|(bin, actual)| {
-            let expected = if bin == 0 || bin == n_fft / 2 { weight } else { 2.0 * weight };
+            let expected = if bin == 0 || 2 * bin == n_fft { weight } else { 2.0 * weight };
             (actual - expected).abs() <= TOLERANCE * expected
         });
         // welch_peaks averages over segments; a negative factor would reverse the order.
@@ -178,14 +178,9 @@ fn replace(graph: &Graph, interpretation: &Interpretation<'_>, search: Search) -
 
     // Inputs: the signal from the first sample on, and the window.
     let n_fft = estimate.options.n_fft;
-    let signal = from_sample(&mut after, &mut nodes, source, estimate.start);
-    let window = match spectrum.segments.window {
-        Some(window) => as_vector(&mut after, &mut nodes, window, n_fft),
-        None => after.constant(ones(n_fft, dtype)?),
-    };
-    if after.get(window).dtype != dtype {
-        return None;
-    }
+    let length = graph.get(source).shape[1] - estimate.start;
+    let signal = operands::samples(&mut after, &mut nodes, source, estimate.start, length);
+    let window = operands::window(&mut after, &mut nodes, spectrum.segments.window, n_fft, dtype)?;
     // Outputs: those of the search, and new values for what it does not return.
     let bins_dtype = search.positions.map_or(DType::I64, |positions| graph.get(positions).dtype);
     let bins = search.positions.unwrap_or_else(|| after.computed(&[rows, search.k], bins_dtype));
@@ -201,34 +196,4 @@ fn replace(graph: &Graph, interpretation: &Interpretation<'_>, search: Search) -
     after.replace(&search.nodes, nodes);
     let obsolete = spectrum.spectra.clone();
     Some(Replacement { graph: after, target, obsolete, batch: rows as u64 })
-}
-
-/// The signal from sample `start` on.
-fn from_sample(graph: &mut Graph, nodes: &mut Vec<Node>, source: ValueId, start: usize) -> ValueId {
-    if start == 0 {
-        return source;
-    }
-    let (rows, samples, dtype) = (graph.get(source).shape[0], graph.get(source).shape[1], graph.get(source).dtype);
-    let rest = graph.computed(&[rows, samples - start], dtype);
-    let slices = vec![AxisSlice { start: 0, stride: 1 }, AxisSlice { start, stride: 1 }];
-    nodes.push(Node::new(Operation::Slice { slices }, vec![source], vec![rest]));
-    rest
-}
-
-/// A vector, reshaped to one axis.
-fn as_vector(graph: &mut Graph, nodes: &mut Vec<Node>, vector: ValueId, length: usize) -> ValueId {
-    if graph.get(vector).shape == [length] {
-        return vector;
-    }
-    let line = graph.computed(&[length], graph.get(vector).dtype);
-    nodes.push(Node::new(Operation::Reshape, vec![vector], vec![line]));
-    line
-}
-
-fn ones(length: usize, dtype: DType) -> Option<TensorData> {
-    match dtype {
-        DType::F32 => Some(TensorData::ones::<f32, _>([length])),
-        DType::F64 => Some(TensorData::ones::<f64, _>([length])),
-        _ => None,
-    }
 }
