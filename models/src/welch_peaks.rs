@@ -3,6 +3,7 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
+use firefly_ops::options::validate_n_fft;
 use firefly_ops::{
     ArgumentError, Detrend, HostError, HostPeaks, Peaks, Scaling, WelchOptions, Window, WindowSymmetry, welch_peaks,
     welch_peaks_from_host, welch_psd,
@@ -88,6 +89,7 @@ impl WelchPeaksConfig {
 /// The checks that exact and learned configurations share.
 pub(crate) fn validate(config: &'static str, options: &WelchOptions, k: usize) -> Result<(), ArgumentError> {
     options.validate(config)?;
+    validate_n_fft(config, "n_fft", options.n_fft)?;
     if !(1..=options.bins()).contains(&k) {
         let expected = format!("from 1 to the number of bins, {}", options.bins());
         return Err(ArgumentError::new(config, "k", k, expected));

@@ -9,9 +9,9 @@ use thiserror::Error;
 /// ```
 /// use firefly_ops::WelchOptions;
 ///
-/// let error = WelchOptions::new(100, 2).validate("welch_psd").unwrap_err();
-/// assert_eq!((error.operation, error.argument), ("welch_psd", "n_fft"));
-/// assert_eq!(error.to_string(), "welch_psd: `n_fft` is 100, but must be a power of two from 8 to 65536");
+/// let error = WelchOptions::new(100, 0).validate("welch_psd").unwrap_err();
+/// assert_eq!((error.operation, error.argument), ("welch_psd", "segments"));
+/// assert_eq!(error.to_string(), "welch_psd: `segments` is 0, but must be at least 1");
 /// ```
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -1,10 +1,12 @@
-//! Differentiable spectral operations for [Burn](https://burn.dev): batched Welch spectra, peak picking and gated
-//! butterfly transforms, with kernels for CPUs and GPUs.
+//! Differentiable spectral operations for [Burn](https://burn.dev): batched Welch and mel spectra, peak picking and
+//! gated butterfly transforms, with kernels for CPUs and GPUs.
 //!
 //! | function | inputs → outputs | differentiable in |
 //! | --- | --- | --- |
 //! | [`welch_psd`] | signal `[.., frame]`, window `[n]` → power `[.., bins]` | signal, window |
 //! | [`welch_peaks`] | the same → bins (int) and power `[.., k]` | signal, window (through power) |
+//! | [`power_spectrum`] | signal `[.., n]` → power `[.., bins]` | signal, window |
+//! | [`mel`], [`log_mel`] | signal `[.., samples]`, window → bands `[.., bands, frames]` | signal, window |
 //! | [`top_k`] | values `[.., length]` → positions (int) and values `[.., k]` | values |
 //! | [`local_maxima`] | power `[.., length]` → bins (int), power, prominence and offset `[.., k]` | power |
 //! | [`butterfly`] | re, im `[.., n]`, twiddles, gates → re, im `[.., n]` | all of them |
@@ -33,8 +35,8 @@
 //!
 //! # Contract
 //! - **Rank**: tensors are of any rank from 1. Operations work along the last dimension, each row on its own.
-//! - **Sizes**: `n_fft` is a power of two from 8 to 65,536, `k` from 1 to `n_fft / 2 + 1`; a frame shorter than its
-//!   segments need is an error. [`top_k`] and [`local_maxima`] take any length up to 1,048,576.
+//! - **Sizes**: `n_fft` is any number from 1 (of butterflies and learned estimates a power of two from 8 to 65,536), `k` from
+//!   1 to `n_fft / 2 + 1`; a frame shorter than its segments need is an error. [`top_k`] and [`local_maxima`] take any length up to 1,048,576.
 //! - **Power** is one-sided: |X|² of the unnormalised forward transform, interior bins doubled (neither DC nor
 //!   Nyquist), averaged over segments, then [scaled](Scaling).
 //! - **Order**: peaks come strongest first; among equals the lower bin is first. Power that is not finite never
@@ -76,6 +78,7 @@ pub mod descriptor;
 mod error;
 #[cfg(feature = "cube")]
 mod gpu;
+mod mel_filters;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 #[cfg_attr(docsrs, doc(cfg(any(feature = "flex", feature = "ndarray"))))]
 pub mod memory;
@@ -88,7 +91,8 @@ mod twiddles;
 pub use api::fft;
 pub use api::{
     HostError, HostMemory, HostPeaks, LearnedParameters, LocalMaxima, MAX_TOP_K_LENGTH, Peaks, butterfly, host_chunks,
-    learned_welch_peaks, learned_welch_psd, local_maxima, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
+    learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, mel, mel_filters, power_spectrum, top_k,
+    welch_peaks, welch_peaks_from_host, welch_psd,
 };
 #[cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))]
 #[cfg_attr(docsrs, doc(cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))))]
@@ -99,7 +103,8 @@ pub use descriptor::register_spectral_ops;
 pub use error::ArgumentError;
 pub use ops::{ButterflyTensors, Gates, LearnedTensors, SpectralOps, WelchTensors};
 pub use options::{
-    ConvolveMode, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, MAX_N_FFT, MIN_N_FFT, Norm,
-    Scaling, StftOptions, WelchOptions, Window, WindowSymmetry,
+    ConvolveMode, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm,
+    MAX_N_FFT, MIN_N_FFT, MelBands, MelNorm, MelOptions, MelScale, Norm, PowerSpectrumOptions, Scaling, SpectrumKind,
+    StftOptions, WelchOptions, Window, WindowSymmetry,
 };
 pub use twiddles::{exact_twiddle_values, exact_twiddles};

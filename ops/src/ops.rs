@@ -4,7 +4,7 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, ExtensionType, backend_extension};
 use burn::tensor::IntDType;
 
-use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 /// Inputs of a Welch estimate, or their gradients.
 #[derive(ExtensionType, Debug, Clone)]
@@ -177,4 +177,23 @@ pub trait SpectralOps: Backend {
     /// to n/2 + 1 bins: [`complex_fft`](Self::complex_fft) of the Hermitian spectrum, once interior bins are multiplied
     /// by `interior`. The imaginary parts of DC and Nyquist do not count.
     fn inverse_real_fft(re: FloatTensor<Self>, im: FloatTensor<Self>, options: FftOptions) -> FloatTensor<Self>;
+
+    /// Bands `[rows, bands, frames]` of signals `[rows, samples]` with a window `[n_fft]`, or their logarithms.
+    fn mel(
+        signal: FloatTensor<Self>,
+        window: FloatTensor<Self>,
+        options: MelOptions,
+        logarithm: Option<Logarithm>,
+    ) -> FloatTensor<Self>;
+
+    /// Gradients of the signal and the window of [`mel`](Self::mel) that are `wanted`; the contents of the other are
+    /// unspecified.
+    fn mel_backward(
+        signal: FloatTensor<Self>,
+        window: FloatTensor<Self>,
+        grad_bands: FloatTensor<Self>,
+        options: MelOptions,
+        logarithm: Option<Logarithm>,
+        wanted: [bool; 2],
+    ) -> (FloatTensor<Self>, FloatTensor<Self>);
 }

@@ -39,9 +39,17 @@ fn wrong_options_are_refused_by_name() {
     let good = WelchOptions::new(16, 2);
     let sizes = "a power of two from 8 to 65536";
     let with_n_fft = |n_fft| WelchOptions::new(n_fft, 2).with_hop(good.hop);
+    let (signal, device) = (Tensor::<2>::zeros([3, 24], &Device::flex()), Device::flex());
     for n_fft in [0, 4, 12, 131_072] {
-        refusals([3, 24], &with_n_fft(n_fft), 1, "n_fft", &n_fft.to_string(), sizes);
+        let (options, got) = (with_n_fft(n_fft), n_fft.to_string());
+        let parameters = || Learned::exact(&good).tensors(&good, &device, DType::F32);
+        let learned = learned_welch_psd(signal.clone(), parameters(), &options);
+        assert_refused(learned, "learned_welch_psd", "n_fft", &got, sizes);
+        let learned = learned_welch_peaks(signal.clone(), parameters(), &options, 1);
+        assert_refused(learned, "learned_welch_peaks", "n_fft", &got, sizes);
     }
+    let empty = welch_psd(signal, Tensor::ones([1], &device), &with_n_fft(0));
+    assert_refused(empty, "welch_psd", "n_fft", "0", "at least 1");
     refusals([3, 24], &good.with_hop(0), 1, "hop", "0", "at least 1");
     refusals([3, 24], &good.with_segments(0), 1, "segments", "0", "at least 1");
     for (sample_rate, got) in [(f64::NAN, "NaN"), (0.0, "0"), (-1.0, "-1"), (f64::INFINITY, "inf")] {

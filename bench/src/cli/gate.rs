@@ -10,6 +10,7 @@ use firefly_framework::cost::PeaksSize;
 use firefly_framework::cost::published::{Breakdown, Path, breakdown};
 use firefly_framework::profile::{DeviceProfile, Preset, ProfileSource};
 use firefly_ops::WelchOptions;
+use firefly_ops::options::validate_n_fft;
 
 use super::ExitStatus;
 use super::device_profile::{presets, target_profile};
@@ -42,6 +43,7 @@ pub fn run(arguments: &GateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStat
     for n_fft in numbers(&arguments.n_fft) {
         let options = WelchOptions::new(n_fft, 2);
         options.validate("gate")?;
+        validate_n_fft("gate", "n_fft", options.n_fft)?;
         for k in numbers(&arguments.k) {
             ensure!(k <= options.bins(), "--k: {k} is more than the {} bins of n_fft {n_fft}", options.bins());
             for batch in numbers(&arguments.batch) {

@@ -1,7 +1,8 @@
 //! Options of commands on Welch estimates.
 
 use firefly_models::Tier;
-use firefly_ops::{ArgumentError, WelchOptions};
+use firefly_ops::ArgumentError;
+use firefly_ops::options::validate_n_fft;
 
 use super::values::{NumberRange, TIERS, distinct, named, numbers};
 use crate::harness::parameters::ParameterMap;
@@ -60,7 +61,7 @@ impl PeaksGrid {
 pub fn lengths(n_fft: &[NumberRange], command: &'static str) -> Result<Vec<usize>, ArgumentError> {
     let lengths = numbers(n_fft);
     for &n_fft in &lengths {
-        WelchOptions::new(n_fft, 1).with_hop(1).validate(command)?;
+        validate_n_fft(command, "n_fft", n_fft)?;
     }
     Ok(lengths)
 }

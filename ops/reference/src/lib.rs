@@ -12,6 +12,7 @@
 //! | [`welch`] | averaged one-sided power of rows |
 //! | [`peaks`] | the K strongest bins of a row |
 //! | [`local_maxima`] | local maxima of a row, with height, distance and prominence |
+//! | [`mel`] | power or amplitude of frames in mel bands, and their logarithms |
 //! | [`butterfly`] | gated butterfly stages with any twiddles |
 //! | [`butterfly_gradient`] | gradients of those stages |
 //! | [`learned`] | Welch power through gated butterflies, then a gain per bin |
@@ -29,6 +30,7 @@ pub mod dft;
 pub mod fft;
 pub mod learned;
 pub mod local_maxima;
+pub mod mel;
 pub mod peaks;
 pub mod welch;
 pub mod window;

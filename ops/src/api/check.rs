@@ -102,6 +102,35 @@ impl Inputs {
         Ok(())
     }
 
+    /// Checks that the device can transform `frames` frames of `n_fft` samples of every row of `first`; `argument` is its
+    /// name.
+    #[cfg(feature = "cube")]
+    pub fn frames<const D: usize>(
+        &self,
+        argument: &'static str,
+        first: &Tensor<D>,
+        n_fft: usize,
+        frames: usize,
+    ) -> Result<(), ArgumentError> {
+        let plain = self.device.clone().inner();
+        let Some(device) = cube_device(&plain) else { return Ok(()) };
+        let dims = first.dims();
+        gpu::check_frames(device, n_fft, frames, dims[D - 1])
+            .map_err(|error| self.limit([argument, "n_fft"], dims, n_fft, error))
+    }
+
+    /// The CPU runs every transform.
+    #[cfg(not(feature = "cube"))]
+    pub fn frames<const D: usize>(
+        &self,
+        _argument: &'static str,
+        _first: &Tensor<D>,
+        _n_fft: usize,
+        _frames: usize,
+    ) -> Result<(), ArgumentError> {
+        Ok(())
+    }
+
     /// The error of a device's limit: `arguments` are the names of a tensor of shape `dims` and of its length `n`.
     #[cfg(feature = "cube")]
     fn limit<const D: usize>(

@@ -8,7 +8,7 @@ use super::peaks::Peaks;
 use super::rows::Leading;
 use crate::error::ArgumentError;
 use crate::ops::{GAIN_TAPS, LearnedTensors, SpectralOps};
-use crate::options::{Direction, WelchOptions};
+use crate::options::{Direction, WelchOptions, validate_n_fft};
 use crate::twiddles::exact_twiddles;
 
 /// Parameters of a learned Welch estimate.
@@ -43,7 +43,9 @@ impl LearnedParameters {
     /// # Errors
     /// [`ArgumentError`] for options out of range.
     pub fn exact(window: Tensor<1>, options: &WelchOptions) -> Result<Self, ArgumentError> {
-        options.validate("LearnedParameters::exact")?;
+        const NAME: &str = "LearnedParameters::exact";
+        options.validate(NAME)?;
+        validate_n_fft(NAME, "n_fft", options.n_fft)?;
         let (device, dtype) = (window.device(), window.dtype());
         let gain = Tensor::<1>::from_data(TensorData::from([0.0, 1.0, 0.0]), (&device, dtype));
         Ok(Self {
@@ -143,6 +145,7 @@ fn prepare<const D: usize>(
     parameters: LearnedParameters,
     options: &WelchOptions,
 ) -> Result<LearnedTensors<Dispatch>, ArgumentError> {
+    validate_n_fft(operation, "n_fft", options.n_fft)?;
     check::signal(operation, &signal, options)?;
     let (n, bins, stages) = (options.n_fft, options.bins(), options.stages());
     let LearnedParameters { window, twiddles, gates, weights, gain } = parameters;

@@ -38,8 +38,18 @@ pub fn welch_psd<const D: usize>(
     window: Tensor<1>,
     options: &WelchOptions,
 ) -> Result<Tensor<D>, ArgumentError> {
+    welch_psd_of("welch_psd", signal, window, options)
+}
+
+/// As [`welch_psd`], on behalf of an operation.
+pub(super) fn welch_psd_of<const D: usize>(
+    operation: &'static str,
+    signal: Tensor<D>,
+    window: Tensor<1>,
+    options: &WelchOptions,
+) -> Result<Tensor<D>, ArgumentError> {
     let (leading, _) = Leading::of(&signal);
-    let inputs = prepare("welch_psd", signal, window, options)?;
+    let inputs = prepare(operation, signal, window, options)?;
     Ok(leading.unflatten(Dispatch::welch_psd(inputs, *options), options.bins()))
 }
 

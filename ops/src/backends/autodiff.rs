@@ -13,7 +13,7 @@ use super::linear;
 use super::recorded::operations_as_data;
 use crate::descriptor::{OpDescriptor, Outputs, take};
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
-use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 /// Backward pass of an operation.
 #[derive(Debug)]
@@ -56,6 +56,11 @@ impl<B: SpectralOps, const N: usize> Backward<B, N> for SpectralBackward {
                 OpDescriptor::LearnedWelchPsdBackward { options, wanted }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::TopK { .. } => vec![grad].into_iter(),
+            OpDescriptor::Mel { options, logarithm } => {
+                inputs.push(grad);
+                let wanted = std::array::from_fn(|input| ops.parents[input].is_some());
+                OpDescriptor::MelBackward { options, logarithm, wanted }.run::<B>(inputs).into_floats()
+            }
             _ => unreachable!("{operation:?} is not on the tape"),
         };
         for (parent, gradient) in ops.parents.into_iter().zip(gradients) {
@@ -116,7 +121,10 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
     let length = match operation {
         OpDescriptor::TopK { .. } => inputs[0].shape()[1],
         OpDescriptor::WelchPeaks { options, .. } | OpDescriptor::LearnedWelchPeaks { options, .. } => options.bins(),
-        OpDescriptor::WelchPsd { .. } | OpDescriptor::Butterfly { .. } | OpDescriptor::LearnedWelchPsd { .. } => 0,
+        OpDescriptor::WelchPsd { .. }
+        | OpDescriptor::Butterfly { .. }
+        | OpDescriptor::LearnedWelchPsd { .. }
+        | OpDescriptor::Mel { .. } => 0,
         backward => panic!("{}: second derivatives are not supported", backward.name()),
     };
     let nodes: [_; N] = std::array::from_fn(|input| inputs[input].node());

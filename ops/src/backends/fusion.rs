@@ -11,7 +11,7 @@ use burn_fusion::{ExecutionError, Fusion, FusionBackend, FusionRuntime, FusionTe
 use super::recorded::{operations_as_data, outputs};
 use crate::descriptor::{OpDescriptor, Outputs, execute, take};
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
-use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 #[derive(Debug)]
 struct Queued<B> {

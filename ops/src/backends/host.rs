@@ -7,7 +7,7 @@ use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 use crate::cpu::{self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, Real};
 use crate::memory::OutputBuffer;
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
-use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 /// Access to a backend's tensors in host memory. A backend that provides it has every operation of [`SpectralOps`].
 pub(super) trait Host: Backend {
@@ -294,6 +294,44 @@ impl<B: Host> SpectralOps for B {
             let mut signal = OutputBuffer::<T>::new(rows * options.length);
             cpu::inverse_real_fft::<T>([re.slice(), im.slice()], width, &options, &mut signal);
             B::float(signal.into_data([rows, options.length]))
+        })
+    }
+
+    fn mel(
+        signal: FloatTensor<B>,
+        window: FloatTensor<B>,
+        options: MelOptions,
+        logarithm: Option<Logarithm>,
+    ) -> FloatTensor<B> {
+        let [signal, window] = [signal, window].map(B::array);
+        let (rows, samples) = sizes(&signal);
+        let shape = [rows, options.bands.count, options.stft.frames(samples)];
+        with_real!(signal.dtype(), T => {
+            let mut bands = OutputBuffer::<T>::new(shape.iter().product());
+            let call = cpu::MelCall { samples, window: window.slice(), options: &options, logarithm: logarithm.as_ref() };
+            cpu::mel::<T>(signal.slice(), &call, &mut bands);
+            B::float(bands.into_data(shape))
+        })
+    }
+
+    /// The gradients that are not wanted are zero.
+    fn mel_backward(
+        signal: FloatTensor<B>,
+        window: FloatTensor<B>,
+        grad_bands: FloatTensor<B>,
+        options: MelOptions,
+        logarithm: Option<Logarithm>,
+        wanted: [bool; 2],
+    ) -> (FloatTensor<B>, FloatTensor<B>) {
+        let [signal, window, grad] = [signal, window, grad_bands].map(B::array);
+        let (_, samples) = sizes(&signal);
+        with_real!(signal.dtype(), T => {
+            let (mut of_signal, mut of_window) = (zeros::<T>(signal.shape()), zeros::<T>(window.shape()));
+            let call = cpu::MelCall { samples, window: window.slice(), options: &options, logarithm: logarithm.as_ref() };
+            let into = [(&mut of_signal[..], wanted[0]), (&mut of_window[..], wanted[1])];
+            let into = into.map(|(values, is_wanted)| is_wanted.then_some(values));
+            cpu::mel_backward::<T>(signal.slice(), &call, grad.slice(), into);
+            (float::<B, T>(of_signal, signal.shape().clone()), float::<B, T>(of_window, window.shape().clone()))
         })
     }
 }

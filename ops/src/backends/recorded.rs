@@ -120,6 +120,28 @@ macro_rules! operations_as_data {
         fn inverse_real_fft(re: FloatTensor<Self>, im: FloatTensor<Self>, options: FftOptions) -> FloatTensor<Self> {
             take(&mut $apply(OpDescriptor::InverseRealFft { options }, vec![re, im]).into_floats())
         }
+
+        fn mel(
+            signal: FloatTensor<Self>,
+            window: FloatTensor<Self>,
+            options: MelOptions,
+            logarithm: Option<Logarithm>,
+        ) -> FloatTensor<Self> {
+            take(&mut $apply(OpDescriptor::Mel { options, logarithm }, vec![signal, window]).into_floats())
+        }
+
+        fn mel_backward(
+            signal: FloatTensor<Self>,
+            window: FloatTensor<Self>,
+            grad_bands: FloatTensor<Self>,
+            options: MelOptions,
+            logarithm: Option<Logarithm>,
+            wanted: [bool; 2],
+        ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+            let operation = OpDescriptor::MelBackward { options, logarithm, wanted };
+            let mut gradients = $apply(operation, vec![signal, window, grad_bands]).into_floats();
+            (take(&mut gradients), take(&mut gradients))
+        }
     };
 }
 pub(super) use operations_as_data;

@@ -5,7 +5,7 @@
 //! | `runtime/` | tasks on rayon, per-thread buffers, keyed cache, sums over rows |
 //! | `isa/` | registers of each instruction set, the tokens that prove its detection, and the choice at run time |
 //! | `fft/` | passes of power-of-two transforms inside a row, which the families share |
-//! | `transform/`, `butterfly/`, `welch/`, `learned/`, `top_k/`, `local_maxima/` | one operation family each |
+//! | `transform/`, `butterfly/`, `welch/`, `learned/`, `top_k/`, `local_maxima/`, `mel/` | one operation family each |
 //! | `scalar/` | the engine for f64, and for f32 where no instruction set was detected |
 //!
 //! In each family, `mod.rs` has the entry functions, which choose the engine; `forward.rs` and `backward.rs` have the
@@ -21,6 +21,7 @@ mod fft;
 mod isa;
 mod learned;
 mod local_maxima;
+mod mel;
 mod real;
 mod runtime;
 mod scalar;
@@ -36,6 +37,7 @@ pub use isa::{InstructionSet, welch_instruction_set};
 pub use learned::learned_welch_psd_backward;
 pub use learned::{LearnedGradients, LearnedWelch, learned_welch_peaks, learned_welch_psd};
 pub use local_maxima::local_maxima;
+pub use mel::{MelCall, mel, mel_backward};
 pub use real::Real;
 pub use top_k::top_k;
 pub use transform::{complex_fft, inverse_real_fft, real_fft};

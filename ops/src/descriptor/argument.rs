@@ -4,8 +4,12 @@ use std::slice::Iter;
 
 use burn::backend::ir::ScalarIr;
 use burn::tensor::IntDType;
+use burn::tensor::ops::PadMode;
 
-use crate::options::{Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, Scaling, WelchOptions};
+use crate::options::{
+    Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelNorm,
+    MelOptions, MelScale, Scaling, SpectrumKind, StftOptions, WelchOptions,
+};
 
 /// An argument of an operation as the scalars of its record.
 pub(super) trait Argument: Sized {
@@ -51,13 +55,13 @@ fn position(dtype: IntDType) -> u64 {
     INT_TYPES.iter().position(|candidate| *candidate == dtype).expect("every integer type is listed") as u64
 }
 
-impl Argument for [bool; 6] {
+impl<const N: usize> Argument for [bool; N] {
     fn encode(&self, scalars: &mut Vec<ScalarIr>) {
         self.iter().for_each(|value| value.encode(scalars));
     }
 
     fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
-        let mut values = [false; 6];
+        let mut values = [false; N];
         for value in &mut values {
             *value = bool::decode(scalars)?;
         }
@@ -106,6 +110,87 @@ impl Argument for LocalMaximaOptions {
             (Argument::decode(scalars)?, Argument::decode(scalars)?, Argument::decode(scalars)?);
         let interpolation = if bool::decode(scalars)? { Interpolation::Hann } else { Interpolation::LogParabola };
         Some(Self { height, distance, prominence, interpolation })
+    }
+}
+
+impl Argument for StftOptions {
+    fn encode(&self, scalars: &mut Vec<ScalarIr>) {
+        // A missing window length is encoded as 0, which is none.
+        [self.n_fft, self.hop, self.window_length.unwrap_or(0)].iter().for_each(|count| count.encode(scalars));
+        [self.center, self.normalized, self.onesided].encode(scalars);
+        let (mode, value) = match self.pad {
+            PadMode::Constant(value) => (0usize, f64::from(value)),
+            PadMode::Reflect => (1, 0.0),
+            PadMode::Edge => (2, 0.0),
+        };
+        mode.encode(scalars);
+        value.encode(scalars);
+    }
+
+    fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
+        let mut count = || usize::decode(scalars);
+        let (n_fft, hop, window_length) = (count()?, count()?, count()?);
+        let [center, normalized, onesided] = Argument::decode(scalars)?;
+        let pad = match (usize::decode(scalars)?, f64::decode(scalars)?) {
+            (0, value) => PadMode::Constant(value as f32),
+            (1, _) => PadMode::Reflect,
+            (2, _) => PadMode::Edge,
+            _ => return None,
+        };
+        let window_length = (window_length > 0).then_some(window_length);
+        Some(Self { n_fft, hop, window_length, center, pad, normalized, onesided })
+    }
+}
+
+impl Argument for MelOptions {
+    fn encode(&self, scalars: &mut Vec<ScalarIr>) {
+        let MelBands { sample_rate, count, f_min, f_max, scale, norm } = self.bands;
+        self.stft.encode(scalars);
+        sample_rate.encode(scalars);
+        count.encode(scalars);
+        f_min.encode(scalars);
+        f_max.encode(scalars);
+        [scale == MelScale::Htk, norm == MelNorm::Slaney, self.is_power()].encode(scalars);
+    }
+
+    fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
+        let stft = StftOptions::decode(scalars)?;
+        let (sample_rate, count) = (f64::decode(scalars)?, usize::decode(scalars)?);
+        let (f_min, f_max) = (f64::decode(scalars)?, Argument::decode(scalars)?);
+        let [is_htk, has_norm, is_power] = Argument::decode(scalars)?;
+        let scale = if is_htk { MelScale::Htk } else { MelScale::Slaney };
+        let norm = if has_norm { MelNorm::Slaney } else { MelNorm::None };
+        let bands = MelBands { sample_rate, count, f_min, f_max, scale, norm };
+        let kind = if is_power { SpectrumKind::Power } else { SpectrumKind::Amplitude };
+        Some(Self::new(stft, bands).with_kind(kind))
+    }
+}
+
+/// No logarithm is encoded as unit 0.
+impl Argument for Option<Logarithm> {
+    fn encode(&self, scalars: &mut Vec<ScalarIr>) {
+        let unit = self.map_or(0usize, |logarithm| match logarithm.unit {
+            LogUnit::Natural => 1,
+            LogUnit::Ten => 2,
+            LogUnit::Decibel => 3,
+        });
+        unit.encode(scalars);
+        self.is_some_and(|logarithm| matches!(logarithm.guard, LogGuard::Offset(_))).encode(scalars);
+        self.map_or(0.0, |logarithm| logarithm.guard.value()).encode(scalars);
+    }
+
+    fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
+        let unit = usize::decode(scalars)?;
+        let (is_offset, value) = (bool::decode(scalars)?, f64::decode(scalars)?);
+        let guard = if is_offset { LogGuard::Offset(value) } else { LogGuard::Floor(value) };
+        let unit = match unit {
+            0 => return Some(None),
+            1 => LogUnit::Natural,
+            2 => LogUnit::Ten,
+            3 => LogUnit::Decibel,
+            _ => return None,
+        };
+        Some(Some(Logarithm::new(unit).with_guard(guard)))
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) use self::record::execute;
 pub use self::record::register_spectral_ops;
 #[cfg(any(feature = "autodiff", feature = "fusion", feature = "router"))]
 pub(crate) use self::run::{Outputs, take};
-use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 /// Declares the operations: a constant with the name of each, the enum of all of them with their scalar arguments, and
 /// both ways between that enum and recorded operations.
@@ -163,6 +163,22 @@ operations! {
     INVERSE_REAL_FFT = "firefly::inverse_real_fft": InverseRealFft {
         /// Length, direction and factors.
         options: FftOptions,
+    }
+    /// Mel spectra, or their logarithms.
+    MEL = "firefly::mel": Mel {
+        /// Frames and bands.
+        options: MelOptions,
+        /// The logarithm that is taken.
+        logarithm: Option<Logarithm>,
+    }
+    /// Gradients of [`Mel`](Self::Mel).
+    MEL_BACKWARD = "firefly::mel_backward": MelBackward {
+        /// Frames and bands.
+        options: MelOptions,
+        /// The logarithm that was taken.
+        logarithm: Option<Logarithm>,
+        /// Which gradients are computed: of the signal, and of the window.
+        wanted: [bool; 2],
     }
 }
 

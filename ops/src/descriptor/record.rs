@@ -28,6 +28,11 @@ impl OpDescriptor {
             Self::ComplexFft { options } => vec![(row(options.length), float); 2],
             Self::RealFft { options } => vec![(row(options.bins()), float); 2],
             Self::InverseRealFft { options } => vec![(row(options.length), float)],
+            Self::Mel { options, .. } => {
+                let [rows, samples] = [inputs[0].shape[0], inputs[0].shape[1]];
+                vec![(Shape::from([rows, options.bands.count, options.stft.frames(samples)]), float)]
+            }
+            Self::MelBackward { .. } => vec![like(0), like(1)],
         }
     }
 

@@ -45,6 +45,13 @@ impl OpDescriptor {
             Self::InverseRealFft { options } => {
                 Outputs::Floats(vec![B::inverse_real_fft(take(inputs), take(inputs), options)])
             }
+            Self::Mel { options, logarithm } => {
+                Outputs::Floats(vec![B::mel(take(inputs), take(inputs), options, logarithm)])
+            }
+            Self::MelBackward { options, logarithm, wanted } => {
+                let [signal, window, grad] = std::array::from_fn(|_| take(inputs));
+                Outputs::parts(B::mel_backward(signal, window, grad, options, logarithm, wanted))
+            }
         }
     }
 }
@@ -65,7 +72,7 @@ impl<B: Backend> Outputs<B> {
         Self::Peaks(bins, power)
     }
 
-    /// Real and imaginary parts.
+    /// Two float tensors, as real and imaginary parts.
     fn parts((re, im): (FloatTensor<B>, FloatTensor<B>)) -> Self {
         Self::Floats(vec![re, im])
     }

@@ -3,17 +3,24 @@
 
 use burn::backend::Flex;
 use burn::backend::ir::{OperationIr, TensorId, TensorIr, TensorStatus};
+use burn::tensor::ops::PadMode;
 use burn::tensor::{TensorData, try_read_sync};
 use burn_router::{CustomOpRegistry, TensorInterpreter};
 
 use super::*;
-use crate::options::{Detrend, Direction, Interpolation, Scaling};
+use crate::options::{
+    Detrend, Direction, Interpolation, LogGuard, LogUnit, MelBands, MelScale, Scaling, SpectrumKind, StftOptions,
+};
 
 #[test]
 fn every_operation_is_parsed_from_its_name_and_scalars() {
     let maxima =
         LocalMaximaOptions::new().with_prominence(-2.5).with_distance(7).with_interpolation(Interpolation::Hann);
     let fft = FftOptions { length: 15, direction: Direction::Inverse, scale: 0.25, interior: 2.0 };
+    let stft = StftOptions::new(25).with_hop(7).with_window_length(20).with_pad(PadMode::Constant(0.5));
+    let bands = MelBands::new(100.0, 9).with_f_min(1.0).with_f_max(40.0).with_scale(MelScale::Htk);
+    let mel = MelOptions::new(stft, bands).with_kind(SpectrumKind::Amplitude);
+    let logarithm = Logarithm::new(LogUnit::Decibel).with_guard(LogGuard::Offset(0.25));
     let (k, bins, wanted) = (7, IntDType::I32, [true, false, true, true, false, false]);
     for scaling in [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }] {
         let options = WelchOptions { hop: 100, scaling, detrend: Detrend::Constant, ..WelchOptions::new(256, 3) };
@@ -31,6 +38,8 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::ComplexFft { options: fft },
             OpDescriptor::RealFft { options: FftOptions { direction: Direction::Forward, ..fft } },
             OpDescriptor::InverseRealFft { options: fft },
+            OpDescriptor::Mel { options: mel, logarithm: None },
+            OpDescriptor::MelBackward { options: mel, logarithm: Some(logarithm), wanted: [true, false] },
         ];
         assert_eq!(operations.map(|operation| operation.name())[..], *NAMES);
         for operation in operations {

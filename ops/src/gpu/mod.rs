@@ -10,6 +10,7 @@
 //! - `segments`: windowing, power and their gradients, in one launch each, around a butterfly transform.
 //! - `welch`: exact Welch power and peaks, in one launch where a row fits a cube, else by `segments`.
 //! - `learned`: learned Welch power, by `segments` and a gain.
+//! - `mel`: mel spectra, in one launch where a frame fits a cube, else around `transform`.
 //! - `top_k`, `local_maxima`, `reduce`: the strongest bins and the local maxima of rows in device memory; sums over rows.
 #![allow(
     clippy::assign_op_pattern,
@@ -24,6 +25,7 @@ mod complex;
 mod device;
 pub mod learned;
 mod local_maxima;
+pub mod mel;
 mod reduce;
 mod requirement;
 mod segments;
@@ -37,6 +39,6 @@ pub mod welch;
 pub use complex::ComplexRows;
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice};
 pub use local_maxima::{MaximaBuffers, local_maxima};
-pub use requirement::{Requirement, check, check_fft};
+pub use requirement::{Requirement, check, check_fft, check_frames};
 pub use segments::Frames;
 pub use top_k::{PeakBuffers, top_k};

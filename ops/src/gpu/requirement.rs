@@ -9,6 +9,7 @@ use super::butterfly::{self, Propagation};
 use super::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, Limits, MAX_ELEMENTS};
 use super::transform::plan::{Kind, Problem};
 use super::transform::prepared::planned;
+use crate::options::has_butterflies;
 
 /// Units of the largest cube whose size does not follow from the device's limits.
 const FIXED_UNITS: usize = 256;
@@ -48,6 +49,16 @@ pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize
     DeviceLimitError::unless(DeviceLimit::LaunchElements, rows.min(ALIGNMENT).saturating_mul(largest), MAX_ELEMENTS)
 }
 
+/// Whether the device can run transforms of `n_fft` points over `frames` frames of rows of `samples` samples, and their
+/// adjoints.
+///
+/// # Errors
+/// The first limit that is too low.
+pub fn check_frames(device: &CubeDevice, n_fft: usize, frames: usize, samples: usize) -> Result<(), DeviceLimitError> {
+    check_fft(device, n_fft, 1, n_fft)?;
+    DeviceLimitError::unless(DeviceLimit::LaunchElements, ALIGNMENT.saturating_mul(samples.max(frames)), MAX_ELEMENTS)
+}
+
 /// The limits of a device, kept from the first call on: loading a device's client takes the lock that the threads which
 /// launch kernels need.
 fn limits(device: &CubeDevice) -> Limits {
@@ -65,8 +76,12 @@ pub(super) fn check_limits(limits: &Limits, requirement: &Requirement) -> Result
     DeviceLimitError::unless(DeviceLimit::UnitsPerCube, FIXED_UNITS, limits.units as usize)?;
     // Sums over the units of a cube exchange one value per unit.
     DeviceLimitError::unless(DeviceLimit::SharedMemory, FIXED_UNITS * size_of::<f32>(), limits.shared)?;
-    for propagation in [Propagation::Forward, Propagation::Backward] {
-        butterfly::passes(n.ilog2(), gated, limits, propagation)?;
+    if has_butterflies(n) {
+        for propagation in [Propagation::Forward, Propagation::Backward] {
+            butterfly::passes(n.ilog2(), gated, limits, propagation)?;
+        }
+    } else {
+        planned(limits, Problem { points: n, kind: Kind::Complex, is_padded: false, conjugates: false })?;
     }
     // Batches are split, but never below `ALIGNMENT` rows.
     DeviceLimitError::unless(DeviceLimit::LaunchElements, rows.min(ALIGNMENT).saturating_mul(row_len), MAX_ELEMENTS)

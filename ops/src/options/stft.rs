@@ -34,7 +34,7 @@ pub struct StftOptions {
 
 impl StftOptions {
     /// Frames of `n_fft` samples, a quarter of that apart, centred, with reflected ends.
-    pub fn new(n_fft: usize) -> Self {
+    pub const fn new(n_fft: usize) -> Self {
         Self {
             n_fft,
             hop: n_fft / 4,
@@ -79,6 +79,29 @@ impl StftOptions {
     /// Bins of a spectrum.
     pub fn bins(&self) -> usize {
         if self.onesided { self.n_fft / 2 + 1 } else { self.n_fft }
+    }
+
+    /// Frames of a signal of `samples` samples; 0 where it is shorter than a frame.
+    pub fn frames(&self, samples: usize) -> usize {
+        let padded = samples + 2 * self.padding();
+        padded.checked_sub(self.n_fft).map_or(0, |rest| 1 + rest / self.hop)
+    }
+
+    /// Samples that a signal is padded with on both sides.
+    pub(crate) fn padding(&self) -> usize {
+        if self.center { self.n_fft / 2 } else { 0 }
+    }
+
+    /// Checks that a signal of `samples` samples can be padded, and has a frame.
+    pub(crate) fn validate_signal(&self, operation: &'static str, samples: usize) -> Result<(), ArgumentError> {
+        let (got, padding) = (format_args!("{samples} samples per row"), self.padding());
+        if self.center {
+            let shortest = if self.pad == PadMode::Reflect { padding + 1 } else { 1 };
+            let expected = format_args!("at least {shortest}, to be padded by {padding} on both sides");
+            ensure(samples >= shortest, operation, "signal", got, expected)?;
+        }
+        let expected = format_args!("at least a frame of {} samples", self.n_fft);
+        ensure(samples + 2 * padding >= self.n_fft, operation, "signal", got, expected)
     }
 
     /// Samples of the window.

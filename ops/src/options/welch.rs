@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ArgumentError, ensure};
 
-/// The shortest segment the operations take, in samples.
+/// The shortest butterfly transform, and so the shortest segment of learned estimates, in samples.
 pub const MIN_N_FFT: usize = 8;
-/// The longest segment the operations take, in samples.
+/// The longest butterfly transform, and so the longest segment of learned estimates, in samples.
 pub const MAX_N_FFT: usize = 65_536;
 
 /// How one-sided power is scaled.
@@ -73,7 +73,7 @@ impl std::fmt::Display for Detrend {
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WelchOptions {
-    /// Samples in a segment: a power of two from [`MIN_N_FFT`] to [`MAX_N_FFT`].
+    /// Samples in a segment, at least 1; for learned estimates a power of two from [`MIN_N_FFT`] to [`MAX_N_FFT`].
     pub n_fft: usize,
     /// Samples from one segment's start to the next; at least 1.
     pub hop: usize,
@@ -121,7 +121,7 @@ impl WelchOptions {
         self.n_fft + self.segments.saturating_sub(1) * self.hop
     }
 
-    /// log2 of `n_fft`: stages of its butterfly transform.
+    /// log2 of an `n_fft` that is a power of two: stages of its butterfly transform.
     pub const fn stages(&self) -> usize {
         self.n_fft.trailing_zeros() as usize
     }
@@ -136,7 +136,7 @@ impl WelchOptions {
     /// # Errors
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
-        validate_n_fft(operation, "n_fft", self.n_fft)?;
+        ensure(self.n_fft >= 1, operation, "n_fft", self.n_fft, "at least 1")?;
         ensure(self.hop >= 1, operation, "hop", self.hop, "at least 1")?;
         ensure(self.segments >= 1, operation, "segments", self.segments, "at least 1")?;
         let spans = (self.segments - 1).checked_mul(self.hop).and_then(|rest| rest.checked_add(self.n_fft));
@@ -155,13 +155,17 @@ impl WelchOptions {
     }
 }
 
+/// Whether `n` is a length of the butterfly transform: a power of two from [`MIN_N_FFT`] to [`MAX_N_FFT`].
+pub(crate) fn has_butterflies(n: usize) -> bool {
+    n.is_power_of_two() && (MIN_N_FFT..=MAX_N_FFT).contains(&n)
+}
+
 /// Checks that `n` is a length of the butterfly transform: a power of two from [`MIN_N_FFT`] to [`MAX_N_FFT`].
 ///
 /// # Errors
 /// [`ArgumentError`] that names `operation` and `argument`.
 pub fn validate_n_fft(operation: &'static str, argument: &'static str, n: usize) -> Result<(), ArgumentError> {
-    let accepted = n.is_power_of_two() && (MIN_N_FFT..=MAX_N_FFT).contains(&n);
-    ensure(accepted, operation, argument, n, format_args!("a power of two from {MIN_N_FFT} to {MAX_N_FFT}"))
+    ensure(has_butterflies(n), operation, argument, n, format_args!("a power of two from {MIN_N_FFT} to {MAX_N_FFT}"))
 }
 
 #[cfg(test)]
@@ -179,18 +183,24 @@ mod tests {
     fn every_bad_field_is_named() {
         let good = WelchOptions::new(256, 2);
         let named = |options: WelchOptions| options.validate("welch_psd").unwrap_err().argument;
-        for n_fft in [0, 4, 12, 131_072] {
-            assert_eq!(named(WelchOptions { n_fft, ..good }), "n_fft");
-        }
+        assert_eq!(named(WelchOptions { n_fft: 0, ..good }), "n_fft");
         assert_eq!(named(WelchOptions { hop: 0, ..good }), "hop");
         assert_eq!(named(WelchOptions { segments: 0, ..good }), "segments");
         assert_eq!(named(WelchOptions { segments: usize::MAX, ..good }), "segments");
         for sample_rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(named(WelchOptions { scaling: Scaling::Density { sample_rate }, ..good }), "sample_rate");
         }
+    }
+
+    #[test]
+    fn any_length_is_taken_and_butterflies_take_powers_of_two() {
+        for n_fft in [1, 4, 100, 131_072] {
+            assert_eq!(WelchOptions::new(n_fft, 1).with_hop(1).validate("welch_psd"), Ok(()));
+            assert_eq!(validate_n_fft("butterfly", "re", n_fft).unwrap_err().argument, "re");
+        }
         assert_eq!(
-            WelchOptions { n_fft: 100, ..good }.validate("welch_psd").unwrap_err().to_string(),
-            "welch_psd: `n_fft` is 100, but must be a power of two from 8 to 65536"
+            validate_n_fft("butterfly", "re", 100).unwrap_err().to_string(),
+            "butterfly: `re` is 100, but must be a power of two from 8 to 65536"
         );
     }
 }

@@ -1,6 +1,7 @@
 //! Peaks problem: frames of a Welch estimate, and the number of peaks per frame.
 
 use firefly_models::Tier;
+use firefly_ops::options::validate_n_fft;
 use firefly_ops::{ArgumentError, WelchOptions, Window, WindowSymmetry};
 
 use crate::harness::parameters::ParameterMap;
@@ -45,6 +46,7 @@ impl PeaksProblem {
     pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "welch-peaks";
         self.options.validate(NAME)?;
+        validate_n_fft(NAME, "n_fft", self.options.n_fft)?;
         let bins = self.options.bins();
         if !(1..=bins).contains(&self.k) {
             let expected = format_args!("from 1 to the number of bins, {bins}").to_string();

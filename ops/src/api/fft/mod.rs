@@ -47,4 +47,5 @@ pub use convolve::{fft_convolve, next_fast_len};
 pub use dimensions::{fft2, fftn, hfft2, hfftn, ifft2, ifftn, ihfft2, ihfftn, irfft2, irfftn, rfft2, rfftn};
 pub use frequencies::{fftfreq, fftshift, ifftshift, rfftfreq};
 pub use one_dimension::{fft, hfft, ifft, ihfft, irfft, rfft};
+pub(super) use stft::full_window;
 pub use stft::{istft, stft};

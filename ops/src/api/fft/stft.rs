@@ -1,7 +1,6 @@
 //! Short-time Fourier transforms.
 
 use burn::tensor::Tensor;
-use burn::tensor::ops::PadMode;
 
 use super::ComplexTensor;
 use super::along::Call;
@@ -51,21 +50,12 @@ pub fn stft<const D: usize, const E: usize>(
     let dims = signal.dims();
     let (rows, samples, n_fft) = (dims[..D - 1].iter().product(), dims[D - 1], options.n_fft);
     let mut signal = inputs.first(signal).reshape([rows, samples]);
-    let mut padded = samples;
+    options.validate_signal(NAME, samples)?;
     if options.center {
-        let half = n_fft / 2;
-        let shortest = match options.pad {
-            PadMode::Reflect => half + 1,
-            _ => 1,
-        };
-        let expected = format_args!("at least {shortest}, to be padded by {half} on both sides");
-        ensure(samples >= shortest, NAME, "signal", format_args!("{samples} samples per row"), expected)?;
+        let half = options.padding();
         signal = signal.pad([(half, half)], options.pad);
-        padded += 2 * half;
     }
-    let got = format_args!("{samples} samples per row");
-    ensure(padded >= n_fft, NAME, "signal", got, format_args!("at least a frame of {n_fft} samples"))?;
-    let count = 1 + (padded - n_fft) / options.hop;
+    let count = options.frames(samples);
     let mut frames = frames(signal, n_fft, options.hop, count);
     if let Some(window) = window {
         frames = frames * window.reshape([1, 1, n_fft]);
@@ -135,21 +125,32 @@ fn norm(options: &StftOptions) -> Norm {
     if options.normalized { Norm::Ortho } else { Norm::Backward }
 }
 
-/// The window in the type of the input, with zeros on both sides up to a frame's length.
+/// The window in the type of the input, with zeros on both sides up to a frame's length; `None` for ones.
 fn padded_window(
     inputs: &mut check::Inputs,
     window: Option<Tensor<1>>,
     options: &StftOptions,
 ) -> Result<Option<Tensor<1>>, ArgumentError> {
-    let (n_fft, length) = (options.n_fft, options.window_samples());
+    let length = options.window_samples();
     let window = match window {
-        Some(window) => inputs.next("window", window, [length])?,
-        None if length == n_fft => return Ok(None),
+        Some(window) => window,
+        None if length == options.n_fft => return Ok(None),
         None => inputs.ones([length]),
     };
+    full_window(inputs, window, options).map(Some)
+}
+
+/// A window in the type of the input, with zeros on both sides up to a frame's length.
+pub(in crate::api) fn full_window(
+    inputs: &mut check::Inputs,
+    window: Tensor<1>,
+    options: &StftOptions,
+) -> Result<Tensor<1>, ArgumentError> {
+    let (n_fft, length) = (options.n_fft, options.window_samples());
+    let window = inputs.next("window", window, [length])?;
     let before = (n_fft - length) / 2;
     let padding = [(before, n_fft - length - before)];
-    Ok(Some(if length == n_fft { window } else { window.pad(padding, 0.0) }))
+    Ok(if length == n_fft { window } else { window.pad(padding, 0.0) })
 }
 
 /// Checks that the squared windows add up to more than nothing at each of `samples`.

@@ -1,5 +1,6 @@
 //! CubeCL's backend: CUDA, Vulkan, WebGPU and Metal.
 
+mod mel;
 mod rows;
 mod transform;
 
@@ -17,7 +18,7 @@ use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, l
 use crate::gpu::welch::{self, WelchGradients};
 use crate::gpu::{ComplexRows, DeviceLimitError, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
 use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
-use crate::options::{FftOptions, LocalMaximaOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 /// The tensor in contiguous memory.
 fn contiguous(tensor: FloatTensor<CubeBackend>) -> CubeTensor {
@@ -234,6 +235,26 @@ impl SpectralOps for CubeBackend {
 
     fn inverse_real_fft(re: FloatTensor<Self>, im: FloatTensor<Self>, options: FftOptions) -> FloatTensor<Self> {
         transform::real_inverse(re, im, &options)
+    }
+
+    fn mel(
+        signal: FloatTensor<Self>,
+        window: FloatTensor<Self>,
+        options: MelOptions,
+        logarithm: Option<Logarithm>,
+    ) -> FloatTensor<Self> {
+        mel::mel(signal, window, &options, logarithm.as_ref())
+    }
+
+    fn mel_backward(
+        signal: FloatTensor<Self>,
+        window: FloatTensor<Self>,
+        grad_bands: FloatTensor<Self>,
+        options: MelOptions,
+        logarithm: Option<Logarithm>,
+        wanted: [bool; 2],
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        mel::mel_backward([signal, window, grad_bands], &options, logarithm.as_ref(), wanted)
     }
 }
 

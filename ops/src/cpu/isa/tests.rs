@@ -28,6 +28,9 @@ const ALLOWED: &[&str] = &[
     "top_k::forward::search_exactly",
     "top_k::forward::restore_order",
     "welch::segment::WindowedGradients",
+    // Scalar by design: frames beyond the ends of rows, and sums over overlapping frames.
+    "mel::framing::Framing",
+    "mel::gradients::FrameGradients",
 ];
 
 /// An executable's code, its functions, and its pointers to functions.
@@ -134,11 +137,18 @@ impl<'a> Executable<'a> {
                 FlowControl::IndirectCall => _ = callees.insert(self.indirect_callee(&instruction, &loaded)),
                 _ => {}
             }
-            if instruction.mnemonic() == Mnemonic::Mov
-                && instruction.op0_kind() == OpKind::Register
-                && instruction.is_ip_rel_memory_operand()
-            {
-                loaded.insert(instruction.op0_register(), instruction.ip_rel_memory_address());
+            if instruction.mnemonic() == Mnemonic::Mov && instruction.op0_kind() == OpKind::Register {
+                let pointer = if instruction.is_ip_rel_memory_operand() {
+                    Some(instruction.ip_rel_memory_address())
+                } else {
+                    // Moved on from another register.
+                    (instruction.op1_kind() == OpKind::Register)
+                        .then(|| loaded.get(&instruction.op1_register()).copied())
+                        .flatten()
+                };
+                if let Some(pointer) = pointer {
+                    loaded.insert(instruction.op0_register(), pointer);
+                }
             }
         }
         callees

@@ -84,7 +84,7 @@ impl<'a, T: Real> PlannedWelch<'a, T> {
     pub fn work(&self) -> usize {
         let n = self.options.n_fft;
         // A planned transform takes about half the time of a gated one.
-        self.options.segments.div_ceil(2) * n * n.ilog2() as usize / 4
+        self.options.segments.div_ceil(2) * n * n.max(2).ilog2() as usize / 4
     }
 
     /// Complex values a row needs: a transform and its scratch.
@@ -106,13 +106,15 @@ impl<'a, T: Real> PlannedWelch<'a, T> {
         }
         // From two-sided sums to one-sided power. Z = X₁ + i X₂ of two real segments: |Z[k]|² + |Z[n-k]|² = 2 (|X₁[k]|²
         // + |X₂[k]|²), and an interior bin counts twice.
-        let half = sums.len() / 2;
-        let mirrored = sums[half..].iter().rev();
+        let mirrored = sums.iter().rev();
         for ((power, &lower), &upper) in power[1..].iter_mut().zip(&sums[1..]).zip(mirrored) {
             *power = self.factor * (lower + upper);
         }
         power[0] = self.factor * sums[0];
-        power[half] = self.factor * sums[half];
+        if sums.len().is_multiple_of(2) {
+            let nyquist = sums.len() / 2;
+            power[nyquist] = self.factor * sums[nyquist];
+        }
     }
 
     /// Puts the transform of x₁ + i x₂ at the start of `complex`, x₁ and x₂ being the windowed segments 2 pair and

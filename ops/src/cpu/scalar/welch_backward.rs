@@ -89,7 +89,7 @@ impl<'a, T: Real> WelchBackward<'a, T> {
         // q, over all n bins.
         let twice = T::of(2.0) * self.forward.factor;
         filter.iter_mut().zip(grad_power).for_each(|(q, &g)| *q = twice * g);
-        for k in 1..n_fft / 2 {
+        for k in 1..n_fft.div_ceil(2) {
             filter[n_fft - k] = filter[k];
         }
         for pair in 0..segments.div_ceil(2) {

@@ -121,7 +121,12 @@ impl Kernel for RowsKernel<'_> {
             let mut rows = TileRows { token, n, width, plan, tile: &mut *tile, spare: &mut *spare };
             match kind {
                 Kind::Complex(_) => rows.load_complex(re_rows, im_rows),
-                Kind::Real(_) => rows.load_real(re_rows),
+                Kind::Real(_) => rows.load_real(
+                    re_rows,
+                    width.min(n),
+                    #[inline(always)]
+                    |_, column| column,
+                ),
                 Kind::InverseReal(factors) => {
                     rows.load_half(factors, re_rows, im_rows, kept);
                     rows.pack(kept);
@@ -141,14 +146,15 @@ impl Kernel for RowsKernel<'_> {
 }
 
 /// A tile with the rows of a register.
-struct TileRows<'a, V: Register> {
-    token: V::Token,
-    n: usize,
-    width: usize,
-    plan: &'a Plan,
+pub(super) struct TileRows<'a, V: Register> {
+    pub token: V::Token,
+    pub n: usize,
+    /// Values from one row to the next.
+    pub width: usize,
+    pub plan: &'a Plan,
     /// One register more than the plan has points.
-    tile: &'a mut [Complex<V>],
-    spare: &'a mut [f32],
+    pub tile: &'a mut [Complex<V>],
+    pub spare: &'a mut [f32],
 }
 
 impl<V: Register> TileRows<'_, V> {
@@ -170,10 +176,11 @@ impl<V: Register> TileRows<'_, V> {
         }
     }
 
-    /// Real values in their places: two by two as complex values, or, where n is odd, with imaginary parts of 0.
+    /// The first `used` real values of each row in their places, `change` applied to each column: two by two as complex
+    /// values, or, where n is odd, with imaginary parts of 0.
     #[inline(always)]
-    fn load_real(&mut self, signal: &[f32]) {
-        let (tile, places, used) = (&mut *self.tile, &self.plan.places, self.width.min(self.n));
+    pub fn load_real(&mut self, signal: &[f32], used: usize, change: impl Fn(usize, V) -> V) {
+        let (tile, places) = (&mut *self.tile, &self.plan.places);
         let zero = V::splat(self.token, 0.0);
         let even = self.n.is_multiple_of(2);
         // The last sample of an odd number may be without a second one.
@@ -189,16 +196,16 @@ impl<V: Register> TileRows<'_, V> {
             self.spare,
             #[inline(always)]
             |j, column| match (even, j % 2) {
-                (true, 0) => tile[places[j / 2] as usize].re = column,
-                (true, _) => tile[places[j / 2] as usize].im = column,
-                (false, _) => tile[places[j] as usize].re = column,
+                (true, 0) => tile[places[j / 2] as usize].re = change(j, column),
+                (true, _) => tile[places[j / 2] as usize].im = change(j, column),
+                (false, _) => tile[places[j] as usize].re = change(j, column),
             },
         );
     }
 
     /// The lower bins of a real transform from those of the complex one, times the factors.
     #[inline(always)]
-    fn unpack(&mut self, factors: Factors<f32>) {
+    pub fn unpack(&mut self, factors: Factors<f32>) {
         let (token, tile, points) = (self.token, &mut *self.tile, self.plan.points);
         let (zero, ends) = (V::splat(token, 0.0), V::splat(token, factors.ends));
         let first = tile[0];
@@ -257,7 +264,7 @@ impl<V: Register> TileRows<'_, V> {
     /// The spectrum, in its places, that the passes take to real samples. Real and imaginary parts are exchanged, which makes
     /// the forward transform the inverse one.
     #[inline(always)]
-    fn pack(&mut self, bins: &[Complex<V>]) {
+    pub fn pack(&mut self, bins: &[Complex<V>]) {
         let (points, places) = (self.plan.points, &self.plan.places);
         let zero = V::splat(self.token, 0.0);
         if !self.n.is_multiple_of(2) {
@@ -306,7 +313,7 @@ impl<V: Register> TileRows<'_, V> {
 
     /// Real samples, the parts of values exchanged.
     #[inline(always)]
-    fn store_real(&mut self, signal: &mut [f32]) {
+    pub fn store_real(&mut self, signal: &mut [f32]) {
         let (tile, even) = (&*self.tile, self.n.is_multiple_of(2));
         store_columns(
             self.token,

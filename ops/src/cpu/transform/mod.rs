@@ -2,9 +2,11 @@
 //!
 //! Rows of complex f32 whose length is a power of two go through the passes inside a row of [`fft`](crate::cpu::fft). Rows
 //! of f32 whose length has small factors are transformed with a row per lane (`lanes.rs`, by a `Plan`); all others
-//! one at a time by rustfft and realfft (`planned.rs`). All rows of a call go the same way.
+//! one at a time by rustfft and realfft (`planned.rs`). All rows of a call go the same way. Families that go on with spectra
+//! in the tile take them from `frame_spectra.rs`.
 
 mod columns;
+mod frame_spectra;
 mod lanes;
 mod odd_radices;
 mod passes;
@@ -16,8 +18,9 @@ use crate::cpu::fft::plan::MIN_N;
 use crate::cpu::isa;
 use crate::cpu::real::Real;
 use crate::options::{Direction, FftOptions};
+pub(in crate::cpu) use frame_spectra::{FrameSpectra, lines_of_frames, plan_of_frames};
 use lanes::{Kind, Transform, complex_points};
-use plan::Plan;
+pub(in crate::cpu) use plan::Plan;
 
 /// Factors on the bins of a one-sided spectrum.
 #[derive(Debug, Clone, Copy)]

@@ -28,9 +28,9 @@ pub(super) struct Pass {
 
 /// Passes of a forward transform of complex values.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Plan {
+pub(in crate::cpu) struct Plan {
     pub points: usize,
-    pub passes: Vec<Pass>,
+    pub(super) passes: Vec<Pass>,
     pub largest_radix: usize,
     /// Place of each value in the tile: the reverse of its digits in the mixed radices.
     pub places: Vec<u32>,

@@ -88,11 +88,11 @@ fn work(options: &WelchOptions) -> usize {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WelchCall<'a> {
     /// `[n_fft]`.
-    window: &'a [f32],
-    options: &'a WelchOptions,
+    pub window: &'a [f32],
+    pub options: &'a WelchOptions,
     /// Factor on |X|² summed over segments.
-    factor: f32,
-    frame_len: usize,
+    pub factor: f32,
+    pub frame_len: usize,
 }
 
 impl<'a> WelchCall<'a> {
@@ -142,13 +142,13 @@ pub(super) struct Peaks<'a> {
 }
 
 impl Peaks<'_> {
-    /// Searches the rows of `tile`, the first of which is `row`.
+    /// Searches the rows of `tile`, the first of which is `row`; `GENERAL` is that of [`top_k_tile`].
     #[inline(always)]
-    fn search<V: Register>(&mut self, token: V::Token, row: usize, tile: &PowerTile<'_>) {
+    pub fn search<V: Register, const GENERAL: bool>(&mut self, token: V::Token, row: usize, tile: &PowerTile<'_>) {
         let k = self.k;
         let until = self.bins.len().min((row + V::LANES) * k);
         let (bins, power) = (&mut self.bins[row * k..until], &mut self.power[row * k..until]);
-        top_k_tile::<V, false>(token, tile, k, self.keys, bins, power);
+        top_k_tile::<V, GENERAL>(token, tile, k, self.keys, bins, power);
     }
 }
 
@@ -206,7 +206,7 @@ impl WelchKernel<'_> {
             if let Some(peaks) = &mut peaks
                 && (row + V::ROWS == tile_rows || (index + V::ROWS) * frame_len >= frames.len())
             {
-                peaks.search::<V::OneRow>(token, index - row, &PowerTile { power: tile, stride, bins });
+                peaks.search::<V::OneRow, false>(token, index - row, &PowerTile { power: tile, stride, bins });
             }
         }
     }

@@ -1,15 +1,39 @@
 //! Welch power spectra and their strongest bins, with exact transforms.
 
 pub(in crate::cpu) mod forward;
+mod lanes;
 pub(in crate::cpu) mod scaling;
 pub(in crate::cpu) mod segment;
 mod short;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
+use self::forward::WelchCall;
 use crate::cpu::real::Real;
+use crate::cpu::transform::{Plan, plan_of_frames};
 use crate::cpu::{isa, scalar};
 use crate::options::WelchOptions;
+
+/// The engines for f32; all else goes through planned transforms.
+enum Engine {
+    /// A segment of a power of two samples across registers, or a row per lane where it is short.
+    AcrossRegisters,
+    /// A row per lane, for any other length that a plan takes.
+    Lanes(Arc<Plan>),
+}
+
+impl Engine {
+    /// The engine of an estimate of `rows` rows on this thread.
+    fn of(options: &WelchOptions, rows: usize) -> Option<Self> {
+        let n = options.n_fft;
+        if n.is_power_of_two() && isa::takes(n) {
+            return Some(Self::AcrossRegisters);
+        }
+        plan_of_frames(n, rows).map(Self::Lanes)
+    }
+}
 
 /// One-sided Welch power of every row: `signal` `[rows, frame_len]`, `window` `[n_fft]` → `power` `[rows, bins]`.
 ///
@@ -21,11 +45,14 @@ pub fn welch_psd<T: Real>(signal: &[T], frame_len: usize, window: &[T], options:
     let rows = power.len() / bins;
     debug_assert_eq!(power.len(), rows * bins);
     debug_assert_eq!(signal.len(), rows * frame_len);
-    if isa::takes(options.n_fft)
+    if let Some(engine) = Engine::of(options, rows)
         && let (Some(signal), Some(window)) = (T::as_f32(signal), T::as_f32(window))
         && let Some(power) = T::as_f32_mut(power)
     {
-        return forward::welch_psd(signal, frame_len, window, options, power);
+        return match engine {
+            Engine::AcrossRegisters => forward::welch_psd(signal, frame_len, window, options, power),
+            Engine::Lanes(plan) => lanes::welch_psd(signal, &WelchCall::new(frame_len, window, options), &plan, power),
+        };
     }
     scalar::welch::welch_psd(signal, frame_len, window, options, power);
 }
@@ -48,11 +75,19 @@ pub fn welch_peaks<T: Real>(
     debug_assert_eq!(signal.len(), rows * frame_len);
     debug_assert_eq!(out_bins.len(), rows * k);
     debug_assert_eq!(out_power.len(), rows * k);
-    if isa::takes(options.n_fft)
+    if let Some(engine) = Engine::of(options, rows)
         && let (Some(signal), Some(window)) = (T::as_f32(signal), T::as_f32(window))
         && let Some(out_power) = T::as_f32_mut(out_power)
     {
-        return forward::welch_peaks(signal, frame_len, window, options, k, out_bins, out_power);
+        return match engine {
+            Engine::AcrossRegisters => {
+                forward::welch_peaks(signal, frame_len, window, options, k, out_bins, out_power);
+            }
+            Engine::Lanes(plan) => {
+                let call = WelchCall::new(frame_len, window, options);
+                lanes::welch_peaks(signal, &call, &plan, k, out_bins, out_power);
+            }
+        };
     }
     scalar::welch::welch_peaks(signal, frame_len, window, options, k, out_bins, out_power);
 }

@@ -78,7 +78,7 @@ impl SegmentBatch<'_> {
             segments: self.options.segments as u32,
             paired: self.paired,
             detrend: self.options.detrend == Detrend::Constant,
-            units: (n / 8).clamp(1, CUBE_UNITS),
+            units: 1 << (n / 8).clamp(1, CUBE_UNITS).ilog2(),
         }
     }
 

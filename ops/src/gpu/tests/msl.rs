@@ -1,16 +1,21 @@
 //! Every kernel compiles to Metal's language, for every layout on an Apple device. Whether Apple's compiler takes the
 //! source, and its results, are not checked here.
 
+use burn::tensor::ops::PadMode;
 use cubecl::server::Handle;
 
 use super::compile_only::metal;
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::device::empty;
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
+use crate::gpu::mel::{MelCall, MelGradients, mel, mel_backward};
 use crate::gpu::transform::{Call, Kind, Problem, StridedRows, transform};
 use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
 use crate::gpu::{ComplexRows, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
-use crate::options::{Detrend, LocalMaximaOptions, Scaling, WelchOptions};
+use crate::options::{
+    Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions, Scaling, SpectrumKind,
+    StftOptions, WelchOptions,
+};
 
 const ROWS: usize = 5;
 
@@ -30,6 +35,10 @@ fn every_kernel_compiles() {
     }
     for points in [1, 6, 15, 67, 360, 1000, 2048, 65_536, 65_537] {
         transforms(&device, points);
+    }
+    for n in [6, 15, 400, 446] {
+        mel_spectra(&device, n);
+        welch(&device, &WelchOptions::new(n, 2));
     }
     client.flush().unwrap();
     let compiled = compiled.lock().unwrap();
@@ -99,6 +108,27 @@ fn transforms(device: &GpuDevice, points: usize) {
             let problem = Problem { points, kind, is_padded, conjugates: is_padded };
             transform(device, &Call { problem, rows: ROWS, scale: 1.0, interior: 2.0 }, &new(), &new()).unwrap();
         }
+    }
+}
+
+fn mel_spectra(device: &GpuDevice, n: usize) {
+    let new = |len: usize| -> Handle { empty(&device.client, len) };
+    for (pad, kind, logarithm) in [
+        (PadMode::Reflect, SpectrumKind::Power, None),
+        (PadMode::Edge, SpectrumKind::Amplitude, Some(Logarithm::new(LogUnit::Ten))),
+        (
+            PadMode::Constant(1.0),
+            SpectrumKind::Power,
+            Some(Logarithm::new(LogUnit::Natural).with_guard(LogGuard::Offset(1.0))),
+        ),
+    ] {
+        let options = MelOptions::new(StftOptions::new(n).with_pad(pad), MelBands::new(100.0, 4)).with_kind(kind);
+        let (window, values) = (new(n), 4 * options.stft.frames(3 * n));
+        let rows = Frames::contiguous(new(ROWS * 3 * n), ROWS, 3 * n);
+        let call = MelCall { rows, window: &window, options: &options, logarithm: logarithm.as_ref() };
+        mel(device, &call, &new(ROWS * values)).unwrap();
+        let into = MelGradients { signal: Some(new(ROWS * 3 * n)), window: Some(new(n)) };
+        mel_backward(device, &call, &new(ROWS * values), &into).unwrap();
     }
 }
 

@@ -7,7 +7,7 @@
 //! - `tables`, `prepared`: what kernels read besides values, made once per device.
 //! - `kernel`: device code; `launch`: launches.
 
-mod kernel;
+pub(super) mod kernel;
 mod launch;
 mod launch_plan;
 mod layout;
@@ -16,6 +16,8 @@ pub(super) mod prepared;
 mod tables;
 #[cfg(test)]
 mod tests;
+
+pub(super) use launch_plan::LaunchPlan;
 
 pub use launch::{Call, StridedRows, is_padded, transform};
 pub use plan::{Kind, Problem};

@@ -6,7 +6,7 @@
 
 use cubecl::server::Handle;
 
-use crate::gpu::butterfly::ButterflyTransform;
+use super::exact_transform::ExactTransform;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, chunks, from_row};
 use crate::gpu::reduce::active_rows;
@@ -38,7 +38,7 @@ pub fn welch_psd_backward(
     options: &WelchOptions,
 ) -> Result<(), DeviceLimitError> {
     let transforms = options.segments.div_ceil(2) * options.n_fft;
-    let transform = ButterflyTransform::exact(device, options.n_fft);
+    let transform = ExactTransform::new(device, options.n_fft);
     let factor = scaling_factor(device, window, options);
     for chunk in chunks(device, frames.rows, 6 * transforms, frames.row_values().max(transforms)) {
         let (start, rows) = (chunk.start, chunk.len());

@@ -5,15 +5,16 @@ use std::f64::consts::TAU;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
+use super::exact_transform::ExactTransform;
 use super::kernel::{self, LaunchShapeLaunch, WelchInputLaunch, WelchOutputArgs};
 use super::layout::TransformLayout;
 use super::plan::{FusedPlan, WelchCall};
-use crate::gpu::butterfly::ButterflyTransform;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, cached, chunks, empty, floats, from_row, launch};
+use crate::gpu::mel::row_power;
 use crate::gpu::segments::{Frames, SegmentBatch, Skip, power, scaling_factor, window_segments};
 use crate::gpu::top_k::{PeakBuffers, top_k};
-use crate::options::{Detrend, Scaling, WelchOptions};
+use crate::options::{Detrend, Scaling, WelchOptions, has_butterflies};
 
 /// One-sided Welch power of every row: `window` `[n_fft]` → `into` `[rows, bins]`, all f32 and contiguous.
 ///
@@ -31,8 +32,8 @@ pub fn welch_psd(
     for chunk in chunks(device, frames.rows, 0, frames.row_values().max(bins)) {
         let frames = frames.slice(chunk.clone());
         let into = from_row(into, chunk.start, bins);
-        let Some(plan) = FusedPlan::of(call(options, frames.rows, 0), &device.limits) else {
-            segmented_psd(device, &frames, window, &into, options)?;
+        let Some(plan) = fused_plan(device, options, frames.rows, 0) else {
+            separate_psd(device, &frames, window, &into, options)?;
             continue;
         };
         let output = WelchOutputArgs::Power(floats(&into, frames.rows * bins));
@@ -57,9 +58,9 @@ pub fn welch_peaks(
     for chunk in chunks(device, frames.rows, 0, frames.row_values().max(options.bins())) {
         let frames = frames.slice(chunk.clone());
         let into = into.skip_rows(chunk.start);
-        let Some(plan) = FusedPlan::of(call(options, frames.rows, into.k), &device.limits) else {
+        let Some(plan) = fused_plan(device, options, frames.rows, into.k) else {
             let spectra = empty(&device.client, frames.rows * options.bins());
-            segmented_psd(device, &frames, window, &spectra, options)?;
+            separate_psd(device, &frames, window, &spectra, options)?;
             top_k(device, &spectra, &into, frames.rows, options.bins());
             continue;
         };
@@ -67,6 +68,23 @@ pub fn welch_peaks(
         Fused { frames: &frames, window, factor: &factor, hop: options.hop, k: into.k }.launch(device, output, plan);
     }
     Ok(())
+}
+
+/// [`welch_psd`] of lengths that [`FusedPlan`] has no plan for: in one launch of the transform of any length where there is
+/// one segment that fits a cube, else in a launch per step.
+fn separate_psd(
+    device: &GpuDevice,
+    frames: &Frames,
+    window: &Handle,
+    into: &Handle,
+    options: &WelchOptions,
+) -> Result<(), DeviceLimitError> {
+    let is_one = options.segments == 1 && options.detrend == Detrend::None && !has_butterflies(options.n_fft);
+    let factor = is_scaled(options).then(|| scaling_factor(device, window, options));
+    if is_one && row_power(device, frames, options.n_fft, window, factor.as_ref(), into)? {
+        return Ok(());
+    }
+    segmented_psd(device, frames, window, into, options)
 }
 
 /// [`welch_psd`] in a launch per step, for any length and device.
@@ -78,7 +96,7 @@ fn segmented_psd(
     options: &WelchOptions,
 ) -> Result<(), DeviceLimitError> {
     let transforms = options.segments.div_ceil(2) * options.n_fft;
-    let transform = ButterflyTransform::exact(device, options.n_fft);
+    let transform = ExactTransform::new(device, options.n_fft);
     let factor = scaling_factor(device, window, options);
     for chunk in chunks(device, frames.rows, 4 * transforms, frames.row_values().max(transforms)) {
         let batch = SegmentBatch { frames: frames.slice(chunk.clone()), options, paired: true };
@@ -101,8 +119,12 @@ fn is_scaled(options: &WelchOptions) -> bool {
     options.scaling != Scaling::Power
 }
 
-fn call(options: &WelchOptions, rows: usize, k: usize) -> WelchCall {
-    WelchCall {
+/// The plan of one launch, for a length that has butterflies.
+fn fused_plan(device: &GpuDevice, options: &WelchOptions, rows: usize, k: usize) -> Option<FusedPlan> {
+    if !has_butterflies(options.n_fft) {
+        return None;
+    }
+    let call = WelchCall {
         n: options.n_fft as u32,
         hop: options.hop as u32,
         segments: options.segments as u32,
@@ -110,7 +132,8 @@ fn call(options: &WelchOptions, rows: usize, k: usize) -> WelchCall {
         scaled: is_scaled(options),
         rows: rows as u32,
         k: k as u32,
-    }
+    };
+    FusedPlan::of(call, &device.limits)
 }
 
 /// The inputs of one fused launch.

@@ -1,9 +1,10 @@
 //! Exact Welch power, its strongest bins, and gradients.
 //!
-//! Up to the length whose transform fits a cube, one launch reads each sample once and writes the result
-//! ([`FusedPlan`]); longer segments, and gradients, take a launch per step ([`segments`](super::segments)).
+//! Powers of two up to the length whose transform fits a cube: one launch reads each sample once and writes the result
+//! ([`FusedPlan`]). Other segments, and gradients, take a launch per step ([`segments`](super::segments)).
 
 mod backward;
+mod exact_transform;
 mod kernel;
 mod launch;
 mod layout;

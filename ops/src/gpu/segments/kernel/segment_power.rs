@@ -42,7 +42,7 @@ pub fn sum_squares(
     if comptime!(layout.paired) {
         scale /= f32::cast_from(comptime!(layout.segments));
     }
-    if bin > 0 && bin < comptime!(layout.n / 2) {
+    if bin > 0 && bin < comptime!(layout.n.div_ceil(2)) {
         scale *= 2.0f32;
     }
     into[at as usize] = scale * sum;

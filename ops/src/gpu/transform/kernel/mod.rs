@@ -9,6 +9,8 @@ mod sequence;
 mod sink;
 mod source;
 
-pub use arguments::{TransformInputLaunch, TransformOutputArgs, TransformShapeLaunch};
+pub use arguments::{TransformInput, TransformInputLaunch, TransformOutputArgs, TransformShape, TransformShapeLaunch};
 pub use fold::fold_spectra;
-pub use passes::transform_sequences;
+pub use passes::{run_passes, transform_sequences};
+pub use roots::root;
+pub use sequence::{Sequence, has_short_transform, own_sequence, padded, short_transform};

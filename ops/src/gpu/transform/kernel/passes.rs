@@ -29,35 +29,48 @@ pub fn transform_sequences(
     // Sequences are read as they lie in the input, and from the first exchange on spread as they lie in the output.
     let read = own_sequence(&shape, plan.input, plan);
     let own = own_sequence(&shape, plan.output, plan);
+    load_inputs(&mut z, input, &read, &shape, plan);
+    run_passes(&mut z, &mut exchange, input, &read, &own, plan);
+    if comptime!(plan.sink == RowForm::PairSpectrum) {
+        store_folded(&z, &mut exchange, input, output, &own, &shape, plan);
+    } else {
+        store_outputs(&z, input, output, &own, &shape, plan);
+    }
+}
+
+/// Runs all passes on the inputs of the first one, which are those of sequence `read`; the outputs of the last one are those
+/// of sequence `own`.
+#[cube]
+pub fn run_passes(
+    z: &mut ComplexArray,
+    exchange: &mut Shared<[Complex]>,
+    input: &TransformInput,
+    read: &Sequence,
+    own: &Sequence,
+    #[comptime] plan: LaunchPlan,
+) {
     let passes = comptime!(plan.passes());
     #[unroll]
     for pass in 0..passes {
-        if comptime!(pass == 0) {
-            load_inputs(&mut z, input, &read, &shape, plan);
-        } else if comptime!(plan.follows_filter(pass)) {
-            multiply_filter(&mut z, input, &own, pass, plan);
-        } else {
+        if comptime!(plan.follows_filter(pass)) {
+            multiply_filter(z, input, own, pass, plan);
+        } else if comptime!(pass > 0) {
             // Read what other units wrote after the pass before, once all of them have.
             sync_cube();
-            read_exchange(&mut z, &exchange, &own, pass, plan);
+            read_exchange(z, exchange, own, pass, plan);
         }
-        short_transforms(&mut z, input, &own, pass, plan);
+        short_transforms(z, input, own, pass, plan);
         if comptime!(pass + 1 < passes && !plan.follows_filter(pass + 1)) {
             // No unit may overwrite the exchange before all have read it.
             if comptime!(pass > 0) {
                 sync_cube();
             }
             if comptime!(pass == 0) {
-                write_exchange(&z, &mut exchange, &read, pass, plan);
+                write_exchange(z, exchange, read, pass, plan);
             } else {
-                write_exchange(&z, &mut exchange, &own, pass, plan);
+                write_exchange(z, exchange, own, pass, plan);
             }
         }
-    }
-    if comptime!(plan.sink == RowForm::PairSpectrum) {
-        store_folded(&z, &mut exchange, input, output, &own, &shape, plan);
-    } else {
-        store_outputs(&z, input, output, &own, &shape, plan);
     }
 }
 
@@ -93,7 +106,7 @@ fn short_transforms(
 /// the block that the `before` earlier short transforms next to it share.
 #[cube]
 fn write_exchange(
-    z: &ComplexArray,
+    z: &mut ComplexArray,
     exchange: &mut Shared<[Complex]>,
     sequence: &Sequence,
     #[comptime] pass: u32,
@@ -129,7 +142,7 @@ fn write_exchange(
 #[cube]
 fn read_exchange(
     z: &mut ComplexArray,
-    exchange: &Shared<[Complex]>,
+    exchange: &mut Shared<[Complex]>,
     sequence: &Sequence,
     #[comptime] pass: u32,
     #[comptime] plan: LaunchPlan,

@@ -1,0 +1,164 @@
+//! Mel spectra: bands of the power or amplitude of frames, and their logarithms.
+//!
+//! Frames of f32 whose length has small factors are transformed with a frame per lane, and summed into bands in the tile
+//! (`lanes.rs`); all others one at a time by realfft (`planned.rs`). All frames of a call go the same way.
+
+mod bands;
+mod framing;
+mod gradients;
+mod lanes;
+mod logarithm;
+mod planned;
+
+use self::bands::Bands;
+use self::framing::Framing;
+use self::gradients::FrameGradients;
+use super::isa::register::MAX_LANES;
+use super::real::Real;
+use super::runtime::reduction::sum_blocks;
+use super::runtime::tasks::{Tasks, optional_chunks};
+use super::transform::plan_of_frames;
+use crate::mel_filters::cached_filters;
+use crate::options::{Logarithm, MelOptions};
+
+/// Mel spectra of rows.
+#[derive(Debug, Clone, Copy)]
+pub struct MelCall<'a, T> {
+    /// Samples of a row; enough for a frame.
+    pub samples: usize,
+    /// `[n_fft]`.
+    pub window: &'a [T],
+    /// Frames and bands.
+    pub options: &'a MelOptions,
+    /// The logarithm that is taken.
+    pub logarithm: Option<&'a Logarithm>,
+}
+
+/// Bands of every frame of every row, or their logarithms: `signal` `[rows, samples]` → `output` `[rows, bands, frames]`.
+///
+/// A sample that is not finite spoils the frames that hold it, and no other.
+pub fn mel<T: Real>(signal: &[T], call: &MelCall<'_, T>, output: &mut [T]) {
+    let spectra = MelSpectra::new(call);
+    if let Some(plan) = plan_of_frames(spectra.framing.n_fft, spectra.framing.count)
+        && let (Some(signal), Some(window)) = (T::as_f32(signal), T::as_f32(call.window))
+        && let Some(output) = T::as_f32_mut(output)
+    {
+        let spectra = MelSpectra::new(&MelCall { window, ..call.of_type() });
+        return spectra.forward(signal, output, |range| lanes::forward(&spectra, &plan, range));
+    }
+    spectra.forward(signal, output, |range| planned::forward(&spectra, range));
+}
+
+/// Gradients of [`mel`] for `grad` `[rows, bands, frames]`: adds to those of the signal `[rows, samples]` and of the window
+/// `[n_fft]`, each if given, which are 0.
+pub fn mel_backward<T: Real>(signal: &[T], call: &MelCall<'_, T>, grad: &[T], into: [Option<&mut [T]>; 2]) {
+    let spectra = MelSpectra::new(call);
+    if let Some(plan) = plan_of_frames(spectra.framing.n_fft, spectra.framing.count)
+        && let (Some(signal), Some(window), Some(grad)) = (T::as_f32(signal), T::as_f32(call.window), T::as_f32(grad))
+    {
+        let into = into.map(|values| values.and_then(T::as_f32_mut));
+        let spectra = MelSpectra::new(&MelCall { window, ..call.of_type() });
+        return spectra
+            .backward(signal, grad, into, |row, grad, into| lanes::backward(&spectra, &plan, row, grad, into));
+    }
+    spectra.backward(signal, grad, into, |row, grad, into| planned::backward(&spectra, row, grad, into));
+}
+
+impl<'a, T> MelCall<'a, T> {
+    /// The same call for another type, without a window.
+    fn of_type<U>(&self) -> MelCall<'a, U> {
+        MelCall { samples: self.samples, window: &[], options: self.options, logarithm: self.logarithm }
+    }
+}
+
+/// What all frames of a call share.
+struct MelSpectra<'a, T> {
+    framing: Framing,
+    /// `[n_fft]`.
+    window: &'a [T],
+    bands: Bands<T>,
+    /// Whether power is summed, or else amplitude.
+    is_power: bool,
+    logarithm: Option<logarithm::Scaled>,
+}
+
+/// Some of the frames of a row.
+struct FrameRange<'a, T> {
+    /// The row, `[samples]`.
+    row: &'a [T],
+    /// The first frame.
+    first: usize,
+    /// The frames' values in each band, or none.
+    bands: Vec<&'a mut [T]>,
+}
+
+impl<'a, T: Real> MelSpectra<'a, T> {
+    fn new(call: &MelCall<'a, T>) -> Self {
+        let options = call.options;
+        let filters = cached_filters(options.stft.n_fft, &options.bands);
+        Self {
+            framing: Framing::new(&options.stft, call.samples),
+            window: call.window,
+            bands: Bands::new(&filters, options.factor()),
+            is_power: options.is_power(),
+            logarithm: call.logarithm.map(|logarithm| logarithm::Scaled::new(logarithm, options.is_power())),
+        }
+    }
+
+    /// Work of a frame, in the unit of [`Tasks`].
+    fn work(&self) -> usize {
+        let n = self.framing.n_fft;
+        n * n.max(2).ilog2() as usize / 8 + n
+    }
+
+    /// Runs `forward` on ranges of frames that make up all rows.
+    fn forward(&self, signal: &[T], output: &mut [T], forward: impl Fn(FrameRange<'_, T>) + Send + Sync) {
+        let Framing { samples, count: frames, .. } = self.framing;
+        let (rows, bands) = (signal.len() / samples, self.bands.count());
+        debug_assert_eq!(output.len(), rows * bands * frames);
+        let length = Tasks::independent_groups(rows * frames, self.work(), MAX_LANES).rows.min(frames);
+        let pieces = signal.chunks_exact(samples).zip(output.chunks_exact_mut(bands * frames));
+        let ranges = pieces.flat_map(|(row, output)| {
+            let mut bands: Vec<_> = output.chunks_exact_mut(frames).map(|band| band.chunks_mut(length)).collect();
+            let range =
+                move |first| FrameRange { row, first, bands: bands.iter_mut().filter_map(Iterator::next).collect() };
+            (0..frames).step_by(length).map(range)
+        });
+        Tasks { rows: length, count: rows * frames.div_ceil(length) }.run(ranges, forward);
+    }
+
+    /// Runs `backward` on every row and its gradient.
+    fn backward(
+        &self,
+        signal: &[T],
+        grad: &[T],
+        [of_signal, of_window]: [Option<&mut [T]>; 2],
+        backward: impl Fn(&[T], &[T], &mut FrameGradients<'_, T>) + Send + Sync,
+    ) {
+        let Framing { samples, count: frames, n_fft, .. } = self.framing;
+        let (rows, values) = (signal.len() / samples, self.bands.count() * frames);
+        debug_assert_eq!(grad.len(), rows * values);
+        let partial = if of_window.is_some() { n_fft } else { 0 };
+        let tasks = Tasks::reduction(rows, 3 * frames * self.work(), partial);
+        let mut partials = vec![T::zero(); partial * tasks.count.max(1)];
+        let pieces = (signal.chunks(tasks.rows * samples))
+            .zip(grad.chunks(tasks.rows * values))
+            .zip(optional_chunks(of_signal, tasks.rows * samples))
+            .zip(optional_chunks(of_window.is_some().then_some(&mut partials[..]), n_fft));
+        tasks.run(pieces, |(((rows, grads), of_rows), of_window)| {
+            let of_window = of_window.unwrap_or_default();
+            let rows = rows.chunks_exact(samples).zip(grads.chunks_exact(values));
+            for ((row, grad), of_row) in rows.zip(optional_chunks(of_rows, samples)) {
+                // A row without a gradient gives none, also where its samples are not finite.
+                if grad.iter().any(|g| !g.is_zero()) {
+                    let signal = of_row.unwrap_or_default();
+                    let (framing, window) = (&self.framing, self.window);
+                    backward(row, grad, &mut FrameGradients { framing, window, signal, of_window: &mut *of_window });
+                }
+            }
+        });
+        if let Some(of_window) = of_window {
+            of_window.copy_from_slice(sum_blocks(&mut partials, n_fft));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Welch power and peaks of rows in f32 with a row per lane, for segments of any length.
+
+use super::forward::{Outputs, Peaks, WelchCall};
+use super::segment;
+use crate::cpu::isa::lines::{Line, lines_for, take_values, with_lines};
+use crate::cpu::isa::register::{MAX_LANES, Register};
+use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
+use crate::cpu::real::Real;
+use crate::cpu::runtime::tasks::Tasks;
+use crate::cpu::top_k::forward::PowerTile;
+use crate::cpu::transform::{FrameSpectra, Plan, lines_of_frames};
+use crate::options::{Detrend, WelchOptions};
+
+/// As [`welch_psd`](crate::cpu::welch_psd()).
+pub(super) fn welch_psd(signal: &[f32], call: &WelchCall<'_>, plan: &Plan, power: &mut [f32]) {
+    let (frame_len, bins) = (call.frame_len, call.options.bins());
+    let tasks = tasks(power.len() / bins, call.options, plan);
+    let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
+    tasks.run(pieces, |(frames, power)| run(call, plan, frames, Outputs::Power(power)));
+}
+
+/// As [`welch_peaks`](crate::cpu::welch_peaks()).
+pub(super) fn welch_peaks(
+    signal: &[f32],
+    call: &WelchCall<'_>,
+    plan: &Plan,
+    k: usize,
+    out_bins: &mut [i64],
+    out_power: &mut [f32],
+) {
+    let tasks = tasks(out_bins.len() / k, call.options, plan);
+    let pieces = signal
+        .chunks(tasks.rows * call.frame_len)
+        .zip(out_bins.chunks_mut(tasks.rows * k))
+        .zip(out_power.chunks_mut(tasks.rows * k));
+    tasks.run(pieces, |((frames, bins), power)| {
+        f32::with_scratch(|scratch| {
+            let (_, _, keys) = scratch.buffers(0, 0, call.options.bins());
+            run(call, plan, frames, Outputs::Peaks(Peaks { k, keys, bins, power }));
+        });
+    });
+}
+
+fn tasks(rows: usize, options: &WelchOptions, plan: &Plan) -> Tasks {
+    Tasks::independent_groups(rows, options.segments * plan.work() + options.bins(), MAX_LANES)
+}
+
+/// Runs the kernel on the rows of one task.
+fn run(call: &WelchCall<'_>, plan: &Plan, frames: &[f32], outputs: Outputs<'_>) {
+    let n = call.options.n_fft;
+    // Half of sixteen lanes are enough for a few rows.
+    let width = if frames.len() <= MAX_LANES / 2 * call.frame_len { Width::Eight } else { Width::Sixteen };
+    let bins = lines_for(MAX_LANES * call.options.bins());
+    with_lines(lines_of_frames(plan, n) + 2 * bins, |memory| {
+        dispatch(InstructionSet::current(), width, Rows { call, plan, frames, outputs, memory });
+    });
+}
+
+/// The rows of one task.
+struct Rows<'a> {
+    call: &'a WelchCall<'a>,
+    plan: &'a Plan,
+    /// `[rows, frame_len]`.
+    frames: &'a [f32],
+    outputs: Outputs<'a>,
+    memory: &'a mut [Line],
+}
+
+impl Kernel for Rows<'_> {
+    #[inline(always)]
+    fn run<V: Register>(self, token: V::Token) {
+        let Self { call, plan, frames, outputs, mut memory } = self;
+        let &WelchCall { window, options, factor, frame_len } = call;
+        let &WelchOptions { n_fft: n, hop, segments, detrend, .. } = options;
+        let bins = options.bins();
+        let mut spectra = FrameSpectra::<V>::new(token, plan, n, &mut memory);
+        let sums = V::arrays_mut(take_values(&mut memory, V::LANES * bins));
+        // Power goes to the caller; for peaks it goes to a tile, which is searched when it is full.
+        let tile = take_values(&mut memory, V::LANES * bins);
+        let (mut power, mut peaks) = match outputs {
+            Outputs::Power(power) => (power, None),
+            Outputs::Peaks(peaks) => (&mut [][..], Some(peaks)),
+        };
+        for (group, rows) in frames.chunks(V::LANES * frame_len).enumerate() {
+            for index in 0..segments {
+                // Segments with the same number, minus their means.
+                let first = &rows[index * hop..];
+                let mut means = V::Array::default();
+                if detrend == Detrend::Constant {
+                    for (mean, row) in means.as_mut().iter_mut().zip(first.chunks(frame_len)) {
+                        *mean = segment::offset(&row[..n], detrend);
+                    }
+                }
+                let means = V::load(token, &means);
+                let spectrum = spectra.transform(
+                    first,
+                    frame_len,
+                    #[inline(always)]
+                    |j, column| (column - means) * V::splat(token, window[j]),
+                );
+                for (sum, bin) in sums.iter_mut().zip(spectrum) {
+                    let square = bin.re.mul_add(bin.re, bin.im * bin.im);
+                    let total = if index == 0 { square } else { V::load(token, sum) + square };
+                    total.store(sum);
+                }
+            }
+            // Interior bins stand for two.
+            for (k, sum) in sums.iter_mut().enumerate() {
+                let sides = if k == 0 || 2 * k == n { 1.0 } else { 2.0 };
+                (V::load(token, sum) * V::splat(token, sides * factor)).store(sum);
+            }
+            let into = match &peaks {
+                Some(_) => &mut *tile,
+                None => {
+                    let (rows, rest) = {
+                        let count = power.len().min(V::LANES * bins);
+                        std::mem::take(&mut power).split_at_mut(count)
+                    };
+                    power = rest;
+                    rows
+                }
+            };
+            spectra.store(
+                into,
+                bins,
+                #[inline(always)]
+                |k| V::load(token, &sums[k]),
+            );
+            if let Some(peaks) = &mut peaks {
+                peaks.search::<V, true>(token, group * V::LANES, &PowerTile { power: tile, stride: bins, bins });
+            }
+        }
+    }
+}

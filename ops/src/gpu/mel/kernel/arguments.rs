@@ -1,0 +1,89 @@
+//! Kernel arguments, and what kernels share: samples of frames, sums of bands, logarithms.
+
+use cubecl::prelude::*;
+
+use crate::gpu::mel::plan::{BandForm, BandPlan, Padding};
+
+/// A sparse matrix, each of whose rows has its weights side by side.
+#[derive(CubeType, CubeLaunch)]
+pub struct SparseRows {
+    /// First column of each row and offset of its weights; then both of a row past the last one.
+    pub rows: Box<[u32]>,
+    /// Weights of all rows.
+    pub weights: Box<[f32]>,
+}
+
+/// Frames of rows, numbered over all rows.
+#[derive(CubeType, CubeLaunch)]
+pub struct FrameShape {
+    /// Frames of a row.
+    pub frames: u32,
+    /// Samples of a row.
+    pub samples: u32,
+    /// Values from one row to the next.
+    pub stride: u32,
+    /// Samples from one frame's start to the next.
+    pub hop: u32,
+    /// Samples before a row that its first frame starts with.
+    pub padding: u32,
+    /// The constant of the padding.
+    pub constant: f32,
+    /// The first frame of a launch.
+    pub first: u32,
+    /// Frames of a launch.
+    pub count: u32,
+}
+
+/// Bands, and their logarithms.
+#[derive(CubeType, CubeLaunch)]
+pub struct BandShape {
+    /// Bands of a frame.
+    pub bands: u32,
+    /// Offset or floor of a logarithm.
+    pub guard: f32,
+    /// Factor on a natural logarithm.
+    pub factor: f32,
+}
+
+/// Sample `j` of frame `frame`.
+#[cube]
+pub fn frame_sample(signal: &[f32], frame: u32, j: u32, shape: &FrameShape, #[comptime] padding: Padding) -> f32 {
+    let start = (frame / shape.frames) as usize * shape.stride as usize;
+    // From the start of the padding on.
+    let position = frame % shape.frames * shape.hop + j;
+    if comptime!(padding == Padding::None) {
+        signal[start + position as usize]
+    } else {
+        let is_before = position < shape.padding;
+        let last = shape.samples - 1;
+        if comptime!(padding == Padding::Constant) {
+            let mut value = shape.constant;
+            if !is_before && position - shape.padding <= last {
+                value = signal[start + (position - shape.padding) as usize];
+            }
+            value
+        } else if comptime!(padding == Padding::Edge) {
+            let at = min(select(is_before, 0u32.runtime(), position - shape.padding), last);
+            signal[start + at as usize]
+        } else {
+            let at = select(is_before, shape.padding - position, position - shape.padding);
+            signal[start + select(at > last, 2u32 * last - at, at) as usize]
+        }
+    }
+}
+
+/// The sum of a band in the form that is wanted.
+#[cube]
+pub fn formed(sum: f32, shape: &BandShape, #[comptime] plan: BandPlan) -> f32 {
+    if comptime!(plan.form == BandForm::Sum) { sum } else { shape.factor * guarded(sum, shape, plan).ln() }
+}
+
+/// The sum of a band with its offset, or from the floor up. What is not a number stays so.
+#[cube]
+pub fn guarded(sum: f32, shape: &BandShape, #[comptime] plan: BandPlan) -> f32 {
+    if comptime!(plan.form == BandForm::OffsetLog) {
+        sum + shape.guard
+    } else {
+        select(sum < shape.guard, shape.guard, sum)
+    }
+}

@@ -1,0 +1,180 @@
+//! Gradients of bands: of their sums, of bins, and from those of windowed frames to those of signal and window.
+
+use cubecl::prelude::*;
+
+use super::arguments::{BandShape, FrameShape, SparseRows, frame_sample, guarded};
+use super::separate::band_sum;
+use crate::gpu::complex::ComplexBuffers;
+use crate::gpu::mel::plan::{BandForm, BandPlan, Padding};
+use crate::gpu::reduce::RunShape;
+
+/// Gradients of the sums of bands, `[count, bands]`, from those of the output `[rows, bands, frames]`: a unit per band of a
+/// frame.
+#[cube(launch)]
+pub fn band_slopes(
+    spectra: &ComplexBuffers,
+    filters: &SparseRows,
+    grad: &[f32],
+    into: &mut [f32],
+    frames: FrameShape,
+    shape: BandShape,
+    #[comptime] plan: BandPlan,
+) {
+    let at = ABSOLUTE_POS as u32;
+    if at >= frames.count * shape.bands {
+        terminate!();
+    }
+    let (own, band) = (at % frames.count, at / frames.count);
+    let frame = frames.first + own;
+    let from = (frame / frames.frames * shape.bands + band) as usize * frames.frames as usize
+        + (frame % frames.frames) as usize;
+    let mut slope = grad[from];
+    if comptime!(plan.form != BandForm::Sum) {
+        if slope != 0.0f32 {
+            let sum = band_sum(spectra, filters, own, band, plan);
+            slope *= shape.factor / guarded(sum, &shape, plan);
+            if comptime!(plan.form == BandForm::FloorLog) {
+                slope = select(sum < shape.guard, 0.0f32.runtime(), slope);
+            }
+        }
+    }
+    into[(own * shape.bands + band) as usize] = slope;
+}
+
+/// Turns spectra X `[count, bins]` into their gradients, 2 g X of power and g X / |X| of amplitude, from those of the sums
+/// of bands: a unit per bin. 0 where there is no gradient, also of bins that are not finite.
+#[cube(launch)]
+pub fn bin_gradients(
+    spectra: &mut ComplexBuffers,
+    filters: &SparseRows,
+    slopes: &[f32],
+    count: u32,
+    bands: u32,
+    #[comptime] plan: BandPlan,
+) {
+    let place = ABSOLUTE_POS as u32;
+    let bins = comptime!(plan.bins());
+    if place >= count * bins {
+        terminate!();
+    }
+    let (frame, bin) = (place / bins, place % bins);
+    let first = frame * bands + filters.rows[(2u32 * bin) as usize];
+    let (from, end) = (filters.rows[(2u32 * bin + 1) as usize], filters.rows[(2u32 * bin + 3) as usize]);
+    let mut slope = 0.0f32;
+    for index in from..end {
+        slope += filters.weights[index as usize] * slopes[(first + index - from) as usize];
+    }
+    let at = place as usize;
+    if comptime!(plan.is_power) {
+        slope *= 2.0f32;
+    } else if slope != 0.0f32 {
+        let (re, im) = (spectra.re[at], spectra.im[at]);
+        let amplitude = fma(re, re, im * im).sqrt();
+        slope = select(amplitude == 0.0f32, 0.0f32.runtime(), slope / amplitude);
+    }
+    if slope != 0.0f32 {
+        spectra.re[at] *= slope;
+        spectra.im[at] *= slope;
+    } else {
+        spectra.re[at] = 0.0f32;
+        spectra.im[at] = 0.0f32;
+    }
+}
+
+/// Adds to the gradient of every sample, `[rows, samples]`, the sum over the frames of a launch that hold it: a unit per
+/// sample. `first_row` is the row of the first frame, and `rows` the rows that the frames are of.
+#[cube(launch)]
+pub fn add_frames(
+    grad: &[f32],
+    window: &[f32],
+    into: &mut [f32],
+    frames: FrameShape,
+    first_row: u32,
+    rows: u32,
+    #[comptime] plan: BandPlan,
+) {
+    let at = ABSOLUTE_POS as u32;
+    if at >= rows * frames.samples {
+        terminate!();
+    }
+    let (row, sample) = (first_row + at / frames.samples, at % frames.samples);
+    let last = frames.samples - 1;
+    let mut sum = sum_at(grad, window, row, frames.padding + sample, &frames, plan);
+    if comptime!(plan.padding == Padding::Reflect) {
+        // The mirror images before and after the row; the samples at the ends have none.
+        if sample > 0 && sample <= frames.padding {
+            sum += sum_at(grad, window, row, frames.padding - sample, &frames, plan);
+        }
+        if sample < last && last - sample <= frames.padding {
+            sum += sum_at(grad, window, row, frames.padding + 2u32 * last - sample, &frames, plan);
+        }
+    }
+    if comptime!(plan.padding == Padding::Edge) {
+        if sample == 0 {
+            for position in 0..frames.padding {
+                sum += sum_at(grad, window, row, position, &frames, plan);
+            }
+        }
+        if sample == last {
+            for beyond in 1..frames.padding + 1 {
+                sum += sum_at(grad, window, row, frames.padding + last + beyond, &frames, plan);
+            }
+        }
+    }
+    into[row as usize * frames.samples as usize + sample as usize] += sum;
+}
+
+/// The sum at a position of a padded row over the frames of the launch that hold it.
+#[cube]
+fn sum_at(
+    grad: &[f32],
+    window: &[f32],
+    row: u32,
+    position: u32,
+    frames: &FrameShape,
+    #[comptime] plan: BandPlan,
+) -> f32 {
+    let n = comptime!(plan.n);
+    // From the first frame that ends after the position to the last one that starts before it.
+    let mut first = 0u32;
+    if position >= n {
+        first = (position - n) / frames.hop + 1;
+    }
+    let end = min(position / frames.hop + 1, frames.frames);
+    let of_row = row * frames.frames;
+    let first = max(of_row + first, frames.first);
+    let end = min(of_row + end, frames.first + frames.count);
+    let mut sum = 0.0f32;
+    for frame in first..end {
+        let j = position - (frame - of_row) * frames.hop;
+        sum += window[j as usize] * grad[(frame - frames.first) as usize * comptime!(n as usize) + j as usize];
+    }
+    sum
+}
+
+/// The window's gradient from each run of the frames of a launch, `[runs, n]`: a unit per value of a run.
+#[cube(launch)]
+pub fn window_sums(
+    signal: &[f32],
+    grad: &[f32],
+    sums: &mut [f32],
+    frames: FrameShape,
+    runs: RunShape,
+    #[comptime] plan: BandPlan,
+) {
+    let at = ABSOLUTE_POS as u32;
+    let n = comptime!(plan.n);
+    if at >= runs.count * n {
+        terminate!();
+    }
+    let (first, j) = (at / n * runs.length, at % n);
+    let mut sum = 0.0f32;
+    for frame in first..min(first + runs.length, frames.count) {
+        let slope = grad[frame as usize * comptime!(n as usize) + j as usize];
+        // A frame without a gradient adds nothing, also where its samples are not finite.
+        if slope != 0.0f32 {
+            sum += slope * frame_sample(signal, frames.first + frame, j, &frames, plan.padding);
+        }
+    }
+    sums[at as usize] = sum;
+}

@@ -1,0 +1,60 @@
+//! Frames and bands in launches of their own, around transforms of any length.
+
+use cubecl::prelude::*;
+
+use super::arguments::{BandShape, FrameShape, SparseRows, formed, frame_sample};
+use crate::gpu::complex::{ComplexBuffers, square};
+use crate::gpu::mel::plan::BandPlan;
+
+/// Windowed frames, `[count, n]`: a unit per value.
+#[cube(launch)]
+pub fn window_frames(signal: &[f32], window: &[f32], into: &mut [f32], frames: FrameShape, #[comptime] plan: BandPlan) {
+    let at = ABSOLUTE_POS as u32;
+    let n = comptime!(plan.n);
+    if at >= frames.count * n {
+        terminate!();
+    }
+    let j = at % n;
+    into[at as usize] = window[j as usize] * frame_sample(signal, frames.first + at / n, j, &frames, plan.padding);
+}
+
+/// Bands of spectra `[count, bins]`, `[rows, bands, frames]`: a unit per band of a frame, adjacent ones of adjacent frames.
+#[cube(launch)]
+pub fn frame_bands(
+    spectra: &ComplexBuffers,
+    filters: &SparseRows,
+    output: &mut [f32],
+    frames: FrameShape,
+    shape: BandShape,
+    #[comptime] plan: BandPlan,
+) {
+    let at = ABSOLUTE_POS as u32;
+    if at >= frames.count * shape.bands {
+        terminate!();
+    }
+    let (own, band) = (at % frames.count, at / frames.count);
+    let frame = frames.first + own;
+    let to = (frame / frames.frames * shape.bands + band) as usize * frames.frames as usize
+        + (frame % frames.frames) as usize;
+    output[to] = formed(band_sum(spectra, filters, own, band, plan), &shape, plan);
+}
+
+/// The sum of a band of spectrum `frame`.
+#[cube]
+pub fn band_sum(
+    spectra: &ComplexBuffers,
+    filters: &SparseRows,
+    frame: u32,
+    band: u32,
+    #[comptime] plan: BandPlan,
+) -> f32 {
+    let first = frame as usize * comptime!(plan.bins() as usize) + filters.rows[(2u32 * band) as usize] as usize;
+    let (from, end) = (filters.rows[(2u32 * band + 1) as usize], filters.rows[(2u32 * band + 3) as usize]);
+    let mut sum = 0.0f32;
+    for index in from..end {
+        let power = square(spectra, first + (index - from) as usize);
+        let value = if comptime!(plan.is_power) { power } else { power.sqrt() };
+        sum += filters.weights[index as usize] * value;
+    }
+    sum
+}

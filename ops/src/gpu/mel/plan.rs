@@ -1,0 +1,105 @@
+//! What the kernels of mel spectra are compiled for, as plain data.
+
+use burn::tensor::ops::PadMode;
+
+use crate::gpu::transform::LaunchPlan;
+use crate::options::{LogGuard, Logarithm, MelOptions};
+
+/// Samples beyond the ends of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Padding {
+    /// There are none.
+    None,
+    /// The mirror image, without the sample at the end.
+    Reflect,
+    /// The sample at the end.
+    Edge,
+    /// A constant.
+    Constant,
+}
+
+impl Padding {
+    /// The padding of frames.
+    pub fn of(options: &MelOptions) -> Self {
+        match options.stft.pad {
+            _ if options.stft.padding() == 0 => Self::None,
+            PadMode::Reflect => Self::Reflect,
+            PadMode::Edge => Self::Edge,
+            PadMode::Constant(_) => Self::Constant,
+        }
+    }
+}
+
+/// What becomes of the sum of a band.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BandForm {
+    /// Nothing.
+    Sum,
+    /// The logarithm of the sum and an offset.
+    OffsetLog,
+    /// The logarithm of the sum, from a floor up.
+    FloorLog,
+}
+
+/// Bands of frames, as kernels are compiled for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BandPlan {
+    /// Samples of a frame.
+    pub n: u32,
+    /// Samples beyond the ends of a row.
+    pub padding: Padding,
+    /// Whether power is summed, or else amplitude.
+    pub is_power: bool,
+    /// What becomes of the sums.
+    pub form: BandForm,
+}
+
+impl BandPlan {
+    /// The plan of a call.
+    pub fn new(options: &MelOptions, logarithm: Option<&Logarithm>) -> Self {
+        Self {
+            n: options.stft.n_fft as u32,
+            padding: Padding::of(options),
+            is_power: options.is_power(),
+            form: match logarithm.map(|logarithm| logarithm.guard) {
+                None => BandForm::Sum,
+                Some(LogGuard::Offset(_)) => BandForm::OffsetLog,
+                Some(LogGuard::Floor(_)) => BandForm::FloorLog,
+            },
+        }
+    }
+
+    /// Bins of a spectrum.
+    pub const fn bins(&self) -> u32 {
+        self.n / 2 + 1
+    }
+}
+
+/// Bands in one launch: a frame is transformed, squared and summed within a cube.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FusedPlan {
+    /// The transform of a frame.
+    pub launch: LaunchPlan,
+    /// The bands.
+    pub bands: BandPlan,
+}
+
+impl FusedPlan {
+    /// The plan whose transform is `launches`, if that is one launch without a convolution.
+    pub fn of(launches: &[LaunchPlan], bands: BandPlan) -> Option<Self> {
+        match launches {
+            &[launch] if !launch.is_filtered => Some(Self { launch, bands }),
+            _ => None,
+        }
+    }
+
+    /// Whether pairs of samples are transformed as complex values.
+    pub const fn is_by_halves(&self) -> bool {
+        self.bands.n.is_multiple_of(2)
+    }
+
+    /// Complex values of shared memory per cube.
+    pub const fn exchange_len(&self) -> u32 {
+        self.launch.layout.sequences * self.launch.layout.sequence_stride()
+    }
+}

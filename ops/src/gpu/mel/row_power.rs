@@ -1,0 +1,57 @@
+//! Power of rows that are one frame each, in one launch.
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use super::kernel::{self, FrameShapeLaunch};
+use super::plan::{BandForm, BandPlan, FusedPlan, Padding};
+use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cubes, floats, launch};
+use crate::gpu::segments::Frames;
+use crate::gpu::transform::kernel::{TransformInputLaunch, TransformShapeLaunch};
+use crate::gpu::transform::prepared::prepared;
+use crate::gpu::transform::{Kind, Problem};
+
+/// One-sided power `[rows, n / 2 + 1]` of the first `n` samples of every row times `window`, times `factor` (one f32) if
+/// there is one. Returns whether the transform takes one launch; nothing is computed otherwise.
+///
+/// # Errors
+/// If the device can't transform `n` samples.
+pub fn row_power(
+    device: &GpuDevice,
+    rows: &Frames,
+    n: usize,
+    window: &Handle,
+    factor: Option<&Handle>,
+    into: &Handle,
+) -> Result<bool, DeviceLimitError> {
+    let problem = Problem { points: n, kind: Kind::RealForward, is_padded: false, conjugates: false };
+    let prepared = prepared(device, problem)?;
+    let bands = BandPlan { n: n as u32, padding: Padding::None, is_power: true, form: BandForm::Sum };
+    let Some(plan) = FusedPlan::of(&prepared.plan.launches, bands) else { return Ok(false) };
+    let table = plan.launch.table_len() as usize;
+    let sequences = plan.launch.layout.sequences as usize;
+    // SAFETY: rows past the last one read what the last one reads, and store nothing; every row has `n` samples within the
+    // extent that was checked as the argument was made. Loops have constant bounds.
+    unsafe {
+        launch!(
+            device,
+            kernel::row_power(
+                &device.client,
+                cubes(device, rows.rows.div_ceil(sequences)),
+                CubeDim::new_1d(plan.launch.layout.cube_units()),
+                TransformInputLaunch::new(
+                    rows.buffer(),
+                    floats(window, n),
+                    buffer::<[f32; 2]>(&prepared.tables[0], table),
+                ),
+                floats(factor.unwrap_or(window), 1),
+                floats(into, rows.rows * (n / 2 + 1)),
+                TransformShapeLaunch::new(rows.rows as u32, 0, 0, 0, 1.0, 1.0),
+                FrameShapeLaunch::new(1, n as u32, rows.stride as u32, 0, 0, 0.0, 0, rows.rows as u32),
+                factor.is_some(),
+                plan,
+            )
+        );
+    }
+    Ok(true)
+}

@@ -1,0 +1,89 @@
+//! The logarithm of mel bands.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ArgumentError, ensure};
+
+/// Unit of a logarithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogUnit {
+    /// ln.
+    #[default]
+    Natural,
+    /// log₁₀.
+    Ten,
+    /// Decibels: 10 log₁₀ of power, 20 log₁₀ of amplitude.
+    Decibel,
+}
+
+/// What keeps a logarithm from values near 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogGuard {
+    /// log(x + offset).
+    Offset(f64),
+    /// log(max(x, floor)).
+    Floor(f64),
+}
+
+impl LogGuard {
+    /// The offset or the floor.
+    pub const fn value(self) -> f64 {
+        match self {
+            Self::Offset(value) | Self::Floor(value) => value,
+        }
+    }
+}
+
+/// Logarithm of values from 0 on, guarded near 0.
+///
+/// ```
+/// use firefly_ops::{LogGuard, LogUnit, Logarithm};
+///
+/// let logarithm = Logarithm::new(LogUnit::Natural).with_guard(LogGuard::Offset(1e-6));
+/// assert_eq!(Logarithm::new(LogUnit::Decibel).guard, LogGuard::Floor(1e-10));
+/// assert_ne!(logarithm, Logarithm::new(LogUnit::Natural));
+/// ```
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Logarithm {
+    /// The unit.
+    pub unit: LogUnit,
+    /// What keeps it from values near 0; its value is at least 1.2·10⁻³⁸, the smallest normal number in f32.
+    pub guard: LogGuard,
+}
+
+impl Logarithm {
+    /// The logarithm in a unit, with a floor of 10⁻¹⁰, that of librosa and of Whisper.
+    pub const fn new(unit: LogUnit) -> Self {
+        Self { unit, guard: LogGuard::Floor(1e-10) }
+    }
+
+    /// The same logarithm with another guard.
+    pub const fn with_guard(self, guard: LogGuard) -> Self {
+        Self { guard, ..self }
+    }
+
+    /// Factor on the natural logarithm; `is_power` is whether power is taken, or else amplitude.
+    pub(crate) fn factor(&self, is_power: bool) -> f64 {
+        match self.unit {
+            LogUnit::Natural => 1.0,
+            LogUnit::Ten => std::f64::consts::LOG10_E,
+            LogUnit::Decibel if is_power => 10.0 * std::f64::consts::LOG10_E,
+            LogUnit::Decibel => 20.0 * std::f64::consts::LOG10_E,
+        }
+    }
+
+    /// Checks the guard.
+    pub(crate) fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
+        let value = self.guard.value();
+        let argument = match self.guard {
+            LogGuard::Offset(_) => "offset",
+            LogGuard::Floor(_) => "floor",
+        };
+        let least = f64::from(f32::MIN_POSITIVE);
+        let holds = value.is_finite() && value >= least;
+        ensure(holds, operation, argument, value, format_args!("a finite number from {least:e} on"))
+    }
+}

@@ -1,0 +1,198 @@
+//! Parameters of mel spectra: the bands, and the frames that they are taken of.
+
+use serde::{Deserialize, Serialize};
+
+use super::StftOptions;
+use crate::error::{ArgumentError, ensure};
+
+/// Formula of the mel scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MelScale {
+    /// 2595 log₁₀(1 + f/700), of the Hidden Markov Model Toolkit (HTK).
+    Htk,
+    /// Linear up to 1 kHz and logarithmic above, of M. Slaney's Auditory Toolbox (1998).
+    #[default]
+    Slaney,
+}
+
+impl MelScale {
+    /// Mel of a frequency in hertz.
+    pub fn mel(self, hertz: f64) -> f64 {
+        match self {
+            Self::Htk => 2595.0 * (1.0 + hertz / 700.0).log10(),
+            Self::Slaney if hertz < SLANEY_BREAK => hertz / SLANEY_STEP,
+            Self::Slaney => SLANEY_BREAK / SLANEY_STEP + (hertz / SLANEY_BREAK).ln() / slaney_log_step(),
+        }
+    }
+
+    /// Frequency in hertz of a mel.
+    pub fn hertz(self, mel: f64) -> f64 {
+        match self {
+            Self::Htk => 700.0 * (10f64.powf(mel / 2595.0) - 1.0),
+            Self::Slaney if mel < SLANEY_BREAK / SLANEY_STEP => mel * SLANEY_STEP,
+            Self::Slaney => SLANEY_BREAK * (slaney_log_step() * (mel - SLANEY_BREAK / SLANEY_STEP)).exp(),
+        }
+    }
+}
+
+/// Frequency, in hertz, from which on Slaney's scale is logarithmic.
+const SLANEY_BREAK: f64 = 1000.0;
+/// Hertz per mel below it.
+const SLANEY_STEP: f64 = 200.0 / 3.0;
+
+/// Logarithm of the ratio of frequencies one mel apart: 27 mels from 1 kHz to 6.4 kHz.
+fn slaney_log_step() -> f64 {
+    6.4f64.ln() / 27.0
+}
+
+/// Factor on each mel filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MelNorm {
+    /// 1: the largest weight of a filter is at most 1.
+    None,
+    /// 2 / (upper − lower edge in hertz): filters of equal area.
+    #[default]
+    Slaney,
+}
+
+/// Mel bands: triangular filters whose edges are equally spaced on a mel scale.
+///
+/// Band m rises from edge m to edge m + 1 and falls to edge m + 2, of `count` + 2 edges from `f_min` to `f_max`. The
+/// defaults are those of `librosa.filters.mel`; `torchaudio.functional.melscale_fbanks` has the HTK scale and no norm.
+///
+/// ```
+/// use firefly_ops::{MelBands, MelNorm, MelScale};
+///
+/// let torchaudio = MelBands::new(16_000.0, 80).with_scale(MelScale::Htk).with_norm(MelNorm::None);
+/// assert_eq!((torchaudio.f_min, torchaudio.upper_edge()), (0.0, 8_000.0));
+/// ```
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MelBands {
+    /// Samples per second, in hertz.
+    pub sample_rate: f64,
+    /// Number of bands, at least 1.
+    pub count: usize,
+    /// Lower edge of the first band, in hertz.
+    pub f_min: f64,
+    /// Upper edge of the last band, in hertz; half the sample rate if `None`.
+    pub f_max: Option<f64>,
+    /// The scale.
+    pub scale: MelScale,
+    /// The factor on each filter.
+    pub norm: MelNorm,
+}
+
+impl MelBands {
+    /// `count` bands from 0 to half the sample rate, with Slaney's scale and norm.
+    pub const fn new(sample_rate: f64, count: usize) -> Self {
+        Self { sample_rate, count, f_min: 0.0, f_max: None, scale: MelScale::Slaney, norm: MelNorm::Slaney }
+    }
+
+    /// The same number of bands from another frequency on, in hertz.
+    pub const fn with_f_min(self, f_min: f64) -> Self {
+        Self { f_min, ..self }
+    }
+
+    /// The same number of bands up to another frequency, in hertz.
+    pub const fn with_f_max(self, f_max: f64) -> Self {
+        Self { f_max: Some(f_max), ..self }
+    }
+
+    /// The same number of bands on another scale.
+    pub const fn with_scale(self, scale: MelScale) -> Self {
+        Self { scale, ..self }
+    }
+
+    /// The same bands with another factor.
+    pub const fn with_norm(self, norm: MelNorm) -> Self {
+        Self { norm, ..self }
+    }
+
+    /// Upper edge of the last band, in hertz.
+    pub fn upper_edge(&self) -> f64 {
+        self.f_max.unwrap_or(self.sample_rate / 2.0)
+    }
+
+    /// Checks every field on behalf of an operation.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for the first field that is out of range.
+    pub fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
+        let rate = self.sample_rate;
+        ensure(rate.is_finite() && rate > 0.0, operation, "sample_rate", rate, "a positive number of hertz")?;
+        ensure(self.count >= 1, operation, "count", self.count, "at least 1 band")?;
+        let (low, high) = (self.f_min, self.upper_edge());
+        ensure(low.is_finite() && low >= 0.0, operation, "f_min", low, "a finite number of hertz of at least 0")?;
+        let expected = format_args!("above f_min, {low}, and finite");
+        ensure(high.is_finite() && high > low, operation, "f_max", high, expected)
+    }
+}
+
+/// What of a spectrum is summed into bands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpectrumKind {
+    /// The magnitude, |X|: `power=1` of librosa and torchaudio.
+    Amplitude,
+    /// The squared magnitude, |X|²: `power=2`.
+    #[default]
+    Power,
+}
+
+/// Mel spectra: the frames of a short-time transform, and the bands that their bins are summed into.
+///
+/// ```
+/// use firefly_ops::{MelBands, MelOptions, StftOptions};
+///
+/// // What Whisper takes: 25 ms of 16 kHz every 10 ms.
+/// let options = MelOptions::new(StftOptions::new(400).with_hop(160), MelBands::new(16_000.0, 80));
+/// assert_eq!(options.stft.frames(480_000), 3001);
+/// ```
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MelOptions {
+    /// The frames; spectra are one-sided.
+    pub stft: StftOptions,
+    /// The bands.
+    pub bands: MelBands,
+    /// What is summed into bands.
+    pub kind: SpectrumKind,
+}
+
+impl MelOptions {
+    /// Power of frames in bands.
+    pub const fn new(stft: StftOptions, bands: MelBands) -> Self {
+        Self { stft, bands, kind: SpectrumKind::Power }
+    }
+
+    /// The same frames and bands of power or of amplitude.
+    pub const fn with_kind(self, kind: SpectrumKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// Whether power is summed, or else amplitude.
+    pub(crate) fn is_power(&self) -> bool {
+        self.kind == SpectrumKind::Power
+    }
+
+    /// Factor on what is summed: normalised transforms are divided by √n.
+    pub(crate) fn factor(&self) -> f64 {
+        let n = self.stft.n_fft as f64;
+        match (self.stft.normalized, self.kind) {
+            (false, _) => 1.0,
+            (true, SpectrumKind::Power) => 1.0 / n,
+            (true, SpectrumKind::Amplitude) => 1.0 / n.sqrt(),
+        }
+    }
+
+    /// Checks frames and bands.
+    pub(crate) fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
+        self.stft.validate(operation)?;
+        let expected = "true: bands are of one-sided spectra";
+        ensure(self.stft.onesided, operation, "onesided", self.stft.onesided, expected)?;
+        self.bands.validate(operation)
+    }
+}
