@@ -12,6 +12,7 @@
 //! | [`butterfly`] | re, im `[.., n]`, twiddles, gates → re, im `[.., n]` | all of them |
 //! | [`learned_welch_psd`] | signal, [`LearnedParameters`] → power `[.., bins]` | all of them |
 //! | [`learned_welch_peaks`] | the same → bins (int) and power `[.., k]` | all of them (through power) |
+//! | [`spectral_conv`] | input `[batch, in, n…]`, weights `[in, out, modes…]` → `[batch, out, n…]` | both |
 //!
 //! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`.
 //!
@@ -86,13 +87,14 @@ pub mod memory;
 mod ops;
 pub mod options;
 mod sorting_network;
+mod spectral_shape;
 mod twiddles;
 
 pub use api::fft;
 pub use api::{
     HostError, HostMemory, HostPeaks, LearnedParameters, LocalMaxima, MAX_TOP_K_LENGTH, Peaks, butterfly, host_chunks,
-    learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, mel, mel_filters, power_spectrum, top_k,
-    welch_peaks, welch_peaks_from_host, welch_psd,
+    learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, mel, mel_filters, power_spectrum, spectral_conv,
+    top_k, welch_peaks, welch_peaks_from_host, welch_psd,
 };
 #[cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))]
 #[cfg_attr(docsrs, doc(cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))))]
@@ -101,7 +103,7 @@ pub use cpu::{InstructionSet, welch_instruction_set};
 #[cfg_attr(docsrs, doc(cfg(feature = "router")))]
 pub use descriptor::register_spectral_ops;
 pub use error::ArgumentError;
-pub use ops::{ButterflyTensors, Gates, LearnedTensors, SpectralOps, WelchTensors};
+pub use ops::{ButterflyTensors, Gates, LearnedTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 pub use options::{
     ConvolveMode, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm,
     MAX_N_FFT, MIN_N_FFT, MelBands, MelNorm, MelOptions, MelScale, Norm, PowerSpectrumOptions, Scaling, SpectrumKind,

@@ -87,6 +87,17 @@ impl<B: Backend> LearnedTensors<B> {
     }
 }
 
+/// Inputs of a spectral convolution, or their gradients.
+#[derive(ExtensionType, Debug, Clone)]
+pub struct SpectralConvTensors<B: Backend> {
+    /// `[batch, in, n…]`, with one to three dimensions n.
+    pub input: FloatTensor<B>,
+    /// Real parts of the weights, `[in, out, modes…]`.
+    pub weights_re: FloatTensor<B>,
+    /// Imaginary parts of the weights, `[in, out, modes…]`.
+    pub weights_im: FloatTensor<B>,
+}
+
 /// Firefly's operations on a backend's own tensors.
 ///
 /// Arguments have been checked, and are of one float type, f32 or (not on `Cube`) f64, when they arrive here: users
@@ -196,4 +207,15 @@ pub trait SpectralOps: Backend {
         logarithm: Option<Logarithm>,
         wanted: [bool; 2],
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
+    /// `[batch, out, n…]`: the transform of `[batch, in, n…]`, of which the modes of the weights are kept, multiplied
+    /// by the weights mode by mode, summed over `in`, and transformed back.
+    fn spectral_conv(#[extension_type] inputs: SpectralConvTensors<Self>) -> FloatTensor<Self>;
+
+    /// Gradients of the inputs of [`spectral_conv`](Self::spectral_conv) that are `wanted`, in the order of the fields;
+    /// the contents of the others are unspecified.
+    fn spectral_conv_backward(
+        #[extension_type] inputs: SpectralConvTensors<Self>,
+        grad: FloatTensor<Self>,
+        wanted: [bool; 3],
+    ) -> SpectralConvTensors<Self>;
 }

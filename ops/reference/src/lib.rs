@@ -13,6 +13,7 @@
 //! | [`peaks`] | the K strongest bins of a row |
 //! | [`local_maxima`] | local maxima of a row, with height, distance and prominence |
 //! | [`mel`] | power or amplitude of frames in mel bands, and their logarithms |
+//! | [`spectral_conv`] | transform, product with weights per mode, inverse transform |
 //! | [`butterfly`] | gated butterfly stages with any twiddles |
 //! | [`butterfly_gradient`] | gradients of those stages |
 //! | [`learned`] | Welch power through gated butterflies, then a gain per bin |
@@ -32,6 +33,7 @@ pub mod learned;
 pub mod local_maxima;
 pub mod mel;
 pub mod peaks;
+pub mod spectral_conv;
 pub mod welch;
 pub mod window;
 

@@ -12,6 +12,7 @@ mod peaks;
 mod power_spectrum;
 mod psd;
 mod rows;
+mod spectral_conv;
 mod top_k;
 
 pub use butterfly::butterfly;
@@ -22,4 +23,5 @@ pub use mel::{log_mel, mel, mel_filters};
 pub use peaks::{Peaks, welch_peaks};
 pub use power_spectrum::power_spectrum;
 pub use psd::welch_psd;
+pub use spectral_conv::spectral_conv;
 pub use top_k::{MAX_TOP_K_LENGTH, top_k};

@@ -12,7 +12,7 @@ use burn_autodiff::{Autodiff, NodeId};
 use super::linear;
 use super::recorded::operations_as_data;
 use crate::descriptor::{OpDescriptor, Outputs, take};
-use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
+use crate::ops::{ButterflyTensors, LearnedTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 /// Backward pass of an operation.
@@ -54,6 +54,11 @@ impl<B: SpectralOps, const N: usize> Backward<B, N> for SpectralBackward {
                 inputs.push(grad);
                 let wanted = std::array::from_fn(|input| ops.parents[input].is_some());
                 OpDescriptor::LearnedWelchPsdBackward { options, wanted }.run::<B>(inputs).into_floats()
+            }
+            OpDescriptor::SpectralConv {} => {
+                inputs.push(grad);
+                let wanted = std::array::from_fn(|input| ops.parents[input].is_some());
+                OpDescriptor::SpectralConvBackward { wanted }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::TopK { .. } => vec![grad].into_iter(),
             OpDescriptor::Mel { options, logarithm } => {
@@ -124,7 +129,8 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
         OpDescriptor::WelchPsd { .. }
         | OpDescriptor::Butterfly { .. }
         | OpDescriptor::LearnedWelchPsd { .. }
-        | OpDescriptor::Mel { .. } => 0,
+        | OpDescriptor::Mel { .. }
+        | OpDescriptor::SpectralConv {} => 0,
         backward => panic!("{}: second derivatives are not supported", backward.name()),
     };
     let nodes: [_; N] = std::array::from_fn(|input| inputs[input].node());

@@ -4,10 +4,13 @@ use burn::backend::Backend;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 
-use crate::cpu::{self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, Real};
+use crate::cpu::{
+    self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, Real, SpectralConvGradients,
+};
 use crate::memory::OutputBuffer;
-use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
+use crate::ops::{ButterflyTensors, LearnedTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
+use crate::spectral_shape::SpectralShape;
 
 /// Access to a backend's tensors in host memory. A backend that provides it has every operation of [`SpectralOps`].
 pub(super) trait Host: Backend {
@@ -333,5 +336,49 @@ impl<B: Host> SpectralOps for B {
             cpu::mel_backward::<T>(signal.slice(), &call, grad.slice(), into);
             (float::<B, T>(of_signal, signal.shape().clone()), float::<B, T>(of_window, window.shape().clone()))
         })
+    }
+
+    fn spectral_conv(inputs: SpectralConvTensors<B>) -> FloatTensor<B> {
+        let [input, re, im] = [inputs.input, inputs.weights_re, inputs.weights_im].map(B::array);
+        let sizes = SpectralShape::of(input.shape(), re.shape());
+        let mut shape = input.shape().clone();
+        shape[1] = sizes.outputs;
+        with_real!(input.dtype(), T => {
+            let mut output = OutputBuffer::<T>::new(shape.num_elements());
+            cpu::spectral_conv::<T>(input.slice(), [re.slice(), im.slice()], &sizes, &mut output);
+            B::float(output.into_data(shape))
+        })
+    }
+
+    /// The gradients that are not wanted are the inputs.
+    fn spectral_conv_backward(
+        inputs: SpectralConvTensors<B>,
+        grad: FloatTensor<B>,
+        wanted: [bool; 3],
+    ) -> SpectralConvTensors<B> {
+        let mut gradients = inputs.clone();
+        let [input, re, im] = [inputs.input, inputs.weights_re, inputs.weights_im].map(B::array);
+        let grad = B::array(grad);
+        let sizes = SpectralShape::of(input.shape(), re.shape());
+        let (of_input, of_weights) = (wanted[0], wanted[1] || wanted[2]);
+        with_real!(input.dtype(), T => {
+            let mut into_input = of_input.then(|| like::<B, T>(&input));
+            let mut into_weights = of_weights.then(|| [&re, &im].map(like::<B, T>));
+            let mut workspace = OutputBuffer::<T>::new(cpu::workspace_len(&sizes, of_weights));
+            let into = SpectralConvGradients {
+                input: into_input.as_deref_mut(),
+                weights: into_weights.as_mut().map(|parts| parts.each_mut().map(|part| &mut **part)),
+            };
+            let weights = [re.slice(), im.slice()];
+            cpu::spectral_conv_backward::<T>(input.slice(), weights, &sizes, grad.slice(), into, &mut workspace);
+            let tensor = |values: OutputBuffer<T>, input: &B::Array| B::float(values.into_data(input.shape().clone()));
+            if let Some(into) = into_input {
+                gradients.input = tensor(into, &input);
+            }
+            if let Some([into_re, into_im]) = into_weights {
+                (gradients.weights_re, gradients.weights_im) = (tensor(into_re, &re), tensor(into_im, &im));
+            }
+        });
+        gradients
     }
 }

@@ -142,6 +142,20 @@ macro_rules! operations_as_data {
             let mut gradients = $apply(operation, vec![signal, window, grad_bands]).into_floats();
             (take(&mut gradients), take(&mut gradients))
         }
+
+        fn spectral_conv(inputs: SpectralConvTensors<Self>) -> FloatTensor<Self> {
+            take(&mut $apply(OpDescriptor::SpectralConv {}, inputs.into_vec()).into_floats())
+        }
+
+        fn spectral_conv_backward(
+            inputs: SpectralConvTensors<Self>,
+            grad: FloatTensor<Self>,
+            wanted: [bool; 3],
+        ) -> SpectralConvTensors<Self> {
+            let inputs = [inputs.into_vec(), vec![grad]].concat();
+            let operation = OpDescriptor::SpectralConvBackward { wanted };
+            SpectralConvTensors::take(&mut $apply(operation, inputs).into_floats())
+        }
     };
 }
 pub(super) use operations_as_data;

@@ -6,6 +6,7 @@
 //! | `isa/` | registers of each instruction set, the tokens that prove its detection, and the choice at run time |
 //! | `fft/` | passes of power-of-two transforms inside a row, which the families share |
 //! | `transform/`, `butterfly/`, `welch/`, `learned/`, `top_k/`, `local_maxima/`, `mel/` | one operation family each |
+//! | `spectral_conv/` | transforms that keep few modes, products per mode, and transforms back |
 //! | `scalar/` | the engine for f64, and for f32 where no instruction set was detected |
 //!
 //! In each family, `mod.rs` has the entry functions, which choose the engine; `forward.rs` and `backward.rs` have the
@@ -25,6 +26,7 @@ mod mel;
 mod real;
 mod runtime;
 mod scalar;
+mod spectral_conv;
 #[cfg(test)]
 mod tests;
 mod top_k;
@@ -39,6 +41,8 @@ pub use learned::{LearnedGradients, LearnedWelch, learned_welch_peaks, learned_w
 pub use local_maxima::local_maxima;
 pub use mel::{MelCall, mel, mel_backward};
 pub use real::Real;
+pub use spectral_conv::SpectralConvGradients;
+pub(crate) use spectral_conv::{spectral_conv, spectral_conv_backward, workspace_len};
 pub use top_k::top_k;
 pub use transform::{complex_fft, inverse_real_fft, real_fft};
 pub use welch::{welch_peaks, welch_psd, welch_psd_backward};

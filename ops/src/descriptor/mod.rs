@@ -180,6 +180,14 @@ operations! {
         /// Which gradients are computed: of the signal, and of the window.
         wanted: [bool; 2],
     }
+    /// Spectral convolution.
+    SPECTRAL_CONV = "firefly::spectral_conv": SpectralConv {}
+    /// Gradients of [`SpectralConv`](Self::SpectralConv).
+    SPECTRAL_CONV_BACKWARD = "firefly::spectral_conv_backward": SpectralConvBackward {
+        /// Which inputs' gradients are computed, in the order of the fields of
+        /// [`SpectralConvTensors`](crate::SpectralConvTensors).
+        wanted: [bool; 3],
+    }
 }
 
 impl OpDescriptor {

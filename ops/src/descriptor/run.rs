@@ -4,7 +4,7 @@ use burn::backend::Backend;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 
 use super::OpDescriptor;
-use crate::ops::{ButterflyTensors, Gates, LearnedTensors, SpectralOps, WelchTensors};
+use crate::ops::{ButterflyTensors, Gates, LearnedTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 
 impl OpDescriptor {
     /// Runs the operation on tensors of backend `B`.
@@ -51,6 +51,11 @@ impl OpDescriptor {
             Self::MelBackward { options, logarithm, wanted } => {
                 let [signal, window, grad] = std::array::from_fn(|_| take(inputs));
                 Outputs::parts(B::mel_backward(signal, window, grad, options, logarithm, wanted))
+            }
+            Self::SpectralConv {} => Outputs::Floats(vec![B::spectral_conv(SpectralConvTensors::take(inputs))]),
+            Self::SpectralConvBackward { wanted } => {
+                let convolution = SpectralConvTensors::take(inputs);
+                Outputs::Floats(B::spectral_conv_backward(convolution, take(inputs), wanted).into_vec())
             }
         }
     }
@@ -148,5 +153,17 @@ impl<B: Backend> LearnedTensors<B> {
     /// The tensors in the order of the fields.
     pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
         self.into_array().into()
+    }
+}
+
+impl<B: Backend> SpectralConvTensors<B> {
+    /// The next tensors of a list, in the order of the fields.
+    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>) -> Self {
+        Self { input: take(tensors), weights_re: take(tensors), weights_im: take(tensors) }
+    }
+
+    /// The tensors in the order of the fields.
+    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
+        vec![self.input, self.weights_re, self.weights_im]
     }
 }

@@ -40,6 +40,8 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::InverseRealFft { options: fft },
             OpDescriptor::Mel { options: mel, logarithm: None },
             OpDescriptor::MelBackward { options: mel, logarithm: Some(logarithm), wanted: [true, false] },
+            OpDescriptor::SpectralConv {},
+            OpDescriptor::SpectralConvBackward { wanted: [true, false, true] },
         ];
         assert_eq!(operations.map(|operation| operation.name())[..], *NAMES);
         for operation in operations {

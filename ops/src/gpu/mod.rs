@@ -11,6 +11,7 @@
 //! - `welch`: exact Welch power and peaks, in one launch where a row fits a cube, else by `segments`.
 //! - `learned`: learned Welch power, by `segments` and a gain.
 //! - `mel`: mel spectra, in one launch where a frame fits a cube, else around `transform`.
+//! - `spectral_conv`: transforms that keep few modes, products per mode, and transforms back.
 //! - `top_k`, `local_maxima`, `reduce`: the strongest bins and the local maxima of rows in device memory; sums over rows.
 #![allow(
     clippy::assign_op_pattern,
@@ -30,6 +31,7 @@ mod reduce;
 mod requirement;
 mod segments;
 mod short_transform;
+pub mod spectral_conv;
 #[cfg(test)]
 mod tests;
 mod top_k;

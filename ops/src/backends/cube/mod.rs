@@ -2,6 +2,7 @@
 
 mod mel;
 mod rows;
+mod spectral_conv;
 mod transform;
 
 use burn::backend::TensorMetadata;
@@ -17,7 +18,7 @@ use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
 use crate::gpu::welch::{self, WelchGradients};
 use crate::gpu::{ComplexRows, DeviceLimitError, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
-use crate::ops::{ButterflyTensors, LearnedTensors, SpectralOps, WelchTensors};
+use crate::ops::{ButterflyTensors, LearnedTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 /// The tensor in contiguous memory.
@@ -255,6 +256,18 @@ impl SpectralOps for CubeBackend {
         wanted: [bool; 2],
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         mel::mel_backward([signal, window, grad_bands], &options, logarithm.as_ref(), wanted)
+    }
+
+    fn spectral_conv(inputs: SpectralConvTensors<Self>) -> FloatTensor<Self> {
+        spectral_conv::forward(inputs)
+    }
+
+    fn spectral_conv_backward(
+        inputs: SpectralConvTensors<Self>,
+        grad: FloatTensor<Self>,
+        wanted: [bool; 3],
+    ) -> SpectralConvTensors<Self> {
+        spectral_conv::backward(inputs, grad, wanted)
     }
 }
 

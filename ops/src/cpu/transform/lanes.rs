@@ -33,6 +33,8 @@ pub(super) struct Transform<'a> {
     pub n: usize,
     /// Values of an input row.
     pub width: usize,
+    /// Values of an output row: of a half spectrum, as many bins as are kept.
+    pub length: usize,
     /// The plan of [`complex_points`] points.
     pub plan: &'a Plan,
 }
@@ -43,15 +45,6 @@ pub(super) fn complex_points(n: usize) -> usize {
 }
 
 impl Transform<'_> {
-    /// Values of an output row.
-    #[inline(always)]
-    fn length(&self) -> usize {
-        match self.kind {
-            Kind::Real(_) => self.n / 2 + 1,
-            Kind::Complex(_) | Kind::InverseReal(_) => self.n,
-        }
-    }
-
     /// Registers of the spectra that are kept beside the tile.
     #[inline(always)]
     fn kept(&self) -> usize {
@@ -69,7 +62,7 @@ impl Transform<'_> {
 
     /// Transforms all rows.
     pub fn run(&self, input: Parts<'_>, output: PartsMut<'_>) {
-        let (width, length) = (self.width, self.length());
+        let (width, length) = (self.width, self.length);
         let rows = output[0].len() / length;
         // Half of sixteen lanes are enough for a few rows.
         let lanes = if rows <= MAX_LANES / 2 { Width::Eight } else { Width::Sixteen };
@@ -104,19 +97,19 @@ impl Kernel for RowsKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
         let Self { transform, input: [mut re, mut im], output: [mut out_re, mut out_im], mut memory } = self;
-        let Transform { kind, n, width, plan } = transform;
+        let Transform { kind, n, width, length, plan } = transform;
         let tile = take_complexes::<V>(token, &mut memory, plan.points + 1);
         let kept = take_complexes::<V>(token, &mut memory, transform.kept());
         let pairs = take_complexes::<V>(token, &mut memory, transform.pairs()).as_chunks_mut::<2>().0;
-        let spare = take_values(&mut memory, V::LANES * width.max(transform.length()));
+        let spare = take_values(&mut memory, V::LANES * width.max(length));
         while !out_re.is_empty() {
             let (re_rows, rest) = re.split_at(re.len().min(V::LANES * width));
             re = rest;
             let (im_rows, rest) = im.split_at(im.len().min(V::LANES * width));
             im = rest;
-            let (into_re, rest) = out_re.split_at_mut(out_re.len().min(V::LANES * transform.length()));
+            let (into_re, rest) = out_re.split_at_mut(out_re.len().min(V::LANES * length));
             out_re = rest;
-            let (into_im, rest) = out_im.split_at_mut(out_im.len().min(V::LANES * transform.length()));
+            let (into_im, rest) = out_im.split_at_mut(out_im.len().min(V::LANES * length));
             out_im = rest;
             let mut rows = TileRows { token, n, width, plan, tile: &mut *tile, spare: &mut *spare };
             match kind {
@@ -137,7 +130,7 @@ impl Kernel for RowsKernel<'_> {
                 Kind::Complex(factor) => rows.store_complex(factor, n, into_re, into_im),
                 Kind::Real(factors) => {
                     rows.unpack(factors);
-                    rows.store_complex(1.0, n / 2 + 1, into_re, into_im);
+                    rows.store_complex(1.0, length, into_re, into_im);
                 }
                 Kind::InverseReal(_) => rows.store_real(into_re),
             }

@@ -2,9 +2,11 @@
 //!
 //! Rows of complex f32 whose length is a power of two go through the passes inside a row of [`fft`](crate::cpu::fft). Rows
 //! of f32 whose length has small factors are transformed with a row per lane (`lanes.rs`, by a `Plan`); all others
-//! one at a time by rustfft and realfft (`planned.rs`). All rows of a call go the same way. Families that go on with spectra
-//! in the tile take them from `frame_spectra.rs`.
+//! one at a time by rustfft and realfft (`planned.rs`). All rows of a call go the same way. Families that go on with
+//! spectra in the tile take them from `frame_spectra.rs`. Columns of matrices are transformed with a column per lane, or
+//! one at a time (`column_modes.rs`).
 
+mod column_modes;
 mod columns;
 mod frame_spectra;
 mod lanes;
@@ -18,6 +20,7 @@ use crate::cpu::fft::plan::MIN_N;
 use crate::cpu::isa;
 use crate::cpu::real::Real;
 use crate::options::{Direction, FftOptions};
+pub use column_modes::{columns_to_modes, modes_to_columns};
 pub(in crate::cpu) use frame_spectra::{FrameSpectra, lines_of_frames, plan_of_frames};
 use lanes::{Kind, Transform, complex_points};
 pub(in crate::cpu) use plan::Plan;
@@ -60,7 +63,7 @@ pub fn complex_fft<T: Real>(input: [&[T]; 2], width: usize, options: &FftOptions
             return fourier([re, im], n, options.scale as f32, [out_re, out_im]);
         }
         if let Some(plan) = Plan::of(n, rows) {
-            let transform = Transform { kind: Kind::Complex(options.scale as f32), n, width, plan: &plan };
+            let transform = Transform { kind: Kind::Complex(options.scale as f32), n, width, length: n, plan: &plan };
             return transform.run([re, im], [out_re, out_im]);
         }
     }
@@ -69,32 +72,58 @@ pub fn complex_fft<T: Real>(input: [&[T]; 2], width: usize, options: &FftOptions
 
 /// One-sided transforms of real rows: `signal` `[rows, width]`, cut or padded with zeros to n values → `output`
 /// `[rows, n / 2 + 1]`, interior bins times `interior`.
-pub fn real_fft<T: Real>(signal: &[T], width: usize, options: &FftOptions, [out_re, out_im]: [&mut [T]; 2]) {
-    let (n, rows) = (options.length, out_re.len() / options.bins());
-    debug_assert_eq!(signal.len(), rows * width);
-    debug_assert!(out_re.len() == rows * options.bins() && out_im.len() == out_re.len());
+pub fn real_fft<T: Real>(signal: &[T], width: usize, options: &FftOptions, output: [&mut [T]; 2]) {
+    let all_rows = output[0].len() / options.bins();
+    lowest_bins(signal, width, options, options.bins(), all_rows, output);
+}
+
+/// The lowest `kept` bins of [`real_fft`]: `output` `[rows, kept]`. The rows may be a part of `all_rows`, which all go
+/// the same way.
+pub fn lowest_bins<T: Real>(
+    signal: &[T],
+    width: usize,
+    options: &FftOptions,
+    kept: usize,
+    all_rows: usize,
+    [out_re, out_im]: [&mut [T]; 2],
+) {
+    let (n, rows) = (options.length, out_re.len() / kept);
+    debug_assert!(kept <= options.bins() && signal.len() == rows * width);
+    debug_assert!(out_re.len() == rows * kept && out_im.len() == out_re.len());
     if let (Some(signal), Some(out_re), Some(out_im)) =
         (T::as_f32(signal), T::as_f32_mut(out_re), T::as_f32_mut(out_im))
-        && let Some(plan) = Plan::of(complex_points(n), rows)
+        && let Some(plan) = Plan::of(complex_points(n), all_rows)
     {
         let kind = Kind::Real(Factors::of(options, Direction::Forward));
-        return Transform { kind, n, width, plan: &plan }.run([signal, &[]], [out_re, out_im]);
+        return Transform { kind, n, width, length: kept, plan: &plan }.run([signal, &[]], [out_re, out_im]);
     }
-    planned::real_fft(signal, width, options, [out_re, out_im]);
+    planned::lowest_bins(signal, width, options, kept, [out_re, out_im]);
 }
 
 /// Transforms of one-sided spectra `input` `[rows, width]`, cut or padded with zeros to n / 2 + 1 bins → `signal`
 /// `[rows, n]`, real. Interior bins are multiplied by `interior` first; the imaginary parts of DC and Nyquist do not
 /// count.
-pub fn inverse_real_fft<T: Real>([re, im]: [&[T]; 2], width: usize, options: &FftOptions, signal: &mut [T]) {
+pub fn inverse_real_fft<T: Real>(input: [&[T]; 2], width: usize, options: &FftOptions, signal: &mut [T]) {
+    let all_rows = signal.len() / options.length;
+    inverse_real_part(input, width, options, all_rows, signal);
+}
+
+/// [`inverse_real_fft`] of rows that may be a part of `all_rows`, which all go the same way.
+pub fn inverse_real_part<T: Real>(
+    [re, im]: [&[T]; 2],
+    width: usize,
+    options: &FftOptions,
+    all_rows: usize,
+    signal: &mut [T],
+) {
     let (n, rows) = (options.length, signal.len() / options.length);
     debug_assert!(re.len() == rows * width && im.len() == rows * width);
     debug_assert_eq!(signal.len(), rows * n);
     if let (Some(re), Some(im), Some(signal)) = (T::as_f32(re), T::as_f32(im), T::as_f32_mut(signal))
-        && let Some(plan) = Plan::of(complex_points(n), rows)
+        && let Some(plan) = Plan::of(complex_points(n), all_rows)
     {
         let kind = Kind::InverseReal(Factors::of(options, Direction::Inverse));
-        return Transform { kind, n, width, plan: &plan }.run([re, im], [signal, &mut []]);
+        return Transform { kind, n, width, length: n, plan: &plan }.run([re, im], [signal, &mut []]);
     }
     planned::inverse_real_fft([re, im], width, options, signal);
 }

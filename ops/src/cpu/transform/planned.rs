@@ -38,18 +38,24 @@ pub(super) fn complex_fft<T: Real>(
     });
 }
 
-/// As [`real_fft`](super::real_fft()).
-pub(super) fn real_fft<T: Real>(signal: &[T], width: usize, options: &FftOptions, [out_re, out_im]: [&mut [T]; 2]) {
+/// As [`lowest_bins`](super::lowest_bins()).
+pub(super) fn lowest_bins<T: Real>(
+    signal: &[T],
+    width: usize,
+    options: &FftOptions,
+    kept: usize,
+    [out_re, out_im]: [&mut [T]; 2],
+) {
     let (n, bins) = (options.length, options.bins());
     let plan = T::real_plan(n);
     let factors = Factors::<T>::of(options, Direction::Forward);
-    let tasks = Tasks::independent(out_re.len() / bins, work(n) / 2);
-    let outputs = out_re.chunks_mut(tasks.rows * bins).zip(out_im.chunks_mut(tasks.rows * bins));
+    let tasks = Tasks::independent(out_re.len() / kept, work(n) / 2);
+    let outputs = out_re.chunks_mut(tasks.rows * kept).zip(out_im.chunks_mut(tasks.rows * kept));
     tasks.run(signal.chunks(tasks.rows * width).zip(outputs), |(signal, (out_re, out_im))| {
         T::with_scratch(|scratch| {
             let (mut buffer, samples, _) = scratch.buffers(bins + plan.get_scratch_len(), n, 0);
             let spectrum = take(&mut buffer, bins);
-            let outputs = out_re.chunks_exact_mut(bins).zip(out_im.chunks_exact_mut(bins));
+            let outputs = out_re.chunks_exact_mut(kept).zip(out_im.chunks_exact_mut(kept));
             for (signal, (out_re, out_im)) in signal.chunks_exact(width).zip(outputs) {
                 let used = width.min(n);
                 samples[..used].copy_from_slice(&signal[..used]);
@@ -60,7 +66,7 @@ pub(super) fn real_fft<T: Real>(signal: &[T], width: usize, options: &FftOptions
                     (*re, *im) = (z.re * factors.interior[0], z.im * factors.interior[1]);
                 }
                 for (bin, end) in [0, bins - 1].into_iter().zip(ends) {
-                    if !options.interior_bins().contains(&bin) {
+                    if bin < kept && !options.interior_bins().contains(&bin) {
                         (out_re[bin], out_im[bin]) = (end.re * factors.ends, T::zero());
                     }
                 }
@@ -98,7 +104,7 @@ pub(super) fn inverse_real_fft<T: Real>([re, im]: [&[T]; 2], width: usize, optio
 }
 
 /// Radix-2 butterflies of an `n`-point transform.
-fn work(n: usize) -> usize {
+pub(super) fn work(n: usize) -> usize {
     n * n.max(2).ilog2() as usize / 2
 }
 

@@ -9,6 +9,7 @@ use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform
 use crate::gpu::device::empty;
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
 use crate::gpu::mel::{MelCall, MelGradients, mel, mel_backward};
+use crate::gpu::spectral_conv::{SpectralConv, SpectralConvGradients};
 use crate::gpu::transform::{Call, Kind, Problem, StridedRows, transform};
 use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
 use crate::gpu::{ComplexRows, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
@@ -16,6 +17,7 @@ use crate::options::{
     Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions, Scaling, SpectrumKind,
     StftOptions, WelchOptions,
 };
+use crate::spectral_shape::SpectralShape;
 
 const ROWS: usize = 5;
 
@@ -39,6 +41,10 @@ fn every_kernel_compiles() {
     for n in [6, 15, 400, 446] {
         mel_spectra(&device, n);
         welch(&device, &WelchOptions::new(n, 2));
+    }
+
+    for points in [&[16][..], &[15], &[6, 15], &[67, 8], &[4, 3, 6]] {
+        convolutions(&device, points);
     }
     client.flush().unwrap();
     let compiled = compiled.lock().unwrap();
@@ -103,7 +109,7 @@ fn transforms(device: &GpuDevice, points: usize) {
         stride: points,
         len: points / 2 + 1,
     };
-    for kind in [Kind::Complex, Kind::RealForward, Kind::RealInverse] {
+    for kind in [Kind::Complex, Kind::RealForward, Kind::LowestBins, Kind::RealInverse] {
         for is_padded in [false, true] {
             let problem = Problem { points, kind, is_padded, conjugates: is_padded };
             transform(device, &Call { problem, rows: ROWS, scale: 1.0, interior: 2.0 }, &new(), &new()).unwrap();
@@ -130,6 +136,21 @@ fn mel_spectra(device: &GpuDevice, n: usize) {
         let into = MelGradients { signal: Some(new(ROWS * 3 * n)), window: Some(new(n)) };
         mel_backward(device, &call, &new(ROWS * values), &into).unwrap();
     }
+}
+fn convolutions(device: &GpuDevice, points: &[usize]) {
+    let shape =
+        SpectralShape { batch: 2, inputs: 3, outputs: 2, points: points.to_vec(), modes: vec![2; points.len()] };
+    let len = points[shape.last()];
+    let new = || StridedRows {
+        values: ComplexRows { re: empty(&device.client, 6 * shape.samples()), im: None },
+        stride: len,
+        len,
+    };
+    let weights = || ComplexRows::empty(&device.client, 6 * shape.channel_modes());
+    let layer = SpectralConv { device, shape: &shape, weights: weights() };
+    layer.forward(&new(), &new()).unwrap();
+    let into = SpectralConvGradients { input: Some(new()), weights: Some(weights()) };
+    layer.backward(&new(), &new(), &into).unwrap();
 }
 
 fn butterflies(device: &GpuDevice, n: usize) {

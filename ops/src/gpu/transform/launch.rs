@@ -30,7 +30,7 @@ pub struct StridedRows {
 
 impl StridedRows {
     /// The rows from `row` on.
-    fn skip_rows(&self, row: usize) -> Self {
+    pub(in crate::gpu) fn skip_rows(&self, row: usize) -> Self {
         Self { values: self.values.skip_rows(row, self.stride), ..self.clone() }
     }
 
@@ -146,6 +146,7 @@ impl Chunk<'_> {
             from.stride as u32,
             into.stride as u32,
             from.len as u32,
+            into.len as u32,
             scale,
             self.call.interior,
         )

@@ -52,6 +52,8 @@ pub struct Fold {
     pub points: u32,
     /// Whether half spectra are conjugated.
     pub conjugates: bool,
+    /// Whether the lowest bins alone are written.
+    pub is_cut: bool,
 }
 
 impl Fold {
@@ -94,6 +96,12 @@ pub struct LaunchPlan {
     pub is_filtered: bool,
     /// N of the twiddles exp(−2πi·column·k/N) that outputs k are multiplied by; 0 for none.
     pub twiddle_root: u32,
+    /// Whether the lowest bins of half spectra alone are written, as many as rows that are written have.
+    pub is_cut: bool,
+    /// Modes of a sequence that are read, if not all values: its other values are 0. 0 for all values.
+    pub input_modes: u32,
+    /// Modes of a sequence that are written, if not all values. 0 for all values.
+    pub output_modes: u32,
 }
 
 impl LaunchPlan {
@@ -171,7 +179,7 @@ impl LaunchPlan {
 
     /// The fold of a launch that reads or writes half spectra of pairs.
     pub const fn fold(&self) -> Fold {
-        Fold { points: self.points, conjugates: self.conjugates }
+        Fold { points: self.points, conjugates: self.conjugates, is_cut: self.is_cut }
     }
 
     /// Offset in the table of the twiddles of the fold.
@@ -191,7 +199,8 @@ impl LaunchPlan {
         let access = SequenceAccess::rows(1);
         let source = if self.fold_root() > 0 { RowForm::PairSpectrum } else { RowForm::Complex };
         let sink = RowForm::Complex;
-        Self { input: access, output: access, source, sink, is_padded: false, conjugates: false, ..*self }
+        let rows = Self { input: access, output: access, source, sink, is_padded: false, conjugates: false, ..*self };
+        Self { is_cut: false, input_modes: 0, output_modes: 0, ..rows }
     }
 
     /// Complex values of shared memory per cube, at least one.

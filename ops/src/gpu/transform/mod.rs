@@ -20,4 +20,4 @@ mod tests;
 pub(super) use launch_plan::LaunchPlan;
 
 pub use launch::{Call, StridedRows, is_padded, transform};
-pub use plan::{Kind, Problem};
+pub use plan::{ColumnModes, Kind, Problem};

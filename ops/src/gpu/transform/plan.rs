@@ -24,8 +24,23 @@ pub enum Kind {
     Complex,
     /// Real rows to half spectra.
     RealForward,
+    /// Real rows to the lowest bins of half spectra, as many as rows that are written have.
+    LowestBins,
     /// Half spectra to real rows.
     RealInverse,
+    /// Complex columns of matrices to the modes that are kept of them.
+    ColumnsToModes(ColumnModes),
+    /// Complex columns of matrices from their modes, all other bins being 0.
+    ModesToColumns(ColumnModes),
+}
+
+/// Columns of matrices, and the modes that are kept of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ColumnModes {
+    /// Columns of a matrix.
+    pub columns: u32,
+    /// Modes: the lowest ⌈modes/2⌉ bins, then the highest ⌊modes/2⌋.
+    pub modes: u32,
 }
 
 impl Kind {
@@ -37,7 +52,7 @@ impl Kind {
 
     /// Whether pairs of samples are transformed as complex values.
     const fn is_by_halves(self, points: u32) -> bool {
-        !matches!(self, Self::Complex) && points.is_multiple_of(2)
+        matches!(self, Self::RealForward | Self::LowestBins | Self::RealInverse) && points.is_multiple_of(2)
     }
 
     /// Forms of the rows that are read and written.
@@ -48,8 +63,8 @@ impl Kind {
             (RowForm::Real, RowForm::HalfSpectrum)
         };
         match self {
-            Self::Complex => (RowForm::Complex, RowForm::Complex),
-            Self::RealForward => (rows, spectra),
+            Self::Complex | Self::ColumnsToModes(_) | Self::ModesToColumns(_) => (RowForm::Complex, RowForm::Complex),
+            Self::RealForward | Self::LowestBins => (rows, spectra),
             Self::RealInverse => (spectra, rows),
         }
     }
@@ -87,7 +102,10 @@ impl Plan {
         let (kind, points) = (problem.kind, problem.points as u32);
         let (source, sink) = kind.forms(points);
         let points = kind.complex_points(points);
-        let launches = if !is_smooth(points) {
+        let launches = if let Kind::ColumnsToModes(columns) | Kind::ModesToColumns(columns) = kind {
+            CubeLayout::of(points, MemoryOrder::Columns, limits)
+                .map(|layout| vec![column_modes(layout, columns, matches!(kind, Kind::ModesToColumns(_)))])
+        } else if !is_smooth(points) {
             bluestein(points, limits)
         } else if let Some(layout) = CubeLayout::of(points, MemoryOrder::Rows, limits) {
             Some(vec![whole_rows(layout, points)])
@@ -104,15 +122,19 @@ impl Plan {
             });
         };
         // A sequence that is a whole row has the mirror image of every bin, which its fold takes.
-        let fold = (sink == RowForm::PairSpectrum && launches.len() > 1)
-            .then_some(Fold { points, conjugates: problem.conjugates });
+        let fold = (sink == RowForm::PairSpectrum && launches.len() > 1).then_some(Fold {
+            points,
+            conjugates: problem.conjugates,
+            is_cut: kind == Kind::LowestBins,
+        });
         if let Some(first) = launches.first_mut() {
             (first.source, first.is_padded) = (source, problem.is_padded);
             first.conjugates = problem.conjugates && kind == Kind::RealInverse;
         }
         if let Some(last) = launches.last_mut() {
             last.sink = if fold.is_some() { RowForm::Complex } else { sink };
-            last.conjugates |= problem.conjugates && kind == Kind::RealForward;
+            last.conjugates |= problem.conjugates && matches!(kind, Kind::RealForward | Kind::LowestBins);
+            last.is_cut = kind == Kind::LowestBins;
         }
         Ok(Self { launches, fold })
     }
@@ -141,7 +163,17 @@ fn whole_rows(layout: CubeLayout, points: u32) -> LaunchPlan {
         chirps_output: false,
         is_filtered: false,
         twiddle_root: 0,
+        is_cut: false,
+        input_modes: 0,
+        output_modes: 0,
     }
+}
+
+/// A launch whose sequences are columns of matrices, with modes at its input or at its output.
+fn column_modes(layout: CubeLayout, ColumnModes { columns, modes }: ColumnModes, at_input: bool) -> LaunchPlan {
+    let access = SequenceAccess::columns(columns);
+    let (input_modes, output_modes) = if at_input { (modes, 0) } else { (0, modes) };
+    LaunchPlan { columns, input: access, output: access, input_modes, output_modes, ..whole_rows(layout, layout.n) }
 }
 
 /// The two launches of a transform of n = n₁·n₂ points: columns j₂ of n₁ values, which stay where they are, then rows k₁

@@ -36,6 +36,8 @@ pub struct TransformShape {
     pub output_stride: u32,
     /// Values of a row that is read, for padded rows.
     pub samples: u32,
+    /// Values of a row that is written, for rows that are cut.
+    pub kept: u32,
     /// Factor of every output.
     pub scale: f32,
     /// Factor of the bins of half spectra that stand for two bins of the whole.

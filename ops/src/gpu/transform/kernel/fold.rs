@@ -81,12 +81,23 @@ fn store_pair(
     // The first bin and the last one are real and stand for themselves alone.
     let factor = 0.5f32 * shape.scale * select(k > 0, shape.interior, 1.0f32.runtime());
     let sign = if comptime!(fold.conjugates) { -factor } else { factor };
-    let at = (first + k) as usize;
-    output.re[at] = factor * (even.extract(0usize) + odd.extract(0usize));
-    output.im[at] = sign * (even.extract(1usize) + odd.extract(1usize));
-    let at = (first + comptime!(fold.points).runtime() - k) as usize;
-    output.re[at] = factor * (even.extract(0usize) - odd.extract(0usize));
-    output.im[at] = sign * (odd.extract(1usize) - even.extract(1usize));
+    if is_written(k, shape, fold) {
+        let at = (first + k) as usize;
+        output.re[at] = factor * (even.extract(0usize) + odd.extract(0usize));
+        output.im[at] = sign * (even.extract(1usize) + odd.extract(1usize));
+    }
+    let mirrored = comptime!(fold.points).runtime() - k;
+    if is_written(mirrored, shape, fold) {
+        let at = (first + mirrored) as usize;
+        output.re[at] = factor * (even.extract(0usize) - odd.extract(0usize));
+        output.im[at] = sign * (odd.extract(1usize) - even.extract(1usize));
+    }
+}
+
+/// Whether a bin of a half spectrum is written.
+#[cube]
+fn is_written(bin: u32, shape: &TransformShape, #[comptime] fold: Fold) -> bool {
+    if comptime!(fold.is_cut) { bin < shape.kept } else { true.runtime() }
 }
 
 /// Folds spectra of pairs of samples in device memory: a unit per bin and its mirror image.

@@ -67,6 +67,19 @@ pub fn padded(i: u32, #[comptime] plan: LaunchPlan) -> u32 {
     if comptime!(plan.layout.padding == 0) { i } else { i + i / comptime!(plan.layout.padding) }
 }
 
+/// Whether bin `k` of a sequence is one of `modes` modes.
+#[cube]
+pub fn is_mode(k: u32, #[comptime] modes: u32, #[comptime] plan: LaunchPlan) -> bool {
+    k < comptime!(modes.div_ceil(2)) || k >= comptime!(plan.layout.n - modes / 2)
+}
+
+/// The mode that bin `k` of a sequence is, if it is one.
+#[cube]
+pub fn mode_of(k: u32, #[comptime] modes: u32, #[comptime] plan: LaunchPlan) -> u32 {
+    let lower = comptime!(modes.div_ceil(2));
+    select(k < lower, k, k - comptime!(plan.layout.n - modes))
+}
+
 /// Whether every unit has a short transform `q`.
 fn is_always_present(q: u32, span: u32, plan: &LaunchPlan) -> bool {
     (q + 1) * plan.layout.units <= span

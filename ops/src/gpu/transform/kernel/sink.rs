@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::arguments::{TransformInput, TransformOutput, TransformOutputExpand, TransformShape};
 use super::roots::root;
-use super::sequence::{Sequence, has_short_transform, short_transform};
+use super::sequence::{Sequence, has_short_transform, is_mode, mode_of, short_transform};
 use crate::gpu::complex::{Complex, ComplexArray, complex, times};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
@@ -29,12 +29,23 @@ pub fn store_outputs(
         let first = sequence.column * comptime!(plan.output.column_stride) + j * comptime!(plan.output.stride);
         #[unroll]
         for m in 0..radix {
-            let at = first + comptime!(m * span * plan.output.stride);
+            let k = j + comptime!(m * span);
+            let at = if comptime!(plan.output_modes > 0) {
+                let mode = mode_of(k, plan.output_modes, plan);
+                sequence.column * comptime!(plan.output.column_stride) + mode * comptime!(plan.output.stride)
+            } else {
+                first + comptime!(m * span * plan.output.stride)
+            };
             let held = comptime!((q * radix + output_position(m, radix)) as usize);
             let value = complex(z.re[held], z.im[held]);
-            let value = finished(value, input, sequence.column, j + comptime!(m * span), at, plan);
-            // A convolution is longer than the row, and a half spectrum shorter.
-            let is_kept = if comptime!(kept(&plan) < plan.layout.n * plan.columns) {
+            let value = finished(value, input, sequence.column, k, at, plan);
+            // A convolution is longer than the row, a half spectrum shorter, and of that the lowest bins may be kept,
+            // or of a column its modes.
+            let is_kept = if comptime!(plan.output_modes > 0) {
+                is_present && is_mode(k, plan.output_modes, plan)
+            } else if comptime!(plan.is_cut) {
+                is_present && at < shape.kept
+            } else if comptime!(kept(&plan) < plan.layout.n * plan.columns) {
                 is_present && at < comptime!(kept(&plan))
             } else {
                 is_present

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::arguments::{TransformInput, TransformShape};
 use super::roots::root;
-use super::sequence::{Sequence, short_transform};
+use super::sequence::{Sequence, is_mode, mode_of, short_transform};
 use crate::gpu::complex::{Complex, ComplexArray, complex, times};
 use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
 
@@ -25,11 +25,33 @@ pub fn load_inputs(
         let first = sequence.column * comptime!(plan.input.column_stride) + j * comptime!(plan.input.stride);
         #[unroll]
         for m in 0..radix {
-            let value = load(input, sequence.row, first + comptime!(m * span * plan.input.stride), shape, plan);
+            let value = if comptime!(plan.input_modes > 0) {
+                load_mode(input, sequence, j + comptime!(m * span), shape, plan)
+            } else {
+                load(input, sequence.row, first + comptime!(m * span * plan.input.stride), shape, plan)
+            };
             z.re[comptime!((q * radix + m) as usize)] = value.extract(0usize);
             z.im[comptime!((q * radix + m) as usize)] = value.extract(1usize);
         }
     }
+}
+
+/// Bin `k` of a sequence that is read from its modes; 0 for all other bins.
+#[cube]
+fn load_mode(
+    input: &TransformInput,
+    sequence: &Sequence,
+    k: u32,
+    shape: &TransformShape,
+    #[comptime] plan: LaunchPlan,
+) -> Complex {
+    let mut value = complex(0.0f32, 0.0f32);
+    if is_mode(k, plan.input_modes, plan) {
+        let mode = mode_of(k, plan.input_modes, plan);
+        let at = sequence.column * comptime!(plan.input.column_stride) + mode * comptime!(plan.input.stride);
+        value = load(input, sequence.row, at, shape, plan);
+    }
+    value
 }
 
 /// Value `at` of a complex row; 0 past its end.

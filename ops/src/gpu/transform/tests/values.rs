@@ -39,7 +39,8 @@ impl Case {
         (0..n)
             .map(|i| match self.kind {
                 Kind::Complex => value(i),
-                Kind::RealForward => Complex::new(value(i).re, 0.0),
+                Kind::RealForward | Kind::LowestBins => Complex::new(value(i).re, 0.0),
+                Kind::ColumnsToModes(_) | Kind::ModesToColumns(_) => unreachable!("spectral convolutions test columns"),
                 Kind::RealInverse => {
                     let bin = i.min(n - i);
                     let sign = if (2 * i > n) == self.conjugates { 1.0 } else { -1.0 };
@@ -60,15 +61,20 @@ impl Case {
 
     /// Values of an output row.
     fn outputs(&self) -> usize {
-        if self.kind == Kind::RealForward { self.points / 2 + 1 } else { self.points }
+        match self.kind {
+            Kind::RealForward => self.points / 2 + 1,
+            Kind::LowestBins => self.points / 3 + 1,
+            _ => self.points,
+        }
     }
 
     /// Output `k` of a row from that of its complex row.
     fn finished(&self, k: usize, value: Complex) -> Complex {
         let scale = f64::from(SCALE);
-        let interior = self.kind == Kind::RealForward && k > 0 && 2 * k != self.points;
+        let is_forward = matches!(self.kind, Kind::RealForward | Kind::LowestBins);
+        let interior = is_forward && k > 0 && 2 * k != self.points;
         let scale = if interior { scale * f64::from(INTERIOR) } else { scale };
-        let sign = if self.kind == Kind::RealForward && self.conjugates { -1.0 } else { 1.0 };
+        let sign = if is_forward && self.conjugates { -1.0 } else { 1.0 };
         Complex::new(scale * value.re, sign * scale * value.im)
     }
 }
@@ -103,7 +109,7 @@ fn outputs(device: &GpuDevice, case: Case, values: &[Vec<f32>; 2]) -> [Vec<f32>;
     let outputs = case.outputs();
     let output = match case.kind {
         Kind::RealInverse => ComplexRows { re: empty(&device.client, case.rows * outputs), im: None },
-        Kind::Complex | Kind::RealForward => ComplexRows::empty(&device.client, case.rows * outputs),
+        _ => ComplexRows::empty(&device.client, case.rows * outputs),
     };
     let into = StridedRows { values: output.clone(), stride: outputs, len: outputs };
     let call = Call { problem: case.problem(), rows: case.rows, scale: SCALE, interior: INTERIOR };
@@ -213,6 +219,21 @@ fn rows_are_padded_truncated_and_read_at_their_stride() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn the_lowest_bins_alone_are_written() {
+    for device in accelerators() {
+        // An even and an odd length in one launch, as a convolution, and in two launches with a fold.
+        for &points in lengths(&device, &[1, 2, 30, 45, 67, 134, 1024], &[30, 45, 134]) {
+            let case = Case::new(Kind::LowestBins, points, 7);
+            assert_right(&device, case);
+            assert_right(&device, Case { conjugates: true, ..case });
+        }
+        let mut small = device.clone();
+        (small.limits.shared, small.limits.units) = (2048, 64);
+        assert_right(&small, Case::new(Kind::LowestBins, 1200, 5));
     }
 }
 

@@ -1,0 +1,184 @@
+//! Transforms of the columns of matrices, between all points of a column and the modes that are kept of it.
+//!
+//! Adjacent columns are adjacent in memory, so a register holds as many without a transposition.
+
+use rustfft::FftDirection;
+use rustfft::num_complex::Complex as Value;
+
+use super::lanes::{Parts, PartsMut};
+use super::passes::passes;
+use super::plan::Plan;
+use super::planned::work;
+use crate::cpu::isa::lines::{Line, take_complexes, with_lines};
+use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
+use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
+use crate::cpu::real::Real;
+use crate::cpu::runtime::tasks::Tasks;
+use crate::options::Direction;
+use crate::spectral_shape::Columns;
+
+/// The modes of the columns of matrices: `input` `[matrices, points, width]` → `output` `[matrices, modes, width]`,
+/// bins of the unnormalised forward transform.
+pub fn columns_to_modes<T: Real>(columns: &Columns, input: [&[T]; 2], output: [&mut [T]; 2]) {
+    let rows = [columns.points, columns.modes];
+    ColumnTransform { columns: *columns, direction: Direction::Forward, rows }.run(input, output);
+}
+
+/// The columns of matrices from their modes, all other bins being 0: `input` `[matrices, modes, width]` → `output`
+/// `[matrices, points, width]`, the unnormalised inverse transform.
+pub fn modes_to_columns<T: Real>(columns: &Columns, [re, im]: [&[T]; 2], [out_re, out_im]: [&mut [T]; 2]) {
+    let rows = [columns.modes, columns.points];
+    // The inverse transform is the forward one with real and imaginary parts exchanged.
+    ColumnTransform { columns: *columns, direction: Direction::Inverse, rows }.run([im, re], [out_im, out_re]);
+}
+
+/// One transform for the columns of all matrices.
+#[derive(Debug, Clone, Copy)]
+struct ColumnTransform {
+    columns: Columns,
+    /// Forward from points to modes, inverse from modes to points.
+    direction: Direction,
+    /// Rows of the input and of the output.
+    rows: [usize; 2],
+}
+
+impl ColumnTransform {
+    fn run<T: Real>(self, [re, im]: [&[T]; 2], [out_re, out_im]: [&mut [T]; 2]) {
+        let Columns { points, width, .. } = self.columns;
+        let [from, to] = self.rows.map(|rows| rows * width);
+        let matrices = out_re.len() / to;
+        debug_assert!(re.len() == matrices * from && im.len() == re.len() && out_im.len() == out_re.len());
+        if let (Some(re), Some(im), Some(out_re), Some(out_im)) =
+            (T::as_f32(re), T::as_f32(im), T::as_f32_mut(out_re), T::as_f32_mut(out_im))
+            && let Some(plan) = Plan::of(points, width)
+        {
+            let tasks = Tasks::independent(matrices, plan.work() * width);
+            let inputs = re.chunks(tasks.rows * from).zip(im.chunks(tasks.rows * from));
+            let outputs = out_re.chunks_mut(tasks.rows * to).zip(out_im.chunks_mut(tasks.rows * to));
+            return tasks.run(inputs.zip(outputs), |((re, im), (out_re, out_im))| {
+                self.run_in_lanes(&plan, [re, im], [out_re, out_im]);
+            });
+        }
+        let tasks = Tasks::independent(matrices, work(points) * width);
+        let inputs = re.chunks(tasks.rows * from).zip(im.chunks(tasks.rows * from));
+        let outputs = out_re.chunks_mut(tasks.rows * to).zip(out_im.chunks_mut(tasks.rows * to));
+        tasks.run(inputs.zip(outputs), |((re, im), (out_re, out_im))| {
+            self.run_one_by_one([re, im], [out_re, out_im]);
+        });
+    }
+
+    /// The bins or points that the rows of the input, or of the output, are.
+    #[inline(always)]
+    fn place(&self, row: usize, are_modes: bool) -> usize {
+        if are_modes { self.columns.bin(row) } else { row }
+    }
+
+    /// Columns by the plans of rustfft.
+    fn run_one_by_one<T: Real>(&self, [re, im]: [&[T]; 2], [out_re, out_im]: [&mut [T]; 2]) {
+        let Columns { points, width, .. } = self.columns;
+        let [from, to] = self.rows.map(|rows| rows * width);
+        let is_inverse = self.direction == Direction::Inverse;
+        let plan = T::plan(points, FftDirection::Forward);
+        T::with_scratch(|scratch| {
+            let (buffer, _, _) = scratch.buffers(points + plan.get_inplace_scratch_len(), 0, 0);
+            let (values, spare) = buffer.split_at_mut(points);
+            let inputs = re.chunks_exact(from).zip(im.chunks_exact(from));
+            let outputs = out_re.chunks_exact_mut(to).zip(out_im.chunks_exact_mut(to));
+            for ((re, im), (out_re, out_im)) in inputs.zip(outputs) {
+                for column in 0..width {
+                    values.fill(Value::new(T::zero(), T::zero()));
+                    for row in 0..self.rows[0] {
+                        let at = row * width + column;
+                        values[self.place(row, is_inverse)] = Value::new(re[at], im[at]);
+                    }
+                    plan.process_with_scratch(values, spare);
+                    for row in 0..self.rows[1] {
+                        let value = values[self.place(row, !is_inverse)];
+                        (out_re[row * width + column], out_im[row * width + column]) = (value.re, value.im);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Columns of f32 with a column per lane.
+    fn run_in_lanes(self, plan: &Plan, input: Parts<'_>, output: PartsMut<'_>) {
+        let lanes = if self.columns.width <= MAX_LANES / 2 { Width::Eight } else { Width::Sixteen };
+        let lines = 2 * (plan.points + plan.largest_radix) * MAX_LANES / Line::LEN;
+        with_lines(lines, |memory| {
+            let kernel = ColumnsKernel { transform: self, plan, input, output, memory };
+            dispatch(InstructionSet::current(), lanes, kernel);
+        });
+    }
+}
+
+/// The matrices of one task.
+struct ColumnsKernel<'a> {
+    transform: ColumnTransform,
+    plan: &'a Plan,
+    input: Parts<'a>,
+    output: PartsMut<'a>,
+    memory: &'a mut [Line],
+}
+
+impl Kernel for ColumnsKernel<'_> {
+    #[inline(always)]
+    fn run<V: Register>(self, token: V::Token) {
+        let Self { transform, plan, input: [re, im], output: [out_re, out_im], mut memory } = self;
+        let width = transform.columns.width;
+        let [from, to] = transform.rows.map(|rows| rows * width);
+        let is_inverse = transform.direction == Direction::Inverse;
+        let tile = take_complexes::<V>(token, &mut memory, plan.points);
+        let pairs = take_complexes::<V>(token, &mut memory, plan.largest_radix).as_chunks_mut::<2>().0;
+        let inputs = re.chunks_exact(from).zip(im.chunks_exact(from));
+        let outputs = out_re.chunks_exact_mut(to).zip(out_im.chunks_exact_mut(to));
+        for ((re, im), (out_re, out_im)) in inputs.zip(outputs) {
+            for block in 0..width.div_ceil(V::LANES) {
+                // The last block is full too, and takes some columns again. There may be fewer columns than lanes.
+                let start = (block * V::LANES).min(width.saturating_sub(V::LANES));
+                let used = V::LANES.min(width);
+                if transform.rows[0] < plan.points {
+                    tile.fill(Complex::zero(token));
+                }
+                for row in 0..transform.rows[0] {
+                    let at = row * width + start..row * width + start + used;
+                    let place = plan.places[transform.place(row, is_inverse)] as usize;
+                    tile[place] = Complex { re: load(token, &re[at.clone()]), im: load(token, &im[at]) };
+                }
+                passes(token, plan, tile, pairs);
+                for row in 0..transform.rows[1] {
+                    let at = row * width + start..row * width + start + used;
+                    let value = tile[transform.place(row, !is_inverse)];
+                    store(value.re, &mut out_re[at.clone()]);
+                    store(value.im, &mut out_im[at]);
+                }
+            }
+        }
+    }
+}
+
+/// As many values as a register has lanes, or fewer, the other lanes being 0.
+#[inline(always)]
+fn load<V: Register>(token: V::Token, values: &[f32]) -> V {
+    if let Some(all) = V::arrays(values).first() {
+        return V::load(token, all);
+    }
+    let mut lanes = V::Array::default();
+    for (lane, value) in lanes.as_mut().iter_mut().zip(values) {
+        *lane = *value;
+    }
+    V::load(token, &lanes)
+}
+
+/// Stores as many lanes as there are values.
+#[inline(always)]
+fn store<V: Register>(register: V, values: &mut [f32]) {
+    if let Some(all) = V::arrays_mut(values).first_mut() {
+        return register.store(all);
+    }
+    let mut lanes = V::Array::default();
+    register.store(&mut lanes);
+    for (value, lane) in values.iter_mut().zip(lanes.as_ref()) {
+        *value = *lane;
+    }
+}

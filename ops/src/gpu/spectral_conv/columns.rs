@@ -1,0 +1,127 @@
+//! Launches of the transforms of columns: in place where a column fits a cube, else as rows, by two copies.
+
+use super::kernel::{self, ColumnShapeLaunch};
+use crate::gpu::complex::ComplexRows;
+use crate::gpu::device::{DeviceLimitError, GpuDevice, elements, launch};
+use crate::gpu::transform::prepared::planned;
+use crate::gpu::transform::{Call, ColumnModes, Kind, Problem, StridedRows, transform};
+use crate::spectral_shape::Columns;
+
+/// A transform of the columns of `matrices` matrices.
+#[derive(Debug, Clone, Copy)]
+pub struct ColumnTransform {
+    pub columns: Columns,
+    pub matrices: usize,
+}
+
+impl ColumnTransform {
+    /// The modes `[matrices, modes, width]` of the columns of `[matrices, points, width]`: bins of the forward
+    /// transform.
+    pub fn to_modes(&self, device: &GpuDevice, input: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
+        let Columns { points, modes, width } = self.columns;
+        let output = ComplexRows::empty(&device.client, self.matrices * modes * width);
+        if self.launch(device, Kind::ColumnsToModes(self.kept()), [input, &output], [points, modes])? {
+            return Ok(output);
+        }
+        let rows = self.copy(device, input, points);
+        self.copy_back(device, &self.transform_rows(device, &rows)?, &output, modes);
+        Ok(output)
+    }
+
+    /// The columns `[matrices, points, width]` whose modes are `[matrices, modes, width]`: the inverse transform.
+    pub fn from_modes(&self, device: &GpuDevice, input: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
+        let Columns { points, modes, width } = self.columns;
+        let output = ComplexRows::empty(&device.client, self.matrices * points * width);
+        // The inverse transform is the transform of exchanged parts, exchanged.
+        let [from, into] = [input, &output].map(|values| values.clone().exchanged());
+        if !self.launch(device, Kind::ModesToColumns(self.kept()), [&from, &into], [modes, points])? {
+            let rows = self.copy(device, &from, modes);
+            self.copy_back(device, &self.transform_rows(device, &rows)?, &into, points);
+        }
+        Ok(output)
+    }
+
+    fn kept(&self) -> ColumnModes {
+        ColumnModes { columns: self.columns.width as u32, modes: self.columns.modes as u32 }
+    }
+
+    /// Transforms the columns in one launch, if a column fits a cube. `rows` are those of a matrix that is read, and
+    /// of one that is written.
+    fn launch(
+        &self,
+        device: &GpuDevice,
+        kind: Kind,
+        [input, output]: [&ComplexRows; 2],
+        rows: [usize; 2],
+    ) -> Result<bool, DeviceLimitError> {
+        let problem = Problem { points: self.columns.points, kind, is_padded: false, conjugates: false };
+        if planned(&device.limits, problem).is_err() {
+            return Ok(false);
+        }
+        let [from, into] = rows.map(|rows| rows * self.columns.width);
+        let call = Call { problem, rows: self.matrices, scale: 1.0, interior: 1.0 };
+        let strided = |values: &ComplexRows, len| StridedRows { values: values.clone(), stride: len, len };
+        transform(device, &call, &strided(input, from), &strided(output, into))?;
+        Ok(true)
+    }
+
+    /// The forward transforms of all columns, which are rows.
+    fn transform_rows(&self, device: &GpuDevice, rows: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
+        let (points, count) = (self.columns.points, self.matrices * self.columns.width);
+        let output = ComplexRows::empty(&device.client, count * points);
+        let problem = Problem { points, kind: Kind::Complex, is_padded: false, conjugates: false };
+        let call = Call { problem, rows: count, scale: 1.0, interior: 1.0 };
+        let strided = |values: &ComplexRows| StridedRows { values: values.clone(), stride: points, len: points };
+        transform(device, &call, &strided(rows), &strided(&output))?;
+        Ok(output)
+    }
+
+    /// Columns of `rows` rows as rows of all points.
+    fn copy(&self, device: &GpuDevice, from: &ComplexRows, rows: usize) -> ComplexRows {
+        let Columns { points, width, .. } = self.columns;
+        let values = self.matrices * width * points;
+        let into = ComplexRows::empty(&device.client, values);
+        let (cubes, units) = elements(device, values);
+        // SAFETY: units past the last value end at once; the others read a row of the matrices, or none.
+        unsafe {
+            launch!(
+                device,
+                kernel::columns_to_rows(
+                    &device.client,
+                    cubes,
+                    units,
+                    from.buffers(self.matrices * rows * width),
+                    into.buffers(values),
+                    self.shape(values, rows),
+                )
+            );
+        }
+        into
+    }
+
+    /// Columns of `rows` rows from rows of all points.
+    fn copy_back(&self, device: &GpuDevice, from: &ComplexRows, into: &ComplexRows, rows: usize) {
+        let Columns { points, width, .. } = self.columns;
+        let values = self.matrices * rows * width;
+        let (cubes, units) = elements(device, values);
+        // SAFETY: units past the last value end at once; the others read one of the points of a column.
+        unsafe {
+            launch!(
+                device,
+                kernel::rows_to_columns(
+                    &device.client,
+                    cubes,
+                    units,
+                    from.buffers(self.matrices * width * points),
+                    into.buffers(values),
+                    self.shape(values, rows),
+                )
+            );
+        }
+    }
+
+    fn shape(&self, values: usize, rows: usize) -> ColumnShapeLaunch {
+        let Columns { points, width, .. } = self.columns;
+        ColumnShapeLaunch::new(values as u32, rows as u32, points as u32, width as u32)
+    }
+}

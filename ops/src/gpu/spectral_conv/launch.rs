@@ -1,0 +1,191 @@
+//! Launches of a spectral convolution and of its backward pass, batches split to the device's memory.
+
+use std::ops::Range;
+
+use super::columns::ColumnTransform;
+use super::plan::ProductSize;
+use super::product::{Matrix, ModeProduct};
+use crate::gpu::complex::ComplexRows;
+use crate::gpu::device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS};
+use crate::gpu::transform::{Call, Kind, Problem, StridedRows, transform};
+use crate::options::{Direction, FftOptions};
+use crate::spectral_shape::SpectralShape;
+
+/// Bytes of scratch memory per launch, about.
+const SCRATCH: usize = 512 << 20;
+/// Batches are cut where a buffer starts at a multiple of so many values, as devices align bindings to 256 bytes.
+const ALIGNED_VALUES: usize = 64;
+
+/// A spectral convolution on a device.
+pub struct SpectralConv<'a> {
+    /// The device.
+    pub device: &'a GpuDevice,
+    /// Sizes; the batch is not empty.
+    pub shape: &'a SpectralShape,
+    /// `[inputs, outputs, modes…]`, contiguous.
+    pub weights: ComplexRows,
+}
+
+/// Where gradients are written; what is absent is not computed.
+pub struct SpectralConvGradients {
+    /// `[batch, inputs, points…]`, contiguous.
+    pub input: Option<StridedRows>,
+    /// `[inputs, outputs, modes…]`, contiguous.
+    pub weights: Option<ComplexRows>,
+}
+
+impl SpectralConv<'_> {
+    /// Computes `output` `[batch, outputs, points…]` from `input` `[batch, inputs, points…]`, rows of the last
+    /// dimension.
+    ///
+    /// # Errors
+    /// If a length takes more than the device has, or a batch element more values than a launch counts.
+    pub fn forward(&self, input: &StridedRows, output: &StridedRows) -> Result<(), DeviceLimitError> {
+        let shape = self.shape;
+        for batch in self.chunks(&[input.stride, output.stride])? {
+            let spectra = self.to_modes(&shape.forward(), input, &batch, shape.inputs)?;
+            let product = self.times_weights(&spectra, batch.len(), false);
+            self.from_modes(&shape.inverse(), product, &batch, shape.outputs, output)?;
+        }
+        Ok(())
+    }
+
+    /// Computes gradients of the inputs of [`forward`](Self::forward) from the gradient of its output.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn backward(
+        &self,
+        input: &StridedRows,
+        grad: &StridedRows,
+        into: &SpectralConvGradients,
+    ) -> Result<(), DeviceLimitError> {
+        let shape = self.shape;
+        for batch in self.chunks(&[input.stride, grad.stride, shape.points[shape.last()]])? {
+            let of_output = self.to_modes(&shape.inverse_adjoint(), grad, &batch, shape.outputs)?;
+            if let Some(of_weights) = &into.weights {
+                let spectra = self.to_modes(&shape.forward(), input, &batch, shape.inputs)?;
+                self.add_over_batch(&of_output, &spectra, &batch, of_weights);
+            }
+            if let Some(of_input) = &into.input {
+                let product = self.times_weights(&of_output, batch.len(), true);
+                self.from_modes(&shape.forward_adjoint(), product, &batch, shape.inputs, of_input)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The batch in parts whose arrays are counted in 32 bits and take limited memory. `strides` are the distances of
+    /// the rows that are read and written.
+    fn chunks(&self, strides: &[usize]) -> Result<impl Iterator<Item = Range<usize>> + use<>, DeviceLimitError> {
+        let shape = self.shape;
+        let (last, channels) = (shape.last(), shape.inputs.max(shape.outputs));
+        let rows = shape.samples() / shape.points[last];
+        let largest = strides.iter().fold(0, |most, &stride| most.max(channels * rows * stride));
+        let aligned_after = |values: usize| ALIGNED_VALUES >> values.trailing_zeros().min(ALIGNED_VALUES.ilog2());
+        let unit = strides
+            .iter()
+            .flat_map(|stride| [shape.inputs, shape.outputs].map(|channels| aligned_after(channels * rows * stride)))
+            .fold(1, usize::max);
+        let unit = unit.min(shape.batch);
+        DeviceLimitError::unless(DeviceLimit::LaunchElements, unit.saturating_mul(largest), MAX_ELEMENTS)?;
+        let between = if last == 0 { shape.channel_modes() } else { shape.values_between(last - 1) };
+        // Two arrays of complex values are in use at a time.
+        let in_scratch = SCRATCH / (2 * size_of::<[f32; 2]>() * channels * between);
+        let step = (in_scratch.min(MAX_ELEMENTS / largest) / unit * unit).max(unit);
+        let batch = shape.batch;
+        Ok((0..batch).step_by(step).map(move |start| start..batch.min(start + step)))
+    }
+
+    /// The kept modes `[batch, channels, modes…]` of rows.
+    fn to_modes(
+        &self,
+        options: &FftOptions,
+        input: &StridedRows,
+        batch: &Range<usize>,
+        channels: usize,
+    ) -> Result<ComplexRows, DeviceLimitError> {
+        let (device, shape, last) = (self.device, self.shape, self.shape.last());
+        let (points, kept) = (options.length, shape.modes[last]);
+        let per_channel = shape.samples() / points;
+        let rows = batch.len() * channels * per_channel;
+        let values = ComplexRows::empty(&device.client, rows * kept);
+        let kind = if kept < options.bins() { Kind::LowestBins } else { Kind::RealForward };
+        let input = input.skip_rows(batch.start * channels * per_channel);
+        let output = StridedRows { values: values.clone(), stride: kept, len: kept };
+        transform(device, &call(kind, options, rows, false), &input, &output)?;
+        (0..last).rev().try_fold(values, |values, dim| {
+            let matrices = batch.len() * channels * shape.points[..dim].iter().product::<usize>();
+            ColumnTransform { columns: shape.columns(dim), matrices }.to_modes(device, &values)
+        })
+    }
+
+    /// Rows `output` of all points from their modes `[batch, channels, modes…]`.
+    fn from_modes(
+        &self,
+        options: &FftOptions,
+        modes: ComplexRows,
+        batch: &Range<usize>,
+        channels: usize,
+        output: &StridedRows,
+    ) -> Result<(), DeviceLimitError> {
+        let (device, shape, last) = (self.device, self.shape, self.shape.last());
+        let values = (0..last).try_fold(modes, |values, dim| {
+            let matrices = batch.len() * channels * shape.points[..dim].iter().product::<usize>();
+            ColumnTransform { columns: shape.columns(dim), matrices }.from_modes(device, &values)
+        })?;
+        let (points, kept) = (options.length, shape.modes[last]);
+        let per_channel = shape.samples() / points;
+        let rows = batch.len() * channels * per_channel;
+        let input = StridedRows { values, stride: kept, len: kept };
+        let output = output.skip_rows(batch.start * channels * per_channel);
+        transform(device, &call(Kind::RealInverse, options, rows, kept < options.bins()), &input, &output)
+    }
+
+    /// Spectra times the weights of their modes, summed over input channels; or, for the adjoint, times the conjugate
+    /// weights, summed over output channels.
+    fn times_weights(&self, spectra: &ComplexRows, batch: usize, is_adjoint: bool) -> ComplexRows {
+        let shape = self.shape;
+        let modes = shape.channel_modes();
+        let [terms, columns] = match is_adjoint {
+            false => [shape.inputs, shape.outputs],
+            true => [shape.outputs, shape.inputs],
+        };
+        let (row, column) = (shape.outputs * modes, modes);
+        let (row, column) = if is_adjoint { (column, row) } else { (row, column) };
+        let weights = Matrix { values: self.weights.clone(), row, column };
+        let values = ComplexRows::empty(&self.device.client, batch * columns * modes);
+        let matrix =
+            |values: &ComplexRows, channels| Matrix { values: values.clone(), row: channels * modes, column: modes };
+        let size = ProductSize { rows: batch, columns, terms, modes };
+        ModeProduct { size, conjugates: is_adjoint, accumulates: false }.launch(
+            self.device,
+            &matrix(spectra, terms),
+            &weights,
+            &matrix(&values, columns),
+        );
+        values
+    }
+
+    /// Gradients of the weights: Σ_b grad\[b, o\] · spectra\[b, i\]*, on top of those of earlier parts of the batch.
+    fn add_over_batch(&self, grad: &ComplexRows, spectra: &ComplexRows, batch: &Range<usize>, into: &ComplexRows) {
+        let shape = self.shape;
+        let modes = shape.channel_modes();
+        let row = shape.outputs * modes;
+        let size = ProductSize { rows: shape.outputs, columns: shape.inputs, terms: batch.len(), modes };
+        ModeProduct { size, conjugates: true, accumulates: batch.start > 0 }.launch(
+            self.device,
+            &Matrix { values: grad.clone(), row: modes, column: row },
+            &Matrix { values: spectra.clone(), row: shape.inputs * modes, column: modes },
+            &Matrix { values: into.clone(), row: modes, column: row },
+        );
+    }
+}
+
+/// A transform of real rows along the last dimension.
+fn call(kind: Kind, options: &FftOptions, rows: usize, is_padded: bool) -> Call {
+    // The other sign of the exponent conjugates half spectra.
+    let conjugates = options.direction == Direction::Inverse;
+    let problem = Problem { points: options.length, kind, is_padded, conjugates };
+    Call { problem, rows, scale: options.scale as f32, interior: options.interior as f32 }
+}

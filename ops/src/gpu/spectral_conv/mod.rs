@@ -1,0 +1,15 @@
+//! Spectral convolutions: transforms that keep few modes, products of matrices per mode, and transforms back.
+//!
+//! - `plan`: how a product is spread over cubes; `kernel`: device code of the product and of columns as rows.
+//! - `product`, `columns`: launches of a product and of the transforms of columns.
+//! - `launch`: the convolution and its backward pass.
+
+mod columns;
+mod kernel;
+mod launch;
+mod plan;
+mod product;
+#[cfg(test)]
+mod tests;
+
+pub use launch::{SpectralConv, SpectralConvGradients};

@@ -1,0 +1,95 @@
+//! Products of complex matrices per mode, spread over cubes: plain data, made from sizes and a device's limits.
+//!
+//! Adjacent units take adjacent modes, so that they read consecutive values. A unit computes a tile of the product of
+//! its mode in registers; the tiles of a cube lie side by side, so that they share the rows and columns that they read.
+
+use crate::gpu::device::Limits;
+
+/// Rows and columns of a tile, at most: its sums and factors fit the registers of a unit.
+const TILE: (usize, usize) = (8, 4);
+/// Modes of a cube, at most.
+const LANES: usize = 32;
+/// Units of a cube, at most.
+const UNITS: usize = 256;
+/// Cubes per processor below which a sum is cut into parts.
+const CUBES_PER_PROCESSOR: usize = 4;
+/// Processors of a device that does not report them.
+const PROCESSORS: usize = 32;
+/// The fewest terms of a part.
+const PART: usize = 64;
+
+/// Sizes of a product: `rows` × `terms` by `terms` × `columns`, at each of `modes` modes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProductSize {
+    pub rows: usize,
+    pub columns: usize,
+    pub terms: usize,
+    pub modes: usize,
+}
+
+/// The part of a product that one unit computes: what the kernel is compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tile {
+    pub rows: u32,
+    pub columns: u32,
+    /// Whether the right factor is conjugated.
+    pub conjugates: bool,
+}
+
+/// The cubes of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProductPlan {
+    /// The tile of a unit.
+    pub tile: Tile,
+    /// Modes of a cube.
+    pub lanes: usize,
+    /// Tiles of a cube, below and beside each other.
+    pub patch: [usize; 2],
+    /// Cubes per mode, below and beside each other.
+    pub patches: [usize; 2],
+    /// Cubes side by side along the modes.
+    pub blocks: usize,
+    /// Terms of a part of the sum.
+    pub part_terms: usize,
+    /// Parts of the sum, none of them empty, which are added by further launches if there are several.
+    pub parts: usize,
+}
+
+impl ProductPlan {
+    /// The cubes of a product on a device.
+    pub fn of(size: ProductSize, conjugates: bool, limits: &Limits) -> Self {
+        let ProductSize { rows, columns, terms, modes } = size;
+        let tile_rows = rows.next_power_of_two().min(TILE.0);
+        let tile_columns = columns.next_power_of_two().min(TILE.1);
+        let tiles = [rows.div_ceil(tile_rows), columns.div_ceil(tile_columns)];
+        // As even blocks as there can be.
+        let lanes = modes.div_ceil(modes.div_ceil(LANES));
+        let blocks = modes.div_ceil(lanes);
+        let fits = (UNITS.min(limits.units as usize) / lanes).max(1);
+        // Twice as many tiles beside each other as below: a tile is twice as high as it is wide.
+        let beside = tiles[1].min(floor_power_of_two((2 * fits).isqrt()).min(fits));
+        let patch = [tiles[0].min(fits / beside), beside];
+        let patches = [tiles[0].div_ceil(patch[0]), tiles[1].div_ceil(patch[1])];
+        let cubes = blocks * patches[0] * patches[1];
+        let busy = CUBES_PER_PROCESSOR * limits.processors.map_or(PROCESSORS, |count| count as usize);
+        let parts = (busy / cubes.max(1)).clamp(1, (terms / PART).max(1));
+        let part_terms = terms.div_ceil(parts).max(1);
+        let tile = Tile { rows: tile_rows as u32, columns: tile_columns as u32, conjugates };
+        Self { tile, lanes, patch, patches, blocks, part_terms, parts: terms.div_ceil(part_terms).max(1) }
+    }
+
+    /// Units of a cube.
+    pub fn units(&self) -> usize {
+        self.lanes * self.patch[0] * self.patch[1]
+    }
+
+    /// Cubes of the launch.
+    pub fn cubes(&self) -> usize {
+        self.blocks * self.patches[0] * self.patches[1] * self.parts
+    }
+}
+
+/// The largest power of two that is at most `value`, which is at least 1.
+fn floor_power_of_two(value: usize) -> usize {
+    1 << value.ilog2()
+}
