@@ -7,9 +7,9 @@ use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, GraphError, Input, Outputs, Replay, capture};
 use firefly_ops::{
     ButterflyTensors, Detrend, Gates, Interpolation, LearnedParameters, LearnedTensors, LocalMaximaOptions, LogGuard,
-    LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, Scaling, SpectralOps, SpectrumKind, StftOptions,
-    WelchOptions, WelchTensors, butterfly, learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, mel, top_k,
-    welch_peaks, welch_psd,
+    LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, Scaling, SpectralConvTensors, SpectralOps,
+    SpectrumKind, StftOptions, WelchOptions, WelchTensors, butterfly, learned_welch_peaks, learned_welch_psd,
+    local_maxima, log_mel, mel, top_k, welch_peaks, welch_psd,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -247,6 +247,25 @@ fn backward_passes_replay() {
         let network = (Tensor::<3>::from_dispatch(grads.twiddles), Tensor::<2>::from_dispatch(grads.gates));
         let rest = (Tensor::<2>::from_dispatch(grads.gain), Tensor::<1>::from_dispatch(grads.weights));
         (Tensor::<2>::from_dispatch(grads.signal), (network, rest))
+    });
+}
+
+#[test]
+fn spectral_convolutions_replay() {
+    let tensors = |signal: Tensor<2>, device: &Device| {
+        let weights = |seed| Tensor::<3>::from_data(noise([2, 4, 5], seed), device).into_dispatch();
+        let input = signal.reshape([ROWS, 2, 15]).into_dispatch();
+        SpectralConvTensors::<Dispatch> { input, weights_re: weights(6), weights_im: weights(7) }
+    };
+    check(&["firefly::spectral_conv"], |signal, device| {
+        Tensor::<3>::from_dispatch(Dispatch::spectral_conv(tensors(signal, device)))
+    });
+    check(&["firefly::spectral_conv_backward"], |signal, device| {
+        let grad = Tensor::<3>::from_data(noise([ROWS, 4, 15], 8), device).into_dispatch();
+        let gradients = Dispatch::spectral_conv_backward(tensors(signal, device), grad, [true; 3]);
+        let SpectralConvTensors { input, weights_re, weights_im } = gradients;
+        let weights = (Tensor::<3>::from_dispatch(weights_re), Tensor::<3>::from_dispatch(weights_im));
+        (Tensor::<3>::from_dispatch(input), weights)
     });
 }
 

@@ -4,7 +4,7 @@
 //! match patterns of nodes: an abstract interpretation derives, node by node from the inputs forward, what each value
 //! is in terms of a Welch estimate. Wherever the strongest bins of a value are searched that is a Welch spectrum by the
 //! [contract](firefly_ops), `welch_peaks` replaces the search. [`MelRule`] does the same where the power of frames is
-//! multiplied by mel filters.
+//! multiplied by mel filters. [`SpectralConvRule`] finds the layer of a Fourier neural operator in the same way.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
@@ -33,10 +33,12 @@ mod mel_rule;
 mod operands;
 mod operation_costs;
 mod rewriter;
+mod spectral_conv;
 mod spectral_nodes;
 mod welch_peaks_rule;
 
 pub use mel_rule::MelRule;
 pub use operation_costs::register_costs;
 pub use rewriter::{Outcome, Replacement, Rewriter, Rewritten, Rule};
+pub use spectral_conv::SpectralConvRule;
 pub use welch_peaks_rule::WelchPeaksRule;

@@ -1,5 +1,7 @@
 //! Registered costs of Firefly's operations: a Welch estimate reads the samples of its segments, not all of a longer
-//! frame.
+//! frame; a spectral convolution writes and reads what lies between its transforms.
+
+use firefly_ops::descriptor::SPECTRAL_CONV;
 
 use super::spectral_nodes::{ESTIMATES, welch_options};
 use crate::graph::{Graph, Node, Operation};
@@ -10,6 +12,20 @@ pub fn register_costs(costs: &mut OperationCosts) {
     for name in ESTIMATES {
         costs.register(name, estimate);
     }
+    costs.register(SPECTRAL_CONV, spectral_conv);
+}
+
+/// A launch per transform of a dimension and one for the product; in between, complex values are written and read.
+fn spectral_conv(graph: &Graph, node: &Node) -> (u64, u64) {
+    let shape = |id| &graph.get(id).shape;
+    let bytes: u64 = node.inputs.iter().chain(&node.outputs).map(|id| graph.get(*id).bytes()).sum();
+    let [input, weights, ..] = node.inputs[..] else { return (1, bytes) };
+    let (input, kept, size) = (shape(input), shape(weights), graph.get(input).dtype.size());
+    let channels = input[0] * (kept[0] + kept[1]);
+    // After the transform of a dimension, its modes and those of the later ones are left.
+    let between: usize = (2..input.len()).map(|dim| input[2..dim].iter().chain(&kept[dim..]).product::<usize>()).sum();
+    let launches = 2 * (input.len() as u64 - 2) + 1;
+    (launches, bytes + (2 * 2 * channels * between * size) as u64)
 }
 
 /// One launch that reads the samples that segments span, and everything else once.
@@ -31,7 +47,7 @@ mod tests {
 
     use super::*;
     use crate::movement::{MovementOptions, count};
-    use crate::rewrite::spectral_nodes::welch_peaks_operation;
+    use crate::rewrite::spectral_nodes::{spectral_conv_operation, welch_peaks_operation};
 
     fn traffic(frame: usize, hop: usize) -> u64 {
         let mut graph = Graph::default();
@@ -44,6 +60,24 @@ mod tests {
         let mut options = MovementOptions::default();
         register_costs(&mut options.costs);
         count(&graph, &options).total.traffic
+    }
+
+    #[test]
+    fn a_spectral_convolution_moves_its_modes_twice() {
+        let mut graph = Graph::default();
+        let input = graph.input("input", &[4, 3, 10, 16], F32);
+        let weights = [0, 1].map(|_| graph.input("weights", &[3, 5, 6, 7], F32));
+        let output = graph.computed(&[4, 5, 10, 16], F32);
+        graph.push(Node::new(spectral_conv_operation(), vec![input, weights[0], weights[1]], vec![output]));
+        graph.set_outputs(&[output]);
+        let mut options = MovementOptions::default();
+        register_costs(&mut options.costs);
+        let total = count(&graph, &options).total;
+        // Both parts of 8 channels of 4 elements: 10 × 7 values between the transforms, 6 × 7 before and after the
+        // product.
+        let between = 2 * 2 * 4 * (4 * 8) * (10 * 7 + 6 * 7);
+        assert_eq!(total.traffic, (4 * 8 * 160 + 2 * 3 * 5 * 42) * 4 + between);
+        assert_eq!(total.launches, 5);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Rewriter: applies rules to a graph where the fusion gate passes.
 
-use super::{MelRule, WelchPeaksRule, register_costs};
+use super::{MelRule, SpectralConvRule, WelchPeaksRule, register_costs};
 use crate::cost::FusionDecision;
 use crate::graph::{Graph, ValueId};
 use crate::movement::{MovementOptions, count};
@@ -76,6 +76,7 @@ impl<'a> Rewriter<'a> {
         let mut rewriter = Self::new(options);
         rewriter.register(WelchPeaksRule);
         rewriter.register(MelRule);
+        rewriter.register(SpectralConvRule);
         rewriter
     }
 

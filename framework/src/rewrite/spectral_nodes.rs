@@ -29,6 +29,12 @@ pub fn real_transform_length(name: &str, scalars: &[ScalarIr]) -> Option<usize> 
     }
 }
 
+/// `spectral_conv` as a node: input and both parts of the weights to the output.
+pub fn spectral_conv_operation() -> Operation {
+    let descriptor = OpDescriptor::SpectralConv {};
+    Operation::Custom { name: descriptor.name().into(), scalars: descriptor.scalars() }
+}
+
 /// Whether an operation is the butterfly transform without gates.
 pub fn is_open_butterfly(name: &str, scalars: &[ScalarIr]) -> bool {
     OpDescriptor::parse(name, scalars) == Some(OpDescriptor::Butterfly { gated: false })
