@@ -59,8 +59,8 @@ pub fn spectral_conv<const D: usize>(input: Tensor<D>, weights: ComplexTensor<D>
     let (dims, kept) = (input.dims(), weights.dims());
     check_sizes(&dims, &kept)?;
     let mut inputs = check::Inputs::of(NAME, "input", &input)?;
-    for dim in 2..D {
-        inputs.fft("input", &input, dim, dims[dim])?;
+    for (dim, &points) in dims.iter().enumerate().skip(2) {
+        inputs.fft("input", &input, dim, points)?;
     }
     let tensors = SpectralConvTensors {
         weights_re: inputs.next("weights.re", weights.re, kept)?.into_dispatch(),

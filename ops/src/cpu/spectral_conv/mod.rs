@@ -197,12 +197,12 @@ impl<T: Real> Layer<'_, T> {
                     (Some(re), Some(im)) => [re, im],
                     _ => [&mut own_re[..rows * terms * modes], &mut own_im[..rows * terms * modes]],
                 };
-                self.transform(&self.forward, terms).to_modes(input, [&mut *re, &mut *im], rest);
+                self.transform(&self.forward, terms).forward(input, [&mut *re, &mut *im], rest);
                 let Some(output) = output else { continue };
                 let product = [&mut product_re[..rows * columns * modes], &mut product_im[..rows * columns * modes]];
                 let [product_re, product_im] = product;
                 ModeProduct { rows, ..self.product }.run([re, im], self.weights, [&mut *product_re, &mut *product_im]);
-                self.transform(&self.inverse, columns).from_modes([product_re, product_im], output, rest);
+                self.transform(&self.inverse, columns).inverse([product_re, product_im], output, rest);
             }
         });
     }

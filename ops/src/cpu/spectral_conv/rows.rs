@@ -57,9 +57,7 @@ impl<T: Real> RowsKernel<'_, T> {
             }
         }
         let to = mode + product.at(i, j);
-        for lane in 0..L {
-            self.out[0][to + lane] = re[lane];
-            self.out[1][to + lane] = im[lane];
-        }
+        self.out[0][to..to + L].copy_from_slice(&re);
+        self.out[1][to..to + L].copy_from_slice(&im);
     }
 }

@@ -55,7 +55,7 @@ impl ChannelTransform<'_> {
     }
 
     /// The kept modes of channels: `input` `[channels, points…]` → `output` `[channels, modes…]`.
-    pub fn to_modes<T: Real>(&self, input: &[T], [out_re, out_im]: [&mut [T]; 2], spare: &mut [T]) {
+    pub fn forward<T: Real>(&self, input: &[T], [out_re, out_im]: [&mut [T]; 2], spare: &mut [T]) {
         let Self { shape, options, .. } = *self;
         let (last, modes) = (shape.last(), shape.channel_modes());
         let (points, bins) = (shape.points[last], shape.modes[last]);
@@ -80,7 +80,7 @@ impl ChannelTransform<'_> {
 
     /// Channels from their modes, all other bins being 0: `input` `[channels, modes…]` → `output` `[channels,
     /// points…]`.
-    pub fn from_modes<T: Real>(&self, [re, im]: [&[T]; 2], output: &mut [T], spare: &mut [T]) {
+    pub fn inverse<T: Real>(&self, [re, im]: [&[T]; 2], output: &mut [T], spare: &mut [T]) {
         let Self { shape, options, .. } = *self;
         let (last, modes) = (shape.last(), shape.channel_modes());
         let bins = shape.modes[last];

@@ -17,7 +17,7 @@ pub struct ColumnTransform {
 impl ColumnTransform {
     /// The modes `[matrices, modes, width]` of the columns of `[matrices, points, width]`: bins of the forward
     /// transform.
-    pub fn to_modes(&self, device: &GpuDevice, input: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
+    pub fn forward(&self, device: &GpuDevice, input: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
         let Columns { points, modes, width } = self.columns;
         let output = ComplexRows::empty(&device.client, self.matrices * modes * width);
         if self.launch(device, Kind::ColumnsToModes(self.kept()), [input, &output], [points, modes])? {
@@ -29,7 +29,7 @@ impl ColumnTransform {
     }
 
     /// The columns `[matrices, points, width]` whose modes are `[matrices, modes, width]`: the inverse transform.
-    pub fn from_modes(&self, device: &GpuDevice, input: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
+    pub fn inverse(&self, device: &GpuDevice, input: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
         let Columns { points, modes, width } = self.columns;
         let output = ComplexRows::empty(&device.client, self.matrices * points * width);
         // The inverse transform is the transform of exchanged parts, exchanged.

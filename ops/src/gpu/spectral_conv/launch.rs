@@ -43,9 +43,9 @@ impl SpectralConv<'_> {
     pub fn forward(&self, input: &StridedRows, output: &StridedRows) -> Result<(), DeviceLimitError> {
         let shape = self.shape;
         for batch in self.chunks(&[input.stride, output.stride])? {
-            let spectra = self.to_modes(&shape.forward(), input, &batch, shape.inputs)?;
+            let spectra = self.transform(&shape.forward(), input, &batch, shape.inputs)?;
             let product = self.times_weights(&spectra, batch.len(), false);
-            self.from_modes(&shape.inverse(), product, &batch, shape.outputs, output)?;
+            self.transform_back(&shape.inverse(), product, &batch, shape.outputs, output)?;
         }
         Ok(())
     }
@@ -62,14 +62,14 @@ impl SpectralConv<'_> {
     ) -> Result<(), DeviceLimitError> {
         let shape = self.shape;
         for batch in self.chunks(&[input.stride, grad.stride, shape.points[shape.last()]])? {
-            let of_output = self.to_modes(&shape.inverse_adjoint(), grad, &batch, shape.outputs)?;
+            let of_output = self.transform(&shape.inverse_adjoint(), grad, &batch, shape.outputs)?;
             if let Some(of_weights) = &into.weights {
-                let spectra = self.to_modes(&shape.forward(), input, &batch, shape.inputs)?;
+                let spectra = self.transform(&shape.forward(), input, &batch, shape.inputs)?;
                 self.add_over_batch(&of_output, &spectra, &batch, of_weights);
             }
             if let Some(of_input) = &into.input {
                 let product = self.times_weights(&of_output, batch.len(), true);
-                self.from_modes(&shape.forward_adjoint(), product, &batch, shape.inputs, of_input)?;
+                self.transform_back(&shape.forward_adjoint(), product, &batch, shape.inputs, of_input)?;
             }
         }
         Ok(())
@@ -98,7 +98,7 @@ impl SpectralConv<'_> {
     }
 
     /// The kept modes `[batch, channels, modes…]` of rows.
-    fn to_modes(
+    fn transform(
         &self,
         options: &FftOptions,
         input: &StridedRows,
@@ -116,12 +116,12 @@ impl SpectralConv<'_> {
         transform(device, &call(kind, options, rows, false), &input, &output)?;
         (0..last).rev().try_fold(values, |values, dim| {
             let matrices = batch.len() * channels * shape.points[..dim].iter().product::<usize>();
-            ColumnTransform { columns: shape.columns(dim), matrices }.to_modes(device, &values)
+            ColumnTransform { columns: shape.columns(dim), matrices }.forward(device, &values)
         })
     }
 
     /// Rows `output` of all points from their modes `[batch, channels, modes…]`.
-    fn from_modes(
+    fn transform_back(
         &self,
         options: &FftOptions,
         modes: ComplexRows,
@@ -132,7 +132,7 @@ impl SpectralConv<'_> {
         let (device, shape, last) = (self.device, self.shape, self.shape.last());
         let values = (0..last).try_fold(modes, |values, dim| {
             let matrices = batch.len() * channels * shape.points[..dim].iter().product::<usize>();
-            ColumnTransform { columns: shape.columns(dim), matrices }.from_modes(device, &values)
+            ColumnTransform { columns: shape.columns(dim), matrices }.inverse(device, &values)
         })?;
         let (points, kept) = (options.length, shape.modes[last]);
         let per_channel = shape.samples() / points;
