@@ -15,9 +15,12 @@ pub enum Role {
     Own(usize),
 }
 
-/// Roles of each axis with their lengths, the outermost first; an axis without a role has the same values all along.
+/// Roles along one axis with their lengths, the outermost first; without any, its values are the same.
+pub type Axis = Vec<(Role, usize)>;
+
+/// The axes of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Axes(pub Vec<Vec<(Role, usize)>>);
+pub struct Axes(pub Vec<Axis>);
 
 impl Axes {
     /// The axes of a tensor of which nothing is known.
@@ -76,7 +79,7 @@ impl Axes {
 
     /// Whether the roles cover axes of these lengths.
     pub fn cover(&self, shape: &[usize]) -> bool {
-        let length = |axis: &Vec<(Role, usize)>| axis.iter().map(|(_, length)| length).product::<usize>();
+        let length = |axis: &Axis| axis.iter().map(|(_, length)| length).product::<usize>();
         self.0.len() == shape.len() && self.0.iter().zip(shape).all(|(axis, &own)| length(axis) == own)
     }
 }

@@ -1,6 +1,6 @@
 //! Abstract values: what is known of a value of a graph, in terms of a spectral convolution.
 
-use super::axes::{Axes, Role};
+use super::axes::{Axes, Axis, Role};
 use crate::graph::ValueId;
 use crate::rewrite::abstract_value::Part;
 
@@ -87,7 +87,7 @@ impl Value {
 
     /// The product of a spectrum and weights, element by element.
     pub fn times(&self, weights: &Self) -> Option<Self> {
-        let joined = |(own, weights): (&Vec<(Role, usize)>, &Vec<(Role, usize)>)| match (&own[..], &weights[..]) {
+        let joined = |(own, weights): (&Axis, &Axis)| match (&own[..], &weights[..]) {
             ([], []) => Some(Vec::new()),
             ([(Role::Batch, length)], []) => Some(vec![(Role::Batch, *length)]),
             ([(Role::Input, length)], [(Role::Own(0), same)]) if length == same => Some(own.clone()),
