@@ -73,16 +73,25 @@ impl<'a> Rewriter<'a> {
     pub fn spectral() -> Self {
         let mut options = MovementOptions::default();
         register_costs(&mut options.costs);
-        let mut rewriter = Self::new(options);
-        rewriter.register(WelchPeaksRule);
-        rewriter.register(MelRule);
-        rewriter.register(SpectralConvRule);
-        rewriter
+        Self::new(options).with_spectral_rules()
     }
 
     /// A rewriter without rules, which counts data movement by `options`.
     pub const fn new(options: MovementOptions) -> Self {
         Self { rules: Vec::new(), options }
+    }
+
+    /// The same rewriter with Firefly's rules.
+    pub fn with_spectral_rules(mut self) -> Self {
+        self.register(WelchPeaksRule);
+        self.register(MelRule);
+        self.register(SpectralConvRule);
+        self
+    }
+
+    /// Every replacement that a rule finds, whatever the fusion gate decides on it.
+    pub fn find(&self, graph: &Graph) -> Vec<Replacement> {
+        self.rules.iter().flat_map(|rule| rule.find(graph)).collect()
     }
 
     /// Adds a rule; rules are tried in the order in which they were added.

@@ -13,7 +13,7 @@ use firefly_framework::cost::Prediction;
 use firefly_framework::graph::{Graph, dot, svg};
 use firefly_framework::movement::{MovementOptions, count};
 use firefly_framework::profile::Preset;
-use firefly_framework::rewrite::{Rewriter, Rule, WelchPeaksRule, register_costs};
+use firefly_framework::rewrite::{Rewriter, register_costs};
 use firefly_models::Tier;
 
 use super::ExitStatus;
@@ -107,12 +107,9 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
 
     let layout = Layout::of_stdout(arguments.wide);
     let start = Instant::now();
-    let rewritten = arguments.rewrite.then(|| {
-        let mut rewriter = Rewriter::new(options.clone());
-        rewriter.register(WelchPeaksRule);
-        rewriter.run(&graph, &target)
-    });
-    let candidates = if arguments.rewrite { WelchPeaksRule.find(&pruned(&graph)) } else { Vec::new() };
+    let rewriter = Rewriter::new(options.clone()).with_spectral_rules();
+    let rewritten = arguments.rewrite.then(|| rewriter.run(&graph, &target));
+    let candidates = if arguments.rewrite { rewriter.find(&pruned(&graph)) } else { Vec::new() };
     let graphs = [&graph].into_iter().chain(candidates.iter().map(|candidate| &candidate.graph));
     check_operations(&arguments.host_operations, graphs)?;
     let explained = rewritten.as_ref().map(|rewritten| match rewritten.outcomes.is_empty() {
