@@ -225,7 +225,7 @@ fn backward_passes_replay() {
     });
     check(&["firefly::butterfly_backward"], |signal, device| {
         let (inputs, grad_re, grad_im) = parts(signal, device);
-        let gates = Gates::PerButterfly(parameters(device).gates.into_dispatch());
+        let gates = Gates::Given(parameters(device).gates.into_dispatch());
         let gradients = Dispatch::butterfly_backward(ButterflyTensors { gates, ..inputs }, grad_re, grad_im);
         let [re, im] = [gradients.re, gradients.im].map(Tensor::<2>::from_dispatch);
         let gates = gradients.gates.into_tensor().expect("gates have a gradient");

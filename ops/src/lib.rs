@@ -10,6 +10,7 @@
 //! | [`top_k`] | values `[.., length]` → positions (int) and values `[.., k]` | values |
 //! | [`local_maxima`] | power `[.., length]` → bins (int), power, prominence and offset `[.., k]` | power |
 //! | [`butterfly`] | re, im `[.., n]`, twiddles, gates → re, im `[.., n]` | all of them |
+//! | [`long_conv`] | signal `[batch, channels, n]`, kernel `[channels, k]`, gate → `[batch, channels, n]` | all of them |
 //! | [`learned_welch_psd`] | signal, [`LearnedParameters`] → power `[.., bins]` | all of them |
 //! | [`learned_welch_peaks`] | the same → bins (int) and power `[.., k]` | all of them (through power) |
 //! | [`spectral_conv`] | input `[batch, in, n…]`, weights `[in, out, modes…]` → `[batch, out, n…]` | both |
@@ -77,6 +78,7 @@ mod backends;
 mod cpu;
 pub mod descriptor;
 mod error;
+mod fast_length;
 #[cfg(feature = "cube")]
 mod gpu;
 mod mel_filters;
@@ -93,8 +95,8 @@ mod twiddles;
 pub use api::fft;
 pub use api::{
     HostError, HostMemory, HostPeaks, LearnedParameters, LocalMaxima, MAX_TOP_K_LENGTH, Peaks, butterfly, host_chunks,
-    learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, mel, mel_filters, power_spectrum, spectral_conv,
-    top_k, welch_peaks, welch_peaks_from_host, welch_psd,
+    learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, long_conv, mel, mel_filters, power_spectrum,
+    spectral_conv, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
 };
 #[cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))]
 #[cfg_attr(docsrs, doc(cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))))]
@@ -103,7 +105,9 @@ pub use cpu::{InstructionSet, welch_instruction_set};
 #[cfg_attr(docsrs, doc(cfg(feature = "router")))]
 pub use descriptor::register_spectral_ops;
 pub use error::ArgumentError;
-pub use ops::{ButterflyTensors, Gates, LearnedTensors, SpectralConvTensors, SpectralOps, WelchTensors};
+pub use ops::{
+    ButterflyTensors, Gates, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+};
 pub use options::{
     ConvolveMode, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm,
     MAX_N_FFT, MIN_N_FFT, MelBands, MelNorm, MelOptions, MelScale, Norm, PowerSpectrumOptions, Scaling, SpectrumKind,

@@ -29,13 +29,14 @@ pub struct ButterflyTensors<B: Backend> {
     pub gates: Gates<B>,
 }
 
-/// Gates of a butterfly transform. (An enum of its own, since dispatch does not map an `Option`.)
+/// Gates of a butterfly transform, `[log2 n, n/2]`, or of a long convolution, `[batch, channels, n]`. (An enum of its own,
+/// since dispatch does not map an `Option`.)
 #[derive(ExtensionType, Debug, Clone)]
 pub enum Gates<B: Backend> {
-    /// Every gate is open.
+    /// Every gate is 1.
     Open,
-    /// One gate per butterfly, `[log2 n, n/2]`.
-    PerButterfly(FloatTensor<B>),
+    /// One gate per butterfly or output.
+    Given(FloatTensor<B>),
 }
 
 impl<B: Backend> Gates<B> {
@@ -43,14 +44,14 @@ impl<B: Backend> Gates<B> {
     pub fn into_tensor(self) -> Option<FloatTensor<B>> {
         match self {
             Self::Open => None,
-            Self::PerButterfly(gates) => Some(gates),
+            Self::Given(gates) => Some(gates),
         }
     }
 }
 
 impl<B: Backend> From<Option<FloatTensor<B>>> for Gates<B> {
     fn from(gates: Option<FloatTensor<B>>) -> Self {
-        gates.map_or(Self::Open, Self::PerButterfly)
+        gates.map_or(Self::Open, Self::Given)
     }
 }
 
@@ -96,6 +97,18 @@ pub struct SpectralConvTensors<B: Backend> {
     pub weights_re: FloatTensor<B>,
     /// Imaginary parts of the weights, `[in, out, modes…]`.
     pub weights_im: FloatTensor<B>,
+}
+
+/// Inputs of a long convolution, or their gradients.
+#[derive(ExtensionType, Debug, Clone)]
+pub struct LongConvTensors<B: Backend> {
+    /// `[batch, channels, n]`.
+    pub signal: FloatTensor<B>,
+    /// `[channels, k]`.
+    pub kernel: FloatTensor<B>,
+    /// Factors of the output, or their gradients.
+    #[extension_type]
+    pub gate: Gates<B>,
 }
 
 /// Firefly's operations on a backend's own tensors.
@@ -218,4 +231,15 @@ pub trait SpectralOps: Backend {
         grad: FloatTensor<Self>,
         wanted: [bool; 3],
     ) -> SpectralConvTensors<Self>;
+
+    /// Causal convolutions times their gates, `[batch, channels, n]`.
+    fn long_conv(#[extension_type] inputs: LongConvTensors<Self>) -> FloatTensor<Self>;
+
+    /// Gradients of the inputs of [`long_conv`](Self::long_conv) that are `wanted`, in the order of the fields; the contents
+    /// of the others are unspecified.
+    fn long_conv_backward(
+        #[extension_type] inputs: LongConvTensors<Self>,
+        grad: FloatTensor<Self>,
+        wanted: [bool; 3],
+    ) -> LongConvTensors<Self>;
 }

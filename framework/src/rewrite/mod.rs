@@ -6,6 +6,8 @@
 //! [contract](firefly_ops), `welch_peaks` replaces the search. [`MelRule`] does the same where the power of frames is
 //! multiplied by mel filters. [`SpectralConvRule`] finds the layer of a Fourier neural operator in the same way.
 //!
+//! [`LongConvRule`] does the same for products of spectra that make a causal convolution: `long_conv` replaces them.
+//!
 //! ```
 //! use burn::tensor::{Device, Tensor};
 //! use firefly_framework::graph::{Input, capture};
@@ -25,9 +27,11 @@
 
 mod abstract_value;
 mod constants;
+mod convolution_values;
 mod elementwise;
 mod interpretation;
 mod layout;
+mod long_conv_rule;
 mod mel_bands;
 mod mel_rule;
 mod operands;
@@ -37,6 +41,7 @@ mod spectral_conv;
 mod spectral_nodes;
 mod welch_peaks_rule;
 
+pub use long_conv_rule::LongConvRule;
 pub use mel_rule::MelRule;
 pub use operation_costs::register_costs;
 pub use rewriter::{Outcome, Replacement, Rewriter, Rewritten, Rule};

@@ -1,7 +1,8 @@
 //! Registered costs of Firefly's operations: a Welch estimate reads the samples of its segments, not all of a longer
-//! frame; a spectral convolution writes and reads what lies between its transforms.
+//! frame; a long convolution writes and reads the spectra of its kernels, a spectral convolution what lies between its
+//! transforms.
 
-use firefly_ops::descriptor::SPECTRAL_CONV;
+use firefly_ops::descriptor::{LONG_CONV, SPECTRAL_CONV};
 
 use super::spectral_nodes::{ESTIMATES, welch_options};
 use crate::graph::{Graph, Node, Operation};
@@ -12,6 +13,7 @@ pub fn register_costs(costs: &mut OperationCosts) {
     for name in ESTIMATES {
         costs.register(name, estimate);
     }
+    costs.register(LONG_CONV, long_conv);
     costs.register(SPECTRAL_CONV, spectral_conv);
 }
 
@@ -26,6 +28,16 @@ fn spectral_conv(graph: &Graph, node: &Node) -> (u64, u64) {
     let between: usize = (2..input.len()).map(|dim| input[2..dim].iter().chain(&kept[dim..]).product::<usize>()).sum();
     let launches = 2 * (input.len() as u64 - 2) + 1;
     (launches, bytes + (2 * 2 * channels * between * size) as u64)
+}
+
+/// Two launches: one writes the spectra of the kernels, as many values as a padded row has; the other reads them, and moves
+/// every row once.
+fn long_conv(graph: &Graph, node: &Node) -> (u64, u64) {
+    let bytes: u64 = node.inputs.iter().chain(&node.outputs).map(|id| graph.get(*id).bytes()).sum();
+    let [signal, kernel] = [node.inputs[0], node.inputs[1]].map(|id| graph.get(id));
+    let (&[_, channels, n], &[_, taps]) = (&signal.shape[..], &kernel.shape[..]) else { return (1, bytes) };
+    let padded = n + taps.min(n) - 1;
+    (2, bytes + (2 * channels * padded * signal.dtype.size()) as u64)
 }
 
 /// One launch that reads the samples that segments span, and everything else once.
@@ -44,6 +56,7 @@ mod tests {
     use burn::tensor::DType::{F32, I64};
     use burn::tensor::IntDType;
     use firefly_ops::WelchOptions;
+    use firefly_ops::descriptor::OpDescriptor;
 
     use super::*;
     use crate::movement::{MovementOptions, count};
@@ -60,6 +73,20 @@ mod tests {
         let mut options = MovementOptions::default();
         register_costs(&mut options.costs);
         count(&graph, &options).total.traffic
+    }
+
+    #[test]
+    fn a_long_convolution_moves_rows_once_and_spectra_of_kernels_twice() {
+        let mut graph = Graph::default();
+        let (signal, kernel) = (graph.input("signal", &[3, 2, 100], F32), graph.input("kernel", &[2, 50], F32));
+        let operation = OpDescriptor::LongConv { gated: false };
+        let operation = Operation::Custom { name: operation.name().into(), scalars: operation.scalars() };
+        let output = graph.apply(operation, &[signal, kernel], &[3, 2, 100], F32);
+        graph.set_outputs(&[output]);
+        let mut options = MovementOptions::default();
+        register_costs(&mut options.costs);
+        let total = count(&graph, &options).total;
+        assert_eq!((total.launches, total.traffic), (2, 4 * (2 * 600 + 100 + 2 * 2 * 149)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Rewriter: applies rules to a graph where the fusion gate passes.
 
-use super::{MelRule, SpectralConvRule, WelchPeaksRule, register_costs};
+use super::{LongConvRule, MelRule, SpectralConvRule, WelchPeaksRule, register_costs};
 use crate::cost::FusionDecision;
 use crate::graph::{Graph, ValueId};
 use crate::movement::{MovementOptions, count};
@@ -86,6 +86,7 @@ impl<'a> Rewriter<'a> {
         self.register(WelchPeaksRule);
         self.register(MelRule);
         self.register(SpectralConvRule);
+        self.register(LongConvRule);
         self
     }
 

@@ -12,6 +12,7 @@
 //! | [`welch`] | averaged one-sided power of rows |
 //! | [`peaks`] | the K strongest bins of a row |
 //! | [`local_maxima`] | local maxima of a row, with height, distance and prominence |
+//! | [`long_conv`] | causal convolution with a kernel per channel, and its gradients |
 //! | [`mel`] | power or amplitude of frames in mel bands, and their logarithms |
 //! | [`spectral_conv`] | transform, product with weights per mode, inverse transform |
 //! | [`butterfly`] | gated butterfly stages with any twiddles |
@@ -31,6 +32,7 @@ pub mod dft;
 pub mod fft;
 pub mod learned;
 pub mod local_maxima;
+pub mod long_conv;
 pub mod mel;
 pub mod peaks;
 pub mod spectral_conv;

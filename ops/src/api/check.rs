@@ -131,6 +131,21 @@ impl Inputs {
         Ok(())
     }
 
+    /// Checks that the device can convolve the rows of `signal` with kernels of `taps` taps.
+    #[cfg(feature = "cube")]
+    pub fn long_conv(&self, signal: &Tensor<3>, taps: usize) -> Result<(), ArgumentError> {
+        let plain = self.device.clone().inner();
+        let Some(device) = cube_device(&plain) else { return Ok(()) };
+        let dims = signal.dims();
+        gpu::check_long_conv(device, dims, taps).map_err(|error| self.limit(["signal", "kernel"], dims, taps, error))
+    }
+
+    /// The CPU runs every convolution.
+    #[cfg(not(feature = "cube"))]
+    pub fn long_conv(&self, _signal: &Tensor<3>, _taps: usize) -> Result<(), ArgumentError> {
+        Ok(())
+    }
+
     /// The error of a device's limit: `arguments` are the names of a tensor of shape `dims` and of its length `n`.
     #[cfg(feature = "cube")]
     fn limit<const D: usize>(

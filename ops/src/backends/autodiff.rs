@@ -12,7 +12,7 @@ use burn_autodiff::{Autodiff, NodeId};
 use super::linear;
 use super::recorded::operations_as_data;
 use crate::descriptor::{OpDescriptor, Outputs, take};
-use crate::ops::{ButterflyTensors, LearnedTensors, SpectralConvTensors, SpectralOps, WelchTensors};
+use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 /// Backward pass of an operation.
@@ -59,6 +59,11 @@ impl<B: SpectralOps, const N: usize> Backward<B, N> for SpectralBackward {
                 inputs.push(grad);
                 let wanted = std::array::from_fn(|input| ops.parents[input].is_some());
                 OpDescriptor::SpectralConvBackward { wanted }.run::<B>(inputs).into_floats()
+            }
+            OpDescriptor::LongConv { gated } => {
+                inputs.push(grad);
+                let wanted = std::array::from_fn(|input| ops.parents.get(input).is_some_and(Option::is_some));
+                OpDescriptor::LongConvBackward { gated, wanted }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::TopK { .. } => vec![grad].into_iter(),
             OpDescriptor::Mel { options, logarithm } => {
@@ -130,7 +135,8 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
         | OpDescriptor::Butterfly { .. }
         | OpDescriptor::LearnedWelchPsd { .. }
         | OpDescriptor::Mel { .. }
-        | OpDescriptor::SpectralConv {} => 0,
+        | OpDescriptor::SpectralConv {}
+        | OpDescriptor::LongConv { .. } => 0,
         backward => panic!("{}: second derivatives are not supported", backward.name()),
     };
     let nodes: [_; N] = std::array::from_fn(|input| inputs[input].node());

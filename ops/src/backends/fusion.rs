@@ -10,7 +10,7 @@ use burn_fusion::{ExecutionError, Fusion, FusionBackend, FusionRuntime, FusionTe
 
 use super::recorded::{operations_as_data, outputs};
 use crate::descriptor::{OpDescriptor, Outputs, execute, take};
-use crate::ops::{ButterflyTensors, LearnedTensors, SpectralConvTensors, SpectralOps, WelchTensors};
+use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 #[derive(Debug)]

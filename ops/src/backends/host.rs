@@ -4,11 +4,12 @@ use burn::backend::Backend;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 
+use super::host_long_conv;
 use crate::cpu::{
     self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, Real, SpectralConvGradients,
 };
 use crate::memory::OutputBuffer;
-use crate::ops::{ButterflyTensors, LearnedTensors, SpectralConvTensors, SpectralOps, WelchTensors};
+use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 use crate::spectral_shape::SpectralShape;
 
@@ -49,7 +50,9 @@ macro_rules! with_real {
     };
 }
 
-trait HostReal: Real + Element + bytemuck::Pod {}
+pub(super) use with_real;
+
+pub(super) trait HostReal: Real + Element + bytemuck::Pod {}
 impl<T: Real + Element + bytemuck::Pod> HostReal for T {}
 
 fn float<B: Host, T: HostReal>(values: Vec<T>, shape: impl Into<Shape>) -> FloatTensor<B> {
@@ -66,7 +69,7 @@ fn sizes(signal: &impl AsArray) -> (usize, usize) {
 }
 
 /// Uninitialised values, as many as an input has.
-fn like<B: Host, T: HostReal>(input: &B::Array) -> OutputBuffer<T> {
+pub(super) fn like<B: Host, T: HostReal>(input: &B::Array) -> OutputBuffer<T> {
     OutputBuffer::new(input.shape().num_elements())
 }
 
@@ -351,6 +354,10 @@ impl<B: Host> SpectralOps for B {
     }
 
     /// The gradients that are not wanted are the inputs.
+        })
+    }
+
+    /// The gradients that are not wanted are the inputs.
     fn spectral_conv_backward(
         inputs: SpectralConvTensors<B>,
         grad: FloatTensor<B>,
@@ -380,5 +387,13 @@ impl<B: Host> SpectralOps for B {
             }
         });
         gradients
+    }
+
+    fn long_conv(inputs: LongConvTensors<B>) -> FloatTensor<B> {
+        host_long_conv::forward(inputs)
+    }
+
+    fn long_conv_backward(inputs: LongConvTensors<B>, grad: FloatTensor<B>, wanted: [bool; 3]) -> LongConvTensors<B> {
+        host_long_conv::backward(inputs, grad, wanted)
     }
 }

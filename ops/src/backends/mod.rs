@@ -14,6 +14,8 @@ mod flex;
 mod fusion;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 mod host;
+#[cfg(any(feature = "flex", feature = "ndarray"))]
+mod host_long_conv;
 #[cfg(feature = "autodiff")]
 mod linear;
 #[cfg(feature = "ndarray")]

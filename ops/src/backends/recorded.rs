@@ -156,6 +156,22 @@ macro_rules! operations_as_data {
             let operation = OpDescriptor::SpectralConvBackward { wanted };
             SpectralConvTensors::take(&mut $apply(operation, inputs).into_floats())
         }
+
+        fn long_conv(inputs: LongConvTensors<Self>) -> FloatTensor<Self> {
+            let operation = OpDescriptor::LongConv { gated: inputs.gated() };
+            take(&mut $apply(operation, inputs.into_vec()).into_floats())
+        }
+
+        fn long_conv_backward(
+            inputs: LongConvTensors<Self>,
+            grad: FloatTensor<Self>,
+            wanted: [bool; 3],
+        ) -> LongConvTensors<Self> {
+            let gated = inputs.gated();
+            let inputs = [inputs.into_vec(), vec![grad]].concat();
+            let mut gradients = $apply(OpDescriptor::LongConvBackward { gated, wanted }, inputs).into_floats();
+            LongConvTensors::take(&mut gradients, gated)
+        }
     };
 }
 pub(super) use operations_as_data;

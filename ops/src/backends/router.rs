@@ -7,7 +7,7 @@ use burn_router::{BackendRouter, RouterChannel, RouterClient, RouterTensor};
 
 use super::recorded::{operations_as_data, outputs};
 use crate::descriptor::{OpDescriptor, Outputs, take};
-use crate::ops::{ButterflyTensors, LearnedTensors, SpectralConvTensors, SpectralOps, WelchTensors};
+use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 fn record<C: RouterChannel>(

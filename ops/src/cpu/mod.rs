@@ -5,7 +5,7 @@
 //! | `runtime/` | tasks on rayon, per-thread buffers, keyed cache, sums over rows |
 //! | `isa/` | registers of each instruction set, the tokens that prove its detection, and the choice at run time |
 //! | `fft/` | passes of power-of-two transforms inside a row, which the families share |
-//! | `transform/`, `butterfly/`, `welch/`, `learned/`, `top_k/`, `local_maxima/`, `mel/` | one operation family each |
+//! | `transform/`, `butterfly/`, `welch/`, `learned/`, `top_k/`, `local_maxima/`, `long_conv/`, `mel/` | one operation family each |
 //! | `spectral_conv/` | transforms that keep few modes, products per mode, and transforms back |
 //! | `scalar/` | the engine for f64, and for f32 where no instruction set was detected |
 //!
@@ -22,6 +22,7 @@ mod fft;
 mod isa;
 mod learned;
 mod local_maxima;
+mod long_conv;
 mod mel;
 mod real;
 mod runtime;
@@ -39,6 +40,7 @@ pub use isa::{InstructionSet, welch_instruction_set};
 pub use learned::learned_welch_psd_backward;
 pub use learned::{LearnedGradients, LearnedWelch, learned_welch_peaks, learned_welch_psd};
 pub use local_maxima::local_maxima;
+pub use long_conv::{LongConv, LongConvGradients, long_conv, long_conv_backward};
 pub use mel::{MelCall, mel, mel_backward};
 pub use real::Real;
 pub use spectral_conv::SpectralConvGradients;

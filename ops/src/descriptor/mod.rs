@@ -188,6 +188,19 @@ operations! {
         /// [`SpectralConvTensors`](crate::SpectralConvTensors).
         wanted: [bool; 3],
     }
+    /// Causal convolution of rows with a kernel per channel.
+    LONG_CONV = "firefly::long_conv": LongConv {
+        /// Whether there is a gate per output; all are 1 otherwise.
+        gated: bool,
+    }
+    /// Gradients of [`LongConv`](Self::LongConv).
+    LONG_CONV_BACKWARD = "firefly::long_conv_backward": LongConvBackward {
+        /// Whether there is a gate per output; all are 1 otherwise.
+        gated: bool,
+        /// Which inputs' gradients are computed, in the order of the fields of
+        /// [`LongConvTensors`](crate::LongConvTensors).
+        wanted: [bool; 3],
+    }
 }
 
 impl OpDescriptor {

@@ -39,6 +39,8 @@ impl OpDescriptor {
                 vec![(shape, float)]
             }
             Self::SpectralConvBackward { .. } => (0..3).map(like).collect(),
+            Self::LongConv { .. } => vec![like(0)],
+            Self::LongConvBackward { gated, .. } => (0..2 + usize::from(gated)).map(like).collect(),
         }
     }
 

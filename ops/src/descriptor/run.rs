@@ -4,7 +4,9 @@ use burn::backend::Backend;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 
 use super::OpDescriptor;
-use crate::ops::{ButterflyTensors, Gates, LearnedTensors, SpectralConvTensors, SpectralOps, WelchTensors};
+use crate::ops::{
+    ButterflyTensors, Gates, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+};
 
 impl OpDescriptor {
     /// Runs the operation on tensors of backend `B`.
@@ -56,6 +58,11 @@ impl OpDescriptor {
             Self::SpectralConvBackward { wanted } => {
                 let convolution = SpectralConvTensors::take(inputs);
                 Outputs::Floats(B::spectral_conv_backward(convolution, take(inputs), wanted).into_vec())
+            }
+            Self::LongConv { gated } => Outputs::Floats(vec![B::long_conv(LongConvTensors::take(inputs, gated))]),
+            Self::LongConvBackward { gated, wanted } => {
+                let convolution = LongConvTensors::take(inputs, gated);
+                Outputs::Floats(B::long_conv_backward(convolution, take(inputs), wanted).into_vec())
             }
         }
     }
@@ -127,7 +134,7 @@ impl<B: Backend> WelchTensors<B> {
 impl<B: Backend> ButterflyTensors<B> {
     /// Whether there is a gate per butterfly.
     pub(crate) fn gated(&self) -> bool {
-        matches!(self.gates, Gates::PerButterfly(_))
+        matches!(self.gates, Gates::Given(_))
     }
 
     /// The next tensors of a list, in the order of the fields.
@@ -165,5 +172,24 @@ impl<B: Backend> SpectralConvTensors<B> {
     /// The tensors in the order of the fields.
     pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
         vec![self.input, self.weights_re, self.weights_im]
+    }
+}
+
+impl<B: Backend> LongConvTensors<B> {
+    /// Whether there is a gate per output.
+    pub(crate) fn gated(&self) -> bool {
+        matches!(self.gate, Gates::Given(_))
+    }
+
+    /// The next tensors of a list, in the order of the fields.
+    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>, gated: bool) -> Self {
+        Self { signal: take(tensors), kernel: take(tensors), gate: gated.then(|| take(tensors)).into() }
+    }
+
+    /// The tensors in the order of the fields.
+    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
+        let mut tensors = vec![self.signal, self.kernel];
+        tensors.extend(self.gate.into_tensor());
+        tensors
     }
 }

@@ -42,6 +42,8 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::MelBackward { options: mel, logarithm: Some(logarithm), wanted: [true, false] },
             OpDescriptor::SpectralConv {},
             OpDescriptor::SpectralConvBackward { wanted: [true, false, true] },
+            OpDescriptor::LongConv { gated: true },
+            OpDescriptor::LongConvBackward { gated: false, wanted: [true, false, false] },
         ];
         assert_eq!(operations.map(|operation| operation.name())[..], *NAMES);
         for operation in operations {

@@ -7,6 +7,7 @@
 //! - `device`: limits, grids, buffers, cached tables and the check before dispatch.
 //! - `butterfly`: the butterfly transform of any length, forward and backward.
 //! - `transform`: discrete Fourier transforms of any length, complex and real.
+//! - `long_conv`: causal convolutions with a kernel per channel, in one launch where a row fits a cube.
 //! - `segments`: windowing, power and their gradients, in one launch each, around a butterfly transform.
 //! - `welch`: exact Welch power and peaks, in one launch where a row fits a cube, else by `segments`.
 //! - `learned`: learned Welch power, by `segments` and a gain.
@@ -26,6 +27,7 @@ mod complex;
 mod device;
 pub mod learned;
 mod local_maxima;
+pub mod long_conv;
 pub mod mel;
 mod reduce;
 mod requirement;
@@ -41,6 +43,6 @@ pub mod welch;
 pub use complex::ComplexRows;
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice};
 pub use local_maxima::{MaximaBuffers, local_maxima};
-pub use requirement::{Requirement, check, check_fft, check_frames};
+pub use requirement::{Requirement, check, check_fft, check_frames, check_long_conv};
 pub use segments::Frames;
 pub use top_k::{PeakBuffers, top_k};

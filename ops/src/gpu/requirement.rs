@@ -7,6 +7,7 @@ use burn_cubecl::CubeDevice;
 
 use super::butterfly::{self, Propagation};
 use super::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, Limits, MAX_ELEMENTS};
+use super::long_conv;
 use super::transform::plan::{Kind, Problem};
 use super::transform::prepared::planned;
 use crate::options::has_butterflies;
@@ -57,6 +58,20 @@ pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize
 pub fn check_frames(device: &CubeDevice, n_fft: usize, frames: usize, samples: usize) -> Result<(), DeviceLimitError> {
     check_fft(device, n_fft, 1, n_fft)?;
     DeviceLimitError::unless(DeviceLimit::LaunchElements, ALIGNMENT.saturating_mul(samples.max(frames)), MAX_ELEMENTS)
+}
+
+/// Whether the device can convolve rows `[batch, channels, n]` with kernels of `taps` taps, and their gradients.
+///
+/// # Errors
+/// The first limit that is too low.
+pub fn check_long_conv(
+    device: &CubeDevice,
+    [batch, channels, n]: [usize; 3],
+    taps: usize,
+) -> Result<(), DeviceLimitError> {
+    let plan = long_conv::Plan::of(n, taps.min(n), &limits(device))?;
+    let values = batch.saturating_mul(n).max(2 * plan.points as usize).max(taps);
+    DeviceLimitError::unless(DeviceLimit::LaunchElements, channels.saturating_mul(values), MAX_ELEMENTS)
 }
 
 /// The limits of a device, kept from the first call on: loading a device's client takes the lock that the threads which

@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::complex::ComplexArray;
+use crate::gpu::complex::{Complex, ComplexArray, complex};
 
 /// Largest prime radix: the registers that a unit needs grow with it, and operations per value too.
 pub const MAX_PRIME: u32 = 31;
@@ -182,6 +182,12 @@ fn rotate(z: &mut ComplexArray, #[comptime] at: u32, #[comptime] turn: u32, #[co
         z.re[at] = fma(y, s, x * c);
         z.im[at] = fma(y, c, -(x * s));
     }
+}
+
+/// exp(−2πi·turn/of) as a constant.
+#[cube]
+pub fn root_of_unity(#[comptime] turn: u32, #[comptime] of: u32) -> Complex {
+    complex(f32::new(comptime!(cosine(turn, of))), f32::new(comptime!(-sine(turn, of))))
 }
 
 /// cos(2π·turn/of), rounded once.

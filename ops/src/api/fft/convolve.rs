@@ -6,26 +6,8 @@ use super::ComplexTensor;
 use super::along::Call;
 use crate::api::check;
 use crate::error::{ArgumentError, ensure};
+use crate::fast_length::next_fast_len;
 use crate::options::{ConvolveMode, Norm};
-
-/// The smallest length from `n` on that has no prime factor above 7: lengths whose transforms are fast.
-///
-/// ```
-/// assert_eq!(firefly_ops::fft::next_fast_len(1009), 1024);
-/// assert_eq!(firefly_ops::fft::next_fast_len(1026), 1029);
-/// ```
-pub fn next_fast_len(n: usize) -> usize {
-    let smooth = |&n: &usize| {
-        let reduced = [2, 3, 5, 7].into_iter().fold(n, |mut n, factor| {
-            while n.is_multiple_of(factor) {
-                n /= factor;
-            }
-            n
-        });
-        reduced == 1
-    };
-    (n.max(1)..).find(smooth).expect("there is a power of two")
-}
 
 /// Convolution along the last dimension: y_j = Σ_i kernel_i signal_(j−i).
 ///

@@ -43,9 +43,11 @@ mod one_dimension;
 mod stft;
 
 pub use complex_tensor::ComplexTensor;
-pub use convolve::{fft_convolve, next_fast_len};
+pub use convolve::fft_convolve;
 pub use dimensions::{fft2, fftn, hfft2, hfftn, ifft2, ifftn, ihfft2, ihfftn, irfft2, irfftn, rfft2, rfftn};
 pub use frequencies::{fftfreq, fftshift, ifftshift, rfftfreq};
 pub use one_dimension::{fft, hfft, ifft, ihfft, irfft, rfft};
 pub(super) use stft::full_window;
 pub use stft::{istft, stft};
+
+pub use crate::fast_length::next_fast_len;

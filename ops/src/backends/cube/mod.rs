@@ -1,5 +1,6 @@
 //! CubeCL's backend: CUDA, Vulkan, WebGPU and Metal.
 
+mod long_conv;
 mod mel;
 mod rows;
 mod spectral_conv;
@@ -18,7 +19,7 @@ use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
 use crate::gpu::welch::{self, WelchGradients};
 use crate::gpu::{ComplexRows, DeviceLimitError, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
-use crate::ops::{ButterflyTensors, LearnedTensors, SpectralConvTensors, SpectralOps, WelchTensors};
+use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 /// The tensor in contiguous memory.
@@ -268,6 +269,18 @@ impl SpectralOps for CubeBackend {
         wanted: [bool; 3],
     ) -> SpectralConvTensors<Self> {
         spectral_conv::backward(inputs, grad, wanted)
+    }
+
+    fn long_conv(inputs: LongConvTensors<Self>) -> FloatTensor<Self> {
+        long_conv::forward(inputs)
+    }
+
+    fn long_conv_backward(
+        inputs: LongConvTensors<Self>,
+        grad: FloatTensor<Self>,
+        wanted: [bool; 3],
+    ) -> LongConvTensors<Self> {
+        long_conv::backward(inputs, grad, wanted)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::Factors;
 use super::columns::{load_columns, store_columns};
+use super::pairs::{load_pairs, store_pairs};
 use super::passes::{passes, splat};
 use super::plan::Plan;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
@@ -174,12 +175,11 @@ impl<V: Register> TileRows<'_, V> {
     #[inline(always)]
     pub fn load_real(&mut self, signal: &[f32], used: usize, change: impl Fn(usize, V) -> V) {
         let (tile, places) = (&mut *self.tile, &self.plan.places);
-        let zero = V::splat(self.token, 0.0);
-        let even = self.n.is_multiple_of(2);
-        // The last sample of an odd number may be without a second one.
-        let set = if even { used / 2 } else { 0 };
-        for place in &places[set..] {
-            tile[*place as usize] = Complex { re: zero, im: zero };
+        if self.n.is_multiple_of(2) {
+            return load_pairs(self.token, places, signal, [self.width, used], self.spare, tile, change);
+        }
+        for place in places {
+            tile[*place as usize] = Complex::zero(self.token);
         }
         load_columns(
             self.token,
@@ -188,11 +188,7 @@ impl<V: Register> TileRows<'_, V> {
             used,
             self.spare,
             #[inline(always)]
-            |j, column| match (even, j % 2) {
-                (true, 0) => tile[places[j / 2] as usize].re = change(j, column),
-                (true, _) => tile[places[j / 2] as usize].im = change(j, column),
-                (false, _) => tile[places[j] as usize].re = change(j, column),
-            },
+            |j, column| tile[places[j] as usize].re = change(j, column),
         );
     }
 
@@ -307,18 +303,17 @@ impl<V: Register> TileRows<'_, V> {
     /// Real samples, the parts of values exchanged.
     #[inline(always)]
     pub fn store_real(&mut self, signal: &mut [f32]) {
-        let (tile, even) = (&*self.tile, self.n.is_multiple_of(2));
+        let tile = &*self.tile;
+        if self.n.is_multiple_of(2) {
+            return store_pairs(self.token, tile, signal, self.n, self.spare);
+        }
         store_columns(
             self.token,
             signal,
             self.n,
             self.spare,
             #[inline(always)]
-            |j| match (even, j % 2) {
-                (true, 0) => tile[j / 2].im,
-                (true, _) => tile[j / 2].re,
-                (false, _) => tile[j].im,
-            },
+            |j| tile[j].im,
         );
     }
 }

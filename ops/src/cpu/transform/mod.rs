@@ -11,8 +11,9 @@ mod columns;
 mod frame_spectra;
 mod lanes;
 mod odd_radices;
-mod passes;
-mod plan;
+pub(in crate::cpu) mod pairs;
+pub(in crate::cpu) mod passes;
+pub(in crate::cpu) mod plan;
 mod planned;
 
 use crate::cpu::fft::fourier;

@@ -11,7 +11,7 @@ use crate::cpu::isa::register::{Complex, Register};
 /// All passes, on the values of `tile` `[points]` in the plan's places → the spectrum in natural order. `pairs` are spare
 /// registers, as many pairs as half the largest radix.
 #[inline(always)]
-pub(super) fn passes<V: Register>(
+pub(in crate::cpu) fn passes<V: Register>(
     token: V::Token,
     plan: &Plan,
     tile: &mut [Complex<V>],
@@ -109,6 +109,6 @@ fn turned<V: Register>(token: V::Token, pass: &Pass, block: &[Complex<V>], j: us
 
 /// A complex number in every lane.
 #[inline(always)]
-pub(super) fn splat<V: Register>(token: V::Token, [re, im]: [f32; 2]) -> Complex<V> {
+pub(in crate::cpu) fn splat<V: Register>(token: V::Token, [re, im]: [f32; 2]) -> Complex<V> {
     Complex { re: V::splat(token, re), im: V::splat(token, im) }
 }

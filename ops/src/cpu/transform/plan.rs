@@ -16,7 +16,7 @@ const MIN_ROWS: usize = 7;
 
 /// One pass, in place: `radix` transforms of `len` points each become one of `radix * len` points.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Pass {
+pub(in crate::cpu) struct Pass {
     pub radix: usize,
     /// Points of the transforms that are joined.
     pub len: usize,

@@ -88,7 +88,7 @@ impl FusedPlan {
     /// The plan whose transform is `launches`, if that is one launch without a convolution.
     pub fn of(launches: &[LaunchPlan], bands: BandPlan) -> Option<Self> {
         match launches {
-            &[launch] if !launch.is_filtered => Some(Self { launch, bands }),
+            &[launch] if !launch.is_filtered() => Some(Self { launch, bands }),
             _ => None,
         }
     }

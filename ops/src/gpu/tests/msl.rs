@@ -8,6 +8,9 @@ use super::compile_only::metal;
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::device::empty;
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
+use crate::gpu::long_conv::{
+    ConvolutionGradients, ConvolutionInputs, ConvolutionRows, ConvolutionShape, long_conv, long_conv_backward,
+};
 use crate::gpu::mel::{MelCall, MelGradients, mel, mel_backward};
 use crate::gpu::spectral_conv::{SpectralConv, SpectralConvGradients};
 use crate::gpu::transform::{Call, Kind, Problem, StridedRows, transform};
@@ -37,6 +40,7 @@ fn every_kernel_compiles() {
     }
     for points in [1, 6, 15, 67, 360, 1000, 2048, 65_536, 65_537] {
         transforms(&device, points);
+        convolutions(&device, points);
     }
     for n in [6, 15, 400, 446] {
         mel_spectra(&device, n);
@@ -151,6 +155,22 @@ fn convolutions(device: &GpuDevice, points: &[usize]) {
     layer.forward(&new(), &new()).unwrap();
     let into = SpectralConvGradients { input: Some(new()), weights: Some(weights()) };
     layer.backward(&new(), &new(), &into).unwrap();
+}
+
+fn convolutions(device: &GpuDevice, n: usize) {
+    let new = |len: usize| -> Handle { empty(&device.client, len) };
+    let rows = || ConvolutionRows { values: new(2 * ROWS * n), stride: n };
+    let shape = ConvolutionShape { batch: ROWS, channels: 2, n, taps: n };
+    for gate in [None, Some(rows())] {
+        long_conv(device, &shape, &rows(), &new(2 * n), gate.as_ref(), &new(2 * ROWS * n)).unwrap();
+        let into = ConvolutionGradients {
+            signal: Some(new(2 * ROWS * n)),
+            kernel: Some(new(2 * n)),
+            gate: gate.as_ref().map(|_| new(2 * ROWS * n)),
+        };
+        let inputs = ConvolutionInputs { signal: rows(), kernel: new(2 * n), gate, grad: rows() };
+        long_conv_backward(device, &shape, &inputs, &into).unwrap();
+    }
 }
 
 fn butterflies(device: &GpuDevice, n: usize) {

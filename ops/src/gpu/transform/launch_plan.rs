@@ -45,6 +45,17 @@ pub enum RowForm {
     PairSpectrum,
 }
 
+/// What the spectra of sequences are multiplied by before they are transformed back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Filter {
+    /// Sequences are transformed once.
+    None,
+    /// The transform of the conjugate chirp, which is in the table of the launch.
+    Chirp,
+    /// Spectra that the kernel reads from another buffer.
+    Spectra,
+}
+
 /// How the spectrum of pairs of samples becomes the half spectrum of their row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fold {
@@ -91,9 +102,9 @@ pub struct LaunchPlan {
     pub chirps_input: bool,
     /// Whether outputs have their parts exchanged and are multiplied by the chirp.
     pub chirps_output: bool,
-    /// Whether a sequence is transformed twice: its spectrum is multiplied by a filter and its parts are exchanged in
+    /// The filter of a sequence that is transformed twice: its spectrum is multiplied and its parts are exchanged in
     /// between, so that the second transform is an inverse one with its parts exchanged.
-    pub is_filtered: bool,
+    pub filter: Filter,
     /// N of the twiddles exp(−2πi·column·k/N) that outputs k are multiplied by; 0 for none.
     pub twiddle_root: u32,
     /// Whether the lowest bins of half spectra alone are written, as many as rows that are written have.
@@ -105,15 +116,20 @@ pub struct LaunchPlan {
 }
 
 impl LaunchPlan {
+    /// Whether a sequence is transformed twice.
+    pub const fn is_filtered(&self) -> bool {
+        !matches!(self.filter, Filter::None)
+    }
+
     /// Passes of a sequence, those of both transforms where it is filtered.
     pub const fn passes(&self) -> u32 {
         let count = self.layout.radices.count();
-        if self.is_filtered { 2 * count } else { count }
+        if self.is_filtered() { 2 * count } else { count }
     }
 
     /// Whether a pass is the first one after the filter.
     pub const fn follows_filter(&self, pass: u32) -> bool {
-        self.is_filtered && pass == self.layout.radices.count()
+        self.is_filtered() && pass == self.layout.radices.count()
     }
 
     /// Radix of a pass. The second transform has the radices in reverse: a unit goes on with the values that it has.
@@ -161,9 +177,9 @@ impl LaunchPlan {
         self.chirp_at() + if self.chirps_input || self.chirps_output { self.points } else { 0 }
     }
 
-    /// Points of the filter.
+    /// Points of the filter in the table.
     pub const fn filter_len(&self) -> u32 {
-        if self.is_filtered { self.columns * self.layout.n } else { 0 }
+        if matches!(self.filter, Filter::Chirp) { self.columns * self.layout.n } else { 0 }
     }
 
     /// Offset in the table of the outer twiddles.

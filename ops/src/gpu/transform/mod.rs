@@ -9,11 +9,11 @@
 
 pub(super) mod kernel;
 mod launch;
-mod launch_plan;
-mod layout;
+pub(super) mod launch_plan;
+pub(super) mod layout;
 pub(super) mod plan;
 pub(super) mod prepared;
-mod tables;
+pub(super) mod tables;
 #[cfg(test)]
 mod tests;
 

@@ -10,7 +10,7 @@
 //! Real rows of an even number of points are transformed as complex rows of half as many, the pairs of their samples,
 //! so that no row takes part in another's.
 
-use super::launch_plan::{Fold, LaunchPlan, RowForm, SequenceAccess};
+use super::launch_plan::{Filter, Fold, LaunchPlan, RowForm, SequenceAccess};
 use super::layout::{CubeLayout, MemoryOrder, is_smooth};
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
 
@@ -28,6 +28,8 @@ pub enum Kind {
     LowestBins,
     /// Half spectra to real rows.
     RealInverse,
+    /// Real rows of an even number of points to the complex spectra of their pairs of samples.
+    Pairs,
     /// Complex columns of matrices to the modes that are kept of them.
     ColumnsToModes(ColumnModes),
     /// Complex columns of matrices from their modes, all other bins being 0.
@@ -66,6 +68,7 @@ impl Kind {
             Self::Complex | Self::ColumnsToModes(_) | Self::ModesToColumns(_) => (RowForm::Complex, RowForm::Complex),
             Self::RealForward | Self::LowestBins => (rows, spectra),
             Self::RealInverse => (spectra, rows),
+            Self::Pairs => (RowForm::SamplePairs, RowForm::Complex),
         }
     }
 }
@@ -148,7 +151,7 @@ impl Plan {
 }
 
 /// A launch of complex rows whose sequences are whole rows.
-fn whole_rows(layout: CubeLayout, points: u32) -> LaunchPlan {
+pub fn whole_rows(layout: CubeLayout, points: u32) -> LaunchPlan {
     LaunchPlan {
         layout,
         columns: 1,
@@ -161,7 +164,7 @@ fn whole_rows(layout: CubeLayout, points: u32) -> LaunchPlan {
         conjugates: false,
         chirps_input: false,
         chirps_output: false,
-        is_filtered: false,
+        filter: Filter::None,
         twiddle_root: 0,
         is_cut: false,
         input_modes: 0,
@@ -218,7 +221,7 @@ fn bluestein(points: u32, limits: &Limits) -> Option<Vec<LaunchPlan>> {
         .min_by_key(CubeLayout::cost);
     if let Some(layout) = in_cube {
         let launch = whole_rows(layout, points);
-        return Some(vec![LaunchPlan { chirps_input: true, chirps_output: true, is_filtered: true, ..launch }]);
+        return Some(vec![LaunchPlan { chirps_input: true, chirps_output: true, filter: Filter::Chirp, ..launch }]);
     }
     // Columns, then rows, which are filtered and at once the first launch back, then columns back.
     convolution_lengths(least).into_iter().find_map(|m| {
@@ -226,14 +229,15 @@ fn bluestein(points: u32, limits: &Limits) -> Option<Vec<LaunchPlan>> {
         let (first, second) = (columns.layout, rows.layout);
         let whole = CubeLayout::of(second.n, MemoryOrder::Rows, limits)?;
         let forth = LaunchPlan { chirps_input: true, points, ..columns };
-        let filtered = LaunchPlan { columns: first.n, is_filtered: true, twiddle_root: m, ..whole_rows(whole, points) };
+        let filtered =
+            LaunchPlan { columns: first.n, filter: Filter::Chirp, twiddle_root: m, ..whole_rows(whole, points) };
         let back = LaunchPlan { chirps_output: true, twiddle_root: 0, points, ..columns_launch(first, second.n, m) };
         Some(vec![forth, filtered, back])
     })
 }
 
 /// Lengths from `least` on whose transforms are fast, up to a fourth more, ascending.
-fn convolution_lengths(least: u32) -> Vec<u32> {
+pub fn convolution_lengths(least: u32) -> Vec<u32> {
     let most = u64::from(least) + u64::from(least) / 4 + 1;
     let mut lengths = Vec::new();
     for odd in [1u64, 3, 5, 7, 9, 15, 21, 25, 27, 35, 45, 49, 63, 75, 81, 105, 125] {

@@ -9,7 +9,7 @@ use cubecl::server::Handle;
 
 use super::launch_plan::LaunchPlan;
 use super::plan::{Plan, Problem};
-use super::tables::{fold_table, table};
+use super::tables::{roots_table, table};
 use crate::gpu::device::{DeviceLimitError, GpuDevice, Limits};
 
 /// A plan and its tables on a device.
@@ -27,8 +27,10 @@ pub struct Prepared {
 type Device = (DeviceId, TypeId);
 /// Plans by the limits that they are made from.
 type Plans = HashMap<(Limits, Problem), Arc<Plan>>;
-/// Prepared plans, and tables by the launches that read them.
-type OnDevices = (HashMap<(Device, Limits, Problem), Arc<Prepared>>, HashMap<(Device, LaunchPlan), Handle>);
+/// Prepared plans.
+type OnDevices = HashMap<(Device, Limits, Problem), Arc<Prepared>>;
+/// Tables by the launches that read them.
+type Tables = HashMap<(Device, LaunchPlan), Handle>;
 
 /// The plan of a problem, made on the first call.
 ///
@@ -51,22 +53,31 @@ pub fn planned(limits: &Limits, problem: Problem) -> Result<Arc<Plan>, DeviceLim
 /// As [`Plan::of`].
 pub fn prepared(device: &GpuDevice, problem: Problem) -> Result<Arc<Prepared>, DeviceLimitError> {
     static PREPARED: LazyLock<Mutex<OnDevices>> = LazyLock::new(Default::default);
-    let service = device.client.service_id();
-    let owner = (service.device, service.service);
-    let mut guard = PREPARED.lock().unwrap_or_else(PoisonError::into_inner);
-    let (plans, tables) = &mut *guard;
-    let key = (owner, device.limits, problem);
+    let mut plans = PREPARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (owner(device), device.limits, problem);
     if let Some(known) = plans.get(&key) {
         return Ok(Arc::clone(known));
     }
     let plan = planned(&device.limits, problem)?;
-    let upload = |values: Vec<f32>| device.client.create_from_slice(bytemuck::cast_slice(&values));
-    let of_launch = |launch: &LaunchPlan| {
-        tables.entry((owner, launch.table_key())).or_insert_with(|| upload(table(launch))).clone()
-    };
-    let tables = plan.launches.iter().map(of_launch).collect();
-    let fold = plan.fold.map(|fold| upload(fold_table(fold)));
+    let tables = plan.launches.iter().map(|launch| table_of(device, launch)).collect();
+    let fold = plan.fold.map(|fold| upload(device, &roots_table(fold.root())));
     let new = Arc::new(Prepared { plan, tables, fold });
     plans.insert(key, Arc::clone(&new));
     Ok(new)
+}
+
+/// The table of a launch on a device, uploaded on the first call.
+pub fn table_of(device: &GpuDevice, launch: &LaunchPlan) -> Handle {
+    static TABLES: LazyLock<Mutex<Tables>> = LazyLock::new(Default::default);
+    let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    tables.entry((owner(device), launch.table_key())).or_insert_with(|| upload(device, &table(launch))).clone()
+}
+
+fn owner(device: &GpuDevice) -> Device {
+    let service = device.client.service_id();
+    (service.device, service.service)
+}
+
+fn upload(device: &GpuDevice, values: &[f32]) -> Handle {
+    device.client.create_from_slice(bytemuck::cast_slice(values))
 }

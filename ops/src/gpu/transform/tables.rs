@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
-use super::launch_plan::{Fold, LaunchPlan, fine_roots, roots_len};
+use super::launch_plan::{LaunchPlan, fine_roots, roots_len};
 
 /// The values of a launch's table, real and imaginary parts in turn; their order is in [`LaunchPlan`].
 pub fn table(launch: &LaunchPlan) -> Vec<f32> {
@@ -21,7 +21,7 @@ pub fn table(launch: &LaunchPlan) -> Vec<f32> {
     if launch.chirps_input || launch.chirps_output {
         values.extend((0..launch.points).map(|i| chirp(i, launch.points)));
     }
-    if launch.is_filtered {
+    if launch.filter_len() > 0 {
         values.extend(filter(launch));
     }
     values.extend(roots(launch.twiddle_root));
@@ -33,9 +33,9 @@ pub fn table(launch: &LaunchPlan) -> Vec<f32> {
     rounded(&values)
 }
 
-/// The twiddles of a fold in a launch of its own.
-pub fn fold_table(fold: Fold) -> Vec<f32> {
-    rounded(&roots(fold.root()))
+/// The roots of unity exp(−2πi·e/of) as a table of their own.
+pub fn roots_table(of: u32) -> Vec<f32> {
+    rounded(&roots(of))
 }
 
 fn rounded(values: &[Complex<f64>]) -> Vec<f32> {

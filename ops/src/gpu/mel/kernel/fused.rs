@@ -23,7 +23,7 @@ pub fn mel_frames(
     #[comptime] plan: FusedPlan,
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
-    let own = own_sequence(&shape, plan.launch.input, plan.launch);
+    let own = own_sequence(shape.rows, plan.launch.input, plan.launch);
     frame_magnitudes(&mut exchange, input, &own, &frames, plan);
     store_bands(&exchange, filters, output, &shape, &frames, &bands, plan);
 }
@@ -41,7 +41,7 @@ pub fn row_power(
     #[comptime] plan: FusedPlan,
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
-    let own = own_sequence(&shape, plan.launch.input, plan.launch);
+    let own = own_sequence(shape.rows, plan.launch.input, plan.launch);
     frame_magnitudes(&mut exchange, input, &own, &frames, plan);
     if own.is_present {
         let bins = comptime!(plan.bands.bins());
@@ -156,7 +156,7 @@ fn square_spectrum(
             let high = (own.base + padded(mirrored, launch)) as usize;
             let (bin, image) = (exchange[low], exchange[high]);
             let (a, b, c, d) = (bin.extract(0usize), bin.extract(1usize), image.extract(0usize), image.extract(1usize));
-            let w = root(input, comptime!(launch.fold_twiddles_at()), k, comptime!(launch.fold_root()));
+            let w = root(&input.table, comptime!(launch.fold_twiddles_at()), k, comptime!(launch.fold_root()));
             let odd = times(complex(b + d, c - a), w);
             let (re, im) = (odd.extract(0usize), odd.extract(1usize));
             let lower = magnitude(0.5f32 * (a + c + re), 0.5f32 * (b - d + im), plan);

@@ -45,7 +45,7 @@ pub fn store_folded(
     for k in range_stepped(sequence.t, comptime!(fold.points / 2 + 1), comptime!(plan.layout.units)) {
         let bin = exchange[(sequence.base + padded(k, plan)) as usize];
         let image = exchange[(sequence.base + padded(mirrored(k, fold), plan)) as usize];
-        let w = root(input, comptime!(plan.fold_twiddles_at()), k, comptime!(fold.root()));
+        let w = root(&input.table, comptime!(plan.fold_twiddles_at()), k, comptime!(fold.root()));
         if sequence.is_present {
             let first = sequence.row * shape.output_stride;
             match output {
@@ -118,6 +118,6 @@ pub fn fold_spectra(
     let image = (row * shape.input_stride + mirrored(k, fold)) as usize;
     let bin = complex(input.re[at], input.im[at]);
     let image = complex(input.re[image], input.im[image]);
-    let w = root(input, 0u32, k, comptime!(fold.root()));
+    let w = root(&input.table, 0u32, k, comptime!(fold.root()));
     store_pair(bin, image, w, output, row * shape.output_stride, k, &shape, fold);
 }

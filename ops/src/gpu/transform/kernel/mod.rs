@@ -11,6 +11,6 @@ mod source;
 
 pub use arguments::{TransformInput, TransformInputLaunch, TransformOutputArgs, TransformShape, TransformShapeLaunch};
 pub use fold::fold_spectra;
-pub use passes::{run_passes, transform_sequences};
+pub use passes::{read_exchange, run_passes, short_transforms, transform_sequences, write_exchange};
 pub use roots::root;
 pub use sequence::{Sequence, has_short_transform, own_sequence, padded, short_transform};

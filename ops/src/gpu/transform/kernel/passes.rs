@@ -27,8 +27,8 @@ pub fn transform_sequences(
     let values = comptime!(plan.layout.values() as usize);
     let mut z = ComplexArray { re: Array::new(values), im: Array::new(values) };
     // Sequences are read as they lie in the input, and from the first exchange on spread as they lie in the output.
-    let read = own_sequence(&shape, plan.input, plan);
-    let own = own_sequence(&shape, plan.output, plan);
+    let read = own_sequence(shape.rows, plan.input, plan);
+    let own = own_sequence(shape.rows, plan.output, plan);
     load_inputs(&mut z, input, &read, &shape, plan);
     run_passes(&mut z, &mut exchange, input, &read, &own, plan);
     if comptime!(plan.sink == RowForm::PairSpectrum) {
@@ -59,7 +59,7 @@ pub fn run_passes(
             sync_cube();
             read_exchange(z, exchange, own, pass, plan);
         }
-        short_transforms(z, input, own, pass, plan);
+        short_transforms(z, &input.table, own, pass, plan);
         if comptime!(pass + 1 < passes && !plan.follows_filter(pass + 1)) {
             // No unit may overwrite the exchange before all have read it.
             if comptime!(pass > 0) {
@@ -76,9 +76,9 @@ pub fn run_passes(
 
 /// Computes the short transforms of a pass: the twiddles of its inputs, then transforms in registers.
 #[cube]
-fn short_transforms(
+pub fn short_transforms(
     z: &mut ComplexArray,
-    input: &TransformInput,
+    table: &[Complex],
     sequence: &Sequence,
     #[comptime] pass: u32,
     #[comptime] plan: LaunchPlan,
@@ -92,7 +92,7 @@ fn short_transforms(
             #[unroll]
             for m in 1..radix {
                 let held = comptime!((q * radix + m) as usize);
-                let w = input.table[(comptime!(plan.twiddles_at(pass) + m * before) + j) as usize];
+                let w = table[(comptime!(plan.twiddles_at(pass) + m * before) + j) as usize];
                 let (re, im) = product(z.re[held], z.im[held], w.extract(0usize), w.extract(1usize));
                 z.re[held] = re;
                 z.im[held] = im;
@@ -105,7 +105,7 @@ fn short_transforms(
 /// Writes the outputs of a pass where the next one finds its inputs: output m of short transform j is value m·before of
 /// the block that the `before` earlier short transforms next to it share.
 #[cube]
-fn write_exchange(
+pub fn write_exchange(
     z: &mut ComplexArray,
     exchange: &mut Shared<[Complex]>,
     sequence: &Sequence,
@@ -140,7 +140,7 @@ fn write_exchange(
 
 /// Reads the inputs of a pass.
 #[cube]
-fn read_exchange(
+pub fn read_exchange(
     z: &mut ComplexArray,
     exchange: &mut Shared<[Complex]>,
     sequence: &Sequence,

@@ -2,14 +2,13 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::TransformInput;
 use crate::gpu::complex::{Complex, times};
 use crate::gpu::transform::launch_plan::fine_roots;
 
 /// exp(−2πi·exponent/of): the product of a finer and a coarser root, which start at `from` in the table.
 #[cube]
-pub fn root(input: &TransformInput, #[comptime] from: u32, exponent: u32, #[comptime] of: u32) -> Complex {
+pub fn root(table: &[Complex], #[comptime] from: u32, exponent: u32, #[comptime] of: u32) -> Complex {
     let fine = comptime!(fine_roots(of));
-    let coarse = input.table[(comptime!(from + fine) + exponent / fine) as usize];
-    times(input.table[(comptime!(from) + exponent % fine) as usize], coarse)
+    let coarse = table[(comptime!(from + fine) + exponent / fine) as usize];
+    times(table[(comptime!(from) + exponent % fine) as usize], coarse)
 }

@@ -2,7 +2,6 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::TransformShape;
 use crate::gpu::transform::launch_plan::{LaunchPlan, SequenceAccess};
 
 /// The sequence that a unit works on.
@@ -20,20 +19,16 @@ pub struct Sequence {
     pub t: u32,
 }
 
-/// This unit's sequence, where adjacent units are spread as `access` takes adjacent values.
+/// This unit's sequence among those of `rows` rows, where adjacent units are spread as `access` takes adjacent values.
 #[cube]
-pub fn own_sequence(
-    shape: &TransformShape,
-    #[comptime] access: SequenceAccess,
-    #[comptime] plan: LaunchPlan,
-) -> Sequence {
+pub fn own_sequence(rows: u32, #[comptime] access: SequenceAccess, #[comptime] plan: LaunchPlan) -> Sequence {
     let sequences = comptime!(plan.layout.sequences);
     let slot =
         if comptime!(access.is_by_columns()) { UNIT_POS % sequences } else { UNIT_POS / comptime!(plan.layout.units) };
     let t =
         if comptime!(access.is_by_columns()) { UNIT_POS / sequences } else { UNIT_POS % comptime!(plan.layout.units) };
     let number = CUBE_POS as u32 * sequences + slot;
-    let count = shape.rows * comptime!(plan.columns);
+    let count = rows * comptime!(plan.columns);
     let known = min(number, count - 1);
     Sequence {
         row: known / comptime!(plan.columns),

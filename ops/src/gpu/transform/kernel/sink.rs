@@ -79,7 +79,7 @@ pub fn finished(
     #[comptime] plan: LaunchPlan,
 ) -> Complex {
     if comptime!(plan.twiddle_root > 0) {
-        times(value, root(input, comptime!(plan.outer_twiddles_at()), column * k, plan.twiddle_root))
+        times(value, root(&input.table, comptime!(plan.outer_twiddles_at()), column * k, plan.twiddle_root))
     } else if comptime!(plan.chirps_output) {
         let within = min(at, comptime!(plan.points - 1).runtime());
         let chirp = input.table[(comptime!(plan.chirp_at()) + within) as usize];

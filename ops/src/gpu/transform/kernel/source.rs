@@ -111,7 +111,7 @@ fn unfolded(
     let y = bin(input, first, comptime!(plan.points) - k, shape, plan);
     let even = complex(x.extract(0usize) + y.extract(0usize), x.extract(1usize) - y.extract(1usize));
     let odd = complex(x.extract(0usize) - y.extract(0usize), x.extract(1usize) + y.extract(1usize));
-    let odd = times(odd, root(input, comptime!(plan.fold_twiddles_at()), k, comptime!(plan.fold_root())));
+    let odd = times(odd, root(&input.table, comptime!(plan.fold_twiddles_at()), k, comptime!(plan.fold_root())));
     complex(even.extract(0usize) - odd.extract(1usize), even.extract(1usize) + odd.extract(0usize))
 }
 

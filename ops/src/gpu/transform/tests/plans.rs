@@ -4,7 +4,7 @@ use crate::gpu::device::{DeviceLimit, Limits};
 use crate::gpu::transform::launch_plan::{LaunchPlan, roots_len};
 use crate::gpu::transform::layout::{CubeLayout, MemoryOrder};
 use crate::gpu::transform::plan::{Kind, Plan, Problem};
-use crate::gpu::transform::tables::{fold_table, table};
+use crate::gpu::transform::tables::{roots_table, table};
 
 /// A device with no more than WebGPU guarantees.
 const LEAST: Limits = Limits { units: 256, shared: 16 << 10, buffer: 128 << 20, ..Limits::SOFTWARE };
@@ -41,7 +41,7 @@ fn every_length_has_a_plan_on_every_device() {
                 let halved = kind != Kind::Complex && points % 2 == 0;
                 assert_eq!(first.points as usize, if halved { points / 2 } else { points }, "{plan:?}");
                 assert!(
-                    plan.fold.is_none_or(|fold| fold_table(fold).len() == 2 * roots_len(fold.root()) as usize),
+                    plan.fold.is_none_or(|fold| roots_table(fold.root()).len() == 2 * roots_len(fold.root()) as usize),
                     "{plan:?}"
                 );
                 assert!(plan.launches.iter().all(|launch| launch.layout.n * launch.columns == whole), "{plan:?}");

@@ -133,7 +133,7 @@ fn assert_right(device: &GpuDevice, case: Case) {
         let largest = expected.iter().fold(0f64, |most, value| most.max(value.norm_sqr())).sqrt();
         // Twice the tolerance of transforms without a convolution where there is one.
         let plan = Plan::of(case.problem(), &device.limits).unwrap();
-        let convolved = plan.launches.iter().any(|launch| launch.is_filtered);
+        let convolved = plan.launches.iter().any(|launch| launch.is_filtered());
         let tolerance = (2e-6 + 5e-7 * (case.points as f64).log10()) * if convolved { 2.0 } else { 1.0 };
         for (&k, expected) in bins.iter().zip(expected) {
             let [re, im] = found.each_ref().map(|part| f64::from(part[row * outputs + k]));

@@ -1,0 +1,274 @@
+//! Convolutions in f32 with a row per lane: rows are loaded, transformed, multiplied, transformed back and stored while
+//! they stay in the cache.
+//!
+//! Lanes share nothing, so a row has the same bits wherever it is in the batch, and no row disturbs another.
+
+use std::ops::Range;
+
+use super::tile::{Factors, add_products, convolve, correlate, factors_of};
+use super::tiling::{Tile, Tiling};
+use super::{LongConv, LongConvGradients};
+use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
+use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
+use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
+use crate::cpu::runtime::scratch::with_vector;
+use crate::cpu::transform::pairs::{load_pairs, multiply_exchanged_pairs, multiply_pairs, store_pairs};
+use crate::cpu::transform::passes::passes;
+use crate::cpu::transform::plan::Plan;
+
+/// Rows of a tile, at most.
+pub(super) const ROWS: usize = MAX_LANES;
+
+/// A call, as every task has it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub inputs: &'a LongConv<'a, f32>,
+    pub plan: &'a Plan,
+    pub tiling: &'a Tiling,
+}
+
+impl Call<'_> {
+    /// Convolutions → `output`, as [`long_conv`](super::long_conv()).
+    pub fn forward(self, output: &mut [f32]) {
+        let (set, outputs) = (InstructionSet::current(), self.tiling.deal(Some(output), self.inputs.n));
+        let tasks = self.tiling.of_tasks().into_iter().zip(outputs).enumerate();
+        self.tiling.tasks().run(tasks, |(task, (tiles, outputs))| {
+            // Spectrum, product, and two factors.
+            self.with_task(task, &tiles, 4, |kernels, memory, width| {
+                let mut tiles: Vec<_> = tiles.iter().zip(outputs.into_iter().flatten()).collect();
+                let kernel = Forward { call: self, kernels, tiles: &mut tiles, memory };
+                dispatch(set, width, kernel);
+            });
+        });
+    }
+
+    /// Gradients, as [`long_conv_backward`](super::long_conv_backward()); those of the kernels as one partial sum
+    /// `[channels, taps]` per block.
+    pub fn backward(self, grad: &[f32], into: LongConvGradients<'_, f32>) {
+        let set = InstructionSet::current();
+        let [of_signal, of_gate] = [into.signal, into.gate].map(|rows| self.tiling.deal(rows, self.inputs.n));
+        let of_kernel = self.tiling.deal_kernels(into.kernel, self.inputs.taps());
+        let tasks = self.tiling.of_tasks().into_iter().zip(of_kernel).zip(of_signal).zip(of_gate).enumerate();
+        self.tiling.tasks().run(tasks, |(task, (((tiles, of_kernel), of_signal), of_gate))| {
+            // Spectra of signal and gradient, product, two factors and two sums.
+            self.with_task(task, &tiles, 7, |kernels, memory, width| {
+                let rows = of_signal.into_iter().zip(of_gate).map(<[_; 2]>::from);
+                let mut tiles: Vec<_> = tiles.iter().zip(rows).collect();
+                let kernel = Backward { call: self, grad, kernels, tiles: &mut tiles, of_kernel, memory };
+                dispatch(set, width, kernel);
+            });
+        });
+    }
+
+    /// Calls `body` with a kernel for each row of a task's tiles, memory for `buffers` tiles of complex values, and the
+    /// width of registers.
+    fn with_task(self, task: usize, tiles: &[Tile], buffers: usize, body: impl FnOnce(&[f32], &mut [Line], Width)) {
+        let Self { inputs, plan, tiling } = self;
+        let (taps, rows) = (inputs.taps(), tiles.iter().map(|tile| tile.rows).max().unwrap_or(0));
+        // Half of sixteen lanes are enough for a few rows.
+        let width = if rows <= MAX_LANES / 2 { Width::Eight } else { Width::Sixteen };
+        let registers = buffers * plan.points + plan.largest_radix;
+        let lines = 2 * registers * MAX_LANES / Line::LEN + 2 * lines_for(MAX_LANES * inputs.n);
+        let channels = tiling.group(task % tiling.groups());
+        let kernels = &inputs.kernel[channels.start * taps..channels.end * taps];
+        with_vector(|repeated| {
+            // Rows of several elements of the batch have the same kernels.
+            let kernels = if rows > channels.len() {
+                (0..rows / channels.len()).for_each(|_| repeated.extend_from_slice(kernels));
+                &repeated[..]
+            } else {
+                kernels
+            };
+            with_lines(lines, |memory| body(kernels, memory, width));
+        });
+    }
+}
+
+/// The rows of a tile, from `first` on, that a register has lanes for.
+#[inline(always)]
+fn rows_of<V: Register>(first: usize, rows: usize) -> Range<usize> {
+    first..(first + V::LANES).min(rows)
+}
+
+/// The part of `values`, rows of `length` values, that `rows` are.
+#[inline(always)]
+fn part(rows: &Range<usize>, length: usize) -> Range<usize> {
+    rows.start * length..rows.end * length
+}
+
+/// A transform of rows, with a row per lane.
+struct Lanes<'a, V: Register> {
+    token: V::Token,
+    plan: &'a Plan,
+    /// Samples of a row.
+    n: usize,
+    pairs: &'a mut [[Complex<V>; 2]],
+    spare: &'a mut [f32],
+}
+
+impl<V: Register> Lanes<'_, V> {
+    /// The spectra of rows of `width` samples, of which the first `used` count, times factors.
+    #[inline(always)]
+    fn spectra(&mut self, rows: &[f32], [width, used]: [usize; 2], factors: Option<&[f32]>, tile: &mut [Complex<V>]) {
+        let places = &self.plan.places;
+        load_pairs(
+            self.token,
+            places,
+            rows,
+            [width, used],
+            self.spare,
+            tile,
+            #[inline(always)]
+            |_, column| column,
+        );
+        if let Some(factors) = factors {
+            multiply_pairs(self.token, places, factors, [width, used], self.spare, tile);
+        }
+        passes(self.token, self.plan, tile, self.pairs);
+    }
+
+    /// The rows of `length` samples, times factors, whose spectra are in the plan's places with parts exchanged.
+    #[inline(always)]
+    fn store(&mut self, tile: &mut [Complex<V>], length: usize, factors: Option<&[f32]>, rows: &mut [f32]) {
+        passes(self.token, self.plan, tile, self.pairs);
+        if let Some(factors) = factors {
+            multiply_exchanged_pairs(self.token, factors, length, self.spare, tile);
+        }
+        store_pairs(self.token, tile, rows, length, self.spare);
+    }
+
+    /// The factors of kernels of `taps` values; `tile` holds their spectra in between.
+    #[inline(always)]
+    fn factors(&mut self, kernels: &[f32], taps: usize, tile: &mut [Complex<V>], factors: &mut [Factors<V>]) {
+        self.spectra(kernels, [taps, taps.min(self.n)], None, tile);
+        factors_of(self.token, self.plan, tile, factors);
+    }
+}
+
+/// The convolutions of one task.
+struct Forward<'a, 'o> {
+    call: Call<'a>,
+    /// The kernel of each row of a tile.
+    kernels: &'a [f32],
+    /// Tiles and their outputs.
+    tiles: &'a mut [(&'a Tile, &'o mut [f32])],
+    memory: &'a mut [Line],
+}
+
+impl Kernel for Forward<'_, '_> {
+    #[inline(always)]
+    fn run<V: Register>(self, token: V::Token) {
+        let Self { call: Call { inputs, plan, .. }, kernels, tiles, mut memory } = self;
+        let (n, taps, points) = (inputs.n, inputs.taps(), plan.points);
+        let tile = take_complexes::<V>(token, &mut memory, points);
+        let product = take_complexes::<V>(token, &mut memory, points);
+        let factors = take_complexes::<V>(token, &mut memory, 2 * points).as_chunks_mut::<2>().0;
+        let pairs = take_complexes::<V>(token, &mut memory, plan.largest_radix).as_chunks_mut::<2>().0;
+        let spare = take_values(&mut memory, V::LANES * n);
+        let mut lanes = Lanes { token, plan, n, pairs, spare };
+        let mut first = 0;
+        while first < kernels.len() / taps {
+            let own = rows_of::<V>(first, kernels.len() / taps);
+            lanes.factors(&kernels[part(&own, taps)], taps, tile, factors);
+            for (Tile { start, rows, .. }, output) in &mut *tiles {
+                let own = rows_of::<V>(first, *rows);
+                if own.is_empty() {
+                    continue;
+                }
+                let input = part(&(start + own.start..start + own.end), n);
+                lanes.spectra(&inputs.signal[input.clone()], [n, n], None, tile);
+                convolve::<V, false>(token, plan, factors, tile, product);
+                let gate = inputs.gate.map(|gate| &gate[input]);
+                lanes.store(product, n, gate, &mut output[part(&own, n)]);
+            }
+            first += V::LANES;
+        }
+    }
+}
+
+/// The gradients of one task.
+struct Backward<'a, 'o> {
+    call: Call<'a>,
+    grad: &'a [f32],
+    /// The kernel of each row of a tile.
+    kernels: &'a [f32],
+    /// Tiles, and where the gradients of signal and gate go.
+    tiles: &'a mut [(&'a Tile, [Option<&'o mut [f32]>; 2])],
+    /// The gradients of the group's kernels, summed over the tiles.
+    of_kernel: Option<&'o mut [f32]>,
+    memory: &'a mut [Line],
+}
+
+impl Kernel for Backward<'_, '_> {
+    #[inline(always)]
+    fn run<V: Register>(self, token: V::Token) {
+        let Self { call: Call { inputs, plan, .. }, grad, kernels, tiles, mut of_kernel, mut memory } = self;
+        let (n, taps, points) = (inputs.n, inputs.taps(), plan.points);
+        let signal = take_complexes::<V>(token, &mut memory, points);
+        let of_output = take_complexes::<V>(token, &mut memory, points);
+        let product = take_complexes::<V>(token, &mut memory, points);
+        let factors = take_complexes::<V>(token, &mut memory, 2 * points).as_chunks_mut::<2>().0;
+        let sums = take_complexes::<V>(token, &mut memory, 2 * points).as_chunks_mut::<2>().0;
+        let pairs = take_complexes::<V>(token, &mut memory, plan.largest_radix).as_chunks_mut::<2>().0;
+        let spare = take_values(&mut memory, V::LANES * n);
+        let lags = take_values(&mut memory, V::LANES * n);
+        let mut lanes = Lanes { token, plan, n, pairs, spare };
+        if let Some(of_kernel) = &mut of_kernel {
+            of_kernel.fill(0.0);
+        }
+        let mut first = 0;
+        while first < kernels.len() / taps {
+            let own = rows_of::<V>(first, kernels.len() / taps);
+            lanes.factors(&kernels[part(&own, taps)], taps, product, factors);
+            for sum in &mut *sums {
+                *sum = [Complex::zero(token); 2];
+            }
+            for (Tile { start, rows, .. }, [of_signal, of_gate]) in &mut *tiles {
+                let tile_rows = rows_of::<V>(first, *rows);
+                if tile_rows.is_empty() {
+                    continue;
+                }
+                let input = part(&(start + tile_rows.start..start + tile_rows.end), n);
+                let gate = inputs.gate.map(|gate| &gate[input.clone()]);
+                if of_signal.is_some() || of_kernel.is_some() {
+                    lanes.spectra(&grad[input.clone()], [n, n], gate, of_output);
+                }
+                if of_gate.is_some() || of_kernel.is_some() {
+                    lanes.spectra(&inputs.signal[input.clone()], [n, n], None, signal);
+                }
+                if of_kernel.is_some() {
+                    add_products(token, signal, of_output, sums);
+                }
+                if let Some(of_signal) = of_signal {
+                    convolve::<V, true>(token, plan, factors, of_output, product);
+                    lanes.store(product, n, None, &mut of_signal[part(&tile_rows, n)]);
+                }
+                if let Some(of_gate) = of_gate {
+                    convolve::<V, false>(token, plan, factors, signal, product);
+                    lanes.store(product, n, Some(&grad[input]), &mut of_gate[part(&tile_rows, n)]);
+                }
+            }
+            if let Some(of_kernel) = &mut of_kernel {
+                correlate(token, plan, sums, product);
+                let used = taps.min(n);
+                let lags = &mut lags[..own.len() * used];
+                lanes.store(product, used, None, lags);
+                add_kernels(lags, own.start, [taps, used], of_kernel);
+            }
+            first += V::LANES;
+        }
+    }
+}
+
+/// Adds the lags of correlations, `used` per row from row `first` on, to the gradients of the rows' kernels, which rows of
+/// several elements of the batch share. Taps that no row meets have none.
+#[inline(always)]
+fn add_kernels(lags: &[f32], first: usize, [taps, used]: [usize; 2], of_kernel: &mut [f32]) {
+    let kernels = of_kernel.len() / taps;
+    for (row, lags) in (first..).zip(lags.chunks_exact(used)) {
+        let start = row % kernels * taps;
+        for (sum, lag) in of_kernel[start..start + used].iter_mut().zip(lags) {
+            *sum += lag;
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The steps of a convolution one by one, a unit per value: for rows that no cube holds, and for the few rows of kernels.
+
+use cubecl::prelude::*;
+
+use super::rows::mirrored;
+use super::spectrum::{convolved, correlated};
+use crate::gpu::complex::{Complex, ComplexBuffers, complex, plus_times_conjugate};
+use crate::gpu::transform::kernel::root;
+
+/// The shape of a launch.
+#[derive(CubeType, CubeLaunch)]
+pub struct ElementShape {
+    /// Rows of the launch.
+    pub rows: u32,
+    /// Rows before those of the launch: row r has the kernel of channel (before + r) mod channels.
+    pub before: u32,
+    /// Channels of an element.
+    pub channels: u32,
+    /// Samples from one row that is read to the next.
+    pub stride: u32,
+    /// Factors from one row to the next.
+    pub factor_stride: u32,
+    /// Values of a row that is written.
+    pub len: u32,
+    /// Samples of a row that are there; those that are written past them are 0.
+    pub samples: u32,
+}
+
+#[cube]
+fn value(values: &ComplexBuffers, at: u32) -> Complex {
+    complex(values.re[at as usize], values.im[at as usize])
+}
+
+/// The spectra of convolutions `[rows, N]` from the spectra of rows and kernels.
+#[cube(launch, launch_unchecked)]
+pub fn convolve_spectra(
+    rows: &ComplexBuffers,
+    kernels: &ComplexBuffers,
+    table: &[Complex],
+    output: &mut ComplexBuffers,
+    shape: ElementShape,
+    #[comptime] points: u32,
+    #[comptime] is_reversed: bool,
+) {
+    let place = ABSOLUTE_POS as u32;
+    if place >= shape.rows * points {
+        terminate!();
+    }
+    let (row, k) = (place / points, place % points);
+    let mirror = mirrored(k, points);
+    let kernel = (shape.before + row) % shape.channels * points;
+    let (near, far) = (value(rows, row * points + k), value(rows, row * points + mirror));
+    let (near_kernel, far_kernel) = (value(kernels, kernel + k), value(kernels, kernel + mirror));
+    let convolution = convolved(near, far, near_kernel, far_kernel, root(table, 0u32, k, points), is_reversed);
+    output.re[place as usize] = convolution.extract(0usize);
+    output.im[place as usize] = convolution.extract(1usize);
+}
+
+/// Adds the products of the spectra X and G of rows to the sums of their channels, in the order of the rows: `sums`
+/// `[channels, 2, N]`, Σ X[k]* G[k] and Σ X[N − k] G[k].
+#[cube(launch, launch_unchecked)]
+pub fn add_element_products(
+    signal: &ComplexBuffers,
+    grad: &ComplexBuffers,
+    sums: &mut ComplexBuffers,
+    shape: ElementShape,
+    #[comptime] points: u32,
+) {
+    let place = ABSOLUTE_POS as u32;
+    if place >= shape.channels * points {
+        terminate!();
+    }
+    let (channel, k) = (place / points, place % points);
+    let mirror = mirrored(k, points);
+    let to = channel * comptime!(2 * points) + k;
+    let mut direct = complex(0.0f32, 0.0f32);
+    let mut crossed = complex(0.0f32, 0.0f32);
+    if shape.before > 0 {
+        direct = complex(sums.re[to as usize], sums.im[to as usize]);
+        crossed = complex(sums.re[(to + points) as usize], sums.im[(to + points) as usize]);
+    }
+    // The first row of the channel in this launch.
+    let first = (channel + shape.channels - shape.before % shape.channels) % shape.channels;
+    for row in range_stepped(first, shape.rows, shape.channels) {
+        let z = value(grad, row * points + k);
+        let far = value(signal, row * points + mirror);
+        direct = plus_times_conjugate(direct, z, value(signal, row * points + k));
+        crossed = plus_times_conjugate(crossed, z, complex(far.extract(0usize), -far.extract(1usize)));
+    }
+    sums.re[to as usize] = direct.extract(0usize);
+    sums.im[to as usize] = direct.extract(1usize);
+    sums.re[(to + points) as usize] = crossed.extract(0usize);
+    sums.im[(to + points) as usize] = crossed.extract(1usize);
+}
+
+/// The spectra of correlations `[rows, N]` from sums of products `[rows, 2, N]`.
+#[cube(launch, launch_unchecked)]
+pub fn correlated_spectra(
+    sums: &ComplexBuffers,
+    table: &[Complex],
+    output: &mut ComplexBuffers,
+    rows: u32,
+    #[comptime] points: u32,
+) {
+    let place = ABSOLUTE_POS as u32;
+    if place >= rows * points {
+        terminate!();
+    }
+    let (row, k) = (place / points, place % points);
+    let direct = row * comptime!(2 * points);
+    let crossed = direct + points;
+    let mirror = mirrored(k, points);
+    let correlation = correlated(
+        value(sums, direct + k),
+        value(sums, crossed + k),
+        value(sums, direct + mirror),
+        value(sums, crossed + mirror),
+        root(table, 0u32, k, points),
+    );
+    output.re[place as usize] = correlation.extract(0usize);
+    output.im[place as usize] = correlation.extract(1usize);
+}
+
+/// Stores the samples of pairs `[rows, N]` as rows of `len`, times factors.
+#[cube(launch, launch_unchecked)]
+pub fn store_samples(
+    pairs: &ComplexBuffers,
+    factors: &[f32],
+    output: &mut [f32],
+    shape: ElementShape,
+    #[comptime] points: u32,
+    #[comptime] has_factors: bool,
+) {
+    let place = ABSOLUTE_POS as u32;
+    if place >= shape.rows * shape.len {
+        terminate!();
+    }
+    let (row, at) = (place / shape.len, place % shape.len);
+    let mut sample = 0.0f32;
+    if at < shape.samples {
+        let from = (row * points + at / 2) as usize;
+        sample = pairs.re[from];
+        if at % 2 == 1 {
+            sample = pairs.im[from];
+        }
+        if comptime!(has_factors) {
+            sample = sample * factors[(row * shape.factor_stride + at) as usize];
+        }
+    }
+    output[place as usize] = sample;
+}
+
+/// Rows of `len` values times factors.
+#[cube(launch, launch_unchecked)]
+pub fn multiply_rows(values: &[f32], factors: &[f32], output: &mut [f32], shape: ElementShape) {
+    let place = ABSOLUTE_POS as u32;
+    if place >= shape.rows * shape.len {
+        terminate!();
+    }
+    let (row, at) = (place / shape.len, place % shape.len);
+    let value = values[(row * shape.stride + at) as usize];
+    output[place as usize] = value * factors[(row * shape.factor_stride + at) as usize];
+}

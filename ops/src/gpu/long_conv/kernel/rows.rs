@@ -1,0 +1,234 @@
+//! Convolutions of rows, each within a cube.
+
+use cubecl::prelude::*;
+
+use super::samples::{Presence, RowPosition, SampleForm, load_pairs};
+use super::spectrum::convolved;
+use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times};
+use crate::gpu::long_conv::plan::{Factors, RowsPlan};
+use crate::gpu::short_transform::{output_position, root_of_unity};
+use crate::gpu::transform::kernel::{
+    Sequence, has_short_transform, own_sequence, padded, read_exchange, short_transform, short_transforms,
+    write_exchange,
+};
+use crate::gpu::transform::launch_plan::LaunchPlan;
+
+/// The buffers that a launch reads.
+#[derive(CubeType, CubeLaunch)]
+pub struct RowsInput {
+    /// Rows of samples, those of all channels of an element of the batch one after the other.
+    pub values: Box<[f32]>,
+    /// Rows of factors in the same order; not read where there are none.
+    pub factors: Box<[f32]>,
+    /// Spectra of the kernels' pairs of taps, `[channels, N]`.
+    pub spectra: ComplexBuffers,
+    /// The table of the launch.
+    pub table: Box<[Complex]>,
+}
+
+/// The shape of a launch.
+#[derive(CubeType, CubeLaunch)]
+pub struct RowsShape {
+    /// Elements of the batch.
+    pub batch: u32,
+    /// Channels of an element.
+    pub channels: u32,
+    /// Samples from one row that is read to the next.
+    pub stride: u32,
+    /// Factors from one row to the next.
+    pub factor_stride: u32,
+    /// Factor of every output.
+    pub scale: f32,
+}
+
+/// Convolves every row with the kernel of its channel.
+#[cube(launch, launch_unchecked)]
+pub fn convolve_rows(input: &RowsInput, output: &mut [f32], shape: RowsShape, #[comptime] plan: RowsPlan) {
+    let launch = comptime!(plan.launch);
+    let mut exchange = Shared::<[Complex]>::new_slice(comptime!(launch.exchange_len() as usize));
+    let values = comptime!(launch.layout.values() as usize);
+    let mut z = ComplexArray { re: Array::new(values), im: Array::new(values) };
+    let own = own_sequence(shape.batch * shape.channels, comptime!(launch.input), launch);
+    // The rows of a channel are next to each other in the grid, so that they share its spectrum in the cache.
+    let (channel, element) = (own.row / shape.batch, own.row % shape.batch);
+    let row = element * shape.channels + channel;
+    let position = RowPosition { first: row * shape.stride, first_factor: row * shape.factor_stride };
+    let read = comptime!(SampleForm { launch, n: plan.n, has_factors: plan.factors == Factors::OfInput });
+    load_pairs(&mut z, &input.values, &input.factors, &position, &own, read);
+    transform(&mut z, &mut exchange, &input.table, &own, 0u32, launch);
+    multiply_spectrum(&mut z, &mut exchange, input, channel, &own, plan);
+    transform(&mut z, &mut exchange, &input.table, &own, comptime!(launch.layout.radices.count()), launch);
+    let written = comptime!(SampleForm { has_factors: plan.factors == Factors::OfOutput, ..read });
+    let position = RowPosition { first: row * comptime!(plan.n), first_factor: row * shape.factor_stride };
+    store_pairs(&z, &input.factors, output, &position, shape.scale, &own, written);
+}
+
+/// The passes of one transform, from pass `first` of the launch on.
+#[cube]
+pub fn transform(
+    z: &mut ComplexArray,
+    exchange: &mut Shared<[Complex]>,
+    table: &[Complex],
+    sequence: &Sequence,
+    #[comptime] first: u32,
+    #[comptime] plan: LaunchPlan,
+) {
+    let count = comptime!(plan.layout.radices.count());
+    #[unroll]
+    for i in 0..count {
+        if comptime!(i > 0) {
+            // Read what other units wrote after the pass before, once all of them have.
+            sync_cube();
+            read_exchange(z, exchange, sequence, comptime!(first + i), plan);
+        }
+        short_transforms(z, table, sequence, comptime!(first + i), plan);
+        if comptime!(i + 1 < count) {
+            // No unit may overwrite the exchange before all have read it.
+            sync_cube();
+            write_exchange(z, exchange, sequence, comptime!(first + i), plan);
+        }
+    }
+}
+
+/// Writes the outputs of the first transform to the exchange memory, in their order, for units to read the mirror images of
+/// their bins.
+#[cube]
+pub fn write_spectrum(
+    z: &ComplexArray,
+    exchange: &mut Shared<[Complex]>,
+    sequence: &Sequence,
+    #[comptime] plan: LaunchPlan,
+) {
+    sync_cube();
+    let pass = comptime!(plan.layout.radices.count() - 1);
+    let radix = comptime!(plan.radix(pass));
+    let span = comptime!(plan.span(pass));
+    #[unroll]
+    for q in 0..comptime!(plan.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, span, plan);
+        if has_short_transform(sequence.t, q, span, plan) {
+            #[unroll]
+            for m in 0..radix {
+                let held = comptime!((q * radix + output_position(m, radix)) as usize);
+                let at = sequence.base + padded(j + comptime!(m * span), plan);
+                exchange[at as usize] = complex(z.re[held], z.im[held]);
+            }
+        }
+    }
+    sync_cube();
+}
+
+/// Bin N − k of N.
+#[cube]
+pub fn mirrored(k: u32, #[comptime] points: u32) -> u32 {
+    select(k == 0, 0u32.runtime(), points - k)
+}
+
+/// Multiplies the outputs of the first transform by the spectrum of a kernel, exchanges their parts, and leaves them in the
+/// order of the inputs of the second transform's first pass, which takes the same values.
+#[cube]
+fn multiply_spectrum(
+    z: &mut ComplexArray,
+    exchange: &mut Shared<[Complex]>,
+    input: &RowsInput,
+    channel: u32,
+    sequence: &Sequence,
+    #[comptime] plan: RowsPlan,
+) {
+    let launch = comptime!(plan.launch);
+    let points = comptime!(launch.layout.n);
+    let pass = comptime!(launch.layout.radices.count() - 1);
+    let radix = comptime!(launch.radix(pass));
+    let span = comptime!(launch.span(pass));
+    write_spectrum(&*z, exchange, sequence, launch);
+    let first = channel * points;
+    let mut y = ComplexArray { re: Array::new(comptime!(radix as usize)), im: Array::new(comptime!(radix as usize)) };
+    #[unroll]
+    for q in 0..comptime!(launch.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, span, launch);
+        // exp(−2πi j/N) is a twiddle of the last pass, and that of bin j + m·span a constant times it.
+        let mut turn = complex(1.0f32, 0.0f32);
+        if comptime!(launch.before(pass) > 1) {
+            turn = input.table[(comptime!(launch.twiddles_at(pass) + span) + j) as usize];
+        }
+        #[unroll]
+        for m in 0..radix {
+            let held = comptime!((q * radix + output_position(m, radix)) as usize);
+            let k = j + comptime!(m * span);
+            let mirror = mirrored(k, points);
+            let (near, far) = ((first + k) as usize, (first + mirror) as usize);
+            let w = if comptime!(m > 0) { times(turn, root_of_unity(m, radix)) } else { turn };
+            let value = convolved(
+                complex(z.re[held], z.im[held]),
+                exchange[(sequence.base + padded(mirror, launch)) as usize],
+                complex(input.spectra.re[near], input.spectra.im[near]),
+                complex(input.spectra.re[far], input.spectra.im[far]),
+                w,
+                comptime!(plan.is_reversed),
+            );
+            y.re[comptime!(m as usize)] = value.extract(1usize);
+            y.im[comptime!(m as usize)] = value.extract(0usize);
+        }
+        #[unroll]
+        for m in 0..radix {
+            z.re[comptime!((q * radix + m) as usize)] = y.re[comptime!(m as usize)];
+            z.im[comptime!((q * radix + m) as usize)] = y.im[comptime!(m as usize)];
+        }
+    }
+}
+
+/// Stores the outputs of the second transform, whose parts are exchanged: the first `n` samples, times factors.
+#[cube]
+fn store_pairs(
+    z: &ComplexArray,
+    factors: &[f32],
+    output: &mut [f32],
+    position: &RowPosition,
+    scale: f32,
+    sequence: &Sequence,
+    #[comptime] form: SampleForm,
+) {
+    let plan = comptime!(form.launch);
+    let pass = comptime!(plan.passes() - 1);
+    let radix = comptime!(plan.radix(pass));
+    let span = comptime!(plan.span(pass));
+    #[unroll]
+    for q in 0..comptime!(plan.layout.per_unit(radix)) {
+        let j = short_transform(sequence.t, q, span, plan);
+        let is_present = sequence.is_present && has_short_transform(sequence.t, q, span, plan);
+        #[unroll]
+        for m in 0..radix {
+            let held = comptime!((q * radix + output_position(m, radix)) as usize);
+            let at = 2 * (j + comptime!(m * span));
+            let presence = comptime!(form.presence(m * span, span));
+            store(z.im[held] * scale, factors, output, position, at, is_present, presence, form);
+            store(z.re[held] * scale, factors, output, position, at + 1, is_present, presence, form);
+        }
+    }
+}
+
+/// Stores sample `at` of a row, times its factor.
+#[cube]
+fn store(
+    value: f32,
+    factors: &[f32],
+    output: &mut [f32],
+    position: &RowPosition,
+    at: u32,
+    is_present: bool,
+    #[comptime] presence: Presence,
+    #[comptime] form: SampleForm,
+) {
+    if comptime!(presence != Presence::Never) {
+        let is_kept =
+            if comptime!(presence == Presence::Sometimes) { is_present && at < comptime!(form.n) } else { is_present };
+        if is_kept {
+            let to = (position.first + at) as usize;
+            output[to] = if comptime!(form.has_factors) {
+                value * factors[(position.first_factor + at) as usize]
+            } else {
+                value
+            };
+        }
+    }
+}

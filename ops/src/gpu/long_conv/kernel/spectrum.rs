@@ -1,0 +1,66 @@
+//! One bin of a convolution's spectrum.
+
+use cubecl::prelude::*;
+
+use crate::gpu::complex::{Complex, complex, times};
+
+/// x*.
+#[cube]
+pub fn conjugate(x: Complex) -> Complex {
+    complex(x.extract(0usize), -x.extract(1usize))
+}
+
+/// x + y.
+#[cube]
+pub fn sum(x: Complex, y: Complex) -> Complex {
+    complex(x.extract(0usize) + y.extract(0usize), x.extract(1usize) + y.extract(1usize))
+}
+
+/// x − y.
+#[cube]
+pub fn difference(x: Complex, y: Complex) -> Complex {
+    complex(x.extract(0usize) - y.extract(0usize), x.extract(1usize) - y.extract(1usize))
+}
+
+/// g·x.
+#[cube]
+pub fn scaled(g: f32, x: Complex) -> Complex {
+    complex(g * x.extract(0usize), g * x.extract(1usize))
+}
+
+/// Bin k of the convolution of a row with a kernel: `row` and `kernel` are bin k of their spectra, `far_row` and `far_kernel`
+/// bin N − k, and `w` is exp(−2πi k/N).
+///
+/// With P and Q the kernel's bin k and the conjugate of its bin N − k, He is (P + Q)/2 and i Ho is (P − Q)/2.
+#[cube]
+pub fn convolved(
+    row: Complex,
+    far_row: Complex,
+    kernel: Complex,
+    far_kernel: Complex,
+    w: Complex,
+    #[comptime] is_reversed: bool,
+) -> Complex {
+    let (p, q, far) = (kernel, conjugate(far_kernel), conjugate(far_row));
+    let quarter = scaled(0.25f32, difference(p, q));
+    let turned = times(quarter, w);
+    let a = sum(scaled(0.5f32, sum(p, q)), difference(quarter, turned));
+    let b = sum(quarter, turned);
+    if comptime!(is_reversed) {
+        difference(times(conjugate(a), row), times(conjugate(b), far))
+    } else {
+        sum(times(a, row), times(b, far))
+    }
+}
+
+/// Bin k of the correlation of rows x and g from sums over the batch: `direct` and `crossed` are Σ X[k]* G[k] and
+/// Σ X[N − k] G[k], `far_direct` and `far_crossed` the same of bin N − k, and `w` is exp(−2πi k/N).
+///
+/// It is [`convolved`] with x as the reversed kernel, whose products are in the sums.
+#[cube]
+pub fn correlated(direct: Complex, crossed: Complex, far_direct: Complex, far_crossed: Complex, w: Complex) -> Complex {
+    let near = scaled(0.25f32, difference(direct, crossed));
+    let far = scaled(0.25f32, difference(conjugate(far_crossed), conjugate(far_direct)));
+    let turned = times(sum(near, far), conjugate(w));
+    difference(sum(scaled(0.5f32, sum(direct, crossed)), difference(near, far)), turned)
+}

@@ -1,0 +1,111 @@
+//! How a convolution is computed, as plain data.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
+use crate::gpu::transform::launch_plan::{Filter, LaunchPlan};
+use crate::gpu::transform::layout::{CubeLayout, MemoryOrder};
+use crate::gpu::transform::plan::{convolution_lengths, whole_rows};
+use crate::gpu::transform::prepared::planned;
+use crate::gpu::transform::{Kind, Problem};
+
+/// Longest rows and kernels: samples are counted in 32 bits.
+const MAX_SAMPLES: usize = 1 << 28;
+
+/// Transforms of a convolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Pairs of samples of a padded row.
+    pub points: u32,
+    /// The launch that does all of a row, where a cube holds it.
+    pub in_cube: Option<LaunchPlan>,
+}
+
+impl Plan {
+    /// The plan of rows of `n` samples and kernels of which `taps` taps count, made on the first call.
+    ///
+    /// # Errors
+    /// The limit of the device that is too low for rows so long.
+    pub fn of(n: usize, taps: usize, limits: &Limits) -> Result<Self, DeviceLimitError> {
+        static PLANS: LazyLock<Mutex<HashMap<(Limits, u32), Plan>>> = LazyLock::new(Default::default);
+        DeviceLimitError::unless(DeviceLimit::LaunchElements, n.max(taps), MAX_SAMPLES)?;
+        let least = (n + taps - 1).div_ceil(2) as u32;
+        let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = plans.get(&(*limits, least)) {
+            return Ok(*known);
+        }
+        let plan = Self::new(least, limits)?;
+        plans.insert((*limits, least), plan);
+        Ok(plan)
+    }
+
+    /// The plan of at least so many pairs.
+    fn new(least: u32, limits: &Limits) -> Result<Self, DeviceLimitError> {
+        let lengths = convolution_lengths(least);
+        let in_cube = lengths
+            .iter()
+            .filter_map(|&points| CubeLayout::of(points, MemoryOrder::Rows, limits))
+            .min_by_key(CubeLayout::cost);
+        if let Some(layout) = in_cube {
+            let launch = LaunchPlan { filter: Filter::Spectra, ..whole_rows(layout, layout.n) };
+            return Ok(Self { points: layout.n, in_cube: Some(launch) });
+        }
+        let transformed = |points: u32| {
+            let points = points as usize;
+            planned(limits, Problem::pairs(points, false)).and(planned(limits, Problem::complex(points)))
+        };
+        let points = match lengths.iter().find(|&&points| transformed(points).is_ok()) {
+            Some(&points) => points,
+            None => {
+                return transformed(least.next_power_of_two()).map(|_| unreachable!("the length is among those tried"));
+            }
+        };
+        Ok(Self { points, in_cube: None })
+    }
+}
+
+impl Problem {
+    /// Rows of `2 * points` samples to the spectra of their pairs.
+    pub fn pairs(points: usize, is_padded: bool) -> Self {
+        Self { points: 2 * points, kind: Kind::Pairs, is_padded, conjugates: false }
+    }
+
+    /// Complex rows of `points` values.
+    pub fn complex(points: usize) -> Self {
+        Self { points, kind: Kind::Complex, is_padded: false, conjugates: false }
+    }
+}
+
+/// Factors that rows are multiplied by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Factors {
+    /// None.
+    None,
+    /// Those of the samples that are read.
+    OfInput,
+    /// Those of the samples that are written.
+    OfOutput,
+}
+
+/// A launch that convolves rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RowsPlan {
+    /// Both transforms of a row.
+    pub launch: LaunchPlan,
+    /// Samples of a row.
+    pub n: u32,
+    /// Factors of rows.
+    pub factors: Factors,
+    /// Whether kernels are reversed.
+    pub is_reversed: bool,
+}
+
+/// Units of a launch that keep a device busy, about.
+const BUSY_UNITS: usize = 1 << 18;
+
+/// Blocks of a batch of `batch` elements, each of which one sequence per channel sums products of: enough for the device to
+/// be busy, since a sum is written and read again per block.
+pub fn blocks(batch: usize, channels: usize, units: u32) -> usize {
+    BUSY_UNITS.div_ceil(channels * units as usize).clamp(1, batch)
+}
