@@ -354,10 +354,6 @@ impl<B: Host> SpectralOps for B {
     }
 
     /// The gradients that are not wanted are the inputs.
-        })
-    }
-
-    /// The gradients that are not wanted are the inputs.
     fn spectral_conv_backward(
         inputs: SpectralConvTensors<B>,
         grad: FloatTensor<B>,

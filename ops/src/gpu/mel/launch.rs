@@ -125,7 +125,7 @@ impl MelCall<'_> {
                     ),
                     filters.of_bands.argument(),
                     floats(into, frames * bands),
-                    TransformShapeLaunch::new(frames as u32, 0, 0, 0, 1.0, 1.0),
+                    TransformShapeLaunch::new(frames as u32, 0, 0, 0, 0, 1.0, 1.0),
                     self.frame_shape(0, frames),
                     self.band_shape(),
                     plan,

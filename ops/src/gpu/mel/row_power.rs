@@ -46,7 +46,7 @@ pub fn row_power(
                 ),
                 floats(factor.unwrap_or(window), 1),
                 floats(into, rows.rows * (n / 2 + 1)),
-                TransformShapeLaunch::new(rows.rows as u32, 0, 0, 0, 1.0, 1.0),
+                TransformShapeLaunch::new(rows.rows as u32, 0, 0, 0, 0, 1.0, 1.0),
                 FrameShapeLaunch::new(1, n as u32, rows.stride as u32, 0, 0, 0.0, 0, rows.rows as u32),
                 factor.is_some(),
                 plan,
