@@ -6,10 +6,11 @@ use std::process::Command;
 use clap::Parser;
 use firefly_bench::cli::Cli;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "welch-peaks",
     "fft",
     "butterfly",
+    "layers",
     "fusion-phases",
     "e2e",
     "max-batch",

@@ -9,6 +9,7 @@ pub mod e2e;
 pub mod fft;
 pub mod fusion_phases;
 pub mod gate;
+pub mod layers;
 pub mod max_batch;
 pub mod options;
 pub mod picker;
@@ -79,6 +80,13 @@ pub enum BenchCommand {
         &suites::butterfly::catalogue()
     ))]
     Butterfly(butterfly::ButterflyArgs),
+    /// Layers of spectral models (spectral and long convolutions, log-mel spectra), fused and from separate operations,
+    /// forward and backward: each verified, then timed side by side
+    #[command(after_help = strategies_help(
+        "firefly-bench layers --layer spectral-conv --batch 32 --channels 64 --n 128x128 --modes 16",
+        &suites::layers::catalogue()
+    ))]
+    Layers(layers::LayersArgs),
     /// From a spectrum that is read back to one fused kernel, phase by phase: counted, predicted, measured, decided on
     #[command(after_help = strategies_help(
         "firefly-bench fusion-phases --batch 32,1024,8192 --explain",
@@ -130,6 +138,7 @@ impl Cli {
             }
             BenchCommand::Fft(arguments) => fft::run(&arguments, &suites::fft::catalogue(), out),
             BenchCommand::Butterfly(arguments) => butterfly::run(&arguments, &suites::butterfly::catalogue(), out),
+            BenchCommand::Layers(arguments) => layers::run(&arguments, &suites::layers::catalogue(), out),
             BenchCommand::FusionPhases(arguments) => fusion_phases::run(&arguments, out),
             BenchCommand::E2e(arguments) => {
                 let catalogue = pipelines::catalogue(arguments.train.source(arguments.measure.seed));

@@ -161,3 +161,25 @@ pub fn run_and_check<O, R: RoutineOutput<O> + ?Sized, E: StdError + Send + Sync 
         })
         .collect()
 }
+
+/// The greatest difference relative to the greatest expected value; NaN for another number of values.
+pub fn relative_error(computed: &[f32], expected: &[f64]) -> f64 {
+    if computed.len() != expected.len() {
+        return f64::NAN;
+    }
+    let largest = expected.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let errors = computed.iter().zip(expected).map(|(&computed, expected)| (f64::from(computed) - expected).abs());
+    errors.fold(0.0, |worst: f64, error| if error.is_nan() { f64::NAN } else { worst.max(error) }) / largest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_relative_to_the_largest_value() {
+        assert_eq!(relative_error(&[1.0, -3.5], &[1.0, -4.0]), 0.125);
+        assert!(relative_error(&[1.0], &[1.0, 2.0]).is_nan());
+        assert!(relative_error(&[1.0, f32::NAN], &[1.0, 2.0]).is_nan());
+    }
+}

@@ -2,6 +2,7 @@
 
 pub mod butterfly;
 pub mod fft;
+pub mod layers;
 pub mod models;
 pub mod operations;
 pub mod peaks;

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::forward::values;
 use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
 use crate::harness::strategy::BenchStrategy;
-use crate::harness::verification::{Verification, Verified, run_and_check, tolerance};
+use crate::harness::verification::{Verification, Verified, relative_error, run_and_check, tolerance};
 use crate::suites::butterfly::coefficients::Coefficients;
 use crate::suites::butterfly::expected::wide;
 use crate::suites::butterfly::inputs::ButterflyInputs;
@@ -190,14 +190,4 @@ fn expected(problem: &ButterflyProblem, inputs: &ButterflyInputs) -> [Vec<f64>; 
         add(&mut gates, &part[3]);
         [re, im, twiddles, gates]
     })
-}
-
-/// The greatest difference relative to the greatest expected value; NaN for another number of values.
-fn relative_error(computed: &[f32], expected: &[f64]) -> f64 {
-    if computed.len() != expected.len() {
-        return f64::NAN;
-    }
-    let largest = expected.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
-    let errors = computed.iter().zip(expected).map(|(&computed, expected)| (f64::from(computed) - expected).abs());
-    errors.fold(0.0, |worst: f64, error| if error.is_nan() { f64::NAN } else { worst.max(error) }) / largest
 }

@@ -1,0 +1,208 @@
+//! Problems of the suite of layers.
+
+use std::convert::Infallible;
+
+use burn::tensor::Device;
+use firefly_ops::{MelBands, MelOptions, StftOptions};
+
+use super::expected::ExpectedOutputs;
+use super::inputs::LayerInputs;
+use crate::harness::parameters::ParameterMap;
+use crate::harness::problem::{Problem, ProblemError, WorkSize};
+use crate::suites::fft::TransformShape;
+
+/// Largest input of a problem, in bytes.
+const MAX_INPUT_BYTES: usize = 8 << 30;
+
+/// Kinds of layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Transform, product with complex weights at few modes, inverse transform.
+    SpectralConv,
+    /// Causal convolution with a kernel as long as the signal.
+    LongConv,
+    /// Frames, window, power, mel bands, logarithm.
+    LogMel,
+}
+
+impl Kind {
+    /// Every kind, by the name that users type.
+    pub const NAMED: [(&str, Self); 3] =
+        [("spectral-conv", Self::SpectralConv), ("long-conv", Self::LongConv), ("log-mel", Self::LogMel)];
+}
+
+/// A spectral convolution: as many output channels as input channels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpectralConvShape {
+    /// Channels in and out.
+    pub channels: usize,
+    /// Points along each dimension.
+    pub shape: TransformShape,
+    /// Modes from 0 on along every dimension; along all but the last as many negative ones.
+    pub modes: usize,
+}
+
+impl SpectralConvShape {
+    /// Modes that are kept along each dimension.
+    pub fn kept(&self) -> Vec<usize> {
+        let dims = self.shape.dims();
+        let kept = |(at, &n): (usize, &usize)| {
+            if at + 1 == dims.len() { self.modes.min(n / 2 + 1) } else { (2 * self.modes).min(n) }
+        };
+        dims.iter().enumerate().map(kept).collect()
+    }
+}
+
+/// A causal convolution with kernels as long as the signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongConvShape {
+    /// Channels, each with a kernel.
+    pub channels: usize,
+    /// Samples of a row.
+    pub n: usize,
+    /// Whether the result is multiplied by a second input.
+    pub gated: bool,
+}
+
+/// Logarithmic mel spectra of signals.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LogMelShape {
+    /// Samples of a signal.
+    pub samples: usize,
+    /// Samples of a frame.
+    pub n_fft: usize,
+    /// Samples from one frame to the next.
+    pub hop: usize,
+    /// Mel bands.
+    pub mels: usize,
+}
+
+impl LogMelShape {
+    /// Sample rate in hertz.
+    const SAMPLE_RATE: f64 = 16_000.0;
+
+    /// Options of the operation.
+    pub fn options(&self) -> MelOptions {
+        MelOptions::new(StftOptions::new(self.n_fft).with_hop(self.hop), MelBands::new(Self::SAMPLE_RATE, self.mels))
+    }
+}
+
+/// A layer, and its size.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LayerProblem {
+    /// Input `[batch, channels, n…]`.
+    SpectralConv(usize, SpectralConvShape),
+    /// Signal `[batch, channels, n]`.
+    LongConv(usize, LongConvShape),
+    /// Signal `[batch, samples]`.
+    LogMel(usize, LogMelShape),
+}
+
+impl LayerProblem {
+    /// Items of the batch.
+    pub const fn batch(&self) -> usize {
+        match self {
+            Self::SpectralConv(batch, _) | Self::LongConv(batch, _) | Self::LogMel(batch, _) => *batch,
+        }
+    }
+
+    /// Shapes of the inputs: what differs from set to set first, then the parameters, which do not.
+    pub fn shapes(&self) -> Vec<Vec<usize>> {
+        match self {
+            Self::SpectralConv(batch, layer) => {
+                let [input, weights] = [layer.shape.dims().to_vec(), layer.kept()].map(|rest| {
+                    move |first: usize| {
+                        [first, layer.channels].into_iter().chain(rest.iter().copied()).collect::<Vec<_>>()
+                    }
+                });
+                vec![input(*batch), weights(layer.channels), weights(layer.channels)]
+            }
+            Self::LongConv(batch, layer) => {
+                let (signal, kernel) = (vec![*batch, layer.channels, layer.n], vec![layer.channels, layer.n]);
+                if layer.gated { vec![signal.clone(), kernel, signal] } else { vec![signal, kernel] }
+            }
+            Self::LogMel(batch, layer) => vec![vec![*batch, layer.samples], vec![layer.n_fft]],
+        }
+    }
+
+    /// Points of the layer's transforms.
+    pub fn points(&self) -> usize {
+        match self {
+            Self::SpectralConv(_, layer) => layer.shape.points(),
+            Self::LongConv(_, layer) => 2 * layer.n,
+            Self::LogMel(_, layer) => layer.n_fft,
+        }
+    }
+
+    /// Values of the result.
+    pub fn output_len(&self) -> usize {
+        match self {
+            Self::SpectralConv(batch, layer) => batch * layer.channels * layer.shape.points(),
+            Self::LongConv(batch, layer) => batch * layer.channels * layer.n,
+            Self::LogMel(batch, layer) => batch * layer.mels * layer.options().stft.frames(layer.samples),
+        }
+    }
+
+    /// Bytes of all inputs.
+    pub fn input_bytes(&self) -> usize {
+        self.shapes().iter().map(|shape| shape.iter().product::<usize>() * size_of::<f32>()).sum()
+    }
+}
+
+impl Problem for LayerProblem {
+    type Inputs = LayerInputs;
+    type Expected = ExpectedOutputs;
+    type ReferenceError = Infallible;
+
+    fn parameters(&self) -> ParameterMap {
+        let parameters = |layer: &str, shape: String| {
+            ParameterMap::default().with("layer", layer).with("batch", self.batch()).with("shape", shape)
+        };
+        match self {
+            Self::SpectralConv(_, layer) => {
+                let modes: Vec<String> = layer.kept().iter().map(usize::to_string).collect();
+                let shape = format!("{} channels, {}", layer.channels, layer.shape);
+                parameters("spectral-conv", shape).with("modes", modes.join("x"))
+            }
+            Self::LongConv(_, layer) => {
+                let gate = if layer.gated { ", gated" } else { "" };
+                parameters("long-conv", format!("{} channels, {}{gate}", layer.channels, layer.n))
+            }
+            Self::LogMel(_, layer) => {
+                let LogMelShape { samples, n_fft, hop, mels } = layer;
+                let shape = format!("{samples} samples, n_fft {n_fft}, hop {hop}, {mels} mels");
+                parameters("log-mel", shape)
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), ProblemError> {
+        if self.input_bytes() > MAX_INPUT_BYTES {
+            let most = self.batch() / self.input_bytes().div_ceil(MAX_INPUT_BYTES);
+            let expected = format!("at most about {most}, for an input of 8 GiB");
+            return Err(ProblemError::OutOfRange { parameter: "batch", got: self.batch(), expected });
+        }
+        Ok(())
+    }
+
+    /// Every input is read once, and the result written once.
+    fn size(&self) -> WorkSize {
+        WorkSize { rows: self.batch(), useful_bytes: self.input_bytes() + self.output_len() * size_of::<f32>() }
+    }
+
+    fn input_memory(&self, most_sets: usize) -> usize {
+        LayerInputs::memory(self, most_sets)
+    }
+
+    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> LayerInputs {
+        LayerInputs::generate(self, seed, most_sets, device)
+    }
+
+    fn fits(&self, inputs: &LayerInputs) -> bool {
+        inputs.fit(self)
+    }
+
+    fn expected(&self, _inputs: &LayerInputs, seed: u64) -> Result<ExpectedOutputs, Infallible> {
+        Ok(ExpectedOutputs::new(self, seed))
+    }
+}

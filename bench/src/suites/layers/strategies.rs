@@ -1,0 +1,126 @@
+//! Strategies of the suite of layers.
+
+use firefly_ops::InstructionSet;
+use thiserror::Error;
+
+use super::expected::ExpectedOutputs;
+use super::inputs::LayerInputs;
+use super::layer::Layer;
+use super::log_mel::LogMel;
+use super::long_conv::LongConv;
+use super::problem::LayerProblem;
+use super::routine::{Formulation, LayerRoutine, Pass};
+use super::spectral_conv::SpectralConv;
+use crate::baselines::copy;
+use crate::harness::routine::RoutineError;
+use crate::harness::strategy::BenchStrategy;
+use crate::harness::verification::{CaseError, Verification, Verified, relative_error, run_and_check, tolerance};
+
+/// Calls before a synchronisation.
+const CALLS: usize = 16;
+/// Results are sums of transforms, and gradients sums over the batch: they may be off by this many times the tolerance of
+/// a transform, relative to the largest value of their tensor.
+const TOLERANCES: f64 = 8.0;
+
+/// Every strategy, in the order of the table's rows.
+pub fn catalogue() -> Vec<BenchStrategy<LayerProblem>> {
+    use Formulation::{Fused, Separate};
+    use Pass::{Backward, Forward};
+    let queued = |strategy: BenchStrategy<LayerProblem>| strategy.on_accelerators().without_competing();
+    vec![
+        strategy("firefly", "one operation on the device", Fused, Forward, 1),
+        queued(strategy(
+            "firefly-queued",
+            "the same, 16 calls before a synchronisation: the time of one of them",
+            Fused,
+            Forward,
+            CALLS,
+        )),
+        strategy("separate", "the same from Firefly's transforms and Burn's operations", Separate, Forward, 1),
+        strategy(
+            "firefly-backward",
+            "as firefly, then a weighted sum as loss and the gradients in all inputs",
+            Fused,
+            Backward,
+            1,
+        )
+        .without_competing(),
+        queued(strategy("backward-queued", "the same, 16 times before a synchronisation", Fused, Backward, CALLS)),
+        strategy("separate-backward", "the same gradients of separate operations", Separate, Backward, 1)
+            .without_competing(),
+        copy::strategy(),
+    ]
+}
+
+fn strategy(
+    name: &'static str,
+    summary: &'static str,
+    formulation: Formulation,
+    pass: Pass,
+    calls: usize,
+) -> BenchStrategy<LayerProblem> {
+    BenchStrategy::new(name, summary, move |problem: &LayerProblem, inputs, expected| {
+        let plan = Plan { formulation, pass, calls, points: problem.points() };
+        match problem {
+            LayerProblem::SpectralConv(_, shape) => match shape.shape.dims().len() {
+                1 => plan.verified(SpectralConv::<3>(shape.clone()), inputs, expected),
+                2 => plan.verified(SpectralConv::<4>(shape.clone()), inputs, expected),
+                _ => plan.verified(SpectralConv::<5>(shape.clone()), inputs, expected),
+            },
+            LayerProblem::LongConv(..) => plan.verified(LongConv, inputs, expected),
+            LayerProblem::LogMel(_, shape) => plan.verified(LogMel(*shape), inputs, expected),
+        }
+    })
+    .with_forced_sets(|_| Some(InstructionSet::current().name()))
+}
+
+/// What a strategy computes, and how.
+struct Plan {
+    formulation: Formulation,
+    pass: Pass,
+    calls: usize,
+    /// Points of the layer's transforms.
+    points: usize,
+}
+
+impl Plan {
+    /// The routine, its whole output compared: results of every set, gradients of the first.
+    fn verified<'a, L: Layer>(
+        &self,
+        layer: L,
+        inputs: &'a LayerInputs,
+        expected: &ExpectedOutputs,
+    ) -> Result<Verified<'a>, CaseError> {
+        let weights = (self.pass == Pass::Backward).then(|| expected.weights());
+        let mut routine = LayerRoutine::new(layer.clone(), self.formulation, inputs, weights, self.calls)?;
+        let allowed = TOLERANCES * tolerance(self.points);
+        let mut found = Verification { rows: 0, tolerance: allowed, error: 0.0, ranking: None };
+        let checksums = run_and_check(&mut routine, inputs.count(), |set, output: &Vec<Vec<f32>>| {
+            if self.pass == Pass::Backward && set > 0 {
+                return Ok(());
+            }
+            let expected = expected.values(&layer, self.pass, inputs, set).map_err(OutputMismatch::Reference)?;
+            for (tensor, (output, expected)) in output.iter().zip(expected).enumerate() {
+                let error = relative_error(output, expected);
+                if error.is_nan() || error > allowed {
+                    return Err(OutputMismatch::Value { set, tensor, error, allowed });
+                }
+                found.error = found.error.max(error);
+            }
+            found.rows += output.len();
+            Ok(())
+        })?;
+        Ok(Verified::exact(Box::new(routine), checksums, found))
+    }
+}
+
+/// Difference between a computed and an expected output.
+#[derive(Debug, Error)]
+enum OutputMismatch {
+    /// The reference could not be computed.
+    #[error("the reference: {0}")]
+    Reference(RoutineError),
+    /// A value is out of tolerance.
+    #[error("set {set}, tensor {tensor}: off by {error:.1e} of its maximum, {allowed:.1e} is allowed")]
+    Value { set: usize, tensor: usize, error: f64, allowed: f64 },
+}
