@@ -1,4 +1,4 @@
-//! Power of rows and of segments of any length: against the definition, and differences in float64.
+//! Power of rows and of segments of any length: against the definition, SciPy, and differences in float64.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -10,9 +10,11 @@ use common::devices::{CpuTest, DeviceTest, Trials, computed, is_software, tests}
 use common::tape::{frame, gradients, rows, run_psd, welch_inputs};
 use common::{definition, integers, noise, relative_error, tensor, transform_tolerance, values, worst_row_error};
 use firefly_ops::{
-    Detrend, InstructionSet, PowerSpectrumOptions, Scaling, WelchOptions, power_spectrum, top_k, welch_peaks, welch_psd,
+    Detrend, InstructionSet, PowerSpectrumOptions, Scaling, WelchOptions, Window, WindowSymmetry, power_spectrum,
+    top_k, welch_peaks, welch_psd,
 };
 use firefly_reference::welch;
+use serde::Deserialize;
 
 fn main() -> ExitCode {
     let on_devices = tests![DeviceTest:
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
     let on_cpu = tests![CpuTest:
         any_number_of_rows_is_right_to_the_last,
         gradients_match_differences,
+        spectra_are_those_of_scipy,
         a_spoilt_row_disturbs_no_other,
         wrong_arguments_are_refused_by_name,
     ];
@@ -158,6 +161,40 @@ fn spectra_are_those_of_one_segment(device: &Device) {
             let found = power_spectrum(signal.clone().reshape([3, 3, n]), window, &options).unwrap();
             assert_eq!(found.dims(), [3, 3, n / 2 + 1]);
             assert_eq!(values(found), expected);
+        }
+    }
+}
+
+/// A case of `fixtures/make_power_spectrum.py`.
+#[derive(Deserialize)]
+struct Fixture {
+    window: String,
+    scaling: String,
+    constant: bool,
+    samples: Vec<f64>,
+    power: Vec<f64>,
+}
+
+fn spectra_are_those_of_scipy() {
+    let fixtures: Vec<Fixture> = serde_json::from_str(include_str!("fixtures/power_spectrum.json")).unwrap();
+    assert_eq!(fixtures.len(), 8);
+    let device = Device::flex();
+    for Fixture { window, scaling, constant, samples, power } in fixtures {
+        let scaling = match scaling.as_str() {
+            "density" => Scaling::Density { sample_rate: 2.5 },
+            _ => Scaling::Spectrum,
+        };
+        let detrend = if constant { Detrend::Constant } else { Detrend::None };
+        let n = samples.len();
+        let options = PowerSpectrumOptions::new().with_scaling(scaling).with_detrend(detrend);
+        let window = (window != "boxcar").then(|| {
+            let coefficients = window.parse::<Window>().unwrap().coefficients(n, WindowSymmetry::Periodic);
+            tensor::<1>(&coefficients, [n], &device, DType::F64)
+        });
+        let found = power_spectrum(tensor::<1>(&samples, [n], &device, DType::F64), window, &options).unwrap();
+        let largest = power.iter().copied().fold(0.0, f64::max);
+        for (found, expected) in values(found).into_iter().zip(power) {
+            assert!((found - expected).abs() <= 1e-13 * largest, "{n} samples: {found} is not {expected}");
         }
     }
 }
