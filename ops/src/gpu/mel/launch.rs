@@ -96,9 +96,10 @@ impl MelCall<'_> {
         BandShapeLaunch::new(self.options.bands.count as u32, guard as f32, factor as f32)
     }
 
-    /// The transform of frames to their spectra, or back.
+    /// The transform of frames to their spectra, or back, which has the other sign of the exponent.
     fn problem(&self, kind: Kind) -> Problem {
-        Problem { points: self.options.stft.n_fft, kind, is_padded: false, conjugates: false }
+        let conjugates = kind == Kind::RealInverse;
+        Problem { points: self.options.stft.n_fft, kind, is_padded: false, conjugates }
     }
 
     /// Computes bands in one launch, if the transform of a frame takes one.
