@@ -16,7 +16,7 @@ use crate::gpu::transform::tables::table;
 #[test]
 fn transforms_hold_a_row_and_its_kernel() {
     for limits in [Limits::H200, Limits::WEBGPU, Limits::SOFTWARE] {
-        for n in (1..200).chain([1000, 1024, 4096, 10_007, 16_384, 65_536, 1 << 20]) {
+        for n in (1usize..200).chain([1000, 1024, 4096, 10_007, 16_384, 65_536, 1 << 20]) {
             for taps in [1, n.div_ceil(3), n] {
                 let plan = Plan::of(n, taps, &limits).unwrap();
                 let (least, points) = ((n + taps - 1).div_ceil(2), plan.points as usize);

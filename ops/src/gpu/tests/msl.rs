@@ -46,9 +46,8 @@ fn every_kernel_compiles() {
         mel_spectra(&device, n);
         welch(&device, &WelchOptions::new(n, 2));
     }
-
     for points in [&[16][..], &[15], &[6, 15], &[67, 8], &[4, 3, 6]] {
-        convolutions(&device, points);
+        spectral_convolutions(&device, points);
     }
     client.flush().unwrap();
     let compiled = compiled.lock().unwrap();
@@ -141,7 +140,7 @@ fn mel_spectra(device: &GpuDevice, n: usize) {
         mel_backward(device, &call, &new(ROWS * values), &into).unwrap();
     }
 }
-fn convolutions(device: &GpuDevice, points: &[usize]) {
+fn spectral_convolutions(device: &GpuDevice, points: &[usize]) {
     let shape =
         SpectralShape { batch: 2, inputs: 3, outputs: 2, points: points.to_vec(), modes: vec![2; points.len()] };
     let len = points[shape.last()];

@@ -40,7 +40,9 @@ impl Case {
             .map(|i| match self.kind {
                 Kind::Complex => value(i),
                 Kind::RealForward | Kind::LowestBins => Complex::new(value(i).re, 0.0),
-                Kind::ColumnsToModes(_) | Kind::ModesToColumns(_) => unreachable!("spectral convolutions test columns"),
+                Kind::ColumnsToModes(_) | Kind::ModesToColumns(_) | Kind::Pairs => {
+                    unreachable!("convolutions test columns and pairs")
+                }
                 Kind::RealInverse => {
                     let bin = i.min(n - i);
                     let sign = if (2 * i > n) == self.conjugates { 1.0 } else { -1.0 };
