@@ -54,7 +54,8 @@ impl Kind {
 
     /// Whether pairs of samples are transformed as complex values.
     const fn is_by_halves(self, points: u32) -> bool {
-        matches!(self, Self::RealForward | Self::LowestBins | Self::RealInverse) && points.is_multiple_of(2)
+        matches!(self, Self::RealForward | Self::LowestBins | Self::RealInverse | Self::Pairs)
+            && points.is_multiple_of(2)
     }
 
     /// Forms of the rows that are read and written.
