@@ -17,6 +17,7 @@
 #![allow(
     clippy::assign_op_pattern,
     clippy::collapsible_if,
+    clippy::manual_div_ceil,
     clippy::manual_is_multiple_of,
     clippy::needless_range_loop,
     reason = "kernels are written in the subset of Rust that CubeCL compiles"
