@@ -6,6 +6,8 @@ use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection, FftPlanner};
 
+use crate::harness::routine::{Routine, RoutineError, RoutineOutput, parts_checksum};
+
 /// Number of values from which a second thread saves time.
 pub(super) const PARALLEL_VALUES: usize = 1 << 15;
 
@@ -69,4 +71,47 @@ impl RustFftRows {
             chunks.for_each(|((output, input), scratch)| rows(input, output, scratch));
         }
     }
+}
+
+/// Transforms of input sets of interleaved rows.
+pub struct RustFftRoutine<'a> {
+    rows: RustFftRows,
+    sets: &'a [Vec<Complex<f32>>],
+    output: Vec<Complex<f32>>,
+}
+
+impl<'a> RustFftRoutine<'a> {
+    /// The transform of `rows`, on any of `sets`.
+    pub fn new(rows: RustFftRows, sets: &'a [Vec<Complex<f32>>]) -> Self {
+        let output = vec![Complex::default(); sets.first().map_or(0, Vec::len)];
+        Self { rows, sets, output }
+    }
+}
+
+impl Routine for RustFftRoutine<'_> {
+    fn restore(&mut self, set: usize) {
+        if self.rows.placement == Placement::InPlace {
+            self.output.copy_from_slice(&self.sets[set]);
+        }
+    }
+
+    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
+        self.rows.run(&self.sets[set], &mut self.output);
+        Ok(())
+    }
+
+    fn checksum(&self) -> u64 {
+        parts_checksum(&parts(&self.output))
+    }
+}
+
+impl RoutineOutput<Vec<Vec<f32>>> for RustFftRoutine<'_> {
+    fn output(&self) -> Result<Vec<Vec<f32>>, RoutineError> {
+        Ok(parts(&self.output).into())
+    }
+}
+
+/// Real and imaginary parts.
+pub fn parts(values: &[Complex<f32>]) -> [Vec<f32>; 2] {
+    [values.iter().map(|z| z.re).collect(), values.iter().map(|z| z.im).collect()]
 }

@@ -1,7 +1,9 @@
 //! Harness: problems, strategies, and their verification, timing and records.
 
+pub mod any_tensor;
 pub mod case;
 pub mod date;
+pub mod device_routine;
 pub mod execution;
 pub mod input_sets;
 pub mod load;
@@ -11,6 +13,7 @@ pub mod parameters;
 pub mod problem;
 pub mod routine;
 pub mod runner;
+pub mod sampling;
 pub mod statistics;
 pub mod strategy;
 pub mod timing;

@@ -93,6 +93,11 @@ pub fn checksum(bytes: &[u8]) -> u64 {
     rest.iter().fold(whole, |sum, &byte| sum.rotate_left(8).wrapping_add(u64::from(byte)))
 }
 
+/// The [`checksum`] of several parts, which depends on their order.
+pub fn parts_checksum(parts: &[Vec<f32>]) -> u64 {
+    parts.iter().fold(0, |sum, part| sum.wrapping_mul(3) ^ checksum(bytemuck::cast_slice(part)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use firefly_reference::Complex;
 use firefly_reference::butterfly::gated_butterfly;
 use firefly_reference::dft::dft_bins;
-use rand::seq::index;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -14,6 +13,7 @@ use thiserror::Error;
 use super::coefficients::Coefficients;
 use super::inputs::ButterflyInputs;
 use super::problem::ButterflyProblem;
+use crate::harness::sampling::sampled_rows;
 
 /// Values that are checked of the first input set, in whole rows.
 const VALUES: usize = 1 << 20;
@@ -63,14 +63,7 @@ impl ExpectedTransforms {
     /// many, and one row of each of the other sets.
     pub fn new(problem: &ButterflyProblem, sets: usize, seed: u64) -> Self {
         let most = (VALUES / problem.n).max(FEWEST_ROWS);
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut rows: Vec<(usize, usize)> = if problem.batch <= most {
-            (0..problem.batch).map(|row| (0, row)).collect()
-        } else {
-            let inner = index::sample(&mut random, problem.batch - 2, most - 2);
-            inner.iter().map(|row| row + 1).chain([0, problem.batch - 1]).map(|row| (0, row)).collect()
-        };
-        rows.extend((1..sets).map(|set| (set, random.random_range(0..problem.batch))));
+        let rows = sampled_rows(problem.batch, sets, most, seed);
         Self { n: problem.n, batch: problem.batch, rows, seed, computed: [const { OnceLock::new() }; 4] }
     }
 

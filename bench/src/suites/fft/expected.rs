@@ -2,14 +2,12 @@
 
 use std::sync::OnceLock;
 
-use rand::seq::index;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::inputs::FftInputs;
 use super::problem::FftProblem;
 use super::reference::{Parts, transform};
+use crate::harness::sampling::sampled_rows;
 
 /// Values that are checked of the first input set, in whole rows.
 const VALUES: usize = 1 << 20;
@@ -28,7 +26,7 @@ pub struct ExpectedRow {
 /// Rows that are checked, and their transforms, computed on first use.
 pub struct ExpectedRows {
     problem: FftProblem,
-    places: Vec<[usize; 2]>,
+    places: Vec<(usize, usize)>,
     computed: OnceLock<Vec<ExpectedRow>>,
 }
 
@@ -36,27 +34,23 @@ impl ExpectedRows {
     /// All rows of the first set where they are few, a random sample with the first and the last row where they are
     /// many, and one row of each of the other sets.
     pub fn choose(problem: &FftProblem, sets: usize, seed: u64) -> Self {
-        let (batch, most) = (problem.batch, (VALUES / problem.shape.points()).max(FEWEST_ROWS));
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut places: Vec<[usize; 2]> = if batch <= most {
-            (0..batch).map(|row| [0, row]).collect()
-        } else {
-            let inner = index::sample(&mut random, batch - 2, most - 2);
-            inner.iter().map(|row| row + 1).chain([0, batch - 1]).map(|row| [0, row]).collect()
-        };
-        places.extend((1..sets).map(|set| [set, random.random_range(0..batch)]));
+        let most = (VALUES / problem.shape.points()).max(FEWEST_ROWS);
+        let places = sampled_rows(problem.batch, sets, most, seed);
         Self { problem: problem.clone(), places, computed: OnceLock::new() }
     }
 
     /// The transforms of the chosen rows.
     pub fn rows(&self, inputs: &FftInputs) -> &[ExpectedRow] {
-        let of =
-            |&[set, row]: &[usize; 2]| ExpectedRow { set, row, parts: transform(&self.problem, &inputs.row(set, row)) };
+        let of = |&(set, row): &(usize, usize)| ExpectedRow {
+            set,
+            row,
+            parts: transform(&self.problem, &inputs.row(set, row)),
+        };
         self.computed.get_or_init(|| self.places.par_iter().map(of).collect())
     }
 
     /// The chosen rows of the first set.
     pub fn first_set(&self) -> impl Iterator<Item = usize> {
-        self.places.iter().filter(|[set, _]| *set == 0).map(|[_, row]| *row)
+        self.places.iter().filter(|(set, _)| *set == 0).map(|(_, row)| *row)
     }
 }

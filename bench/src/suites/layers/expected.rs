@@ -7,9 +7,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::inputs::LayerInputs;
-use super::layer::{AnyTensor, Layer};
+use super::layer::Layer;
 use super::problem::LayerProblem;
 use super::routine::{Formulation, Pass, compute};
+use crate::harness::any_tensor::AnyTensor;
 use crate::harness::routine::RoutineError;
 
 /// A result, or the gradients in all inputs.

@@ -5,8 +5,9 @@ use firefly_ops::fft::stft;
 use firefly_ops::{LogUnit, Logarithm, log_mel, mel_filters};
 
 use super::inputs::HostTensor;
-use super::layer::{AnyTensor, Layer};
+use super::layer::Layer;
 use super::problem::LogMelShape;
+use crate::harness::any_tensor::AnyTensor;
 use crate::harness::routine::RoutineError;
 
 /// Least power: the power of noise is far above it, and what the logarithm takes from the result stays relative.

@@ -5,7 +5,8 @@ use firefly_ops::fft::{irfft, next_fast_len, rfft};
 use firefly_ops::{Norm, long_conv};
 
 use super::inputs::HostTensor;
-use super::layer::{AnyTensor, Layer};
+use super::layer::Layer;
+use crate::harness::any_tensor::AnyTensor;
 use crate::harness::routine::RoutineError;
 
 /// A causal convolution of every row of a signal with its channel's kernel.

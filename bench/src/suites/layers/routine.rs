@@ -1,10 +1,12 @@
-//! Calls of a layer on the device; the results stay there.
+//! Calls of a layer on the device.
 
-use burn::tensor::{Device, FloatDType};
+use burn::tensor::FloatDType;
 
 use super::inputs::LayerInputs;
-use super::layer::{AnyTensor, Layer};
-use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
+use super::layer::Layer;
+use crate::harness::any_tensor::AnyTensor;
+use crate::harness::device_routine::DeviceRoutine;
+use crate::harness::routine::{RoutineError, RoutineOutput};
 
 /// How a layer is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,71 +50,27 @@ pub fn compute<L: Layer>(
     }
 }
 
-/// Calls of a layer, one synchronisation after them.
-pub struct LayerRoutine<'a, L: Layer> {
+/// `calls` calls of a layer per run; gradients of Σ weights · result where there are `weights`.
+///
+/// # Errors
+/// If the layer can't be computed.
+pub fn routine<'a, L: Layer>(
     layer: L,
     formulation: Formulation,
-    sets: Vec<L::Inputs>,
-    weights: Option<AnyTensor>,
-    device: &'a Device,
+    inputs: &'a LayerInputs,
+    weights: Option<&[f32]>,
     calls: usize,
-    output: Vec<AnyTensor>,
-}
-
-impl<'a, L: Layer> LayerRoutine<'a, L> {
-    /// `calls` calls per run; gradients of Σ weights · result where there are `weights`.
-    ///
-    /// # Errors
-    /// If the layer can't be computed.
-    pub fn new(
-        layer: L,
-        formulation: Formulation,
-        inputs: &'a LayerInputs,
-        weights: Option<&[f32]>,
-        calls: usize,
-    ) -> Result<Self, RoutineError> {
-        let device = inputs.device();
-        let set = |set| layer.inputs(&inputs.set(set), device, FloatDType::F32);
-        let sets: Vec<L::Inputs> = (0..inputs.count()).map(set).collect();
-        let weights = match weights {
-            None => None,
-            Some(values) => {
-                let result = compute(&layer, formulation, sets[0].clone(), None)?;
-                result.first().map(|result| result.with_values(values))
-            }
-        };
-        Ok(Self { sets, layer, formulation, weights, device, calls, output: Vec::new() })
-    }
-}
-
-impl<L: Layer> Routine for LayerRoutine<'_, L> {
-    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
-        for _ in 0..self.calls {
-            let inputs = self.sets[set].clone();
-            self.output = compute(&self.layer, self.formulation, inputs, self.weights.as_ref())?;
+) -> Result<impl RoutineOutput<Vec<Vec<f32>>> + use<'a, L>, RoutineError> {
+    let device = inputs.device();
+    let set = |set| layer.inputs(&inputs.set(set), device, FloatDType::F32);
+    let sets: Vec<L::Inputs> = (0..inputs.count()).map(set).collect();
+    let weights = match weights {
+        None => None,
+        Some(values) => {
+            let result = compute(&layer, formulation, sets[0].clone(), None)?;
+            result.first().map(|result| result.with_values(values))
         }
-        self.device.sync().map_err(RoutineError::burn)
-    }
-
-    fn calls(&self) -> usize {
-        self.calls
-    }
-
-    fn checksum(&self) -> u64 {
-        let parts = self.output().unwrap_or_default();
-        parts.iter().fold(0, |sum, part| sum.wrapping_mul(3) ^ checksum(bytemuck::cast_slice(part)))
-    }
-
-    fn release(&mut self) {
-        self.output.clear();
-    }
-}
-
-impl<L: Layer> RoutineOutput<Vec<Vec<f32>>> for LayerRoutine<'_, L> {
-    fn output(&self) -> Result<Vec<Vec<f32>>, RoutineError> {
-        if self.output.is_empty() {
-            return Err(RoutineError::NotRun);
-        }
-        self.output.iter().map(|tensor| tensor.data()?.try_to_vec::<f32>().map_err(RoutineError::burn)).collect()
-    }
+    };
+    let call = move |inputs| compute(&layer, formulation, inputs, weights.as_ref());
+    Ok(DeviceRoutine::new(sets, device, call).with_calls(calls))
 }

@@ -5,8 +5,9 @@ use firefly_ops::fft::{ComplexTensor, irfftn, rfftn};
 use firefly_ops::{Norm, spectral_conv};
 
 use super::inputs::HostTensor;
-use super::layer::{AnyTensor, Layer};
+use super::layer::Layer;
 use super::problem::SpectralConvShape;
+use crate::harness::any_tensor::AnyTensor;
 use crate::harness::routine::RoutineError;
 
 /// A spectral convolution of tensors `[batch, channels, n…]` of `D` dimensions.

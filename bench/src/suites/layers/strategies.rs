@@ -10,7 +10,7 @@ use super::layer::Layer;
 use super::log_mel::LogMel;
 use super::long_conv::LongConv;
 use super::problem::LayerProblem;
-use super::routine::{Formulation, LayerRoutine, Pass};
+use super::routine::{Formulation, Pass, routine};
 use super::spectral_conv::SpectralConv;
 use crate::baselines::copy;
 use crate::harness::routine::RoutineError;
@@ -97,7 +97,7 @@ impl Plan {
         expected: &ExpectedOutputs,
     ) -> Result<Verified<'a>, CaseError> {
         let weights = (self.pass == Pass::Backward).then(|| expected.weights());
-        let mut routine = LayerRoutine::new(layer.clone(), self.formulation, inputs, weights, self.calls)?;
+        let mut routine = routine(layer.clone(), self.formulation, inputs, weights, self.calls)?;
         let is_on_host = DeviceName::of(inputs.device()).kind().is_host();
         let allowed = match self.formulation {
             Formulation::Separate if !is_on_host => TF32_TOLERANCE,

@@ -3,7 +3,6 @@
 use firefly_models::Tier;
 use firefly_ops::{Detrend, Scaling, WelchOptions};
 use firefly_reference::{peaks, welch, window};
-use rand::seq::index;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -13,6 +12,7 @@ use thiserror::Error;
 
 use super::inputs::FrameInputs;
 use super::problem::PeaksProblem;
+use crate::harness::sampling::sampled_rows;
 
 /// Longest segment whose bins all come from the reference's own sum. Beyond it, that sum would take longer than the
 /// measurement: a float64 transform gives the bins, and the reference confirms some of them in each row.
@@ -83,16 +83,7 @@ pub fn expected_at(
 
 fn chosen_rows(problem: &PeaksProblem, sets: usize, seed: u64) -> Vec<(usize, usize)> {
     let most = (SAMPLES / problem.frame()).clamp(FEWEST_ROWS, MOST_ROWS);
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut rows: Vec<(usize, usize)> = if problem.batch <= most {
-        (0..problem.batch).map(|row| (0, row)).collect()
-    } else {
-        let inner = index::sample(&mut random, problem.batch - 2, most - 2);
-        let ends = [0, problem.batch - 1];
-        inner.iter().map(|row| row + 1).chain(ends).map(|row| (0, row)).collect()
-    };
-    rows.extend((1..sets.min(most)).map(|set| (set, random.random_range(0..problem.batch))));
-    rows
+    sampled_rows(problem.batch, sets.min(most), most, seed)
 }
 
 fn expected_row(
@@ -160,20 +151,11 @@ mod tests {
     use burn::tensor::Device;
 
     #[test]
-    fn few_rows_are_all_checked_and_of_many_the_ends_are() {
-        let few = chosen_rows(&PeaksProblem::new(256, Tier::Fast, 5, 4), 3, 1);
-        assert_eq!(few[..5], [(0, 0), (0, 1), (0, 2), (0, 3), (0, 4)]);
-        assert_eq!(few[5..].iter().map(|(set, _)| *set).collect::<Vec<_>>(), [1, 2]);
-
-        let many = chosen_rows(&PeaksProblem::new(256, Tier::Fast, 10_000, 4), 1, 1);
-        assert_eq!(many.len(), MOST_ROWS);
-        assert!(many.contains(&(0, 0)) && many.contains(&(0, 9_999)));
-        let mut unique = many.clone();
-        unique.sort_unstable();
-        unique.dedup();
-        assert_eq!(unique.len(), many.len());
-
-        assert_eq!(chosen_rows(&PeaksProblem::new(65_536, Tier::Reference, 100, 4), 1, 1).len(), FEWEST_ROWS);
+    fn rows_are_between_the_fewest_and_the_most() {
+        let rows = |n_fft, tier, batch| chosen_rows(&PeaksProblem::new(n_fft, tier, batch, 4), 1, 1).len();
+        assert_eq!(rows(256, Tier::Fast, 5), 5);
+        assert_eq!(rows(256, Tier::Fast, 10_000), MOST_ROWS);
+        assert_eq!(rows(65_536, Tier::Reference, 100), FEWEST_ROWS);
     }
 
     #[test]

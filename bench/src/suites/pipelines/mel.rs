@@ -1,38 +1,29 @@
 //! Mel filterbank.
 
+use firefly_ops::{ArgumentError, MelBands, MelNorm, MelScale, mel_filters};
+
 /// Triangular filters `[bins, filters]`, row-major, on a one-sided spectrum of `bins` bins from 0 to half of
-/// `sample_rate`.
+/// `sample_rate`, with the HTK scale and without normalisation.
 ///
-/// Centres are evenly spaced in mel, 2595 · log₁₀(1 + f / 700) (D. O'Shaughnessy, "Speech communication: human and
-/// machine", 1987), from 0 to half the sampling rate, both left out; each filter rises linearly in frequency from the
-/// centre below it to 1 at its own and falls to the one above.
-pub fn filterbank(bins: usize, filters: usize, sample_rate: f64) -> Vec<f64> {
-    let nyquist = sample_rate / 2.0;
-    let highest = mel(nyquist);
-    let edge = |index: usize| hertz(highest * index as f64 / (filters + 1) as f64);
-    let edges: Vec<f64> = (0..filters + 2).map(edge).collect();
-    let weight = |bin: usize, filter: usize| {
-        let frequency = nyquist * bin as f64 / (bins - 1) as f64;
-        let [low, centre, high] = [edges[filter], edges[filter + 1], edges[filter + 2]];
-        ((frequency - low) / (centre - low)).min((high - frequency) / (high - centre)).max(0.0)
-    };
-    (0..bins)
-        .flat_map(|bin| (0..filters).map(move |filter| (bin, filter)))
-        .map(|(bin, filter)| weight(bin, filter))
-        .collect()
-}
-
-fn mel(hertz: f64) -> f64 {
-    2595.0 * (1.0 + hertz / 700.0).log10()
-}
-
-fn hertz(mel: f64) -> f64 {
-    700.0 * (10f64.powf(mel / 2595.0) - 1.0)
+/// # Errors
+/// [`ArgumentError`] without filters or bins, or for a rate that is not positive.
+pub fn filterbank(bins: usize, filters: usize, sample_rate: f64) -> Result<Vec<f64>, ArgumentError> {
+    let bands = MelBands::new(sample_rate, filters).with_scale(MelScale::Htk).with_norm(MelNorm::None);
+    let rows = mel_filters(2 * bins.saturating_sub(1), &bands)?;
+    Ok((0..bins).flat_map(|bin| rows.iter().map(move |row| row[bin])).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn mel(hertz: f64) -> f64 {
+        2595.0 * (1.0 + hertz / 700.0).log10()
+    }
+
+    fn hertz(mel: f64) -> f64 {
+        700.0 * (10f64.powf(mel / 2595.0) - 1.0)
+    }
 
     #[test]
     fn the_scale_is_the_published_one() {
@@ -43,7 +34,7 @@ mod tests {
     #[test]
     fn between_the_outer_centres_neighbours_add_up_to_one() {
         let (bins, filters) = (129, 8);
-        let bank = filterbank(bins, filters, 16_000.0);
+        let bank = filterbank(bins, filters, 16_000.0).unwrap();
         let row = |bin: usize| &bank[bin * filters..(bin + 1) * filters];
         let sums: Vec<f64> = (0..bins).map(|bin| row(bin).iter().sum()).collect();
         let first = hertz(mel(8_000.0) / 9.0);
@@ -61,7 +52,7 @@ mod tests {
     #[test]
     fn one_filter_by_hand() {
         // Edges at 0, 1,000 mel-halves: with one filter, the centre is where half of the mels of Nyquist are.
-        let bank = filterbank(3, 1, 2_000.0);
+        let bank = filterbank(3, 1, 2_000.0).unwrap();
         let centre = hertz(mel(1_000.0) / 2.0);
         assert_eq!(bank[0], 0.0);
         assert!((bank[1] - (1_000.0 - 500.0) / (1_000.0 - centre)).abs() < 1e-12);

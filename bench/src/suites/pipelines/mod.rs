@@ -4,6 +4,5 @@ mod mel;
 mod problem;
 mod strategies;
 
-pub use mel::filterbank;
 pub use problem::{Pipeline, PipelineProblem, grid};
 pub use strategies::catalogue;

@@ -4,6 +4,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use firefly_models::WelchPeaks;
 use firefly_models::testing::{Formulation, StockWelchPeaks};
 use firefly_ops::{InstructionSet, welch_instruction_set};
+use firefly_reference::mel::{MelDefinition, Scale};
 use thiserror::Error;
 
 use super::mel::filterbank;
@@ -37,7 +38,7 @@ fn firefly() -> BenchStrategy<PipelineProblem> {
             match problem.pipeline {
                 Pipeline::Psd => check_values(problem, inputs, expected, move |signal| power(&model, signal)),
                 Pipeline::Mel => {
-                    let filters = filters(problem, inputs.device());
+                    let filters = filters(problem, inputs.device())?;
                     let mel = move |signal| Ok(power(&model, signal)?.matmul(filters.clone()));
                     check_values(problem, inputs, expected, mel)
                 }
@@ -60,7 +61,7 @@ fn burn_stock() -> BenchStrategy<PipelineProblem> {
             match problem.pipeline {
                 Pipeline::Psd => check_values(problem, inputs, expected, move |signal| Ok(stock.psd(signal))),
                 Pipeline::Mel => {
-                    let filters = filters(problem, inputs.device());
+                    let filters = filters(problem, inputs.device())?;
                     let mel = move |signal| Ok(stock.psd(signal).matmul(filters.clone()));
                     check_values(problem, inputs, expected, mel)
                 }
@@ -88,7 +89,7 @@ fn learned(source: LearnedSource) -> BenchStrategy<PipelineProblem> {
             let (model, accuracy) = models.model(&problem.peaks, device)?;
             let expected = learned_rows(&model, inputs, expected);
             let gates = model.hard_gates();
-            let filters = filters(problem, device);
+            let filters = filters(problem, device)?;
             let verified = match problem.pipeline {
                 Pipeline::Psd => {
                     let power = move |signal| Ok(model.try_psd(signal, &gates)?);
@@ -140,10 +141,10 @@ enum ValuesMismatch {
 }
 
 /// The mel filters as a tensor `[bins, mels]`.
-fn filters(problem: &PipelineProblem, device: &Device) -> Tensor<2> {
+fn filters(problem: &PipelineProblem, device: &Device) -> Result<Tensor<2>, RoutineError> {
     let bins = problem.peaks.options.bins();
-    let weights = filterbank(bins, problem.mels, problem.sample_rate);
-    Tensor::from_data(TensorData::new(weights, [bins, problem.mels]).convert::<f32>(), device)
+    let weights = filterbank(bins, problem.mels, problem.sample_rate)?;
+    Ok(Tensor::from_data(TensorData::new(weights, [bins, problem.mels]).convert::<f32>(), device))
 }
 
 /// Runs operations from frames in host memory on every input set, and compares their result, `[batch, width]`, with the
@@ -187,12 +188,26 @@ fn check_values<'a>(
 fn values(problem: &PipelineProblem, power: &[f64]) -> Vec<f64> {
     match problem.pipeline {
         Pipeline::Mel => {
-            let filters = filterbank(power.len(), problem.mels, problem.sample_rate);
-            let sum = |filter: usize| {
-                power.iter().zip(filters[filter..].iter().step_by(problem.mels)).map(|(p, w)| p * w).sum()
-            };
-            (0..problem.mels).map(sum).collect()
+            let filters = definition(problem).filters();
+            filters.iter().map(|filter| power.iter().zip(filter).map(|(p, w)| p * w).sum()).collect()
         }
         Pipeline::Psd | Pipeline::Peaks => power.to_vec(),
+    }
+}
+
+/// The filters as their definition has them.
+fn definition(problem: &PipelineProblem) -> MelDefinition {
+    MelDefinition {
+        n_fft: problem.peaks.options.n_fft,
+        hop: problem.peaks.options.hop,
+        padding: None,
+        normalized: false,
+        squared: true,
+        sample_rate: problem.sample_rate,
+        bands: problem.mels,
+        edges: [0.0, problem.sample_rate / 2.0],
+        scale: Scale::Htk,
+        equal_area: false,
+        log: None,
     }
 }

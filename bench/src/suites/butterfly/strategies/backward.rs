@@ -1,6 +1,6 @@
 //! Gradients of a transform.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData};
 use firefly_ops::{InstructionSet, butterfly};
 use firefly_reference::Complex;
 use firefly_reference::butterfly_gradient::gated_butterfly_gradients;
@@ -9,8 +9,9 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use super::forward::values;
-use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
+use crate::harness::any_tensor::AnyTensor;
+use crate::harness::device_routine::DeviceRoutine;
+use crate::harness::routine::{RoutineError, RoutineOutput};
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{Verification, Verified, relative_error, run_and_check, tolerance};
 use crate::suites::butterfly::coefficients::Coefficients;
@@ -29,10 +30,10 @@ pub fn backward() -> BenchStrategy<ButterflyProblem> {
         "firefly-backward",
         "as firefly-soft, then a weighted sum as loss and all gradients",
         |problem: &ButterflyProblem, inputs, _| {
-            let mut routine = GradientRoutine::new(problem, inputs);
+            let mut routine = routine(problem, inputs);
             let mut found =
                 Verification { rows: 0, tolerance: TOLERANCES * tolerance(problem.n), error: 0.0, ranking: None };
-            let checksums = run_and_check(&mut routine, inputs.count(), |set, gradients: &HostGradients| {
+            let checksums = run_and_check(&mut routine, inputs.count(), |set, gradients: &Vec<Vec<f32>>| {
                 // The gradients in twiddles and gates are sums over every row: a set is checked whole, and one is
                 // enough.
                 if set > 0 {
@@ -59,11 +60,7 @@ struct GradientMismatch {
 }
 
 /// The greatest error of all gradients.
-fn check_gradients(
-    computed: &HostGradients,
-    expected: &[Vec<f64>; 4],
-    tolerance: f64,
-) -> Result<f64, GradientMismatch> {
+fn check_gradients(computed: &[Vec<f32>], expected: &[Vec<f64>; 4], tolerance: f64) -> Result<f64, GradientMismatch> {
     let mut worst: f64 = 0.0;
     for ((&name, computed), expected) in NAMES.iter().zip(computed).zip(expected) {
         let error = relative_error(computed, expected);
@@ -75,75 +72,30 @@ fn check_gradients(
     Ok(worst)
 }
 
-/// Names of the tensors that gradients are in, in the order of [`HostGradients`].
+/// Names of the tensors that gradients are in, in their order.
 const NAMES: [&str; 4] = ["real parts", "imaginary parts", "twiddles", "gates"];
 
-/// Gradients in host memory.
-type HostGradients = [Vec<f32>; 4];
-
-/// Gradients on the device.
-type Gradients = (Tensor<2>, Tensor<2>, Tensor<3>, Tensor<2>);
-
-struct GradientRoutine<'a> {
-    inputs: &'a [[Tensor<2>; 2]],
-    device: Device,
-    twiddles: Tensor<3>,
-    gates: Option<Tensor<2>>,
-    weights: [Tensor<2>; 2],
-    gradients: Option<Gradients>,
-}
-
-impl<'a> GradientRoutine<'a> {
-    fn new(problem: &ButterflyProblem, inputs: &'a ButterflyInputs) -> Self {
-        let device = inputs.device().clone();
-        let (twiddles, gates) = inputs.coefficients().tensors(Coefficients::Soft, &device);
-        let shape = [problem.batch, problem.n];
-        let weights = weights(problem);
-        Self {
-            inputs: inputs.tensors(),
-            gates,
-            weights: weights.map(|part| Tensor::from_data(TensorData::new(part, shape), &device)),
-            twiddles,
-            device,
-            gradients: None,
-        }
-    }
-}
-
-impl Routine for GradientRoutine<'_> {
-    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
-        let [re, im] = self.inputs[set].clone().map(|part| part.autodiff().require_grad());
-        let twiddles = self.twiddles.clone().autodiff().require_grad();
-        let gates = self.gates.clone().map(|gates| gates.autodiff().require_grad());
-        let outputs = butterfly(re.clone(), im.clone(), twiddles.clone(), gates.clone());
-        let (out_re, out_im) = outputs?;
-        let [of_re, of_im] = self.weights.clone().map(Tensor::autodiff);
+/// Calls that give the gradients in the tensors of [`NAMES`].
+fn routine<'a>(problem: &ButterflyProblem, inputs: &'a ButterflyInputs) -> impl RoutineOutput<Vec<Vec<f32>>> + use<'a> {
+    let device = inputs.device();
+    let (twiddles, gates) = inputs.coefficients().tensors(Coefficients::Soft, device);
+    let shape = [problem.batch, problem.n];
+    let weights = weights(problem).map(|part| Tensor::<2>::from_data(TensorData::new(part, shape), device));
+    let gradients = move |parts: [Tensor<2>; 2]| {
+        let [re, im] = parts.map(|part| part.autodiff().require_grad());
+        let twiddles = twiddles.clone().autodiff().require_grad();
+        let gates = gates.clone().map(|gates| gates.autodiff().require_grad());
+        let (out_re, out_im) = butterfly(re.clone(), im.clone(), twiddles.clone(), gates.clone())?;
+        let [of_re, of_im] = weights.clone().map(Tensor::autodiff);
         let gradients = (out_re * of_re + out_im * of_im).sum().backward();
         let of_gates = gates.and_then(|gates| gates.grad(&gradients));
         let all = (re.grad(&gradients), im.grad(&gradients), twiddles.grad(&gradients), of_gates);
         let (Some(re), Some(im), Some(twiddles), Some(gates)) = all else {
             return Err(RoutineError::MissingGradient);
         };
-        self.gradients = Some((re, im, twiddles, gates));
-        self.device.sync().map_err(RoutineError::burn)
-    }
-
-    fn checksum(&self) -> u64 {
-        let gradients = self.output().unwrap_or_default();
-        gradients.iter().fold(0, |sum, values| sum.rotate_left(1) ^ checksum(bytemuck::cast_slice(values)))
-    }
-
-    fn release(&mut self) {
-        self.gradients = None;
-    }
-}
-
-impl RoutineOutput<HostGradients> for GradientRoutine<'_> {
-    fn output(&self) -> Result<HostGradients, RoutineError> {
-        let gradients = self.gradients.clone().ok_or(RoutineError::NotRun)?;
-        let (re, im, twiddles, gates) = gradients;
-        Ok([values(re)?, values(im)?, values(twiddles)?, values(gates)?])
-    }
+        Ok(vec![AnyTensor::from(re), im.into(), twiddles.into(), gates.into()])
+    };
+    DeviceRoutine::new(inputs.tensors().to_vec(), device, gradients)
 }
 
 /// Weights of the outputs in the loss.

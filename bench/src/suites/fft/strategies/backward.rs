@@ -6,7 +6,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::firefly::transform;
-use super::tensors::{Parts, TensorRoutine};
+use super::tensors::{Parts, sets};
+use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Verified, run_and_check};
@@ -51,7 +52,7 @@ fn verified<'a, const D: usize>(
         let of = |input: &Tensor<D>| input.grad(&gradients).ok_or(RoutineError::MissingGradient);
         inputs.iter().map(of).collect()
     };
-    let mut routine = TensorRoutine::new(problem, inputs, 1, gradients);
+    let mut routine = DeviceRoutine::new(sets(problem, inputs), inputs.device(), gradients);
     let mut check = RowCheck::new(problem, problem.input(), 1.0);
     // The transform is linear: its gradient does not depend on the input, and one set is enough.
     let checksums = run_and_check(&mut routine, inputs.count(), |set, output: &Vec<Vec<f32>>| {

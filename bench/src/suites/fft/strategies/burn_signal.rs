@@ -3,7 +3,8 @@
 use burn::signal::{cfft, irfft, rfft};
 use firefly_ops::Direction;
 
-use super::tensors::{Parts, TensorRoutine};
+use super::tensors::{Parts, sets};
+use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::Unsupported;
@@ -32,7 +33,8 @@ pub fn burn_signal() -> BenchStrategy<FftProblem> {
             };
             // Burn divides inverse transforms by n.
             let scale = if is_inverse { n as f64 } else { 1.0 };
-            check(problem, TensorRoutine::new(problem, inputs, 1, call), scale, inputs, expected)
+            let routine = DeviceRoutine::new(sets(problem, inputs), inputs.device(), call);
+            check(problem, routine, scale, inputs, expected)
         },
     )
 }

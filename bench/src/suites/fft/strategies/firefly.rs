@@ -4,7 +4,8 @@ use burn::tensor::Tensor;
 use firefly_ops::fft::{ComplexTensor, fft, fftn, ifft, ifftn, irfft, irfftn, rfft, rfftn};
 use firefly_ops::{Direction, InstructionSet, Norm};
 
-use super::tensors::{Parts, TensorRoutine};
+use super::tensors::{Parts, sets};
+use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Verified};
@@ -44,7 +45,8 @@ fn verified<'a, const D: usize>(
     calls: usize,
 ) -> Result<Verified<'a>, CaseError> {
     let transform = transform::<D>(problem);
-    check(problem, TensorRoutine::new(problem, inputs, calls, transform), 1.0, inputs, expected)
+    let routine = DeviceRoutine::new(sets(problem, inputs), inputs.device(), transform).with_calls(calls);
+    check(problem, routine, 1.0, inputs, expected)
 }
 
 /// The transform of a problem along all dimensions but the first.

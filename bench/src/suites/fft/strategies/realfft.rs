@@ -3,9 +3,9 @@
 use firefly_ops::Direction;
 use realfft::num_complex::Complex;
 
-use super::rustfft::parts_of;
 use crate::baselines::realfft_rows::{InverseRealFftRows, RealFftRows};
-use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
+use crate::baselines::rustfft_rows::parts;
+use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum, parts_checksum};
 use crate::harness::verification::{CaseError, Verified};
 use crate::suites::fft::expected::ExpectedRows;
 use crate::suites::fft::inputs::{FftInputs, HostParts};
@@ -52,14 +52,13 @@ impl Routine for ForwardRoutine<'_> {
     }
 
     fn checksum(&self) -> u64 {
-        checksum(bytemuck::cast_slice(&parts_of(&self.output)))
+        parts_checksum(&parts(&self.output))
     }
 }
 
 impl RoutineOutput<Vec<Vec<f32>>> for ForwardRoutine<'_> {
     fn output(&self) -> Result<Vec<Vec<f32>>, RoutineError> {
-        let output = &self.output;
-        Ok(vec![output.iter().map(|z| z.re).collect(), output.iter().map(|z| z.im).collect()])
+        Ok(parts(&self.output).into())
     }
 }
 

@@ -1,0 +1,87 @@
+//! Calls of tensor operations on the device; the results stay there.
+
+use burn::tensor::{Device, Tensor};
+
+use super::routine::{Routine, RoutineError, RoutineOutput, parts_checksum};
+
+/// A tensor whose values can be read.
+pub trait ReadValues: Send {
+    /// The values in host memory.
+    ///
+    /// # Errors
+    /// [`RoutineError`] if they can't be read.
+    fn values(&self) -> Result<Vec<f32>, RoutineError>;
+}
+
+impl<const D: usize> ReadValues for Tensor<D> {
+    fn values(&self) -> Result<Vec<f32>, RoutineError> {
+        let data = self.clone().try_into_data().map_err(RoutineError::burn)?;
+        data.try_to_vec::<f32>().map_err(RoutineError::burn)
+    }
+}
+
+/// Calls of a function of an input set, one synchronisation after them.
+pub struct DeviceRoutine<'a, S, T, F> {
+    sets: Vec<S>,
+    device: &'a Device,
+    call: F,
+    calls: usize,
+    output: Vec<T>,
+}
+
+impl<'a, S, T, F> DeviceRoutine<'a, S, T, F>
+where
+    S: Clone + Send,
+    T: ReadValues,
+    F: Fn(S) -> Result<Vec<T>, RoutineError> + Send,
+{
+    /// One call per run on one of the `sets`, which are on `device`.
+    pub fn new(sets: Vec<S>, device: &'a Device, call: F) -> Self {
+        Self { sets, device, call, calls: 1, output: Vec::new() }
+    }
+
+    /// The same with `calls` calls per run.
+    pub fn with_calls(self, calls: usize) -> Self {
+        Self { calls, ..self }
+    }
+}
+
+impl<S, T, F> Routine for DeviceRoutine<'_, S, T, F>
+where
+    S: Clone + Send,
+    T: ReadValues,
+    F: Fn(S) -> Result<Vec<T>, RoutineError> + Send,
+{
+    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
+        for _ in 0..self.calls {
+            self.output = (self.call)(self.sets[set].clone())?;
+        }
+        self.device.sync().map_err(RoutineError::burn)
+    }
+
+    fn calls(&self) -> usize {
+        self.calls
+    }
+
+    fn checksum(&self) -> u64 {
+        parts_checksum(&self.output().unwrap_or_default())
+    }
+
+    fn release(&mut self) {
+        self.output.clear();
+    }
+}
+
+impl<S, T, F> RoutineOutput<Vec<Vec<f32>>> for DeviceRoutine<'_, S, T, F>
+where
+    S: Clone + Send,
+    T: ReadValues,
+    F: Fn(S) -> Result<Vec<T>, RoutineError> + Send,
+{
+    fn output(&self) -> Result<Vec<Vec<f32>>, RoutineError> {
+        if self.output.is_empty() {
+            return Err(RoutineError::NotRun);
+        }
+        self.output.iter().map(ReadValues::values).collect()
+    }
+}
