@@ -46,7 +46,6 @@ impl Inputs {
     /// backward.
     ///
     /// `arguments` are the names of `first` and of the argument that `n` is taken from.
-    #[cfg(feature = "cube")]
     pub fn transforms<const D: usize>(
         &self,
         arguments: [&'static str; 2],
@@ -54,28 +53,16 @@ impl Inputs {
         n: usize,
         gated: bool,
     ) -> Result<(), ArgumentError> {
-        let plain = self.device.clone().inner();
-        let Some(device) = cube_device(&plain) else { return Ok(()) };
-        let dims = first.dims();
-        let (rows, row_len) = (dims[..D - 1].iter().product(), dims[D - 1]);
-        gpu::check(device, &Requirement { n, gated, rows, row_len })
-            .map_err(|error| self.limit(arguments, dims, n, error))
-    }
-
-    /// The CPU runs every transform.
-    #[cfg(not(feature = "cube"))]
-    pub fn transforms<const D: usize>(
-        &self,
-        _arguments: [&'static str; 2],
-        _first: &Tensor<D>,
-        _n: usize,
-        _gated: bool,
-    ) -> Result<(), ArgumentError> {
-        Ok(())
+        #[cfg(feature = "cube")]
+        return self.within_limits(arguments, first, n, |device, dims| {
+            let (rows, row_len) = (dims[..D - 1].iter().product(), dims[D - 1]);
+            gpu::check(device, &Requirement { n, gated, rows, row_len })
+        });
+        #[cfg(not(feature = "cube"))]
+        self.without_limits((arguments, first, n, gated))
     }
 
     /// Checks that the device can transform the rows of `first` along `dim` to `n` points; `argument` is its name.
-    #[cfg(feature = "cube")]
     pub fn fft<const D: usize>(
         &self,
         argument: &'static str,
@@ -83,28 +70,17 @@ impl Inputs {
         dim: usize,
         n: usize,
     ) -> Result<(), ArgumentError> {
-        let plain = self.device.clone().inner();
-        let Some(device) = cube_device(&plain) else { return Ok(()) };
-        let dims = first.dims();
-        let rows = dims.iter().product::<usize>() / dims[dim].max(1);
-        gpu::check_fft(device, n, rows, dims[dim]).map_err(|error| self.limit([argument, "n"], dims, n, error))
-    }
-
-    /// The CPU runs every transform.
-    #[cfg(not(feature = "cube"))]
-    pub fn fft<const D: usize>(
-        &self,
-        _argument: &'static str,
-        _first: &Tensor<D>,
-        _dim: usize,
-        _n: usize,
-    ) -> Result<(), ArgumentError> {
-        Ok(())
+        #[cfg(feature = "cube")]
+        return self.within_limits([argument, "n"], first, n, |device, dims| {
+            let rows = dims.iter().product::<usize>() / dims[dim].max(1);
+            gpu::check_fft(device, n, rows, dims[dim])
+        });
+        #[cfg(not(feature = "cube"))]
+        self.without_limits((argument, first, dim, n))
     }
 
     /// Checks that the device can transform `frames` frames of `n_fft` samples of every row of `first`; `argument` is its
     /// name.
-    #[cfg(feature = "cube")]
     pub fn frames<const D: usize>(
         &self,
         argument: &'static str,
@@ -112,38 +88,43 @@ impl Inputs {
         n_fft: usize,
         frames: usize,
     ) -> Result<(), ArgumentError> {
-        let plain = self.device.clone().inner();
-        let Some(device) = cube_device(&plain) else { return Ok(()) };
-        let dims = first.dims();
-        gpu::check_frames(device, n_fft, frames, dims[D - 1])
-            .map_err(|error| self.limit([argument, "n_fft"], dims, n_fft, error))
-    }
-
-    /// The CPU runs every transform.
-    #[cfg(not(feature = "cube"))]
-    pub fn frames<const D: usize>(
-        &self,
-        _argument: &'static str,
-        _first: &Tensor<D>,
-        _n_fft: usize,
-        _frames: usize,
-    ) -> Result<(), ArgumentError> {
-        Ok(())
+        #[cfg(feature = "cube")]
+        return self.within_limits([argument, "n_fft"], first, n_fft, |device, dims| {
+            gpu::check_frames(device, n_fft, frames, dims[D - 1])
+        });
+        #[cfg(not(feature = "cube"))]
+        self.without_limits((argument, first, n_fft, frames))
     }
 
     /// Checks that the device can convolve the rows of `signal` with kernels of `taps` taps.
-    #[cfg(feature = "cube")]
     pub fn long_conv(&self, signal: &Tensor<3>, taps: usize) -> Result<(), ArgumentError> {
-        let plain = self.device.clone().inner();
-        let Some(device) = cube_device(&plain) else { return Ok(()) };
-        let dims = signal.dims();
-        gpu::check_long_conv(device, dims, taps).map_err(|error| self.limit(["signal", "kernel"], dims, taps, error))
+        #[cfg(feature = "cube")]
+        return self.within_limits(["signal", "kernel"], signal, taps, |device, dims| {
+            gpu::check_long_conv(device, dims, taps)
+        });
+        #[cfg(not(feature = "cube"))]
+        self.without_limits((signal, taps))
     }
 
-    /// The CPU runs every convolution.
+    /// The CPU has no limits.
     #[cfg(not(feature = "cube"))]
-    pub fn long_conv(&self, _signal: &Tensor<3>, _taps: usize) -> Result<(), ArgumentError> {
+    fn without_limits<T>(&self, _arguments: T) -> Result<(), ArgumentError> {
         Ok(())
+    }
+
+    /// Runs a check where kernels of CubeCL run: `arguments` are the names of `first` and of its length `n`.
+    #[cfg(feature = "cube")]
+    fn within_limits<const D: usize>(
+        &self,
+        arguments: [&'static str; 2],
+        first: &Tensor<D>,
+        n: usize,
+        check: impl FnOnce(&CubeDevice, [usize; D]) -> Result<(), DeviceLimitError>,
+    ) -> Result<(), ArgumentError> {
+        let plain = self.device.clone().inner();
+        let Some(device) = cube_device(&plain) else { return Ok(()) };
+        let dims = first.dims();
+        check(device, dims).map_err(|error| self.limit(arguments, dims, n, error))
     }
 
     /// The error of a device's limit: `arguments` are the names of a tensor of shape `dims` and of its length `n`.

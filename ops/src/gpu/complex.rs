@@ -19,6 +19,24 @@ pub(super) fn complex(re: f32, im: f32) -> Complex {
     z
 }
 
+/// x*.
+#[cube]
+pub(super) fn conjugate(x: Complex) -> Complex {
+    complex(x.extract(0usize), -x.extract(1usize))
+}
+
+/// x + y.
+#[cube]
+pub(super) fn sum(x: Complex, y: Complex) -> Complex {
+    complex(x.extract(0usize) + y.extract(0usize), x.extract(1usize) + y.extract(1usize))
+}
+
+/// x − y.
+#[cube]
+pub(super) fn difference(x: Complex, y: Complex) -> Complex {
+    complex(x.extract(0usize) - y.extract(0usize), x.extract(1usize) - y.extract(1usize))
+}
+
 /// The parts of (a + bi)·(c + di).
 #[cube]
 pub(super) fn product(a: f32, b: f32, c: f32, d: f32) -> (f32, f32) {

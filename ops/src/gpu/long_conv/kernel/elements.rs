@@ -2,10 +2,9 @@
 
 use cubecl::prelude::*;
 
-use super::rows::mirrored;
 use super::spectrum::{convolved, correlated};
 use crate::gpu::complex::{Complex, ComplexBuffers, complex, plus_times_conjugate};
-use crate::gpu::transform::kernel::root;
+use crate::gpu::transform::kernel::{mirrored, root};
 
 /// The shape of a launch.
 #[derive(CubeType, CubeLaunch)]

@@ -2,11 +2,11 @@
 
 use cubecl::prelude::*;
 
-use super::rows::{mirrored, transform, write_spectrum};
+use super::rows::{transform, write_spectrum};
 use super::samples::{RowPosition, SampleForm, load_pairs};
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, plus_times_conjugate};
 use crate::gpu::short_transform::output_position;
-use crate::gpu::transform::kernel::{Sequence, has_short_transform, own_sequence, padded, short_transform};
+use crate::gpu::transform::kernel::{Sequence, has_short_transform, mirrored, own_sequence, padded, short_transform};
 use crate::gpu::transform::launch_plan::LaunchPlan;
 
 /// The buffers that a launch reads.

@@ -8,7 +8,7 @@ use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times}
 use crate::gpu::long_conv::plan::{Factors, RowsPlan};
 use crate::gpu::short_transform::{output_position, root_of_unity};
 use crate::gpu::transform::kernel::{
-    Sequence, has_short_transform, own_sequence, padded, read_exchange, short_transform, short_transforms,
+    Sequence, has_short_transform, mirrored, own_sequence, padded, read_exchange, short_transform, short_transforms,
     write_exchange,
 };
 use crate::gpu::transform::launch_plan::LaunchPlan;
@@ -85,7 +85,7 @@ pub fn transform(
         if comptime!(i + 1 < count) {
             // No unit may overwrite the exchange before all have read it.
             sync_cube();
-            write_exchange(z, exchange, sequence, comptime!(first + i), plan);
+            write_exchange(&*z, exchange, sequence, comptime!(first + i), plan);
         }
     }
 }
@@ -100,28 +100,8 @@ pub fn write_spectrum(
     #[comptime] plan: LaunchPlan,
 ) {
     sync_cube();
-    let pass = comptime!(plan.layout.radices.count() - 1);
-    let radix = comptime!(plan.radix(pass));
-    let span = comptime!(plan.span(pass));
-    #[unroll]
-    for q in 0..comptime!(plan.layout.per_unit(radix)) {
-        let j = short_transform(sequence.t, q, span, plan);
-        if has_short_transform(sequence.t, q, span, plan) {
-            #[unroll]
-            for m in 0..radix {
-                let held = comptime!((q * radix + output_position(m, radix)) as usize);
-                let at = sequence.base + padded(j + comptime!(m * span), plan);
-                exchange[at as usize] = complex(z.re[held], z.im[held]);
-            }
-        }
-    }
+    write_exchange(z, exchange, sequence, comptime!(plan.layout.radices.count() - 1), plan);
     sync_cube();
-}
-
-/// Bin N − k of N.
-#[cube]
-pub fn mirrored(k: u32, #[comptime] points: u32) -> u32 {
-    select(k == 0, 0u32.runtime(), points - k)
 }
 
 /// Multiplies the outputs of the first transform by the spectrum of a kernel, exchanges their parts, and leaves them in the

@@ -2,31 +2,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::complex::{Complex, complex, times};
-
-/// x*.
-#[cube]
-pub fn conjugate(x: Complex) -> Complex {
-    complex(x.extract(0usize), -x.extract(1usize))
-}
-
-/// x + y.
-#[cube]
-pub fn sum(x: Complex, y: Complex) -> Complex {
-    complex(x.extract(0usize) + y.extract(0usize), x.extract(1usize) + y.extract(1usize))
-}
-
-/// x − y.
-#[cube]
-pub fn difference(x: Complex, y: Complex) -> Complex {
-    complex(x.extract(0usize) - y.extract(0usize), x.extract(1usize) - y.extract(1usize))
-}
-
-/// g·x.
-#[cube]
-pub fn scaled(g: f32, x: Complex) -> Complex {
-    complex(g * x.extract(0usize), g * x.extract(1usize))
-}
+use crate::gpu::complex::{Complex, conjugate, difference, scaled, sum, times};
 
 /// Bin k of the convolution of a row with a kernel: `row` and `kernel` are bin k of their spectra, `far_row` and `far_kernel`
 /// bin N − k, and `w` is exp(−2πi k/N).

@@ -45,6 +45,30 @@ pub struct BandShape {
     pub factor: f32,
 }
 
+/// The weights of a row of a sparse matrix.
+#[derive(CubeType, Clone, Copy)]
+pub struct SparseRow {
+    /// The column of the first one.
+    pub first: u32,
+    /// Offset of the first one.
+    pub from: u32,
+    /// Offset past the last one.
+    pub end: u32,
+}
+
+/// Where the weights of row `row` are.
+#[cube]
+pub fn sparse_row(matrix: &SparseRows, row: u32) -> SparseRow {
+    let at = (2u32 * row) as usize;
+    SparseRow { first: matrix.rows[at], from: matrix.rows[at + 1], end: matrix.rows[at + 3] }
+}
+
+/// Position of a frame's first band in `[rows, bands, frames]`; the next band is as many values on as a row has frames.
+#[cube]
+pub fn first_band(frame: u32, frames: &FrameShape, bands: &BandShape) -> usize {
+    (frame / frames.frames * bands.bands) as usize * frames.frames as usize + (frame % frames.frames) as usize
+}
+
 /// Sample `j` of frame `frame`.
 #[cube]
 pub fn frame_sample(signal: &[f32], frame: u32, j: u32, shape: &FrameShape, #[comptime] padding: Padding) -> f32 {

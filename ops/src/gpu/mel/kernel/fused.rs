@@ -2,13 +2,12 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{BandShape, FrameShape, SparseRows, formed, frame_sample};
+use super::arguments::{BandShape, FrameShape, SparseRows, first_band, formed, frame_sample, sparse_row};
 use crate::gpu::complex::{Complex, ComplexArray, complex, times};
 use crate::gpu::mel::plan::FusedPlan;
-use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::kernel::{
-    Sequence, TransformInput, TransformShape, has_short_transform, own_sequence, padded, root, run_passes,
-    short_transform,
+    Sequence, TransformInput, TransformShape, mirrored, own_sequence, padded, root, run_passes, short_transform,
+    write_exchange,
 };
 
 /// Bands `[rows, bands, frames]` of every frame: the sequences of the transform are the frames, `shape.rows` of them.
@@ -74,7 +73,7 @@ fn frame_magnitudes(
     run_passes(&mut z, exchange, input, own, own, plan.launch);
     // The spectrum goes to shared memory, once all units have read what they need of the last exchange.
     sync_cube();
-    exchange_spectrum(&z, exchange, own, plan);
+    write_exchange(&z, exchange, own, comptime!(plan.launch.passes() - 1), plan.launch);
     sync_cube();
     square_spectrum(exchange, input, own, plan);
     sync_cube();
@@ -115,27 +114,6 @@ fn windowed(input: &TransformInput, frame: u32, j: u32, frames: &FrameShape, #[c
     input.im[j as usize] * frame_sample(&input.re, frames.first + frame, j, frames, plan.bands.padding)
 }
 
-/// Writes the outputs of the last pass to shared memory.
-#[cube]
-fn exchange_spectrum(z: &ComplexArray, exchange: &mut Shared<[Complex]>, own: &Sequence, #[comptime] plan: FusedPlan) {
-    let launch = comptime!(plan.launch);
-    let pass = comptime!(launch.passes() - 1);
-    let radix = comptime!(launch.radix(pass));
-    let span = comptime!(launch.span(pass));
-    #[unroll]
-    for q in 0..comptime!(launch.layout.per_unit(radix)) {
-        let j = short_transform(own.t, q, span, launch);
-        if has_short_transform(own.t, q, span, launch) {
-            #[unroll]
-            for m in 0..radix {
-                let held = comptime!((q * radix + output_position(m, radix)) as usize);
-                let at = own.base + padded(j + comptime!(m * span), launch);
-                exchange[at as usize] = complex(z.re[held], z.im[held]);
-            }
-        }
-    }
-}
-
 /// Puts power or amplitude in the place of bins: that of bin k below the middle into the real part of value k, and that of
 /// the last bin of an even number of samples into the imaginary part of value 0.
 #[cube]
@@ -152,8 +130,7 @@ fn square_spectrum(
         // (Z(k) + Z*(h − k))/2 ± w·(Z(k) − Z*(h − k))/2i. A unit reads and writes these two values alone.
         for k in range_stepped(own.t, comptime!(points / 2 + 1), comptime!(launch.layout.units)) {
             let low = (own.base + padded(k, launch)) as usize;
-            let mirrored = select(k == 0, 0u32.runtime(), comptime!(points).runtime() - k);
-            let high = (own.base + padded(mirrored, launch)) as usize;
+            let high = (own.base + padded(mirrored(k, points), launch)) as usize;
             let (bin, image) = (exchange[low], exchange[high]);
             let (a, b, c, d) = (bin.extract(0usize), bin.extract(1usize), image.extract(0usize), image.extract(1usize));
             let w = root(&input.table, comptime!(launch.fold_twiddles_at()), k, comptime!(launch.fold_root()));
@@ -197,14 +174,12 @@ fn store_bands(
     if own < shape.rows {
         let frame = frames.first + own;
         let base = slot * comptime!(launch.layout.sequence_stride());
-        let to =
-            (frame / frames.frames * bands.bands) as usize * frames.frames as usize + (frame % frames.frames) as usize;
+        let to = first_band(frame, frames, bands);
         for band in range_stepped(UNIT_POS / sequences, bands.bands, comptime!(launch.layout.units)) {
-            let first = filters.rows[(2u32 * band) as usize];
-            let (from, end) = (filters.rows[(2u32 * band + 1) as usize], filters.rows[(2u32 * band + 3) as usize]);
+            let row = sparse_row(filters, band);
             let mut sum = 0.0f32;
-            for index in from..end {
-                let bin = first + index - from;
+            for index in row.from..row.end {
+                let bin = row.first + index - row.from;
                 sum += filters.weights[index as usize] * bin_magnitude(exchange, base, bin, plan);
             }
             output[to + band as usize * frames.frames as usize] = formed(sum, bands, plan.bands);

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{BandShape, FrameShape, SparseRows, frame_sample, guarded};
+use super::arguments::{BandShape, FrameShape, SparseRows, first_band, frame_sample, guarded, sparse_row};
 use super::separate::band_sum;
 use crate::gpu::complex::ComplexBuffers;
 use crate::gpu::mel::plan::{BandForm, BandPlan, Padding};
@@ -25,9 +25,7 @@ pub fn band_slopes(
         terminate!();
     }
     let (own, band) = (at % frames.count, at / frames.count);
-    let frame = frames.first + own;
-    let from = (frame / frames.frames * shape.bands + band) as usize * frames.frames as usize
-        + (frame % frames.frames) as usize;
+    let from = first_band(frames.first + own, &frames, &shape) + band as usize * frames.frames as usize;
     let mut slope = grad[from];
     if comptime!(plan.form != BandForm::Sum) {
         if slope != 0.0f32 {
@@ -58,11 +56,11 @@ pub fn bin_gradients(
         terminate!();
     }
     let (frame, bin) = (place / bins, place % bins);
-    let first = frame * bands + filters.rows[(2u32 * bin) as usize];
-    let (from, end) = (filters.rows[(2u32 * bin + 1) as usize], filters.rows[(2u32 * bin + 3) as usize]);
+    let row = sparse_row(filters, bin);
+    let first = frame * bands + row.first;
     let mut slope = 0.0f32;
-    for index in from..end {
-        slope += filters.weights[index as usize] * slopes[(first + index - from) as usize];
+    for index in row.from..row.end {
+        slope += filters.weights[index as usize] * slopes[(first + index - row.from) as usize];
     }
     let at = place as usize;
     if comptime!(plan.is_power) {

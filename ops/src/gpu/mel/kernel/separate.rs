@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{BandShape, FrameShape, SparseRows, formed, frame_sample};
+use super::arguments::{BandShape, FrameShape, SparseRows, first_band, formed, frame_sample, sparse_row};
 use crate::gpu::complex::{ComplexBuffers, square};
 use crate::gpu::mel::plan::BandPlan;
 
@@ -33,9 +33,7 @@ pub fn frame_bands(
         terminate!();
     }
     let (own, band) = (at % frames.count, at / frames.count);
-    let frame = frames.first + own;
-    let to = (frame / frames.frames * shape.bands + band) as usize * frames.frames as usize
-        + (frame % frames.frames) as usize;
+    let to = first_band(frames.first + own, &frames, &shape) + band as usize * frames.frames as usize;
     output[to] = formed(band_sum(spectra, filters, own, band, plan), &shape, plan);
 }
 
@@ -48,11 +46,11 @@ pub fn band_sum(
     band: u32,
     #[comptime] plan: BandPlan,
 ) -> f32 {
-    let first = frame as usize * comptime!(plan.bins() as usize) + filters.rows[(2u32 * band) as usize] as usize;
-    let (from, end) = (filters.rows[(2u32 * band + 1) as usize], filters.rows[(2u32 * band + 3) as usize]);
+    let row = sparse_row(filters, band);
+    let first = frame as usize * comptime!(plan.bins() as usize) + row.first as usize;
     let mut sum = 0.0f32;
-    for index in from..end {
-        let power = square(spectra, first + (index - from) as usize);
+    for index in row.from..row.end {
+        let power = square(spectra, first + (index - row.from) as usize);
         let value = if comptime!(plan.is_power) { power } else { power.sqrt() };
         sum += filters.weights[index as usize] * value;
     }

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::arguments::{TransformInput, TransformOutput, TransformOutputExpand, TransformShape};
 use super::roots::root;
-use super::sequence::{Sequence, has_short_transform, padded, short_transform};
+use super::sequence::{Sequence, has_short_transform, mirrored, padded, short_transform};
 use super::sink::finished;
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times};
 use crate::gpu::short_transform::output_position;
@@ -44,7 +44,7 @@ pub fn store_folded(
     let fold = comptime!(plan.fold());
     for k in range_stepped(sequence.t, comptime!(fold.points / 2 + 1), comptime!(plan.layout.units)) {
         let bin = exchange[(sequence.base + padded(k, plan)) as usize];
-        let image = exchange[(sequence.base + padded(mirrored(k, fold), plan)) as usize];
+        let image = exchange[(sequence.base + padded(mirrored(k, comptime!(fold.points)), plan)) as usize];
         let w = root(&input.table, comptime!(plan.fold_twiddles_at()), k, comptime!(fold.root()));
         if sequence.is_present {
             let first = sequence.row * shape.output_stride;
@@ -54,12 +54,6 @@ pub fn store_folded(
             }
         }
     }
-}
-
-/// The mirror image of bin `k` of a spectrum of pairs of samples.
-#[cube]
-fn mirrored(k: u32, #[comptime] fold: Fold) -> u32 {
-    select(k == 0, 0u32.runtime(), comptime!(fold.points).runtime() - k)
 }
 
 /// Stores bins `k` and points − k of a half spectrum that starts at `first`, from the spectrum Z of its pairs of
@@ -115,7 +109,7 @@ pub fn fold_spectra(
     }
     let (row, k) = (place / bins, place % bins);
     let at = (row * shape.input_stride + k) as usize;
-    let image = (row * shape.input_stride + mirrored(k, fold)) as usize;
+    let image = (row * shape.input_stride + mirrored(k, comptime!(fold.points))) as usize;
     let bin = complex(input.re[at], input.im[at]);
     let image = complex(input.re[image], input.im[image]);
     let w = root(&input.table, 0u32, k, comptime!(fold.root()));

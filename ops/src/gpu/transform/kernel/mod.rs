@@ -13,4 +13,4 @@ pub use arguments::{TransformInput, TransformInputLaunch, TransformOutputArgs, T
 pub use fold::fold_spectra;
 pub use passes::{read_exchange, run_passes, short_transforms, transform_sequences, write_exchange};
 pub use roots::root;
-pub use sequence::{Sequence, has_short_transform, own_sequence, padded, short_transform};
+pub use sequence::{Sequence, has_short_transform, mirrored, own_sequence, padded, short_transform};

@@ -66,9 +66,9 @@ pub fn run_passes(
                 sync_cube();
             }
             if comptime!(pass == 0) {
-                write_exchange(z, exchange, read, pass, plan);
+                write_exchange(&*z, exchange, read, pass, plan);
             } else {
-                write_exchange(z, exchange, own, pass, plan);
+                write_exchange(&*z, exchange, own, pass, plan);
             }
         }
     }
@@ -103,10 +103,10 @@ pub fn short_transforms(
 }
 
 /// Writes the outputs of a pass where the next one finds its inputs: output m of short transform j is value m·before of
-/// the block that the `before` earlier short transforms next to it share.
+/// the block that the `before` earlier short transforms next to it share. The outputs of the last pass are in order.
 #[cube]
 pub fn write_exchange(
-    z: &mut ComplexArray,
+    z: &ComplexArray,
     exchange: &mut Shared<[Complex]>,
     sequence: &Sequence,
     #[comptime] pass: u32,

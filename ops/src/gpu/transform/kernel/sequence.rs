@@ -62,6 +62,12 @@ pub fn padded(i: u32, #[comptime] plan: LaunchPlan) -> u32 {
     if comptime!(plan.layout.padding == 0) { i } else { i + i / comptime!(plan.layout.padding) }
 }
 
+/// Bin N − k of N.
+#[cube]
+pub fn mirrored(k: u32, #[comptime] points: u32) -> u32 {
+    select(k == 0, 0u32.runtime(), comptime!(points).runtime() - k)
+}
+
 /// Whether bin `k` of a sequence is one of `modes` modes.
 #[cube]
 pub fn is_mode(k: u32, #[comptime] modes: u32, #[comptime] plan: LaunchPlan) -> bool {
