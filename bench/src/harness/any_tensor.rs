@@ -51,7 +51,8 @@ impl AnyTensor {
             ($($variant:ident),*) => {
                 match (self, weights.clone()) {
                     $((Self::$variant(tensor), Self::$variant(weights)) => {
-                        Ok((tensor * weights.autodiff()).sum().backward())
+                        // The gradients of a tensor are those of the sum of its values.
+                        Ok((tensor * weights.autodiff()).backward())
                     })*
                     _ => Err(RoutineError::burn("the weights of the loss have another rank")),
                 }

@@ -22,7 +22,7 @@ pub enum Formulation {
 pub enum Pass {
     /// The result.
     Forward,
-    /// The result, a weighted sum of it as loss, and the gradients in all inputs.
+    /// The result, and the gradients of a weighted sum of it in all inputs.
     Backward,
 }
 

@@ -44,7 +44,7 @@ pub fn catalogue() -> Vec<BenchStrategy<LayerProblem>> {
         strategy("separate", "the same from Firefly's transforms and Burn's operations", Separate, Forward, 1),
         strategy(
             "firefly-backward",
-            "as firefly, then a weighted sum as loss and the gradients in all inputs",
+            "as firefly, then the gradients in all inputs of a weighted sum",
             Fused,
             Backward,
             1,

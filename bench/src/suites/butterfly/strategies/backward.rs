@@ -23,12 +23,12 @@ use crate::suites::butterfly::problem::ButterflyProblem;
 /// a transform, relative to the largest of their tensor.
 const TOLERANCES: f64 = 8.0;
 
-/// [`butterfly`] with learned twiddles and soft gates, a weighted sum of its output as loss, and the gradients in the
+/// [`butterfly`] with learned twiddles and soft gates, and the gradients of a weighted sum of its output in the
 /// input, twiddles and gates, which stay on the device.
 pub fn backward() -> BenchStrategy<ButterflyProblem> {
     BenchStrategy::new(
         "firefly-backward",
-        "as firefly-soft, then a weighted sum as loss and all gradients",
+        "as firefly-soft, then all gradients of a weighted sum",
         |problem: &ButterflyProblem, inputs, _| {
             let mut routine = routine(problem, inputs);
             let mut found =
@@ -87,7 +87,8 @@ fn routine<'a>(problem: &ButterflyProblem, inputs: &'a ButterflyInputs) -> impl 
         let gates = gates.clone().map(|gates| gates.autodiff().require_grad());
         let (out_re, out_im) = butterfly(re.clone(), im.clone(), twiddles.clone(), gates.clone())?;
         let [of_re, of_im] = weights.clone().map(Tensor::autodiff);
-        let gradients = (out_re * of_re + out_im * of_im).sum().backward();
+        // The gradients of a tensor are those of the sum of its values.
+        let gradients = (out_re * of_re + out_im * of_im).backward();
         let of_gates = gates.and_then(|gates| gates.grad(&gradients));
         let all = (re.grad(&gradients), im.grad(&gradients), twiddles.grad(&gradients), of_gates);
         let (Some(re), Some(im), Some(twiddles), Some(gates)) = all else {

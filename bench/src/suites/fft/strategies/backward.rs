@@ -17,11 +17,11 @@ use crate::suites::fft::problem::FftProblem;
 use crate::suites::fft::reference::gradient;
 use crate::suites::fft::verify::RowCheck;
 
-/// Firefly's transform, a weighted sum of its output as loss, and the gradient in its input, which stays on the device.
+/// Firefly's transform, and the gradient of a weighted sum of its output in its input, which stays on the device.
 pub fn backward() -> BenchStrategy<FftProblem> {
     BenchStrategy::new(
         "firefly-backward",
-        "as firefly, then a weighted sum as loss and the gradient in the input",
+        "as firefly, then the gradient in the input of a weighted sum",
         |problem: &FftProblem, inputs, expected| match problem.shape.dims().len() {
             1 => verified::<2>(problem, inputs, expected),
             2 => verified::<3>(problem, inputs, expected),
@@ -48,7 +48,8 @@ fn verified<'a, const D: usize>(
         let outputs = forward(inputs.clone())?;
         let terms = outputs.into_iter().zip(&weights).map(|(output, weight)| output * weight.clone().autodiff());
         let loss = terms.reduce(|sum, term| sum + term).ok_or(RoutineError::NotRun)?;
-        let gradients = loss.sum().backward();
+        // The gradients of a tensor are those of the sum of its values.
+        let gradients = loss.backward();
         let of = |input: &Tensor<D>| input.grad(&gradients).ok_or(RoutineError::MissingGradient);
         inputs.iter().map(of).collect()
     };
