@@ -82,6 +82,7 @@ impl Convolution<'_> {
         let ConvolutionInputs { signal, gate, grad, .. } = inputs;
         // The gradients stand in for factors that are not read.
         let factors = gate.as_ref().unwrap_or(grad);
+        let is_paired = [signal, grad, factors].iter().all(|rows| rows.is_paired(n));
         let form = SampleForm { launch, n: n as u32, has_factors: gate.is_some() };
         let sequences = (blocks * channels).div_ceil(launch.layout.sequences as usize);
         // SAFETY: as in `convolve_in_cubes`; elements past the batch take the last one, and add nothing.
@@ -93,9 +94,9 @@ impl Convolution<'_> {
                     cubes(device, sequences),
                     CubeDim::new_1d(launch.layout.cube_units()),
                     ProductInputLaunch::new(
-                        signal.floats(rows, n),
-                        grad.floats(rows, n),
-                        factors.floats(rows, n),
+                        signal.samples(rows, n, is_paired),
+                        grad.samples(rows, n, is_paired),
+                        factors.samples(rows, n, is_paired),
                         buffer::<[f32; 2]>(&table_of(device, &launch), launch.table_len() as usize),
                     ),
                     partial.buffers(blocks * width),

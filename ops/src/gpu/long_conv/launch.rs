@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::kernel::{self, ElementShapeLaunch, RowsInputLaunch, RowsShapeLaunch};
+use super::kernel::{self, ElementShapeLaunch, RowsInputLaunch, RowsShapeLaunch, SamplesArgs};
 use super::plan::{Factors, Plan, RowsPlan};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer};
@@ -50,6 +50,21 @@ impl ConvolutionRows {
     /// `rows` rows of `n` samples as a kernel argument.
     pub(super) fn floats(&self, rows: usize, n: usize) -> BufferArg {
         floats(&self.values, (rows - 1) * self.stride + n)
+    }
+
+    /// The same as samples of a transform, which are paired where all rows of a launch [are](Self::is_paired).
+    pub(super) fn samples(&self, rows: usize, n: usize, is_paired: bool) -> SamplesArgs {
+        let span = (rows - 1) * self.stride + n;
+        match is_paired {
+            true => SamplesArgs::Pairs(buffer::<[f32; 2]>(&self.values, span / 2)),
+            false => SamplesArgs::Single(floats(&self.values, span)),
+        }
+    }
+
+    /// Whether rows of `n` samples are whole pairs, at the alignment of pairs.
+    pub(super) fn is_paired(&self, n: usize) -> bool {
+        let offset = self.values.offset_start.unwrap_or(0);
+        n.is_multiple_of(2) && self.stride.is_multiple_of(2) && offset.is_multiple_of(size_of::<[f32; 2]>() as u64)
     }
 
     /// The rows from `row` on.
@@ -171,6 +186,8 @@ impl<'a> Convolution<'a> {
             RowFactors::OfOutput(factors) => (factors, Factors::OfOutput),
         };
         let plan = RowsPlan { launch, n: n as u32, factors: form, is_reversed };
+        let output = ConvolutionRows { values: output.clone(), stride: n };
+        let is_paired = [signal, factors, &output].iter().all(|rows| rows.is_paired(n));
         // SAFETY: rows, channels, samples and bins that are accessed are those of the buffers, whose lengths were checked as
         // the arguments were made: units past the last sequence or short transform take those of the last one, and store
         // nothing. Loops have constant bounds.
@@ -182,12 +199,12 @@ impl<'a> Convolution<'a> {
                     cubes(device, rows.div_ceil(launch.layout.sequences as usize)),
                     CubeDim::new_1d(launch.layout.cube_units()),
                     RowsInputLaunch::new(
-                        signal.floats(rows, n),
-                        factors.floats(rows, n),
+                        signal.samples(rows, n, is_paired),
+                        factors.samples(rows, n, is_paired),
                         spectra.buffers(channels * points),
                         buffer::<[f32; 2]>(&table_of(device, &launch), launch.table_len() as usize),
                     ),
-                    floats(output, rows * n),
+                    output.samples(rows, n, is_paired),
                     RowsShapeLaunch::new(
                         shape.batch as u32,
                         channels as u32,

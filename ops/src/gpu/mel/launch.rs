@@ -12,7 +12,6 @@ use crate::gpu::device::{
     ALIGNMENT, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, cubes, elements, empty, floats, from_row, launch,
 };
 use crate::gpu::segments::Frames;
-use crate::gpu::transform::kernel::{TransformInputLaunch, TransformShapeLaunch};
 use crate::gpu::transform::prepared::prepared;
 use crate::gpu::transform::{Call, Kind, Problem, StridedRows, transform};
 use crate::options::{LogGuard, Logarithm, MelOptions};
@@ -119,14 +118,13 @@ impl MelCall<'_> {
                     &device.client,
                     cubes(device, frames.div_ceil(sequences)),
                     CubeDim::new_1d(plan.launch.layout.cube_units()),
-                    TransformInputLaunch::new(
+                    kernel::FrameInputLaunch::new(
                         self.rows.buffer(),
                         floats(self.window, self.options.stft.n_fft),
                         buffer::<[f32; 2]>(&prepared.tables[0], table),
                     ),
                     filters.of_bands.argument(),
                     floats(into, frames * bands),
-                    TransformShapeLaunch::new(frames as u32, 0, 0, 0, 0, 1.0, 1.0),
                     self.frame_shape(0, frames),
                     self.band_shape(),
                     plan,

@@ -3,11 +3,10 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::kernel::{self, FrameShapeLaunch};
+use super::kernel::{self, FrameInputLaunch, FrameShapeLaunch};
 use super::plan::{BandForm, BandPlan, FusedPlan, Padding};
 use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cubes, floats, launch};
 use crate::gpu::segments::Frames;
-use crate::gpu::transform::kernel::{TransformInputLaunch, TransformShapeLaunch};
 use crate::gpu::transform::prepared::prepared;
 use crate::gpu::transform::{Kind, Problem};
 
@@ -39,14 +38,9 @@ pub fn row_power(
                 &device.client,
                 cubes(device, rows.rows.div_ceil(sequences)),
                 CubeDim::new_1d(plan.launch.layout.cube_units()),
-                TransformInputLaunch::new(
-                    rows.buffer(),
-                    floats(window, n),
-                    buffer::<[f32; 2]>(&prepared.tables[0], table),
-                ),
+                FrameInputLaunch::new(rows.buffer(), floats(window, n), buffer::<[f32; 2]>(&prepared.tables[0], table),),
                 floats(factor.unwrap_or(window), 1),
                 floats(into, rows.rows * (n / 2 + 1)),
-                TransformShapeLaunch::new(rows.rows as u32, 0, 0, 0, 0, 1.0, 1.0),
                 FrameShapeLaunch::new(1, n as u32, rows.stride as u32, 0, 0, 0.0, 0, rows.rows as u32),
                 factor.is_some(),
                 plan,

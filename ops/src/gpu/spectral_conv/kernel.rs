@@ -5,13 +5,6 @@ use cubecl::prelude::*;
 use super::plan::Tile;
 use crate::gpu::complex::{ComplexArray, ComplexBuffers};
 
-/// Positions of a matrix's rows of modes as a kernel argument: that of (i, j) is `row`·i + `column`·j.
-#[derive(CubeType, CubeLaunch, Clone, Copy)]
-pub struct MatrixStrides {
-    pub row: u32,
-    pub column: u32,
-}
-
 /// Sizes of a product of matrices, its cubes, and where its matrices lie.
 #[derive(CubeType, CubeLaunch)]
 pub struct ProductShape {
@@ -35,9 +28,6 @@ pub struct ProductShape {
     pub part_terms: u32,
     /// Values from one part of the sum to the next.
     pub part_stride: u32,
-    pub left: MatrixStrides,
-    pub right: MatrixStrides,
-    pub product: MatrixStrides,
 }
 
 /// Products of complex matrices, one per mode: a unit adds up the terms of a tile of one mode.
@@ -75,39 +65,33 @@ pub fn mode_product(
         sum.re[comptime!(at as usize)] = 0.0f32;
         sum.im[comptime!(at as usize)] = 0.0f32;
     }
-    // Rows and columns past the end read the last ones.
     let mut left_at = Array::<u32>::new(comptime!(rows as usize));
     #[unroll]
     for row in 0..rows {
-        left_at[comptime!(row as usize)] = min(i + row, shape.rows - 1) * shape.left.row + mode;
+        left_at[comptime!(row as usize)] = line_at(i, row, shape.rows, tile.form.left.row, tile.has_all_rows) + mode;
     }
     let mut right_at = Array::<u32>::new(comptime!(columns as usize));
     #[unroll]
     for column in 0..columns {
-        right_at[comptime!(column as usize)] = min(j + column, shape.columns - 1) * shape.right.column + mode;
+        right_at[comptime!(column as usize)] =
+            line_at(j, column, shape.columns, tile.form.right.column, tile.has_all_columns) + mode;
     }
-    let mut a = ComplexArray { re: Array::new(comptime!(rows as usize)), im: Array::new(comptime!(rows as usize)) };
-    for term in first..min(first + shape.part_terms, shape.terms) {
-        #[unroll]
-        for row in 0..rows {
-            let at = (left_at[comptime!(row as usize)] + term * shape.left.column) as usize;
-            a.re[comptime!(row as usize)] = left.re[at];
-            a.im[comptime!(row as usize)] = left.im[at];
-        }
-        #[unroll]
-        for column in 0..columns {
-            let at = (right_at[comptime!(column as usize)] + term * shape.right.row) as usize;
-            let re = right.re[at];
-            let im = right.im[at];
-            let im = if comptime!(tile.conjugates) { -im } else { im };
-            #[unroll]
-            for row in 0..rows {
-                let to = comptime!((row * columns + column) as usize);
-                let (a_re, a_im) = (a.re[comptime!(row as usize)], a.im[comptime!(row as usize)]);
-                sum.re[to] = fma(a_re, re, fma(-a_im, im, sum.re[to]));
-                sum.im[to] = fma(a_re, im, fma(a_im, re, sum.im[to]));
-            }
-        }
+    // Two terms at a time: the factors of the second are on their way while the first is added.
+    let end = min(first + shape.part_terms, shape.terms);
+    let mut term = first;
+    while term + 1 < end {
+        let a = factors(left, &left_at, term * comptime!(tile.form.left.column), rows);
+        let b = factors(right, &right_at, term * comptime!(tile.form.right.row), columns);
+        let c = factors(left, &left_at, (term + 1) * comptime!(tile.form.left.column), rows);
+        let d = factors(right, &right_at, (term + 1) * comptime!(tile.form.right.row), columns);
+        add_term(&mut sum, &a, &b, tile);
+        add_term(&mut sum, &c, &d, tile);
+        term += 2;
+    }
+    if term < end {
+        let a = factors(left, &left_at, term * comptime!(tile.form.left.column), rows);
+        let b = factors(right, &right_at, term * comptime!(tile.form.right.row), columns);
+        add_term(&mut sum, &a, &b, tile);
     }
 
     #[unroll]
@@ -116,10 +100,53 @@ pub fn mode_product(
         for column in 0..columns {
             let (i, j) = (i + row, j + column);
             if i < shape.rows && j < shape.columns {
-                let at = (part * shape.part_stride + i * shape.product.row + j * shape.product.column + mode) as usize;
-                product.re[at] = sum.re[comptime!((row * columns + column) as usize)];
-                product.im[at] = sum.im[comptime!((row * columns + column) as usize)];
+                let strides = comptime!(tile.form.product);
+                let at = part * shape.part_stride + i * comptime!(strides.row) + j * comptime!(strides.column) + mode;
+                product.re[at as usize] = sum.re[comptime!((row * columns + column) as usize)];
+                product.im[at as usize] = sum.im[comptime!((row * columns + column) as usize)];
             }
+        }
+    }
+}
+
+/// Where line `first + offset` of a matrix starts, or its last one where a tile goes beyond it.
+#[cube]
+fn line_at(first: u32, #[comptime] offset: u32, lines: u32, #[comptime] stride: u32, #[comptime] has_all: bool) -> u32 {
+    if comptime!(has_all) {
+        first * stride + comptime!(offset * stride)
+    } else {
+        min(first + offset, lines - 1) * stride
+    }
+}
+
+/// The factors of a term, `offset` values after the starts of `count` lines.
+#[cube]
+fn factors(values: &ComplexBuffers, starts: &Array<u32>, offset: u32, #[comptime] count: u32) -> ComplexArray {
+    let mut loaded =
+        ComplexArray { re: Array::new(comptime!(count as usize)), im: Array::new(comptime!(count as usize)) };
+    #[unroll]
+    for line in 0..count {
+        let at = (starts[comptime!(line as usize)] + offset) as usize;
+        loaded.re[comptime!(line as usize)] = values.re[at];
+        loaded.im[comptime!(line as usize)] = values.im[at];
+    }
+    loaded
+}
+
+/// Adds the products of a term to the sums of a tile.
+#[cube]
+fn add_term(sum: &mut ComplexArray, left: &ComplexArray, right: &ComplexArray, #[comptime] tile: Tile) {
+    #[unroll]
+    for column in 0..comptime!(tile.columns) {
+        let re = right.re[comptime!(column as usize)];
+        let im = right.im[comptime!(column as usize)];
+        let im = if comptime!(tile.form.conjugates) { -im } else { im };
+        #[unroll]
+        for row in 0..comptime!(tile.rows) {
+            let to = comptime!((row * tile.columns + column) as usize);
+            let (a_re, a_im) = (left.re[comptime!(row as usize)], left.im[comptime!(row as usize)]);
+            sum.re[to] = fma(a_re, re, fma(-a_im, im, sum.re[to]));
+            sum.im[to] = fma(a_re, im, fma(a_im, re, sum.im[to]));
         }
     }
 }

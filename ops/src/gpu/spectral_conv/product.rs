@@ -2,8 +2,8 @@
 
 use cubecl::prelude::*;
 
-use super::kernel::{self, MatrixStridesLaunch, ProductShapeLaunch};
-use super::plan::{ProductPlan, ProductSize};
+use super::kernel::{self, ProductShapeLaunch};
+use super::plan::{MatrixStrides, ProductForm, ProductPlan, ProductSize};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{GpuDevice, cubes, launch};
 use crate::gpu::reduce::sum_rows;
@@ -17,8 +17,8 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    fn strides(&self) -> MatrixStridesLaunch {
-        MatrixStridesLaunch::new(self.row as u32, self.column as u32)
+    fn strides(&self) -> MatrixStrides {
+        MatrixStrides { row: self.row as u32, column: self.column as u32 }
     }
 }
 
@@ -36,7 +36,13 @@ impl ModeProduct {
     /// Computes the product of `left` and `right` into `product`, which is contiguous in some order.
     pub fn launch(&self, device: &GpuDevice, left: &Matrix, right: &Matrix, product: &Matrix) {
         let ProductSize { rows, columns, terms, modes } = self.size;
-        let plan = ProductPlan::of(self.size, self.conjugates, &device.limits);
+        let form = ProductForm {
+            conjugates: self.conjugates,
+            left: left.strides(),
+            right: right.strides(),
+            product: product.strides(),
+        };
+        let plan = ProductPlan::of(self.size, form, &device.limits);
         let values = rows * columns * modes;
         let is_direct = plan.parts == 1 && !self.accumulates;
         let sums = match is_direct {
@@ -56,9 +62,6 @@ impl ModeProduct {
             plan.patches[0] as u32,
             plan.part_terms as u32,
             values as u32,
-            left.strides(),
-            right.strides(),
-            product.strides(),
         );
         // SAFETY: units past the last cube, mode, row or column end at once; the others read rows and columns of the
         // matrices, the last ones where a tile goes beyond, and write their own. The loop ends at the last term.

@@ -3,13 +3,17 @@
 use firefly_reference::Complex;
 use firefly_reference::spectral_conv::SpectralConvDefinition;
 
-use super::plan::{ProductPlan, ProductSize};
+use super::plan::{MatrixStrides, ProductForm, ProductPlan, ProductSize};
 use super::{SpectralConv, SpectralConvGradients};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{GpuDevice, Limits, empty};
 use crate::gpu::tests::outputs::accelerators;
 use crate::gpu::transform::StridedRows;
 use crate::spectral_shape::SpectralShape;
+
+/// Matrices of one row and column, whose places do not matter to a plan.
+const FORM: ProductForm = ProductForm { conjugates: false, left: STRIDES, right: STRIDES, product: STRIDES };
+const STRIDES: MatrixStrides = MatrixStrides { row: 0, column: 0 };
 
 #[test]
 fn every_value_of_a_product_has_one_unit() {
@@ -18,7 +22,7 @@ fn every_value_of_a_product_has_one_unit() {
             [(1024, 64, 64, 64), (64, 64, 1024, 16), (1, 1, 1, 1), (3, 5, 7, 33), (16, 64, 64, 288), (5, 2, 100_000, 9)]
         {
             let size = ProductSize { rows, columns, terms, modes };
-            let plan = ProductPlan::of(size, false, &limits);
+            let plan = ProductPlan::of(size, FORM, &limits);
             let [tile_rows, tile_columns] = [plan.tile.rows as usize, plan.tile.columns as usize];
             assert!(plan.units() <= limits.units as usize, "{plan:?}");
             for (count, tile, place) in [(rows, tile_rows, 0), (columns, tile_columns, 1)] {
@@ -38,9 +42,9 @@ fn every_value_of_a_product_has_one_unit() {
 #[test]
 fn a_sum_over_a_batch_fills_the_device() {
     let size = ProductSize { rows: 64, columns: 64, terms: 1024, modes: 16 };
-    let plan = ProductPlan::of(size, true, &Limits::H200);
-    assert_eq!((plan.tile.rows, plan.tile.columns, plan.lanes), (8, 4, 16));
-    assert_eq!((plan.patch, plan.patches, plan.parts), ([4, 4], [2, 4], 16));
+    let plan = ProductPlan::of(size, FORM, &Limits::H200);
+    assert_eq!((plan.tile.rows, plan.tile.columns, plan.lanes), (4, 8, 16));
+    assert_eq!((plan.patch, plan.patches, plan.parts), ([4, 4], [4, 2], 16));
 }
 
 /// Numbers from -1 to 1 that look random.

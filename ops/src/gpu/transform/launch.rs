@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::kernel::{self, TransformInputLaunch, TransformOutputArgs, TransformShapeLaunch};
+use super::kernel::{self, TransformInputArgs, TransformOutputArgs, TransformShapeLaunch};
 use super::launch_plan::{Fold, LaunchPlan, RowForm, roots_len};
 use super::plan::{Kind, Problem};
 use super::prepared::{Prepared, prepared};
@@ -16,6 +16,8 @@ use crate::gpu::device::{
 const SCRATCH: usize = 256 << 20;
 /// Rows per launch start at a multiple of so many values, as devices align bindings to 256 bytes.
 const ALIGNED_VALUES: usize = 64;
+/// Bytes of a pair of values.
+const PAIR: usize = size_of::<[f32; 2]>();
 
 /// Rows in device memory; real where there are no imaginary parts.
 #[derive(Debug, Clone)]
@@ -37,6 +39,17 @@ impl StridedRows {
     /// Values from the first to the last of `rows` rows.
     fn span(&self, rows: usize) -> usize {
         (rows - 1) * self.stride + self.len
+    }
+
+    /// Whether all rows are pairs of real values at the alignment of pairs.
+    fn is_paired(&self) -> bool {
+        let offset = self.values.re.offset_start.unwrap_or(0) as usize;
+        [self.stride, self.len].iter().all(|values| values.is_multiple_of(2)) && offset.is_multiple_of(PAIR)
+    }
+
+    /// The pairs of real values of `rows` rows as a kernel argument.
+    fn pairs(&self, rows: usize) -> BufferArg {
+        buffer::<[f32; 2]>(&self.values.re, self.span(rows) / 2)
     }
 
     /// The fewest rows after which the next one is aligned.
@@ -114,53 +127,48 @@ impl Chunk<'_> {
             let from = if i == 0 { input.clone() } else { self.between(i - 1) };
             let is_last = i == last && plan.fold.is_none();
             let into = if is_last { output.clone() } else { self.between(i) };
-            let sink = match launch.sink {
-                RowForm::Complex | RowForm::HalfSpectrum | RowForm::PairSpectrum => {
-                    TransformOutputArgs::Complex(into.values.buffers(into.span(self.call.rows)))
-                }
-                RowForm::Real | RowForm::SamplePairs => {
-                    TransformOutputArgs::Real(floats(&into.values.re, into.span(self.call.rows)))
-                }
-            };
-            let source = self.source(&from, table, launch.table_len());
-            let shape = self.shape(&from, &into, if is_last { self.call.scale } else { 1.0 });
-            self.run(device, *launch, source, sink, shape);
+            let scale = if is_last { self.call.scale } else { 1.0 };
+            self.run(device, *launch, &from, table, &into, scale);
         }
         if let (Some(fold), Some(table)) = (plan.fold, &self.prepared.fold) {
             self.launch_fold(device, fold, table, &self.between(last), output);
         }
     }
 
-    fn source(&self, from: &StridedRows, table: &Handle, table_len: u32) -> TransformInputLaunch {
-        let span = from.span(self.call.rows);
-        TransformInputLaunch::new(
-            floats(&from.values.re, span),
-            floats(from.values.imaginary(), span),
-            buffer::<[f32; 2]>(table, table_len as usize),
-        )
-    }
-
-    fn shape(&self, from: &StridedRows, into: &StridedRows, scale: f32) -> TransformShapeLaunch {
-        TransformShapeLaunch::new(
-            self.call.rows as u32,
-            from.stride as u32,
-            into.stride as u32,
-            from.len as u32,
-            into.len as u32,
-            scale,
-            self.call.interior,
-        )
-    }
-
     fn run(
         &self,
         device: &GpuDevice,
         launch: LaunchPlan,
-        source: TransformInputLaunch,
-        sink: TransformOutputArgs,
-        shape: TransformShapeLaunch,
+        from: &StridedRows,
+        table: &Handle,
+        into: &StridedRows,
+        scale: f32,
     ) {
-        let sequences = self.call.rows * launch.columns as usize;
+        let rows = self.call.rows;
+        let sequences = rows * launch.columns as usize;
+        let reads_pairs = launch.source == RowForm::SamplePairs && from.is_paired();
+        let writes_pairs = launch.sink == RowForm::SamplePairs && into.is_paired();
+        let source = match reads_pairs {
+            true => TransformInputArgs::Pairs(from.pairs(rows)),
+            false => TransformInputArgs::Parts(from.values.buffers(from.span(rows))),
+        };
+        let sink = match launch.sink {
+            RowForm::Complex | RowForm::HalfSpectrum | RowForm::PairSpectrum => {
+                TransformOutputArgs::Complex(into.values.buffers(into.span(rows)))
+            }
+            RowForm::SamplePairs if writes_pairs => TransformOutputArgs::Pairs(into.pairs(rows)),
+            RowForm::Real | RowForm::SamplePairs => TransformOutputArgs::Real(floats(&into.values.re, into.span(rows))),
+        };
+        let [per_read, per_written] = [reads_pairs, writes_pairs].map(|is_paired| if is_paired { 2 } else { 1 });
+        let shape = TransformShapeLaunch::new(
+            rows as u32,
+            (from.stride / per_read) as u32,
+            (into.stride / per_written) as u32,
+            (from.len / per_read) as u32,
+            into.len as u32,
+            scale,
+            self.call.interior,
+        );
         // SAFETY: values that are read are of the rows, columns and points of the buffers, whose lengths were checked
         // as the arguments were made: units past the last sequence or short transform take those of the last one, and
         // store nothing. Loops have constant bounds.
@@ -172,6 +180,7 @@ impl Chunk<'_> {
                     cubes(device, sequences.div_ceil(launch.layout.sequences as usize)),
                     CubeDim::new_1d(launch.layout.cube_units()),
                     source,
+                    buffer::<[f32; 2]>(table, launch.table_len() as usize),
                     sink,
                     shape,
                     launch,
@@ -181,7 +190,8 @@ impl Chunk<'_> {
     }
 
     fn launch_fold(&self, device: &GpuDevice, fold: Fold, table: &Handle, from: &StridedRows, into: &StridedRows) {
-        let (cubes, units) = elements(device, self.call.rows * (fold.points as usize / 2 + 1));
+        let rows = self.call.rows;
+        let (cubes, units) = elements(device, rows * (fold.points as usize / 2 + 1));
         // SAFETY: units past the last bin end at once, and the others access a bin of the rows and its mirror image.
         unsafe {
             launch!(
@@ -190,9 +200,18 @@ impl Chunk<'_> {
                     &device.client,
                     cubes,
                     units,
-                    self.source(from, table, roots_len(fold.root())),
-                    into.values.buffers(into.span(self.call.rows)),
-                    self.shape(from, into, self.call.scale),
+                    from.values.buffers(from.span(rows)),
+                    buffer::<[f32; 2]>(table, roots_len(fold.root()) as usize),
+                    into.values.buffers(into.span(rows)),
+                    TransformShapeLaunch::new(
+                        rows as u32,
+                        from.stride as u32,
+                        into.stride as u32,
+                        from.len as u32,
+                        into.len as u32,
+                        self.call.scale,
+                        self.call.interior,
+                    ),
                     fold,
                 )
             );

@@ -219,9 +219,15 @@ impl LaunchPlan {
         Self { is_cut: false, input_modes: 0, output_modes: 0, ..rows }
     }
 
+    /// Whether the half spectra that are read are unfolded through the exchange memory: those of whole rows.
+    pub const fn unfolds_in_cube(&self) -> bool {
+        matches!(self.source, RowForm::PairSpectrum) && self.columns == 1 && !self.chirps_input
+    }
+
     /// Complex values of shared memory per cube, at least one.
     pub const fn exchange_len(&self) -> u32 {
-        let exchanges = self.passes() > 1 || matches!(self.sink, RowForm::PairSpectrum);
+        let folds = matches!(self.sink, RowForm::PairSpectrum) || self.unfolds_in_cube();
+        let exchanges = self.passes() > 1 || folds;
         if exchanges { self.layout.sequences * self.layout.sequence_stride() } else { 1 }
     }
 }

@@ -12,4 +12,4 @@ pub use elements::{
 };
 pub use products::{ProductInputLaunch, ProductShapeLaunch, add_products};
 pub use rows::{RowsInputLaunch, RowsShapeLaunch, convolve_rows};
-pub use samples::SampleForm;
+pub use samples::{SampleForm, SamplesArgs};

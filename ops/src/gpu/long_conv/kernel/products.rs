@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use super::rows::{transform, write_spectrum};
-use super::samples::{RowPosition, SampleForm, load_pairs};
+use super::samples::{RowPosition, SampleForm, Samples, load_pairs};
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, plus_times_conjugate};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::kernel::{Sequence, has_short_transform, mirrored, own_sequence, padded, short_transform};
@@ -13,11 +13,11 @@ use crate::gpu::transform::launch_plan::LaunchPlan;
 #[derive(CubeType, CubeLaunch)]
 pub struct ProductInput {
     /// Rows of the signal.
-    pub signal: Box<[f32]>,
+    pub signal: Samples,
     /// Rows of gradients of the output.
-    pub grad: Box<[f32]>,
+    pub grad: Samples,
     /// Factors of the gradients, `[rows, n]`; not read where there are none.
-    pub factors: Box<[f32]>,
+    pub factors: Samples,
     /// The table of the launch.
     pub table: Box<[Complex]>,
 }

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::samples::{Presence, RowPosition, SampleForm, load_pairs};
+use super::samples::{Presence, RowPosition, SampleForm, Samples, SamplesExpand, by_parts, load_pairs, pair};
 use super::spectrum::convolved;
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times};
 use crate::gpu::long_conv::plan::{Factors, RowsPlan};
@@ -17,9 +17,9 @@ use crate::gpu::transform::launch_plan::LaunchPlan;
 #[derive(CubeType, CubeLaunch)]
 pub struct RowsInput {
     /// Rows of samples, those of all channels of an element of the batch one after the other.
-    pub values: Box<[f32]>,
+    pub values: Samples,
     /// Rows of factors in the same order; not read where there are none.
-    pub factors: Box<[f32]>,
+    pub factors: Samples,
     /// Spectra of the kernels' pairs of taps, `[channels, N]`.
     pub spectra: ComplexBuffers,
     /// The table of the launch.
@@ -43,7 +43,7 @@ pub struct RowsShape {
 
 /// Convolves every row with the kernel of its channel.
 #[cube(launch, launch_unchecked)]
-pub fn convolve_rows(input: &RowsInput, output: &mut [f32], shape: RowsShape, #[comptime] plan: RowsPlan) {
+pub fn convolve_rows(input: &RowsInput, output: &mut Samples, shape: RowsShape, #[comptime] plan: RowsPlan) {
     let launch = comptime!(plan.launch);
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(launch.exchange_len() as usize));
     let values = comptime!(launch.layout.values() as usize);
@@ -161,8 +161,8 @@ fn multiply_spectrum(
 #[cube]
 fn store_pairs(
     z: &ComplexArray,
-    factors: &[f32],
-    output: &mut [f32],
+    factors: &Samples,
+    output: &mut Samples,
     position: &RowPosition,
     scale: f32,
     sequence: &Sequence,
@@ -181,34 +181,51 @@ fn store_pairs(
             let held = comptime!((q * radix + output_position(m, radix)) as usize);
             let at = 2 * (j + comptime!(m * span));
             let presence = comptime!(form.presence(m * span, span));
-            store(z.im[held] * scale, factors, output, position, at, is_present, presence, form);
-            store(z.re[held] * scale, factors, output, position, at + 1, is_present, presence, form);
+            let mut value = complex(z.im[held] * scale, z.re[held] * scale);
+            if comptime!(form.has_factors && presence != Presence::Never) {
+                if is_present {
+                    value = by_parts(value, pair(factors, position.first_factor, at, presence, form.n));
+                }
+            }
+            store(value, output, position.first, at, is_present, presence, form.n);
         }
     }
 }
 
-/// Stores sample `at` of a row, times its factor.
+/// Stores samples `at` and `at + 1` of the row that starts at `first`, for an even `at`.
 #[cube]
 fn store(
-    value: f32,
-    factors: &[f32],
-    output: &mut [f32],
-    position: &RowPosition,
+    value: Complex,
+    output: &mut Samples,
+    first: u32,
     at: u32,
     is_present: bool,
     #[comptime] presence: Presence,
-    #[comptime] form: SampleForm,
+    #[comptime] n: u32,
 ) {
     if comptime!(presence != Presence::Never) {
-        let is_kept =
-            if comptime!(presence == Presence::Sometimes) { is_present && at < comptime!(form.n) } else { is_present };
-        if is_kept {
-            let to = (position.first + at) as usize;
-            output[to] = if comptime!(form.has_factors) {
-                value * factors[(position.first_factor + at) as usize]
-            } else {
-                value
-            };
+        let is_first = is_present && is_within(at, presence, n);
+        match output {
+            Samples::Single(rows) => {
+                let to = (first + at) as usize;
+                if is_first {
+                    rows[to] = value.extract(0usize);
+                }
+                if is_present && is_within(at + 1, presence, n) {
+                    rows[to + 1] = value.extract(1usize);
+                }
+            }
+            Samples::Pairs(rows) => {
+                if is_first {
+                    rows[((first + at) / 2) as usize] = value;
+                }
+            }
         }
     }
+}
+
+/// Whether a sample that may be past the end of a row is one of its `n`.
+#[cube]
+fn is_within(at: u32, #[comptime] presence: Presence, #[comptime] n: u32) -> bool {
+    if comptime!(presence == Presence::Sometimes) { at < n } else { true.runtime() }
 }

@@ -2,16 +2,26 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::complex::ComplexArray;
+use crate::gpu::complex::{Complex, ComplexArray, complex};
 use crate::gpu::transform::kernel::{Sequence, short_transform};
 use crate::gpu::transform::launch_plan::LaunchPlan;
 
-/// Rows of samples, and of factors where there are any.
+/// Rows of samples: the variant is known when the kernel is compiled.
+#[derive(CubeType, CubeLaunch)]
+#[expect(dead_code, reason = "variants are constructed as the generated kernel arguments")]
+pub enum Samples {
+    /// One by one.
+    Single(Box<[f32]>),
+    /// Two side by side; rows start at whole pairs.
+    Pairs(Box<[Complex]>),
+}
+
+/// Places of a row's first sample, and of its first factor where there are factors.
 #[derive(CubeType)]
 pub struct RowPosition {
-    /// Place of the row's first sample.
+    /// Of the row's first sample.
     pub first: u32,
-    /// Place of the row's first factor.
+    /// Of the row's first factor.
     pub first_factor: u32,
 }
 
@@ -19,8 +29,8 @@ pub struct RowPosition {
 #[cube]
 pub fn load_pairs(
     z: &mut ComplexArray,
-    values: &[f32],
-    factors: &[f32],
+    values: &Samples,
+    factors: &Samples,
     position: &RowPosition,
     sequence: &Sequence,
     #[comptime] form: SampleForm,
@@ -36,37 +46,57 @@ pub fn load_pairs(
             let held = comptime!((q * radix + m) as usize);
             let at = 2 * (j + comptime!(m * span));
             let presence = comptime!(form.presence(m * span, span));
-            z.re[held] = sample(values, factors, position, at, presence, form);
-            z.im[held] = sample(values, factors, position, at + 1, presence, form);
+            let mut value = pair(values, position.first, at, presence, form.n);
+            if comptime!(form.has_factors) {
+                value = by_parts(value, pair(factors, position.first_factor, at, presence, form.n));
+            }
+            z.re[held] = value.extract(0usize);
+            z.im[held] = value.extract(1usize);
         }
     }
 }
 
-/// Sample `at` of a row, times its factor.
+/// Samples `at` and `at + 1` of the row that starts at `first`, for an even `at`: those past the `n` of a row are 0.
 #[cube]
-fn sample(
-    values: &[f32],
-    factors: &[f32],
-    position: &RowPosition,
-    at: u32,
-    #[comptime] presence: Presence,
-    #[comptime] form: SampleForm,
-) -> f32 {
+pub fn pair(values: &Samples, first: u32, at: u32, #[comptime] presence: Presence, #[comptime] n: u32) -> Complex {
+    match values {
+        Samples::Single(values) => {
+            complex(sample(values, first, at, presence, n), sample(values, first, at + 1, presence, n))
+        }
+        Samples::Pairs(values) => sample_pair(values, first, at, presence, n),
+    }
+}
+
+#[cube]
+fn sample(values: &[f32], first: u32, at: u32, #[comptime] presence: Presence, #[comptime] n: u32) -> f32 {
     let mut value = 0.0f32;
     if comptime!(presence == Presence::Always) {
-        value = factored(values, factors, position, at, form);
+        value = values[(first + at) as usize];
     } else if comptime!(presence == Presence::Sometimes) {
-        if at < comptime!(form.n) {
-            value = factored(values, factors, position, at, form);
+        if at < n {
+            value = values[(first + at) as usize];
         }
     }
     value
 }
 
 #[cube]
-fn factored(values: &[f32], factors: &[f32], position: &RowPosition, at: u32, #[comptime] form: SampleForm) -> f32 {
-    let value = values[(position.first + at) as usize];
-    if comptime!(form.has_factors) { value * factors[(position.first_factor + at) as usize] } else { value }
+fn sample_pair(values: &[Complex], first: u32, at: u32, #[comptime] presence: Presence, #[comptime] n: u32) -> Complex {
+    let mut value = complex(0.0f32, 0.0f32);
+    if comptime!(presence == Presence::Always) {
+        value = values[((first + at) / 2) as usize];
+    } else if comptime!(presence == Presence::Sometimes) {
+        if at < n {
+            value = values[((first + at) / 2) as usize];
+        }
+    }
+    value
+}
+
+/// Two samples times two factors.
+#[cube]
+pub fn by_parts(x: Complex, y: Complex) -> Complex {
+    complex(x.extract(0usize) * y.extract(0usize), x.extract(1usize) * y.extract(1usize))
 }
 
 /// Form of the rows that a launch reads or writes.

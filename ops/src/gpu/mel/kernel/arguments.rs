@@ -2,6 +2,7 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::complex::Complex;
 use crate::gpu::mel::plan::{BandForm, BandPlan, Padding};
 
 /// A sparse matrix, each of whose rows has its weights side by side.
@@ -11,6 +12,17 @@ pub struct SparseRows {
     pub rows: Box<[u32]>,
     /// Weights of all rows.
     pub weights: Box<[f32]>,
+}
+
+/// The buffers of a launch that transforms frames.
+#[derive(CubeType, CubeLaunch)]
+pub struct FrameInput {
+    /// Rows of samples.
+    pub signal: Box<[f32]>,
+    /// Factors of the samples of a frame.
+    pub window: Box<[f32]>,
+    /// The table of the transform.
+    pub table: Box<[Complex]>,
 }
 
 /// Frames of rows, numbered over all rows.
@@ -69,14 +81,26 @@ pub fn first_band(frame: u32, frames: &FrameShape, bands: &BandShape) -> usize {
     (frame / frames.frames * bands.bands) as usize * frames.frames as usize + (frame % frames.frames) as usize
 }
 
-/// Sample `j` of frame `frame`.
+/// Whether all samples of a frame are of its row, and none of its padding.
+#[cube]
+pub fn is_inner(frame: u32, shape: &FrameShape, #[comptime] plan: BandPlan) -> bool {
+    if comptime!(plan.padding == Padding::None) {
+        true.runtime()
+    } else {
+        let position = frame % shape.frames * shape.hop;
+        position >= shape.padding && position + comptime!(plan.n) <= shape.padding + shape.samples
+    }
+}
+
+/// Sample `j` of frame `frame`, which is inner where `padding` is none.
 #[cube]
 pub fn frame_sample(signal: &[f32], frame: u32, j: u32, shape: &FrameShape, #[comptime] padding: Padding) -> f32 {
     let start = (frame / shape.frames) as usize * shape.stride as usize;
     // From the start of the padding on.
     let position = frame % shape.frames * shape.hop + j;
     if comptime!(padding == Padding::None) {
-        signal[start + position as usize]
+        // The padding of frames that do not meet it, 0 where there is none.
+        signal[start + (position - shape.padding) as usize]
     } else {
         let is_before = position < shape.padding;
         let last = shape.samples - 1;

@@ -2,45 +2,44 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{BandShape, FrameShape, SparseRows, first_band, formed, frame_sample, sparse_row};
+use super::arguments::{
+    BandShape, FrameInput, FrameShape, SparseRows, first_band, formed, frame_sample, is_inner, sparse_row,
+};
 use crate::gpu::complex::{Complex, ComplexArray, complex, times};
-use crate::gpu::mel::plan::FusedPlan;
+use crate::gpu::mel::plan::{FusedPlan, Padding};
 use crate::gpu::transform::kernel::{
-    Sequence, TransformInput, TransformShape, mirrored, own_sequence, padded, root, run_passes, short_transform,
-    write_exchange,
+    Sequence, mirrored, own_sequence, padded, root, run_passes, short_transform, write_exchange,
 };
 
-/// Bands `[rows, bands, frames]` of every frame: the sequences of the transform are the frames, `shape.rows` of them.
+/// Bands `[rows, bands, frames]` of every frame: the sequences of the transform are the frames, `frames.count` of them.
 #[cube(launch, launch_unchecked)]
 pub fn mel_frames(
-    input: &TransformInput,
+    input: &FrameInput,
     filters: &SparseRows,
     output: &mut [f32],
-    shape: TransformShape,
     frames: FrameShape,
     bands: BandShape,
     #[comptime] plan: FusedPlan,
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
-    let own = own_sequence(shape.rows, plan.launch.input, plan.launch);
+    let own = own_sequence(frames.count, plan.launch.input, plan.launch);
     frame_magnitudes(&mut exchange, input, &own, &frames, plan);
-    store_bands(&exchange, filters, output, &shape, &frames, &bands, plan);
+    store_bands(&exchange, filters, output, &frames, &bands, plan);
 }
 
 /// One-sided power `[rows, bins]` of windowed rows, times `factor` (one f32) where it is scaled: the sequences of the
 /// transform are the rows, each of them one frame.
 #[cube(launch, launch_unchecked)]
 pub fn row_power(
-    input: &TransformInput,
+    input: &FrameInput,
     factor: &[f32],
     output: &mut [f32],
-    shape: TransformShape,
     frames: FrameShape,
     #[comptime] is_scaled: bool,
     #[comptime] plan: FusedPlan,
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
-    let own = own_sequence(shape.rows, plan.launch.input, plan.launch);
+    let own = own_sequence(frames.count, plan.launch.input, plan.launch);
     frame_magnitudes(&mut exchange, input, &own, &frames, plan);
     if own.is_present {
         let bins = comptime!(plan.bands.bins());
@@ -62,7 +61,7 @@ pub fn row_power(
 #[cube]
 fn frame_magnitudes(
     exchange: &mut Shared<[Complex]>,
-    input: &TransformInput,
+    input: &FrameInput,
     own: &Sequence,
     frames: &FrameShape,
     #[comptime] plan: FusedPlan,
@@ -70,7 +69,7 @@ fn frame_magnitudes(
     let values = comptime!(plan.launch.layout.values() as usize);
     let mut z = ComplexArray { re: Array::new(values), im: Array::new(values) };
     load_frame(&mut z, input, own, frames, plan);
-    run_passes(&mut z, exchange, input, own, own, plan.launch);
+    run_passes(&mut z, exchange, &input.table, own, own, plan.launch);
     // The spectrum goes to shared memory, once all units have read what they need of the last exchange.
     sync_cube();
     write_exchange(&z, exchange, own, comptime!(plan.launch.passes() - 1), plan.launch);
@@ -79,18 +78,38 @@ fn frame_magnitudes(
     sync_cube();
 }
 
-/// Loads the windowed samples that a unit's first pass takes. (The window is in the place of imaginary parts.)
+/// Loads the windowed samples that a unit's first pass takes.
 #[cube]
 fn load_frame(
     z: &mut ComplexArray,
-    input: &TransformInput,
+    input: &FrameInput,
     own: &Sequence,
     frames: &FrameShape,
+    #[comptime] plan: FusedPlan,
+) {
+    let frame = frames.first + own.row;
+    if is_inner(frame, frames, plan.bands) {
+        load_windowed(z, input, own, frames, true, plan);
+    } else {
+        load_windowed(z, input, own, frames, false, plan);
+    }
+}
+
+/// The same, where it is known at compile time whether the frame is inside its row.
+#[cube]
+fn load_windowed(
+    z: &mut ComplexArray,
+    input: &FrameInput,
+    own: &Sequence,
+    frames: &FrameShape,
+    #[comptime] is_inner: bool,
     #[comptime] plan: FusedPlan,
 ) {
     let launch = comptime!(plan.launch);
     let radix = comptime!(launch.radix(0));
     let span = comptime!(launch.span(0));
+    let padding = comptime!(if is_inner { Padding::None } else { plan.bands.padding });
+    let frame = frames.first + own.row;
     #[unroll]
     for q in 0..comptime!(launch.layout.per_unit(radix)) {
         let j = short_transform(own.t, q, span, launch);
@@ -99,10 +118,10 @@ fn load_frame(
             let at = j + comptime!(m * span);
             let held = comptime!((q * radix + m) as usize);
             if comptime!(plan.is_by_halves()) {
-                z.re[held] = windowed(input, own.row, 2u32 * at, frames, plan);
-                z.im[held] = windowed(input, own.row, 2u32 * at + 1, frames, plan);
+                z.re[held] = windowed(input, frame, 2u32 * at, frames, padding);
+                z.im[held] = windowed(input, frame, 2u32 * at + 1, frames, padding);
             } else {
-                z.re[held] = windowed(input, own.row, at, frames, plan);
+                z.re[held] = windowed(input, frame, at, frames, padding);
                 z.im[held] = 0.0f32;
             }
         }
@@ -110,19 +129,14 @@ fn load_frame(
 }
 
 #[cube]
-fn windowed(input: &TransformInput, frame: u32, j: u32, frames: &FrameShape, #[comptime] plan: FusedPlan) -> f32 {
-    input.im[j as usize] * frame_sample(&input.re, frames.first + frame, j, frames, plan.bands.padding)
+fn windowed(input: &FrameInput, frame: u32, j: u32, frames: &FrameShape, #[comptime] padding: Padding) -> f32 {
+    input.window[j as usize] * frame_sample(&input.signal, frame, j, frames, padding)
 }
 
 /// Puts power or amplitude in the place of bins: that of bin k below the middle into the real part of value k, and that of
 /// the last bin of an even number of samples into the imaginary part of value 0.
 #[cube]
-fn square_spectrum(
-    exchange: &mut Shared<[Complex]>,
-    input: &TransformInput,
-    own: &Sequence,
-    #[comptime] plan: FusedPlan,
-) {
+fn square_spectrum(exchange: &mut Shared<[Complex]>, input: &FrameInput, own: &Sequence, #[comptime] plan: FusedPlan) {
     let launch = comptime!(plan.launch);
     let points = comptime!(launch.points);
     if comptime!(plan.is_by_halves()) {
@@ -162,7 +176,6 @@ fn store_bands(
     exchange: &Shared<[Complex]>,
     filters: &SparseRows,
     output: &mut [f32],
-    shape: &TransformShape,
     frames: &FrameShape,
     bands: &BandShape,
     #[comptime] plan: FusedPlan,
@@ -171,7 +184,7 @@ fn store_bands(
     let sequences = comptime!(launch.layout.sequences);
     let slot = UNIT_POS % sequences;
     let own = CUBE_POS as u32 * sequences + slot;
-    if own < shape.rows {
+    if own < frames.count {
         let frame = frames.first + own;
         let base = slot * comptime!(launch.layout.sequence_stride());
         let to = first_band(frame, frames, bands);

@@ -24,7 +24,7 @@ pub fn band_slopes(
     if at >= frames.count * shape.bands {
         terminate!();
     }
-    let (own, band) = (at % frames.count, at / frames.count);
+    let (own, band) = (at / shape.bands, at % shape.bands);
     let from = first_band(frames.first + own, &frames, &shape) + band as usize * frames.frames as usize;
     let mut slope = grad[from];
     if comptime!(plan.form != BandForm::Sum) {

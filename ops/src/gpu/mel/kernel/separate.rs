@@ -18,7 +18,8 @@ pub fn window_frames(signal: &[f32], window: &[f32], into: &mut [f32], frames: F
     into[at as usize] = window[j as usize] * frame_sample(signal, frames.first + at / n, j, &frames, plan.padding);
 }
 
-/// Bands of spectra `[count, bins]`, `[rows, bands, frames]`: a unit per band of a frame, adjacent ones of adjacent frames.
+/// Bands of spectra `[count, bins]`, `[rows, bands, frames]`: a unit per band of a frame, adjacent ones of adjacent bands, which read
+/// the same bins.
 #[cube(launch)]
 pub fn frame_bands(
     spectra: &ComplexBuffers,
@@ -32,7 +33,7 @@ pub fn frame_bands(
     if at >= frames.count * shape.bands {
         terminate!();
     }
-    let (own, band) = (at % frames.count, at / frames.count);
+    let (own, band) = (at / shape.bands, at % shape.bands);
     let to = first_band(frames.first + own, &frames, &shape) + band as usize * frames.frames as usize;
     output[to] = formed(band_sum(spectra, filters, own, band, plan), &shape, plan);
 }

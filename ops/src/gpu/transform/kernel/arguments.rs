@@ -4,18 +4,17 @@ use cubecl::prelude::*;
 
 use crate::gpu::complex::{Complex, ComplexBuffers};
 
-/// The buffers that a launch reads.
+/// The rows that a launch reads: the variant is known when the kernel is compiled.
 #[derive(CubeType, CubeLaunch)]
-pub struct TransformInput {
-    /// Real rows, or the real parts of complex ones.
-    pub re: Box<[f32]>,
-    /// Imaginary parts; not read where rows are real.
-    pub im: Box<[f32]>,
-    /// The table of the launch.
-    pub table: Box<[Complex]>,
+#[expect(dead_code, reason = "variants are constructed as the generated kernel arguments")]
+pub enum TransformInput {
+    /// Complex rows or half spectra; or real rows, whose imaginary parts are not read.
+    Parts(ComplexBuffers),
+    /// Real rows, two samples side by side.
+    Pairs(Box<[Complex]>),
 }
 
-/// The buffers that a launch writes: the variant is known when the kernel is compiled.
+/// The rows that a launch writes: the variant is known when the kernel is compiled.
 #[derive(CubeType, CubeLaunch)]
 #[expect(dead_code, reason = "variants are constructed as the generated kernel arguments")]
 pub enum TransformOutput {
@@ -23,6 +22,8 @@ pub enum TransformOutput {
     Complex(ComplexBuffers),
     /// Real rows.
     Real(Box<[f32]>),
+    /// Real rows, two samples side by side.
+    Pairs(Box<[Complex]>),
 }
 
 /// The shape of a launch.
@@ -30,11 +31,11 @@ pub enum TransformOutput {
 pub struct TransformShape {
     /// Rows of the launch.
     pub rows: u32,
-    /// Values from one row that is read to the next.
+    /// Values, or pairs, from one row that is read to the next.
     pub input_stride: u32,
-    /// Values from one row that is written to the next.
+    /// Values, or pairs, from one row that is written to the next.
     pub output_stride: u32,
-    /// Values of a row that is read, for padded rows.
+    /// Values, or pairs, of a row that is read, for padded rows.
     pub samples: u32,
     /// Values of a row that is written, for rows that are cut.
     pub kept: u32,

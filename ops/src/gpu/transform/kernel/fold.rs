@@ -1,21 +1,26 @@
-//! Half spectra of real rows from the spectra of the pairs of their samples.
+//! Half spectra of real rows from the spectra of the pairs of their samples, and back.
 
 use cubecl::prelude::*;
 
-use super::arguments::{TransformInput, TransformOutput, TransformOutputExpand, TransformShape};
+use super::arguments::{TransformInput, TransformInputExpand, TransformOutput, TransformOutputExpand, TransformShape};
+use super::passes::read_exchange;
 use super::roots::root;
-use super::sequence::{Sequence, has_short_transform, mirrored, padded, short_transform};
+use super::sequence::{Sequence, has_short_transform, mirrored, padded, sequence_at, short_transform};
 use super::sink::finished;
-use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times};
+use super::source::bin;
+use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, conjugate, times};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::launch_plan::{Fold, LaunchPlan};
+
+/// Units that access memory together, on most devices.
+const PLANE: u32 = 32;
 
 /// Stores the half spectrum of a sequence: through the exchange memory, where units find the mirror images of bins.
 #[cube]
 pub fn store_folded(
     z: &ComplexArray,
     exchange: &mut Shared<[Complex]>,
-    input: &TransformInput,
+    table: &[Complex],
     output: &mut TransformOutput,
     sequence: &Sequence,
     shape: &TransformShape,
@@ -34,26 +39,136 @@ pub fn store_folded(
         for m in 0..radix {
             let k = j + comptime!(m * span);
             let held = comptime!((q * radix + output_position(m, radix)) as usize);
-            let value = finished(complex(z.re[held], z.im[held]), input, sequence.column, k, k, plan);
-            if is_present {
+            let value = finished(complex(z.re[held], z.im[held]), table, sequence.column, k, k, plan);
+            // Bins that are left out, and so are their mirror images, are not read.
+            let is_read = if comptime!(plan.is_cut) {
+                is_present && (k < shape.kept || k + shape.kept > comptime!(plan.points))
+            } else {
+                is_present
+            };
+            if is_read {
                 exchange[(sequence.base + padded(k, plan)) as usize] = value;
             }
         }
     }
     sync_cube();
+    let bins = comptime!(plan.points / 2 + 1);
+    let folded = if comptime!(plan.is_cut) { min(shape.kept, bins.runtime()) } else { bins.runtime() };
+    if comptime!(plan.layout.units < PLANE) {
+        // Adjacent units store adjacent bins, also where a sequence has few units.
+        let sequences = comptime!(plan.layout.sequences);
+        for place in range_stepped(UNIT_POS, sequences * folded, comptime!(plan.layout.cube_units())) {
+            let own = sequence_at(place / folded, 0u32.runtime(), shape.rows, plan);
+            store_folded_bin(&*exchange, table, output, &own, place % folded, shape, plan);
+        }
+    } else {
+        for k in range_stepped(sequence.t, folded, comptime!(plan.layout.units)) {
+            store_folded_bin(&*exchange, table, output, sequence, k, shape, plan);
+        }
+    }
+}
+
+/// Stores bin `k` of a half spectrum and its mirror image from the exchange memory.
+#[cube]
+fn store_folded_bin(
+    exchange: &Shared<[Complex]>,
+    table: &[Complex],
+    output: &mut TransformOutput,
+    sequence: &Sequence,
+    k: u32,
+    shape: &TransformShape,
+    #[comptime] plan: LaunchPlan,
+) {
     let fold = comptime!(plan.fold());
-    for k in range_stepped(sequence.t, comptime!(fold.points / 2 + 1), comptime!(plan.layout.units)) {
-        let bin = exchange[(sequence.base + padded(k, plan)) as usize];
-        let image = exchange[(sequence.base + padded(mirrored(k, comptime!(fold.points)), plan)) as usize];
-        let w = root(&input.table, comptime!(plan.fold_twiddles_at()), k, comptime!(fold.root()));
-        if sequence.is_present {
-            let first = sequence.row * shape.output_stride;
-            match output {
-                TransformOutput::Complex(rows) => store_pair(bin, image, w, rows, first, k, shape, fold),
-                TransformOutput::Real(_rows) => {}
+    let bin = exchange[(sequence.base + padded(k, plan)) as usize];
+    let image = exchange[(sequence.base + padded(mirrored(k, comptime!(fold.points)), plan)) as usize];
+    let w = root(table, comptime!(plan.fold_twiddles_at()), k, comptime!(fold.root()));
+    if sequence.is_present {
+        let first = sequence.row * shape.output_stride;
+        match output {
+            TransformOutput::Complex(rows) => store_pair(bin, image, w, rows, first, k, shape, fold),
+            TransformOutput::Real(_rows) => {}
+            TransformOutput::Pairs(_pairs) => {}
+        }
+    }
+}
+
+/// Loads the inputs of a unit's short transforms of the first pass from a half spectrum: through the exchange memory, so that
+/// every bin is read once.
+#[cube]
+pub fn load_unfolded(
+    z: &mut ComplexArray,
+    exchange: &mut Shared<[Complex]>,
+    input: &TransformInput,
+    table: &[Complex],
+    sequence: &Sequence,
+    shape: &TransformShape,
+    #[comptime] plan: LaunchPlan,
+) {
+    let bins = comptime!(plan.points / 2 + 1);
+    let present = if comptime!(plan.is_padded) { min(shape.samples, bins.runtime()) } else { bins.runtime() };
+    // Adjacent units read adjacent bins, also where a sequence has few units.
+    let sequences = comptime!(plan.layout.sequences);
+    for place in range_stepped(UNIT_POS, sequences * present, comptime!(plan.layout.cube_units())) {
+        let slot = place / present;
+        let own = sequence_at(slot, 0u32.runtime(), shape.rows, plan);
+        match input {
+            TransformInput::Parts(rows) => exchange_bins(exchange, rows, table, &own, place % present, shape, plan),
+            TransformInput::Pairs(_pairs) => {}
+        }
+    }
+    sync_cube();
+    read_exchange(z, exchange, sequence, 0u32, plan);
+    if comptime!(plan.is_padded) {
+        let radix = comptime!(plan.radix(0));
+        let span = comptime!(plan.span(0));
+        #[unroll]
+        for q in 0..comptime!(plan.layout.per_unit(radix)) {
+            let j = short_transform(sequence.t, q, span, plan);
+            #[unroll]
+            for m in 0..radix {
+                let k = j + comptime!(m * span);
+                let held = comptime!((q * radix + m) as usize);
+                let is_present = min(k, comptime!(plan.points) - k) < shape.samples;
+                z.re[held] = select(is_present, z.re[held], 0.0f32.runtime());
+                z.im[held] = select(is_present, z.im[held], 0.0f32.runtime());
             }
         }
     }
+}
+
+/// Writes value `k` of a sequence, and that of its mirror image, to the exchange memory.
+#[cube]
+fn exchange_bins(
+    exchange: &mut Shared<[Complex]>,
+    rows: &ComplexBuffers,
+    table: &[Complex],
+    sequence: &Sequence,
+    k: u32,
+    shape: &TransformShape,
+    #[comptime] plan: LaunchPlan,
+) {
+    let first = sequence.row * shape.input_stride;
+    let mirror = comptime!(plan.points) - k;
+    let x = bin(rows, first, k, shape, plan);
+    let y = bin(rows, first, mirror, shape, plan);
+    let w = root(table, comptime!(plan.fold_twiddles_at()), k, comptime!(plan.fold_root()));
+    exchange[(sequence.base + padded(k, plan)) as usize] = unfolded(x, y, w);
+    // The mirror image of k, with −w* for w and the bins exchanged: the conjugate of the same with −w.
+    if k > 0 {
+        let image = conjugate(unfolded(x, y, complex(-w.extract(0usize), -w.extract(1usize))));
+        exchange[(sequence.base + padded(mirror, plan)) as usize] = image;
+    }
+}
+
+/// Value k of the spectrum of the pairs of samples of a row, from bin x = X(k) of the half spectrum of the row, y = X(h − k)
+/// and w = exp(−2πi·k/2h) with h points: X(k) + X*(h − k) + i·w·(X(k) − X*(h − k)).
+#[cube]
+pub fn unfolded(x: Complex, y: Complex, w: Complex) -> Complex {
+    let even = complex(x.extract(0usize) + y.extract(0usize), x.extract(1usize) - y.extract(1usize));
+    let odd = complex(x.extract(0usize) - y.extract(0usize), x.extract(1usize) + y.extract(1usize));
+    let odd = times(odd, w);
+    complex(even.extract(0usize) - odd.extract(1usize), even.extract(1usize) + odd.extract(0usize))
 }
 
 /// Stores bins `k` and points − k of a half spectrum that starts at `first`, from the spectrum Z of its pairs of
@@ -97,7 +212,8 @@ fn is_written(bin: u32, shape: &TransformShape, #[comptime] fold: Fold) -> bool 
 /// Folds spectra of pairs of samples in device memory: a unit per bin and its mirror image.
 #[cube(launch, launch_unchecked)]
 pub fn fold_spectra(
-    input: &TransformInput,
+    input: &ComplexBuffers,
+    table: &[Complex],
     output: &mut ComplexBuffers,
     shape: TransformShape,
     #[comptime] fold: Fold,
@@ -112,6 +228,6 @@ pub fn fold_spectra(
     let image = (row * shape.input_stride + mirrored(k, comptime!(fold.points))) as usize;
     let bin = complex(input.re[at], input.im[at]);
     let image = complex(input.re[image], input.im[image]);
-    let w = root(&input.table, 0u32, k, comptime!(fold.root()));
+    let w = root(table, 0u32, k, comptime!(fold.root()));
     store_pair(bin, image, w, output, row * shape.output_stride, k, &shape, fold);
 }

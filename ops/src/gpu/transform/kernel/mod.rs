@@ -9,7 +9,7 @@ mod sequence;
 mod sink;
 mod source;
 
-pub use arguments::{TransformInput, TransformInputLaunch, TransformOutputArgs, TransformShape, TransformShapeLaunch};
+pub use arguments::{TransformInputArgs, TransformOutputArgs, TransformShapeLaunch};
 pub use fold::fold_spectra;
 pub use passes::{read_exchange, run_passes, short_transforms, transform_sequences, write_exchange};
 pub use roots::root;

@@ -7,7 +7,7 @@
 use cubecl::prelude::*;
 
 use super::arguments::{TransformInput, TransformOutput, TransformShape};
-use super::fold::store_folded;
+use super::fold::{load_unfolded, store_folded};
 use super::sequence::{Sequence, has_short_transform, own_sequence, padded, short_transform};
 use super::sink::store_outputs;
 use super::source::load_inputs;
@@ -19,6 +19,7 @@ use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
 #[cube(launch, launch_unchecked)]
 pub fn transform_sequences(
     input: &TransformInput,
+    table: &[Complex],
     output: &mut TransformOutput,
     shape: TransformShape,
     #[comptime] plan: LaunchPlan,
@@ -29,12 +30,16 @@ pub fn transform_sequences(
     // Sequences are read as they lie in the input, and from the first exchange on spread as they lie in the output.
     let read = own_sequence(shape.rows, plan.input, plan);
     let own = own_sequence(shape.rows, plan.output, plan);
-    load_inputs(&mut z, input, &read, &shape, plan);
-    run_passes(&mut z, &mut exchange, input, &read, &own, plan);
-    if comptime!(plan.sink == RowForm::PairSpectrum) {
-        store_folded(&z, &mut exchange, input, output, &own, &shape, plan);
+    if comptime!(plan.unfolds_in_cube()) {
+        load_unfolded(&mut z, &mut exchange, input, table, &read, &shape, plan);
     } else {
-        store_outputs(&z, input, output, &own, &shape, plan);
+        load_inputs(&mut z, input, table, &read, &shape, plan);
+    }
+    run_passes(&mut z, &mut exchange, table, &read, &own, plan);
+    if comptime!(plan.sink == RowForm::PairSpectrum) {
+        store_folded(&z, &mut exchange, table, output, &own, &shape, plan);
+    } else {
+        store_outputs(&z, table, output, &own, &shape, plan);
     }
 }
 
@@ -44,7 +49,7 @@ pub fn transform_sequences(
 pub fn run_passes(
     z: &mut ComplexArray,
     exchange: &mut Shared<[Complex]>,
-    input: &TransformInput,
+    table: &[Complex],
     read: &Sequence,
     own: &Sequence,
     #[comptime] plan: LaunchPlan,
@@ -53,16 +58,16 @@ pub fn run_passes(
     #[unroll]
     for pass in 0..passes {
         if comptime!(plan.follows_filter(pass)) {
-            multiply_filter(z, input, own, pass, plan);
+            multiply_filter(z, table, own, pass, plan);
         } else if comptime!(pass > 0) {
             // Read what other units wrote after the pass before, once all of them have.
             sync_cube();
             read_exchange(z, exchange, own, pass, plan);
         }
-        short_transforms(z, &input.table, own, pass, plan);
+        short_transforms(z, table, own, pass, plan);
         if comptime!(pass + 1 < passes && !plan.follows_filter(pass + 1)) {
             // No unit may overwrite the exchange before all have read it.
-            if comptime!(pass > 0) {
+            if comptime!(pass > 0 || plan.unfolds_in_cube()) {
                 sync_cube();
             }
             if comptime!(pass == 0) {
@@ -173,7 +178,7 @@ pub fn read_exchange(
 #[cube]
 fn multiply_filter(
     z: &mut ComplexArray,
-    input: &TransformInput,
+    table: &[Complex],
     sequence: &Sequence,
     #[comptime] pass: u32,
     #[comptime] plan: LaunchPlan,
@@ -188,7 +193,7 @@ fn multiply_filter(
         #[unroll]
         for m in 0..radix {
             let held = comptime!((q * radix + output_position(m, radix)) as usize);
-            let factor = input.table[(first + comptime!(m * span)) as usize];
+            let factor = table[(first + comptime!(m * span)) as usize];
             let (re, im) = product(z.re[held], z.im[held], factor.extract(0usize), factor.extract(1usize));
             y.re[comptime!(m as usize)] = im;
             y.im[comptime!(m as usize)] = re;

@@ -27,7 +27,13 @@ pub fn own_sequence(rows: u32, #[comptime] access: SequenceAccess, #[comptime] p
         if comptime!(access.is_by_columns()) { UNIT_POS % sequences } else { UNIT_POS / comptime!(plan.layout.units) };
     let t =
         if comptime!(access.is_by_columns()) { UNIT_POS / sequences } else { UNIT_POS % comptime!(plan.layout.units) };
-    let number = CUBE_POS as u32 * sequences + slot;
+    sequence_at(slot, t, rows, plan)
+}
+
+/// The sequence in slot `slot` of this unit's cube, as unit `t` of its units has it.
+#[cube]
+pub fn sequence_at(slot: u32, t: u32, rows: u32, #[comptime] plan: LaunchPlan) -> Sequence {
+    let number = CUBE_POS as u32 * comptime!(plan.layout.sequences) + slot;
     let count = rows * comptime!(plan.columns);
     let known = min(number, count - 1);
     Sequence {

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{TransformInput, TransformOutput, TransformOutputExpand, TransformShape};
+use super::arguments::{TransformOutput, TransformOutputExpand, TransformShape};
 use super::roots::root;
 use super::sequence::{Sequence, has_short_transform, is_mode, mode_of, short_transform};
 use crate::gpu::complex::{Complex, ComplexArray, complex, times};
@@ -13,7 +13,7 @@ use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
 #[cube]
 pub fn store_outputs(
     z: &ComplexArray,
-    input: &TransformInput,
+    table: &[Complex],
     output: &mut TransformOutput,
     sequence: &Sequence,
     shape: &TransformShape,
@@ -38,7 +38,7 @@ pub fn store_outputs(
             };
             let held = comptime!((q * radix + output_position(m, radix)) as usize);
             let value = complex(z.re[held], z.im[held]);
-            let value = finished(value, input, sequence.column, k, at, plan);
+            let value = finished(value, table, sequence.column, k, at, plan);
             // A convolution is longer than the row, a half spectrum shorter, and of that the lowest bins may be kept,
             // or of a column its modes.
             let is_kept = if comptime!(plan.output_modes > 0) {
@@ -72,17 +72,17 @@ fn kept(plan: &LaunchPlan) -> u32 {
 #[cube]
 pub fn finished(
     value: Complex,
-    input: &TransformInput,
+    table: &[Complex],
     column: u32,
     k: u32,
     at: u32,
     #[comptime] plan: LaunchPlan,
 ) -> Complex {
     if comptime!(plan.twiddle_root > 0) {
-        times(value, root(&input.table, comptime!(plan.outer_twiddles_at()), column * k, plan.twiddle_root))
+        times(value, root(table, comptime!(plan.outer_twiddles_at()), column * k, plan.twiddle_root))
     } else if comptime!(plan.chirps_output) {
         let within = min(at, comptime!(plan.points - 1).runtime());
-        let chirp = input.table[(comptime!(plan.chirp_at()) + within) as usize];
+        let chirp = table[(comptime!(plan.chirp_at()) + within) as usize];
         times(complex(value.extract(1usize), value.extract(0usize)), chirp)
     } else {
         value
@@ -122,5 +122,6 @@ fn store(
                 rows[(row * shape.output_stride + at) as usize] = re;
             }
         }
+        TransformOutput::Pairs(pairs) => pairs[(row * shape.output_stride + at) as usize] = complex(re, im),
     }
 }

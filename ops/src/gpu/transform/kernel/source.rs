@@ -2,10 +2,11 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{TransformInput, TransformShape};
+use super::arguments::{TransformInput, TransformInputExpand, TransformShape};
+use super::fold::unfolded;
 use super::roots::root;
 use super::sequence::{Sequence, is_mode, mode_of, short_transform};
-use crate::gpu::complex::{Complex, ComplexArray, complex, times};
+use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times};
 use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
 
 /// Loads the inputs of a unit's short transforms of the first pass.
@@ -13,6 +14,7 @@ use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
 pub fn load_inputs(
     z: &mut ComplexArray,
     input: &TransformInput,
+    table: &[Complex],
     sequence: &Sequence,
     shape: &TransformShape,
     #[comptime] plan: LaunchPlan,
@@ -26,9 +28,9 @@ pub fn load_inputs(
         #[unroll]
         for m in 0..radix {
             let value = if comptime!(plan.input_modes > 0) {
-                load_mode(input, sequence, j + comptime!(m * span), shape, plan)
+                load_mode(input, table, sequence, j + comptime!(m * span), shape, plan)
             } else {
-                load(input, sequence.row, first + comptime!(m * span * plan.input.stride), shape, plan)
+                load(input, table, sequence.row, first + comptime!(m * span * plan.input.stride), shape, plan)
             };
             z.re[comptime!((q * radix + m) as usize)] = value.extract(0usize);
             z.im[comptime!((q * radix + m) as usize)] = value.extract(1usize);
@@ -40,6 +42,7 @@ pub fn load_inputs(
 #[cube]
 fn load_mode(
     input: &TransformInput,
+    table: &[Complex],
     sequence: &Sequence,
     k: u32,
     shape: &TransformShape,
@@ -49,24 +52,31 @@ fn load_mode(
     if is_mode(k, plan.input_modes, plan) {
         let mode = mode_of(k, plan.input_modes, plan);
         let at = sequence.column * comptime!(plan.input.column_stride) + mode * comptime!(plan.input.stride);
-        value = load(input, sequence.row, at, shape, plan);
+        value = load(input, table, sequence.row, at, shape, plan);
     }
     value
 }
 
 /// Value `at` of a complex row; 0 past its end.
 #[cube]
-fn load(input: &TransformInput, row: u32, at: u32, shape: &TransformShape, #[comptime] plan: LaunchPlan) -> Complex {
+fn load(
+    input: &TransformInput,
+    table: &[Complex],
+    row: u32,
+    at: u32,
+    shape: &TransformShape,
+    #[comptime] plan: LaunchPlan,
+) -> Complex {
     if comptime!(plan.chirps_input) {
         // The row of a convolution ends at `points`, and is multiplied by the chirp.
         let mut value = complex(0.0f32, 0.0f32);
         if at < comptime!(plan.points) {
-            let chirp = input.table[(comptime!(plan.chirp_at()) + at) as usize];
-            value = times(load_form(input, row, at, shape, plan), chirp);
+            let chirp = table[(comptime!(plan.chirp_at()) + at) as usize];
+            value = times(load_form(input, table, row, at, shape, plan), chirp);
         }
         value
     } else {
-        load_form(input, row, at, shape, plan)
+        load_form(input, table, row, at, shape, plan)
     }
 }
 
@@ -74,56 +84,64 @@ fn load(input: &TransformInput, row: u32, at: u32, shape: &TransformShape, #[com
 #[cube]
 fn load_form(
     input: &TransformInput,
+    table: &[Complex],
     row: u32,
     at: u32,
     shape: &TransformShape,
     #[comptime] plan: LaunchPlan,
 ) -> Complex {
     let first = row * shape.input_stride;
-    if comptime!(plan.source == RowForm::Complex) {
-        complex(part(&input.re, first, at, shape, plan), part(&input.im, first, at, shape, plan))
-    } else if comptime!(plan.source == RowForm::Real) {
-        complex(part(&input.re, first, at, shape, plan), 0.0f32)
-    } else if comptime!(plan.source == RowForm::SamplePairs) {
-        complex(part(&input.re, first, 2 * at, shape, plan), part(&input.re, first, 2 * at + 1, shape, plan))
-    } else if comptime!(plan.source == RowForm::HalfSpectrum) {
-        // The upper half is the conjugate of its mirror image.
-        let mirrored = at > comptime!(plan.points / 2);
-        let bin = bin(input, first, select(mirrored, plan.points - at, at), shape, plan);
-        let im = bin.extract(1usize);
-        complex(bin.extract(0usize), select(mirrored, -im, im))
-    } else {
-        unfolded(input, first, at, shape, plan)
+    match input {
+        TransformInput::Pairs(pairs) => pair(pairs, first, at, shape, plan),
+        TransformInput::Parts(rows) => load_parts(rows, table, first, at, shape, plan),
     }
 }
 
-/// Value `k` of the spectrum of the pairs of samples of a row, from the half spectrum X of the row and its mirror
-/// image: X(k) + X*(h − k) + i·w·(X(k) − X*(h − k)) with h points and w = exp(−2πi·k/2h).
+/// Value `at` of a complex row from buffers of its parts.
 #[cube]
-fn unfolded(
-    input: &TransformInput,
+fn load_parts(
+    rows: &ComplexBuffers,
+    table: &[Complex],
     first: u32,
-    k: u32,
+    at: u32,
     shape: &TransformShape,
     #[comptime] plan: LaunchPlan,
 ) -> Complex {
-    let x = bin(input, first, k, shape, plan);
-    let y = bin(input, first, comptime!(plan.points) - k, shape, plan);
-    let even = complex(x.extract(0usize) + y.extract(0usize), x.extract(1usize) - y.extract(1usize));
-    let odd = complex(x.extract(0usize) - y.extract(0usize), x.extract(1usize) + y.extract(1usize));
-    let odd = times(odd, root(&input.table, comptime!(plan.fold_twiddles_at()), k, comptime!(plan.fold_root())));
-    complex(even.extract(0usize) - odd.extract(1usize), even.extract(1usize) + odd.extract(0usize))
+    if comptime!(plan.source == RowForm::Complex) {
+        complex(part(&rows.re, first, at, shape, plan), part(&rows.im, first, at, shape, plan))
+    } else if comptime!(plan.source == RowForm::Real) {
+        complex(part(&rows.re, first, at, shape, plan), 0.0f32)
+    } else if comptime!(plan.source == RowForm::SamplePairs) {
+        complex(part(&rows.re, first, 2 * at, shape, plan), part(&rows.re, first, 2 * at + 1, shape, plan))
+    } else if comptime!(plan.source == RowForm::HalfSpectrum) {
+        // The upper half is the conjugate of its mirror image.
+        let mirrored = at > comptime!(plan.points / 2);
+        let bin = bin(rows, first, select(mirrored, plan.points - at, at), shape, plan);
+        let im = bin.extract(1usize);
+        complex(bin.extract(0usize), select(mirrored, -im, im))
+    } else {
+        let x = bin(rows, first, at, shape, plan);
+        let y = bin(rows, first, comptime!(plan.points) - at, shape, plan);
+        let w = root(table, comptime!(plan.fold_twiddles_at()), at, comptime!(plan.fold_root()));
+        unfolded(x, y, w)
+    }
 }
 
 /// Bin of a half spectrum, with its factor.
 #[cube]
-fn bin(input: &TransformInput, first: u32, bin: u32, shape: &TransformShape, #[comptime] plan: LaunchPlan) -> Complex {
+pub fn bin(
+    rows: &ComplexBuffers,
+    first: u32,
+    bin: u32,
+    shape: &TransformShape,
+    #[comptime] plan: LaunchPlan,
+) -> Complex {
     // The first bin, and the middle one of an even number, are real; the others stand for two.
     let interior = bin > 0 && bin < comptime!(end_of_interior(&plan));
     let factor = select(interior, shape.interior, 1.0f32.runtime());
     let of_imaginary = select(interior, if comptime!(plan.conjugates) { -factor } else { factor }, 0.0f32.runtime());
-    let im = part(&input.im, first, bin, shape, plan);
-    complex(factor * part(&input.re, first, bin, shape, plan), select(interior, of_imaginary * im, 0.0f32.runtime()))
+    let im = part(&rows.im, first, bin, shape, plan);
+    complex(factor * part(&rows.re, first, bin, shape, plan), select(interior, of_imaginary * im, 0.0f32.runtime()))
 }
 
 /// The bin after the last one that stands for two.
@@ -136,6 +154,20 @@ fn end_of_interior(plan: &LaunchPlan) -> u32 {
 fn part(values: &[f32], first: u32, at: u32, shape: &TransformShape, #[comptime] plan: LaunchPlan) -> f32 {
     if comptime!(plan.is_padded) {
         let mut value = 0.0f32;
+        if at < shape.samples {
+            value = values[(first + at) as usize];
+        }
+        value
+    } else {
+        values[(first + at) as usize]
+    }
+}
+
+/// Pair `at` of a row; 0 past the end of a row that is too short.
+#[cube]
+fn pair(values: &[Complex], first: u32, at: u32, shape: &TransformShape, #[comptime] plan: LaunchPlan) -> Complex {
+    if comptime!(plan.is_padded) {
+        let mut value = complex(0.0f32, 0.0f32);
         if at < shape.samples {
             value = values[(first + at) as usize];
         }
