@@ -2,6 +2,9 @@
 
 use super::layout::CubeLayout;
 
+/// Units of a sequence below which their accesses to a row are too short for the memory: 64 bytes of f32.
+const FEW_UNITS: u32 = 16;
+
 /// Position of a launch's sequences in memory: value i of column c of a row is `column_stride`·c + `stride`·i values from
 /// the row's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -224,10 +227,28 @@ impl LaunchPlan {
         matches!(self.source, RowForm::PairSpectrum) && self.columns == 1 && !self.chirps_input
     }
 
+    /// Whether the values that are read go through the exchange memory, so that adjacent units read adjacent values also
+    /// where a sequence has few units: those of whole rows.
+    pub const fn stages_input(&self) -> bool {
+        let is_whole = self.columns == 1 && self.input.stride == 1 && self.input_modes == 0 && !self.chirps_input;
+        is_whole && self.layout.units < FEW_UNITS && !matches!(self.source, RowForm::PairSpectrum)
+    }
+
+    /// Whether the values that are written go through the exchange memory for the same reason.
+    pub const fn stages_output(&self) -> bool {
+        let is_whole = self.columns == 1 && self.output.stride == 1 && self.output_modes == 0 && !self.chirps_output;
+        is_whole && self.layout.units < FEW_UNITS && !matches!(self.sink, RowForm::PairSpectrum)
+    }
+
+    /// Whether the exchange memory is in use before the first pass.
+    pub const fn loads_through_exchange(&self) -> bool {
+        self.unfolds_in_cube() || self.stages_input()
+    }
+
     /// Complex values of shared memory per cube, at least one.
     pub const fn exchange_len(&self) -> u32 {
-        let folds = matches!(self.sink, RowForm::PairSpectrum) || self.unfolds_in_cube();
-        let exchanges = self.passes() > 1 || folds;
+        let stores = matches!(self.sink, RowForm::PairSpectrum) || self.stages_output();
+        let exchanges = self.passes() > 1 || stores || self.loads_through_exchange();
         if exchanges { self.layout.sequences * self.layout.sequence_stride() } else { 1 }
     }
 }

@@ -12,9 +12,6 @@ use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, conjug
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::launch_plan::{Fold, LaunchPlan};
 
-/// Units that access memory together, on most devices.
-const PLANE: u32 = 32;
-
 /// Stores the half spectrum of a sequence: through the exchange memory, where units find the mirror images of bins.
 #[cube]
 pub fn store_folded(
@@ -53,17 +50,24 @@ pub fn store_folded(
     }
     sync_cube();
     let bins = comptime!(plan.points / 2 + 1);
-    let folded = if comptime!(plan.is_cut) { min(shape.kept, bins.runtime()) } else { bins.runtime() };
-    if comptime!(plan.layout.units < PLANE) {
-        // Adjacent units store adjacent bins, also where a sequence has few units.
-        let sequences = comptime!(plan.layout.sequences);
-        for place in range_stepped(UNIT_POS, sequences * folded, comptime!(plan.layout.cube_units())) {
+    let step = comptime!(plan.layout.cube_units());
+    let sequences = comptime!(plan.layout.sequences);
+    // Adjacent units store adjacent bins, also where a sequence has few units.
+    if comptime!(plan.is_cut) {
+        let folded = min(shape.kept, bins.runtime());
+        for place in range_stepped(UNIT_POS, sequences * folded, step) {
             let own = sequence_at(place / folded, 0u32.runtime(), shape.rows, plan);
             store_folded_bin(&*exchange, table, output, &own, place % folded, shape, plan);
         }
     } else {
-        for k in range_stepped(sequence.t, folded, comptime!(plan.layout.units)) {
-            store_folded_bin(&*exchange, table, output, sequence, k, shape, plan);
+        let places = comptime!(sequences * bins);
+        #[unroll]
+        for i in 0..comptime!(places.div_ceil(step)) {
+            let place = UNIT_POS + comptime!(i * step);
+            if comptime!((i + 1) * step <= places) || place < places {
+                let own = sequence_at(place / bins, 0u32.runtime(), shape.rows, plan);
+                store_folded_bin(&*exchange, table, output, &own, place % bins, shape, plan);
+            }
         }
     }
 }
@@ -106,15 +110,24 @@ pub fn load_unfolded(
     #[comptime] plan: LaunchPlan,
 ) {
     let bins = comptime!(plan.points / 2 + 1);
-    let present = if comptime!(plan.is_padded) { min(shape.samples, bins.runtime()) } else { bins.runtime() };
-    // Adjacent units read adjacent bins, also where a sequence has few units.
+    let step = comptime!(plan.layout.cube_units());
     let sequences = comptime!(plan.layout.sequences);
-    for place in range_stepped(UNIT_POS, sequences * present, comptime!(plan.layout.cube_units())) {
-        let slot = place / present;
-        let own = sequence_at(slot, 0u32.runtime(), shape.rows, plan);
-        match input {
-            TransformInput::Parts(rows) => exchange_bins(exchange, rows, table, &own, place % present, shape, plan),
-            TransformInput::Pairs(_pairs) => {}
+    // Adjacent units read adjacent bins, also where a sequence has few units.
+    if comptime!(plan.is_padded) {
+        let present = min(shape.samples, bins.runtime());
+        for place in range_stepped(UNIT_POS, sequences * present, step) {
+            let own = sequence_at(place / present, 0u32.runtime(), shape.rows, plan);
+            exchange_bins(exchange, input, table, &own, place % present, shape, plan);
+        }
+    } else {
+        let places = comptime!(sequences * bins);
+        #[unroll]
+        for i in 0..comptime!(places.div_ceil(step)) {
+            let place = UNIT_POS + comptime!(i * step);
+            if comptime!((i + 1) * step <= places) || place < places {
+                let own = sequence_at(place / bins, 0u32.runtime(), shape.rows, plan);
+                exchange_bins(exchange, input, table, &own, place % bins, shape, plan);
+            }
         }
     }
     sync_cube();
@@ -141,7 +154,7 @@ pub fn load_unfolded(
 #[cube]
 fn exchange_bins(
     exchange: &mut Shared<[Complex]>,
-    rows: &ComplexBuffers,
+    input: &TransformInput,
     table: &[Complex],
     sequence: &Sequence,
     k: u32,
@@ -150,14 +163,19 @@ fn exchange_bins(
 ) {
     let first = sequence.row * shape.input_stride;
     let mirror = comptime!(plan.points) - k;
-    let x = bin(rows, first, k, shape, plan);
-    let y = bin(rows, first, mirror, shape, plan);
-    let w = root(table, comptime!(plan.fold_twiddles_at()), k, comptime!(plan.fold_root()));
-    exchange[(sequence.base + padded(k, plan)) as usize] = unfolded(x, y, w);
-    // The mirror image of k, with −w* for w and the bins exchanged: the conjugate of the same with −w.
-    if k > 0 {
-        let image = conjugate(unfolded(x, y, complex(-w.extract(0usize), -w.extract(1usize))));
-        exchange[(sequence.base + padded(mirror, plan)) as usize] = image;
+    match input {
+        TransformInput::Parts(rows) => {
+            let x = bin(rows, first, k, shape, plan);
+            let y = bin(rows, first, mirror, shape, plan);
+            let w = root(table, comptime!(plan.fold_twiddles_at()), k, comptime!(plan.fold_root()));
+            exchange[(sequence.base + padded(k, plan)) as usize] = unfolded(x, y, w);
+            // The mirror image of k, with −w* for w and the bins exchanged: the conjugate of the same with −w.
+            if k > 0 {
+                let image = conjugate(unfolded(x, y, complex(-w.extract(0usize), -w.extract(1usize))));
+                exchange[(sequence.base + padded(mirror, plan)) as usize] = image;
+            }
+        }
+        TransformInput::Pairs(_pairs) => {}
     }
 }
 

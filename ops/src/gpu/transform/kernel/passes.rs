@@ -9,8 +9,8 @@ use cubecl::prelude::*;
 use super::arguments::{TransformInput, TransformOutput, TransformShape};
 use super::fold::{load_unfolded, store_folded};
 use super::sequence::{Sequence, has_short_transform, own_sequence, padded, short_transform};
-use super::sink::store_outputs;
-use super::source::load_inputs;
+use super::sink::{store_outputs, store_staged};
+use super::source::{load_inputs, load_staged};
 use crate::gpu::complex::{Complex, ComplexArray, complex, product};
 use crate::gpu::short_transform::{output_position, transform_radix};
 use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
@@ -32,12 +32,16 @@ pub fn transform_sequences(
     let own = own_sequence(shape.rows, plan.output, plan);
     if comptime!(plan.unfolds_in_cube()) {
         load_unfolded(&mut z, &mut exchange, input, table, &read, &shape, plan);
+    } else if comptime!(plan.stages_input()) {
+        load_staged(&mut z, &mut exchange, input, table, &read, &shape, plan);
     } else {
         load_inputs(&mut z, input, table, &read, &shape, plan);
     }
     run_passes(&mut z, &mut exchange, table, &read, &own, plan);
     if comptime!(plan.sink == RowForm::PairSpectrum) {
         store_folded(&z, &mut exchange, table, output, &own, &shape, plan);
+    } else if comptime!(plan.stages_output()) {
+        store_staged(&z, &mut exchange, table, output, &own, &shape, plan);
     } else {
         store_outputs(&z, table, output, &own, &shape, plan);
     }
@@ -67,7 +71,7 @@ pub fn run_passes(
         short_transforms(z, table, own, pass, plan);
         if comptime!(pass + 1 < passes && !plan.follows_filter(pass + 1)) {
             // No unit may overwrite the exchange before all have read it.
-            if comptime!(pass > 0 || plan.unfolds_in_cube()) {
+            if comptime!(pass > 0 || plan.loads_through_exchange()) {
                 sync_cube();
             }
             if comptime!(pass == 0) {

@@ -3,8 +3,9 @@
 use cubecl::prelude::*;
 
 use super::arguments::{TransformOutput, TransformOutputExpand, TransformShape};
+use super::passes::write_exchange;
 use super::roots::root;
-use super::sequence::{Sequence, has_short_transform, is_mode, mode_of, short_transform};
+use super::sequence::{Sequence, has_short_transform, is_mode, mode_of, padded, sequence_at, short_transform};
 use crate::gpu::complex::{Complex, ComplexArray, complex, times};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
@@ -38,22 +39,68 @@ pub fn store_outputs(
             };
             let held = comptime!((q * radix + output_position(m, radix)) as usize);
             let value = complex(z.re[held], z.im[held]);
-            let value = finished(value, table, sequence.column, k, at, plan);
-            // A convolution is longer than the row, a half spectrum shorter, and of that the lowest bins may be kept,
-            // or of a column its modes.
-            let is_kept = if comptime!(plan.output_modes > 0) {
-                is_present && is_mode(k, plan.output_modes, plan)
-            } else if comptime!(plan.is_cut) {
-                is_present && at < shape.kept
-            } else if comptime!(kept(&plan) < plan.layout.n * plan.columns) {
-                is_present && at < comptime!(kept(&plan))
-            } else {
-                is_present
-            };
-            if is_kept {
-                store(value, output, sequence.row, at, shape, plan);
-            }
+            store_output(value, table, output, sequence, k, at, is_present, shape, plan);
         }
+    }
+}
+
+/// The same through the exchange memory.
+#[cube]
+pub fn store_staged(
+    z: &ComplexArray,
+    exchange: &mut Shared<[Complex]>,
+    table: &[Complex],
+    output: &mut TransformOutput,
+    sequence: &Sequence,
+    shape: &TransformShape,
+    #[comptime] plan: LaunchPlan,
+) {
+    // All units have read what they need of the exchange before.
+    sync_cube();
+    write_exchange(z, exchange, sequence, comptime!(plan.passes() - 1), plan);
+    sync_cube();
+    let n = comptime!(plan.layout.n);
+    let step = comptime!(plan.layout.cube_units());
+    let values = comptime!(plan.layout.sequences * n);
+    #[unroll]
+    for i in 0..comptime!(values.div_ceil(step)) {
+        let place = UNIT_POS + comptime!(i * step);
+        if comptime!((i + 1) * step <= values) || place < values {
+            let own = sequence_at(place / n, 0u32.runtime(), shape.rows, plan);
+            let k = place % n;
+            let value = exchange[(own.base + padded(k, plan)) as usize];
+            store_output(value, table, output, &own, k, k, own.is_present, shape, plan);
+        }
+    }
+}
+
+/// Stores output `k` of a sequence, the value `at` of its row, if the launch writes it.
+#[cube]
+fn store_output(
+    value: Complex,
+    table: &[Complex],
+    output: &mut TransformOutput,
+    sequence: &Sequence,
+    k: u32,
+    at: u32,
+    is_present: bool,
+    shape: &TransformShape,
+    #[comptime] plan: LaunchPlan,
+) {
+    let value = finished(value, table, sequence.column, k, at, plan);
+    // A convolution is longer than the row, a half spectrum shorter, and of that the lowest bins may be kept, or of a
+    // column its modes.
+    let is_kept = if comptime!(plan.output_modes > 0) {
+        is_present && is_mode(k, plan.output_modes, plan)
+    } else if comptime!(plan.is_cut) {
+        is_present && at < shape.kept
+    } else if comptime!(kept(&plan) < plan.layout.n * plan.columns) {
+        is_present && at < comptime!(kept(&plan))
+    } else {
+        is_present
+    };
+    if is_kept {
+        store(value, output, sequence.row, at, shape, plan);
     }
 }
 

@@ -4,8 +4,9 @@ use cubecl::prelude::*;
 
 use super::arguments::{TransformInput, TransformInputExpand, TransformShape};
 use super::fold::unfolded;
+use super::passes::read_exchange;
 use super::roots::root;
-use super::sequence::{Sequence, is_mode, mode_of, short_transform};
+use super::sequence::{Sequence, is_mode, mode_of, padded, sequence_at, short_transform};
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times};
 use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
 
@@ -36,6 +37,33 @@ pub fn load_inputs(
             z.im[comptime!((q * radix + m) as usize)] = value.extract(1usize);
         }
     }
+}
+
+/// The same through the exchange memory.
+#[cube]
+pub fn load_staged(
+    z: &mut ComplexArray,
+    exchange: &mut Shared<[Complex]>,
+    input: &TransformInput,
+    table: &[Complex],
+    sequence: &Sequence,
+    shape: &TransformShape,
+    #[comptime] plan: LaunchPlan,
+) {
+    let n = comptime!(plan.layout.n);
+    let step = comptime!(plan.layout.cube_units());
+    let values = comptime!(plan.layout.sequences * n);
+    #[unroll]
+    for i in 0..comptime!(values.div_ceil(step)) {
+        let place = UNIT_POS + comptime!(i * step);
+        if comptime!((i + 1) * step <= values) || place < values {
+            let own = sequence_at(place / n, 0u32.runtime(), shape.rows, plan);
+            let at = place % n;
+            exchange[(own.base + padded(at, plan)) as usize] = load(input, table, own.row, at, shape, plan);
+        }
+    }
+    sync_cube();
+    read_exchange(z, exchange, sequence, 0u32, plan);
 }
 
 /// Bin `k` of a sequence that is read from its modes; 0 for all other bins.
