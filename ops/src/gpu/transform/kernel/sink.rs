@@ -39,7 +39,8 @@ pub fn store_outputs(
             };
             let held = comptime!((q * radix + output_position(m, radix)) as usize);
             let value = complex(z.re[held], z.im[held]);
-            store_output(value, table, output, sequence, k, at, is_present, shape, plan);
+            let place = OutputPlace { k, at, is_present };
+            store_output(value, table, output, sequence, &place, shape, plan);
         }
     }
 }
@@ -69,38 +70,48 @@ pub fn store_staged(
             let own = sequence_at(place / n, 0u32.runtime(), shape.rows, plan);
             let k = place % n;
             let value = exchange[(own.base + padded(k, plan)) as usize];
-            store_output(value, table, output, &own, k, k, own.is_present, shape, plan);
+            let place = OutputPlace { k, at: k, is_present: own.is_present };
+            store_output(value, table, output, &own, &place, shape, plan);
         }
     }
 }
 
-/// Stores output `k` of a sequence, the value `at` of its row, if the launch writes it.
+/// Place of an output.
+#[derive(CubeType)]
+struct OutputPlace {
+    /// Its number in the sequence.
+    k: u32,
+    /// Its number in the row.
+    at: u32,
+    /// Whether there is such an output.
+    is_present: bool,
+}
+
+/// Stores an output of a sequence, if the launch writes it.
 #[cube]
 fn store_output(
     value: Complex,
     table: &[Complex],
     output: &mut TransformOutput,
     sequence: &Sequence,
-    k: u32,
-    at: u32,
-    is_present: bool,
+    place: &OutputPlace,
     shape: &TransformShape,
     #[comptime] plan: LaunchPlan,
 ) {
-    let value = finished(value, table, sequence.column, k, at, plan);
+    let value = finished(value, table, sequence.column, place.k, place.at, plan);
     // A convolution is longer than the row, a half spectrum shorter, and of that the lowest bins may be kept, or of a
     // column its modes.
     let is_kept = if comptime!(plan.output_modes > 0) {
-        is_present && is_mode(k, plan.output_modes, plan)
+        place.is_present && is_mode(place.k, plan.output_modes, plan)
     } else if comptime!(plan.is_cut) {
-        is_present && at < shape.kept
+        place.is_present && place.at < shape.kept
     } else if comptime!(kept(&plan) < plan.layout.n * plan.columns) {
-        is_present && at < comptime!(kept(&plan))
+        place.is_present && place.at < comptime!(kept(&plan))
     } else {
-        is_present
+        place.is_present
     };
     if is_kept {
-        store(value, output, sequence.row, at, shape, plan);
+        store(value, output, sequence.row, place.at, shape, plan);
     }
 }
 
