@@ -89,8 +89,13 @@ const ON_DEVICE: [Threshold; 3] = [
     Threshold { max_batch: usize::MAX, tier: Tier::Fast, strategy: Strategy::Fused },
 ];
 
+/// Ratio of predicted times up to which strategies count as equally fast: calls of one strategy differ by more. Of equally
+/// fast ones `Fused` runs, which writes no spectra to memory.
+const TIE: f64 = 1.1;
+
 impl PlanRequest<'_> {
-    /// The candidate of the shortest predicted time; `Fused` at the configured tier where there is none.
+    /// The candidate of the shortest predicted time, or `Fused` at its tier if that ties with it; `Fused` at the
+    /// configured tier where nothing was predicted.
     pub fn select(&self) -> Selection {
         let pairs = if self.config.by_thresholds { vec![self.by_thresholds()] } else { self.candidates() };
         let predicted: Vec<Candidate> =
@@ -98,9 +103,16 @@ impl PlanRequest<'_> {
         let worth: Vec<Candidate> =
             predicted.iter().copied().filter(|candidate| self.is_considered(candidate)).collect();
         let considered = if worth.is_empty() { predicted } else { worth };
-        let fastest = considered.iter().min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds)).copied();
+        let fastest = considered.iter().min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
         let none = Candidate { tier: self.config.peaks.tier, strategy: Strategy::Fused, nanoseconds: f64::NAN };
-        Selection { selected: fastest.unwrap_or(none), considered }
+        let selected = fastest.map_or(none, |fastest| {
+            let ties = |candidate: &&Candidate| {
+                (candidate.tier, candidate.strategy) == (fastest.tier, Strategy::Fused)
+                    && candidate.nanoseconds <= TIE * fastest.nanoseconds
+            };
+            *considered.iter().find(ties).unwrap_or(fastest)
+        });
+        Selection { selected, considered }
     }
 
     /// A candidate with its predicted time; `None` for a strategy that is impossible, or a learned model that is neither
@@ -198,7 +210,8 @@ impl PlanRequest<'_> {
 
 #[cfg(test)]
 mod tests {
-    use firefly_framework::profile::Preset;
+    use firefly_framework::cost::PEAKS_AXES;
+    use firefly_framework::profile::{Axis, LatencyTable, Preset};
 
     use super::*;
     use crate::welch_peaks::WelchPeaksConfig;
@@ -228,9 +241,26 @@ mod tests {
             for batch in [1, 100, 10_000, 1_000_000] {
                 let Selection { selected, considered } = select("auto", preset, batch);
                 assert_eq!(selected.tier, Tier::Reference);
-                assert!(considered.iter().all(|candidate| candidate.nanoseconds >= selected.nanoseconds));
+                assert!(considered.iter().all(|candidate| TIE * candidate.nanoseconds >= selected.nanoseconds));
             }
         }
+    }
+
+    #[test]
+    fn of_equally_fast_strategies_the_fused_one_runs() {
+        let selected = |fused: f64, spectrum: f64| {
+            let table = |nanoseconds| {
+                let axis =
+                    |(name, interpolation): (&str, _)| Axis { name: name.into(), interpolation, values: vec![1.0] };
+                LatencyTable::new(PEAKS_AXES.map(axis).to_vec(), vec![nanoseconds]).unwrap()
+            };
+            let latencies = [("fused".to_string(), table(fused)), ("spectrum".to_string(), table(spectrum))].into();
+            let device = DeviceProfile { latencies, ..Preset::Cpu.profile() };
+            request(&config("auto"), &device, 100).select().selected.strategy
+        };
+        assert_eq!(selected(1.09, 1.0), Strategy::Fused);
+        assert_eq!(selected(1.11, 1.0), Strategy::Spectrum);
+        assert_eq!(selected(1.0, 1.11), Strategy::Fused);
     }
 
     #[test]
