@@ -221,6 +221,7 @@ fn data_movement_of_a_graph() {
     let node = |operation: &str, view: bool, shape: &[usize], traffic: u64| NodeMovement {
         operation: operation.into(),
         kind: operation.into(),
+        views: Vec::new(),
         inputs: vec![0],
         outputs: vec![1],
         shapes: vec![shape.to_vec()],

@@ -14,8 +14,8 @@ const SPAN: f64 = 2e6;
 /// Most repetitions.
 const MOST_REPEATS: usize = 64;
 
-/// Measures each kind of operation in `graphs`, alone and at each size that occurs, and puts a latency table per kind
-/// into `profile`.
+/// Measures each kind of operation in `graphs`, alone, through the views that it reads through, and at each size that
+/// occurs, and puts a latency table per kind and views into `profile`.
 ///
 /// `time` gets a graph of one operation, repeated, and returns the nanoseconds of a run; none for an operation that the
 /// device can't run, which stays unmeasured. Give it graphs of one model at several batches: latencies between them are
@@ -29,7 +29,7 @@ pub fn measure_operations<E: From<CalibrationError>>(
     options: &MovementOptions,
     mut time: impl FnMut(&Graph) -> Result<Option<f64>, E>,
 ) -> Result<(), E> {
-    // Nanoseconds of each kind of operation, by bytes of traffic.
+    // Nanoseconds of each operation by its name, by bytes of traffic.
     let mut latencies: BTreeMap<String, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
     let mut measured = HashSet::new();
     for graph in graphs {
@@ -37,7 +37,8 @@ pub fn measure_operations<E: From<CalibrationError>>(
         graph.prune();
         for (index, moved) in count(&graph, options).nodes.into_iter().enumerate().filter(|(_, node)| !node.view) {
             let shapes: Vec<Vec<usize>> = moved.inputs.iter().map(|&at| graph.values()[at].shape.clone()).collect();
-            if !measured.insert((moved.kind.clone(), shapes, moved.shapes)) {
+            let name = moved.latency_name();
+            if !measured.insert((name.clone(), shapes, moved.shapes)) {
                 continue;
             }
             let [none, once] = [0, 1].map(|repeats| graph.isolated(index, repeats));
@@ -45,15 +46,15 @@ pub fn measure_operations<E: From<CalibrationError>>(
             let repeats = ((SPAN / (once - none).max(1.0)) as usize).clamp(1, MOST_REPEATS);
             let Some(many) = time(&graph.isolated(index, 1 + repeats))? else { continue };
             let latency = ((many - once) / repeats as f64).max(1.0);
-            latencies.entry(moved.kind).or_default().entry(moved.movement.traffic).or_default().push(latency);
+            latencies.entry(name).or_default().entry(moved.movement.traffic).or_default().push(latency);
         }
     }
-    for (kind, by_traffic) in latencies {
+    for (name, by_traffic) in latencies {
         let (traffic, times) =
             by_traffic.iter().map(|(bytes, times)| (traffic_coordinate(*bytes), middle(times))).unzip();
         let axis = Axis { name: "traffic".into(), interpolation: Interpolation::Linear, values: traffic };
         let table = LatencyTable::new(vec![axis], times).map_err(CalibrationError::from)?;
-        profile.operations.insert(kind, table);
+        profile.operations.insert(name, table);
     }
     Ok(())
 }

@@ -234,24 +234,48 @@ impl Graph {
         before - self.nodes.len()
     }
 
+    /// Indices of the views that the node at `index` reads its inputs through, in execution order.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn views_before(&self, index: usize) -> Vec<usize> {
+        let mut viewed = vec![false; self.values.len()];
+        self.nodes[index].inputs.iter().for_each(|input| viewed[input.0] = true);
+        let mut views = Vec::new();
+        for (place, node) in self.nodes[..index].iter().enumerate().rev() {
+            if node.operation.is_view() && node.outputs.iter().any(|output| viewed[output.0]) {
+                views.push(place);
+                node.inputs.iter().for_each(|input| viewed[input.0] = true);
+            }
+        }
+        views.reverse();
+        views
+    }
+
     /// A graph that runs the node at `index` alone, `repeats` times over, on constants in the place of values that other
-    /// nodes compute: what measures the node's time. Its only input is also its only output, one f32 `[1, 1]`.
+    /// nodes compute: what measures the node's time. Views that it reads through run before it each time, since they decide
+    /// how it accesses memory. Its only input is also its only output, one f32 `[1, 1]`.
     ///
     /// # Panics
     /// If there is no such node.
     pub fn isolated(&self, index: usize, repeats: usize) -> Self {
-        let node = &self.nodes[index];
+        let nodes: Vec<Node> =
+            self.views_before(index).into_iter().chain([index]).map(|place| self.nodes[place].clone()).collect();
+        let is_read = |id: ValueId| {
+            let computes = |node: &Node| node.outputs.contains(&id);
+            nodes.iter().any(|node| node.inputs.contains(&id)) && !nodes.iter().any(computes)
+        };
         let value = |(place, value): (usize, &Value)| {
             let origin = match &value.origin {
-                Origin::Constant(data) if node.inputs.contains(&ValueId(place)) => Origin::Constant(data.clone()),
-                _ if node.inputs.contains(&ValueId(place)) => Origin::Constant(Arc::new(placeholder(value))),
+                Origin::Constant(data) if is_read(ValueId(place)) => Origin::Constant(data.clone()),
+                _ if is_read(ValueId(place)) => Origin::Constant(Arc::new(placeholder(value))),
                 _ => Origin::Computed,
             };
             Value { origin, ..value.clone() }
         };
         let mut isolated = Self {
             values: self.values.iter().enumerate().map(value).collect(),
-            nodes: vec![node.clone(); repeats],
+            nodes: vec![nodes; repeats].concat(),
             ..Self::default()
         };
         let start = isolated.input("start", &[1, 1], DType::F32);
@@ -300,6 +324,24 @@ mod tests {
         assert_eq!(graph.producers()[sum.index()], Some(2));
         assert_eq!(graph.last_readers()[shared.index()], Some(2));
         assert_eq!((graph.get(sum).bytes(), graph.input_name(x), graph.input_name(sum)), (24, Some("x"), None));
+    }
+
+    #[test]
+    fn an_isolated_node_reads_through_the_same_views() {
+        let mut graph = Graph::default();
+        let x = graph.input("x", &[2, 3], DType::F32);
+        let doubled = graph.apply(Operation::MultiplyScalar(2.0), &[x], &[2, 3], DType::F32);
+        let turned = graph.apply(Operation::Permute { axes: vec![1, 0] }, &[doubled], &[3, 2], DType::F32);
+        let flat = graph.apply(Operation::Reshape, &[turned], &[6], DType::F32);
+        graph.apply(Operation::Reshape, &[x], &[6], DType::F32);
+        let sum = graph.apply(Operation::Add, &[flat, flat], &[6], DType::F32);
+        graph.set_outputs(&[sum]);
+        assert_eq!(graph.views_before(4), [1, 2]);
+        let isolated = graph.isolated(4, 2);
+        let kinds: Vec<&str> = isolated.nodes().iter().map(|node| node.operation.kind()).collect();
+        assert_eq!(kinds, ["permute", "reshape", "add", "permute", "reshape", "add"]);
+        let constants = |id: &ValueId| matches!(isolated.get(*id).origin, Origin::Constant(_));
+        assert_eq!(isolated.value_ids().filter(constants).collect::<Vec<_>>(), [doubled]);
     }
 
     #[test]

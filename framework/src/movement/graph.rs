@@ -1,6 +1,6 @@
 //! Data movement of a graph, node by node.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -81,9 +81,12 @@ pub struct GraphMovement {
 pub struct NodeMovement {
     /// The operation's name.
     pub operation: String,
-    /// The operation's kind, by which a calibrated profile has its latency.
+    /// The operation's kind.
     #[serde(default)]
     pub kind: String,
+    /// Kinds of the views that it reads its inputs through, each once; none if they keep values in their order.
+    #[serde(default)]
+    pub views: Vec<String>,
     /// Indices of the values it reads, among the graph's values.
     pub inputs: Vec<usize>,
     /// Indices of the values it computes.
@@ -102,6 +105,14 @@ pub struct NodeMovement {
     pub merged_traffic: u64,
     /// Bytes of device memory allocated while it runs.
     pub live_bytes: u64,
+}
+
+impl NodeMovement {
+    /// Name by which a calibrated profile has its latency: its kind, and the views that it reads through, which decide how
+    /// it accesses memory.
+    pub fn latency_name(&self) -> String {
+        if self.views.is_empty() { self.kind.clone() } else { format!("{} of {}", self.kind, self.views.join(", ")) }
+    }
 }
 
 /// Data movement of a graph. Nodes that no output depends on are not run, and not counted.
@@ -127,6 +138,7 @@ pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
             NodeMovement {
                 operation,
                 kind: node.operation.kind().into(),
+                views: views_before(graph, place),
                 inputs: indices(&node.inputs),
                 outputs: indices(&node.outputs),
                 shapes: node.outputs.iter().map(|id| graph.get(*id).shape.clone()).collect(),
@@ -145,6 +157,17 @@ pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
         held_bytes,
         nodes,
     }
+}
+
+/// Kinds of the views that a node reads through, each once; none if values stay in their order.
+fn views_before(graph: &Graph, place: usize) -> Vec<String> {
+    let views: Vec<&Operation> =
+        graph.views_before(place).into_iter().map(|view| &graph.nodes()[view].operation).collect();
+    if views.iter().all(|view| **view == Operation::Reshape) {
+        return Vec::new();
+    }
+    let kinds: BTreeSet<&str> = views.into_iter().map(Operation::kind).collect();
+    kinds.into_iter().map(String::from).collect()
 }
 
 fn indices(values: &[ValueId]) -> Vec<usize> {

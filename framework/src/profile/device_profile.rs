@@ -49,7 +49,8 @@ pub struct DeviceProfile {
     /// Measured latencies of strategies, by name; empty in a preset.
     #[serde(default, rename = "rates")]
     pub latencies: BTreeMap<String, LatencyTable>,
-    /// Measured latencies of a graph's operations by kind, along the bytes of their traffic; empty in a preset.
+    /// Measured latencies of a graph's operations, by kind and the views that they read through, along the bytes of their
+    /// traffic; empty in a preset.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operations: BTreeMap<String, LatencyTable>,
 }
