@@ -82,6 +82,24 @@ pub(super) struct ComplexArray {
     pub im: Array<f32>,
 }
 
+/// Registers for `count` complex values, uninitialised.
+#[cube]
+pub(super) fn registers(#[comptime] count: u32) -> ComplexArray {
+    ComplexArray { re: Array::new(comptime!(count as usize)), im: Array::new(comptime!(count as usize)) }
+}
+
+/// `count` complex zeros in registers.
+#[cube]
+pub(super) fn zeros(#[comptime] count: u32) -> ComplexArray {
+    let mut zeros = registers(count);
+    #[unroll]
+    for at in 0..count {
+        zeros.re[comptime!(at as usize)] = 0.0f32;
+        zeros.im[comptime!(at as usize)] = 0.0f32;
+    }
+    zeros
+}
+
 /// Complex rows as kernel arguments.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct ComplexBuffers {

@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::complex::{Complex, ComplexArray, complex};
+use crate::gpu::complex::{Complex, ComplexArray, complex, registers};
 
 /// Largest prime radix: the registers that a unit needs grow with it, and operations per value too.
 pub const MAX_PRIME: u32 = 31;
@@ -110,8 +110,8 @@ fn transform4(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u
 fn transform_odd(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u32, #[comptime] radix: u32) {
     let half = comptime!((radix - 1) / 2);
     // Sums and differences of the pairs; the sum of all values is output 0.
-    let mut sums = ComplexArray { re: Array::new(comptime!(half as usize)), im: Array::new(comptime!(half as usize)) };
-    let mut gaps = ComplexArray { re: Array::new(comptime!(half as usize)), im: Array::new(comptime!(half as usize)) };
+    let mut sums = registers(half);
+    let mut gaps = registers(half);
     let (x, y) = (z.re[comptime!(base as usize)], z.im[comptime!(base as usize)]);
     let mut re = x;
     let mut im = y;

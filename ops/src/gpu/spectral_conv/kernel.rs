@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use super::plan::Tile;
-use crate::gpu::complex::{ComplexArray, ComplexBuffers};
+use crate::gpu::complex::{ComplexArray, ComplexBuffers, registers, zeros};
 
 /// Sizes of a product of matrices, its cubes, and where its matrices lie.
 #[derive(CubeType, CubeLaunch)]
@@ -58,13 +58,7 @@ pub fn mode_product(
 
     let rows = comptime!(tile.rows);
     let columns = comptime!(tile.columns);
-    let sums = comptime!((rows * columns) as usize);
-    let mut sum = ComplexArray { re: Array::new(sums), im: Array::new(sums) };
-    #[unroll]
-    for at in 0..comptime!(rows * columns) {
-        sum.re[comptime!(at as usize)] = 0.0f32;
-        sum.im[comptime!(at as usize)] = 0.0f32;
-    }
+    let mut sum = zeros(comptime!(rows * columns));
     let mut left_at = Array::<u32>::new(comptime!(rows as usize));
     #[unroll]
     for row in 0..rows {
@@ -122,8 +116,7 @@ fn line_at(first: u32, #[comptime] offset: u32, lines: u32, #[comptime] stride: 
 /// The factors of a term, `offset` values after the starts of `count` lines.
 #[cube]
 fn factors(values: &ComplexBuffers, starts: &Array<u32>, offset: u32, #[comptime] count: u32) -> ComplexArray {
-    let mut loaded =
-        ComplexArray { re: Array::new(comptime!(count as usize)), im: Array::new(comptime!(count as usize)) };
+    let mut loaded = registers(count);
     #[unroll]
     for line in 0..count {
         let at = (starts[comptime!(line as usize)] + offset) as usize;

@@ -10,7 +10,7 @@ use super::index::{
 };
 use super::packed::PackedButterfly;
 use crate::gpu::butterfly::plan::Pass;
-use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, product};
+use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, product, registers};
 
 /// The butterflies of a pass forward. Of the three only those that the kind has are read.
 #[derive(CubeType, CubeLaunch)]
@@ -37,10 +37,7 @@ pub fn forward(
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(pass.exchange_len() as usize));
     let values = comptime!(1u32 << pass.log2_values);
     // The unit's values of all its rows, one row after another.
-    let mut z = ComplexArray {
-        re: Array::new(comptime!((pass.rows_per_unit << pass.log2_values) as usize)),
-        im: Array::new(comptime!((pass.rows_per_unit << pass.log2_values) as usize)),
-    };
+    let mut z = registers(comptime!(pass.rows_per_unit << pass.log2_values));
 
     let steps = comptime!(pass.steps());
     #[unroll]

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::rows::{transform, write_spectrum};
 use super::samples::{RowPosition, SampleForm, Samples, load_pairs};
-use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, plus_times_conjugate};
+use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, plus_times_conjugate, registers, zeros};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::kernel::{Sequence, has_short_transform, mirrored, own_sequence, padded, short_transform};
 use crate::gpu::transform::launch_plan::LaunchPlan;
@@ -59,20 +59,10 @@ pub fn add_products(
 ) {
     let plan = comptime!(form.launch);
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
-    let values = comptime!(plan.layout.values() as usize);
-    let mut x = ComplexArray { re: Array::new(values), im: Array::new(values) };
-    let mut g = ComplexArray { re: Array::new(values), im: Array::new(values) };
-    let mut own_sums = Sums {
-        direct: ComplexArray { re: Array::new(values), im: Array::new(values) },
-        crossed: ComplexArray { re: Array::new(values), im: Array::new(values) },
-    };
-    #[unroll]
-    for i in 0..values {
-        own_sums.direct.re[i] = 0.0f32;
-        own_sums.direct.im[i] = 0.0f32;
-        own_sums.crossed.re[i] = 0.0f32;
-        own_sums.crossed.im[i] = 0.0f32;
-    }
+    let values = comptime!(plan.layout.values());
+    let mut x = registers(values);
+    let mut g = registers(values);
+    let mut own_sums = Sums { direct: zeros(values), crossed: zeros(values) };
     let own = own_sequence(shape.blocks * shape.channels, comptime!(plan.input), plan);
     let (block, channel) = (own.row / shape.channels, own.row % shape.channels);
     let unscaled = comptime!(SampleForm { has_factors: false, ..form });

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::samples::{Presence, RowPosition, SampleForm, Samples, SamplesExpand, by_parts, load_pairs, pair};
 use super::spectrum::convolved;
-use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times};
+use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, registers, times};
 use crate::gpu::long_conv::plan::{Factors, RowsPlan};
 use crate::gpu::short_transform::{output_position, root_of_unity};
 use crate::gpu::transform::kernel::{
@@ -46,8 +46,7 @@ pub struct RowsShape {
 pub fn convolve_rows(input: &RowsInput, output: &mut Samples, shape: RowsShape, #[comptime] plan: RowsPlan) {
     let launch = comptime!(plan.launch);
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(launch.exchange_len() as usize));
-    let values = comptime!(launch.layout.values() as usize);
-    let mut z = ComplexArray { re: Array::new(values), im: Array::new(values) };
+    let mut z = registers(comptime!(launch.layout.values()));
     let own = own_sequence(shape.batch * shape.channels, comptime!(launch.input), launch);
     // The rows of a channel are next to each other in the grid, so that they share its spectrum in the cache.
     let (channel, element) = (own.row / shape.batch, own.row % shape.batch);
@@ -122,7 +121,7 @@ fn multiply_spectrum(
     let span = comptime!(launch.span(pass));
     write_spectrum(&*z, exchange, sequence, launch);
     let first = channel * points;
-    let mut y = ComplexArray { re: Array::new(comptime!(radix as usize)), im: Array::new(comptime!(radix as usize)) };
+    let mut y = registers(radix);
     #[unroll]
     for q in 0..comptime!(launch.layout.per_unit(radix)) {
         let j = short_transform(sequence.t, q, span, launch);

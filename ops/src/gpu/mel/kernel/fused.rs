@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 use super::arguments::{
     BandShape, FrameInput, FrameShape, SparseRows, first_band, formed, frame_sample, is_inner, sparse_row,
 };
-use crate::gpu::complex::{Complex, ComplexArray, complex, times};
+use crate::gpu::complex::{Complex, ComplexArray, complex, registers, times};
 use crate::gpu::mel::plan::{FusedPlan, Padding};
 use crate::gpu::transform::kernel::{
     Sequence, mirrored, own_sequence, padded, root, run_passes, short_transform, write_exchange,
@@ -66,8 +66,7 @@ fn frame_magnitudes(
     frames: &FrameShape,
     #[comptime] plan: FusedPlan,
 ) {
-    let values = comptime!(plan.launch.layout.values() as usize);
-    let mut z = ComplexArray { re: Array::new(values), im: Array::new(values) };
+    let mut z = registers(comptime!(plan.launch.layout.values()));
     load_frame(&mut z, input, own, frames, plan);
     run_passes(&mut z, exchange, &input.table, own, own, plan.launch);
     // The spectrum goes to shared memory, once all units have read what they need of the last exchange.

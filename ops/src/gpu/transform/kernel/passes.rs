@@ -11,9 +11,12 @@ use super::fold::{load_unfolded, store_folded};
 use super::sequence::{Sequence, has_short_transform, own_sequence, padded, short_transform};
 use super::sink::{store_outputs, store_staged};
 use super::source::{load_inputs, load_staged};
-use crate::gpu::complex::{Complex, ComplexArray, complex, product};
+use crate::gpu::complex::{Complex, ComplexArray, complex, product, registers};
 use crate::gpu::short_transform::{output_position, transform_radix};
 use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
+
+/// The largest radix whose twiddles are partly computed.
+const MAX_COMPUTED: u32 = 16;
 
 /// Transforms every sequence of the launch.
 #[cube(launch, launch_unchecked)]
@@ -25,8 +28,7 @@ pub fn transform_sequences(
     #[comptime] plan: LaunchPlan,
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
-    let values = comptime!(plan.layout.values() as usize);
-    let mut z = ComplexArray { re: Array::new(values), im: Array::new(values) };
+    let mut z = registers(comptime!(plan.layout.values()));
     // Sequences are read as they lie in the input, and from the first exchange on spread as they lie in the output.
     let read = own_sequence(shape.rows, plan.input, plan);
     let own = own_sequence(shape.rows, plan.output, plan);
@@ -98,17 +100,35 @@ pub fn short_transforms(
     for q in 0..comptime!(plan.layout.per_unit(radix)) {
         if comptime!(before > 1) {
             let j = short_transform(sequence.t, q, comptime!(plan.span(pass)), plan) % before;
+            let mut powers = registers(radix);
             #[unroll]
             for m in 1..radix {
                 let held = comptime!((q * radix + m) as usize);
-                let w = table[(comptime!(plan.twiddles_at(pass) + m * before) + j) as usize];
-                let (re, im) = product(z.re[held], z.im[held], w.extract(0usize), w.extract(1usize));
+                let power = comptime!(m as usize);
+                if comptime!(is_loaded(m, radix)) {
+                    let w = table[(comptime!(plan.twiddles_at(pass) + m * before) + j) as usize];
+                    powers.re[power] = w.extract(0usize);
+                    powers.im[power] = w.extract(1usize);
+                } else {
+                    let high = comptime!(1usize << m.ilog2());
+                    let low = comptime!(power - high);
+                    let (re, im) = product(powers.re[low], powers.im[low], powers.re[high], powers.im[high]);
+                    powers.re[power] = re;
+                    powers.im[power] = im;
+                }
+                let (re, im) = product(z.re[held], z.im[held], powers.re[power], powers.im[power]);
                 z.re[held] = re;
                 z.im[held] = im;
             }
         }
         transform_radix(z, comptime!(q * radix), 1u32, radix);
     }
+}
+
+/// Whether twiddle `m` of a short transform is read from the table; the others are products of two before it, so that a
+/// pass reads fewer values from the caches, which bound it. Of large radices all are read, for want of registers.
+fn is_loaded(m: u32, radix: u32) -> bool {
+    m.is_power_of_two() || radix > MAX_COMPUTED
 }
 
 /// Writes the outputs of a pass where the next one finds its inputs: output m of short transform j is value m·before of
@@ -189,7 +209,7 @@ fn multiply_filter(
 ) {
     let radix = comptime!(plan.radix(pass));
     let span = comptime!(plan.span(pass));
-    let mut y = ComplexArray { re: Array::new(comptime!(radix as usize)), im: Array::new(comptime!(radix as usize)) };
+    let mut y = registers(radix);
     #[unroll]
     for q in 0..comptime!(plan.layout.per_unit(radix)) {
         let j = short_transform(sequence.t, q, span, plan);

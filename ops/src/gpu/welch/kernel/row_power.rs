@@ -7,7 +7,7 @@ use super::samples::{apply_window, load_samples, samples_per_unit, second_segmen
 use super::stockham::{bin_position, transform};
 use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
 use super::unit_tables::UnitTables;
-use crate::gpu::complex::{ComplexArray, complex};
+use crate::gpu::complex::{ComplexArray, complex, registers};
 use crate::gpu::welch::plan::FusedPlan;
 
 /// Offset of this unit's first sample of a row; past the last row, of the last row.
@@ -52,7 +52,7 @@ pub fn sum_segments(
     for c in 0..values {
         sums[comptime!(c as usize)] = 0.0f32;
     }
-    let mut z = ComplexArray { re: Array::new(comptime!(values as usize)), im: Array::new(comptime!(values as usize)) };
+    let mut z = registers(values);
     for pair in 0..pairs {
         if comptime!(!plan.half_overlap) {
             let at = start + (2 * pair * hop) as usize;
