@@ -9,8 +9,10 @@ use firefly_trainer::data::formats::SampleReader;
 
 use crate::options::Shard;
 
-/// Samples of one block: 4 MiB of f32, of which a few are in memory at a time.
-const BLOCK_SAMPLES: usize = 1 << 20;
+/// Samples of one block: 1 MiB of f32, of which a few are in memory at a time, and in the caches.
+const BLOCK_SAMPLES: usize = 1 << 18;
+/// Samples that are read at a time: they are decoded while they are in the first caches.
+const READ_SAMPLES: usize = 1 << 14;
 
 /// Copies of a block in memory at most: being read, waiting, being computed, and its results.
 const COPIES: u64 = 8;
@@ -122,9 +124,11 @@ impl FrameReader {
             return Ok(None);
         }
         let samples = (wanted - 1) * self.cut.step + self.cut.length;
+        let most = (READ_SAMPLES / self.channels).max(1);
+        self.held.reserve((samples * self.channels).saturating_sub(self.held.len()));
         while self.held.len() < samples * self.channels {
             let missing = samples - self.held.len() / self.channels;
-            if self.reader.read(&mut self.held, missing)? == 0 {
+            if self.reader.read(&mut self.held, missing.min(most))? == 0 {
                 break;
             }
         }
