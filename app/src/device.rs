@@ -1,5 +1,5 @@
-//! Devices by the names that users type: `cpu`, `ndarray`, `wgpu`, `vulkan`, `metal`, `cuda`, each with an optional
-//! index, and `auto`.
+//! Devices by the names that users type: `cpu`, `ndarray`, `wgpu`, `vulkan`, `metal`, `cuda`, `rocm`, each with an
+//! optional index, and `auto`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use burn::backend::{CubeDevice, DispatchDevice, WgpuDevice, WgpuDeviceKind};
 use burn::tensor::Device;
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
 use burn::tensor::DeviceKind as GraphicsKind;
-#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda", feature = "rocm"))]
 use burn::tensor::DeviceType;
 pub use firefly_framework::device::{DeviceId, DeviceKind};
 use thiserror::Error;
@@ -30,8 +30,8 @@ pub struct DeviceName(DeviceId);
 pub enum DeviceError {
     /// The name is not a device's.
     #[error(
-        "unknown device `{name}`{hint}; devices are auto, cpu, ndarray, wgpu, vulkan, metal and cuda, with an index as \
-         in cuda:1"
+        "unknown device `{name}`{hint}; devices are auto, cpu, ndarray, wgpu, vulkan, metal, cuda and rocm, with an index \
+         as in cuda:1"
     )]
     Unknown {
         /// The name as typed.
@@ -99,6 +99,7 @@ impl DeviceChoice {
 fn built_in() -> impl Iterator<Item = DeviceKind> {
     let kinds = [
         (DeviceKind::Cuda, cfg!(feature = "cuda")),
+        (DeviceKind::Rocm, cfg!(feature = "rocm")),
         (DeviceKind::Metal, cfg!(feature = "metal")),
         (DeviceKind::Vulkan, cfg!(feature = "vulkan")),
         (DeviceKind::Wgpu, cfg!(feature = "wgpu")),
@@ -174,13 +175,15 @@ impl DeviceName {
             DeviceKind::Metal => self.present(DeviceType::Metal, Device::metal(self.graphics())),
             #[cfg(feature = "cuda")]
             DeviceKind::Cuda => self.present(DeviceType::Cuda, Device::cuda(self.index())),
+            #[cfg(feature = "rocm")]
+            DeviceKind::Rocm => self.present(DeviceType::Rocm, Device::rocm(self.index())),
             #[allow(unreachable_patterns, reason = "which kinds are left depends on the features")]
             kind => Err(DeviceError::NotBuilt(kind.name())),
         }
     }
 
     /// The device, if it is among those that Burn enumerates.
-    #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+    #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda", feature = "rocm"))]
     fn present(self, kind: DeviceType, device: Device) -> Result<Device, DeviceError> {
         let found = Device::enumerate(kind);
         let first = self.index() == 0 && !found.is_empty();
@@ -272,7 +275,7 @@ mod tests {
 
     #[test]
     fn names_parse_and_print() {
-        for text in ["cpu", "ndarray", "wgpu", "vulkan", "metal", "cuda", "cuda:1", "wgpu:2"] {
+        for text in ["cpu", "ndarray", "wgpu", "vulkan", "metal", "cuda", "rocm", "cuda:1", "wgpu:2"] {
             assert_eq!(text.parse::<DeviceName>().unwrap().to_string(), text);
         }
         assert_eq!("cuda:0".parse::<DeviceName>().unwrap().to_string(), "cuda");
@@ -297,7 +300,7 @@ mod tests {
         let error = "cdua".parse::<DeviceName>().unwrap_err().to_string();
         assert!(error.contains("did you mean `cuda`?"), "{error}");
         let error = "gpu9".parse::<DeviceName>().unwrap_err().to_string();
-        assert!(error.contains("cpu, ndarray, wgpu, vulkan, metal and cuda"), "{error}");
+        assert!(error.contains("cpu, ndarray, wgpu, vulkan, metal, cuda and rocm"), "{error}");
         assert!("cpu:1".parse::<DeviceName>().unwrap_err().to_string().contains("there is one CPU"));
         assert_eq!("cpu:0".parse(), Ok(DeviceName::CPU));
         assert!("cuda:x".parse::<DeviceName>().unwrap_err().to_string().contains("whole number"));
@@ -321,7 +324,7 @@ mod tests {
         assert_eq!(DeviceName::CPU.open().unwrap(), Device::flex());
         #[cfg(not(feature = "cuda"))]
         assert_eq!("cuda".parse::<DeviceName>().unwrap().open(), Err(DeviceError::NotBuilt("cuda")));
-        for name in ["wgpu:977", "vulkan:977", "metal:977", "cuda:977"] {
+        for name in ["wgpu:977", "vulkan:977", "metal:977", "cuda:977", "rocm:977"] {
             let error = name.parse::<DeviceName>().unwrap().open().unwrap_err();
             assert!(matches!(error, DeviceError::NotBuilt(_) | DeviceError::Absent { .. }), "{error}");
         }

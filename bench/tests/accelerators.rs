@@ -69,7 +69,7 @@ fn trial(measurement: &'static Measurement, device: &'static str) -> Trial {
 }
 
 fn is_required(reason: &str) -> bool {
-    let any = cfg!(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"));
+    let any = cfg!(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda", feature = "rocm"));
     let required = env::var("FIREFLY_REQUIRE").is_ok_and(|names| names.split(',').any(|name| name.trim() == "devices"));
     required && !(any && reason.contains("is not in this build"))
 }

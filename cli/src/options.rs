@@ -36,7 +36,7 @@ pub struct InputOptions {
 /// The device of a command.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct DeviceOptions {
-    /// Device: auto (a GPU where there is one, or else the CPU), cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as
+    /// Device: auto (a GPU where there is one, or else the CPU), cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as
     /// in cuda:1
     #[arg(long, default_value_t)]
     device: DeviceChoice,

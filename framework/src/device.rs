@@ -11,7 +11,7 @@
 use std::fmt;
 use std::thread::available_parallelism;
 
-#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda", feature = "rocm"))]
 use burn::backend::CubeDevice;
 use burn::backend::DispatchDevice;
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
@@ -35,11 +35,14 @@ pub enum DeviceKind {
     Metal,
     /// NVIDIA CUDA, behind the feature `cuda`.
     Cuda,
+    /// AMD ROCm, behind the feature `rocm`.
+    Rocm,
 }
 
 impl DeviceKind {
     /// Every kind, in the order in which they are listed to users.
-    pub const ALL: [Self; 6] = [Self::Cpu, Self::NdArray, Self::Wgpu, Self::Vulkan, Self::Metal, Self::Cuda];
+    pub const ALL: [Self; 7] =
+        [Self::Cpu, Self::NdArray, Self::Wgpu, Self::Vulkan, Self::Metal, Self::Cuda, Self::Rocm];
 
     /// The kind's name.
     pub const fn name(self) -> &'static str {
@@ -50,6 +53,7 @@ impl DeviceKind {
             Self::Vulkan => "vulkan",
             Self::Metal => "metal",
             Self::Cuda => "cuda",
+            Self::Rocm => "rocm",
         }
     }
 
@@ -84,7 +88,7 @@ impl DeviceId {
             DispatchDevice::Flex(_) => Self::CPU,
             #[cfg(feature = "ndarray")]
             DispatchDevice::NdArray(_) => Self::new(DeviceKind::NdArray, 0),
-            #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+            #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda", feature = "rocm"))]
             DispatchDevice::Cube(device) => Self::of_cube(device),
             // Which others there are depends on the features of Burn in the user's build.
             #[allow(unreachable_patterns)]
@@ -92,10 +96,11 @@ impl DeviceId {
         }
     }
 
-    #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+    #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda", feature = "rocm"))]
     fn of_cube(device: &CubeDevice) -> Self {
         match device {
             CubeDevice::Cuda(device) => Self::new(DeviceKind::Cuda, device.index),
+            CubeDevice::Hip(device) => Self::new(DeviceKind::Rocm, device.index),
             CubeDevice::Metal(_) => Self::new(DeviceKind::Metal, 0),
             #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
             CubeDevice::Wgpu(WgpuDevice { kind, backend }) => {

@@ -9,7 +9,7 @@
 //! - [`files`]: atomic replacement of files.
 //!
 //! # Features
-//! `autodiff` and `flex` are on by default. Backends are additive: `flex`, `ndarray`, `wgpu`, `vulkan`, `metal`, `cuda`;
+//! `autodiff` and `flex` are on by default. Backends are additive: `flex`, `ndarray`, `wgpu`, `vulkan`, `metal`, `cuda`, `rocm`;
 //! `autodiff`, `fusion`, `simd` and `rayon` are those of `firefly-ops`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

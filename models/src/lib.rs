@@ -32,7 +32,7 @@
 //! | feature | effect |
 //! | --- | --- |
 //! | `flex` (default) | Burn's CPU backend; [`AutoWelchPeaks`], whose strategies on the host run there |
-//! | `ndarray`, `cuda`, `vulkan`, `wgpu`, `metal` | a further backend each |
+//! | `ndarray`, `cuda`, `rocm`, `vulkan`, `wgpu`, `metal` | a further backend each |
 //! | `autodiff` (default) | gradients |
 //! | `fusion`, `simd`, `rayon` | as in `firefly-ops` |
 //! | `testing` | the same models composed of Burn's operations; not covered by semantic versioning |

@@ -59,7 +59,7 @@
 //! | feature | effect |
 //! | --- | --- |
 //! | `flex` (default), `ndarray` | CPU backends |
-//! | `wgpu`, `vulkan`, `metal`, `cuda` | CubeCL's runtimes |
+//! | `wgpu`, `vulkan`, `metal`, `cuda`, `rocm` | CubeCL's runtimes |
 //! | `autodiff` (default) | gradients |
 //! | `fusion` | Burn's lazy fusion; on with any CubeCL runtime |
 //! | `capture`, `router` | graph capture; replay and remote execution through `register_spectral_ops` |

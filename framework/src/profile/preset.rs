@@ -35,6 +35,7 @@ impl Preset {
             DeviceKind::Wgpu | DeviceKind::Vulkan => Self::Wgpu,
             DeviceKind::Metal => Self::Metal,
             DeviceKind::Cuda => Self::Cuda,
+            DeviceKind::Rocm => Self::Rocm,
         }
     }
 

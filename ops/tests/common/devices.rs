@@ -104,6 +104,8 @@ fn built() -> Vec<(DeviceType, fn() -> Device)> {
         (DeviceType::Metal, || Device::metal(DeviceKind::DefaultDevice)),
         #[cfg(feature = "cuda")]
         (DeviceType::Cuda, || Device::cuda(0)),
+        #[cfg(feature = "rocm")]
+        (DeviceType::Rocm, || Device::rocm(0)),
     ]
 }
 

@@ -29,7 +29,7 @@ pub struct EvalArgs {
     /// with an option of its own; the run's test set unless given.
     #[arg(long, value_name = "DIR|synthetic|FAMILY,…")]
     data: Vec<String>,
-    /// Device to evaluate on: auto, cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1.
+    /// Device to evaluate on: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1.
     #[arg(long, default_value = "cpu")]
     device: DeviceChoice,
     /// Also write the rows as JSON.

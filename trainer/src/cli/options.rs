@@ -18,7 +18,7 @@ pub struct TrainingOptions {
     /// Change a key of the configuration; may be given several times.
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub settings: Vec<String>,
-    /// Device to train on: auto, cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1.
+    /// Device to train on: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1.
     #[arg(long, default_value = "cpu")]
     pub device: DeviceChoice,
     /// The run's folder; runs/NAME unless given.

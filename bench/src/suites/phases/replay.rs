@@ -24,7 +24,7 @@ pub fn replay(graph: &Graph, device: &Device) -> Result<GraphRunner, CaseError> 
         #[cfg(feature = "ndarray")]
         #[expect(deprecated, reason = "Burn retires the backend after 0.22; until then its users are served")]
         DispatchDevice::NdArray(device) => on(graph, device, CustomOperations::<burn::backend::NdArray>::spectral()),
-        #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda"))]
+        #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda", feature = "rocm"))]
         DispatchDevice::Cube(device) => {
             on(graph, device, CustomOperations::<burn::backend::Cube>::spectral_and_fourier())
         }

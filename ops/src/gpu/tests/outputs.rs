@@ -24,6 +24,8 @@ pub fn accelerators() -> Vec<GpuDevice> {
         (DeviceType::Metal, || Device::metal(DeviceKind::DefaultDevice)),
         #[cfg(feature = "cuda")]
         (DeviceType::Cuda, || Device::cuda(0)),
+        #[cfg(feature = "rocm")]
+        (DeviceType::Rocm, || Device::rocm(0)),
     ];
     let present = |(kind, open): (DeviceType, fn() -> Device)| (!Device::enumerate(kind).is_empty()).then(open);
     let gpu = |device: Device| match device.as_dispatch() {
