@@ -123,10 +123,53 @@ fn spellings_of_the_same_are_recognised() {
 }
 
 #[test]
+fn amplitude_is_recognised() {
+    let plain = record(|signal, device| {
+        filters(&bands(), device).unsqueeze::<3>().matmul(power(signal, &options(), device).sqrt())
+    });
+    becomes("amplitude", &plain, 8);
+    let logarithm = record(|signal, device| {
+        let amplitude = power(signal, &options(), device).powf_scalar(0.5);
+        filters(&bands(), device).unsqueeze::<3>().matmul(amplitude).clamp_min(1e-5).log()
+    });
+    becomes("logarithm of amplitude", &logarithm, 8);
+}
+
+/// Operations that follow a mel spectrum of power, or else of amplitude, after `tail`.
+fn follows(is_power: bool, tail: fn(Tensor<3>) -> Tensor<3>) -> Vec<String> {
+    let options = options().with_center(false);
+    let graph = record(|signal, device| {
+        let power = power(signal, &options, device);
+        let spectrum = if is_power { power } else { power.sqrt() };
+        tail(filters(&bands(), device).unsqueeze::<3>().matmul(spectrum))
+    });
+    becomes("with a factor", &graph, 8);
+    let rewritten = names(&rewrite(&graph, &Preset::Cpu.profile()).graph);
+    rewritten.into_iter().skip_while(|name| name != "firefly::mel").skip(1).collect()
+}
+
+#[test]
+fn units_of_logarithms_are_recognised() {
+    use std::f64::consts::{LN_10, LOG10_E};
+    let none = Vec::<String>::new();
+    assert_eq!(follows(true, |bands| bands.clamp_min(1e-10).log() * LOG10_E), none);
+    assert_eq!(follows(true, |bands| bands.clamp_min(1e-10).log() * (10.0 * LOG10_E)), none);
+    assert_eq!(follows(true, |bands| (bands + 1e-6).log() / LN_10 * 10.0), none);
+    assert_eq!(follows(false, |bands| bands.clamp_min(1e-5).log().mul_scalar(20.0) / LN_10), none);
+    // Decibels of power are not those of amplitude.
+    assert_eq!(follows(false, |bands| (bands + 1e-5).log() / LN_10 * 10.0), ["multiply by 10"]);
+    assert_eq!(follows(true, |bands| (bands + 1e-5).log() * 2.0), ["multiply by 2"]);
+    assert_eq!(follows(true, |bands| (bands + 1e-5).log() / LN_10 + 4.0), ["add 4"]);
+}
+
+#[test]
 fn near_misses_are_left_alone() {
     let miss = |label: &str, model: fn(Tensor<2>, &Device) -> Tensor<3>| stays(label, &record(model));
-    miss("amplitude", |signal, device| {
-        filters(&bands(), device).unsqueeze::<3>().matmul(power(signal, &options(), device).sqrt())
+    miss("amplitude of a sum", |signal, device| {
+        filters(&bands(), device).unsqueeze::<3>().matmul((power(signal, &options(), device) + 1e-9).sqrt())
+    });
+    miss("the fourth root of power", |signal, device| {
+        filters(&bands(), device).unsqueeze::<3>().matmul(power(signal, &options(), device).sqrt().sqrt())
     });
     miss("a matrix that is no filters", |signal, device| {
         (filters(&bands(), device) * 0.5).unsqueeze::<3>().matmul(power(signal, &options(), device))

@@ -1,8 +1,8 @@
 //! Translation of a graph to operations of Burn's interpreter.
 
 use burn::backend::ir::{
-    BaseOperationIr, CustomOpIr, IrVisitorMut, NumericOperationIr, OperationIr, PermuteOpIr, ScalarIr, ScalarOpIr,
-    ShapeOpIr, SliceOpIr, TensorId, TensorIr, TensorStatus,
+    BaseOperationIr, CatOpIr, CustomOpIr, IrVisitorMut, NumericOperationIr, OperationIr, PermuteOpIr, ScalarIr,
+    ScalarOpIr, ShapeOpIr, SliceOpIr, TensorId, TensorIr, TensorStatus,
 };
 use burn::tensor::{Shape, Slice};
 
@@ -70,6 +70,10 @@ fn constructed(graph: &Graph, node: &Node) -> Result<OperationIr, GraphError> {
             outputs: node.outputs.iter().map(tensor).collect(),
             scalars: scalars.clone(),
         }));
+    }
+    if let Operation::Concatenate { axis } = node.operation {
+        let (tensors, out) = (node.inputs.iter().map(tensor).collect(), tensor(output_of(node)));
+        return Ok(OperationIr::BaseFloat(BaseOperationIr::Cat(CatOpIr { tensors, dim: axis, out })));
     }
     let unknown = || GraphError::NotCaptured(node.operation.name().into_owned());
     let ([input], [output]) = (node.inputs.as_slice(), node.outputs.as_slice()) else { return Err(unknown()) };

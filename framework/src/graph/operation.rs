@@ -74,6 +74,8 @@ pub enum Operation {
     DivideScalar(f64),
     /// Every element to the power of the value.
     Power(f64),
+    /// The square root of every element.
+    SquareRoot,
     /// The natural logarithm of every element.
     Logarithm,
     /// Every element, or the value where that is greater.
@@ -149,6 +151,7 @@ impl Operation {
                 | Self::MultiplyScalar(_)
                 | Self::DivideScalar(_)
                 | Self::Power(_)
+                | Self::SquareRoot
                 | Self::Logarithm
                 | Self::ClampMin(_)
         )
@@ -189,6 +192,7 @@ impl Operation {
             Self::MultiplyScalar(_) => "multiply by scalar",
             Self::DivideScalar(_) => "divide by scalar",
             Self::Power(_) => "power",
+            Self::SquareRoot => "square root",
             Self::Logarithm => "logarithm",
             Self::ClampMin(_) => "clamp",
             Self::MatrixProduct => "matrix product",

@@ -11,6 +11,7 @@ pub(super) fn operation(recorded: &OperationIr) -> Operation {
         OperationIr::BaseFloat(base) | OperationIr::BaseInt(base) | OperationIr::BaseBool(base) => self::base(base),
         OperationIr::NumericFloat(_, numeric) | OperationIr::NumericInt(_, numeric) => self::numeric(numeric),
         OperationIr::Float(_, FloatOperationIr::PowfScalar(power)) => Some(Operation::Power(value(power.rhs))),
+        OperationIr::Float(_, FloatOperationIr::Sqrt(_)) => Some(Operation::SquareRoot),
         OperationIr::Float(_, FloatOperationIr::Log(_)) => Some(Operation::Logarithm),
         OperationIr::Float(_, FloatOperationIr::Matmul(_)) => Some(Operation::MatrixProduct),
         OperationIr::Custom(custom) => {

@@ -63,20 +63,22 @@ pub enum ValueKind {
     Spectrum(Segments, Part, Vec<ValueId>),
     /// Power per bin.
     Power(PowerSpectrum),
+    /// Square root of the power per bin.
+    Amplitude(PowerSpectrum),
 }
 
 impl ValueKind {
     pub const fn segments(&self) -> &Segments {
         match self {
             Self::Samples(segments) | Self::Spectrum(segments, ..) => segments,
-            Self::Power(power) => &power.segments,
+            Self::Power(power) | Self::Amplitude(power) => &power.segments,
         }
     }
 
     pub const fn segments_mut(&mut self) -> &mut Segments {
         match self {
             Self::Samples(segments) | Self::Spectrum(segments, ..) => segments,
-            Self::Power(power) => &mut power.segments,
+            Self::Power(power) | Self::Amplitude(power) => &mut power.segments,
         }
     }
 }

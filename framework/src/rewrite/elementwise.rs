@@ -46,6 +46,12 @@ pub fn squared(value: &AbstractValue, bins: usize) -> Option<AbstractValue> {
     Some(AbstractValue { kind: ValueKind::Power(power), roles: value.roles.clone() })
 }
 
+/// Square root of a power.
+pub fn root(value: &AbstractValue) -> Option<AbstractValue> {
+    let ValueKind::Power(power) = &value.kind else { return None };
+    Some(AbstractValue { kind: ValueKind::Amplitude(power.clone()), roles: value.roles.clone() })
+}
+
 /// Sum of two powers: of the real and the imaginary part of the same segments, or of different segments.
 pub fn sum(left: &AbstractValue, right: &AbstractValue) -> Option<AbstractValue> {
     let (ValueKind::Power(a), ValueKind::Power(b)) = (&left.kind, &right.kind) else { return None };

@@ -5,7 +5,7 @@ use firefly_ops::options::validate_n_fft;
 
 use super::abstract_value::{AbstractValue, Part, ValueKind, Vector};
 use super::constants;
-use super::elementwise::{reduced, scaled, squared, sum, weighted, windowed};
+use super::elementwise::{reduced, root, scaled, squared, sum, weighted, windowed};
 use super::layout::{assign, concatenate, reshape, slice, unfold};
 use super::spectral_nodes::{is_open_butterfly, real_transform_length};
 use crate::graph::{Graph, Node, Operation, ScalarIr, ValueId};
@@ -134,6 +134,7 @@ impl<'a> Interpretation<'a> {
             Operation::Add => sum(first?, self.value(node.inputs[1])?),
             Operation::MultiplyScalar(factor) => scaled(first?, *factor),
             Operation::DivideScalar(divisor) => scaled(first?, 1.0 / divisor),
+            Operation::SquareRoot | Operation::Power(0.5) => root(first?),
             Operation::Power(2.0) => self.square(node.inputs[0]),
             Operation::Sum { axis } => reduced(first?, *axis, 1.0),
             Operation::Mean { axis } => reduced(first?, *axis, from[*axis] as f64),
@@ -171,7 +172,7 @@ impl<'a> Interpretation<'a> {
         match &value.kind {
             ValueKind::Samples(_) => windowed(value, source),
             ValueKind::Power(_) => weighted(value, &constants::vector(self.graph, &self.producers, source)?),
-            ValueKind::Spectrum(..) => None,
+            ValueKind::Spectrum(..) | ValueKind::Amplitude(_) => None,
         }
     }
 

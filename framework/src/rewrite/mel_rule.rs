@@ -1,6 +1,8 @@
 //! Recognition of mel spectra in models of separate operations.
 
-use firefly_ops::{LogGuard, LogUnit, Logarithm, MelOptions, StftOptions};
+use std::f64::consts::LOG10_E;
+
+use firefly_ops::{LogGuard, LogUnit, Logarithm, MelOptions, SpectrumKind, StftOptions};
 
 use super::abstract_value::{AxisRole, Part, PowerSpectrum, ValueKind};
 use super::interpretation::Interpretation;
@@ -8,15 +10,19 @@ use super::spectral_nodes::mel_operation;
 use super::{Replacement, Rule, constants, mel_bands, operands};
 use crate::graph::{Graph, Node, Operation, ValueId};
 
+/// Relative tolerance of the factor of a unit: models hold it in f32.
+const UNIT_TOLERANCE: f64 = 1e-6;
+
 /// Rule that replaces frames, transforms, power, the product with mel filters and its logarithm by one
 /// [`mel`](firefly_ops::mel()) or [`log_mel`](firefly_ops::log_mel).
 ///
 /// What is recognised: frames cut from the rows of a matrix by any mix of slicing, unfolding, reshaping, stacking and
 /// permuting, equally spaced; one window; a real transform along the samples ([`stft`](firefly_ops::fft::stft) without
-/// normalisation, [`rfft`](firefly_ops::fft::rfft) or `burn::signal::rfft`); squared magnitude; the matrix product with
-/// constant mel filters, from either side; then, if that is read by nothing else, ln(x + ε) or ln(max(x, ε)). Padding of
-/// centred frames stays before the operation. Filters are those of HTK's and Slaney's scales and norms, at the usual sample
-/// rates, with edges at whole hertz. Left alone is any other matrix, amplitude, and a spectrum that something else reads.
+/// normalisation, [`rfft`](firefly_ops::fft::rfft) or `burn::signal::rfft`); magnitude, squared or not; the matrix product
+/// with constant mel filters, from either side; then, if that is read by nothing else, ln(x + ε) or ln(max(x, ε)), and the
+/// factors that make it a decimal logarithm or decibels. Padding of centred frames stays before the operation. Filters are
+/// those of HTK's and Slaney's scales and norms, at the usual sample rates, with edges at whole hertz. Left alone is any
+/// other matrix, and a spectrum that something else reads.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MelRule;
 
@@ -36,9 +42,10 @@ impl Rule for MelRule {
     }
 }
 
-/// Power of frames and the filters that it is multiplied by.
+/// Power or amplitude of frames and the filters that it is multiplied by.
 struct Product<'a> {
     power: &'a PowerSpectrum,
+    kind: SpectrumKind,
     filters: ValueId,
     /// Whether the output is `[rows, bands, frames]`, or else `[rows, frames, bands]`.
     bands_first: bool,
@@ -49,7 +56,11 @@ impl<'a> Product<'a> {
         let [left, right] = node.inputs[..] else { return None };
         let power = |id: ValueId, roles: [AxisRole; 3]| {
             let value = interpretation.value(id)?;
-            let ValueKind::Power(power) = &value.kind else { return None };
+            let (power, kind) = match &value.kind {
+                ValueKind::Power(power) => (power, SpectrumKind::Power),
+                ValueKind::Amplitude(power) => (power, SpectrumKind::Amplitude),
+                _ => return None,
+            };
             let rows = graph.get(power.segments.source).shape[0];
             // Of one row, frames are among the rows.
             let of_one_row = roles.map(|role| match role {
@@ -57,13 +68,13 @@ impl<'a> Product<'a> {
                 AxisRole::Segment => AxisRole::FrameSegment,
                 other => other,
             });
-            (value.roles == roles || (rows == 1 && value.roles == of_one_row)).then_some(power)
+            (value.roles == roles || (rows == 1 && value.roles == of_one_row)).then_some((power, kind))
         };
         let right_power = power(right, [AxisRole::Frame, AxisRole::Point, AxisRole::Segment]);
         let left_power = power(left, [AxisRole::Frame, AxisRole::Segment, AxisRole::Point]);
         match (right_power, left_power) {
-            (Some(power), _) => Some(Self { power, filters: left, bands_first: true }),
-            (None, Some(power)) => Some(Self { power, filters: right, bands_first: false }),
+            (Some((power, kind)), _) => Some(Self { power, kind, filters: left, bands_first: true }),
+            (None, Some((power, kind))) => Some(Self { power, kind, filters: right, bands_first: false }),
             _ => None,
         }
     }
@@ -92,7 +103,7 @@ impl<'a> Product<'a> {
         };
         let bands = mel_bands::bands(&weights, count, n_fft)?;
         let stft = StftOptions::new(n_fft).with_hop(hop).with_center(false);
-        Some((MelOptions::new(stft, bands), first))
+        Some((MelOptions::new(stft, bands).with_kind(self.kind), first))
     }
 }
 
@@ -100,12 +111,12 @@ impl<'a> Product<'a> {
 struct Tail {
     logarithm: Logarithm,
     output: ValueId,
-    nodes: [usize; 2],
+    nodes: Vec<usize>,
 }
 
 impl Tail {
-    /// The guarded logarithm of a value, if nothing else reads the value.
-    fn of(graph: &Graph, value: ValueId) -> Option<Self> {
+    /// The guarded logarithm of a value of a kind, if nothing else reads the value.
+    fn of(graph: &Graph, value: ValueId, kind: SpectrumKind) -> Option<Self> {
         let (guard_index, guard_node) = only_reader(graph, value)?;
         let guard = match guard_node.operation {
             Operation::AddScalar(offset) => LogGuard::Offset(offset),
@@ -116,7 +127,29 @@ impl Tail {
         let (index, node) = only_reader(graph, *guard_node.outputs.first()?)?;
         let is_logarithm = node.operation == Operation::Logarithm && guard.value() >= least;
         let logarithm = Logarithm::new(LogUnit::Natural).with_guard(guard);
-        is_logarithm.then(|| Self { logarithm, output: node.outputs[0], nodes: [guard_index, index] })
+        let natural = Self { logarithm, output: node.outputs[0], nodes: vec![guard_index, index] };
+        is_logarithm.then(|| natural.with_unit(graph, kind))
+    }
+
+    /// The same logarithm with the factors that follow it, as far as they make it one in another unit.
+    fn with_unit(self, graph: &Graph, kind: SpectrumKind) -> Self {
+        let decibel = if kind == SpectrumKind::Power { 10.0 } else { 20.0 } * LOG10_E;
+        let units = [(LogUnit::Ten, LOG10_E), (LogUnit::Decibel, decibel)];
+        let (mut factor, mut output, mut nodes, mut best) = (1.0, self.output, self.nodes.clone(), self);
+        while let Some((index, node)) = only_reader(graph, output) {
+            factor *= match node.operation {
+                Operation::MultiplyScalar(scalar) => scalar,
+                Operation::DivideScalar(scalar) => 1.0 / scalar,
+                _ => break,
+            };
+            output = node.outputs[0];
+            nodes.push(index);
+            if let Some((unit, _)) = units.iter().find(|(_, wanted)| (factor / wanted - 1.0).abs() <= UNIT_TOLERANCE) {
+                let logarithm = Logarithm::new(*unit).with_guard(best.logarithm.guard);
+                best = Self { logarithm, output, nodes: nodes.clone() };
+            }
+        }
+        best
     }
 }
 
@@ -136,7 +169,7 @@ fn replace(graph: &Graph, interpretation: &Interpretation<'_>, index: usize) -> 
     let (source, frames) = (segments.source, segments.starts.len());
     let (rows, dtype) = (graph.get(source).shape[0], graph.get(source).dtype);
     let output = node.outputs[0];
-    let tail = Tail::of(graph, output);
+    let tail = Tail::of(graph, output, product.kind);
 
     let (mut after, mut nodes) = (graph.clone(), Vec::new());
     let length = options.stft.n_fft + (frames - 1) * options.stft.hop;
@@ -151,7 +184,7 @@ fn replace(graph: &Graph, interpretation: &Interpretation<'_>, index: usize) -> 
         nodes.push(Node::new(Operation::Permute { axes: vec![0, 2, 1] }, vec![bands], vec![target]));
     }
     let mut replaced = vec![index];
-    replaced.extend(tail.iter().flat_map(|tail| tail.nodes));
+    replaced.extend(tail.iter().flat_map(|tail| &tail.nodes));
     after.replace(&replaced, nodes);
     let obsolete = product.power.spectra.clone();
     Some(Replacement { graph: after, target, obsolete, batch: rows as u64 })

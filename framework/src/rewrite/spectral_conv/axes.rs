@@ -9,13 +9,13 @@ pub enum Role {
     Input,
     /// Channels of the output.
     Output,
-    /// Bins along the transformed dimension.
-    Mode,
+    /// Points or bins along a transformed dimension, by its number.
+    Mode(usize),
     /// Axis of a tensor of which nothing is known, by its number.
     Own(usize),
 }
 
-/// Roles along one axis with their lengths, the outermost first; without any, its values are the same.
+/// Roles along one axis with their lengths, greater than 1, the outermost first; without any, its values are the same.
 pub type Axis = Vec<(Role, usize)>;
 
 /// The axes of a value.
@@ -25,23 +25,29 @@ pub struct Axes(pub Vec<Axis>);
 impl Axes {
     /// The axes of a tensor of which nothing is known.
     pub fn own(shape: &[usize]) -> Self {
-        Self(shape.iter().enumerate().map(|(axis, &length)| vec![(Role::Own(axis), length)]).collect())
+        let axis =
+            |(axis, &length): (usize, &usize)| Vec::from_iter((length != 1).then_some((Role::Own(axis), length)));
+        Self(shape.iter().enumerate().map(axis).collect())
     }
 
-    /// The roles of each axis, without lengths.
-    pub fn roles(&self) -> Vec<Vec<Role>> {
-        self.0.iter().map(|axis| axis.iter().map(|(role, _)| *role).collect()).collect()
+    /// The roles in the order of the elements.
+    pub fn roles(&self) -> Vec<Role> {
+        self.0.iter().flatten().map(|(role, _)| *role).collect()
+    }
+
+    /// The same axes with other names of the roles.
+    pub fn renamed(&self, name: impl Fn(Role) -> Role) -> Self {
+        let axis = |axis: &Axis| axis.iter().map(|&(role, length)| (name(role), length)).collect();
+        Self(self.0.iter().map(axis).collect())
     }
 
     /// The same elements in another shape; `None` where a role would be cut in two.
     pub fn reshape(&self, shape: &[usize]) -> Option<Self> {
-        let mut rest = self.0.iter().flatten().copied().peekable();
+        let mut rest = self.0.iter().flatten().copied();
         let mut axes = Vec::new();
         for &length in shape {
             let (mut axis, mut covered) = (Vec::new(), 1);
-            // A role of length 1 belongs to an axis of length 1.
-            while covered < length || (length == 1 && axis.is_empty() && rest.peek().is_some_and(|(_, own)| *own == 1))
-            {
+            while covered < length {
                 let (role, own) = rest.next()?;
                 covered *= own;
                 axis.push((role, own));
@@ -51,7 +57,7 @@ impl Axes {
             }
             axes.push(axis);
         }
-        rest.all(|(_, length)| length == 1).then_some(Self(axes))
+        rest.next().is_none().then_some(Self(axes))
     }
 
     /// The axes in another order.
@@ -59,27 +65,49 @@ impl Axes {
         Self(order.iter().map(|&axis| self.0[axis].clone()).collect())
     }
 
-    /// The axes after new ones in front, without roles.
-    pub fn expand(&self, rank: usize) -> Option<Self> {
-        let added = rank.checked_sub(self.0.len())?;
-        Some(Self(vec![Vec::new(); added].into_iter().chain(self.0.iter().cloned()).collect()))
+    /// The axes after new ones in front, with those repeated that `shape` is longer along.
+    pub fn expand(&self, shape: &[usize]) -> Option<Self> {
+        let added = shape.len().checked_sub(self.0.len())?;
+        let repeated = |(axis, &length): (&Axis, &usize)| match covered(axis) {
+            own if own == length => Some(axis.clone()),
+            1 => Some(Vec::new()),
+            _ => None,
+        };
+        let own = self.0.iter().zip(&shape[added..]).map(repeated).collect::<Option<Vec<_>>>()?;
+        Some(Self(vec![Vec::new(); added].into_iter().chain(own).collect()))
     }
 
-    /// The axis that bins run along, and nothing else.
-    pub fn mode_axis(&self) -> Option<usize> {
-        self.0.iter().position(|axis| matches!(axis[..], [(Role::Mode, _)]))
-    }
-
-    /// The same axes with another number of bins.
-    pub fn with_modes(&self, axis: usize, length: usize) -> Self {
+    /// The axes with the last two exchanged.
+    pub fn transposed(&self) -> Self {
         let mut axes = self.clone();
-        axes.0[axis] = vec![(Role::Mode, length)];
+        if let [.., rows, columns] = &mut axes.0[..] {
+            std::mem::swap(rows, columns);
+        }
+        axes
+    }
+
+    /// The dimension whose points or bins run along an axis, and nothing else.
+    pub fn mode_along(&self, axis: usize) -> Option<usize> {
+        match self.0[axis][..] {
+            [(Role::Mode(dim), _)] => Some(dim),
+            _ => None,
+        }
+    }
+
+    /// The same axes with another number of bins along one. Of a single one, no role is left.
+    pub fn with_modes(&self, axis: usize, dim: usize, length: usize) -> Self {
+        let mut axes = self.clone();
+        axes.0[axis] = Vec::from_iter((length > 1).then_some((Role::Mode(dim), length)));
         axes
     }
 
     /// Whether the roles cover axes of these lengths.
     pub fn cover(&self, shape: &[usize]) -> bool {
-        let length = |axis: &Axis| axis.iter().map(|(_, length)| length).product::<usize>();
-        self.0.len() == shape.len() && self.0.iter().zip(shape).all(|(axis, &own)| length(axis) == own)
+        self.0.len() == shape.len() && self.0.iter().zip(shape).all(|(axis, &length)| covered(axis) == length)
     }
+}
+
+/// Number of values along the roles of an axis.
+fn covered(axis: &Axis) -> usize {
+    axis.iter().map(|(_, length)| length).product()
 }

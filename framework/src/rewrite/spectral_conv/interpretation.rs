@@ -1,13 +1,9 @@
 //! Abstract interpretation of a graph in terms of spectral convolutions, from the inputs forward.
 
-use firefly_ops::Direction;
-use firefly_ops::descriptor::OpDescriptor;
-
-use super::axes::{Axes, Role};
-use super::value::{Kind, Transform, Value};
-use crate::graph::{AxisSlice, Graph, Node, Operation, ScalarIr, ValueId};
-use crate::rewrite::abstract_value::Part;
-use crate::rewrite::interpretation::RFFT;
+use super::axes::Axes;
+use super::transform::{Fft, FftKind};
+use super::value::{Spectrum, Value, View};
+use crate::graph::{AxisSlice, Graph, Node, Operation, ValueId};
 
 /// Abstract values of a graph's values.
 pub struct Interpretation<'a> {
@@ -35,83 +31,147 @@ impl<'a> Interpretation<'a> {
         &self.values[id.index()]
     }
 
+    fn spectrum(&self, id: ValueId) -> Option<&Spectrum> {
+        self.value(id).spectrum()
+    }
+
+    fn shape(&self, id: ValueId) -> &'a [usize] {
+        &self.graph.get(id).shape
+    }
+
     /// Abstract values of a node's outputs; fewer where nothing is known.
     fn evaluate(&self, node: &Node) -> Vec<Value> {
-        match &node.operation {
-            Operation::Custom { name, scalars } => self.transform(node, name, scalars).unwrap_or_default(),
-            _ => self.single(node).into_iter().collect(),
+        let (Some(&input), Some(&output)) = (node.inputs.first(), node.outputs.first()) else { return Vec::new() };
+        if let Some(fft) = Fft::of(self.graph, node) {
+            return self.transformed(node, &fft).into_iter().flatten().map(Value::Spectrum).collect();
+        }
+        match self.value(input) {
+            Value::Tensor(views) if node.operation.is_view() => vec![self.viewed(node, views, output)],
+            _ => self.spectrum_of(node, output).map(Value::Spectrum).into_iter().collect(),
         }
     }
 
-    /// Abstract value of the output of an operation with one output.
-    fn single(&self, node: &Node) -> Option<Value> {
-        let first = self.value(*node.inputs.first()?);
-        let second = node.inputs.get(1).map(|id| self.value(*id));
-        let shape = &self.graph.get(*node.outputs.first()?).shape;
-        match &node.operation {
-            Operation::Reshape => self.reshaped(first, shape),
-            Operation::Permute { axes } => Some(first.with_axes(first.axes.permute(axes))),
-            Operation::Expand => Some(first.with_axes(first.axes.expand(shape.len())?)),
-            Operation::Slice { slices } => self.cut(node, first, slices, shape),
-            Operation::Concatenate { axis } => self.padded(node, first, *axis, shape),
-            Operation::AssignSlice { slices } => self.assigned(node, second?, slices, shape),
-            Operation::Multiply => {
-                first.times(second?).or_else(|| second?.times(first)).filter(|value| value.axes.cover(shape))
-            }
-            Operation::MatrixProduct => first.matmul(second?).filter(|value| value.axes.cover(shape)),
-            Operation::Add => first.plus(second?, 1.0),
-            Operation::Subtract => first.plus(second?, -1.0),
-            Operation::MultiplyScalar(factor) => first.scaled(*factor),
-            Operation::DivideScalar(divisor) => first.scaled(1.0 / divisor),
-            Operation::Sum { axis } => first.summed(*axis),
+    /// Both parts of a transform that is not the last one of a layer.
+    fn transformed(&self, node: &Node, fft: &Fft) -> Option<[Spectrum; 2]> {
+        match (fft.kind, &node.inputs[..], &node.outputs[..]) {
+            (FftKind::Real, &[input], &[re, im]) => fft.of_real(self.graph, self.value(input).views(), input, [re, im]),
+            (FftKind::Complex(_), &[re, im], _) => fft.of_complex(self.spectrum(re)?, self.spectrum(im)?),
             _ => None,
         }
     }
 
-    /// The same elements in another shape. What is known of a tensor's axes is kept for tensors of three, of which
-    /// signals and weights are.
-    fn reshaped(&self, value: &Value, shape: &[usize]) -> Option<Value> {
-        if let Kind::Tensor(source) = value.kind
-            && self.graph.get(source).shape.len() != 3
-        {
-            return None;
-        }
-        Some(value.with_axes(value.axes.reshape(shape)?))
+    /// A view of tensors, and a tensor itself.
+    fn viewed(&self, node: &Node, views: &[View], output: ValueId) -> Value {
+        let own = View { source: output, axes: Axes::own(self.shape(output)) };
+        let view = |view: &View| Some(View { source: view.source, axes: self.layout(node, &view.axes)? });
+        Value::Tensor(std::iter::once(own).chain(views.iter().filter_map(view)).collect())
     }
 
-    /// The lowest bins of a spectrum.
-    fn cut(&self, node: &Node, value: &Value, slices: &[AxisSlice], shape: &[usize]) -> Option<Value> {
-        let from = &self.graph.get(node.inputs[0]).shape;
-        if matches!(value.kind, Kind::Tensor(_)) || slices.iter().any(|slice| (slice.start, slice.stride) != (0, 1)) {
-            return None;
+    /// The axes after a change of layout.
+    fn layout(&self, node: &Node, axes: &Axes) -> Option<Axes> {
+        let (from, to) = (self.shape(node.inputs[0]), self.shape(node.outputs[0]));
+        match &node.operation {
+            Operation::Reshape => axes.cover(from).then(|| axes.reshape(to))?,
+            Operation::Permute { axes: order } => Some(axes.permute(order)),
+            Operation::Expand => axes.expand(to),
+            _ => None,
         }
-        if from == shape {
-            return Some(value.clone());
-        }
-        let axis = value.axes.mode_axis()?;
-        // Bins of a product that were multiplied by weights may not be dropped.
-        let is_spectrum = matches!(value.kind, Kind::Spectrum(..));
-        let others = (0..shape.len()).all(|other| other == axis || from[other] == shape[other]);
-        (is_spectrum && others).then(|| value.with_axes(value.axes.with_modes(axis, shape[axis])))
     }
 
-    /// Bins followed by zeros.
-    fn padded(&self, node: &Node, value: &Value, axis: usize, shape: &[usize]) -> Option<Value> {
-        let zeros = node.inputs[1..].iter().all(|id| self.is_zero(*id));
-        let is_product = matches!(value.kind, Kind::Product { .. });
-        (is_product && zeros && value.axes.mode_axis() == Some(axis))
-            .then(|| value.with_axes(value.axes.with_modes(axis, shape[axis])))
+    /// The part of a spectrum that an operation with one output computes.
+    fn spectrum_of(&self, node: &Node, output: ValueId) -> Option<Spectrum> {
+        let first = self.spectrum(node.inputs[0]);
+        let shape = self.shape(output);
+        match &node.operation {
+            Operation::Reshape | Operation::Permute { .. } | Operation::Expand => {
+                Some(first?.with_axes(self.layout(node, &first?.axes)?))
+            }
+            Operation::Slice { slices } => first?.cut(slices, self.shape(node.inputs[0]), shape),
+            Operation::Concatenate { axis } => self.joined(node, *axis, shape),
+            Operation::AssignSlice { slices } => self.assigned(node, slices, shape),
+            Operation::Multiply => self.product(node, shape, Spectrum::times),
+            Operation::MatrixProduct => {
+                self.product(node, shape, Spectrum::matmul).or_else(|| self.transposed_product(node, shape))
+            }
+            Operation::Add => first?.plus(self.spectrum(node.inputs[1])?),
+            Operation::Subtract => first?.plus(&scaled(self.spectrum(node.inputs[1])?, -1.0)),
+            Operation::MultiplyScalar(factor) => Some(scaled(first?, *factor)),
+            Operation::DivideScalar(divisor) => Some(scaled(first?, 1.0 / divisor)),
+            Operation::Sum { axis } => first?.summed(*axis, self.shape(node.inputs[0])[*axis]),
+            _ => None,
+        }
     }
 
-    /// Bins that replace the first of zeros.
-    fn assigned(&self, node: &Node, value: &Value, slices: &[AxisSlice], shape: &[usize]) -> Option<Value> {
-        let axis = value.axes.mode_axis()?;
-        let part = &self.graph.get(node.inputs[1]).shape;
-        let at_start = slices.iter().all(|slice| (slice.start, slice.stride) == (0, 1));
-        let others = (0..shape.len()).all(|other| other == axis || part[other] == shape[other]);
-        let is_product = matches!(value.kind, Kind::Product { .. });
-        (is_product && at_start && others && self.is_zero(node.inputs[0]))
-            .then(|| value.with_axes(value.axes.with_modes(axis, shape[axis])))
+    /// Spectra and zeros, one after the other.
+    fn joined(&self, node: &Node, axis: usize, shape: &[usize]) -> Option<Spectrum> {
+        let (mut whole, mut place) = (None::<Spectrum>, 0);
+        for &input in &node.inputs {
+            if let Some(part) = self.spectrum(input) {
+                let part = part.moved(axis, place, shape[axis])?;
+                whole = Some(whole.map_or_else(|| Some(part.clone()), |whole| whole.plus(&part))?);
+            } else if !self.is_zero(input) {
+                return None;
+            }
+            place += self.shape(input)[axis];
+        }
+        whole
+    }
+
+    /// Bins that replace zeros.
+    fn assigned(&self, node: &Node, slices: &[AxisSlice], shape: &[usize]) -> Option<Spectrum> {
+        let &[base, part] = &node.inputs[..] else { return None };
+        let (mut placed, cut) = (self.spectrum(part)?.clone(), self.shape(part));
+        for (axis, slice) in slices.iter().enumerate() {
+            if slice.stride != 1 {
+                return None;
+            }
+            if cut[axis] != shape[axis] {
+                placed = placed.moved(axis, slice.start, shape[axis])?;
+            }
+        }
+        if self.is_zero(base) {
+            return Some(placed);
+        }
+        let base = self.spectrum(base)?;
+        let replaces_zeros = base.cut(slices, shape, cut)?.blocks.is_empty();
+        replaces_zeros.then(|| base.plus(&placed))?
+    }
+
+    /// The product of a spectrum and weights `[in, out, modes…]`, in either order.
+    fn product(
+        &self,
+        node: &Node,
+        shape: &[usize],
+        multiply: impl Fn(&Spectrum, &View) -> Option<Spectrum>,
+    ) -> Option<Spectrum> {
+        let &[left, right] = &node.inputs[..] else { return None };
+        let (spectrum, weights) = match (self.spectrum(left), self.spectrum(right)) {
+            (Some(spectrum), None) => (spectrum, right),
+            (None, Some(spectrum)) if node.operation == Operation::Multiply => (spectrum, left),
+            _ => return None,
+        };
+        self.weighted(spectrum, self.value(weights).views(), multiply).filter(|product| product.axes.cover(shape))
+    }
+
+    /// The matrix product of weights and a spectrum: that of both transposed, transposed.
+    fn transposed_product(&self, node: &Node, shape: &[usize]) -> Option<Spectrum> {
+        let &[left, right] = &node.inputs[..] else { return None };
+        let spectrum = self.spectrum(right)?;
+        let transposed = |view: &View| View { source: view.source, axes: view.axes.transposed() };
+        let views: Vec<_> = self.value(left).views().iter().map(transposed).collect();
+        let product = self.weighted(&spectrum.with_axes(spectrum.axes.transposed()), &views, Spectrum::matmul)?;
+        Some(product.with_axes(product.axes.transposed())).filter(|product| product.axes.cover(shape))
+    }
+
+    /// The product of a spectrum and the first view that has the axes of weights.
+    fn weighted(
+        &self,
+        spectrum: &Spectrum,
+        views: &[View],
+        multiply: impl Fn(&Spectrum, &View) -> Option<Spectrum>,
+    ) -> Option<Spectrum> {
+        let rank = spectrum.transform.points.len() + 2;
+        views.iter().filter(|view| self.shape(view.source).len() == rank).find_map(|view| multiply(spectrum, view))
     }
 
     /// Whether a value is made of zeros.
@@ -123,32 +183,8 @@ impl<'a> Interpretation<'a> {
             _ => false,
         })
     }
+}
 
-    /// Both parts of the spectra of a tensor's rows, transformed whole.
-    fn transform(&self, node: &Node, name: &str, scalars: &[ScalarIr]) -> Option<Vec<Value>> {
-        let input = self.value(*node.inputs.first()?);
-        let Kind::Tensor(source) = input.kind else { return None };
-        let [batch, inputs, points] = self.graph.get(source).shape[..] else { return None };
-        let (own, roles) = ([0, 1, 2].map(Role::Own), input.axes.roles());
-        let (batch, inputs) = ((Role::Batch, batch), (Role::Input, inputs));
-        let (scale, mut axes) = if name == RFFT {
-            let [ScalarIr::UInt(2), ScalarIr::Bool(is_cut), ScalarIr::UInt(length)] = *scalars else { return None };
-            if (is_cut && length as usize != points) || roles != own.map(|role| vec![role]) {
-                return None;
-            }
-            (1.0, vec![vec![batch], vec![inputs]])
-        } else {
-            let OpDescriptor::RealFft { options } = OpDescriptor::parse(name, scalars)? else { return None };
-            let is_plain = options.direction == Direction::Forward && options.interior == 1.0;
-            if !is_plain || options.length != points || roles != [own[..2].to_vec(), own[2..].to_vec()] {
-                return None;
-            }
-            (options.scale, vec![vec![batch, inputs]])
-        };
-        let [re, im] = node.outputs[..] else { return None };
-        let transform = Transform { source, points, scale, spectra: [re, im] };
-        axes.push(vec![(Role::Mode, points / 2 + 1)]);
-        let part = |part| Value { kind: Kind::Spectrum(transform.clone(), part), axes: Axes(axes.clone()) };
-        Some(vec![part(Part::Real), part(Part::Imaginary)])
-    }
+fn scaled(spectrum: &Spectrum, factor: f64) -> Spectrum {
+    spectrum.with_blocks(|block| block.scaled(factor))
 }

@@ -1,8 +1,11 @@
 //! Recognition of spectral convolutions in models of separate operations.
 
 mod axes;
+mod bins;
 mod interpretation;
+mod layer;
 mod rule;
+mod transform;
 mod value;
 
 pub use rule::SpectralConvRule;

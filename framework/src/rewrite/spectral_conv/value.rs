@@ -1,140 +1,202 @@
 //! Abstract values: what is known of a value of a graph, in terms of a spectral convolution.
 
 use super::axes::{Axes, Axis, Role};
-use crate::graph::ValueId;
+use super::bins::{Bins, Block, Term, sum};
+use crate::graph::{AxisSlice, ValueId};
 use crate::rewrite::abstract_value::Part;
 
-/// Real transform of the rows of a tensor `[batch, in, n]`.
-#[derive(Debug, Clone, PartialEq)]
+/// Real transform of a tensor `[batch, in, n…]` along its last dimensions.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transform {
     /// The tensor.
     pub source: ValueId,
-    /// Points, n.
-    pub points: usize,
-    /// Factor of the bins, and of what was multiplied by numbers since.
-    pub scale: f64,
-    /// Outputs of the transform.
+    /// Points along each dimension.
+    pub points: Vec<usize>,
+    /// Outputs of the transform of real rows.
     pub spectra: [ValueId; 2],
 }
 
-/// One part of a spectrum times a tensor of weights `[in, out, modes]`, and a factor.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Term {
-    pub part: Part,
-    pub weights: ValueId,
-    pub factor: f64,
+/// What runs along a dimension of a transform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Points of the tensor.
+    Points,
+    /// Bins.
+    Bins,
+    /// Points that the inverse transform has made of bins.
+    Inverted,
 }
 
-/// Kind of an abstract value.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
-    /// Elements of a tensor.
-    Tensor(ValueId),
-    /// One part of the lowest bins.
-    Spectrum(Transform, Part),
-    /// Sum of products of the spectrum by weights, of each input channel or of all of them together. Bins past those of
-    /// the weights are 0.
-    Product { transform: Transform, terms: Vec<Term>, is_summed: bool },
-}
-
-/// Abstract value: a kind, and the roles of each axis.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Value {
-    pub kind: Kind,
+/// A tensor whose elements a value has, and where they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View {
+    pub source: ValueId,
     pub axes: Axes,
+}
+
+/// One part of a spectrum, of which few bins may be kept, multiplied by weights or not; 0 outside its blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spectrum {
+    pub transform: Transform,
+    pub stages: Vec<Stage>,
+    pub axes: Axes,
+    pub blocks: Vec<Block>,
+}
+
+/// Abstract value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Elements of tensors, the one of the value itself first, then those it is a view of.
+    Tensor(Vec<View>),
+    /// One part of a spectrum.
+    Spectrum(Spectrum),
 }
 
 impl Value {
     /// The elements of a tensor.
-    pub fn tensor(id: ValueId, shape: &[usize]) -> Self {
-        Self { kind: Kind::Tensor(id), axes: Axes::own(shape) }
+    pub fn tensor(source: ValueId, shape: &[usize]) -> Self {
+        Self::Tensor(vec![View { source, axes: Axes::own(shape) }])
     }
 
-    /// The same kind with other axes.
+    pub const fn spectrum(&self) -> Option<&Spectrum> {
+        match self {
+            Self::Spectrum(spectrum) => Some(spectrum),
+            Self::Tensor(_) => None,
+        }
+    }
+
+    pub fn views(&self) -> &[View] {
+        match self {
+            Self::Tensor(views) => views,
+            Self::Spectrum(_) => &[],
+        }
+    }
+}
+
+impl Spectrum {
+    /// One part of the transform along the last dimension; the roles of `axes` are those of the source.
+    pub fn of_real(transform: Transform, axes: &Axes, axis: usize, scale: f64, part: Part) -> Self {
+        let dims = transform.points.len();
+        let axes = axes.renamed(|role| match role {
+            Role::Own(0) => Role::Batch,
+            Role::Own(1) => Role::Input,
+            Role::Own(axis) => Role::Mode(axis - 2),
+            other => other,
+        });
+        let half = transform.points[dims - 1] / 2 + 1;
+        let mut bins: Vec<Bins> = transform.points.iter().map(|points| Bins::all(*points)).collect();
+        let mut stages = vec![Stage::Points; dims];
+        (bins[dims - 1], stages[dims - 1]) = (Bins::all(half), Stage::Bins);
+        let blocks = vec![Block { bins, terms: vec![Term { part, weights: None, factor: scale }] }];
+        Self { transform, stages, axes: axes.with_modes(axis, dims - 1, half), blocks }
+    }
+
+    /// The same values with other axes.
     pub fn with_axes(&self, axes: Axes) -> Self {
-        Self { kind: self.kind.clone(), axes }
+        Self { axes, ..self.clone() }
     }
 
-    /// The value times a number.
-    pub fn scaled(&self, factor: f64) -> Option<Self> {
-        let kind = match &self.kind {
-            Kind::Tensor(_) => return None,
-            Kind::Spectrum(transform, part) => {
-                Kind::Spectrum(Transform { scale: transform.scale * factor, ..transform.clone() }, *part)
-            }
-            Kind::Product { transform, terms, is_summed } => {
-                let terms = terms.iter().map(|term| Term { factor: term.factor * factor, ..*term }).collect();
-                Kind::Product { transform: transform.clone(), terms, is_summed: *is_summed }
-            }
-        };
-        Some(Self { kind, axes: self.axes.clone() })
+    /// The same bins, each block changed.
+    pub fn with_blocks(&self, change: impl Fn(&Block) -> Block) -> Self {
+        Self { blocks: self.blocks.iter().map(change).collect(), ..self.clone() }
     }
 
-    /// `self` + `sign`·`other`: of products by one transform.
-    pub fn plus(&self, other: &Self, sign: f64) -> Option<Self> {
-        let Kind::Product { transform, terms, is_summed } = &self.kind else { return None };
-        let Kind::Product { transform: of_other, terms: added, is_summed: other_is_summed } = &other.kind else {
-            return None;
-        };
-        if (transform, is_summed, &self.axes) != (of_other, other_is_summed, &other.axes) {
+    /// The dimension that runs along an axis, and nothing else. Along an axis of length 1, it is the only dimension of
+    /// which no more than a bin is left, if there is one.
+    pub fn dim_along(&self, axis: usize) -> Option<usize> {
+        let roles = self.axes.roles();
+        let mut single = (0..self.stages.len()).filter(|dim| !roles.contains(&Role::Mode(*dim)));
+        let only = single.next().filter(|_| self.axes.0[axis].is_empty() && single.next().is_none());
+        self.axes.mode_along(axis).or(only)
+    }
+
+    /// The dimension whose bins run along an axis, and nothing else.
+    pub fn bins_along(&self, axis: usize) -> Option<usize> {
+        self.dim_along(axis).filter(|dim| self.stages[*dim] == Stage::Bins)
+    }
+
+    /// The bins that slices select, which make `from` the shape `to`.
+    pub fn cut(&self, slices: &[AxisSlice], from: &[usize], to: &[usize]) -> Option<Self> {
+        let mut part = self.clone();
+        for (axis, slice) in slices.iter().enumerate() {
+            let (start, length) = (slice.start, to[axis]);
+            if slice.stride != 1 {
+                return None;
+            }
+            if length != from[axis] {
+                let dim = self.bins_along(axis)?;
+                part.blocks = part.blocks.iter().filter_map(|block| block.cut(dim, start, start + length)).collect();
+                part.axes = part.axes.with_modes(axis, dim, length);
+            }
+        }
+        Some(part)
+    }
+
+    /// The bins from `place` on along an axis of `length`, and zeros around them.
+    pub fn moved(&self, axis: usize, place: usize, length: usize) -> Option<Self> {
+        let dim = self.bins_along(axis)?;
+        let moved = self.with_blocks(|block| block.moved(dim, place));
+        Some(moved.with_axes(self.axes.with_modes(axis, dim, length)))
+    }
+
+    /// The sum with another part of the same transform.
+    pub fn plus(&self, other: &Self) -> Option<Self> {
+        if (&self.transform, &self.stages, &self.axes) != (&other.transform, &other.stages, &other.axes) {
             return None;
         }
-        let added = added.iter().map(|term| Term { factor: sign * term.factor, ..*term });
-        let terms = terms.iter().copied().chain(added).collect();
-        let kind = Kind::Product { transform: transform.clone(), terms, is_summed: *is_summed };
-        Some(Self { kind, axes: self.axes.clone() })
+        Some(Self { blocks: sum(self.blocks.clone(), &other.blocks)?, ..self.clone() })
     }
 
-    /// The product of a spectrum and weights, element by element.
-    pub fn times(&self, weights: &Self) -> Option<Self> {
-        let joined = |(own, weights): (&Axis, &Axis)| match (&own[..], &weights[..]) {
-            ([], []) => Some(Vec::new()),
-            ([(Role::Batch, length)], []) => Some(vec![(Role::Batch, *length)]),
-            ([(Role::Input, length)], [(Role::Own(0), same)]) if length == same => Some(own.clone()),
-            ([(Role::Mode, length)], [(Role::Own(2), same)]) if length == same => Some(own.clone()),
-            ([], [(Role::Own(1), length)]) => Some(vec![(Role::Output, *length)]),
-            _ => None,
-        };
-        let axes: Option<Vec<_>> = self.axes.0.iter().zip(&weights.axes.0).map(joined).collect();
-        self.product(weights, Axes(axes?), false)
+    /// The product with weights, element by element.
+    pub fn times(&self, weights: &View) -> Option<Self> {
+        let axes = self.axes.0.iter().zip(&weights.axes.0).map(|(own, weights)| joined(own, weights));
+        let axes = Axes(axes.collect::<Option<_>>()?);
+        self.weighted(weights.source, axes)
     }
 
-    /// The matrix product of a spectrum and weights along their last two axes, summed over input channels.
-    pub fn matmul(&self, weights: &Self) -> Option<Self> {
-        let (own, [.., rows, columns]) = self.axes.0.split_at_checked(self.axes.0.len().checked_sub(2)?)? else {
-            return None;
+    /// The matrix product with weights along the last two axes, summed over input channels.
+    pub fn matmul(&self, weights: &View) -> Option<Self> {
+        let (own, [rows, columns]) = self.axes.0.split_last_chunk()?;
+        let (of_weights, [inputs, outputs]) = weights.axes.0.split_last_chunk()?;
+        let is_sum = match (&columns[..], &inputs[..]) {
+            ([], []) => true,
+            ([(Role::Input, length)], [(Role::Own(0), same)]) => length == same,
+            _ => false,
         };
-        let (of_weights, [.., inputs, outputs]) = weights.axes.0.split_at_checked(own.len())? else { return None };
-        let ([(Role::Input, terms)], [(Role::Own(0), same)], [(Role::Own(1), length)]) =
-            (&columns[..], &inputs[..], &outputs[..])
-        else {
-            return None;
-        };
-        let leading = own.iter().zip(of_weights).map(|(own, weights)| match (&own[..], &weights[..]) {
-            ([], []) => Some(Vec::new()),
-            ([(Role::Mode, length)], [(Role::Own(2), same)]) if length == same => Some(own.clone()),
-            _ => None,
-        });
+        let leading = own.iter().zip(of_weights).map(|(own, weights)| joined(own, weights));
         let mut axes = leading.collect::<Option<Vec<_>>>()?;
-        axes.extend([rows.clone(), vec![(Role::Output, *length)]]);
-        (terms == same && matches!(rows[..], [(Role::Batch, _)])).then(|| self.product(weights, Axes(axes), true))?
+        axes.extend([joined(rows, &Vec::new())?, joined(&Vec::new(), outputs)?]);
+        (is_sum && own.len() == of_weights.len()).then(|| self.weighted(weights.source, Axes(axes)))?
     }
 
-    fn product(&self, weights: &Self, axes: Axes, is_summed: bool) -> Option<Self> {
-        let (Kind::Spectrum(transform, part), Kind::Tensor(weights)) = (&self.kind, &weights.kind) else { return None };
-        let has = |role| axes.0.iter().flatten().any(|(own, _)| *own == role);
-        let terms = vec![Term { part: *part, weights: *weights, factor: 1.0 }];
-        let kind = Kind::Product { transform: transform.clone(), terms, is_summed };
-        (has(Role::Output) && has(Role::Mode)).then_some(Self { kind, axes })
+    fn weighted(&self, weights: ValueId, axes: Axes) -> Option<Self> {
+        let is_spectrum = self.stages.iter().all(|stage| *stage == Stage::Bins);
+        let blocks = self.blocks.iter().map(|block| block.weighted(weights)).collect::<Option<_>>()?;
+        is_spectrum.then(|| Self { axes, blocks, ..self.clone() })
     }
 
-    /// The sum along `axis`, that of input channels.
-    pub fn summed(&self, axis: usize) -> Option<Self> {
-        let Kind::Product { transform, terms, is_summed: false } = &self.kind else { return None };
+    /// The sum along `axis`: of input channels.
+    pub fn summed(&self, axis: usize, length: usize) -> Option<Self> {
+        if length == 1 {
+            return Some(self.clone());
+        }
         let [(Role::Input, _)] = self.axes.0[axis][..] else { return None };
         let mut axes = self.axes.clone();
         axes.0[axis].clear();
-        let kind = Kind::Product { transform: transform.clone(), terms: terms.clone(), is_summed: true };
-        Some(Self { kind, axes })
+        Some(self.with_axes(axes))
+    }
+}
+
+/// The roles along an axis of a product of a spectrum with weights.
+fn joined(own: &Axis, weights: &Axis) -> Option<Axis> {
+    let is_pair = |((role, length), (of_weights, same)): (&(Role, usize), &(Role, usize))| match (role, of_weights) {
+        (Role::Input, Role::Own(0)) => length == same,
+        (Role::Mode(dim), Role::Own(axis)) => dim + 2 == *axis && length == same,
+        _ => false,
+    };
+    match (&own[..], &weights[..]) {
+        ([], &[(Role::Own(1), length)]) => Some(vec![(Role::Output, length)]),
+        (own, []) => own.iter().all(|(role, _)| *role == Role::Batch).then(|| own.to_vec()),
+        (own, weights) => (own.len() == weights.len() && own.iter().zip(weights).all(is_pair)).then(|| own.to_vec()),
     }
 }
