@@ -13,6 +13,8 @@
 //! `n_fft + (S − 1) · hop` samples; further samples are ignored. Power is in the signal's unit squared, one-sided, and
 //! scaled as [`Scaling`] says. [`SpectrumLayout`] joins the parts of complex spectra in one tensor.
 //!
+//! The module [`zoo`] lists every family by name, and creates, saves and loads its models.
+//!
 //! ```
 //! use burn::tensor::{Device, Tensor};
 //! use firefly_models::{Tier, WelchPeaksConfig};
@@ -46,7 +48,9 @@ mod spectrum_layout;
 #[cfg_attr(docsrs, doc(cfg(feature = "testing")))]
 pub mod testing;
 mod tier;
+mod weights;
 mod welch_peaks;
+pub mod zoo;
 
 #[cfg(feature = "flex")]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
@@ -59,6 +63,7 @@ pub use learned_welch_peaks::{
 };
 pub use spectrum_layout::SpectrumLayout;
 pub use tier::Tier;
+pub use weights::Misfit;
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 
 pub use firefly_ops::{ArgumentError, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry};

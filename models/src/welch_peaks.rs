@@ -3,6 +3,7 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
+use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::options::validate_n_fft;
 use firefly_ops::{
     ArgumentError, Detrend, HostError, HostPeaks, Peaks, Scaling, WelchOptions, Window, WindowSymmetry, welch_peaks,
@@ -11,6 +12,7 @@ use firefly_ops::{
 
 use crate::expect_valid;
 use crate::tier::Tier;
+use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, one_input};
 
 /// Configuration of [`WelchPeaks`].
 ///
@@ -82,7 +84,7 @@ impl WelchPeaksConfig {
         self.validate()?;
         let options = self.options();
         let window = self.window.tensor(self.n_fft, self.symmetry, FloatDType::F32, device);
-        Ok(WelchPeaks { window, shape: (self.window, self.symmetry), options, k: self.k })
+        Ok(WelchPeaks { window, options, config: self.clone() })
     }
 }
 
@@ -118,11 +120,9 @@ pub(crate) fn validate(config: &'static str, options: &WelchOptions, k: usize) -
 pub struct WelchPeaks {
     window: Tensor<1>,
     #[module(skip)]
-    shape: (Window, WindowSymmetry),
-    #[module(skip)]
     options: WelchOptions,
     #[module(skip)]
-    k: usize,
+    config: WelchPeaksConfig,
 }
 
 impl WelchPeaks {
@@ -142,7 +142,7 @@ impl WelchPeaks {
     /// device.
     pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
         let window = self.window_for(&signal);
-        welch_peaks(signal, window, &self.options, self.k)
+        welch_peaks(signal, window, &self.options, self.config.k)
     }
 
     /// Peaks in host memory of frames in host memory, in chunks whose upload, computation and read-back overlap.
@@ -151,7 +151,7 @@ impl WelchPeaks {
     /// # Errors
     /// As [`try_forward`](Self::try_forward), and if the device fails.
     pub fn try_forward_from_host(&self, chunks: impl IntoIterator<Item = TensorData>) -> Result<HostPeaks, HostError> {
-        welch_peaks_from_host(chunks, self.window.clone(), &self.options, self.k)
+        welch_peaks_from_host(chunks, self.window.clone(), &self.options, self.config.k)
     }
 
     /// Power of every bin of each frame of `signal` `[.., frame]`: `[.., bins]`, in the signal's unit squared (per
@@ -175,9 +175,9 @@ impl WelchPeaks {
 
     /// The window, in double precision for a signal in double precision.
     fn window_for<const D: usize>(&self, signal: &Tensor<D>) -> Tensor<1> {
-        let (window, symmetry) = self.shape;
+        let WelchPeaksConfig { n_fft, window, symmetry, .. } = self.config;
         match signal.dtype() {
-            DType::F64 => window.tensor(self.options.n_fft, symmetry, FloatDType::F64, &signal.device().inner()),
+            DType::F64 => window.tensor(n_fft, symmetry, FloatDType::F64, &signal.device().inner()),
             _ => self.window.clone(),
         }
     }
@@ -189,12 +189,77 @@ impl WelchPeaks {
 
     /// Peaks per frame.
     pub fn k(&self) -> usize {
-        self.k
+        self.config.k
+    }
+
+    /// Configuration of the model.
+    pub fn config(&self) -> &WelchPeaksConfig {
+        &self.config
     }
 
     /// Butterflies per frame, `log2(n_fft) · n_fft / 2` per segment: the count by which learned models are compared.
     /// (The kernels share one complex transform between two segments.)
     pub fn butterflies(&self) -> usize {
         self.options.butterflies()
+    }
+}
+
+/// Output signatures of models that find peaks.
+pub(crate) const PEAKS: &[Signature] = &[
+    Signature { name: "bins", shape: "[batch, k], integers", meaning: "bins of the peaks, strongest first" },
+    Signature { name: "power", shape: "[batch, k]", meaning: "their power, in the signal's unit squared" },
+];
+
+/// Input signature of models that take frames.
+pub(crate) const FRAMES: &[Signature] =
+    &[Signature { name: "signal", shape: "[batch, frame]", meaning: "samples of each frame" }];
+
+impl Family for WelchPeaks {
+    type Config = WelchPeaksConfig;
+
+    const CARD: FamilyCard = FamilyCard {
+        name: "welch_peaks",
+        summary: "Strongest bins of each frame's Welch power spectrum.",
+        paper: Some(Paper {
+            authors: "Welch 1967",
+            title: "The use of fast Fourier transform for the estimation of power spectra",
+            url: "https://doi.org/10.1109/TAU.1967.1161901",
+        }),
+        inputs: FRAMES,
+        outputs: PEAKS,
+        results: &[],
+    };
+
+    fn variants() -> Vec<Variant<WelchPeaksConfig>> {
+        let config = WelchPeaksConfig::new();
+        let of_tier = |tier| config.clone().with_tier(tier);
+        vec![
+            Variant::new("welch_peaks", "two segments of 256 samples", config.clone()),
+            Variant::new("welch_peaks_ultra", "one segment of 256 samples", of_tier(Tier::Ultra)),
+            Variant::new("welch_peaks_reference", "eight segments of 256 samples", of_tier(Tier::Reference)),
+            Variant::new(
+                "welch_peaks_tiny",
+                "two segments of 32 samples",
+                of_tier(Tier::Fast).with_n_fft(32).with_k(3),
+            ),
+        ]
+    }
+
+    fn from_config(config: &WelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
+        config.try_init(device)
+    }
+
+    fn config(&self) -> WelchPeaksConfig {
+        self.config.clone()
+    }
+
+    fn inputs(&self, batch: usize) -> Vec<Input> {
+        vec![Input::new("signal", [batch, self.options.frame()])]
+    }
+
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+        let signal = one_input("WelchPeaks", inputs)?.try_float::<2>("WelchPeaks", "signal")?;
+        let peaks = self.try_forward(signal)?;
+        Ok(vec![peaks.bins.into(), peaks.power.into()])
     }
 }

@@ -2,10 +2,12 @@
 
 use burn::backend::Capture;
 use burn::backend::ir::{CustomOpIr, OperationIr, TensorId, TensorIr, TensorStatus};
+use burn::backend::tensor::FloatTensor;
 use burn::tensor::{DType, Device, Int, Shape, Tensor};
 use burn_router::{RouterClient, RouterTensor};
 
 use super::GraphError;
+use super::any_tensor::{AnyTensor, is_integer};
 
 /// Name of the operation that records an input, so that capture knows it even if the model never reads it.
 pub(super) const INPUT_MARKER: &str = "firefly::input";
@@ -68,17 +70,23 @@ impl<'a> Source<'a> {
     }
 }
 
-/// An uninitialised tensor on the capture device.
-fn uninitialised<C: RouterClient>(client: &C, input: &Input) -> RouterTensor<C> {
+/// Uninitialised tensor of an input on the capture device.
+fn uninitialised(device: &Device, input: &Input) -> Result<FloatTensor<Capture>, GraphError> {
+    // A tensor for its client alone, which creates inputs without data.
+    let client = Tensor::<1>::from_data([0f32], device)
+        .try_into_primitive::<Capture>()
+        .map_err(|_| GraphError::ForeignTensor)?
+        .client
+        .clone();
     let id = client.create_empty_handle();
     let shape = Shape::from(input.shape.clone());
     let description = TensorIr { id, shape: shape.clone(), status: TensorStatus::ReadOnly, dtype: input.dtype };
     // Without it, capture would not know an input that the model never reads.
     client.register_op(OperationIr::Custom(CustomOpIr::new(INPUT_MARKER, &[description], &[])));
-    RouterTensor::new(id, shape, input.dtype, client.clone())
+    Ok(RouterTensor::new(id, shape, input.dtype, client))
 }
 
-/// Arguments of a model: float or int tensors, and pairs of arguments.
+/// Arguments of a model: float or int tensors, pairs of arguments, and lists of any tensors.
 pub trait Arguments: Sized {
     /// Takes the arguments from the declared inputs.
     ///
@@ -92,13 +100,7 @@ macro_rules! tensor_arguments {
         impl<const D: usize> Arguments for $tensor {
             fn take(source: &mut Source<'_>) -> Result<Self, GraphError> {
                 let input = source.next(D, $kind, $fits)?;
-                // A tensor for its client alone, which creates inputs without data.
-                let client = Tensor::<1>::from_data([0f32], source.device)
-                    .try_into_primitive::<Capture>()
-                    .map_err(|_| GraphError::ForeignTensor)?
-                    .client
-                    .clone();
-                let tensor = uninitialised(&client, input);
+                let tensor = uninitialised(source.device, input)?;
                 source.ids.push(tensor.id());
                 Ok(Self::from_primitive::<Capture>(tensor))
             }
@@ -106,7 +108,7 @@ macro_rules! tensor_arguments {
     };
 }
 tensor_arguments!(Tensor<D>, "floats", |dtype| dtype.is_float());
-tensor_arguments!(Tensor<D, Int>, "integers", |dtype| dtype.is_int() || dtype.is_uint());
+tensor_arguments!(Tensor<D, Int>, "integers", is_integer);
 
 impl<A: Arguments, B: Arguments> Arguments for (A, B) {
     fn take(source: &mut Source<'_>) -> Result<Self, GraphError> {
@@ -114,7 +116,28 @@ impl<A: Arguments, B: Arguments> Arguments for (A, B) {
     }
 }
 
-/// Results of a model: float or int tensors, pairs of results, and a `Result` of them.
+/// All inputs that are left, of any rank.
+impl Arguments for Vec<AnyTensor> {
+    fn take(source: &mut Source<'_>) -> Result<Self, GraphError> {
+        let left = &source.declared[source.ids.len()..];
+        let take = |input: &Input| {
+            let rank = input.shape.len();
+            let is_int = is_integer(input.dtype);
+            let fits = if is_int { is_integer } else { |dtype: DType| dtype.is_float() };
+            let input = source.next(rank, "floats or integers", fits)?;
+            let tensor = uninitialised(source.device, input)?;
+            source.ids.push(tensor.id());
+            Ok(if is_int {
+                Tensor::<1, Int>::from_primitive::<Capture>(tensor).into()
+            } else {
+                Tensor::<1>::from_primitive::<Capture>(tensor).into()
+            })
+        };
+        left.iter().map(take).collect()
+    }
+}
+
+/// Results of a model: float or int tensors, pairs and lists of results, and a `Result` of them.
 pub trait Outputs {
     /// Identifiers of the tensors.
     ///
@@ -142,6 +165,24 @@ impl<A: Outputs, B: Outputs> Outputs for (A, B) {
         let mut ids = self.0.ids()?;
         ids.extend(self.1.ids()?);
         Ok(ids)
+    }
+}
+
+impl<O: Outputs> Outputs for Vec<O> {
+    fn ids(self) -> Result<Vec<TensorId>, GraphError> {
+        let ids: Result<Vec<_>, _> = self.into_iter().map(Outputs::ids).collect();
+        Ok(ids?.concat())
+    }
+}
+
+impl Outputs for AnyTensor {
+    fn ids(self) -> Result<Vec<TensorId>, GraphError> {
+        // The identifier does not depend on the rank.
+        if self.is_float() {
+            Tensor::<1>::from_dispatch(self.0).ids()
+        } else {
+            Tensor::<1, Int>::from_dispatch(self.0).ids()
+        }
     }
 }
 

@@ -15,6 +15,7 @@
 //! # Ok::<_, firefly_framework::graph::GraphError>(())
 //! ```
 
+mod any_tensor;
 mod arguments;
 mod capture;
 mod dot;
@@ -27,6 +28,7 @@ mod recorded;
 mod replay;
 mod svg;
 
+pub use any_tensor::AnyTensor;
 pub use arguments::{Arguments, Input, Outputs, Source};
 pub use capture::capture;
 pub use dot::dot;

@@ -1,6 +1,7 @@
 //! Welch peaks with learned parameters: taper, twiddles, gates of butterflies and of segments, and gain per bin.
 
 mod config;
+mod family;
 mod gates;
 mod module;
 mod store;

@@ -262,10 +262,14 @@ impl LearnedWelchPeaks {
         self.config.options()
     }
 
+    /// Whether gradients of the logits are wanted.
+    pub(super) fn trains_gates(&self) -> bool {
+        self.gate_logits.val().is_require_grad() || self.segment_logits.val().is_require_grad()
+    }
+
     /// Arguments of the learned operations with these gates.
     fn parameters(&self, gates: &Gates) -> Result<LearnedParameters, ArgumentError> {
-        let trains_gates = self.gate_logits.val().is_require_grad() || self.segment_logits.val().is_require_grad();
-        if gates.kind() == GateKind::Mean && trains_gates {
+        if gates.kind() == GateKind::Mean && self.trains_gates() {
             let expected =
                 "sampled gates to train them, or hard gates (those that are exactly 0 or 1 have no gradient)";
             return Err(ArgumentError::new(

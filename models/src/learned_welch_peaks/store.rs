@@ -9,14 +9,15 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use burn::tensor::{Device, Tensor};
-use burn_store::{ApplyError, ModuleSnapshot, SafetensorsStore, SafetensorsStoreError};
+use burn::tensor::Device;
+use burn_store::SafetensorsStoreError;
 use firefly_ops::ArgumentError;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::config::LearnedWelchPeaksConfig;
 use super::module::LearnedWelchPeaks;
+use crate::weights::{self, Misfit};
 
 /// Version of the files' layout; files of another version are refused.
 pub const WEIGHTS_FORMAT: u32 = 1;
@@ -110,7 +111,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
         /// Name of the parameter.
-        parameter: &'static str,
+        parameter: String,
     },
 }
 
@@ -143,9 +144,8 @@ impl LearnedWelchPeaks {
     /// [`StoreError`] if a file can't be written.
     pub fn save(&self, folder: &Path) -> Result<(), StoreError> {
         let path = folder.join(WEIGHTS_FILE);
-        // One entry: several would be written in random order, and equal models to different bytes.
-        let store = SafetensorsStore::from_bytes(None).clear_metadata().metadata("producer", "firefly");
-        let weights = serialize(self, store).map_err(|error| StoreError::Weights { path, error })?;
+        let weights = weights::serialize(self, ("producer", "firefly"))
+            .map_err(|error| StoreError::Weights { path: path.clone(), error })?;
 
         let header = Header { format: WEIGHTS_FORMAT, model: MODEL.into() };
         let description = Description { header, config: self.config.clone() };
@@ -172,53 +172,14 @@ impl LearnedWelchPeaks {
         let mut model = description.config.try_init(device).map_err(|error| StoreError::Config { path, error })?;
 
         let (path, weights) = read(folder, WEIGHTS_FILE)?;
-        // Without the store's own checks, whose errors are lists for programmers.
-        let mut store = SafetensorsStore::from_bytes(Some(weights)).allow_partial(true).validate(false);
-        let applied = match model.load_from(&mut store) {
-            Ok(applied) => applied,
-            Err(error) => return Err(StoreError::Weights { path, error }),
-        };
-        let missing = applied.missing.first().map(|(parameter, _)| format!("`{parameter}` is missing"));
-        if let Some(reason) = applied.errors.first().map(misfit).or(missing) {
-            return Err(StoreError::OtherModel { path, reason });
-        }
-        if let Some(tensor) = applied.unused.into_iter().next() {
-            return Err(StoreError::UnknownTensor { path, tensor });
-        }
-        let parameters = [
-            ("taper", is_finite(model.taper.val())),
-            ("twiddles", is_finite(model.twiddles.val())),
-            ("gate_logits", is_finite(model.gate_logits.val())),
-            ("segment_logits", is_finite(model.segment_logits.val())),
-            ("log_gain", is_finite(model.log_gain.val())),
-        ];
-        match parameters.iter().find(|(_, finite)| !finite) {
-            Some((parameter, _)) => Err(StoreError::NotFinite { path, parameter }),
-            None => Ok(model),
+        match weights::apply(&mut model, weights) {
+            Ok(()) => Ok(model),
+            Err(Misfit::Damaged(error)) => Err(StoreError::Weights { path, error }),
+            Err(Misfit::OtherModel(reason)) => Err(StoreError::OtherModel { path, reason }),
+            Err(Misfit::UnknownTensor(tensor)) => Err(StoreError::UnknownTensor { path, tensor }),
+            Err(Misfit::NotFinite(parameter)) => Err(StoreError::NotFinite { path, parameter }),
         }
     }
-}
-
-fn serialize(model: &LearnedWelchPeaks, mut store: SafetensorsStore) -> Result<Vec<u8>, SafetensorsStoreError> {
-    model.save_into(&mut store)?;
-    store.get_bytes()
-}
-
-/// What is wrong with a parameter.
-fn misfit(error: &ApplyError) -> String {
-    match error {
-        ApplyError::ShapeMismatch { path, expected, found } => {
-            format!("`{path}` has the shape {:?}, not {:?}", found.as_slice(), expected.as_slice())
-        }
-        ApplyError::DTypeMismatch { path, expected, found } => format!("`{path}` is {found:?}, not {expected:?}"),
-        ApplyError::AdapterError { path, message } | ApplyError::LoadError { path, message } => {
-            format!("`{path}`: {message}")
-        }
-    }
-}
-
-fn is_finite<const D: usize>(tensor: Tensor<D>) -> bool {
-    tensor.into_data().iter::<f32>().all(f32::is_finite)
 }
 
 /// Replaces files of a folder in one step, by the protocol of this module.

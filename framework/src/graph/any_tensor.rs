@@ -1,0 +1,101 @@
+//! Tensors whose rank and kind are known at run time.
+
+use burn::backend::ops::FloatTensorOps;
+use burn::backend::{Dispatch, DispatchTensor, TensorMetadata};
+use burn::tensor::{DType, Int, Shape, Tensor};
+use firefly_ops::ArgumentError;
+
+/// Float or integer tensor of any rank: what models of different signatures have in common.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_framework::graph::AnyTensor;
+///
+/// let tensor = AnyTensor::from(Tensor::<2>::ones([2, 3], &Device::flex()));
+/// assert_eq!(tensor.dims(), [2, 3]);
+/// assert!(tensor.clone().try_int::<2>("a model", "tokens").is_err());
+/// assert_eq!(tensor.try_float::<2>("a model", "signal")?.dims(), [2, 3]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct AnyTensor(pub(super) DispatchTensor);
+
+impl<const D: usize> From<Tensor<D>> for AnyTensor {
+    fn from(tensor: Tensor<D>) -> Self {
+        Self(tensor.into_dispatch())
+    }
+}
+
+impl<const D: usize> From<Tensor<D, Int>> for AnyTensor {
+    fn from(tensor: Tensor<D, Int>) -> Self {
+        Self(tensor.into_dispatch())
+    }
+}
+
+impl AnyTensor {
+    /// Lengths of the dimensions.
+    pub fn dims(&self) -> Vec<usize> {
+        self.0.shape().to_vec()
+    }
+
+    /// Type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.0.dtype()
+    }
+
+    /// Whether the elements are floats.
+    pub fn is_float(&self) -> bool {
+        self.dtype().is_float()
+    }
+
+    /// The tensor as floats of rank `D`: `argument` of `operation`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for a tensor of another rank or kind.
+    pub fn try_float<const D: usize>(
+        self,
+        operation: &'static str,
+        argument: &'static str,
+    ) -> Result<Tensor<D>, ArgumentError> {
+        if !self.is_float() || self.dims().len() != D {
+            return Err(self.refused(operation, argument, format!("floats of {D} dimensions")));
+        }
+        Ok(Tensor::from_dispatch(self.0))
+    }
+
+    /// The tensor as integers of rank `D`: `argument` of `operation`.
+    ///
+    /// # Errors
+    /// As [`try_float`](Self::try_float).
+    pub fn try_int<const D: usize>(
+        self,
+        operation: &'static str,
+        argument: &'static str,
+    ) -> Result<Tensor<D, Int>, ArgumentError> {
+        if !is_integer(self.dtype()) || self.dims().len() != D {
+            return Err(self.refused(operation, argument, format!("integers of {D} dimensions")));
+        }
+        Ok(Tensor::from_dispatch(self.0))
+    }
+
+    /// All elements in order, of a tensor of floats.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for a tensor of another kind.
+    pub fn try_flatten(self, operation: &'static str, argument: &'static str) -> Result<Tensor<1>, ArgumentError> {
+        if !self.is_float() {
+            return Err(self.refused(operation, argument, "floats".into()));
+        }
+        let elements: usize = self.dims().iter().product();
+        Ok(Tensor::from_dispatch(Dispatch::float_reshape(self.0, Shape::from([elements]))))
+    }
+
+    fn refused(&self, operation: &'static str, argument: &'static str, expected: String) -> ArgumentError {
+        ArgumentError::new(operation, argument, format!("{:?} of {:?}", self.dims(), self.dtype()), expected)
+    }
+}
+
+/// Whether a type is one of integers.
+pub(super) fn is_integer(dtype: DType) -> bool {
+    dtype.is_int() || dtype.is_uint()
+}

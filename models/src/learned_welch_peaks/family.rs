@@ -1,0 +1,56 @@
+//! The learned model in the zoo.
+
+use burn::tensor::Device;
+use firefly_framework::graph::{AnyTensor, Input};
+use firefly_ops::ArgumentError;
+
+use super::config::LearnedWelchPeaksConfig;
+use super::module::LearnedWelchPeaks;
+use crate::welch_peaks::{FRAMES, PEAKS};
+use crate::zoo::{Family, FamilyCard, Paper, Variant, one_input};
+
+impl Family for LearnedWelchPeaks {
+    type Config = LearnedWelchPeaksConfig;
+
+    const CARD: FamilyCard = FamilyCard {
+        name: "learned_welch_peaks",
+        summary: "Welch peaks with learned taper, twiddles, gates of butterflies and segments, and gain per bin.",
+        paper: Some(Paper {
+            authors: "Louizos et al. 2018",
+            title: "Learning sparse neural networks through L0 regularization",
+            url: "https://arxiv.org/abs/1712.01312",
+        }),
+        inputs: FRAMES,
+        outputs: PEAKS,
+        results: &[],
+    };
+
+    fn variants() -> Vec<Variant<LearnedWelchPeaksConfig>> {
+        let config = LearnedWelchPeaksConfig::new();
+        let tiny = config.clone().with_n_fft(16).with_k(3);
+        vec![
+            Variant::new("learned_welch_peaks", "two segments of 256 samples", config),
+            Variant::new("learned_welch_peaks_tiny", "two segments of 16 samples", tiny),
+        ]
+    }
+
+    fn from_config(config: &LearnedWelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
+        config.try_init(device)
+    }
+
+    fn config(&self) -> LearnedWelchPeaksConfig {
+        self.config.clone()
+    }
+
+    fn inputs(&self, batch: usize) -> Vec<Input> {
+        vec![Input::new("signal", [batch, self.options().frame()])]
+    }
+
+    /// Peaks with gates drawn at random where gates train, and hard gates elsewhere.
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+        let signal = one_input("LearnedWelchPeaks", inputs)?.try_float::<2>("LearnedWelchPeaks", "signal")?;
+        let gates = if self.trains_gates() { self.sample_gates() } else { self.hard_gates() };
+        let peaks = self.try_forward(signal, &gates)?;
+        Ok(vec![peaks.bins.into(), peaks.power.into()])
+    }
+}

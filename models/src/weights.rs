@@ -1,0 +1,91 @@
+//! Parameters of a module in a safetensors file, checked one by one when they are read.
+
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::tensor::{Bool, Tensor};
+use burn_store::{ApplyError, ModuleSnapshot, SafetensorsStore, SafetensorsStoreError};
+use thiserror::Error;
+
+/// Reason why a file does not hold the parameters of a module.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Misfit {
+    /// The file can't be read.
+    #[error("damaged or cut short: {0}")]
+    Damaged(SafetensorsStoreError),
+    /// A parameter is missing, or has another shape or type.
+    #[error("not the weights of this model: {0}")]
+    OtherModel(String),
+    /// A tensor is no parameter of the module.
+    #[error("`{0}` is no parameter of the model")]
+    UnknownTensor(String),
+    /// A parameter holds a value that is not finite.
+    #[error("`{0}` holds a number that is not finite")]
+    NotFinite(String),
+}
+
+/// Parameters of `module` as a safetensors file with one entry of metadata: several would be written in random order,
+/// and equal models to different bytes.
+pub(crate) fn serialize<M: Module>(module: &M, (key, value): (&str, &str)) -> Result<Vec<u8>, SafetensorsStoreError> {
+    let mut store = SafetensorsStore::from_bytes(None).clear_metadata().metadata(key, value);
+    module.save_into(&mut store)?;
+    store.get_bytes()
+}
+
+/// Reads the parameters of `module` from a safetensors file.
+pub(crate) fn apply<M: Module>(module: &mut M, bytes: Vec<u8>) -> Result<(), Misfit> {
+    // Without the store's own checks, whose errors are lists for programmers.
+    let mut store = SafetensorsStore::from_bytes(Some(bytes)).allow_partial(true).validate(false);
+    let applied = module.load_from(&mut store).map_err(Misfit::Damaged)?;
+    let missing = applied.missing.first().map(|(parameter, _)| format!("`{parameter}` is missing"));
+    if let Some(reason) = applied.errors.first().map(misfit).or(missing) {
+        return Err(Misfit::OtherModel(reason));
+    }
+    if let Some(tensor) = applied.unused.into_iter().next() {
+        return Err(Misfit::UnknownTensor(tensor));
+    }
+    match first_not_finite(module) {
+        Some(parameter) => Err(Misfit::NotFinite(parameter)),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with a parameter.
+fn misfit(error: &ApplyError) -> String {
+    match error {
+        ApplyError::ShapeMismatch { path, expected, found } => {
+            format!("`{path}` has the shape {:?}, not {:?}", found.as_slice(), expected.as_slice())
+        }
+        ApplyError::DTypeMismatch { path, expected, found } => format!("`{path}` is {found:?}, not {expected:?}"),
+        ApplyError::AdapterError { path, message } | ApplyError::LoadError { path, message } => {
+            format!("`{path}`: {message}")
+        }
+    }
+}
+
+/// Name of the first float parameter with a value that is not finite.
+fn first_not_finite(module: &impl Module) -> Option<String> {
+    #[derive(Default)]
+    struct Search {
+        path: Vec<String>,
+        found: Option<String>,
+    }
+    impl ModuleVisitor for Search {
+        fn enter_module(&mut self, name: &str, _container: &str) {
+            self.path.push(name.into());
+        }
+
+        fn exit_module(&mut self, _name: &str, _container: &str) {
+            self.path.pop();
+        }
+
+        fn visit_float<const D: usize>(&mut self, parameter: &Param<Tensor<D>>) {
+            let finite: Tensor<D, Bool> = parameter.val().inner().is_finite();
+            if self.found.is_none() && !finite.all().into_data().iter::<bool>().all(|finite| finite) {
+                self.found = Some(self.path.join("."));
+            }
+        }
+    }
+    let mut search = Search::default();
+    module.visit(&mut search);
+    search.found
+}

@@ -1,0 +1,120 @@
+//! Errors of the zoo.
+
+use std::io;
+use std::path::PathBuf;
+
+use burn_store::SafetensorsStoreError;
+use firefly_framework::graph::GraphError;
+use firefly_ops::ArgumentError;
+use thiserror::Error;
+
+use super::store::WEIGHTS_FORMAT;
+use crate::weights::Misfit;
+
+/// Reason why a model of the zoo can't be created, run, saved or loaded.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ZooError {
+    /// No variant has the name.
+    #[error("zoo: no model is called `{name}`{}; there are {}", hint(name, known), known.join(", "))]
+    UnknownModel {
+        /// The name given.
+        name: String,
+        /// Every name.
+        known: Vec<&'static str>,
+    },
+    /// The configuration has no such setting.
+    #[error("zoo: {model} has no setting `{key}`{}; it has {}", hint(key, accepted), accepted.join(", "))]
+    UnknownSetting {
+        /// Name of the model.
+        model: String,
+        /// The key given.
+        key: String,
+        /// Every key.
+        accepted: Vec<String>,
+    },
+    /// The value of a setting has another type.
+    #[error("zoo: {model}: `{key} = {value}`: {error}")]
+    Setting {
+        /// Name of the model.
+        model: String,
+        /// The key.
+        key: String,
+        /// The value given.
+        value: String,
+        /// What is expected.
+        error: serde_json::Error,
+    },
+    /// A text is no `key = value`.
+    #[error("zoo: `{0}` is no setting, which has the form `key = value`")]
+    Form(String),
+    /// A configuration or an input is out of range.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    /// The model can't be captured.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// No trained weights ship with this crate.
+    #[error("zoo: there are no trained weights of {model}; {}", shipped(trained))]
+    NoWeights {
+        /// Name of the model.
+        model: String,
+        /// Models with trained weights.
+        trained: Vec<&'static str>,
+    },
+    /// A file can't be read or written.
+    #[error("{path}: {error}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The error of the file system.
+        error: io::Error,
+    },
+    /// The file is no saved model of this layout.
+    #[error("{path}: no model of the zoo in format {WEIGHTS_FORMAT}: {reason}")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What differs.
+        reason: String,
+    },
+    /// The weights can't be serialised.
+    #[error("{path}: {error}")]
+    Weights {
+        /// The file.
+        path: PathBuf,
+        /// The first thing that does not fit.
+        error: SafetensorsStoreError,
+    },
+    /// The weights are not those of the configuration.
+    #[error("{path}: {misfit}")]
+    OtherModel {
+        /// The file.
+        path: PathBuf,
+        /// The first parameter that does not fit.
+        misfit: Misfit,
+    },
+}
+
+impl ZooError {
+    pub(super) fn unknown_model(name: &str, known: Vec<&'static str>) -> Self {
+        Self::UnknownModel { name: name.into(), known }
+    }
+}
+
+/// The models with trained weights, as text.
+fn shipped(trained: &[&str]) -> String {
+    if trained.is_empty() {
+        "none ship with this version".into()
+    } else {
+        format!("there are of {}", trained.join(", "))
+    }
+}
+
+/// The nearest name, as a question, if one is near.
+fn hint<S: AsRef<str>>(name: &str, known: &[S]) -> String {
+    let limit = name.chars().count().div_ceil(3).max(1);
+    let distances = known.iter().map(|known| (strsim::damerau_levenshtein(name, known.as_ref()), known.as_ref()));
+    let nearest = distances.filter(|(distance, _)| *distance <= limit).min();
+    nearest.map(|(_, near)| format!(" (did you mean `{near}`?)")).unwrap_or_default()
+}

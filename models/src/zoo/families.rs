@@ -1,0 +1,103 @@
+//! The families of the zoo: a line for each.
+
+use burn::module::Module;
+use burn::tensor::Device;
+use firefly_framework::graph::{AnyTensor, Graph, Input, capture};
+use firefly_ops::ArgumentError;
+
+use super::card::FamilyCard;
+use super::error::ZooError;
+use super::family::{AnyFamily, Entry};
+use super::settings::Settings;
+use crate::expect_valid;
+use crate::{LearnedWelchPeaks, WelchPeaks};
+
+macro_rules! families {
+    ($($(#[$summary:meta])* $family:ident),* $(,)?) => {
+        /// Model of any family: a Burn module, so that it trains with any optimiser and is saved with any store.
+        ///
+        /// Tensors go in and out as lists of [`AnyTensor`]; a model whose type is known is the variant's field.
+        #[derive(Module, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "a model is one value among tensors")]
+        pub enum ZooModel {
+            $($(#[$summary])* $family($family)),*
+        }
+
+        $(
+            impl From<$family> for ZooModel {
+                fn from(model: $family) -> Self {
+                    Self::$family(model)
+                }
+            }
+        )*
+
+        impl ZooModel {
+            /// The model, whatever its family.
+            pub(super) fn any(&self) -> &dyn AnyFamily {
+                match self {
+                    $(Self::$family(model) => model),*
+                }
+            }
+        }
+
+        /// Every family, in the order of their lines.
+        pub(super) static FAMILIES: &[Entry] = &[$(Entry::of::<$family>()),*];
+    };
+}
+
+families! {
+    /// Exact Welch peaks.
+    WelchPeaks,
+    /// Welch peaks with learned taper, twiddles, gates and gain.
+    LearnedWelchPeaks,
+}
+
+impl ZooModel {
+    /// What is known about the model's family.
+    pub fn family(&self) -> FamilyCard {
+        self.any().card()
+    }
+
+    /// Every setting of the model's configuration.
+    pub fn settings(&self) -> Settings {
+        self.any().settings()
+    }
+
+    /// Declared inputs of a batch of `batch`: names, shapes and types.
+    pub fn inputs(&self, batch: usize) -> Vec<Input> {
+        self.any().inputs(batch)
+    }
+
+    /// Outputs of `inputs`, in the order of the card.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, inputs: Vec<AnyTensor>) -> Vec<AnyTensor> {
+        expect_valid(self.try_forward(inputs))
+    }
+
+    /// Outputs of `inputs`, in the order of the card.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for inputs of another number, rank, kind or shape than the card says.
+    pub fn try_forward(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+        self.any().apply(inputs)
+    }
+
+    /// Graph of the model on a batch of `batch`, recorded without running; for [`Rewriter`] and [`Replay`].
+    ///
+    /// [`Rewriter`]: firefly_framework::rewrite::Rewriter
+    /// [`Replay`]: firefly_framework::graph::Replay
+    ///
+    /// # Errors
+    /// [`ZooError::Graph`] for an operation that can't be recorded.
+    pub fn capture(&self, batch: usize) -> Result<Graph, ZooError> {
+        // Without gradients, as the model is used.
+        let model = self.valid();
+        let graph = capture(&self.inputs(batch), |inputs: Vec<AnyTensor>, device: &Device| {
+            model.to_device(device).try_forward(inputs)
+        });
+        Ok(graph?)
+    }
+}

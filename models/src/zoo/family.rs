@@ -1,0 +1,180 @@
+//! Contract of a family, and its entry in the registry.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::Device;
+use burn_store::SafetensorsStoreError;
+use firefly_framework::graph::{AnyTensor, Input};
+use firefly_ops::ArgumentError;
+
+use super::card::{Card, FamilyCard};
+use super::error::ZooError;
+use super::families::ZooModel;
+use super::settings::Settings;
+use super::store::HEADER;
+use crate::weights::{self, Misfit};
+
+/// Named configuration of a family.
+pub struct Variant<C> {
+    /// The name, which begins with that of the family.
+    pub name: &'static str,
+    /// One phrase: what is particular to it.
+    pub summary: &'static str,
+    /// The configuration.
+    pub config: C,
+    /// Trained weights, as [`ZooModel::to_bytes`](super::ZooModel::to_bytes) writes them.
+    pub weights: Option<&'static [u8]>,
+}
+
+impl<C> Variant<C> {
+    /// A variant without trained weights.
+    pub const fn new(name: &'static str, summary: &'static str, config: C) -> Self {
+        Self { name, summary, config, weights: None }
+    }
+}
+
+/// Family of models: a Burn module with a configuration, named variants and a card.
+///
+/// A family is registered by a line in `families.rs`; every test of the registry then runs on its variants.
+pub trait Family: Module + Into<ZooModel> {
+    /// The configuration.
+    type Config: Config + Clone;
+
+    /// What is known about the family, whatever the variant.
+    const CARD: FamilyCard;
+
+    /// Named configurations: the family's own name first; one that ends in `_tiny` is small enough for every test.
+    fn variants() -> Vec<Variant<Self::Config>>;
+
+    /// The untrained model on `device`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range.
+    fn from_config(config: &Self::Config, device: &Device) -> Result<Self, ArgumentError>;
+
+    /// The configuration that the model was made with.
+    fn config(&self) -> Self::Config;
+
+    /// Declared inputs of a batch of `batch`.
+    fn inputs(&self, batch: usize) -> Vec<Input>;
+
+    /// Outputs of a list of inputs.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for inputs of another number, rank, kind or shape.
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError>;
+}
+
+/// The only one of `inputs`, for models that take one.
+///
+/// # Errors
+/// [`ArgumentError`] for another number of inputs.
+pub fn one_input(operation: &'static str, inputs: Vec<AnyTensor>) -> Result<AnyTensor, ArgumentError> {
+    let [input] = <[AnyTensor; 1]>::try_from(inputs)
+        .map_err(|inputs| ArgumentError::new(operation, "inputs", format!("{} tensors", inputs.len()), "1 tensor"))?;
+    Ok(input)
+}
+
+/// Family in the registry: its functions, whatever its type.
+pub(super) struct Entry {
+    /// Name of the family.
+    pub name: &'static str,
+    /// Names of its variants.
+    pub variants: fn() -> Vec<&'static str>,
+    /// Card of a variant.
+    pub card: fn(&str) -> Result<Card, ZooError>,
+    /// Trained weights of a variant.
+    pub weights: fn(&str) -> Option<&'static [u8]>,
+    /// Untrained model of a variant with overrides.
+    pub create: fn(&str, &Settings, &Device) -> Result<ZooModel, ZooError>,
+    /// Model of a configuration, with the weights of a safetensors file.
+    pub restore: fn(&Settings, Vec<u8>, &Device) -> Result<ZooModel, RestoreError>,
+}
+
+/// Reason why a model can't be restored.
+pub(super) enum RestoreError {
+    Settings(ZooError),
+    Weights(Misfit),
+}
+
+impl Entry {
+    pub const fn of<F: Family>() -> Self {
+        Self {
+            name: F::CARD.name,
+            variants: || F::variants().iter().map(|variant| variant.name).collect(),
+            card: card::<F>,
+            weights: |name| variant::<F>(name).ok()?.weights,
+            create: |name, overrides, device| {
+                let config = overrides.applied_to(name, &variant::<F>(name)?.config)?;
+                Ok(F::from_config(&config, device)?.into())
+            },
+            restore: restore::<F>,
+        }
+    }
+}
+
+fn variant<F: Family>(name: &str) -> Result<Variant<F::Config>, ZooError> {
+    let mut variants = F::variants();
+    match variants.iter().position(|variant| variant.name == name) {
+        Some(place) => Ok(variants.swap_remove(place)),
+        None => Err(ZooError::unknown_model(name, variants.iter().map(|variant| variant.name).collect())),
+    }
+}
+
+fn card<F: Family>(name: &str) -> Result<Card, ZooError> {
+    let Variant { name, summary, config, weights } = variant::<F>(name)?;
+    let FamilyCard { name: family, summary: of_family, paper, inputs, outputs, results } = F::CARD;
+    Ok(Card {
+        name,
+        family,
+        summary: of_family,
+        variant: summary,
+        paper,
+        inputs,
+        outputs,
+        settings: Settings::of(&config),
+        parameters: F::from_config(&config, &Device::default())?.num_params(),
+        has_weights: weights.is_some(),
+        results: results.iter().filter(|result| result.model == name).copied().collect(),
+    })
+}
+
+fn restore<F: Family>(settings: &Settings, bytes: Vec<u8>, device: &Device) -> Result<ZooModel, RestoreError> {
+    let default = variant::<F>(F::CARD.name).map_err(RestoreError::Settings)?.config;
+    let config = settings.applied_to(F::CARD.name, &default).map_err(RestoreError::Settings)?;
+    let mut model = F::from_config(&config, device).map_err(|error| RestoreError::Settings(error.into()))?;
+    weights::apply(&mut model, bytes).map_err(RestoreError::Weights)?;
+    Ok(model.into())
+}
+
+/// Methods of a family that do not depend on its type.
+pub(super) trait AnyFamily {
+    fn card(&self) -> FamilyCard;
+    fn settings(&self) -> Settings;
+    fn inputs(&self, batch: usize) -> Vec<Input>;
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError>;
+    /// Parameters as a safetensors file whose only entry of metadata is `header`.
+    fn serialize(&self, header: &str) -> Result<Vec<u8>, SafetensorsStoreError>;
+}
+
+impl<F: Family> AnyFamily for F {
+    fn card(&self) -> FamilyCard {
+        F::CARD
+    }
+
+    fn settings(&self) -> Settings {
+        Settings::of(&self.config())
+    }
+
+    fn inputs(&self, batch: usize) -> Vec<Input> {
+        Family::inputs(self, batch)
+    }
+
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+        Family::apply(self, inputs)
+    }
+
+    fn serialize(&self, header: &str) -> Result<Vec<u8>, SafetensorsStoreError> {
+        weights::serialize(self, (HEADER, header))
+    }
+}

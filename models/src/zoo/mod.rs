@@ -1,0 +1,85 @@
+//! Model zoo: families of models by name, each with named variants and a card.
+//!
+//! A name such as `welch_peaks_tiny` is a *variant*: a configuration of a *family*. Every family is also an ordinary Burn
+//! module with a configuration of its own, such as [`WelchPeaksConfig`](crate::WelchPeaksConfig); the registry is for
+//! programs that choose a model by name.
+//!
+//! ```
+//! use burn::module::Module;
+//! use burn::tensor::{Device, Tensor};
+//! use firefly_models::zoo::{self, Settings};
+//!
+//! let device = Device::flex();
+//! assert!(zoo::list("welch").contains(&"welch_peaks"));
+//! assert_eq!(zoo::card("learned_welch_peaks_tiny")?.family, "learned_welch_peaks");
+//!
+//! let overrides = Settings::new().with("n_fft", 64).with("k", 3);
+//! let model = zoo::create("welch_peaks", &overrides, &device)?;
+//! let outputs = model.try_forward(vec![Tensor::<2>::ones([5, 96], &device).into()])?;
+//! assert_eq!((model.num_params(), outputs[0].dims()), (0, vec![5, 3]));
+//! # Ok::<(), firefly_models::zoo::ZooError>(())
+//! ```
+
+mod card;
+mod error;
+mod families;
+mod family;
+mod settings;
+mod store;
+
+use burn::tensor::Device;
+
+pub use card::{Card, FamilyCard, Measurement, Paper, Signature};
+pub use error::ZooError;
+pub use families::ZooModel;
+pub use family::{Family, Variant, one_input};
+pub use settings::Settings;
+pub use store::{WEIGHTS_FORMAT, load};
+
+use families::FAMILIES;
+use family::Entry;
+
+/// Names of the variants that contain `filter`, by family; all of them for an empty filter.
+pub fn list(filter: &str) -> Vec<&'static str> {
+    let names = FAMILIES.iter().flat_map(|family| (family.variants)());
+    names.filter(|name| name.contains(filter)).collect()
+}
+
+/// Names of the variants whose trained weights ship with this crate.
+pub fn list_pretrained() -> Vec<&'static str> {
+    let trained = |name: &&str| find(name).is_ok_and(|family| (family.weights)(name).is_some());
+    list("").into_iter().filter(trained).collect()
+}
+
+/// Card of the variant `name`: what it computes, its paper, settings, parameters and measured results.
+///
+/// # Errors
+/// [`ZooError::UnknownModel`].
+pub fn card(name: &str) -> Result<Card, ZooError> {
+    (find(name)?.card)(name)
+}
+
+/// Untrained model of the variant `name` on `device`, with settings of its configuration replaced by `overrides`.
+///
+/// # Errors
+/// [`ZooError::UnknownModel`], [`ZooError::UnknownSetting`] and [`ZooError::Setting`] for names and values that the
+/// family does not have, [`ZooError::Argument`] for a configuration that is out of range.
+pub fn create(name: &str, overrides: &Settings, device: &Device) -> Result<ZooModel, ZooError> {
+    (find(name)?.create)(name, overrides, device)
+}
+
+/// Model of the variant `name` on `device`, with the trained weights that ship with this crate.
+///
+/// # Errors
+/// [`ZooError::UnknownModel`]; [`ZooError::NoWeights`] for a variant without them.
+pub fn pretrained(name: &str, device: &Device) -> Result<ZooModel, ZooError> {
+    let weights = (find(name)?.weights)(name);
+    let weights = weights.ok_or_else(|| ZooError::NoWeights { model: name.into(), trained: list_pretrained() })?;
+    store::from_bytes(name.as_ref(), weights.to_vec(), device)
+}
+
+/// The family that has the variant `name`.
+fn find(name: &str) -> Result<&'static Entry, ZooError> {
+    let has = |family: &&Entry| (family.variants)().contains(&name);
+    FAMILIES.iter().find(has).ok_or_else(|| ZooError::unknown_model(name, list("")))
+}

@@ -1,0 +1,105 @@
+//! Settings of configurations, by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::error::ZooError;
+
+/// Settings of a configuration: values by key, in the form that its fields have in JSON or TOML.
+///
+/// ```
+/// use firefly_models::zoo::Settings;
+///
+/// let settings: Settings = "n_fft = 512, tier = reference".parse()?;
+/// assert_eq!(settings, Settings::new().with("n_fft", 512).with("tier", "reference"));
+/// assert_eq!(settings.to_string(), "n_fft = 512, tier = \"reference\"");
+/// assert!("n_fft".parse::<Settings>().is_err());
+/// # Ok::<(), firefly_models::zoo::ZooError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Settings(Map<String, Value>);
+
+impl Settings {
+    /// No settings.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same settings with one more, or another value of one.
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(key.into(), value.into());
+        self
+    }
+
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
+    }
+
+    /// Keys and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// Every setting of `config`.
+    pub(super) fn of(config: &impl Serialize) -> Self {
+        // A configuration is a struct of plain fields: serialising it does not fail, and gives an object.
+        match serde_json::to_value(config) {
+            Ok(Value::Object(settings)) => Self(settings),
+            _ => Self::default(),
+        }
+    }
+
+    /// `config` of `model` with these settings in place of its own.
+    pub(super) fn applied_to<C: Serialize + DeserializeOwned + Clone>(
+        &self,
+        model: &str,
+        config: &C,
+    ) -> Result<C, ZooError> {
+        let Self(mut settings) = Self::of(config);
+        let mut config = config.clone();
+        for (key, value) in &self.0 {
+            if !settings.contains_key(key) {
+                let accepted = settings.keys().cloned().collect();
+                return Err(ZooError::UnknownSetting { model: model.into(), key: key.clone(), accepted });
+            }
+            settings.insert(key.clone(), value.clone());
+            // One after the other, so that an error is that of this key.
+            config = serde_json::from_value(Value::Object(settings.clone())).map_err(|error| ZooError::Setting {
+                model: model.into(),
+                key: key.clone(),
+                value: value.to_string(),
+                error,
+            })?;
+        }
+        Ok(config)
+    }
+}
+
+impl FromStr for Settings {
+    type Err = ZooError;
+
+    /// `key = value` pairs, separated by commas. A value is a JSON number, `true`, `false` or `null`; anything else is
+    /// text.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let pairs = text.split(',').filter(|pair| !pair.trim().is_empty());
+        pairs.try_fold(Self::new(), |settings, pair| {
+            let (key, value) = pair.split_once('=').ok_or_else(|| ZooError::Form(pair.trim().into()))?;
+            let (key, value) = (key.trim(), value.trim());
+            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.into()));
+            Ok(settings.with(key, value))
+        })
+    }
+}
+
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs: Vec<_> = self.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        f.write_str(&pairs.join(", "))
+    }
+}

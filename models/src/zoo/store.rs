@@ -1,0 +1,96 @@
+//! Saved models: one safetensors file of parameters, whose metadata says what the model is.
+
+use std::fs;
+use std::path::Path;
+
+use burn::tensor::Device;
+use firefly_framework::files::write_atomically;
+use safetensors::SafeTensors;
+use serde::{Deserialize, Serialize};
+
+use super::error::ZooError;
+use super::families::{FAMILIES, ZooModel};
+use super::family::RestoreError;
+use super::settings::Settings;
+
+/// Version of the file's layout; files of another version are refused.
+pub const WEIGHTS_FORMAT: u32 = 1;
+
+/// The entry of the metadata that says what the model is.
+pub(super) const HEADER: &str = "firefly";
+
+/// What a file says about its model.
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    family: String,
+    settings: Settings,
+}
+
+impl ZooModel {
+    /// Writes the model to the safetensors file `path`, in place of a file that is there: parameters under their names
+    /// in the module, family and settings in the metadata. The file appears as a whole.
+    ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use firefly_models::zoo::{self, Settings};
+    ///
+    /// let (folder, device) = (tempfile::tempdir()?, Device::flex());
+    /// let path = folder.path().join("model.safetensors");
+    /// let model = zoo::create("learned_welch_peaks_tiny", &Settings::new(), &device)?;
+    /// model.save(&path)?;
+    /// assert_eq!(zoo::load(&path, &device)?.settings(), model.settings());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ZooError::File`] if the file can't be written.
+    pub fn save(&self, path: &Path) -> Result<(), ZooError> {
+        let bytes = self.bytes(path)?;
+        write_atomically(path, &bytes).map_err(|error| ZooError::File { path: path.into(), error })
+    }
+
+    /// The bytes of the file that [`save`](Self::save) writes. Equal models have equal bytes.
+    ///
+    /// # Errors
+    /// [`ZooError::Weights`] if the device fails.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ZooError> {
+        self.bytes(self.family().name.as_ref())
+    }
+
+    fn bytes(&self, path: &Path) -> Result<Vec<u8>, ZooError> {
+        let (family, settings) = (self.family().name.into(), self.settings());
+        let header = Header { format: WEIGHTS_FORMAT, family, settings };
+        let format = |error: serde_json::Error| ZooError::Format { path: path.into(), reason: error.to_string() };
+        let header = serde_json::to_string(&header).map_err(format)?;
+        self.any().serialize(&header).map_err(|error| ZooError::Weights { path: path.into(), error })
+    }
+}
+
+/// The model that [`ZooModel::save`] wrote to `path`, on `device`.
+///
+/// # Errors
+/// [`ZooError`] for a file that can't be read, is damaged, of another version, or whose parameters are not those of
+/// its settings.
+pub fn load(path: &Path, device: &Device) -> Result<ZooModel, ZooError> {
+    let bytes = fs::read(path).map_err(|error| ZooError::File { path: path.into(), error })?;
+    from_bytes(path, bytes, device)
+}
+
+/// The model of a saved file's bytes; errors name `path`.
+pub(super) fn from_bytes(path: &Path, bytes: Vec<u8>, device: &Device) -> Result<ZooModel, ZooError> {
+    let refused = |reason: String| ZooError::Format { path: path.into(), reason };
+    let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| refused(error.to_string()))?;
+    let header = metadata.metadata().as_ref().and_then(|entries| entries.get(HEADER));
+    let header = header.ok_or_else(|| refused(format!("its metadata has no entry `{HEADER}`")))?;
+    let header: Header = serde_json::from_str(header).map_err(|error| refused(error.to_string()))?;
+    if header.format != WEIGHTS_FORMAT {
+        return Err(refused(format!("it has format {}", header.format)));
+    }
+    let family = FAMILIES.iter().find(|family| family.name == header.family);
+    let family = family.ok_or_else(|| refused(format!("there is no family `{}`", header.family)))?;
+    (family.restore)(&header.settings, bytes, device).map_err(|error| match error {
+        RestoreError::Settings(error) => refused(error.to_string()),
+        RestoreError::Weights(misfit) => ZooError::OtherModel { path: path.into(), misfit },
+    })
+}
