@@ -40,9 +40,16 @@
 //! | `testing` | the same models composed of Burn's operations; not covered by semantic versioning |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod adaptive_welch_peaks;
 #[cfg(feature = "flex")]
 mod auto;
+mod butterfly;
+mod fits;
+mod learned_fft;
 mod learned_welch_peaks;
+mod log_mel;
+mod mfcc;
+mod spectral_denoiser;
 mod spectrum_layout;
 #[cfg(feature = "testing")]
 #[cfg_attr(docsrs, doc(cfg(feature = "testing")))]
@@ -52,15 +59,22 @@ mod weights;
 mod welch_peaks;
 pub mod zoo;
 
+pub use adaptive_welch_peaks::{AdaptivePeaks, AdaptiveWelchPeaks, AdaptiveWelchPeaksConfig};
 #[cfg(feature = "flex")]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
 pub use auto::{
     AutoWelchPeaks, AutoWelchPeaksConfig, Candidate, PUBLISHED_STRATEGIES, PublishedStrategy, Selection, Strategy,
     traces_selections,
 };
+pub use butterfly::{Butterfly, ButterflyConfig, ButterflyFactor, PermutationKind, RelaxedPermutation};
+pub use fits::{Fits, FitsConfig};
+pub use learned_fft::{LearnedFft, LearnedFftConfig, SpectralFeatures};
 pub use learned_welch_peaks::{
     GateKind, Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT,
 };
+pub use log_mel::{LogMel, LogMelConfig};
+pub use mfcc::{Mfcc, MfccConfig};
+pub use spectral_denoiser::{SpectralDenoiser, SpectralDenoiserConfig};
 pub use spectrum_layout::SpectrumLayout;
 pub use tier::Tier;
 pub use weights::Misfit;

@@ -12,7 +12,7 @@ use firefly_ops::{
 
 use crate::expect_valid;
 use crate::tier::Tier;
-use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, one_input};
+use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
 
 /// Configuration of [`WelchPeaks`].
 ///
@@ -258,7 +258,9 @@ impl Family for WelchPeaks {
     }
 
     fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
-        let signal = one_input("WelchPeaks", inputs)?.try_float::<2>("WelchPeaks", "signal")?;
+        const NAME: &str = "WelchPeaks";
+        let [signal] = exactly(NAME, inputs)?;
+        let signal = signal.try_float::<2>(NAME, "signal")?;
         let peaks = self.try_forward(signal)?;
         Ok(vec![peaks.bins.into(), peaks.power.into()])
     }

@@ -7,7 +7,7 @@ use firefly_ops::ArgumentError;
 use super::config::LearnedWelchPeaksConfig;
 use super::module::LearnedWelchPeaks;
 use crate::welch_peaks::{FRAMES, PEAKS};
-use crate::zoo::{Family, FamilyCard, Paper, Variant, one_input};
+use crate::zoo::{Family, FamilyCard, Paper, Variant, exactly};
 
 impl Family for LearnedWelchPeaks {
     type Config = LearnedWelchPeaksConfig;
@@ -48,7 +48,9 @@ impl Family for LearnedWelchPeaks {
 
     /// Peaks with gates drawn at random where gates train, and hard gates elsewhere.
     fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
-        let signal = one_input("LearnedWelchPeaks", inputs)?.try_float::<2>("LearnedWelchPeaks", "signal")?;
+        const NAME: &str = "LearnedWelchPeaks";
+        let [signal] = exactly(NAME, inputs)?;
+        let signal = signal.try_float::<2>(NAME, "signal")?;
         let gates = if self.trains_gates() { self.sample_gates() } else { self.hard_gates() };
         let peaks = self.try_forward(signal, &gates)?;
         Ok(vec![peaks.bins.into(), peaks.power.into()])

@@ -10,7 +10,9 @@ use super::error::ZooError;
 use super::family::{AnyFamily, Entry};
 use super::settings::Settings;
 use crate::expect_valid;
-use crate::{LearnedWelchPeaks, WelchPeaks};
+use crate::{
+    AdaptiveWelchPeaks, Butterfly, Fits, LearnedFft, LearnedWelchPeaks, LogMel, Mfcc, SpectralDenoiser, WelchPeaks,
+};
 
 macro_rules! families {
     ($($(#[$summary:meta])* $family:ident),* $(,)?) => {
@@ -50,6 +52,20 @@ families! {
     WelchPeaks,
     /// Welch peaks with learned taper, twiddles, gates and gain.
     LearnedWelchPeaks,
+    /// Welch peaks that add segments to a frame until the order around rank K is settled.
+    AdaptiveWelchPeaks,
+    /// Learned fast transform.
+    Butterfly,
+    /// Forecasting by interpolation in the frequency domain.
+    Fits,
+    /// Log-mel spectra, with fixed or learned filters.
+    LogMel,
+    /// Mel-frequency cepstral coefficients.
+    Mfcc,
+    /// Denoising by a mask on the short-time spectrum.
+    SpectralDenoiser,
+    /// Gated butterfly transform before power, mel bands or peaks.
+    LearnedFft,
 }
 
 impl ZooModel {

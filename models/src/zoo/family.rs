@@ -65,14 +65,18 @@ pub trait Family: Module + Into<ZooModel> {
     fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError>;
 }
 
-/// The only one of `inputs`, for models that take one.
+/// The `N` inputs of a model.
 ///
 /// # Errors
 /// [`ArgumentError`] for another number of inputs.
-pub fn one_input(operation: &'static str, inputs: Vec<AnyTensor>) -> Result<AnyTensor, ArgumentError> {
-    let [input] = <[AnyTensor; 1]>::try_from(inputs)
-        .map_err(|inputs| ArgumentError::new(operation, "inputs", format!("{} tensors", inputs.len()), "1 tensor"))?;
-    Ok(input)
+pub fn exactly<const N: usize>(
+    operation: &'static str,
+    inputs: Vec<AnyTensor>,
+) -> Result<[AnyTensor; N], ArgumentError> {
+    let error = |inputs: Vec<AnyTensor>| {
+        ArgumentError::new(operation, "inputs", format!("{} tensors", inputs.len()), format!("{N} of them"))
+    };
+    inputs.try_into().map_err(error)
 }
 
 /// Family in the registry: its functions, whatever its type.

@@ -32,7 +32,7 @@ use burn::tensor::Device;
 pub use card::{Card, FamilyCard, Measurement, Paper, Signature};
 pub use error::ZooError;
 pub use families::ZooModel;
-pub use family::{Family, Variant, one_input};
+pub use family::{Family, Variant, exactly};
 pub use settings::Settings;
 pub use store::{WEIGHTS_FORMAT, load};
 

@@ -1,0 +1,68 @@
+//! The butterfly model in the zoo.
+
+use burn::tensor::Device;
+use firefly_framework::graph::{AnyTensor, Input};
+use firefly_ops::ArgumentError;
+use firefly_ops::fft::ComplexTensor;
+
+use super::config::ButterflyConfig;
+use super::module::Butterfly;
+use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+
+impl Family for Butterfly {
+    type Config = ButterflyConfig;
+
+    const CARD: FamilyCard = FamilyCard {
+        name: "butterfly",
+        summary: "Learned fast transform: a product of butterfly matrices and relaxed permutations.",
+        paper: Some(Paper {
+            authors: "Dao et al. 2019",
+            title: "Learning fast algorithms for linear transforms using butterfly factorizations",
+            url: "https://arxiv.org/abs/1903.05895",
+        }),
+        inputs: &[
+            Signature { name: "re", shape: "[rows, n]", meaning: "real part of each row" },
+            Signature { name: "im", shape: "[rows, n]", meaning: "imaginary part of each row" },
+        ],
+        outputs: &[
+            Signature { name: "re", shape: "[rows, n]", meaning: "real part of each transform" },
+            Signature { name: "im", shape: "[rows, n]", meaning: "imaginary part of each transform" },
+        ],
+        results: &[],
+    };
+
+    fn variants() -> Vec<Variant<ButterflyConfig>> {
+        let config = ButterflyConfig::new();
+        let squared = config.clone().with_products(2);
+        vec![
+            Variant::new("butterfly", "BP for rows of 64 values, complex", config.clone()),
+            Variant::new("butterfly_squared", "(BP)² for rows of 64 values, complex", squared),
+            Variant::new("butterfly_real", "BP for rows of 64 values, real", config.clone().with_complex(false)),
+            Variant::new("butterfly_tiny", "BP for rows of 8 values, complex", config.with_n(8)),
+        ]
+    }
+
+    fn from_config(config: &ButterflyConfig, device: &Device) -> Result<Self, ArgumentError> {
+        config.try_init(device)
+    }
+
+    fn config(&self) -> ButterflyConfig {
+        Butterfly::config(self).clone()
+    }
+
+    fn inputs(&self, batch: usize) -> Vec<Input> {
+        ["re", "im"].map(|part| Input::new(part, [batch, Butterfly::config(self).n])).to_vec()
+    }
+
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+        const NAME: &str = "Butterfly";
+        let [re, im] = exactly(NAME, inputs)?;
+        let (re, im) = (re.try_float::<2>(NAME, "re")?, im.try_float::<2>(NAME, "im")?);
+        if re.dims() != im.dims() {
+            let (got, expected) = (format!("{:?}", im.dims()), format!("{:?}, as `re`", re.dims()));
+            return Err(ArgumentError::new(NAME, "im", got, expected));
+        }
+        let rows = self.try_forward(ComplexTensor::new(re, im))?;
+        Ok(vec![rows.re.into(), rows.im.into()])
+    }
+}

@@ -1,0 +1,91 @@
+//! Relaxed permutations.
+
+use burn::module::{Module, Param};
+use burn::nn::Initializer;
+use burn::tensor::activation::sigmoid;
+use burn::tensor::{Device, Tensor};
+
+use super::config::PermutationKind;
+
+/// Logit of a step that is taken for certain, and the negative of that of one that is not: its sigmoid is 1 in f32.
+const CERTAIN: f32 = 50.0;
+
+/// Product of permutations of blocks, each taken with a probability, after Dao et al. 2019, section 3.2.
+///
+/// Blocks of n, n/2, … 4 values go through three steps: values at even places before those at odd ones, the first half
+/// reversed, the second half reversed. Step s with probability p is p·(permuted) + (1 − p)·(as it was), with one p per
+/// step and length of the blocks.
+#[derive(Module, Debug)]
+pub struct RelaxedPermutation {
+    /// Logits of the steps' probabilities, `[log2 n − 1, 3]`, longest blocks first; none if the permutation is fixed.
+    pub logits: Option<Param<Tensor<2>>>,
+    #[module(skip)]
+    kind: PermutationKind,
+}
+
+impl RelaxedPermutation {
+    /// A permutation of rows of `n` values, whose logits are drawn from a normal distribution of variance 1.
+    pub(super) fn new(n: usize, kind: PermutationKind, device: &Device) -> Self {
+        let levels = n.trailing_zeros() as usize - 1;
+        let drawn = || Initializer::Normal { mean: 0.0, std: 1.0 }.init([levels, 3], device);
+        Self { logits: (kind == PermutationKind::Relaxed).then(drawn), kind }
+    }
+
+    /// `rows` `[rows, n]`, permuted.
+    pub fn forward(&self, rows: Tensor<2>) -> Tensor<2> {
+        let levels = rows.dims()[1].trailing_zeros() as usize - 1;
+        match (&self.logits, self.kind) {
+            (Some(logits), _) => {
+                let probabilities = sigmoid(logits.val());
+                (0..levels).fold(rows, |rows, level| {
+                    let probability = |step| probabilities.clone().slice([level..level + 1, step..step + 1]);
+                    at_level(rows, level, |blocks| relaxed(blocks, [0, 1, 2].map(probability)))
+                })
+            }
+            (None, PermutationKind::BitReversal) => {
+                (0..levels).fold(rows, |rows, level| at_level(rows, level, even_before_odd))
+            }
+            (None, _) => rows,
+        }
+    }
+
+    /// The permutation whose steps are those that are more likely than not.
+    pub fn rounded(self) -> Self {
+        let round = |logits: Param<Tensor<2>>| {
+            logits.map(|logits| {
+                let taken = logits.detach().greater_equal_elem(0.0).float();
+                (taken * (2.0 * CERTAIN) - CERTAIN).detach()
+            })
+        };
+        Self { logits: self.logits.map(round), ..self }
+    }
+}
+
+/// `change` applied to the blocks of n/2^level values of each row.
+fn at_level(rows: Tensor<2>, level: usize, change: impl Fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
+    let [count, n] = rows.dims();
+    change(rows.reshape([count << level, n >> level])).reshape([count, n])
+}
+
+/// The three steps on blocks `[blocks, length]`, with probabilities `[1, 1]`.
+fn relaxed(blocks: Tensor<2>, [separate, first, second]: [Tensor<2>; 3]) -> Tensor<2> {
+    let half = blocks.dims()[1] / 2;
+    let blocks = mixed(even_before_odd(blocks.clone()), blocks, separate);
+    let reversed = |start, probability| {
+        let part = blocks.clone().narrow(1, start, half);
+        mixed(part.clone().flip([1]), part, probability)
+    };
+    Tensor::cat(vec![reversed(0, first), reversed(half, second)], 1)
+}
+
+/// Values at even places, then those at odd ones, of blocks `[blocks, length]`.
+fn even_before_odd(blocks: Tensor<2>) -> Tensor<2> {
+    let [count, length] = blocks.dims();
+    let pairs: Tensor<3> = blocks.reshape([count, length / 2, 2]);
+    pairs.swap_dims(1, 2).reshape([count, length])
+}
+
+/// The mean of a step taken and not taken, exact for probabilities 0 and 1.
+fn mixed(taken: Tensor<2>, not_taken: Tensor<2>, probability: Tensor<2>) -> Tensor<2> {
+    taken * probability.clone() + not_taken * (-probability + 1.0)
+}

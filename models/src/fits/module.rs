@@ -1,0 +1,141 @@
+//! The forecasting model.
+
+use burn::module::{Module, Param};
+use burn::tensor::{Device, Distribution, Tensor};
+use firefly_ops::fft::{ComplexTensor, irfft, rfft};
+use firefly_ops::{ArgumentError, Norm};
+
+use super::config::FitsConfig;
+use crate::expect_valid;
+
+/// Added to a variance before its square root.
+const VARIANCE_OFFSET: f64 = 1e-5;
+
+/// Forecasting by interpolation in the frequency domain.
+///
+/// Each channel is brought to mean 0 and variance 1 (reversible instance normalisation); the lowest bins of its spectrum
+/// go through one complex linear layer to the spectrum of a longer series, whose inverse transform, with mean and
+/// variance restored, is the look-back again and the forecast behind it.
+///
+/// After Z. Xu, A. Zeng and Q. Xu, "FITS: Modeling time series with 10k parameters" (2024). As in the authors' program,
+/// weights and bias are real at first, drawn uniformly from ±1/√(bins kept).
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::FitsConfig;
+///
+/// let device = Device::flex();
+/// let model = FitsConfig::new().with_look_back(48).with_horizon(12).with_channels(2).with_cut_off(9).init(&device);
+/// let series = Tensor::<3>::ones([4, 48, 2], &device); // [batch, look_back, channels]
+/// assert_eq!(model.forward(series.clone()).dims(), [4, 60, 2]);
+/// assert_eq!(model.forecast(series).dims(), [4, 12, 2]);
+/// ```
+#[derive(Module, Debug)]
+pub struct Fits {
+    /// Real parts of the weights, `[1 or channels, bins kept, bins interpolated]`.
+    pub weight_re: Param<Tensor<3>>,
+    /// Imaginary parts of the weights.
+    pub weight_im: Param<Tensor<3>>,
+    /// Real parts of the bias, `[1 or channels, 1, bins interpolated]`.
+    pub bias_re: Param<Tensor<3>>,
+    /// Imaginary parts of the bias.
+    pub bias_im: Param<Tensor<3>>,
+    #[module(skip)]
+    config: FitsConfig,
+}
+
+impl FitsConfig {
+    /// The untrained module on `device`.
+    ///
+    /// # Panics
+    /// With the message of [`try_init`](Self::try_init)'s error.
+    #[track_caller]
+    pub fn init(&self, device: &Device) -> Fits {
+        expect_valid(self.try_init(device))
+    }
+
+    /// The untrained module on `device`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn try_init(&self, device: &Device) -> Result<Fits, ArgumentError> {
+        self.validate()?;
+        let layers = if self.individual { self.channels } else { 1 };
+        let bound = (self.cut_off as f64).sqrt().recip();
+        let drawn = |rows| {
+            let shape = [layers, rows, self.bins()];
+            Param::from_tensor(Tensor::random(shape, Distribution::Uniform(-bound, bound), device))
+        };
+        let zeros = |rows| Param::from_tensor(Tensor::zeros([layers, rows, self.bins()], device));
+        Ok(Fits {
+            weight_re: drawn(self.cut_off),
+            weight_im: zeros(self.cut_off),
+            bias_re: drawn(1),
+            bias_im: zeros(1),
+            config: self.clone(),
+        })
+    }
+}
+
+impl Fits {
+    /// The look-back as the model reconstructs it, and the forecast behind it: `[batch, look_back + horizon, channels]`
+    /// for `series` `[batch, look_back, channels]`, in its unit.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, series: Tensor<3>) -> Tensor<3> {
+        expect_valid(self.try_forward(series))
+    }
+
+    /// Reconstruction and forecast, as [`forward`](Self::forward).
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for a series of another length or number of channels.
+    pub fn try_forward(&self, series: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+        let FitsConfig { look_back, channels, cut_off, individual, .. } = self.config;
+        let [batch, length, count] = series.dims();
+        if [length, count] != [look_back, channels] {
+            let expected = format!("[batch, {look_back}, {channels}]");
+            return Err(ArgumentError::new("Fits", "series", format!("{:?}", series.dims()), expected));
+        }
+        // Normalisation per channel.
+        let mean = series.clone().mean_dim(1);
+        let centred = series - mean.clone();
+        let deviation = ((centred.clone().square().sum_dim(1) / (look_back - 1) as f64) + VARIANCE_OFFSET).sqrt();
+        let rows = (centred / deviation.clone()).swap_dims(1, 2);
+
+        // Lowest bins of each channel, as the rows of one matrix per layer.
+        let kept = rfft(rows, None, 2, Norm::Backward)?.map(|part| part.narrow(2, 0, cut_off));
+        let layers = |part: Tensor<3>| -> Tensor<3> {
+            if individual { part.swap_dims(0, 1) } else { part.reshape([1, batch * channels, cut_off]) }
+        };
+        let weight = ComplexTensor::new(self.weight_re.val(), self.weight_im.val());
+        let bias = ComplexTensor::new(self.bias_re.val(), self.bias_im.val());
+        let interpolated = kept.map(layers).matmul(weight) + bias;
+        let bins = self.config.bins();
+        let channels_of = |part: Tensor<3>| -> Tensor<3> {
+            if individual { part.swap_dims(0, 1) } else { part.reshape([batch, channels, bins]) }
+        };
+
+        // The transform of a longer series has larger values for the same amplitude.
+        let samples = self.config.samples();
+        let rows = irfft(interpolated.map(channels_of), Some(samples), 2, Norm::Backward)?;
+        let longer = rows.swap_dims(1, 2) * (samples as f64 / look_back as f64);
+        Ok(longer * deviation + mean)
+    }
+
+    /// The forecast alone, `[batch, horizon, channels]`.
+    ///
+    /// # Panics
+    /// As [`forward`](Self::forward).
+    #[track_caller]
+    pub fn forecast(&self, series: Tensor<3>) -> Tensor<3> {
+        self.forward(series).narrow(1, self.config.look_back, self.config.horizon)
+    }
+
+    /// Configuration of the model.
+    pub fn config(&self) -> &FitsConfig {
+        &self.config
+    }
+}

@@ -1,0 +1,259 @@
+//! Log-mel spectra, with fixed or with learned filters.
+
+use burn::config::Config;
+use burn::module::{Module, Param};
+use burn::tensor::{Device, FloatDType, Tensor, TensorData};
+use firefly_framework::graph::{AnyTensor, Input};
+use firefly_ops::fft::stft;
+use firefly_ops::{
+    ArgumentError, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind, StftOptions, Window,
+    WindowSymmetry, log_mel, mel_filters,
+};
+
+use crate::expect_valid;
+use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+
+/// Configuration of [`LogMel`]; the defaults are those of Whisper.
+///
+/// ```
+/// use firefly_models::LogMelConfig;
+///
+/// let config = LogMelConfig::new().with_sample_rate(8_000.0).with_bands(40);
+/// assert!(config.validate().is_ok());
+/// assert!(config.with_hop(0).validate().unwrap_err().to_string().contains("`hop` is 0"));
+/// ```
+#[derive(Config, Debug, PartialEq)]
+pub struct LogMelConfig {
+    /// Samples per second, in hertz.
+    #[config(default = 16_000.0)]
+    pub sample_rate: f64,
+    /// Samples in a frame.
+    #[config(default = 400)]
+    pub n_fft: usize,
+    /// Samples from one frame's start to the next.
+    #[config(default = 160)]
+    pub hop: usize,
+    /// Number of bands.
+    #[config(default = 80)]
+    pub bands: usize,
+    /// Lower edge of the first band, in hertz.
+    #[config(default = 0.0)]
+    pub f_min: f64,
+    /// Upper edge of the last band, in hertz; half the sample rate if `None`.
+    pub f_max: Option<f64>,
+    /// The mel scale.
+    #[config(default = "MelScale::Slaney")]
+    pub scale: MelScale,
+    /// The factor on each filter.
+    #[config(default = "MelNorm::Slaney")]
+    pub norm: MelNorm,
+    /// What is summed into bands.
+    #[config(default = "SpectrumKind::Power")]
+    pub kind: SpectrumKind,
+    /// Shape of the window, periodic.
+    #[config(default = "Window::Hann")]
+    pub window: Window,
+    /// Unit of the logarithm.
+    #[config(default = "LogUnit::Ten")]
+    pub unit: LogUnit,
+    /// Least value that the logarithm is taken of.
+    #[config(default = 1e-10)]
+    pub floor: f64,
+    /// Whether the filters are learned, starting from mel filters.
+    #[config(default = false)]
+    pub learned: bool,
+    /// Samples of a row of the declared inputs; rows of other lengths are accepted as well.
+    #[config(default = 16_000)]
+    pub samples: usize,
+}
+
+impl LogMelConfig {
+    /// Frames and bands.
+    pub fn options(&self) -> MelOptions {
+        let stft = StftOptions::new(self.n_fft).with_hop(self.hop);
+        let bands = MelBands::new(self.sample_rate, self.bands).with_f_min(self.f_min);
+        let bands = bands.with_scale(self.scale).with_norm(self.norm);
+        let bands = self.f_max.map_or(bands, |f_max| bands.with_f_max(f_max));
+        MelOptions::new(stft, bands).with_kind(self.kind)
+    }
+
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn validate(&self) -> Result<(), ArgumentError> {
+        const NAME: &str = "LogMelConfig";
+        if self.n_fft < 2 {
+            return Err(ArgumentError::new(NAME, "n_fft", self.n_fft, "at least 2 samples"));
+        }
+        if self.hop < 1 {
+            return Err(ArgumentError::new(NAME, "hop", self.hop, "at least 1 sample"));
+        }
+        self.options().bands.validate(NAME)?;
+        self.window.validate(NAME, self.n_fft)?;
+        let least = f64::from(f32::MIN_POSITIVE);
+        if !(self.floor.is_finite() && self.floor >= least) {
+            return Err(ArgumentError::new(NAME, "floor", self.floor, format!("a finite number from {least:e} on")));
+        }
+        if self.samples <= self.n_fft / 2 {
+            let expected = format!("more than half a frame, {}", self.n_fft / 2);
+            return Err(ArgumentError::new(NAME, "samples", self.samples, expected));
+        }
+        Ok(())
+    }
+
+    /// The module on `device`.
+    ///
+    /// # Panics
+    /// With the message of [`try_init`](Self::try_init)'s error.
+    #[track_caller]
+    pub fn init(&self, device: &Device) -> LogMel {
+        expect_valid(self.try_init(device))
+    }
+
+    /// The module on `device`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn try_init(&self, device: &Device) -> Result<LogMel, ArgumentError> {
+        self.validate()?;
+        let filters = if self.learned {
+            let filters = mel_filters(self.n_fft, &self.options().bands)?;
+            let weights: Vec<f32> = filters.concat().into_iter().map(|weight| weight as f32).collect();
+            let data = TensorData::new(weights, [self.bands, self.n_fft / 2 + 1]);
+            Some(Param::from_tensor(Tensor::from_data(data, device)))
+        } else {
+            None
+        };
+        let window = self.window.tensor(self.n_fft, WindowSymmetry::Periodic, FloatDType::F32, device);
+        Ok(LogMel { window, filters, config: self.clone() })
+    }
+}
+
+/// Logarithm of the power of each frame in mel bands, centred frames with reflected ends.
+///
+/// Fixed filters are one operation, [`log_mel`]. Learned ones start from the same filters, and every bin may get a
+/// weight in every band.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::LogMelConfig;
+///
+/// let device = Device::flex();
+/// let config = LogMelConfig::new().with_sample_rate(8_000.0).with_n_fft(200).with_hop(80).with_bands(40);
+/// let signal = Tensor::<2>::ones([3, 8_000], &device);
+/// let fixed: Tensor<3> = config.init(&device).forward(signal.clone());
+/// let learned: Tensor<3> = config.with_learned(true).init(&device).forward(signal);
+/// assert_eq!((fixed.dims(), learned.dims()), ([3, 40, 101], [3, 40, 101]));
+/// ```
+#[derive(Module, Debug)]
+pub struct LogMel {
+    window: Tensor<1>,
+    /// Learned filters, `[bands, n_fft / 2 + 1]`.
+    pub filters: Option<Param<Tensor<2>>>,
+    #[module(skip)]
+    config: LogMelConfig,
+}
+
+impl LogMel {
+    /// Log-mel spectra of each row of `signal` `[.., samples]`: `[.., bands, frames]`, one dimension more.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Tensor<E> {
+        expect_valid(self.try_forward(signal))
+    }
+
+    /// Log-mel spectra, as [`forward`](Self::forward).
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for rows of half a frame or less.
+    pub fn try_forward<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Result<Tensor<E>, ArgumentError> {
+        let (options, unit, floor) = (self.config.options(), self.config.unit, self.config.floor);
+        let Some(filters) = &self.filters else {
+            let logarithm = Logarithm::new(unit).with_guard(firefly_ops::LogGuard::Floor(floor));
+            return log_mel(signal, self.window.clone(), &options, &logarithm);
+        };
+        let power = stft::<D, E>(signal, Some(self.window.clone()), &options.stft)?.abs_squared();
+        let values = match options.kind {
+            SpectrumKind::Power => power,
+            // The gradient of a root at 0 is not finite.
+            SpectrumKind::Amplitude => power.clamp_min(f64::from(f32::MIN_POSITIVE)).sqrt(),
+        };
+        let bands = times_columns(filters.val(), values);
+        let factor = match (unit, options.kind) {
+            (LogUnit::Natural, _) => 1.0,
+            (LogUnit::Ten, _) => 10f64.ln().recip(),
+            (LogUnit::Decibel, SpectrumKind::Power) => 10.0 / 10f64.ln(),
+            (LogUnit::Decibel, SpectrumKind::Amplitude) => 20.0 / 10f64.ln(),
+        };
+        Ok(bands.clamp_min(floor).log() * factor)
+    }
+
+    /// Configuration of the model.
+    pub fn config(&self) -> &LogMelConfig {
+        &self.config
+    }
+}
+
+/// The product of `matrix` `[m, n]` with every column of `values` `[.., n, frames]`.
+pub(crate) fn times_columns<const E: usize>(matrix: Tensor<2>, values: Tensor<E>) -> Tensor<E> {
+    let mut dims = values.dims();
+    let rows: usize = dims[..E - 2].iter().product();
+    let values: Tensor<3> = values.reshape([rows, dims[E - 2], dims[E - 1]]);
+    dims[E - 2] = matrix.dims()[0];
+    matrix.unsqueeze::<3>().matmul(values).reshape(dims)
+}
+
+/// Input signature of models that take recordings.
+pub(crate) const RECORDINGS: &[Signature] =
+    &[Signature { name: "signal", shape: "[batch, samples]", meaning: "samples of each recording" }];
+
+impl Family for LogMel {
+    type Config = LogMelConfig;
+
+    const CARD: FamilyCard = FamilyCard {
+        name: "log_mel",
+        summary: "Logarithm of the power of short frames in mel bands, with fixed or learned filters.",
+        paper: Some(Paper {
+            authors: "Davis and Mermelstein 1980",
+            title: "Comparison of parametric representations for monosyllabic word recognition",
+            url: "https://doi.org/10.1109/TASSP.1980.1163420",
+        }),
+        inputs: RECORDINGS,
+        outputs: &[Signature { name: "bands", shape: "[batch, bands, frames]", meaning: "log power of each band" }],
+        results: &[],
+    };
+
+    fn variants() -> Vec<Variant<LogMelConfig>> {
+        let config = LogMelConfig::new();
+        let tiny = LogMelConfig::new().with_sample_rate(800.0).with_n_fft(40).with_hop(16).with_bands(4);
+        let tiny = tiny.with_samples(100);
+        vec![
+            Variant::new("log_mel", "80 bands of 16 kHz, fixed filters", config.clone()),
+            Variant::new("log_mel_learned", "80 bands of 16 kHz, learned filters", config.with_learned(true)),
+            Variant::new("log_mel_fixed_tiny", "4 bands of frames of 40 samples, fixed filters", tiny.clone()),
+            Variant::new("log_mel_tiny", "4 bands of frames of 40 samples, learned filters", tiny.with_learned(true)),
+        ]
+    }
+
+    fn from_config(config: &LogMelConfig, device: &Device) -> Result<Self, ArgumentError> {
+        config.try_init(device)
+    }
+
+    fn config(&self) -> LogMelConfig {
+        self.config.clone()
+    }
+
+    fn inputs(&self, batch: usize) -> Vec<Input> {
+        vec![Input::new("signal", [batch, self.config.samples])]
+    }
+
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+        const NAME: &str = "LogMel";
+        let [signal] = exactly(NAME, inputs)?;
+        let bands: Tensor<3> = self.try_forward(signal.try_float::<2>(NAME, "signal")?)?;
+        Ok(vec![bands.into()])
+    }
+}

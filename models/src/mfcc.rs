@@ -1,0 +1,171 @@
+//! Mel-frequency cepstral coefficients.
+
+use std::f64::consts::PI;
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
+use firefly_framework::graph::{AnyTensor, Input};
+use firefly_ops::{ArgumentError, LogUnit, MelNorm, MelScale};
+
+use crate::expect_valid;
+use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, times_columns};
+use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+
+/// Configuration of [`Mfcc`].
+///
+/// ```
+/// use firefly_models::{LogMelConfig, MfccConfig};
+///
+/// let config = MfccConfig::new(LogMelConfig::new().with_bands(40)).with_coefficients(13);
+/// assert!(config.validate().is_ok());
+/// assert!(config.with_coefficients(41).validate().unwrap_err().to_string().contains("`coefficients` is 41"));
+/// ```
+#[derive(Config, Debug, PartialEq)]
+pub struct MfccConfig {
+    /// The mel spectra.
+    pub mel: LogMelConfig,
+    /// Coefficients per frame: from 1 to the number of bands.
+    #[config(default = 40)]
+    pub coefficients: usize,
+}
+
+impl MfccConfig {
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn validate(&self) -> Result<(), ArgumentError> {
+        self.mel.validate()?;
+        if !(1..=self.mel.bands).contains(&self.coefficients) {
+            let expected = format!("from 1 to the number of bands, {}", self.mel.bands);
+            return Err(ArgumentError::new("MfccConfig", "coefficients", self.coefficients, expected));
+        }
+        Ok(())
+    }
+
+    /// The module on `device`.
+    ///
+    /// # Panics
+    /// With the message of [`try_init`](Self::try_init)'s error.
+    #[track_caller]
+    pub fn init(&self, device: &Device) -> Mfcc {
+        expect_valid(self.try_init(device))
+    }
+
+    /// The module on `device`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn try_init(&self, device: &Device) -> Result<Mfcc, ArgumentError> {
+        self.validate()?;
+        let shape = [self.coefficients, self.mel.bands];
+        let cosines = (0..shape[0]).flat_map(|row| (0..shape[1]).map(move |band| cosine(row, band, shape[1]) as f32));
+        let cosines = Tensor::from_data(TensorData::new(cosines.collect::<Vec<_>>(), shape), device);
+        Ok(Mfcc { mel: self.mel.try_init(device)?, cosines, coefficients: self.coefficients })
+    }
+}
+
+/// Value of the orthonormal cosine transform of type II of `bands` values.
+fn cosine(row: usize, band: usize, bands: usize) -> f64 {
+    let scale = if row == 0 { 1.0 } else { 2.0 } / bands as f64;
+    scale.sqrt() * (PI * row as f64 * (band as f64 + 0.5) / bands as f64).cos()
+}
+
+/// Mel-frequency cepstral coefficients: the lowest coefficients of the orthonormal cosine transform (type II) of the
+/// log-mel spectrum of each frame, as `torchaudio.transforms.MFCC` without its limit `top_db`.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::{LogMelConfig, MfccConfig};
+///
+/// let device = Device::flex();
+/// let model = MfccConfig::new(LogMelConfig::new().with_bands(40)).with_coefficients(13).init(&device);
+/// let coefficients: Tensor<3> = model.forward(Tensor::<2>::ones([2, 16_000], &device));
+/// assert_eq!(coefficients.dims(), [2, 13, 101]);
+/// ```
+#[derive(Module, Debug)]
+pub struct Mfcc {
+    /// The mel spectra.
+    pub mel: LogMel,
+    /// Cosine transform, `[coefficients, bands]`.
+    cosines: Tensor<2>,
+    #[module(skip)]
+    coefficients: usize,
+}
+
+impl Mfcc {
+    /// Coefficients of each frame of `signal` `[.., samples]`: `[.., coefficients, frames]`, one dimension more.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Tensor<E> {
+        expect_valid(self.try_forward(signal))
+    }
+
+    /// Coefficients, as [`forward`](Self::forward).
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for rows of half a frame or less.
+    pub fn try_forward<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Result<Tensor<E>, ArgumentError> {
+        Ok(times_columns(self.cosines.clone(), self.mel.try_forward::<D, E>(signal)?))
+    }
+
+    /// Configuration of the model.
+    pub fn config(&self) -> MfccConfig {
+        MfccConfig::new(self.mel.config().clone()).with_coefficients(self.coefficients)
+    }
+}
+
+impl Family for Mfcc {
+    type Config = MfccConfig;
+
+    const CARD: FamilyCard = FamilyCard {
+        name: "mfcc",
+        summary: "Mel-frequency cepstral coefficients: the lowest cosine coefficients of log-mel spectra.",
+        paper: Some(Paper {
+            authors: "Davis and Mermelstein 1980",
+            title: "Comparison of parametric representations for monosyllabic word recognition",
+            url: "https://doi.org/10.1109/TASSP.1980.1163420",
+        }),
+        inputs: RECORDINGS,
+        outputs: &[Signature {
+            name: "coefficients",
+            shape: "[batch, coefficients, frames]",
+            meaning: "cepstral coefficients, lowest first",
+        }],
+        results: &[],
+    };
+
+    fn variants() -> Vec<Variant<MfccConfig>> {
+        let torchaudio = LogMelConfig::new().with_hop(200).with_bands(128).with_unit(LogUnit::Decibel);
+        let torchaudio = torchaudio.with_scale(MelScale::Htk).with_norm(MelNorm::None);
+        let tiny = LogMelConfig::new().with_sample_rate(800.0).with_n_fft(40).with_hop(16).with_bands(4);
+        let tiny = tiny.with_samples(100).with_learned(true);
+        let phrase = "40 coefficients of 128 bands of 16 kHz, as torchaudio's defaults";
+        vec![
+            Variant::new("mfcc", phrase, MfccConfig::new(torchaudio)),
+            Variant::new("mfcc_tiny", "3 coefficients of 4 learned bands", MfccConfig::new(tiny).with_coefficients(3)),
+        ]
+    }
+
+    fn from_config(config: &MfccConfig, device: &Device) -> Result<Self, ArgumentError> {
+        config.try_init(device)
+    }
+
+    fn config(&self) -> MfccConfig {
+        Mfcc::config(self)
+    }
+
+    fn inputs(&self, batch: usize) -> Vec<Input> {
+        Family::inputs(&self.mel, batch)
+    }
+
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+        const NAME: &str = "Mfcc";
+        let [signal] = exactly(NAME, inputs)?;
+        let coefficients: Tensor<3> = self.try_forward(signal.try_float::<2>(NAME, "signal")?)?;
+        Ok(vec![coefficients.into()])
+    }
+}

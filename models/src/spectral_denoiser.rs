@@ -1,0 +1,228 @@
+//! Denoising by a mask on the short-time spectrum.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::nn::PaddingConfig1d;
+use burn::nn::conv::{Conv1d, Conv1dConfig};
+use burn::tensor::activation::{gelu, sigmoid};
+use burn::tensor::{Device, FloatDType, Tensor};
+use firefly_framework::graph::{AnyTensor, Input};
+use firefly_ops::fft::{ComplexTensor, istft, stft};
+use firefly_ops::{ArgumentError, StftOptions, Window, WindowSymmetry};
+
+use crate::expect_valid;
+use crate::log_mel::RECORDINGS;
+use crate::zoo::{Family, FamilyCard, Signature, Variant, exactly};
+
+/// Added to power before its logarithm, and to a variance before its root.
+const OFFSET: f64 = 1e-8;
+
+/// Configuration of [`SpectralDenoiser`].
+///
+/// ```
+/// use firefly_models::SpectralDenoiserConfig;
+///
+/// let config = SpectralDenoiserConfig::new().with_n_fft(256).with_hop(64);
+/// assert!(config.validate().is_ok());
+/// assert!(config.with_hop(200).validate().unwrap_err().to_string().contains("`hop` is 200"));
+/// ```
+#[derive(Config, Debug, PartialEq)]
+pub struct SpectralDenoiserConfig {
+    /// Samples in a frame, an even number.
+    #[config(default = 512)]
+    pub n_fft: usize,
+    /// Samples from one frame's start to the next: at most half a frame.
+    #[config(default = 128)]
+    pub hop: usize,
+    /// Channels between the layers.
+    #[config(default = 64)]
+    pub hidden: usize,
+    /// Layers between the first and the last one; layer i looks 2^i frames ahead and back.
+    #[config(default = 4)]
+    pub layers: usize,
+    /// Samples of a row of the declared inputs; rows of other lengths are accepted as well.
+    #[config(default = 16_000)]
+    pub samples: usize,
+}
+
+impl SpectralDenoiserConfig {
+    /// Frames of the transform: periodic Hann windows, centred.
+    pub fn options(&self) -> StftOptions {
+        StftOptions::new(self.n_fft).with_hop(self.hop)
+    }
+
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn validate(&self) -> Result<(), ArgumentError> {
+        const NAME: &str = "SpectralDenoiserConfig";
+        let Self { n_fft, hop, hidden, layers, samples } = *self;
+        if !(n_fft >= 4 && n_fft.is_multiple_of(2)) {
+            return Err(ArgumentError::new(NAME, "n_fft", n_fft, "an even number from 4 on"));
+        }
+        if !(1..=n_fft / 2).contains(&hop) {
+            return Err(ArgumentError::new(NAME, "hop", hop, format!("from 1 to half a frame, {}", n_fft / 2)));
+        }
+        if hidden < 1 {
+            return Err(ArgumentError::new(NAME, "hidden", hidden, "at least 1 channel"));
+        }
+        if layers > 16 {
+            return Err(ArgumentError::new(NAME, "layers", layers, "at most 16"));
+        }
+        if samples <= n_fft / 2 {
+            return Err(ArgumentError::new(NAME, "samples", samples, format!("more than half a frame, {}", n_fft / 2)));
+        }
+        Ok(())
+    }
+
+    /// The untrained module on `device`.
+    ///
+    /// # Panics
+    /// With the message of [`try_init`](Self::try_init)'s error.
+    #[track_caller]
+    pub fn init(&self, device: &Device) -> SpectralDenoiser {
+        expect_valid(self.try_init(device))
+    }
+
+    /// The untrained module on `device`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn try_init(&self, device: &Device) -> Result<SpectralDenoiser, ArgumentError> {
+        self.validate()?;
+        let (bins, hidden) = (self.options().bins(), self.hidden);
+        let layer = |from, to, dilation| {
+            let padding = PaddingConfig1d::Explicit(dilation, dilation);
+            Conv1dConfig::new(from, to, 3).with_dilation(dilation).with_padding(padding).init(device)
+        };
+        Ok(SpectralDenoiser {
+            window: Window::Hann.tensor(self.n_fft, WindowSymmetry::Periodic, FloatDType::F32, device),
+            first: layer(bins, hidden, 1),
+            hidden: (0..self.layers).map(|index| layer(hidden, hidden, 1 << index)).collect(),
+            last: Conv1dConfig::new(hidden, bins, 1).init(device),
+            config: self.clone(),
+        })
+    }
+}
+
+/// Denoiser of recordings: convolutions over the frames of a short-time spectrum compute a mask in `[0, 1]` for each
+/// bin, which the spectrum is multiplied by before it becomes a signal again.
+///
+/// The convolutions see the logarithm of power, brought to mean 0 and variance 1 per recording, so that a recording
+/// twice as loud becomes one twice as loud. Hidden layers are residual, with dilations 1, 2, 4, …; weights are drawn
+/// uniformly from ±1/√(inputs of a channel).
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::SpectralDenoiserConfig;
+///
+/// let device = Device::flex();
+/// let model = SpectralDenoiserConfig::new().with_n_fft(64).with_hop(16).with_hidden(8).init(&device);
+/// let noisy = Tensor::<2>::ones([2, 400], &device);
+/// assert_eq!(model.mask(noisy.clone()).dims(), [2, 33, 26]);
+/// assert_eq!(model.forward(noisy).dims(), [2, 400]);
+/// ```
+#[derive(Module, Debug)]
+pub struct SpectralDenoiser {
+    window: Tensor<1>,
+    first: Conv1d,
+    hidden: Vec<Conv1d>,
+    last: Conv1d,
+    #[module(skip)]
+    config: SpectralDenoiserConfig,
+}
+
+impl SpectralDenoiser {
+    /// Each row of `signal` `[batch, samples]` without noise: `[batch, samples]`.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, signal: Tensor<2>) -> Tensor<2> {
+        expect_valid(self.try_forward(signal))
+    }
+
+    /// Each row without noise, as [`forward`](Self::forward).
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for rows of half a frame or less.
+    pub fn try_forward(&self, signal: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
+        let samples = signal.dims()[1];
+        let spectra = self.spectra(signal)?;
+        let masked = spectra.clone().scale(self.mask_of(&spectra));
+        istft(masked, Some(self.window.clone()), &self.config.options(), Some(samples))
+    }
+
+    /// Mask of each bin of each frame of `signal` `[batch, samples]`: `[batch, bins, frames]`, from 0 to 1.
+    ///
+    /// # Panics
+    /// For rows of half a frame or less.
+    #[track_caller]
+    pub fn mask(&self, signal: Tensor<2>) -> Tensor<3> {
+        self.mask_of(&expect_valid(self.spectra(signal)))
+    }
+
+    fn spectra(&self, signal: Tensor<2>) -> Result<ComplexTensor<3>, ArgumentError> {
+        stft(signal, Some(self.window.clone()), &self.config.options())
+    }
+
+    fn mask_of(&self, spectra: &ComplexTensor<3>) -> Tensor<3> {
+        // Power in decades of its mean per recording, whatever the recording's level.
+        let power = spectra.clone().abs_squared();
+        let level = power.clone().mean_dim(1).mean_dim(2);
+        let log = (power / (level + OFFSET) + OFFSET).log();
+        let centred = log.clone() - log.mean_dim(1).mean_dim(2);
+        let deviation = (centred.clone().square().mean_dim(1).mean_dim(2) + OFFSET).sqrt();
+        let values = gelu(self.first.forward(centred / deviation));
+        let values = self.hidden.iter().fold(values, |values, layer| values.clone() + gelu(layer.forward(values)));
+        sigmoid(self.last.forward(values))
+    }
+
+    /// Configuration of the model.
+    pub fn config(&self) -> &SpectralDenoiserConfig {
+        &self.config
+    }
+}
+
+impl Family for SpectralDenoiser {
+    type Config = SpectralDenoiserConfig;
+
+    const CARD: FamilyCard = FamilyCard {
+        name: "spectral_denoiser",
+        summary: "Recordings without noise, by a learned mask on their short-time spectra.",
+        paper: None,
+        inputs: RECORDINGS,
+        outputs: &[Signature { name: "denoised", shape: "[batch, samples]", meaning: "in the unit of the signal" }],
+        results: &[],
+    };
+
+    fn variants() -> Vec<Variant<SpectralDenoiserConfig>> {
+        let config = SpectralDenoiserConfig::new();
+        let speech = config.clone().with_n_fft(256).with_hop(64).with_samples(8_000);
+        let tiny = config.clone().with_n_fft(16).with_hop(4).with_hidden(4).with_layers(1).with_samples(60);
+        vec![
+            Variant::new("spectral_denoiser", "frames of 512 samples", config),
+            Variant::new("spectral_denoiser_8khz", "frames of 256 samples, as 32 ms of 8 kHz", speech),
+            Variant::new("spectral_denoiser_tiny", "frames of 16 samples", tiny),
+        ]
+    }
+
+    fn from_config(config: &SpectralDenoiserConfig, device: &Device) -> Result<Self, ArgumentError> {
+        config.try_init(device)
+    }
+
+    fn config(&self) -> SpectralDenoiserConfig {
+        self.config.clone()
+    }
+
+    fn inputs(&self, batch: usize) -> Vec<Input> {
+        vec![Input::new("signal", [batch, self.config.samples])]
+    }
+
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+        const NAME: &str = "SpectralDenoiser";
+        let [signal] = exactly(NAME, inputs)?;
+        Ok(vec![self.try_forward(signal.try_float::<2>(NAME, "signal")?)?.into()])
+    }
+}
