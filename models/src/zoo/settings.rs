@@ -87,7 +87,7 @@ impl FromStr for Settings {
     /// `key = value` pairs, separated by commas. A value is a JSON number, `true`, `false` or `null`; anything else is
     /// text.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let pairs = text.split(',').filter(|pair| !pair.trim().is_empty());
+        let mut pairs = text.split(',').filter(|pair| !pair.trim().is_empty());
         pairs.try_fold(Self::new(), |settings, pair| {
             let (key, value) = pair.split_once('=').ok_or_else(|| ZooError::Form(pair.trim().into()))?;
             let (key, value) = (key.trim(), value.trim());
