@@ -1,19 +1,23 @@
-//! Spectral peak models for [Burn](https://burn.dev): modules that turn frames of a signal into the strongest lines of
-//! their Welch power spectra.
+//! Model zoo on spectral operations for [Burn](https://burn.dev).
 //!
-//! | model | computes | parameters |
-//! | --- | --- | --- |
-//! | [`WelchPeaks`] | exact Welch peaks, with as many segments as its [`Tier`] | none |
-//! | [`LearnedWelchPeaks`] | the same with learned taper, twiddles, gates and gain | five tensors |
-//! | [`AutoWelchPeaks`] | either of them, by the strategy that is predicted to be fastest | none of its own |
+//! | model | computes |
+//! | --- | --- |
+//! | [`WelchPeaks`] | exact Welch peaks, with as many segments as its [`Tier`] |
+//! | [`LearnedWelchPeaks`] | the same with learned taper, twiddles, gates and gain |
+//! | [`AdaptiveWelchPeaks`] | the same from as many segments as each frame needs |
+//! | [`AutoWelchPeaks`] | exact or learned peaks, by the strategy that is predicted to be fastest |
+//! | [`Butterfly`] | a learned fast transform |
+//! | [`LearnedFft`] | a gated transform before power, mel bands or peaks |
+//! | [`LogMel`], [`Mfcc`] | log-mel spectra with fixed or learned filters; cepstral coefficients |
+//! | [`SpectralDenoiser`] | a signal without noise, by a mask on its short-time spectrum |
+//! | [`Fits`], [`TimesNet`] | forecasts of series |
 //!
-//! All of them are Burn modules: they nest in other modules, train with them and are saved with them. They map frames
-//! `[.., frame]`, of any rank, to [`Peaks`] `[.., k]` by `forward`; the first two also to power `[.., bins]` by `psd`,
-//! where `bins = n_fft / 2 + 1`. All are differentiable in the signal. A frame of S segments has
-//! `n_fft + (S − 1) · hop` samples; further samples are ignored. Power is in the signal's unit squared, one-sided, and
-//! scaled as [`Scaling`] says. [`SpectrumLayout`] joins the parts of complex spectra in one tensor.
+//! All of them are Burn modules: they nest in other modules, train with them and are saved with them. The module [`zoo`]
+//! lists every family by name, and creates, saves and loads its models.
 //!
-//! The module [`zoo`] lists every family by name, and creates, saves and loads its models.
+//! Models of peaks map frames `[.., frame]` to [`Peaks`] `[.., k]`. A frame of S segments has `n_fft + (S − 1) · hop`
+//! samples; further samples are ignored. Power is in the signal's unit squared, one-sided, and scaled as [`Scaling`]
+//! says. [`SpectrumLayout`] joins the parts of complex spectra in one tensor.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
@@ -55,6 +59,7 @@ mod spectrum_layout;
 #[cfg_attr(docsrs, doc(cfg(feature = "testing")))]
 pub mod testing;
 mod tier;
+mod timesnet;
 mod weights;
 mod welch_peaks;
 pub mod zoo;
@@ -77,6 +82,7 @@ pub use mfcc::{Mfcc, MfccConfig};
 pub use spectral_denoiser::{SpectralDenoiser, SpectralDenoiserConfig};
 pub use spectrum_layout::SpectrumLayout;
 pub use tier::Tier;
+pub use timesnet::{Periods, TimesBlock, TimesNet, TimesNetConfig, find_periods};
 pub use weights::Misfit;
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 

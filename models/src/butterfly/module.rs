@@ -160,6 +160,11 @@ impl Butterfly {
         &self.products[product].factors
     }
 
+    /// Factors of the `product`th butterfly matrix, to be set.
+    pub fn factors_mut(&mut self, product: usize) -> &mut [ButterflyFactor] {
+        &mut self.products[product].factors
+    }
+
     /// Permutation before the `product`th butterfly matrix.
     pub fn permutation(&self, product: usize) -> &RelaxedPermutation {
         &self.products[product].permutation

@@ -81,6 +81,8 @@ pub struct Card {
     pub parameters: usize,
     /// Whether trained weights ship with this crate.
     pub has_weights: bool,
+    /// The reason why the model can't be captured, if it can't.
+    pub unrecordable: Option<&'static str>,
     /// Measured results of the variant.
     pub results: Vec<Measurement>,
 }

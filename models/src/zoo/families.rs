@@ -11,7 +11,8 @@ use super::family::{AnyFamily, Entry};
 use super::settings::Settings;
 use crate::expect_valid;
 use crate::{
-    AdaptiveWelchPeaks, Butterfly, Fits, LearnedFft, LearnedWelchPeaks, LogMel, Mfcc, SpectralDenoiser, WelchPeaks,
+    AdaptiveWelchPeaks, Butterfly, Fits, LearnedFft, LearnedWelchPeaks, LogMel, Mfcc, SpectralDenoiser, TimesNet,
+    WelchPeaks,
 };
 
 macro_rules! families {
@@ -66,6 +67,8 @@ families! {
     SpectralDenoiser,
     /// Gated butterfly transform before power, mel bands or peaks.
     LearnedFft,
+    /// Forecasting by convolutions over pictures of a series' periods.
+    TimesNet,
 }
 
 impl ZooModel {
@@ -107,7 +110,7 @@ impl ZooModel {
     /// [`Replay`]: firefly_framework::graph::Replay
     ///
     /// # Errors
-    /// [`ZooError::Graph`] for an operation that can't be recorded.
+    /// [`ZooError::Graph`] for a model that can't be recorded: its card says why.
     pub fn capture(&self, batch: usize) -> Result<Graph, ZooError> {
         // Without gradients, as the model is used.
         let model = self.valid();

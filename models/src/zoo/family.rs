@@ -43,6 +43,9 @@ pub trait Family: Module + Into<ZooModel> {
     /// What is known about the family, whatever the variant.
     const CARD: FamilyCard;
 
+    /// The reason why models of the family can't be captured, if they can't.
+    const UNRECORDABLE: Option<&'static str> = None;
+
     /// Named configurations: the family's own name first; one that ends in `_tiny` is small enough for every test.
     fn variants() -> Vec<Variant<Self::Config>>;
 
@@ -139,6 +142,7 @@ fn card<F: Family>(name: &str) -> Result<Card, ZooError> {
         settings: Settings::of(&config),
         parameters: F::from_config(&config, &Device::default())?.num_params(),
         has_weights: weights.is_some(),
+        unrecordable: F::UNRECORDABLE,
         results: results.iter().filter(|result| result.model == name).copied().collect(),
     })
 }

@@ -1,6 +1,4 @@
 //! Every variant of the zoo: forward, gradients, saving, capture, rewriting and replay; and the errors of the registry.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -176,6 +174,10 @@ fn replay(graph: &Graph, model: &ZooModel) -> Vec<Vec<f32>> {
 fn a_captured_model_replays_with_the_same_bits() {
     for name in tiny() {
         let model = create(name, &Device::flex());
+        if zoo::card(name).unwrap().unrecordable.is_some() {
+            assert!(model.capture(BATCH).is_err(), "{name} can be captured");
+            continue;
+        }
         let graph = model.capture(BATCH).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(replay(&graph, &model), run(&model), "{name}");
     }
@@ -187,6 +189,9 @@ fn a_rewritten_model_has_the_same_values() {
     let mut device = Preset::Cpu.profile();
     device.min_gain = 0.0;
     for name in tiny() {
+        if zoo::card(name).unwrap().unrecordable.is_some() {
+            continue;
+        }
         let model = create(name, &Device::flex());
         let rewritten = Rewriter::spectral().run(&model.capture(BATCH).unwrap(), &device);
         for (before, after) in run(&model).iter().zip(replay(&rewritten.graph, &model)) {

@@ -1,0 +1,80 @@
+//! Blocks of TimesNet.
+
+use burn::module::{Module, Param};
+use burn::nn::conv::{Conv2d, Conv2dConfig};
+use burn::nn::{Initializer, PaddingConfig2d};
+use burn::tensor::activation::gelu;
+use burn::tensor::{Device, Tensor};
+use firefly_ops::ArgumentError;
+
+use super::config::TimesNetConfig;
+use super::periods::find_periods;
+
+/// Mean of convolutions with kernels of 1, 3, 5, … rows and columns.
+#[derive(Module, Debug)]
+struct Inception {
+    convolutions: Vec<Conv2d>,
+}
+
+impl Inception {
+    /// Weights drawn from a normal distribution of variance 2 / outputs of a kernel, and a bias of 0.
+    fn new(from: usize, to: usize, kernels: usize, device: &Device) -> Self {
+        let initializer = Initializer::KaimingNormal { gain: 2f64.sqrt(), fan_out_only: true };
+        let convolution = |reach: usize| {
+            let side = 2 * reach + 1;
+            let padding = PaddingConfig2d::Explicit(reach, reach, reach, reach);
+            let config = Conv2dConfig::new([from, to], [side, side]).with_padding(padding).with_bias(false);
+            let mut convolution = config.with_initializer(initializer.clone()).init(device);
+            convolution.bias = Some(Param::from_tensor(Tensor::zeros([to], device)));
+            convolution
+        };
+        Self { convolutions: (0..kernels).map(convolution).collect() }
+    }
+
+    fn forward(&self, picture: Tensor<4>) -> Tensor<4> {
+        let first = self.convolutions[0].forward(picture.clone());
+        let rest = self.convolutions[1..].iter().map(|convolution| convolution.forward(picture.clone()));
+        rest.fold(first, |sum, next| sum + next) / self.convolutions.len() as f64
+    }
+}
+
+/// Block of TimesNet: the series as a picture for each of its strongest periods, a period per row, through two layers of
+/// convolutions; the mean of the results, weighted by amplitude, is added to the series.
+#[derive(Module, Debug)]
+pub struct TimesBlock {
+    first: Inception,
+    second: Inception,
+    #[module(skip)]
+    periods: usize,
+}
+
+impl TimesBlock {
+    pub(super) fn new(config: &TimesNetConfig, device: &Device) -> Self {
+        let TimesNetConfig { features, hidden, kernels, periods, .. } = *config;
+        let first = Inception::new(features, hidden, kernels, device);
+        Self { first, second: Inception::new(hidden, features, kernels, device), periods }
+    }
+
+    /// `series` `[batch, samples, features]` after the block, of the same shape. Reads the periods back from the device.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for a series of fewer than two samples per period.
+    pub fn forward(&self, series: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+        let [batch, samples, features] = series.dims();
+        let periods = find_periods(series.clone(), self.periods)?;
+        // A period is a length of rows: the host has to know it.
+        let frequencies: Vec<i64> = periods.frequencies.into_data().iter().collect();
+        let mut sum = series.clone();
+        for (place, frequency) in frequencies.into_iter().enumerate() {
+            let period = samples / frequency.max(1) as usize;
+            let rows = samples.div_ceil(period);
+            let padded = series.clone().pad([(0, 0), (0, rows * period - samples), (0, 0)], 0.0);
+            let picture: Tensor<4> = padded.swap_dims(1, 2).reshape([batch, features, rows, period]);
+            let picture = self.second.forward(gelu(self.first.forward(picture)));
+            let result: Tensor<3> = picture.reshape([batch, features, rows * period]);
+            let weight: Tensor<3> = periods.weights.clone().narrow(1, place, 1).reshape([batch, 1, 1]);
+            sum = sum + result.swap_dims(1, 2).narrow(1, 0, samples) * weight;
+        }
+        Ok(sum)
+    }
+}

@@ -1,0 +1,12 @@
+//! The zoo: every variant through the registry, and each family against its definition in float64.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod adaptive_welch_peaks;
+mod butterfly;
+mod common;
+mod denoiser;
+mod fits;
+mod learned_fft;
+mod mel;
+mod registry;
+mod timesnet;
