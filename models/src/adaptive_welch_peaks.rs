@@ -35,7 +35,7 @@ pub struct AdaptiveWelchPeaksConfig {
     /// Samples between the starts of consecutive segments; `n_fft / 2` if `None`.
     pub hop: Option<usize>,
     /// Segments averaged after each round, ascending; the last number is the most that a frame gets.
-    #[config(default = "vec![3, 4, 6, 8]")]
+    #[config(default = "vec![3, 4, 5, 6, 7, 8]")]
     pub rounds: Vec<usize>,
     /// Peaks per frame.
     #[config(default = 16)]
@@ -108,6 +108,15 @@ pub struct AdaptivePeaks {
     pub segments: Tensor<1>,
 }
 
+/// Every round of an adaptive estimate.
+#[derive(Debug, Clone)]
+pub struct AdaptiveRounds {
+    /// Power of every bin after each round, `[rows, bins]`.
+    pub power: Vec<Tensor<2>>,
+    /// Whether each frame stops after each round, `[rows, rounds]`: 0 or 1, and probabilities while the model trains.
+    pub stops: Tensor<2>,
+}
+
 /// Welch peaks that add segments to a frame until the order around rank K is settled.
 ///
 /// A frame starts with the segments of the first round. Its *doubt* is the mean, over a few ranks on either side of the
@@ -129,7 +138,7 @@ pub struct AdaptivePeaks {
 /// let found = model.forward(frames);
 /// assert_eq!(found.peaks.bins.dims(), [20, 4]);
 /// let segments: Vec<f32> = found.segments.into_data().iter().collect();
-/// assert!(segments.iter().all(|segments| [3.0, 4.0, 6.0, 8.0].contains(segments)));
+/// assert!(segments.iter().all(|segments| (3.0..=8.0).contains(segments)));
 /// ```
 #[derive(Module, Debug)]
 pub struct AdaptiveWelchPeaks {
@@ -220,28 +229,39 @@ impl AdaptiveWelchPeaks {
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
     pub fn psd(&self, signal: Tensor<2>) -> Result<(Tensor<2>, Tensor<2>), ArgumentError> {
+        let AdaptiveRounds { power, stops } = self.rounds(signal)?;
+        let stop = |round: usize| stops.clone().narrow(1, round, 1);
+        let weighted = power.into_iter().enumerate().map(|(round, power)| power * stop(round));
+        // A model has two rounds at least.
+        let mean = weighted.reduce(|sum, power| sum + power).unwrap_or_else(|| stop(0));
+        let counts: Vec<f32> = self.config.rounds.iter().map(|count| *count as f32).collect();
+        let counts = Tensor::<1>::from_data(counts.as_slice(), &stops.device());
+        Ok((mean, (stops * counts.unsqueeze()).sum_dim(1)))
+    }
+
+    /// Every round of each frame of `signal` `[rows, frame]`, for losses of their own: what a frame loses if it stops
+    /// after a round, times the probability that it does, is differentiable in thresholds and sharpness.
+    ///
+    /// # Errors
+    /// As [`try_forward`](Self::try_forward).
+    pub fn rounds(&self, signal: Tensor<2>) -> Result<AdaptiveRounds, ArgumentError> {
         self.check(&signal)?;
         let trains = self.thresholds.val().is_require_grad();
         let last = self.config.rounds.len() - 1;
-        let mut averaged = self.averaged(signal.clone(), None, 0)?;
         let mut reached = Tensor::<2>::ones([signal.dims()[0], 1], &signal.device());
-        let (mut power, mut segments) = (averaged.zeros_like(), reached.zeros_like());
-        for (round, &count) in self.config.rounds.iter().enumerate() {
-            if round > 0 {
-                averaged = self.averaged(signal.clone(), Some(averaged), round)?;
-            }
-            let goes_on = if round == last {
-                reached.zeros_like()
-            } else {
+        let (mut power, mut stops) = (Vec::with_capacity(last + 1), Vec::with_capacity(last + 1));
+        for round in 0..=last {
+            let averaged = self.averaged(signal.clone(), power.last().cloned(), round)?;
+            if round < last {
                 let excess = self.doubt(averaged.clone())? - self.threshold(round);
-                if trains { sigmoid(excess / TEMPERATURE) } else { excess.greater_elem(0.0).float() }
-            };
-            let stops = reached.clone() * (-goes_on.clone() + 1.0);
-            reached = reached * goes_on;
-            power = power + averaged.clone() * stops.clone();
-            segments = segments + stops * count as f64;
+                let goes_on = if trains { sigmoid(excess / TEMPERATURE) } else { excess.greater_elem(0.0).float() };
+                stops.push(reached.clone() * (-goes_on.clone() + 1.0));
+                reached = reached * goes_on;
+            }
+            power.push(averaged);
         }
-        Ok((power, segments))
+        stops.push(reached);
+        Ok(AdaptiveRounds { power, stops: Tensor::cat(stops, 1) })
     }
 
     /// Power averaged over the segments of `round`, from that of the round before.
@@ -321,7 +341,7 @@ impl Family for AdaptiveWelchPeaks {
         let config = AdaptiveWelchPeaksConfig::new();
         let tiny = config.clone().with_n_fft(32).with_k(3).with_margin(2).with_rounds(vec![1, 2, 4]);
         vec![
-            Variant::new("adaptive_welch_peaks", "3, 4, 6 or 8 segments of 256 samples", config),
+            Variant::new("adaptive_welch_peaks", "3 to 8 segments of 256 samples", config),
             Variant::new("adaptive_welch_peaks_tiny", "1, 2 or 4 segments of 32 samples", tiny),
         ]
     }

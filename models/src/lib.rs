@@ -64,7 +64,7 @@ mod weights;
 mod welch_peaks;
 pub mod zoo;
 
-pub use adaptive_welch_peaks::{AdaptivePeaks, AdaptiveWelchPeaks, AdaptiveWelchPeaksConfig};
+pub use adaptive_welch_peaks::{AdaptivePeaks, AdaptiveRounds, AdaptiveWelchPeaks, AdaptiveWelchPeaksConfig};
 #[cfg(feature = "flex")]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
 pub use auto::{
