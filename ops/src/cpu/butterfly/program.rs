@@ -194,6 +194,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
     fn every_butterfly_that_runs_has_one_slot() {
         for n in (3..=11).map(|stages| 1 << stages) {
             for needed in [sparse(n), needed_outputs(n, n, |_| true), needed_outputs(n, n, |_| false)] {
@@ -206,6 +207,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
     fn stages_come_in_order_at_every_value() {
         for n in [8, 64, 512, 1024] {
             for needed in [sparse(n), needed_outputs(n, n, |_| true)] {

@@ -138,6 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
     fn radices_are_factors_within_bounds() {
         for largest in [8, 16] {
             for n in 1..3000 {
