@@ -10,6 +10,7 @@ use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, Gates, LearnedWelchPe
 use firefly_models::{Peaks, Window};
 use firefly_trainer::manifest::Manifest;
 use firefly_trainer::run_folder::RunFolder;
+use firefly_trainer::tasks::peaks;
 use serde::Serialize;
 
 use crate::local_maxima::{LocalMaximaArgs, LocalMaximaSearch};
@@ -133,7 +134,7 @@ impl ModelRequest {
         given.extend(k.map(|_| "-k"));
         ensure!(given.is_empty(), "{} is set by the model of {}", given.join(", "), folder.display());
         let run = RunFolder::new(folder);
-        let learned = run.load_model(device).context("--model")?;
+        let learned = run.load_model::<peaks::Peaks>(device).context("--model")?;
         let weights = Manifest::of(&run.model(), "model").context("--model")?;
         let (options, k) = (learned.options(), learned.config().k);
         Ok(Self {

@@ -15,8 +15,8 @@ use firefly_app::page::document::Document;
 use firefly_app::page::figure::Figure;
 use firefly_ops::{WelchOptions, Window, WindowSymmetry, welch_peaks, welch_psd};
 use firefly_trainer::data::{Recording, read_recording};
-use firefly_trainer::evaluate::EvaluationRow;
-use firefly_trainer::report::against_time;
+use firefly_trainer::tasks::peaks::PeaksRow;
+use firefly_trainer::tasks::peaks::report::against_time;
 
 const OPTIONS: WelchOptions = WelchOptions::new(1024, 8);
 const PEAKS: usize = 12;
@@ -75,7 +75,7 @@ fn spectrum(path: &Path) -> Result<Figure> {
 /// The first data set of an evaluation.
 fn recall(path: &Path) -> Result<Figure> {
     let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-    let rows: Vec<EvaluationRow> = serde_json::from_str(&text).with_context(|| format!("in {}", path.display()))?;
+    let rows: Vec<PeaksRow> = serde_json::from_str(&text).with_context(|| format!("in {}", path.display()))?;
     let data_set = &rows.first().context("no row")?.data_set;
     let rows: Vec<_> = rows.iter().filter(|row| row.data_set == *data_set).collect();
     let folders: Vec<_> = Path::new(data_set).iter().map(|folder| folder.to_string_lossy()).collect();

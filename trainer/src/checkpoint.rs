@@ -15,7 +15,6 @@ use burn::optim::{ModuleOptimizer, OptimizerRecord};
 use burn::store::ModuleRecord;
 use burn_train::checkpoint::{Checkpointer, FileCheckpointer};
 use firefly_app::files::{sync_folder, sync_folder_and_files};
-use firefly_models::LearnedWelchPeaks;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -30,6 +29,7 @@ const STATE: &str = "state.json";
 const MODEL: &str = "model";
 const OPTIMIZER: &str = "optimizer";
 const SCHEDULER: &str = "scheduler";
+const AVERAGE: &str = "average";
 
 /// Cause of a failed checkpoint: the file system, JSON or Burn's records.
 type Cause = Box<dyn StdError + Send + Sync>;
@@ -113,6 +113,8 @@ pub struct Checkpoint {
     pub optimizer: OptimizerRecord,
     /// The schedule's position.
     pub scheduler: LrSchedulerRecord,
+    /// Moving average of the parameters, if the run has one.
+    pub average: Option<ModuleRecord>,
 }
 
 /// A checkpoint that can't be used.
@@ -143,12 +145,13 @@ impl Checkpoints {
     ///
     /// # Errors
     /// If a file can't be written; earlier checkpoints are then untouched.
-    pub fn save(
+    pub fn save<M: Module>(
         &self,
         state: RunState,
-        model: &LearnedWelchPeaks,
+        model: &M,
         optimizer: &ModuleOptimizer,
         scheduler: LrSchedulerRecord,
+        average: Option<&M>,
     ) -> Result<(), CheckpointError> {
         let partial = self.folder.join(format!("{PARTIAL}{}", state.step));
         let write = || -> Result<(), Cause> {
@@ -159,6 +162,9 @@ impl Checkpoints {
             FileCheckpointer::new(&partial, MODEL).save(state.step, model.clone().into_record())?;
             FileCheckpointer::new(&partial, OPTIMIZER).save(state.step, optimizer.to_record())?;
             FileCheckpointer::new(&partial, SCHEDULER).save(state.step, scheduler)?;
+            if let Some(average) = average {
+                FileCheckpointer::new(&partial, AVERAGE).save(state.step, average.clone().into_record())?;
+            }
             fs::write(partial.join(STATE), serde_json::to_vec(&state)?)?;
             Manifest::of(&partial, &self.subject(state.step))?.write(&partial)?;
             sync_folder_and_files(&partial)?;
@@ -230,12 +236,15 @@ impl Checkpoints {
     /// Reads a verified checkpoint.
     fn read(&self, step: usize) -> Result<Checkpoint, CheckpointError> {
         let folder = self.complete(step);
+        let has_average = folder.join(format!("{AVERAGE}-{step}.bpk")).exists();
+        let average = || FileCheckpointer::new(&folder, AVERAGE).restore(step);
         let read = || -> Result<_, Cause> {
             Ok(Checkpoint {
                 state: serde_json::from_slice(&fs::read(folder.join(STATE))?)?,
                 model: FileCheckpointer::new(&folder, MODEL).restore(step)?,
                 optimizer: FileCheckpointer::new(&folder, OPTIMIZER).restore(step)?,
                 scheduler: FileCheckpointer::new(&folder, SCHEDULER).restore(step)?,
+                average: has_average.then(average).transpose()?,
             })
         };
         read().map_err(|source| CheckpointError::Read { folder: folder.clone(), source })

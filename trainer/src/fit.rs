@@ -3,43 +3,30 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use burn_train::Interrupter;
-use firefly_models::{ArgumentError, LearnedWelchPeaks, StoreError, Tier, WelchPeaks};
-use firefly_ops::HostPeaks;
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::batch::{Batch, Batches, frames_to_tensor};
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, RunState};
-use crate::config::RunConfig;
-use crate::data::{DataSets, Frames, Source};
-use crate::evaluate::{Agreement, active_share, has_power, peaks_of};
-use crate::loss::loss_terms;
-use crate::metrics::{MetricsError, MetricsLog, PendingPoint, StepInfo, TrainingPoint, Validated};
+use crate::config::{Length, RunConfig, Training};
+use crate::metrics::{MetricsError, MetricsLog, PendingPoint, StepInfo, TrainingPoint};
 use crate::progress::{Event, Progress};
 use crate::step::{StepError, Stepper};
-
-/// Frames of either kind that the fingerprint of recordings is taken of.
-const FINGERPRINT_FRAMES: usize = 256;
+use crate::task::{ModelError, Task, TaskError};
 
 /// Failure of training.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// The data have no validation frames.
-    #[error("there are no validation frames")]
-    NoValidationFrames,
-    /// No validation frame has power.
-    #[error("no validation frame has power: the samples are silent, or too small or too large to be squared in f32")]
-    NoPower,
+    /// The training data have no end, and the length of the run is in epochs.
+    #[error("training.epochs can't be given: the training data have no end; give training.steps")]
+    EndlessData,
     /// The recordings have changed since the run was started.
     #[error("the recordings are not those that the run was started with: put them back, or train into another --out")]
     OtherRecordings,
     /// The configuration or the data do not fit the model.
     #[error(transparent)]
-    Argument(#[from] ArgumentError),
+    Task(#[from] TaskError),
     /// A step can't be taken.
     #[error(transparent)]
     Step(#[from] StepError),
@@ -59,7 +46,7 @@ pub enum FitError {
     Checkpoint(#[from] CheckpointError),
     /// The best model can't be written.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] ModelError),
 }
 
 /// Reason for the end of a fit.
@@ -103,14 +90,14 @@ impl Checkpointing {
         }
     }
 
-    fn save_best(&self, model: &LearnedWelchPeaks) -> Result<(), StoreError> {
+    fn save_best<T: Task>(&self, model: &T::Model, config: &RunConfig<T>) -> Result<(), ModelError> {
         match self {
             Self::Off => Ok(()),
-            Self::On { best, .. } => model.save(best),
+            Self::On { best, .. } => T::save(model, config, best),
         }
     }
 
-    fn checkpoint(&mut self, state: &mut RunState, stepper: &Stepper<'_>) -> Result<(), FitError> {
+    fn checkpoint<T: Task>(&mut self, state: &mut RunState, stepper: &Stepper<'_, T>) -> Result<(), FitError> {
         if let Self::On { metrics, checkpoints, .. } = self {
             state.metrics_bytes = metrics.sync()?;
             stepper.save(checkpoints, *state)?;
@@ -120,26 +107,30 @@ impl Checkpointing {
 }
 
 /// A run in progress.
-pub struct Trainer<'a> {
-    config: &'a RunConfig,
-    stepper: Stepper<'a>,
-    validation: ValidationSet,
+pub struct Trainer<'a, T: Task> {
+    config: &'a RunConfig<T>,
+    data: &'a T::Data,
+    stepper: Stepper<'a, T>,
+    steps: usize,
     state: RunState,
 }
 
-impl<'a> Trainer<'a> {
+impl<'a, T: Task> Trainer<'a, T> {
     /// A run at its first step, on `device`.
     ///
     /// # Errors
     /// If the configuration and the data do not fit each other.
-    pub fn new(config: &'a RunConfig, data: &DataSets, device: &Device) -> Result<Self, FitError> {
-        let plain = device.clone().inner();
-        let reference = config.model.exact(Tier::Reference).try_init(&plain)?;
-        let frames = data.validation.evenly_spaced(config.schedule.validation_frames);
-        let validation = ValidationSet::new(frames, &reference, &plain)?;
-        let batches = Batches::new(data.train.clone(), reference, config.training.batch, plain);
-        let state = RunState { recordings: fingerprint(data), ..RunState::default() };
-        Ok(Self { config, stepper: Stepper::new(config, batches, device)?, validation, state })
+    pub fn new(config: &'a RunConfig<T>, data: &'a T::Data, device: &Device) -> Result<Self, FitError> {
+        let steps = match config.training.length() {
+            Length::Steps(steps) => steps,
+            Length::Epochs(epochs) => {
+                let batches = T::batches_per_epoch(config, data).ok_or(FitError::EndlessData)?;
+                epochs.saturating_mul(batches).div_ceil(config.optimizer.accumulate).max(1)
+            }
+        };
+        let stepper = Stepper::new(config, data, steps, device)?;
+        let state = RunState { recordings: T::fingerprint(data), ..RunState::default() };
+        Ok(Self { config, data, stepper, steps, state })
     }
 
     /// Continues from a checkpoint.
@@ -162,8 +153,8 @@ impl<'a> Trainer<'a> {
     }
 
     /// The current model, without autodiff.
-    pub fn model(&self) -> LearnedWelchPeaks {
-        self.stepper.model().valid()
+    pub fn model(&self) -> T::Model {
+        self.stepper.result()
     }
 
     /// Takes the remaining steps.
@@ -176,7 +167,7 @@ impl<'a> Trainer<'a> {
         interrupter: &Interrupter,
         progress: &mut dyn Progress,
     ) -> Result<FitEnd, FitError> {
-        let (steps, schedule) = (self.config.training.steps, &self.config.schedule);
+        let (steps, schedule) = (self.steps, &self.config.schedule);
         let mut timer = StepTimer::default();
         while self.state.step < steps && !self.has_stalled() {
             let (mut point, learning_rate) = timer.time(|| self.step())?;
@@ -185,7 +176,7 @@ impl<'a> Trainer<'a> {
 
             let validate = last || done.is_multiple_of(schedule.validate_every);
             if validate && self.validate(&mut point)? && schedule.patience > 0 {
-                checkpointing.save_best(&self.model())?;
+                checkpointing.save_best(&self.model(), self.config)?;
             }
 
             let interrupted = interrupter.should_stop() && !last;
@@ -197,7 +188,7 @@ impl<'a> Trainer<'a> {
             }
             if validate || done.is_multiple_of(schedule.log_every) {
                 let point = point.complete(self.step_info(learning_rate, timer.take_mean_milliseconds()))?;
-                progress.on(Event::Measured { point: &point, steps });
+                progress.on(Event::Measured { point: &point, steps, text: &T::describe(&point) });
                 checkpointing.append(&point)?;
             }
             if checkpoint {
@@ -212,14 +203,14 @@ impl<'a> Trainer<'a> {
 
     /// One step; its loss stays on the device until it is read.
     fn step(&mut self) -> Result<(PendingPoint, f64), StepError> {
-        let (terms, learning_rate) = self.stepper.step(self.state.step)?;
+        let (loss, learning_rate) = self.stepper.step(self.state.step)?;
         self.state.step += 1;
-        Ok((PendingPoint::new(self.state.step, terms), learning_rate))
+        Ok((PendingPoint::new(self.state.step, loss), learning_rate))
     }
 
     /// Validates the model and counts validations without improvement. Returns whether the loss is the lowest so far.
     fn validate(&mut self, point: &mut PendingPoint) -> Result<bool, FitError> {
-        let validated = self.validation.measure(&self.model(), self.config)?;
+        let validated = T::measure(self.config, self.data, &self.model())?;
         let loss = validated.loss;
         if !loss.is_finite() {
             return Err(FitError::ValidationLossNotFinite { loss, step: self.state.step });
@@ -242,61 +233,7 @@ impl<'a> Trainer<'a> {
     }
 
     fn step_info(&self, learning_rate: f64, step_milliseconds: f64) -> StepInfo {
-        let butterflies = self.stepper.model().count_open_butterflies();
-        let active_share = active_share(&self.config.model, butterflies);
-        StepInfo { butterflies, active_share, learning_rate, step_milliseconds }
-    }
-}
-
-/// Number that follows from the samples of recordings: of training frames as they are drawn, which changes with every
-/// file that is added or removed, and of validation frames. 0 for synthetic signals, which a seed determines.
-fn fingerprint(data: &DataSets) -> u64 {
-    if matches!(data.train, Source::Synthetic(_)) {
-        return 0;
-    }
-    let mut drawn = vec![0.0f32; FINGERPRINT_FRAMES * data.train.frame()];
-    data.train.fill_batch(0, &mut drawn);
-    let validation = data.validation.evenly_spaced(FINGERPRINT_FRAMES);
-    let mut hasher = Sha256::new();
-    for sample in drawn.iter().chain(validation.iter().flatten()) {
-        hasher.update(sample.to_le_bytes());
-    }
-    hasher.finalize().iter().take(size_of::<u64>()).fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
-/// Validation frames with their reference.
-struct ValidationSet {
-    frames: Frames,
-    batch: Batch,
-    reference: HostPeaks,
-}
-
-impl ValidationSet {
-    fn new(frames: Frames, reference: &WelchPeaks, device: &Device) -> Result<Self, FitError> {
-        if frames.is_empty() {
-            return Err(FitError::NoValidationFrames);
-        }
-        let peaks = peaks_of(&frames, device, |signal| reference.try_forward(signal))?;
-        if !has_power(&peaks) {
-            return Err(FitError::NoPower);
-        }
-        Ok(Self {
-            batch: Batch::new(frames_to_tensor(frames.rows(0..frames.len()), frames.frame(), device), reference)?,
-            reference: peaks,
-            frames,
-        })
-    }
-
-    /// Loss and recall with hard gates, which the finished model runs with.
-    fn measure(&self, model: &LearnedWelchPeaks, config: &RunConfig) -> Result<Validated, ArgumentError> {
-        let gates = model.hard_gates();
-        let device = self.batch.signal.device();
-        let butterflies = Tensor::from_floats([model.count_open_butterflies() as f32], &device);
-        let terms = loss_terms(model, &gates, &self.batch, &config.loss, butterflies, config.loss.price)?;
-        let loss = f64::from(terms.total().into_scalar::<f32>());
-        let found = peaks_of(&self.frames, &device, |signal| model.try_forward(signal, &gates))?;
-        let recall = Agreement::of(&found, &self.reference, config.model.k).recall;
-        Ok(Validated { loss, recall })
+        StepInfo { properties: T::properties(self.config, self.stepper.model()), learning_rate, step_milliseconds }
     }
 }
 

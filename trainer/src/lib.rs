@@ -1,12 +1,13 @@
-//! Training of learned Welch peaks on recordings or synthetic signals, and comparison with the exact tiers.
+//! Training of spectral models from a TOML file: tasks, data, the loop over steps, checkpoints, evaluation and reports.
 //!
 //! - [`config`]: the TOML file of a run, checked.
+//! - [`task`], [`tasks`]: the contract of a task, and the tasks, one folder each: configuration, data, loss, evaluation.
 //! - [`data`]: recordings and synthetic signals as frames.
-//! - [`batch`], [`loss`], [`step`], [`fit`]: one batch, its loss, one optimisation step, the loop over steps.
+//! - [`step`], [`fit`]: one optimisation step, the loop over steps, with [`optimizer`], [`gradients`] and [`average`].
 //! - [`metrics`], [`checkpoint`], [`manifest`]: what a fit writes as it goes on, and the hashes of it.
-//! - [`evaluate`]: recall, power error and time of the exact tiers and of learned models.
-//! - [`run_folder`], [`run`], [`sweep`], [`ephemeral`]: a run in a folder, one run per value of a key, a run in memory.
+//! - [`run_folder`], [`run`], [`sweep`]: a run in a folder, one run per value of a key.
 //! - [`report`]: one HTML page per run.
+//! - [`shipped`]: the configurations that ship with the program.
 //! - [`cli`]: the command line of `firefly-train`, the only part that prints: a run tells a [`progress::Progress`] how it
 //!   gets on.
 
@@ -17,20 +18,22 @@
 #[doc = include_str!("../../README.md")]
 struct Readme;
 
-pub mod batch;
+pub mod average;
 pub mod checkpoint;
 pub mod cli;
 pub mod config;
 pub mod data;
-pub mod ephemeral;
-pub mod evaluate;
 pub mod fit;
-pub mod loss;
+pub mod gradients;
 pub mod manifest;
 pub mod metrics;
+pub mod optimizer;
 pub mod progress;
 pub mod report;
 pub mod run;
 pub mod run_folder;
+pub mod shipped;
 pub mod step;
 pub mod sweep;
+pub mod task;
+pub mod tasks;

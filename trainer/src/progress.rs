@@ -47,6 +47,8 @@ pub enum Event<'a> {
         point: &'a TrainingPoint,
         /// Steps of the whole run.
         steps: usize,
+        /// The metrics on one line.
+        text: &'a str,
     },
     /// Validation has stopped improving; the best model is kept.
     StoppedEarly {

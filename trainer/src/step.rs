@@ -1,20 +1,17 @@
-//! One optimisation step: a batch, gates, the loss, its gradients, and the update.
+//! One optimisation step: batches, their loss, its gradients, and the update.
 
-use burn::module::{Module, ParamGroup};
-use burn::optim::lr_scheduler::LrSchedulerConfig;
-use burn::optim::lr_scheduler::cosine::CosineAnnealingLrSchedulerConfig;
-use burn::optim::lr_scheduler::module_lr_scheduler::{ModuleLearningRate, ModuleLrScheduler, ModuleLrSchedulerConfig};
-use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
-use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks};
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use burn::module::Module;
+use burn::optim::lr_scheduler::module_lr_scheduler::{ModuleLearningRate, ModuleLrScheduler};
+use burn::optim::{GradientsAccumulator, GradientsParams, ModuleOptimizer};
+use burn::tensor::Device;
 use thiserror::Error;
 
-use crate::batch::Batches;
+use crate::average::blended;
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, RunState};
-use crate::config::{Parameters, RunConfig};
-use crate::loss::{LossTerms, loss_terms};
+use crate::config::{RunConfig, Training};
+use crate::gradients::clip_norm;
+use crate::optimizer::{optimizer, scheduler};
+use crate::task::{StepLoss, Task, TaskError};
 
 /// Failure of a step.
 #[derive(Debug, Error)]
@@ -22,7 +19,7 @@ use crate::loss::{LossTerms, loss_terms};
 pub enum StepError {
     /// The configuration or the data do not fit the model.
     #[error(transparent)]
-    Argument(#[from] ArgumentError),
+    Task(#[from] TaskError),
     /// The learning rates make no schedule.
     #[error("the learning rates make no schedule: {0}")]
     Schedule(String),
@@ -32,27 +29,31 @@ pub enum StepError {
 }
 
 /// Model, optimizer and schedule between two steps.
-pub struct Stepper<'a> {
-    config: &'a RunConfig,
-    model: LearnedWelchPeaks,
+pub struct Stepper<'a, T: Task> {
+    config: &'a RunConfig<T>,
+    data: &'a T::Data,
+    model: T::Model,
     optimizer: ModuleOptimizer,
     scheduler: ModuleLrScheduler,
-    batches: Batches,
+    /// Moving average of the weights, without autodiff, if the configuration asks for one.
+    average: Option<T::Model>,
 }
 
-impl<'a> Stepper<'a> {
-    /// The configured model at its first step, on `device`.
+impl<'a, T: Task> Stepper<'a, T> {
+    /// The configured model at the first of `steps` steps, on `device`.
     ///
     /// # Errors
     /// If the configuration is out of range.
-    pub fn new(config: &'a RunConfig, batches: Batches, device: &Device) -> Result<Self, StepError> {
-        let model = config.model.learned().try_init(&device.clone().autodiff())?;
+    pub fn new(config: &'a RunConfig<T>, data: &'a T::Data, steps: usize, device: &Device) -> Result<Self, StepError> {
+        let model = T::freeze(T::init(config, data, &device.clone().autodiff())?, config);
+        let rate = config.training.learning_rate();
         Ok(Self {
             config,
-            model: freeze(model, &config.training.learn),
-            optimizer: AdamConfig::new().with_epsilon(1e-8).init(),
-            scheduler: scheduler(config)?,
-            batches,
+            data,
+            optimizer: optimizer(&config.optimizer),
+            scheduler: scheduler(&config.optimizer, rate, steps, &T::rates(config)).map_err(StepError::Schedule)?,
+            average: (config.optimizer.average_decay > 0.0).then(|| model.valid()),
+            model,
         })
     }
 
@@ -61,11 +62,19 @@ impl<'a> Stepper<'a> {
     /// # Errors
     /// If the checkpoint is of another model.
     pub fn restore(&mut self, checkpoint: Checkpoint) -> Result<(), StepError> {
+        let unfit = |error: String| StepError::Checkpoint(error);
         let model = self.model.clone().try_load_record(checkpoint.model);
-        let model = model.map_err(|error| StepError::Checkpoint(error.to_string()))?;
-        self.model = freeze(model, &self.config.training.learn);
+        self.model = T::freeze(model.map_err(|error| unfit(error.to_string()))?, self.config);
         self.optimizer = self.optimizer.clone().load_record(checkpoint.optimizer);
         self.scheduler = self.scheduler.clone().load_record(checkpoint.scheduler);
+        self.average = match (self.average.take(), checkpoint.average) {
+            (None, None) => None,
+            (Some(average), Some(record)) => {
+                Some(average.try_load_record(record).map_err(|error| unfit(error.to_string()))?)
+            }
+            (Some(_), None) => return Err(unfit("it has no average of the weights".into())),
+            (None, Some(_)) => return Err(unfit("it has an average of the weights".into())),
+        };
         Ok(())
     }
 
@@ -74,104 +83,57 @@ impl<'a> Stepper<'a> {
     /// # Errors
     /// If a file can't be written.
     pub fn save(&self, checkpoints: &Checkpoints, state: RunState) -> Result<(), CheckpointError> {
-        checkpoints.save(state, &self.model, &self.optimizer, self.scheduler.to_record())
+        checkpoints.save(state, &self.model, &self.optimizer, self.scheduler.to_record(), self.average.as_ref())
     }
 
     /// The model, tracked by autodiff.
-    pub fn model(&self) -> &LearnedWelchPeaks {
+    pub fn model(&self) -> &T::Model {
         &self.model
+    }
+
+    /// The model to validate and keep, without autodiff: the average of the weights where there is one.
+    pub fn result(&self) -> T::Model {
+        self.average.clone().unwrap_or_else(|| self.model.valid())
     }
 
     /// Takes the step that follows `step` steps. Returns its loss, still on the device, and its base learning rate.
     ///
     /// # Errors
-    /// If the batch does not fit the model.
-    pub fn step(&mut self, step: usize) -> Result<(LossTerms, f64), StepError> {
-        let batch = self.batches.at(step)?;
-        let gates = self.gates(step)?;
-        let butterflies = self.expected_butterflies(&gates);
-        let terms = loss_terms(&self.model, &gates, &batch, &self.config.loss, butterflies, self.price(step))?;
-        let gradients = GradientsParams::from_grads(terms.total().backward(), &self.model);
+    /// If a batch does not fit the model.
+    pub fn step(&mut self, step: usize) -> Result<(StepLoss, f64), StepError> {
+        let section = &self.config.optimizer;
+        let (loss, mut gradients) = self.gradients(step, section.accumulate)?;
+        if section.clip_norm > 0.0 {
+            gradients = clip_norm(&self.model, gradients, section.clip_norm);
+        }
         let rate: ModuleLearningRate = self.scheduler.step();
         let base = rate.base();
         self.model = self.optimizer.step(rate, self.model.clone(), gradients);
-        Ok((terms, base))
+        if let Some(average) = self.average.take() {
+            self.average = Some(blended(average, &self.model.valid(), section.average_decay, step));
+        }
+        Ok((loss, base))
     }
 
-    /// Price of butterflies: it rises linearly from zero over the first steps.
-    fn price(&self, step: usize) -> f64 {
-        let ramp = self.config.loss.price_ramp * self.config.training.steps as f64;
-        self.config.loss.price * if ramp > 0.0 { (step as f64 / ramp).min(1.0) } else { 1.0 }
+    /// Mean loss of a step's batches, and its gradients.
+    fn gradients(&self, step: usize, batches: usize) -> Result<(StepLoss, GradientsParams), StepError> {
+        if batches == 1 {
+            let loss = T::loss(self.config, self.data, &self.model, step, step)?;
+            let gradients = GradientsParams::from_grads(loss.total.backward(), &self.model);
+            return Ok((loss, gradients));
+        }
+        let mut accumulator = GradientsAccumulator::new();
+        let mut sum: Option<StepLoss> = None;
+        for batch in step * batches..(step + 1) * batches {
+            let part = T::loss(self.config, self.data, &self.model, batch, step)?.scaled(1.0 / batches as f64);
+            accumulator.accumulate(&self.model, GradientsParams::from_grads(part.total.backward(), &self.model));
+            let part = part.detached();
+            sum = Some(match sum {
+                Some(sum) => sum.plus(part),
+                None => part,
+            });
+        }
+        let loss = sum.ok_or_else(|| StepError::Schedule("optimizer.accumulate is 0".into()))?;
+        Ok((loss, accumulator.grads()))
     }
-
-    fn learns(&self, group: Parameters) -> bool {
-        self.config.training.learn.contains(&group)
-    }
-
-    /// The gates of a step: sampled where they are learned, hard where they are not.
-    fn gates(&self, step: usize) -> Result<Gates, ArgumentError> {
-        let hard = || self.model.hard_gates();
-        let sampled = || {
-            let (butterflies, segments) = self.gate_noise(step);
-            self.model.sample_gates_from(butterflies, segments)
-        };
-        Ok(match (self.learns(Parameters::Gates), self.learns(Parameters::Segments)) {
-            (true, true) => sampled()?,
-            (true, false) => Gates::new(sampled()?.butterflies().clone(), hard().segments().clone()),
-            (false, true) => Gates::new(hard().butterflies().clone(), sampled()?.segments().clone()),
-            (false, false) => hard(),
-        })
-    }
-
-    /// Uniform noise for the gates of butterflies and of segments, a function of the seed and the step alone.
-    fn gate_noise(&self, step: usize) -> (Tensor<2>, Tensor<1>) {
-        let mut generator = ChaCha8Rng::seed_from_u64(self.config.seed);
-        generator.set_stream(step as u64);
-        let butterflies = uniform_like(self.model.gate_logits.val(), &mut generator);
-        (butterflies, uniform_like(self.model.segment_logits.val(), &mut generator))
-    }
-
-    /// Open butterflies per frame, `[1]`: the expected number where gates are learned, their number where they are not.
-    fn expected_butterflies(&self, gates: &Gates) -> Tensor<1> {
-        let butterflies = match self.learns(Parameters::Gates) {
-            true => self.model.expected_open_gates(),
-            false => gates.butterflies().clone().sum().detach(),
-        };
-        let segments = match self.learns(Parameters::Segments) {
-            true => self.model.expected_open_segments(),
-            false => gates.segments().clone().sum().detach(),
-        };
-        butterflies * segments
-    }
-}
-
-/// Uniform random numbers from 0 to 1 of the shape of `like`, on its device.
-fn uniform_like<const D: usize>(like: Tensor<D>, generator: &mut ChaCha8Rng) -> Tensor<D> {
-    let shape = like.dims();
-    let draws: Vec<f32> = (0..shape.iter().product()).map(|_| generator.random()).collect();
-    Tensor::from_data(TensorData::new(draws, shape), &like.device().inner())
-}
-
-/// Excludes parameters that are not learned from autodiff.
-fn freeze(mut model: LearnedWelchPeaks, learn: &[Parameters]) -> LearnedWelchPeaks {
-    let learned = |group| learn.contains(&group);
-    model.taper = model.taper.set_require_grad(learned(Parameters::Taper));
-    model.twiddles = model.twiddles.set_require_grad(learned(Parameters::Twiddles));
-    model.gate_logits = model.gate_logits.set_require_grad(learned(Parameters::Gates));
-    model.segment_logits = model.segment_logits.set_require_grad(learned(Parameters::Segments));
-    model.log_gain = model.log_gain.set_require_grad(learned(Parameters::Gain));
-    model
-}
-
-/// Learning rates that fall along half a cosine, one per group of parameters.
-fn scheduler(config: &RunConfig) -> Result<ModuleLrScheduler, StepError> {
-    let training = &config.training;
-    let cosine = |share: f64| -> LrSchedulerConfig {
-        LrSchedulerConfig::Cosine(CosineAnnealingLrSchedulerConfig::new(training.learning_rate * share, training.steps))
-    };
-    ModuleLrSchedulerConfig::new(cosine(1.0))
-        .with_group(ParamGroup::from_path("taper"), cosine(training.taper_rate))
-        .with_group(ParamGroup::from_path("twiddles"), cosine(training.twiddle_rate))
-        .init()
-        .map_err(StepError::Schedule)
 }

@@ -6,16 +6,15 @@ use std::str::FromStr;
 
 use burn::tensor::Device;
 use burn_train::Interrupter;
-use firefly_models::Tier;
 use thiserror::Error;
 
 use crate::config::Resolved;
-use crate::evaluate::{EvaluateError, EvaluationRow};
 use crate::metrics::{self, MetricsError};
 use crate::progress::{Event, Progress};
 use crate::report::Report;
 use crate::run::{self, RunError};
 use crate::run_folder::{self, FolderError, RunFolder, SWEEP_KEY};
+use crate::task::{Task, TaskError};
 
 /// Error in the key and values of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -80,7 +79,7 @@ pub enum SweepError {
     Run(#[from] RunError),
     /// The evaluation fails.
     #[error(transparent)]
-    Evaluate(#[from] EvaluateError),
+    Task(#[from] TaskError),
     /// The metrics of a run can't be read.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
@@ -168,18 +167,18 @@ impl SweepAxis {
 ///
 /// # Errors
 /// If a run fails, or the page can't be written.
-pub fn sweep(
+pub fn sweep<T: Task>(
     folder: &RunFolder,
     axis: &SweepAxis,
-    runs: &[Resolved],
+    runs: &[Resolved<T>],
     device: &Device,
     interrupter: &Interrupter,
     progress: &mut dyn Progress,
-) -> Result<Option<Vec<EvaluationRow>>, SweepError> {
+) -> Result<Option<Vec<T::Row>>, SweepError> {
     let (Some(first), Some(last), true) = (runs.first(), runs.last(), runs.len() == axis.values.len()) else {
         return Err(SweepError::RunCount { runs: runs.len(), values: axis.values.len() });
     };
-    if runs.iter().any(|run| !comparable(run, first)) {
+    if runs.iter().any(|run| !T::are_comparable(&run.config, &first.config)) {
         return Err(SweepError::Incomparable { key: axis.key.clone() });
     }
     start_or_continue(folder, axis, runs)?;
@@ -189,7 +188,7 @@ pub fn sweep(
         let run_folder = folder_of(folder, &name);
         progress.on(Event::RunStarted { name: &name });
         if run_folder.is_complete() {
-            if run_folder.resolved()? != *resolved {
+            if run_folder.resolved::<T>()? != *resolved {
                 return Err(SweepError::OtherRun { folder: run_folder.path().into() });
             }
         } else {
@@ -198,25 +197,17 @@ pub fn sweep(
                 return Ok(None);
             }
         }
-        learned.push((name, run_folder.load_model(&device.clone().inner())?));
+        learned.push((name, run_folder.load_model::<T>(&device.clone().inner())?));
     }
     let config = &first.config;
-    let data = config.data.open(config.model.frame(), config.seed).map_err(RunError::Data)?;
-    let rows = run::evaluate_on(first, &data, &learned, device)?;
+    let rows = T::evaluate(config, &T::open(config, &device.clone().inner())?, &learned)?;
 
     let (name, model) = &learned[learned.len() - 1];
     let history = metrics::read(&folder_of(folder, name).metrics())?;
-    let mut report = Report::of_run(last, &history, model, rows.clone())?;
+    let mut report = Report::of_run(last, history, model, &rows)?;
     report.title = format!("{}: {} over {}; curves and gates of {name}", config.name, axis.key, axis.values.join(", "));
-    run::publish(folder, &report)?;
+    run::publish::<T>(folder, &report, &rows)?;
     Ok(Some(rows))
-}
-
-/// Whether two runs have the same reference, frames and data.
-fn comparable(a: &Resolved, b: &Resolved) -> bool {
-    let (a, b) = (&a.config, &b.config);
-    a.model.exact(Tier::Reference) == b.model.exact(Tier::Reference)
-        && (a.model.frame(), &a.data, a.seed) == (b.model.frame(), &b.data, b.seed)
 }
 
 /// Folder of the run of this name.
@@ -231,14 +222,14 @@ fn folder_name(name: &str) -> String {
 
 /// Starts a sweep in the folder, or checks that the folder holds this one. A folder whose key is lost, and which holds
 /// runs of this sweep and nothing of another's, is this sweep's.
-fn start_or_continue(folder: &RunFolder, axis: &SweepAxis, runs: &[Resolved]) -> Result<(), SweepError> {
+fn start_or_continue<T: Task>(folder: &RunFolder, axis: &SweepAxis, runs: &[Resolved<T>]) -> Result<(), SweepError> {
     let path = folder.path().join(SWEEP_KEY);
     let key = fs::read_to_string(&path).ok();
     if key.as_ref() == Some(&axis.key) {
         return Ok(());
     }
     let started: Vec<_> = (0..runs.len()).map(|index| folder_of(folder, &axis.name(index))).collect();
-    let is_this = |(folder, run): &(&RunFolder, &Resolved)| folder.resolved().is_ok_and(|started| started == **run);
+    let is_this = |(folder, run): &(&RunFolder, &Resolved<T>)| folder.resolved().is_ok_and(|started| started == **run);
     let holds_this = started.iter().zip(runs).any(|pair| is_this(&pair));
     match key {
         Some(key) if !holds_this => return Err(SweepError::OtherSweep { folder: folder.path().into(), key }),

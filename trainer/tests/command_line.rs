@@ -230,3 +230,23 @@ fn silent_frames_do_not_count_in_an_evaluation() {
     let rows: serde_json::Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
     assert!(rows[0]["median_power_error_db"].is_f64() && rows[0]["recall"].as_f64().unwrap() < 0.9, "{rows}");
 }
+
+#[test]
+fn predictions_of_recordings_are_written_as_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    let (out, recording) = (folder.path().join("run"), folder.path().join("a.wav"));
+    assert!(run(&[text(&config), "--out", text(&out), "--steps", "4"]).status.success());
+    write_wav(&recording, noise(300));
+    let table = folder.path().join("peaks.csv");
+    let output = run(&["predict", text(&out), text(&recording), "--out", text(&table)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let table = fs::read_to_string(table).unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    // Frames of 144 samples with four peaks each.
+    assert_eq!((lines[0], lines.len()), ("file,channel,frame,rank,bin,power", 1 + 2 * 4));
+    let powers: Vec<f64> = lines[1..5].iter().map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();
+    assert!(powers.windows(2).all(|pair| pair[0] >= pair[1] && pair[1] > 0.0), "{powers:?}");
+    let missing = run(&["predict", text(&out), "nowhere.wav", "--out", text(&folder.path().join("other.csv"))]);
+    assert!(errors(&missing).contains("nowhere.wav"), "{}", errors(&missing));
+}

@@ -7,9 +7,15 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use common::{errors, run, shipped_configs, small_config, text};
-use firefly_trainer::config::RunConfig;
+use firefly_trainer::config::reference::keys;
+use firefly_trainer::config::{RunConfig, load};
 use firefly_trainer::data::RecordingsConfig;
 use firefly_trainer::run_folder::RunFolder;
+use firefly_trainer::shipped::CONFIGURATIONS;
+use firefly_trainer::task::Task;
+use firefly_trainer::tasks::TaskName;
+use firefly_trainer::tasks::peaks::{Peaks, PeaksConfig};
+use firefly_trainer::with_task;
 use toml::{Table, Value};
 
 #[test]
@@ -36,43 +42,73 @@ fn flatten(table: &Table, section: &str, keys: &mut BTreeMap<String, String>) {
     }
 }
 
-/// The keys that the configuration reference documents, with their defaults.
-fn documented() -> BTreeMap<String, String> {
-    let reference = fs::read_to_string("../docs/guide/configuration.md").unwrap();
-    let (mut section, mut keys) = (None, BTreeMap::new());
-    for line in reference.lines() {
-        if line == "## Top level" {
-            section = Some(String::new());
-        } else if let Some(rest) = line.trim_start_matches("## ").strip_prefix("`[") {
-            section = rest.split_once("]`").map(|(name, _)| format!("{name}."));
-        }
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        if let Some(section) = &section
-            && let ["", key, default, _, _, ""] = cells[..]
-            && let Some(key) = key.strip_prefix('`').and_then(|key| key.strip_suffix('`'))
-        {
-            keys.insert(format!("{section}{key}"), default.trim_matches('`').to_string());
-        }
-    }
-    keys
+/// Checks that the guide has every key of a task with its default. `without` are keys that a configuration may leave out,
+/// with what the guide says of them.
+fn assert_documented<T: Task>(config: RunConfig<T>, without: &[(&str, &str)]) {
+    let mut expected = BTreeMap::new();
+    flatten(&Table::try_from(config).unwrap(), "", &mut expected);
+    expected.extend(without.iter().map(|(key, default)| (key.to_string(), default.to_string())));
+    let documented = keys(T::NAME).into_iter().map(|key| match key.section.as_str() {
+        "" => (key.key, key.default),
+        section => (format!("{section}.{}", key.key), key.default),
+    });
+    assert_eq!(documented.collect::<BTreeMap<_, _>>(), expected, "{}", T::NAME);
 }
 
 #[test]
-fn the_configuration_reference_has_every_key_with_its_default() {
-    let mut config = RunConfig::default();
+fn the_guide_has_every_key_with_its_default() {
+    let mut config = PeaksConfig::default();
     config.data.recordings = Some(RecordingsConfig::new("bearing"));
-    let mut expected = BTreeMap::new();
-    flatten(&Table::try_from(config).unwrap(), "", &mut expected);
-    // Keys that a configuration may leave out.
-    for (key, default) in [
+    let without = [
         ("model.open_segments", "all"),
         ("data.recordings.train", "none"),
         ("data.recordings.test", "none"),
         ("data.recordings.test_suffixes", "none"),
-    ] {
-        expected.insert(key.into(), default.into());
+    ];
+    assert_documented(config, &without);
+}
+
+#[test]
+fn new_configurations_have_every_key_and_are_trained_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    for task in TaskName::ALL {
+        let output = run(&["new", task.as_str()]);
+        assert!(output.status.success(), "{task}: {}", errors(&output));
+        let template = String::from_utf8(output.stdout).unwrap();
+        for key in keys(task) {
+            let is_there = |line: &str| line.trim_start_matches("# ").starts_with(&format!("{} =", key.key));
+            assert!(template.lines().any(is_there), "{task}: no {} in\n{template}", key.key);
+        }
+        let path = folder.path().join(format!("{task}.toml"));
+        fs::write(&path, &template).unwrap();
+        with_task!(task, T => {
+            let loaded = load::<T>(&path, &["name=\"\"".into()], None).unwrap().config;
+            assert_eq!(loaded, RunConfig { name: task.to_string(), ..RunConfig::<T>::default() }, "{task}");
+        });
+        let out = folder.path().join(task.as_str());
+        let output = run(&[text(&path), "--out", text(&out), "--steps", "2"]);
+        assert!(output.status.success(), "{task}: {}", errors(&output));
     }
-    assert_eq!(documented(), expected);
+    let unknown = run(&["new", "peeks"]);
+    assert!(errors(&unknown).contains("did you mean `peaks`?"), "{}", errors(&unknown));
+    let other = run(&["new", "peaks", "--model", "fits"]);
+    assert!(errors(&other).contains("--model is fits, but must be learned_welch_peaks"), "{}", errors(&other));
+}
+
+#[test]
+fn tasks_models_and_configurations_are_listed() {
+    let output = run(&["list"]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let list = String::from_utf8(output.stdout).unwrap();
+    for task in TaskName::ALL {
+        assert!(list.contains(task.as_str()), "no {task} in\n{list}");
+    }
+    let files: Vec<String> =
+        shipped_configs().iter().map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    assert_eq!(CONFIGURATIONS.map(|shipped| shipped.name.to_string()).to_vec(), files);
+    for shipped in CONFIGURATIONS {
+        assert!(list.contains(&shipped.path()) && !shipped.purpose().is_empty(), "{}", shipped.name);
+    }
 }
 
 #[test]
@@ -106,7 +142,7 @@ fn options_stand_for_keys() {
         let out = folder.path().join(name);
         let output = run(&[&[text(&config), "--out", text(&out), "--steps", "2"], options].concat());
         assert!(output.status.success(), "{}", errors(&output));
-        RunFolder::new(out).resolved().unwrap().config
+        RunFolder::new(out).resolved::<Peaks>().unwrap().config
     };
     let config = resolved("all", &["--n-fft", "64", "--peak-k", "6", "--batch", "5", "--peak-weight", "2"]);
     assert_eq!((config.model.n_fft, config.model.hop, config.model.k), (64, 32, 6));

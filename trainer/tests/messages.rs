@@ -10,9 +10,13 @@ use insta::assert_snapshot;
 
 #[test]
 fn help_texts() {
-    for (name, arguments) in
-        [("help", &["--help"][..]), ("help_sweep", &["sweep", "--help"]), ("help_eval", &["eval", "--help"])]
-    {
+    for (name, arguments) in [
+        ("help", &["--help"][..]),
+        ("help_sweep", &["sweep", "--help"]),
+        ("help_eval", &["eval", "--help"]),
+        ("help_new", &["new", "--help"]),
+        ("help_predict", &["predict", "--help"]),
+    ] {
         let output = run(arguments);
         assert!(output.status.success(), "{}", errors(&output));
         assert_snapshot!(name, String::from_utf8(output.stdout).unwrap());
@@ -23,9 +27,11 @@ fn help_texts() {
 fn every_example_of_the_help_runs_as_printed() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::rename(small_config(folder.path()), folder.path().join("run.toml")).unwrap();
+    std::fs::write(folder.path().join("recording.csv"), "1\n2\n".repeat(200)).unwrap();
     let mut examples = 0;
-    for command in [&["--help"][..], &["eval", "--help"], &["sweep", "--help"]] {
-        let help = String::from_utf8(run(command).stdout).unwrap();
+    for command in ["", "eval", "sweep", "new", "predict"] {
+        let command: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+        let help = String::from_utf8(run(&command).stdout).unwrap();
         for example in help.lines().filter_map(|line| line.strip_prefix("  firefly train ")) {
             let arguments: Vec<&str> = example.split_whitespace().collect();
             let output = firefly_train(&arguments).current_dir(folder.path()).output().unwrap();
@@ -33,7 +39,7 @@ fn every_example_of_the_help_runs_as_printed() {
             examples += 1;
         }
     }
-    assert_eq!(examples, 5);
+    assert_eq!(examples, 7);
 }
 
 /// Standard error of commands that fail, with the folder's path replaced.

@@ -3,13 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::config::RunConfig;
-use crate::data::{Corpus, Frames, Part, Synthetic, SyntheticConfig, frames_without_overlap};
-use crate::evaluate;
 use crate::progress::Event;
-use crate::run::evaluation_set;
 use crate::run_folder::{self, RunFolder};
-use anyhow::{Context, Result, bail};
+use crate::task::{EvaluationRow, Task};
+use crate::with_task;
+use anyhow::{Context, Result};
 use clap::Args;
 use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
@@ -19,7 +17,6 @@ use firefly_app::streams::note;
 use super::options::open_device;
 use super::outcome::print;
 use super::progress::message;
-use super::table;
 
 #[derive(Args)]
 pub struct EvalArgs {
@@ -43,32 +40,31 @@ pub fn run(args: &EvalArgs) -> Result<ExitCode> {
         ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
     }
     let folder = RunFolder::new(&args.run);
-    let resolved = folder.resolved()?;
-    let config = &resolved.config;
+    with_task!(folder.task()?, T => evaluate::<T>(args, &folder))
+}
+
+/// Evaluates a finished run of a task.
+fn evaluate<T: Task>(args: &EvalArgs, folder: &RunFolder) -> Result<ExitCode> {
+    let config = folder.resolved::<T>()?.config;
     config.check_memory(available_memory()).with_context(|| folder.config().display().to_string())?;
     let device = open_device(args.device)?;
-    let model = folder.load_model(&device)?;
-    let learned = [("learned".to_string(), model)];
+    let learned = [("learned".to_string(), folder.load_model::<T>(&device)?)];
     let mut rows = Vec::new();
-    for (name, frames) in evaluation_sets(config, &args.data)? {
-        rows.extend(evaluate::compare(&name, &frames, &config.model, &learned, &device)?);
+    if args.data.is_empty() {
+        let data = T::open(&config, &device)?;
+        note_skipped(T::skipped(&data));
+        rows = T::evaluate(&config, &data, &learned)?;
+    }
+    for name in args.data.iter().flat_map(|names| items(names)) {
+        let evaluated = T::evaluate_on(&config, name, &learned, &device)?;
+        note_skipped(evaluated.skipped);
+        rows.extend(evaluated.rows);
     }
     if let Some(path) = &args.json {
         run_folder::write_rows(path, &rows)?;
     }
-    print(&table::evaluation(&rows))?;
+    print(&T::Row::terminal(&rows))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The named sets of frames, or the set that the run was reported on.
-fn evaluation_sets(config: &RunConfig, names: &[String]) -> Result<Vec<(String, Frames)>> {
-    if names.is_empty() {
-        let data = config.data.open(config.model.frame(), config.seed).context("can't open the data")?;
-        note_skipped(data.skipped);
-        let (name, frames) = evaluation_set(config, &data);
-        return Ok(vec![(name, frames.clone())]);
-    }
-    names.iter().flat_map(|names| items(names)).map(|name| Ok((name.to_string(), frames_of(config, name)?))).collect()
 }
 
 /// The items of a list. The path of a folder is one item, though it may contain commas.
@@ -80,25 +76,5 @@ fn items(names: &str) -> Vec<&str> {
 fn note_skipped(count: usize) {
     if let Some(text) = message(&Event::RecordingsSkipped { count }).filter(|_| count > 0) {
         note(text);
-    }
-}
-
-/// Frames of a folder of recordings, of all synthetic signals, or of one family of them.
-fn frames_of(config: &RunConfig, name: &str) -> Result<Frames> {
-    let frame = config.model.frame();
-    let synthetic = |signals: SyntheticConfig| -> Result<Frames> {
-        let source = Synthetic::new(signals, frame, config.seed)?;
-        Ok(source.for_part(Part::Test).frames(config.data.synthetic_frames))
-    };
-    if name == "synthetic" {
-        synthetic(config.data.synthetic.clone())
-    } else if let Ok(family) = name.parse() {
-        synthetic(SyntheticConfig { families: vec![family], ..config.data.synthetic.clone() })
-    } else if Path::new(name).exists() {
-        let corpus = Corpus::load(Path::new(name), frame)?;
-        note_skipped(corpus.skipped());
-        Ok(frames_without_overlap(&corpus, frame)?)
-    } else {
-        bail!("`{name}` is neither a folder, nor `synthetic`, nor one of tones, harmonics, am, fm, chirps and noise")
     }
 }

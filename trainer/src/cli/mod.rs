@@ -1,11 +1,13 @@
 //! The command line of `firefly-train`: one file per command.
 
 mod eval;
+mod list;
+mod new;
 mod options;
 mod outcome;
+mod predict;
 mod progress;
 mod sweep;
-mod table;
 mod train;
 
 use std::process::ExitCode;
@@ -21,7 +23,7 @@ use crate::sweep::SweepError;
 /// Exit status of a run whose training broke down.
 const RUN_FAILED: u8 = 1;
 
-/// Trains learned Welch peaks from a TOML configuration and compares them with the exact tiers.
+/// Trains spectral models from a TOML configuration, and evaluates them beside what they are compared with.
 #[derive(Parser)]
 #[command(
     name = "firefly-train",
@@ -47,6 +49,14 @@ enum Command {
         after_help = "Examples:\n  firefly train eval runs/run\n  firefly train eval runs/run --data tones,noise --json rows.json"
     )]
     Eval(eval::EvalArgs),
+    /// Lists tasks, models and shipped configurations.
+    List(list::ListArgs),
+    /// Prints a configuration of a task with every key, its meaning and its default.
+    #[command(after_help = "Example:\n  firefly train new peaks")]
+    New(new::NewArgs),
+    /// Writes the outputs of a finished run's model for files, as CSV.
+    #[command(after_help = "Example:\n  firefly train predict runs/run recording.csv --out peaks.csv")]
+    Predict(predict::PredictArgs),
     /// Trains one run per value of a key and compares them on one page.
     #[command(after_help = "Example:\n  firefly train sweep run.toml --over loss.price=0,0.2 --steps 20")]
     Sweep(sweep::SweepArgs),
@@ -77,6 +87,9 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let done = match self.command {
             Some(Command::Eval(args)) => eval::run(&args),
+            Some(Command::List(args)) => list::run(&args),
+            Some(Command::New(args)) => new::run(&args),
+            Some(Command::Predict(args)) => predict::run(&args),
             Some(Command::Sweep(args)) => sweep::run(&args),
             None => train::run(&self.train),
         };

@@ -4,6 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::config::{self, Resolved};
+use crate::task::Task;
+use crate::tasks::TaskName;
 use anyhow::Result;
 use burn::tensor::Device;
 use clap::Args;
@@ -80,16 +82,21 @@ fn count(text: &str) -> Result<u64, String> {
 }
 
 impl TrainingOptions {
+    /// The task of the configuration in `path`.
+    pub fn task(&self, path: &Path) -> Result<TaskName> {
+        Ok(config::task_of(path, &self.settings)?)
+    }
+
     /// The configuration in `path` with every option applied, and `extra` settings after them.
-    pub fn resolve(&self, path: &Path, extra: &[String]) -> Result<Resolved> {
+    pub fn resolve<T: Task>(&self, path: &Path, extra: &[String]) -> Result<Resolved<T>> {
         // The hop before what is set, so that a hop that is set counts.
         let keys = self.keys.given().into_iter().map(|(key, value)| format!("{key}={value}"));
         let set = self.settings.iter().chain(extra).cloned();
         let settings: Vec<String> = self.keys.hop().into_iter().chain(set).chain(keys).collect();
         let from_environment = || env::var_os("FIREFLY_DATA").filter(|root| !root.is_empty()).map(PathBuf::from);
-        let recordings = self.data.clone().or_else(from_environment);
-        let loaded = config::load(path, &settings, recordings.as_deref())?;
-        if loaded.recordings_replaced {
+        let root = self.data.clone().or_else(from_environment);
+        let loaded = config::load::<T>(path, &settings, root.as_deref())?;
+        if loaded.data_replaced {
             note("no folder of recordings is given (--data DIR or FIREFLY_DATA): training on synthetic signals");
         }
         Ok(Resolved::new(loaded.config, self.device.name().to_string()))

@@ -3,13 +3,11 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::evaluate::EvaluationRow;
 use crate::run_folder::RunFolder;
+use crate::task::EvaluationRow;
 use anyhow::{Context, Result};
 use burn_train::Interrupter;
 use firefly_app::streams::{StandardOutput, note};
-
-use super::table;
 
 /// Exit status of an interrupted run, as shells report SIGINT.
 const INTERRUPTED: u8 = 130;
@@ -29,12 +27,12 @@ pub fn interrupter() -> Result<Interrupter> {
 }
 
 /// Prints the evaluation of a finished run and the report's path, or how to continue an interrupted one.
-pub fn report_outcome(folder: &RunFolder, rows: Option<&[EvaluationRow]>, to_continue: &str) -> Result<ExitCode> {
+pub fn report_outcome<R: EvaluationRow>(folder: &RunFolder, rows: Option<&[R]>, to_continue: &str) -> Result<ExitCode> {
     let Some(rows) = rows else {
         note(format_args!("interrupted: {} continues with {to_continue}", folder.path().display()));
         return Ok(ExitCode::from(INTERRUPTED));
     };
-    print(&format!("{}\n{}\n", table::evaluation(rows), folder.report().display()))?;
+    print(&format!("{}\n{}\n", R::terminal(rows), folder.report().display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

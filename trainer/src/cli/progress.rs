@@ -12,16 +12,16 @@ use firefly_app::streams::note;
 pub struct StderrProgress(Option<Display>);
 
 impl StderrProgress {
-    fn measured(&mut self, point: &TrainingPoint, steps: usize) {
+    fn measured(&mut self, point: &TrainingPoint, steps: usize, text: &str) {
         let display = self.0.get_or_insert_with(|| Display::new(false, steps));
-        let validated = point.validation_recall.is_some();
+        let validated = point.validation.is_some();
         match display {
             Display::Bar(bar) => {
                 bar.set_position(point.step as u64);
-                if validated { display.note(&metrics(point)) } else { display.say(metrics(point)) }
+                if validated { display.note(text) } else { display.say(text.to_owned()) }
             }
             Display::Lines if validated => {
-                note(format_args!("{}/{steps}  {}", point.step, metrics(point)));
+                note(format_args!("{}/{steps}  {text}", point.step));
             }
             Display::Lines | Display::Quiet => {}
         }
@@ -34,8 +34,8 @@ impl StderrProgress {
 
 impl Progress for StderrProgress {
     fn on(&mut self, event: Event<'_>) {
-        if let Event::Measured { point, steps } = event {
-            self.measured(point, steps);
+        if let Event::Measured { point, steps, text } = event {
+            self.measured(point, steps, text);
         } else if let Some(text) = message(&event) {
             match &self.0 {
                 Some(display) => display.note(&text),
@@ -67,21 +67,4 @@ pub fn message(event: &Event<'_>) -> Option<String> {
         }
         _ => return None,
     })
-}
-
-/// Metrics on one line.
-fn metrics(point: &TrainingPoint) -> String {
-    let validation = match (point.validation_loss, point.validation_recall) {
-        (Some(loss), Some(recall)) => format!("  validation loss {loss:.4}, recall {recall:.3}"),
-        _ => String::new(),
-    };
-    format!(
-        "loss {:.4} (ranking {:.4}, log power {:.4}, price {:.4})  active {:.1}%  {:.2} ms per step{validation}",
-        point.loss,
-        point.ranking,
-        point.log_power,
-        point.price,
-        100.0 * point.active_share,
-        point.step_milliseconds,
-    )
 }

@@ -5,7 +5,10 @@ use std::process::ExitCode;
 
 use crate::run_folder::RunFolder;
 use crate::sweep::{SweepAxis, sweep};
+use crate::task::Task;
+use crate::with_task;
 use anyhow::{Result, bail};
+use burn::tensor::Device;
 use clap::Args;
 
 use super::options::{RUNS, TrainingOptions, open_device};
@@ -29,10 +32,15 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode> {
     if args.options.sets(args.over.key()) {
         bail!("{} is both swept over and set", args.over.key());
     }
-    let resolve = |setting: String| args.options.resolve(&args.config, &[setting]);
+    with_task!(args.options.task(&args.config)?, T => run_task::<T>(args, &device))
+}
+
+/// Trains the runs of a task.
+fn run_task<T: Task>(args: &SweepArgs, device: &Device) -> Result<ExitCode> {
+    let resolve = |setting: String| args.options.resolve::<T>(&args.config, &[setting]);
     let runs = args.over.settings().into_iter().map(resolve).collect::<Result<Vec<_>>>()?;
     let name = runs.first().map(|run| format!("{}-sweep", run.config.name)).unwrap_or_default();
     let folder = RunFolder::new(args.options.out.clone().unwrap_or_else(|| Path::new(RUNS).join(name)));
-    let rows = sweep(&folder, &args.over, &runs, &device, &interrupter()?, &mut StderrProgress::default())?;
+    let rows = sweep(&folder, &args.over, &runs, device, &interrupter()?, &mut StderrProgress::default())?;
     report_outcome(&folder, rows.as_deref(), "the same command")
 }

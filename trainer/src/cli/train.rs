@@ -7,7 +7,10 @@ use std::process::ExitCode;
 use crate::config::Resolved;
 use crate::run::{self, RunError};
 use crate::run_folder::{FolderError, RunFolder};
+use crate::task::Task;
+use crate::with_task;
 use anyhow::{Context, Result, bail, ensure};
+use burn::tensor::Device;
 use clap::Args;
 use firefly_app::suggest::hint;
 
@@ -35,7 +38,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let device = open_device(args.options.device)?;
     let config = args.config.as_deref().context("a configuration is needed")?;
     if let (Some(name), false) = (config.to_str(), config.exists()) {
-        let hint = hint(name, ["eval", "sweep", "help"]);
+        let hint = hint(name, ["eval", "list", "new", "predict", "sweep", "help"]);
         ensure!(hint.is_empty(), "{name}: there is no such file{hint}");
     }
     if let Some(other) = args.others.first() {
@@ -45,13 +48,17 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
             config.display()
         );
     }
-    let resolved = args.options.resolve(config, &[])?;
+    with_task!(args.options.task(config)?, T => train::<T>(args, config, &device))
+}
+
+/// Trains one run of a task.
+fn train<T: Task>(args: &TrainArgs, config: &Path, device: &Device) -> Result<ExitCode> {
+    let resolved = args.options.resolve::<T>(config, &[])?;
     let interrupter = interrupter()?;
     loop {
         let default = || default_folder(&resolved, args.resume);
         let folder = RunFolder::new(args.options.out.clone().unwrap_or_else(default));
-        let trained =
-            run::train(&folder, &resolved, &device, args.resume, &interrupter, &mut StderrProgress::default());
+        let trained = run::train(&folder, &resolved, device, args.resume, &interrupter, &mut StderrProgress::default());
         match trained {
             // Another process took the number meanwhile: the next one is free.
             Err(RunError::Folder(FolderError::InUse { .. } | FolderError::HoldsRun { .. }))
@@ -63,7 +70,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
 
 /// The folder of a new run: runs/NAME, or runs/NAME-2 and so on if that exists. A resumed run is the last one of the
 /// same configuration that is not complete, or else the last one of the same configuration, or else the last one.
-fn default_folder(resolved: &Resolved, resume: bool) -> PathBuf {
+fn default_folder<T: Task>(resolved: &Resolved<T>, resume: bool) -> PathBuf {
     let name = &resolved.config.name;
     let numbered = |number: usize| match number {
         1 => Path::new(RUNS).join(name),
@@ -80,7 +87,7 @@ fn default_folder(resolved: &Resolved, resume: bool) -> PathBuf {
     let mut numbers: Vec<usize> = entries.iter().filter_map(|entry| number(entry.file_name().to_str()?)).collect();
     numbers.sort_unstable();
     let folders: Vec<RunFolder> = numbers.into_iter().map(|number| RunFolder::new(numbered(number))).collect();
-    let is_same = |folder: &&RunFolder| folder.resolved().is_ok_and(|started| started == *resolved);
+    let is_same = |folder: &&RunFolder| folder.resolved::<T>().is_ok_and(|started| started == *resolved);
     let same: Vec<&RunFolder> = folders.iter().filter(is_same).collect();
     let chosen = same.iter().rfind(|folder| !folder.is_complete()).or(same.last()).copied().or(folders.last());
     chosen.map_or_else(|| numbered(1), |folder| folder.path().to_path_buf())

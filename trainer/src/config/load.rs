@@ -9,6 +9,8 @@ use toml::{Table, Value};
 
 use super::RunConfig;
 use super::parser_message::described;
+use crate::task::Task;
+use crate::tasks::TaskName;
 
 /// Most bytes of a configuration's file.
 const MAX_LENGTH: u64 = 1 << 20;
@@ -81,30 +83,43 @@ pub enum ConfigError {
     },
 }
 
-/// A checked configuration whose recordings are located.
+/// A checked configuration whose data are located.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Loaded {
+pub struct Loaded<T: Task> {
     /// The configuration.
-    pub config: RunConfig,
-    /// Whether synthetic signals replace the configured recordings, because the folder they are in is not given.
-    pub recordings_replaced: bool,
+    pub config: RunConfig<T>,
+    /// Whether generated data replace the configured files, because the folder they are in is not given.
+    pub data_replaced: bool,
 }
 
-/// Reads a configuration, applies `section.key=value` settings to it in order, checks it, and locates its recordings in
-/// the folder `recordings`.
+/// The task of a configuration with `section.key=value` settings. One that is not a task's is reported by [`load`].
+///
+/// # Errors
+/// [`ConfigError`] for a file that can't be read.
+pub fn task_of(path: &Path, settings: &[String]) -> Result<TaskName, ConfigError> {
+    let mut table: Table = toml::from_str(&read(path)?).unwrap_or_default();
+    for setting in settings {
+        let _ = apply(&mut table, setting);
+    }
+    let name = table.get("task").and_then(|name| name.clone().try_into().ok());
+    Ok(name.unwrap_or_default())
+}
+
+/// Reads a configuration, applies `section.key=value` settings to it in order, checks it, and locates its data in the
+/// folder `root`.
 ///
 /// # Errors
 /// [`ConfigError`] for a file that can't be read, a key that does not exist (with the nearest one that does), a value
 /// of the wrong type or out of range.
-pub fn load(path: &Path, settings: &[String], recordings: Option<&Path>) -> Result<Loaded, ConfigError> {
+pub fn load<T: Task>(path: &Path, settings: &[String], root: Option<&Path>) -> Result<Loaded<T>, ConfigError> {
     let text = read(path)?;
-    let mut config = parse(&text, settings, &path.display().to_string())?;
+    let mut config: RunConfig<T> = parse(&text, settings, &path.display().to_string())?;
     if config.name.is_empty() {
         config.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     }
     config.validate()?;
-    let recordings_replaced = locate_recordings(&mut config, recordings)?;
-    Ok(Loaded { config, recordings_replaced })
+    let data_replaced = T::locate_data(&mut config, root)?;
+    Ok(Loaded { config, data_replaced })
 }
 
 /// The text of a configuration.
@@ -121,38 +136,30 @@ fn read(path: &Path) -> Result<String, ConfigError> {
     })
 }
 
-/// Makes the folders of the recordings absolute, relative to `root`. Without a root, relative folders can't be found:
-/// the run is on synthetic signals instead. Returns whether that is so.
-fn locate_recordings(config: &mut RunConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
-    let Some(recordings) = &mut config.data.recordings else { return Ok(false) };
-    let relative = |path: &PathBuf| path.is_relative();
-    match root {
-        Some(root) => {
-            // Absolute, so that the run can be resumed and evaluated from another working folder.
-            let root = path::absolute(root).map_err(|source| ConfigError::Recordings { path: root.into(), source })?;
-            recordings.train = root.join(&recordings.train);
-            recordings.test = recordings.test.as_ref().map(|test| root.join(test));
-            match [Some(&recordings.train), recordings.test.as_ref()]
-                .into_iter()
-                .flatten()
-                .find(|path| path.to_str().is_none())
-            {
-                Some(path) => Err(ConfigError::NotText(path.clone())),
-                None => Ok(false),
-            }
+/// Paths of data made absolute, so that a run can be resumed and evaluated from another working folder. Without a `root`,
+/// relative paths can't be found: they are left, and the result is whether there is one.
+///
+/// # Errors
+/// If a path is not text, or the root can't be made absolute.
+pub(crate) fn locate<'a>(
+    paths: impl IntoIterator<Item = &'a mut PathBuf>,
+    root: Option<&Path>,
+) -> Result<bool, ConfigError> {
+    let Some(root) = root else { return Ok(paths.into_iter().any(|path| path.is_relative())) };
+    let root = path::absolute(root).map_err(|source| ConfigError::Recordings { path: root.into(), source })?;
+    for path in paths {
+        *path = root.join(&*path);
+        if path.to_str().is_none() {
+            return Err(ConfigError::NotText(path.clone()));
         }
-        None if relative(&recordings.train) || recordings.test.as_ref().is_some_and(relative) => {
-            config.data.recordings = None;
-            Ok(true)
-        }
-        None => Ok(false),
     }
+    Ok(false)
 }
 
 /// Parses a configuration without checking its values.
-pub(super) fn parse(text: &str, settings: &[String], origin: &str) -> Result<RunConfig, ConfigError> {
+pub(super) fn parse<T: Task>(text: &str, settings: &[String], origin: &str) -> Result<RunConfig<T>, ConfigError> {
     // The text by itself first: only its errors name their line.
-    let config: RunConfig = toml::from_str(text).map_err(|error| described(origin, &error))?;
+    let config: RunConfig<T> = toml::from_str(text).map_err(|error| described(origin, &error))?;
     if settings.is_empty() {
         return Ok(config);
     }
@@ -160,16 +167,16 @@ pub(super) fn parse(text: &str, settings: &[String], origin: &str) -> Result<Run
     for setting in settings {
         apply(&mut table, setting)?;
     }
-    table.try_into().map_err(|error| described(&cause(text, settings, &error, origin), &error))
+    table.try_into().map_err(|error| described(&cause::<T>(text, settings, &error, origin), &error))
 }
 
 /// What brings an error about: the last setting without which it would not be, or the file.
-fn cause(text: &str, settings: &[String], error: &toml::de::Error, origin: &str) -> String {
+fn cause<T: Task>(text: &str, settings: &[String], error: &toml::de::Error, origin: &str) -> String {
     let remains_without = |left_out: usize| {
         let mut table: Table = toml::from_str(text).unwrap_or_default();
         let others = settings.iter().enumerate().filter(|(index, _)| *index != left_out);
         let applied = others.map(|(_, setting)| apply(&mut table, setting)).collect::<Result<Vec<_>, _>>().is_ok();
-        let without: Result<RunConfig, _> = table.try_into();
+        let without: Result<RunConfig<T>, _> = table.try_into();
         applied && without.is_err_and(|other| other.message() == error.message())
     };
     let setting = (0..settings.len()).rev().find(|index| !remains_without(*index));
@@ -192,6 +199,12 @@ fn apply(table: &mut Table, setting: &str) -> Result<(), ConfigError> {
     if value.is_str() && text.parse::<i128>().is_ok_and(|number| i64::try_from(number).is_err()) {
         return Err(ConfigError::TooLarge(setting.to_string()));
     }
+    // One of both is given: the last.
+    match (keys.as_slice(), last) {
+        (["training"], "steps") => section.remove("epochs"),
+        (["training"], "epochs") => section.remove("steps"),
+        _ => None,
+    };
     section.insert(last.to_string(), value);
     Ok(())
 }
@@ -207,7 +220,11 @@ pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::RecordingsConfig;
+    use crate::tasks::peaks::{Peaks, PeaksConfig};
+
+    fn parse(text: &str, settings: &[String], origin: &str) -> Result<PeaksConfig, ConfigError> {
+        super::parse::<Peaks>(text, settings, origin)
+    }
 
     /// The error of a configuration.
     pub(in crate::config) fn message(text: &str, settings: &[&str]) -> String {
@@ -260,31 +277,40 @@ pub(super) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.toml");
         std::fs::write(&path, b"seed = 1\n# gr\xfc\xdfe\n").unwrap();
-        let error = load(&path, &[], None).unwrap_err().to_string();
+        let error = load::<Peaks>(&path, &[], None).unwrap_err().to_string();
         assert!(error.ends_with("run.toml: line 2 is not UTF-8: save the file as UTF-8 text"), "{error}");
         std::fs::write(&path, vec![b' '; 1 << 21]).unwrap();
-        assert!(matches!(load(&path, &[], None), Err(ConfigError::TooLong(_))));
+        assert!(matches!(load::<Peaks>(&path, &[], None), Err(ConfigError::TooLong(_))));
     }
 
     #[cfg(unix)]
     #[test]
-    fn recordings_whose_path_is_no_text_are_refused() {
+    fn data_whose_path_is_no_text_are_refused() {
         use std::os::unix::ffi::OsStrExt;
         let root = Path::new(std::ffi::OsStr::from_bytes(b"/d\xff"));
-        let mut config = RunConfig::default();
-        config.data.recordings = Some(RecordingsConfig::new("x"));
-        assert!(matches!(locate_recordings(&mut config, Some(root)), Err(ConfigError::NotText(_))));
+        assert!(matches!(locate([&mut PathBuf::from("x")], Some(root)), Err(ConfigError::NotText(_))));
     }
 
     #[test]
-    fn recordings_are_located_in_their_root_or_replaced_by_synthetic_signals() {
-        let mut config = RunConfig::default();
-        config.data.recordings = Some(RecordingsConfig::new("bearing/train"));
-        let mut located = config.clone();
-        assert!(!locate_recordings(&mut located, Some(Path::new("/data"))).unwrap());
-        assert_eq!(located.data.recordings.unwrap().train, Path::new("/data/bearing/train"));
-        assert!(locate_recordings(&mut config, None).unwrap());
-        assert_eq!(config.data.recordings, None);
+    fn paths_are_located_in_their_root_or_reported_as_relative() {
+        let mut path = PathBuf::from("bearing/train");
+        assert!(locate([&mut path], None).unwrap());
+        assert!(!locate([&mut path], Some(Path::new("/data"))).unwrap());
+        assert_eq!(path, Path::new("/data/bearing/train"));
+        assert!(!locate([&mut path], None).unwrap());
+    }
+
+    #[test]
+    fn the_task_is_that_of_the_file_or_of_the_last_setting() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.toml");
+        std::fs::write(&path, "seed = 1\n").unwrap();
+        assert_eq!(task_of(&path, &[]).unwrap(), TaskName::Peaks);
+        assert_eq!(task_of(&path, &["task=transform".into()]).unwrap(), TaskName::Peaks);
+        std::fs::write(&path, "task = \"transform\"\n").unwrap();
+        assert_eq!(task_of(&path, &[]).unwrap(), TaskName::Peaks);
+        let error = message("task = \"peeks\"\n", &[]);
+        assert!(error.contains("did you mean `peaks`?") && error.contains("line 1"), "{error}");
     }
 
     /// Text fragments that are near to a configuration.

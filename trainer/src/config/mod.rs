@@ -1,190 +1,62 @@
 //! The configuration of a run: its TOML file, checked key by key.
 
 mod load;
-mod memory;
+mod optimizer;
 mod parser_message;
+pub mod reference;
 mod resolved;
+mod training;
 mod validate;
 
-use firefly_models::{Detrend, LearnedWelchPeaksConfig, Scaling, Tier, WelchPeaksConfig, Window, WindowSymmetry};
 use serde::{Deserialize, Serialize};
 
-pub use load::{ConfigError, Loaded, load};
+pub(crate) use load::locate;
+pub use load::{ConfigError, Loaded, load, task_of};
+pub use optimizer::{Optimizer, OptimizerSection, RateSchedule};
 pub use resolved::Resolved;
+pub use training::{Length, Training, TrainingSection};
+pub(crate) use validate::{MAX_FRAMES, ensure};
 
-use crate::data::DataConfig;
+use crate::task::Task;
+use crate::tasks::TaskName;
 
-/// A training run, as its TOML file states it. Every key has a default.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RunConfig {
+/// A training run of a task, as its TOML file states it. Every key has a default.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, bound = "")]
+pub struct RunConfig<T: Task> {
     /// The run's name, and its folder's unless another is given; the file's name if empty.
     pub name: String,
+    /// The task.
+    pub task: TaskName,
     /// Seed of every random number.
     pub seed: u64,
     /// The model.
-    pub model: ModelSection,
-    /// The signals.
-    pub data: DataConfig,
-    /// The optimisation.
-    pub training: TrainingSection,
+    pub model: T::ModelSection,
+    /// The data.
+    pub data: T::DataSection,
+    /// The length of the training and its learning rate.
+    pub training: T::TrainingSection,
+    /// The optimizer.
+    pub optimizer: OptimizerSection,
     /// The loss.
-    pub loss: LossSection,
+    pub loss: T::LossSection,
     /// Metrics, validation and checkpoints.
     pub schedule: ScheduleSection,
 }
 
-/// The model and the reference it is fitted to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ModelSection {
-    /// Samples per segment.
-    pub n_fft: usize,
-    /// Samples from one segment's start to the next, in the exact tiers and between the model's candidates.
-    pub hop: usize,
-    /// Peaks per frame, K.
-    pub k: usize,
-    /// The window of the exact tiers, and the taper at the start.
-    pub window: Window,
-    /// Periodic or symmetric window.
-    pub symmetry: WindowSymmetry,
-    /// Scaling of power.
-    pub scaling: Scaling,
-    /// Detrending of each segment.
-    pub detrend: Detrend,
-    /// Candidate segments of the model, each with a gate.
-    pub segments: usize,
-    /// Candidates that start open; all of them unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub open_segments: Option<Vec<usize>>,
-    /// Logit of a gate that starts open.
-    pub open_logit: f64,
-}
-
-impl Default for ModelSection {
+impl<T: Task> Default for RunConfig<T> {
     fn default() -> Self {
         Self {
-            n_fft: 256,
-            hop: 128,
-            k: 16,
-            window: Window::Hann,
-            symmetry: WindowSymmetry::Periodic,
-            scaling: Scaling::Power,
-            detrend: Detrend::None,
-            segments: 8,
-            open_segments: None,
-            open_logit: 3.0,
+            name: String::new(),
+            task: T::NAME,
+            seed: 0,
+            model: T::ModelSection::default(),
+            data: T::DataSection::default(),
+            training: T::TrainingSection::default(),
+            optimizer: OptimizerSection::default(),
+            loss: T::LossSection::default(),
+            schedule: ScheduleSection::default(),
         }
-    }
-}
-
-impl ModelSection {
-    /// The exact model at a tier.
-    pub fn exact(&self, tier: Tier) -> WelchPeaksConfig {
-        WelchPeaksConfig::new()
-            .with_n_fft(self.n_fft)
-            .with_hop(Some(self.hop))
-            .with_tier(tier)
-            .with_k(self.k)
-            .with_window(self.window)
-            .with_symmetry(self.symmetry)
-            .with_scaling(self.scaling)
-            .with_detrend(self.detrend)
-    }
-
-    /// The learned model.
-    pub fn learned(&self) -> LearnedWelchPeaksConfig {
-        LearnedWelchPeaksConfig::new()
-            .with_n_fft(self.n_fft)
-            .with_hop(Some(self.hop))
-            .with_segments(self.segments)
-            .with_open_segments(self.open_segments.clone())
-            .with_k(self.k)
-            .with_window(self.window)
-            .with_symmetry(self.symmetry)
-            .with_scaling(self.scaling)
-            .with_detrend(self.detrend)
-            .with_open_logit(self.open_logit)
-    }
-
-    /// Samples in a frame: what the reference needs, or the candidates if they reach further.
-    pub fn frame(&self) -> usize {
-        self.exact(Tier::Reference).options().frame().max(self.learned().options().frame())
-    }
-}
-
-/// A group of the model's parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Parameters {
-    /// The taper.
-    Taper,
-    /// The twiddles.
-    Twiddles,
-    /// The gates of the butterflies.
-    Gates,
-    /// The gates of the segments.
-    Segments,
-    /// The per-bin gain.
-    Gain,
-}
-
-/// The optimisation: Adam, with learning rates that fall to zero along half a cosine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrainingSection {
-    /// Steps.
-    pub steps: usize,
-    /// Frames per step.
-    pub batch: usize,
-    /// Groups of parameters that are learned.
-    pub learn: Vec<Parameters>,
-    /// Initial learning rate of gain and gates.
-    pub learning_rate: f64,
-    /// Learning rate of the taper, as a share of that.
-    pub taper_rate: f64,
-    /// Learning rate of the twiddles, as a share of that.
-    pub twiddle_rate: f64,
-}
-
-impl Default for TrainingSection {
-    fn default() -> Self {
-        Self {
-            steps: 4000,
-            batch: 64,
-            learn: vec![
-                Parameters::Taper,
-                Parameters::Twiddles,
-                Parameters::Gates,
-                Parameters::Segments,
-                Parameters::Gain,
-            ],
-            learning_rate: 0.03,
-            taper_rate: 0.3,
-            twiddle_rate: 0.01,
-        }
-    }
-}
-
-/// The loss: ranking · ranking loss + log_power · squared error of log power + price · butterflies.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LossSection {
-    /// Weight of the ranking loss.
-    pub ranking: f64,
-    /// Width of the boundary around rank K, in nepers of power.
-    pub temperature: f64,
-    /// Weight of the squared error of log power at the reference bins.
-    pub log_power: f64,
-    /// Price of as many butterflies per frame as the exact fast tier has.
-    pub price: f64,
-    /// Share of the steps over which the price rises from zero.
-    pub price_ramp: f64,
-}
-
-impl Default for LossSection {
-    fn default() -> Self {
-        Self { ranking: 1.0, temperature: 0.3, log_power: 0.1, price: 0.0, price_ramp: 0.25 }
     }
 }
 

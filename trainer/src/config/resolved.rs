@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::RunConfig;
+use crate::task::Task;
 
 /// A configuration with every key set, and the versions and the device it runs with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Resolved {
+#[serde(bound = "")]
+pub struct Resolved<T: Task> {
     /// Version of Firefly.
     pub firefly: String,
     /// Version of Burn.
@@ -14,12 +16,12 @@ pub struct Resolved {
     /// Name of the device.
     pub device: String,
     /// The configuration.
-    pub config: RunConfig,
+    pub config: RunConfig<T>,
 }
 
-impl Resolved {
+impl<T: Task> Resolved<T> {
     /// The configuration of a run by this version on `device`.
-    pub fn new(config: RunConfig, device: String) -> Self {
+    pub fn new(config: RunConfig<T>, device: String) -> Self {
         let (firefly, burn) = (env!("CARGO_PKG_VERSION").into(), env!("FIREFLY_BURN_VERSION").into());
         Self { firefly, burn, device, config }
     }
@@ -44,16 +46,17 @@ impl Resolved {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tasks::peaks::PeaksConfig;
 
     #[test]
     fn a_resolved_configuration_survives_its_file() {
-        let resolved = Resolved::new(RunConfig::default(), "cpu".into());
+        let resolved = Resolved::new(PeaksConfig::default(), "cpu".into());
         assert_eq!(Resolved::from_toml(&resolved.to_toml().unwrap()).unwrap(), resolved);
     }
 
     #[test]
     fn the_version_of_burn_is_that_of_the_lock_file() {
-        let burn = Resolved::new(RunConfig::default(), "cpu".into()).burn;
+        let burn = Resolved::new(PeaksConfig::default(), "cpu".into()).burn;
         let lock = include_str!("../../../Cargo.lock");
         assert!(lock.contains(&format!("name = \"burn\"\nversion = \"{burn}\"\n")), "{burn}");
     }

@@ -1,51 +1,37 @@
-//! Checks of a configuration's values.
+//! Checks of the values that configurations of every task have.
 
 use std::path::Path;
 
-use firefly_models::{ArgumentError, Tier};
-
-use super::{ConfigError, Parameters, RunConfig};
+use super::{ConfigError, Length, RunConfig, Training};
 use crate::checkpoint::LEAST_KEPT;
+use crate::task::Task;
 
-/// Upper limit of a model's candidate segments.
-const MAX_SEGMENTS: usize = 65_536;
-/// Upper limit of the distance between segments, in samples.
-const MAX_HOP: usize = 1 << 24;
 /// Upper limit of frames per batch and per synthetic data set.
-const MAX_FRAMES: usize = 1 << 20;
+pub(crate) const MAX_FRAMES: usize = 1 << 20;
 /// Upper limit of steps.
 const MAX_STEPS: u64 = 1_000_000_000_000;
-/// Limits of the numbers in the loss, which is computed in f32.
-const LOSS_LIMITS: [f64; 2] = [1e-6, 1e6];
 
-impl RunConfig {
+impl<T: Task> RunConfig<T> {
     /// Checks every value.
     ///
     /// # Errors
     /// [`ConfigError::Value`] naming the first key that is out of range.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let from_model = |error: ArgumentError| ConfigError::Value {
-            key: format!("model.{}", error.argument),
-            got: error.got,
-            expected: error.expected,
-        };
-        // Before the model's own checks, which count the samples of a frame.
-        ensure(self.model.hop <= MAX_HOP, "model.hop", self.model.hop, "at most 16,777,216")?;
-        ensure(self.model.segments <= MAX_SEGMENTS, "model.segments", self.model.segments, "at most 65,536")?;
-        self.model.learned().validate().map_err(from_model)?;
-        self.model.exact(Tier::Reference).validate().map_err(from_model)?;
-
+        ensure(self.task == T::NAME, "task", self.task, T::NAME.as_str())?;
         let file_name = Path::new(&self.name).file_name().is_some_and(|name| name == self.name.as_str());
         let plain = !self.name.contains(char::is_control);
         ensure(plain && (file_name || self.name.is_empty()), "name", &self.name, "usable as a folder's name")?;
-        let (training, loss, schedule) = (&self.training, &self.loss, &self.schedule);
-        ensure(training.steps as u64 <= MAX_STEPS, "training.steps", training.steps, "at most 1,000,000,000,000")?;
-        ensure(training.batch <= MAX_FRAMES, "training.batch", training.batch, "at most 1,048,576")?;
-        let synthetic_frames = self.data.synthetic_frames;
-        ensure(synthetic_frames <= MAX_FRAMES, "data.synthetic_frames", synthetic_frames, "at most 1,048,576")?;
+        let schedule = &self.schedule;
+        let (key, length) = match self.training.length() {
+            Length::Steps(steps) => ("training.steps", steps),
+            Length::Epochs(epochs) => ("training.epochs", epochs),
+        };
+        ensure(length as u64 <= MAX_STEPS, key, length, "at most 1,000,000,000,000")?;
+        let batch = self.training.batch();
+        ensure(batch <= MAX_FRAMES, "training.batch", batch, "at most 1,048,576")?;
         for (key, value) in [
-            ("training.steps", training.steps),
-            ("training.batch", training.batch),
+            (key, length),
+            ("training.batch", batch),
             ("schedule.log_every", schedule.log_every),
             ("schedule.validate_every", schedule.validate_every),
             ("schedule.validation_frames", schedule.validation_frames),
@@ -59,42 +45,25 @@ impl RunConfig {
             schedule.keep_checkpoints,
             "at least 2: the last, and the one before in case the last is damaged",
         )?;
-        ensure(!training.learn.is_empty(), "training.learn", "empty", "at least one group of parameters")?;
-        for (key, value) in [
-            ("training.learning_rate", training.learning_rate),
-            ("training.taper_rate", training.taper_rate),
-            ("training.twiddle_rate", training.twiddle_rate),
-        ] {
-            ensure(value > 0.0 && value <= 1.0, key, value, "above 0 and at most 1")?;
-        }
-        let [least, greatest] = LOSS_LIMITS;
-        let temperature = loss.temperature;
-        ensure((least..=greatest).contains(&temperature), "loss.temperature", temperature, "from 1e-6 to 1e6")?;
-        for (key, value) in
-            [("loss.ranking", loss.ranking), ("loss.log_power", loss.log_power), ("loss.price", loss.price)]
-        {
-            ensure((0.0..=greatest).contains(&value), key, value, "from 0 to 1e6")?;
-        }
-        ensure(
-            loss.ranking > 0.0 || loss.log_power > 0.0,
-            "loss.ranking",
-            loss.ranking,
-            "above 0 where loss.log_power is 0: nothing else is fitted to the reference",
-        )?;
-        ensure((0.0..=1.0).contains(&loss.price_ramp), "loss.price_ramp", loss.price_ramp, "from 0 to 1")?;
-        let gated = training.learn.iter().any(|group| matches!(group, Parameters::Gates | Parameters::Segments));
-        ensure(
-            gated || loss.price == 0.0,
-            "loss.price",
-            loss.price,
-            "0 unless training.learn has gates or segments: nothing else can close",
-        )
+        let rate = self.training.learning_rate();
+        ensure(rate > 0.0 && rate <= 1.0, "training.learning_rate", rate, "above 0 and at most 1")?;
+        self.optimizer.validate()?;
+        T::validate(self)
+    }
+
+    /// Checks that a run fits into `available` bytes of memory, if that is known.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] naming the key that needs most of it.
+    pub fn check_memory(&self, available: Option<u64>) -> Result<(), ConfigError> {
+        available.map_or(Ok(()), |available| T::check_memory(self, available))
     }
 }
 
-fn ensure(
+/// Checks that a condition on the value of a key holds.
+pub(crate) fn ensure(
     holds: bool,
-    key: &'static str,
+    key: &str,
     got: impl std::fmt::Display,
     expected: &'static str,
 ) -> Result<(), ConfigError> {
@@ -102,45 +71,5 @@ fn ensure(
         Ok(())
     } else {
         Err(ConfigError::Value { key: key.into(), got: got.to_string(), expected: expected.into() })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_out_of_range_are_named_with_their_section() {
-        let key = |change: fn(&mut RunConfig)| {
-            let mut config = RunConfig::default();
-            change(&mut config);
-            config.validate().unwrap_err().to_string()
-        };
-        assert!(RunConfig::default().validate().is_ok());
-        assert!(key(|c| c.model.n_fft = 100).starts_with("model.n_fft is 100"));
-        assert!(key(|c| c.model.k = 0).starts_with("model.k is 0"));
-        assert!(key(|c| c.training.batch = 0).starts_with("training.batch is 0"));
-        assert!(key(|c| c.training.learn.clear()).starts_with("training.learn is empty"));
-        assert!(key(|c| c.training.batch = usize::MAX).starts_with("training.batch is"));
-        assert!(
-            key(|c| {
-                c.training.learn = vec![Parameters::Gain];
-                c.loss.price = 0.1;
-            })
-            .contains("nothing else can close")
-        );
-        assert!(key(|c| c.loss.price = f64::NAN).starts_with("loss.price is NaN"));
-        assert!(key(|c| c.model.hop = 1 << 50).starts_with("model.hop is"));
-        assert!(key(|c| c.loss.price = 1e39).starts_with("loss.price is"));
-        assert!(key(|c| c.loss.ranking = -1.0).starts_with("loss.ranking is -1, but must be from 0 to 1e6"));
-        assert!(
-            key(|c| (c.loss.ranking, c.loss.log_power) = (0.0, 0.0))
-                .starts_with("loss.ranking is 0, but must be above")
-        );
-        assert!(key(|c| c.loss.temperature = 1e-300).starts_with("loss.temperature is"));
-        assert!(key(|c| c.training.steps = usize::MAX).starts_with("training.steps is"));
-        assert!(key(|c| c.schedule.keep_checkpoints = 1).starts_with("schedule.keep_checkpoints is 1"));
-        assert!(key(|c| c.name = "a\nb".into()).starts_with("name is"));
-        assert!(key(|c| c.name = "../up".into()).starts_with("name is ../up"));
     }
 }

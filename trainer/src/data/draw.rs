@@ -78,6 +78,22 @@ impl Draw {
     }
 }
 
+/// Normal random numbers of mean 0 and variance 1 that follow from a seed.
+pub fn normal(seed: u64, count: usize) -> Vec<f64> {
+    let mut values = vec![0.0; count];
+    Draw::at(seed, Part::Train, u64::MAX).fill_normal(&mut values);
+    values.into_iter().map(f64::from).collect()
+}
+
+/// Rows of normal random numbers `first`, `first + 1`, … of mean 0 and variance 1, row-major `[rows, length]`.
+pub fn normal_rows(seed: u64, part: Part, first: u64, rows: usize, length: usize) -> Vec<f32> {
+    let mut values = vec![0.0; rows * length];
+    for (index, row) in (first..).zip(values.chunks_exact_mut(length)) {
+        Draw::at(seed, part, index).fill_normal(row);
+    }
+    values
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

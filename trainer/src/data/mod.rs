@@ -6,6 +6,7 @@
 mod corpus;
 mod device_corpus;
 mod draw;
+mod epoch_order;
 mod error;
 mod folder;
 pub mod formats;
@@ -20,7 +21,8 @@ use serde::{Deserialize, Serialize};
 
 pub use corpus::Corpus;
 pub use device_corpus::DeviceCorpus;
-pub use draw::Part;
+pub use draw::{Part, normal, normal_rows};
+pub use epoch_order::EpochOrder;
 pub use error::{DataError, RecordingProblem};
 pub use folder::find_recordings;
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};

@@ -1,64 +1,65 @@
-//! One self-contained HTML page about a training run.
-//!
-//! [`Report`] is plain data; [`Report::render`] turns it into a page, of the parts in [`firefly_app::page`].
+//! One self-contained HTML page about a training run: what was trained, its evaluation and its training history, with the
+//! parts that a task contributes.
 
-mod build;
-mod evaluation;
-mod gates;
-mod parameters;
-mod recall;
-#[cfg(test)]
-mod tests;
 mod training;
-
-pub use recall::against_time;
 
 use firefly_app::page::document::{self, Document, details, nothing};
 use firefly_app::page::figure::{Figure, grid};
 
-use crate::evaluate::EvaluationRow;
+use crate::config::Resolved;
 use crate::metrics::TrainingPoint;
-
-/// A gate at or above this value is open.
-pub const OPEN: f32 = 0.5;
+use crate::task::{MetricCurve, ReportParts, Task};
 
 /// What a run did, as shown on its page. Empty parts are said to be missing rather than drawn.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Default)]
 pub struct Report {
     /// Heading of the page.
     pub title: String,
-    /// Name and value of what fixes the run: device, versions, seed, `n_fft`, hop, segments, K, window, scaling, detrend, data.
+    /// Name and value of what fixes the run.
     pub facts: Vec<(String, String)>,
     /// Training history in order of steps. Of any length: curves are thinned with their extremes kept.
     pub training: Vec<TrainingPoint>,
-    /// Gates of the learned model.
-    pub gates: GateMap,
-    /// Learned taper, `[n_fft]`.
-    pub taper: Vec<f32>,
-    /// Exact window the taper is compared with, `[n_fft]`; empty for no comparison.
-    pub window: Vec<f32>,
-    /// Learned gain in dB that each bin's power gets from the bin below, itself and the bin above, `[n_fft / 2 + 1]` each.
-    pub gain_db: [Vec<f32>; 3],
-    /// Evaluation of every model on every data set. Data sets appear in the order of their first row.
-    pub rows: Vec<EvaluationRow>,
+    /// Terms of the loss: name in the metrics, and name on the page.
+    pub terms: &'static [(&'static str, &'static str)],
+    /// Curves of further metrics.
+    pub curves: &'static [MetricCurve],
+    /// Parts of the task.
+    pub parts: ReportParts,
     /// The resolved configuration as TOML.
     pub config: String,
 }
 
-/// The gates of a learned model, each in `0..=1`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct GateMap {
-    /// Stages of the transform, `log2 n_fft`.
-    pub stages: usize,
-    /// Butterflies of a stage, `n_fft / 2`.
-    pub pairs: usize,
-    /// Gate of every butterfly, `[stages, pairs]` row-major. Any other length is reported as such and not drawn.
-    pub values: Vec<f32>,
-    /// Gate of every segment, `[segments]`; empty when the model has none.
-    pub segments: Vec<f32>,
-}
-
 impl Report {
+    /// The report of a finished run.
+    ///
+    /// # Errors
+    /// If the configuration can't be written as TOML.
+    pub fn of_run<T: Task>(
+        resolved: &Resolved<T>,
+        training: Vec<TrainingPoint>,
+        model: &T::Model,
+        rows: &[T::Row],
+    ) -> Result<Self, toml::ser::Error> {
+        let parts = T::report(resolved, model, rows);
+        let own = [
+            ("data", parts.data_set.clone()),
+            ("device", resolved.device.clone()),
+            ("Firefly", resolved.firefly.clone()),
+            ("Burn", resolved.burn.clone()),
+            ("seed", resolved.config.seed.to_string()),
+        ];
+        let own = own.map(|(name, value)| (name.to_string(), value)).into_iter();
+        Ok(Self {
+            title: resolved.config.name.clone(),
+            facts: own.chain(parts.facts.clone()).collect(),
+            training,
+            terms: T::TERMS,
+            curves: T::CURVES,
+            parts,
+            config: resolved.to_toml()?,
+        })
+    }
+
     /// The page as HTML text in UTF-8.
     pub fn render(&self) -> String {
         let title = match self.title.trim() {
@@ -68,9 +69,9 @@ impl Report {
         let mut page = Document::new("Firefly training report", title);
         page.section("What was trained", &self.facts());
         page.section("Evaluation", &self.evaluation());
-        page.section("Training", &figures("No training history was recorded.", training::figures(&self.training)));
-        let learned: Vec<Figure> = gates::figures(&self.gates).into_iter().chain(parameters::figures(self)).collect();
-        page.section("Learned model", &figures("This run has no learned model.", learned));
+        let training = training::figures(&self.training, self.terms, self.curves);
+        page.section("Training", &figures("No training history was recorded.", &training));
+        page.section("Learned model", &figures("This run has no learned model.", &self.parts.model));
         page.section("Configuration", &self.configuration());
         page.html()
     }
@@ -83,10 +84,10 @@ impl Report {
     }
 
     fn evaluation(&self) -> String {
-        if self.rows.is_empty() {
+        if self.parts.tables.is_empty() {
             return nothing("No model was evaluated.");
         }
-        evaluation::tables(&self.rows).concat() + &grid(&evaluation::figures(&self.rows))
+        self.parts.tables.concat() + &grid(&self.parts.figures)
     }
 
     fn configuration(&self) -> String {
@@ -98,6 +99,6 @@ impl Report {
 }
 
 /// `figures` beside each other, or a note that says `empty` when there are none.
-fn figures(empty: &str, figures: Vec<Figure>) -> String {
-    if figures.is_empty() { nothing(empty) } else { grid(&figures) }
+fn figures(empty: &str, figures: &[Figure]) -> String {
+    if figures.is_empty() { nothing(empty) } else { grid(figures) }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use firefly_models::LearnedWelchPeaksConfig;
 use toml::{Table, Value};
 
 use super::FolderError;
 use crate::config::Resolved;
+use crate::task::Task;
 
 /// The version of Firefly that wrote a configuration, if it is another one, as a part of a sentence.
 pub(super) fn other_version(text: &str) -> String {
@@ -21,8 +21,8 @@ pub(super) fn other_version(text: &str) -> String {
 }
 
 /// The first key in which two configurations differ, with its values.
-pub(super) fn difference(started: &Resolved, now: &Resolved) -> Result<String, FolderError> {
-    let keys = |resolved: &Resolved| -> Result<_, FolderError> {
+pub(super) fn difference<T: Task>(started: &Resolved<T>, now: &Resolved<T>) -> Result<String, FolderError> {
+    let keys = |resolved: &Resolved<T>| -> Result<_, FolderError> {
         let mut keys = BTreeMap::new();
         flatten("", &Value::Table(Table::try_from(resolved)?), &mut keys);
         Ok(keys)
@@ -48,18 +48,4 @@ fn flatten(prefix: &str, value: &Value, keys: &mut BTreeMap<String, String>) {
             keys.insert(prefix.to_string(), value.to_string());
         }
     }
-}
-
-/// The fields in which a model's configuration differs from its run's.
-pub(super) fn model_differences(model: &LearnedWelchPeaksConfig, run: &LearnedWelchPeaksConfig) -> Vec<String> {
-    let fields = |config| match serde_json::to_value(config) {
-        Ok(serde_json::Value::Object(fields)) => fields,
-        _ => serde_json::Map::new(),
-    };
-    let (model, run) = (fields(model), fields(run));
-    let differs = |(name, value): (&String, &serde_json::Value)| {
-        let of_run = run.get(name).unwrap_or(&serde_json::Value::Null);
-        (of_run != value).then(|| format!("its {name} is {value}, the run's {of_run}"))
-    };
-    model.iter().filter_map(differs).collect()
 }

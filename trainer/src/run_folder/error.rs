@@ -3,10 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
-use firefly_models::StoreError;
 use thiserror::Error;
 
 use crate::config::ConfigError;
+use crate::task::ModelError;
+use crate::tasks::TaskName;
 
 /// Error in the use of a run's folder.
 #[derive(Debug, Error)]
@@ -35,6 +36,16 @@ pub enum FolderError {
         folder: PathBuf,
         /// The cause.
         source: io::Error,
+    },
+    /// The run is of another task.
+    #[error("{} holds a run of the task {task}, not of {expected}", folder.display())]
+    OtherTask {
+        /// The folder.
+        folder: PathBuf,
+        /// The run's task.
+        task: TaskName,
+        /// The expected task.
+        expected: TaskName,
     },
     /// The run has no finished model yet.
     #[error("{} has no model yet: finish the run with --resume", folder.display())]
@@ -118,5 +129,5 @@ pub enum FolderError {
     },
     /// The model's files are damaged.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] ModelError),
 }

@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use firefly_app::files::write_atomically;
-use firefly_models::LearnedWelchPeaks;
+use serde::Serialize;
 
 pub use error::FolderError;
 
-use self::comparison::{difference, model_differences, other_version};
+use self::comparison::{difference, other_version};
 use crate::config::Resolved;
-use crate::evaluate::EvaluationRow;
+use crate::task::{LoadedModel, Task};
+use crate::tasks::TaskName;
 
 const CONFIG: &str = "config.toml";
 const LOCK: &str = ".lock";
@@ -98,10 +99,14 @@ impl RunFolder {
     /// The configuration the run was started with.
     ///
     /// # Errors
-    /// If the folder holds no run, or its configuration is not one of a run.
-    pub fn resolved(&self) -> Result<Resolved, FolderError> {
+    /// If the folder holds no run, one of another task, or its configuration is not one of a run.
+    pub fn resolved<T: Task>(&self) -> Result<Resolved<T>, FolderError> {
         let path = self.config();
         let text = fs::read_to_string(&path).map_err(|source| self.no_run(source))?;
+        let task = task_in(&text);
+        if task != T::NAME {
+            return Err(FolderError::OtherTask { folder: self.0.clone(), task, expected: T::NAME });
+        }
         match Resolved::from_toml(&text) {
             Ok(resolved) => match resolved.config.validate() {
                 Ok(()) => Ok(resolved),
@@ -109,6 +114,14 @@ impl RunFolder {
             },
             Err(error) => Err(FolderError::ReadConfig { path, version: other_version(&text), source: Box::new(error) }),
         }
+    }
+
+    /// The task of the run.
+    ///
+    /// # Errors
+    /// If the folder holds no run.
+    pub fn task(&self) -> Result<TaskName, FolderError> {
+        fs::read_to_string(self.config()).map(|text| task_in(&text)).map_err(|source| self.no_run(source))
     }
 
     /// The error of a folder without a configuration.
@@ -131,13 +144,12 @@ impl RunFolder {
     ///
     /// # Errors
     /// If the folder holds no run, the run has no model yet, or its files are damaged or of another configuration.
-    pub fn load_model(&self, device: &Device) -> Result<LearnedWelchPeaks, FolderError> {
-        let (folder, resolved) = (self.model(), self.resolved()?);
+    pub fn load_model<T: Task>(&self, device: &Device) -> Result<T::Model, FolderError> {
+        let (folder, resolved) = (self.model(), self.resolved::<T>()?);
         if !folder.exists() {
             return Err(FolderError::NoModel { folder: self.0.clone() });
         }
-        let model = LearnedWelchPeaks::load(&folder, device)?;
-        let differences = model_differences(model.config(), &resolved.config.model.learned());
+        let LoadedModel { model, differences } = T::load(&folder, &resolved.config, device)?;
         if differences.is_empty() {
             Ok(model)
         } else {
@@ -154,7 +166,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// If the folder holds anything, or can't be written; a folder that was made for the run is then removed.
-    pub fn start(&self, resolved: &Resolved) -> Result<FolderLock, FolderError> {
+    pub fn start<T: Task>(&self, resolved: &Resolved<T>) -> Result<FolderLock, FolderError> {
         // The text first, so that a configuration that has none leaves no folder behind.
         let text = resolved.to_toml()?;
         self.ensure_empty()?;
@@ -176,9 +188,9 @@ impl RunFolder {
     ///
     /// # Errors
     /// If the folder holds no run, or one of another configuration, or another process is training in it.
-    pub fn resume(&self, resolved: &Resolved) -> Result<FolderLock, FolderError> {
+    pub fn resume<T: Task>(&self, resolved: &Resolved<T>) -> Result<FolderLock, FolderError> {
         let folder = self.0.clone();
-        let started = match self.resolved() {
+        let started = match self.resolved::<T>() {
             Ok(started) => started,
             Err(FolderError::NoRun { .. }) if self.0.join(LOCK).exists() && self.ensure_empty().is_ok() => {
                 return self.start(resolved);
@@ -222,7 +234,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// If the file can't be written.
-    pub fn write_evaluation(&self, rows: &[EvaluationRow]) -> Result<(), FolderError> {
+    pub fn write_evaluation(&self, rows: &[impl Serialize]) -> Result<(), FolderError> {
         write_rows(&self.evaluation(), rows)
     }
 
@@ -258,11 +270,18 @@ impl RunFolder {
     }
 }
 
+/// The task in a run's configuration; the first one where it names none.
+fn task_in(text: &str) -> TaskName {
+    let table: Option<toml::Table> = toml::from_str(text).ok();
+    let name = table.as_ref().and_then(|table| table.get("config")?.get("task"));
+    name.and_then(|name| name.clone().try_into().ok()).unwrap_or_default()
+}
+
 /// Writes evaluation rows as JSON, atomically.
 ///
 /// # Errors
 /// If the file can't be written.
-pub fn write_rows(path: &Path, rows: &[EvaluationRow]) -> Result<(), FolderError> {
+pub fn write_rows(path: &Path, rows: &[impl Serialize]) -> Result<(), FolderError> {
     let json = serde_json::to_vec_pretty(rows).map_err(io::Error::from);
     json.and_then(|json| write_atomically(path, &json))
         .map_err(|source| FolderError::Write { path: path.into(), source })

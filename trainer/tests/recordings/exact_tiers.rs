@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use burn::tensor::Device;
-use firefly_trainer::config::ModelSection;
 use firefly_trainer::data::{Corpus, frames_without_overlap};
-use firefly_trainer::evaluate::compare;
+use firefly_trainer::tasks::peaks::ModelSection;
+use firefly_trainer::tasks::peaks::evaluate::compare;
 use libtest_mimic::Trial;
 
 use crate::trial;

@@ -8,9 +8,9 @@ use firefly_models::{LearnedWelchPeaks, Tier};
 use firefly_ops::ArgumentError;
 use firefly_reference::learned::{LearnedValues, learned_welch_power};
 use firefly_reference::peaks::top_k;
-use firefly_trainer::config::{Parameters, RunConfig};
-use firefly_trainer::ephemeral::{Trained, evaluate_ephemeral, train_ephemeral};
 use firefly_trainer::run_folder::RunFolder;
+use firefly_trainer::tasks::peaks::ephemeral::{Trained, evaluate_ephemeral, train_ephemeral};
+use firefly_trainer::tasks::peaks::{Parameters, Peaks, PeaksConfig};
 
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{Accuracy, CaseError, Verified};
@@ -93,7 +93,7 @@ impl TrainedModels {
                     LearnedSource::Trained { steps, seed } => (train(problem, *steps, *seed, device), *steps),
                     LearnedSource::Run(folder) => {
                         let folder = RunFolder::new(folder);
-                        let resolved = folder.resolved().map_err(training)?;
+                        let resolved = folder.resolved::<Peaks>().map_err(training)?;
                         check_fits(&resolved.config, problem)?;
                         (load(&folder, &resolved.config, problem, device), resolved.config.training.steps)
                     }
@@ -113,7 +113,7 @@ fn training(error: impl Into<anyhow::Error>) -> CaseError {
 
 /// A model trained for a problem.
 fn train(problem: &PeaksProblem, steps: usize, seed: u64, device: &Device) -> anyhow::Result<Trained> {
-    let mut config = RunConfig { seed, ..RunConfig::default() };
+    let mut config = PeaksConfig { seed, ..PeaksConfig::default() };
     config.model.n_fft = problem.options.n_fft;
     config.model.hop = problem.options.hop;
     config.model.segments = problem.options.segments;
@@ -127,13 +127,13 @@ fn train(problem: &PeaksProblem, steps: usize, seed: u64, device: &Device) -> an
 }
 
 /// The model of a run, evaluated on synthetic frames.
-fn load(folder: &RunFolder, run: &RunConfig, problem: &PeaksProblem, device: &Device) -> anyhow::Result<Trained> {
-    let config = RunConfig { model: run.model.clone(), ..RunConfig::default() };
-    Ok(evaluate_ephemeral(&config, folder.load_model(device)?, problem.tier, device)?)
+fn load(folder: &RunFolder, run: &PeaksConfig, problem: &PeaksProblem, device: &Device) -> anyhow::Result<Trained> {
+    let config = PeaksConfig { model: run.model.clone(), ..PeaksConfig::default() };
+    Ok(evaluate_ephemeral(&config, folder.load_model::<Peaks>(device)?, problem.tier, device)?)
 }
 
 /// Checks that the model of a run finds the peaks of a problem.
-fn check_fits(run: &RunConfig, problem: &PeaksProblem) -> Result<(), ArgumentError> {
+fn check_fits(run: &PeaksConfig, problem: &PeaksProblem) -> Result<(), ArgumentError> {
     let (n_fft, k, frame) = (run.model.n_fft, run.model.k, run.model.learned().options().frame());
     if (n_fft, k) == (problem.options.n_fft, problem.k) && frame <= problem.frame() {
         return Ok(());
@@ -178,7 +178,7 @@ mod tests {
     fn a_run_gives_the_model_of_the_problems_that_it_fits() {
         let (folder, device) = (tempfile::tempdir().unwrap(), Device::flex());
         let run = RunFolder::new(folder.path().join("run"));
-        let mut config = RunConfig::default();
+        let mut config = PeaksConfig::default();
         (config.model.n_fft, config.model.hop, config.model.segments, config.model.k) = (32, 16, 2, 4);
         config.training.steps = 7;
         drop(run.start(&Resolved::new(config.clone(), "cpu".into())).unwrap());

@@ -4,7 +4,7 @@ use firefly_app::number::{fixed, percent, significant};
 use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series};
 use firefly_app::page::figure::Figure;
 
-use crate::evaluate::{EvaluationRow, ModelKind};
+use crate::tasks::peaks::evaluate::{ModelKind, PeaksRow};
 
 /// Longest label beside a mark, in characters; the full name is in its tooltip and in the table.
 const LONGEST_LABEL: usize = 26;
@@ -13,7 +13,7 @@ const MANY: usize = 8;
 
 /// Recall of the rows of one data set against their open butterflies, with the best learned model set beside the exact tier
 /// of no more butterflies.
-pub(super) fn against_butterflies(data_set: &str, rows: &[&EvaluationRow]) -> Figure {
+pub(super) fn against_butterflies(data_set: &str, rows: &[&PeaksRow]) -> Figure {
     let mut butterflies = figure(
         &format!("Recall against compute: {data_set}"),
         "open butterflies per frame",
@@ -26,7 +26,7 @@ pub(super) fn against_butterflies(data_set: &str, rows: &[&EvaluationRow]) -> Fi
 }
 
 /// Recall of the rows of one data set against their median time per frame.
-pub fn against_time(data_set: &str, rows: &[&EvaluationRow]) -> Figure {
+pub fn against_time(data_set: &str, rows: &[&PeaksRow]) -> Figure {
     let mut time = figure(
         &format!("Recall against time: {data_set}"),
         "median time per frame (µs)",
@@ -41,8 +41,8 @@ pub fn against_time(data_set: &str, rows: &[&EvaluationRow]) -> Figure {
 }
 
 /// Exact tiers joined by a line and learned models as points, over what `of` says a frame costs.
-fn figure(title: &str, cost: &str, rows: &[&EvaluationRow], of: impl Fn(&EvaluationRow) -> f64, empty: &str) -> Figure {
-    let mut rows: Vec<&EvaluationRow> =
+fn figure(title: &str, cost: &str, rows: &[&PeaksRow], of: impl Fn(&PeaksRow) -> f64, empty: &str) -> Figure {
+    let mut rows: Vec<&PeaksRow> =
         rows.iter().copied().filter(|row| row.recall.is_finite() && of(row).is_finite()).collect();
     rows.sort_by(|a, b| of(a).total_cmp(&of(b)));
     let scale = if rows.iter().all(|row| of(row) > 0.0) { Scale::Log } else { Scale::Linear };
@@ -80,7 +80,7 @@ pub(super) fn colour(kind: ModelKind) -> usize {
 }
 
 /// Lines of the tooltip.
-fn detail(row: &EvaluationRow) -> String {
+fn detail(row: &PeaksRow) -> String {
     format!(
         "{}\nrecall {} (within one bin {})\n{} butterflies per frame, {} active\n{} µs per frame",
         row.name,
@@ -93,7 +93,7 @@ fn detail(row: &EvaluationRow) -> String {
 }
 
 /// The words that all learned models' names begin with, when each name has more words than that.
-fn common_prefix(rows: &[&EvaluationRow]) -> String {
+fn common_prefix(rows: &[&PeaksRow]) -> String {
     let names: Vec<Vec<&str>> = rows
         .iter()
         .filter(|row| row.kind == ModelKind::Learned)
@@ -113,7 +113,7 @@ fn common_prefix(rows: &[&EvaluationRow]) -> String {
     first[..shared].join(" ") + " "
 }
 
-fn short_name(row: &EvaluationRow, prefix: &str) -> String {
+fn short_name(row: &PeaksRow, prefix: &str) -> String {
     let name = match row.kind {
         ModelKind::Learned => row.name.strip_prefix(prefix).unwrap_or(&row.name),
         ModelKind::Exact => &row.name,
@@ -127,7 +127,7 @@ fn short_name(row: &EvaluationRow, prefix: &str) -> String {
 }
 
 /// The best learned model beside the best exact tier that has no more open butterflies.
-fn comparison(rows: &[&EvaluationRow]) -> String {
+fn comparison(rows: &[&PeaksRow]) -> String {
     let best = |kind, budget: f64| {
         rows.iter()
             .filter(|row| row.kind == kind && row.butterflies_per_frame <= budget)
@@ -160,14 +160,8 @@ fn comparison(rows: &[&EvaluationRow]) -> String {
 mod tests {
     use super::*;
 
-    fn row(name: &str, kind: ModelKind, recall: f64, butterflies: f64) -> EvaluationRow {
-        EvaluationRow {
-            name: name.to_owned(),
-            kind,
-            recall,
-            butterflies_per_frame: butterflies,
-            ..EvaluationRow::default()
-        }
+    fn row(name: &str, kind: ModelKind, recall: f64, butterflies: f64) -> PeaksRow {
+        PeaksRow { name: name.to_owned(), kind, recall, butterflies_per_frame: butterflies, ..PeaksRow::default() }
     }
 
     #[test]

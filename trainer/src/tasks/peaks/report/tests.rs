@@ -3,14 +3,17 @@
 use firefly_app::page::check::{MOST_BYTES, assert_self_contained, markup, specifications};
 use serde_json::Value;
 
-use super::{GateMap, Report};
-use crate::evaluate::{EvaluationRow, ModelKind};
-use crate::metrics::TrainingPoint;
+use super::GateMap;
+use crate::metrics::{Metric, TrainingPoint, ValidationPoint};
+use crate::report;
+use crate::task::Task;
+use crate::tasks::peaks::Peaks;
+use crate::tasks::peaks::evaluate::{ModelKind, PeaksRow};
 
 const HOSTILE: &str = "</script></pre><script>alert('x')</script> & \"quoted\" \u{0}\u{1b}[1m]]> <!-- NaN";
 
-fn row(name: &str, kind: ModelKind, recall: f64, butterflies: f64) -> EvaluationRow {
-    EvaluationRow {
+fn row(name: &str, kind: ModelKind, recall: f64, butterflies: f64) -> PeaksRow {
+    PeaksRow {
         name: name.to_owned(),
         kind,
         data_set: "bearing/test".to_owned(),
@@ -23,6 +26,50 @@ fn row(name: &str, kind: ModelKind, recall: f64, butterflies: f64) -> Evaluation
     }
 }
 
+/// A page before it is rendered, with the parts of the task as data.
+#[derive(Clone, Default)]
+struct Report {
+    title: String,
+    facts: Vec<(String, String)>,
+    training: Vec<TrainingPoint>,
+    own: super::Report,
+    config: String,
+}
+
+impl Report {
+    fn render(&self) -> String {
+        let page = report::Report {
+            title: self.title.clone(),
+            facts: self.facts.clone(),
+            training: self.training.clone(),
+            terms: Peaks::TERMS,
+            curves: Peaks::CURVES,
+            parts: self.own.parts(),
+            config: self.config.clone(),
+        };
+        page.render()
+    }
+}
+
+/// A point with the metrics of the task.
+fn point(step: usize, loss: [f64; 4], active_share: f64, recall: Option<f64>) -> TrainingPoint {
+    let [loss, ranking, log_power, price] = loss;
+    let validation = |recall| ValidationPoint { loss: f64::NAN, metrics: vec![Metric::real("recall", recall)] };
+    TrainingPoint {
+        step,
+        loss,
+        metrics: vec![
+            Metric::real("ranking", ranking),
+            Metric::real("log_power", log_power),
+            Metric::real("price", price),
+            Metric::real("active_share", active_share),
+        ],
+        learning_rate: 1e-3,
+        validation: recall.map(validation),
+        step_milliseconds: 0.0,
+    }
+}
+
 fn full(n_fft: usize, steps: usize) -> Report {
     let stages = n_fft.ilog2() as usize;
     let pairs = n_fft / 2;
@@ -32,32 +79,28 @@ fn full(n_fft: usize, steps: usize) -> Report {
         title: "Run".to_owned(),
         facts: vec![("seed".to_owned(), "7".to_owned())],
         training: (0..steps)
-            .map(|step| TrainingPoint {
-                step,
-                loss: 3.0 / (step + 1) as f64,
-                ranking: 2.0 / (step + 1) as f64,
-                log_power: 0.9 / (step + 1) as f64,
-                price: 0.1 / (step + 1) as f64,
-                active_share: f64::from(noise(step)),
-                learning_rate: 1e-3,
-                validation_recall: (step % 50 == 0).then_some(0.8),
-                ..TrainingPoint::default()
+            .map(|step| {
+                let loss = [3.0, 2.0, 0.9, 0.1].map(|term| term / (step + 1) as f64);
+                point(step, loss, f64::from(noise(step)), (step % 50 == 0).then_some(0.8))
             })
             .collect(),
-        gates: GateMap {
-            stages,
-            pairs,
-            values: (0..stages * pairs).map(noise).collect(),
-            segments: vec![1.0, 0.75, 0.0],
+        own: super::Report {
+            facts: Vec::new(),
+            gates: GateMap {
+                stages,
+                pairs,
+                values: (0..stages * pairs).map(noise).collect(),
+                segments: vec![1.0, 0.75, 0.0],
+            },
+            taper: (0..n_fft).map(noise).collect(),
+            window: (0..n_fft).map(noise).collect(),
+            gain_db: [-30, 0, -20].map(|tap| (0..=pairs).map(|k| noise(k) + tap as f32).collect()),
+            rows: vec![
+                row("ultra", ModelKind::Exact, 0.741, 1_024.0),
+                row("fast", ModelKind::Exact, 0.829, 2_048.0),
+                row("learned", ModelKind::Learned, 0.77, 1_000.0),
+            ],
         },
-        taper: (0..n_fft).map(noise).collect(),
-        window: (0..n_fft).map(noise).collect(),
-        gain_db: [-30, 0, -20].map(|tap| (0..=pairs).map(|k| noise(k) + tap as f32).collect()),
-        rows: vec![
-            row("ultra", ModelKind::Exact, 0.741, 1_024.0),
-            row("fast", ModelKind::Exact, 0.829, 2_048.0),
-            row("learned", ModelKind::Learned, 0.77, 1_000.0),
-        ],
         config: "seed = 7\n".to_owned(),
     }
 }
@@ -72,16 +115,12 @@ fn hostile() -> Report {
     for (index, point) in report.training.iter_mut().enumerate() {
         let value = bad[index % bad.len()];
         if index % 7 != 0 {
-            point.loss = value;
-            point.ranking = value;
-            point.price = -value;
-            point.active_share = value;
+            *point = self::point(point.step, [value, value, 0.9, -value], value, Some(value));
             point.learning_rate = value;
-            point.validation_recall = Some(value);
         }
     }
-    let parts = [&mut report.gates.values, &mut report.gates.segments, &mut report.taper];
-    for values in parts.into_iter().chain(&mut report.gain_db) {
+    let parts = [&mut report.own.gates.values, &mut report.own.gates.segments, &mut report.own.taper];
+    for values in parts.into_iter().chain(&mut report.own.gain_db) {
         for (index, value) in values.iter_mut().enumerate() {
             if index % 3 != 1 {
                 *value = bad[index % bad.len()] as f32;
@@ -96,22 +135,22 @@ fn hostile() -> Report {
         if index % 2 == 0 {
             row.data_set = HOSTILE.to_owned();
         }
-        report.rows.push(row);
+        report.own.rows.push(row);
     }
     report
 }
 
 fn reports() -> Vec<Report> {
     let mut mismatched = full(64, 1);
-    mismatched.gates.pairs = 31;
+    mismatched.own.gates.pairs = 31;
     let mut without_learned = full(64, 3);
-    without_learned.gates = GateMap::default();
-    without_learned.taper.clear();
-    without_learned.gain_db = Default::default();
-    without_learned.rows.truncate(2);
+    without_learned.own.gates = GateMap::default();
+    without_learned.own.taper.clear();
+    without_learned.own.gain_db = Default::default();
+    without_learned.own.rows.truncate(2);
     let mut only_gaps = full(8, 5);
-    only_gaps.taper.fill(f32::NAN);
-    only_gaps.gates.values.fill(f32::NAN);
+    only_gaps.own.taper.fill(f32::NAN);
+    only_gaps.own.gates.values.fill(f32::NAN);
     vec![Report::default(), full(8, 0), full(256, 2_000), hostile(), mismatched, without_learned, only_gaps]
 }
 

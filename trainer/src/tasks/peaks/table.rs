@@ -1,14 +1,14 @@
 //! Tables on a terminal.
 
-use crate::evaluate::{BATCH, EvaluationRow};
+use super::evaluate::{BATCH, PeaksRow};
 use firefly_app::table::{Align, TextTable};
 
 /// Evaluation rows as a table per data set under a legend, wrapped to the terminal's width.
-pub fn evaluation(rows: &[EvaluationRow]) -> String {
+pub fn evaluation(rows: &[PeaksRow]) -> String {
     evaluation_with(rows, rayon::current_num_threads(), TextTable::render)
 }
 
-fn evaluation_with(rows: &[EvaluationRow], threads: usize, render: impl Fn(&TextTable) -> String) -> String {
+fn evaluation_with(rows: &[PeaksRow], threads: usize, render: impl Fn(&TextTable) -> String) -> String {
     let mut text = format!(
         "active: open butterflies, counted per segment, as a share of the reference's\n\
          µs/frame: median, batches of {BATCH} on {threads} threads, read back\n"
@@ -19,7 +19,7 @@ fn evaluation_with(rows: &[EvaluationRow], threads: usize, render: impl Fn(&Text
     text
 }
 
-fn data_set_table(rows: &[EvaluationRow]) -> TextTable {
+fn data_set_table(rows: &[PeaksRow]) -> TextTable {
     let mut table = TextTable::default()
         .column("model", Align::Left)
         .columns(["recall", "±1 bin", "error dB", "active", "butterflies", "µs/frame"], Align::Right);
@@ -39,13 +39,13 @@ fn data_set_table(rows: &[EvaluationRow]) -> TextTable {
 
 #[cfg(test)]
 mod tests {
-    use crate::evaluate::ModelKind;
+    use super::super::evaluate::ModelKind;
     use insta::assert_snapshot;
 
     use super::*;
 
-    fn row(data_set: &str, name: &str, recall: f64, butterflies: f64) -> EvaluationRow {
-        EvaluationRow {
+    fn row(data_set: &str, name: &str, recall: f64, butterflies: f64) -> PeaksRow {
+        PeaksRow {
             name: name.into(),
             kind: if name.starts_with("learned") { ModelKind::Learned } else { ModelKind::Exact },
             data_set: data_set.into(),
@@ -58,13 +58,13 @@ mod tests {
         }
     }
 
-    fn rows() -> Vec<EvaluationRow> {
+    fn rows() -> Vec<PeaksRow> {
         vec![
             row("bearing/test", "ultra", 0.741, 1024.0),
             row("bearing/test", "fast", 0.829, 2048.0),
             row("bearing/test", "reference", 1.0, 8192.0),
             row("bearing/test", "learned at price 0.1 with a name that needs most of a terminal's width", 0.85, 951.0),
-            EvaluationRow { median_power_error_db: f64::NAN, ..row("noise", "ultra", 0.0, 1024.0) },
+            PeaksRow { median_power_error_db: f64::NAN, ..row("noise", "ultra", 0.0, 1024.0) },
             row("noise", "learned", 0.5, 0.0),
         ]
     }

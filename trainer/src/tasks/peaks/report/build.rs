@@ -7,26 +7,15 @@ use firefly_models::LearnedWelchPeaks;
 
 use super::{GateMap, Report};
 use crate::config::Resolved;
-use crate::evaluate::EvaluationRow;
-use crate::metrics::TrainingPoint;
+use crate::tasks::peaks::{Peaks, PeaksConfig, PeaksRow};
 
 impl Report {
     /// The report of a finished run.
-    ///
-    /// # Errors
-    /// If the configuration can't be written as TOML.
-    pub fn of_run(
-        resolved: &Resolved,
-        metrics: &[TrainingPoint],
-        model: &LearnedWelchPeaks,
-        rows: Vec<EvaluationRow>,
-    ) -> Result<Self, toml::ser::Error> {
+    pub fn of_run(resolved: &Resolved<Peaks>, model: &LearnedWelchPeaks, rows: &[PeaksRow]) -> Self {
         let options = model.options();
         let gates = model.mean_gates();
-        Ok(Self {
-            title: resolved.config.name.clone(),
-            facts: facts(resolved, &rows),
-            training: metrics.to_vec(),
+        Self {
+            facts: facts(&resolved.config),
             gates: GateMap {
                 stages: options.stages(),
                 pairs: options.n_fft / 2,
@@ -45,9 +34,8 @@ impl Report {
                 let log_gain = model.log_gain.val().slice([0..options.bins(), tap..tap + 1]);
                 values(log_gain).iter().map(|log_gain| log_gain * 10.0 / LN_10).collect()
             }),
-            rows,
-            config: resolved.to_toml()?,
-        })
+            rows: rows.to_vec(),
+        }
     }
 }
 
@@ -55,19 +43,13 @@ fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     TensorData::convert::<f32>(tensor.into_data()).iter().collect()
 }
 
-fn facts(resolved: &Resolved, rows: &[EvaluationRow]) -> Vec<(String, String)> {
-    let data_set = rows.first().map(|row| row.data_set.clone()).unwrap_or_default();
-    let model = &resolved.config.model;
+fn facts(config: &PeaksConfig) -> Vec<(String, String)> {
+    let model = &config.model;
     let candidates = match &model.open_segments {
         Some(open) => format!("{} candidates, {open:?} open at the start", model.segments),
         None => format!("{} candidates", model.segments),
     };
     [
-        ("data", data_set),
-        ("device", resolved.device.clone()),
-        ("Firefly", resolved.firefly.clone()),
-        ("Burn", resolved.burn.clone()),
-        ("seed", resolved.config.seed.to_string()),
         ("n_fft", model.n_fft.to_string()),
         ("hop", model.hop.to_string()),
         ("segments", candidates),
@@ -75,7 +57,7 @@ fn facts(resolved: &Resolved, rows: &[EvaluationRow]) -> Vec<(String, String)> {
         ("window", format!("{} ({:?})", model.window, model.symmetry).to_lowercase()),
         ("scaling", model.scaling.to_string()),
         ("detrend", model.detrend.to_string()),
-        ("price", resolved.config.loss.price.to_string()),
+        ("price", config.loss.price.to_string()),
     ]
     .map(|(name, value)| (name.to_string(), value))
     .into()

@@ -5,26 +5,9 @@ use burn::tensor::{Tensor, activation::relu};
 use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks, Tier};
 use firefly_ops::top_k;
 
-use crate::batch::{Batch, RELATIVE_POWER_FLOOR};
-use crate::config::LossSection;
-
-/// The terms of the loss, each `[1]` and as it enters the total.
-#[derive(Debug, Clone)]
-pub struct LossTerms {
-    /// Logistic loss of bins on the wrong side of the boundary around rank K, in nepers per peak.
-    pub ranking: Tensor<1>,
-    /// Squared error of log power at the reference bins.
-    pub log_power: Tensor<1>,
-    /// Price of the open butterflies.
-    pub price: Tensor<1>,
-}
-
-impl LossTerms {
-    /// The loss, `[1]`.
-    pub fn total(&self) -> Tensor<1> {
-        self.ranking.clone() + self.log_power.clone() + self.price.clone()
-    }
-}
+use super::batch::{Batch, RELATIVE_POWER_FLOOR};
+use super::config::LossSection;
+use crate::task::StepLoss;
 
 /// The loss of `model` with `gates` on a batch. `butterflies` `[1]` is the number of open butterflies per frame, and
 /// `price` the price of as many butterflies as the exact fast tier has.
@@ -32,16 +15,19 @@ impl LossTerms {
 /// Ranking is a logistic loss on each bin's log power around a boundary halfway between the model's own ranks K and
 /// K + 1: the reference's peaks belong above it, all other bins below.
 ///
+/// The terms: `ranking`, the logistic loss in nepers per peak; `log_power`, the squared error of log power at the
+/// reference's bins; `price`, that of the open butterflies.
+///
 /// # Errors
 /// [`ArgumentError`] if the batch does not fit the model.
-pub fn loss_terms(
+pub fn loss(
     model: &LearnedWelchPeaks,
     gates: &Gates,
     batch: &Batch,
     section: &LossSection,
     butterflies: Tensor<1>,
     price: f64,
-) -> Result<LossTerms, ArgumentError> {
+) -> Result<StepLoss, ArgumentError> {
     let k = model.config().k;
     let options = model.options();
     let power = model.try_psd(batch.signal.clone(), gates)?;
@@ -63,7 +49,8 @@ pub fn loss_terms(
 
     let fast = options.with_segments(Tier::Fast.segments());
     let price = butterflies * (price / fast.butterflies() as f64);
-    Ok(LossTerms { ranking, log_power, price })
+    let total = ranking.clone() + log_power.clone() + price.clone();
+    Ok(StepLoss { total, terms: vec![("ranking", ranking), ("log_power", log_power), ("price", price)] })
 }
 
 /// ln(1 + eˣ) as max(x, 0) + ln(1 + e^−|x|), which is exact to rounding for every x. Burn's `softplus` computes

@@ -3,14 +3,15 @@
 use burn::tensor::Device;
 use burn_train::Interrupter;
 use firefly_app::host::available_memory;
-use firefly_models::{LearnedWelchPeaks, Tier};
+use firefly_models::{ArgumentError, LearnedWelchPeaks, Tier};
 
-use crate::config::RunConfig;
+use super::evaluate::{Agreement, peaks_of};
+use super::{Peaks, PeaksConfig, evaluation_set};
 use crate::data::DataSets;
-use crate::evaluate::{Agreement, peaks_of};
 use crate::fit::{Checkpointing, Trainer};
 use crate::progress::Silent;
-use crate::run::{RunError, evaluation_set};
+use crate::run::RunError;
+use crate::task::{Task, TaskError};
 
 /// A trained model, with its recall and an exact tier's on frames it was not trained on.
 #[derive(Debug, Clone)]
@@ -27,13 +28,14 @@ pub struct Trained {
 ///
 /// # Errors
 /// If the configuration is out of range, the data can't be read, or training fails.
-pub fn train_ephemeral(config: &RunConfig, tier: Tier, device: &Device) -> Result<Trained, RunError> {
+pub fn train_ephemeral(config: &PeaksConfig, tier: Tier, device: &Device) -> Result<Trained, RunError> {
     config.validate()?;
     config.check_memory(available_memory())?;
-    let data = config.data.open(config.model.frame(), config.seed).map_err(RunError::Data)?;
-    let mut trainer = Trainer::new(config, &data, device)?;
+    let data = Peaks::open(config, &device.clone().inner())?;
+    let mut trainer = Trainer::<Peaks>::new(config, &data, device)?;
     trainer.fit(&mut Checkpointing::Off, &Interrupter::new(), &mut Silent)?;
-    compare(config, &data, trainer.model(), tier, device)
+    let trained = compare(config, &data.sets, trainer.model(), tier, device);
+    Ok(trained.map_err(TaskError::Argument)?)
 }
 
 /// Compares a model of a configuration and the exact `tier` with the reference, on the configuration's data.
@@ -41,24 +43,24 @@ pub fn train_ephemeral(config: &RunConfig, tier: Tier, device: &Device) -> Resul
 /// # Errors
 /// If the configuration is out of range, the data can't be read, or the device fails.
 pub fn evaluate_ephemeral(
-    config: &RunConfig,
+    config: &PeaksConfig,
     model: LearnedWelchPeaks,
     tier: Tier,
     device: &Device,
 ) -> Result<Trained, RunError> {
     config.validate()?;
     config.check_memory(available_memory())?;
-    let data = config.data.open(config.model.frame(), config.seed).map_err(RunError::Data)?;
-    compare(config, &data, model, tier, device)
+    let data = config.data.open(config.model.frame(), config.seed).map_err(TaskError::Data)?;
+    Ok(compare(config, &data, model, tier, device).map_err(TaskError::Argument)?)
 }
 
 fn compare(
-    config: &RunConfig,
+    config: &PeaksConfig,
     data: &DataSets,
     model: LearnedWelchPeaks,
     tier: Tier,
     device: &Device,
-) -> Result<Trained, RunError> {
+) -> Result<Trained, ArgumentError> {
     let (plain, k) = (device.clone().inner(), config.model.k);
     let (_, frames) = evaluation_set(config, data);
     let exact_peaks = |tier| {

@@ -5,23 +5,23 @@ use firefly_app::page::figure::Figure;
 use firefly_app::page::table::{Row, Table};
 
 use super::recall;
-use crate::evaluate::{EvaluationRow, ModelKind};
+use crate::tasks::peaks::evaluate::{ModelKind, PeaksRow};
 
 /// A table per data set, in order of first appearance.
-pub(super) fn tables(rows: &[EvaluationRow]) -> Vec<String> {
+pub(super) fn tables(rows: &[PeaksRow]) -> Vec<String> {
     by_data_set(rows).into_iter().map(|(data_set, rows)| table(data_set, &rows).html_folded_if_long()).collect()
 }
 
 /// Recall against compute and against time, per data set.
-pub(super) fn figures(rows: &[EvaluationRow]) -> Vec<Figure> {
-    let of_data_set = |(data_set, rows): (&str, Vec<&EvaluationRow>)| {
+pub(super) fn figures(rows: &[PeaksRow]) -> Vec<Figure> {
+    let of_data_set = |(data_set, rows): (&str, Vec<&PeaksRow>)| {
         [recall::against_butterflies(data_set, &rows), recall::against_time(data_set, &rows)]
     };
     by_data_set(rows).into_iter().flat_map(of_data_set).collect()
 }
 
-fn by_data_set(rows: &[EvaluationRow]) -> Vec<(&str, Vec<&EvaluationRow>)> {
-    let mut groups: Vec<(&str, Vec<&EvaluationRow>)> = Vec::new();
+fn by_data_set(rows: &[PeaksRow]) -> Vec<(&str, Vec<&PeaksRow>)> {
+    let mut groups: Vec<(&str, Vec<&PeaksRow>)> = Vec::new();
     for row in rows {
         match groups.iter_mut().find(|(name, _)| *name == row.data_set) {
             Some((_, group)) => group.push(row),
@@ -31,7 +31,7 @@ fn by_data_set(rows: &[EvaluationRow]) -> Vec<(&str, Vec<&EvaluationRow>)> {
     groups
 }
 
-fn table(data_set: &str, rows: &[&EvaluationRow]) -> Table {
+fn table(data_set: &str, rows: &[&PeaksRow]) -> Table {
     Table {
         caption: data_set.to_owned(),
         columns: [

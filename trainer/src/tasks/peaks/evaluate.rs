@@ -6,11 +6,12 @@ use burn::tensor::{Device, Tensor};
 use firefly_models::{ArgumentError, LearnedWelchPeaks, Peaks, Tier};
 use firefly_ops::HostPeaks;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::batch::frames_to_tensor;
-use crate::config::ModelSection;
+use super::ModelSection;
+use super::batch::frames_to_tensor;
+use super::table;
 use crate::data::Frames;
+use crate::task::{EvaluationRow, TaskError};
 
 /// Frames per batch of an evaluation.
 pub const BATCH: usize = 1024;
@@ -18,30 +19,6 @@ pub const BATCH: usize = 1024;
 const REPETITIONS: usize = 21;
 /// Repetitions before those that are timed.
 const WARM_UP: usize = 3;
-
-/// Failure of an evaluation.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum EvaluateError {
-    /// The data set is empty.
-    #[error("{data_set}: there are no frames to evaluate")]
-    NoFrames {
-        /// Name of the data set.
-        data_set: String,
-    },
-    /// No frame has a peak to be found.
-    #[error(
-        "{data_set}: no frame has power, so that there are no peaks to find: the samples are silent, or too small or \
-         too large to be squared in f32"
-    )]
-    NoPower {
-        /// Name of the data set.
-        data_set: String,
-    },
-    /// The frames do not fit a model.
-    #[error(transparent)]
-    Argument(#[from] ArgumentError),
-}
 
 /// Kind of a compared model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +33,7 @@ pub enum ModelKind {
 
 /// One model measured on one data set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct EvaluationRow {
+pub struct PeaksRow {
     /// Name of the model, such as `fast` or `learned at price 0.01`.
     pub name: String,
     /// Exact tier or learned model.
@@ -150,6 +127,12 @@ pub fn active_share(section: &ModelSection, butterflies: usize) -> f64 {
     butterflies as f64 / section.exact(Tier::Reference).options().butterflies() as f64
 }
 
+impl EvaluationRow for PeaksRow {
+    fn terminal(rows: &[Self]) -> String {
+        table::evaluation(rows)
+    }
+}
+
 /// A model that is compared.
 struct Candidate<'a> {
     name: String,
@@ -168,9 +151,9 @@ pub fn compare(
     section: &ModelSection,
     learned: &[(String, LearnedWelchPeaks)],
     device: &Device,
-) -> Result<Vec<EvaluationRow>, EvaluateError> {
+) -> Result<Vec<PeaksRow>, TaskError> {
     if frames.is_empty() {
-        return Err(EvaluateError::NoFrames { data_set: data_set.into() });
+        return Err(TaskError::NoFrames { data_set: data_set.into() });
     }
     let mut candidates = Vec::new();
     for tier in Tier::ALL {
@@ -194,7 +177,7 @@ pub fn compare(
     let reference = section.exact(Tier::Reference).try_init(device)?;
     let reference = peaks_of(frames, device, |signal| reference.try_forward(signal))?;
     if !has_power(&reference) {
-        return Err(EvaluateError::NoPower { data_set: data_set.into() });
+        return Err(TaskError::NoPower { data_set: data_set.into() });
     }
     let times = microseconds_per_frame(frames, device, &candidates)?;
     candidates
@@ -203,7 +186,7 @@ pub fn compare(
         .map(|(candidate, microseconds)| {
             let found = peaks_of(frames, device, &candidate.peaks)?;
             let agreement = Agreement::of(&found, &reference, section.k);
-            Ok(EvaluationRow {
+            Ok(PeaksRow {
                 name: candidate.name.clone(),
                 kind: candidate.kind,
                 data_set: data_set.to_string(),

@@ -1,5 +1,7 @@
 //! Metrics of training, as JSON lines.
 
+mod point;
+
 use std::error::Error as StdError;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -7,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Tensor;
 use firefly_app::files::write_atomically;
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::loss::LossTerms;
+pub use self::point::{Metric, MetricValue, TrainingPoint, ValidationPoint};
+use crate::task::{StepLoss, Validation};
 
 /// Failure to measure, write or read metrics.
 #[derive(Debug, Error)]
@@ -56,26 +58,15 @@ pub enum MetricsError {
 /// Metrics of a step whose loss is still on the device.
 pub struct PendingPoint {
     step: usize,
-    terms: LossTerms,
-    validation: Option<Validated>,
-}
-
-/// Loss and recall on validation frames with hard gates.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Validated {
-    /// Total loss.
-    pub loss: f64,
-    /// Recall of the reference peaks in their bin.
-    pub recall: f64,
+    loss: StepLoss,
+    validation: Option<Validation>,
 }
 
 /// Properties of a step that do not come from its loss.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StepInfo {
-    /// Open butterflies per frame, with hard gates.
-    pub butterflies: usize,
-    /// They as a share of the reference tier's.
-    pub active_share: f64,
+    /// Properties of the model.
+    pub properties: Vec<Metric>,
     /// Base learning rate of the step.
     pub learning_rate: f64,
     /// Mean wall time per step since the point before, in milliseconds.
@@ -84,13 +75,13 @@ pub struct StepInfo {
 
 impl PendingPoint {
     /// The loss of a step; `step` counts the steps done, this one included.
-    pub fn new(step: usize, terms: LossTerms) -> Self {
-        Self { step, terms, validation: None }
+    pub fn new(step: usize, loss: StepLoss) -> Self {
+        Self { step, loss, validation: None }
     }
 
     /// Adds a validation.
-    pub fn set_validation(&mut self, validated: Validated) {
-        self.validation = Some(validated);
+    pub fn set_validation(&mut self, validation: Validation) {
+        self.validation = Some(validation);
     }
 
     /// The loss, read back.
@@ -98,7 +89,7 @@ impl PendingPoint {
     /// # Errors
     /// If it is not finite.
     pub fn finite_loss(&self) -> Result<f64, MetricsError> {
-        let loss = value(self.terms.total());
+        let loss = value(self.loss.total.clone());
         if loss.is_finite() { Ok(loss) } else { Err(MetricsError::LossNotFinite { loss, step: self.step }) }
     }
 
@@ -107,17 +98,16 @@ impl PendingPoint {
     /// # Errors
     /// If the loss is not finite.
     pub fn complete(self, info: StepInfo) -> Result<TrainingPoint, MetricsError> {
+        let loss = self.finite_loss()?;
+        let terms = self.loss.terms.into_iter().map(|(name, term)| Metric::real(name, value(term)));
         Ok(TrainingPoint {
             step: self.step,
-            loss: self.finite_loss()?,
-            ranking: value(self.terms.ranking),
-            log_power: value(self.terms.log_power),
-            price: value(self.terms.price),
-            butterflies: info.butterflies,
-            active_share: info.active_share,
+            loss,
+            metrics: terms.chain(info.properties).collect(),
             learning_rate: info.learning_rate,
-            validation_loss: self.validation.map(|validated| validated.loss),
-            validation_recall: self.validation.map(|validated| validated.recall),
+            validation: self
+                .validation
+                .map(|validation| ValidationPoint { loss: validation.loss, metrics: validation.metrics }),
             step_milliseconds: info.step_milliseconds,
         })
     }
@@ -125,35 +115,6 @@ impl PendingPoint {
 
 fn value(tensor: Tensor<1>) -> f64 {
     f64::from(tensor.into_scalar::<f32>())
-}
-
-/// The state of training at one step: one line of metrics.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct TrainingPoint {
-    /// Steps done.
-    pub step: usize,
-    /// Total loss of the step.
-    pub loss: f64,
-    /// Its ranking term.
-    pub ranking: f64,
-    /// Its log-power term.
-    pub log_power: f64,
-    /// Its price term.
-    pub price: f64,
-    /// Open butterflies per frame, with hard gates.
-    pub butterflies: usize,
-    /// They as a share of the reference tier's.
-    pub active_share: f64,
-    /// Base learning rate of the step.
-    pub learning_rate: f64,
-    /// Loss on validation frames with hard gates, at the steps that measured it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub validation_loss: Option<f64>,
-    /// Recall on validation frames with hard gates, at the steps that measured it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub validation_recall: Option<f64>,
-    /// Mean wall time per step since the line before, without validation and checkpoints, in milliseconds.
-    pub step_milliseconds: f64,
 }
 
 /// A file of metrics that is appended to.

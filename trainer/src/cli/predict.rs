@@ -1,0 +1,72 @@
+//! `firefly-train predict`: outputs of a trained model for files.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use firefly_app::device::DeviceChoice;
+use firefly_app::files::{ensure_writable, write_atomically};
+use firefly_app::streams::note;
+
+use super::options::open_device;
+use crate::run_folder::RunFolder;
+use crate::task::{PredictionTable, Task};
+use crate::with_task;
+
+#[derive(Args)]
+pub struct PredictArgs {
+    /// Folder of a finished run.
+    run: PathBuf,
+    /// Files to predict from: recordings, or tables with a row per time and a column per channel.
+    #[arg(required = true)]
+    inputs: Vec<PathBuf>,
+    /// CSV file of the outputs.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Device: auto, cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1.
+    #[arg(long, default_value = "cpu")]
+    device: DeviceChoice,
+}
+
+/// Writes the outputs of a run's model for files.
+pub fn run(args: &PredictArgs) -> Result<ExitCode> {
+    ensure_writable(&args.out).with_context(|| format!("--out {}", args.out.display()))?;
+    let folder = RunFolder::new(&args.run);
+    with_task!(folder.task()?, T => predict::<T>(args, &folder))
+}
+
+fn predict<T: Task>(args: &PredictArgs, folder: &RunFolder) -> Result<ExitCode> {
+    let resolved = folder.resolved::<T>()?;
+    let device = open_device(args.device)?;
+    let model = folder.load_model::<T>(&device)?;
+    let table = T::predict(&resolved.config, &model, &args.inputs, &device)?;
+    write_atomically(&args.out, csv(&table).as_bytes()).with_context(|| format!("--out {}", args.out.display()))?;
+    note(format_args!("{} rows written to {}", table.rows.len(), args.out.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The table as CSV by RFC 4180.
+fn csv(table: &PredictionTable) -> String {
+    let line = |cells: &[String]| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n";
+    std::iter::once(&table.columns).chain(&table.rows).map(|cells| line(cells)).collect()
+}
+
+/// A cell, in quotes where it has to be.
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_with_separators_are_quoted() {
+        let table = PredictionTable {
+            columns: vec!["file".into(), "label".into()],
+            rows: vec![vec!["a,b.wav".into(), "\"7\"".into()]],
+        };
+        assert_eq!(csv(&table), "file,label\n\"a,b.wav\",\"\"\"7\"\"\"\n");
+    }
+}

@@ -1,0 +1,66 @@
+//! Length of a training, batches and learning rate.
+
+use serde::{Deserialize, Serialize};
+
+/// Epochs where neither steps nor epochs are given.
+const DEFAULT_EPOCHS: usize = 10;
+
+/// Length of a training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// Steps of the optimizer.
+    Steps(usize),
+    /// Passes over the training data.
+    Epochs(usize),
+}
+
+/// What every task's section `[training]` says.
+pub trait Training {
+    /// Length of the training.
+    fn length(&self) -> Length;
+
+    /// Examples per batch.
+    fn batch(&self) -> usize;
+
+    /// Learning rate at the start, or after the warm-up.
+    fn learning_rate(&self) -> f64;
+}
+
+/// Section `[training]` of the tasks that have no further keys in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainingSection {
+    /// Steps, unless epochs are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
+    /// Passes over the training data, unless steps are given; 10 if neither is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<usize>,
+    /// Examples per batch.
+    pub batch: usize,
+    /// Learning rate at the start, or after the warm-up.
+    pub learning_rate: f64,
+}
+
+impl Default for TrainingSection {
+    fn default() -> Self {
+        Self { steps: None, epochs: None, batch: 32, learning_rate: 1e-3 }
+    }
+}
+
+impl Training for TrainingSection {
+    fn length(&self) -> Length {
+        match (self.steps, self.epochs) {
+            (Some(steps), _) => Length::Steps(steps),
+            (None, epochs) => Length::Epochs(epochs.unwrap_or(DEFAULT_EPOCHS)),
+        }
+    }
+
+    fn batch(&self) -> usize {
+        self.batch
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.learning_rate
+    }
+}

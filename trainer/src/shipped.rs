@@ -1,0 +1,42 @@
+//! The configurations in the repository's folder `configs/`.
+
+use crate::tasks::TaskName;
+
+/// A configuration that ships with the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShippedConfiguration {
+    /// Name of its file without the extension.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+macro_rules! configurations {
+    ($($name:literal),* $(,)?) => {
+        /// Every shipped configuration, in the order of their names.
+        pub const CONFIGURATIONS: [ShippedConfiguration; [$($name),*].len()] = [$(ShippedConfiguration {
+            name: $name,
+            text: include_str!(concat!("../../configs/", $name, ".toml")),
+        }),*];
+    };
+}
+
+configurations!["bearing-256", "bearing-256-half", "bearing-256-price", "speech-256", "synthetic-64"];
+
+impl ShippedConfiguration {
+    /// Its path in the repository.
+    pub fn path(&self) -> String {
+        format!("configs/{}.toml", self.name)
+    }
+
+    /// Its purpose: the comment in its first line.
+    pub fn purpose(&self) -> &'static str {
+        self.text.lines().next().unwrap_or_default().trim_start_matches('#').trim()
+    }
+
+    /// Its task.
+    pub fn task(&self) -> TaskName {
+        let table: toml::Table = toml::from_str(self.text).unwrap_or_default();
+        table.get("task").and_then(|name| name.clone().try_into().ok()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,387 @@
+//! Contract of a task: what the loop, the run folder and the report ask of it.
+
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use firefly_app::page::figure::Figure;
+use firefly_models::{ArgumentError, StoreError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+use crate::config::{ConfigError, Resolved, RunConfig, Training};
+use crate::data::DataError;
+use crate::metrics::{Metric, TrainingPoint};
+use crate::tasks::TaskName;
+
+/// Failure of a task: its data, its model or its evaluation.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TaskError {
+    /// The data can't be read, or their settings are out of range.
+    #[error("can't open the data")]
+    Data(#[from] DataError),
+    /// Data, configuration and model do not fit each other.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    /// The data have no validation frames.
+    #[error("there are no validation frames")]
+    NoValidationFrames,
+    /// No validation frame has power.
+    #[error("no validation frame has power: the samples are silent, or too small or too large to be squared in f32")]
+    NoValidationPower,
+    /// The data set of an evaluation is empty.
+    #[error("{data_set}: there are no frames to evaluate")]
+    NoFrames {
+        /// Name of the data set.
+        data_set: String,
+    },
+    /// No frame of an evaluation has a peak to be found.
+    #[error(
+        "{data_set}: no frame has power, so that there are no peaks to find: the samples are silent, or too small or \
+         too large to be squared in f32"
+    )]
+    NoPower {
+        /// Name of the data set.
+        data_set: String,
+    },
+    /// A table of data can't be used.
+    #[error("{}: {reason}", path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with row and column.
+        reason: String,
+    },
+    /// A model does not have the outputs that the task needs.
+    #[error("the model {model} can't be trained for this task: {reason}")]
+    Unsuitable {
+        /// Name of the model.
+        model: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// A file of inputs can't be predicted from.
+    #[error("{}: {reason}", path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The task has no data of this name.
+    #[error("`{name}` {expected}")]
+    UnknownData {
+        /// The name given.
+        name: String,
+        /// What it may be.
+        expected: &'static str,
+    },
+}
+
+/// Failure to write or read a model.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// The files of a learned Welch model.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A section of a configuration: every key has a default.
+pub trait Section: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned {}
+
+impl<T: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned> Section for T {}
+
+/// One model measured on one data set.
+pub trait EvaluationRow: Debug + Clone + Serialize {
+    /// The rows as tables on a terminal.
+    fn terminal(rows: &[Self]) -> String;
+}
+
+/// The loss of one batch, still on the device.
+#[derive(Debug, Clone)]
+pub struct StepLoss {
+    /// The loss, `[1]`.
+    pub total: Tensor<1>,
+    /// Its terms by their names in the metrics, `[1]` each, as they enter the total; empty where there is but one.
+    pub terms: Vec<(&'static str, Tensor<1>)>,
+}
+
+impl StepLoss {
+    /// A loss of a single term.
+    pub fn single(total: Tensor<1>) -> Self {
+        Self { total, terms: Vec::new() }
+    }
+
+    /// The loss times a factor.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        self.map(|tensor| tensor * factor)
+    }
+
+    /// The loss without its graph.
+    #[must_use]
+    pub fn detached(self) -> Self {
+        self.map(Tensor::detach)
+    }
+
+    /// The sum of two losses of the same terms.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let terms = self.terms.into_iter().zip(other.terms);
+        Self { total: self.total + other.total, terms: terms.map(|((name, a), (_, b))| (name, a + b)).collect() }
+    }
+
+    fn map(self, change: impl Fn(Tensor<1>) -> Tensor<1>) -> Self {
+        let terms = self.terms.into_iter().map(|(name, term)| (name, change(term))).collect();
+        Self { total: change(self.total), terms }
+    }
+}
+
+/// Result of a validation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Validation {
+    /// Total loss, which early stopping compares.
+    pub loss: f64,
+    /// Further metrics of the task.
+    pub metrics: Vec<Metric>,
+}
+
+/// Share of the learning rate that a group of parameters gets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GroupRate {
+    /// Beginning of the parameters' paths in the model.
+    pub path: &'static str,
+    /// Share of the learning rate.
+    pub share: f64,
+}
+
+/// Curve of the report: a metric over the steps of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MetricCurve {
+    /// Name of the metric, with `validation_` before it where a validation measures it.
+    pub metric: &'static str,
+    /// Name of the curve.
+    pub name: &'static str,
+    /// Title of its figure.
+    pub title: &'static str,
+    /// Label of the vertical axis.
+    pub axis: &'static str,
+    /// Whether the metric is a share in `0..=1`.
+    pub is_share: bool,
+    /// What the figure says where the metric was not measured.
+    pub empty: &'static str,
+}
+
+/// The parts of a run's page that a task contributes.
+#[derive(Default)]
+pub struct ReportParts {
+    /// Name of the data that the run is reported on.
+    pub data_set: String,
+    /// Name and value of what fixes the run besides data, device, versions and seed.
+    pub facts: Vec<(String, String)>,
+    /// Tables of the evaluation as HTML.
+    pub tables: Vec<String>,
+    /// Figures of the evaluation.
+    pub figures: Vec<Figure>,
+    /// Figures of the learned model.
+    pub model: Vec<Figure>,
+}
+
+/// Kind of training: configuration, data, loss, metrics and evaluation.
+///
+/// An implementation holds the opened data of one run. The loop, checkpoints, sweeps and the report's page are written
+/// once for all of them.
+pub trait Task: Debug + Clone + PartialEq + Sized {
+    /// Name of the task.
+    const NAME: TaskName;
+    /// Terms of the loss: name in the metrics, and name in the report.
+    const TERMS: &'static [(&'static str, &'static str)];
+    /// Further curves of the report, a figure each.
+    const CURVES: &'static [MetricCurve];
+
+    /// Section `[model]` of the configuration.
+    type ModelSection: Section;
+    /// Section `[data]`.
+    type DataSection: Section;
+    /// Section `[training]`.
+    type TrainingSection: Section + Training;
+    /// Section `[loss]`.
+    type LossSection: Section;
+    /// The module that is trained.
+    type Model: Module;
+    /// Opened data, on a device.
+    type Data;
+    /// A row of the evaluation.
+    type Row: EvaluationRow;
+
+    /// Names of the models that the task trains.
+    fn models() -> Vec<&'static str>;
+
+    /// Sets the model of a configuration.
+    ///
+    /// # Errors
+    /// If the task does not train a model of this name.
+    fn choose_model(config: &mut RunConfig<Self>, name: &str) -> Result<(), ConfigError>;
+
+    /// Checks the task's own sections.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] naming the first key that is out of range.
+    fn validate(config: &RunConfig<Self>) -> Result<(), ConfigError>;
+
+    /// Checks that a run fits into `available` bytes of memory.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] naming the key that needs most of it.
+    fn check_memory(config: &RunConfig<Self>, available: u64) -> Result<(), ConfigError>;
+
+    /// Makes the paths of data files absolute, relative to `root`. Without a root, data in relative paths are replaced by
+    /// generated ones. Returns whether that is so.
+    ///
+    /// # Errors
+    /// If a path is not text.
+    fn locate_data(config: &mut RunConfig<Self>, root: Option<&Path>) -> Result<bool, ConfigError>;
+
+    /// Whether runs of two configurations can be compared: they have the same data and the same target.
+    fn are_comparable(a: &RunConfig<Self>, b: &RunConfig<Self>) -> bool {
+        a.data == b.data && a.seed == b.seed
+    }
+
+    /// Opens the data of a run on a device without autodiff.
+    ///
+    /// # Errors
+    /// If the data can't be read or don't fit the model.
+    fn open(config: &RunConfig<Self>, device: &Device) -> Result<Self::Data, TaskError>;
+
+    /// Number of recordings that are left out because they are too short.
+    fn skipped(_data: &Self::Data) -> usize {
+        0
+    }
+
+    /// Number that changes with the samples of the data; 0 where seed and configuration determine them.
+    fn fingerprint(data: &Self::Data) -> u64;
+
+    /// Batches of an epoch; none where training data have no end.
+    fn batches_per_epoch(config: &RunConfig<Self>, data: &Self::Data) -> Option<usize>;
+
+    /// The model at its first step, on a device with autodiff.
+    ///
+    /// # Errors
+    /// If the configuration is out of range.
+    fn init(config: &RunConfig<Self>, data: &Self::Data, device: &Device) -> Result<Self::Model, TaskError>;
+
+    /// The model with the parameters that are not learned excluded from autodiff.
+    fn freeze(model: Self::Model, _config: &RunConfig<Self>) -> Self::Model {
+        model
+    }
+
+    /// Groups of parameters with a learning rate of their own.
+    fn rates(_config: &RunConfig<Self>) -> Vec<GroupRate> {
+        Vec::new()
+    }
+
+    /// Loss of the model on a batch of training data: a function of the seed and the number of the batch. `step` counts
+    /// the steps taken before.
+    ///
+    /// # Errors
+    /// If the batch does not fit the model.
+    fn loss(
+        config: &RunConfig<Self>,
+        data: &Self::Data,
+        model: &Self::Model,
+        batch: usize,
+        step: usize,
+    ) -> Result<StepLoss, TaskError>;
+
+    /// Properties of the model that are recorded with the loss.
+    fn properties(_config: &RunConfig<Self>, _model: &Self::Model) -> Vec<Metric> {
+        Vec::new()
+    }
+
+    /// Loss and metrics on validation data. `model` is without autodiff.
+    ///
+    /// # Errors
+    /// If the data don't fit the model.
+    fn measure(config: &RunConfig<Self>, data: &Self::Data, model: &Self::Model) -> Result<Validation, TaskError>;
+
+    /// One line about a point of the training history.
+    fn describe(point: &TrainingPoint) -> String {
+        point.description(Self::TERMS, &[])
+    }
+
+    /// Writes a model into a folder.
+    ///
+    /// # Errors
+    /// If a file can't be written.
+    fn save(model: &Self::Model, config: &RunConfig<Self>, folder: &Path) -> Result<(), ModelError>;
+
+    /// Reads a model from a folder.
+    ///
+    /// # Errors
+    /// If the files are damaged.
+    fn load(folder: &Path, config: &RunConfig<Self>, device: &Device) -> Result<LoadedModel<Self>, ModelError>;
+
+    /// Evaluates models with their names, and what they are compared with, on test data.
+    ///
+    /// # Errors
+    /// If there are no data, or they don't fit the models.
+    fn evaluate(
+        config: &RunConfig<Self>,
+        data: &Self::Data,
+        models: &[(String, Self::Model)],
+    ) -> Result<Vec<Self::Row>, TaskError>;
+
+    /// Evaluates models on other data, of this name.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate), and if there are no data of this name.
+    fn evaluate_on(
+        config: &RunConfig<Self>,
+        name: &str,
+        models: &[(String, Self::Model)],
+        device: &Device,
+    ) -> Result<OtherEvaluation<Self>, TaskError>;
+
+    /// Outputs of a model for the files `inputs`, as a table.
+    ///
+    /// # Errors
+    /// If a file can't be read or does not fit the model.
+    fn predict(
+        config: &RunConfig<Self>,
+        model: &Self::Model,
+        inputs: &[PathBuf],
+        device: &Device,
+    ) -> Result<PredictionTable, TaskError>;
+
+    /// The task's parts of a run's page.
+    fn report(resolved: &Resolved<Self>, model: &Self::Model, rows: &[Self::Row]) -> ReportParts;
+}
+
+/// Outputs of a model, as they are written to a CSV file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PredictionTable {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Cells of each row.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A model that was read from a folder.
+pub struct LoadedModel<T: Task> {
+    /// The model.
+    pub model: T::Model,
+    /// What its configuration differs in from the run's, as parts of a sentence.
+    pub differences: Vec<String>,
+}
+
+/// Evaluation on other data than the run's own.
+pub struct OtherEvaluation<T: Task> {
+    /// The rows.
+    pub rows: Vec<T::Row>,
+    /// Recordings that are left out because they are too short.
+    pub skipped: usize,
+}

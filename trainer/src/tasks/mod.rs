@@ -1,0 +1,72 @@
+//! The tasks: one folder each, and their names.
+//!
+//! A task is added with a folder that implements [`Task`](crate::task::Task), a variant of [`TaskName`] and a line of
+//! [`with_task`](crate::with_task).
+
+pub mod peaks;
+pub mod scores;
+
+use std::fmt;
+use std::str::FromStr;
+
+use firefly_app::suggest;
+use serde::{Deserialize, Serialize};
+
+/// Name of a task.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskName {
+    /// Strongest lines of Welch power spectra, with fewer butterflies.
+    #[default]
+    Peaks,
+}
+
+impl TaskName {
+    /// Every task.
+    pub const ALL: [Self; 1] = [Self::Peaks];
+
+    /// The name, as in a configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Peaks => "peaks",
+        }
+    }
+
+    /// What is trained, in a line.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Peaks => "strongest lines of Welch power spectra, learned with fewer segments or butterflies",
+        }
+    }
+}
+
+impl FromStr for TaskName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = || Self::ALL.iter().map(|task| task.as_str());
+        Self::ALL.into_iter().find(|task| task.as_str() == text).ok_or_else(|| {
+            let known = names().collect::<Vec<_>>().join(", ");
+            format!("there is no task `{text}`{}; tasks are {known}", suggest::hint(text, names()))
+        })
+    }
+}
+
+impl fmt::Display for TaskName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An expression in which `$task` is the type of the task that a [`TaskName`] names.
+#[macro_export]
+macro_rules! with_task {
+    ($name:expr, $task:ident => $body:expr) => {
+        match $name {
+            $crate::tasks::TaskName::Peaks => {
+                type $task = $crate::tasks::peaks::Peaks;
+                $body
+            }
+        }
+    };
+}

@@ -1,0 +1,174 @@
+//! Sections of a configuration that are the task's own.
+
+use firefly_models::{Detrend, LearnedWelchPeaksConfig, Scaling, Tier, WelchPeaksConfig, Window, WindowSymmetry};
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Length, Training};
+
+/// The model and the reference it is fitted to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelSection {
+    /// Samples per segment.
+    pub n_fft: usize,
+    /// Samples from one segment's start to the next, in the exact tiers and between the model's candidates.
+    pub hop: usize,
+    /// Peaks per frame, K.
+    pub k: usize,
+    /// The window of the exact tiers, and the taper at the start.
+    pub window: Window,
+    /// Periodic or symmetric window.
+    pub symmetry: WindowSymmetry,
+    /// Scaling of power.
+    pub scaling: Scaling,
+    /// Detrending of each segment.
+    pub detrend: Detrend,
+    /// Candidate segments of the model, each with a gate.
+    pub segments: usize,
+    /// Candidates that start open; all of them unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_segments: Option<Vec<usize>>,
+    /// Logit of a gate that starts open.
+    pub open_logit: f64,
+}
+
+impl Default for ModelSection {
+    fn default() -> Self {
+        Self {
+            n_fft: 256,
+            hop: 128,
+            k: 16,
+            window: Window::Hann,
+            symmetry: WindowSymmetry::Periodic,
+            scaling: Scaling::Power,
+            detrend: Detrend::None,
+            segments: 8,
+            open_segments: None,
+            open_logit: 3.0,
+        }
+    }
+}
+
+impl ModelSection {
+    /// The exact model at a tier.
+    pub fn exact(&self, tier: Tier) -> WelchPeaksConfig {
+        WelchPeaksConfig::new()
+            .with_n_fft(self.n_fft)
+            .with_hop(Some(self.hop))
+            .with_tier(tier)
+            .with_k(self.k)
+            .with_window(self.window)
+            .with_symmetry(self.symmetry)
+            .with_scaling(self.scaling)
+            .with_detrend(self.detrend)
+    }
+
+    /// The learned model.
+    pub fn learned(&self) -> LearnedWelchPeaksConfig {
+        LearnedWelchPeaksConfig::new()
+            .with_n_fft(self.n_fft)
+            .with_hop(Some(self.hop))
+            .with_segments(self.segments)
+            .with_open_segments(self.open_segments.clone())
+            .with_k(self.k)
+            .with_window(self.window)
+            .with_symmetry(self.symmetry)
+            .with_scaling(self.scaling)
+            .with_detrend(self.detrend)
+            .with_open_logit(self.open_logit)
+    }
+
+    /// Samples in a frame: what the reference needs, or the candidates if they reach further.
+    pub fn frame(&self) -> usize {
+        self.exact(Tier::Reference).options().frame().max(self.learned().options().frame())
+    }
+}
+
+/// A group of the model's parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Parameters {
+    /// The taper.
+    Taper,
+    /// The twiddles.
+    Twiddles,
+    /// The gates of the butterflies.
+    Gates,
+    /// The gates of the segments.
+    Segments,
+    /// The per-bin gain.
+    Gain,
+}
+
+/// Length of the training, learned parameters and learning rates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainingSection {
+    /// Steps.
+    pub steps: usize,
+    /// Frames per step.
+    pub batch: usize,
+    /// Groups of parameters that are learned.
+    pub learn: Vec<Parameters>,
+    /// Initial learning rate of gain and gates.
+    pub learning_rate: f64,
+    /// Learning rate of the taper, as a share of that.
+    pub taper_rate: f64,
+    /// Learning rate of the twiddles, as a share of that.
+    pub twiddle_rate: f64,
+}
+
+impl Default for TrainingSection {
+    fn default() -> Self {
+        Self {
+            steps: 4000,
+            batch: 64,
+            learn: vec![
+                Parameters::Taper,
+                Parameters::Twiddles,
+                Parameters::Gates,
+                Parameters::Segments,
+                Parameters::Gain,
+            ],
+            learning_rate: 0.03,
+            taper_rate: 0.3,
+            twiddle_rate: 0.01,
+        }
+    }
+}
+
+impl Training for TrainingSection {
+    fn length(&self) -> Length {
+        Length::Steps(self.steps)
+    }
+
+    fn batch(&self) -> usize {
+        self.batch
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.learning_rate
+    }
+}
+
+/// The loss: ranking · ranking loss + log_power · squared error of log power + price · butterflies.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LossSection {
+    /// Weight of the ranking loss.
+    pub ranking: f64,
+    /// Width of the boundary around rank K, in nepers of power.
+    pub temperature: f64,
+    /// Weight of the squared error of log power at the reference bins.
+    pub log_power: f64,
+    /// Price of as many butterflies per frame as the exact fast tier has.
+    pub price: f64,
+    /// Share of the steps over which the price rises from zero.
+    pub price_ramp: f64,
+}
+
+impl Default for LossSection {
+    fn default() -> Self {
+        Self { ranking: 1.0, temperature: 0.3, log_power: 0.1, price: 0.0, price_ramp: 0.25 }
+    }
+}

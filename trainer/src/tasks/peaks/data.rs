@@ -1,0 +1,99 @@
+//! Data of a run on a device: training batches, validation frames with their reference, and test frames.
+
+use burn::tensor::{Device, Tensor};
+use firefly_models::{LearnedWelchPeaks, Tier, WelchPeaks};
+use firefly_ops::HostPeaks;
+use sha2::{Digest, Sha256};
+
+use super::PeaksConfig;
+use super::batch::{Batch, Batches, frames_to_tensor};
+use super::evaluate::{Agreement, has_power, peaks_of};
+use super::loss::loss;
+use crate::data::{DataSets, Frames, Source};
+use crate::metrics::Metric;
+use crate::task::{TaskError, Validation};
+
+/// Frames of either kind that the fingerprint of recordings is taken of.
+const FINGERPRINT_FRAMES: usize = 256;
+
+/// Opened data of a run.
+pub struct PeaksData {
+    /// The sets of frames.
+    pub sets: DataSets,
+    /// Training batches by their number.
+    pub batches: Batches,
+    /// Validation frames with their reference.
+    pub validation: ValidationSet,
+    /// The device.
+    pub device: Device,
+}
+
+impl PeaksData {
+    /// Opens the data of a run on a device without autodiff.
+    ///
+    /// # Errors
+    /// If the recordings can't be read, or do not fit the reference.
+    pub fn open(config: &PeaksConfig, device: &Device) -> Result<Self, TaskError> {
+        let sets = config.data.open(config.model.frame(), config.seed)?;
+        let reference = config.model.exact(Tier::Reference).try_init(device)?;
+        let frames = sets.validation.evenly_spaced(config.schedule.validation_frames);
+        let validation = ValidationSet::new(frames, &reference, device)?;
+        let batches = Batches::new(sets.train.clone(), reference, config.training.batch, device.clone());
+        Ok(Self { sets, batches, validation, device: device.clone() })
+    }
+}
+
+/// Number that follows from the samples of recordings: of training frames as they are drawn, which changes with every
+/// file that is added or removed, and of validation frames. 0 for synthetic signals, which a seed determines.
+pub fn fingerprint(data: &DataSets) -> u64 {
+    if matches!(data.train, Source::Synthetic(_)) {
+        return 0;
+    }
+    let mut drawn = vec![0.0f32; FINGERPRINT_FRAMES * data.train.frame()];
+    data.train.fill_batch(0, &mut drawn);
+    let validation = data.validation.evenly_spaced(FINGERPRINT_FRAMES);
+    let mut hasher = Sha256::new();
+    for sample in drawn.iter().chain(validation.iter().flatten()) {
+        hasher.update(sample.to_le_bytes());
+    }
+    hasher.finalize().iter().take(size_of::<u64>()).fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// Validation frames with their reference.
+pub struct ValidationSet {
+    frames: Frames,
+    batch: Batch,
+    reference: HostPeaks,
+}
+
+impl ValidationSet {
+    fn new(frames: Frames, reference: &WelchPeaks, device: &Device) -> Result<Self, TaskError> {
+        if frames.is_empty() {
+            return Err(TaskError::NoValidationFrames);
+        }
+        let peaks = peaks_of(&frames, device, |signal| reference.try_forward(signal))?;
+        if !has_power(&peaks) {
+            return Err(TaskError::NoValidationPower);
+        }
+        Ok(Self {
+            batch: Batch::new(frames_to_tensor(frames.rows(0..frames.len()), frames.frame(), device), reference)?,
+            reference: peaks,
+            frames,
+        })
+    }
+
+    /// Loss and recall with hard gates, which the finished model runs with.
+    ///
+    /// # Errors
+    /// If the frames don't fit the model.
+    pub fn measure(&self, model: &LearnedWelchPeaks, config: &PeaksConfig) -> Result<Validation, TaskError> {
+        let gates = model.hard_gates();
+        let device = self.batch.signal.device();
+        let butterflies = Tensor::from_floats([model.count_open_butterflies() as f32], &device);
+        let loss = loss(model, &gates, &self.batch, &config.loss, butterflies, config.loss.price)?;
+        let loss = f64::from(loss.total.into_scalar::<f32>());
+        let found = peaks_of(&self.frames, &device, |signal| model.try_forward(signal, &gates))?;
+        let recall = Agreement::of(&found, &self.reference, config.model.k).recall;
+        Ok(Validation { loss, metrics: vec![Metric::real("recall", recall)] })
+    }
+}

@@ -1,0 +1,270 @@
+//! Task `peaks`: learned Welch peaks, fitted to the peaks of the exact reference tier.
+
+pub mod batch;
+mod config;
+mod data;
+pub mod ephemeral;
+pub mod evaluate;
+mod loss;
+mod memory;
+pub mod report;
+mod step;
+mod table;
+mod validate;
+
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use firefly_models::{LearnedWelchPeaks, LearnedWelchPeaksConfig, Tier};
+
+pub use config::{LossSection, ModelSection, Parameters, TrainingSection};
+pub use data::PeaksData;
+pub use evaluate::PeaksRow;
+
+use self::evaluate::{active_share, peaks_of};
+use self::report::Report;
+use crate::config::{ConfigError, Resolved, RunConfig, ensure, locate};
+use crate::data::{
+    Corpus, DataConfig, DataSets, Frames, Part, Synthetic, SyntheticConfig, frames_without_overlap, read_recording,
+};
+use crate::metrics::{Metric, TrainingPoint};
+use crate::task::{
+    GroupRate, LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, ReportParts, StepLoss, Task,
+    TaskError, Validation,
+};
+use crate::tasks::TaskName;
+
+/// Name of the model.
+const MODEL: &str = "learned_welch_peaks";
+
+/// The task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Peaks;
+
+/// Configuration of a run of the task.
+pub type PeaksConfig = RunConfig<Peaks>;
+
+impl Task for Peaks {
+    const NAME: TaskName = TaskName::Peaks;
+    const TERMS: &'static [(&'static str, &'static str)] =
+        &[("ranking", "ranking"), ("log_power", "log power"), ("price", "price on gates")];
+    const CURVES: &'static [MetricCurve] = &[
+        MetricCurve {
+            metric: "validation_recall",
+            name: "validation recall",
+            title: "Validation recall",
+            axis: "recall of the reference peaks (exact bin)",
+            is_share: true,
+            empty: "Validation recall was not measured.",
+        },
+        MetricCurve {
+            metric: "active_share",
+            name: "active share",
+            title: "Active butterflies, hard gates",
+            axis: "open butterflies, share of the reference's",
+            is_share: true,
+            empty: "No finite value was recorded.",
+        },
+    ];
+
+    type ModelSection = ModelSection;
+    type DataSection = DataConfig;
+    type TrainingSection = TrainingSection;
+    type LossSection = LossSection;
+    type Model = LearnedWelchPeaks;
+    type Data = PeaksData;
+    type Row = PeaksRow;
+
+    fn models() -> Vec<&'static str> {
+        vec![MODEL]
+    }
+
+    fn choose_model(_config: &mut PeaksConfig, name: &str) -> Result<(), ConfigError> {
+        ensure(name == MODEL, "--model", name, MODEL)
+    }
+
+    fn validate(config: &PeaksConfig) -> Result<(), ConfigError> {
+        validate::validate(config)
+    }
+
+    fn check_memory(config: &PeaksConfig, available: u64) -> Result<(), ConfigError> {
+        memory::check(config, available)
+    }
+
+    fn locate_data(config: &mut PeaksConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
+        let Some(recordings) = &mut config.data.recordings else { return Ok(false) };
+        let is_missing = locate([&mut recordings.train].into_iter().chain(&mut recordings.test), root)?;
+        if is_missing {
+            config.data.recordings = None;
+        }
+        Ok(is_missing)
+    }
+
+    fn are_comparable(a: &PeaksConfig, b: &PeaksConfig) -> bool {
+        a.model.exact(Tier::Reference) == b.model.exact(Tier::Reference)
+            && (a.model.frame(), &a.data, a.seed) == (b.model.frame(), &b.data, b.seed)
+    }
+
+    fn open(config: &PeaksConfig, device: &Device) -> Result<PeaksData, TaskError> {
+        PeaksData::open(config, device)
+    }
+
+    fn skipped(data: &PeaksData) -> usize {
+        data.sets.skipped
+    }
+
+    fn fingerprint(data: &PeaksData) -> u64 {
+        data::fingerprint(&data.sets)
+    }
+
+    fn batches_per_epoch(_config: &PeaksConfig, _data: &PeaksData) -> Option<usize> {
+        None
+    }
+
+    fn init(config: &PeaksConfig, _data: &PeaksData, device: &Device) -> Result<LearnedWelchPeaks, TaskError> {
+        Ok(config.model.learned().try_init(device)?)
+    }
+
+    fn freeze(model: LearnedWelchPeaks, config: &PeaksConfig) -> LearnedWelchPeaks {
+        step::freeze(model, config)
+    }
+
+    fn rates(config: &PeaksConfig) -> Vec<GroupRate> {
+        let training = &config.training;
+        [("taper", training.taper_rate), ("twiddles", training.twiddle_rate)]
+            .map(|(path, share)| GroupRate { path, share })
+            .into()
+    }
+
+    fn loss(
+        config: &PeaksConfig,
+        data: &PeaksData,
+        model: &LearnedWelchPeaks,
+        batch: usize,
+        step: usize,
+    ) -> Result<StepLoss, TaskError> {
+        Ok(step::step_loss(config, &data.batches, model, batch, step)?)
+    }
+
+    fn properties(config: &PeaksConfig, model: &LearnedWelchPeaks) -> Vec<Metric> {
+        let butterflies = model.count_open_butterflies();
+        let share = active_share(&config.model, butterflies);
+        vec![Metric::whole("butterflies", butterflies), Metric::real("active_share", share)]
+    }
+
+    fn measure(config: &PeaksConfig, data: &PeaksData, model: &LearnedWelchPeaks) -> Result<Validation, TaskError> {
+        data.validation.measure(model, config)
+    }
+
+    fn describe(point: &TrainingPoint) -> String {
+        let active = point.metric("active_share").map(|share| format!("active {:.1}%", 100.0 * share));
+        point.description(Self::TERMS, active.as_slice())
+    }
+
+    fn save(model: &LearnedWelchPeaks, _config: &PeaksConfig, folder: &Path) -> Result<(), ModelError> {
+        Ok(model.save(folder)?)
+    }
+
+    fn load(folder: &Path, config: &PeaksConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
+        let model = LearnedWelchPeaks::load(folder, device)?;
+        Ok(LoadedModel { differences: differences(model.config(), &config.model.learned()), model })
+    }
+
+    fn evaluate(
+        config: &PeaksConfig,
+        data: &PeaksData,
+        models: &[(String, LearnedWelchPeaks)],
+    ) -> Result<Vec<PeaksRow>, TaskError> {
+        let (name, frames) = evaluation_set(config, &data.sets);
+        evaluate::compare(&name, frames, &config.model, models, &data.device)
+    }
+
+    fn evaluate_on(
+        config: &PeaksConfig,
+        name: &str,
+        models: &[(String, LearnedWelchPeaks)],
+        device: &Device,
+    ) -> Result<OtherEvaluation<Self>, TaskError> {
+        let (frames, skipped) = named_frames(config, name)?;
+        Ok(OtherEvaluation { rows: evaluate::compare(name, &frames, &config.model, models, device)?, skipped })
+    }
+
+    /// Peaks of the frames of recordings, a row each.
+    fn predict(
+        config: &PeaksConfig,
+        model: &LearnedWelchPeaks,
+        inputs: &[PathBuf],
+        device: &Device,
+    ) -> Result<PredictionTable, TaskError> {
+        let (k, gates) = (config.model.k, model.hard_gates());
+        let mut rows = Vec::new();
+        for recording in inputs.iter().map(|path| read_recording(path)).collect::<Result<Vec<_>, _>>()?.concat() {
+            let place = [recording.path.display().to_string(), recording.channel.to_string()];
+            let corpus = Corpus::from_recordings(vec![recording], config.model.frame())?;
+            let frames = frames_without_overlap(&corpus, config.model.frame())?;
+            let peaks = peaks_of(&frames, device, |signal| model.try_forward(signal, &gates))?;
+            for (index, (bin, power)) in peaks.bins.iter().zip(&peaks.power).enumerate() {
+                let values = [(index / k).to_string(), (index % k + 1).to_string(), bin.to_string(), power.to_string()];
+                rows.push(place.clone().into_iter().chain(values).collect());
+            }
+        }
+        Ok(PredictionTable {
+            columns: ["file", "channel", "frame", "rank", "bin", "power"].map(String::from).into(),
+            rows,
+        })
+    }
+
+    fn report(resolved: &Resolved<Self>, model: &LearnedWelchPeaks, rows: &[PeaksRow]) -> ReportParts {
+        Report::of_run(resolved, model, rows).parts()
+    }
+}
+
+/// The frames a run is reported on, with their name: test frames, or else validation frames.
+pub fn evaluation_set<'a>(config: &PeaksConfig, data: &'a DataSets) -> (String, &'a Frames) {
+    let name = match &config.data.recordings {
+        Some(recordings) => match (&recordings.test, &data.test) {
+            (Some(test), _) => test.display().to_string(),
+            (None, Some(_)) => format!("{} (test files)", recordings.train.display()),
+            (None, None) => format!("{} (validation files)", recordings.train.display()),
+        },
+        None => "synthetic".to_string(),
+    };
+    (name, data.test.as_ref().unwrap_or(&data.validation))
+}
+
+/// Frames of a folder of recordings, of all synthetic signals, or of one family of them, and the number of recordings
+/// that are too short.
+fn named_frames(config: &PeaksConfig, name: &str) -> Result<(Frames, usize), TaskError> {
+    let frame = config.model.frame();
+    let synthetic = |signals: SyntheticConfig| -> Result<Frames, TaskError> {
+        let source = Synthetic::new(signals, frame, config.seed)?;
+        Ok(source.for_part(Part::Test).frames(config.data.synthetic_frames))
+    };
+    if name == "synthetic" {
+        Ok((synthetic(config.data.synthetic.clone())?, 0))
+    } else if let Ok(family) = name.parse() {
+        Ok((synthetic(SyntheticConfig { families: vec![family], ..config.data.synthetic.clone() })?, 0))
+    } else if Path::new(name).exists() {
+        let corpus = Corpus::load(Path::new(name), frame)?;
+        Ok((frames_without_overlap(&corpus, frame)?, corpus.skipped()))
+    } else {
+        Err(TaskError::UnknownData {
+            name: name.into(),
+            expected: "is neither a folder, nor `synthetic`, nor one of tones, harmonics, am, fm, chirps and noise",
+        })
+    }
+}
+
+/// The fields in which a model's configuration differs from its run's.
+fn differences(model: &LearnedWelchPeaksConfig, run: &LearnedWelchPeaksConfig) -> Vec<String> {
+    let fields = |config| match serde_json::to_value(config) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let (model, run) = (fields(model), fields(run));
+    let differs = |(name, value): (&String, &serde_json::Value)| {
+        let of_run = run.get(name).unwrap_or(&serde_json::Value::Null);
+        (of_run != value).then(|| format!("its {name} is {value}, the run's {of_run}"))
+    };
+    model.iter().filter_map(differs).collect()
+}

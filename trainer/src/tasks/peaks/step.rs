@@ -1,0 +1,89 @@
+//! Loss of a training step: the gates that are sampled for it, and the price of the open butterflies.
+
+use burn::tensor::{Tensor, TensorData};
+use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::batch::Batches;
+use super::loss::loss;
+use super::{Parameters, PeaksConfig};
+use crate::task::StepLoss;
+
+/// Loss of the model on the batch of this number, after `step` steps.
+pub(super) fn step_loss(
+    config: &PeaksConfig,
+    batches: &Batches,
+    model: &LearnedWelchPeaks,
+    number: usize,
+    step: usize,
+) -> Result<StepLoss, ArgumentError> {
+    let batch = batches.at(number)?;
+    let gates = gates(config, model, number)?;
+    let butterflies = expected_butterflies(config, model, &gates);
+    loss(model, &gates, &batch, &config.loss, butterflies, price(config, step))
+}
+
+/// Excludes parameters that are not learned from autodiff.
+pub(super) fn freeze(mut model: LearnedWelchPeaks, config: &PeaksConfig) -> LearnedWelchPeaks {
+    let learned = |group| learns(config, group);
+    model.taper = model.taper.set_require_grad(learned(Parameters::Taper));
+    model.twiddles = model.twiddles.set_require_grad(learned(Parameters::Twiddles));
+    model.gate_logits = model.gate_logits.set_require_grad(learned(Parameters::Gates));
+    model.segment_logits = model.segment_logits.set_require_grad(learned(Parameters::Segments));
+    model.log_gain = model.log_gain.set_require_grad(learned(Parameters::Gain));
+    model
+}
+
+fn learns(config: &PeaksConfig, group: Parameters) -> bool {
+    config.training.learn.contains(&group)
+}
+
+/// Price of butterflies: it rises linearly from zero over the first steps.
+fn price(config: &PeaksConfig, step: usize) -> f64 {
+    let ramp = config.loss.price_ramp * config.training.steps as f64;
+    config.loss.price * if ramp > 0.0 { (step as f64 / ramp).min(1.0) } else { 1.0 }
+}
+
+/// The gates of a batch: sampled where they are learned, hard where they are not.
+fn gates(config: &PeaksConfig, model: &LearnedWelchPeaks, number: usize) -> Result<Gates, ArgumentError> {
+    let hard = || model.hard_gates();
+    let sampled = || {
+        let (butterflies, segments) = gate_noise(config.seed, model, number);
+        model.sample_gates_from(butterflies, segments)
+    };
+    Ok(match (learns(config, Parameters::Gates), learns(config, Parameters::Segments)) {
+        (true, true) => sampled()?,
+        (true, false) => Gates::new(sampled()?.butterflies().clone(), hard().segments().clone()),
+        (false, true) => Gates::new(hard().butterflies().clone(), sampled()?.segments().clone()),
+        (false, false) => hard(),
+    })
+}
+
+/// Uniform noise for the gates of butterflies and of segments, a function of the seed and the number of the batch alone.
+fn gate_noise(seed: u64, model: &LearnedWelchPeaks, number: usize) -> (Tensor<2>, Tensor<1>) {
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    generator.set_stream(number as u64);
+    let butterflies = uniform_like(model.gate_logits.val(), &mut generator);
+    (butterflies, uniform_like(model.segment_logits.val(), &mut generator))
+}
+
+/// Open butterflies per frame, `[1]`: the expected number where gates are learned, their number where they are not.
+fn expected_butterflies(config: &PeaksConfig, model: &LearnedWelchPeaks, gates: &Gates) -> Tensor<1> {
+    let butterflies = match learns(config, Parameters::Gates) {
+        true => model.expected_open_gates(),
+        false => gates.butterflies().clone().sum().detach(),
+    };
+    let segments = match learns(config, Parameters::Segments) {
+        true => model.expected_open_segments(),
+        false => gates.segments().clone().sum().detach(),
+    };
+    butterflies * segments
+}
+
+/// Uniform random numbers from 0 to 1 of the shape of `like`, on its device.
+fn uniform_like<const D: usize>(like: Tensor<D>, generator: &mut ChaCha8Rng) -> Tensor<D> {
+    let shape = like.dims();
+    let draws: Vec<f32> = (0..shape.iter().product()).map(|_| generator.random()).collect();
+    Tensor::from_data(TensorData::new(draws, shape), &like.device().inner())
+}
