@@ -103,8 +103,9 @@ fn tasks_models_and_configurations_are_listed() {
     for task in TaskName::ALL {
         assert!(list.contains(task.as_str()), "no {task} in\n{list}");
     }
-    let files: Vec<String> =
+    let mut files: Vec<String> =
         shipped_configs().iter().map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    files.sort();
     assert_eq!(CONFIGURATIONS.map(|shipped| shipped.name.to_string()).to_vec(), files);
     for shipped in CONFIGURATIONS {
         assert!(list.contains(&shipped.path()) && !shipped.purpose().is_empty(), "{}", shipped.name);

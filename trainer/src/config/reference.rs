@@ -73,7 +73,7 @@ pub fn keys(task: TaskName) -> Vec<KeyReference> {
 /// If a default can't be written as TOML.
 pub fn template<T: Task>(config: &RunConfig<T>) -> Result<String, toml::ser::Error> {
     let table = Table::try_from(config)?;
-    let mut text = format!("# Configuration of the task {}: {}.\n", T::NAME, T::NAME.summary());
+    let mut text = format!("# Configuration of the task {}: {}.\n\n", T::NAME, T::NAME.summary());
     let mut section = String::new();
     for key in keys(T::NAME) {
         let values = subtable(&table, &key.section);
