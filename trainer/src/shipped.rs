@@ -21,7 +21,19 @@ macro_rules! configurations {
     };
 }
 
-configurations!["bearing-256", "bearing-256-half", "bearing-256-price", "speech-256", "synthetic-64"];
+configurations![
+    "bearing-256",
+    "bearing-256-half",
+    "bearing-256-price",
+    "classification-bearing",
+    "classification-digits",
+    "classification-synthetic",
+    "forecasting-etth1-96",
+    "forecasting-tiny",
+    "speech-256",
+    "synthetic-64",
+    "transform-dft-8",
+];
 
 impl ShippedConfiguration {
     /// Its path in the repository.

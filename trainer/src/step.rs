@@ -32,6 +32,7 @@ pub enum StepError {
 pub struct Stepper<'a, T: Task> {
     config: &'a RunConfig<T>,
     data: &'a T::Data,
+    steps: usize,
     model: T::Model,
     optimizer: ModuleOptimizer,
     scheduler: ModuleLrScheduler,
@@ -50,6 +51,7 @@ impl<'a, T: Task> Stepper<'a, T> {
         Ok(Self {
             config,
             data,
+            steps,
             optimizer: optimizer(&config.optimizer),
             scheduler: scheduler(&config.optimizer, rate, steps, &T::rates(config)).map_err(StepError::Schedule)?,
             average: (config.optimizer.average_decay > 0.0).then(|| model.valid()),
@@ -102,6 +104,7 @@ impl<'a, T: Task> Stepper<'a, T> {
     /// If a batch does not fit the model.
     pub fn step(&mut self, step: usize) -> Result<(StepLoss, f64), StepError> {
         let section = &self.config.optimizer;
+        self.model = T::advance(self.model.clone(), self.config, step, self.steps);
         let (loss, mut gradients) = self.gradients(step, section.accumulate)?;
         if section.clip_norm > 0.0 {
             gradients = clip_norm(&self.model, gradients, section.clip_norm);

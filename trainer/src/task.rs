@@ -1,11 +1,13 @@
 //! Contract of a task: what the loop, the run folder and the report ask of it.
 
 use std::fmt::Debug;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use firefly_app::page::figure::Figure;
+use firefly_models::zoo::ZooError;
 use firefly_models::{ArgumentError, StoreError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,6 +28,9 @@ pub enum TaskError {
     /// Data, configuration and model do not fit each other.
     #[error(transparent)]
     Argument(#[from] ArgumentError),
+    /// A model of the zoo can't be made or run.
+    #[error(transparent)]
+    Model(#[from] ZooError),
     /// The data have no validation frames.
     #[error("there are no validation frames")]
     NoValidationFrames,
@@ -88,6 +93,25 @@ pub enum ModelError {
     /// The files of a learned Welch model.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The file of a model of the zoo.
+    #[error(transparent)]
+    Zoo(#[from] ZooError),
+    /// A file of a model can't be read or written.
+    #[error("{}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// Weights or description of a model are damaged, or do not belong together.
+    #[error("{}: {reason}", path.display())]
+    Weights {
+        /// The file or the folder.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
 }
 
 /// A section of a configuration: every key has a default.
@@ -276,6 +300,11 @@ pub trait Task: Debug + Clone + PartialEq + Sized {
 
     /// The model with the parameters that are not learned excluded from autodiff.
     fn freeze(model: Self::Model, _config: &RunConfig<Self>) -> Self::Model {
+        model
+    }
+
+    /// The model as it goes into the step that follows `step` of `steps` steps.
+    fn advance(model: Self::Model, _config: &RunConfig<Self>, _step: usize, _steps: usize) -> Self::Model {
         model
     }
 

@@ -306,9 +306,9 @@ pub(super) mod tests {
         let path = folder.path().join("run.toml");
         std::fs::write(&path, "seed = 1\n").unwrap();
         assert_eq!(task_of(&path, &[]).unwrap(), TaskName::Peaks);
-        assert_eq!(task_of(&path, &["task=transform".into()]).unwrap(), TaskName::Peaks);
+        assert_eq!(task_of(&path, &["task=transform".into()]).unwrap(), TaskName::Transform);
         std::fs::write(&path, "task = \"transform\"\n").unwrap();
-        assert_eq!(task_of(&path, &[]).unwrap(), TaskName::Peaks);
+        assert_eq!(task_of(&path, &[]).unwrap(), TaskName::Transform);
         let error = message("task = \"peeks\"\n", &[]);
         assert!(error.contains("did you mean `peaks`?") && error.contains("line 1"), "{error}");
     }

@@ -30,27 +30,26 @@ pub struct KeyReference {
 
 /// The keys of a task's configuration, in the order of the guide.
 ///
-/// In the guide, `` ## `[section]` `` or a line that begins with `` `[section]` `` begins a section of every task, and
-/// `` ## `[section]` of `task` `` one of a single task, whose further sections follow until the next heading. Keys are rows
-/// of a table.
+/// In the guide, `` ## `[section]` `` begins a section of every task, and `` ## `[section]` of `task`, `task` `` one of some
+/// tasks. Keys are rows of a table.
 pub fn keys(task: TaskName) -> Vec<KeyReference> {
     let mut keys = Vec::new();
-    let (mut section, mut is_of_task) = (None, true);
+    let mut section = None;
     for line in GUIDE.lines() {
-        let heading = line.strip_prefix("## ");
-        if heading == Some("Top level") {
-            (section, is_of_task) = (Some(String::new()), true);
-        } else if let Some((name, rest)) =
-            heading.unwrap_or(line).strip_prefix("`[").and_then(|rest| rest.split_once("]`"))
-        {
-            section = Some(name.to_string());
-            if heading.is_some() {
-                let of = rest.strip_prefix(" of `").and_then(|rest| rest.strip_suffix('`'));
-                is_of_task = of.is_none_or(|of| of == task.as_str());
-            }
+        if let Some(heading) = line.strip_prefix("## ") {
+            let named = heading.strip_prefix("`[").and_then(|rest| rest.split_once("]`"));
+            section = match (heading, named) {
+                ("Top level", _) => Some(String::new()),
+                (_, Some((name, rest))) => {
+                    let tasks = rest.strip_prefix(" of ");
+                    let is_this = |name: &str| name.trim_matches('`') == task.as_str();
+                    tasks.is_none_or(|tasks| tasks.split(", ").any(is_this)).then(|| name.to_string())
+                }
+                _ => None,
+            };
         }
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        if let Some(section) = section.as_ref().filter(|_| is_of_task)
+        if let Some(section) = &section
             && let ["", key, default, accepted, meaning, ""] = cells[..]
             && let Some(key) = key.strip_prefix('`').and_then(|key| key.strip_suffix('`'))
         {

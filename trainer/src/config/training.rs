@@ -14,6 +14,13 @@ pub enum Length {
     Epochs(usize),
 }
 
+impl Length {
+    /// Steps if they are given, or else epochs.
+    pub fn of(steps: Option<usize>, epochs: Option<usize>) -> Self {
+        steps.map_or(Self::Epochs(epochs.unwrap_or(DEFAULT_EPOCHS)), Self::Steps)
+    }
+}
+
 /// What every task's section `[training]` says.
 pub trait Training {
     /// Length of the training.
@@ -24,6 +31,11 @@ pub trait Training {
 
     /// Learning rate at the start, or after the warm-up.
     fn learning_rate(&self) -> f64;
+
+    /// Whether both steps and epochs are given.
+    fn is_ambiguous(&self) -> bool {
+        false
+    }
 }
 
 /// Section `[training]` of the tasks that have no further keys in it.
@@ -50,10 +62,7 @@ impl Default for TrainingSection {
 
 impl Training for TrainingSection {
     fn length(&self) -> Length {
-        match (self.steps, self.epochs) {
-            (Some(steps), _) => Length::Steps(steps),
-            (None, epochs) => Length::Epochs(epochs.unwrap_or(DEFAULT_EPOCHS)),
-        }
+        Length::of(self.steps, self.epochs)
     }
 
     fn batch(&self) -> usize {
@@ -62,5 +71,9 @@ impl Training for TrainingSection {
 
     fn learning_rate(&self) -> f64 {
         self.learning_rate
+    }
+
+    fn is_ambiguous(&self) -> bool {
+        self.steps.is_some() && self.epochs.is_some()
     }
 }

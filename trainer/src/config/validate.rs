@@ -22,6 +22,7 @@ impl<T: Task> RunConfig<T> {
         let plain = !self.name.contains(char::is_control);
         ensure(plain && (file_name || self.name.is_empty()), "name", &self.name, "usable as a folder's name")?;
         let schedule = &self.schedule;
+        ensure(!self.training.is_ambiguous(), "training.epochs", "given", "left out where training.steps is given")?;
         let (key, length) = match self.training.length() {
             Length::Steps(steps) => ("training.steps", steps),
             Length::Epochs(epochs) => ("training.epochs", epochs),

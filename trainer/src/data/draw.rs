@@ -85,6 +85,12 @@ pub fn normal(seed: u64, count: usize) -> Vec<f64> {
     values.into_iter().map(f64::from).collect()
 }
 
+/// Two uniform random numbers from 0 to below 1, a function of seed, part and index.
+pub fn uniform(seed: u64, part: Part, index: u64) -> [f64; 2] {
+    let mut draw = Draw::at(seed, part, index);
+    [draw.uniform([0.0, 1.0]), draw.uniform([0.0, 1.0])]
+}
+
 /// Rows of normal random numbers `first`, `first + 1`, … of mean 0 and variance 1, row-major `[rows, length]`.
 pub fn normal_rows(seed: u64, part: Part, first: u64, rows: usize, length: usize) -> Vec<f32> {
     let mut values = vec![0.0; rows * length];

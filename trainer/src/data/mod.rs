@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use corpus::Corpus;
 pub use device_corpus::DeviceCorpus;
-pub use draw::{Part, normal, normal_rows};
+pub use draw::{Part, normal, normal_rows, uniform};
 pub use epoch_order::EpochOrder;
 pub use error::{DataError, RecordingProblem};
 pub use folder::find_recordings;

@@ -3,8 +3,12 @@
 //! A task is added with a folder that implements [`Task`](crate::task::Task), a variant of [`TaskName`] and a line of
 //! [`with_task`](crate::with_task).
 
+pub mod classification;
+pub mod forecasting;
 pub mod peaks;
 pub mod scores;
+pub mod transform;
+pub mod zoo_model;
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,16 +23,25 @@ pub enum TaskName {
     /// Strongest lines of Welch power spectra, with fewer butterflies.
     #[default]
     Peaks,
+    /// A linear transform from its matrix or from examples.
+    Transform,
+    /// The next rows of a series.
+    Forecasting,
+    /// The class of a recording.
+    Classification,
 }
 
 impl TaskName {
     /// Every task.
-    pub const ALL: [Self; 1] = [Self::Peaks];
+    pub const ALL: [Self; 4] = [Self::Peaks, Self::Transform, Self::Forecasting, Self::Classification];
 
     /// The name, as in a configuration.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Peaks => "peaks",
+            Self::Transform => "transform",
+            Self::Forecasting => "forecasting",
+            Self::Classification => "classification",
         }
     }
 
@@ -36,6 +49,9 @@ impl TaskName {
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Peaks => "strongest lines of Welch power spectra, learned with fewer segments or butterflies",
+            Self::Transform => "a fast transform, learned from its matrix or from examples",
+            Self::Forecasting => "the next rows of a series, from those before",
+            Self::Classification => "the class of a recording, or of each of its parts",
         }
     }
 }
@@ -65,6 +81,18 @@ macro_rules! with_task {
         match $name {
             $crate::tasks::TaskName::Peaks => {
                 type $task = $crate::tasks::peaks::Peaks;
+                $body
+            }
+            $crate::tasks::TaskName::Transform => {
+                type $task = $crate::tasks::transform::TransformTask;
+                $body
+            }
+            $crate::tasks::TaskName::Forecasting => {
+                type $task = $crate::tasks::forecasting::Forecasting;
+                $body
+            }
+            $crate::tasks::TaskName::Classification => {
+                type $task = $crate::tasks::classification::Classification;
                 $body
             }
         }

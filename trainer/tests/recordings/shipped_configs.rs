@@ -27,10 +27,14 @@ pub fn trials() -> Vec<Trial> {
     runs.chain(figures).collect()
 }
 
-/// The folder of recordings that a configuration names.
+/// The folder of the recordings or of the table that a configuration names.
 fn recordings_of(config: &Path) -> Option<String> {
     let table: toml::Table = toml::from_str(&fs::read_to_string(config).unwrap()).unwrap();
-    Some(table.get("data")?.get("recordings")?.get("train")?.as_str()?.to_owned())
+    let data = table.get("data")?;
+    match data.get("file") {
+        Some(file) => Some(Path::new(file.as_str()?).parent()?.to_str()?.to_owned()),
+        None => Some(data.get("recordings")?.get("train")?.as_str()?.to_owned()),
+    }
 }
 
 fn runs_on_recordings(config: &Path, data: &Path) {

@@ -1,0 +1,158 @@
+//! Sections of a configuration that are the task's own.
+
+use firefly_models::{ArgumentError, LogMelConfig};
+use serde::{Deserialize, Serialize};
+
+use super::ClassificationConfig;
+use crate::config::{ConfigError, MAX_FRAMES, ensure};
+use crate::data::{RecordingsConfig, SyntheticConfig};
+
+/// Most samples of an example.
+const MAX_SAMPLES: usize = 1 << 22;
+/// Most channels of a layer.
+const MAX_CHANNELS: usize = 4096;
+
+/// Section `[model]`: log-mel spectra, then convolutions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelSection {
+    /// Samples per second of the recordings, in hertz.
+    pub sample_rate: f64,
+    /// Samples in a frame of the spectrum.
+    pub n_fft: usize,
+    /// Samples from one frame's start to the next.
+    pub hop: usize,
+    /// Mel bands.
+    pub bands: usize,
+    /// Channels of each convolution; bands and frames are halved after it.
+    pub channels: Vec<usize>,
+}
+
+impl Default for ModelSection {
+    fn default() -> Self {
+        Self { sample_rate: 8_000.0, n_fft: 256, hop: 128, bands: 40, channels: vec![16, 32, 64] }
+    }
+}
+
+impl ModelSection {
+    /// The spectra.
+    pub fn log_mel(&self, samples: usize) -> LogMelConfig {
+        LogMelConfig::new()
+            .with_sample_rate(self.sample_rate)
+            .with_n_fft(self.n_fft)
+            .with_hop(self.hop)
+            .with_bands(self.bands)
+            .with_samples(samples)
+    }
+}
+
+/// Part of a file's name that is its label.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelPart {
+    /// What is before the first separator.
+    #[default]
+    BeforeFirst,
+    /// What is before the last separator.
+    BeforeLast,
+}
+
+/// Section `[data]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DataSection {
+    /// Folders of recordings, whose names begin with their label; generated signals, labelled by their family, if none are
+    /// given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recordings: Option<RecordingsConfig>,
+    /// What follows the label in a file's name.
+    pub separator: String,
+    /// Part of the file's name that is its label.
+    pub label: LabelPart,
+    /// Samples of an example.
+    pub samples: usize,
+    /// Whether recordings are cut into examples, or else each is one, cut or padded with zeros to its samples.
+    pub cut: bool,
+    /// Range of the signal-to-noise ratio in decibels of white noise that is added to training examples; none if empty.
+    pub noise_snr_db: Vec<f64>,
+    /// Signal-to-noise ratios in decibels at which the test examples are evaluated, too.
+    pub test_snr_db: Vec<f64>,
+    /// Generated signals.
+    pub synthetic: SyntheticConfig,
+    /// Generated examples of each family to train on; a quarter as many validate, and as many of those test.
+    pub synthetic_examples: usize,
+}
+
+impl Default for DataSection {
+    fn default() -> Self {
+        Self {
+            recordings: None,
+            separator: "_".into(),
+            label: LabelPart::BeforeFirst,
+            samples: 8_000,
+            cut: false,
+            noise_snr_db: Vec::new(),
+            test_snr_db: Vec::new(),
+            synthetic: SyntheticConfig::default(),
+            synthetic_examples: 64,
+        }
+    }
+}
+
+/// Section `[loss]`: cross entropy.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LossSection {
+    /// Share of the target's probability that is spread over all classes.
+    pub smoothing: f64,
+}
+
+/// Checks every value of the task's sections.
+pub(super) fn validate(config: &ClassificationConfig) -> Result<(), ConfigError> {
+    let (model, data) = (&config.model, &config.data);
+    let from_model = |error: ArgumentError| ConfigError::Value {
+        key: format!("model.{}", error.argument),
+        got: error.got,
+        expected: error.expected,
+    };
+    ensure((1..=MAX_SAMPLES).contains(&data.samples), "data.samples", data.samples, "from 1 to 4,194,304")?;
+    model.log_mel(data.samples).validate().map_err(from_model)?;
+    let is_valid = |channels: &usize| (1..=MAX_CHANNELS).contains(channels);
+    let channels = format!("{:?}", model.channels);
+    ensure(
+        !model.channels.is_empty() && model.channels.iter().all(is_valid),
+        "model.channels",
+        channels,
+        "a list of numbers from 1 to 4,096",
+    )?;
+    let halvings = model.channels.len() as u32;
+    let frames = data.samples / model.hop + 1;
+    ensure(
+        model.bands.min(frames) >> halvings.min(63) >= 1,
+        "model.channels",
+        format!("{halvings} layers"),
+        "so few layers that bands and frames can be halved after each",
+    )?;
+    ensure(!data.separator.is_empty(), "data.separator", "empty", "at least one character")?;
+    let range = format!("{:?}", data.noise_snr_db);
+    ensure(
+        matches!(data.noise_snr_db[..], [] | [_, _]) && is_ascending(&data.noise_snr_db),
+        "data.noise_snr_db",
+        range,
+        "empty, or the least and the greatest ratio within -60 to 200",
+    )?;
+    ensure(
+        data.test_snr_db.iter().all(|ratio| (-60.0..=200.0).contains(ratio)),
+        "data.test_snr_db",
+        format!("{:?}", data.test_snr_db),
+        "a list of ratios within -60 to 200",
+    )?;
+    let examples = data.synthetic_examples;
+    ensure((4..=MAX_FRAMES).contains(&examples), "data.synthetic_examples", examples, "from 4 to 1,048,576")?;
+    ensure((0.0..1.0).contains(&config.loss.smoothing), "loss.smoothing", config.loss.smoothing, "from 0 to below 1")
+}
+
+/// Whether ratios are within their limits and do not fall.
+fn is_ascending(ratios: &[f64]) -> bool {
+    ratios.iter().all(|ratio| (-60.0..=200.0).contains(ratio)) && ratios.is_sorted()
+}

@@ -1,0 +1,369 @@
+//! Task `classification`: the class of a recording, or of a part of it, by convolutions over its log-mel spectrum.
+
+mod config;
+mod examples;
+mod model;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use burn::module::Module;
+use burn::nn::loss::CrossEntropyLossConfig;
+use burn::store::ModuleRecord;
+use burn::tensor::activation::softmax;
+use burn::tensor::{Bytes, Device};
+use firefly_app::files::write_atomically;
+use serde::{Deserialize, Serialize};
+
+pub use config::{DataSection, LabelPart, LossSection, ModelSection};
+pub use examples::{ExampleSets, Examples};
+pub use model::MelClassifier;
+
+use super::scores::{self, ScoreRow};
+use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, ensure, locate};
+use crate::data::{Corpus, EpochOrder, read_recording};
+use crate::metrics::Metric;
+use crate::task::{
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, ReportParts, StepLoss, Task, TaskError,
+    Validation,
+};
+use crate::tasks::TaskName;
+
+/// Name of the model.
+const MODEL: &str = "mel_classifier";
+/// Examples per batch of an evaluation.
+const BATCH: usize = 64;
+/// File of the description in a model's folder.
+const DESCRIPTION: &str = "config.json";
+/// File of the weights.
+const WEIGHTS: &str = "model.bpk";
+
+/// The task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Classification;
+
+/// Configuration of a run of the task.
+pub type ClassificationConfig = RunConfig<Classification>;
+
+/// What a saved model is, besides its weights.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Description {
+    model: ModelSection,
+    samples: usize,
+    classes: Vec<String>,
+}
+
+/// The examples of a run, and the order of those to train on.
+pub struct ClassificationData {
+    sets: ExampleSets,
+    order: EpochOrder,
+    device: Device,
+}
+
+/// Probabilities of examples: true class, and probability of each class.
+struct Predictions {
+    classes: Vec<usize>,
+    probabilities: Vec<Vec<f32>>,
+}
+
+impl Predictions {
+    /// Of examples by a model, with noise of a signal-to-noise ratio.
+    fn of(
+        model: &MelClassifier,
+        examples: &Examples,
+        samples: usize,
+        snr_db: Option<f64>,
+        device: &Device,
+    ) -> Result<Self, TaskError> {
+        let mut all = Self { classes: Vec::new(), probabilities: Vec::new() };
+        let indices: Vec<usize> = (0..examples.len()).collect();
+        for indices in indices.chunks(BATCH) {
+            let batch = examples.batch(indices, samples, snr_db, device);
+            let probabilities = softmax(model.try_forward(batch.signal)?, 1);
+            let values: Vec<f32> = probabilities.into_data().iter().collect();
+            all.probabilities.extend(values.chunks(model.classes.len()).map(<[f32]>::to_vec));
+            all.classes.extend(indices.iter().map(|index| examples.class(*index)));
+        }
+        Ok(all)
+    }
+
+    /// Share of the examples whose most probable class is theirs.
+    fn accuracy(&self) -> f64 {
+        let hits = self.classes.iter().zip(&self.probabilities).filter(|(class, row)| most_probable(row) == **class);
+        hits.count() as f64 / self.classes.len() as f64
+    }
+
+    /// Mean of the classes' shares of examples that are found.
+    fn balanced_accuracy(&self, classes: usize) -> f64 {
+        let shares = self.confusion(classes).into_iter().enumerate().filter_map(|(class, row)| {
+            let count: f32 = row.iter().sum();
+            (count > 0.0).then(|| f64::from(row[class] / count))
+        });
+        let shares: Vec<f64> = shares.collect();
+        shares.iter().sum::<f64>() / shares.len().max(1) as f64
+    }
+
+    /// Mean cross entropy in nats.
+    fn cross_entropy(&self) -> f64 {
+        let least = f64::from(f32::MIN_POSITIVE);
+        let of = |(class, row): (&usize, &Vec<f32>)| -f64::from(row[*class]).max(least).ln();
+        self.classes.iter().zip(&self.probabilities).map(of).sum::<f64>() / self.classes.len() as f64
+    }
+
+    /// Examples of each class (rows) by their most probable class (columns).
+    fn confusion(&self, classes: usize) -> Vec<Vec<f32>> {
+        let mut counts = vec![vec![0.0; classes]; classes];
+        for (class, row) in self.classes.iter().zip(&self.probabilities) {
+            counts[*class][most_probable(row)] += 1.0;
+        }
+        counts
+    }
+}
+
+/// Index of the greatest probability, the first of equal ones.
+fn most_probable(row: &[f32]) -> usize {
+    (0..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best })
+}
+
+impl Task for Classification {
+    const NAME: TaskName = TaskName::Classification;
+    const TERMS: &'static [(&'static str, &'static str)] = &[];
+    const CURVES: &'static [MetricCurve] = &[
+        MetricCurve {
+            metric: "validation_accuracy",
+            name: "validation accuracy",
+            title: "Validation accuracy",
+            axis: "share of the examples",
+            is_share: true,
+            empty: "The accuracy was not measured.",
+        },
+        MetricCurve {
+            metric: "validation_loss",
+            name: "validation loss",
+            title: "Validation loss",
+            axis: "cross entropy (nats)",
+            is_share: false,
+            empty: "The loss was not measured.",
+        },
+    ];
+
+    type ModelSection = ModelSection;
+    type DataSection = DataSection;
+    type TrainingSection = TrainingSection;
+    type LossSection = LossSection;
+    type Model = MelClassifier;
+    type Data = ClassificationData;
+    type Row = ScoreRow;
+
+    fn models() -> Vec<&'static str> {
+        vec![MODEL]
+    }
+
+    fn choose_model(_config: &mut ClassificationConfig, name: &str) -> Result<(), ConfigError> {
+        ensure(name == MODEL, "--model", name, MODEL)
+    }
+
+    fn validate(config: &ClassificationConfig) -> Result<(), ConfigError> {
+        config::validate(config)
+    }
+
+    fn check_memory(_config: &ClassificationConfig, _available: u64) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    fn locate_data(config: &mut ClassificationConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
+        let Some(recordings) = &mut config.data.recordings else { return Ok(false) };
+        let is_missing = locate([&mut recordings.train].into_iter().chain(&mut recordings.test), root)?;
+        if is_missing {
+            config.data.recordings = None;
+        }
+        Ok(is_missing)
+    }
+
+    fn open(config: &ClassificationConfig, device: &Device) -> Result<ClassificationData, TaskError> {
+        let sets = ExampleSets::open(config)?;
+        if sets.validation.is_empty() {
+            return Err(TaskError::NoValidationFrames);
+        }
+        let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
+        Ok(ClassificationData { sets, order, device: device.clone() })
+    }
+
+    /// Of the first samples of each validation example, and the number and classes of all.
+    fn fingerprint(data: &ClassificationData) -> u64 {
+        data.sets.fingerprint()
+    }
+
+    fn batches_per_epoch(_config: &ClassificationConfig, data: &ClassificationData) -> Option<usize> {
+        Some(data.order.batches_per_epoch())
+    }
+
+    fn init(
+        config: &ClassificationConfig,
+        data: &ClassificationData,
+        device: &Device,
+    ) -> Result<MelClassifier, TaskError> {
+        device.clone().inner().seed(config.seed);
+        Ok(MelClassifier::new(&config.model, config.data.samples, data.sets.classes.clone(), device)?)
+    }
+
+    fn loss(
+        config: &ClassificationConfig,
+        data: &ClassificationData,
+        model: &MelClassifier,
+        batch: usize,
+        _step: usize,
+    ) -> Result<StepLoss, TaskError> {
+        let (indices, first) = (data.order.batch(batch), (batch * config.training.batch) as u64);
+        let batch = data.sets.train.augmented(&indices, &config.data, config.seed, first, &data.device);
+        let logits = model.try_forward(batch.signal)?;
+        let smoothing = Some(config.loss.smoothing as f32).filter(|share| *share > 0.0);
+        let loss = CrossEntropyLossConfig::new().with_smoothing(smoothing).init(&logits.device());
+        Ok(StepLoss::single(loss.forward(logits, batch.classes)))
+    }
+
+    fn measure(
+        config: &ClassificationConfig,
+        data: &ClassificationData,
+        model: &MelClassifier,
+    ) -> Result<Validation, TaskError> {
+        let found = Predictions::of(model, &data.sets.validation, config.data.samples, None, &data.device)?;
+        Ok(Validation { loss: found.cross_entropy(), metrics: vec![Metric::real("accuracy", found.accuracy())] })
+    }
+
+    fn save(model: &MelClassifier, config: &ClassificationConfig, folder: &Path) -> Result<(), ModelError> {
+        let (samples, classes) = (config.data.samples, model.classes.clone());
+        let description = Description { model: config.model.clone(), samples, classes };
+        let path = folder.join(WEIGHTS);
+        let failed = |reason: String| ModelError::Weights { path: path.clone(), reason };
+        let weights = model.clone().into_record().into_bytes().map_err(|error| failed(error.to_string()))?;
+        let text = serde_json::to_vec_pretty(&description).map_err(|error| failed(error.to_string()))?;
+        let write = || {
+            fs::create_dir_all(folder)?;
+            write_atomically(&path, &weights)?;
+            write_atomically(&folder.join(DESCRIPTION), &text)
+        };
+        write().map_err(|source| ModelError::File { path: path.clone(), source })
+    }
+
+    fn load(folder: &Path, config: &ClassificationConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
+        let read = |name: &str| {
+            let path = folder.join(name);
+            fs::read(&path).map_err(|source| ModelError::File { path, source })
+        };
+        let failed = |reason: String| ModelError::Weights { path: folder.to_path_buf(), reason };
+        let description: Description =
+            serde_json::from_slice(&read(DESCRIPTION)?).map_err(|error| failed(error.to_string()))?;
+        let Description { model: section, samples, classes } = description;
+        let mut differences = Vec::new();
+        if (&section, samples) != (&config.model, config.data.samples) {
+            differences.push("its section [model] or its samples are not the run's".to_string());
+        }
+        let model =
+            MelClassifier::new(&section, samples, classes, device).map_err(|error| failed(error.to_string()))?;
+        let record = ModuleRecord::from_bytes(Bytes::from_bytes_vec(read(WEIGHTS)?));
+        let record = record.map_err(|error| failed(error.to_string()))?;
+        let model = model.try_load_record(record).map_err(|error| failed(error.to_string()))?;
+        Ok(LoadedModel { model, differences })
+    }
+
+    fn evaluate(
+        config: &ClassificationConfig,
+        data: &ClassificationData,
+        models: &[(String, MelClassifier)],
+    ) -> Result<Vec<ScoreRow>, TaskError> {
+        let sets = &data.sets;
+        compare(config, &sets.test_name, &sets.test, sets.most_frequent(), models, &data.device)
+    }
+
+    /// A folder of labelled recordings.
+    fn evaluate_on(
+        config: &ClassificationConfig,
+        name: &str,
+        models: &[(String, MelClassifier)],
+        device: &Device,
+    ) -> Result<OtherEvaluation<Self>, TaskError> {
+        if !Path::new(name).is_dir() {
+            return Err(TaskError::UnknownData { name: name.into(), expected: "is no folder of recordings" });
+        }
+        let classes = models.first().map(|(_, model)| model.classes.clone()).unwrap_or_default();
+        let examples = Examples::of(&Corpus::load(Path::new(name), 1)?, &config.data, &classes)?;
+        Ok(OtherEvaluation { rows: compare(config, name, &examples, 0, models, device)?, skipped: 0 })
+    }
+
+    /// The most probable class of each recording, or of each of its parts.
+    fn predict(
+        config: &ClassificationConfig,
+        model: &MelClassifier,
+        inputs: &[PathBuf],
+        device: &Device,
+    ) -> Result<PredictionTable, TaskError> {
+        let mut rows = Vec::new();
+        for path in inputs {
+            for recording in read_recording(path)? {
+                let corpus = Corpus::from_recordings(vec![recording], 1)?;
+                let examples = Examples::unlabelled(&corpus, &config.data)?;
+                let found = Predictions::of(model, &examples, config.data.samples, None, device)?;
+                for (index, row) in found.probabilities.iter().enumerate() {
+                    let class = most_probable(row);
+                    let cells = [path.display().to_string(), index.to_string(), model.classes[class].clone()];
+                    rows.push(cells.into_iter().chain([row[class].to_string()]).collect());
+                }
+            }
+        }
+        Ok(PredictionTable { columns: ["file", "part", "class", "probability"].map(String::from).into(), rows })
+    }
+
+    fn report(resolved: &Resolved<Self>, model: &MelClassifier, rows: &[ScoreRow]) -> ReportParts {
+        let config = &resolved.config;
+        let facts = [
+            ("model", MODEL.to_string()),
+            ("parameters", model.num_params().to_string()),
+            ("classes", model.classes.join(", ")),
+            ("samples", config.data.samples.to_string()),
+        ];
+        ReportParts {
+            data_set: rows.first().map(|row| row.data_set.clone()).unwrap_or_default(),
+            facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
+            tables: scores::tables(rows),
+            ..ReportParts::default()
+        }
+    }
+}
+
+/// Scores of models, and of the most frequent class of the training examples, on examples without and with noise.
+fn compare(
+    config: &ClassificationConfig,
+    name: &str,
+    examples: &Examples,
+    most_frequent: usize,
+    models: &[(String, MelClassifier)],
+    device: &Device,
+) -> Result<Vec<ScoreRow>, TaskError> {
+    let ratios = std::iter::once(None).chain(config.data.test_snr_db.iter().copied().map(Some));
+    let mut rows = Vec::new();
+    for ratio in ratios {
+        let data_set = match ratio {
+            Some(ratio) => format!("{name}, white noise at {ratio} dB SNR"),
+            None => name.to_string(),
+        };
+        let row = |name: &str, is_learned: bool, accuracy: f64, balanced: f64| ScoreRow {
+            name: name.into(),
+            is_learned,
+            data_set: data_set.clone(),
+            scores: vec![
+                Metric::real("accuracy", accuracy),
+                Metric::real("balanced_accuracy", balanced),
+                Metric::whole("examples", examples.len()),
+            ],
+        };
+        let classes = models.first().map_or(1, |(_, model)| model.classes.len());
+        let share = (0..examples.len()).filter(|index| examples.class(*index) == most_frequent).count() as f64;
+        rows.push(row("most frequent class", false, share / examples.len() as f64, 1.0 / classes as f64));
+        for (name, model) in models {
+            let found = Predictions::of(model, examples, config.data.samples, ratio, device)?;
+            rows.push(row(name, true, found.accuracy(), found.balanced_accuracy(classes)));
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,345 @@
+//! Task `forecasting`: the next rows of a series from those before, by the protocol of the long-term forecasting
+//! literature (Zhou et al. 2021): rows split in time, columns standardised by training rows, every window with stride 1,
+//! no test window dropped.
+
+mod config;
+mod series;
+
+use std::path::{Path, PathBuf};
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
+use firefly_models::zoo::{Settings, ZooModel};
+
+pub use config::{DataSection, ForecastError, LossSection};
+pub use series::{Parts, Series, Standardisation, Table, Windows};
+
+use super::scores::{self, ScoreRow};
+use super::zoo_model::{self, ZooSection, ZooTask};
+use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate};
+use crate::data::EpochOrder;
+use crate::metrics::Metric;
+use crate::task::{
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, ReportParts, StepLoss, Task, TaskError,
+    Validation,
+};
+use crate::tasks::TaskName;
+
+/// Windows per batch of an evaluation.
+const BATCH: usize = 256;
+/// Rows of the period that a naive forecast repeats: a day of hours.
+const PERIOD: usize = 24;
+
+/// The task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forecasting;
+
+/// Configuration of a run of the task.
+pub type ForecastingConfig = RunConfig<Forecasting>;
+
+/// The series of a run, and the order of its training windows.
+pub struct ForecastingData {
+    series: Series,
+    order: EpochOrder,
+}
+
+/// Sums of the errors of forecasts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Errors {
+    squared: f64,
+    absolute: f64,
+    values: f64,
+}
+
+impl Errors {
+    /// Adds those of a batch.
+    fn add(&mut self, forecast: Tensor<3>, future: Tensor<3>) {
+        let error = forecast - future;
+        self.values += error.dims().iter().product::<usize>() as f64;
+        let sum = |tensor: Tensor<3>| -> f64 { tensor.into_data().iter::<f32>().map(f64::from).sum() };
+        self.squared += sum(error.clone().square());
+        self.absolute += sum(error.abs());
+    }
+
+    fn mse(&self) -> f64 {
+        self.squared / self.values
+    }
+
+    fn mae(&self) -> f64 {
+        self.absolute / self.values
+    }
+}
+
+/// Forecast and, if the model has one, reconstruction of look-backs.
+fn outputs(model: &ZooModel, past: Tensor<3>) -> Result<(Tensor<3>, Option<Tensor<3>>), TaskError> {
+    const NAME: &str = "forecasting";
+    let mut outputs = model.try_forward(vec![past.into()])?.into_iter();
+    let forecast = outputs.next().ok_or_else(|| TaskError::Unsuitable {
+        model: model.family().name.into(),
+        reason: "it has no output".into(),
+    })?;
+    let reconstruction = outputs.next().map(|output| output.try_float::<3>(NAME, "reconstruction")).transpose()?;
+    Ok((forecast.try_float::<3>(NAME, "forecast")?, reconstruction))
+}
+
+/// Mean error of two tensors, `[1]`.
+fn mean_error(kind: ForecastError, found: Tensor<3>, wanted: Tensor<3>) -> Tensor<1> {
+    let error = found - wanted;
+    match kind {
+        ForecastError::Mse => error.square().mean(),
+        ForecastError::Mae => error.abs().mean(),
+    }
+}
+
+impl ForecastingData {
+    /// Errors of forecasts of the windows that begin at these rows.
+    fn errors(
+        &self,
+        starts: &[usize],
+        forecast: impl Fn(Tensor<3>) -> Result<Tensor<3>, TaskError>,
+    ) -> Result<Errors, TaskError> {
+        let mut errors = Errors::default();
+        for starts in starts.chunks(BATCH) {
+            let Windows { past, future } = self.series.windows(starts);
+            errors.add(forecast(past)?, future);
+        }
+        Ok(errors)
+    }
+}
+
+/// The settings of the model that follow from the data.
+fn derived(config: &ForecastingConfig, channels: usize) -> Settings {
+    let DataSection { look_back, horizon, .. } = config.data;
+    Settings::new().with("look_back", look_back).with("horizon", horizon).with("channels", channels)
+}
+
+impl ZooTask for Forecasting {
+    const DEFAULT_MODEL: &'static str = "fits";
+    const FAMILIES: &'static [&'static str] = &["fits", "timesnet"];
+    const DERIVED: &'static [(&'static str, &'static str)] = &[
+        ("look_back", "it is data.look_back"),
+        ("horizon", "it is data.horizon"),
+        ("channels", "they are those of the data"),
+    ];
+}
+
+impl Task for Forecasting {
+    const NAME: TaskName = TaskName::Forecasting;
+    const TERMS: &'static [(&'static str, &'static str)] =
+        &[("forecast", "forecast"), ("reconstruction", "reconstruction")];
+    const CURVES: &'static [MetricCurve] = &[MetricCurve {
+        metric: "validation_mse",
+        name: "mean squared error",
+        title: "Validation error",
+        axis: "mean squared error of standardised values",
+        is_share: false,
+        empty: "The error was not measured.",
+    }];
+
+    type ModelSection = ZooSection<Self>;
+    type DataSection = DataSection;
+    type TrainingSection = TrainingSection;
+    type LossSection = LossSection;
+    type Model = ZooModel;
+    type Data = ForecastingData;
+    type Row = ScoreRow;
+
+    fn models() -> Vec<&'static str> {
+        ZooSection::<Self>::accepted()
+    }
+
+    fn choose_model(config: &mut ForecastingConfig, name: &str) -> Result<(), ConfigError> {
+        config.model.name = name.into();
+        config.model.validate()
+    }
+
+    fn validate(config: &ForecastingConfig) -> Result<(), ConfigError> {
+        config::validate(config)
+    }
+
+    fn check_memory(_config: &ForecastingConfig, _available: u64) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    fn locate_data(config: &mut ForecastingConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
+        let is_missing = locate(&mut config.data.file, root)?;
+        if is_missing {
+            config.data.file = None;
+        }
+        Ok(is_missing)
+    }
+
+    fn open(config: &ForecastingConfig, device: &Device) -> Result<ForecastingData, TaskError> {
+        let series = Series::open(&config.data, config.seed, device)?;
+        let order = EpochOrder::new(config.seed, series.parts.train.len(), config.training.batch);
+        Ok(ForecastingData { series, order })
+    }
+
+    fn fingerprint(data: &ForecastingData) -> u64 {
+        data.series.fingerprint
+    }
+
+    fn batches_per_epoch(_config: &ForecastingConfig, data: &ForecastingData) -> Option<usize> {
+        Some(data.order.batches_per_epoch())
+    }
+
+    fn init(config: &ForecastingConfig, data: &ForecastingData, device: &Device) -> Result<ZooModel, TaskError> {
+        Ok(config.model.create(derived(config, data.series.channels), config.seed, device)?)
+    }
+
+    fn loss(
+        config: &ForecastingConfig,
+        data: &ForecastingData,
+        model: &ZooModel,
+        batch: usize,
+        _step: usize,
+    ) -> Result<StepLoss, TaskError> {
+        // The order is of windows to train on, which begin at row 0.
+        let Windows { past, future } = data.series.windows(&data.order.batch(batch));
+        let (forecast, reconstruction) = outputs(model, past.clone())?;
+        let LossSection { kind, reconstruction: weight } = config.loss;
+        let forecast = mean_error(kind, forecast, future);
+        match reconstruction.filter(|_| weight > 0.0) {
+            None => Ok(StepLoss::single(forecast)),
+            Some(reconstruction) => {
+                let reconstruction = mean_error(kind, reconstruction, past) * weight;
+                let total = forecast.clone() + reconstruction.clone();
+                Ok(StepLoss { total, terms: vec![("forecast", forecast), ("reconstruction", reconstruction)] })
+            }
+        }
+    }
+
+    fn measure(config: &ForecastingConfig, data: &ForecastingData, model: &ZooModel) -> Result<Validation, TaskError> {
+        let windows = &data.series.parts.validation;
+        let count = config.schedule.validation_frames.min(windows.len());
+        let starts: Vec<usize> = (0..count).map(|index| windows.start + index * windows.len() / count).collect();
+        let errors = data.errors(&starts, |past| Ok(outputs(model, past)?.0))?;
+        let loss = match config.loss.kind {
+            ForecastError::Mse => errors.mse(),
+            ForecastError::Mae => errors.mae(),
+        };
+        Ok(Validation { loss, metrics: vec![Metric::real("mse", errors.mse()), Metric::real("mae", errors.mae())] })
+    }
+
+    fn save(model: &ZooModel, _config: &ForecastingConfig, folder: &Path) -> Result<(), ModelError> {
+        zoo_model::save(model, folder)
+    }
+
+    fn load(folder: &Path, config: &ForecastingConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
+        // The number of channels is the data's: that of the file is taken.
+        let saved = zoo_model::read(folder, device)?;
+        let channels = saved.settings().get("channels").and_then(|channels| channels.as_u64()).unwrap_or(1);
+        let expected = config.model.create(derived(config, channels as usize), config.seed, device)?;
+        Ok(zoo_model::compared(saved, &expected))
+    }
+
+    fn evaluate(
+        config: &ForecastingConfig,
+        data: &ForecastingData,
+        models: &[(String, ZooModel)],
+    ) -> Result<Vec<ScoreRow>, TaskError> {
+        let starts: Vec<usize> = data.series.parts.test.clone().collect();
+        let horizon = config.data.horizon;
+        let row = |name: &str, is_learned: bool, parameters: usize, errors: Errors| ScoreRow {
+            name: name.into(),
+            is_learned,
+            data_set: data_set(config),
+            scores: vec![
+                Metric::real("mse", errors.mse()),
+                Metric::real("mae", errors.mae()),
+                Metric::whole("windows", starts.len()),
+                Metric::whole("parameters", parameters),
+            ],
+        };
+        let repeated = |period: usize| {
+            move |past: Tensor<3>| {
+                let [windows, rows, channels] = past.dims();
+                let period = period.min(rows);
+                let last: Tensor<3> = past.narrow(1, rows - period, period);
+                let repeats = horizon.div_ceil(period);
+                let all: Tensor<3> = last.repeat_dim(1, repeats);
+                Ok(all.slice([0..windows, 0..horizon, 0..channels]))
+            }
+        };
+        let mut rows = vec![
+            row("last row", false, 0, data.errors(&starts, repeated(1))?),
+            row("last 24 rows", false, 0, data.errors(&starts, repeated(PERIOD))?),
+        ];
+        for (name, model) in models {
+            let errors = data.errors(&starts, |past| Ok(outputs(model, past)?.0))?;
+            rows.push(row(name, true, model.num_params(), errors));
+        }
+        Ok(rows)
+    }
+
+    /// Another table, whose rows after as many as those to train and validate on are tested.
+    fn evaluate_on(
+        config: &ForecastingConfig,
+        name: &str,
+        models: &[(String, ZooModel)],
+        device: &Device,
+    ) -> Result<OtherEvaluation<Self>, TaskError> {
+        if !Path::new(name).is_file() {
+            return Err(TaskError::UnknownData { name: name.into(), expected: "is no file with a table" });
+        }
+        let mut config = config.clone();
+        config.data.file = Some(name.into());
+        let data = Self::open(&config, device)?;
+        Ok(OtherEvaluation { rows: Self::evaluate(&config, &data, models)?, skipped: 0 })
+    }
+
+    /// The rows that follow the last ones of each table, in its units; standardised by the run's training rows.
+    fn predict(
+        config: &ForecastingConfig,
+        model: &ZooModel,
+        inputs: &[PathBuf],
+        device: &Device,
+    ) -> Result<PredictionTable, TaskError> {
+        let series = Series::open(&config.data, config.seed, device)?;
+        let (look_back, channels) = (config.data.look_back, series.channels);
+        let names = (0..channels).map(|channel| format!("channel_{channel}"));
+        let columns = ["file", "row"].map(String::from).into_iter().chain(names).collect();
+        let mut table = PredictionTable { columns, rows: Vec::new() };
+        for path in inputs {
+            let refused = |reason| TaskError::Input { path: path.clone(), reason };
+            let input = Table::read(path)?;
+            let rows = input.rows();
+            if rows < look_back || input.channels != channels {
+                let found = format!("it has {rows} rows of {} channels", input.channels);
+                return Err(refused(format!("{found}, but a forecast takes {look_back} rows of {channels}")));
+            }
+            let last = Table { channels, values: input.values[(rows - look_back) * channels..].to_vec() };
+            let standard = TensorData::new(series.standardisation.apply(&last).values, [1, look_back, channels]);
+            let (forecast, _) = outputs(model, Tensor::from_data(standard, device))?;
+            let forecast = Table { channels, values: forecast.into_data().iter::<f32>().collect() };
+            let file = path.display().to_string();
+            for (index, values) in series.standardisation.revert(&forecast).values.chunks(channels).enumerate() {
+                let place = [file.clone(), (rows + index).to_string()];
+                table.rows.push(place.into_iter().chain(values.iter().map(ToString::to_string)).collect());
+            }
+        }
+        Ok(table)
+    }
+
+    fn report(resolved: &Resolved<Self>, model: &ZooModel, rows: &[ScoreRow]) -> ReportParts {
+        let config = &resolved.config;
+        let facts = [
+            ("model", config.model.name.clone()),
+            ("settings", model.settings().to_string()),
+            ("look-back", format!("{} rows", config.data.look_back)),
+            ("horizon", format!("{} rows", config.data.horizon)),
+        ];
+        ReportParts {
+            data_set: data_set(config),
+            facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
+            tables: scores::tables(rows),
+            ..ReportParts::default()
+        }
+    }
+}
+
+/// Name of the data with the horizon.
+fn data_set(config: &ForecastingConfig) -> String {
+    let name = config.data.file.as_ref().map_or("generated series".into(), |path| path.display().to_string());
+    format!("{name}, {} rows ahead", config.data.horizon)
+}

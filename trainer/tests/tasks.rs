@@ -1,0 +1,178 @@
+//! Tasks that train models of the zoo: their shipped configurations of seconds, resuming, evaluation and prediction.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{errors, evaluation, outcome, run, text};
+
+/// The path of a shipped configuration.
+fn shipped(name: &str) -> PathBuf {
+    PathBuf::from(format!("../configs/{name}.toml"))
+}
+
+/// The score of a model in a run's evaluation.
+fn score(out: &Path, model: &str, score: &str) -> f64 {
+    let rows = evaluation(out);
+    let row = rows.iter().find(|row| row["name"] == model).unwrap();
+    row[score].as_f64().unwrap()
+}
+
+#[test]
+fn a_butterfly_recovers_the_fourier_transform_from_its_matrix() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let output = run(&[text(&shipped("transform-dft-8")), "--out", text(&out)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let rmse = score(&out, "learned", "rmse");
+    assert!(rmse < 1e-4, "root mean square error {rmse}");
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("dft of 8 values") && page.contains("Error of the matrix"));
+}
+
+#[test]
+fn transforms_are_learned_from_examples_and_predicted() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let config = shipped("transform-dft-8");
+    let settings = ["data.transform=hadamard", "data.from=examples", "training.steps=300", "training.batch=64"];
+    let mut arguments = vec![text(&config), "--out", text(&out)];
+    arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+    let loss = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["loss"].as_f64().unwrap();
+    assert!(loss(metrics.lines().last().unwrap()) < 0.5 * loss(metrics.lines().next().unwrap()), "{metrics}");
+
+    let (rows, table) = (folder.path().join("rows.csv"), folder.path().join("out.csv"));
+    fs::write(&rows, "1,0,0,0,0,0,0,0\n0,1,0,0,0,0,0,0\n").unwrap();
+    let output = run(&["predict", text(&out), text(&rows), "--out", text(&table)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let table = fs::read_to_string(table).unwrap();
+    assert!(table.starts_with("re_0,") && table.lines().count() == 3, "{table}");
+    assert_eq!(table.lines().nth(1).unwrap().split(',').count(), 16);
+}
+
+#[test]
+fn a_forecast_of_a_generated_series_is_better_than_repetition_and_resumes_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, out) = (shipped("forecasting-tiny"), folder.path().join("run"));
+    let arguments = [text(&config), "--out", text(&out), "--set", "schedule.checkpoint_every=60"];
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    let [learned, row, day] = ["learned", "last row", "last 24 rows"].map(|model| score(&out, model, "mse"));
+    assert!(learned < row && learned < day, "{learned}, {row} and {day}");
+
+    let whole = outcome(&out);
+    fs::remove_dir_all(out.join("model")).unwrap();
+    fs::remove_file(out.join("report.html")).unwrap();
+    let mut checkpoints: Vec<PathBuf> =
+        fs::read_dir(out.join("checkpoints")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    checkpoints.sort();
+    fs::remove_dir_all(checkpoints.last().unwrap()).unwrap();
+    let output = run(&[&arguments[..], &["--resume"]].concat());
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(errors(&output).contains("resuming at step 60"), "{}", errors(&output));
+    assert!(outcome(&out) == whole, "other bits");
+
+    let again = run(&["eval", text(&out)]);
+    assert!(String::from_utf8_lossy(&again.stdout).contains("generated series, 6 rows ahead"), "{}", errors(&again));
+    let (table, forecast) = (folder.path().join("series.csv"), folder.path().join("forecast.csv"));
+    fs::write(&table, (0..30).map(|row| format!("{row},{}\n", 2 * row)).collect::<String>()).unwrap();
+    let output = run(&["predict", text(&out), text(&table), "--out", text(&forecast)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert_eq!(fs::read_to_string(forecast).unwrap().lines().count(), 1 + 6);
+}
+
+#[test]
+fn families_of_signals_are_told_apart_and_predicted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, out) = (shipped("classification-synthetic"), folder.path().join("run"));
+    let output = run(&[text(&config), "--out", text(&out), "--set", "data.test_snr_db=[20.0]"]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let (learned, chance) = (score(&out, "learned", "accuracy"), score(&out, "most frequent class", "accuracy"));
+    assert!(learned > 2.0 * chance, "{learned} and {chance}");
+    assert_eq!(evaluation(&out).len(), 4, "two rows without noise and two with it");
+
+    let again = run(&["eval", text(&out)]);
+    assert!(again.status.success(), "{}", errors(&again));
+    let (tone, table) = (folder.path().join("tone.csv"), folder.path().join("classes.csv"));
+    let sine = (0..1500).map(|index| format!("{}\n", (f64::from(index) * 0.7).sin()));
+    fs::write(&tone, sine.collect::<String>()).unwrap();
+    let output = run(&["predict", text(&out), text(&tone), "--out", text(&table)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let table = fs::read_to_string(table).unwrap();
+    assert!(table.starts_with("file,part,class,probability\n") && table.lines().count() == 2, "{table}");
+}
+
+#[test]
+fn settings_that_the_data_determine_and_other_models_are_refused() {
+    let error_of = |config: &str, setting: &str| {
+        let output = run(&[text(&shipped(config)), "--out", "/nowhere/run", "--set", setting]);
+        assert!(!output.status.success(), "{setting} was accepted");
+        errors(&output)
+    };
+    assert!(error_of("transform-dft-8", "model.settings.n=16").contains("left out: it is data.size"));
+    assert!(
+        error_of("transform-dft-8", "model.name=fits").contains("model.name is fits, but must be one of butterfly")
+    );
+    assert!(error_of("transform-dft-8", "data.size=12").contains("data.size is 12"));
+    assert!(error_of("transform-dft-8", "model.settings.product=2").contains("has no setting `product`"));
+    assert!(error_of("forecasting-tiny", "data.train_rows=20").contains("at least data.look_back + data.horizon"));
+    assert!(error_of("forecasting-tiny", "data.file=/nowhere.csv").contains("/nowhere.csv"));
+}
+
+#[test]
+fn every_optimizer_lowers_the_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = shipped("transform-dft-8");
+    let variants: [&[&str]; 4] = [
+        &["optimizer.kind=adamw", "optimizer.weight_decay=0.001", "optimizer.schedule=linear", "optimizer.warm_up=20"],
+        &["optimizer.kind=sgd", "optimizer.momentum=0.9", "optimizer.nesterov=true", "optimizer.clip_norm=0.5"],
+        &["optimizer.accumulate=2", "optimizer.clip_value=0.1", "optimizer.schedule=constant"],
+        &["optimizer.average_decay=0.9", "optimizer.schedule=step", "optimizer.step_every=100"],
+    ];
+    for (index, settings) in variants.iter().enumerate() {
+        let out = folder.path().join(index.to_string());
+        let mut arguments = vec![text(&config), "--out", text(&out), "--steps", "400"];
+        let common = ["schedule.validate_every=20", "training.learning_rate=0.05", "training.round_after=1"];
+        arguments.extend(common.iter().chain(*settings).flat_map(|setting| ["--set", setting]));
+        let output = run(&arguments);
+        assert!(output.status.success(), "{settings:?}: {}", errors(&output));
+        let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+        let loss = |line: Option<&str>| {
+            serde_json::from_str::<serde_json::Value>(line.unwrap()).unwrap()["validation_loss"].as_f64().unwrap()
+        };
+        let (first, last) = (loss(metrics.lines().next()), loss(metrics.lines().last()));
+        assert!(last < 0.5 * first, "{settings:?}: {first} to {last}");
+    }
+}
+
+#[test]
+fn a_run_of_another_task_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let config = shipped("transform-dft-8");
+    assert!(run(&[text(&config), "--out", text(&out), "--steps", "2"]).status.success());
+    let output = run(&[text(&shipped("forecasting-tiny")), "--out", text(&out), "--resume"]);
+    assert!(errors(&output).contains("holds a run of the task transform, not of forecasting"), "{}", errors(&output));
+}
+
+#[test]
+fn steps_stand_for_epochs_and_the_other_way_round() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = shipped("forecasting-tiny");
+    let lines = |name: &str, setting: &str| {
+        let out = folder.path().join(name);
+        let output = run(&[text(&config), "--out", text(&out), "--set", setting]);
+        assert!(output.status.success(), "{}", errors(&output));
+        let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+        let last: serde_json::Value = serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
+        last["step"].as_u64().unwrap()
+    };
+    assert_eq!(lines("steps", "training.steps=7"), 7);
+    // 1,411 windows in batches of 64.
+    assert_eq!(lines("epochs", "training.epochs=1"), 23);
+}
