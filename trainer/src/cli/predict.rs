@@ -24,7 +24,7 @@ pub struct PredictArgs {
     /// CSV file of the outputs.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Device: auto, cpu, ndarray, wgpu, vulkan, metal or cuda, with an index as in cuda:1.
+    /// Device: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1.
     #[arg(long, default_value = "cpu")]
     device: DeviceChoice,
 }
