@@ -71,6 +71,7 @@ fn the_guide_has_every_key_with_its_default() {
         ("data.recordings.train", "none"),
         ("data.recordings.test", "none"),
         ("data.recordings.test_suffixes", "none"),
+        ("data.recordings.test_contains", "none"),
     ];
     assert_documented(config, &without);
     let length = [("training.steps", "none"), ("training.epochs", "10")];

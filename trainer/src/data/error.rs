@@ -134,16 +134,15 @@ pub enum DataError {
         /// Files in it.
         files: usize,
     },
-    /// The suffixes pick no file, or every file.
-    #[error(
-        "{}: test_suffixes {suffixes:?} match {matched} of {files} files; both sides need at least one",
-        folder.display()
-    )]
-    Suffixes {
+    /// The names pick no file, or every file.
+    #[error("{}: {key} {names:?} match {matched} of {files} files; both sides need at least one", folder.display())]
+    Names {
         /// The folder.
         folder: PathBuf,
-        /// The configured suffixes.
-        suffixes: Vec<String>,
+        /// Name of the setting.
+        key: &'static str,
+        /// The configured names.
+        names: Vec<String>,
         /// Files that match.
         matched: usize,
         /// Files in all.

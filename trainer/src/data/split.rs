@@ -49,17 +49,36 @@ pub fn split(corpus: &Corpus, validation_share: f64, seed: u64) -> Result<(Corpu
 /// # Errors
 /// If no file matches, or every file does.
 pub fn split_by_suffix(corpus: &Corpus, suffixes: &[String]) -> Result<(Corpus, Corpus), DataError> {
+    split_by_name(corpus, "test_suffixes", suffixes, |stem, suffix| stem.ends_with(suffix))
+}
+
+/// Splits by file name into (others, matching): a file matches if its name without the extension contains one of `parts`.
+///
+/// # Errors
+/// If no file matches, or every file does.
+pub fn split_by_part(corpus: &Corpus, parts: &[String]) -> Result<(Corpus, Corpus), DataError> {
+    split_by_name(corpus, "test_contains", parts, |stem, part| stem.contains(part))
+}
+
+/// Splits by file name into (others, matching), by the names in the setting `key`.
+fn split_by_name(
+    corpus: &Corpus,
+    key: &'static str,
+    names: &[String],
+    matches: impl Fn(&str, &str) -> bool,
+) -> Result<(Corpus, Corpus), DataError> {
     let files = corpus.file_ranges();
     let total = files.len();
     let (matching, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
         let path = &corpus.recordings()[file.start].path;
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        suffixes.iter().any(|suffix| stem.ends_with(suffix.as_str()))
+        names.iter().any(|name| matches(&stem, name))
     });
     if matching.is_empty() || others.is_empty() {
-        return Err(DataError::Suffixes {
+        return Err(DataError::Names {
             folder: corpus.folder().to_owned(),
-            suffixes: suffixes.to_vec(),
+            key,
+            names: names.to_vec(),
             matched: matching.len(),
             files: total,
         });
@@ -96,6 +115,9 @@ pub struct RecordingsConfig {
     /// not train.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub test_suffixes: Vec<String>,
+    /// Instead of both: files of `train` whose name without the extension contains one of these test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub test_contains: Vec<String>,
     /// Share of the training files that validate instead.
     #[serde(default = "default_validation_share")]
     pub validation_share: f64,
@@ -125,6 +147,7 @@ impl RecordingsConfig {
             train: train.into(),
             test: None,
             test_suffixes: Vec::new(),
+            test_contains: Vec::new(),
             validation_share: default_validation_share(),
         }
     }
@@ -135,19 +158,19 @@ impl RecordingsConfig {
     /// Those of [`Corpus::load`], [`split`] and [`split_by_suffix`]; if `test` and `test_suffixes` are both given; if
     /// one folder lies within the other.
     pub fn load(&self, frame: usize, seed: u64) -> Result<Corpora, DataError> {
-        if self.test.is_some() && !self.test_suffixes.is_empty() {
-            return Err(DataError::setting(
-                "test_suffixes",
-                format!("{:?}", self.test_suffixes),
-                "left out when a test folder is given",
-            ));
+        let names = [("test_suffixes", &self.test_suffixes), ("test_contains", &self.test_contains)];
+        for (key, names) in names {
+            if self.test.is_some() && !names.is_empty() {
+                return Err(DataError::setting(key, format!("{names:?}"), "left out when a test folder is given"));
+            }
+            if names.iter().any(String::is_empty) {
+                let accepted = "made of texts of at least one character";
+                return Err(DataError::setting(key, format!("{names:?}"), accepted));
+            }
         }
-        if self.test_suffixes.iter().any(String::is_empty) {
-            return Err(DataError::setting(
-                "test_suffixes",
-                format!("{:?}", self.test_suffixes),
-                "made of endings of at least one character",
-            ));
+        if names.iter().all(|(_, names)| !names.is_empty()) {
+            let got = format!("{:?}", self.test_contains);
+            return Err(DataError::setting("test_contains", got, "left out when test_suffixes are given"));
         }
         if let Some(test) = &self.test {
             ensure_no_overlap(&self.train, test)?;
@@ -158,11 +181,14 @@ impl RecordingsConfig {
             let test = Corpus::load(folder, frame)?;
             skipped += test.skipped();
             (all, Some(test))
-        } else if self.test_suffixes.is_empty() {
-            (all, None)
-        } else {
+        } else if !self.test_suffixes.is_empty() {
             let (rest, test) = split_by_suffix(&all, &self.test_suffixes)?;
             (rest, Some(test))
+        } else if !self.test_contains.is_empty() {
+            let (rest, test) = split_by_part(&all, &self.test_contains)?;
+            (rest, Some(test))
+        } else {
+            (all, None)
         };
         let (train, validation) = split(&rest, self.validation_share, seed)?;
         Ok(Corpora { train, validation, test, skipped })

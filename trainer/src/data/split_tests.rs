@@ -92,11 +92,18 @@ fn suffixes_match_the_end_of_the_stem() {
     let expected = ["7_theo_0.wav", "7_theo_4.wav"].map(str::to_owned);
     assert_eq!(keys(&matching), BTreeSet::from(expected));
     assert_eq!(keys(&others).len(), 3);
-    assert!(matches!(
-        split_by_suffix(&all, &["_99".to_owned()]),
-        Err(DataError::Suffixes { matched: 0, files: 5, .. })
-    ));
+    assert!(matches!(split_by_suffix(&all, &["_99".to_owned()]), Err(DataError::Names { matched: 0, files: 5, .. })));
     assert!(split_by_suffix(&all, &[String::new()]).is_err());
+}
+
+#[test]
+fn parts_match_anywhere_in_the_stem() {
+    let names = ["7_theo_0.wav", "7_jackson_4.wav", "1_theo_10.wav"];
+    let all = corpus(&names.map(|name| (name.to_owned(), 2)));
+    let (others, matching) = split_by_part(&all, &["_theo_".to_owned()]).unwrap();
+    assert_eq!(keys(&matching), BTreeSet::from(["7_theo_0.wav", "1_theo_10.wav"].map(str::to_owned)));
+    assert_eq!(keys(&others).len(), 1);
+    assert!(matches!(split_by_part(&all, &["_".to_owned()]), Err(DataError::Names { key: "test_contains", .. })));
 }
 
 #[test]

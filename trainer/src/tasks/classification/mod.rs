@@ -68,17 +68,11 @@ struct Predictions {
 
 impl Predictions {
     /// Of examples by a model, with noise of a signal-to-noise ratio.
-    fn of(
-        model: &MelClassifier,
-        examples: &Examples,
-        samples: usize,
-        snr_db: Option<f64>,
-        device: &Device,
-    ) -> Result<Self, TaskError> {
+    fn of(model: &MelClassifier, examples: &Examples, snr_db: Option<f64>, device: &Device) -> Result<Self, TaskError> {
         let mut all = Self { classes: Vec::new(), probabilities: Vec::new() };
         let indices: Vec<usize> = (0..examples.len()).collect();
         for indices in indices.chunks(BATCH) {
-            let batch = examples.batch(indices, samples, snr_db, device);
+            let batch = examples.batch(indices, snr_db, device);
             let probabilities = softmax(model.try_forward(batch.signal)?, 1);
             let values: Vec<f32> = probabilities.into_data().iter().collect();
             all.probabilities.extend(values.chunks(model.classes.len()).map(<[f32]>::to_vec));
@@ -189,7 +183,6 @@ impl Task for Classification {
         Ok(ClassificationData { sets, order, device: device.clone() })
     }
 
-    /// Of the first samples of each validation example, and the number and classes of all.
     fn fingerprint(data: &ClassificationData) -> u64 {
         data.sets.fingerprint()
     }
@@ -227,7 +220,7 @@ impl Task for Classification {
         data: &ClassificationData,
         model: &MelClassifier,
     ) -> Result<Validation, TaskError> {
-        let found = Predictions::of(model, &data.sets.validation, config.data.samples, None, &data.device)?;
+        let found = Predictions::of(model, &data.sets.validation, None, &data.device)?;
         Ok(Validation { loss: found.cross_entropy(), metrics: vec![Metric::real("accuracy", found.accuracy())] })
     }
 
@@ -303,7 +296,7 @@ impl Task for Classification {
             for recording in read_recording(path)? {
                 let corpus = Corpus::from_recordings(vec![recording], 1)?;
                 let examples = Examples::unlabelled(&corpus, &config.data)?;
-                let found = Predictions::of(model, &examples, config.data.samples, None, device)?;
+                let found = Predictions::of(model, &examples, None, device)?;
                 for (index, row) in found.probabilities.iter().enumerate() {
                     let class = most_probable(row);
                     let cells = [path.display().to_string(), index.to_string(), model.classes[class].clone()];
@@ -361,7 +354,7 @@ fn compare(
         let share = (0..examples.len()).filter(|index| examples.class(*index) == most_frequent).count() as f64;
         rows.push(row("most frequent class", false, share / examples.len() as f64, 1.0 / classes as f64));
         for (name, model) in models {
-            let found = Predictions::of(model, examples, config.data.samples, ratio, device)?;
+            let found = Predictions::of(model, examples, ratio, device)?;
             rows.push(row(name, true, found.accuracy(), found.balanced_accuracy(classes)));
         }
     }

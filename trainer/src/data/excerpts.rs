@@ -1,0 +1,144 @@
+//! Excerpts of recordings: parts of one length, cut or padded with zeros.
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::corpus::Corpus;
+use super::error::DataError;
+
+/// Samples of each excerpt that a fingerprint is taken of.
+const FINGERPRINT_SAMPLES: usize = 256;
+
+/// Excerpts of `samples` samples. Cloning shares the recordings.
+#[derive(Debug, Clone)]
+pub struct Excerpts {
+    samples: usize,
+    items: Vec<Excerpt>,
+}
+
+#[derive(Debug, Clone)]
+struct Excerpt {
+    recording: Arc<Vec<f32>>,
+    /// First sample in the recording.
+    start: usize,
+    /// Number of the recording in the corpus.
+    source: usize,
+}
+
+impl Excerpts {
+    /// Of the recordings of a corpus: with `cut` their parts without overlap, or else one excerpt each.
+    ///
+    /// # Errors
+    /// If every recording is too short to be cut.
+    pub fn of(corpus: &Corpus, samples: usize, cut: bool) -> Result<Self, DataError> {
+        let mut items = Vec::new();
+        for (source, recording) in corpus.recordings().iter().enumerate() {
+            let count = if cut { recording.samples.len() / samples } else { 1 };
+            let excerpt = |index| Excerpt { recording: recording.samples.clone(), start: index * samples, source };
+            items.extend((0..count).map(excerpt));
+        }
+        if items.is_empty() {
+            let lengths = corpus.recordings().iter().map(|recording| recording.samples.len());
+            return Err(DataError::AllTooShort {
+                folder: corpus.folder().to_owned(),
+                recordings: corpus.recordings().len(),
+                frame: samples,
+                longest: lengths.max().unwrap_or(0),
+            });
+        }
+        Ok(Self { samples, items })
+    }
+
+    /// Signals in memory, one excerpt each.
+    pub fn of_signals(samples: usize, signals: impl IntoIterator<Item = Vec<f32>>) -> Self {
+        let excerpt = |(source, signal)| Excerpt { recording: Arc::new(signal), start: 0, source };
+        Self { samples, items: signals.into_iter().enumerate().map(excerpt).collect() }
+    }
+
+    /// Number of excerpts.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Number of the recording that an excerpt is of.
+    pub fn source(&self, index: usize) -> usize {
+        self.items[index].source
+    }
+
+    /// The excerpt at its place in the recording; a short one is in the middle of the row.
+    pub fn row(&self, index: usize) -> Vec<f32> {
+        let Excerpt { recording, start, .. } = &self.items[index];
+        let rest = recording.len() - start;
+        self.placed(&recording[*start..start + rest.min(self.samples)], 0.5)
+    }
+
+    /// An excerpt of the same recording at another place, or at another place in the row if it is short: `place` is from 0 to
+    /// below 1.
+    pub fn moved_row(&self, index: usize, place: f64) -> Vec<f32> {
+        let recording = &self.items[index].recording;
+        let spare = recording.len().saturating_sub(self.samples);
+        let start = ((spare + 1) as f64 * place) as usize;
+        self.placed(&recording[start..start + recording.len().min(self.samples)], place)
+    }
+
+    /// Number that changes with the first samples of the excerpts and their places.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = Sha256::new();
+        for Excerpt { recording, start, source } in &self.items {
+            hasher.update(source.to_le_bytes());
+            hasher.update(start.to_le_bytes());
+            recording[*start..].iter().take(FINGERPRINT_SAMPLES).for_each(|sample| hasher.update(sample.to_le_bytes()));
+        }
+        hasher.finalize().iter().take(size_of::<u64>()).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
+
+    /// Samples in a row that may be longer; `place` of what is left of it is before them.
+    fn placed(&self, samples: &[f32], place: f64) -> Vec<f32> {
+        let mut row = vec![0.0; self.samples];
+        let start = ((self.samples - samples.len() + 1) as f64 * place) as usize;
+        row[start..start + samples.len()].copy_from_slice(samples);
+        row
+    }
+}
+
+/// Adds noise of variance 1 to a row, scaled to a signal-to-noise ratio.
+pub fn add_noise(row: &mut [f32], noise: &[f32], snr_db: f64) {
+    let power = row.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / row.len() as f64;
+    let factor = (power * 10f64.powf(-snr_db / 10.0)).sqrt() as f32;
+    row.iter_mut().zip(noise).for_each(|(sample, noise)| *sample += factor * noise);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Part, normal_rows};
+    use super::*;
+
+    #[test]
+    fn noise_has_the_power_of_its_ratio() {
+        let mut row = vec![1.0f32; 4096];
+        add_noise(&mut row, &normal_rows(1, Part::Test, 0, 1, 4096), 20.0);
+        let power = row.iter().map(|sample| f64::from(sample - 1.0).powi(2)).sum::<f64>() / 4096.0;
+        assert!((power - 0.01).abs() < 0.001, "{power}");
+    }
+
+    #[test]
+    fn short_recordings_are_padded_where_they_are_placed() {
+        let excerpts = Excerpts::of_signals(5, [vec![1.0, 2.0]]);
+        assert_eq!(excerpts.moved_row(0, 0.0), [1.0, 2.0, 0.0, 0.0, 0.0]);
+        assert_eq!(excerpts.row(0), [0.0, 0.0, 1.0, 2.0, 0.0]);
+        assert_eq!(excerpts.moved_row(0, 0.999), [0.0, 0.0, 0.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn long_recordings_are_cut_where_they_are_placed() {
+        let excerpts = Excerpts::of_signals(2, [vec![1.0, 2.0, 3.0, 4.0]]);
+        assert_eq!(excerpts.row(0), [1.0, 2.0]);
+        assert_eq!(excerpts.moved_row(0, 0.999), [3.0, 4.0]);
+    }
+}
