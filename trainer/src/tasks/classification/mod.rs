@@ -216,7 +216,7 @@ impl Task for Classification {
     }
 
     fn measure(
-        config: &ClassificationConfig,
+        _config: &ClassificationConfig,
         data: &ClassificationData,
         model: &MelClassifier,
     ) -> Result<Validation, TaskError> {
