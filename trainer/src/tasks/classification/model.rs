@@ -10,6 +10,8 @@ use firefly_models::{ArgumentError, LogMel};
 
 use super::config::ModelSection;
 
+/// Range of log-mel values below the greatest of an example, in decades of power.
+const RANGE: f64 = 5.0;
 /// Added to a deviation that spectra are divided by.
 const MIN_DEVIATION: f64 = 1e-3;
 
@@ -36,7 +38,7 @@ impl Block {
     }
 }
 
-/// Classifier of signals `[batch, samples]`: log-mel spectrum, brought to mean 0 and deviation 1 per example, blocks of
+/// Classifier of signals `[batch, samples]`: log-mel spectrum of 50 dB below its maximum, brought to mean 0 and deviation 1 per example, blocks of
 /// convolutions, the mean over bands and frames, and one linear layer.
 #[derive(Module, Debug)]
 pub struct MelClassifier {
@@ -77,6 +79,9 @@ impl MelClassifier {
         let [batch, bands, frames] = spectrum.dims();
         // Loudness and colour of the recording as a whole do not count.
         let flat: Tensor<2> = spectrum.reshape([batch, bands * frames]);
+        // Silence and zeros around a recording are not much below it.
+        let floor = (flat.clone().max_dim(1) - RANGE).expand([batch, bands * frames]);
+        let flat = flat.max_pair(floor);
         let centred = flat.clone() - flat.mean_dim(1);
         let deviation = centred.clone().square().mean_dim(1).sqrt() + MIN_DEVIATION;
         let image: Tensor<4> = (centred / deviation).reshape([batch, 1, bands, frames]);
