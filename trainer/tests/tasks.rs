@@ -130,7 +130,13 @@ fn every_optimizer_lowers_the_error() {
     let config = shipped("transform-dft-8");
     let variants: [&[&str]; 4] = [
         &["optimizer.kind=adamw", "optimizer.weight_decay=0.001", "optimizer.schedule=linear", "optimizer.warm_up=20"],
-        &["optimizer.kind=sgd", "optimizer.momentum=0.9", "optimizer.nesterov=true", "optimizer.clip_norm=0.5"],
+        &[
+            "optimizer.kind=sgd",
+            "optimizer.momentum=0.9",
+            "optimizer.nesterov=true",
+            "optimizer.clip_norm=0.5",
+            "training.learning_rate=1.0",
+        ],
         &["optimizer.accumulate=2", "optimizer.clip_value=0.1", "optimizer.schedule=constant"],
         &["optimizer.average_decay=0.9", "optimizer.schedule=step", "optimizer.step_every=100"],
     ];
