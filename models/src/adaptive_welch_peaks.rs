@@ -9,7 +9,7 @@ use firefly_ops::{ArgumentError, Peaks, WelchOptions, Window, WindowSymmetry, to
 
 use crate::expect_valid;
 use crate::welch_peaks::{FRAMES, validate};
-use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
 /// Width of the soft decision of training, in units of doubt.
 const TEMPERATURE: f64 = 0.05;
@@ -334,14 +334,22 @@ impl Family for AdaptiveWelchPeaks {
             Signature { name: "power", shape: "[batch, k]", meaning: "their power, in the signal's unit squared" },
             Signature { name: "segments", shape: "[batch]", meaning: "segments that each frame was given" },
         ],
-        results: &[],
+        results: &[Measurement {
+            model: "adaptive_welch_peaks_bearing",
+            what: "share of the 16 strongest bins of eight segments, bearing vibrations under load 3 (five segments: 0.921)",
+            value: "0.9453 with 5.27 segments on average",
+            command: "FIREFLY_DATA=… cargo run --release -p firefly-models --example adaptive_bearing",
+            machine: MACHINE,
+        }],
     };
 
     fn variants() -> Vec<Variant<AdaptiveWelchPeaksConfig>> {
         let config = AdaptiveWelchPeaksConfig::new();
         let tiny = config.clone().with_n_fft(32).with_k(3).with_margin(2).with_rounds(vec![1, 2, 4]);
         vec![
-            Variant::new("adaptive_welch_peaks", "3 to 8 segments of 256 samples", config),
+            Variant::new("adaptive_welch_peaks", "3 to 8 segments of 256 samples", config.clone()),
+            Variant::new("adaptive_welch_peaks_bearing", "trained on bearing vibrations under loads 0 to 2", config)
+                .with_weights(include_bytes!("../weights/adaptive_welch_peaks_bearing.safetensors")),
             Variant::new("adaptive_welch_peaks_tiny", "1, 2 or 4 segments of 32 samples", tiny),
         ]
     }

@@ -7,7 +7,7 @@ use firefly_ops::fft::ComplexTensor;
 
 use super::config::ButterflyConfig;
 use super::module::Butterfly;
-use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
 impl Family for Butterfly {
     type Config = ButterflyConfig;
@@ -28,16 +28,36 @@ impl Family for Butterfly {
             Signature { name: "re", shape: "[rows, n]", meaning: "real part of each transform" },
             Signature { name: "im", shape: "[rows, n]", meaning: "imaginary part of each transform" },
         ],
-        results: &[],
+        results: &[
+            Measurement {
+                model: "butterfly_dft_8",
+                what: "RMSE of the unitary Fourier transform of 8 points, permutation learned",
+                value: "2.1e-8",
+                command: "cargo run --release -p firefly-models --example recover_dft -- 8",
+                machine: MACHINE,
+            },
+            Measurement {
+                model: "butterfly_dft_16",
+                what: "RMSE of the unitary Fourier transform of 16 points, permutation learned",
+                value: "4.3e-8",
+                command: "cargo run --release -p firefly-models --example recover_dft -- 16",
+                machine: MACHINE,
+            },
+        ],
     };
 
     fn variants() -> Vec<Variant<ButterflyConfig>> {
         let config = ButterflyConfig::new();
         let squared = config.clone().with_products(2);
+        let [dft_8, dft_16] = [8, 16].map(|n| config.clone().with_n(n));
         vec![
             Variant::new("butterfly", "BP for rows of 64 values, complex", config.clone()),
             Variant::new("butterfly_squared", "(BP)² for rows of 64 values, complex", squared),
             Variant::new("butterfly_real", "BP for rows of 64 values, real", config.clone().with_complex(false)),
+            Variant::new("butterfly_dft_8", "the unitary Fourier transform of 8 points, learned", dft_8)
+                .with_weights(include_bytes!("../../weights/butterfly_dft_8.safetensors")),
+            Variant::new("butterfly_dft_16", "the unitary Fourier transform of 16 points, learned", dft_16)
+                .with_weights(include_bytes!("../../weights/butterfly_dft_16.safetensors")),
             Variant::new("butterfly_tiny", "BP for rows of 8 values, complex", config.with_n(8)),
         ]
     }

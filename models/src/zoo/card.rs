@@ -26,6 +26,9 @@ pub struct Signature {
     pub meaning: &'static str,
 }
 
+/// Machine that the results of cards in this version were measured on.
+pub(crate) const MACHINE: &str = "two cores of an AMD EPYC with AVX-512";
+
 /// Measured result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Measurement {

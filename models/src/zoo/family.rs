@@ -31,6 +31,11 @@ impl<C> Variant<C> {
     pub const fn new(name: &'static str, summary: &'static str, config: C) -> Self {
         Self { name, summary, config, weights: None }
     }
+
+    /// The same variant with trained weights.
+    pub fn with_weights(self, weights: &'static [u8]) -> Self {
+        Self { weights: Some(weights), ..self }
+    }
 }
 
 /// Family of models: a Burn module with a configuration, named variants and a card.

@@ -29,6 +29,7 @@ mod store;
 
 use burn::tensor::Device;
 
+pub(crate) use card::MACHINE;
 pub use card::{Card, FamilyCard, Measurement, Paper, Signature};
 pub use error::ZooError;
 pub use families::ZooModel;

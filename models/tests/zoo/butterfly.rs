@@ -2,6 +2,7 @@
 
 use burn::module::Param;
 use burn::tensor::Device;
+use firefly_models::zoo::{self, ZooModel};
 use firefly_models::{Butterfly, ButterflyConfig, PermutationKind};
 use firefly_ops::fft::ComplexTensor;
 use firefly_reference::Complex;
@@ -123,6 +124,22 @@ fn twiddle_factors_after_a_bit_reversal_are_the_fourier_transform() {
         let part = |part: fn(&Complex) -> f64| expected.iter().map(part).collect::<Vec<_>>();
         assert_close("real part", &values(found.re), &part(|value| value.re), 2e-6);
         assert_close("imaginary part", &values(found.im), &part(|value| value.im), 2e-6);
+    }
+}
+
+#[test]
+fn shipped_weights_are_the_unitary_fourier_transform() {
+    let device = Device::flex();
+    for n in [8, 16] {
+        let ZooModel::Butterfly(model) = zoo::pretrained(&format!("butterfly_dft_{n}"), &device).unwrap() else {
+            panic!("another family")
+        };
+        let scale = (n as f64).sqrt().recip();
+        let entry = |row: usize, column: usize| {
+            let value = twiddle(row * column % n, n);
+            Complex::new(scale * value.re, scale * value.im)
+        };
+        assert_is(&format!("n {n}"), &model, &matrix(n, entry));
     }
 }
 

@@ -206,6 +206,19 @@ fn a_rewritten_model_has_the_same_values() {
 }
 
 #[test]
+fn shipped_weights_are_those_of_their_variant() {
+    let device = Device::flex();
+    let trained = zoo::list_pretrained();
+    assert!(!trained.is_empty());
+    for name in trained {
+        let model = zoo::pretrained(name, &device).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(model.settings(), create(name, &device).settings(), "{name}");
+        assert!(model.to_bytes().unwrap().len() < 1 << 20, "{name} is larger than 1 MB");
+        assert!(zoo::card(name).unwrap().has_weights);
+    }
+}
+
+#[test]
 fn damaged_files_are_refused() {
     let (folder, device) = (tempfile::tempdir().unwrap(), Device::flex());
     let path = folder.path().join("model.safetensors");
