@@ -11,6 +11,10 @@
 //! | [`LogMel`], [`Mfcc`] | log-mel spectra with fixed or learned filters; cepstral coefficients |
 //! | [`SpectralDenoiser`] | a signal without noise, by a mask on its short-time spectrum |
 //! | [`Fits`], [`TimesNet`] | forecasts of series |
+//! | [`Fno1d`], [`Fno2d`], [`Fno3d`] | a map between fields: Fourier neural operators |
+//! | [`LongConv`], [`S4d`], [`Hyena`] | outputs of sequences by convolutions as long as they are |
+//! | [`FNet`] | values of tokens, mixed by Fourier transforms |
+//! | [`GfNet`], [`Afno`] | classes of images, by filters or linear layers on the spectrum of patches |
 //!
 //! All of them are Burn modules: they nest in other modules, train with them and are saved with them. The module [`zoo`]
 //! lists every family by name, and creates, saves and loads its models.
@@ -48,11 +52,15 @@ mod adaptive_welch_peaks;
 #[cfg(feature = "flex")]
 mod auto;
 mod butterfly;
+mod channel_linear;
 mod fits;
+mod fnet;
+mod fno;
 mod learned_fft;
 mod learned_welch_peaks;
 mod log_mel;
 mod mfcc;
+mod sequence;
 mod spectral_denoiser;
 mod spectrum_layout;
 #[cfg(feature = "testing")]
@@ -60,6 +68,7 @@ mod spectrum_layout;
 pub mod testing;
 mod tier;
 mod timesnet;
+mod vision;
 mod weights;
 mod welch_peaks;
 pub mod zoo;
@@ -72,17 +81,27 @@ pub use auto::{
     traces_selections,
 };
 pub use butterfly::{Butterfly, ButterflyConfig, ButterflyFactor, PermutationKind, RelaxedPermutation};
+pub use channel_linear::ChannelLinear;
 pub use fits::{Fits, FitsConfig};
+pub use fnet::{FNet, FNetBlock, FNetConfig};
+pub use fno::{DenseLayer, FactorizedLayer, Fno, Fno1d, Fno2d, Fno3d, FnoConfig, FnoKind, FnoLayer, SpectralWeights};
 pub use learned_fft::{LearnedFft, LearnedFftConfig, SpectralFeatures};
 pub use learned_welch_peaks::{
     GateKind, Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT,
 };
 pub use log_mel::{LogMel, LogMelConfig};
 pub use mfcc::{Mfcc, MfccConfig};
+pub use sequence::{
+    Channels, DiagonalStateSpace, DirectKernel, FeedForward, Hyena, HyenaConfig, HyenaFilter, HyenaOperator, LongConv,
+    LongConvConfig, Mixer, S4d, S4dConfig, SequenceBlock, SequenceStack,
+};
 pub use spectral_denoiser::{SpectralDenoiser, SpectralDenoiserConfig};
 pub use spectrum_layout::SpectrumLayout;
 pub use tier::Tier;
 pub use timesnet::{Periods, TimesBlock, TimesNet, TimesNetConfig, find_periods};
+pub use vision::{
+    Afno, AfnoConfig, AfnoMixer, BlockLinear, GfNet, GfNetConfig, GlobalFilter, PatchMixer, VisionBlock, VisionStack,
+};
 pub use weights::Misfit;
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 

@@ -11,8 +11,8 @@ use super::family::{AnyFamily, Entry};
 use super::settings::Settings;
 use crate::expect_valid;
 use crate::{
-    AdaptiveWelchPeaks, Butterfly, Fits, LearnedFft, LearnedWelchPeaks, LogMel, Mfcc, SpectralDenoiser, TimesNet,
-    WelchPeaks,
+    AdaptiveWelchPeaks, Afno, Butterfly, FNet, Fits, Fno1d, Fno2d, Fno3d, GfNet, Hyena, LearnedFft, LearnedWelchPeaks,
+    LogMel, LongConv, Mfcc, S4d, SpectralDenoiser, TimesNet, WelchPeaks,
 };
 
 macro_rules! families {
@@ -69,6 +69,24 @@ families! {
     LearnedFft,
     /// Forecasting by convolutions over pictures of a series' periods.
     TimesNet,
+    /// Fourier neural operator in one dimension.
+    Fno1d,
+    /// Fourier neural operator in two dimensions.
+    Fno2d,
+    /// Fourier neural operator in three dimensions.
+    Fno3d,
+    /// Sequence model of long convolutions learned tap by tap.
+    LongConv,
+    /// Sequence model of diagonal state spaces.
+    S4d,
+    /// Sequence model of Hyena operators.
+    Hyena,
+    /// Encoder of tokens that mixes them by Fourier transforms.
+    FNet,
+    /// Image classifier by global filters.
+    GfNet,
+    /// Image classifier by adaptive Fourier neural operators.
+    Afno,
 }
 
 impl ZooModel {

@@ -1,6 +1,6 @@
 //! Signals and comparisons that the tests share.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Distribution, Tensor, TensorData};
 
 /// Tones in noise, by a linear congruential generator.
 pub fn samples(count: usize, seed: u32) -> Vec<f64> {
@@ -31,4 +31,15 @@ pub fn assert_close(what: &str, values: &[f64], expected: &[f64], tolerance: f64
         let holds = (value - expected).abs() <= tolerance * scale;
         assert!(holds, "{what}, value {place}: {value} and not {expected}");
     }
+}
+
+/// Uniform values from −1 to 1.
+pub fn random<const D: usize>(shape: [usize; D]) -> Tensor<D> {
+    Tensor::random(shape, Distribution::Uniform(-1.0, 1.0), &Device::flex())
+}
+
+/// Asserts that tensors have one shape and the same values, as far as f32 sums in another order do.
+pub fn assert_equal<const D: usize>(what: &str, got: Tensor<D>, expected: Tensor<D>) {
+    assert_eq!(got.dims(), expected.dims(), "{what}");
+    assert_close(what, &values(got), &values(expected), 2e-5);
 }

@@ -1,0 +1,121 @@
+//! Configuration of Fourier neural operators.
+
+use burn::config::Config;
+use firefly_ops::ArgumentError;
+use serde::{Deserialize, Serialize};
+
+/// Name in errors.
+const NAME: &str = "FnoConfig";
+
+/// Kind of the layers of a Fourier neural operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FnoKind {
+    /// One spectral convolution in all dimensions, beside a linear layer over channels (Li et al. 2021).
+    Dense,
+    /// A spectral convolution along each dimension, summed, before two linear layers over channels, and a residual
+    /// connection (Tran et al. 2023).
+    Factorized,
+}
+
+/// Configuration of [`Fno`](crate::Fno).
+///
+/// ```
+/// use firefly_models::FnoConfig;
+///
+/// let config = FnoConfig::new(vec![12, 7]).with_width(20);
+/// assert!(config.validate().is_ok());
+/// assert!(config.with_points(8).validate().unwrap_err().to_string().contains("`modes` is 12 along dimension 0"));
+/// ```
+#[derive(Config, Debug, PartialEq)]
+pub struct FnoConfig {
+    /// Modes that are kept along each dimension: the lowest bins along the last one; along any other the lowest
+    /// non-negative and negative frequencies together.
+    pub modes: Vec<usize>,
+    /// Channels of the input.
+    #[config(default = 1)]
+    pub in_channels: usize,
+    /// Channels of the output.
+    #[config(default = 1)]
+    pub out_channels: usize,
+    /// Channels of the layers.
+    #[config(default = 32)]
+    pub width: usize,
+    /// Number of layers.
+    #[config(default = 4)]
+    pub layers: usize,
+    /// Kind of the layers.
+    #[config(default = "FnoKind::Dense")]
+    pub kind: FnoKind,
+    /// Hidden channels between the input and the first layer; a single linear layer if `None`.
+    pub lifting: Option<usize>,
+    /// Hidden channels between the last layer and the output.
+    #[config(default = 128)]
+    pub projection: usize,
+    /// Whether the coordinates of each point, from 0 to 1, are channels of the input too.
+    #[config(default = true)]
+    pub coordinates: bool,
+    /// Points of zeros behind the field along each dimension, for fields that are not periodic; removed from the
+    /// output.
+    #[config(default = 0)]
+    pub padding: usize,
+    /// Points along each dimension of the declared inputs; fields of other lengths are accepted as well.
+    #[config(default = 64)]
+    pub points: usize,
+}
+
+impl FnoConfig {
+    /// Number of dimensions of a field.
+    pub fn dims(&self) -> usize {
+        self.modes.len()
+    }
+
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn validate(&self) -> Result<(), ArgumentError> {
+        if !(1..=3).contains(&self.dims()) {
+            let got = format!("for {} dimensions", self.dims());
+            return Err(ArgumentError::new(NAME, "modes", got, "for one to three"));
+        }
+        let counts = [
+            ("in_channels", self.in_channels),
+            ("out_channels", self.out_channels),
+            ("width", self.width),
+            ("layers", self.layers),
+            ("lifting", self.lifting.unwrap_or(1)),
+            ("projection", self.projection),
+        ];
+        if let Some((name, count)) = counts.into_iter().find(|(_, count)| *count == 0) {
+            return Err(ArgumentError::new(NAME, name, count, "at least 1"));
+        }
+        let points = vec![self.points; self.dims()];
+        self.validate_points(NAME, "modes", &points)
+    }
+
+    /// Most modes along a dimension of `points`.
+    fn most_modes(&self, dim: usize, points: usize) -> usize {
+        let padded = points + self.padding;
+        let is_half = dim + 1 == self.dims() || self.kind == FnoKind::Factorized;
+        if is_half { padded / 2 + 1 } else { padded }
+    }
+
+    /// Checks that a field of `points` has the modes; `argument` is what the error names.
+    pub(super) fn validate_points(
+        &self,
+        operation: &'static str,
+        argument: &'static str,
+        points: &[usize],
+    ) -> Result<(), ArgumentError> {
+        for (dim, (&modes, &points)) in self.modes.iter().zip(points).enumerate() {
+            let most = self.most_modes(dim, points);
+            if !(1..=most).contains(&modes) {
+                let got = format!("{modes} along dimension {dim}");
+                let expected = format!("from 1 to {most} modes for {points} points");
+                return Err(ArgumentError::new(operation, argument, got, expected));
+            }
+        }
+        Ok(())
+    }
+}

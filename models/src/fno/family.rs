@@ -1,0 +1,106 @@
+//! Fourier neural operators in the zoo.
+
+use burn::tensor::Device;
+use firefly_framework::graph::{AnyTensor, Input};
+use firefly_ops::ArgumentError;
+
+use super::config::{FnoConfig, FnoKind};
+use super::module::Fno;
+use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+
+const PAPER: Option<Paper> = Some(Paper {
+    authors: "Li et al. 2021",
+    title: "Fourier Neural Operator for Parametric Partial Differential Equations",
+    url: "https://arxiv.org/abs/2010.08895",
+});
+
+/// Registers the operator of a number of dimensions.
+macro_rules! operator {
+    ($rank:literal, $name:literal, $dims:literal, $points:literal, $variants:expr) => {
+        impl Family for Fno<$rank> {
+            type Config = FnoConfig;
+
+            const CARD: FamilyCard = FamilyCard {
+                name: $name,
+                summary: concat!("Fourier neural operator: a map between fields in ", $dims, "."),
+                paper: PAPER,
+                inputs: &[Signature {
+                    name: "field",
+                    shape: concat!("[batch, in_channels, ", $points, "]"),
+                    meaning: "values on an equally spaced grid",
+                }],
+                outputs: &[Signature {
+                    name: "field",
+                    shape: concat!("[batch, out_channels, ", $points, "]"),
+                    meaning: "values at the same points",
+                }],
+                results: &[],
+            };
+
+            fn variants() -> Vec<Variant<FnoConfig>> {
+                $variants
+            }
+
+            fn from_config(config: &FnoConfig, device: &Device) -> Result<Self, ArgumentError> {
+                config.try_init(device)
+            }
+
+            fn config(&self) -> FnoConfig {
+                Fno::config(self).clone()
+            }
+
+            fn inputs(&self, batch: usize) -> Vec<Input> {
+                let FnoConfig { in_channels, points, .. } = *Fno::config(self);
+                let mut shape = vec![points; $rank];
+                (shape[0], shape[1]) = (batch, in_channels);
+                vec![Input::new("field", shape)]
+            }
+
+            fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+                let [field] = exactly($name, inputs)?;
+                Ok(vec![self.try_forward(field.try_float::<$rank>($name, "field")?)?.into()])
+            }
+        }
+    };
+}
+
+/// A configuration small enough for every test.
+fn tiny(modes: Vec<usize>) -> FnoConfig {
+    FnoConfig::new(modes).with_width(4).with_layers(2).with_projection(6).with_points(8)
+}
+
+operator!(3, "fno1d", "one dimension", "n", {
+    let burgers = FnoConfig::new(vec![16]).with_width(64).with_points(1024);
+    vec![
+        Variant::new("fno1d", "the paper's for Burgers' equation: 16 modes of 64 channels", burgers.clone()),
+        Variant::new("fno1d_factorized", "factorised layers", burgers.with_kind(FnoKind::Factorized)),
+        Variant::new("fno1d_tiny", "3 modes of 4 channels, for tests", tiny(vec![3])),
+    ]
+});
+
+operator!(4, "fno2d", "two dimensions", "n₁, n₂", {
+    let darcy = FnoConfig::new(vec![24, 12]).with_width(32).with_padding(9).with_points(85);
+    let small = FnoConfig::new(vec![8, 4]).with_width(24).with_lifting(Some(48)).with_projection(48).with_points(16);
+    let factorized = FnoConfig::new(vec![16, 16]).with_width(64).with_kind(FnoKind::Factorized);
+    vec![
+        Variant::new("fno2d", "the paper's for Darcy flow: 12 modes per corner of 32 channels, zeros behind", darcy),
+        Variant::new("fno2d_small", "4 modes per corner of 24 channels, for grids of 16 points", small),
+        Variant::new("fno2d_factorized", "factorised layers: 16 modes along each dimension of 64 channels", factorized),
+        Variant::new("fno2d_tiny", "4 by 3 modes of 4 channels, for tests", tiny(vec![4, 3])),
+        Variant::new(
+            "fno2d_factorized_tiny",
+            "factorised layers of 4 channels, for tests",
+            tiny(vec![4, 3]).with_kind(FnoKind::Factorized),
+        ),
+    ]
+});
+
+operator!(5, "fno3d", "three dimensions", "n₁, n₂, n₃", {
+    let flow = FnoConfig::new(vec![16, 16, 8]).with_width(20).with_padding(6);
+    let factorized = FnoConfig::new(vec![8, 8, 8]).with_kind(FnoKind::Factorized);
+    vec![
+        Variant::new("fno3d", "the paper's for Navier–Stokes flow: 8 modes per corner of 20 channels", flow),
+        Variant::new("fno3d_factorized", "factorised layers: 8 modes along each dimension", factorized),
+        Variant::new("fno3d_tiny", "4, 3 and 2 modes of 4 channels, for tests", tiny(vec![4, 3, 2])),
+    ]
+});

@@ -1,0 +1,143 @@
+//! Layers of Fourier neural operators.
+
+use burn::module::{Module, Param};
+use burn::tensor::activation::relu;
+use burn::tensor::{Device, Distribution, Tensor};
+use firefly_ops::fft::ComplexTensor;
+use firefly_ops::{ArgumentError, spectral_conv};
+
+use super::config::{FnoConfig, FnoKind};
+use crate::channel_linear::ChannelLinear;
+
+/// Hidden channels of a factorised layer per channel of it.
+const FEED_FORWARD_FACTOR: usize = 4;
+
+/// Complex weights of a spectral convolution, `[in, out, modes…]`.
+#[derive(Module, Debug)]
+pub struct SpectralWeights<const D: usize> {
+    /// Real parts.
+    pub re: Param<Tensor<D>>,
+    /// Imaginary parts.
+    pub im: Param<Tensor<D>>,
+}
+
+impl<const D: usize> SpectralWeights<D> {
+    fn random(shape: [usize; D], distribution: Distribution, device: &Device) -> Self {
+        let part = || Param::from_tensor(Tensor::random(shape, distribution, device));
+        Self { re: part(), im: part() }
+    }
+
+    /// Spectral convolution of a field `[batch, in, n…]`.
+    ///
+    /// # Errors
+    /// As [`spectral_conv`].
+    pub fn try_forward(&self, field: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+        spectral_conv(field, ComplexTensor::new(self.re.val(), self.im.val()))
+    }
+}
+
+/// Spectral convolution along each dimension of a field, summed, and two linear layers over channels with a rectifier
+/// between them.
+#[derive(Module, Debug)]
+pub struct FactorizedLayer {
+    /// Weights along each dimension, `[width, width, modes]`.
+    pub spectral: Vec<SpectralWeights<3>>,
+    /// From the width to four times as many channels.
+    pub hidden: ChannelLinear,
+    /// Back to the width.
+    pub output: ChannelLinear,
+}
+
+impl FactorizedLayer {
+    fn try_forward<const D: usize>(&self, field: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+        let mut sum: Option<Tensor<D>> = None;
+        for (weights, dim) in self.spectral.iter().zip(2..) {
+            let convolved = along(field.clone(), dim, |rows| weights.try_forward(rows))?;
+            sum = Some(match sum {
+                Some(sum) => sum + convolved,
+                None => convolved,
+            });
+        }
+        let hidden = relu(self.hidden.forward(sum.unwrap_or(field)));
+        Ok(self.output.forward(hidden))
+    }
+}
+
+/// `change` of a field's rows `[batch · others, channels, n]` along `dim`.
+fn along<const D: usize>(
+    field: Tensor<D>,
+    dim: usize,
+    change: impl FnOnce(Tensor<3>) -> Result<Tensor<3>, ArgumentError>,
+) -> Result<Tensor<D>, ArgumentError> {
+    // The batch and the other dimensions come first, then channels, then the dimension.
+    let mut order: Vec<usize> = (0..D).filter(|axis| *axis != 1 && *axis != dim).collect();
+    order.extend([1, dim]);
+    let mut back = [0; D];
+    order.iter().enumerate().for_each(|(place, &axis)| back[axis] = place as isize);
+    let forth: [isize; D] = std::array::from_fn(|place| order[place] as isize);
+    let rows = field.permute(forth);
+    let dims = rows.dims();
+    let count = dims[..D - 2].iter().product();
+    let changed = change(rows.reshape([count, dims[D - 2], dims[D - 1]]))?;
+    Ok(changed.reshape(dims).permute(back))
+}
+
+/// Layer of a Fourier neural operator.
+#[derive(Module, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a model has a handful of layers")]
+pub enum FnoLayer<const D: usize> {
+    /// A spectral convolution plus a linear layer over channels.
+    Dense(DenseLayer<D>),
+    /// A residual connection around spectral convolutions along each dimension.
+    Factorized(FactorizedLayer),
+}
+
+/// Spectral convolution plus a linear layer over channels.
+#[derive(Module, Debug)]
+pub struct DenseLayer<const D: usize> {
+    /// Weights of the modes.
+    pub spectral: SpectralWeights<D>,
+    /// The linear layer.
+    pub linear: ChannelLinear,
+}
+
+impl<const D: usize> FnoLayer<D> {
+    /// The untrained layer of a configuration of `D` − 2 dimensions.
+    pub(super) fn new(config: &FnoConfig, device: &Device) -> Self {
+        let width = config.width;
+        match config.kind {
+            FnoKind::Dense => {
+                // As in the authors' program: uniform from 0 to 1/width².
+                let distribution = Distribution::Uniform(0.0, ((width * width) as f64).recip());
+                let shape = std::array::from_fn(|axis| if axis < 2 { width } else { config.modes[axis - 2] });
+                let spectral = SpectralWeights::random(shape, distribution, device);
+                Self::Dense(DenseLayer { spectral, linear: ChannelLinear::new(width, width, device) })
+            }
+            FnoKind::Factorized => {
+                let weights = |&modes: &usize| {
+                    // Glorot's normal distribution, both parts of all modes counted as inputs, as in the authors'
+                    // program.
+                    let deviation = ((2 * width * modes) as f64).sqrt().recip();
+                    SpectralWeights::random([width, width, modes], Distribution::Normal(0.0, deviation), device)
+                };
+                let hidden = FEED_FORWARD_FACTOR * width;
+                Self::Factorized(FactorizedLayer {
+                    spectral: config.modes.iter().map(weights).collect(),
+                    hidden: ChannelLinear::new(width, hidden, device),
+                    output: ChannelLinear::new(hidden, width, device),
+                })
+            }
+        }
+    }
+
+    /// The layer of a field `[batch, width, n…]`, before an activation.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for a field of other channels or fewer points than modes.
+    pub fn try_forward(&self, field: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+        match self {
+            Self::Dense(layer) => Ok(layer.spectral.try_forward(field.clone())? + layer.linear.forward(field)),
+            Self::Factorized(layer) => Ok(layer.try_forward(field.clone())? + field),
+        }
+    }
+}

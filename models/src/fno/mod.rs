@@ -1,0 +1,11 @@
+//! Fourier neural operators in one to three dimensions.
+
+mod config;
+mod coordinates;
+mod family;
+mod layer;
+mod module;
+
+pub use config::{FnoConfig, FnoKind};
+pub use layer::{DenseLayer, FactorizedLayer, FnoLayer, SpectralWeights};
+pub use module::{Fno, Fno1d, Fno2d, Fno3d};

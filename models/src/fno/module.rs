@@ -1,0 +1,146 @@
+//! The operator.
+
+use burn::module::Module;
+use burn::tensor::activation::gelu;
+use burn::tensor::{Device, Tensor};
+use firefly_ops::ArgumentError;
+
+use super::config::{FnoConfig, FnoKind};
+use super::coordinates::with_coordinates;
+use super::layer::FnoLayer;
+use crate::channel_linear::ChannelLinear;
+use crate::expect_valid;
+
+/// Name in errors.
+const NAME: &str = "Fno";
+
+/// Fourier neural operator on fields `[batch, channels, n]`.
+pub type Fno1d = Fno<3>;
+/// Fourier neural operator on fields `[batch, channels, n₁, n₂]`.
+pub type Fno2d = Fno<4>;
+/// Fourier neural operator on fields `[batch, channels, n₁, n₂, n₃]`.
+pub type Fno3d = Fno<5>;
+
+/// Fourier neural operator: a map between fields on a grid, whose weights do not depend on the number of points.
+///
+/// The input and the coordinates of its points are lifted to `width` channels; layers follow; two linear layers over
+/// channels, with a Gaussian error linear unit between them, project to the output. A dense layer is a
+/// [`spectral_conv`](firefly_ops::spectral_conv) plus a linear layer over channels, with such a unit behind each layer
+/// but the last; a factorised one is a residual connection around a sum of spectral convolutions along each dimension
+/// and two linear layers.
+///
+/// After Z. Li et al., "Fourier Neural Operator for Parametric Partial Differential Equations" (2021), and A. Tran et
+/// al., "Factorized Fourier Neural Operators" (2023), without its normalised weights.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::{Fno2d, FnoConfig};
+///
+/// let device = Device::flex();
+/// let model: Fno2d = FnoConfig::new(vec![6, 4]).with_width(8).with_points(16).init(&device);
+/// let field = |points| Tensor::<4>::ones([2, 1, points, points], &device); // [batch, channels, n₁, n₂]
+/// assert_eq!(model.forward(field(16)).dims(), [2, 1, 16, 16]);
+/// assert_eq!(model.forward(field(32)).dims(), [2, 1, 32, 32]);
+/// ```
+#[derive(Module, Debug)]
+pub struct Fno<const D: usize> {
+    /// Linear layers from the input to the width; a Gaussian error linear unit lies between two of them.
+    pub lifting: Vec<ChannelLinear>,
+    /// The layers.
+    pub layers: Vec<FnoLayer<D>>,
+    /// Linear layers from the width to the output.
+    pub projection: Vec<ChannelLinear>,
+    #[module(skip)]
+    config: FnoConfig,
+}
+
+impl FnoConfig {
+    /// The untrained operator on `device`.
+    ///
+    /// # Panics
+    /// With the message of [`try_init`](Self::try_init)'s error.
+    #[track_caller]
+    pub fn init<const D: usize>(&self, device: &Device) -> Fno<D> {
+        expect_valid(self.try_init(device))
+    }
+
+    /// The untrained operator on `device`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range, or modes for other dimensions than those of the
+    /// operator.
+    pub fn try_init<const D: usize>(&self, device: &Device) -> Result<Fno<D>, ArgumentError> {
+        const { assert!(D >= 3 && D <= 5, "batch, channels, and one to three dimensions") };
+        self.validate()?;
+        if self.dims() != D - 2 {
+            let got = format!("for {} dimensions", self.dims());
+            return Err(ArgumentError::new("FnoConfig", "modes", got, format!("for the {} of the operator", D - 2)));
+        }
+        let inputs = self.in_channels + if self.coordinates { D - 2 } else { 0 };
+        let chain = |channels: &[usize]| {
+            channels.windows(2).map(|pair| ChannelLinear::new(pair[0], pair[1], device)).collect::<Vec<_>>()
+        };
+        let lifted: Vec<usize> = [inputs].into_iter().chain(self.lifting).chain([self.width]).collect();
+        Ok(Fno {
+            lifting: chain(&lifted),
+            layers: (0..self.layers).map(|_| FnoLayer::new(self, device)).collect(),
+            projection: chain(&[self.width, self.projection, self.out_channels]),
+            config: self.clone(),
+        })
+    }
+}
+
+impl<const D: usize> Fno<D> {
+    /// The operator's output `[batch, out_channels, n…]` for a field `[batch, in_channels, n…]`.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, field: Tensor<D>) -> Tensor<D> {
+        expect_valid(self.try_forward(field))
+    }
+
+    /// The operator's output, as [`forward`](Self::forward).
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for a field of other channels, or of fewer points than the modes need.
+    pub fn try_forward(&self, field: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+        let FnoConfig { in_channels, kind, padding, .. } = self.config;
+        let dims = field.dims();
+        if dims[1] != in_channels {
+            let expected = format!("[batch, {in_channels}, …]");
+            return Err(ArgumentError::new(NAME, "field", format!("{dims:?}"), expected));
+        }
+        self.config.validate_points(NAME, "modes", &dims[2..])?;
+        let input = if self.config.coordinates { with_coordinates(field) } else { field };
+        let mut hidden = chained(&self.lifting, input);
+        if padding > 0 {
+            let mut behind = [(0, 0); D];
+            behind[2..].fill((0, padding));
+            hidden = hidden.pad(behind, 0.0);
+        }
+        for (index, layer) in self.layers.iter().enumerate() {
+            hidden = layer.try_forward(hidden)?;
+            if kind == FnoKind::Dense && index + 1 < self.layers.len() {
+                hidden = gelu(hidden);
+            }
+        }
+        if padding > 0 {
+            hidden = (2..D).fold(hidden, |hidden, dim| hidden.narrow(dim, 0, dims[dim]));
+        }
+        Ok(chained(&self.projection, hidden))
+    }
+
+    /// Configuration of the operator.
+    pub fn config(&self) -> &FnoConfig {
+        &self.config
+    }
+}
+
+/// Linear layers one after the other, with a Gaussian error linear unit between them.
+fn chained<const D: usize>(layers: &[ChannelLinear], field: Tensor<D>) -> Tensor<D> {
+    layers
+        .iter()
+        .enumerate()
+        .fold(field, |field, (index, layer)| layer.forward(if index == 0 { field } else { gelu(field) }))
+}

@@ -1,0 +1,109 @@
+//! Residual blocks of sequence models.
+
+use burn::module::Module;
+use burn::nn::{LayerNorm, LayerNormConfig};
+use burn::tensor::activation::{gelu, glu};
+use burn::tensor::{Device, Tensor};
+use firefly_ops::ArgumentError;
+
+use super::diagonal::DiagonalStateSpace;
+use super::direct::DirectKernel;
+use super::hyena::HyenaOperator;
+use crate::channel_linear::ChannelLinear;
+
+/// Hidden channels of linear layers behind a Hyena operator, per channel of it.
+const FEED_FORWARD_FACTOR: usize = 4;
+
+/// What mixes the samples of a block.
+#[derive(Module, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a model has a handful of blocks")]
+pub enum Mixer {
+    /// Convolution with learned taps.
+    Direct(DirectKernel),
+    /// Convolution with the responses of state spaces.
+    Diagonal(DiagonalStateSpace),
+    /// Hyena operator.
+    Hyena(HyenaOperator),
+}
+
+impl Mixer {
+    fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+        match self {
+            Self::Direct(kernel) => kernel.try_forward(signal),
+            Self::Diagonal(spaces) => spaces.try_forward(signal),
+            Self::Hyena(operator) => operator.try_forward(signal),
+        }
+    }
+}
+
+/// What follows the mixer of a block.
+#[derive(Module, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a model has a handful of blocks")]
+pub enum Channels {
+    /// Gaussian error linear unit, and a gated linear unit.
+    Gated(ChannelLinear),
+    /// Residual connection, and a second one around two linear layers.
+    FeedForward(FeedForward),
+}
+
+/// Normalisation, and two linear layers over channels with a Gaussian error linear unit between them.
+#[derive(Module, Debug)]
+pub struct FeedForward {
+    /// The normalisation.
+    pub norm: LayerNorm,
+    /// To four times as many channels.
+    pub hidden: ChannelLinear,
+    /// Back again.
+    pub output: ChannelLinear,
+}
+
+/// Residual block of a sequence model.
+#[derive(Module, Debug)]
+pub struct SequenceBlock {
+    /// Normalisation over channels, before the mixer.
+    pub norm: LayerNorm,
+    /// What mixes samples.
+    pub mixer: Mixer,
+    /// What mixes channels.
+    pub channels: Channels,
+}
+
+impl SequenceBlock {
+    /// The untrained block of `width` channels around a mixer.
+    pub(super) fn new(mixer: Mixer, width: usize, device: &Device) -> Self {
+        let norm = || LayerNormConfig::new(width).init(device);
+        let channels = match mixer {
+            Mixer::Direct(_) | Mixer::Diagonal(_) => Channels::Gated(ChannelLinear::new(width, 2 * width, device)),
+            Mixer::Hyena(_) => {
+                let hidden = FEED_FORWARD_FACTOR * width;
+                Channels::FeedForward(FeedForward {
+                    norm: norm(),
+                    hidden: ChannelLinear::new(width, hidden, device),
+                    output: ChannelLinear::new(hidden, width, device),
+                })
+            }
+        };
+        Self { norm: norm(), mixer, channels }
+    }
+
+    /// The block on a signal `[batch, width, n]`.
+    ///
+    /// # Errors
+    /// As [`long_conv`](firefly_ops::long_conv).
+    pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+        let mixed = self.mixer.try_forward(over_channels(&self.norm, signal.clone()))?;
+        Ok(match &self.channels {
+            Channels::Gated(linear) => signal + glu(linear.forward(gelu(mixed)), 1),
+            Channels::FeedForward(layers) => {
+                let sum = signal + mixed;
+                let hidden = layers.hidden.forward(over_channels(&layers.norm, sum.clone()));
+                sum + layers.output.forward(gelu(hidden))
+            }
+        })
+    }
+}
+
+/// Normalisation over the channels of a signal `[batch, channels, n]`.
+pub(super) fn over_channels(norm: &LayerNorm, signal: Tensor<3>) -> Tensor<3> {
+    norm.forward(signal.swap_dims(1, 2)).swap_dims(1, 2)
+}

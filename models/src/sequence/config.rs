@@ -1,0 +1,109 @@
+//! Configurations of sequence models.
+
+use burn::config::Config;
+use firefly_ops::ArgumentError;
+
+/// Declares a configuration with the fields that all sequence models have, and its checks.
+macro_rules! sequence_config {
+    (
+        $(#[$doc:meta])* $config:ident;
+        $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:literal, $least:literal;)*
+    ) => {
+        $(#[$doc])*
+        #[derive(Config, Debug, PartialEq)]
+        pub struct $config {
+            /// Channels of the input.
+            #[config(default = 1)]
+            pub in_channels: usize,
+            /// Values of the output.
+            #[config(default = 10)]
+            pub outputs: usize,
+            /// Channels of the layers.
+            #[config(default = 64)]
+            pub width: usize,
+            /// Number of layers.
+            #[config(default = 4)]
+            pub layers: usize,
+            /// Samples of the declared inputs.
+            #[config(default = 1024)]
+            pub length: usize,
+            $(
+                $(#[$field_doc])*
+                #[config(default = $default)]
+                pub $field: $type,
+            )*
+        }
+
+        impl $config {
+            /// Checks every field.
+            ///
+            /// # Errors
+            /// [`ArgumentError`] naming the first field that is out of range.
+            pub fn validate(&self) -> Result<(), ArgumentError> {
+                let least = [
+                    ("in_channels", self.in_channels as f64, 1.0),
+                    ("outputs", self.outputs as f64, 1.0),
+                    ("width", self.width as f64, 1.0),
+                    ("layers", self.layers as f64, 1.0),
+                    ("length", self.length as f64, 2.0),
+                    $((stringify!($field), self.$field as f64, $least),)*
+                ];
+                match least.into_iter().find(|(_, value, least)| !(value.is_finite() && value >= least)) {
+                    None => Ok(()),
+                    Some((field, value, least)) => {
+                        Err(ArgumentError::new(stringify!($config), field, value, format!("at least {least}")))
+                    }
+                }
+            }
+        }
+    };
+}
+
+sequence_config! {
+    /// Configuration of [`LongConv`](crate::LongConv).
+    ///
+    /// ```
+    /// use firefly_models::LongConvConfig;
+    ///
+    /// let config = LongConvConfig::new().with_width(32).with_length(8_000);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_layers(0).validate().unwrap_err().to_string().contains("`layers` is 0"));
+    /// ```
+    LongConvConfig;
+    /// Distance by which taps are moved towards 0 before they are used; nearer ones become 0.
+    threshold: f64 = 0.001, 0.0;
+}
+
+sequence_config! {
+    /// Configuration of [`S4d`](crate::S4d).
+    ///
+    /// ```
+    /// use firefly_models::S4dConfig;
+    ///
+    /// let config = S4dConfig::new().with_length(8_000).with_states(64);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_states(0).validate().unwrap_err().to_string().contains("`states` is 0"));
+    /// ```
+    S4dConfig;
+    /// Complex states per channel; each stands for itself and its conjugate.
+    states: usize = 32, 1.0;
+}
+
+sequence_config! {
+    /// Configuration of [`Hyena`](crate::Hyena).
+    ///
+    /// ```
+    /// use firefly_models::HyenaConfig;
+    ///
+    /// let config = HyenaConfig::new().with_length(8_000).with_order(3);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_order(1).validate().unwrap_err().to_string().contains("`order` is 1"));
+    /// ```
+    HyenaConfig;
+    /// Products by a projection of the input: one more than there are long convolutions.
+    order: usize = 2, 2.0;
+    /// Frequencies of the position that the filters' network takes, sine and cosine of each.
+    frequencies: usize = 1, 1.0;
+    /// Hidden units of the filters' network.
+    filter_width: usize = 64, 1.0;
+}

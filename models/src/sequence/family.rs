@@ -1,0 +1,122 @@
+//! Sequence models in the zoo.
+
+use burn::tensor::Device;
+use firefly_framework::graph::{AnyTensor, Input};
+use firefly_ops::ArgumentError;
+
+use super::config::{HyenaConfig, LongConvConfig, S4dConfig};
+use super::model::{Hyena, LongConv, S4d};
+use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+
+/// Registers a sequence model: its name, summary, paper and variants.
+macro_rules! sequence_family {
+    ($model:ident, $config:ident, $name:literal, $summary:literal, $paper:expr, $variants:expr) => {
+        impl Family for $model {
+            type Config = $config;
+
+            const CARD: FamilyCard = FamilyCard {
+                name: $name,
+                summary: $summary,
+                paper: Some($paper),
+                inputs: &[Signature {
+                    name: "signal",
+                    shape: "[batch, in_channels, length]",
+                    meaning: "samples of each channel, oldest first",
+                }],
+                outputs: &[Signature {
+                    name: "scores",
+                    shape: "[batch, outputs]",
+                    meaning: "a value per class, or a regression",
+                }],
+                results: &[],
+            };
+
+            fn variants() -> Vec<Variant<$config>> {
+                $variants
+            }
+
+            fn from_config(config: &$config, device: &Device) -> Result<Self, ArgumentError> {
+                config.try_init(device)
+            }
+
+            fn config(&self) -> $config {
+                $model::config(self).clone()
+            }
+
+            fn inputs(&self, batch: usize) -> Vec<Input> {
+                let $config { in_channels, length, .. } = *$model::config(self);
+                vec![Input::new("signal", [batch, in_channels, length])]
+            }
+
+            fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+                let [signal] = exactly($name, inputs)?;
+                Ok(vec![self.try_forward(signal.try_float::<3>($name, "signal")?)?.into()])
+            }
+        }
+    };
+}
+
+sequence_family!(
+    LongConv,
+    LongConvConfig,
+    "long_conv",
+    "Sequence model of convolutions as long as the signal, learned tap by tap.",
+    Paper {
+        authors: "Fu et al. 2023",
+        title: "Simple Hardware-Efficient Long Convolutions for Sequence Modeling",
+        url: "https://arxiv.org/abs/2302.06646",
+    },
+    {
+        let config = LongConvConfig::new();
+        let tiny = config.clone().with_width(6).with_layers(2).with_length(40).with_outputs(3);
+        vec![
+            Variant::new("long_conv", "4 layers of 64 channels, 1,024 samples", config),
+            Variant::new("long_conv_tiny", "2 layers of 6 channels, 40 samples, for tests", tiny),
+        ]
+    }
+);
+
+sequence_family!(
+    S4d,
+    S4dConfig,
+    "s4d",
+    "Sequence model of convolutions with the responses of diagonal state spaces.",
+    Paper {
+        authors: "Gu et al. 2022",
+        title: "On the Parameterization and Initialization of Diagonal State Space Models",
+        url: "https://arxiv.org/abs/2206.11893",
+    },
+    {
+        let config = S4dConfig::new();
+        let digits = config.clone().with_length(8_000);
+        let tiny = config.clone().with_width(6).with_layers(2).with_states(4).with_length(40).with_outputs(3);
+        vec![
+            Variant::new("s4d", "4 layers of 64 channels with 32 pairs of states, 1,024 samples", config),
+            Variant::new("s4d_digits", "the same for one second at 8 kHz", digits),
+            Variant::new("s4d_tiny", "2 layers of 6 channels with 4 pairs of states, for tests", tiny),
+        ]
+    }
+);
+
+sequence_family!(
+    Hyena,
+    HyenaConfig,
+    "hyena",
+    "Sequence model of long convolutions with implicit filters, between products by projections.",
+    Paper {
+        authors: "Poli et al. 2023",
+        title: "Hyena Hierarchy: Towards Larger Convolutional Language Models",
+        url: "https://arxiv.org/abs/2302.10866",
+    },
+    {
+        let config = HyenaConfig::new();
+        let digits = config.clone().with_length(8_000);
+        let tiny = config.clone().with_width(6).with_layers(2).with_filter_width(8).with_length(40).with_outputs(3);
+        vec![
+            Variant::new("hyena", "order 2, 4 layers of 64 channels, up to 1,024 samples", config),
+            Variant::new("hyena_digits", "the same for one second at 8 kHz", digits),
+            Variant::new("hyena_tiny", "order 2, 2 layers of 6 channels, for tests", tiny.clone()),
+            Variant::new("hyena_order_3_tiny", "order 3, 2 layers of 6 channels, for tests", tiny.with_order(3)),
+        ]
+    }
+);

@@ -1,0 +1,99 @@
+//! Image classifiers in the zoo.
+
+use burn::tensor::Device;
+use firefly_framework::graph::{AnyTensor, Input};
+use firefly_ops::ArgumentError;
+
+use super::config::{AfnoConfig, GfNetConfig};
+use super::model::{Afno, GfNet};
+use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+
+/// Registers a classifier: its name, summary, paper and variants.
+macro_rules! vision_family {
+    ($model:ident, $config:ident, $name:literal, $summary:literal, $paper:expr, $variants:expr) => {
+        impl Family for $model {
+            type Config = $config;
+
+            const CARD: FamilyCard = FamilyCard {
+                name: $name,
+                summary: $summary,
+                paper: Some($paper),
+                inputs: &[Signature {
+                    name: "images",
+                    shape: "[batch, in_channels, image, image]",
+                    meaning: "pixels, in any unit",
+                }],
+                outputs: &[Signature { name: "scores", shape: "[batch, classes]", meaning: "a value per class" }],
+                results: &[],
+            };
+
+            fn variants() -> Vec<Variant<$config>> {
+                $variants
+            }
+
+            fn from_config(config: &$config, device: &Device) -> Result<Self, ArgumentError> {
+                config.try_init(device)
+            }
+
+            fn config(&self) -> $config {
+                $model::config(self).clone()
+            }
+
+            fn inputs(&self, batch: usize) -> Vec<Input> {
+                let $config { in_channels, image, .. } = *$model::config(self);
+                vec![Input::new("images", [batch, in_channels, image, image])]
+            }
+
+            fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+                let [images] = exactly($name, inputs)?;
+                Ok(vec![self.try_forward(images.try_float::<4>($name, "images")?)?.into()])
+            }
+        }
+    };
+}
+
+vision_family!(
+    GfNet,
+    GfNetConfig,
+    "gfnet",
+    "Image classifier that mixes patches by learned filters of their spectrum.",
+    Paper {
+        authors: "Rao et al. 2021",
+        title: "Global Filter Networks for Image Classification",
+        url: "https://arxiv.org/abs/2107.00645",
+    },
+    {
+        let config = GfNetConfig::new();
+        let extra_small = config.clone().with_width(384);
+        let base = config.clone().with_width(512).with_layers(19);
+        let tiny = config.clone().with_image(12).with_patch(3).with_width(6).with_layers(2).with_classes(3);
+        vec![
+            Variant::new("gfnet", "GFNet-Ti: 12 blocks of 256 values", config),
+            Variant::new("gfnet_xs", "GFNet-XS: 12 blocks of 384 values", extra_small.clone()),
+            Variant::new("gfnet_s", "GFNet-S: 19 blocks of 384 values", extra_small.with_layers(19)),
+            Variant::new("gfnet_b", "GFNet-B: 19 blocks of 512 values", base),
+            Variant::new("gfnet_tiny", "2 blocks of 6 values, for tests", tiny),
+        ]
+    }
+);
+
+vision_family!(
+    Afno,
+    AfnoConfig,
+    "afno",
+    "Image classifier that mixes patches by linear layers over the channels of each bin.",
+    Paper {
+        authors: "Guibas et al. 2022",
+        title: "Adaptive Fourier Neural Operators: Efficient Token Mixers for Transformers",
+        url: "https://arxiv.org/abs/2111.13587",
+    },
+    {
+        let config = AfnoConfig::new();
+        let tiny =
+            config.clone().with_image(12).with_patch(3).with_width(6).with_blocks(2).with_layers(2).with_classes(3);
+        vec![
+            Variant::new("afno", "12 blocks of 256 values, weights in 8 blocks", config),
+            Variant::new("afno_tiny", "2 blocks of 6 values, for tests", tiny),
+        ]
+    }
+);

@@ -1,0 +1,243 @@
+//! The classifiers.
+
+use burn::module::{Initializer, Module, Param};
+use burn::nn::{LayerNorm, LayerNormConfig, Linear, LinearConfig};
+use burn::tensor::activation::gelu;
+use burn::tensor::{Device, Tensor};
+use firefly_ops::ArgumentError;
+
+use super::afno_mixer::AfnoMixer;
+use super::config::{AfnoConfig, GfNetConfig};
+use super::global_filter::GlobalFilter;
+use crate::expect_valid;
+
+/// Standard deviation of weights at first.
+const DEVIATION: f64 = 0.02;
+/// Added to a variance before its square root.
+const VARIANCE_OFFSET: f64 = 1e-6;
+
+/// What mixes the patches of a block.
+#[derive(Module, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a model has a handful of blocks")]
+pub enum PatchMixer {
+    /// A factor per bin and channel; one residual connection around the whole block.
+    Filter(GlobalFilter),
+    /// Linear layers over the channels of each bin; a residual connection around the mixer, and one around the linear
+    /// layers behind it.
+    Operator(AfnoMixer),
+}
+
+/// Block of an image classifier.
+#[derive(Module, Debug)]
+pub struct VisionBlock {
+    /// Normalisation before the mixer.
+    pub mixer_norm: LayerNorm,
+    /// What mixes patches.
+    pub mixer: PatchMixer,
+    /// Normalisation before the linear layers.
+    pub norm: LayerNorm,
+    /// First linear layer.
+    pub hidden: Linear,
+    /// Second linear layer.
+    pub output: Linear,
+}
+
+impl VisionBlock {
+    /// The block on `patches` `[batch, rows, columns, width]`.
+    ///
+    /// # Errors
+    /// As [`rfft2`](firefly_ops::fft::rfft2).
+    pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>, ArgumentError> {
+        let normalised = self.mixer_norm.forward(patches.clone());
+        let (mixed, residual) = match &self.mixer {
+            PatchMixer::Filter(filter) => (filter.try_forward(normalised)?, patches),
+            PatchMixer::Operator(mixer) => {
+                let sum = mixer.try_forward(normalised)? + patches;
+                (sum.clone(), sum)
+            }
+        };
+        let hidden = gelu(self.hidden.forward(self.norm.forward(mixed)));
+        Ok(residual + self.output.forward(hidden))
+    }
+}
+
+/// Image classifier: patches, their positions, blocks, and a linear layer on the mean of the normalised patches.
+#[derive(Module, Debug)]
+pub struct VisionStack {
+    /// From the pixels of a patch to the width.
+    pub patches: Linear,
+    /// Added to each patch, `[1, rows, columns, width]`.
+    pub positions: Param<Tensor<4>>,
+    /// The blocks.
+    pub blocks: Vec<VisionBlock>,
+    /// Normalisation behind the blocks.
+    pub norm: LayerNorm,
+    /// From the mean of the patches to the classes.
+    pub head: Linear,
+    #[module(skip)]
+    sizes: Sizes,
+}
+
+/// Sizes that all classifiers have.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    image: usize,
+    in_channels: usize,
+    patch: usize,
+    width: usize,
+    layers: usize,
+    hidden: usize,
+    classes: usize,
+}
+
+impl VisionStack {
+    fn new(sizes: Sizes, device: &Device, mixer: impl Fn() -> PatchMixer) -> Self {
+        let Sizes { image, in_channels, patch, width, layers, hidden, classes } = sizes;
+        let side = image / patch;
+        let norm = || LayerNormConfig::new(width).with_epsilon(VARIANCE_OFFSET).init(device);
+        let normal = Initializer::Normal { mean: 0.0, std: DEVIATION };
+        let linear = |inputs, outputs| {
+            let mut layer = LinearConfig::new(inputs, outputs).with_initializer(normal.clone()).init(device);
+            layer.bias = Some(Initializer::Zeros.init([outputs], device));
+            layer
+        };
+        let block = |_| VisionBlock {
+            mixer_norm: norm(),
+            mixer: mixer(),
+            norm: norm(),
+            hidden: linear(width, hidden),
+            output: linear(hidden, width),
+        };
+        Self {
+            // A convolution of as many pixels as a patch has.
+            patches: LinearConfig::new(in_channels * patch * patch, width).init(device),
+            positions: normal.init([1, side, side, width], device),
+            blocks: (0..layers).map(block).collect(),
+            norm: norm(),
+            head: linear(width, classes),
+            sizes,
+        }
+    }
+
+    fn try_forward(&self, name: &'static str, images: Tensor<4>) -> Result<Tensor<2>, ArgumentError> {
+        let Sizes { image, in_channels, patch, width, .. } = self.sizes;
+        let [batch, channels, rows, columns] = images.dims();
+        if [channels, rows, columns] != [in_channels, image, image] {
+            let expected = format!("[batch, {in_channels}, {image}, {image}]");
+            return Err(ArgumentError::new(name, "images", format!("{:?}", images.dims()), expected));
+        }
+        let side = image / patch;
+        let pixels: Tensor<6> = images.reshape([batch, channels, side, patch, side, patch]).permute([0, 2, 4, 1, 3, 5]);
+        let pixels: Tensor<4> = pixels.reshape([batch, side, side, channels * patch * patch]);
+        let embedded = self.patches.forward(pixels) + self.positions.val();
+        let mixed = self.blocks.iter().try_fold(embedded, |patches, block| block.try_forward(patches))?;
+        let rows: Tensor<3> = self.norm.forward(mixed).reshape([batch, side * side, width]);
+        Ok(self.head.forward(rows.mean_dim(1).squeeze_dim::<2>(1)))
+    }
+}
+
+/// Declares a classifier with its configuration and mixer.
+macro_rules! vision_model {
+    ($(#[$doc:meta])* $model:ident, $config:ident, $mixer:expr) => {
+        $(#[$doc])*
+        #[derive(Module, Debug)]
+        pub struct $model {
+            /// The layers.
+            pub stack: VisionStack,
+            #[module(skip)]
+            config: $config,
+        }
+
+        impl $config {
+            /// The untrained classifier on `device`.
+            ///
+            /// # Panics
+            /// With the message of [`try_init`](Self::try_init)'s error.
+            #[track_caller]
+            pub fn init(&self, device: &Device) -> $model {
+                expect_valid(self.try_init(device))
+            }
+
+            /// The untrained classifier on `device`.
+            ///
+            /// # Errors
+            /// [`ArgumentError`] naming the first field that is out of range.
+            pub fn try_init(&self, device: &Device) -> Result<$model, ArgumentError> {
+                self.validate()?;
+                let Self { image, in_channels, patch, width, layers, classes, .. } = *self;
+                let hidden = self.expansion * width;
+                let sizes = Sizes { image, in_channels, patch, width, layers, hidden, classes };
+                let mixer: fn(&Self, &Device) -> PatchMixer = $mixer;
+                let stack = VisionStack::new(sizes, device, || mixer(self, device));
+                Ok($model { stack, config: self.clone() })
+            }
+        }
+
+        impl $model {
+            /// Scores `[batch, classes]` of images `[batch, in_channels, image, image]`.
+            ///
+            /// # Panics
+            /// With the message of [`try_forward`](Self::try_forward)'s error.
+            #[track_caller]
+            pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+                expect_valid(self.try_forward(images))
+            }
+
+            /// Scores, as [`forward`](Self::forward).
+            ///
+            /// # Errors
+            /// [`ArgumentError`] for images of another size or of other channels.
+            pub fn try_forward(&self, images: Tensor<4>) -> Result<Tensor<2>, ArgumentError> {
+                self.stack.try_forward(stringify!($model), images)
+            }
+
+            /// Configuration of the classifier.
+            pub fn config(&self) -> &$config {
+                &self.config
+            }
+        }
+    };
+}
+
+vision_model! {
+    /// Global filter network: an image classifier whose blocks mix patches by learned filters of their spectrum.
+    ///
+    /// A block is a residual connection around normalisation, a [`GlobalFilter`], normalisation and two linear layers.
+    /// Linear layers and positions are normal with a deviation of 0.02 at first, biases 0.
+    ///
+    /// After Y. Rao et al., "Global Filter Networks for Image Classification" (2021).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::GfNetConfig;
+    ///
+    /// let device = Device::flex();
+    /// let config = GfNetConfig::new().with_image(16).with_patch(4).with_width(8).with_layers(2).with_classes(5);
+    /// let images = Tensor::<4>::ones([3, 3, 16, 16], &device); // [batch, channels, rows, columns]
+    /// assert_eq!(config.init(&device).forward(images).dims(), [3, 5]);
+    /// ```
+    GfNet, GfNetConfig,
+    |config, device| PatchMixer::Filter(GlobalFilter::new(config.side(), config.width, device))
+}
+
+vision_model! {
+    /// Adaptive Fourier neural operator as an image classifier: blocks mix patches by linear layers over the channels of
+    /// each bin of their spectrum.
+    ///
+    /// A block is an [`AfnoMixer`] behind a normalisation, with a residual connection, then two linear layers behind a
+    /// normalisation, with another one.
+    ///
+    /// After J. Guibas et al., "Adaptive Fourier Neural Operators: Efficient Token Mixers for Transformers" (2022).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::AfnoConfig;
+    ///
+    /// let device = Device::flex();
+    /// let config = AfnoConfig::new().with_image(16).with_patch(4).with_width(8).with_blocks(2).with_layers(2);
+    /// let images = Tensor::<4>::ones([3, 3, 16, 16], &device); // [batch, channels, rows, columns]
+    /// assert_eq!(config.init(&device).forward(images).dims(), [3, 1000]);
+    /// ```
+    Afno, AfnoConfig,
+    |config, device| PatchMixer::Operator(AfnoMixer::new(config.width, config.blocks, config.threshold, device))
+}
