@@ -32,6 +32,7 @@ configurations![
     "forecasting-tiny",
     "speech-256",
     "synthetic-64",
+    "transform-dft-64",
     "transform-dft-8",
 ];
 
