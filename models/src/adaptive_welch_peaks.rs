@@ -336,7 +336,8 @@ impl Family for AdaptiveWelchPeaks {
         ],
         results: &[Measurement {
             model: "adaptive_welch_peaks_bearing",
-            what: "share of the 16 strongest bins of eight segments, bearings under load 3 (five segments: 0.921)",
+            what: "share of the 16 strongest bins of eight segments, bearings under load 3, price and rounds chosen on \
+                   the same data (five segments: 0.921)",
             value: "0.9453 with 5.27 segments on average",
             command: "FIREFLY_DATA=… cargo run --release -p firefly-models --example adaptive_bearing",
             machine: MACHINE,

@@ -28,7 +28,7 @@ use crate::suites::picker::{TimingBudget, Timings, calibrated_strategies, time_i
 #[derive(Debug, Clone, clap::Args)]
 pub struct CalibrateArgs {
     /// Device: auto (the first GPU that is built in and present, or else the CPU), cpu, ndarray, wgpu, vulkan,
-    /// metal or cuda, with an index as in cuda:1
+    /// metal, cuda or rocm, with an index as in cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceChoice,
     /// File of the profile; in the user's configuration folder, where the picker looks for it, unless given

@@ -47,7 +47,7 @@ pub struct MaxBatchArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fast", value_parser = named(TIERS))]
     pub tier: Vec<Tier>,
     /// Device of the tensors: auto (the first GPU that is built in and present, or else the CPU), cpu, ndarray, wgpu,
-    /// vulkan, metal or cuda, with an index as in cuda:1
+    /// vulkan, metal, cuda or rocm, with an index as in cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceChoice,
     /// Prove by running a batch whose input takes at most so many MiB, from 0: the largest itself, if that is no more,

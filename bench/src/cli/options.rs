@@ -37,7 +37,7 @@ pub struct MeasureOptions {
     #[arg(long)]
     pub control: bool,
     /// Device of the tensors: auto (the first GPU that is built in and present, or else the CPU), cpu, ndarray, wgpu,
-    /// vulkan, metal or cuda, with an index as in cuda:1
+    /// vulkan, metal, cuda or rocm, with an index as in cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceChoice,
     /// Instruction sets that Firefly's kernels for host processors are forced to use, each a case of its own; their own

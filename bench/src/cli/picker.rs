@@ -60,7 +60,7 @@ pub struct PickerArgs {
     #[arg(value_parser = named(TIERS))]
     pub tier: Vec<Tier>,
     /// Device: auto (the first GPU that is built in and present, or else the CPU), cpu, ndarray, wgpu, vulkan,
-    /// metal or cuda, with an index as in cuda:1
+    /// metal, cuda or rocm, with an index as in cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceChoice,
     /// Calibrated profile; the user's own, or a preset if there is none, unless given

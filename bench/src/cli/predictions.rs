@@ -21,7 +21,7 @@ pub struct PredictionsArgs {
     #[command(flatten)]
     pub grid: PeaksGrid,
     /// Device: auto (the first GPU that is built in and present, or else the CPU), cpu, ndarray, wgpu, vulkan,
-    /// metal or cuda, with an index as in cuda:1
+    /// metal, cuda or rocm, with an index as in cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceChoice,
     /// Calibrated profile (a file that `calibrate` wrote) to predict by; the user's own, or a preset if there is none,

@@ -81,12 +81,13 @@ fn picker_section(report: &PickerReport) -> String {
 }
 
 fn profile_section(report: &ProfileReport) -> String {
-    let ProfileReport { tool, model, n_fft, tier, batch, k, target, decisions, .. } = report;
-    let name = &target.name;
+    let ProfileReport { tool, model, parameters, target, decisions, .. } = report;
+    let options = parameters.iter().filter_map(|(name, value)| Some((name.to_string(), option(value)?)));
+    let options = options.chain([("target".into(), target.name.clone())]);
+    let command = command_line(&format!("profile {model}"), options);
     let mut section = format!(
         "## profile of {model}\n\n- by {} {}, {} build\n\n\
-         ```text\nfirefly-bench profile {model} --n-fft {n_fft} --tier {tier} --batch {batch} --k {k} --target {name}\n\
-         ```\n\n",
+         ```text\n{command}\n```\n\n",
         tool.name, tool.version, tool.build
     );
     for line in report.summary() {

@@ -1,5 +1,6 @@
 //! Report of `profile`: data movement of a model, node by node, and decisions on rewriting it.
 
+use firefly_app::number::{bytes, duration};
 use firefly_app::table::{Align, TextTable};
 use firefly_framework::cost::{FusionDecision, Prediction};
 use firefly_framework::movement::GraphMovement;
@@ -7,10 +8,10 @@ use firefly_framework::profile::DeviceProfile;
 use serde::{Deserialize, Serialize};
 
 use super::schema::Tool;
-use firefly_app::number::{bytes, duration};
+use crate::harness::parameters::ParameterMap;
 
 /// Version of the JSON format; it changes when a reader would have to.
-pub const PROFILE_FORMAT: u32 = 1;
+pub const PROFILE_FORMAT: u32 = 2;
 
 /// Data movement of one model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,14 +22,8 @@ pub struct ProfileReport {
     pub tool: Tool,
     /// Name of the model.
     pub model: String,
-    /// Samples per segment.
-    pub n_fft: usize,
-    /// Tier.
-    pub tier: String,
-    /// Frames per call.
-    pub batch: usize,
-    /// Peaks per frame.
-    pub k: usize,
+    /// Parameters that the model was made with, by the options that give them.
+    pub parameters: ParameterMap,
     /// Costs that times are predicted and decisions made with.
     pub target: DeviceProfile,
     /// Data movement, node by node.

@@ -1,4 +1,4 @@
-//! Models by name, captured as graphs.
+//! Models of peaks by name, captured as graphs.
 
 use burn::tensor::{Device, Tensor};
 use firefly_framework::graph::{Graph, GraphError, Input, capture};
@@ -7,9 +7,9 @@ use firefly_models::{LearnedWelchPeaksConfig, Peaks, WelchPeaksConfig};
 
 use super::peaks::PeaksProblem;
 
-/// Model that can be profiled.
+/// Model of peaks or of the power that they are searched in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ZooModel {
+pub enum PeaksModel {
     /// Exact peaks by one operation.
     WelchPeaks,
     /// Exact spectra by one operation.
@@ -20,7 +20,7 @@ pub enum ZooModel {
     Stock(Formulation),
 }
 
-impl ZooModel {
+impl PeaksModel {
     /// Every model.
     pub const ALL: [Self; 7] = [
         Self::WelchPeaks,
@@ -85,16 +85,16 @@ mod tests {
     #[test]
     fn every_model_is_found_by_name_and_captured() {
         let problem = PeaksProblem::new(64, Tier::Fast, 3, 4);
-        for model in ZooModel::ALL {
+        for model in PeaksModel::ALL {
             let graph = model.graph(&problem).unwrap();
             assert!(!graph.nodes().is_empty(), "{}", model.name());
-            assert_eq!(graph.outputs().len(), if model == ZooModel::WelchPsd { 1 } else { 2 });
+            assert_eq!(graph.outputs().len(), if model == PeaksModel::WelchPsd { 1 } else { 2 });
         }
     }
 
     #[test]
     fn a_problem_that_can_not_be_solved_says_why() {
-        let error = ZooModel::WelchPeaks.graph(&PeaksProblem::new(100, Tier::Fast, 3, 4)).unwrap_err().to_string();
+        let error = PeaksModel::WelchPeaks.graph(&PeaksProblem::new(100, Tier::Fast, 3, 4)).unwrap_err().to_string();
         assert!(error.contains("`n_fft` is 100"), "{error}");
     }
 }

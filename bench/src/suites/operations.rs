@@ -11,7 +11,7 @@ use firefly_framework::profile::DeviceProfile;
 use firefly_framework::rewrite::register_costs;
 use firefly_models::Tier;
 
-use super::models::ZooModel;
+use super::models::PeaksModel;
 use super::peaks::PeaksProblem;
 use super::phases::{Phase, host_tail, replay};
 use crate::harness::routine::RoutineError;
@@ -37,7 +37,7 @@ pub fn measure(profile: &mut DeviceProfile, device: &Device, rough: bool) -> any
         for phase in Phase::ALL {
             graphs.push(phase.graph(problem)?);
         }
-        for model in ZooModel::ALL {
+        for model in PeaksModel::ALL {
             graphs.push(model.graph(problem)?);
         }
     }
@@ -101,7 +101,7 @@ mod tests {
         measure(&mut profile, &Device::flex(), true).unwrap();
         let mut options = MovementOptions::default();
         register_costs(&mut options.costs);
-        for model in [ZooModel::WelchPeaks, ZooModel::Learned, ZooModel::Stock(Formulation::Unfold)] {
+        for model in [PeaksModel::WelchPeaks, PeaksModel::Learned, PeaksModel::Stock(Formulation::Unfold)] {
             let moved = count(&model.graph(&PeaksProblem::new(64, Tier::Fast, 32, 4)).unwrap(), &options);
             let prediction = Prediction::of_graph(&moved, &profile);
             assert!(prediction.operations > 0.0, "{}", model.name());

@@ -10,7 +10,7 @@ use firefly_framework::movement::{MovementOptions, count};
 use firefly_framework::profile::DeviceProfile;
 use firefly_framework::rewrite::register_costs;
 
-use super::models::ZooModel;
+use super::models::PeaksModel;
 use super::peaks::{FrameInputs, PeaksProblem};
 use super::phases::{GraphRunner, Phase, replay};
 use crate::harness::routine::RoutineError;
@@ -110,7 +110,7 @@ pub fn measure(
 /// The graphs of phases and models by name.
 fn graphs(problem: &PeaksProblem) -> Result<Vec<(&'static str, Graph)>, GraphError> {
     let phases = Phase::ALL.into_iter().map(|phase| Ok((phase.name(), phase.graph(problem)?)));
-    let models = ZooModel::ALL.into_iter().map(|model| Ok((model.name(), model.graph(problem)?)));
+    let models = PeaksModel::ALL.into_iter().map(|model| Ok((model.name(), model.graph(problem)?)));
     phases.chain(models).collect()
 }
 
@@ -132,7 +132,7 @@ mod tests {
     fn every_graph_is_predicted_and_timed() {
         let problem = PeaksProblem::new(64, Tier::Fast, 5, 4);
         let found = measure(&problem, &Preset::Cpu.profile(), &Device::flex(), 2).unwrap();
-        assert_eq!(found.len(), Phase::ALL.len() + ZooModel::ALL.len());
+        assert_eq!(found.len(), Phase::ALL.len() + PeaksModel::ALL.len());
         assert!(found.iter().all(|graph| graph.predicted > 0.0 && graph.measured.median > 0.0), "{found:?}");
     }
 

@@ -52,7 +52,7 @@ impl Trials {
         for &DeviceTest { name, body } in tests {
             let built = built();
             if built.is_empty() {
-                let reason = "this build has no accelerator: enable the feature wgpu, vulkan, metal or cuda";
+                let reason = "this build has no accelerator: enable the feature wgpu, vulkan, metal, cuda or rocm";
                 self.0.push(Trial::ignorable_test(format!("{name}::accelerator"), move || missing(reason)));
             }
             for (kind, open) in built {

@@ -1,12 +1,14 @@
 //! `firefly-bench profile`: data movement of a model, node by node, and the savings of fusion.
 
+mod model;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
-use clap::value_parser;
 use firefly_app::files::{ensure_writable, write_atomically};
+use firefly_app::number::duration;
 use firefly_app::suggest;
 use firefly_app::table::{Layout, wrapped};
 use firefly_framework::cost::Prediction;
@@ -14,39 +16,23 @@ use firefly_framework::graph::{Graph, dot, svg};
 use firefly_framework::movement::{MovementOptions, count};
 use firefly_framework::profile::Preset;
 use firefly_framework::rewrite::{Rewriter, register_costs};
-use firefly_models::Tier;
 
+use self::model::{ModelOptions, ProfiledModel};
 use super::ExitStatus;
 use super::device_profile::presets;
-use super::values::{TIERS, named, whole};
 use crate::report::decision;
 use crate::report::profile::{PROFILE_FORMAT, ProfileReport};
 use crate::report::schema::Tool;
-use crate::suites::models::ZooModel;
-use crate::suites::peaks::PeaksProblem;
-use firefly_app::number::duration;
 
 /// Options of `profile`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ProfileArgs {
-    /// Model to profile
-    #[arg(value_parser = named(ZooModel::ALL.map(|model| (model.name(), model))))]
-    pub model: ZooModel,
-    /// Samples per segment: a power of two from 8 to 65536
-    #[arg(long, value_name = "N", default_value_t = 256, allow_negative_numbers = true)]
-    #[arg(value_parser = whole::<usize>)]
-    pub n_fft: usize,
-    /// Frames per call, from 1; their samples take at most 8 GiB
-    #[arg(long, value_name = "N", default_value_t = 1024, allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u64).range(1..))]
-    pub batch: u64,
-    /// Peaks per frame: from 1 to n_fft / 2 + 1
-    #[arg(long, value_name = "N", default_value_t = 16, allow_negative_numbers = true)]
-    #[arg(value_parser = whole::<usize>)]
-    pub k: usize,
-    /// Segments used of each frame: ultra (1), fast (2), reference (8)
-    #[arg(long, default_value = "fast", value_parser = named(TIERS))]
-    pub tier: Tier,
+    /// Model to profile: welch-peaks, welch-psd, learned-welch-peaks, stock-loop, stock-unfold, stock-reshape,
+    /// stock-blocks, or a model of the zoo by its name
+    pub model: ProfiledModel,
+    /// Parameters of the model
+    #[command(flatten)]
+    pub options: ModelOptions,
     /// Constants that times are predicted with: metal, cuda, rocm, wgpu or cpu
     #[arg(long, value_name = "PRESET", default_value = "cpu", value_parser = presets())]
     pub target: Preset,
@@ -88,10 +74,8 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
         ensure_writable(path).with_context(|| format!("{option} {}", path.display()))?;
         written.push((option, path));
     }
-    let batch = usize::try_from(arguments.batch)?;
-    let problem = PeaksProblem::new(arguments.n_fft, arguments.tier, batch, arguments.k);
     let start = Instant::now();
-    let mut graph = arguments.model.graph(&problem)?;
+    let (mut graph, parameters) = arguments.options.capture(arguments.model)?;
     let captured = start.elapsed();
     if let Some(outputs) = &arguments.outputs {
         let count = graph.outputs().len();
@@ -131,10 +115,7 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
         format: PROFILE_FORMAT,
         tool: Tool::this(),
         model: arguments.model.name().into(),
-        n_fft: arguments.n_fft,
-        tier: arguments.tier.to_string(),
-        batch,
-        k: arguments.k,
+        parameters,
         target,
         profile: figures,
         prediction,
@@ -229,6 +210,21 @@ mod tests {
         assert!(text.contains("welch peaks:\nThe gate fuses on cpu."), "{text}");
         assert_eq!(after["profile"]["total"]["launches"], 1);
         assert_eq!(after["decisions"][0]["before"][0], before["profile"]["total"]);
+    }
+
+    #[test]
+    fn models_of_the_zoo_take_settings() {
+        let (text, report, _) = profile_of(&["welch_peaks", "--batch", "10", "--set", "n_fft=64,k=4", "--rewrite"]);
+        assert_eq!(report["profile"]["total"]["traffic"], 10 * 96 * 4 + 64 * 4 + 10 * 4 * (8 + 4));
+        assert!(text.contains("no rule applies") && report["parameters"]["set"][1] == "k=4", "{text}");
+        let error = |arguments: &[&str]| {
+            let cli = Cli::parse_from([&["profile"], arguments].concat());
+            run(&cli.arguments, &mut Vec::new()).unwrap_err().to_string()
+        };
+        assert!(error(&["welch_peaks", "--k", "4"]).contains("--k: welch_peaks is of the zoo"));
+        assert!(error(&["welch-peaks", "--set", "k=4"]).contains("--set: welch-peaks is not of the zoo"));
+        assert!(error(&["welch_peaks", "--set", "nfft=4"]).contains("did you mean `n_fft`?"));
+        assert!("fits_tinny".parse::<ProfiledModel>().unwrap_err().contains("did you mean `fits_tiny`?"));
     }
 
     #[test]

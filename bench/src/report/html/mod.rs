@@ -46,12 +46,11 @@ fn picker_section(report: &PickerReport) -> String {
 }
 
 fn profile_section(report: &ProfileReport) -> String {
-    let ProfileReport { model, n_fft, tier, batch, k, target, decisions, .. } = report;
+    let ProfileReport { model, parameters, target, decisions, .. } = report;
     let [memory, predicted] = report.summary();
-    let problem = format!("n_fft {n_fft}, tier {tier}, batch {batch}, k {k}");
     let facts = [
         ("model", model.clone()),
-        ("problem", problem),
+        ("parameters", parameters.to_string()),
         ("costs of", target.name.clone()),
         ("memory", memory),
         ("time", predicted),
