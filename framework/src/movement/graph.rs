@@ -120,6 +120,7 @@ pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
     let live = graph.live();
     let live_bytes = live_bytes(graph, &live);
     let merged = merged_traffic(graph, &live);
+    let views = views_of_values(graph);
     let read: Vec<ValueId> = match &options.outputs {
         Some(places) => places.iter().filter_map(|&place| graph.outputs().get(place).copied()).collect(),
         None => graph.outputs().to_vec(),
@@ -138,7 +139,7 @@ pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
             NodeMovement {
                 operation,
                 kind: node.operation.kind().into(),
-                views: views_before(graph, place),
+                views: views_read(node, &views),
                 inputs: indices(&node.inputs),
                 outputs: indices(&node.outputs),
                 shapes: node.outputs.iter().map(|id| graph.get(*id).shape.clone()).collect(),
@@ -159,15 +160,24 @@ pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
     }
 }
 
-/// Kinds of the views that a node reads through, each once; none if values stay in their order.
-fn views_before(graph: &Graph, place: usize) -> Vec<String> {
-    let views: Vec<&Operation> =
-        graph.views_before(place).into_iter().map(|view| &graph.nodes()[view].operation).collect();
-    if views.iter().all(|view| **view == Operation::Reshape) {
+/// Kinds of the views that lead from memory to each value; none of a value with memory of its own.
+fn views_of_values(graph: &Graph) -> Vec<BTreeSet<&str>> {
+    let mut views = vec![BTreeSet::new(); graph.values().len()];
+    for node in graph.nodes().iter().filter(|node| node.operation.is_view()) {
+        let mut through: BTreeSet<&str> = node.inputs.iter().flat_map(|input| &views[input.index()]).copied().collect();
+        through.insert(node.operation.kind());
+        node.outputs.iter().for_each(|output| views[output.index()].clone_from(&through));
+    }
+    views
+}
+
+/// Kinds of the views that a node reads through; none if they keep values in their order.
+fn views_read(node: &Node, views: &[BTreeSet<&str>]) -> Vec<String> {
+    let read: BTreeSet<&str> = node.inputs.iter().flat_map(|input| &views[input.index()]).copied().collect();
+    if read.iter().all(|view| *view == Operation::Reshape.kind()) {
         return Vec::new();
     }
-    let kinds: BTreeSet<&str> = views.into_iter().map(Operation::kind).collect();
-    kinds.into_iter().map(String::from).collect()
+    read.into_iter().map(String::from).collect()
 }
 
 fn indices(values: &[ValueId]) -> Vec<usize> {
