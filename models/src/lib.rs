@@ -58,6 +58,7 @@ mod fnet;
 mod fno;
 mod learned_fft;
 mod learned_welch_peaks;
+mod least;
 mod log_mel;
 mod mfcc;
 mod sequence;

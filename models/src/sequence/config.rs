@@ -3,6 +3,8 @@
 use burn::config::Config;
 use firefly_ops::ArgumentError;
 
+use crate::least::ensure_least;
+
 /// Declares a configuration with the fields that all sequence models have, and its checks.
 macro_rules! sequence_config {
     (
@@ -40,7 +42,7 @@ macro_rules! sequence_config {
             /// # Errors
             /// [`ArgumentError`] naming the first field that is out of range.
             pub fn validate(&self) -> Result<(), ArgumentError> {
-                let least = [
+                let fields = [
                     ("in_channels", self.in_channels as f64, 1.0),
                     ("outputs", self.outputs as f64, 1.0),
                     ("width", self.width as f64, 1.0),
@@ -48,12 +50,7 @@ macro_rules! sequence_config {
                     ("length", self.length as f64, 2.0),
                     $((stringify!($field), self.$field as f64, $least),)*
                 ];
-                match least.into_iter().find(|(_, value, least)| !(value.is_finite() && value >= least)) {
-                    None => Ok(()),
-                    Some((field, value, least)) => {
-                        Err(ArgumentError::new(stringify!($config), field, value, format!("at least {least}")))
-                    }
-                }
+                ensure_least(stringify!($config), fields)
             }
         }
     };

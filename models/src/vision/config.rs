@@ -3,6 +3,8 @@
 use burn::config::Config;
 use firefly_ops::ArgumentError;
 
+use crate::least::ensure_least;
+
 /// Declares a configuration with the fields that all image classifiers have, and its checks.
 macro_rules! vision_config {
     (
@@ -52,7 +54,7 @@ macro_rules! vision_config {
             /// [`ArgumentError`] naming the first field that is out of range.
             pub fn validate(&self) -> Result<(), ArgumentError> {
                 const NAME: &str = stringify!($config);
-                let least = [
+                let fields = [
                     ("image", self.image as f64, 1.0),
                     ("in_channels", self.in_channels as f64, 1.0),
                     ("patch", self.patch as f64, 1.0),
@@ -62,10 +64,7 @@ macro_rules! vision_config {
                     ("classes", self.classes as f64, 1.0),
                     $((stringify!($field), self.$field as f64, $least),)*
                 ];
-                let wrong = least.into_iter().find(|(_, value, least)| !(value.is_finite() && value >= least));
-                if let Some((field, value, least)) = wrong {
-                    return Err(ArgumentError::new(NAME, field, value, format!("at least {least}")));
-                }
+                ensure_least(NAME, fields)?;
                 if !self.image.is_multiple_of(self.patch) {
                     let expected = format!("a divisor of `image`, {}", self.image);
                     return Err(ArgumentError::new(NAME, "patch", self.patch, expected));

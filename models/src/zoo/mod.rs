@@ -52,6 +52,14 @@ pub fn list_pretrained() -> Vec<&'static str> {
     list("").into_iter().filter(trained).collect()
 }
 
+/// Name of the family that has the variant `name`.
+///
+/// # Errors
+/// [`ZooError::UnknownModel`].
+pub fn family(name: &str) -> Result<&'static str, ZooError> {
+    Ok(find(name)?.name)
+}
+
 /// Card of the variant `name`: what it computes, its paper, settings, parameters and measured results.
 ///
 /// # Errors

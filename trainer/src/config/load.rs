@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 use super::RunConfig;
 use super::parser_message::described;
+use crate::data::RecordingsConfig;
 use crate::task::Task;
 use crate::tasks::TaskName;
 
@@ -154,6 +155,23 @@ pub(crate) fn locate<'a>(
         }
     }
     Ok(false)
+}
+
+/// Makes the folders of recordings absolute, as [`locate`]; recordings in relative folders without a root are left out.
+/// Returns whether that is so.
+///
+/// # Errors
+/// As [`locate`].
+pub(crate) fn locate_recordings(
+    recordings: &mut Option<RecordingsConfig>,
+    root: Option<&Path>,
+) -> Result<bool, ConfigError> {
+    let Some(RecordingsConfig { train, test, .. }) = recordings else { return Ok(false) };
+    let is_missing = locate([train].into_iter().chain(test), root)?;
+    if is_missing {
+        *recordings = None;
+    }
+    Ok(is_missing)
 }
 
 /// Parses a configuration without checking its values.

@@ -10,8 +10,8 @@ mod validate;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use load::locate;
 pub use load::{ConfigError, Loaded, load, task_of};
+pub(crate) use load::{locate, locate_recordings};
 pub use optimizer::{Optimizer, OptimizerSection, RateSchedule};
 pub use resolved::Resolved;
 pub use training::{Length, Training, TrainingSection};

@@ -14,17 +14,15 @@ pub enum Length {
     Epochs(usize),
 }
 
-impl Length {
-    /// Steps if they are given, or else epochs.
-    pub fn of(steps: Option<usize>, epochs: Option<usize>) -> Self {
-        steps.map_or(Self::Epochs(epochs.unwrap_or(DEFAULT_EPOCHS)), Self::Steps)
-    }
-}
-
 /// What every task's section `[training]` says.
 pub trait Training {
-    /// Length of the training.
-    fn length(&self) -> Length;
+    /// Steps of the optimizer, if they are given.
+    fn steps(&self) -> Option<usize>;
+
+    /// Passes over the training data, if they are given.
+    fn epochs(&self) -> Option<usize> {
+        None
+    }
 
     /// Examples per batch.
     fn batch(&self) -> usize;
@@ -32,9 +30,14 @@ pub trait Training {
     /// Learning rate at the start, or after the warm-up.
     fn learning_rate(&self) -> f64;
 
+    /// Length of the training: steps if they are given, or else epochs.
+    fn length(&self) -> Length {
+        self.steps().map_or_else(|| Length::Epochs(self.epochs().unwrap_or(DEFAULT_EPOCHS)), Length::Steps)
+    }
+
     /// Whether both steps and epochs are given.
     fn is_ambiguous(&self) -> bool {
-        false
+        self.steps().is_some() && self.epochs().is_some()
     }
 }
 
@@ -61,8 +64,12 @@ impl Default for TrainingSection {
 }
 
 impl Training for TrainingSection {
-    fn length(&self) -> Length {
-        Length::of(self.steps, self.epochs)
+    fn steps(&self) -> Option<usize> {
+        self.steps
+    }
+
+    fn epochs(&self) -> Option<usize> {
+        self.epochs
     }
 
     fn batch(&self) -> usize {
@@ -71,9 +78,5 @@ impl Training for TrainingSection {
 
     fn learning_rate(&self) -> f64 {
         self.learning_rate
-    }
-
-    fn is_ambiguous(&self) -> bool {
-        self.steps.is_some() && self.epochs.is_some()
     }
 }

@@ -15,7 +15,7 @@ pub struct EpochOrder {
 }
 
 impl EpochOrder {
-    /// Batches of `batch` of `examples`; the last batch of an epoch has what is left. Both are at least 1.
+    /// Order of `examples` examples in batches of `batch`, both at least 1; the last batch of an epoch may be smaller.
     pub fn new(seed: u64, examples: usize, batch: usize) -> Self {
         Self { seed, examples: examples.max(1), batch: batch.max(1), last: Mutex::new(None) }
     }
@@ -67,7 +67,7 @@ mod tests {
             assert_eq!(sorted, (0..10).collect::<Vec<_>>());
         }
         assert_ne!(first, second);
-        assert_eq!(order.batch(5).len(), 2, "the last batch has what is left");
+        assert_eq!(order.batch(5).len(), 2, "the last batch has the remaining examples");
         // A resumed run draws the batch of its step without those before it.
         assert_eq!(EpochOrder::new(3, 10, 4).batch(4), order.batch(4));
     }

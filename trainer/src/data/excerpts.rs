@@ -98,7 +98,7 @@ impl Excerpts {
         hasher.finalize().iter().take(size_of::<u64>()).fold(0, |number, byte| number << 8 | u64::from(*byte))
     }
 
-    /// Samples in a row that may be longer; `place` of what is left of it is before them.
+    /// A row with `samples` in it and zeros elsewhere; the share `place` of the zeros precedes them.
     fn placed(&self, samples: &[f32], place: f64) -> Vec<f32> {
         let mut row = vec![0.0; self.samples];
         let start = ((self.samples - samples.len() + 1) as f64 * place) as usize;

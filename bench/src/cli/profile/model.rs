@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use burn::tensor::Device;
 use clap::value_parser;
 use firefly_app::suggest;
@@ -96,7 +96,7 @@ impl ModelOptions {
                 let options =
                     [("--n-fft", self.n_fft.is_some()), ("--k", self.k.is_some()), ("--tier", self.tier.is_some())];
                 if let Some((option, _)) = options.into_iter().find(|(_, is_given)| *is_given) {
-                    anyhow::bail!("{option}: {name} is of the zoo; --set gives it its settings");
+                    bail!("{option}: {name} is of the zoo; --set gives it its settings");
                 }
                 let settings: Settings = self.set.join(",").parse()?;
                 let graph = zoo::create(name, &settings, &Device::flex())?.capture(batch)?;

@@ -20,7 +20,7 @@ pub use examples::{ExampleSets, Examples};
 pub use model::MelClassifier;
 
 use super::scores::{self, ScoreRow};
-use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, ensure, locate};
+use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, ensure, locate_recordings};
 use crate::data::{Corpus, EpochOrder, read_recording};
 use crate::metrics::Metric;
 use crate::task::{
@@ -161,17 +161,8 @@ impl Task for Classification {
         config::validate(config)
     }
 
-    fn check_memory(_config: &ClassificationConfig, _available: u64) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
     fn locate_data(config: &mut ClassificationConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
-        let Some(recordings) = &mut config.data.recordings else { return Ok(false) };
-        let is_missing = locate([&mut recordings.train].into_iter().chain(&mut recordings.test), root)?;
-        if is_missing {
-            config.data.recordings = None;
-        }
-        Ok(is_missing)
+        locate_recordings(&mut config.data.recordings, root)
     }
 
     fn open(config: &ClassificationConfig, device: &Device) -> Result<ClassificationData, TaskError> {

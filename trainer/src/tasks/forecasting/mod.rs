@@ -157,10 +157,6 @@ impl Task for Forecasting {
         config::validate(config)
     }
 
-    fn check_memory(_config: &ForecastingConfig, _available: u64) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
     fn locate_data(config: &mut ForecastingConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
         let is_missing = locate(&mut config.data.file, root)?;
         if is_missing {

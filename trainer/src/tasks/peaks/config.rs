@@ -3,7 +3,7 @@
 use firefly_models::{Detrend, LearnedWelchPeaksConfig, Scaling, Tier, WelchPeaksConfig, Window, WindowSymmetry};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Length, Training};
+use crate::config::Training;
 
 /// The model and the reference it is fitted to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -138,8 +138,8 @@ impl Default for TrainingSection {
 }
 
 impl Training for TrainingSection {
-    fn length(&self) -> Length {
-        Length::Steps(self.steps)
+    fn steps(&self) -> Option<usize> {
+        Some(self.steps)
     }
 
     fn batch(&self) -> usize {

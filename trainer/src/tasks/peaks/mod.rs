@@ -23,7 +23,7 @@ pub use evaluate::PeaksRow;
 
 use self::evaluate::{active_share, peaks_of};
 use self::report::Report;
-use crate::config::{ConfigError, Resolved, RunConfig, ensure, locate};
+use crate::config::{ConfigError, Resolved, RunConfig, ensure, locate_recordings};
 use crate::data::{
     Corpus, DataConfig, DataSets, Frames, Part, Synthetic, SyntheticConfig, frames_without_overlap, read_recording,
 };
@@ -92,12 +92,7 @@ impl Task for Peaks {
     }
 
     fn locate_data(config: &mut PeaksConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
-        let Some(recordings) = &mut config.data.recordings else { return Ok(false) };
-        let is_missing = locate([&mut recordings.train].into_iter().chain(&mut recordings.test), root)?;
-        if is_missing {
-            config.data.recordings = None;
-        }
-        Ok(is_missing)
+        locate_recordings(&mut config.data.recordings, root)
     }
 
     fn are_comparable(a: &PeaksConfig, b: &PeaksConfig) -> bool {

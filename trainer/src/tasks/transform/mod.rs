@@ -13,7 +13,7 @@ pub use matrix::{ComplexMatrix, Transform};
 
 use super::scores::{self, ScoreRow};
 use super::zoo_model::{self, ZooSection, ZooTask};
-use crate::config::{self as common, ConfigError, Length, Resolved, RunConfig, Training, ensure};
+use crate::config::{self as common, ConfigError, Resolved, RunConfig, Training, ensure};
 use crate::data::{Part, normal_rows, read_recording};
 use crate::metrics::Metric;
 use crate::task::{
@@ -87,8 +87,12 @@ impl Default for TrainingSection {
 }
 
 impl Training for TrainingSection {
-    fn length(&self) -> Length {
-        Length::of(self.steps, self.epochs)
+    fn steps(&self) -> Option<usize> {
+        self.steps
+    }
+
+    fn epochs(&self) -> Option<usize> {
+        self.epochs
     }
 
     fn batch(&self) -> usize {
@@ -97,10 +101,6 @@ impl Training for TrainingSection {
 
     fn learning_rate(&self) -> f64 {
         self.learning_rate
-    }
-
-    fn is_ambiguous(&self) -> bool {
-        self.steps.is_some() && self.epochs.is_some()
     }
 }
 
@@ -229,14 +229,6 @@ impl Task for TransformTask {
         )?;
         let share = config.training.round_after;
         ensure((0.0..=1.0).contains(&share), "training.round_after", share, "from 0 to 1")
-    }
-
-    fn check_memory(_config: &TransformConfig, _available: u64) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
-    fn locate_data(_config: &mut TransformConfig, _root: Option<&Path>) -> Result<bool, ConfigError> {
-        Ok(false)
     }
 
     fn open(config: &TransformConfig, device: &Device) -> Result<TransformData, TaskError> {
