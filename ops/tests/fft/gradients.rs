@@ -1,0 +1,113 @@
+//! Gradients: the transforms are linear, so their gradients are their adjoints.
+
+use burn::tensor::{DType, Device, Tensor};
+use firefly_ops::fft::{
+    ComplexTensor, fft, fft2, fftshift, hfft, hfftn, ifft, ifftshift, ihfft, ihfftn, irfft, irfftn, rfft, rfft2,
+};
+use firefly_ops::{ArgumentError, Norm};
+
+use crate::common::{noise, relative_error, same, tensor, values};
+
+/// A transform from real and imaginary parts `[4, 5, 6]` to any number of outputs.
+struct Subject {
+    name: &'static str,
+    run: fn(ComplexTensor<3>) -> Result<Vec<Tensor<3>>, ArgumentError>,
+}
+
+fn parts(spectrum: ComplexTensor<3>) -> Vec<Tensor<3>> {
+    vec![spectrum.re, spectrum.im]
+}
+
+const SUBJECTS: &[Subject] = &[
+    Subject { name: "fft", run: |x| fft(x, None, 1, Norm::Backward).map(parts) },
+    Subject { name: "padded fft", run: |x| fft(x, Some(9), 2, Norm::Ortho).map(parts) },
+    Subject { name: "ifft", run: |x| ifft(x, None, 0, Norm::Backward).map(parts) },
+    Subject { name: "cut ifft", run: |x| ifft(x, Some(3), 1, Norm::Forward).map(parts) },
+    Subject { name: "fft of real", run: |x| fft(x.re, None, 1, Norm::Backward).map(parts) },
+    Subject { name: "rfft", run: |x| rfft(x.re, None, 1, Norm::Ortho).map(parts) },
+    Subject { name: "padded rfft", run: |x| rfft(x.re, Some(8), 1, Norm::Ortho).map(parts) },
+    Subject { name: "cut rfft", run: |x| rfft(x.re, Some(4), 2, Norm::Forward).map(parts) },
+    Subject { name: "irfft", run: |x| irfft(x, None, 1, Norm::Ortho).map(|x| vec![x]) },
+    Subject { name: "odd irfft", run: |x| irfft(x, Some(7), 0, Norm::Backward).map(|x| vec![x]) },
+    Subject { name: "padded irfft", run: |x| irfft(x, Some(20), 1, Norm::Backward).map(|x| vec![x]) },
+    Subject { name: "cut irfft", run: |x| irfft(x, Some(4), 2, Norm::Backward).map(|x| vec![x]) },
+    Subject { name: "irfft of one", run: |x| irfft(x, Some(1), 2, Norm::Backward).map(|x| vec![x]) },
+    Subject { name: "hfft", run: |x| hfft(x, None, 2, Norm::Backward).map(|x| vec![x]) },
+    Subject { name: "ihfft", run: |x| ihfft(x.re, None, 2, Norm::Backward).map(parts) },
+    Subject { name: "fft2", run: |x| fft2(x, Some([6, 4]), [0, 2], Norm::Backward).map(parts) },
+    Subject { name: "rfft2", run: |x| rfft2(x.re, None, [-2, -1], Norm::Backward).map(parts) },
+    Subject { name: "irfftn", run: |x| irfftn(x, None, None, Norm::Ortho).map(|x| vec![x]) },
+    Subject { name: "hfftn", run: |x| hfftn(x, None, None, Norm::Ortho).map(|x| vec![x]) },
+    Subject { name: "ihfftn", run: |x| ihfftn(x.re, None, None, Norm::Ortho).map(parts) },
+    Subject { name: "shifts", run: |x| Ok(vec![fftshift(x.re, None)?, ifftshift(x.im, Some(&[1]))?]) },
+];
+
+const SHAPE: [usize; 3] = [4, 5, 6];
+
+/// Gradients of Σ weight · output with respect to real and imaginary parts, where they are tracked.
+fn gradients(
+    subject: &Subject,
+    input: [&[f64]; 2],
+    tracked: [bool; 2],
+    device: &Device,
+    dtype: DType,
+) -> [Vec<f64>; 2] {
+    let mut leaves = input.map(|part| tensor::<3>(part, SHAPE, device, dtype));
+    for (leaf, tracked) in leaves.iter_mut().zip(tracked) {
+        if tracked {
+            *leaf = leaf.clone().require_grad();
+        }
+    }
+    let [re, im] = &leaves;
+    let outputs = (subject.run)(ComplexTensor::new(re.clone(), im.clone())).unwrap();
+    let terms = outputs.into_iter().enumerate().map(|(index, output)| {
+        let weights = noise(output.shape().num_elements(), 60 + index as u64);
+        (output.clone() * tensor(&weights, output.dims(), device, dtype)).sum()
+    });
+    let gradients = terms.reduce(|a, b| a + b).unwrap().backward();
+    leaves.map(|leaf| leaf.grad(&gradients).map_or_else(|| vec![0.0; 120], values))
+}
+
+/// Σ weight · output.
+fn functional(subject: &Subject, input: [&[f64]; 2]) -> f64 {
+    let [re, im] = input.map(|part| tensor::<3>(part, SHAPE, &Device::flex(), DType::F64));
+    let outputs = (subject.run)(ComplexTensor::new(re, im)).unwrap().into_iter().enumerate();
+    outputs
+        .map(|(index, output)| {
+            let output = values(output);
+            let weights = noise(output.len(), 60 + index as u64);
+            output.iter().zip(weights).map(|(output, weight)| output * weight).sum::<f64>()
+        })
+        .sum()
+}
+
+/// The functional is linear, so it is the product of any input with its gradient, wherever that was taken.
+pub fn gradients_are_the_adjoint() {
+    let at = [noise(120, 1), noise(120, 2)];
+    for device in [Device::flex().autodiff(), Device::flex().autodiff().gradient_checkpointing()] {
+        for subject in SUBJECTS {
+            let [re, im] = gradients(subject, [&at[0], &at[1]], [true; 2], &device, DType::F64);
+            for seed in 0..20 {
+                let [x, y] = [noise(120, 100 + seed), noise(120, 200 + seed)];
+                let product: f64 = re.iter().zip(&x).chain(im.iter().zip(&y)).map(|(gradient, x)| gradient * x).sum();
+                let expected = functional(subject, [&x, &y]);
+                let error = (product - expected).abs();
+                assert!(error < 1e-11 * (1.0 + expected.abs()), "{}: {product} is not {expected}", subject.name);
+            }
+            // One part alone.
+            let [alone, none] = gradients(subject, [&at[0], &at[1]], [true, false], &device, DType::F64);
+            assert!(same(&alone, &re) && none == [0.0; 120], "{}", subject.name);
+        }
+    }
+}
+
+pub fn gradients_match_those_in_float64(device: &Device) {
+    let at = [noise(120, 1), noise(120, 2)];
+    for subject in SUBJECTS {
+        let on = |device: &Device, dtype| gradients(subject, [&at[0], &at[1]], [true; 2], device, dtype);
+        let expected = on(&Device::flex().autodiff(), DType::F64).concat();
+        let got = on(&device.clone().autodiff(), DType::F32).concat();
+        let error = relative_error(&got, &expected);
+        assert!(error < 1e-5, "{}: relative error {error:.1e}", subject.name);
+    }
+}

@@ -1,0 +1,46 @@
+//! Fourier transforms of any length: against the definition, SciPy, and their own adjoints.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod conventions;
+mod gradients;
+mod rows;
+mod values;
+
+use std::process::ExitCode;
+
+use common::devices::{CpuTest, DeviceTest, Trials, tests};
+use conventions::{
+    conventions_are_those_of_scipy, frequencies_are_those_of_scipy, shifts_put_frequency_0_in_the_middle,
+    wrong_arguments_are_refused_by_name,
+};
+use gradients::{gradients_are_the_adjoint, gradients_match_those_in_float64};
+use values::{
+    a_spoilt_row_disturbs_no_other, any_number_of_rows_is_right_to_the_last, lengths_up_to_512_match_the_definition,
+    long_lengths_match_float64, no_rows_give_no_rows, primes_match_the_definition, rows_are_cut_and_padded,
+    small_floats_compute_in_f32, transposed_input_is_the_same,
+};
+
+fn main() -> ExitCode {
+    let on_devices = tests![DeviceTest:
+        lengths_up_to_512_match_the_definition,
+        any_number_of_rows_is_right_to_the_last,
+        rows_are_cut_and_padded,
+        gradients_match_those_in_float64,
+        small_floats_compute_in_f32,
+    ];
+    let on_cpu = tests![CpuTest:
+        primes_match_the_definition,
+        long_lengths_match_float64,
+        conventions_are_those_of_scipy,
+        gradients_are_the_adjoint,
+        a_spoilt_row_disturbs_no_other,
+        transposed_input_is_the_same,
+        no_rows_give_no_rows,
+        frequencies_are_those_of_scipy,
+        shifts_put_frequency_0_in_the_middle,
+        wrong_arguments_are_refused_by_name,
+    ];
+    Trials::default().on_devices(on_devices).on_cpu(on_cpu).run()
+}

@@ -1,0 +1,194 @@
+//! Values of the transforms along one dimension, for any length and any number of rows.
+
+use burn::tensor::{DType, Device, Tensor, TensorData, f16};
+use firefly_ops::Norm;
+use firefly_ops::fft::{fft, ifft, irfft, rfft};
+use firefly_reference::Complex;
+use firefly_reference::dft::dft_bins;
+use firefly_reference::fft::FftDefinition;
+use rustfft::FftPlanner;
+
+use crate::common::devices::{computed, is_software};
+use crate::common::{relative_error, same, values};
+use crate::rows::{Rows, both, check, flat, largest_factor, tolerance};
+
+/// The four kinds of transforms of `rows` rows of `n` values against the definition, in the rows `checked`.
+fn check_kinds(device: &Device, dtype: DType, rows: usize, n: usize, checked: &[usize]) {
+    let full = Rows::noise(rows, n);
+    let half = Rows::noise(rows, n / 2 + 1);
+    let definition =
+        |forward| FftDefinition { n, forward, scale: if forward { 1.0 } else { 1.0 / n as f64 }, interior: 1.0 };
+    let tolerance = tolerance(n, dtype);
+    let input = full.tensor(device, dtype);
+    let forward = both(fft(input.clone(), None, 1, Norm::Backward).unwrap());
+    let inverse = both(ifft(input.clone(), None, 1, Norm::Backward).unwrap());
+    let real = both(rfft(input.re.clone(), None, 1, Norm::Backward).unwrap());
+    let inverse_real = irfft(half.tensor(device, dtype), Some(n), 1, Norm::Backward).unwrap();
+    assert_eq!(inverse_real.dtype(), dtype);
+    let inverse_real = vec![values(inverse_real)];
+    for &row in checked {
+        let label = |kind: &str| format!("{kind} of {n} in {dtype:?}, {rows} rows");
+        check(&label("fft"), &forward, row, &flat(&definition(true).complex(&full.row(row))), tolerance);
+        check(&label("ifft"), &inverse, row, &flat(&definition(false).complex(&full.row(row))), tolerance);
+        check(&label("rfft"), &real, row, &flat(&definition(true).real(full.real(row))), tolerance);
+        check(&label("irfft"), &inverse_real, row, &definition(false).inverse_real(&half.row(row)), tolerance);
+    }
+}
+
+pub fn lengths_up_to_512_match_the_definition(device: &Device) {
+    for &dtype in computed(device) {
+        for n in (1..=512).filter(|n| !is_software(device) || [1, 2, 15, 16, 97, 360].contains(n)) {
+            check_kinds(device, dtype, 3, n, &[0, 2]);
+        }
+    }
+}
+
+pub fn any_number_of_rows_is_right_to_the_last(device: &Device) {
+    for &dtype in computed(device) {
+        for rows in [1, 2, 7, 8, 9, 16, 17, 33, 70] {
+            for n in [1, 2, 3, 6, 14, 35, 60, 121, 128, 210, 360, 1000, 1024] {
+                if !is_software(device) || (rows, n) == (9, 60) {
+                    check_kinds(device, dtype, rows, n, &[0, rows / 2, rows - 1]);
+                }
+            }
+        }
+    }
+}
+
+pub fn primes_match_the_definition() {
+    let primes = (513..=2011).filter(|&n| largest_factor(n) == n);
+    for (index, n) in primes.enumerate() {
+        let dtype = [DType::F32, DType::F64][index % 2];
+        check_kinds(&Device::flex(), dtype, 2, n, &[1]);
+    }
+}
+
+/// Lengths whose definition takes too long: against rustfft in float64, which is checked against the definition at some
+/// bins.
+pub fn long_lengths_match_float64() {
+    let smooth = (513..=20_000).filter(|&n| largest_factor(n) <= 7);
+    let powers = (15..=20).map(|power| 1 << power);
+    let mut planner = FftPlanner::<f64>::new();
+    for (index, n) in smooth.chain(powers).chain([19_999, 65_537, 100_003]).enumerate() {
+        let dtype = [DType::F32, DType::F64][index % 2];
+        let rows = if n > 2048 { 1 } else { [1, 18][index % 5 / 4] };
+        let full = Rows::noise(rows, n);
+        let last = rows - 1;
+        let mut expected: Vec<_> =
+            full.row(last).iter().map(|z| rustfft::num_complex::Complex::new(z.re, z.im)).collect();
+        planner.plan_fft_forward(n).process(&mut expected);
+        let expected: Vec<Complex> = expected.iter().map(|z| Complex::new(z.re, z.im)).collect();
+        let bins = [0, 1, n / 3, n - 1];
+        let defined = dft_bins(&full.row(last), &bins);
+        let picked: Vec<Complex> = bins.iter().map(|&bin| expected[bin]).collect();
+        assert!(relative_error(&flat(&picked), &flat(&defined)) < 1e-12, "rustfft, {n}");
+
+        let tolerance = tolerance(n, dtype);
+        let input = full.tensor(&Device::flex(), dtype);
+        let spectrum = fft(input.clone(), None, 1, Norm::Backward).unwrap();
+        check(&format!("fft of {n} in {dtype:?}"), &both(spectrum.clone()), last, &flat(&expected), tolerance);
+        // One back from the other: as much error again.
+        let again = both(ifft(spectrum, None, 1, Norm::Backward).unwrap());
+        let signal = flat(&full.row(last));
+        check(&format!("ifft of {n} in {dtype:?}"), &again, last, &signal, 2.0 * tolerance);
+        let half = rfft(input.re.clone(), None, 1, Norm::Backward).unwrap();
+        let mirrored: Vec<Complex> = (0..=n / 2)
+            .map(|k| {
+                let (a, b) = (expected[k], expected[(n - k) % n]);
+                Complex::new(0.0, 0.0) + 0.5 * Complex::new(a.re + b.re, a.im - b.im)
+            })
+            .collect();
+        check(&format!("rfft of {n} in {dtype:?}"), &both(half.clone()), last, &flat(&mirrored), 1.5 * tolerance);
+        let again = vec![values(irfft(half, Some(n), 1, Norm::Backward).unwrap())];
+        check(&format!("irfft of {n} in {dtype:?}"), &again, last, full.real(last), 2.0 * tolerance);
+    }
+}
+
+pub fn rows_are_cut_and_padded(device: &Device) {
+    for &dtype in computed(device) {
+        for (rows, width, n) in [(3, 10, 16), (3, 20, 12), (20, 50, 64), (20, 100, 60), (20, 9, 60), (17, 3, 128)] {
+            if is_software(device) && n != 60 {
+                continue;
+            }
+            let input = Rows::noise(rows, width);
+            let definition = |forward| FftDefinition { n, forward, scale: 1.0, interior: 1.0 };
+            let tensor = input.tensor(device, dtype);
+            let spectrum = both(fft(tensor.clone(), Some(n), -1, Norm::Backward).unwrap());
+            let real = both(rfft(tensor.re.clone(), Some(n), -1, Norm::Backward).unwrap());
+            let inverse = vec![values(irfft(tensor, Some(n), -1, Norm::Forward).unwrap())];
+            for row in [0, rows - 1] {
+                let label = format!("{width} values as {n}");
+                let tolerance = tolerance(n, dtype);
+                check(&label, &spectrum, row, &flat(&definition(true).complex(&input.row(row))), tolerance);
+                check(&label, &real, row, &flat(&definition(true).real(input.real(row))), tolerance);
+                check(&label, &inverse, row, &definition(false).inverse_real(&input.row(row)), tolerance);
+            }
+        }
+    }
+}
+
+pub fn small_floats_compute_in_f32(device: &Device) {
+    let rows = Rows::noise(3, 60);
+    for dtype in [DType::F16, DType::BF16].into_iter().filter(|&dtype| device.supports_dtype(dtype)) {
+        let small = rows.tensor(device, dtype);
+        let wide = small.clone().map(|part| part.cast(DType::F32));
+        let (a, b) =
+            (fft(small.clone(), None, 1, Norm::Backward).unwrap(), fft(wide.clone(), None, 1, Norm::Backward).unwrap());
+        assert_eq!((a.re.dtype(), a.im.dtype()), (DType::F32, DType::F32));
+        assert!(same(&both(a).concat(), &both(b).concat()), "{dtype:?}");
+        let (a, b) =
+            (rfft(small.re, None, 1, Norm::Backward).unwrap(), rfft(wide.re, None, 1, Norm::Backward).unwrap());
+        assert!(same(&both(a).concat(), &both(b).concat()), "{dtype:?}");
+    }
+    if !device.supports_dtype(DType::F16) {
+        return;
+    }
+    let exact = TensorData::new(vec![f16::from_f32(0.5); 4], [4]);
+    let spectrum = rfft(Tensor::<1>::from_data(exact, (device, DType::F16)), None, 0, Norm::Backward).unwrap();
+    assert_eq!(values(spectrum.re), [2.0, 0.0, 0.0]);
+}
+
+pub fn a_spoilt_row_disturbs_no_other() {
+    for n in [7, 60, 64, 97, 100] {
+        for rows in [2, 20] {
+            let clean = Rows::noise(rows, n);
+            let mut spoilt = Rows::noise(rows, n);
+            spoilt.re[n + 1] = f64::NAN;
+            spoilt.im[n + 2] = f64::INFINITY;
+            let run = |rows: &Rows| {
+                let input = rows.tensor(&Device::flex(), DType::F32);
+                let half = input.clone().map(|part| part.narrow(1, 0, n / 2 + 1));
+                let mut all = both(fft(input.clone(), None, 1, Norm::Backward).unwrap());
+                all.extend(both(rfft(input.re, None, 1, Norm::Backward).unwrap()));
+                all.push(values(irfft(half, Some(n), 1, Norm::Backward).unwrap()));
+                all
+            };
+            for (clean, spoilt) in run(&clean).iter().zip(run(&spoilt)) {
+                let length = clean.len() / rows;
+                for row in (0..rows).filter(|&row| row != 1) {
+                    let range = row * length..(row + 1) * length;
+                    assert!(same(&clean[range.clone()], &spoilt[range]), "n {n}, {rows} rows, row {row}");
+                }
+                assert!(spoilt[length..2 * length].iter().any(|value| !value.is_finite()));
+            }
+        }
+    }
+}
+
+pub fn transposed_input_is_the_same() {
+    let rows = Rows::noise(20, 36);
+    let input = rows.tensor(&Device::flex(), DType::F32);
+    let expected = both(fft(input.clone(), None, 1, Norm::Backward).unwrap());
+    let turned = input.map(|part| part.swap_dims(0, 1));
+    let along_0 = fft(turned.clone(), None, 0, Norm::Backward).unwrap().map(|part| part.swap_dims(0, 1));
+    assert!(same(&both(along_0).concat(), &expected.concat()));
+    let view = fft(turned.map(|part| part.swap_dims(0, 1)), None, 1, Norm::Backward).unwrap();
+    assert!(same(&both(view).concat(), &expected.concat()));
+}
+
+pub fn no_rows_give_no_rows() {
+    let none = Tensor::<2>::zeros([0, 12], &Device::flex());
+    assert_eq!(rfft(none.clone(), None, 1, Norm::Backward).unwrap().dims(), [0, 7]);
+    assert_eq!(fft(none.clone(), Some(5), 1, Norm::Backward).unwrap().dims(), [0, 5]);
+    assert_eq!(irfft(none.into(), Some(9), 1, Norm::Backward).unwrap().dims(), [0, 9]);
+}
