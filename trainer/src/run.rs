@@ -113,7 +113,8 @@ pub fn train<T: Task>(
     T::save(&model, config, &folder.model())?;
     let rows = T::evaluate(config, &data, &[("learned".to_string(), model.clone())])?;
     let history = metrics::read(&folder.metrics())?;
-    publish::<T>(folder, &Report::of_run(resolved, history, &model, &rows)?, &rows)?;
+    let parts = T::report(resolved, &data, &model, &rows)?;
+    publish::<T>(folder, &Report::of_run(resolved, history, parts)?, &rows)?;
     Ok(Some(rows))
 }
 

@@ -200,11 +200,12 @@ pub fn sweep<T: Task>(
         learned.push((name, run_folder.load_model::<T>(&device.clone().inner())?));
     }
     let config = &first.config;
-    let rows = T::evaluate(config, &T::open(config, &device.clone().inner())?, &learned)?;
+    let data = T::open(config, &device.clone().inner())?;
+    let rows = T::evaluate(config, &data, &learned)?;
 
     let (name, model) = &learned[learned.len() - 1];
     let history = metrics::read(&folder_of(folder, name).metrics())?;
-    let mut report = Report::of_run(last, history, model, &rows)?;
+    let mut report = Report::of_run(last, history, T::report(last, &data, model, &rows)?)?;
     report.title = format!("{}: {} over {}; curves and gates of {name}", config.name, axis.key, axis.values.join(", "));
     run::publish::<T>(folder, &report, &rows)?;
     Ok(Some(rows))

@@ -54,7 +54,7 @@ enum Command {
     /// Prints a configuration of a task with every key, its meaning and its default.
     #[command(after_help = "Example:\n  firefly train new peaks")]
     New(new::NewArgs),
-    /// Writes the outputs of a finished run's model for files, as CSV.
+    /// Writes the outputs of a finished run's model for files, as CSV or as files of their own.
     #[command(after_help = "Example:\n  firefly train predict runs/run recording.csv --out peaks.csv")]
     Predict(predict::PredictArgs),
     /// Trains one run per value of a key and compares them on one page.

@@ -1,6 +1,7 @@
 //! `firefly-train predict`: outputs of a trained model for files.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -11,7 +12,7 @@ use firefly_app::streams::note;
 
 use super::options::open_device;
 use crate::run_folder::RunFolder;
-use crate::task::{PredictionTable, Task};
+use crate::task::{PredictionTable, Predictions, Task};
 use crate::with_task;
 
 #[derive(Args)]
@@ -21,8 +22,8 @@ pub struct PredictArgs {
     /// Files to predict from: recordings, or tables with a row per time and a column per channel.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
-    /// CSV file of the outputs.
-    #[arg(long, value_name = "FILE")]
+    /// CSV file of the outputs, or the folder of them where each is a file.
+    #[arg(long, value_name = "PATH")]
     out: PathBuf,
     /// Device: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1.
     #[arg(long, default_value = "cpu")]
@@ -31,7 +32,8 @@ pub struct PredictArgs {
 
 /// Writes the outputs of a run's model for files.
 pub fn run(args: &PredictArgs) -> Result<ExitCode> {
-    ensure_writable(&args.out).with_context(|| format!("--out {}", args.out.display()))?;
+    let file = if args.out.is_dir() { args.out.join("output") } else { args.out.clone() };
+    ensure_writable(&file).with_context(|| format!("--out {}", args.out.display()))?;
     let folder = RunFolder::new(&args.run);
     with_task!(folder.task()?, T => predict::<T>(args, &folder))
 }
@@ -40,10 +42,29 @@ fn predict<T: Task>(args: &PredictArgs, folder: &RunFolder) -> Result<ExitCode> 
     let resolved = folder.resolved::<T>()?;
     let device = open_device(args.device)?;
     let model = folder.load_model::<T>(&device)?;
-    let table = T::predict(&resolved.config, &model, &args.inputs, &device)?;
-    write_atomically(&args.out, csv(&table).as_bytes()).with_context(|| format!("--out {}", args.out.display()))?;
-    note(format_args!("{} rows written to {}", table.rows.len(), args.out.display()));
+    let predictions = T::predict(&resolved.config, &model, &args.inputs, &device)?;
+    let written = write(&predictions, &args.out).with_context(|| format!("--out {}", args.out.display()))?;
+    note(format_args!("{written} written to {}", args.out.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes outputs, and returns what was written.
+fn write(predictions: &Predictions, out: &Path) -> io::Result<String> {
+    match predictions {
+        Predictions::Table(table) => {
+            write_atomically(out, csv(table).as_bytes())?;
+            Ok(counted(table.rows.len(), "row"))
+        }
+        Predictions::Files(files) => {
+            files.iter().try_for_each(|file| write_atomically(&out.join(&file.name), &file.bytes))?;
+            Ok(counted(files.len(), "file"))
+        }
+    }
+}
+
+/// A count with its noun.
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// The table as CSV by RFC 4180.

@@ -30,17 +30,15 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report of a finished run.
+    /// The report of a finished run, with the parts of its task.
     ///
     /// # Errors
     /// If the configuration can't be written as TOML.
     pub fn of_run<T: Task>(
         resolved: &Resolved<T>,
         training: Vec<TrainingPoint>,
-        model: &T::Model,
-        rows: &[T::Row],
+        parts: ReportParts,
     ) -> Result<Self, toml::ser::Error> {
-        let parts = T::report(resolved, model, rows);
         let own = [
             ("data", parts.data_set.clone()),
             ("device", resolved.device.clone()),

@@ -1,6 +1,7 @@
 //! Contract of a task: what the loop, the run folder and the report ask of it.
 
 mod error;
+mod predictions;
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use crate::metrics::{Metric, TrainingPoint};
 use crate::tasks::TaskName;
 
 pub use self::error::{ModelError, TaskError};
+pub use self::predictions::{PredictionFile, PredictionTable, Predictions};
 
 /// A section of a configuration: every key has a default.
 pub trait Section: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned {}
@@ -282,7 +284,7 @@ pub trait Task: Debug + Clone + PartialEq + Sized {
         device: &Device,
     ) -> Result<OtherEvaluation<Self>, TaskError>;
 
-    /// Outputs of a model for the files `inputs`, as a table.
+    /// Outputs of a model for the files `inputs`.
     ///
     /// # Errors
     /// If a file can't be read or does not fit the model.
@@ -291,19 +293,18 @@ pub trait Task: Debug + Clone + PartialEq + Sized {
         model: &Self::Model,
         inputs: &[PathBuf],
         device: &Device,
-    ) -> Result<PredictionTable, TaskError>;
+    ) -> Result<Predictions, TaskError>;
 
     /// The task's parts of a run's page.
-    fn report(resolved: &Resolved<Self>, model: &Self::Model, rows: &[Self::Row]) -> ReportParts;
-}
-
-/// Outputs of a model, as they are written to a CSV file.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct PredictionTable {
-    /// Names of the columns.
-    pub columns: Vec<String>,
-    /// Cells of each row.
-    pub rows: Vec<Vec<String>>,
+    ///
+    /// # Errors
+    /// If the data don't fit the model.
+    fn report(
+        resolved: &Resolved<Self>,
+        data: &Self::Data,
+        model: &Self::Model,
+        rows: &[Self::Row],
+    ) -> Result<ReportParts, TaskError>;
 }
 
 /// A model that was read from a folder.

@@ -24,7 +24,7 @@ use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, ensure, l
 use crate::data::{Corpus, EpochOrder, read_recording};
 use crate::metrics::Metric;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, ReportParts, StepLoss, Task, TaskError,
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task, TaskError,
     Validation,
 };
 use crate::tasks::TaskName;
@@ -281,7 +281,7 @@ impl Task for Classification {
         model: &MelClassifier,
         inputs: &[PathBuf],
         device: &Device,
-    ) -> Result<PredictionTable, TaskError> {
+    ) -> Result<Predictions, TaskError> {
         let mut rows = Vec::new();
         for path in inputs {
             for recording in read_recording(path)? {
@@ -295,10 +295,16 @@ impl Task for Classification {
                 }
             }
         }
-        Ok(PredictionTable { columns: ["file", "part", "class", "probability"].map(String::from).into(), rows })
+        let columns = ["file", "part", "class", "probability"].map(String::from).into();
+        Ok(PredictionTable { columns, rows }.into())
     }
 
-    fn report(resolved: &Resolved<Self>, model: &MelClassifier, rows: &[ScoreRow]) -> ReportParts {
+    fn report(
+        resolved: &Resolved<Self>,
+        _data: &Self::Data,
+        model: &MelClassifier,
+        rows: &[ScoreRow],
+    ) -> Result<ReportParts, TaskError> {
         let config = &resolved.config;
         let facts = [
             ("model", MODEL.to_string()),
@@ -306,12 +312,12 @@ impl Task for Classification {
             ("classes", model.classes.join(", ")),
             ("samples", config.data.samples.to_string()),
         ];
-        ReportParts {
+        Ok(ReportParts {
             data_set: rows.first().map(|row| row.data_set.clone()).unwrap_or_default(),
             facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
             tables: scores::tables(rows),
             ..ReportParts::default()
-        }
+        })
     }
 }
 

@@ -20,7 +20,7 @@ use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate};
 use crate::data::EpochOrder;
 use crate::metrics::Metric;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, ReportParts, StepLoss, Task, TaskError,
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task, TaskError,
     Validation,
 };
 use crate::tasks::TaskName;
@@ -290,7 +290,7 @@ impl Task for Forecasting {
         model: &ZooModel,
         inputs: &[PathBuf],
         device: &Device,
-    ) -> Result<PredictionTable, TaskError> {
+    ) -> Result<Predictions, TaskError> {
         let series = Series::open(&config.data, config.seed, device)?;
         let (look_back, channels) = (config.data.look_back, series.channels);
         let names = (0..channels).map(|channel| format!("channel_{channel}"));
@@ -314,10 +314,15 @@ impl Task for Forecasting {
                 table.rows.push(place.into_iter().chain(values.iter().map(ToString::to_string)).collect());
             }
         }
-        Ok(table)
+        Ok(table.into())
     }
 
-    fn report(resolved: &Resolved<Self>, model: &ZooModel, rows: &[ScoreRow]) -> ReportParts {
+    fn report(
+        resolved: &Resolved<Self>,
+        _data: &Self::Data,
+        model: &ZooModel,
+        rows: &[ScoreRow],
+    ) -> Result<ReportParts, TaskError> {
         let config = &resolved.config;
         let facts = [
             ("model", config.model.name.clone()),
@@ -325,12 +330,12 @@ impl Task for Forecasting {
             ("look-back", format!("{} rows", config.data.look_back)),
             ("horizon", format!("{} rows", config.data.horizon)),
         ];
-        ReportParts {
+        Ok(ReportParts {
             data_set: data_set(config),
             facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
             tables: scores::tables(rows),
             ..ReportParts::default()
-        }
+        })
     }
 }
 

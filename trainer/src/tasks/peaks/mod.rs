@@ -29,7 +29,7 @@ use crate::data::{
 };
 use crate::metrics::{Metric, TrainingPoint};
 use crate::task::{
-    GroupRate, LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, ReportParts, StepLoss, Task,
+    GroupRate, LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task,
     TaskError, Validation,
 };
 use crate::tasks::TaskName;
@@ -190,7 +190,7 @@ impl Task for Peaks {
         model: &LearnedWelchPeaks,
         inputs: &[PathBuf],
         device: &Device,
-    ) -> Result<PredictionTable, TaskError> {
+    ) -> Result<Predictions, TaskError> {
         let (k, gates) = (config.model.k, model.hard_gates());
         let mut rows = Vec::new();
         for recording in inputs.iter().map(|path| read_recording(path)).collect::<Result<Vec<_>, _>>()?.concat() {
@@ -203,14 +203,17 @@ impl Task for Peaks {
                 rows.push(place.clone().into_iter().chain(values).collect());
             }
         }
-        Ok(PredictionTable {
-            columns: ["file", "channel", "frame", "rank", "bin", "power"].map(String::from).into(),
-            rows,
-        })
+        let columns = ["file", "channel", "frame", "rank", "bin", "power"].map(String::from).into();
+        Ok(PredictionTable { columns, rows }.into())
     }
 
-    fn report(resolved: &Resolved<Self>, model: &LearnedWelchPeaks, rows: &[PeaksRow]) -> ReportParts {
-        Report::of_run(resolved, model, rows).parts()
+    fn report(
+        resolved: &Resolved<Self>,
+        _data: &Self::Data,
+        model: &LearnedWelchPeaks,
+        rows: &[PeaksRow],
+    ) -> Result<ReportParts, TaskError> {
+        Ok(Report::of_run(resolved, model, rows).parts())
     }
 }
 

@@ -17,7 +17,7 @@ use crate::config::{self as common, ConfigError, Resolved, RunConfig, Training, 
 use crate::data::{Part, normal_rows, read_recording};
 use crate::metrics::Metric;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, ReportParts, StepLoss, Task, TaskError,
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task, TaskError,
     Validation,
 };
 use crate::tasks::TaskName;
@@ -334,7 +334,7 @@ impl Task for TransformTask {
         model: &ZooModel,
         inputs: &[PathBuf],
         device: &Device,
-    ) -> Result<PredictionTable, TaskError> {
+    ) -> Result<Predictions, TaskError> {
         let mut table = PredictionTable::default();
         for path in inputs {
             let channels = read_recording(path)?;
@@ -350,22 +350,27 @@ impl Task for TransformTask {
             let names = |part: &'static str| (0..n).map(move |k| format!("{part}_{k}"));
             table.columns = names("re").chain(names("im")).collect();
         }
-        Ok(table)
+        Ok(table.into())
     }
 
-    fn report(resolved: &Resolved<Self>, model: &ZooModel, rows: &[ScoreRow]) -> ReportParts {
+    fn report(
+        resolved: &Resolved<Self>,
+        _data: &Self::Data,
+        model: &ZooModel,
+        rows: &[ScoreRow],
+    ) -> Result<ReportParts, TaskError> {
         let config = &resolved.config;
         let facts = [
             ("model", config.model.name.clone()),
             ("settings", model.settings().to_string()),
             ("learned from", format!("{:?}", config.data.from).to_lowercase()),
         ];
-        ReportParts {
+        Ok(ReportParts {
             data_set: data_set(config),
             facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
             tables: scores::tables(rows),
             ..ReportParts::default()
-        }
+        })
     }
 }
 
