@@ -3,6 +3,7 @@
 //! Recordings are split by file, never by frame. Every training frame is a pure function of the seed and its index, so
 //! that a run can stop and resume anywhere.
 
+mod added_noise;
 mod corpus;
 mod device_corpus;
 mod draw;
@@ -20,6 +21,7 @@ mod synthetic;
 
 use serde::{Deserialize, Serialize};
 
+pub use added_noise::{AddedNoise, NoiseKind};
 pub use corpus::Corpus;
 pub use device_corpus::DeviceCorpus;
 pub use draw::{Part, normal, normal_rows, uniform};

@@ -67,6 +67,12 @@ pub enum TaskError {
         /// What is wrong.
         reason: String,
     },
+    /// There are too few signals for a kind of noise.
+    #[error("data.noises has {kind}, but there is none: babble needs two signals with power, recorded noise one")]
+    NoNoise {
+        /// Kind of the noise.
+        kind: &'static str,
+    },
     /// The task has no data of this name.
     #[error("`{name}` {expected}")]
     UnknownData {

@@ -4,6 +4,7 @@
 //! [`with_task`](crate::with_task).
 
 pub mod classification;
+pub mod denoising;
 pub mod forecasting;
 pub mod peaks;
 pub mod scores;
@@ -29,11 +30,13 @@ pub enum TaskName {
     Forecasting,
     /// The class of a recording.
     Classification,
+    /// A recording without its noise.
+    Denoising,
 }
 
 impl TaskName {
     /// Every task.
-    pub const ALL: [Self; 4] = [Self::Peaks, Self::Transform, Self::Forecasting, Self::Classification];
+    pub const ALL: [Self; 5] = [Self::Peaks, Self::Transform, Self::Forecasting, Self::Classification, Self::Denoising];
 
     /// The name, as in a configuration.
     pub const fn as_str(self) -> &'static str {
@@ -42,6 +45,7 @@ impl TaskName {
             Self::Transform => "transform",
             Self::Forecasting => "forecasting",
             Self::Classification => "classification",
+            Self::Denoising => "denoising",
         }
     }
 
@@ -52,6 +56,7 @@ impl TaskName {
             Self::Transform => "a fast transform, learned from its matrix or from examples",
             Self::Forecasting => "the next rows of a series, from those before",
             Self::Classification => "the class of a recording, or of each of its parts",
+            Self::Denoising => "a recording without the noise that was added to it",
         }
     }
 }
@@ -93,6 +98,10 @@ macro_rules! with_task {
             }
             $crate::tasks::TaskName::Classification => {
                 type $task = $crate::tasks::classification::Classification;
+                $body
+            }
+            $crate::tasks::TaskName::Denoising => {
+                type $task = $crate::tasks::denoising::Denoising;
                 $body
             }
         }

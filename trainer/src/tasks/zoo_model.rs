@@ -7,6 +7,7 @@ use std::path::Path;
 use burn::tensor::Device;
 use firefly_models::zoo::{self, Settings, ZooError, ZooModel};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::config::ConfigError;
 use crate::task::{LoadedModel, ModelError, Task};
@@ -75,6 +76,12 @@ impl<T: ZooTask> ZooSection<T> {
     pub fn accepted() -> Vec<&'static str> {
         let of_family = |name: &&str| zoo::family(name).is_ok_and(|family| T::FAMILIES.contains(&family));
         zoo::list("").into_iter().filter(of_family).collect()
+    }
+
+    /// A setting of the model's configuration: the section's, or else that of the name.
+    pub fn setting(&self, key: &str) -> Option<Value> {
+        let of_name = || zoo::card(&self.name).ok()?.settings.get(key).cloned();
+        self.settings.get(key).cloned().or_else(of_name)
     }
 
     /// The untrained model with the settings that the task derives, drawn from `seed`.

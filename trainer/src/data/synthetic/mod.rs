@@ -13,7 +13,7 @@ pub use config::{Family, SyntheticConfig, UnknownFamily};
 use super::draw::{Draw, Part};
 use super::error::{DataError, check_frame};
 use super::frames::Frames;
-use noise::ColouredNoise;
+pub(super) use noise::ColouredNoise;
 
 /// Source of synthetic frames. Cloning shares everything.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use crate::data::draw::Draw;
 ///
 /// The inverse transform is periodic. A frame is half a period, so that its end is not continuous with its start.
 #[derive(Clone)]
-pub(super) struct ColouredNoise {
+pub(in crate::data) struct ColouredNoise {
     inverse: Arc<dyn ComplexToReal<f32>>,
     /// log2 of the bin number; 0 for bin 0, whose density is that of bin 1.
     log_bins: Arc<[f32]>,
@@ -24,7 +24,7 @@ impl fmt::Debug for ColouredNoise {
 }
 
 impl ColouredNoise {
-    pub(super) fn new(frame: usize) -> Self {
+    pub(in crate::data) fn new(frame: usize) -> Self {
         let period = 2 * frame;
         Self {
             inverse: RealFftPlanner::new().plan_fft_inverse(period),
@@ -33,7 +33,7 @@ impl ColouredNoise {
     }
 
     /// Overwrites `out` with noise; its level is arbitrary.
-    pub(super) fn fill(&self, exponent: f64, draw: &mut Draw, out: &mut [f32]) {
+    pub(in crate::data) fn fill(&self, exponent: f64, draw: &mut Draw, out: &mut [f32]) {
         let mut parts = vec![0.0f32; 2 * self.log_bins.len()];
         draw.fill_normal(&mut parts);
         // Amplitude is the root of power.

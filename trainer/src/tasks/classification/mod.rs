@@ -24,8 +24,8 @@ use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, ensure, l
 use crate::data::{Corpus, EpochOrder, read_recording};
 use crate::metrics::Metric;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task, TaskError,
-    Validation,
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task,
+    TaskError, Validation,
 };
 use crate::tasks::TaskName;
 
@@ -61,12 +61,12 @@ pub struct ClassificationData {
 }
 
 /// Probabilities of examples: true class, and probability of each class.
-struct Predictions {
+struct ClassProbabilities {
     classes: Vec<usize>,
     probabilities: Vec<Vec<f32>>,
 }
 
-impl Predictions {
+impl ClassProbabilities {
     /// Of examples by a model, with noise of a signal-to-noise ratio.
     fn of(model: &MelClassifier, examples: &Examples, snr_db: Option<f64>, device: &Device) -> Result<Self, TaskError> {
         let mut all = Self { classes: Vec::new(), probabilities: Vec::new() };
@@ -211,7 +211,7 @@ impl Task for Classification {
         data: &ClassificationData,
         model: &MelClassifier,
     ) -> Result<Validation, TaskError> {
-        let found = Predictions::of(model, &data.sets.validation, None, &data.device)?;
+        let found = ClassProbabilities::of(model, &data.sets.validation, None, &data.device)?;
         Ok(Validation { loss: found.cross_entropy(), metrics: vec![Metric::real("accuracy", found.accuracy())] })
     }
 
@@ -287,7 +287,7 @@ impl Task for Classification {
             for recording in read_recording(path)? {
                 let corpus = Corpus::from_recordings(vec![recording], 1)?;
                 let examples = Examples::unlabelled(&corpus, &config.data)?;
-                let found = Predictions::of(model, &examples, None, device)?;
+                let found = ClassProbabilities::of(model, &examples, None, device)?;
                 for (index, row) in found.probabilities.iter().enumerate() {
                     let class = most_probable(row);
                     let cells = [path.display().to_string(), index.to_string(), model.classes[class].clone()];
@@ -351,7 +351,7 @@ fn compare(
         let share = (0..examples.len()).filter(|index| examples.class(*index) == most_frequent).count() as f64;
         rows.push(row("most frequent class", false, share / examples.len() as f64, 1.0 / classes as f64));
         for (name, model) in models {
-            let found = Predictions::of(model, examples, ratio, device)?;
+            let found = ClassProbabilities::of(model, examples, ratio, device)?;
             rows.push(row(name, true, found.accuracy(), found.balanced_accuracy(classes)));
         }
     }

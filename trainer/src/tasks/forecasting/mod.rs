@@ -20,8 +20,8 @@ use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate};
 use crate::data::EpochOrder;
 use crate::metrics::Metric;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task, TaskError,
-    Validation,
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task,
+    TaskError, Validation,
 };
 use crate::tasks::TaskName;
 

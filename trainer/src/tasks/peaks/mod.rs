@@ -29,8 +29,8 @@ use crate::data::{
 };
 use crate::metrics::{Metric, TrainingPoint};
 use crate::task::{
-    GroupRate, LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task,
-    TaskError, Validation,
+    GroupRate, LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts,
+    StepLoss, Task, TaskError, Validation,
 };
 use crate::tasks::TaskName;
 

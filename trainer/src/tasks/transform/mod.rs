@@ -17,8 +17,8 @@ use crate::config::{self as common, ConfigError, Resolved, RunConfig, Training, 
 use crate::data::{Part, normal_rows, read_recording};
 use crate::metrics::Metric;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task, TaskError,
-    Validation,
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task,
+    TaskError, Validation,
 };
 use crate::tasks::TaskName;
 

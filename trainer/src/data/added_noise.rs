@@ -1,0 +1,215 @@
+//! Noise to be added to signals: white, pink, babble of other signals, and recordings of noise.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::corpus::Corpus;
+use super::draw::{Draw, Part};
+use super::synthetic::ColouredNoise;
+
+/// First stream of the draws of noise, behind those of everything else that is drawn by index.
+const STREAMS: u64 = 1 << 62;
+/// Shares of a recording of noise after which its validation and its test part begin.
+const PARTS: [f64; 2] = [0.7, 0.85];
+
+/// Kind of noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NoiseKind {
+    /// Constant power density.
+    White,
+    /// Power density proportional to 1/frequency.
+    Pink,
+    /// Sum of several voices: signals of the same part, one after the other.
+    Babble,
+    /// Excerpts of recordings of noise.
+    Recorded,
+}
+
+impl NoiseKind {
+    /// The name, as in a configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::White => "white",
+            Self::Pink => "pink",
+            Self::Babble => "babble",
+            Self::Recorded => "recorded",
+        }
+    }
+}
+
+/// Generator of rows of noise of mean square 1, each a function of seed, part and index.
+#[derive(Debug, Clone)]
+pub struct AddedNoise {
+    samples: usize,
+    seed: u64,
+    part: Part,
+    pink: ColouredNoise,
+    /// Signals that babble is made of.
+    signals: Vec<Signal>,
+    /// Voices of babble.
+    voices: usize,
+    /// Recordings of noise.
+    recorded: Vec<Signal>,
+}
+
+/// Signal with power.
+#[derive(Debug, Clone)]
+struct Signal {
+    samples: Arc<Vec<f32>>,
+    /// Number of the recording that it is.
+    source: usize,
+    /// Factor that makes its mean square 1.
+    factor: f32,
+}
+
+impl Signal {
+    /// The signals with power.
+    fn all<'a>(signals: impl IntoIterator<Item = &'a Arc<Vec<f32>>>) -> Vec<Self> {
+        let signal = |(source, samples): (usize, &Arc<Vec<f32>>)| {
+            let power = mean_square(samples);
+            let factor = power.sqrt().recip() as f32;
+            (power > 0.0).then(|| Self { samples: samples.clone(), source, factor })
+        };
+        signals.into_iter().enumerate().filter_map(signal).collect()
+    }
+}
+
+impl AddedNoise {
+    /// White and pink noise in rows of `samples` samples, at least 1.
+    pub fn new(samples: usize, seed: u64, part: Part) -> Self {
+        let pink = ColouredNoise::new(samples);
+        Self { samples, seed, part, pink, signals: Vec::new(), voices: 0, recorded: Vec::new() }
+    }
+
+    /// The same generator with babble of `voices` voices from these signals. Silent ones are left out.
+    #[must_use]
+    pub fn with_babble<'a>(self, voices: usize, signals: impl IntoIterator<Item = &'a Arc<Vec<f32>>>) -> Self {
+        Self { voices, signals: Signal::all(signals), ..self }
+    }
+
+    /// The same generator with excerpts of recordings of noise: of their first 70 % to train on, of the next 15 % to
+    /// validate on, of the last 15 % to test on. Silent ones are left out.
+    #[must_use]
+    pub fn with_recorded(self, corpus: &Corpus) -> Self {
+        Self { recorded: Signal::all(corpus.recordings().iter().map(|recording| &recording.samples)), ..self }
+    }
+
+    /// Whether there is noise of this kind: babble needs signals of two sources, recorded noise a recording.
+    pub fn has(&self, kind: NoiseKind) -> bool {
+        match kind {
+            NoiseKind::White | NoiseKind::Pink => true,
+            NoiseKind::Babble => self.signals.len() > 1,
+            NoiseKind::Recorded => !self.recorded.is_empty(),
+        }
+    }
+
+    /// The row of this index for the signal number `target`, which babble does not contain.
+    pub fn row(&self, kind: NoiseKind, index: u64, target: usize) -> Vec<f32> {
+        let mut draw = Draw::at(self.seed, self.part, STREAMS + index);
+        let mut row = vec![0.0; self.samples];
+        match kind {
+            NoiseKind::White => draw.fill_normal(&mut row),
+            NoiseKind::Pink => self.pink.fill(1.0, &mut draw, &mut row),
+            NoiseKind::Babble => (0..self.voices).for_each(|_| self.add_voice(target, &mut draw, &mut row)),
+            NoiseKind::Recorded => self.fill_recorded(&mut draw, &mut row),
+        }
+        let power = mean_square(&row);
+        if power > 0.0 {
+            let factor = power.sqrt().recip() as f32;
+            row.iter_mut().for_each(|sample| *sample *= factor);
+        }
+        row
+    }
+
+    /// Adds a voice: random signals of one level, one after the other, the first from a random sample on.
+    fn add_voice(&self, target: usize, draw: &mut Draw, row: &mut [f32]) {
+        let others: Vec<&Signal> = self.signals.iter().filter(|signal| signal.source != target).collect();
+        if others.is_empty() {
+            return;
+        }
+        let mut done = 0;
+        while done < row.len() {
+            let Signal { samples, factor, .. } = others[draw.below(others.len() as u64) as usize];
+            let first = if done == 0 { draw.below(samples.len() as u64) as usize } else { 0 };
+            let rest = row[done..].iter_mut().zip(&samples[first..]);
+            done += rest.len();
+            rest.for_each(|(sample, voice)| *sample += factor * voice);
+        }
+    }
+
+    /// Fills a row with an excerpt of a recording of noise, within what belongs to the part, repeated where that is short.
+    fn fill_recorded(&self, draw: &mut Draw, row: &mut [f32]) {
+        if self.recorded.is_empty() {
+            return;
+        }
+        let samples = &self.recorded[draw.below(self.recorded.len() as u64) as usize].samples;
+        let [validation, test] = PARTS.map(|share| (share * samples.len() as f64) as usize);
+        let span = match self.part {
+            Part::Train => &samples[..validation],
+            Part::Validation => &samples[validation..test],
+            Part::Test => &samples[test..],
+        };
+        let span = if span.is_empty() { &samples[..] } else { span };
+        let first = draw.below((span.len().saturating_sub(row.len()) + 1) as u64) as usize;
+        row.iter_mut().zip(span.iter().cycle().skip(first)).for_each(|(sample, noise)| *sample = *noise);
+    }
+}
+
+fn mean_square(samples: &[f32]) -> f64 {
+    samples.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / samples.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(part: Part) -> AddedNoise {
+        let signals: Vec<Arc<Vec<f32>>> =
+            [vec![1.0; 30], vec![0.0; 9], vec![-2.0; 50]].into_iter().map(Arc::new).collect();
+        let ramp: Vec<f32> = (1..=1000).map(|index| index as f32).collect();
+        let recording = crate::data::Recording {
+            path: std::path::Path::new("hum.wav").into(),
+            channel: 0,
+            sample_rate: 1,
+            samples: Arc::new(ramp),
+        };
+        let corpus = Corpus::from_recordings(vec![recording], 1).unwrap();
+        AddedNoise::new(64, 3, part).with_babble(2, &signals).with_recorded(&corpus)
+    }
+
+    #[test]
+    fn rows_have_mean_square_1_and_follow_from_seed_part_and_index() {
+        let train = noise(Part::Train);
+        for kind in [NoiseKind::White, NoiseKind::Pink, NoiseKind::Babble, NoiseKind::Recorded] {
+            let row = train.row(kind, 5, 7);
+            assert!((mean_square(&row) - 1.0).abs() < 1e-5, "{kind:?}");
+            assert_eq!(row, train.row(kind, 5, 7));
+            if kind != NoiseKind::Babble {
+                assert_ne!(row, train.row(kind, 6, 7), "{kind:?}");
+                assert_ne!(row, noise(Part::Test).row(kind, 5, 7), "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn babble_leaves_out_its_target_and_silence() {
+        let babble = noise(Part::Train);
+        // Only the constant −2 is left: both voices are −1 throughout.
+        assert!(babble.row(NoiseKind::Babble, 0, 0).iter().all(|sample| (sample + 1.0).abs() < 1e-6));
+        assert!(!AddedNoise::new(64, 3, Part::Train).has(NoiseKind::Babble));
+    }
+
+    #[test]
+    fn recorded_noise_of_a_part_comes_from_its_share_of_the_recording() {
+        // A ramp: the ratio of the last value to the first tells where it was cut.
+        let of = |part: Part| {
+            let row = noise(part).row(NoiseKind::Recorded, 1, 0);
+            63.0 / f64::from(row[63] / row[0] - 1.0)
+        };
+        assert!(of(Part::Train) <= 700.5 - 63.0);
+        assert!((699.0..=788.0).contains(&of(Part::Validation)));
+        assert!(of(Part::Test) >= 849.0);
+    }
+}

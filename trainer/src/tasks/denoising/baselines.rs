@@ -1,0 +1,246 @@
+//! Classical estimates that a model is compared with: spectral subtraction, and a Wiener filter that knows the noise.
+
+use burn::tensor::{FloatDType, Tensor, TensorData};
+use firefly_models::ArgumentError;
+use firefly_ops::fft::{ComplexTensor, istft, stft};
+use firefly_ops::{StftOptions, Window, WindowSymmetry};
+use rayon::prelude::*;
+
+/// Seconds of a frame.
+const FRAME_SECONDS: f64 = 0.032;
+/// Weight of the frame before in the decision-directed estimate of a Wiener filter.
+const MEMORY: f64 = 0.98;
+/// Least gain of the Wiener filter.
+const LEAST_GAIN: f64 = 0.03;
+
+/// Settings of a spectral subtraction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpectralSubtraction {
+    /// Exponent of the amplitudes that are subtracted: 1 for amplitude, 2 for power.
+    pub exponent: f64,
+    /// Factor of the noise that is subtracted.
+    pub over_subtraction: f64,
+    /// Least gain.
+    pub floor: f64,
+    /// Share of the frames, the quietest ones, whose mean power is that of the noise.
+    pub quiet_share: f64,
+    /// Frames on either side that a frame's power is averaged over before the subtraction.
+    pub averaged: usize,
+}
+
+/// Values that each setting is tuned over.
+const EXPONENTS: [f64; 3] = [0.5, 1.0, 2.0];
+const OVER_SUBTRACTIONS: [f64; 9] = [0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0];
+const FLOORS: [f64; 6] = [0.0, 0.03, 0.1, 0.2, 0.3, 0.5];
+const QUIET_SHARES: [f64; 6] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.6];
+const AVERAGED: [usize; 4] = [0, 1, 2, 3];
+
+impl Default for SpectralSubtraction {
+    /// Values of the literature.
+    fn default() -> Self {
+        Self { exponent: 2.0, over_subtraction: 2.0, floor: 0.1, quiet_share: 0.1, averaged: 1 }
+    }
+}
+
+/// Noisy rows with their short-time spectra.
+pub struct Noisy {
+    options: StftOptions,
+    window: Tensor<1>,
+    samples: usize,
+    spectra: ComplexTensor<3>,
+    /// Power of each bin of each frame, `[rows, bins, frames]`.
+    power: Vec<f32>,
+    bins: usize,
+    frames: usize,
+}
+
+impl Noisy {
+    /// The spectra of rows `[rows, samples]` of a sample rate in hertz: frames of 32 ms, or of what the rows have.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for rows of fewer than 8 samples.
+    pub fn new(rows: Tensor<2>, sample_rate: f64) -> Result<Self, ArgumentError> {
+        let samples = rows.dims()[1];
+        let frame = (sample_rate * FRAME_SECONDS).clamp(8.0, samples.max(8) as f64) as usize;
+        let n_fft = if frame.is_power_of_two() { frame } else { frame.next_power_of_two() / 2 };
+        let options = StftOptions::new(n_fft);
+        let window = Window::Hann.tensor(n_fft, WindowSymmetry::Periodic, FloatDType::F32, &rows.device());
+        let spectra: ComplexTensor<3> = stft(rows, Some(window.clone()), &options)?;
+        let [_, bins, frames] = spectra.dims();
+        let power = spectra.clone().abs_squared().into_data().iter().collect();
+        Ok(Self { options, window, samples, spectra, power, bins, frames })
+    }
+
+    /// The rows by spectral subtraction (Boll 1979; Berouti, Schwartz and Makhoul 1979): the noise, estimated from the
+    /// quietest frames, is subtracted from powers of amplitudes, down to a floor.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] of the inverse transform.
+    pub fn subtracted(&self, settings: &SpectralSubtraction) -> Result<Tensor<2>, ArgumentError> {
+        let gains = |row: usize, gains: &mut [f32]| {
+            let power = self.row(row);
+            let noise = quiet_power(power, self.frames, settings.quiet_share);
+            let exponent = settings.exponent;
+            for (bin, gains) in gains.chunks_mut(self.frames).enumerate() {
+                let power = &power[bin * self.frames..][..self.frames];
+                let subtracted = settings.over_subtraction * noise[bin].powf(exponent / 2.0);
+                for (frame, gain) in gains.iter_mut().enumerate() {
+                    let first = frame.saturating_sub(settings.averaged);
+                    let around = &power[first..(frame + settings.averaged + 1).min(self.frames)];
+                    let mean = around.iter().copied().map(f64::from).sum::<f64>() / around.len() as f64;
+                    let share = 1.0 - subtracted / mean.powf(exponent / 2.0).max(f64::MIN_POSITIVE);
+                    *gain = share.max(0.0).powf(1.0 / exponent).max(settings.floor) as f32;
+                }
+            }
+        };
+        self.with_gains(gains)
+    }
+
+    /// The rows by a Wiener filter for noise of known mean power per bin, with a decision-directed estimate of the
+    /// signal (Ephraim and Malah 1984). `noise` is the noise in the rows.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for noise of another shape.
+    pub fn filtered(&self, noise: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
+        let noise: ComplexTensor<3> = stft(noise, Some(self.window.clone()), &self.options)?;
+        let noise: Vec<f32> = noise.abs_squared().into_data().iter().collect();
+        let gains = |row: usize, gains: &mut [f32]| {
+            let of_row = &noise[row * self.bins * self.frames..][..self.bins * self.frames];
+            let noise = quiet_power(of_row, self.frames, 1.0);
+            for (bin, gains) in gains.chunks_mut(self.frames).enumerate() {
+                let mut before = 0.0;
+                for (power, gain) in self.row(row)[bin * self.frames..].iter().zip(gains) {
+                    // Ratios of the noisy power, and of the signal's, to the noise.
+                    let posterior = f64::from(*power) / noise[bin].max(f64::MIN_POSITIVE);
+                    let prior = MEMORY * before + (1.0 - MEMORY) * (posterior - 1.0).max(0.0);
+                    let filter = (prior / (1.0 + prior)).max(LEAST_GAIN);
+                    before = filter * filter * posterior;
+                    *gain = filter as f32;
+                }
+            }
+        };
+        self.with_gains(gains)
+    }
+
+    /// Power of a row, `[bins, frames]`.
+    fn row(&self, row: usize) -> &[f32] {
+        &self.power[row * self.bins * self.frames..][..self.bins * self.frames]
+    }
+
+    /// The rows with a gain for each bin of each frame; `fill` writes those of a row, `[bins, frames]`.
+    fn with_gains(&self, fill: impl Fn(usize, &mut [f32]) + Sync) -> Result<Tensor<2>, ArgumentError> {
+        let mut gains = vec![0.0; self.power.len()];
+        gains.par_chunks_mut(self.bins * self.frames).enumerate().for_each(|(row, gains)| fill(row, gains));
+        let gains = Tensor::<3>::from_data(TensorData::new(gains, self.spectra.dims()), &self.window.device());
+        let spectra = self.spectra.clone().scale(gains);
+        istft(spectra, Some(self.window.clone()), &self.options, Some(self.samples))
+    }
+}
+
+/// Mean power of each bin over the quietest frames of a row `[bins, frames]`.
+fn quiet_power(power: &[f32], frames: usize, share: f64) -> Vec<f64> {
+    let energy = |frame: &usize| power.iter().skip(*frame).step_by(frames).copied().map(f64::from).sum::<f64>();
+    let mut order: Vec<(f64, usize)> = (0..frames).map(|frame| (energy(&frame), frame)).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    order.truncate(((share * frames as f64).round() as usize).clamp(1, frames));
+    let mean = |bin: &[f32]| order.iter().map(|(_, frame)| f64::from(bin[*frame])).sum::<f64>() / order.len() as f64;
+    power.chunks(frames).map(mean).collect()
+}
+
+impl SpectralSubtraction {
+    /// The settings with the greatest `score`: each setting in turn takes the best of its values, until none changes.
+    ///
+    /// # Errors
+    /// Those of `score`.
+    pub fn tuned<E>(score: impl Fn(&Self) -> Result<f64, E>) -> Result<Self, E> {
+        let mut best = Self::default();
+        let mut best_score = score(&best)?;
+        loop {
+            let before = best;
+            let changes = EXPONENTS.map(|exponent| Change::new(move |settings| settings.exponent = exponent));
+            let changes = changes
+                .into_iter()
+                .chain(OVER_SUBTRACTIONS.map(|factor| Change::new(move |settings| settings.over_subtraction = factor)));
+            let changes = changes.chain(FLOORS.map(|floor| Change::new(move |settings| settings.floor = floor)));
+            let changes =
+                changes.chain(QUIET_SHARES.map(|share| Change::new(move |settings| settings.quiet_share = share)));
+            let changes = changes.chain(AVERAGED.map(|count| Change::new(move |settings| settings.averaged = count)));
+            for Change(change) in changes {
+                let mut settings = best;
+                change(&mut settings);
+                if settings != best {
+                    let found = score(&settings)?;
+                    if found > best_score {
+                        (best, best_score) = (settings, found);
+                    }
+                }
+            }
+            if best == before {
+                return Ok(best);
+            }
+        }
+    }
+}
+
+/// Change of a setting.
+struct Change(Box<dyn Fn(&mut SpectralSubtraction)>);
+
+impl Change {
+    fn new(change: impl Fn(&mut SpectralSubtraction) + 'static) -> Self {
+        Self(Box::new(change))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use burn::tensor::Device;
+
+    use super::*;
+    use crate::data::{Part, normal_rows};
+    use crate::tasks::denoising::quality::si_snr;
+
+    const SAMPLES: usize = 4000;
+
+    /// A tone in the middle of silence, and white noise 5 dB below it.
+    fn signals() -> (Vec<f32>, Vec<f32>) {
+        let tone = |index: usize| if (1000..2500).contains(&index) { (index as f32 * 0.4).sin() } else { 0.0 };
+        let clean: Vec<f32> = (0..SAMPLES).map(tone).collect();
+        let noise = normal_rows(1, Part::Test, 0, 1, SAMPLES).into_iter().map(|noise| 0.24 * noise).collect();
+        (clean, noise)
+    }
+
+    fn row(values: &[f32]) -> Tensor<2> {
+        Tensor::from_data(TensorData::new(values.to_vec(), [1, values.len()]), &Device::flex())
+    }
+
+    #[test]
+    fn subtraction_and_filter_raise_the_ratio_of_a_tone() {
+        let (clean, noise) = signals();
+        let mixture: Vec<f32> = clean.iter().zip(&noise).map(|(a, b)| a + b).collect();
+        let noisy = Noisy::new(row(&mixture), 8_000.0).unwrap();
+        let ratio = |rows: Tensor<2>| si_snr(&rows.into_data().iter::<f32>().collect::<Vec<_>>(), &clean).unwrap();
+        let before = si_snr(&mixture, &clean).unwrap();
+        let subtracted = ratio(noisy.subtracted(&SpectralSubtraction::default()).unwrap());
+        let filtered = ratio(noisy.filtered(row(&noise)).unwrap());
+        assert!(subtracted > before + 3.0 && filtered > before + 6.0, "{before}, {subtracted} and {filtered}");
+        let nothing = SpectralSubtraction { over_subtraction: 0.0, ..SpectralSubtraction::default() };
+        assert!((ratio(noisy.subtracted(&nothing).unwrap()) - before).abs() < 1e-3);
+    }
+
+    #[test]
+    fn tuning_finds_the_best_value_of_every_setting() {
+        let wanted =
+            SpectralSubtraction { exponent: 1.0, over_subtraction: 3.0, floor: 0.2, quiet_share: 0.4, averaged: 3 };
+        let distance = |settings: &SpectralSubtraction| {
+            (settings.exponent - wanted.exponent).abs()
+                + (settings.over_subtraction - wanted.over_subtraction).abs()
+                + (settings.floor - wanted.floor).abs()
+                + (settings.quiet_share - wanted.quiet_share).abs()
+                + settings.averaged.abs_diff(wanted.averaged) as f64
+        };
+        let found = SpectralSubtraction::tuned(|settings| Ok::<_, Infallible>(-distance(settings)));
+        assert_eq!(found, Ok(wanted));
+    }
+}

@@ -1,0 +1,115 @@
+//! Sections of a configuration that are the task's own.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::DenoisingConfig;
+use crate::config::{ConfigError, MAX_FRAMES, ensure};
+use crate::data::{NoiseKind, RecordingsConfig, SyntheticConfig};
+
+/// Most samples of an example.
+const MAX_SAMPLES: usize = 1 << 22;
+/// Most voices of babble.
+const MAX_VOICES: usize = 64;
+
+/// Section `[data]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DataSection {
+    /// Folders of recordings without noise; generated signals if none are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recordings: Option<RecordingsConfig>,
+    /// Samples per second of the recordings, in hertz.
+    pub sample_rate: f64,
+    /// Samples of an example.
+    pub samples: usize,
+    /// Whether recordings are cut into examples, or else each is one, cut or padded with zeros to its samples.
+    pub cut: bool,
+    /// Kinds of noise, equally likely.
+    pub noises: Vec<NoiseKind>,
+    /// Folder of recordings of noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise_folder: Option<PathBuf>,
+    /// Voices of babble.
+    pub voices: usize,
+    /// Range of the signal-to-noise ratio in decibels, of a whole example with its zeros, in training.
+    pub snr_db: [f64; 2],
+    /// Signal-to-noise ratios in decibels at which test examples are evaluated.
+    pub test_snr_db: Vec<f64>,
+    /// Range of the factors by which training recordings are played faster or slower.
+    pub speed: [f64; 2],
+    /// Generated signals.
+    pub synthetic: SyntheticConfig,
+    /// Generated examples to train on; a quarter as many validate, and as many of those test.
+    pub synthetic_examples: usize,
+}
+
+impl Default for DataSection {
+    fn default() -> Self {
+        Self {
+            recordings: None,
+            sample_rate: 8_000.0,
+            samples: 8_000,
+            cut: false,
+            noises: vec![NoiseKind::White, NoiseKind::Pink, NoiseKind::Babble],
+            noise_folder: None,
+            voices: 6,
+            snr_db: [-5.0, 15.0],
+            test_snr_db: vec![0.0, 5.0, 10.0],
+            speed: [1.0, 1.0],
+            synthetic: SyntheticConfig::default(),
+            synthetic_examples: 256,
+        }
+    }
+}
+
+/// Section `[loss]`: the negative scale-invariant signal-to-noise ratio in decibels + spectral · the spectral term.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LossSection {
+    /// Weight of the spectral term, in decibels.
+    pub spectral: f64,
+}
+
+/// Checks every value of the task's sections.
+pub(super) fn validate(config: &DenoisingConfig) -> Result<(), ConfigError> {
+    config.model.validate()?;
+    let data = &config.data;
+    let is_ratio = |ratio: &f64| (-60.0..=200.0).contains(ratio);
+    let rate = data.sample_rate;
+    ensure((1.0..=1e9).contains(&rate), "data.sample_rate", rate, "from 1 to 1,000,000,000")?;
+    ensure((16..=MAX_SAMPLES).contains(&data.samples), "data.samples", data.samples, "from 16 to 4,194,304")?;
+    ensure(!data.noises.is_empty(), "data.noises", "empty", "at least one of white, pink, babble, recorded")?;
+    let is_repeated = (1..data.noises.len()).any(|index| data.noises[..index].contains(&data.noises[index]));
+    ensure(!is_repeated, "data.noises", format!("{:?}", data.noises).to_lowercase(), "a list of different kinds")?;
+    let has_folder = data.noise_folder.is_some();
+    ensure(
+        data.noises.contains(&NoiseKind::Recorded) == has_folder,
+        "data.noise_folder",
+        if has_folder { "given" } else { "missing" },
+        "given where, and only where, recorded is one of data.noises",
+    )?;
+    ensure((1..=MAX_VOICES).contains(&data.voices), "data.voices", data.voices, "from 1 to 64")?;
+    ensure(
+        data.snr_db.iter().all(is_ratio) && data.snr_db.is_sorted(),
+        "data.snr_db",
+        format!("{:?}", data.snr_db),
+        "the least and the greatest ratio within -60 to 200",
+    )?;
+    ensure(
+        !data.test_snr_db.is_empty() && data.test_snr_db.iter().all(is_ratio),
+        "data.test_snr_db",
+        format!("{:?}", data.test_snr_db),
+        "a list of ratios within -60 to 200",
+    )?;
+    ensure(
+        data.speed.iter().all(|speed| (0.5..=2.0).contains(speed)) && data.speed.is_sorted(),
+        "data.speed",
+        format!("{:?}", data.speed),
+        "the least and the greatest factor within 0.5 to 2",
+    )?;
+    let examples = data.synthetic_examples;
+    ensure((8..=MAX_FRAMES).contains(&examples), "data.synthetic_examples", examples, "from 8 to 1,048,576")?;
+    ensure((0.0..=1e6).contains(&config.loss.spectral), "loss.spectral", config.loss.spectral, "from 0 to 1e6")
+}

@@ -1,0 +1,161 @@
+//! Evaluation of models beside the noisy signals and classical estimates.
+
+use burn::tensor::{Device, Tensor};
+use firefly_models::zoo::ZooModel;
+
+use super::baselines::{Noisy, SpectralSubtraction};
+use super::examples::{Batch, Condition, Examples};
+use super::quality::{si_snr, snr};
+use super::{BATCH, DenoisingConfig, denoised};
+use crate::metrics::Metric;
+use crate::task::TaskError;
+use crate::tasks::scores::ScoreRow;
+
+/// Training examples that spectral subtraction is tuned on, for each kind of noise and ratio.
+const TUNED_ON: usize = 48;
+/// Name of the rows over all kinds of noise.
+pub(super) const ALL_NOISES: &str = "all noises";
+/// Score by which rows over all kinds of noise are drawn.
+pub(super) const INPUT_SNR: &str = "input_snr_db";
+/// Score that is drawn.
+pub(super) const SI_SNR: &str = "si_snr_db";
+
+/// Sums of the ratios of estimates.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Ratios {
+    si_snr: f64,
+    snr: f64,
+    examples: usize,
+}
+
+impl Ratios {
+    /// Adds those of the rows of a batch whose clean signal has power.
+    pub(super) fn add(&mut self, estimate: Tensor<2>, clean: Tensor<2>) {
+        let samples = clean.dims()[1];
+        let [estimate, clean] = [estimate, clean].map(|rows| rows.into_data().iter().collect::<Vec<f32>>());
+        for (estimate, clean) in estimate.chunks(samples).zip(clean.chunks(samples)) {
+            if let (Some(si_snr), Some(snr)) = (si_snr(estimate, clean), snr(estimate, clean)) {
+                self.si_snr += si_snr;
+                self.snr += snr;
+                self.examples += 1;
+            }
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let (si_snr, snr) = (self.si_snr + other.si_snr, self.snr + other.snr);
+        Self { si_snr, snr, examples: self.examples + other.examples }
+    }
+
+    /// Mean scale-invariant ratio in decibels.
+    pub(super) fn si_snr(&self) -> f64 {
+        self.si_snr / self.examples as f64
+    }
+
+    /// Mean ratio in decibels.
+    pub(super) fn snr(&self) -> f64 {
+        self.snr / self.examples as f64
+    }
+}
+
+/// What is evaluated: name, whether it was trained, and ratios.
+type Estimate = (String, bool, Ratios);
+
+/// Scores of the noisy signals, of spectral subtraction tuned on training examples, of a Wiener filter that knows the
+/// noise, and of models: for each kind of noise and all together, at each ratio.
+///
+/// # Errors
+/// If no example has power, or a model does not fit.
+pub(super) fn compare(
+    config: &DenoisingConfig,
+    name: &str,
+    test: &Examples,
+    train: &Examples,
+    models: &[(String, ZooModel)],
+    device: &Device,
+) -> Result<Vec<ScoreRow>, TaskError> {
+    let data = &config.data;
+    let mut rows = Vec::new();
+    let mut of_all: Vec<Vec<Estimate>> = Vec::new();
+    for kind in &data.noises {
+        for (place, snr_db) in data.test_snr_db.iter().enumerate() {
+            let condition = Condition { kind: *kind, snr_db: *snr_db };
+            let estimates = estimates(config, condition, test, train, models, device)?;
+            if estimates.iter().any(|(.., ratios)| ratios.examples == 0) {
+                return Err(TaskError::NoFrames { data_set: name.into() });
+            }
+            let data_set = format!("{name}, {} noise", kind.name());
+            rows.extend(estimates.iter().map(|estimate| row(&data_set, *snr_db, &estimates[0].2, estimate)));
+            match of_all.get_mut(place) {
+                None => of_all.push(estimates),
+                Some(all) => {
+                    all.iter_mut().zip(estimates).for_each(|(all, other)| all.2 = all.2.plus(other.2));
+                }
+            }
+        }
+    }
+    if data.noises.len() > 1 {
+        let data_set = format!("{name}, {ALL_NOISES}");
+        for (snr_db, estimates) in data.test_snr_db.iter().zip(&of_all) {
+            rows.extend(estimates.iter().map(|estimate| row(&data_set, *snr_db, &estimates[0].2, estimate)));
+        }
+    }
+    Ok(rows)
+}
+
+/// Ratios of every estimate of the test examples with noise of one condition; the noisy signals come first.
+fn estimates(
+    config: &DenoisingConfig,
+    condition: Condition,
+    test: &Examples,
+    train: &Examples,
+    models: &[(String, ZooModel)],
+    device: &Device,
+) -> Result<Vec<Estimate>, TaskError> {
+    let rate = config.data.sample_rate;
+    let tuned = tuned(condition, train, rate, device)?;
+    let baselines = ["noisy input", "spectral subtraction", "Wiener filter, known noise"];
+    let mut estimates: Vec<Estimate> =
+        baselines.iter().map(|name| (name.to_string(), false, Ratios::default())).collect();
+    estimates.extend(models.iter().map(|(name, _)| (name.clone(), true, Ratios::default())));
+    let indices: Vec<usize> = (0..test.len()).collect();
+    for indices in indices.chunks(BATCH) {
+        let Batch { clean, noisy } = test.mixed(indices, |_| condition, device);
+        let spectra = Noisy::new(noisy.clone(), rate)?;
+        let mut found =
+            vec![noisy.clone(), spectra.subtracted(&tuned)?, spectra.filtered(noisy.clone() - clean.clone())?];
+        for (_, model) in models {
+            found.push(denoised(model, noisy.clone())?);
+        }
+        estimates.iter_mut().zip(found).for_each(|((.., ratios), estimate)| ratios.add(estimate, clean.clone()));
+    }
+    Ok(estimates)
+}
+
+/// Spectral subtraction with the settings that are best for training examples with noise of one condition.
+fn tuned(condition: Condition, train: &Examples, rate: f64, device: &Device) -> Result<SpectralSubtraction, TaskError> {
+    let count = train.len().min(TUNED_ON);
+    let indices: Vec<usize> = (0..count).map(|index| index * train.len() / count).collect();
+    let Batch { clean, noisy } = train.mixed(&indices, |_| condition, device);
+    let noisy = Noisy::new(noisy, rate)?;
+    SpectralSubtraction::tuned(|settings| {
+        let mut ratios = Ratios::default();
+        ratios.add(noisy.subtracted(settings)?, clean.clone());
+        Ok(ratios.si_snr())
+    })
+}
+
+fn row(data_set: &str, snr_db: f64, noisy: &Ratios, (name, is_learned, ratios): &Estimate) -> ScoreRow {
+    ScoreRow {
+        name: name.clone(),
+        is_learned: *is_learned,
+        data_set: data_set.into(),
+        scores: vec![
+            Metric::real(INPUT_SNR, snr_db),
+            Metric::real(SI_SNR, ratios.si_snr()),
+            Metric::real("si_snr_improvement_db", ratios.si_snr() - noisy.si_snr()),
+            Metric::real("snr_db", ratios.snr()),
+            Metric::whole("examples", ratios.examples),
+        ],
+    }
+}

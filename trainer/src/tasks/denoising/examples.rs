@@ -1,0 +1,262 @@
+//! Clean signals and their mixtures with noise.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use burn::tensor::{Device, Tensor, TensorData};
+
+use super::DenoisingConfig;
+use super::config::DataSection;
+use crate::data::{
+    AddedNoise, Corpus, Excerpts, NoiseKind, Part, Recording, RecordingsConfig, Synthetic, add_noise, uniform,
+};
+use crate::task::TaskError;
+
+/// Seed of the noise of validation and test examples, whatever the run's: their rows are the same in every run.
+const FIXED_SEED: u64 = 0;
+
+/// Clean examples of a part of the data, and the noise for them. Cloning shares the samples.
+#[derive(Debug, Clone)]
+pub struct Examples {
+    excerpts: Excerpts,
+    noise: AddedNoise,
+}
+
+/// Noise of an example.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Condition {
+    /// Kind of the noise.
+    pub kind: NoiseKind,
+    /// Signal-to-noise ratio in decibels.
+    pub snr_db: f64,
+}
+
+/// Clean signals and the same with noise, `[batch, samples]` each.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// The signals.
+    pub clean: Tensor<2>,
+    /// The signals with noise.
+    pub noisy: Tensor<2>,
+}
+
+/// Training, validation and test examples.
+pub struct ExampleSets {
+    /// Examples to fit on.
+    pub train: Examples,
+    /// Examples to choose a model by.
+    pub validation: Examples,
+    /// Examples to report on; those of the validation if none are set aside.
+    pub test: Examples,
+    /// Name of the examples that are reported on.
+    pub test_name: String,
+}
+
+impl ExampleSets {
+    /// Reads or generates the examples of a configuration.
+    ///
+    /// # Errors
+    /// If recordings can't be read, are silent, or have another sample rate, or if there is no noise of a kind.
+    pub fn open(config: &DenoisingConfig) -> Result<Self, TaskError> {
+        let noise = noise_corpus(&config.data)?;
+        let noise = noise.as_ref();
+        let Some(recordings) = &config.data.recordings else { return generated(config, noise) };
+        let corpora = recordings.load(1, config.seed)?;
+        let examples = |corpus: &Corpus, part| Examples::of(corpus, config, part, noise);
+        let validation = examples(&corpora.validation, Part::Validation)?;
+        let (test, part) = match &corpora.test {
+            Some(test) => (examples(test, Part::Test)?, "test files"),
+            None => (validation.clone(), "validation files"),
+        };
+        let RecordingsConfig { train, test: folder, .. } = recordings;
+        let folder = folder.as_ref().unwrap_or(train).display();
+        let train = examples(&corpora.train, Part::Train)?;
+        Ok(Self { train, validation, test, test_name: format!("{folder} ({part})") })
+    }
+
+    /// Number that changes with the samples.
+    pub fn fingerprint(&self) -> u64 {
+        self.train.excerpts.fingerprint() ^ self.validation.excerpts.fingerprint().rotate_left(1)
+    }
+}
+
+/// The recordings of noise.
+fn noise_corpus(data: &DataSection) -> Result<Option<Corpus>, TaskError> {
+    let Some(folder) = &data.noise_folder else { return Ok(None) };
+    let corpus = Corpus::load(folder, 1)?;
+    check(corpus.recordings(), data.sample_rate)?;
+    Ok(Some(corpus))
+}
+
+/// Checks that recordings have power and the sample rate of the configuration.
+///
+/// # Errors
+/// [`TaskError::Input`] naming the first that has not.
+fn check(recordings: &[Recording], sample_rate: f64) -> Result<(), TaskError> {
+    check_rate(recordings, sample_rate)?;
+    let is_silent = |recording: &&Recording| recording.samples.iter().all(|sample| *sample == 0.0);
+    recordings.iter().find(is_silent).map_or(Ok(()), |Recording { path, channel, .. }| {
+        Err(TaskError::Input { path: path.to_path_buf(), reason: format!("channel {channel} is silent") })
+    })
+}
+
+/// Checks that recordings have the sample rate of the configuration.
+///
+/// # Errors
+/// [`TaskError::Input`] naming the first that has not.
+pub(super) fn check_rate(recordings: &[Recording], expected: f64) -> Result<(), TaskError> {
+    let expected = expected.round() as u32;
+    // Formats that say no rate have the rate 1.
+    let differs = |recording: &&Recording| ![expected, 1].contains(&recording.sample_rate);
+    recordings.iter().find(differs).map_or(Ok(()), |Recording { path, sample_rate, .. }| {
+        let reason = format!("it has {sample_rate} samples per second, but data.sample_rate is {expected}");
+        Err(TaskError::Input { path: path.to_path_buf(), reason })
+    })
+}
+
+/// Generated examples.
+fn generated(config: &DenoisingConfig, noise: Option<&Corpus>) -> Result<ExampleSets, TaskError> {
+    let DataSection { samples, synthetic_examples, ref synthetic, .. } = config.data;
+    let source = Synthetic::new(synthetic.clone(), samples, config.seed)?;
+    let set = |part: Part, count: usize| {
+        let frames = source.for_part(part).frames(count);
+        let signals: Vec<Arc<Vec<f32>>> = frames.iter().map(|frame| Arc::new(frame.to_vec())).collect();
+        let rows = signals.iter().map(|signal| signal.to_vec());
+        Examples::with_noise(Excerpts::of_signals(samples, rows), &signals, config, part, noise)
+    };
+    let quarter = synthetic_examples / 4;
+    Ok(ExampleSets {
+        train: set(Part::Train, synthetic_examples)?,
+        validation: set(Part::Validation, quarter)?,
+        test: set(Part::Test, quarter)?,
+        test_name: "synthetic".into(),
+    })
+}
+
+impl Examples {
+    /// The examples of a corpus.
+    fn of(corpus: &Corpus, config: &DenoisingConfig, part: Part, noise: Option<&Corpus>) -> Result<Self, TaskError> {
+        check(corpus.recordings(), config.data.sample_rate)?;
+        let excerpts = Excerpts::of(corpus, config.data.samples, config.data.cut)?;
+        let signals: Vec<_> = corpus.recordings().iter().map(|recording| recording.samples.clone()).collect();
+        Self::with_noise(excerpts, &signals, config, part, noise)
+    }
+
+    /// The examples of a folder, as test examples.
+    ///
+    /// # Errors
+    /// As [`ExampleSets::open`].
+    pub fn of_folder(folder: &Path, config: &DenoisingConfig) -> Result<Self, TaskError> {
+        Self::of(&Corpus::load(folder, 1)?, config, Part::Test, noise_corpus(&config.data)?.as_ref())
+    }
+
+    fn with_noise(
+        excerpts: Excerpts,
+        signals: &[Arc<Vec<f32>>],
+        config: &DenoisingConfig,
+        part: Part,
+        recorded: Option<&Corpus>,
+    ) -> Result<Self, TaskError> {
+        let data = &config.data;
+        let seed = if part == Part::Train { config.seed } else { FIXED_SEED };
+        let noise = AddedNoise::new(data.samples, seed, part).with_babble(data.voices, signals);
+        let noise = recorded.map_or(noise.clone(), |corpus| noise.with_recorded(corpus));
+        match data.noises.iter().find(|kind| !noise.has(**kind)) {
+            None => Ok(Self { excerpts, noise }),
+            Some(kind) => Err(TaskError::NoNoise { kind: kind.name() }),
+        }
+    }
+
+    /// Number of examples.
+    pub fn len(&self) -> usize {
+        self.excerpts.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.excerpts.is_empty()
+    }
+
+    /// Examples at their places, each with noise of its condition.
+    pub fn mixed(&self, indices: &[usize], condition: impl Fn(usize) -> Condition, device: &Device) -> Batch {
+        let rows = indices.iter().map(|index| {
+            let noise = self.noise.row(condition(*index).kind, *index as u64, self.excerpts.source(*index));
+            (self.excerpts.row(*index), noise, condition(*index).snr_db)
+        });
+        batch(rows, device)
+    }
+
+    /// Examples for training, a function of the seed and the draws that begin at `first`: at a random place in their
+    /// recordings or in their samples, at a random speed, with random noise of a random ratio.
+    pub fn augmented(&self, indices: &[usize], data: &DataSection, seed: u64, first: u64, device: &Device) -> Batch {
+        let rows = indices.iter().zip(first..).map(|(index, draw)| {
+            let [place, ratio] = uniform(seed, Part::Train, 2 * draw);
+            let [kind, speed] = uniform(seed, Part::Train, 2 * draw + 1);
+            let kind = data.noises[(kind * data.noises.len() as f64) as usize];
+            let noise = self.noise.row(kind, draw, self.excerpts.source(*index));
+            let between = |[least, greatest]: [f64; 2], share: f64| least + (greatest - least) * share;
+            let row = self.excerpts.moved_row(*index, place);
+            (resampled(row, between(data.speed, speed)), noise, between(data.snr_db, ratio))
+        });
+        batch(rows, device)
+    }
+}
+
+/// Rows of clean signals with noise of mean square 1, scaled to a ratio.
+fn batch(rows: impl Iterator<Item = (Vec<f32>, Vec<f32>, f64)>, device: &Device) -> Batch {
+    let (mut clean, mut noisy, mut count) = (Vec::new(), Vec::new(), 0);
+    for (mut row, noise, snr_db) in rows {
+        clean.extend_from_slice(&row);
+        add_noise(&mut row, &noise, snr_db);
+        noisy.extend(row);
+        count += 1;
+    }
+    let tensor = |values: Vec<f32>| {
+        let shape = [count, values.len() / count];
+        Tensor::from_data(TensorData::new(values, shape), device)
+    };
+    Batch { clean: tensor(clean), noisy: tensor(noisy) }
+}
+
+/// A row played faster by a factor around its middle, by linear interpolation; zeros beyond its ends.
+fn resampled(row: Vec<f32>, speed: f64) -> Vec<f32> {
+    if speed == 1.0 {
+        return row;
+    }
+    let middle = (row.len() - 1) as f64 / 2.0;
+    let at = |place: isize| usize::try_from(place).ok().and_then(|place| row.get(place)).copied().unwrap_or(0.0);
+    let sample = |index: usize| {
+        let place = middle + (index as f64 - middle) * speed;
+        let share = (place - place.floor()) as f32;
+        at(place.floor() as isize) * (1.0 - share) + at(place.floor() as isize + 1) * share
+    };
+    (0..row.len()).map(sample).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_faster_row_is_shorter_and_keeps_its_middle() {
+        let row = vec![0.0, 1.0, 2.0, 3.0, 4.0];
+        assert_eq!(resampled(row.clone(), 1.0), row);
+        assert_eq!(resampled(row.clone(), 2.0), [0.0, 0.0, 2.0, 4.0, 0.0]);
+        assert_eq!(resampled(row, 0.5), [1.0, 1.5, 2.0, 2.5, 3.0]);
+    }
+
+    #[test]
+    fn mixtures_have_the_ratio_of_their_condition() {
+        let config = DenoisingConfig::default();
+        let sets = ExampleSets::open(&config).unwrap();
+        let condition = Condition { kind: NoiseKind::Pink, snr_db: 5.0 };
+        let Batch { clean, noisy } = sets.test.mixed(&[0, 3], |_| condition, &Device::flex());
+        assert_eq!(clean.dims(), [2, 8_000]);
+        let energy = |signal: Tensor<2>| signal.square().sum_dim(1).into_data().iter::<f32>().collect::<Vec<_>>();
+        for (signal, noise) in energy(clean.clone()).into_iter().zip(energy(noisy - clean)) {
+            assert!((10.0 * (signal / noise).log10() - 5.0).abs() < 1e-3);
+        }
+        let other = ExampleSets::open(&DenoisingConfig { seed: 8, ..config }).unwrap();
+        assert_ne!(sets.fingerprint(), other.fingerprint());
+    }
+}

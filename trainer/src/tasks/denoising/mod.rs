@@ -1,0 +1,244 @@
+//! Task `denoising`: recordings without the noise that was added to them.
+
+mod baselines;
+mod config;
+mod evaluate;
+mod examples;
+mod memory;
+mod predict;
+mod quality;
+mod report;
+mod spectral_loss;
+
+use std::path::{Path, PathBuf};
+
+use burn::tensor::{Device, Tensor};
+use firefly_models::zoo::{Settings, ZooModel};
+
+pub use baselines::{Noisy, SpectralSubtraction};
+pub use config::{DataSection, LossSection};
+pub use examples::{Batch, Condition, ExampleSets, Examples};
+pub use quality::{si_snr, si_snr_rows, snr};
+pub use spectral_loss::spectral_difference;
+
+use super::scores::ScoreRow;
+use super::zoo_model::{self, ZooSection, ZooTask};
+use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate, locate_recordings};
+use crate::data::EpochOrder;
+use crate::metrics::Metric;
+use crate::task::{
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, Predictions, ReportParts, StepLoss, Task, TaskError,
+    Validation,
+};
+use crate::tasks::TaskName;
+use evaluate::Ratios;
+
+/// Examples per batch of an evaluation.
+const BATCH: usize = 32;
+/// Fractional part of the golden ratio: its multiples fill a range evenly.
+const GOLDEN: f64 = 0.618_033_988_749_894_8;
+
+/// The task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Denoising;
+
+/// Configuration of a run of the task.
+pub type DenoisingConfig = RunConfig<Denoising>;
+
+/// The examples of a run, and the order of those to train on.
+pub struct DenoisingData {
+    sets: ExampleSets,
+    order: EpochOrder,
+    device: Device,
+}
+
+/// Rows `[rows, samples]` without noise.
+fn denoised(model: &ZooModel, noisy: Tensor<2>) -> Result<Tensor<2>, TaskError> {
+    let output = model.try_forward(vec![noisy.into()])?.into_iter().next();
+    let output = output.ok_or_else(|| TaskError::Unsuitable {
+        model: model.family().name.into(),
+        reason: "it has no output".into(),
+    })?;
+    Ok(output.try_float::<2>("denoising", "denoised")?)
+}
+
+/// The settings of the model that follow from the data.
+fn derived(config: &DenoisingConfig) -> Settings {
+    Settings::new().with("samples", config.data.samples)
+}
+
+/// Loss of estimates: the negative ratio in decibels, and the weighted spectral term.
+fn loss_of(section: &LossSection, estimate: Tensor<2>, clean: Tensor<2>) -> Result<StepLoss, TaskError> {
+    let ratio = si_snr_rows(estimate.clone(), clean.clone()).mean().neg();
+    if section.spectral == 0.0 {
+        return Ok(StepLoss::single(ratio));
+    }
+    let spectral = spectral_difference(estimate, clean)? * section.spectral;
+    let total = ratio.clone() + spectral.clone();
+    Ok(StepLoss { total, terms: vec![("si_snr", ratio), ("spectral", spectral)] })
+}
+
+/// Noise of a validation example: the kinds in turn, and ratios that fill the range of the training.
+fn validation_condition(data: &DataSection, index: usize) -> Condition {
+    let [least, greatest] = data.snr_db;
+    let kind = data.noises[index % data.noises.len()];
+    Condition { kind, snr_db: least + (greatest - least) * (GOLDEN * index as f64).fract() }
+}
+
+impl ZooTask for Denoising {
+    const DEFAULT_MODEL: &'static str = "spectral_denoiser_8khz";
+    const FAMILIES: &'static [&'static str] = &["spectral_denoiser"];
+    const DERIVED: &'static [(&'static str, &'static str)] = &[("samples", "it is data.samples")];
+}
+
+impl Task for Denoising {
+    const NAME: TaskName = TaskName::Denoising;
+    const TERMS: &'static [(&'static str, &'static str)] =
+        &[("si_snr", "negative SI-SNR (dB)"), ("spectral", "spectral term")];
+    const CURVES: &'static [MetricCurve] = &[MetricCurve {
+        metric: "validation_si_snr_improvement_db",
+        name: "SI-SNR improvement",
+        title: "Validation: improvement of the ratio",
+        axis: "SI-SNR improvement (dB)",
+        is_share: false,
+        empty: "The ratio was not measured.",
+    }];
+
+    type ModelSection = ZooSection<Self>;
+    type DataSection = DataSection;
+    type TrainingSection = TrainingSection;
+    type LossSection = LossSection;
+    type Model = ZooModel;
+    type Data = DenoisingData;
+    type Row = ScoreRow;
+
+    fn models() -> Vec<&'static str> {
+        ZooSection::<Self>::accepted()
+    }
+
+    fn choose_model(config: &mut DenoisingConfig, name: &str) -> Result<(), ConfigError> {
+        config.model.name = name.into();
+        config.model.validate()
+    }
+
+    fn validate(config: &DenoisingConfig) -> Result<(), ConfigError> {
+        config::validate(config)
+    }
+
+    fn check_memory(config: &DenoisingConfig, available: u64) -> Result<(), ConfigError> {
+        memory::check(config, available)
+    }
+
+    fn locate_data(config: &mut DenoisingConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
+        let is_missing = locate_recordings(&mut config.data.recordings, root)?;
+        // A folder of noise is never replaced: what can't be located is reported when it is read.
+        locate(&mut config.data.noise_folder, root)?;
+        Ok(is_missing)
+    }
+
+    fn open(config: &DenoisingConfig, device: &Device) -> Result<DenoisingData, TaskError> {
+        let sets = ExampleSets::open(config)?;
+        let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
+        Ok(DenoisingData { sets, order, device: device.clone() })
+    }
+
+    fn fingerprint(data: &DenoisingData) -> u64 {
+        data.sets.fingerprint()
+    }
+
+    fn batches_per_epoch(_config: &DenoisingConfig, data: &DenoisingData) -> Option<usize> {
+        Some(data.order.batches_per_epoch())
+    }
+
+    fn init(config: &DenoisingConfig, _data: &DenoisingData, device: &Device) -> Result<ZooModel, TaskError> {
+        Ok(config.model.create(derived(config), config.seed, device)?)
+    }
+
+    fn loss(
+        config: &DenoisingConfig,
+        data: &DenoisingData,
+        model: &ZooModel,
+        batch: usize,
+        _step: usize,
+    ) -> Result<StepLoss, TaskError> {
+        let (indices, first) = (data.order.batch(batch), (batch * config.training.batch) as u64);
+        let Batch { clean, noisy } =
+            data.sets.train.augmented(&indices, &config.data, config.seed, first, &data.device);
+        loss_of(&config.loss, denoised(model, noisy)?, clean)
+    }
+
+    fn measure(config: &DenoisingConfig, data: &DenoisingData, model: &ZooModel) -> Result<Validation, TaskError> {
+        let examples = &data.sets.validation;
+        let count = config.schedule.validation_frames.min(examples.len());
+        let indices: Vec<usize> = (0..count).map(|index| index * examples.len() / count).collect();
+        let (mut before, mut after, mut loss) = (Ratios::default(), Ratios::default(), 0.0);
+        for indices in indices.chunks(BATCH) {
+            let condition = |index| validation_condition(&config.data, index);
+            let Batch { clean, noisy } = examples.mixed(indices, condition, &data.device);
+            let estimate = denoised(model, noisy.clone())?;
+            let of_batch = loss_of(&config.loss, estimate.clone(), clean.clone())?.total;
+            loss += f64::from(of_batch.into_scalar::<f32>()) * indices.len() as f64 / count as f64;
+            before.add(noisy, clean.clone());
+            after.add(estimate, clean);
+        }
+        let metrics = vec![
+            Metric::real("si_snr_db", after.si_snr()),
+            Metric::real("si_snr_improvement_db", after.si_snr() - before.si_snr()),
+            Metric::real("snr_db", after.snr()),
+        ];
+        Ok(Validation { loss, metrics })
+    }
+
+    fn save(model: &ZooModel, _config: &DenoisingConfig, folder: &Path) -> Result<(), ModelError> {
+        zoo_model::save(model, folder)
+    }
+
+    fn load(folder: &Path, config: &DenoisingConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
+        let expected = config.model.create(derived(config), config.seed, device)?;
+        Ok(zoo_model::compared(zoo_model::read(folder, device)?, &expected))
+    }
+
+    fn evaluate(
+        config: &DenoisingConfig,
+        data: &DenoisingData,
+        models: &[(String, ZooModel)],
+    ) -> Result<Vec<ScoreRow>, TaskError> {
+        let ExampleSets { train, test, test_name, .. } = &data.sets;
+        evaluate::compare(config, test_name, test, train, models, &data.device)
+    }
+
+    /// A folder of recordings without noise.
+    fn evaluate_on(
+        config: &DenoisingConfig,
+        name: &str,
+        models: &[(String, ZooModel)],
+        device: &Device,
+    ) -> Result<OtherEvaluation<Self>, TaskError> {
+        if !Path::new(name).is_dir() {
+            return Err(TaskError::UnknownData { name: name.into(), expected: "is no folder of recordings" });
+        }
+        // Spectral subtraction is tuned on the run's training examples.
+        let train = ExampleSets::open(config)?.train;
+        let test = Examples::of_folder(Path::new(name), config)?;
+        Ok(OtherEvaluation { rows: evaluate::compare(config, name, &test, &train, models, device)?, skipped: 0 })
+    }
+
+    /// A WAV file without noise for each file of recordings.
+    fn predict(
+        config: &DenoisingConfig,
+        model: &ZooModel,
+        inputs: &[PathBuf],
+        device: &Device,
+    ) -> Result<Predictions, TaskError> {
+        Ok(Predictions::Files(predict::files(config, model, inputs, device)?))
+    }
+
+    fn report(
+        resolved: &Resolved<Self>,
+        data: &DenoisingData,
+        model: &ZooModel,
+        rows: &[ScoreRow],
+    ) -> Result<ReportParts, TaskError> {
+        report::parts(resolved, data, model, rows)
+    }
+}

@@ -1,0 +1,133 @@
+//! Recordings without noise, as WAV files.
+
+use std::collections::HashSet;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::{Device, Tensor, TensorData};
+use firefly_models::zoo::ZooModel;
+use hound::{SampleFormat, WavSpec, WavWriter};
+
+use super::{DenoisingConfig, denoised};
+use crate::data::{Recording, read_recording};
+use crate::task::{PredictionFile, TaskError};
+
+/// Samples of a part of a recording that is denoised at once.
+const PART: usize = 1 << 18;
+/// Samples that neighbouring parts share, and over which the one fades into the other.
+const OVERLAP: usize = 1 << 13;
+
+/// A WAV file of 32-bit floats for each file of recordings, with all its channels, under the name of its stem.
+///
+/// # Errors
+/// If a file can't be read, has another sample rate than the run's, or is too short for the model.
+pub(super) fn files(
+    config: &DenoisingConfig,
+    model: &ZooModel,
+    inputs: &[PathBuf],
+    device: &Device,
+) -> Result<Vec<PredictionFile>, TaskError> {
+    let mut names = HashSet::new();
+    let file = |path: &PathBuf| {
+        let refused = |reason: String| TaskError::Input { path: path.clone(), reason };
+        let recordings = read_recording(path)?;
+        super::examples::check_rate(&recordings, config.data.sample_rate)?;
+        let mut channels = Vec::with_capacity(recordings.len());
+        for Recording { samples, .. } in &recordings {
+            let whole = in_parts(samples, PART, OVERLAP, |part| {
+                let row = Tensor::from_data(TensorData::new(part.to_vec(), [1, part.len()]), device);
+                Ok(denoised(model, row)?.into_data().iter().collect())
+            });
+            channels.push(whole.map_err(|error: TaskError| refused(error.to_string()))?);
+        }
+        let rate = recordings.first().map(|recording| recording.sample_rate).filter(|rate| *rate > 1);
+        let rate = rate.unwrap_or(config.data.sample_rate.round() as u32);
+        let bytes = wav(&channels, rate).map_err(|error| refused(error.to_string()))?;
+        Ok(PredictionFile { name: unused_name(path, &mut names), bytes })
+    };
+    inputs.iter().map(file).collect()
+}
+
+/// Name of the file for an input: its stem, with a number where another file has it already.
+fn unused_name(input: &Path, names: &mut HashSet<String>) -> String {
+    let stem = input.file_stem().unwrap_or_default().to_string_lossy();
+    let numbered = (2..).map(|number| format!("{stem}-{number}.wav"));
+    let mut candidates = std::iter::once(format!("{stem}.wav")).chain(numbered);
+    candidates.find(|name| names.insert(name.clone())).unwrap_or_default()
+}
+
+/// `apply` of a long signal, in parts of at most `part` samples that fade into each other over `overlap` samples.
+fn in_parts<E>(
+    samples: &[f32],
+    part: usize,
+    overlap: usize,
+    apply: impl Fn(&[f32]) -> Result<Vec<f32>, E>,
+) -> Result<Vec<f32>, E> {
+    let mut whole: Vec<f32> = Vec::with_capacity(samples.len());
+    let mut start = 0;
+    loop {
+        // A rest that is shorter than a part goes with the part before it.
+        let end = if samples.len() - start < 2 * part { samples.len() } else { start + part };
+        let found = apply(&samples[start..end])?;
+        let common = whole.len() - start;
+        for (index, (sample, next)) in whole[start..].iter_mut().zip(&found).enumerate() {
+            let share = (index + 1) as f32 / (common + 1) as f32;
+            *sample += share * (next - *sample);
+        }
+        whole.extend_from_slice(&found[common..]);
+        if end == samples.len() {
+            return Ok(whole);
+        }
+        start = end - overlap;
+    }
+}
+
+/// Channels of one length as a WAV file of 32-bit floats.
+fn wav(channels: &[Vec<f32>], sample_rate: u32) -> Result<Vec<u8>, hound::Error> {
+    let count = channels.len() as u16;
+    let spec = WavSpec { channels: count, sample_rate, bits_per_sample: 32, sample_format: SampleFormat::Float };
+    let mut bytes = Cursor::new(Vec::new());
+    let mut writer = WavWriter::new(&mut bytes, spec)?;
+    for index in 0..channels.first().map_or(0, Vec::len) {
+        channels.iter().try_for_each(|channel| writer.write_sample(channel[index]))?;
+    }
+    writer.finalize()?;
+    Ok(bytes.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    #[test]
+    fn parts_fade_into_each_other() {
+        let signal: Vec<f32> = (0..107).map(|index| index as f32).collect();
+        let same = in_parts(&signal, 20, 5, |part| Ok::<_, Infallible>(part.to_vec())).unwrap();
+        let error = same.iter().zip(&signal).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(same.len() == 107 && error < 1e-4, "{error}");
+        // Parts of different levels meet gradually.
+        let level = in_parts(&signal, 20, 5, |part| Ok::<_, Infallible>(vec![part[0] / 15.0; part.len()])).unwrap();
+        assert!(level.windows(2).all(|pair| (0.0..0.2).contains(&(pair[1] - pair[0]))), "{level:?}");
+        assert_eq!(in_parts(&signal[..39], 20, 5, |part| Ok::<_, Infallible>(part.to_vec())).unwrap(), signal[..39]);
+    }
+
+    #[test]
+    fn files_of_one_stem_get_numbers() {
+        let mut names = HashSet::new();
+        let found = ["a/x.wav", "b/x.flac", "y.wav"].map(|path| unused_name(Path::new(path), &mut names));
+        assert_eq!(found, ["x.wav", "x-2.wav", "y.wav"]);
+    }
+
+    #[test]
+    fn wav_files_hold_the_samples_of_every_channel() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stereo.wav");
+        let channels = [vec![0.25, -1.5, 3.0], vec![1.0, 0.0, -1.0]];
+        std::fs::write(&path, wav(&channels, 8_000).unwrap()).unwrap();
+        let found = read_recording(&path).unwrap();
+        assert_eq!(found[0].sample_rate, 8_000);
+        assert_eq!([found[0].samples.to_vec(), found[1].samples.to_vec()], channels);
+    }
+}

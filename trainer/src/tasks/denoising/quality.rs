@@ -1,0 +1,96 @@
+//! Quality of estimates of clean signals.
+
+use burn::tensor::Tensor;
+
+/// Added to energies before they are divided, relative to a clean signal of mean square 1 per sample.
+const OFFSET: f64 = 1e-8;
+
+/// Scale-invariant signal-to-noise ratio in decibels: energy of the part of the estimate that is proportional to the
+/// clean signal, divided by the energy of the rest; both signals without their mean (Luo and Mesgarani, "TasNet", 2018;
+/// Le Roux et al., "SDR – half-baked or well done?", 2019). None for a clean signal without power.
+pub fn si_snr(estimate: &[f32], clean: &[f32]) -> Option<f64> {
+    let centred = |signal: &[f32]| -> Vec<f64> {
+        let mean = signal.iter().copied().map(f64::from).sum::<f64>() / signal.len() as f64;
+        signal.iter().map(|sample| f64::from(*sample) - mean).collect()
+    };
+    let (estimate, clean) = (centred(estimate), centred(clean));
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let (energy, common) = (product(&clean, &clean), product(&estimate, &clean));
+    // As decibels of finite numbers: an estimate of zeros has the ratio of the offset.
+    let target = common * common / energy;
+    let offset = OFFSET * energy;
+    let rest = (product(&estimate, &estimate) - target).max(0.0);
+    (energy > 0.0).then(|| decibels((target + offset) / (rest + offset)))
+}
+
+/// Signal-to-noise ratio in decibels: energy of the clean signal divided by the energy of the error. None for a clean
+/// signal without power.
+pub fn snr(estimate: &[f32], clean: &[f32]) -> Option<f64> {
+    let energy: f64 = clean.iter().map(|sample| f64::from(*sample).powi(2)).sum();
+    let error: f64 = estimate.iter().zip(clean).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum();
+    (energy > 0.0).then(|| decibels(energy / (error + OFFSET * energy)))
+}
+
+fn decibels(ratio: f64) -> f64 {
+    10.0 * ratio.log10()
+}
+
+/// Scale-invariant signal-to-noise ratio of each row of `estimate` and `clean`, `[rows, samples]`, in decibels:
+/// `[rows, 1]`. 0 for clean rows without power.
+pub fn si_snr_rows(estimate: Tensor<2>, clean: Tensor<2>) -> Tensor<2> {
+    let centred = |signal: Tensor<2>| signal.clone() - signal.mean_dim(1);
+    let (estimate, clean) = (centred(estimate), centred(clean));
+    let energy = clean.clone().square().sum_dim(1);
+    // A row of zeros is divided by 1.
+    let divisor = energy.clone() + energy.clone().equal_elem(0.0).float();
+    let share = (estimate.clone() * clean.clone()).sum_dim(1) / divisor.clone();
+    let target = share * clean;
+    let rest = (estimate - target.clone()).square().sum_dim(1);
+    let offset = divisor * OFFSET;
+    let ratio = (target.square().sum_dim(1) + offset.clone()) / (rest + offset);
+    ratio.log() * (10.0 / 10f64.ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, TensorData};
+
+    use super::*;
+
+    fn signals() -> (Vec<f32>, Vec<f32>) {
+        let clean: Vec<f32> = (0..200).map(|index| (index as f32 * 0.3).sin()).collect();
+        let estimate =
+            clean.iter().enumerate().map(|(index, clean)| clean + 0.1 * (index as f32 * 2.9).cos()).collect();
+        (estimate, clean)
+    }
+
+    #[test]
+    fn ratios_have_the_values_of_their_definitions() {
+        // The error is a tenth of the signal and orthogonal to it.
+        let clean = [1.0, -1.0, 1.0, -1.0];
+        let estimate = [1.1, -0.9, 0.9, -1.1];
+        assert!((si_snr(&estimate, &clean).unwrap() - 20.0).abs() < 1e-4);
+        assert!((snr(&estimate, &clean).unwrap() - 20.0).abs() < 1e-4);
+        assert_eq!(si_snr(&estimate, &[0.0; 4]), None);
+    }
+
+    #[test]
+    fn scale_and_mean_count_for_the_ratio_to_the_error_alone() {
+        let (estimate, clean) = signals();
+        let other: Vec<f32> = estimate.iter().map(|sample| 3.0 * sample + 0.5).collect();
+        assert!((si_snr(&other, &clean).unwrap() - si_snr(&estimate, &clean).unwrap()).abs() < 1e-3);
+        assert!(snr(&other, &clean).unwrap() < snr(&estimate, &clean).unwrap() - 20.0);
+    }
+
+    #[test]
+    fn tensors_have_the_same_ratio() {
+        let (estimate, clean) = signals();
+        let row = |values: &[f32]| {
+            let both = [values, &[0.0; 200]].concat();
+            Tensor::<2>::from_data(TensorData::new(both, [2, 200]), &Device::flex())
+        };
+        let found: Vec<f32> = si_snr_rows(row(&estimate), row(&clean)).into_data().iter().collect();
+        assert!((f64::from(found[0]) - si_snr(&estimate, &clean).unwrap()).abs() < 1e-3, "{found:?}");
+        assert_eq!(found[1], 0.0);
+    }
+}

@@ -1,0 +1,128 @@
+//! Report sections: tables, the ratio after denoising over that before, and spectrograms of an example.
+
+use burn::tensor::{FloatDType, Tensor};
+use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series};
+use firefly_app::page::figure::Figure;
+use firefly_app::page::heat_map::HeatMap;
+use firefly_models::ArgumentError;
+use firefly_models::zoo::ZooModel;
+use firefly_ops::fft::stft;
+use firefly_ops::{StftOptions, Window, WindowSymmetry};
+
+use super::evaluate::{ALL_NOISES, INPUT_SNR, SI_SNR};
+use super::examples::{Batch, Condition};
+use super::{Denoising, DenoisingConfig, DenoisingData, denoised};
+use crate::config::Resolved;
+use crate::task::{ReportParts, TaskError};
+use crate::tasks::scores::{self, ScoreRow};
+
+/// Rows of a spectrogram.
+const BANDS: usize = 16;
+/// Frames per spectrogram, about.
+const FRAMES: usize = 128;
+/// Decibels below the greatest power of the clean signal that are drawn.
+const RANGE_DB: f64 = 60.0;
+
+/// The parts of a run's page.
+pub(super) fn parts(
+    resolved: &Resolved<Denoising>,
+    data: &DenoisingData,
+    model: &ZooModel,
+    rows: &[ScoreRow],
+) -> Result<ReportParts, TaskError> {
+    let config = &resolved.config;
+    let [least, greatest] = config.data.snr_db;
+    let noises: Vec<&str> = config.data.noises.iter().map(|kind| kind.name()).collect();
+    let facts = [
+        ("model", config.model.name.clone()),
+        ("settings", model.settings().to_string()),
+        ("noise", noises.join(", ")),
+        ("ratios in training", format!("{least} to {greatest} dB SNR")),
+        ("examples", format!("{} to train on, {} to test on", data.sets.train.len(), data.sets.test.len())),
+    ];
+    let mut figures = vec![ratios(rows)];
+    figures.extend(spectrograms(config, data, model)?);
+    Ok(ReportParts {
+        data_set: data.sets.test_name.clone(),
+        facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
+        tables: scores::tables(rows),
+        figures,
+        ..ReportParts::default()
+    })
+}
+
+/// Ratio of each estimate over the ratio of its input: over all kinds of noise, or the only one.
+fn ratios(rows: &[ScoreRow]) -> Figure {
+    let last = rows.last().map(|row| row.data_set.clone()).unwrap_or_default();
+    let mut names: Vec<&str> = Vec::new();
+    for row in rows.iter().filter(|row| row.data_set == last) {
+        if !names.contains(&row.name.as_str()) {
+            names.push(&row.name);
+        }
+    }
+    let series = names.iter().enumerate().map(|(colour, name)| {
+        let of_name = rows.iter().filter(|row| row.data_set == last && row.name == *name);
+        let mut points: Vec<Point> =
+            of_name.filter_map(|row| Some(Point::at(row.score(INPUT_SNR)?, row.score(SI_SNR)?))).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        Series::new(name, colour, Mark::Line, points)
+    });
+    let chart = Chart {
+        x: Axis::new("signal-to-noise ratio of the input (dB)", Scale::Linear),
+        y: Axis::new("SI-SNR (dB)", Scale::Linear),
+        series: series.collect(),
+        threshold: None,
+    };
+    let title = if last.ends_with(ALL_NOISES) { "Ratio after denoising, all noises" } else { "Ratio after denoising" };
+    Figure::chart(title, chart, "Nothing was evaluated.")
+}
+
+/// Spectrograms of the first test example: clean, with noise of the first kind, and denoised.
+fn spectrograms(config: &DenoisingConfig, data: &DenoisingData, model: &ZooModel) -> Result<Vec<Figure>, TaskError> {
+    let (Some(kind), false) = (config.data.noises.first(), data.sets.test.is_empty()) else { return Ok(Vec::new()) };
+    let ratios = &config.data.test_snr_db;
+    let snr_db = ratios.get(ratios.len() / 2).copied().unwrap_or_default();
+    let condition = Condition { kind: *kind, snr_db };
+    let Batch { clean, noisy } = data.sets.test.mixed(&[0], |_| condition, &data.device);
+    let denoised = denoised(model, noisy.clone())?;
+    let with_noise = format!("{} noise at {snr_db} dB", kind.name());
+    let signals = [("clean".to_string(), clean.clone()), (with_noise, noisy), ("denoised".to_string(), denoised)];
+    let full_scale = bands(clean)?.into_iter().flatten().fold(0.0, f32::max);
+    let figure = |(name, signal): (String, Tensor<2>)| Ok(spectrogram(&name, &bands(signal)?, full_scale, config));
+    signals.into_iter().map(figure).collect()
+}
+
+/// Power of a row in bands of equal width, the highest first.
+fn bands(signal: Tensor<2>) -> Result<Vec<Vec<f32>>, ArgumentError> {
+    let samples = signal.dims()[1];
+    let n_fft = (2 * samples / FRAMES).next_power_of_two().clamp(4 * BANDS, 512).min(samples / 2 * 2);
+    let options = StftOptions::new(n_fft).with_hop((samples / FRAMES).clamp(1, n_fft));
+    let window = Window::Hann.tensor(n_fft, WindowSymmetry::Periodic, FloatDType::F32, &signal.device());
+    let power = stft::<2, 3>(signal, Some(window), &options)?.abs_squared();
+    let [_, bins, frames] = power.dims();
+    let power: Vec<f32> = power.into_data().iter().collect();
+    let width = bins.div_ceil(BANDS);
+    let band = |power: &[f32]| (0..frames).map(|frame| power.iter().skip(frame).step_by(frames).sum()).collect();
+    let mut bands: Vec<Vec<f32>> = power.chunks(width * frames).map(band).collect();
+    bands.reverse();
+    Ok(bands)
+}
+
+/// Heat map of bands, in decibels below `full_scale`.
+fn spectrogram(name: &str, bands: &[Vec<f32>], full_scale: f32, config: &DenoisingConfig) -> Figure {
+    let frames = bands.first().map_or(0, Vec::len);
+    let seconds = config.data.samples as f64 / config.data.sample_rate;
+    let axes = [format!("time, {seconds:.2} s in all"), "frequency (Hz)".to_string()];
+    let ends = [format!("{RANGE_DB} dB below the greatest power"), "0 dB".to_string()];
+    let mut map = HeatMap::new(frames, axes.each_ref().map(String::as_str), ends.each_ref().map(String::as_str));
+    let height = config.data.sample_rate / 2.0 / bands.len() as f64;
+    for (index, band) in bands.iter().enumerate() {
+        let level = |power: &f32| {
+            let db = 10.0 * f64::from(power / full_scale).max(1e-12).log10();
+            (1.0 + db / RANGE_DB).clamp(0.0, 1.0) as f32
+        };
+        let levels: Vec<f32> = band.iter().map(level).collect();
+        map.row(format!("{:.0}", height * (bands.len() - 1 - index) as f64), String::new(), &levels);
+    }
+    Figure::heat_map(&format!("Spectrogram: {name}"), &map, "").without_values()
+}
