@@ -28,6 +28,8 @@ configurations![
     "classification-bearing",
     "classification-digits",
     "classification-synthetic",
+    "denoising-speech",
+    "denoising-tiny",
     "forecasting-etth1-96",
     "forecasting-tiny",
     "speech-256",

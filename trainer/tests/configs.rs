@@ -15,6 +15,7 @@ use firefly_trainer::shipped::CONFIGURATIONS;
 use firefly_trainer::task::Task;
 use firefly_trainer::tasks::TaskName;
 use firefly_trainer::tasks::classification::ClassificationConfig;
+use firefly_trainer::tasks::denoising::DenoisingConfig;
 use firefly_trainer::tasks::forecasting::ForecastingConfig;
 use firefly_trainer::tasks::peaks::{Peaks, PeaksConfig};
 use firefly_trainer::tasks::transform::TransformConfig;
@@ -79,6 +80,9 @@ fn the_guide_has_every_key_with_its_default() {
     let mut config = ClassificationConfig::default();
     config.data.recordings = Some(RecordingsConfig::new("speech"));
     assert_documented(config, &[&length[..], &without[1..]].concat());
+    let mut config = DenoisingConfig::default();
+    config.data.recordings = Some(RecordingsConfig::new("speech"));
+    assert_documented(config, &[&length[..], &without[1..], &[settings, ("data.noise_folder", "none")]].concat());
     assert_documented(TransformConfig::default(), &[&length[..], &[settings]].concat());
     assert_documented(ForecastingConfig::default(), &[&length[..], &[settings, ("data.file", "none")]].concat());
 }

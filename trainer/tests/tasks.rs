@@ -20,6 +20,21 @@ fn score(out: &Path, model: &str, score: &str) -> f64 {
     row[score].as_f64().unwrap()
 }
 
+/// Checks that a finished run whose last checkpoint, model and report are gone resumes at `step` to the same bits.
+fn assert_resumes_to_the_same_bits(arguments: &[&str], out: &Path, step: usize) {
+    let whole = outcome(out);
+    fs::remove_dir_all(out.join("model")).unwrap();
+    fs::remove_file(out.join("report.html")).unwrap();
+    let mut checkpoints: Vec<PathBuf> =
+        fs::read_dir(out.join("checkpoints")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    checkpoints.sort();
+    fs::remove_dir_all(checkpoints.last().unwrap()).unwrap();
+    let output = run(&[arguments, &["--resume"]].concat());
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(errors(&output).contains(&format!("resuming at step {step}")), "{}", errors(&output));
+    assert!(outcome(out) == whole, "other bits");
+}
+
 #[test]
 fn a_butterfly_recovers_the_fourier_transform_from_its_matrix() {
     let folder = tempfile::tempdir().unwrap();
@@ -65,17 +80,7 @@ fn a_forecast_of_a_generated_series_is_better_than_repetition_and_resumes_to_the
     let [learned, row, day] = ["learned", "last row", "last 24 rows"].map(|model| score(&out, model, "mse"));
     assert!(learned < row && learned < day, "{learned}, {row} and {day}");
 
-    let whole = outcome(&out);
-    fs::remove_dir_all(out.join("model")).unwrap();
-    fs::remove_file(out.join("report.html")).unwrap();
-    let mut checkpoints: Vec<PathBuf> =
-        fs::read_dir(out.join("checkpoints")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    checkpoints.sort();
-    fs::remove_dir_all(checkpoints.last().unwrap()).unwrap();
-    let output = run(&[&arguments[..], &["--resume"]].concat());
-    assert!(output.status.success(), "{}", errors(&output));
-    assert!(errors(&output).contains("resuming at step 60"), "{}", errors(&output));
-    assert!(outcome(&out) == whole, "other bits");
+    assert_resumes_to_the_same_bits(&arguments, &out, 60);
 
     let again = run(&["eval", text(&out)]);
     assert!(String::from_utf8_lossy(&again.stdout).contains("generated series, 6 rows ahead"), "{}", errors(&again));
@@ -108,6 +113,54 @@ fn families_of_signals_are_told_apart_and_predicted() {
 }
 
 #[test]
+fn noise_is_taken_from_generated_signals_and_the_run_resumes_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, out) = (shipped("denoising-tiny"), folder.path().join("run"));
+    let arguments = [text(&config), "--out", text(&out), "--set", "schedule.checkpoint_every=60"];
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    let rows = evaluation(&out);
+    // Three kinds of noise and all together, at two ratios: the noisy signals, two baselines and the model.
+    assert_eq!(rows.len(), 4 * 2 * 4);
+    let all = rows.iter().filter(|row| row["data_set"] == "synthetic, all noises" && row["name"] == "learned");
+    for row in all {
+        assert!(row["si_snr_improvement_db"].as_f64().unwrap() > 1.5, "{row}");
+    }
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("Ratio after denoising, all noises") && page.contains("Spectrogram: denoised"));
+    assert_resumes_to_the_same_bits(&arguments, &out, 60);
+}
+
+#[test]
+fn recordings_are_denoised_into_files_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let output = run(&[text(&shipped("denoising-tiny")), "--out", text(&out), "--steps", "2"]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let wav = |name: &str, sample_rate: u32, samples: usize| {
+        let path = folder.path().join(name);
+        let spec =
+            hound::WavSpec { channels: 2, sample_rate, bits_per_sample: 16, sample_format: hound::SampleFormat::Int };
+        let mut writer = hound::WavWriter::create(&path, spec).unwrap();
+        (0..2 * samples).for_each(|index| writer.write_sample((index * 7919 % 1000) as i16).unwrap());
+        writer.finalize().unwrap();
+        path
+    };
+    let (stereo, clean) = (wav("stereo.wav", 8_000, 700), folder.path().join("clean"));
+    let output = run(&["predict", text(&out), text(&stereo), text(&stereo), "--out", text(&clean)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    for name in ["stereo.wav", "stereo-2.wav"] {
+        let reader = hound::WavReader::open(clean.join(name)).unwrap();
+        assert_eq!((reader.spec().channels, reader.spec().sample_rate, reader.duration()), (2, 8_000, 700));
+    }
+    let refused = |input: &Path| errors(&run(&["predict", text(&out), text(input), "--out", text(&clean)]));
+    let message = refused(&wav("fast.wav", 44_100, 700));
+    assert!(message.contains("fast.wav") && message.contains("44100 samples per second"), "{message}");
+    let message = refused(&wav("short.wav", 8_000, 20));
+    assert!(message.contains("short.wav"), "{message}");
+}
+
+#[test]
 fn settings_that_the_data_determine_and_other_models_are_refused() {
     let error_of = |config: &str, setting: &str| {
         let output = run(&[text(&shipped(config)), "--out", "/nowhere/run", "--set", setting]);
@@ -121,6 +174,11 @@ fn settings_that_the_data_determine_and_other_models_are_refused() {
     assert!(error_of("transform-dft-8", "data.size=12").contains("data.size is 12"));
     assert!(error_of("transform-dft-8", "model.settings.product=2").contains("has no setting `product`"));
     assert!(error_of("forecasting-tiny", "data.train_rows=20").contains("at least data.look_back + data.horizon"));
+    assert!(error_of("denoising-tiny", "data.noises=[]").contains("data.noises is empty"));
+    assert!(error_of("denoising-tiny", "data.noises=[\"hum\"]").contains("hum"));
+    assert!(error_of("denoising-tiny", "data.noises=[\"recorded\"]").contains("data.noise_folder is missing"));
+    assert!(error_of("denoising-tiny", "data.snr_db=[5.0, 0.0]").contains("data.snr_db is [5.0, 0.0]"));
+    assert!(error_of("denoising-tiny", "model.settings.samples=64").contains("left out: it is data.samples"));
     assert!(error_of("forecasting-tiny", "data.file=/nowhere.csv").contains("/nowhere.csv"));
 }
 
