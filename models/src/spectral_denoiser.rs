@@ -2,9 +2,9 @@
 
 use burn::config::Config;
 use burn::module::Module;
-use burn::nn::PaddingConfig1d;
 use burn::nn::conv::{Conv1d, Conv1dConfig};
-use burn::tensor::activation::{gelu, sigmoid};
+use burn::nn::{Linear, LinearConfig, PaddingConfig1d};
+use burn::tensor::activation::{gelu, sigmoid, softmax};
 use burn::tensor::{Device, FloatDType, Tensor};
 use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::fft::{ComplexTensor, istft, stft};
@@ -16,6 +16,8 @@ use crate::zoo::{Family, FamilyCard, Signature, Variant, exactly};
 
 /// Added to power before its logarithm, and to a variance before its root.
 const OFFSET: f64 = 1e-8;
+/// Factor of the negative mean of a frame in the softmax that weighs frames of a noise profile.
+const QUIETNESS: f64 = 4.0;
 
 /// Configuration of [`SpectralDenoiser`].
 ///
@@ -40,6 +42,9 @@ pub struct SpectralDenoiserConfig {
     /// Layers between the first and the last one; layer i looks 2^i frames ahead and back.
     #[config(default = 4)]
     pub layers: usize,
+    /// Whether the layers see powers relative to a noise profile, the mean of each bin over the quiet frames.
+    #[config(default = false)]
+    pub profile: bool,
     /// Samples of a row of the declared inputs; rows of other lengths are accepted as well.
     #[config(default = 16_000)]
     pub samples: usize,
@@ -57,7 +62,7 @@ impl SpectralDenoiserConfig {
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "SpectralDenoiserConfig";
-        let Self { n_fft, hop, hidden, layers, samples } = *self;
+        let Self { n_fft, hop, hidden, layers, samples, .. } = *self;
         if !(n_fft >= 4 && n_fft.is_multiple_of(2)) {
             return Err(ArgumentError::new(NAME, "n_fft", n_fft, "an even number from 4 on"));
         }
@@ -101,6 +106,7 @@ impl SpectralDenoiserConfig {
             first: layer(bins, hidden, 1),
             hidden: (0..self.layers).map(|index| layer(hidden, hidden, 1 << index)).collect(),
             last: Conv1dConfig::new(hidden, bins, 1).init(device),
+            profile: self.profile.then(|| LinearConfig::new(bins, hidden).with_bias(false).init(device)),
             config: self.clone(),
         })
     }
@@ -110,7 +116,9 @@ impl SpectralDenoiserConfig {
 /// bin, which the spectrum is multiplied by before it becomes a signal again.
 ///
 /// The convolutions see the logarithm of power, brought to mean 0 and variance 1 per recording, so that a recording
-/// twice as loud becomes one twice as loud. Hidden layers are residual, with dilations 1, 2, 4, …; weights are drawn
+/// twice as loud becomes one twice as loud. With a noise profile they see it relative to the mean of each bin over the
+/// quiet frames (by a softmax of how quiet they are), and a linear layer on that mean is added to the first layer's output.
+/// Hidden layers are residual, with dilations 1, 2, 4, …; weights are drawn
 /// uniformly from ±1/√(inputs of a channel).
 ///
 /// ```
@@ -129,6 +137,7 @@ pub struct SpectralDenoiser {
     first: Conv1d,
     hidden: Vec<Conv1d>,
     last: Conv1d,
+    profile: Option<Linear>,
     #[module(skip)]
     config: SpectralDenoiserConfig,
 }
@@ -174,9 +183,18 @@ impl SpectralDenoiser {
         let log = (power / (level + OFFSET) + OFFSET).log();
         let centred = log.clone() - log.mean_dim(1).mean_dim(2);
         let deviation = (centred.clone().square().mean_dim(1).mean_dim(2) + OFFSET).sqrt();
-        let values = gelu(self.first.forward(centred / deviation));
+        let values = gelu(self.first_layer(centred / deviation));
         let values = self.hidden.iter().fold(values, |values, layer| values.clone() + gelu(layer.forward(values)));
         sigmoid(self.last.forward(values))
+    }
+
+    /// The first layer on standardised log power `[batch, bins, frames]`.
+    fn first_layer(&self, values: Tensor<3>) -> Tensor<3> {
+        let Some(layer) = &self.profile else { return self.first.forward(values) };
+        let weights = softmax(values.clone().mean_dim(1) * -QUIETNESS, 2);
+        let profile: Tensor<3> = (values.clone() * weights).sum_dim(2);
+        let of_profile = layer.forward(profile.clone().swap_dims(1, 2)).swap_dims(1, 2);
+        self.first.forward(values - profile) + of_profile
     }
 
     /// Configuration of the model.
@@ -199,12 +217,15 @@ impl Family for SpectralDenoiser {
 
     fn variants() -> Vec<Variant<SpectralDenoiserConfig>> {
         let config = SpectralDenoiserConfig::new();
-        let speech = config.clone().with_n_fft(256).with_hop(64).with_samples(8_000);
+        let low_rate = config.clone().with_n_fft(256).with_hop(64).with_samples(8_000);
+        let speech = low_rate.clone().with_hidden(96).with_layers(5).with_profile(true);
         let tiny = config.clone().with_n_fft(16).with_hop(4).with_hidden(4).with_layers(1).with_samples(60);
         vec![
             Variant::new("spectral_denoiser", "frames of 512 samples", config),
-            Variant::new("spectral_denoiser_8khz", "frames of 256 samples, as 32 ms of 8 kHz", speech),
-            Variant::new("spectral_denoiser_tiny", "frames of 16 samples", tiny),
+            Variant::new("spectral_denoiser_8khz", "frames of 256 samples, as 32 ms of 8 kHz", low_rate),
+            Variant::new("spectral_denoiser_speech", "the same with a noise profile and more layers", speech),
+            Variant::new("spectral_denoiser_tiny", "frames of 16 samples", tiny.clone()),
+            Variant::new("spectral_denoiser_profile_tiny", "the same with a noise profile", tiny.with_profile(true)),
         ]
     }
 

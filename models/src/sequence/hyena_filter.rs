@@ -78,7 +78,7 @@ impl FilterShape {
     fn window(&self, tap: usize, filter: usize) -> f64 {
         let [least, greatest] = DECAY;
         let share = filter as f64 / (self.filters.max(2) - 1) as f64;
-        let rate = greatest + (least - greatest) * share;
+        let rate = least + (greatest - least) * share;
         (-rate * tap as f64 / (self.length - 1) as f64).exp()
     }
 }

@@ -1,6 +1,7 @@
 //! Signals and comparisons that the tests share.
 
-use burn::tensor::{Device, Distribution, Tensor, TensorData};
+use burn::tensor::{Device, Distribution, Int, Tensor, TensorData};
+use firefly_framework::graph::AnyTensor;
 
 /// Tones in noise, by a linear congruential generator.
 pub fn samples(count: usize, seed: u32) -> Vec<f64> {
@@ -42,4 +43,18 @@ pub fn random<const D: usize>(shape: [usize; D]) -> Tensor<D> {
 pub fn assert_equal<const D: usize>(what: &str, got: Tensor<D>, expected: Tensor<D>) {
     assert_eq!(got.dims(), expected.dims(), "{what}");
     assert_close(what, &values(got), &values(expected), 2e-5);
+}
+
+/// A tensor of any rank on `device`.
+pub fn any_tensor(data: TensorData, device: &Device) -> AnyTensor {
+    macro_rules! of_rank {
+        ($($rank:literal)*) => {
+            match data.shape().num_dims() {
+                $($rank if data.dtype().is_float() => Tensor::<$rank>::from_data(data, device).into(),
+                  $rank => Tensor::<$rank, Int>::from_data(data, device).into(),)*
+                rank => panic!("an input of rank {rank}"),
+            }
+        };
+    }
+    of_rank!(1 2 3 4 5)
 }

@@ -1,4 +1,5 @@
-//! The zoo: every variant through the registry, and each family against its definition in float64.
+//! The zoo: every variant through the registry, and each family against its definition in float64 and
+//! against implementations elsewhere.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod adaptive_welch_peaks;
@@ -10,6 +11,7 @@ mod fno;
 mod learned_fft;
 mod mel;
 mod mixers;
+mod parity;
 mod registry;
 mod sequence;
 mod timesnet;

@@ -4,11 +4,13 @@ use std::fs;
 
 use burn::backend::Flex;
 use burn::module::{Module, ModuleVisitor, Param};
-use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
+use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use firefly_framework::graph::{AnyTensor, CustomOperations, Graph, Input, Replay};
 use firefly_framework::profile::Preset;
 use firefly_framework::rewrite::Rewriter;
 use firefly_models::zoo::{self, Settings, ZooError, ZooModel};
+
+use super::common::any_tensor;
 
 /// Elements of a batch.
 const BATCH: usize = 2;
@@ -43,22 +45,8 @@ fn inputs(model: &ZooModel) -> Vec<TensorData> {
     model.inputs(BATCH).iter().zip(7..).map(|(input, seed)| data(input, seed)).collect()
 }
 
-/// A tensor of any rank on `device`.
-fn tensor(data: TensorData, device: &Device) -> AnyTensor {
-    macro_rules! of_rank {
-        ($($rank:literal)*) => {
-            match data.shape().num_dims() {
-                $($rank if data.dtype().is_float() => Tensor::<$rank>::from_data(data, device).into(),
-                  $rank => Tensor::<$rank, Int>::from_data(data, device).into(),)*
-                rank => panic!("an input of rank {rank}"),
-            }
-        };
-    }
-    of_rank!(1 2 3 4 5)
-}
-
 fn tensors(model: &ZooModel, device: &Device) -> Vec<AnyTensor> {
-    inputs(model).into_iter().map(|data| tensor(data, device)).collect()
+    inputs(model).into_iter().map(|data| any_tensor(data, device)).collect()
 }
 
 /// Every value of every float output.
