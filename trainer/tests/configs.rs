@@ -17,6 +17,7 @@ use firefly_trainer::tasks::TaskName;
 use firefly_trainer::tasks::classification::ClassificationConfig;
 use firefly_trainer::tasks::denoising::DenoisingConfig;
 use firefly_trainer::tasks::forecasting::ForecastingConfig;
+use firefly_trainer::tasks::operator::{FieldFiles, OperatorConfig};
 use firefly_trainer::tasks::peaks::{Peaks, PeaksConfig};
 use firefly_trainer::tasks::transform::TransformConfig;
 use firefly_trainer::with_task;
@@ -33,7 +34,7 @@ fn every_shipped_configuration_runs_on_synthetic_signals() {
         assert!(out.join("report.html").exists(), "{name}");
         let replaced = errors(&output).contains("training on synthetic signals");
         let text = fs::read_to_string(&config).unwrap();
-        let names_files = text.contains("[data.recordings]") || text.contains("\nfile = ");
+        let names_files = ["[data.recordings]", "[data.files]", "\nfile = "].iter().any(|key| text.contains(key));
         assert_eq!(replaced, names_files, "{name}: {}", errors(&output));
     }
 }
@@ -83,6 +84,10 @@ fn the_guide_has_every_key_with_its_default() {
     let mut config = DenoisingConfig::default();
     config.data.recordings = Some(RecordingsConfig::new("speech"));
     assert_documented(config, &[&length[..], &without[1..], &[settings, ("data.noise_folder", "none")]].concat());
+    let mut config = OperatorConfig::default();
+    config.data.files = Some(FieldFiles::new("fields.npz"));
+    let files = [("data.files.x", "none"), ("data.files.y", "none"), ("data.generated.cache", "none")];
+    assert_documented(config, &[&length[..], &[settings], &files].concat());
     assert_documented(TransformConfig::default(), &[&length[..], &[settings]].concat());
     assert_documented(ForecastingConfig::default(), &[&length[..], &[settings, ("data.file", "none")]].concat());
 }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Name in errors.
 const NAME: &str = "FnoConfig";
+/// Most zeros behind a field per point of it.
+const MAX_PADDING_SHARE: f64 = 4.0;
 
 /// Kind of the layers of a Fourier neural operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,10 +57,17 @@ pub struct FnoConfig {
     /// Whether the coordinates of each point, from 0 to 1, are channels of the input too.
     #[config(default = true)]
     pub coordinates: bool,
+    /// Whether the last point's coordinate is 1, so that points are k/(n − 1), or else points are k/n.
+    #[config(default = true)]
+    pub endpoint: bool,
     /// Points of zeros behind the field along each dimension, for fields that are not periodic; removed from the
     /// output.
     #[config(default = 0)]
     pub padding: usize,
+    /// Zeros behind the field as a share of its domain, which ends at the last point with an endpoint, else one point after
+    /// it. Their number is rounded, and depends on the resolution, so that the padded domain does not.
+    #[config(default = 0.0)]
+    pub padding_share: f64,
     /// Points along each dimension of the declared inputs; fields of other lengths are accepted as well.
     #[config(default = 64)]
     pub points: usize,
@@ -90,13 +99,23 @@ impl FnoConfig {
         if let Some((name, count)) = counts.into_iter().find(|(_, count)| *count == 0) {
             return Err(ArgumentError::new(NAME, name, count, "at least 1"));
         }
+        if !(0.0..=MAX_PADDING_SHARE).contains(&self.padding_share) {
+            return Err(ArgumentError::new(NAME, "padding_share", self.padding_share, "from 0 to 4"));
+        }
         let points = vec![self.points; self.dims()];
         self.validate_points(NAME, "modes", &points)
     }
 
+    /// Zeros behind a field along a dimension of `points`.
+    pub(super) fn zeros_behind(&self, points: usize) -> usize {
+        let intervals = if self.endpoint { points.saturating_sub(1) } else { points };
+        let padded = ((1.0 + self.padding_share) * intervals as f64).round() as usize;
+        self.padding + padded.saturating_sub(points)
+    }
+
     /// Most modes along a dimension of `points`.
     fn most_modes(&self, dim: usize, points: usize) -> usize {
-        let padded = points + self.padding;
+        let padded = points + self.zeros_behind(points);
         let is_half = dim + 1 == self.dims() || self.kind == FnoKind::Factorized;
         if is_half { padded / 2 + 1 } else { padded }
     }

@@ -105,18 +105,19 @@ impl<const D: usize> Fno<D> {
     /// # Errors
     /// [`ArgumentError`] for a field of other channels, or of fewer points than the modes need.
     pub fn try_forward(&self, field: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
-        let FnoConfig { in_channels, kind, padding, .. } = self.config;
+        let FnoConfig { in_channels, kind, coordinates, endpoint, .. } = self.config;
         let dims = field.dims();
         if dims[1] != in_channels {
             let expected = format!("[batch, {in_channels}, …]");
             return Err(ArgumentError::new(NAME, "field", format!("{dims:?}"), expected));
         }
         self.config.validate_points(NAME, "modes", &dims[2..])?;
-        let input = if self.config.coordinates { with_coordinates(field) } else { field };
+        let input = if coordinates { with_coordinates(field, endpoint) } else { field };
         let mut hidden = chained(&self.lifting, input);
-        if padding > 0 {
-            let mut behind = [(0, 0); D];
-            behind[2..].fill((0, padding));
+        let behind: [(usize, usize); D] =
+            std::array::from_fn(|dim| (0, if dim < 2 { 0 } else { self.config.zeros_behind(dims[dim]) }));
+        let is_padded = behind.iter().any(|(_, zeros)| *zeros > 0);
+        if is_padded {
             hidden = hidden.pad(behind, 0.0);
         }
         for (index, layer) in self.layers.iter().enumerate() {
@@ -125,7 +126,7 @@ impl<const D: usize> Fno<D> {
                 hidden = gelu(hidden);
             }
         }
-        if padding > 0 {
+        if is_padded {
             hidden = (2..D).fold(hidden, |hidden, dim| hidden.narrow(dim, 0, dims[dim]));
         }
         Ok(chained(&self.projection, hidden))

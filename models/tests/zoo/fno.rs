@@ -102,3 +102,24 @@ fn operators_name_what_is_wrong() {
     assert!(model.try_forward(random([1, 2, 8, 8])).unwrap_err().to_string().contains("[1, 2, 8, 8]"));
     assert!(model.try_forward(random([1, 1, 8, 3])).unwrap_err().to_string().contains("3 along dimension 1"));
 }
+
+#[test]
+fn zeros_are_the_same_share_of_the_domain_at_every_resolution() {
+    let config = FnoConfig::new(vec![3]).with_width(2).with_layers(1).with_coordinates(false).with_points(8);
+    let output = |config: FnoConfig, points: usize| {
+        let device = Device::flex();
+        device.seed(5);
+        config.init::<3>(&device).forward(random([1, 1, points]))
+    };
+    // Points k/n: 8 and 16 are followed by a quarter of them.
+    let open = config.clone().with_endpoint(false).with_padding_share(0.25);
+    for (points, zeros) in [(8, 2), (16, 4)] {
+        let plain = config.clone().with_endpoint(false).with_padding(zeros);
+        assert_equal("open", output(open.clone(), points), output(plain, points));
+    }
+    // Points k/(n − 1): the last one of 9 or 17 is followed by a quarter of 8 or 16 intervals but one.
+    let closed = config.clone().with_padding_share(0.25);
+    for (points, zeros) in [(9, 1), (17, 3)] {
+        assert_equal("closed", output(closed.clone(), points), output(config.clone().with_padding(zeros), points));
+    }
+}

@@ -94,6 +94,14 @@ pub enum DataError {
         #[source]
         problem: RecordingProblem,
     },
+    /// An array can't be read.
+    #[error("{}: {reason}", path.display())]
+    Array {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
     /// The folder does not exist.
     #[error("{}: no such folder", .0.display())]
     FolderMissing(PathBuf),

@@ -51,6 +51,14 @@ pub enum TaskError {
         /// What is wrong, with row and column.
         reason: String,
     },
+    /// A solver of an equation does not converge.
+    #[error("the solver of {equation} does not converge on sample {sample}: give other settings in data.generated")]
+    NotConverged {
+        /// Name of the equation.
+        equation: &'static str,
+        /// Number of the sample.
+        sample: usize,
+    },
     /// A model does not have the outputs that the task needs.
     #[error("the model {model} can't be trained for this task: {reason}")]
     Unsuitable {

@@ -6,6 +6,7 @@
 pub mod classification;
 pub mod denoising;
 pub mod forecasting;
+pub mod operator;
 pub mod peaks;
 pub mod scores;
 pub mod transform;
@@ -32,11 +33,14 @@ pub enum TaskName {
     Classification,
     /// A recording without its noise.
     Denoising,
+    /// A map between fields.
+    Operator,
 }
 
 impl TaskName {
     /// Every task.
-    pub const ALL: [Self; 5] = [Self::Peaks, Self::Transform, Self::Forecasting, Self::Classification, Self::Denoising];
+    pub const ALL: [Self; 6] =
+        [Self::Peaks, Self::Transform, Self::Forecasting, Self::Classification, Self::Denoising, Self::Operator];
 
     /// The name, as in a configuration.
     pub const fn as_str(self) -> &'static str {
@@ -46,6 +50,7 @@ impl TaskName {
             Self::Forecasting => "forecasting",
             Self::Classification => "classification",
             Self::Denoising => "denoising",
+            Self::Operator => "operator",
         }
     }
 
@@ -57,6 +62,7 @@ impl TaskName {
             Self::Forecasting => "the next rows of a series, from those before",
             Self::Classification => "the class of a recording, or of each of its parts",
             Self::Denoising => "a recording without the noise that was added to it",
+            Self::Operator => "a map between fields on grids, such as the solution of a differential equation",
         }
     }
 }
@@ -102,6 +108,10 @@ macro_rules! with_task {
             }
             $crate::tasks::TaskName::Denoising => {
                 type $task = $crate::tasks::denoising::Denoising;
+                $body
+            }
+            $crate::tasks::TaskName::Operator => {
+                type $task = $crate::tasks::operator::OperatorTask;
                 $body
             }
         }

@@ -115,16 +115,20 @@ pub fn read(folder: &Path, device: &Device) -> Result<ZooModel, ModelError> {
 
 /// A model, with what it differs in from `expected`, an untrained one of the run's configuration.
 pub fn compared<T: Task<Model = ZooModel>>(model: ZooModel, expected: &ZooModel) -> LoadedModel<T> {
-    let (family, run_family) = (model.family().name, expected.family().name);
-    let differences = if family != run_family {
-        vec![format!("it is a {family}, the run's a {run_family}")]
-    } else {
-        let run = expected.settings();
-        let differs = |(key, value): (&str, &_)| {
-            let of_run = run.get(key).filter(|of_run| *of_run != value)?;
-            Some(format!("its {key} is {value}, the run's {of_run}"))
-        };
-        model.settings().iter().filter_map(differs).collect()
-    };
+    let differences = differences(&model, expected);
     LoadedModel { model, differences }
+}
+
+/// What a model differs in from `expected`, as parts of a sentence.
+pub fn differences(model: &ZooModel, expected: &ZooModel) -> Vec<String> {
+    let (family, run_family) = (model.family().name, expected.family().name);
+    if family != run_family {
+        return vec![format!("it is a {family}, the run's a {run_family}")];
+    }
+    let run = expected.settings();
+    let differs = |(key, value): (&str, &_)| {
+        let of_run = run.get(key).filter(|of_run| *of_run != value)?;
+        Some(format!("its {key} is {value}, the run's {of_run}"))
+    };
+    model.settings().iter().filter_map(differs).collect()
 }

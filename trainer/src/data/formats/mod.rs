@@ -2,6 +2,7 @@
 //!
 //! [`open`] returns a [`SampleReader`], whose memory does not grow with the length of the recording.
 
+mod array;
 mod compressed;
 mod csv;
 mod edf;
@@ -17,6 +18,7 @@ mod wav;
 use std::path::Path;
 use std::{fmt, fs};
 
+pub use array::Array;
 pub use number::{NumberFormat, UnknownNumberFormat};
 pub use raw::RawReader;
 

@@ -73,7 +73,7 @@ impl ArrayHeader {
         let text = String::from_utf8_lossy(&text);
         let bytes = (8 + length_bytes + length) as u64;
         Self::parse(&text, bytes).ok_or_else(|| {
-            let accepted = "accepted: one or two dimensions of integers of 1 to 8 bytes or floats of 4 or 8";
+            let accepted = "accepted: integers of 1 to 8 bytes or floats of 4 or 8";
             format.problem(format!("its array is {} ({accepted})", text.trim()))
         })
     }

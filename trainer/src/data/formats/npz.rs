@@ -14,9 +14,9 @@ use crate::data::error::RecordingProblem;
 /// Names of a number that is the sample rate.
 const RATES: [&str; 5] = ["rate", "fs", "sr", "sample_rate", "sampling_rate"];
 
-/// A member of the archive.
-struct Member {
-    name: String,
+/// Array in the archive.
+pub(super) struct Member {
+    pub(super) name: String,
     /// Position of its compressed bytes.
     start: u64,
     compressed_bytes: u64,
@@ -56,7 +56,7 @@ pub(super) fn open(path: &Path) -> Result<ArrayReader, RecordingProblem> {
     Ok(reader)
 }
 
-fn members(path: &Path) -> Result<Vec<Member>, RecordingProblem> {
+pub(super) fn members(path: &Path) -> Result<Vec<Member>, RecordingProblem> {
     let failed = |error: rawzip::Error| Format::Npz.problem(error.to_string());
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
     let archive = ZipArchive::from_file(File::open(path)?, &mut buffer).map_err(failed)?;
@@ -78,7 +78,7 @@ fn members(path: &Path) -> Result<Vec<Member>, RecordingProblem> {
 }
 
 impl Member {
-    fn open(&self, path: &Path) -> Result<Box<dyn Read + Send>, RecordingProblem> {
+    pub(super) fn open(&self, path: &Path) -> Result<Box<dyn Read + Send>, RecordingProblem> {
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(self.start))?;
         let bytes = BufReader::with_capacity(1 << 16, file).take(self.compressed_bytes);

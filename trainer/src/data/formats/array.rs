@@ -1,0 +1,236 @@
+//! Arrays of any rank, whole: NPY, NPZ and safetensors files.
+
+use std::fs::{self, File};
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use firefly_app::host::available_memory;
+use firefly_app::number::bytes;
+use safetensors::{Dtype, SafeTensors};
+
+use super::npy::ArrayHeader;
+use super::number::NumberFormat;
+use super::{Format, npz};
+use crate::data::error::{DataError, RecordingProblem};
+
+/// Extensions of the files that hold arrays, for messages.
+const EXTENSIONS: &str = "npy, npz and safetensors";
+
+/// Array of any rank, row-major.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Array {
+    /// Length of each dimension.
+    pub shape: Vec<usize>,
+    /// The values, the last index fastest.
+    pub values: Vec<f32>,
+}
+
+/// Layout of the numbers of an array in a file.
+struct Encoding {
+    shape: Vec<u64>,
+    numbers: NumberFormat,
+    fortran_order: bool,
+}
+
+impl Array {
+    /// The array in an NPY file, or the array `name` of an NPZ or a safetensors file. Numbers are taken as they are,
+    /// rounded to f32.
+    ///
+    /// # Errors
+    /// [`DataError::Array`] for a file that can't be read, is damaged or does not fit into memory, and one without an array
+    /// of this name.
+    pub fn read(path: &Path, name: &str) -> Result<Self, DataError> {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let array = match extension.to_ascii_lowercase().as_str() {
+            "npy" => read_npy(path),
+            "npz" => read_npz(path, name),
+            "safetensors" => read_safetensors(path, name),
+            _ => Err(format!("its extension names no format of arrays (accepted: {EXTENSIONS})")),
+        };
+        array.map_err(|reason| DataError::Array { path: path.into(), reason })
+    }
+
+    /// The bytes of an NPY file of the array: version 1 of the format, little-endian f32 in C order.
+    pub fn to_npy(&self) -> Vec<u8> {
+        /// Bytes that the header with its length is a multiple of.
+        const ALIGNMENT: usize = 64;
+        /// Bytes before the dictionary: magic, version and length.
+        const PREFIX: usize = 10;
+        let sizes: String = self.shape.iter().map(|size| format!("{size}, ")).collect();
+        let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}), }}", sizes.trim_end());
+        let length = (PREFIX + header.len() + 1).next_multiple_of(ALIGNMENT) - PREFIX;
+        header += &" ".repeat(length - header.len() - 1);
+        header.push('\n');
+        let mut out = Vec::with_capacity(PREFIX + header.len() + size_of_val(&self.values[..]));
+        out.extend(b"\x93NUMPY\x01\x00");
+        // A shape of a few sizes is far shorter than what two bytes can say.
+        out.extend((header.len() as u16).to_le_bytes());
+        out.extend(header.as_bytes());
+        out.extend(self.values.iter().flat_map(|value| value.to_le_bytes()));
+        out
+    }
+
+    /// Decodes the bytes of an array.
+    fn decoded(encoding: &Encoding, input: &mut impl Read) -> Result<Self, String> {
+        let count = checked_count(encoding)?;
+        let mut raw = vec![0; count * encoding.numbers.bytes()];
+        input.read_exact(&mut raw).map_err(|_| "it ends before its array does".to_string())?;
+        let mut values = Vec::with_capacity(count);
+        encoding.numbers.decode(&raw, &mut values);
+        let shape: Vec<usize> = encoding.shape.iter().map(|size| *size as usize).collect();
+        if encoding.fortran_order {
+            values = row_major(&shape, &values);
+        }
+        Ok(Self { shape, values })
+    }
+}
+
+/// Number of values of an array, if they fit into memory, raw and decoded.
+fn checked_count(encoding: &Encoding) -> Result<usize, String> {
+    let count = encoding.shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
+    let width = (encoding.numbers.bytes() + size_of::<f32>()) as u64;
+    let needed = count.and_then(|count| count.checked_mul(width)).unwrap_or(u64::MAX);
+    match available_memory() {
+        Some(available) if needed > available => {
+            let (needed, available) = (bytes(needed), bytes(available));
+            Err(format!("its array takes {needed} of memory while it is read, and {available} are left"))
+        }
+        _ => Ok(count.unwrap_or_default() as usize),
+    }
+}
+
+/// Values in C order of an array in Fortran order.
+fn row_major(shape: &[usize], values: &[f32]) -> Vec<f32> {
+    let place = |index: usize| {
+        // Digits of the index from the last dimension on, which counts most in Fortran order.
+        let (mut rest, mut place, mut stride) = (index, 0, values.len());
+        for size in shape.iter().rev() {
+            stride /= size;
+            place += (rest % size) * stride;
+            rest /= size;
+        }
+        place
+    };
+    (0..values.len()).map(|index| values[place(index)]).collect()
+}
+
+fn read_npy(path: &Path) -> Result<Array, String> {
+    let read = || -> Result<_, RecordingProblem> {
+        let mut file = BufReader::new(File::open(path)?);
+        let header = ArrayHeader::read(&mut file, Format::Npy)?;
+        file.seek(SeekFrom::Start(header.bytes))?;
+        Ok((file, header))
+    };
+    let (mut file, header) = read().map_err(|problem| problem.to_string())?;
+    Array::decoded(&encoding(header), &mut file)
+}
+
+fn read_npz(path: &Path, name: &str) -> Result<Array, String> {
+    let described = |problem: RecordingProblem| problem.to_string();
+    let members = npz::members(path).map_err(described)?;
+    let Some(member) = members.iter().find(|member| member.name == name) else {
+        return Err(without(name, members.iter().map(|member| member.name.as_str())));
+    };
+    let mut input = member.open(path).map_err(described)?;
+    let header = ArrayHeader::read(&mut input, Format::Npz).map_err(described)?;
+    Array::decoded(&encoding(header), &mut input)
+}
+
+fn read_safetensors(path: &Path, name: &str) -> Result<Array, String> {
+    let described = |error: &dyn std::fmt::Display| format!("safetensors file: {error}");
+    let file = fs::read(path).map_err(|error| error.to_string())?;
+    let tensors = SafeTensors::deserialize(&file).map_err(|error| described(&error))?;
+    let Ok(tensor) = tensors.tensor(name) else {
+        return Err(without(name, tensors.names().into_iter()));
+    };
+    let numbers = match tensor.dtype() {
+        Dtype::BOOL | Dtype::U8 => NumberFormat::unsigned(1),
+        Dtype::I8 => NumberFormat::signed(1),
+        Dtype::I16 => NumberFormat::signed(2),
+        Dtype::U16 => NumberFormat::unsigned(2),
+        Dtype::I32 => NumberFormat::signed(4),
+        Dtype::U32 => NumberFormat::unsigned(4),
+        Dtype::I64 => NumberFormat::signed(8),
+        Dtype::U64 => NumberFormat::unsigned(8),
+        Dtype::F32 => NumberFormat::float(4),
+        Dtype::F64 => NumberFormat::float(8),
+        other => {
+            let accepted = "accepted: integers of 1 to 8 bytes or floats of 4 or 8";
+            return Err(format!("its array `{name}` has numbers of type {other:?} ({accepted})"));
+        }
+    };
+    let shape = tensor.shape().iter().map(|size| *size as u64).collect();
+    Array::decoded(&Encoding { shape, numbers, fortran_order: false }, &mut tensor.data())
+}
+
+fn encoding(header: ArrayHeader) -> Encoding {
+    Encoding { shape: header.shape, numbers: header.numbers, fortran_order: header.fortran_order }
+}
+
+/// Message about a file without the array `name`.
+fn without<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let found = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    format!("it has no array `{name}`; its arrays are {found}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_survive_their_npy_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        for shape in [vec![6], vec![2, 3], vec![1, 2, 3, 1]] {
+            let array = Array { shape, values: vec![0.5, -1.0, 2.0, 3.25, 1e-30, 7.0] };
+            fs::write(&path, array.to_npy()).unwrap();
+            assert_eq!(Array::read(&path, "x").unwrap(), array);
+            assert_eq!((array.to_npy().len() - 24) % 64, 0, "numbers begin at a multiple of 64 bytes");
+        }
+    }
+
+    #[test]
+    fn fortran_order_becomes_c_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        let text = String::from_utf8_lossy(&Array { shape: vec![2, 3], values: vec![] }.to_npy()).into_owned();
+        assert!(text.contains("'fortran_order': False"));
+        // Columns one after the other; the dictionary keeps its length.
+        let mut file = Array { shape: vec![2, 3], values: vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0] }.to_npy();
+        let place = file.windows(5).position(|bytes| bytes == b"False").unwrap();
+        file[place..place + 5].copy_from_slice(b"True ");
+        fs::write(&path, file).unwrap();
+        assert_eq!(Array::read(&path, "x").unwrap().values, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    }
+
+    #[test]
+    fn tensors_are_read_by_name_and_missing_ones_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fields.safetensors");
+        let values: Vec<u8> = [1.5f64, -2.0].iter().flat_map(|value| value.to_le_bytes()).collect();
+        let view = safetensors::tensor::TensorView::new(Dtype::F64, vec![2, 1], &values).unwrap();
+        fs::write(&path, safetensors::serialize([("x", view)], None).unwrap()).unwrap();
+        assert_eq!(Array::read(&path, "x").unwrap(), Array { shape: vec![2, 1], values: vec![1.5, -2.0] });
+        let error = Array::read(&path, "y").unwrap_err().to_string();
+        assert!(error.ends_with("fields.safetensors: it has no array `y`; its arrays are x"), "{error}");
+        let error = Array::read(Path::new("fields.csv"), "y").unwrap_err().to_string();
+        assert!(error.contains("accepted: npy, npz and safetensors"), "{error}");
+    }
+
+    #[test]
+    fn arrays_that_are_cut_off_or_too_large_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        let whole = Array { shape: vec![4], values: vec![1.0; 4] }.to_npy();
+        fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+        assert!(Array::read(&path, "x").unwrap_err().to_string().contains("it ends before its array does"));
+        let huge = String::from_utf8_lossy(&whole).replacen("(4,), }          ", "(400000000000,), }", 1);
+        assert!(huge.contains("(400000000000,)"), "{huge}");
+        let mut bytes = whole.clone();
+        let place = bytes.windows(4).position(|part| part == b"(4,)").unwrap();
+        bytes[place..place + 18].copy_from_slice(b"(400000000000,), }");
+        fs::write(&path, bytes).unwrap();
+        assert!(Array::read(&path, "x").unwrap_err().to_string().contains("of memory"));
+    }
+}

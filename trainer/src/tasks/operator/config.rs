@@ -1,0 +1,294 @@
+//! Sections of a configuration that are the task's own.
+
+use std::path::{Path, PathBuf};
+
+use firefly_models::zoo;
+use serde::{Deserialize, Serialize};
+
+use super::OperatorConfig;
+use crate::config::{ConfigError, MAX_FRAMES, ensure};
+
+/// Most points along a dimension.
+const MAX_POINTS: usize = 1 << 20;
+/// Most steps of a solver.
+const MAX_SOLVER_STEPS: usize = 10_000_000;
+
+/// Files of inputs and outputs: arrays `[samples, points…]` or `[samples, channels, points…]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FieldFiles {
+    /// File of the inputs: an NPY file, or an NPZ or safetensors file with an array `x`.
+    pub x: PathBuf,
+    /// File of the outputs, as `x` with an array `y`. Where it is left out: the file of `x` if it is an archive, else the
+    /// NPY file whose name ends in `_y` in place of `_x`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub y: Option<PathBuf>,
+}
+
+impl FieldFiles {
+    /// Files by the inputs' alone.
+    pub fn new(x: impl Into<PathBuf>) -> Self {
+        Self { x: x.into(), y: None }
+    }
+
+    /// File of the outputs.
+    pub fn outputs(&self) -> PathBuf {
+        if let Some(outputs) = &self.y {
+            return outputs.clone();
+        }
+        let stem = self.x.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.strip_suffix("_x"));
+        match (stem, self.x.extension().and_then(|extension| extension.to_str())) {
+            (Some(stem), Some(extension)) if extension.eq_ignore_ascii_case("npy") => {
+                self.x.with_file_name(format!("{stem}_y.{extension}"))
+            }
+            _ => self.x.clone(),
+        }
+    }
+
+    /// Both paths.
+    pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        [&mut self.x].into_iter().chain(&mut self.y)
+    }
+}
+
+/// Equation whose samples are generated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Equation {
+    /// Burgers' equation on a periodic interval: from the initial field to that at a time.
+    #[default]
+    Burgers,
+    /// Darcy flow on the unit square: from the permeability to the pressure.
+    Darcy,
+}
+
+impl Equation {
+    /// The name, as in a configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Burgers => "burgers",
+            Self::Darcy => "darcy",
+        }
+    }
+
+    /// Dimensions of its fields.
+    pub const fn dims(self) -> usize {
+        match self {
+            Self::Burgers => 1,
+            Self::Darcy => 2,
+        }
+    }
+}
+
+/// Section `[data.generated]`: samples that are solved here, used without files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GeneratedSection {
+    /// The equation.
+    pub equation: Equation,
+    /// Samples to train and validate on.
+    pub samples: usize,
+    /// Samples to test on.
+    pub test_samples: usize,
+    /// Points along each dimension of the training samples.
+    pub points: usize,
+    /// Points along each dimension of the test samples, a test set for each.
+    pub test_points: Vec<usize>,
+    /// Points along each dimension that the solver computes with.
+    pub solver_points: usize,
+    /// Time steps of the solver, for Burgers' equation.
+    pub steps: usize,
+    /// Viscosity of Burgers' equation.
+    pub viscosity: f64,
+    /// Time of the output, for Burgers' equation.
+    pub time: f64,
+    /// Lesser and greater permeability, for Darcy flow.
+    pub permeability: [f64; 2],
+    /// Folder in which solved samples are kept; solved again for every run if none is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<PathBuf>,
+}
+
+impl Default for GeneratedSection {
+    fn default() -> Self {
+        Self {
+            equation: Equation::Burgers,
+            samples: 128,
+            test_samples: 32,
+            points: 64,
+            test_points: vec![64, 128],
+            solver_points: 1024,
+            steps: 500,
+            viscosity: 0.1,
+            time: 1.0,
+            permeability: [3.0, 12.0],
+            cache: None,
+        }
+    }
+}
+
+/// Boundary of a domain whose points are k/n along each dimension, so that none is at 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Boundary {
+    /// Periodic, or not known: fields are taken as they are.
+    #[default]
+    Open,
+    /// Outputs vanish on it. Fields are closed by points at 1, where inputs are those of the nearest point and outputs are
+    /// 0; models see and learn these points, errors leave them out.
+    Zero,
+}
+
+/// Symmetry of a problem.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Symmetries {
+    /// None that is used.
+    #[default]
+    None,
+    /// Those of the square or the cube: reflections and exchanges of dimensions, for inputs and outputs that are scalars.
+    Square,
+}
+
+/// Section `[data]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DataSection {
+    /// Share of the training samples that validate instead.
+    pub validation_share: f64,
+    /// Whether inputs are brought to mean 0 and deviation 1 by those of the training samples, per channel.
+    pub standardise_inputs: bool,
+    /// Whether the model's outputs are in units of the deviation of the training samples' outputs from their mean.
+    pub standardise_outputs: bool,
+    /// Boundary of the domain.
+    pub boundary: Boundary,
+    /// Symmetry by which training samples are changed at random, and over which evaluations average too.
+    pub symmetry: Symmetries,
+    /// Files of test samples, of any resolution.
+    pub tests: Vec<FieldFiles>,
+    /// Files of the training samples; generated ones if none are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<FieldFiles>,
+    /// Generated samples.
+    pub generated: GeneratedSection,
+}
+
+impl Default for DataSection {
+    fn default() -> Self {
+        Self {
+            validation_share: 0.1,
+            standardise_inputs: true,
+            standardise_outputs: true,
+            boundary: Boundary::Open,
+            symmetry: Symmetries::None,
+            tests: Vec::new(),
+            files: None,
+            generated: GeneratedSection::default(),
+        }
+    }
+}
+
+/// Section `[loss]`, without keys: the loss is the relative L2 error.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LossSection {}
+
+/// Dimensions of the fields of a configuration's model.
+pub(super) fn dims(config: &OperatorConfig) -> usize {
+    match zoo::family(&config.model.name) {
+        Ok("fno1d") => 1,
+        Ok("fno2d") => 2,
+        _ => 3,
+    }
+}
+
+/// Checks every value of the task's sections.
+pub(super) fn validate(config: &OperatorConfig) -> Result<(), ConfigError> {
+    config.model.validate()?;
+    let (data, generated) = (&config.data, &config.data.generated);
+    let share = data.validation_share;
+    ensure(share > 0.0 && share < 1.0, "data.validation_share", share, "above 0 and below 1")?;
+    ensure(
+        data.files.is_some() || data.tests.is_empty(),
+        "data.tests",
+        format!("{} sets", data.tests.len()),
+        "left out where data.files is: generated samples are tested on generated ones",
+    )?;
+    for (key, value, least, most, expected) in [
+        ("data.generated.samples", generated.samples, 2, MAX_FRAMES, "from 2 to 1,048,576"),
+        ("data.generated.test_samples", generated.test_samples, 1, MAX_FRAMES, "from 1 to 1,048,576"),
+        ("data.generated.steps", generated.steps, 1, MAX_SOLVER_STEPS, "from 1 to 10,000,000"),
+        ("data.generated.points", generated.points, 2, MAX_POINTS, "from 2 to 1,048,576"),
+    ] {
+        ensure((least..=most).contains(&value), key, value, expected)?;
+    }
+    validate_solver(generated)?;
+    if data.files.is_none() {
+        let (equation, of_model) = (generated.equation, dims(config));
+        if equation.dims() != of_model {
+            let (name, dims) = (equation.as_str(), equation.dims());
+            let plural = if dims == 1 { "" } else { "s" };
+            let expected = format!("one of the family fno{dims}d: {name} has {dims} dimension{plural}");
+            return Err(ConfigError::Value { key: "model.name".into(), got: config.model.name.clone(), expected });
+        }
+    }
+    Ok(())
+}
+
+fn validate_solver(generated: &GeneratedSection) -> Result<(), ConfigError> {
+    let solver = generated.solver_points;
+    let is_valid = match generated.equation {
+        Equation::Burgers => solver.is_power_of_two() && (64..=MAX_POINTS).contains(&solver),
+        Equation::Darcy => (4..=4096).contains(&solver),
+    };
+    let expected = match generated.equation {
+        Equation::Burgers => "a power of two from 64 to 1,048,576",
+        Equation::Darcy => "from 4 to 4,096",
+    };
+    ensure(is_valid, "data.generated.solver_points", solver, expected)?;
+    let divides = |points: &usize| *points >= 2 && solver.is_multiple_of(*points);
+    ensure(
+        divides(&generated.points),
+        "data.generated.points",
+        generated.points,
+        "a divisor of data.generated.solver_points",
+    )?;
+    let tests = format!("{:?}", generated.test_points);
+    ensure(
+        !generated.test_points.is_empty() && generated.test_points.iter().all(divides),
+        "data.generated.test_points",
+        tests,
+        "a list of divisors of data.generated.solver_points",
+    )?;
+    for (key, value) in [("data.generated.viscosity", generated.viscosity), ("data.generated.time", generated.time)] {
+        ensure(value > 0.0 && value <= 1e3, key, value, "above 0 and at most 1,000")?;
+    }
+    let [low, high] = generated.permeability;
+    let permeability = format!("{:?}", generated.permeability);
+    ensure(
+        low > 0.0 && low <= high && high <= 1e6 * low && high.is_finite(),
+        "data.generated.permeability",
+        permeability,
+        "two positive numbers, the second at least the first and at most a million times as great",
+    )
+}
+
+/// Name of a file without folder and extension.
+pub(super) fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_are_beside_inputs_or_in_the_same_archive() {
+        let outputs = |x: &str| FieldFiles::new(x).outputs().to_str().unwrap().to_owned();
+        assert_eq!(outputs("darcy/train_16_x.npy"), "darcy/train_16_y.npy");
+        assert_eq!(outputs("flow_x.npz"), "flow_x.npz");
+        assert_eq!(outputs("flow.npy"), "flow.npy");
+        let both = FieldFiles { x: "a.npy".into(), y: Some("b.npy".into()) };
+        assert_eq!(both.outputs(), Path::new("b.npy"));
+    }
+}

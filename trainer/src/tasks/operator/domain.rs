@@ -1,0 +1,129 @@
+//! Domain of a problem: what its fields are at its end, and its symmetries.
+
+use super::config::{Boundary, DataSection, Symmetries};
+use super::symmetry::Symmetry;
+
+/// Continuation of a field at the end of its domain, where it has no point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closing {
+    /// None: the field stays as it is.
+    Open,
+    /// One more point along each dimension, with the value of the nearest.
+    Nearest,
+    /// One more point along each dimension, with the value 0.
+    Zero,
+}
+
+impl Closing {
+    /// Points along each dimension of a closed field.
+    pub fn points(self, points: &[usize]) -> Vec<usize> {
+        let more = usize::from(self != Self::Open);
+        points.iter().map(|count| count + more).collect()
+    }
+
+    /// The closed fields of fields `[…, points…]`.
+    pub fn closed(self, fields: &[f32], points: &[usize]) -> Vec<f32> {
+        if self == Self::Open {
+            return fields.to_vec();
+        }
+        let closed_points = self.points(points);
+        // Place in the field of each value of the closed one, none for zeros.
+        let origin = |index: usize| {
+            let coordinates = coordinates(index, &closed_points);
+            let is_end = coordinates.iter().zip(points).any(|(coordinate, count)| coordinate == count);
+            let nearest = coordinates.iter().zip(points).map(|(coordinate, count)| *coordinate.min(&(count - 1)));
+            (!is_end || self == Self::Nearest).then(|| place(nearest, points))
+        };
+        let origins: Vec<Option<usize>> = (0..closed_points.iter().product()).map(origin).collect();
+        let channels = fields.chunks_exact(points.iter().product());
+        channels.flat_map(|channel| origins.iter().map(|origin| origin.map_or(0.0, |place| channel[place]))).collect()
+    }
+
+    /// The fields `[…, points…]` whose closed fields are `closed`.
+    pub fn opened(self, closed: &[f32], points: &[usize]) -> Vec<f32> {
+        if self == Self::Open {
+            return closed.to_vec();
+        }
+        let closed_points = self.points(points);
+        let count: usize = points.iter().product();
+        let places: Vec<usize> =
+            (0..count).map(|index| place(coordinates(index, points).into_iter(), &closed_points)).collect();
+        let channels = closed.chunks_exact(closed_points.iter().product());
+        channels.flat_map(|channel| places.iter().map(|place| channel[*place])).collect()
+    }
+}
+
+/// Coordinates of the point `index` of a grid.
+fn coordinates(mut index: usize, points: &[usize]) -> Vec<usize> {
+    let mut coordinates = vec![0; points.len()];
+    for (coordinate, count) in coordinates.iter_mut().zip(points).rev() {
+        *coordinate = index % count;
+        index /= count;
+    }
+    coordinates
+}
+
+/// Place of the point with these coordinates in a grid.
+fn place(coordinates: impl Iterator<Item = usize>, points: &[usize]) -> usize {
+    coordinates.zip(points).fold(0, |place, (coordinate, count)| place * count + coordinate)
+}
+
+/// What is known of the domain of a problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Domain {
+    /// Continuation of the inputs.
+    pub input: Closing,
+    /// Continuation of the outputs.
+    pub output: Closing,
+    /// Symmetries of the problem, the identity first; empty if none are used.
+    pub symmetries: Vec<Symmetry>,
+}
+
+impl Domain {
+    /// The domain of a section in `dims` dimensions.
+    pub fn of(section: &DataSection, dims: usize) -> Self {
+        let (input, output) = match section.boundary {
+            Boundary::Open => (Closing::Open, Closing::Open),
+            Boundary::Zero => (Closing::Nearest, Closing::Zero),
+        };
+        let symmetries = match section.symmetry {
+            Symmetries::None => Vec::new(),
+            Symmetries::Square => Symmetry::all(dims),
+        };
+        Self { input, output, symmetries }
+    }
+
+    /// The same domain without symmetries.
+    pub fn without_symmetries(&self) -> Self {
+        Self { symmetries: Vec::new(), ..self.clone() }
+    }
+
+    /// Points along each dimension of the fields that a model of the domain sees.
+    pub fn points(&self, points: &[usize]) -> Vec<usize> {
+        self.input.points(points)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closed_fields_end_in_the_nearest_value_or_in_zero() {
+        let field = [1.0, 2.0, 3.0, 4.0];
+        let nearest = [1.0, 2.0, 2.0, 3.0, 4.0, 4.0, 3.0, 4.0, 4.0];
+        assert_eq!(Closing::Nearest.closed(&field, &[2, 2]), nearest);
+        let zero = [1.0, 2.0, 0.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0];
+        assert_eq!(Closing::Zero.closed(&field, &[2, 2]), zero);
+        assert_eq!(Closing::Open.closed(&field, &[2, 2]), field);
+        assert_eq!(Closing::Zero.points(&[2, 5]), [3, 6]);
+    }
+
+    #[test]
+    fn an_opened_field_is_the_one_that_was_closed() {
+        let field: Vec<f32> = (0..2 * 3 * 4 * 5).map(|value| value as f32).collect();
+        for closing in [Closing::Open, Closing::Nearest, Closing::Zero] {
+            assert_eq!(closing.opened(&closing.closed(&field, &[3, 4, 5]), &[3, 4, 5]), field, "{closing:?}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Evaluation: outputs of a model for samples of any resolution, and their relative L2 errors.
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+
+use super::domain::Domain;
+use super::fields::{FieldPairs, Fields};
+use super::model::FieldOperator;
+use super::samples::TestSet;
+use super::symmetry::Symmetry;
+use crate::metrics::Metric;
+use crate::task::TaskError;
+use crate::tasks::scores::ScoreRow;
+
+/// Most input values in a batch of an evaluation.
+const BATCH_VALUES: usize = 1 << 16;
+/// Added to a squared error in the loss, relative to the square of the output: its root has a gradient everywhere.
+const LEAST_SQUARE: f64 = 1e-14;
+/// Suffix of the name of a model whose outputs are averaged over symmetries.
+const AVERAGED: &str = "mean over symmetries";
+
+/// Relative L2 error of each row of a batch, `[batch]`.
+pub fn relative_l2(found: Tensor<2>, wanted: Tensor<2>) -> Tensor<1> {
+    let squares = (found - wanted.clone()).square().sum_dim(1) / wanted.square().sum_dim(1);
+    (squares + LEAST_SQUARE).sqrt().squeeze_dim(1)
+}
+
+/// Outputs of a model for `input`: its own, or the mean over the symmetries of a domain of the outputs for the changed
+/// inputs, changed back.
+///
+/// # Errors
+/// If the fields do not fit the model.
+pub fn outputs(model: &FieldOperator, input: &Fields, domain: &Domain, device: &Device) -> Result<Fields, TaskError> {
+    let (channels, points) = (model.fields.output.channels(), domain.points(&input.points));
+    let of_sample = channels * points.iter().product::<usize>();
+    let indices: Vec<usize> = (0..input.len()).collect();
+    let mut output = Fields { channels, points: input.points.clone(), values: Vec::new() };
+    for indices in indices.chunks((BATCH_VALUES / of_sample).max(1)) {
+        let of = |symmetry: Option<&Symmetry>| -> Result<Vec<f32>, TaskError> {
+            let changes: Vec<Symmetry> = symmetry.map(|change| vec![change.clone(); indices.len()]).unwrap_or_default();
+            let batch = input.batch(indices, &changes, domain.input, device);
+            Ok(model.try_forward(batch, &points)?.into_data().iter().collect())
+        };
+        let closed = if domain.symmetries.is_empty() {
+            of(None)?
+        } else {
+            let mut sums = vec![0.0; indices.len() * of_sample];
+            for symmetry in &domain.symmetries {
+                symmetry.add_reverted(&of(Some(symmetry))?, &points, &mut sums);
+            }
+            sums.into_iter().map(|sum| (sum / domain.symmetries.len() as f64) as f32).collect()
+        };
+        output.values.extend(domain.output.opened(&closed, &input.points));
+    }
+    Ok(output)
+}
+
+/// Relative L2 error of each sample: root of the squared error over the squared output, over all channels and points.
+pub fn errors(found: &Fields, wanted: &Fields) -> Vec<f64> {
+    let of = |index: usize| {
+        let (found, wanted) = (found.sample(index), wanted.sample(index));
+        let square = |value: f64| value * value;
+        let error: f64 = found.iter().zip(wanted).map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
+        (error / wanted.iter().map(|value| square(f64::from(*value))).sum::<f64>()).sqrt()
+    };
+    (0..wanted.len()).map(of).collect()
+}
+
+/// Mean of numbers.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Mean relative L2 error of a model on samples.
+///
+/// # Errors
+/// As [`outputs`].
+pub fn mean_error(
+    model: &FieldOperator,
+    pairs: &FieldPairs,
+    domain: &Domain,
+    device: &Device,
+) -> Result<f64, TaskError> {
+    Ok(mean(&errors(&outputs(model, &pairs.input, domain, device)?, &pairs.output)))
+}
+
+/// Rows of models, and of the mean of the training outputs, on test samples.
+///
+/// # Errors
+/// As [`outputs`].
+pub fn compare(
+    tests: &[TestSet],
+    mean_output: &Fields,
+    domain: &Domain,
+    models: &[(String, FieldOperator)],
+    device: &Device,
+) -> Result<Vec<ScoreRow>, TaskError> {
+    let mut rows = Vec::new();
+    for TestSet { name: data_set, pairs } in tests {
+        let row = |name: String, is_learned: bool, parameters: usize, errors: &[f64]| ScoreRow {
+            name,
+            is_learned,
+            data_set: data_set.clone(),
+            scores: vec![
+                Metric::real("relative_l2", mean(errors)),
+                Metric::real("largest", errors.iter().copied().fold(0.0, f64::max)),
+                Metric::whole("samples", errors.len()),
+                Metric::whole("parameters", parameters),
+            ],
+        };
+        let constant = repeated(mean_output, &pairs.output);
+        rows.push(row("mean of the training outputs".into(), false, 0, &errors(&constant, &pairs.output)));
+        for (name, model) in models {
+            let parameters = model.num_params();
+            let errors_with = |domain: &Domain| -> Result<Vec<f64>, TaskError> {
+                Ok(errors(&outputs(model, &pairs.input, domain, device)?, &pairs.output))
+            };
+            rows.push(row(name.clone(), true, parameters, &errors_with(&domain.without_symmetries())?));
+            if !domain.symmetries.is_empty() {
+                rows.push(row(format!("{name}, {AVERAGED}"), true, parameters, &errors_with(domain)?));
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// One sample at the points of others, as many times: the value of the nearest point that is not behind.
+fn repeated(one: &Fields, like: &Fields) -> Fields {
+    let count: usize = like.points.iter().product();
+    let of_one: usize = one.points.iter().product();
+    let origin = |index: usize| {
+        let (mut rest, mut place, mut stride) = (index, 0, 1);
+        for (n, m) in like.points.iter().zip(&one.points).rev() {
+            place += rest % n * m / n * stride;
+            rest /= n;
+            stride *= m;
+        }
+        place
+    };
+    let places: Vec<usize> = (0..count).map(origin).collect();
+    let sample: Vec<f32> =
+        one.values.chunks_exact(of_one).flat_map(|channel| places.iter().map(|place| channel[*place])).collect();
+    Fields { channels: one.channels, points: like.points.clone(), values: sample.repeat(like.len()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_is_relative_to_each_output() {
+        let fields = |values: &[f32]| Fields { channels: 1, points: vec![2], values: values.to_vec() };
+        let (found, wanted) = (fields(&[3.0, 0.0, 0.0, 30.0]), fields(&[3.0, 4.0, 0.0, 20.0]));
+        let expected = [0.8, 0.5];
+        assert!(errors(&found, &wanted).iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12));
+        let tensor = |fields: &Fields| Tensor::<1>::from_floats(&fields.values[..], &Device::flex()).reshape([2, 2]);
+        let on_device: Vec<f32> = relative_l2(tensor(&found), tensor(&wanted)).into_data().iter().collect();
+        assert!(on_device.iter().zip([0.8, 0.5]).all(|(a, b)| (a - b).abs() < 1e-6), "{on_device:?}");
+    }
+
+    #[test]
+    fn a_field_is_repeated_at_other_resolutions() {
+        let one = Fields { channels: 1, points: vec![2, 2], values: vec![1.0, 2.0, 3.0, 4.0] };
+        let like = Fields { channels: 1, points: vec![4, 2], values: vec![0.0; 16] };
+        assert_eq!(repeated(&one, &like).values, [1.0, 2.0, 1.0, 2.0, 3.0, 4.0, 3.0, 4.0].repeat(2));
+    }
+}

@@ -1,0 +1,210 @@
+//! Fields on grids: samples of inputs and outputs, read, checked and put together to batches.
+
+use std::path::Path;
+
+use burn::tensor::{Device, Tensor, TensorData};
+use sha2::{Digest, Sha256};
+
+use super::config::FieldFiles;
+use super::domain::Closing;
+use super::symmetry::Symmetry;
+use crate::data::formats::Array;
+use crate::task::TaskError;
+
+/// Samples of a field, row-major `[samples, channels, points…]`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Fields {
+    /// Channels of a sample.
+    pub channels: usize,
+    /// Points along each dimension.
+    pub points: Vec<usize>,
+    /// The values.
+    pub values: Vec<f32>,
+}
+
+/// Inputs and outputs of the same samples.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FieldPairs {
+    /// The inputs.
+    pub input: Fields,
+    /// The outputs, at the same points.
+    pub output: Fields,
+}
+
+impl Fields {
+    /// The samples in an array `[samples, points…]` or `[samples, channels, points…]` of `dims` dimensions of points.
+    ///
+    /// # Errors
+    /// If the array has another rank or no value, or a value is not finite; `path` and `name` are what the error names.
+    pub fn of(array: Array, dims: usize, path: &Path, name: &str) -> Result<Self, TaskError> {
+        let refused = |reason: String| TaskError::Table { path: path.into(), reason };
+        let Array { shape, values } = array;
+        let (channels, points) = match shape.len().checked_sub(dims) {
+            Some(1) => (1, shape[1..].to_vec()),
+            Some(2) => (shape[1], shape[2..].to_vec()),
+            _ => {
+                let n: String = (1..=dims).map(|dim| format!(", n{dim}")).collect();
+                return Err(refused(format!(
+                    "`{name}` has the shape {shape:?}, but fields in {dims} dimensions are [samples{n}] or \
+                     [samples, channels{n}]"
+                )));
+            }
+        };
+        if values.is_empty() {
+            return Err(refused(format!("`{name}` has the shape {shape:?}: it holds no field")));
+        }
+        let fields = Self { channels, points, values };
+        if let Some(place) = fields.values.iter().position(|value| !value.is_finite()) {
+            let (sample, value) = (place / fields.sample_len(), fields.values[place]);
+            return Err(refused(format!(
+                "sample {sample} of `{name}` is {value} at its value {}",
+                place % fields.sample_len()
+            )));
+        }
+        Ok(fields)
+    }
+
+    /// Shape of all samples, `[samples, channels, points…]`.
+    pub fn shape(&self) -> Vec<usize> {
+        [self.len(), self.channels].into_iter().chain(self.points.iter().copied()).collect()
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.values.len() / self.sample_len().max(1)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Values of a sample, `[channels, points…]`.
+    pub fn sample(&self, index: usize) -> &[f32] {
+        &self.values[index * self.sample_len()..][..self.sample_len()]
+    }
+
+    fn sample_len(&self) -> usize {
+        self.channels * self.points.iter().product::<usize>()
+    }
+
+    /// The samples of these indices.
+    pub fn selected(&self, indices: &[usize]) -> Self {
+        let values = indices.iter().flat_map(|index| self.sample(*index).iter().copied()).collect();
+        Self { channels: self.channels, points: self.points.clone(), values }
+    }
+
+    /// Samples on a device, `[batch, channels · points]` of the closed fields, each changed by its symmetry if there are any;
+    /// the points are then as many along each dimension.
+    pub fn batch(&self, indices: &[usize], symmetries: &[Symmetry], closing: Closing, device: &Device) -> Tensor<2> {
+        let points = closing.points(&self.points);
+        let length = self.channels * points.iter().product::<usize>();
+        let mut values = closing.closed(&self.selected(indices).values, &self.points);
+        if !symmetries.is_empty() {
+            let mut changed = Vec::with_capacity(values.len());
+            for (sample, symmetry) in values.chunks_exact(length).zip(symmetries) {
+                symmetry.apply(sample, &points, &mut changed);
+            }
+            values = changed;
+        }
+        Tensor::from_data(TensorData::new(values, [indices.len(), length]), device)
+    }
+}
+
+impl FieldPairs {
+    /// Inputs and outputs that belong together.
+    ///
+    /// # Errors
+    /// If they differ in samples or points, or an output is zero everywhere, so that its relative error is undefined;
+    /// `path` is what the error names.
+    pub fn of(input: Fields, output: Fields, path: &Path) -> Result<Self, TaskError> {
+        let refused = |reason: String| TaskError::Table { path: path.into(), reason };
+        if (input.len(), &input.points) != (output.len(), &output.points) {
+            let (x, y) = (input.shape(), output.shape());
+            return Err(refused(format!("inputs are {x:?} and outputs {y:?}: samples and points must be the same")));
+        }
+        let is_zero = |index: &usize| output.sample(*index).iter().all(|value| *value == 0.0);
+        if let Some(index) = (0..output.len()).find(is_zero) {
+            return Err(refused(format!("output {index} is zero everywhere: its relative error is undefined")));
+        }
+        Ok(Self { input, output })
+    }
+
+    /// The arrays `x` and `y` of files with fields in `dims` dimensions.
+    ///
+    /// # Errors
+    /// If a file can't be read, or the arrays are no fields that belong together.
+    pub fn read(files: &FieldFiles, dims: usize) -> Result<Self, TaskError> {
+        let fields = |path: &Path, name: &str| Fields::of(Array::read(path, name)?, dims, path, name);
+        let outputs = files.outputs();
+        Self::of(fields(&files.x, "x")?, fields(&outputs, "y")?, &outputs)
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.input.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.input.is_empty()
+    }
+
+    /// The samples of these indices.
+    pub fn selected(&self, indices: &[usize]) -> Self {
+        Self { input: self.input.selected(indices), output: self.output.selected(indices) }
+    }
+
+    /// Points as text, such as `16 × 16`.
+    pub fn resolution(&self) -> String {
+        let points: Vec<String> = self.input.points.iter().map(ToString::to_string).collect();
+        points.join(" × ")
+    }
+
+    /// Number that changes with the values.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = Sha256::new();
+        let values = self.input.values.iter().chain(&self.output.values);
+        values.for_each(|value| hasher.update(value.to_le_bytes()));
+        hasher.finalize().iter().take(size_of::<u64>()).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn array(shape: &[usize]) -> Array {
+        let count: usize = shape.iter().product();
+        Array { shape: shape.to_vec(), values: (0..count).map(|value| value as f32 + 1.0).collect() }
+    }
+
+    #[test]
+    fn channels_are_one_unless_the_array_has_them() {
+        let path = Path::new("fields.npz");
+        let fields = Fields::of(array(&[4, 3, 5]), 2, path, "x").unwrap();
+        assert_eq!((fields.len(), fields.channels, fields.points.clone()), (4, 1, vec![3, 5]));
+        let fields = Fields::of(array(&[4, 3, 5]), 1, path, "x").unwrap();
+        assert_eq!((fields.len(), fields.channels, fields.points.clone()), (4, 3, vec![5]));
+        assert_eq!(fields.sample(1), (16..31).map(|value| value as f32).collect::<Vec<_>>());
+        assert_eq!(fields.selected(&[3, 1]).sample(1), fields.sample(1));
+    }
+
+    #[test]
+    fn errors_name_file_and_sample() {
+        let path = Path::new("fields.npz");
+        let of = |array: Array, dims| Fields::of(array, dims, path, "x").unwrap_err().to_string();
+        assert!(of(array(&[4, 3]), 3).contains("[samples, n1, n2, n3]"), "{}", of(array(&[4, 3]), 3));
+        assert!(of(array(&[0, 3]), 1).contains("holds no field"));
+        let mut damaged = array(&[4, 3]);
+        damaged.values[7] = f32::NAN;
+        assert_eq!(of(damaged, 1), "fields.npz: sample 2 of `x` is NaN at its value 1");
+        let fields = |shape: &[usize]| Fields::of(array(shape), 1, path, "x").unwrap();
+        let error = FieldPairs::of(fields(&[4, 3]), fields(&[4, 6]), path).unwrap_err().to_string();
+        assert!(error.contains("[4, 1, 3]") && error.contains("[4, 1, 6]"), "{error}");
+        let mut zero = fields(&[4, 3]);
+        zero.values[3..6].fill(0.0);
+        let error = FieldPairs::of(fields(&[4, 3]), zero, path).unwrap_err().to_string();
+        assert!(error.contains("output 1 is zero everywhere"), "{error}");
+    }
+}

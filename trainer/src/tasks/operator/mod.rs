@@ -1,0 +1,297 @@
+//! Task `operator`: a map between fields on equally spaced grids in one to three dimensions, from samples in files or of
+//! differential equations that are solved here. The loss is the relative L2 error; models are evaluated at any
+//! resolution.
+
+mod config;
+mod domain;
+mod evaluate;
+mod fields;
+mod memory;
+mod model;
+mod report;
+mod samples;
+mod solvers;
+mod symmetry;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use burn::module::Module;
+use burn::tensor::Device;
+use firefly_app::files::write_atomically;
+use firefly_models::zoo::Settings;
+
+pub use config::{Boundary, DataSection, Equation, FieldFiles, GeneratedSection, LossSection, Symmetries};
+pub use domain::{Closing, Domain};
+pub use fields::{FieldPairs, Fields};
+pub use model::{ChannelScales, FieldDescription, FieldOperator};
+pub use samples::{SampleSets, TestSet};
+
+use self::config::{dims, stem};
+use self::symmetry::Symmetry;
+use super::scores::{self, ScoreRow};
+use super::zoo_model::{self, ZooSection, ZooTask};
+use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate};
+use crate::data::formats::Array;
+use crate::data::{EpochOrder, Part, uniform};
+use crate::metrics::Metric;
+use crate::task::{
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionFile, Predictions, ReportParts, StepLoss, Task,
+    TaskError, Validation,
+};
+use crate::tasks::TaskName;
+
+/// File of the description of the fields in a model's folder.
+const FIELDS: &str = "fields.json";
+
+/// The task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperatorTask;
+
+/// Configuration of a run of the task.
+pub type OperatorConfig = RunConfig<OperatorTask>;
+
+/// The samples of a run, and the order of those to train on.
+pub struct OperatorData {
+    sets: SampleSets,
+    order: EpochOrder,
+    device: Device,
+}
+
+/// The settings of the model that follow from the fields.
+fn derived(fields: &FieldDescription) -> Settings {
+    let points = fields.points.iter().copied().min().unwrap_or(1);
+    Settings::new()
+        .with("in_channels", fields.input.channels())
+        .with("out_channels", fields.output.channels())
+        .with("points", points)
+}
+
+impl ZooTask for OperatorTask {
+    const DEFAULT_MODEL: &'static str = "fno1d_tiny";
+    const FAMILIES: &'static [&'static str] = &["fno1d", "fno2d", "fno3d"];
+    const DERIVED: &'static [(&'static str, &'static str)] = &[
+        ("in_channels", "they are those of the inputs"),
+        ("out_channels", "they are those of the outputs"),
+        ("points", "they are those of the training samples"),
+    ];
+}
+
+impl Task for OperatorTask {
+    const NAME: TaskName = TaskName::Operator;
+    const TERMS: &'static [(&'static str, &'static str)] = &[];
+    const CURVES: &'static [MetricCurve] = &[MetricCurve {
+        metric: "validation_relative_l2",
+        name: "relative L2 error",
+        title: "Validation error",
+        axis: "relative L2 error",
+        is_share: false,
+        empty: "The error was not measured.",
+    }];
+
+    type ModelSection = ZooSection<Self>;
+    type DataSection = DataSection;
+    type TrainingSection = TrainingSection;
+    type LossSection = LossSection;
+    type Model = FieldOperator;
+    type Data = OperatorData;
+    type Row = ScoreRow;
+
+    fn models() -> Vec<&'static str> {
+        ZooSection::<Self>::accepted()
+    }
+
+    fn choose_model(config: &mut OperatorConfig, name: &str) -> Result<(), ConfigError> {
+        config.model.name = name.into();
+        config.model.validate()?;
+        // Generated samples of as many dimensions, where there is an equation of them.
+        if dims(config) == Equation::Darcy.dims() {
+            let generated = &mut config.data.generated;
+            (generated.equation, generated.solver_points) = (Equation::Darcy, 128);
+        }
+        Ok(())
+    }
+
+    fn validate(config: &OperatorConfig) -> Result<(), ConfigError> {
+        config::validate(config)
+    }
+
+    fn check_memory(config: &OperatorConfig, available: u64) -> Result<(), ConfigError> {
+        memory::check(config, available)
+    }
+
+    fn locate_data(config: &mut OperatorConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
+        let data = &mut config.data;
+        if locate(&mut data.generated.cache, root)? {
+            data.generated.cache = None;
+        }
+        let files = data.files.iter_mut().chain(&mut data.tests).flat_map(FieldFiles::paths);
+        let is_missing = locate(files, root)?;
+        if is_missing {
+            (data.files, data.tests) = (None, Vec::new());
+        }
+        Ok(is_missing)
+    }
+
+    fn open(config: &OperatorConfig, device: &Device) -> Result<OperatorData, TaskError> {
+        let sets = SampleSets::open(config)?;
+        let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
+        Ok(OperatorData { sets, order, device: device.clone() })
+    }
+
+    fn fingerprint(data: &OperatorData) -> u64 {
+        data.sets.fingerprint
+    }
+
+    fn batches_per_epoch(_config: &OperatorConfig, data: &OperatorData) -> Option<usize> {
+        Some(data.order.batches_per_epoch())
+    }
+
+    fn init(config: &OperatorConfig, data: &OperatorData, device: &Device) -> Result<FieldOperator, TaskError> {
+        let fields = data.sets.description(&config.data);
+        let model = config.model.create(derived(&fields), config.seed, device)?;
+        Ok(FieldOperator { model, fields })
+    }
+
+    fn loss(
+        config: &OperatorConfig,
+        data: &OperatorData,
+        model: &FieldOperator,
+        batch: usize,
+        _step: usize,
+    ) -> Result<StepLoss, TaskError> {
+        let indices = data.order.batch(batch);
+        let symmetries = drawn_symmetries(config, &data.sets.domain, batch, indices.len());
+        let (FieldPairs { input, output }, domain) = (&data.sets.train, &data.sets.domain);
+        let inputs = input.batch(&indices, &symmetries, domain.input, &data.device);
+        let outputs = output.batch(&indices, &symmetries, domain.output, &data.device);
+        let found = model.try_forward(inputs, &domain.points(&input.points))?;
+        Ok(StepLoss::single(evaluate::relative_l2(found, outputs).mean()))
+    }
+
+    fn measure(config: &OperatorConfig, data: &OperatorData, model: &FieldOperator) -> Result<Validation, TaskError> {
+        let all = &data.sets.validation;
+        let first: Vec<usize> = (0..all.len().min(config.schedule.validation_frames)).collect();
+        let error =
+            evaluate::mean_error(model, &all.selected(&first), &data.sets.domain.without_symmetries(), &data.device)?;
+        Ok(Validation { loss: error, metrics: vec![Metric::real("relative_l2", error)] })
+    }
+
+    fn save(model: &FieldOperator, _config: &OperatorConfig, folder: &Path) -> Result<(), ModelError> {
+        zoo_model::save(&model.model, folder)?;
+        let path = folder.join(FIELDS);
+        let text = serde_json::to_vec_pretty(&model.fields)
+            .map_err(|error| ModelError::Weights { path: path.clone(), reason: error.to_string() })?;
+        write_atomically(&path, &text).map_err(|source| ModelError::File { path, source })
+    }
+
+    fn load(folder: &Path, config: &OperatorConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
+        let model = zoo_model::read(folder, device)?;
+        let path = folder.join(FIELDS);
+        let text = fs::read(&path).map_err(|source| ModelError::File { path: path.clone(), source })?;
+        let fields: FieldDescription =
+            serde_json::from_slice(&text).map_err(|error| ModelError::Weights { path, reason: error.to_string() })?;
+        let expected = config.model.create(derived(&fields), config.seed, device)?;
+        let differences = zoo_model::differences(&model, &expected);
+        Ok(LoadedModel { model: FieldOperator { model, fields }, differences })
+    }
+
+    fn evaluate(
+        _config: &OperatorConfig,
+        data: &OperatorData,
+        models: &[(String, FieldOperator)],
+    ) -> Result<Vec<ScoreRow>, TaskError> {
+        let sets = &data.sets;
+        evaluate::compare(&sets.tests, &sets.mean_output(), &sets.domain, models, &data.device)
+    }
+
+    /// A file of inputs, with the outputs in it or beside it.
+    fn evaluate_on(
+        config: &OperatorConfig,
+        name: &str,
+        models: &[(String, FieldOperator)],
+        device: &Device,
+    ) -> Result<OtherEvaluation<Self>, TaskError> {
+        if !Path::new(name).is_file() {
+            return Err(TaskError::UnknownData { name: name.into(), expected: "is no file of inputs" });
+        }
+        let sets = SampleSets::open(config)?;
+        let test = TestSet::read(&FieldFiles::new(name), dims(config))?;
+        let rows = evaluate::compare(&[test], &sets.mean_output(), &sets.domain, models, device)?;
+        Ok(OtherEvaluation { rows, skipped: 0 })
+    }
+
+    /// The output of each file of inputs, averaged over the symmetries of the run, as an NPY file
+    /// `[samples, points…]`, or `[samples, channels, points…]` of several channels.
+    fn predict(
+        config: &OperatorConfig,
+        model: &FieldOperator,
+        inputs: &[PathBuf],
+        device: &Device,
+    ) -> Result<Predictions, TaskError> {
+        let dims = dims(config);
+        let domain = Domain::of(&config.data, dims);
+        let mut files: Vec<PredictionFile> = Vec::new();
+        for path in inputs {
+            let refused = |reason: String| TaskError::Input { path: path.clone(), reason };
+            let input = Fields::of(Array::read(path, "x")?, dims, path, "x")?;
+            let expected = model.fields.input.channels();
+            if input.channels != expected {
+                let found = input.channels;
+                return Err(refused(format!("its fields have {found} channels, but the model takes {expected}")));
+            }
+            let name = format!("{}.npy", stem(path));
+            if files.iter().any(|file| file.name == name) {
+                return Err(refused(format!("another input has the same name: both would be written to {name}")));
+            }
+            let output = evaluate::outputs(model, &input, &domain, device)?;
+            let mut shape = output.shape();
+            if output.channels == 1 {
+                shape.remove(1);
+            }
+            files.push(PredictionFile { name, bytes: Array { shape, values: output.values }.to_npy() });
+        }
+        Ok(Predictions::Files(files))
+    }
+
+    fn report(
+        resolved: &Resolved<Self>,
+        data: &OperatorData,
+        model: &FieldOperator,
+        rows: &[ScoreRow],
+    ) -> Result<ReportParts, TaskError> {
+        let config = &resolved.config;
+        let facts = [
+            ("model", config.model.name.clone()),
+            ("settings", model.model.settings().to_string()),
+            ("parameters", model.num_params().to_string()),
+            ("training samples", format!("{}, {} points", data.sets.train.len(), data.sets.train.resolution())),
+        ];
+        let name = match &config.data.files {
+            Some(files) => files.x.display().to_string(),
+            None => format!("generated {}", config.data.generated.equation.as_str()),
+        };
+        Ok(ReportParts {
+            data_set: name,
+            facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
+            tables: scores::tables(rows),
+            figures: report::figures(&data.sets, model, rows, &data.device)?,
+            ..ReportParts::default()
+        })
+    }
+}
+
+/// A symmetry for each of the `count` samples of a batch, a function of the seed and the number of the batch; none where
+/// the problem has none.
+fn drawn_symmetries(config: &OperatorConfig, domain: &Domain, batch: usize, count: usize) -> Vec<Symmetry> {
+    let symmetries = &domain.symmetries;
+    if symmetries.is_empty() {
+        return Vec::new();
+    }
+    let first = (batch * config.training.batch) as u64;
+    let drawn = |draw: u64| {
+        let [share, _] = uniform(config.seed, Part::Train, draw);
+        symmetries[(share * symmetries.len() as f64) as usize].clone()
+    };
+    (first..first + count as u64).map(drawn).collect()
+}
