@@ -47,12 +47,8 @@ fn needs(config: &OperatorConfig) -> Vec<Need> {
     let GeneratedSection { samples, test_samples, points, solver_points, test_points, equation, .. } =
         &config.data.generated;
     let field = |points: usize| (points as u128).pow(equation.dims() as u32);
-    let setting = |key: &str, default: u64| {
-        let value = config.model.settings.get(key).and_then(|value| value.as_u64());
-        u128::from(value.unwrap_or(default))
-    };
-    // Hidden channels and layers of the model where its settings do not say: those of the families' own variants.
-    let hidden = setting("width", 64) * setting("layers", 4) * KEPT_PER_LAYER;
+    let setting = |key: &str| u128::from(config.model.setting(key).and_then(|value| value.as_u64()).unwrap_or(1));
+    let hidden = setting("width") * setting("layers") * KEPT_PER_LAYER;
     let batch = config.training.batch();
     let tests: u128 = test_points.iter().map(|points| field(*points)).sum();
     let need = |key, value: usize, values: u128| Need { key, value, values };

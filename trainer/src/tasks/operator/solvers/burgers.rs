@@ -195,7 +195,6 @@ mod tests {
             for viscosity in [0.1, 0.02] {
                 let burgers = Burgers { viscosity, time: 1.0, steps: 1000 };
                 let error = relative_error(&burgers.solve(&field), &cole_hopf(&field, viscosity, 1.0));
-                println!("{seed} {points} {viscosity}: {error:e}");
                 assert!(error < 1e-8, "seed {seed}, {points} points, viscosity {viscosity}: {error:e}");
             }
         }

@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(files(), 3);
         let damaged = cache::path(section.cache.as_ref().unwrap(), &section, 1);
         std::fs::write(&damaged, b"no fields").unwrap();
-        let error = Solved::open(&section, 1).unwrap_err().to_string();
-        assert!(error.contains("burgers-") && error.contains("safetensors"), "{error}");
+        let error = format!("{:?}", Solved::open(&section, 1).unwrap_err());
+        assert!(error.contains("burgers-") && error.contains("safetensors file: "), "{error}");
     }
 }
