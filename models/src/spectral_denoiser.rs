@@ -218,7 +218,7 @@ impl Family for SpectralDenoiser {
     fn variants() -> Vec<Variant<SpectralDenoiserConfig>> {
         let config = SpectralDenoiserConfig::new();
         let low_rate = config.clone().with_n_fft(256).with_hop(64).with_samples(8_000);
-        let speech = low_rate.clone().with_hidden(96).with_layers(5).with_profile(true);
+        let speech = low_rate.clone().with_layers(6).with_profile(true);
         let tiny = config.clone().with_n_fft(16).with_hop(4).with_hidden(4).with_layers(1).with_samples(60);
         vec![
             Variant::new("spectral_denoiser", "frames of 512 samples", config),

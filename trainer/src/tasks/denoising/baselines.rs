@@ -8,10 +8,6 @@ use rayon::prelude::*;
 
 /// Seconds of a frame.
 const FRAME_SECONDS: f64 = 0.032;
-/// Weight of the frame before in the decision-directed estimate of a Wiener filter.
-const MEMORY: f64 = 0.98;
-/// Least gain of the Wiener filter.
-const LEAST_GAIN: f64 = 0.03;
 
 /// Settings of a spectral subtraction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,17 +24,26 @@ pub struct SpectralSubtraction {
     pub averaged: usize,
 }
 
-/// Values that each setting is tuned over.
-const EXPONENTS: [f64; 3] = [0.5, 1.0, 2.0];
-const OVER_SUBTRACTIONS: [f64; 9] = [0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0];
-const FLOORS: [f64; 6] = [0.0, 0.03, 0.1, 0.2, 0.3, 0.5];
-const QUIET_SHARES: [f64; 6] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.6];
-const AVERAGED: [usize; 4] = [0, 1, 2, 3];
-
 impl Default for SpectralSubtraction {
     /// Values of the literature.
     fn default() -> Self {
         Self { exponent: 2.0, over_subtraction: 2.0, floor: 0.1, quiet_share: 0.1, averaged: 1 }
+    }
+}
+
+/// Settings of a Wiener filter with a decision-directed estimate of the signal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WienerFilter {
+    /// Weight of the frame before in the estimate.
+    pub memory: f64,
+    /// Least gain.
+    pub least_gain: f64,
+}
+
+impl Default for WienerFilter {
+    /// Values of the literature.
+    fn default() -> Self {
+        Self { memory: 0.98, least_gain: 0.03 }
     }
 }
 
@@ -101,7 +106,8 @@ impl Noisy {
     ///
     /// # Errors
     /// [`ArgumentError`] for noise of another shape.
-    pub fn filtered(&self, noise: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
+    pub fn filtered(&self, settings: &WienerFilter, noise: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
+        let WienerFilter { memory, least_gain } = *settings;
         let noise: ComplexTensor<3> = stft(noise, Some(self.window.clone()), &self.options)?;
         let noise: Vec<f32> = noise.abs_squared().into_data().iter().collect();
         let gains = |row: usize, gains: &mut [f32]| {
@@ -112,8 +118,8 @@ impl Noisy {
                 for (power, gain) in self.row(row)[bin * self.frames..].iter().zip(gains) {
                     // Ratios of the noisy power, and of the signal's, to the noise.
                     let posterior = f64::from(*power) / noise[bin].max(f64::MIN_POSITIVE);
-                    let prior = MEMORY * before + (1.0 - MEMORY) * (posterior - 1.0).max(0.0);
-                    let filter = (prior / (1.0 + prior)).max(LEAST_GAIN);
+                    let prior = memory * before + (1.0 - memory) * (posterior - 1.0).max(0.0);
+                    let filter = (prior / (1.0 + prior)).max(least_gain);
                     before = filter * filter * posterior;
                     *gain = filter as f32;
                 }
@@ -147,54 +153,8 @@ fn quiet_power(power: &[f32], frames: usize, share: f64) -> Vec<f64> {
     power.chunks(frames).map(mean).collect()
 }
 
-impl SpectralSubtraction {
-    /// The settings with the greatest `score`: each setting in turn takes the best of its values, until none changes.
-    ///
-    /// # Errors
-    /// Those of `score`.
-    pub fn tuned<E>(score: impl Fn(&Self) -> Result<f64, E>) -> Result<Self, E> {
-        let mut best = Self::default();
-        let mut best_score = score(&best)?;
-        loop {
-            let before = best;
-            let changes = EXPONENTS.map(|exponent| Change::new(move |settings| settings.exponent = exponent));
-            let changes = changes
-                .into_iter()
-                .chain(OVER_SUBTRACTIONS.map(|factor| Change::new(move |settings| settings.over_subtraction = factor)));
-            let changes = changes.chain(FLOORS.map(|floor| Change::new(move |settings| settings.floor = floor)));
-            let changes =
-                changes.chain(QUIET_SHARES.map(|share| Change::new(move |settings| settings.quiet_share = share)));
-            let changes = changes.chain(AVERAGED.map(|count| Change::new(move |settings| settings.averaged = count)));
-            for Change(change) in changes {
-                let mut settings = best;
-                change(&mut settings);
-                if settings != best {
-                    let found = score(&settings)?;
-                    if found > best_score {
-                        (best, best_score) = (settings, found);
-                    }
-                }
-            }
-            if best == before {
-                return Ok(best);
-            }
-        }
-    }
-}
-
-/// Change of a setting.
-struct Change(Box<dyn Fn(&mut SpectralSubtraction)>);
-
-impl Change {
-    fn new(change: impl Fn(&mut SpectralSubtraction) + 'static) -> Self {
-        Self(Box::new(change))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-
     use burn::tensor::Device;
 
     use super::*;
@@ -223,24 +183,9 @@ mod tests {
         let ratio = |rows: Tensor<2>| si_snr(&rows.into_data().iter::<f32>().collect::<Vec<_>>(), &clean).unwrap();
         let before = si_snr(&mixture, &clean).unwrap();
         let subtracted = ratio(noisy.subtracted(&SpectralSubtraction::default()).unwrap());
-        let filtered = ratio(noisy.filtered(row(&noise)).unwrap());
+        let filtered = ratio(noisy.filtered(&WienerFilter::default(), row(&noise)).unwrap());
         assert!(subtracted > before + 3.0 && filtered > before + 6.0, "{before}, {subtracted} and {filtered}");
         let nothing = SpectralSubtraction { over_subtraction: 0.0, ..SpectralSubtraction::default() };
         assert!((ratio(noisy.subtracted(&nothing).unwrap()) - before).abs() < 1e-3);
-    }
-
-    #[test]
-    fn tuning_finds_the_best_value_of_every_setting() {
-        let wanted =
-            SpectralSubtraction { exponent: 1.0, over_subtraction: 3.0, floor: 0.2, quiet_share: 0.4, averaged: 3 };
-        let distance = |settings: &SpectralSubtraction| {
-            (settings.exponent - wanted.exponent).abs()
-                + (settings.over_subtraction - wanted.over_subtraction).abs()
-                + (settings.floor - wanted.floor).abs()
-                + (settings.quiet_share - wanted.quiet_share).abs()
-                + settings.averaged.abs_diff(wanted.averaged) as f64
-        };
-        let found = SpectralSubtraction::tuned(|settings| Ok::<_, Infallible>(-distance(settings)));
-        assert_eq!(found, Ok(wanted));
     }
 }

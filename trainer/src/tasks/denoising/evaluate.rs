@@ -3,15 +3,16 @@
 use burn::tensor::{Device, Tensor};
 use firefly_models::zoo::ZooModel;
 
-use super::baselines::{Noisy, SpectralSubtraction};
+use super::baselines::{Noisy, SpectralSubtraction, WienerFilter};
 use super::examples::{Batch, Condition, Examples};
 use super::quality::{si_snr, snr};
+use super::tuning::tuned;
 use super::{BATCH, DenoisingConfig, denoised};
 use crate::metrics::Metric;
 use crate::task::TaskError;
 use crate::tasks::scores::ScoreRow;
 
-/// Training examples that spectral subtraction is tuned on, for each kind of noise and ratio.
+/// Training examples that classical estimates are tuned on, for each kind of noise and ratio.
 const TUNED_ON: usize = 48;
 /// Name of the rows over all kinds of noise.
 pub(super) const ALL_NOISES: &str = "all noises";
@@ -61,8 +62,8 @@ impl Ratios {
 /// What is evaluated: name, whether it was trained, and ratios.
 type Estimate = (String, bool, Ratios);
 
-/// Scores of the noisy signals, of spectral subtraction tuned on training examples, of a Wiener filter that knows the
-/// noise, and of models: for each kind of noise and all together, at each ratio.
+/// Scores of the noisy signals, of spectral subtraction and of a Wiener filter that knows the noise, both tuned on
+/// training examples, and of models: for each kind of noise and all together, at each ratio.
 ///
 /// # Errors
 /// If no example has power, or a model does not fit.
@@ -113,7 +114,7 @@ fn estimates(
     device: &Device,
 ) -> Result<Vec<Estimate>, TaskError> {
     let rate = config.data.sample_rate;
-    let tuned = tuned(condition, train, rate, device)?;
+    let (subtraction, filter) = classical(condition, train, rate, device)?;
     let baselines = ["noisy input", "spectral subtraction", "Wiener filter, known noise"];
     let mut estimates: Vec<Estimate> =
         baselines.iter().map(|name| (name.to_string(), false, Ratios::default())).collect();
@@ -122,8 +123,8 @@ fn estimates(
     for indices in indices.chunks(BATCH) {
         let Batch { clean, noisy } = test.mixed(indices, |_| condition, device);
         let spectra = Noisy::new(noisy.clone(), rate)?;
-        let mut found =
-            vec![noisy.clone(), spectra.subtracted(&tuned)?, spectra.filtered(noisy.clone() - clean.clone())?];
+        let noise = noisy.clone() - clean.clone();
+        let mut found = vec![noisy.clone(), spectra.subtracted(&subtraction)?, spectra.filtered(&filter, noise)?];
         for (_, model) in models {
             found.push(denoised(model, noisy.clone())?);
         }
@@ -132,17 +133,24 @@ fn estimates(
     Ok(estimates)
 }
 
-/// Spectral subtraction with the settings that are best for training examples with noise of one condition.
-fn tuned(condition: Condition, train: &Examples, rate: f64, device: &Device) -> Result<SpectralSubtraction, TaskError> {
+/// The settings that are best for training examples with noise of one condition.
+fn classical(
+    condition: Condition,
+    train: &Examples,
+    rate: f64,
+    device: &Device,
+) -> Result<(SpectralSubtraction, WienerFilter), TaskError> {
     let count = train.len().min(TUNED_ON);
     let indices: Vec<usize> = (0..count).map(|index| index * train.len() / count).collect();
     let Batch { clean, noisy } = train.mixed(&indices, |_| condition, device);
-    let noisy = Noisy::new(noisy, rate)?;
-    SpectralSubtraction::tuned(|settings| {
+    let (noise, noisy) = (noisy.clone() - clean.clone(), Noisy::new(noisy, rate)?);
+    let ratio = |estimate: Tensor<2>| {
         let mut ratios = Ratios::default();
-        ratios.add(noisy.subtracted(settings)?, clean.clone());
-        Ok(ratios.si_snr())
-    })
+        ratios.add(estimate, clean.clone());
+        Ok::<_, TaskError>(ratios.si_snr())
+    };
+    let subtraction = tuned(|settings| ratio(noisy.subtracted(settings)?))?;
+    Ok((subtraction, tuned(|settings| ratio(noisy.filtered(settings, noise.clone())?))?))
 }
 
 fn row(data_set: &str, snr_db: f64, noisy: &Ratios, (name, is_learned, ratios): &Estimate) -> ScoreRow {

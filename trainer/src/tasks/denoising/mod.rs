@@ -9,17 +9,19 @@ mod predict;
 mod quality;
 mod report;
 mod spectral_loss;
+mod tuning;
 
 use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor};
 use firefly_models::zoo::{Settings, ZooModel};
 
-pub use baselines::{Noisy, SpectralSubtraction};
+pub use baselines::{Noisy, SpectralSubtraction, WienerFilter};
 pub use config::{DataSection, LossSection};
 pub use examples::{Batch, Condition, ExampleSets, Examples};
 pub use quality::{si_snr, si_snr_rows, snr};
 pub use spectral_loss::spectral_difference;
+pub use tuning::{Change, Tunable, tuned};
 
 use super::scores::ScoreRow;
 use super::zoo_model::{self, ZooSection, ZooTask};
