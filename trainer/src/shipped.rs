@@ -34,6 +34,7 @@ configurations![
     "forecasting-tiny",
     "operator-burgers",
     "operator-darcy",
+    "operator-darcy-long",
     "operator-tiny",
     "speech-256",
     "synthetic-64",

@@ -161,3 +161,16 @@ fn fields_that_do_not_fit_are_refused_with_their_file() {
     let derived = error_of(&["model.settings.in_channels=2"]);
     assert!(derived.contains("left out: they are those of the inputs"), "{derived}");
 }
+
+#[test]
+fn new_configurations_have_samples_of_the_dimensions_of_their_model() {
+    for (model, expected) in [
+        ("fno1d_tiny", "equation = \"burgers\""),
+        ("fno2d_tiny", "equation = \"darcy\""),
+        ("fno3d_tiny", "x = \"fields.npz\""),
+    ] {
+        let output = run(&["new", "operator", "--model", model]);
+        assert!(output.status.success(), "{model}: {}", errors(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains(expected), "{model}");
+    }
+}

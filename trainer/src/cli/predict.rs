@@ -19,7 +19,7 @@ use crate::with_task;
 pub struct PredictArgs {
     /// Folder of a finished run.
     run: PathBuf,
-    /// Files to predict from: recordings, or tables with a row per time and a column per channel.
+    /// Files to predict from: recordings, tables with a row per time and a column per channel, or arrays of fields.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
     /// CSV file of the outputs, or the folder of them where each is a file.

@@ -19,25 +19,12 @@ pub fn trials() -> Vec<Trial> {
             assert!(recall >= 0.755 && butterflies <= 1024.0, "recall {recall} with {butterflies} butterflies");
         }),
     ];
-    let operator = trial("darcy_flow_is_solved_at_the_training_resolution_and_at_another", "darcy", |data| {
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("run");
-        let output = run(&["../configs/operator-darcy.toml", "--data", text(data), "--out", text(&out)]);
-        assert!(output.status.success(), "{}", errors(&output));
-        for (points, limit) in [(16, 0.100), (32, 0.120)] {
-            let data_set = format!("darcy_test_{points}_x, {points} × {points} points");
-            let rows = evaluation(&out);
-            let learned = rows.iter().find(|row| row["data_set"] == *data_set && row["name"] == "learned").unwrap();
-            let error = learned["relative_l2"].as_f64().unwrap();
-            assert!(error <= limit, "{data_set}: {error}");
-        }
-    });
     let runs = shipped_configs().into_iter().filter_map(|config| {
         let set = recordings_of(&config)?;
         let name = format!("{}_runs_on_its_recordings", config.file_stem()?.to_string_lossy());
         Some(trial(name, &set, move |data| runs_on_recordings(&config, data)))
     });
-    runs.chain(figures).chain([operator]).collect()
+    runs.chain(figures).collect()
 }
 
 /// The folder of the recordings or of the table that a configuration names.

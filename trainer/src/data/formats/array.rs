@@ -90,12 +90,18 @@ fn checked_count(encoding: &Encoding) -> Result<usize, String> {
     let count = encoding.shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
     let width = (encoding.numbers.bytes() + size_of::<f32>()) as u64;
     let needed = count.and_then(|count| count.checked_mul(width)).unwrap_or(u64::MAX);
+    ensure_available(needed, "its array")?;
+    Ok(count.unwrap_or_default() as usize)
+}
+
+/// Checks that `what`, of so many bytes, fits into memory.
+fn ensure_available(needed: u64, what: &str) -> Result<(), String> {
     match available_memory() {
         Some(available) if needed > available => {
             let (needed, available) = (bytes(needed), bytes(available));
-            Err(format!("its array takes {needed} of memory while it is read, and {available} are left"))
+            Err(format!("{what} takes {needed} of memory while it is read, and {available} are left"))
         }
-        _ => Ok(count.unwrap_or_default() as usize),
+        _ => Ok(()),
     }
 }
 
@@ -138,6 +144,8 @@ fn read_npz(path: &Path, name: &str) -> Result<Array, String> {
 
 fn read_safetensors(path: &Path, name: &str) -> Result<Array, String> {
     let described = |error: &dyn std::fmt::Display| format!("safetensors file: {error}");
+    let length = fs::metadata(path).map_err(|error| error.to_string())?.len();
+    ensure_available(length, "it")?;
     let file = fs::read(path).map_err(|error| error.to_string())?;
     let tensors = SafeTensors::deserialize(&file).map_err(|error| described(&error))?;
     let Ok(tensor) = tensors.tensor(name) else {

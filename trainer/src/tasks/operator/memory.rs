@@ -1,7 +1,8 @@
-//! Memory that a run on generated samples needs, compared with what is there before any of it is allocated. That of files
-//! is checked when they are read.
+//! Memory that a run needs, compared with what is there before it is allocated: for generated samples before they are solved,
+//! for samples in files before the first step.
 
 use firefly_app::number::bytes;
+use firefly_models::ArgumentError;
 
 use super::OperatorConfig;
 use super::config::GeneratedSection;
@@ -43,12 +44,32 @@ pub(super) fn check(config: &OperatorConfig, available: u64) -> Result<(), Confi
     Err(ConfigError::Value { key: largest.key.into(), got: largest.value.to_string(), expected })
 }
 
+/// Checks that a step on fields of `points` along each dimension fits into `available` bytes of memory.
+///
+/// # Errors
+/// [`ArgumentError`] naming the size of the batch.
+pub(super) fn check_step(config: &OperatorConfig, points: &[usize], available: u64) -> Result<(), ArgumentError> {
+    let batch = config.training.batch();
+    let points = points.iter().map(|count| *count as u128).product::<u128>();
+    let needed = u64::try_from(step(config, points) * VALUE).unwrap_or(u64::MAX);
+    if needed <= available {
+        return Ok(());
+    }
+    let (needed, available) = (bytes(needed), bytes(available));
+    let expected = format!("small enough for {available} of memory: a step takes {needed}");
+    Err(ArgumentError::new("operator", "training.batch", batch, expected))
+}
+
+/// Values that a step on fields of `points` in all keeps for the backward pass.
+fn step(config: &OperatorConfig, points: u128) -> u128 {
+    let setting = |key: &str| u128::from(config.model.setting(key).and_then(|value| value.as_u64()).unwrap_or(1));
+    config.training.batch() as u128 * points * setting("width") * setting("layers") * KEPT_PER_LAYER
+}
+
 fn needs(config: &OperatorConfig) -> Vec<Need> {
     let GeneratedSection { samples, test_samples, points, solver_points, test_points, equation, .. } =
         &config.data.generated;
     let field = |points: usize| (points as u128).pow(equation.dims() as u32);
-    let setting = |key: &str| u128::from(config.model.setting(key).and_then(|value| value.as_u64()).unwrap_or(1));
-    let hidden = setting("width") * setting("layers") * KEPT_PER_LAYER;
     let batch = config.training.batch();
     let tests: u128 = test_points.iter().map(|points| field(*points)).sum();
     let need = |key, value: usize, values: u128| Need { key, value, values };
@@ -56,7 +77,7 @@ fn needs(config: &OperatorConfig) -> Vec<Need> {
         need("data.generated.samples", *samples, *samples as u128 * field(*points) * SAMPLE_COPIES),
         need("data.generated.test_samples", *test_samples, *test_samples as u128 * tests * SAMPLE_COPIES),
         need("data.generated.solver_points", *solver_points, field(*solver_points) * SOLVER_FIELDS * threads()),
-        need("training.batch", batch, batch as u128 * field(*points) * hidden),
+        need("training.batch", batch, step(config, field(*points))),
     ]
 }
 
@@ -83,5 +104,9 @@ mod tests {
         assert!(text.starts_with("training.batch is 1048576"), "{text}");
         let text = message(|config| config.data.generated.solver_points = 1 << 20, 1 << 20);
         assert!(text.starts_with("data.generated.solver_points is 1048576"), "{text}");
+        let config = OperatorConfig::default();
+        assert!(check_step(&config, &[1 << 10], 1 << 30).is_ok());
+        let text = check_step(&config, &[1 << 12; 3], 1 << 30).unwrap_err().to_string();
+        assert!(text.contains("training.batch") && text.contains("1.00 GiB of memory"), "{text}");
     }
 }

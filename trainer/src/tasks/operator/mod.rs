@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use burn::module::Module;
 use burn::tensor::Device;
 use firefly_app::files::write_atomically;
+use firefly_app::host::available_memory;
 use firefly_models::zoo::Settings;
 
 pub use config::{Boundary, DataSection, Equation, FieldFiles, GeneratedSection, LossSection, Symmetries};
@@ -104,10 +105,14 @@ impl Task for OperatorTask {
     fn choose_model(config: &mut OperatorConfig, name: &str) -> Result<(), ConfigError> {
         config.model.name = name.into();
         config.model.validate()?;
-        // Generated samples of as many dimensions, where there is an equation of them.
-        if dims(config) == Equation::Darcy.dims() {
-            let generated = &mut config.data.generated;
-            (generated.equation, generated.solver_points) = (Equation::Darcy, 128);
+        // Samples of as many dimensions: generated ones, or files where no equation has them.
+        match dims(config) {
+            1 => {}
+            2 => {
+                let generated = &mut config.data.generated;
+                (generated.equation, generated.solver_points) = (Equation::Darcy, 128);
+            }
+            _ => config.data.files = Some(FieldFiles::new("fields.npz")),
         }
         Ok(())
     }
@@ -135,6 +140,9 @@ impl Task for OperatorTask {
 
     fn open(config: &OperatorConfig, device: &Device) -> Result<OperatorData, TaskError> {
         let sets = SampleSets::open(config)?;
+        if let Some(available) = available_memory() {
+            memory::check_step(config, &sets.train.input.points, available)?;
+        }
         let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
         Ok(OperatorData { sets, order, device: device.clone() })
     }
