@@ -12,7 +12,7 @@ use firefly_ops::{ArgumentError, StftOptions, Window, WindowSymmetry};
 
 use crate::expect_valid;
 use crate::log_mel::RECORDINGS;
-use crate::zoo::{Family, FamilyCard, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Signature, Variant, exactly};
 
 /// Added to power before its logarithm, and to a variance before its root.
 const OFFSET: f64 = 1e-8;
@@ -212,7 +212,14 @@ impl Family for SpectralDenoiser {
         paper: None,
         inputs: RECORDINGS,
         outputs: &[Signature { name: "denoised", shape: "[batch, samples]", meaning: "in the unit of the signal" }],
-        results: &[],
+        results: &[Measurement {
+            model: "spectral_denoiser_speech",
+            what: "SI-SNR of spoken digits in white noise, pink noise and babble at 5 dB SNR, mean of the three, a speaker not \
+                   trained on (spectral subtraction, tuned for each: 12.13 dB)",
+            value: "14.29 dB",
+            command: "firefly train configs/denoising-speech.toml --data …",
+            machine: MACHINE,
+        }],
     };
 
     fn variants() -> Vec<Variant<SpectralDenoiserConfig>> {
@@ -223,7 +230,8 @@ impl Family for SpectralDenoiser {
         vec![
             Variant::new("spectral_denoiser", "frames of 512 samples", config),
             Variant::new("spectral_denoiser_8khz", "frames of 256 samples, as 32 ms of 8 kHz", low_rate),
-            Variant::new("spectral_denoiser_speech", "the same with a noise profile and more layers", speech),
+            Variant::new("spectral_denoiser_speech", "the same with a noise profile and more layers", speech)
+                .with_weights(include_bytes!("../weights/spectral_denoiser_speech.safetensors")),
             Variant::new("spectral_denoiser_tiny", "frames of 16 samples", tiny.clone()),
             Variant::new("spectral_denoiser_profile_tiny", "the same with a noise profile", tiny.with_profile(true)),
         ]

@@ -7,6 +7,7 @@
 mod common;
 mod corpora;
 mod darcy;
+mod denoiser;
 mod exact_tiers;
 mod shipped_configs;
 
@@ -17,7 +18,8 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Completion, Trial};
 
 fn main() -> ExitCode {
-    let trials = [corpora::trials(), darcy::trials(), exact_tiers::trials(), shipped_configs::trials()];
+    let trials =
+        [corpora::trials(), darcy::trials(), denoiser::trials(), exact_tiers::trials(), shipped_configs::trials()];
     libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit_code()
 }
 

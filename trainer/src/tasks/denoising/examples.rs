@@ -245,6 +245,38 @@ mod tests {
         assert_eq!(resampled(row, 0.5), [1.0, 1.5, 2.0, 2.5, 3.0]);
     }
 
+    /// Writes a recording of 100 samples.
+    fn record(path: &Path, sample_rate: u32, sample: impl Fn(usize) -> i16) {
+        let spec =
+            hound::WavSpec { channels: 1, sample_rate, bits_per_sample: 16, sample_format: hound::SampleFormat::Int };
+        let mut writer = hound::WavWriter::create(path, spec).unwrap();
+        (0..100).for_each(|index| writer.write_sample(sample(index)).unwrap());
+        writer.finalize().unwrap();
+    }
+
+    #[test]
+    fn recordings_that_are_silent_or_of_another_rate_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let tone = |index: usize| if index.is_multiple_of(3) { 900 } else { -300 };
+        ["a", "b", "c"].iter().for_each(|name| record(&folder.path().join(format!("{name}.wav")), 8_000, tone));
+        let mut config = DenoisingConfig::default();
+        config.data.recordings = Some(RecordingsConfig::new(folder.path()));
+        config.data.noises = vec![NoiseKind::Recorded];
+        config.data.noise_folder = Some(folder.path().into());
+        assert_eq!(ExampleSets::open(&config).unwrap().train.len(), 2);
+        let refused = |config: &DenoisingConfig| ExampleSets::open(config).err().unwrap().to_string();
+        record(&folder.path().join("c.wav"), 16_000, tone);
+        let message = refused(&config);
+        assert!(message.contains("c.wav") && message.contains("16000 samples per second"), "{message}");
+        record(&folder.path().join("c.wav"), 8_000, |_| 0);
+        let message = refused(&config);
+        assert!(message.contains("c.wav: channel 0 is silent"), "{message}");
+        // The only validation file has no other whose voice could be babble.
+        record(&folder.path().join("c.wav"), 8_000, tone);
+        (config.data.noises, config.data.noise_folder) = (vec![NoiseKind::Babble], None);
+        assert!(refused(&config).contains("data.noises has babble"), "{}", refused(&config));
+    }
+
     #[test]
     fn mixtures_have_the_ratio_of_their_condition() {
         let config = DenoisingConfig::default();

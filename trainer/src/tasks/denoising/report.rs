@@ -87,42 +87,52 @@ fn spectrograms(config: &DenoisingConfig, data: &DenoisingData, model: &ZooModel
     let denoised = denoised(model, noisy.clone())?;
     let with_noise = format!("{} noise at {snr_db} dB", kind.name());
     let signals = [("clean".to_string(), clean.clone()), (with_noise, noisy), ("denoised".to_string(), denoised)];
-    let full_scale = bands(clean)?.into_iter().flatten().fold(0.0, f32::max);
-    let figure = |(name, signal): (String, Tensor<2>)| Ok(spectrogram(&name, &bands(signal)?, full_scale, config));
+    let full_scale = Bands::of(clean, config)?.power.into_iter().flatten().fold(0.0, f32::max);
+    let figure = |(name, signal): (String, Tensor<2>)| Ok(Bands::of(signal, config)?.figure(&name, full_scale));
     signals.into_iter().map(figure).collect()
 }
 
-/// Power of a row in bands of equal width, the highest first.
-fn bands(signal: Tensor<2>) -> Result<Vec<Vec<f32>>, ArgumentError> {
-    let samples = signal.dims()[1];
-    let n_fft = (2 * samples / FRAMES).next_power_of_two().clamp(4 * BANDS, 512).min(samples / 2 * 2);
-    let options = StftOptions::new(n_fft).with_hop((samples / FRAMES).clamp(1, n_fft));
-    let window = Window::Hann.tensor(n_fft, WindowSymmetry::Periodic, FloatDType::F32, &signal.device());
-    let power = stft::<2, 3>(signal, Some(window), &options)?.abs_squared();
-    let [_, bins, frames] = power.dims();
-    let power: Vec<f32> = power.into_data().iter().collect();
-    let width = bins.div_ceil(BANDS);
-    let band = |power: &[f32]| (0..frames).map(|frame| power.iter().skip(frame).step_by(frames).sum()).collect();
-    let mut bands: Vec<Vec<f32>> = power.chunks(width * frames).map(band).collect();
-    bands.reverse();
-    Ok(bands)
+/// Power of a signal in bands of equal width.
+struct Bands {
+    /// Power of each frame in each band, the highest band first.
+    power: Vec<Vec<f32>>,
+    /// Width of a band in hertz.
+    width: f64,
+    /// Length of the signal in seconds.
+    seconds: f64,
 }
 
-/// Heat map of bands, in decibels below `full_scale`.
-fn spectrogram(name: &str, bands: &[Vec<f32>], full_scale: f32, config: &DenoisingConfig) -> Figure {
-    let frames = bands.first().map_or(0, Vec::len);
-    let seconds = config.data.samples as f64 / config.data.sample_rate;
-    let axes = [format!("time, {seconds:.2} s in all"), "frequency (Hz)".to_string()];
-    let ends = [format!("{RANGE_DB} dB below the greatest power"), "0 dB".to_string()];
-    let mut map = HeatMap::new(frames, axes.each_ref().map(String::as_str), ends.each_ref().map(String::as_str));
-    let height = config.data.sample_rate / 2.0 / bands.len() as f64;
-    for (index, band) in bands.iter().enumerate() {
-        let level = |power: &f32| {
-            let db = 10.0 * f64::from(power / full_scale).max(1e-12).log10();
-            (1.0 + db / RANGE_DB).clamp(0.0, 1.0) as f32
-        };
-        let levels: Vec<f32> = band.iter().map(level).collect();
-        map.row(format!("{:.0}", height * (bands.len() - 1 - index) as f64), String::new(), &levels);
+impl Bands {
+    /// The bands of a row `[1, samples]`.
+    fn of(signal: Tensor<2>, config: &DenoisingConfig) -> Result<Self, ArgumentError> {
+        let (samples, rate) = (signal.dims()[1], config.data.sample_rate);
+        let n_fft = (2 * samples / FRAMES).next_power_of_two().clamp(4 * BANDS, 512).min(samples / 2 * 2);
+        let options = StftOptions::new(n_fft).with_hop((samples / FRAMES).clamp(1, n_fft));
+        let window = Window::Hann.tensor(n_fft, WindowSymmetry::Periodic, FloatDType::F32, &signal.device());
+        let spectra = stft::<2, 3>(signal, Some(window), &options)?.abs_squared();
+        let [_, bins, frames] = spectra.dims();
+        let spectra: Vec<f32> = spectra.into_data().iter().collect();
+        let bins_per_band = bins.div_ceil(BANDS);
+        let band = |bins: &[f32]| (0..frames).map(|frame| bins.iter().skip(frame).step_by(frames).sum()).collect();
+        let mut power: Vec<Vec<f32>> = spectra.chunks(bins_per_band * frames).map(band).collect();
+        power.reverse();
+        Ok(Self { power, width: bins_per_band as f64 * rate / n_fft as f64, seconds: samples as f64 / rate })
     }
-    Figure::heat_map(&format!("Spectrogram: {name}"), &map, "").without_values()
+
+    /// Heat map of the bands, in decibels below `full_scale`.
+    fn figure(&self, name: &str, full_scale: f32) -> Figure {
+        let axes = [format!("time, {:.2} s in all", self.seconds), "frequency from (Hz)".to_string()];
+        let ends = [format!("{RANGE_DB} dB below the greatest power"), "0 dB".to_string()];
+        let frames = self.power.first().map_or(0, Vec::len);
+        let mut map = HeatMap::new(frames, axes.each_ref().map(String::as_str), ends.each_ref().map(String::as_str));
+        for (index, band) in self.power.iter().enumerate() {
+            let level = |power: &f32| {
+                let db = 10.0 * f64::from(power / full_scale).max(1e-12).log10();
+                (1.0 + db / RANGE_DB).clamp(0.0, 1.0) as f32
+            };
+            let lowest = self.width * (self.power.len() - 1 - index) as f64;
+            map.row(format!("{lowest:.0}"), String::new(), &band.iter().map(level).collect::<Vec<f32>>());
+        }
+        Figure::heat_map(&format!("Spectrogram: {name}"), &map, "").without_values()
+    }
 }
