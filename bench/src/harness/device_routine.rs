@@ -1,8 +1,26 @@
 //! Calls of tensor operations on the device; the results stay there.
 
+use std::ops::RangeInclusive;
+use std::time::{Duration, Instant};
+
 use burn::tensor::{Device, Tensor};
 
 use super::routine::{Routine, RoutineError, RoutineOutput, parts_checksum};
+
+/// Time of the calls before a synchronisation, about: waking up from one that waited for long takes up to half a
+/// millisecond.
+const IN_FLIGHT: Duration = Duration::from_millis(40);
+/// How many calls that may be.
+const CALLS_IN_FLIGHT: RangeInclusive<u128> = 16..=512;
+
+/// Calls of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calls {
+    /// One, which is waited for.
+    One,
+    /// As many as take 40 ms, at least 16 and at most 512, before a synchronisation.
+    InFlight,
+}
 
 /// A tensor whose values can be read.
 pub trait ReadValues: Send {
@@ -25,7 +43,8 @@ pub struct DeviceRoutine<'a, S, T, F> {
     sets: Vec<S>,
     device: &'a Device,
     call: F,
-    calls: usize,
+    /// Calls of a run, once they are known.
+    calls: Option<usize>,
     output: Vec<T>,
 }
 
@@ -37,12 +56,29 @@ where
 {
     /// One call per run on one of the `sets`, which are on `device`.
     pub fn new(sets: Vec<S>, device: &'a Device, call: F) -> Self {
-        Self { sets, device, call, calls: 1, output: Vec::new() }
+        Self { sets, device, call, calls: Some(1), output: Vec::new() }
     }
 
-    /// The same with `calls` calls per run.
-    pub fn with_calls(self, calls: usize) -> Self {
-        Self { calls, ..self }
+    /// The same with another number of calls.
+    pub fn with_calls(self, calls: Calls) -> Self {
+        Self { calls: (calls == Calls::One).then_some(1), ..self }
+    }
+
+    /// Calls on a set until the device is done.
+    fn call(&mut self, set: usize, calls: usize) -> Result<(), RoutineError> {
+        for _ in 0..calls {
+            self.output = (self.call)(self.sets[set].clone())?;
+        }
+        self.device.sync().map_err(RoutineError::burn)
+    }
+
+    /// As many calls as are in flight at a time, from the time of one that is not the first.
+    fn count_calls(&mut self, set: usize) -> Result<usize, RoutineError> {
+        self.call(set, 1)?;
+        let start = Instant::now();
+        self.call(set, 1)?;
+        let calls = IN_FLIGHT.as_nanos() / start.elapsed().as_nanos().max(1);
+        Ok(calls.clamp(*CALLS_IN_FLIGHT.start(), *CALLS_IN_FLIGHT.end()) as usize)
     }
 }
 
@@ -53,14 +89,18 @@ where
     F: Fn(S) -> Result<Vec<T>, RoutineError> + Send,
 {
     fn run(&mut self, set: usize) -> Result<(), RoutineError> {
-        for _ in 0..self.calls {
-            self.output = (self.call)(self.sets[set].clone())?;
-        }
-        self.device.sync().map_err(RoutineError::burn)
+        let calls = match self.calls {
+            Some(calls) => calls,
+            None => {
+                let counted = self.count_calls(set)?;
+                *self.calls.insert(counted)
+            }
+        };
+        self.call(set, calls)
     }
 
     fn calls(&self) -> usize {
-        self.calls
+        self.calls.unwrap_or(1)
     }
 
     fn checksum(&self) -> u64 {

@@ -5,7 +5,7 @@ use burn::tensor::FloatDType;
 use super::inputs::LayerInputs;
 use super::layer::Layer;
 use crate::harness::any_tensor::AnyTensor;
-use crate::harness::device_routine::DeviceRoutine;
+use crate::harness::device_routine::{Calls, DeviceRoutine};
 use crate::harness::routine::{RoutineError, RoutineOutput};
 
 /// How a layer is computed.
@@ -50,7 +50,7 @@ pub fn compute<L: Layer>(
     }
 }
 
-/// `calls` calls of a layer per run; gradients of Σ weights · result where there are `weights`.
+/// Calls of a layer; gradients of Σ weights · result where there are `weights`.
 ///
 /// # Errors
 /// If the layer can't be computed.
@@ -59,7 +59,7 @@ pub fn routine<'a, L: Layer>(
     formulation: Formulation,
     inputs: &'a LayerInputs,
     weights: Option<&[f32]>,
-    calls: usize,
+    calls: Calls,
 ) -> Result<impl RoutineOutput<Vec<Vec<f32>>> + use<'a, L>, RoutineError> {
     let device = inputs.device();
     let set = |set| layer.inputs(&inputs.set(set), device, FloatDType::F32);

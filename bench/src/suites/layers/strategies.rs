@@ -13,12 +13,11 @@ use super::problem::LayerProblem;
 use super::routine::{Formulation, Pass, routine};
 use super::spectral_conv::SpectralConv;
 use crate::baselines::copy;
+use crate::harness::device_routine::Calls;
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Verification, Verified, relative_error, run_and_check, tolerance};
 
-/// Calls before a synchronisation.
-const CALLS: usize = 16;
 /// Results are sums of transforms, and gradients sums over the batch: they may be off by this many times the tolerance of
 /// a transform, relative to the largest value of their tensor.
 const TOLERANCES: f64 = 8.0;
@@ -33,25 +32,31 @@ pub fn catalogue() -> Vec<BenchStrategy<LayerProblem>> {
     use Pass::{Backward, Forward};
     let queued = |strategy: BenchStrategy<LayerProblem>| strategy.on_accelerators().without_competing();
     vec![
-        strategy("firefly", "one operation on the device", Fused, Forward, 1),
+        strategy("firefly", "one operation on the device", Fused, Forward, Calls::One),
         queued(strategy(
             "firefly-queued",
-            "the same, 16 calls before a synchronisation: the time of one of them",
+            "the same, calls of 40 ms before a synchronisation: the time of one of them",
             Fused,
             Forward,
-            CALLS,
+            Calls::InFlight,
         )),
-        strategy("separate", "the same from Firefly's transforms and Burn's operations", Separate, Forward, 1),
+        strategy("separate", "the same from Firefly's transforms and Burn's operations", Separate, Forward, Calls::One),
         strategy(
             "firefly-backward",
             "as firefly, then the gradients in all inputs of a weighted sum",
             Fused,
             Backward,
-            1,
+            Calls::One,
         )
         .without_competing(),
-        queued(strategy("backward-queued", "the same, 16 times before a synchronisation", Fused, Backward, CALLS)),
-        strategy("separate-backward", "the same gradients of separate operations", Separate, Backward, 1)
+        queued(strategy(
+            "backward-queued",
+            "the same, calls of 40 ms before a synchronisation",
+            Fused,
+            Backward,
+            Calls::InFlight,
+        )),
+        strategy("separate-backward", "the same gradients of separate operations", Separate, Backward, Calls::One)
             .without_competing(),
         copy::strategy(),
     ]
@@ -62,7 +67,7 @@ fn strategy(
     summary: &'static str,
     formulation: Formulation,
     pass: Pass,
-    calls: usize,
+    calls: Calls,
 ) -> BenchStrategy<LayerProblem> {
     BenchStrategy::new(name, summary, move |problem: &LayerProblem, inputs, expected| {
         let plan = Plan { formulation, pass, calls, points: problem.points() };
@@ -83,7 +88,7 @@ fn strategy(
 struct Plan {
     formulation: Formulation,
     pass: Pass,
-    calls: usize,
+    calls: Calls,
     /// Points of the layer's transforms.
     points: usize,
 }

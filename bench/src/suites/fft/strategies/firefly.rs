@@ -5,7 +5,7 @@ use firefly_ops::fft::{ComplexTensor, fft, fftn, ifft, ifftn, irfft, irfftn, rff
 use firefly_ops::{Direction, InstructionSet, Norm};
 
 use super::tensors::{Parts, sets};
-use crate::harness::device_routine::DeviceRoutine;
+use crate::harness::device_routine::{Calls, DeviceRoutine};
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Verified};
@@ -14,22 +14,23 @@ use crate::suites::fft::inputs::FftInputs;
 use crate::suites::fft::problem::{FftProblem, Values};
 use crate::suites::fft::verify::check;
 
-/// Calls before a synchronisation.
-const CALLS: usize = 16;
-
 /// One call, then a synchronisation.
 pub fn one_call() -> BenchStrategy<FftProblem> {
-    strategy("firefly", "Firefly's transform on the device, one call and a synchronisation", 1)
+    strategy("firefly", "Firefly's transform on the device, one call and a synchronisation", Calls::One)
 }
 
 /// Calls one after the other.
 pub fn many_calls() -> BenchStrategy<FftProblem> {
-    strategy("firefly-queued", "the same, 16 calls before a synchronisation: the time of one of them", CALLS)
-        .on_accelerators()
-        .without_competing()
+    strategy(
+        "firefly-queued",
+        "the same, calls of 40 ms before a synchronisation: the time of one of them",
+        Calls::InFlight,
+    )
+    .on_accelerators()
+    .without_competing()
 }
 
-fn strategy(name: &'static str, summary: &'static str, calls: usize) -> BenchStrategy<FftProblem> {
+fn strategy(name: &'static str, summary: &'static str, calls: Calls) -> BenchStrategy<FftProblem> {
     BenchStrategy::new(name, summary, move |problem: &FftProblem, inputs, expected| match problem.shape.dims().len() {
         1 => verified::<2>(problem, inputs, expected, calls),
         2 => verified::<3>(problem, inputs, expected, calls),
@@ -42,7 +43,7 @@ fn verified<'a, const D: usize>(
     problem: &FftProblem,
     inputs: &'a FftInputs,
     expected: &ExpectedRows,
-    calls: usize,
+    calls: Calls,
 ) -> Result<Verified<'a>, CaseError> {
     let transform = transform::<D>(problem);
     let routine = DeviceRoutine::new(sets(problem, inputs), inputs.device(), transform).with_calls(calls);
