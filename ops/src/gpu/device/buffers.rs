@@ -19,6 +19,13 @@ pub fn floats(handle: &Handle, len: usize) -> BufferArg {
     buffer::<f32>(handle, len)
 }
 
+/// `len` f32 two at a time, if they are pairs at the alignment of pairs.
+pub fn pairs(handle: &Handle, len: usize) -> Option<BufferArg> {
+    let offset = handle.offset_start.unwrap_or(0) as usize;
+    let is_paired = len.is_multiple_of(2) && offset.is_multiple_of(size_of::<[f32; 2]>());
+    is_paired.then(|| buffer::<[f32; 2]>(handle, len / 2))
+}
+
 /// A new buffer of `len` f32, uninitialised.
 pub fn empty(client: &Client, len: usize) -> Handle {
     client.empty(len * size_of::<f32>())

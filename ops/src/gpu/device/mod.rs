@@ -10,7 +10,7 @@ mod tests;
 
 use cubecl::client::Client;
 
-pub(super) use buffers::{buffer, empty, floats, from_row};
+pub(super) use buffers::{buffer, empty, floats, from_row, pairs};
 pub(super) use grid::{ALIGNMENT, MAX_ELEMENTS};
 pub(super) use grid::{chunks, cubes, elements};
 pub use limit_error::{DeviceLimit, DeviceLimitError};

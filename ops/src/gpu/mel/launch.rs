@@ -5,11 +5,14 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::filters::filters;
-use super::kernel::{self, BandShapeLaunch, FrameShapeLaunch};
+use super::kernel::{
+    self, BandShapeLaunch, FrameSamplesArgs, FrameShapeLaunch, PairBuffersLaunch, SampleBuffersLaunch,
+};
 use super::plan::{BandPlan, FusedPlan};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
     ALIGNMENT, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, cubes, elements, empty, floats, from_row, launch,
+    pairs,
 };
 use crate::gpu::segments::Frames;
 use crate::gpu::transform::prepared::prepared;
@@ -48,6 +51,18 @@ pub fn mel(device: &GpuDevice, call: &MelCall<'_>, into: &Handle) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Samples of rows, and the factors of a frame, as an argument of a launch that transforms frames: in pairs, where rows are
+/// pairs and every frame starts with one, `starts` samples after another or after the start of its row.
+pub(super) fn frame_samples(rows: &Frames, window: &Handle, starts: &[usize], plan: FusedPlan) -> FrameSamplesArgs {
+    let n = plan.bands.n as usize;
+    let is_paired = plan.is_by_halves() && starts.iter().all(|start| start.is_multiple_of(2));
+    let paired = if is_paired { rows.pairs().zip(pairs(window, n)) } else { None };
+    match paired {
+        Some((signal, window)) => FrameSamplesArgs::Pairs(PairBuffersLaunch::new(signal, window)),
+        None => FrameSamplesArgs::Single(SampleBuffersLaunch::new(rows.buffer(), floats(window, n))),
+    }
 }
 
 impl MelCall<'_> {
@@ -104,7 +119,9 @@ impl MelCall<'_> {
     /// Computes bands in one launch, if the transform of a frame takes one.
     fn launch_fused(&self, device: &GpuDevice, into: &Handle) -> Result<bool, DeviceLimitError> {
         let prepared = prepared(device, self.problem(Kind::RealForward))?;
-        let Some(plan) = FusedPlan::of(&prepared.plan.launches, self.plan()) else { return Ok(false) };
+        let Some(plan) = FusedPlan::of(&prepared.plan.launches, self.plan(), device.limits.shared) else {
+            return Ok(false);
+        };
         let (frames, bands) = (self.rows.rows * self.frames(), self.options.bands.count);
         let filters = filters(device, self.options);
         let table = plan.launch.table_len() as usize;
@@ -119,8 +136,12 @@ impl MelCall<'_> {
                     cubes(device, frames.div_ceil(sequences)),
                     CubeDim::new_1d(plan.launch.layout.cube_units()),
                     kernel::FrameInputLaunch::new(
-                        self.rows.buffer(),
-                        floats(self.window, self.options.stft.n_fft),
+                        frame_samples(
+                            &self.rows,
+                            self.window,
+                            &[self.options.stft.hop, self.options.stft.padding()],
+                            plan
+                        ),
                         buffer::<[f32; 2]>(&prepared.tables[0], table),
                     ),
                     filters.of_bands.argument(),

@@ -3,6 +3,7 @@
 use burn::tensor::ops::PadMode;
 
 use crate::gpu::transform::LaunchPlan;
+use crate::gpu::transform::layout::CubeLayout;
 use crate::options::{LogGuard, Logarithm, MelOptions};
 
 /// Samples beyond the ends of a row.
@@ -85,12 +86,16 @@ pub struct FusedPlan {
 }
 
 impl FusedPlan {
-    /// The plan whose transform is `launches`, if that is one launch without a convolution.
-    pub fn of(launches: &[LaunchPlan], bands: BandPlan) -> Option<Self> {
-        match launches {
-            &[launch] if !launch.is_filtered() => Some(Self { launch, bands }),
-            _ => None,
-        }
+    /// The plan whose transform is `launches`, if that is one launch without a convolution, of as many frames per cube as
+    /// fit `shared` bytes of shared memory.
+    pub fn of(launches: &[LaunchPlan], bands: BandPlan, shared: usize) -> Option<Self> {
+        let &[launch] = launches else { return None };
+        let with = |sequences| {
+            let layout = CubeLayout { sequences, ..launch.layout };
+            Self { launch: LaunchPlan { layout, ..launch }, bands }
+        };
+        let most = if launch.is_filtered() { 0 } else { launch.layout.sequences };
+        (1..=most).rev().map(with).find(|plan| plan.shared_bytes() <= shared)
     }
 
     /// Whether pairs of samples are transformed as complex values.
@@ -100,6 +105,21 @@ impl FusedPlan {
 
     /// Complex values of shared memory per cube.
     pub const fn exchange_len(&self) -> u32 {
-        self.launch.layout.sequences * self.launch.layout.sequence_stride()
+        self.launch.layout.sequences * self.launch.layout.sequence_stride
+    }
+
+    /// Values from the magnitudes of a bin to those of the next: odd, so that they are on different banks.
+    pub const fn bin_stride(&self) -> u32 {
+        self.launch.layout.sequences | 1
+    }
+
+    /// Magnitudes in shared memory per cube.
+    pub const fn magnitudes_len(&self) -> u32 {
+        self.bands.bins() * self.bin_stride()
+    }
+
+    /// Bytes of shared memory per cube.
+    const fn shared_bytes(&self) -> usize {
+        4 * (2 * self.exchange_len() + self.magnitudes_len()) as usize
     }
 }

@@ -4,6 +4,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::kernel::{self, FrameInputLaunch, FrameShapeLaunch};
+use super::launch::frame_samples;
 use super::plan::{BandForm, BandPlan, FusedPlan, Padding};
 use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cubes, floats, launch};
 use crate::gpu::segments::Frames;
@@ -26,7 +27,7 @@ pub fn row_power(
     let problem = Problem { points: n, kind: Kind::RealForward, is_padded: false, conjugates: false };
     let prepared = prepared(device, problem)?;
     let bands = BandPlan { n: n as u32, padding: Padding::None, is_power: true, form: BandForm::Sum };
-    let Some(plan) = FusedPlan::of(&prepared.plan.launches, bands) else { return Ok(false) };
+    let Some(plan) = FusedPlan::of(&prepared.plan.launches, bands, device.limits.shared) else { return Ok(false) };
     let table = plan.launch.table_len() as usize;
     let sequences = plan.launch.layout.sequences as usize;
     // SAFETY: rows past the last one read what the last one reads, and store nothing; every row has `n` samples within the
@@ -38,7 +39,10 @@ pub fn row_power(
                 &device.client,
                 cubes(device, rows.rows.div_ceil(sequences)),
                 CubeDim::new_1d(plan.launch.layout.cube_units()),
-                FrameInputLaunch::new(rows.buffer(), floats(window, n), buffer::<[f32; 2]>(&prepared.tables[0], table),),
+                FrameInputLaunch::new(
+                    frame_samples(rows, window, &[], plan),
+                    buffer::<[f32; 2]>(&prepared.tables[0], table),
+                ),
                 floats(factor.unwrap_or(window), 1),
                 floats(into, rows.rows * (n / 2 + 1)),
                 FrameShapeLaunch::new(1, n as u32, rows.stride as u32, 0, 0, 0.0, 0, rows.rows as u32),

@@ -3,7 +3,7 @@
 use cubecl::prelude::BufferArg;
 use cubecl::server::Handle;
 
-use crate::gpu::device::{floats, from_row};
+use crate::gpu::device::{floats, from_row, pairs};
 use crate::options::{Detrend, WelchOptions};
 
 /// Units of a cube whose units work on segments together.
@@ -41,7 +41,17 @@ impl Frames {
 
     /// The signal as a kernel argument.
     pub fn buffer(&self) -> BufferArg {
-        floats(&self.signal, (self.rows - 1) * self.stride + self.len)
+        floats(&self.signal, self.span())
+    }
+
+    /// The pairs of samples of the signal as a kernel argument, if every frame starts with one.
+    pub fn pairs(&self) -> Option<BufferArg> {
+        if self.stride.is_multiple_of(2) { pairs(&self.signal, self.span()) } else { None }
+    }
+
+    /// Values from the first to the last of all frames.
+    const fn span(&self) -> usize {
+        (self.rows - 1) * self.stride + self.len
     }
 }
 

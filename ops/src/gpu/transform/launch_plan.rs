@@ -249,7 +249,7 @@ impl LaunchPlan {
     pub const fn exchange_len(&self) -> u32 {
         let stores = matches!(self.sink, RowForm::PairSpectrum) || self.stages_output();
         let exchanges = self.passes() > 1 || stores || self.loads_through_exchange();
-        if exchanges { self.layout.sequences * self.layout.sequence_stride() } else { 1 }
+        if exchanges { self.layout.sequences * self.layout.sequence_stride } else { 1 }
     }
 }
 

@@ -3,10 +3,12 @@
 //! Rows are read at their stride. Of rows that are longer than a transform the rest is ignored; shorter ones are
 //! continued with zeros.
 //!
-//! - `plan`: the launches of a transform (`launch_plan`), and how a cube computes one (`layout`).
+//! - `plan`: the launches of a transform (`launch_plan`), how a cube computes one (`layout`), and where in shared
+//!   memory (`banks`).
 //! - `tables`, `prepared`: what kernels read besides values, made once per device.
 //! - `kernel`: device code; `launch`: launches.
 
+mod banks;
 pub(super) mod kernel;
 mod launch;
 pub(super) mod launch_plan;

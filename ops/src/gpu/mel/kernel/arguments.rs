@@ -14,13 +14,34 @@ pub struct SparseRows {
     pub weights: Box<[f32]>,
 }
 
+/// Rows of samples, and the factors of the samples of a frame.
+#[derive(CubeType, CubeLaunch)]
+pub struct SampleBuffers {
+    pub signal: Box<[f32]>,
+    pub window: Box<[f32]>,
+}
+
+/// The same, two samples and two factors side by side.
+#[derive(CubeType, CubeLaunch)]
+pub struct PairBuffers {
+    pub signal: Box<[Complex]>,
+    pub window: Box<[Complex]>,
+}
+
+/// The samples of a launch: the variant is known when the kernel is compiled.
+#[derive(CubeType, CubeLaunch)]
+#[expect(dead_code, reason = "variants are constructed as the generated kernel arguments")]
+pub enum FrameSamples {
+    /// One by one.
+    Single(SampleBuffers),
+    /// Two at a time: a frame starts with a pair, and is transformed by halves.
+    Pairs(PairBuffers),
+}
+
 /// The buffers of a launch that transforms frames.
 #[derive(CubeType, CubeLaunch)]
 pub struct FrameInput {
-    /// Rows of samples.
-    pub signal: Box<[f32]>,
-    /// Factors of the samples of a frame.
-    pub window: Box<[f32]>,
+    pub samples: FrameSamples,
     /// The table of the transform.
     pub table: Box<[Complex]>,
 }
@@ -95,27 +116,63 @@ pub fn is_inner(frame: u32, shape: &FrameShape, #[comptime] plan: BandPlan) -> b
 /// Sample `j` of frame `frame`, which is inner where `padding` is none.
 #[cube]
 pub fn frame_sample(signal: &[f32], frame: u32, j: u32, shape: &FrameShape, #[comptime] padding: Padding) -> f32 {
+    let place = sample_place(frame, j, shape, padding);
+    let mut value = shape.constant;
+    if comptime!(padding != Padding::Constant) || place.is_inside {
+        value = signal[place.at];
+    }
+    value
+}
+
+/// The same, of a signal of pairs.
+#[cube]
+pub fn frame_sample_of_pairs(
+    signal: &[Complex],
+    frame: u32,
+    j: u32,
+    shape: &FrameShape,
+    #[comptime] padding: Padding,
+) -> f32 {
+    let place = sample_place(frame, j, shape, padding);
+    let mut value = shape.constant;
+    if comptime!(padding != Padding::Constant) || place.is_inside {
+        let pair = signal[place.at / 2];
+        value = select(place.at % 2 == 0, pair.extract(0usize), pair.extract(1usize));
+    }
+    value
+}
+
+/// Position of a sample of a frame in the signal.
+#[derive(CubeType, Clone, Copy)]
+pub struct SamplePlace {
+    /// The position.
+    pub at: usize,
+    /// Whether the sample is of the row, and not the constant of the padding, whose position is that of the row.
+    pub is_inside: bool,
+}
+
+/// Position of sample `j` of frame `frame`, which is inner where `padding` is none.
+#[cube]
+pub fn sample_place(frame: u32, j: u32, shape: &FrameShape, #[comptime] padding: Padding) -> SamplePlace {
     let start = (frame / shape.frames) as usize * shape.stride as usize;
     // From the start of the padding on.
     let position = frame % shape.frames * shape.hop + j;
     if comptime!(padding == Padding::None) {
         // The padding of frames that do not meet it, 0 where there is none.
-        signal[start + (position - shape.padding) as usize]
+        SamplePlace { at: start + (position - shape.padding) as usize, is_inside: true.runtime() }
     } else {
         let is_before = position < shape.padding;
         let last = shape.samples - 1;
         if comptime!(padding == Padding::Constant) {
-            let mut value = shape.constant;
-            if !is_before && position - shape.padding <= last {
-                value = signal[start + (position - shape.padding) as usize];
-            }
-            value
+            let is_inside = !is_before && position - shape.padding <= last;
+            let at = select(is_inside, position - shape.padding, 0u32.runtime());
+            SamplePlace { at: start + at as usize, is_inside }
         } else if comptime!(padding == Padding::Edge) {
             let at = min(select(is_before, 0u32.runtime(), position - shape.padding), last);
-            signal[start + at as usize]
+            SamplePlace { at: start + at as usize, is_inside: true.runtime() }
         } else {
             let at = select(is_before, shape.padding - position, position - shape.padding);
-            signal[start + select(at > last, 2u32 * last - at, at) as usize]
+            SamplePlace { at: start + select(at > last, 2u32 * last - at, at) as usize, is_inside: true.runtime() }
         }
     }
 }

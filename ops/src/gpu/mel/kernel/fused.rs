@@ -3,7 +3,8 @@
 use cubecl::prelude::*;
 
 use super::arguments::{
-    BandShape, FrameInput, FrameShape, SparseRows, first_band, formed, frame_sample, is_inner, sparse_row,
+    BandShape, FrameInput, FrameSamples, FrameSamplesExpand, FrameShape, PairBuffers, SampleBuffers, SparseRows,
+    first_band, formed, frame_sample, frame_sample_of_pairs, is_inner, sample_place, sparse_row,
 };
 use crate::gpu::complex::{Complex, ComplexArray, complex, registers, times};
 use crate::gpu::mel::plan::{FusedPlan, Padding};
@@ -22,9 +23,10 @@ pub fn mel_frames(
     #[comptime] plan: FusedPlan,
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
+    let mut magnitudes = Shared::<[f32]>::new_slice(comptime!(plan.magnitudes_len() as usize));
     let own = own_sequence(frames.count, plan.launch.input, plan.launch);
-    frame_magnitudes(&mut exchange, input, &own, &frames, plan);
-    store_bands(&exchange, filters, output, &frames, &bands, plan);
+    frame_magnitudes(&mut exchange, &mut magnitudes, input, &own, &frames, plan);
+    store_bands(&magnitudes, filters, output, &frames, &bands, plan);
 }
 
 /// One-sided power `[rows, bins]` of windowed rows, times `factor` (one f32) where it is scaled: the sequences of the
@@ -39,12 +41,13 @@ pub fn row_power(
     #[comptime] plan: FusedPlan,
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
+    let mut magnitudes = Shared::<[f32]>::new_slice(comptime!(plan.magnitudes_len() as usize));
     let own = own_sequence(frames.count, plan.launch.input, plan.launch);
-    frame_magnitudes(&mut exchange, input, &own, &frames, plan);
+    frame_magnitudes(&mut exchange, &mut magnitudes, input, &own, &frames, plan);
     if own.is_present {
         let bins = comptime!(plan.bands.bins());
         for bin in range_stepped(own.t, bins, comptime!(plan.launch.layout.units)) {
-            let mut power = bin_magnitude(&exchange, own.base, bin, plan);
+            let mut power = magnitudes[magnitude_at(bin, own_slot(plan), plan)];
             // Interior bins stand for two.
             if bin > 0 && bin < comptime!(plan.bands.n.div_ceil(2)) {
                 power *= 2.0f32;
@@ -57,10 +60,11 @@ pub fn row_power(
     }
 }
 
-/// Transforms a frame, and leaves power or amplitude of its bins in shared memory, where [`bin_magnitude`] finds them.
+/// Transforms a frame, and leaves power or amplitude of its bins at [`magnitude_at`].
 #[cube]
 fn frame_magnitudes(
     exchange: &mut Shared<[Complex]>,
+    magnitudes: &mut Shared<[f32]>,
     input: &FrameInput,
     own: &Sequence,
     frames: &FrameShape,
@@ -73,7 +77,7 @@ fn frame_magnitudes(
     sync_cube();
     write_exchange(&z, exchange, own, comptime!(plan.launch.passes() - 1), plan.launch);
     sync_cube();
-    square_spectrum(exchange, input, own, plan);
+    square_spectrum(&*exchange, magnitudes, input, own, plan);
     sync_cube();
 }
 
@@ -116,51 +120,106 @@ fn load_windowed(
         for m in 0..radix {
             let at = j + comptime!(m * span);
             let held = comptime!((q * radix + m) as usize);
-            if comptime!(plan.is_by_halves()) {
-                z.re[held] = windowed(input, frame, 2u32 * at, frames, padding);
-                z.im[held] = windowed(input, frame, 2u32 * at + 1, frames, padding);
-            } else {
-                z.re[held] = windowed(input, frame, at, frames, padding);
-                z.im[held] = 0.0f32;
-            }
+            let value = frame_value(&input.samples, frame, at, frames, padding, plan);
+            z.re[held] = value.extract(0usize);
+            z.im[held] = value.extract(1usize);
         }
     }
 }
 
+/// Value `at` of the row that is transformed for a frame: a pair of its windowed samples, or one of them.
 #[cube]
-fn windowed(input: &FrameInput, frame: u32, j: u32, frames: &FrameShape, #[comptime] padding: Padding) -> f32 {
-    input.window[j as usize] * frame_sample(&input.signal, frame, j, frames, padding)
+fn frame_value(
+    samples: &FrameSamples,
+    frame: u32,
+    at: u32,
+    frames: &FrameShape,
+    #[comptime] padding: Padding,
+    #[comptime] plan: FusedPlan,
+) -> Complex {
+    match samples {
+        FrameSamples::Single(buffers) => {
+            if comptime!(plan.is_by_halves()) {
+                let first = windowed(buffers, frame, 2u32 * at, frames, padding);
+                complex(first, windowed(buffers, frame, 2u32 * at + 1, frames, padding))
+            } else {
+                complex(windowed(buffers, frame, at, frames, padding), 0.0f32)
+            }
+        }
+        FrameSamples::Pairs(buffers) => windowed_pair(buffers, frame, at, frames, padding),
+    }
 }
 
-/// Puts power or amplitude in the place of bins: that of bin k below the middle into the real part of value k, and that of
-/// the last bin of an even number of samples into the imaginary part of value 0.
+/// Sample `j` of a frame times its factor.
 #[cube]
-fn square_spectrum(exchange: &mut Shared<[Complex]>, input: &FrameInput, own: &Sequence, #[comptime] plan: FusedPlan) {
+fn windowed(buffers: &SampleBuffers, frame: u32, j: u32, frames: &FrameShape, #[comptime] padding: Padding) -> f32 {
+    buffers.window[j as usize] * frame_sample(&buffers.signal, frame, j, frames, padding)
+}
+
+/// Pair `at` of the samples of a frame times its factors. A frame that meets no padding has the pairs of its row.
+#[cube]
+fn windowed_pair(
+    buffers: &PairBuffers,
+    frame: u32,
+    at: u32,
+    frames: &FrameShape,
+    #[comptime] padding: Padding,
+) -> Complex {
+    let factors = buffers.window[at as usize];
+    let j = 2u32 * at;
+    let pair = if comptime!(padding == Padding::None) {
+        buffers.signal[sample_place(frame, j, frames, padding).at / 2]
+    } else {
+        let first = frame_sample_of_pairs(&buffers.signal, frame, j, frames, padding);
+        complex(first, frame_sample_of_pairs(&buffers.signal, frame, j + 1, frames, padding))
+    };
+    factors * pair
+}
+
+/// Power or amplitude of the bins of a spectrum that lies in the exchange memory.
+#[cube]
+fn square_spectrum(
+    exchange: &Shared<[Complex]>,
+    magnitudes: &mut Shared<[f32]>,
+    input: &FrameInput,
+    own: &Sequence,
+    #[comptime] plan: FusedPlan,
+) {
     let launch = comptime!(plan.launch);
     let points = comptime!(launch.points);
-    if comptime!(plan.is_by_halves()) {
-        // Bins k and h − k from the spectrum Z of pairs of samples, h of them, as where it is folded:
-        // (Z(k) + Z*(h − k))/2 ± w·(Z(k) − Z*(h − k))/2i. A unit reads and writes these two values alone.
-        for k in range_stepped(own.t, comptime!(points / 2 + 1), comptime!(launch.layout.units)) {
-            let low = (own.base + padded(k, launch)) as usize;
-            let high = (own.base + padded(mirrored(k, points), launch)) as usize;
-            let (bin, image) = (exchange[low], exchange[high]);
-            let (a, b, c, d) = (bin.extract(0usize), bin.extract(1usize), image.extract(0usize), image.extract(1usize));
+    let slot = own_slot(plan);
+    for k in range_stepped(own.t, comptime!(points / 2 + 1), comptime!(launch.layout.units)) {
+        let bin = exchange[(own.base + padded(k, launch)) as usize];
+        let (a, b) = (bin.extract(0usize), bin.extract(1usize));
+        if comptime!(plan.is_by_halves()) {
+            // Bins k and h − k from the spectrum Z of pairs of samples, h of them, as where it is folded:
+            // (Z(k) + Z*(h − k))/2 ± w·(Z(k) − Z*(h − k))/2i.
+            let image = exchange[(own.base + padded(mirrored(k, points), launch)) as usize];
+            let (c, d) = (image.extract(0usize), image.extract(1usize));
             let w = root(&input.table, comptime!(launch.fold_twiddles_at()), k, comptime!(launch.fold_root()));
             let odd = times(complex(b + d, c - a), w);
             let (re, im) = (odd.extract(0usize), odd.extract(1usize));
             let lower = magnitude(0.5f32 * (a + c + re), 0.5f32 * (b - d + im), plan);
             let upper = magnitude(0.5f32 * (a + c - re), 0.5f32 * (b - d - im), plan);
-            exchange[high] = complex(upper, 0.0f32);
-            exchange[low] = complex(lower, select(k == 0, upper, 0.0f32.runtime()));
-        }
-    } else {
-        for k in range_stepped(own.t, comptime!(points / 2 + 1), comptime!(launch.layout.units)) {
-            let at = (own.base + padded(k, launch)) as usize;
-            let bin = exchange[at];
-            exchange[at] = complex(magnitude(bin.extract(0usize), bin.extract(1usize), plan), 0.0f32);
+            magnitudes[magnitude_at(k, slot, plan)] = lower;
+            magnitudes[magnitude_at(points - k, slot, plan)] = upper;
+        } else {
+            magnitudes[magnitude_at(k, slot, plan)] = magnitude(a, b, plan);
         }
     }
+}
+
+/// Slot of this unit's sequence in its cube.
+#[cube]
+fn own_slot(#[comptime] plan: FusedPlan) -> u32 {
+    UNIT_POS / comptime!(plan.launch.layout.units)
+}
+
+/// Position of the magnitude of a bin of the sequence in slot `slot`: those of all sequences are side by side, as units
+/// that sum bands read them.
+#[cube]
+fn magnitude_at(bin: u32, slot: u32, #[comptime] plan: FusedPlan) -> usize {
+    (bin * comptime!(plan.bin_stride()) + slot) as usize
 }
 
 #[cube]
@@ -172,7 +231,7 @@ fn magnitude(re: f32, im: f32, #[comptime] plan: FusedPlan) -> f32 {
 /// Sums bands and stores them: adjacent units take the same band of adjacent frames, which are adjacent in memory.
 #[cube]
 fn store_bands(
-    exchange: &Shared<[Complex]>,
+    magnitudes: &Shared<[f32]>,
     filters: &SparseRows,
     output: &mut [f32],
     frames: &FrameShape,
@@ -184,29 +243,15 @@ fn store_bands(
     let slot = UNIT_POS % sequences;
     let own = CUBE_POS as u32 * sequences + slot;
     if own < frames.count {
-        let frame = frames.first + own;
-        let base = slot * comptime!(launch.layout.sequence_stride());
-        let to = first_band(frame, frames, bands);
+        let to = first_band(frames.first + own, frames, bands);
         for band in range_stepped(UNIT_POS / sequences, bands.bands, comptime!(launch.layout.units)) {
             let row = sparse_row(filters, band);
             let mut sum = 0.0f32;
             for index in row.from..row.end {
                 let bin = row.first + index - row.from;
-                sum += filters.weights[index as usize] * bin_magnitude(exchange, base, bin, plan);
+                sum += filters.weights[index as usize] * magnitudes[magnitude_at(bin, slot, plan)];
             }
             output[to + band as usize * frames.frames as usize] = formed(sum, bands, plan.bands);
         }
-    }
-}
-
-/// The power or amplitude of a bin, where [`square_spectrum`] left it.
-#[cube]
-fn bin_magnitude(exchange: &Shared<[Complex]>, base: u32, bin: u32, #[comptime] plan: FusedPlan) -> f32 {
-    if comptime!(plan.is_by_halves()) {
-        let is_last = bin == comptime!(plan.launch.points);
-        let value = exchange[(base + padded(select(is_last, 0u32.runtime(), bin), plan.launch)) as usize];
-        select(is_last, value.extract(1usize), value.extract(0usize))
-    } else {
-        exchange[(base + padded(bin, plan.launch)) as usize].extract(0usize)
     }
 }

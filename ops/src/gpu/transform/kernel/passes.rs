@@ -143,10 +143,7 @@ pub fn write_exchange(
 ) {
     let radix = comptime!(plan.radix(pass));
     let before = comptime!(plan.before(pass));
-    let padding = comptime!(plan.layout.padding);
-    // Where a block starts at a multiple of the padding, distances within it are constant.
-    let aligned =
-        comptime!(padding == 0 || before.is_multiple_of(padding) || (before == 1 && radix.is_multiple_of(padding)));
+    let is_constant = comptime!(plan.layout.writes_at_constant_steps(radix, before));
     #[unroll]
     for q in 0..comptime!(plan.layout.per_unit(radix)) {
         let j = short_transform(sequence.t, q, comptime!(plan.span(pass)), plan);
@@ -156,7 +153,7 @@ pub fn write_exchange(
             #[unroll]
             for m in 0..radix {
                 let held = comptime!((q * radix + output_position(m, radix)) as usize);
-                let at = if comptime!(aligned) {
+                let at = if comptime!(is_constant) {
                     start + comptime!(plan.layout.padded(m * before))
                 } else {
                     sequence.base + padded(first + comptime!(m * before), plan)
@@ -178,14 +175,14 @@ pub fn read_exchange(
 ) {
     let radix = comptime!(plan.radix(pass));
     let span = comptime!(plan.span(pass));
-    let padding = comptime!(plan.layout.padding);
+    let is_constant = comptime!(plan.layout.reads_at_constant_steps(span));
     #[unroll]
     for q in 0..comptime!(plan.layout.per_unit(radix)) {
         let j = short_transform(sequence.t, q, span, plan);
         let start = sequence.base + padded(j, plan);
         #[unroll]
         for m in 0..radix {
-            let at = if comptime!(padding == 0 || span.is_multiple_of(padding)) {
+            let at = if comptime!(is_constant) {
                 start + comptime!(plan.layout.padded(m * span))
             } else {
                 sequence.base + padded(j + comptime!(m * span), plan)

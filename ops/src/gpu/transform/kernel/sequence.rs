@@ -40,7 +40,7 @@ pub fn sequence_at(slot: u32, t: u32, rows: u32, #[comptime] plan: LaunchPlan) -
         row: known / comptime!(plan.columns),
         column: known % comptime!(plan.columns),
         is_present: number < count,
-        base: slot * comptime!(plan.layout.sequence_stride()),
+        base: slot * comptime!(plan.layout.sequence_stride),
         t,
     }
 }
