@@ -19,10 +19,10 @@ use crate::options::{Detrend, Scaling, WelchOptions};
 const SCALINGS: [Scaling; 3] = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }];
 const DETRENDS: [Detrend; 2] = [Detrend::None, Detrend::Constant];
 
-/// `lengths`, under Miri only the first and those up to 64: it interprets, a thousand times slower than code runs.
+/// `lengths`, under Miri only the first and those up to 16: it interprets, a thousand times slower than code runs.
 pub(in crate::cpu) fn lengths(lengths: &[usize]) -> impl Iterator<Item = usize> {
     let (first, others) = lengths.split_first().expect("a length");
-    std::iter::once(*first).chain(others.iter().copied().filter(|&n| !cfg!(miri) || n <= 64))
+    std::iter::once(*first).chain(others.iter().copied().filter(|&n| !cfg!(miri) || n <= 16))
 }
 
 /// `count`, or `under_miri`.
