@@ -17,7 +17,8 @@ use burn::backend::DispatchDevice;
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
 use burn::backend::{WgpuBackend, WgpuDevice, WgpuDeviceKind};
 use burn::tensor::Device;
-use firefly_ops::InstructionSet;
+#[cfg(any(feature = "flex", feature = "ndarray"))]
+use firefly_ops::instruction_set;
 
 /// Kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -141,8 +142,14 @@ impl fmt::Display for DeviceId {
 /// version of Firefly.
 pub fn fingerprint(device: DeviceId) -> String {
     let cpu = cpu_name().unwrap_or_else(|| std::env::consts::ARCH.into());
-    let (set, cores) = (InstructionSet::detected(), available_cores());
+    let (set, cores) = (instruction_set(), available_cores());
     format!("{device}, {cpu}, {set}, {cores} cores, firefly {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Instruction set of a build without a CPU backend.
+#[cfg(not(any(feature = "flex", feature = "ndarray")))]
+const fn instruction_set() -> &'static str {
+    "no CPU backend"
 }
 
 /// Name of the processor, where the system tells it.
@@ -166,7 +173,7 @@ mod tests {
         let [first, second] = [0, 1].map(|index| fingerprint(DeviceId::new(DeviceKind::Cuda, index)));
         assert_eq!(fingerprint(DeviceId::CPU), fingerprint(DeviceId::CPU));
         assert_ne!(first, second);
-        assert!(first.contains(&format!(", {}, ", InstructionSet::detected())), "{first}");
+        assert!(first.contains(&format!(", {}, ", instruction_set())), "{first}");
     }
 
     #[test]

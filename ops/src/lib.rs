@@ -98,6 +98,9 @@ pub use api::{
     learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, long_conv, mel, mel_filters, power_spectrum,
     spectral_conv, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
 };
+#[cfg(any(feature = "flex", feature = "ndarray"))]
+#[cfg_attr(docsrs, doc(cfg(any(feature = "flex", feature = "ndarray"))))]
+pub use cpu::instruction_set;
 #[cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))]
 #[cfg_attr(docsrs, doc(cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))))]
 pub use cpu::{InstructionSet, welch_instruction_set};

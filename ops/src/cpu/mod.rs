@@ -35,6 +35,7 @@ mod transform;
 mod welch;
 
 pub use butterfly::{ButterflyGradients, ButterflyTransform, butterfly, butterfly_backward};
+pub use isa::instruction_set;
 #[cfg(feature = "testing")]
 pub use isa::{InstructionSet, welch_instruction_set};
 pub use learned::learned_welch_psd_backward;

@@ -48,3 +48,12 @@ pub(in crate::cpu) fn registers_pay() -> bool {
 pub fn welch_instruction_set(n_fft: usize) -> Option<InstructionSet> {
     takes(n_fft).then(InstructionSet::current)
 }
+
+/// Name of the best instruction set that this processor has kernels for: `portable`, `neon`, `avx2` or `avx512`.
+///
+/// ```
+/// assert!(["portable", "neon", "avx2", "avx512"].contains(&firefly_ops::instruction_set()));
+/// ```
+pub fn instruction_set() -> &'static str {
+    InstructionSet::detected().name()
+}
