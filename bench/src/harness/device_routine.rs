@@ -11,7 +11,7 @@ use super::routine::{Routine, RoutineError, RoutineOutput, parts_checksum};
 /// millisecond.
 const IN_FLIGHT: Duration = Duration::from_millis(40);
 /// How many calls that may be.
-const CALLS_IN_FLIGHT: RangeInclusive<u128> = 16..=512;
+const CALLS_IN_FLIGHT: RangeInclusive<usize> = 16..=512;
 
 /// Calls of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,13 +72,14 @@ where
         self.device.sync().map_err(RoutineError::burn)
     }
 
-    /// As many calls as are in flight at a time, from the time of one that is not the first.
+    /// As many calls as are in flight at a time, from the time of the fewest of them.
     fn count_calls(&mut self, set: usize) -> Result<usize, RoutineError> {
         self.call(set, 1)?;
+        let fewest = *CALLS_IN_FLIGHT.start();
         let start = Instant::now();
-        self.call(set, 1)?;
-        let calls = IN_FLIGHT.as_nanos() / start.elapsed().as_nanos().max(1);
-        Ok(calls.clamp(*CALLS_IN_FLIGHT.start(), *CALLS_IN_FLIGHT.end()) as usize)
+        self.call(set, fewest)?;
+        let calls = IN_FLIGHT.as_nanos() * fewest as u128 / start.elapsed().as_nanos().max(1);
+        Ok((calls as usize).clamp(fewest, *CALLS_IN_FLIGHT.end()))
     }
 }
 

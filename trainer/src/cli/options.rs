@@ -97,7 +97,9 @@ impl TrainingOptions {
         let root = self.data.clone().or_else(from_environment);
         let loaded = config::load::<T>(path, &settings, root.as_deref())?;
         if loaded.data_replaced {
-            note("no folder of recordings is given (--data DIR or FIREFLY_DATA): training on synthetic signals");
+            note(
+                "no folder of data is given (--data DIR or FIREFLY_DATA), and they are not in this one: training on generated data",
+            );
         }
         Ok(Resolved::new(loaded.config, self.device.name().to_string()))
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use firefly_app::device::DeviceChoice;
 use firefly_app::files::{ensure_writable, write_atomically};
@@ -43,9 +43,25 @@ fn predict<T: Task>(args: &PredictArgs, folder: &RunFolder) -> Result<ExitCode> 
     let device = open_device(args.device)?;
     let model = folder.load_model::<T>(&device)?;
     let predictions = T::predict(&resolved.config, &model, &args.inputs, &device)?;
+    refuse_inputs_as_outputs(&predictions, args)?;
     let written = write(&predictions, &args.out).with_context(|| format!("--out {}", args.out.display()))?;
     note(format_args!("{written} written to {}", args.out.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Fails where an output would replace an input.
+fn refuse_inputs_as_outputs(predictions: &Predictions, args: &PredictArgs) -> Result<()> {
+    let outputs: Vec<PathBuf> = match predictions {
+        Predictions::Table(_) => vec![args.out.clone()],
+        Predictions::Files(files) => files.iter().map(|file| args.out.join(&file.name)).collect(),
+    };
+    let is_same = |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
+    for output in &outputs {
+        if args.inputs.iter().any(|input| is_same(input, output)) {
+            bail!("--out {}: {} is an input, and would be replaced", args.out.display(), output.display());
+        }
+    }
+    Ok(())
 }
 
 /// Writes outputs, and returns what was written.

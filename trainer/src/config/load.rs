@@ -138,7 +138,7 @@ fn read(path: &Path) -> Result<String, ConfigError> {
 }
 
 /// Paths of data made absolute, so that a run can be resumed and evaluated from another working folder. Without a `root`,
-/// relative paths can't be found: they are left, and the result is whether there is one.
+/// they are looked for in the working folder; if one is missing there, all are left, and the result is true.
 ///
 /// # Errors
 /// If a path is not text, or the root can't be made absolute.
@@ -146,7 +146,11 @@ pub(crate) fn locate<'a>(
     paths: impl IntoIterator<Item = &'a mut PathBuf>,
     root: Option<&Path>,
 ) -> Result<bool, ConfigError> {
-    let Some(root) = root else { return Ok(paths.into_iter().any(|path| path.is_relative())) };
+    let paths: Vec<&mut PathBuf> = paths.into_iter().collect();
+    if root.is_none() && paths.iter().any(|path| path.is_relative() && !path.exists()) {
+        return Ok(true);
+    }
+    let root = root.unwrap_or(Path::new("."));
     let root = path::absolute(root).map_err(|source| ConfigError::Recordings { path: root.into(), source })?;
     for path in paths {
         *path = root.join(&*path);

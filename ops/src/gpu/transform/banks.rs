@@ -1,7 +1,7 @@
 //! Turns that shared memory takes for the exchanges of a transform.
 //!
 //! Shared memory lies in banks, each of which gives one value per turn: an access of several units takes as many turns as
-//! the most values that they want of one bank.
+//! the most values that they read or write in one bank.
 
 use super::layout::CubeLayout;
 
@@ -12,8 +12,8 @@ const GROUP: u32 = 16;
 /// Groups of a cube that are counted: the others are like them.
 const GROUPS: u32 = 8;
 
-/// Turns of the first units of a cube for all exchanges of rows, in halves: an address that is not at a constant distance from a
-/// unit's first one is counted as half a turn more.
+/// Turns of the first units of a cube for all exchanges of rows, in halves: an address that is not at a constant distance
+/// from a unit's first one is counted as half a turn more.
 pub fn half_turns(layout: &CubeLayout) -> u32 {
     let last = layout.radices.count() - 1;
     let (mut half_turns, mut before) = (0, 1);
@@ -101,6 +101,14 @@ mod tests {
             let accesses = (layout.radices.count() - 1) * 2 * layout.values();
             let groups = layout.cube_units().div_ceil(GROUP).min(GROUPS);
             assert_eq!(half_turns(&layout), 2 * accesses * groups, "{n}");
+        }
+    }
+
+    #[test]
+    fn columns_are_an_odd_number_of_values_apart() {
+        for n in [64, 100, 256, 360, 1024] {
+            let layout = CubeLayout::of(n, MemoryOrder::Columns, &Limits::H200).unwrap();
+            assert!(layout.sequences > 1 && layout.sequence_stride % 2 == 1, "{n}");
         }
     }
 

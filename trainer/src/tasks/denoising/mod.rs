@@ -175,7 +175,9 @@ impl Task for Denoising {
         let indices: Vec<usize> = (0..count).map(|index| index * examples.len() / count).collect();
         let (mut before, mut after, mut loss) = (Ratios::default(), Ratios::default(), 0.0);
         for indices in indices.chunks(BATCH) {
-            let condition = |index| validation_condition(&config.data, index);
+            // The place of an example among those that are validated: their kinds of noise come in turn.
+            let place = |index: usize| (index * count).div_ceil(examples.len());
+            let condition = |index| validation_condition(&config.data, place(index));
             let Batch { clean, noisy } = examples.mixed(indices, condition, &data.device);
             let estimate = denoised(model, noisy.clone())?;
             let of_batch = loss_of(&config.loss, estimate.clone(), clean.clone())?.total;

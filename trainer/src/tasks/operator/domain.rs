@@ -68,7 +68,7 @@ fn place(coordinates: impl Iterator<Item = usize>, points: &[usize]) -> usize {
     coordinates.zip(points).fold(0, |place, (coordinate, count)| place * count + coordinate)
 }
 
-/// What is known of the domain of a problem.
+/// Boundary and symmetries of a problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Domain {
     /// Continuation of the inputs.
@@ -98,6 +98,19 @@ impl Domain {
         Self { symmetries: Vec::new(), ..self.clone() }
     }
 
+    /// Checks that fields of so many points have the symmetries.
+    ///
+    /// # Errors
+    /// The reason why they have not.
+    pub fn check(&self, points: &[usize]) -> Result<(), String> {
+        if self.symmetries.is_empty() || points.iter().all(|count| *count == points[0]) {
+            return Ok(());
+        }
+        let points: Vec<String> = points.iter().map(ToString::to_string).collect();
+        let reason = "but data.symmetry = \"square\" needs as many along each dimension";
+        Err(format!("fields of {} points, {reason}", points.join(" × ")))
+    }
+
     /// Points along each dimension of the fields that a model of the domain sees.
     pub fn points(&self, points: &[usize]) -> Vec<usize> {
         self.input.points(points)
@@ -117,6 +130,15 @@ mod tests {
         assert_eq!(Closing::Zero.closed(&field, &[2, 2]), zero);
         assert_eq!(Closing::Open.closed(&field, &[2, 2]), field);
         assert_eq!(Closing::Zero.points(&[2, 5]), [3, 6]);
+    }
+
+    #[test]
+    fn symmetries_of_the_square_need_squares() {
+        let square = Domain { input: Closing::Open, output: Closing::Open, symmetries: Symmetry::all(2) };
+        assert_eq!(square.check(&[5, 5]), Ok(()));
+        let reason = "fields of 3 × 5 points, but data.symmetry = \"square\" needs as many along each dimension";
+        assert_eq!(square.check(&[3, 5]), Err(reason.into()));
+        assert_eq!(square.without_symmetries().check(&[3, 5]), Ok(()));
     }
 
     #[test]

@@ -137,6 +137,10 @@ impl FieldPairs {
     pub fn read(files: &FieldFiles, dims: usize) -> Result<Self, TaskError> {
         let fields = |path: &Path, name: &str| Fields::of(Array::read(path, name)?, dims, path, name);
         let outputs = files.outputs();
+        if outputs == files.x && outputs.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) {
+            let reason = "an NPY file holds one array: name that of the outputs by the key y, or end this name in _x";
+            return Err(TaskError::Table { path: outputs, reason: reason.into() });
+        }
         Self::of(fields(&files.x, "x")?, fields(&outputs, "y")?, &outputs)
     }
 

@@ -225,6 +225,8 @@ impl Task for OperatorTask {
         }
         let sets = SampleSets::open(config)?;
         let test = TestSet::read(&FieldFiles::new(name), dims(config))?;
+        let refused = |reason| TaskError::Input { path: name.into(), reason };
+        sets.check(&test.name, &test.pairs).map_err(refused)?;
         let rows = evaluate::compare(&[test], &sets.mean_output(), &sets.domain, models, device)?;
         Ok(OtherEvaluation { rows, skipped: 0 })
     }
@@ -248,6 +250,7 @@ impl Task for OperatorTask {
                 let found = input.channels;
                 return Err(refused(format!("its fields have {found} channels, but the model takes {expected}")));
             }
+            domain.check(&input.points).map_err(refused)?;
             let name = format!("{}.npy", stem(path));
             if files.iter().any(|file| file.name == name) {
                 return Err(refused(format!("another input has the same name: both would be written to {name}")));

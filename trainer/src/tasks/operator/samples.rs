@@ -79,24 +79,27 @@ impl SampleSets {
         if tests.is_empty() {
             tests.push(TestSet::new("validation samples", validation.clone()));
         }
-        let channels = |pairs: &FieldPairs| (pairs.input.channels, pairs.output.channels);
-        for (name, pairs) in
-            [("training samples", &train)].into_iter().chain(tests.iter().map(|t| (&t.name[..], &t.pairs)))
-        {
-            if channels(pairs) != channels(&train) {
-                let (found, expected) = (channels(pairs), channels(&train));
-                return Err(refused(format!("{name}: channels of x and y are {found:?}, the training's {expected:?}")));
-            }
-            let points = &pairs.input.points;
-            if !domain.symmetries.is_empty() && points.iter().any(|count| *count != points[0]) {
-                let reason = "but data.symmetry = \"square\" needs as many along each dimension";
-                return Err(refused(format!("{name}: fields of {} points, {reason}", pairs.resolution())));
-            }
-        }
-        Ok(Self { train, validation, tests, domain, fingerprint })
+        let sets = Self { train, validation, tests, domain, fingerprint };
+        sets.check("training samples", &sets.train).map_err(&refused)?;
+        sets.tests.iter().try_for_each(|test| sets.check(&test.name, &test.pairs)).map_err(refused)?;
+        Ok(sets)
     }
 
-    /// What a model has to know of the training samples.
+    /// Checks that a model of the training samples can be evaluated on `pairs`, called `name`: channels, and points where
+    /// fields have symmetries.
+    ///
+    /// # Errors
+    /// The reason why it can't.
+    pub fn check(&self, name: &str, pairs: &FieldPairs) -> Result<(), String> {
+        let channels = |pairs: &FieldPairs| (pairs.input.channels, pairs.output.channels);
+        let (found, expected) = (channels(pairs), channels(&self.train));
+        if found != expected {
+            return Err(format!("{name}: channels of x and y are {found:?}, the training's {expected:?}"));
+        }
+        self.domain.check(&pairs.input.points).map_err(|reason| format!("{name}: {reason}"))
+    }
+
+    /// Channels, points and scales of the training samples.
     pub fn description(&self, section: &DataSection) -> FieldDescription {
         let scales = |is_used: bool, fields: &Fields| match is_used {
             true => ChannelScales::of(fields),

@@ -4,6 +4,8 @@ mod burgers;
 mod cache;
 mod darcy;
 
+use std::path::Path;
+
 use rayon::prelude::*;
 
 use super::config::{Equation, GeneratedSection};
@@ -72,12 +74,11 @@ fn solved(
     let samples = (0..count).into_par_iter().map(sampled).collect::<Result<Vec<_>, TaskError>>()?;
     let pairs = resolutions.iter().enumerate().map(|(place, &points)| {
         let fields = |values: Vec<f32>| Fields { channels: 1, points: vec![points; dims], values };
-        FieldPairs {
-            input: fields(samples.iter().flat_map(|sample| sample[place].0.iter().copied()).collect()),
-            output: fields(samples.iter().flat_map(|sample| sample[place].1.iter().copied()).collect()),
-        }
+        let input = fields(samples.iter().flat_map(|sample| sample[place].0.iter().copied()).collect());
+        let output = fields(samples.iter().flat_map(|sample| sample[place].1.iter().copied()).collect());
+        FieldPairs::of(input, output, Path::new(section.equation.as_str()))
     });
-    Ok(pairs.collect())
+    pairs.collect()
 }
 
 /// One sample at the solver's points.
@@ -89,6 +90,9 @@ fn solve(section: &GeneratedSection, seed: u64, part: Part, index: u64) -> Resul
             let input = burgers::initial(points, &normal(burgers::draws(points)));
             let solver = Burgers { viscosity: section.viscosity, time: section.time, steps: section.steps };
             let solution = solver.solve(&input);
+            if solution.iter().any(|value| !value.is_finite()) {
+                return Err(TaskError::NotConverged { equation: "Burgers' equation", sample: index as usize });
+            }
             Ok(Sample { input, solution })
         }
         Equation::Darcy => {
@@ -124,6 +128,19 @@ fn subsampled(field: &[f64], dims: usize, from: usize, to: usize) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_solution_that_is_not_finite_is_an_error() {
+        let section = GeneratedSection {
+            equation: Equation::Burgers,
+            solver_points: 1024,
+            steps: 500,
+            viscosity: 1e-4,
+            ..GeneratedSection::default()
+        };
+        let error = solved(&section, 0, Part::Train, 1, &[64]).unwrap_err().to_string();
+        assert!(error.contains("Burgers' equation"), "{error}");
+    }
 
     #[test]
     fn every_stride_th_point_is_kept_along_each_dimension() {
