@@ -32,7 +32,7 @@ fn every_shipped_configuration_runs_on_synthetic_signals() {
         let output = run(&[text(&config), "--out", text(&out), "--steps", "3"]);
         assert!(output.status.success(), "{name}: {}", errors(&output));
         assert!(out.join("report.html").exists(), "{name}");
-        let replaced = errors(&output).contains("training on synthetic signals");
+        let replaced = errors(&output).contains("training on generated data");
         let text = fs::read_to_string(&config).unwrap();
         let names_files = ["[data.recordings]", "[data.files]", "\nfile = "].iter().any(|key| text.contains(key));
         assert_eq!(replaced, names_files, "{name}: {}", errors(&output));

@@ -43,7 +43,7 @@ fn runs_on_recordings(config: &Path, data: &Path) {
     let output = run(&[text(config), "--out", text(&out), "--steps", "3", "--data", text(data)]);
     assert!(output.status.success(), "{}", errors(&output));
     assert!(out.join("report.html").exists());
-    assert!(!errors(&output).contains("training on synthetic signals"), "{}", errors(&output));
+    assert!(!errors(&output).contains("training on generated data"), "{}", errors(&output));
 }
 
 /// Recall and open butterflies of the model that a shipped configuration trains.

@@ -134,8 +134,9 @@ mod tests {
         let section = GeneratedSection {
             equation: Equation::Burgers,
             solver_points: 1024,
-            steps: 500,
-            viscosity: 1e-4,
+            steps: 4,
+            viscosity: 1e-6,
+            time: 100.0,
             ..GeneratedSection::default()
         };
         let error = solved(&section, 0, Part::Train, 1, &[64]).unwrap_err().to_string();
