@@ -5,6 +5,7 @@
 
 use crate::cpu::butterfly::tile::{Rows, RowsMut, with_rows};
 use crate::cpu::fft::radix::transpose;
+use crate::cpu::isa::lines::Line;
 use crate::cpu::isa::register::{MAX_LANES, Register};
 
 /// Values of a quad of every row.
@@ -17,6 +18,36 @@ const SET_STRIDE: usize = 1024;
 fn alias(length: usize) -> bool {
     let beyond = length % SET_STRIDE;
     length >= SET_STRIDE / 2 && beyond.min(SET_STRIDE - beyond) < 4
+}
+
+/// Values from those that are moved to those that are prefetched, at least: 6 KB.
+const PREFETCHED: usize = 1536;
+/// The longest rows of which later ones are prefetched: of longer ones they would push out what is used first.
+const MAX_PREFETCHED: usize = 1024;
+
+/// Prefetches the lines that begin at value `at` of the rows of a later tile.
+#[inline(always)]
+fn prefetch_rows<V: Register>(rows: *const f32, length: usize, at: usize) {
+    if length > MAX_PREFETCHED {
+        return;
+    }
+    let tile = V::LANES * length;
+    let ahead = PREFETCHED.next_multiple_of(tile);
+    if length >= Line::LEN {
+        for row in 0..V::LANES {
+            V::prefetch(rows.wrapping_add(ahead + row * length + at));
+        }
+    } else if at == 0 {
+        for line in (0..tile).step_by(Line::LEN) {
+            V::prefetch(rows.wrapping_add(ahead + line));
+        }
+    }
+}
+
+/// Whether whole rows of `length` values are moved a block at a time, as wide as a register.
+#[inline(always)]
+fn by_blocks(length: usize, lanes: usize) -> bool {
+    alias(length) || length == lanes
 }
 
 /// Calls `put` with each of the first `used` columns of rows of `width` values, as many rows as a register has lanes; missing
@@ -32,7 +63,7 @@ pub(super) fn load_columns<V: Register>(
 ) {
     let lanes = V::LANES;
     let mut start = 0;
-    if alias(width) && rows.len() >= lanes * width {
+    if by_blocks(width, lanes) && rows.len() >= lanes * width {
         start = used / lanes * lanes;
         match lanes {
             16 => load_blocks::<V, 16>(token, rows, width, start, &mut put),
@@ -43,8 +74,12 @@ pub(super) fn load_columns<V: Register>(
     let quads = start / 4..used / 4;
     start = used / 4 * 4;
     if !quads.is_empty() {
+        let address = rows.as_ptr();
         let rows = Rows::<V>::new(rows, width, used, None, spare);
         for quad in quads {
+            if quad.is_multiple_of(Line::LEN / 4) {
+                prefetch_rows::<V>(address, width, 4 * quad);
+            }
             let columns = rows.quads(token, quad);
             for (i, column) in columns.iter().enumerate() {
                 put(4 * quad + i, *column);
@@ -77,6 +112,7 @@ fn load_blocks<V: Register, const L: usize>(
     put: &mut impl FnMut(usize, V),
 ) {
     for block in 0..end / L {
+        prefetch_rows::<V>(rows.as_ptr(), width, block * L);
         let mut registers = [V::splat(token, 0.0); L];
         for (row, register) in registers.iter_mut().enumerate() {
             *register = V::load(token, &V::arrays(&rows[row * width + block * L..])[0]);
@@ -100,7 +136,7 @@ pub(super) fn store_columns<V: Register>(
 ) {
     let lanes = V::LANES;
     let mut start = 0;
-    if alias(length) && rows.len() == lanes * length {
+    if by_blocks(length, lanes) && rows.len() == lanes * length {
         start = length / lanes * lanes;
         match lanes {
             16 => store_blocks::<V, 16>(token, rows, length, start, &get),
@@ -111,6 +147,7 @@ pub(super) fn store_columns<V: Register>(
     let quads = start / 4..length / 4;
     start = length / 4 * 4;
     if !quads.is_empty() {
+        let address = rows.as_ptr();
         with_rows::<V>(
             rows,
             length,
@@ -118,6 +155,9 @@ pub(super) fn store_columns<V: Register>(
             #[inline(always)]
             |mut rows| {
                 for quad in quads {
+                    if quad.is_multiple_of(Line::LEN / 4) {
+                        prefetch_rows::<V>(address, length, 4 * quad);
+                    }
                     rows.scatter(quad, [get(4 * quad), get(4 * quad + 1), get(4 * quad + 2), get(4 * quad + 3)]);
                 }
             },
@@ -148,6 +188,7 @@ fn store_blocks<V: Register, const L: usize>(
     get: &impl Fn(usize) -> V,
 ) {
     for block in 0..end / L {
+        prefetch_rows::<V>(rows.as_ptr(), length, block * L);
         let mut columns = [V::splat(token, 0.0); L];
         for (i, column) in columns.iter_mut().enumerate() {
             *column = get(block * L + i);
