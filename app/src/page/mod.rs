@@ -11,6 +11,7 @@ pub mod document;
 mod escape;
 pub mod figure;
 pub mod heat_map;
+mod point;
 pub mod table;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Fewer points for the same picture.
 
-use super::chart::{Point, Range};
+use super::point::{Point, Range};
 
 /// One point per run of neighbours, `runs` of them, at most as many as there are points: the run's mean, with its extremes
 /// as the range. A run with a value that is not finite is a gap.

@@ -136,7 +136,7 @@ pub fn learned_welch_peaks<const D: usize>(
     let tensors = prepare(NAME, signal, parameters, options)?;
     check::peak_count(NAME, k, options.bins())?;
     let (bins, power) = Dispatch::learned_welch_peaks(tensors, *options, k, bins);
-    Ok(leading.unflatten_peaks(bins, power, k))
+    Ok(Peaks::of_rows(&leading, bins, power, k))
 }
 
 fn prepare<const D: usize>(

@@ -1,6 +1,6 @@
 //! The strongest lines of a Welch spectrum.
 
-use burn::backend::Dispatch;
+use burn::backend::{Dispatch, DispatchTensor};
 use burn::tensor::{Int, Tensor};
 
 use super::rows::Leading;
@@ -17,6 +17,13 @@ pub struct Peaks<const D: usize> {
     pub bins: Tensor<D, Int>,
     /// Power at those bins `[.., k]`; NaN where the bin is −1.
     pub power: Tensor<D>,
+}
+
+impl<const D: usize> Peaks<D> {
+    /// Peaks of rows, `[rows, k]`, as `[.., k]`.
+    pub(super) fn of_rows(leading: &Leading<D>, bins: DispatchTensor, power: DispatchTensor, k: usize) -> Self {
+        Self { bins: leading.unflatten_bins(bins, k), power: leading.unflatten(power, k) }
+    }
 }
 
 /// The `k` strongest bins of [`welch_psd`](crate::welch_psd).
@@ -50,5 +57,5 @@ pub fn welch_peaks<const D: usize>(
     let inputs = psd::prepare("welch_peaks", signal, window, options)?;
     check::peak_count("welch_peaks", k, options.bins())?;
     let (bins, power) = Dispatch::welch_peaks(inputs, *options, k, bins);
-    Ok(leading.unflatten_peaks(bins, power, k))
+    Ok(Peaks::of_rows(&leading, bins, power, k))
 }

@@ -4,8 +4,6 @@ use burn::backend::ops::{FloatTensorOps, IntTensorOps};
 use burn::backend::{Dispatch, DispatchTensor};
 use burn::tensor::{Int, Shape, Tensor};
 
-use super::peaks::Peaks;
-
 /// The dimensions that precede the last one: what the results of an operation share with its input.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leading<const D: usize> {
@@ -36,11 +34,6 @@ impl<const D: usize> Leading<D> {
     /// Rows `[rows, length]` as `[.., length]`.
     pub fn unflatten(&self, rows: DispatchTensor, length: usize) -> Tensor<D> {
         Tensor::from_dispatch(if D == 2 { rows } else { Dispatch::float_reshape(rows, self.shape(length)) })
-    }
-
-    /// Peaks of rows, `[rows, k]`, as `[.., k]`.
-    pub fn unflatten_peaks(&self, bins: DispatchTensor, power: DispatchTensor, k: usize) -> Peaks<D> {
-        Peaks { bins: self.unflatten_bins(bins, k), power: self.unflatten(power, k) }
     }
 
     /// Bin numbers of rows, `[rows, k]`, as `[.., k]`.

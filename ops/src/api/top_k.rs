@@ -54,5 +54,5 @@ pub fn top_k<const D: usize>(values: Tensor<D>, k: usize) -> Result<Peaks<D>, Ar
     let inputs = check::Inputs::of(NAME, "values", &values)?;
     let bins = check::bin_dtype(&values.device(), length);
     let (bins, largest) = Dispatch::top_k(leading.flatten(inputs.first(values)), k, bins);
-    Ok(leading.unflatten_peaks(bins, largest, k))
+    Ok(Peaks::of_rows(&leading, bins, largest, k))
 }

@@ -2,7 +2,7 @@
 
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, TensorMetadata, get_device_settings};
-use burn::tensor::{IndexingUpdateOp, IntDType, Slice};
+use burn::tensor::{IndexingUpdateOp, IntDType};
 use burn_autodiff::checkpoint::base::Checkpointer;
 use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
 use burn_autodiff::grads::Gradients;
@@ -47,7 +47,7 @@ impl<B: SpectralOps, const N: usize> Backward<B, N> for SpectralBackward {
                 OpDescriptor::WelchPsdBackward { options }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::Butterfly { gated } => {
-                inputs.extend(unstack::<B>(grad));
+                inputs.extend(linear::unstack::<B>(grad));
                 OpDescriptor::ButterflyBackward { gated }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::LearnedWelchPsd { options } | OpDescriptor::LearnedWelchPeaks { options, .. } => {
@@ -89,12 +89,6 @@ fn scatter<B: Backend>(grad: FloatTensor<B>, bins: IntTensor<B>, length: usize) 
     let grad = B::float_mask_fill(grad, missing, 0.0.into());
     let zeros = B::float_zeros([grad.shape()[0], length].into(), &device, grad.dtype().into());
     B::float_scatter(1, zeros, B::int_clamp_min(bins, 0.into()), grad, IndexingUpdateOp::Add)
-}
-
-/// The two halves of the rows of a tensor `[2 * rows, length]`.
-pub(super) fn unstack<B: Backend>(stacked: FloatTensor<B>) -> [FloatTensor<B>; 2] {
-    let (rows, length) = (stacked.shape()[0] / 2, stacked.shape()[1]);
-    [0..rows, rows..2 * rows].map(|half| B::float_slice(stacked.clone(), &[Slice::from(half), Slice::from(0..length)]))
 }
 
 /// Runs an operation on the inner backend, and puts its backward pass on the tape.
@@ -156,7 +150,7 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
     };
     match (bins, operation) {
         (Some(bins), _) => Outputs::Peaks(bins, output),
-        (None, OpDescriptor::Butterfly { .. }) => Outputs::Floats(unstack::<Autodiff<B, C>>(output).into()),
+        (None, OpDescriptor::Butterfly { .. }) => Outputs::Floats(linear::unstack::<Autodiff<B, C>>(output).into()),
         (None, _) => Outputs::Floats(vec![output]),
     }
 }

@@ -9,7 +9,6 @@ use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
 use burn_autodiff::grads::Gradients;
 use burn_autodiff::ops::{Backward, Ops, OpsKind};
 
-use super::autodiff::unstack;
 use crate::descriptor::{OpDescriptor, Outputs, take};
 use crate::ops::SpectralOps;
 
@@ -40,6 +39,12 @@ impl<B: SpectralOps, const N: usize> Backward<B, N> for LinearBackward {
             }
         }
     }
+}
+
+/// The two halves of the rows of a tensor `[2 * rows, length]`.
+pub(super) fn unstack<B: Backend>(stacked: FloatTensor<B>) -> [FloatTensor<B>; 2] {
+    let (rows, length) = (stacked.shape()[0] / 2, stacked.shape()[1]);
+    [0..rows, rows..2 * rows].map(|half| B::float_slice(stacked.clone(), &[Slice::from(half), Slice::from(0..length)]))
 }
 
 /// Rows cut or padded with zeros to `width` values.

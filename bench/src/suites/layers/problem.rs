@@ -1,18 +1,8 @@
 //! Problems of the suite of layers.
 
-use std::convert::Infallible;
-
-use burn::tensor::Device;
 use firefly_ops::{MelBands, MelOptions, StftOptions};
 
-use super::expected::ExpectedOutputs;
-use super::inputs::LayerInputs;
-use crate::harness::parameters::ParameterMap;
-use crate::harness::problem::{Problem, ProblemError, WorkSize};
 use crate::suites::fft::TransformShape;
-
-/// Largest input of a problem, in bytes.
-const MAX_INPUT_BYTES: usize = 8 << 30;
 
 /// Kinds of layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,63 +136,5 @@ impl LayerProblem {
     /// Bytes of all inputs.
     pub fn input_bytes(&self) -> usize {
         self.shapes().iter().map(|shape| shape.iter().product::<usize>() * size_of::<f32>()).sum()
-    }
-}
-
-impl Problem for LayerProblem {
-    type Inputs = LayerInputs;
-    type Expected = ExpectedOutputs;
-    type ReferenceError = Infallible;
-
-    fn parameters(&self) -> ParameterMap {
-        let parameters = |layer: &str, shape: String| {
-            ParameterMap::default().with("layer", layer).with("batch", self.batch()).with("shape", shape)
-        };
-        match self {
-            Self::SpectralConv(_, layer) => {
-                let modes: Vec<String> = layer.kept().iter().map(usize::to_string).collect();
-                let shape = format!("{} channels, {}", layer.channels, layer.shape);
-                parameters("spectral-conv", shape).with("modes", modes.join("x"))
-            }
-            Self::LongConv(_, layer) => {
-                let gate = if layer.gated { ", gated" } else { "" };
-                parameters("long-conv", format!("{} channels, {}{gate}", layer.channels, layer.n))
-            }
-            Self::LogMel(_, layer) => {
-                let LogMelShape { samples, n_fft, hop, mels } = layer;
-                let shape = format!("{samples} samples, n_fft {n_fft}, hop {hop}, {mels} mels");
-                parameters("log-mel", shape)
-            }
-        }
-    }
-
-    fn check(&self) -> Result<(), ProblemError> {
-        if self.input_bytes() > MAX_INPUT_BYTES {
-            let most = self.batch() / self.input_bytes().div_ceil(MAX_INPUT_BYTES);
-            let expected = format!("at most about {most}, for an input of 8 GiB");
-            return Err(ProblemError::OutOfRange { parameter: "batch", got: self.batch(), expected });
-        }
-        Ok(())
-    }
-
-    /// Every input is read once, and the result written once.
-    fn size(&self) -> WorkSize {
-        WorkSize { rows: self.batch(), useful_bytes: self.input_bytes() + self.output_len() * size_of::<f32>() }
-    }
-
-    fn input_memory(&self, most_sets: usize) -> usize {
-        LayerInputs::memory(self, most_sets)
-    }
-
-    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> LayerInputs {
-        LayerInputs::generate(self, seed, most_sets, device)
-    }
-
-    fn fits(&self, inputs: &LayerInputs) -> bool {
-        inputs.fit(self)
-    }
-
-    fn expected(&self, _inputs: &LayerInputs, seed: u64) -> Result<ExpectedOutputs, Infallible> {
-        Ok(ExpectedOutputs::new(self, seed))
     }
 }
