@@ -24,10 +24,19 @@ struct Measurement {
 
 const MEASUREMENTS: [Measurement; 4] = [
     Measurement {
-        name: "peaks_are_timed_on_the_device_and_from_host_memory",
+        name: "peaks_are_timed_one_by_one_and_in_flight_and_from_host_memory",
         command: "welch-peaks",
-        arguments: &["--n-fft", "64", "--batch", "70", "--k", "4", "--strategy", "firefly,firefly-host,firefly-pinned"],
-        strategies: &["firefly", "firefly-host", "firefly-pinned"],
+        arguments: &[
+            "--n-fft",
+            "64",
+            "--batch",
+            "70",
+            "--k",
+            "4",
+            "--strategy",
+            "firefly,firefly-queued,firefly-host,firefly-pinned",
+        ],
+        strategies: &["firefly", "firefly-queued", "firefly-host", "firefly-pinned"],
     },
     Measurement {
         name: "transforms_are_timed_on_the_device_one_by_one_and_in_flight",
@@ -36,10 +45,10 @@ const MEASUREMENTS: [Measurement; 4] = [
         strategies: &["firefly", "firefly-queued"],
     },
     Measurement {
-        name: "butterflies_are_timed_on_the_device_and_from_host_memory",
+        name: "butterflies_are_timed_one_by_one_and_in_flight_and_from_host_memory",
         command: "butterfly",
-        arguments: &["--n", "64", "--batch", "5", "--strategy", "firefly,firefly-host"],
-        strategies: &["firefly", "firefly-host"],
+        arguments: &["--n", "64", "--batch", "5", "--strategy", "firefly,firefly-queued,firefly-host"],
+        strategies: &["firefly", "firefly-queued", "firefly-host"],
     },
     Measurement {
         name: "pipelines_are_timed_from_host_memory",

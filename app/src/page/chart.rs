@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-pub use super::point::{Point, Range};
 use super::point::drawable;
+pub use super::point::{Point, Range};
 use super::thin::thin;
 
 /// Points of a line at most; a longer one is drawn as the mean and the range of [`RUNS`] runs of neighbouring points.

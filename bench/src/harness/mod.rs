@@ -1,6 +1,7 @@
 //! Harness: problems, strategies, and their verification, timing and records.
 
 pub mod any_tensor;
+pub mod calls;
 pub mod case;
 pub mod date;
 pub mod device_routine;

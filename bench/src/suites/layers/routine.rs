@@ -5,7 +5,8 @@ use burn::tensor::FloatDType;
 use super::inputs::LayerInputs;
 use super::layer::Layer;
 use crate::harness::any_tensor::AnyTensor;
-use crate::harness::device_routine::{Calls, DeviceRoutine};
+use crate::harness::calls::Calls;
+use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::routine::{RoutineError, RoutineOutput};
 
 /// How a layer is computed.

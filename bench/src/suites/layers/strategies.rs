@@ -13,7 +13,7 @@ use super::problem::LayerProblem;
 use super::routine::{Formulation, Pass, routine};
 use super::spectral_conv::SpectralConv;
 use crate::baselines::copy;
-use crate::harness::device_routine::Calls;
+use crate::harness::calls::Calls;
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Verification, Verified, relative_error, run_and_check, tolerance};

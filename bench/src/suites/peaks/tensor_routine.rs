@@ -7,6 +7,7 @@ use firefly_models::Peaks;
 use firefly_ops::HostPeaks;
 
 use super::inputs::FrameInputs;
+use crate::harness::calls::{CallCount, Calls};
 use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
 
 /// Memory that a routine takes its frames from and leaves its result in.
@@ -52,6 +53,7 @@ pub struct TensorRoutine<I, F, O: DeviceOutput> {
     inputs: I,
     memory: MemorySpace,
     operations: F,
+    calls: CallCount,
     result: Option<RunResult<O>>,
 }
 
@@ -72,7 +74,13 @@ where
         if memory != MemorySpace::Host {
             inputs.borrow().tensors();
         }
-        Box::new(Self { inputs, memory, operations, result: None })
+        Box::new(Self { inputs, memory, operations, calls: CallCount::of(Calls::One), result: None })
+    }
+
+    /// The same with another number of calls, of which the last one's result is kept.
+    pub fn with_calls(mut self: Box<Self>, calls: Calls) -> Box<Self> {
+        self.calls = CallCount::of(calls);
+        self
     }
 }
 
@@ -92,18 +100,26 @@ where
     O: DeviceOutput,
 {
     fn run(&mut self, set: usize) -> Result<(), RoutineError> {
-        let inputs = self.inputs.borrow();
+        let Self { inputs, memory, operations, calls, result } = self;
+        let inputs: &FrameInputs = (*inputs).borrow();
         let on_device = || inputs.tensors()[set].clone();
-        self.result = Some(match self.memory {
-            MemorySpace::Device => {
-                let output = (self.operations)(on_device())?;
-                inputs.device().sync().map_err(RoutineError::burn)?;
-                RunResult::OnDevice(output)
+        calls.run(|count| {
+            for _ in 0..count {
+                *result = Some(match memory {
+                    MemorySpace::Device => RunResult::OnDevice(operations(on_device())?),
+                    MemorySpace::DeviceToHost => RunResult::InHostMemory(operations(on_device())?.read()?),
+                    MemorySpace::Host => RunResult::InHostMemory(operations(inputs.to_device(set))?.read()?),
+                });
             }
-            MemorySpace::DeviceToHost => RunResult::InHostMemory((self.operations)(on_device())?.read()?),
-            MemorySpace::Host => RunResult::InHostMemory((self.operations)(inputs.to_device(set))?.read()?),
-        });
-        Ok(())
+            match memory {
+                MemorySpace::Device => inputs.device().sync().map_err(RoutineError::burn),
+                MemorySpace::DeviceToHost | MemorySpace::Host => Ok(()),
+            }
+        })
+    }
+
+    fn calls(&self) -> usize {
+        self.calls.get()
     }
 
     fn checksum(&self) -> u64 {

@@ -4,6 +4,7 @@ use burn::signal::cfft;
 use burn::tensor::Tensor;
 use firefly_ops::{InstructionSet, butterfly};
 
+use crate::harness::calls::Calls;
 use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::butterfly::coefficients::Coefficients;
@@ -24,17 +25,38 @@ pub fn forward(coefficients: Coefficients) -> BenchStrategy<ButterflyProblem> {
             "Firefly's butterfly on the device, learned twiddles, only the share --open of the gates open",
         ),
     };
-    let strategy = BenchStrategy::new(name, summary, move |_, inputs: &ButterflyInputs, expected| {
+    let strategy = calls_of(name, summary, coefficients, Calls::One);
+    if coefficients == Coefficients::Exact { strategy } else { strategy.without_competing() }
+}
+
+/// Calls with exact twiddles one after the other.
+pub fn many_calls() -> BenchStrategy<ButterflyProblem> {
+    calls_of(
+        "firefly-queued",
+        "the same, calls of 40 ms before a synchronisation: the time of one of them",
+        Coefficients::Exact,
+        Calls::InFlight,
+    )
+    .on_accelerators()
+    .without_competing()
+}
+
+fn calls_of(
+    name: &'static str,
+    summary: &'static str,
+    coefficients: Coefficients,
+    calls: Calls,
+) -> BenchStrategy<ButterflyProblem> {
+    BenchStrategy::new(name, summary, move |_, inputs: &ButterflyInputs, expected| {
         let (twiddles, gates) = inputs.coefficients().tensors(coefficients, inputs.device());
         let transform = move |[re, im]: [Tensor<2>; 2]| {
             let (re, im) = butterfly(re, im, twiddles.clone(), gates.clone())?;
             Ok(vec![re, im])
         };
-        let routine = DeviceRoutine::new(inputs.tensors().to_vec(), inputs.device(), transform);
+        let routine = DeviceRoutine::new(inputs.tensors().to_vec(), inputs.device(), transform).with_calls(calls);
         check(coefficients, routine, inputs, expected)
     })
-    .with_forced_sets(|_| Some(InstructionSet::current().name()));
-    if coefficients == Coefficients::Exact { strategy } else { strategy.without_competing() }
+    .with_forced_sets(|_| Some(InstructionSet::current().name()))
 }
 
 /// Burn's own `cfft`.

@@ -14,6 +14,7 @@ use crate::harness::strategy::BenchStrategy;
 pub fn catalogue() -> Vec<BenchStrategy<ButterflyProblem>> {
     vec![
         forward::forward(Coefficients::Exact),
+        forward::many_calls(),
         from_host::from_host(),
         forward::forward(Coefficients::Open),
         forward::forward(Coefficients::Soft),

@@ -5,7 +5,8 @@ use firefly_ops::fft::{ComplexTensor, fft, fftn, ifft, ifftn, irfft, irfftn, rff
 use firefly_ops::{Direction, InstructionSet, Norm};
 
 use super::tensors::{Parts, sets};
-use crate::harness::device_routine::{Calls, DeviceRoutine};
+use crate::harness::calls::Calls;
+use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Verified};

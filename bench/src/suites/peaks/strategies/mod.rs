@@ -20,6 +20,7 @@ use crate::harness::strategy::BenchStrategy;
 pub fn catalogue(source: LearnedSource) -> Vec<BenchStrategy<PeaksProblem>> {
     let compared = [
         on_device::firefly(),
+        on_device::many_calls(),
         published::auto(),
         from_host::from_host(false),
         from_host::from_host(true),

@@ -4,6 +4,7 @@ use firefly_models::Peaks;
 use firefly_models::testing::{Formulation, StockWelchPeaks};
 use firefly_ops::{InstructionSet, welch_instruction_set};
 
+use crate::harness::calls::Calls;
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::peaks::memory;
 use crate::suites::peaks::model::{config, exact_model};
@@ -16,15 +17,26 @@ pub(super) const FIREFLY: &str = "firefly";
 
 /// [`WelchPeaks`](firefly_models::WelchPeaks).
 pub fn firefly() -> BenchStrategy<PeaksProblem> {
-    BenchStrategy::new(
-        FIREFLY,
-        "Firefly's WelchPeaks module on the device",
-        |problem: &PeaksProblem, inputs, expected| {
-            let model = exact_model(problem, inputs.device())?;
-            let routine = TensorRoutine::new(inputs, MemorySpace::Device, move |signal| Ok(model.try_forward(signal)?));
-            check_peaks(routine, problem, inputs, expected, true)
-        },
+    calls_of_module(FIREFLY, "Firefly's WelchPeaks module on the device", Calls::One)
+}
+
+/// Calls of it one after the other.
+pub fn many_calls() -> BenchStrategy<PeaksProblem> {
+    calls_of_module(
+        "firefly-queued",
+        "the same, calls of 40 ms before a synchronisation: the time of one of them",
+        Calls::InFlight,
     )
+    .on_accelerators()
+    .without_competing()
+}
+
+fn calls_of_module(name: &'static str, summary: &'static str, calls: Calls) -> BenchStrategy<PeaksProblem> {
+    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs, expected| {
+        let model = exact_model(problem, inputs.device())?;
+        let routine = TensorRoutine::new(inputs, MemorySpace::Device, move |signal| Ok(model.try_forward(signal)?));
+        check_peaks(routine.with_calls(calls), problem, inputs, expected, true)
+    })
     .with_forced_sets(kernel_set)
     .with_memory(memory::of_operation)
 }
