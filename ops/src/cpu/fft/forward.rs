@@ -61,7 +61,7 @@ impl FourierKernel<'_> {
         let outputs = out_re.chunks_exact_mut(n).zip(out_im.chunks_exact_mut(n));
         for ((re, im), (out_re, out_im)) in inputs.zip(outputs) {
             let inputs = [re, im];
-            let mut prefetcher = Prefetcher::new(&inputs, 0, n, n);
+            let mut prefetcher = Prefetcher::new(&inputs, 0, n);
             prefetcher.advance::<V>();
             load_pass(token, plan, Parts { token, re: V::arrays(re), im: V::arrays(im) }, work);
             prefetcher.advance::<V>();

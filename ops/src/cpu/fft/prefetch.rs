@@ -3,7 +3,7 @@
 use crate::cpu::isa::lines::Line;
 use crate::cpu::isa::register::Register;
 
-/// Least distance from the values read to those prefetched: 1,536 values are 6 KiB.
+/// Distance from the values read to those prefetched: 1,536 values are 6 KiB.
 const INPUT_DISTANCE: usize = 1536;
 /// Distance from the values written to those prefetched: 1,024 values are 4 KiB.
 const OUTPUT_DISTANCE: usize = 1024;
@@ -16,15 +16,13 @@ pub(in crate::cpu) struct Prefetcher<'a> {
     at: usize,
     until: usize,
     part: usize,
-    distance: usize,
 }
 
 impl<'a> Prefetcher<'a> {
-    /// For values `from` to `until` of each of `inputs`, of which a transform reads `span` from its start.
+    /// For values `from` to `until` of each of `inputs`.
     #[inline(always)]
-    pub fn new(inputs: &'a [&'a [f32]], from: usize, until: usize, span: usize) -> Self {
-        let part = (until - from).div_ceil(PARTS).next_multiple_of(Line::LEN);
-        Self { inputs, at: from, until, part, distance: INPUT_DISTANCE.max(span) }
+    pub fn new(inputs: &'a [&'a [f32]], from: usize, until: usize) -> Self {
+        Self { inputs, at: from, until, part: (until - from).div_ceil(PARTS).next_multiple_of(Line::LEN) }
     }
 
     /// Prefetches the next part, which may be past the inputs' end.
@@ -34,7 +32,7 @@ impl<'a> Prefetcher<'a> {
         for input in self.inputs {
             let mut at = self.at;
             while at < until {
-                V::prefetch(input.as_ptr().wrapping_add(at + self.distance));
+                V::prefetch(input.as_ptr().wrapping_add(at + INPUT_DISTANCE));
                 at += Line::LEN;
             }
         }

@@ -262,7 +262,7 @@ impl<'a, V: Register, const N: usize> RowPower<'a, V, N> {
         for first in (0..segments).step_by(2) {
             // Each transform prefetches its share of the memory that later rows need.
             let until = if first + 2 < segments { frame_len.min((first + 2) * hop) } else { frame_len };
-            let mut prefetcher = Prefetcher::new(&frames[..V::ROWS], prefetched, until, options.n_fft + hop);
+            let mut prefetcher = Prefetcher::new(&frames[..V::ROWS], prefetched, until);
             prefetched = until;
             prefetcher.advance::<V>();
             // Load pass: window two segments as one complex vector, or an odd last one as a real vector.
