@@ -18,9 +18,9 @@ pub(in crate::cpu) fn apply<T: Real>(gain: &[T], power: &mut [T]) {
     }
 }
 
-/// Turns `grad`, the gradient of the row after [`apply`], into that of the row before it, `power`, and adds the
-/// gradient of the gain to `sums`, unless that is empty.
-pub(in crate::cpu) fn backward<T: Real>(gain: &[T], power: &[T], grad: &mut [T], sums: &mut [T]) {
+/// Adds the gradient of the gain to `sums`, unless that is empty, from `grad`, the gradient of the row after [`apply`],
+/// and `power`, the row before it.
+pub(in crate::cpu) fn add_gradient<T: Real>(power: &[T], grad: &[T], sums: &mut [T]) {
     let last = power.len() - 1;
     for (k, sums) in sums.chunks_exact_mut(GAIN_TAPS).enumerate() {
         let below = power[if k > 0 { k - 1 } else { 1 }];
@@ -29,6 +29,11 @@ pub(in crate::cpu) fn backward<T: Real>(gain: &[T], power: &[T], grad: &mut [T],
         sums[1] += grad[k] * power[k];
         sums[2] += grad[k] * above;
     }
+}
+
+/// Turns `grad`, the gradient of the row after [`apply`], into that of the row before it.
+pub(in crate::cpu) fn adjoint<T: Real>(gain: &[T], grad: &mut [T]) {
+    let last = grad.len() - 1;
     let tap = |k: usize, tap: usize| gain[GAIN_TAPS * k + tap];
     // Contributions of the mirrored ends to their neighbours, read before the ends are overwritten.
     let (from_first, from_last) = (grad[0] * tap(0, 0), grad[last] * tap(last, 2));

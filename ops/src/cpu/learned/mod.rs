@@ -1,6 +1,7 @@
 //! Welch power and peaks through a learned butterfly transform, weighted segments and a per-bin gain.
 
 mod backward;
+mod exact;
 pub(in crate::cpu) mod forward;
 mod frames;
 pub(in crate::cpu) mod gain;
@@ -10,8 +11,13 @@ mod tests;
 
 use crate::cpu::butterfly::ButterflyTransform;
 use crate::cpu::real::Real;
+use crate::cpu::scalar::welch_backward::{EstimateGradients, estimate_psd_backward};
+use crate::cpu::welch::{estimate_peaks, estimate_psd};
 use crate::cpu::{isa, scalar};
 use crate::options::WelchOptions;
+#[cfg(feature = "cube")]
+pub use exact::is_fourier_transform;
+use exact::with_exact_estimate;
 use gain::GAIN_TAPS;
 
 /// Learned Welch estimate.
@@ -20,6 +26,9 @@ use gain::GAIN_TAPS;
 /// transform's output for segment s: P\[k\] = scale · Σ_s weights\[s\] c_k |Y_s\[k\]|² for k = 0..=n/2, scale and c_k
 /// as for [`welch_psd`](super::welch_psd); then the gain is applied. Exact twiddles, open gates, weights 1 / segments
 /// and no gain (or a gain of (0, 1, 0)) give the Welch power.
+///
+/// With exact twiddles and open gates, segments that have one weight share transforms in pairs, as in the Welch power,
+/// and gradients of signal, window and gain go back through those.
 #[derive(Debug, Clone, Copy)]
 pub struct LearnedWelch<'a, T> {
     /// The window, `[n_fft]`.
@@ -97,6 +106,10 @@ pub fn learned_welch_psd<T: Real>(signal: &[T], frame_len: usize, model: &Learne
     debug_assert_eq!(power.len(), rows * bins);
     debug_assert_eq!(signal.len(), rows * frame_len);
     model.debug_check();
+    let exact = with_exact_estimate(model, |estimate| estimate_psd(signal, frame_len, estimate, power));
+    if exact.is_some() {
+        return;
+    }
     if isa::takes(model.options.n_fft)
         && let (Some(signal), Some(model)) = (T::as_f32(signal), model.as_f32())
         && let Some(power) = T::as_f32_mut(power)
@@ -122,6 +135,12 @@ pub fn learned_welch_peaks<T: Real>(
     debug_assert_eq!(out_bins.len(), rows * k);
     debug_assert_eq!(out_power.len(), rows * k);
     model.debug_check();
+    let exact = with_exact_estimate(model, |estimate| {
+        estimate_peaks(signal, frame_len, estimate, k, out_bins, out_power);
+    });
+    if exact.is_some() {
+        return;
+    }
     if isa::takes(model.options.n_fft)
         && let (Some(signal), Some(model)) = (T::as_f32(signal), model.as_f32())
         && let Some(out_power) = T::as_f32_mut(out_power)
@@ -149,6 +168,23 @@ pub fn learned_welch_psd_backward<T: Real>(
     debug_assert!(gradients.gates.is_none() || model.transform.gates.is_some());
     debug_assert!(gradients.gain.is_none() || model.gain.is_some());
     model.debug_check();
+    // Gradients of twiddles, gates and weights take the segments one by one.
+    let mut gradients = gradients;
+    let of_transform = gradients.twiddles.is_some() || gradients.gates.is_some() || gradients.weights.is_some();
+    if !of_transform {
+        let LearnedGradients { signal: of_signal, window, gain, .. } = &mut gradients;
+        let exact = with_exact_estimate(model, |estimate| {
+            let into = EstimateGradients {
+                signal: of_signal.as_deref_mut(),
+                window: window.as_deref_mut(),
+                gain: gain.as_deref_mut(),
+            };
+            estimate_psd_backward(signal, frame_len, estimate, grad_power, into);
+        });
+        if exact.is_some() {
+            return;
+        }
+    }
     if isa::takes(model.options.n_fft)
         && let (Some(signal), Some(model)) = (T::as_f32(signal), model.as_f32())
         && let Some(grad_power) = T::as_f32(grad_power)

@@ -6,8 +6,8 @@ use crate::cpu::butterfly::tests::{Gates, bits, double, rounded};
 use crate::cpu::tests::learned::{Model, options};
 use crate::cpu::tests::learned_gradient::gradients as learned_gradients;
 use crate::cpu::tests::{noise, reduced, relative_error, single, single_tolerance};
-use crate::cpu::{InstructionSet, learned_welch_peaks, learned_welch_psd};
-use crate::options::{Detrend, WelchOptions};
+use crate::cpu::{InstructionSet, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd};
+use crate::options::{Detrend, Scaling, WelchOptions};
 
 /// Models with the gates of every kind.
 fn models(options: WelchOptions) -> impl Iterator<Item = Model<f64>> {
@@ -54,12 +54,43 @@ fn learned_power_and_gradients_are_those_in_double_precision() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
+fn the_exact_model_has_the_bits_of_welch() {
+    for (n, segments) in
+        [(8, 2), (32, 3), (64, 1), (64, 2), (128, 1), (256, 1), (256, 2), (256, 3), (512, 8), (2048, 2)]
+    {
+        for detrend in [Detrend::None, Detrend::Constant] {
+            for scaling in [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }] {
+                let options = WelchOptions { detrend, scaling, ..options(n, segments) };
+                let (frame_len, rows, k) = (options.frame() + 1, 37, 9.min(options.bins()));
+                let signal = single(&noise(rows * frame_len, 77));
+                let mut model = Model::exact(options);
+                model.gates = Some(vec![1.0; model.twiddles.len() / 2]);
+                let model = model.single();
+                for set in InstructionSet::available() {
+                    set.force(|| {
+                        let mut expected = vec![0.0; rows * options.bins()];
+                        welch_psd(&signal, frame_len, &model.window, &options, &mut expected);
+                        assert_eq!(bits(&model.psd(&signal, frame_len)), bits(&expected), "{set}, {options:?}");
+                        let [mut peaks, mut expected] = [0; 2].map(|_| (vec![0; rows * k], vec![0.0; rows * k]));
+                        welch_peaks(&signal, frame_len, &model.window, &options, k, &mut expected.0, &mut expected.1);
+                        learned_welch_peaks(&signal, frame_len, &model.borrow(), k, &mut peaks.0, &mut peaks.1);
+                        assert_eq!((peaks.0, bits(&peaks.1)), (expected.0, bits(&expected.1)), "{set}, {options:?}");
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn learned_results_depend_neither_on_threads_nor_on_neighbours() {
     let options = WelchOptions { detrend: Detrend::Constant, ..options(64, 2) };
     let (frame_len, rows, k) = (options.frame() + 1, reduced(601, 37), 16);
     let signal = single(&noise(rows * frame_len, 75));
     let grad_power = single(&noise(rows * options.bins(), 76));
-    for model in models(options).map(|model| model.single()) {
+    let exact = Model::windowed(options, &[0, 1], 0.5);
+    for model in models(options).chain([exact]).map(|model| model.single()) {
         for set in InstructionSet::available() {
             let run = |signal: &[f32]| {
                 let rows = signal.len() / frame_len;

@@ -155,7 +155,8 @@ impl<'a, T: Real> LearnedBackward<'a, T> {
         // Backward through the gain.
         grad_power.copy_from_slice(grad_gained);
         if let Some(gain) = model.gain {
-            gain::backward(gain, power, grad_power, sums.gain);
+            gain::add_gradient(power, grad_power, sums.gain);
+            gain::adjoint(gain, grad_power);
         }
         if !self.through_segments && sums.weights.is_empty() {
             return;

@@ -5,27 +5,22 @@ use std::sync::Arc;
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection};
 
+use crate::cpu::learned::gain;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::{self, top_k_row};
-use crate::cpu::welch::{scaling, segment};
-use crate::options::WelchOptions;
+use crate::cpu::welch::estimate::Estimate;
+use crate::cpu::welch::segment;
 
-/// As [`welch_psd`](crate::cpu::welch_psd()).
-pub(in crate::cpu) fn welch_psd<T: Real>(
-    signal: &[T],
-    frame_len: usize,
-    window: &[T],
-    options: &WelchOptions,
-    power: &mut [T],
-) {
-    let bins = options.bins();
-    let welch = PlannedWelch::new(window, options);
+/// As [`estimate_psd`](crate::cpu::welch::estimate_psd).
+pub(in crate::cpu) fn welch_psd<T: Real>(signal: &[T], frame_len: usize, estimate: &Estimate<'_, T>, power: &mut [T]) {
+    let (n, bins) = (estimate.options.n_fft, estimate.options.bins());
+    let welch = PlannedWelch::new(estimate);
     let tasks = Tasks::independent(power.len() / bins, welch.work());
     let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
     tasks.run(pieces, |(frames, power)| {
         T::with_scratch(|scratch| {
-            let (complex, sums, _) = scratch.buffers(welch.complex_len(), options.n_fft, 0);
+            let (complex, sums, _) = scratch.buffers(welch.complex_len(), n, 0);
             for (frame, power) in frames.chunks_exact(frame_len).zip(power.chunks_exact_mut(bins)) {
                 welch.row(frame, complex, sums, power);
             }
@@ -33,18 +28,17 @@ pub(in crate::cpu) fn welch_psd<T: Real>(
     });
 }
 
-/// As [`welch_peaks`](crate::cpu::welch_peaks()).
+/// As [`estimate_peaks`](crate::cpu::welch::estimate_peaks).
 pub(in crate::cpu) fn welch_peaks<T: Real>(
     signal: &[T],
     frame_len: usize,
-    window: &[T],
-    options: &WelchOptions,
+    estimate: &Estimate<'_, T>,
     k: usize,
     out_bins: &mut [i64],
     out_power: &mut [T],
 ) {
-    let (n, bins) = (options.n_fft, options.bins());
-    let welch = PlannedWelch::new(window, options);
+    let (n, bins) = (estimate.options.n_fft, estimate.options.bins());
+    let welch = PlannedWelch::new(estimate);
     let tasks = Tasks::independent(out_bins.len() / k, welch.work() + top_k::work(bins, k));
     let pieces = signal
         .chunks(tasks.rows * frame_len)
@@ -65,45 +59,44 @@ pub(in crate::cpu) fn welch_peaks<T: Real>(
 
 /// Values shared by every row of a call.
 pub(in crate::cpu) struct PlannedWelch<'a, T> {
-    pub window: &'a [T],
-    pub options: &'a WelchOptions,
+    pub estimate: Estimate<'a, T>,
     /// Factor on |X|² summed over segments.
     pub factor: T,
     transform: Arc<dyn Fft<T>>,
 }
 
 impl<'a, T: Real> PlannedWelch<'a, T> {
-    pub fn new(window: &'a [T], options: &'a WelchOptions) -> Self {
-        debug_assert_eq!(window.len(), options.n_fft);
-        let factor = scaling::factor(window, options.scaling) / options.segments as f64;
-        let transform = T::plan(options.n_fft, FftDirection::Forward);
-        Self { window, options, factor: T::of(factor), transform }
+    pub fn new(estimate: &Estimate<'a, T>) -> Self {
+        let transform = T::plan(estimate.options.n_fft, FftDirection::Forward);
+        Self { estimate: *estimate, factor: estimate.factor(), transform }
     }
 
     /// Work of a row, in the unit of [`Tasks`].
     pub fn work(&self) -> usize {
-        let n = self.options.n_fft;
+        let n = self.estimate.options.n_fft;
         // A planned transform takes about half the time of a gated one.
-        self.options.segments.div_ceil(2) * n * n.max(2).ilog2() as usize / 4
+        self.estimate.segments.count.div_ceil(2) * n * n.max(2).ilog2() as usize / 4
     }
 
     /// Complex values a row needs: a transform and its scratch.
     pub fn complex_len(&self) -> usize {
-        self.options.n_fft + self.transform.get_inplace_scratch_len()
+        self.estimate.options.n_fft + self.transform.get_inplace_scratch_len()
     }
 
     /// The power of one frame. `complex` has `complex_len` values, `sums` has `n_fft`.
     pub fn row(&self, frame: &[T], complex: &mut [Complex<T>], sums: &mut [T], power: &mut [T]) {
-        // |Z|² of every pair of segments, over all n bins.
-        for pair in 0..self.options.segments.div_ceil(2) {
+        for pair in 0..self.estimate.segments.count.div_ceil(2) {
             self.transform_pair(frame, pair, complex);
-            let spectrum = &complex[..sums.len()];
-            if pair == 0 {
-                sums.iter_mut().zip(spectrum).for_each(|(sum, z)| *sum = z.norm_sqr());
-            } else {
-                sums.iter_mut().zip(spectrum).for_each(|(sum, z)| *sum += z.norm_sqr());
-            }
+            add_squares(complex, pair, sums);
         }
+        self.fold(sums, power);
+        if let Some(gain) = self.estimate.gain {
+            gain::apply(gain, power);
+        }
+    }
+
+    /// The power of a row before the gain from its sums of |Z|² over pairs of segments.
+    pub fn fold(&self, sums: &[T], power: &mut [T]) {
         // From two-sided sums to one-sided power. Z = X₁ + i X₂ of two real segments: |Z[k]|² + |Z[n-k]|² = 2 (|X₁[k]|²
         // + |X₂[k]|²), and an interior bin counts twice.
         let mirrored = sums.iter().rev();
@@ -117,16 +110,17 @@ impl<'a, T: Real> PlannedWelch<'a, T> {
         }
     }
 
-    /// Puts the transform of x₁ + i x₂ at the start of `complex`, x₁ and x₂ being the windowed segments 2 pair and
+    /// Puts the transform of x₁ + i x₂ at the start of `complex`, x₁ and x₂ being the windowed segments number 2 pair and
     /// 2 pair + 1, and returns the means that detrending subtracted. The partner of an odd last segment is zero.
     pub fn transform_pair(&self, frame: &[T], pair: usize, complex: &mut [Complex<T>]) -> [T; 2] {
-        let (z, scratch) = complex.split_at_mut(self.options.n_fft);
+        let Estimate { window, options, segments, .. } = self.estimate;
+        let (z, scratch) = complex.split_at_mut(options.n_fft);
         let first = self.segment(frame, 2 * pair);
-        let first_offset = segment::offset(first, self.options.detrend);
-        let first = first.iter().zip(self.window);
-        let second_offset = if 2 * pair + 1 < self.options.segments {
+        let first_offset = segment::offset(first, options.detrend);
+        let first = first.iter().zip(window);
+        let second_offset = if 2 * pair + 1 < segments.count {
             let second = self.segment(frame, 2 * pair + 1);
-            let second_offset = segment::offset(second, self.options.detrend);
+            let second_offset = segment::offset(second, options.detrend);
             for ((z, (&x, &w)), &partner) in z.iter_mut().zip(first).zip(second) {
                 *z = Complex { re: w * (x - first_offset), im: w * (partner - second_offset) };
             }
@@ -141,8 +135,19 @@ impl<'a, T: Real> PlannedWelch<'a, T> {
         [first_offset, second_offset]
     }
 
-    /// Segment `index` of a frame.
-    pub fn segment<'f>(&self, frame: &'f [T], index: usize) -> &'f [T] {
-        &frame[index * self.options.hop..][..self.options.n_fft]
+    /// Segment number `at` of the estimate's.
+    pub fn segment<'f>(&self, frame: &'f [T], at: usize) -> &'f [T] {
+        let Estimate { options, segments, .. } = self.estimate;
+        &frame[segments.index(at) * options.hop..][..options.n_fft]
+    }
+}
+
+/// Adds |Z|² of a pair of segments, the first number 0, to the sums over all n bins; the first overwrites them.
+pub(in crate::cpu) fn add_squares<T: Real>(spectrum: &[Complex<T>], pair: usize, sums: &mut [T]) {
+    let spectrum = &spectrum[..sums.len()];
+    if pair == 0 {
+        sums.iter_mut().zip(spectrum).for_each(|(sum, z)| *sum = z.norm_sqr());
+    } else {
+        sums.iter_mut().zip(spectrum).for_each(|(sum, z)| *sum += z.norm_sqr());
     }
 }

@@ -5,48 +5,96 @@ use std::sync::Arc;
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection};
 
+use crate::cpu::learned::gain::{self, GAIN_TAPS};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::reduction::sum_blocks;
 use crate::cpu::runtime::scratch::take;
 use crate::cpu::runtime::tasks::{Tasks, optional_chunks};
-use crate::cpu::scalar::welch::PlannedWelch;
+use crate::cpu::scalar::welch::{PlannedWelch, add_squares};
+use crate::cpu::welch::estimate::Estimate;
 use crate::cpu::welch::scaling;
 use crate::cpu::welch::segment::WindowedGradients;
-use crate::options::WelchOptions;
 
-/// As [`welch_psd_backward`](crate::cpu::welch_psd_backward()).
-pub(in crate::cpu) fn welch_psd_backward<T: Real>(
+/// Gradients of an estimate that are overwritten, each if given.
+#[derive(Debug, Default)]
+pub(in crate::cpu) struct EstimateGradients<'a, T> {
+    /// `[rows, frame_len]`; 0 past the last segment.
+    pub signal: Option<&'a mut [T]>,
+    /// `[n_fft]`, with the part through the scaling.
+    pub window: Option<&'a mut [T]>,
+    /// `[bins, 3]`; only for an estimate that has a gain.
+    pub gain: Option<&'a mut [T]>,
+}
+
+/// Gradients of [`estimate_psd`](crate::cpu::welch::estimate_psd) for `grad_power` `[rows, bins]`. A row whose
+/// `grad_power` is 0 throughout gives 0, also if its samples are not finite.
+pub(in crate::cpu) fn estimate_psd_backward<T: Real>(
     signal: &[T],
     frame_len: usize,
-    window: &[T],
-    options: &WelchOptions,
+    estimate: &Estimate<'_, T>,
     grad_power: &[T],
-    grad_signal: Option<&mut [T]>,
-    grad_window: Option<&mut [T]>,
+    gradients: EstimateGradients<'_, T>,
 ) {
-    let bins = options.bins();
+    let options = estimate.options;
+    let (n, bins) = (options.n_fft, options.bins());
     let rows = grad_power.len() / bins;
-    let backward = WelchBackward::new(window, options);
-    let partial = if grad_window.is_some() { options.n_fft } else { 0 };
+    let through_segments = gradients.signal.is_some() || gradients.window.is_some();
+    let backward = WelchBackward::new(estimate, through_segments);
+    let window_len = if gradients.window.is_some() { n } else { 0 };
+    let gain_len = if gradients.gain.is_some() { GAIN_TAPS * bins } else { 0 };
+    let partial = window_len + gain_len;
     let tasks = Tasks::reduction(rows, 3 * backward.forward.work(), partial);
     let mut partials = vec![T::zero(); partial * tasks.count.max(1)];
     let pieces = (signal.chunks(tasks.rows * frame_len))
         .zip(grad_power.chunks(tasks.rows * bins))
-        .zip(optional_chunks(grad_signal, tasks.rows * frame_len))
-        .zip(optional_chunks(grad_window.is_some().then_some(&mut partials[..]), options.n_fft));
-    tasks.run(pieces, |(((frames, grad_power), grad_frames), window_sum)| {
-        let window_sum = window_sum.unwrap_or_default();
+        .zip(optional_chunks(gradients.signal, tasks.rows * frame_len))
+        .zip(optional_chunks((partial > 0).then_some(&mut partials[..]), partial.max(1)));
+    tasks.run(pieces, |(((frames, grad_power), grad_frames), sums)| {
+        let (window, gain) = sums.unwrap_or_default().split_at_mut(window_len);
+        let mut sums = Sums { window, gain };
         let rows = frames.chunks_exact(frame_len).zip(grad_power.chunks_exact(bins));
         T::with_scratch(|scratch| {
-            let (complex, real, _) = scratch.buffers(backward.complex_len(), 2 * options.n_fft, 0);
+            let (complex, real, _) = scratch.buffers(backward.complex_len(), 3 * n + bins, 0);
             for ((frame, grad_power), grad_frame) in rows.zip(optional_chunks(grad_frames, frame_len)) {
-                backward.row(frame, grad_power, complex, real, grad_frame.unwrap_or_default(), window_sum);
+                let mut buffers = RowBuffers::cut(complex, real, n);
+                backward.row(frame, grad_power, &mut buffers, grad_frame.unwrap_or_default(), &mut sums);
             }
         });
     });
-    if let Some(grad_window) = grad_window {
-        grad_window.copy_from_slice(sum_blocks(&mut partials, options.n_fft));
-        scaling::add_factor_gradient(window, options.scaling, grad_window);
+    let (window, gain) = sum_blocks(&mut partials, partial).split_at(window_len);
+    if let Some(grad_window) = gradients.window {
+        grad_window.copy_from_slice(window);
+        scaling::add_factor_gradient(estimate.window, options.scaling, grad_window);
+    }
+    if let Some(grad_gain) = gradients.gain {
+        grad_gain.copy_from_slice(gain);
+    }
+}
+
+/// Sums over the rows of a task, empty for gradients that are not requested.
+struct Sums<'a, T> {
+    window: &'a mut [T],
+    gain: &'a mut [T],
+}
+
+/// Buffers of one row.
+struct RowBuffers<'a, T> {
+    /// A transform and its scratch.
+    complex: &'a mut [Complex<T>],
+    /// `[n]`.
+    filter: &'a mut [T],
+    /// `[n]`, gradients of windowed samples.
+    grad: &'a mut [T],
+    /// `[n]`, sums of |Z|².
+    squares: &'a mut [T],
+    /// `[bins]`.
+    power: &'a mut [T],
+}
+
+impl<'a, T> RowBuffers<'a, T> {
+    fn cut(complex: &'a mut [Complex<T>], mut real: &'a mut [T], n: usize) -> Self {
+        let [filter, grad, squares] = [0; 3].map(|_| take(&mut real, n));
+        Self { complex, filter, grad, squares, power: real }
     }
 }
 
@@ -54,62 +102,81 @@ pub(in crate::cpu) fn welch_psd_backward<T: Real>(
 struct WelchBackward<'a, T> {
     forward: PlannedWelch<'a, T>,
     inverse: Arc<dyn Fft<T>>,
+    /// Whether a row's gradient goes on through its segments, or ends at the gain.
+    through_segments: bool,
 }
 
 impl<'a, T: Real> WelchBackward<'a, T> {
-    fn new(window: &'a [T], options: &'a WelchOptions) -> Self {
-        Self { forward: PlannedWelch::new(window, options), inverse: T::plan(options.n_fft, FftDirection::Inverse) }
+    fn new(estimate: &Estimate<'a, T>, through_segments: bool) -> Self {
+        let inverse = T::plan(estimate.options.n_fft, FftDirection::Inverse);
+        Self { forward: PlannedWelch::new(estimate), inverse, through_segments }
     }
 
     fn complex_len(&self) -> usize {
-        self.forward.complex_len().max(self.forward.options.n_fft + self.inverse.get_inplace_scratch_len())
+        let n = self.forward.estimate.options.n_fft;
+        self.forward.complex_len().max(n + self.inverse.get_inplace_scratch_len())
     }
 
-    /// Gradients of one frame: overwrites `grad_frame` and adds to `window_sum`; either may be empty.
+    /// Gradients of one frame: overwrites `grad_frame`, unless that is empty, and adds to `sums`.
     ///
     /// With respect to a segment's windowed samples y the gradient is Σ_k q\[k\] X\[k\] e^{2πi jk/n} over all k, with
-    /// q\[k\] = q\[n-k\] = 2 · factor · grad_power\[k\]: q is real and even, a filter that takes real samples to real
-    /// ones, so two segments pass through it as one complex transform.
+    /// q\[k\] = q\[n-k\] = 2 · factor · grad\[k\], grad that of the power before the gain: q is real and even, a filter
+    /// that takes real samples to real ones, so two segments pass through it as one complex transform.
     fn row(
         &self,
         frame: &[T],
         grad_power: &[T],
-        complex: &mut [Complex<T>],
-        mut real: &mut [T],
+        buffers: &mut RowBuffers<'_, T>,
         grad_frame: &mut [T],
-        window_sum: &mut [T],
+        sums: &mut Sums<'_, T>,
     ) {
         grad_frame.fill(T::zero());
         if grad_power.iter().all(T::is_zero) {
             return;
         }
-        let WelchOptions { n_fft, hop, segments, detrend, .. } = *self.forward.options;
-        let filter = take(&mut real, n_fft);
-        let grad = real;
+        let Estimate { window, options, segments, gain } = self.forward.estimate;
+        let (n, hop) = (options.n_fft, options.hop);
+        let RowBuffers { complex, filter, grad, squares, power } = buffers;
         // q, over all n bins.
-        let twice = T::of(2.0) * self.forward.factor;
-        filter.iter_mut().zip(grad_power).for_each(|(q, &g)| *q = twice * g);
-        for k in 1..n_fft.div_ceil(2) {
-            filter[n_fft - k] = filter[k];
+        power.copy_from_slice(grad_power);
+        if let Some(gain) = gain {
+            gain::adjoint(gain, power);
         }
-        for pair in 0..segments.div_ceil(2) {
-            // The spectrum of two segments, computed anew, times q, and back to the time domain.
+        let twice = T::of(2.0) * self.forward.factor;
+        filter.iter_mut().zip(&**power).for_each(|(q, &g)| *q = twice * g);
+        for k in 1..n.div_ceil(2) {
+            filter[n - k] = filter[k];
+        }
+        for pair in 0..segments.count.div_ceil(2) {
+            // The spectrum of two segments, computed anew.
             let offsets = self.forward.transform_pair(frame, pair, complex);
-            let (z, scratch) = complex.split_at_mut(n_fft);
-            z.iter_mut().zip(&*filter).for_each(|(z, &q)| *z = z.scale(q));
+            if !sums.gain.is_empty() {
+                add_squares(complex, pair, squares);
+            }
+            if !self.through_segments {
+                continue;
+            }
+            // Times q, and back to the time domain.
+            let (z, scratch) = complex.split_at_mut(n);
+            z.iter_mut().zip(&**filter).for_each(|(z, &q)| *z = z.scale(q));
             self.inverse.process_with_scratch(z, scratch);
             // The real part is the gradient of the first segment's windowed samples, the imaginary part the second's.
-            for (index, offset) in (2 * pair..segments).zip(offsets) {
-                if index % 2 == 0 {
+            for (at, offset) in (2 * pair..segments.count).zip(offsets) {
+                if at % 2 == 0 {
                     grad.iter_mut().zip(&*z).for_each(|(grad, z)| *grad = z.re);
                 } else {
                     grad.iter_mut().zip(&*z).for_each(|(grad, z)| *grad = z.im);
                 }
-                let grad_segment = grad_frame.get_mut(index * hop..index * hop + n_fft).unwrap_or_default();
-                let segment = self.forward.segment(frame, index);
-                let mut sums = WindowedGradients { segment: grad_segment, window: window_sum };
-                sums.add(segment, offset, self.forward.window, detrend, grad);
+                let start = segments.index(at) * hop;
+                let grad_segment = grad_frame.get_mut(start..start + n).unwrap_or_default();
+                let segment = self.forward.segment(frame, at);
+                let mut sums = WindowedGradients { segment: grad_segment, window: sums.window };
+                sums.add(segment, offset, window, options.detrend, grad);
             }
+        }
+        if !sums.gain.is_empty() {
+            self.forward.fold(squares, power);
+            gain::add_gradient(power, grad_power, sums.gain);
         }
     }
 }

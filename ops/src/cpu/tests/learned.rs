@@ -1,5 +1,7 @@
 use super::*;
-use crate::cpu::{ButterflyTransform, LearnedWelch, Real, learned_welch_peaks, learned_welch_psd, welch_psd};
+use crate::cpu::{
+    ButterflyTransform, InstructionSet, LearnedWelch, Real, learned_welch_peaks, learned_welch_psd, welch_psd,
+};
 
 /// The tensors of a [`LearnedWelch`].
 #[derive(Debug, Clone)]
@@ -36,6 +38,15 @@ impl Model<f64> {
             gain: [0.0, 1.0, 0.0].repeat(options.bins()),
             options,
         }
+    }
+
+    /// A model with exact twiddles and open gates, whose window and gain are learned, of the segments `open`.
+    pub fn windowed(options: WelchOptions, open: &[usize], weight: f64) -> Self {
+        let mut model = Self { twiddles: exact_twiddles(options.n_fft), ..Self::perturbed(options, false) };
+        model.gates = Some(vec![1.0; model.twiddles.len() / 2]);
+        model.weights =
+            (0..options.segments).map(|segment| if open.contains(&segment) { weight } else { 0.0 }).collect();
+        model
     }
 
     /// The model with `change` made to every tensor.
@@ -120,6 +131,29 @@ fn power_is_that_of_the_definition() {
                 let power = model.single().psd(&single(&signal), frame_len);
                 let power: Vec<f64> = power.into_iter().map(f64::from).collect();
                 assert!(relative_error(&power, &expected) < 2.0 * single_tolerance(n));
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
+fn power_through_exact_transforms_is_that_of_the_definition() {
+    for n in [8, 64, 128, 256, 1024] {
+        for (scaling, detrend) in SCALINGS.into_iter().flat_map(|s| DETRENDS.map(|d| (s, d))) {
+            for (open, weight) in [(&[0, 1, 2, 3][..], 0.25), (&[1, 3], 0.5), (&[2], 1.0), (&[0, 1, 3], 0.7)] {
+                let options = WelchOptions { hop: n / 2 + 3, scaling, detrend, ..options(n, 4) };
+                let model = Model::windowed(options, open, weight);
+                let frame_len = options.frame() + 2;
+                let signal: Vec<f64> = noise(3 * frame_len, 61).iter().map(|x| x + 0.2).collect();
+                let expected: Vec<f64> = signal.chunks(frame_len).flat_map(|frame| model.naive(frame)).collect();
+                assert!(relative_error(&model.psd(&signal, frame_len), &expected) < 1e-13, "{options:?}");
+                for set in InstructionSet::available() {
+                    let power = set.force(|| model.single().psd(&single(&signal), frame_len));
+                    let power: Vec<f64> = power.into_iter().map(f64::from).collect();
+                    let error = relative_error(&power, &expected);
+                    assert!(error < 2.0 * single_tolerance(n), "{set}, {open:?}, {options:?}: {error:e}");
+                }
             }
         }
     }

@@ -118,6 +118,37 @@ fn each_gradient_alone_is_the_same() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
+fn gradients_through_exact_transforms_are_those_through_butterflies() {
+    for n in [8, 64, 256] {
+        for (scaling, detrend) in SCALINGS.into_iter().flat_map(|s| DETRENDS.map(|d| (s, d))) {
+            for (open, weight) in [(&[0, 1, 2][..], 1.0 / 3.0), (&[0, 2], 0.5), (&[1], 0.8)] {
+                let hop = n / 2 + 1;
+                let model = Model::windowed(WelchOptions { hop, scaling, detrend, ..options(n, 3) }, open, weight);
+                let frame_len = model.options.frame() + 2;
+                let signal: Vec<f64> = noise(5 * frame_len, 62).iter().map(|x| x + 0.2).collect();
+                let mut grad_power = noise(5 * model.options.bins(), 63);
+                grad_power[model.options.bins()..2 * model.options.bins()].fill(0.0);
+                // With gradients of twiddles, gates and weights, butterflies run.
+                let [of_signal, window, _, _, _, gain] = gradients(&model, &signal, frame_len, &grad_power);
+                let mut alone = [&of_signal, &window, &gain].map(|gradient| vec![f64::NAN; gradient.len()]);
+                let [signal_alone, window_alone, gain_alone] = &mut alone;
+                let into = LearnedGradients {
+                    signal: Some(signal_alone),
+                    window: Some(window_alone),
+                    gain: Some(gain_alone),
+                    ..LearnedGradients::default()
+                };
+                learned_welch_psd_backward(&signal, frame_len, &model.borrow(), &grad_power, into);
+                for (found, expected) in alone.iter().zip([&of_signal, &window, &gain]) {
+                    assert!(relative_error(found, expected) < 1e-12, "{open:?}, {:?}", model.options);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn faint_signals_have_finite_power_and_gradients() {
     let options = WelchOptions { scaling: Scaling::Spectrum, detrend: Detrend::Constant, ..options(16, 3) };
     let model = Model::perturbed(options, true).single();

@@ -3,7 +3,7 @@
 use crate::cpu::fft::SPECIALISED_N;
 use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
 use crate::cpu::fft::plan::{MIN_N, MIN_N_SIXTEEN_LANES, MIN_N_TWO_ROWS, Plan, shortest, width};
-use crate::cpu::fft::prefetch::Prefetcher;
+use crate::cpu::fft::prefetch::{INPUT_DISTANCE, Prefetcher};
 use crate::cpu::fft::sink::{AddPower, StorePower, StoreSpectrum};
 use crate::cpu::fft::source::{Interleaved, Pair, Single, Windowed};
 use crate::cpu::fft::unpack::{fold_pairs, unpack_real};
@@ -14,7 +14,9 @@ use crate::cpu::isa::{InstructionSet, Kernel, dispatch, dispatch_two_rows};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
-use crate::cpu::welch::{scaling, segment, short};
+use crate::cpu::welch::estimate::{Estimate, Segments};
+use crate::cpu::welch::gained::Gained;
+use crate::cpu::welch::{segment, short};
 use crate::options::{Detrend, WelchOptions};
 
 /// The longest segments that run in registers with two rows, which take as much memory again.
@@ -29,15 +31,15 @@ const FEWEST_ROWS_OF_TILE: usize = 4;
 // is half the shortest of sixteen lanes. `WelchKernel::dispatch` goes by the same bounds.
 const _: () = assert!(MAX_TWO_ROW_N == 2 * (MIN_N_SIXTEEN_LANES / 2) && MIN_N_TWO_ROWS < MIN_N_SIXTEEN_LANES);
 
-/// As [`welch_psd`](crate::cpu::welch_psd()).
-pub(super) fn welch_psd(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions, power: &mut [f32]) {
-    if options.n_fft < MIN_N {
-        return short::welch_psd(signal, frame_len, window, options, power);
+/// As [`estimate_psd`](super::estimate_psd).
+pub(super) fn welch_psd(signal: &[f32], frame_len: usize, estimate: &Estimate<'_, f32>, power: &mut [f32]) {
+    if estimate.options.n_fft < MIN_N {
+        return short::welch_psd(signal, frame_len, estimate, power);
     }
-    let bins = options.bins();
-    let call = WelchCall::new(frame_len, window, options);
+    let bins = estimate.options.bins();
+    let call = WelchCall::new(frame_len, estimate);
     let set = InstructionSet::current();
-    let tasks = Tasks::independent(power.len() / bins, work(options));
+    let tasks = Tasks::independent(power.len() / bins, work(estimate));
     let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
     tasks.run(pieces, |(frames, power)| {
         with_lines(call.lines(), |memory| {
@@ -46,24 +48,24 @@ pub(super) fn welch_psd(signal: &[f32], frame_len: usize, window: &[f32], option
     });
 }
 
-/// As [`welch_peaks`](crate::cpu::welch_peaks()).
+/// As [`estimate_peaks`](super::estimate_peaks).
 pub(super) fn welch_peaks(
     signal: &[f32],
     frame_len: usize,
-    window: &[f32],
-    options: &WelchOptions,
+    estimate: &Estimate<'_, f32>,
     k: usize,
     out_bins: &mut [i64],
     out_power: &mut [f32],
 ) {
+    let options = estimate.options;
     if options.n_fft < MIN_N {
-        return short::welch_peaks(signal, frame_len, window, options, k, out_bins, out_power);
+        return short::welch_peaks(signal, frame_len, estimate, k, out_bins, out_power);
     }
-    let call = WelchCall::new(frame_len, window, options);
+    let call = WelchCall::new(frame_len, estimate);
     let set = InstructionSet::current();
     let rows = out_bins.len() / k;
     let rows_of_tile = (rows / FEW_TASKS).clamp(FEWEST_ROWS_OF_TILE, MAX_LANES);
-    let tasks = Tasks::independent_groups(rows, work(options) + options.n_fft / 4, rows_of_tile);
+    let tasks = Tasks::independent_groups(rows, work(estimate) + options.n_fft / 4, rows_of_tile);
     let pieces = signal
         .chunks(tasks.rows * frame_len)
         .zip(out_bins.chunks_mut(tasks.rows * k))
@@ -80,8 +82,9 @@ pub(super) fn welch_peaks(
 }
 
 /// Work of a row's power, in the unit of [`Tasks`].
-fn work(options: &WelchOptions) -> usize {
-    options.segments.div_ceil(2) * options.n_fft * options.stages() / 16
+fn work(estimate: &Estimate<'_, f32>) -> usize {
+    let options = estimate.options;
+    estimate.segments.count.div_ceil(2) * options.n_fft * options.stages() / 16
 }
 
 /// Values shared by every row of a call.
@@ -90,22 +93,26 @@ pub(super) struct WelchCall<'a> {
     /// `[n_fft]`.
     pub window: &'a [f32],
     pub options: &'a WelchOptions,
+    pub segments: Segments<'a>,
     /// Factor on |X|² summed over segments.
     pub factor: f32,
+    /// `[bins, 3]`.
+    pub gain: Option<&'a [f32]>,
     pub frame_len: usize,
 }
 
 impl<'a> WelchCall<'a> {
-    pub fn new(frame_len: usize, window: &'a [f32], options: &'a WelchOptions) -> Self {
-        let factor = scaling::factor(window, options.scaling) / options.segments as f64;
-        Self { window, options, factor: factor as f32, frame_len }
+    pub fn new(frame_len: usize, estimate: &Estimate<'a, f32>) -> Self {
+        let &Estimate { window, options, segments, gain } = estimate;
+        Self { window, options, segments, factor: estimate.factor(), gain, frame_len }
     }
 
     /// Lines of memory that a [`WelchKernel`] takes, for any registers.
     pub fn lines(&self) -> usize {
         let n = self.options.n_fft;
         let rows = if n <= MAX_TWO_ROW_N { 2 } else { 1 };
-        7 * rows * lines_for(n) + lines_for((MAX_LANES + 1) * self.stride())
+        let gained = if self.gain.is_some() { Gained::lines(self.options.bins()) } else { 0 };
+        7 * rows * lines_for(n) + lines_for((MAX_LANES + 1) * self.stride()) + gained
     }
 
     /// Values from one row of a tile to the next.
@@ -168,7 +175,7 @@ impl WelchKernel<'_> {
     fn dispatch(self, set: InstructionSet) {
         let options = self.call.options;
         // Most of a row's work: one segment alone is transformed as n / 2 complex values.
-        let transform = if options.segments == 1 { options.n_fft / 2 } else { options.n_fft };
+        let transform = if self.call.segments.count == 1 { options.n_fft / 2 } else { options.n_fft };
         if (MIN_N_TWO_ROWS..MIN_N_SIXTEEN_LANES).contains(&transform) {
             debug_assert!(options.n_fft <= MAX_TWO_ROW_N);
             dispatch_two_rows(set, self);
@@ -189,19 +196,31 @@ impl WelchKernel<'_> {
             Outputs::Power(power) => (power, bins, None),
             Outputs::Peaks(peaks) => (take_values(&mut memory, tile_rows * stride), stride, Some(peaks)),
         };
+        let mut gained = call.gain.map(|gain| Gained::new(gain, &mut memory));
         let mut rows = RowPower::<V, N>::new(token, &call, memory);
         for (index, frames_beside) in frames.chunks(V::ROWS * frame_len).enumerate() {
             let index = index * V::ROWS;
             let row = if peaks.is_some() { index % tile_rows } else { index };
             let (frame, next) = frames_beside.split_at(frame_len);
             let (power, rest) = tile[row * stride..].split_at_mut(bins);
-            if V::ROWS == 1 {
-                rows.compute([frame, frame], [power, &mut []]);
-            } else if next.is_empty() {
-                // The last row, without one beside it.
-                rows.compute([frame, frame], [power, spare]);
-            } else {
-                rows.compute([frame, next], [power, &mut rest[stride - bins..][..bins]]);
+            // The last row may have none beside it.
+            let alone = next.is_empty();
+            let mut power = [
+                power,
+                match (V::ROWS, alone) {
+                    (1, _) => &mut [],
+                    (_, true) => &mut *spare,
+                    (_, false) => &mut rest[stride - bins..][..bins],
+                },
+            ];
+            let [first, second] = &mut power;
+            let before_gain = match &mut gained {
+                Some(gained) => gained.power(),
+                None => [&mut **first, &mut **second],
+            };
+            rows.compute([frame, if alone { frame } else { next }], before_gain);
+            if let Some(gained) = &mut gained {
+                gained.apply::<V::OneRow>(token, &mut power);
             }
             if let Some(peaks) = &mut peaks
                 && (row + V::ROWS == tile_rows || (index + V::ROWS) * frame_len >= frames.len())
@@ -230,6 +249,8 @@ struct RowPower<'a, V: Register, const N: usize> {
     spectrum: &'a mut [Complex<V>],
     /// `[n]` for each row's even and odd segments.
     detrended: &'a mut [f32],
+    /// Where a good part of a frame is not read: distance to the same samples of a later row.
+    sparse: Option<usize>,
 }
 
 impl<'a, V: Register, const N: usize> RowPower<'a, V, N> {
@@ -246,30 +267,42 @@ impl<'a, V: Register, const N: usize> RowPower<'a, V, N> {
         let spectrum = take_complexes(token, &mut memory, columns / 2);
         let detrended = take_values(&mut memory, 2 * V::ROWS * n);
         let halves = if n / 2 >= shortest::<V>() { Some(Plan::of::<V>(n / 2)) } else { None };
-        Self { token, call, pairs: Plan::of::<V>(n), halves, window, work, sums, spectrum, detrended }
+        let is_sparse = 4 * call.segments.samples(call.options) < 3 * call.frame_len;
+        let sparse = is_sparse.then(|| INPUT_DISTANCE.next_multiple_of(call.frame_len));
+        Self { token, call, pairs: Plan::of::<V>(n), halves, window, work, sums, spectrum, detrended, sparse }
     }
 
     /// One-sided power of a frame for each row of a register.
     #[inline(always)]
     fn compute(&mut self, frames: [&[f32]; 2], mut power: [&mut [f32]; 2]) {
         let token = self.token;
-        let &WelchCall { options, factor, frame_len, .. } = self.call;
-        let &WelchOptions { hop, segments, .. } = options;
+        let &WelchCall { options, segments, factor, frame_len, .. } = self.call;
         let columns = if N > 0 { N / V::LANES } else { self.window.len() };
         let (window, work) = (&self.window[..columns], &mut self.work[..columns]);
         let (sums, spectrum) = (&mut self.sums[..columns], &mut self.spectrum[..columns / 2]);
         let mut prefetched = 0;
-        for first in (0..segments).step_by(2) {
+        for first in (0..segments.count).step_by(2) {
             // Each transform prefetches its share of the memory that later rows need.
-            let until = if first + 2 < segments { frame_len.min((first + 2) * hop) } else { frame_len };
-            let mut prefetcher = Prefetcher::new(&frames[..V::ROWS], prefetched, until);
-            prefetched = until;
+            let mut prefetcher = if let Some(distance) = self.sparse {
+                let segments = [first, segments.count.min(first + 2) - 1].map(|at| segments.index(at) * options.hop);
+                let [x, y] = segments.map(|start| start.max(prefetched)..start + options.n_fft);
+                prefetched = y.end;
+                // What both segments have is prefetched once.
+                let y = y.start.max(x.end)..y.end;
+                Prefetcher::of_ranges(&frames[..V::ROWS], [x, y], distance)
+            } else {
+                let is_last = first + 2 >= segments.count;
+                let until = if is_last { frame_len } else { frame_len.min(segments.index(first + 2) * options.hop) };
+                let from = std::mem::replace(&mut prefetched, until);
+                Prefetcher::new(&frames[..V::ROWS], from, until)
+            };
             prefetcher.advance::<V>();
             // Load pass: window two segments as one complex vector, or an odd last one as a real vector.
             let (x, y) = self.detrended.split_at_mut(V::ROWS * options.n_fft);
-            let x = Windowed::new(segment_of_rows::<V>(options, frames, first, x), window);
-            if first + 1 < segments {
-                let y = Windowed::new(segment_of_rows::<V>(options, frames, first + 1, y), window);
+            let x = Windowed::new(segment_of_rows::<V>(options, frames, segments.index(first), x), window);
+            if first + 1 < segments.count {
+                let second = segments.index(first + 1);
+                let y = Windowed::new(segment_of_rows::<V>(options, frames, second, y), window);
                 load_pass(token, self.pairs, Pair(x, y), work);
             } else if let Some(halves) = self.halves {
                 // The last segment of an odd number: a transform of half the length gives its power directly.

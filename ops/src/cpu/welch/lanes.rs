@@ -70,7 +70,7 @@ impl Kernel for Rows<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
         let Self { call, plan, frames, outputs, mut memory } = self;
-        let &WelchCall { window, options, factor, frame_len } = call;
+        let &WelchCall { window, options, factor, frame_len, .. } = call;
         let &WelchOptions { n_fft: n, hop, segments, detrend, .. } = options;
         let bins = options.bins();
         let mut spectra = FrameSpectra::<V>::new(token, plan, n, &mut memory);

@@ -1,6 +1,8 @@
 //! Welch power spectra and their strongest bins, with exact transforms.
 
+pub(in crate::cpu) mod estimate;
 pub(in crate::cpu) mod forward;
+mod gained;
 mod lanes;
 pub(in crate::cpu) mod scaling;
 pub(in crate::cpu) mod segment;
@@ -10,8 +12,10 @@ mod tests;
 
 use std::sync::Arc;
 
+use self::estimate::Estimate;
 use self::forward::WelchCall;
 use crate::cpu::real::Real;
+use crate::cpu::scalar::welch_backward::EstimateGradients;
 use crate::cpu::transform::{Plan, plan_of_frames};
 use crate::cpu::{isa, scalar};
 use crate::options::WelchOptions;
@@ -41,20 +45,32 @@ impl Engine {
 /// Nyquist and 2 between (Welch, 1967). A non-finite sample in a segment makes every bin of its row non-finite, and
 /// leaves the other rows alone.
 pub fn welch_psd<T: Real>(signal: &[T], frame_len: usize, window: &[T], options: &WelchOptions, power: &mut [T]) {
-    let bins = options.bins();
+    estimate_psd(signal, frame_len, &Estimate::welch(window, options), power);
+}
+
+/// Power of every row as an estimate says: `signal` `[rows, frame_len]` → `power` `[rows, bins]`. An estimate with a gain
+/// or with segments left out has a length that is a power of two, and in f32 in registers at least 64.
+pub(in crate::cpu) fn estimate_psd<T: Real>(
+    signal: &[T],
+    frame_len: usize,
+    estimate: &Estimate<'_, T>,
+    power: &mut [T],
+) {
+    let bins = estimate.options.bins();
     let rows = power.len() / bins;
     debug_assert_eq!(power.len(), rows * bins);
     debug_assert_eq!(signal.len(), rows * frame_len);
-    if let Some(engine) = Engine::of(options, rows)
-        && let (Some(signal), Some(window)) = (T::as_f32(signal), T::as_f32(window))
+    estimate.debug_check();
+    if let Some(engine) = Engine::of(estimate.options, rows)
+        && let (Some(signal), Some(estimate)) = (T::as_f32(signal), estimate.as_f32())
         && let Some(power) = T::as_f32_mut(power)
     {
         return match engine {
-            Engine::AcrossRegisters => forward::welch_psd(signal, frame_len, window, options, power),
-            Engine::Lanes(plan) => lanes::welch_psd(signal, &WelchCall::new(frame_len, window, options), &plan, power),
+            Engine::AcrossRegisters => forward::welch_psd(signal, frame_len, &estimate, power),
+            Engine::Lanes(plan) => lanes::welch_psd(signal, &WelchCall::new(frame_len, &estimate), &plan, power),
         };
     }
-    scalar::welch::welch_psd(signal, frame_len, window, options, power);
+    scalar::welch::welch_psd(signal, frame_len, estimate, power);
 }
 
 /// The `k` strongest bins of every row's Welch power: `signal` `[rows, frame_len]`, `window` `[n_fft]` → `out_bins`,
@@ -70,26 +86,37 @@ pub fn welch_peaks<T: Real>(
     out_bins: &mut [i64],
     out_power: &mut [T],
 ) {
+    estimate_peaks(signal, frame_len, &Estimate::welch(window, options), k, out_bins, out_power);
+}
+
+/// The `k` strongest bins of [`estimate_psd`]: `out_bins`, `out_power` `[rows, k]`.
+pub(in crate::cpu) fn estimate_peaks<T: Real>(
+    signal: &[T],
+    frame_len: usize,
+    estimate: &Estimate<'_, T>,
+    k: usize,
+    out_bins: &mut [i64],
+    out_power: &mut [T],
+) {
     let rows = out_bins.len() / k;
-    debug_assert!((1..=options.bins()).contains(&k));
+    debug_assert!((1..=estimate.options.bins()).contains(&k));
     debug_assert_eq!(signal.len(), rows * frame_len);
     debug_assert_eq!(out_bins.len(), rows * k);
     debug_assert_eq!(out_power.len(), rows * k);
-    if let Some(engine) = Engine::of(options, rows)
-        && let (Some(signal), Some(window)) = (T::as_f32(signal), T::as_f32(window))
+    estimate.debug_check();
+    if let Some(engine) = Engine::of(estimate.options, rows)
+        && let (Some(signal), Some(estimate)) = (T::as_f32(signal), estimate.as_f32())
         && let Some(out_power) = T::as_f32_mut(out_power)
     {
         return match engine {
-            Engine::AcrossRegisters => {
-                forward::welch_peaks(signal, frame_len, window, options, k, out_bins, out_power);
-            }
+            Engine::AcrossRegisters => forward::welch_peaks(signal, frame_len, &estimate, k, out_bins, out_power),
             Engine::Lanes(plan) => {
-                let call = WelchCall::new(frame_len, window, options);
+                let call = WelchCall::new(frame_len, &estimate);
                 lanes::welch_peaks(signal, &call, &plan, k, out_bins, out_power);
             }
         };
     }
-    scalar::welch::welch_peaks(signal, frame_len, window, options, k, out_bins, out_power);
+    scalar::welch::welch_peaks(signal, frame_len, estimate, k, out_bins, out_power);
 }
 
 /// Gradients of [`welch_psd`] for `grad_power` `[rows, bins]`: overwrites `grad_signal` `[rows, frame_len]` and
@@ -112,13 +139,7 @@ pub fn welch_psd_backward<T: Real>(
     debug_assert_eq!(signal.len(), rows * frame_len);
     debug_assert!(grad_signal.as_ref().is_none_or(|grad| grad.len() == signal.len()));
     debug_assert!(grad_window.as_ref().is_none_or(|grad| grad.len() == options.n_fft));
-    scalar::welch_backward::welch_psd_backward(
-        signal,
-        frame_len,
-        window,
-        options,
-        grad_power,
-        grad_signal,
-        grad_window,
-    );
+    let gradients = EstimateGradients { signal: grad_signal, window: grad_window, gain: None };
+    let estimate = Estimate::welch(window, options);
+    scalar::welch_backward::estimate_psd_backward(signal, frame_len, &estimate, grad_power, gradients);
 }

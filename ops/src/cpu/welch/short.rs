@@ -8,28 +8,28 @@ use crate::cpu::fft::forward_twiddles;
 use crate::cpu::learned::LearnedWelch;
 use crate::cpu::learned::forward::{learned_welch_peaks, learned_welch_psd};
 use crate::cpu::runtime::scratch::with_zeros;
-use crate::options::WelchOptions;
+use crate::cpu::welch::estimate::Estimate;
 
-/// As [`welch_psd`](crate::cpu::welch_psd()).
-pub(super) fn welch_psd(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions, power: &mut [f32]) {
-    with_exact_model(window, options, |model| learned_welch_psd(signal, frame_len, model, power));
+/// As [`welch_psd`](super::forward::welch_psd), of all segments and without a gain.
+pub(super) fn welch_psd(signal: &[f32], frame_len: usize, estimate: &Estimate<'_, f32>, power: &mut [f32]) {
+    with_exact_model(estimate, |model| learned_welch_psd(signal, frame_len, model, power));
 }
 
-/// As [`welch_peaks`](crate::cpu::welch_peaks()).
+/// As [`welch_peaks`](super::forward::welch_peaks), of all segments and without a gain.
 pub(super) fn welch_peaks(
     signal: &[f32],
     frame_len: usize,
-    window: &[f32],
-    options: &WelchOptions,
+    estimate: &Estimate<'_, f32>,
     k: usize,
     out_bins: &mut [i64],
     out_power: &mut [f32],
 ) {
-    with_exact_model(window, options, |model| learned_welch_peaks(signal, frame_len, model, k, out_bins, out_power));
+    with_exact_model(estimate, |model| learned_welch_peaks(signal, frame_len, model, k, out_bins, out_power));
 }
 
 /// Calls `body` with the learned estimate that is the exact one.
-fn with_exact_model(window: &[f32], options: &WelchOptions, body: impl FnOnce(&LearnedWelch<'_, f32>)) {
+fn with_exact_model(estimate: &Estimate<'_, f32>, body: impl FnOnce(&LearnedWelch<'_, f32>)) {
+    let &Estimate { window, options, .. } = estimate;
     let twiddles = forward_twiddles(options.n_fft);
     let transform = ButterflyTransform { n: options.n_fft, twiddles: twiddles.as_flattened(), gates: None };
     with_zeros(options.segments, |weights| {

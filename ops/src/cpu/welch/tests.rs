@@ -10,6 +10,7 @@ use crate::cpu::tests::{
     lengths, naive_factor, naive_windowed, noise, reduced, relative_error, single, single_tolerance, window,
 };
 use crate::cpu::top_k::top_k_row;
+use crate::cpu::welch::estimate::Estimate;
 use crate::cpu::welch::forward::{Outputs, Peaks, WelchCall, WelchKernel};
 use crate::cpu::{Real, welch_peaks, welch_psd};
 use crate::options::{Detrend, Scaling, WelchOptions};
@@ -83,7 +84,7 @@ fn psd_of<V: Register<Token = PortableToken>>(
     window: &[f32],
     options: &WelchOptions,
 ) -> Vec<f32> {
-    let call = WelchCall::new(frame_len, window, options);
+    let call = WelchCall::new(frame_len, &Estimate::welch(window, options));
     let mut power = vec![f32::NAN; signal.len() / frame_len * options.bins()];
     with_lines(call.lines(), |memory| {
         WelchKernel { call, memory, frames: signal, outputs: Outputs::Power(&mut power) }.run::<V>(PortableToken);
@@ -140,7 +141,7 @@ fn rows_side_by_side_have_the_power_of_the_definition_and_share_nothing() {
                 }
             }
             let k = 16;
-            let call = WelchCall::new(frame_len, &window_values, &options);
+            let call = WelchCall::new(frame_len, &Estimate::welch(&window_values, &options));
             let (mut keys, mut peak_bins, mut peak_power) = (vec![0; bins], vec![0; rows * k], vec![0.0; rows * k]);
             with_lines(call.lines(), |memory| {
                 let peaks = Peaks { k, keys: &mut keys, bins: &mut peak_bins, power: &mut peak_power };
