@@ -22,9 +22,13 @@ macro_rules! configurations {
 }
 
 configurations![
+    "bearing-1024",
     "bearing-256",
+    "bearing-256-four",
     "bearing-256-half",
+    "bearing-256-one",
     "bearing-256-price",
+    "bearing-512",
     "classification-bearing",
     "classification-digits",
     "classification-synthetic",

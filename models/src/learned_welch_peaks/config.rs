@@ -52,6 +52,9 @@ pub struct LearnedWelchPeaksConfig {
     /// is, the more steps a price on butterflies takes to close a gate.
     #[config(default = 3.0)]
     pub open_logit: f64,
+    /// Number of gains, each for as many neighbouring bins: from 1, for all bins, to one per bin; one per bin if `None`.
+    /// The more bins share a gain, the fewer frames it takes to learn it.
+    pub gains: Option<usize>,
 }
 
 impl LearnedWelchPeaksConfig {
@@ -89,6 +92,11 @@ impl LearnedWelchPeaksConfig {
             let expected = format!("at most {MAX_SEGMENTS}");
             return Err(ArgumentError::new(NAME, "segments", self.segments, expected));
         }
+        let bins = self.options().bins();
+        if let Some(gains) = self.gains.filter(|gains| !(1..=bins).contains(gains)) {
+            let expected = format!("from 1 to the number of bins, {bins}");
+            return Err(ArgumentError::new(NAME, "gains", gains, expected));
+        }
         if !(self.open_logit > 0.0 && self.open_logit <= MAX_LOGIT) {
             let expected = format!("above 0 and at most {MAX_LOGIT}");
             return Err(ArgumentError::new(NAME, "open_logit", self.open_logit, expected));
@@ -113,6 +121,8 @@ mod tests {
         assert!(message(good.clone().with_open_segments(Some(vec![]))).contains("at least one"));
         assert!(message(good.clone().with_open_segments(Some(vec![1, 1]))).contains("each candidate once"));
         assert!(message(good.clone().with_segments(100_000).with_hop(Some(1))).contains("at most 65536"));
+        assert!(message(good.clone().with_gains(Some(0))).contains("`gains` is 0"));
+        assert!(message(good.clone().with_gains(Some(130))).contains("from 1 to the number of bins, 129"));
         assert!(message(good.clone().with_open_logit(1e39)).contains("`open_logit`"));
         assert!(message(good.clone().with_open_logit(f64::NAN)).contains("`open_logit`"));
         assert!(message(good.with_hop(Some(0))).contains("`hop` is 0"));

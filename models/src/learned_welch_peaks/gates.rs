@@ -3,6 +3,9 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::sigmoid;
 
+/// Smallest sum of segment gates that power is divided by.
+const SMALLEST_SUM: f64 = 1e-6;
+
 /// Hard concrete distribution: a binary concrete variable stretched to `(gamma, zeta)` and clamped to `[0, 1]`. A gate
 /// is exactly 0 or 1 with positive probability, and the probability of each is a smooth function of its logit.
 ///
@@ -77,6 +80,7 @@ pub enum GateKind {
 pub struct Gates {
     butterflies: Tensor<2>,
     segments: Tensor<1>,
+    weights: Tensor<1>,
     kind: GateKind,
 }
 
@@ -95,11 +99,12 @@ impl Gates {
     /// assert_eq!(model.psd(Tensor::<2>::ones([1, 24], &device), &gates).dims(), [1, 9]);
     /// ```
     pub fn new(butterflies: Tensor<2>, segments: Tensor<1>) -> Self {
-        Self { butterflies, segments, kind: GateKind::Given }
+        Self::of_kind(GateKind::Given, butterflies, segments)
     }
 
     pub(super) fn of_kind(kind: GateKind, butterflies: Tensor<2>, segments: Tensor<1>) -> Self {
-        Self { butterflies, segments, kind }
+        let weights = segments.clone() / segments.clone().sum().clamp_min(SMALLEST_SUM);
+        Self { butterflies, segments, weights, kind }
     }
 
     /// One gate per butterfly, `[log2 n_fft, n_fft/2]`.
@@ -110,6 +115,12 @@ impl Gates {
     /// One gate per segment, `[segments]`.
     pub fn segments(&self) -> &Tensor<1> {
         &self.segments
+    }
+
+    /// Share of each segment in the power, `[segments]`: its gate over the sum of all. One tensor for all calls, by which
+    /// an accelerator remembers what it found of it.
+    pub(super) fn weights(&self) -> &Tensor<1> {
+        &self.weights
     }
 
     /// How the values came about.

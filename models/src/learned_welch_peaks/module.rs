@@ -11,8 +11,6 @@ use super::config::LearnedWelchPeaksConfig;
 use super::gates::{GateKind, Gates, HardConcrete};
 use crate::expect_valid;
 
-/// Smallest sum of segment gates that power is divided by.
-const SMALLEST_SUM: f64 = 1e-6;
 /// Distance that uniform noise keeps from 0 and 1, where its logit is infinite.
 const NOISE_MARGIN: f32 = 1e-6;
 /// Initial logarithm of the gain from a neighbouring bin: a small gain, but not so small that its gradient vanishes.
@@ -68,7 +66,8 @@ pub struct LearnedWelchPeaks {
     pub gate_logits: Param<Tensor<2>>,
     /// Logits of the candidate segments' gates, `[segments]`.
     pub segment_logits: Param<Tensor<1>>,
-    /// Natural logarithm of the gains from the bin below, the bin itself and the bin above to each bin, `[bins, 3]`.
+    /// Natural logarithm of the gains from the bin below, the bin itself and the bin above to a bin, `[gains, 3]`: of
+    /// each bin, or of the bins that share them ([`LearnedWelchPeaksConfig::gains`]).
     pub log_gain: Param<Tensor<2>>,
     #[module(skip)]
     pub(super) config: LearnedWelchPeaksConfig,
@@ -91,8 +90,8 @@ impl LearnedWelchPeaksConfig {
     pub fn try_init(&self, device: &Device) -> Result<LearnedWelchPeaks, ArgumentError> {
         self.validate()?;
         let options = self.options();
-        let bins = options.bins();
-        let log_gain = [NEIGHBOUR_LOG_GAIN, 0.0, NEIGHBOUR_LOG_GAIN].repeat(bins);
+        let gains = self.gains.unwrap_or_else(|| options.bins());
+        let log_gain = [NEIGHBOUR_LOG_GAIN, 0.0, NEIGHBOUR_LOG_GAIN].repeat(gains);
         let shape = [options.stages(), self.n_fft / 2];
         let segment_logits: Vec<f32> = (0..self.segments)
             .map(|segment| {
@@ -106,7 +105,7 @@ impl LearnedWelchPeaksConfig {
             twiddles: Param::from_tensor(exact_twiddles(self.n_fft, Direction::Forward, FloatDType::F32, device)?),
             gate_logits: Param::from_tensor(Tensor::full(shape, self.open_logit, device)),
             segment_logits: Param::from_tensor(segment_logits),
-            log_gain: Param::from_tensor(Tensor::from_data(TensorData::new(log_gain, [bins, 3]), device)),
+            log_gain: Param::from_tensor(Tensor::from_data(TensorData::new(log_gain, [gains, 3]), device)),
             config: self.clone(),
         })
     }
@@ -262,6 +261,20 @@ impl LearnedWelchPeaks {
         self.config.options()
     }
 
+    /// Gains from the bin below, the bin itself and the bin above to each bin, `[bins, 3]`.
+    pub fn gain(&self) -> Tensor<2> {
+        let gain = self.log_gain.val().exp();
+        let ([gains, taps], bins) = (gain.dims(), self.options().bins());
+        match gains {
+            1 => gain.expand([bins, taps]),
+            _ if gains == bins => gain,
+            _ => {
+                let of_bins = Tensor::<1, Int>::arange(0..bins as i64, &gain.device()) * gains as i64;
+                gain.select(0, of_bins / bins as i64)
+            }
+        }
+    }
+
     /// Whether gradients of the logits are wanted.
     pub(super) fn trains_gates(&self) -> bool {
         self.gate_logits.val().is_require_grad() || self.segment_logits.val().is_require_grad()
@@ -279,13 +292,12 @@ impl LearnedWelchPeaks {
                 expected,
             ));
         }
-        let total = gates.segments().clone().sum().clamp_min(SMALLEST_SUM);
         Ok(LearnedParameters::new(
             self.taper.val(),
             self.twiddles.val(),
             gates.butterflies().clone(),
-            gates.segments().clone() / total,
-            self.log_gain.val().exp(),
+            gates.weights().clone(),
+            self.gain(),
         ))
     }
 }

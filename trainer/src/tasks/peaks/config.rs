@@ -30,6 +30,9 @@ pub struct ModelSection {
     pub open_segments: Option<Vec<usize>>,
     /// Logit of a gate that starts open.
     pub open_logit: f64,
+    /// Number of gains, each for as many neighbouring bins; one per bin unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gains: Option<usize>,
 }
 
 impl Default for ModelSection {
@@ -45,6 +48,7 @@ impl Default for ModelSection {
             segments: 8,
             open_segments: None,
             open_logit: 3.0,
+            gains: None,
         }
     }
 }
@@ -76,6 +80,7 @@ impl ModelSection {
             .with_scaling(self.scaling)
             .with_detrend(self.detrend)
             .with_open_logit(self.open_logit)
+            .with_gains(self.gains)
     }
 
     /// Samples in a frame: what the reference needs, or the candidates if they reach further.

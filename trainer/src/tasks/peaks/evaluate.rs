@@ -1,10 +1,10 @@
-//! Recall, power error and time of the exact tiers and of learned models, beside the reference's peaks.
+//! Recall, power error and time of exact estimates and of learned models, beside the reference's peaks.
 
 use std::time::Instant;
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, FloatDType, Tensor};
 use firefly_models::{ArgumentError, LearnedWelchPeaks, Peaks, Tier};
-use firefly_ops::HostPeaks;
+use firefly_ops::{HostPeaks, welch_peaks};
 use serde::{Deserialize, Serialize};
 
 use super::ModelSection;
@@ -24,7 +24,7 @@ const WARM_UP: usize = 3;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelKind {
-    /// An exact tier: `ultra`, `fast` or `reference`.
+    /// An exact estimate: a tier, `ultra`, `fast` or `reference`, or one of as many segments as its name says.
     #[default]
     Exact,
     /// A learned model.
@@ -36,7 +36,7 @@ pub enum ModelKind {
 pub struct PeaksRow {
     /// Name of the model, such as `fast` or `learned at price 0.01`.
     pub name: String,
-    /// Exact tier or learned model.
+    /// Exact estimate or learned model.
     pub kind: ModelKind,
     /// Name of the data set.
     pub data_set: String,
@@ -141,7 +141,8 @@ struct Candidate<'a> {
     peaks: Box<dyn Fn(Tensor<2>) -> Result<Peaks<2>, ArgumentError> + 'a>,
 }
 
-/// Every exact tier, and the learned models with their names, evaluated on one data set.
+/// Exact estimates of one segment up to the reference's eight, and the learned models with their names, evaluated on one
+/// data set.
 ///
 /// # Errors
 /// If there are no frames, or they don't fit the models.
@@ -155,16 +156,8 @@ pub fn compare(
     if frames.is_empty() {
         return Err(TaskError::NoFrames { data_set: data_set.into() });
     }
-    let mut candidates = Vec::new();
-    for tier in Tier::ALL {
-        let model = section.exact(tier).try_init(device)?;
-        candidates.push(Candidate {
-            name: tier.to_string(),
-            kind: ModelKind::Exact,
-            butterflies: model.butterflies(),
-            peaks: Box::new(move |signal| model.try_forward(signal)),
-        });
-    }
+    let mut candidates: Vec<_> =
+        (1..=Tier::Reference.segments()).map(|segments| exact_candidate(section, segments, device)).collect();
     for (name, model) in learned {
         let gates = model.hard_gates();
         candidates.push(Candidate {
@@ -199,6 +192,19 @@ pub fn compare(
             })
         })
         .collect()
+}
+
+/// The exact estimate of `segments` segments, by the name of its tier if it is one.
+fn exact_candidate<'a>(section: &ModelSection, segments: usize, device: &Device) -> Candidate<'a> {
+    let tier = Tier::ALL.into_iter().find(|tier| tier.segments() == segments);
+    let options = section.exact(Tier::Reference).options().with_segments(segments);
+    let (k, window) = (section.k, section.window.tensor(section.n_fft, section.symmetry, FloatDType::F32, device));
+    Candidate {
+        name: tier.map_or_else(|| format!("{segments} segments"), |tier| tier.to_string()),
+        kind: ModelKind::Exact,
+        butterflies: options.butterflies(),
+        peaks: Box::new(move |signal| welch_peaks(signal, window.clone(), &options, k)),
+    }
 }
 
 /// Median time per frame of each candidate in microseconds, for batches of [`BATCH`] frames that are already on the

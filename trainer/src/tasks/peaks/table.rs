@@ -22,16 +22,16 @@ fn evaluation_with(rows: &[PeaksRow], threads: usize, render: impl Fn(&TextTable
 fn data_set_table(rows: &[PeaksRow]) -> TextTable {
     let mut table = TextTable::default()
         .column("model", Align::Left)
-        .columns(["recall", "±1 bin", "error dB", "active", "butterflies", "µs/frame"], Align::Right);
+        .columns(["µs/frame", "recall", "±1 bin", "error dB", "active", "butterflies"], Align::Right);
     for row in rows {
         table.row([
             row.name.clone(),
+            format!("{:.3}", row.median_microseconds_per_frame),
             format!("{:.3}", row.recall),
             format!("{:.3}", row.recall_within_one_bin),
             format!("{:.2}", row.median_power_error_db),
             format!("{:.1}%", 100.0 * row.active_share),
             format!("{:.0}", row.butterflies_per_frame),
-            format!("{:.3}", row.median_microseconds_per_frame),
         ]);
     }
     table

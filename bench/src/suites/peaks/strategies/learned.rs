@@ -152,7 +152,7 @@ pub fn learned_rows(model: &LearnedWelchPeaks, inputs: &FrameInputs, exact: &[Ex
         wide(model.twiddles.val().into_data()),
         wide(gates.butterflies().clone().into_data()),
         wide(weights.into_data()),
-        wide(model.log_gain.val().exp().into_data()),
+        wide(model.gain().into_data()),
     ];
     let learned = LearnedValues { twiddles: &twiddles, gates: &gates, segment_weights: &weights, gain: &gain };
     let row = |exact: &ExpectedPeaks| {

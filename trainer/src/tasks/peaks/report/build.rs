@@ -1,7 +1,5 @@
 //! Report of a finished run, from its configuration, metrics, model and evaluation.
 
-use std::f32::consts::LN_10;
-
 use burn::tensor::{Tensor, TensorData};
 use firefly_models::LearnedWelchPeaks;
 
@@ -31,8 +29,8 @@ impl Report {
                 .map(|c| *c as f32)
                 .collect(),
             gain_db: [0, 1, 2].map(|tap| {
-                let log_gain = model.log_gain.val().slice([0..options.bins(), tap..tap + 1]);
-                values(log_gain).iter().map(|log_gain| log_gain * 10.0 / LN_10).collect()
+                let gain = model.gain().slice([0..options.bins(), tap..tap + 1]);
+                values(gain).iter().map(|gain| 10.0 * gain.log10()).collect()
             }),
             rows: rows.to_vec(),
         }

@@ -12,10 +12,10 @@ pub(super) fn tables(rows: &[PeaksRow]) -> Vec<String> {
     by_data_set(rows).into_iter().map(|(data_set, rows)| table(data_set, &rows).html_folded_if_long()).collect()
 }
 
-/// Recall against compute and against time, per data set.
+/// Recall against time and against butterflies, per data set.
 pub(super) fn figures(rows: &[PeaksRow]) -> Vec<Figure> {
     let of_data_set = |(data_set, rows): (&str, Vec<&PeaksRow>)| {
-        [recall::against_butterflies(data_set, &rows), recall::against_time(data_set, &rows)]
+        [recall::against_time(data_set, &rows), recall::against_butterflies(data_set, &rows)]
     };
     by_data_set(rows).into_iter().flat_map(of_data_set).collect()
 }
@@ -36,12 +36,12 @@ fn table(data_set: &str, rows: &[&PeaksRow]) -> Table {
         caption: data_set.to_owned(),
         columns: [
             "model",
+            "median µs per frame",
             "recall, exact bin",
             "recall, ±1 bin",
             "power error, median dB",
             "active butterflies",
             "butterflies per frame",
-            "median µs per frame",
         ]
         .map(str::to_owned)
         .into(),
@@ -51,12 +51,12 @@ fn table(data_set: &str, rows: &[&PeaksRow]) -> Table {
                 colour: Some(recall::colour(row.kind)),
                 name: row.name.clone(),
                 cells: vec![
+                    significant(row.median_microseconds_per_frame, 3),
                     fixed(row.recall, 3),
                     fixed(row.recall_within_one_bin, 3),
                     fixed(row.median_power_error_db, 2),
                     percent(row.active_share),
                     fixed(row.butterflies_per_frame, 0),
-                    significant(row.median_microseconds_per_frame, 3),
                 ],
                 strong: row.kind == ModelKind::Learned,
             })

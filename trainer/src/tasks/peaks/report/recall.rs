@@ -1,4 +1,4 @@
-//! Recall against open butterflies and against time per frame.
+//! Recall against time per frame and against open butterflies.
 
 use firefly_app::number::{fixed, percent, significant};
 use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series};
@@ -11,8 +11,8 @@ const LONGEST_LABEL: usize = 26;
 /// Models beyond which some labels are likely to have no room.
 const MANY: usize = 8;
 
-/// Recall of the rows of one data set against their open butterflies, with the best learned model set beside the exact tier
-/// of no more butterflies.
+/// Recall of the rows of one data set against their open butterflies, with the best learned model set beside the exact
+/// estimate of no more butterflies.
 pub(super) fn against_butterflies(data_set: &str, rows: &[&PeaksRow]) -> Figure {
     let mut butterflies = figure(
         &format!("Recall against compute: {data_set}"),
@@ -21,11 +21,13 @@ pub(super) fn against_butterflies(data_set: &str, rows: &[&PeaksRow]) -> Figure 
         |row| row.butterflies_per_frame,
         "No model has both a recall and a count of butterflies.",
     );
-    butterflies.caption = comparison(rows);
+    butterflies.caption =
+        comparison(rows, |row| row.butterflies_per_frame, |count| format!("with {} butterflies", fixed(count, 0)));
     butterflies
 }
 
-/// Recall of the rows of one data set against their median time per frame.
+/// Recall of the rows of one data set against their median time per frame, with the best learned model set beside the exact
+/// estimate that takes no longer.
 pub fn against_time(data_set: &str, rows: &[&PeaksRow]) -> Figure {
     let mut time = figure(
         &format!("Recall against time: {data_set}"),
@@ -34,13 +36,19 @@ pub fn against_time(data_set: &str, rows: &[&PeaksRow]) -> Figure {
         |row| row.median_microseconds_per_frame,
         "No model has both a recall and a time.",
     );
+    time.caption = comparison(
+        rows,
+        |row| row.median_microseconds_per_frame,
+        |microseconds| format!("in {} µs", significant(microseconds, 3)),
+    );
     if rows.len() > MANY {
-        time.caption = "Marks without room for a name are named on hover and in the table.".to_owned();
+        let unnamed = "Marks without room for a name are named on hover and in the table.";
+        time.caption = format!("{} {unnamed}", time.caption).trim_start().to_owned();
     }
     time
 }
 
-/// Exact tiers joined by a line and learned models as points, over what `of` says a frame costs.
+/// Exact estimates joined by a line and learned models as points, over what `of` says a frame costs.
 fn figure(title: &str, cost: &str, rows: &[&PeaksRow], of: impl Fn(&PeaksRow) -> f64, empty: &str) -> Figure {
     let mut rows: Vec<&PeaksRow> =
         rows.iter().copied().filter(|row| row.recall.is_finite() && of(row).is_finite()).collect();
@@ -63,7 +71,7 @@ fn figure(title: &str, cost: &str, rows: &[&PeaksRow], of: impl Fn(&PeaksRow) ->
         x: Axis::new(cost, scale),
         y: Axis::new("recall of the reference peaks (exact bin)", Scale::Share),
         series: vec![
-            series("exact tiers", Mark::Line, ModelKind::Exact),
+            series("exact estimates", Mark::Line, ModelKind::Exact),
             series(&learned, Mark::Points, ModelKind::Learned),
         ],
         threshold: None,
@@ -126,31 +134,24 @@ fn short_name(row: &PeaksRow, prefix: &str) -> String {
     short
 }
 
-/// The best learned model beside the best exact tier that has no more open butterflies.
-fn comparison(rows: &[&PeaksRow]) -> String {
+/// The best learned model beside the best exact estimate that costs no more. `of` is what a row costs, and `words` say so.
+fn comparison(rows: &[&PeaksRow], of: impl Fn(&PeaksRow) -> f64, words: impl Fn(f64) -> String) -> String {
     let best = |kind, budget: f64| {
-        rows.iter()
-            .filter(|row| row.kind == kind && row.butterflies_per_frame <= budget)
-            .max_by(|a, b| a.recall.total_cmp(&b.recall))
+        rows.iter().filter(|row| row.kind == kind && of(row) <= budget).max_by(|a, b| a.recall.total_cmp(&b.recall))
     };
     let Some(learned) = best(ModelKind::Learned, f64::INFINITY) else {
         return String::new();
     };
-    let begin = format!(
-        "{} reaches {} with {} butterflies",
-        learned.name,
-        fixed(learned.recall, 3),
-        fixed(learned.butterflies_per_frame, 0)
-    );
-    match best(ModelKind::Exact, learned.butterflies_per_frame) {
+    let begin = format!("{} reaches {} {}", learned.name, fixed(learned.recall, 3), words(of(learned)));
+    match best(ModelKind::Exact, of(learned)) {
         Some(exact) => format!(
-            "{begin}; the best exact tier within that compute, {}, reaches {} with {}.",
+            "{begin}; the best exact estimate for no more, {}, reaches {} {}.",
             exact.name,
             fixed(exact.recall, 3),
-            fixed(exact.butterflies_per_frame, 0)
+            words(of(exact))
         ),
         None if rows.iter().any(|row| row.kind == ModelKind::Exact) => {
-            format!("{begin}, fewer than any exact tier.")
+            format!("{begin}, less than any exact estimate.")
         }
         None => format!("{begin}."),
     }
@@ -180,14 +181,17 @@ mod tests {
     }
 
     #[test]
-    fn learned_is_compared_at_equal_compute() {
+    fn learned_is_compared_at_equal_cost() {
+        let comparison = |rows: &[&PeaksRow]| {
+            comparison(rows, |row| row.butterflies_per_frame, |count| format!("with {} butterflies", fixed(count, 0)))
+        };
         let rows = [
             row("ultra", ModelKind::Exact, 0.741, 1_024.0),
             row("fast", ModelKind::Exact, 0.829, 2_048.0),
             row("learned", ModelKind::Learned, 0.77, 1_000.0),
         ];
         let rows: Vec<_> = rows.iter().collect();
-        assert!(comparison(&rows).ends_with("1,000 butterflies, fewer than any exact tier."));
+        assert!(comparison(&rows).ends_with("1,000 butterflies, less than any exact estimate."));
         let wider = row("learned", ModelKind::Learned, 0.84, 1_100.0);
         assert!(comparison(&[rows[0], rows[1], &wider]).contains("ultra, reaches 0.741 with 1,024"));
     }
