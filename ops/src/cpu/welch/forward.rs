@@ -202,32 +202,49 @@ impl WelchKernel<'_> {
             let index = index * V::ROWS;
             let row = if peaks.is_some() { index % tile_rows } else { index };
             let (frame, next) = frames_beside.split_at(frame_len);
-            let (power, rest) = tile[row * stride..].split_at_mut(bins);
             // The last row may have none beside it.
             let alone = next.is_empty();
-            let mut power = [
-                power,
-                match (V::ROWS, alone) {
-                    (1, _) => &mut [],
-                    (_, true) => &mut *spare,
-                    (_, false) => &mut rest[stride - bins..][..bins],
-                },
-            ];
-            let [first, second] = &mut power;
-            let before_gain = match &mut gained {
-                Some(gained) => gained.power(),
-                None => [&mut **first, &mut **second],
+            let is_last = (index + V::ROWS) * frame_len >= frames.len();
+            let is_full = peaks.is_some() && row + V::ROWS == tile_rows;
+            let turn = row / V::ROWS % 2;
+            let into = match &mut gained {
+                Some(gained) => gained.power(turn),
+                None => beside::<V>(&mut tile[row * stride..], stride, bins, spare, alone),
             };
-            rows.compute([frame, if alone { frame } else { next }], before_gain);
+            rows.compute([frame, if alone { frame } else { next }], into);
             if let Some(gained) = &mut gained {
-                gained.apply::<V::OneRow>(token, &mut power);
+                if row > 0 {
+                    let before = beside::<V>(&mut tile[(row - V::ROWS) * stride..], stride, bins, spare, false);
+                    gained.apply::<V::OneRow>(token, 1 - turn, before);
+                }
+                if is_last || is_full {
+                    let into = beside::<V>(&mut tile[row * stride..], stride, bins, spare, alone);
+                    gained.apply::<V::OneRow>(token, turn, into);
+                }
             }
             if let Some(peaks) = &mut peaks
-                && (row + V::ROWS == tile_rows || (index + V::ROWS) * frame_len >= frames.len())
+                && (is_last || is_full)
             {
                 peaks.search::<V::OneRow, false>(token, index - row, &PowerTile { power: tile, stride, bins });
             }
         }
+    }
+}
+
+/// The first row of `tile`, and with registers of two rows the one after it, or `spare` for a row that is alone.
+#[inline(always)]
+fn beside<'t, V: Register>(
+    tile: &'t mut [f32],
+    stride: usize,
+    bins: usize,
+    spare: &'t mut [f32],
+    alone: bool,
+) -> [&'t mut [f32]; 2] {
+    let (first, rest) = tile.split_at_mut(bins);
+    match (V::ROWS, alone) {
+        (1, _) => [first, &mut []],
+        (_, true) => [first, spare],
+        (_, false) => [first, &mut rest[stride - bins..][..bins]],
     }
 }
 
@@ -284,11 +301,12 @@ impl<'a, V: Register, const N: usize> RowPower<'a, V, N> {
         for first in (0..segments.count).step_by(2) {
             // Each transform prefetches its share of the memory that later rows need.
             let mut prefetcher = if let Some(distance) = self.sparse {
-                let segments = [first, segments.count.min(first + 2) - 1].map(|at| segments.index(at) * options.hop);
-                let [x, y] = segments.map(|start| start.max(prefetched)..start + options.n_fft);
-                prefetched = y.end;
+                let last = segments.count.min(first + 2) - 1;
+                let (x, y) = (segments.index(first) * options.hop, segments.index(last) * options.hop);
+                let x = x.max(prefetched)..x + options.n_fft;
                 // What both segments have is prefetched once.
-                let y = y.start.max(x.end)..y.end;
+                let y = y.max(prefetched).max(x.end)..y + options.n_fft;
+                prefetched = y.end;
                 Prefetcher::of_ranges(&frames[..V::ROWS], [x, y], distance)
             } else {
                 let is_last = first + 2 >= segments.count;
