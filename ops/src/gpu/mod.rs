@@ -30,6 +30,7 @@ pub mod learned;
 mod local_maxima;
 pub mod long_conv;
 pub mod mel;
+mod neighbours;
 mod reduce;
 mod requirement;
 mod segments;

@@ -16,7 +16,9 @@ use burn_cubecl::tensor::CubeTensor;
 
 use self::rows::{RowLayout, evenly_spaced};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
-use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
+use crate::gpu::learned::{
+    ExactWeights, LearnedGradients, LearnedWeights, exact_learned_peaks, learned_welch_psd, learned_welch_psd_backward,
+};
 use crate::gpu::welch::{self, WelchGradients};
 use crate::gpu::{ComplexRows, DeviceLimitError, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
 use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
@@ -220,6 +222,22 @@ impl SpectralOps for CubeBackend {
         k: usize,
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>) {
+        let (signal, frames) = signal_rows(inputs.signal.clone());
+        if frames.rows > 0 {
+            let [window, gain] = [&inputs.window, &inputs.gain].map(|tensor| contiguous(tensor.clone()));
+            let choice = [&inputs.twiddles, &inputs.gates, &inputs.weights];
+            let weights = ExactWeights {
+                window: &window.handle,
+                gain: &gain.handle,
+                choice: choice.map(|tensor| (tensor.handle.clone(), tensor.meta.strides().to_vec())),
+                values: &|| choice.map(|tensor| contiguous(tensor.clone()).handle),
+            };
+            let (found, power) = peak_outputs(&signal, frames.rows, k);
+            let into = peak_buffers(&found, &power, k);
+            if exact_learned_peaks(&device(&signal), &frames, &weights, &into, &options) {
+                return (cast(found, bins.into()), power);
+            }
+        }
         peaks(Self::learned_welch_psd(inputs, options), k, bins)
     }
 

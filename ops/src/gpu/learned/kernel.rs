@@ -2,16 +2,9 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::neighbours::neighbours;
 use crate::gpu::reduce::RunShape;
-
-/// Taps of a bin: the bin below, itself, the bin above.
-pub const GAIN_TAPS: usize = 3;
-
-/// The bins below and above, mirrored at the ends: written so that no subtraction is below 0.
-#[cube]
-fn neighbours(bin: u32, bins: u32) -> (u32, u32) {
-    (select(bin == 0, 1u32, bin - select(bin == 0, 0u32, 1u32)), select(bin + 1 == bins, bins - 2, bin + 1))
-}
+use crate::ops::GAIN_TAPS;
 
 /// Applies the gain `[bins, 3]` to power `[rows, bins]`: a unit per bin.
 #[cube(launch)]

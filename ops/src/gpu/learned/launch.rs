@@ -2,12 +2,13 @@
 
 use cubecl::server::Handle;
 
-use super::kernel::{self, GAIN_TAPS};
+use super::kernel;
 use crate::gpu::butterfly::ButterflyTransform;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, chunks, elements, empty, floats, from_row};
 use crate::gpu::reduce::{MAX_RUNS, RunShapeLaunch, Runs, sum_rows};
 use crate::gpu::segments::{Frames, SegmentBatch, Skip, power, scaling_factor, window_segments};
+use crate::ops::GAIN_TAPS;
 use crate::options::WelchOptions;
 
 /// The parameters of a learned estimate, or their gradients.

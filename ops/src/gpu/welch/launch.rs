@@ -32,12 +32,12 @@ pub fn welch_psd(
     for chunk in chunks(device, frames.rows, 0, frames.row_values().max(bins)) {
         let frames = frames.slice(chunk.clone());
         let into = from_row(into, chunk.start, bins);
-        let Some(plan) = fused_plan(device, options, frames.rows, 0) else {
+        let Some(plan) = fused_plan(device, options, frames.rows, 0, false) else {
             separate_psd(device, &frames, window, &into, options)?;
             continue;
         };
         let output = WelchOutputArgs::Power(floats(&into, frames.rows * bins));
-        Fused { frames: &frames, window, factor: &factor, hop: options.hop, k: 0 }.launch(device, output, plan);
+        Fused::of_welch(&frames, window, &factor, options, 0).launch(device, output, plan);
     }
     Ok(())
 }
@@ -58,16 +58,51 @@ pub fn welch_peaks(
     for chunk in chunks(device, frames.rows, 0, frames.row_values().max(options.bins())) {
         let frames = frames.slice(chunk.clone());
         let into = into.skip_rows(chunk.start);
-        let Some(plan) = fused_plan(device, options, frames.rows, into.k) else {
+        let Some(plan) = fused_plan(device, options, frames.rows, into.k, false) else {
             let spectra = empty(&device.client, frames.rows * options.bins());
             separate_psd(device, &frames, window, &spectra, options)?;
             top_k(device, &spectra, &into, frames.rows, options.bins());
             continue;
         };
         let output = WelchOutputArgs::Peaks(into.output(frames.rows));
-        Fused { frames: &frames, window, factor: &factor, hop: options.hop, k: into.k }.launch(device, output, plan);
+        Fused::of_welch(&frames, window, &factor, options, into.k).launch(device, output, plan);
     }
     Ok(())
+}
+
+/// A Welch estimate of segments at even distances, with a gain of the bins.
+#[derive(Debug, Clone, Copy)]
+pub struct GainedEstimate<'a> {
+    /// `[n_fft]`.
+    pub window: &'a Handle,
+    /// `[bins, 3]`.
+    pub gain: &'a Handle,
+    /// Samples of a frame before the first segment.
+    pub first: usize,
+    /// The estimate from there on.
+    pub options: WelchOptions,
+}
+
+/// The strongest bins of a gained estimate, as [`welch_peaks`], in one launch. Returns whether there is a plan for one;
+/// nothing is computed otherwise.
+pub fn gained_peaks(device: &GpuDevice, frames: &Frames, estimate: &GainedEstimate<'_>, into: &PeakBuffers) -> bool {
+    let &GainedEstimate { window, gain, first, options } = estimate;
+    let chunks = || chunks(device, frames.rows, 0, frames.row_values().max(options.bins()));
+    let plan = |rows: usize| fused_plan(device, &options, rows, into.k, true);
+    if !chunks().all(|chunk| plan(chunk.len()).is_some()) {
+        return false;
+    }
+    let factor = factor_of(device, window, &options);
+    for chunk in chunks() {
+        let frames = frames.slice(chunk.clone());
+        let into = into.skip_rows(chunk.start);
+        let output = WelchOutputArgs::Peaks(into.output(frames.rows));
+        let fused = Fused::of_welch(&frames, window, &factor, &options, into.k);
+        if let Some(plan) = plan(frames.rows) {
+            Fused { gain: Some(gain), first, ..fused }.launch(device, output, plan);
+        }
+    }
+    true
 }
 
 /// [`welch_psd`] of lengths that [`FusedPlan`] has no plan for: in one launch of the transform of any length where there is
@@ -120,7 +155,7 @@ fn is_scaled(options: &WelchOptions) -> bool {
 }
 
 /// The plan of one launch, for a length that has butterflies.
-fn fused_plan(device: &GpuDevice, options: &WelchOptions, rows: usize, k: usize) -> Option<FusedPlan> {
+fn fused_plan(device: &GpuDevice, options: &WelchOptions, rows: usize, k: usize, gained: bool) -> Option<FusedPlan> {
     if !has_butterflies(options.n_fft) {
         return None;
     }
@@ -130,6 +165,7 @@ fn fused_plan(device: &GpuDevice, options: &WelchOptions, rows: usize, k: usize)
         segments: options.segments as u32,
         detrend: options.detrend == Detrend::Constant,
         scaled: is_scaled(options),
+        gained,
         rows: rows as u32,
         k: k as u32,
     };
@@ -141,12 +177,21 @@ struct Fused<'a> {
     frames: &'a Frames,
     window: &'a Handle,
     factor: &'a Handle,
+    /// `[bins, 3]`, where the plan is gained.
+    gain: Option<&'a Handle>,
+    /// Samples of a row before its first segment.
+    first: usize,
     hop: usize,
     /// Peaks per row; 0 for the power of every bin.
     k: usize,
 }
 
-impl Fused<'_> {
+impl<'a> Fused<'a> {
+    /// Welch's estimate of all segments.
+    fn of_welch(frames: &'a Frames, window: &'a Handle, factor: &'a Handle, options: &WelchOptions, k: usize) -> Self {
+        Self { frames, window, factor, gain: None, first: 0, hop: options.hop, k }
+    }
+
     fn launch(&self, device: &GpuDevice, output: WelchOutputArgs, plan: FusedPlan) {
         let Frames { rows, stride, .. } = self.frames;
         let table = twiddle_table(device, plan.layout);
@@ -155,15 +200,19 @@ impl Fused<'_> {
             floats(self.window, plan.layout.n as usize),
             floats(&table, 2 * plan.layout.table_len()),
             floats(self.factor, 1),
+            // Any buffer stands in for a gain that is not read.
+            floats(self.gain.unwrap_or(self.factor), plan.gain_len().max(1)),
         );
-        let shape = LaunchShapeLaunch::new(*rows as u32, *stride as u32, self.hop as u32, self.k as u32, f32::NAN);
+        let lengths = [*rows, *stride, self.first, self.hop, self.k].map(|length| length as u32);
+        let [rows, stride, first, hop, k] = lengths;
+        let shape = LaunchShapeLaunch::new(rows, stride, first, hop, k, f32::NAN);
         // SAFETY: every index is within the lengths that were checked as the arguments were made, and every loop ends.
         unsafe {
             launch!(
                 device,
                 kernel::welch(
                     &device.client,
-                    CubeCount::new_1d(plan.cubes(*rows as u32, &device.limits)),
+                    CubeCount::new_1d(plan.cubes(rows, &device.limits)),
                     CubeDim::new_1d(plan.team * plan.teams),
                     input,
                     output,

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::layout::TransformLayout;
 use crate::gpu::device::Limits;
+use crate::ops::GAIN_TAPS;
 
 /// Units per team where units of a plane can't exchange values.
 const TEAM: u32 = 32;
@@ -100,6 +101,8 @@ pub struct FusedPlan {
     pub detrend: bool,
     /// Whether power is multiplied by a factor of the scaling.
     pub scaled: bool,
+    /// Whether the gain of learned power is applied to the bins.
+    pub gained: bool,
     /// Cubes per processor of a persistent launch, whose cubes take further rows until all are done; `None` is a cube
     /// per few rows.
     pub persistent_cubes_per_sm: Option<u32>,
@@ -161,6 +164,8 @@ pub struct WelchCall {
     pub detrend: bool,
     /// Whether power is multiplied by a factor of the scaling.
     pub scaled: bool,
+    /// Whether the gain of learned power is applied to the bins.
+    pub gained: bool,
     /// Rows.
     pub rows: u32,
     /// Peaks per row; 0 for the power of every bin.
@@ -215,6 +220,7 @@ impl FusedPlan {
             half_overlap: 2 * call.hop == call.n || call.segments == 1,
             detrend: call.detrend,
             scaled: call.scaled,
+            gained: call.gained,
             top_k,
         };
         // Fewer teams per cube, if their exchange buffers do not fit.
@@ -247,6 +253,11 @@ impl FusedPlan {
         let power = 4 * self.rows * self.power_stride();
         let window = if matches!(self.window, TableStore::Shared) { 4 * self.layout.n } else { 0 };
         let twiddles = if matches!(self.twiddles, TableStore::Shared) { 8 * self.layout.table_len() } else { 0 };
-        (self.teams * (exchange + power) + window) as usize + twiddles
+        (self.teams * (exchange + power) + window) as usize + twiddles + 4 * self.gain_len()
+    }
+
+    /// Values of the gain in shared memory.
+    pub const fn gain_len(&self) -> usize {
+        if self.gained { GAIN_TAPS * self.bins() as usize } else { 0 }
     }
 }

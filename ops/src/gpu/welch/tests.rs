@@ -19,7 +19,7 @@ fn a_layout_follows_from_its_length() {
 }
 
 fn call(n: u32, segments: u32, rows: u32, k: u32) -> WelchCall {
-    WelchCall { n, hop: n / 2, segments, detrend: false, scaled: false, rows, k }
+    WelchCall { n, hop: n / 2, segments, detrend: false, scaled: false, gained: false, rows, k }
 }
 
 fn planned(n: u32, segments: u32, rows: u32, k: u32, limits: &Limits) -> FusedPlan {

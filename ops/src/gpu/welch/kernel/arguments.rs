@@ -16,6 +16,8 @@ pub struct WelchInput {
     pub twiddles: Box<[Complex]>,
     /// The factor of the scaling; read where the plan is scaled.
     pub factor: Box<[f32]>,
+    /// `[bins, 3]`; read where the plan is gained.
+    pub gain: Box<[f32]>,
 }
 
 /// The buffers that the kernel writes: the variant is known when the kernel is compiled.
@@ -35,6 +37,8 @@ pub struct LaunchShape {
     pub rows: u32,
     /// Samples from one row's start to the next.
     pub frame: u32,
+    /// Samples of a row before its first segment.
+    pub first: u32,
     /// Samples from one segment's start to the next.
     pub hop: u32,
     /// Peaks per row; not read where the output is power.

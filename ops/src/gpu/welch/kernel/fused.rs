@@ -6,7 +6,7 @@ use super::arguments::{LaunchShape, WelchInput, WelchOutput, WelchOutputExpand};
 use super::row_power::{fold_one_sided, load_first_pair, row_start, sum_segments};
 use super::samples::samples_per_unit;
 use super::select::write_strongest;
-use super::team::{TeamIndex, TeamMemory, team_index, wait};
+use super::team::{TeamIndex, TeamMemory, bin_power, team_index, wait};
 use super::unit_tables::{UnitTables, load_tables};
 use crate::gpu::welch::plan::FusedPlan;
 
@@ -18,8 +18,15 @@ pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #
     let mut memory = TeamMemory {
         exchange: Shared::new_slice(comptime!(exchange_len(&plan))),
         power: Shared::new_slice(comptime!(power_len(&plan))),
+        gain: Shared::new_slice(comptime!(plan.gain_len().max(1))),
         samples: Array::new(comptime!(samples_per_unit(&plan))),
     };
+    if comptime!(plan.gained) {
+        for at in range_stepped(UNIT_POS_X, comptime!(plan.gain_len() as u32), comptime!(plan.team * plan.teams)) {
+            memory.gain[at as usize] = input.gain[at as usize];
+        }
+        sync_cube();
+    }
     // Rows come in groups of `plan.rows`; a team takes every `step`-th group.
     let first = CUBE_POS_X * comptime!(plan.teams) + unit.team;
     let step = CUBE_COUNT_X * comptime!(plan.teams);
@@ -42,8 +49,8 @@ pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #
                 for e in range_stepped(unit.lane, total, comptime!(plan.team)) {
                     let row = e / bins;
                     if group * comptime!(plan.rows) + row < shape.rows {
-                        power[(group * total + e) as usize] =
-                            memory.power[(from + row * comptime!(plan.power_stride()) + e % bins) as usize];
+                        let from = from + row * comptime!(plan.power_stride());
+                        power[(group * total + e) as usize] = bin_power(&memory, from, e % bins, plan);
                     }
                 }
             }

@@ -6,15 +6,16 @@ use super::arguments::LaunchShape;
 use crate::gpu::complex::Complex;
 use crate::gpu::top_k::PeakOutput;
 
-/// The power of a bin whose power is not finite, while it is sorted: less than any power.
-pub const NOT_FINITE: f32 = -1.0;
+/// The power of a bin whose power is not finite, while it is sorted: less than any power. (A gain may make power
+/// negative.)
+pub const NOT_FINITE: f32 = f32::MIN;
 
 /// Writes peak `rank` of row `row`, if there is such a row and `k` is greater than the rank.
 #[cube]
 pub fn write_peak(output: &mut PeakOutput, row: u32, rank: u32, bin: u32, value: f32, shape: &LaunchShape) {
     if row < shape.rows && rank < shape.k {
         let at = (row * shape.k + rank) as usize;
-        let found = value >= 0.0f32;
+        let found = value > f32::new(NOT_FINITE);
         output.bins[at] = select(found, i32::cast_from(bin), -1i32);
         output.power[at] = select(found, value, shape.missing);
     }

@@ -13,7 +13,7 @@ use crate::gpu::welch::plan::FusedPlan;
 /// Offset of this unit's first sample of a row; past the last row, of the last row.
 #[cube]
 pub fn row_start(row: u32, shape: &LaunchShape, unit: &TeamIndex) -> usize {
-    (min(row, shape.rows - 1) * shape.frame + unit.t) as usize
+    (min(row, shape.rows - 1) * shape.frame + shape.first + unit.t) as usize
 }
 
 /// Loads the first pair of segments of a row.

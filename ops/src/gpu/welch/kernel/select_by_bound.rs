@@ -6,8 +6,8 @@
 use cubecl::prelude::*;
 
 use super::arguments::LaunchShape;
-use super::peak::{comes_before, finite_or_less, write_peak};
-use super::team::{TeamIndex, TeamMemory, exchange_base};
+use super::peak::{NOT_FINITE, comes_before, finite_or_less, write_peak};
+use super::team::{TeamIndex, TeamMemory, bin_power, exchange_base};
 use crate::gpu::complex::complex;
 use crate::gpu::top_k::PeakOutput;
 use crate::gpu::welch::plan::FusedPlan;
@@ -32,30 +32,29 @@ pub fn select_by_bound(
         reached[0].store(0u32);
     }
     // The strongest bin of each unit, and of those the k/planes-th strongest of each plane, rounded up.
-    let mut strongest = f32::new(-1.0);
+    let mut strongest = f32::new(NOT_FINITE);
     for bin in range_stepped(unit.t, count, units) {
-        strongest = max(strongest, finite_or_less(memory.power[(from + bin) as usize]));
+        strongest = max(strongest, finite_or_less(bin_power(&*memory, from, bin, plan)));
     }
     let mut low = plane_max(strongest);
     for _ in 1..shape.k.div_ceil(comptime!(planes(&plan))) {
-        strongest = select(strongest == low, f32::new(-1.0), strongest);
+        strongest = select(strongest == low, f32::new(NOT_FINITE), strongest);
         low = plane_max(strongest);
     }
     if UNIT_POS_PLANE == 0 {
         least[(unit.t / comptime!(plan.plane)) as usize] = low;
     }
     sync_cube();
-    // The bound is the least of them, and at least 0: power that is not finite never reaches it.
+    // The bound is the least of them. Power that is not finite never reaches it.
     let mut limit = least[0];
     #[unroll]
     for plane in 1..comptime!(planes(&plan)) {
         limit = min(limit, least[comptime!(plane as usize)]);
     }
-    limit = max(limit, 0.0f32);
     // Collect the bins that reach it, in any order.
     for bin in range_stepped(unit.t, count, units) {
-        let value = finite_or_less(memory.power[(from + bin) as usize]);
-        if value >= limit {
+        let value = finite_or_less(bin_power(&*memory, from, bin, plan));
+        if value >= limit && value > f32::new(NOT_FINITE) {
             let at = reached[0].fetch_add(1u32);
             memory.exchange[(base + at) as usize] = complex(value, f32::cast_from(bin));
         }
@@ -72,7 +71,7 @@ pub fn select_by_bound(
             }
             write_peak(output, row, rank, u32::cast_from(own.extract(1usize)), own.extract(0usize), shape);
         } else {
-            write_peak(output, row, candidate, 0u32, f32::new(-1.0), shape);
+            write_peak(output, row, candidate, 0u32, f32::new(NOT_FINITE), shape);
         }
     }
 }

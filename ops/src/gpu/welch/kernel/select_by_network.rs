@@ -3,20 +3,22 @@
 //! A key is a power's bits, the lowest of them replaced by the bin counted from the top, so that the greatest key is
 //! the strongest bin and ties go to the lower one. A unit sorts 16 bins at a time and keeps the best 16; adjacent units
 //! merge over shuffles, even units keeping the first 8 and odd ones the last 8. Exact powers are read back at the end.
-//! Where truncation could have changed which bins are found, or a power is not finite, the row's units search again,
-//! exactly, one peak after another.
+//! Where truncation could have changed which bins are found, or a power is negative or not finite, the row's units
+//! search again, exactly, one peak after another.
 
 use cubecl::prelude::*;
 
 use super::arguments::LaunchShape;
-use super::peak::write_peak;
-use super::team::{TeamIndex, TeamMemory};
+use super::peak::{NOT_FINITE, write_peak};
+use super::team::{TeamIndex, TeamMemory, bin_power};
 use crate::gpu::top_k::PeakOutput;
 use crate::gpu::welch::plan::{FusedPlan, TopK};
 use crate::sorting_network::GREEN_16;
 
 /// Ranks per unit after merging.
 const HALF: u32 = 8;
+/// The bit of a float's sign.
+const SIGN: u32 = 1 << 31;
 
 /// Writes the strongest bins of the rows of a group whose first is `first`.
 #[cube]
@@ -44,10 +46,11 @@ pub fn select_by_network(
     for i in 0..HALF {
         let i = comptime!(i as usize);
         found[i] = mask - (keys[i] & mask);
-        value[i] = memory.power[(from + found[i]) as usize];
+        value[i] = bin_power(memory, from, found[i], plan);
     }
     // Truncation may have changed which bin is last among the 16, and which half a bin is in: if the last key of a half
-    // and the first one after it differ in truncated bits only. A key of infinity or NaN is greater than every other.
+    // and the first one after it differ in truncated bits only. A key of infinity, NaN or negative power is greater than
+    // every other.
     let next = plane_shuffle_xor(keys[0], 1u32);
     let last = keys[7] | mask;
     let boundary = select(q % 2 == 1, lost | mask, next | mask);
@@ -109,12 +112,11 @@ fn search(
     let blocks = comptime!(plan.layout.n / 2 / lanes / 16);
     // The best 16 of the unit's own bins, 16 bins at a time.
     let mut lost = 0u32;
-    load_keys(memory, from + q, q, keys, plan);
+    load_keys(memory, from, q, keys, plan);
     sort_16(keys);
     for block in 1..blocks {
         let mut more = Array::<u32>::new(16usize);
-        let skipped = block * comptime!(16 * lanes);
-        load_keys(memory, from + q + skipped, q + skipped, &mut more, plan);
+        load_keys(memory, from, q + block * comptime!(16 * lanes), &mut more, plan);
         sort_16(&mut more);
         lost = merge(keys, &more, lost);
     }
@@ -153,14 +155,14 @@ fn search(
     lost
 }
 
-/// Makes the keys of 16 bins of a unit, `lanes` apart.
+/// Makes the keys of 16 bins of a unit, the first of them `bin`, `lanes` apart.
 #[cube]
-fn load_keys(memory: &TeamMemory, at: u32, bin: u32, keys: &mut Array<u32>, #[comptime] plan: FusedPlan) {
+fn load_keys(memory: &TeamMemory, from: u32, bin: u32, keys: &mut Array<u32>, #[comptime] plan: FusedPlan) {
     let mask = comptime!(plan.layout.n - 1);
     #[unroll]
     for e in 0..16u32 {
         let step = comptime!(e * lanes(&plan));
-        let bits = u32::reinterpret(memory.power[(at + step) as usize]);
+        let bits = u32::reinterpret(bin_power(memory, from, bin + step, plan));
         keys[comptime!(e as usize)] = (bits & comptime!(!mask)) | (mask - step - bin);
     }
 }
@@ -225,7 +227,7 @@ fn add_nyquist(
 ) {
     let mask = comptime!(plan.layout.n - 1);
     let half = comptime!(plan.layout.n / 2);
-    let bits = u32::reinterpret(memory.power[(from + half) as usize]);
+    let bits = u32::reinterpret(bin_power(memory, from, half, plan));
     let key = select(q == 0, (bits & comptime!(!mask)) | comptime!(mask - half), 0u32);
     if plane_any(key > keys[15]) {
         // It replaces the last key, and moves to its rank.
@@ -287,8 +289,8 @@ fn search_exactly(
 ) {
     let lanes = comptime!(lanes(&plan));
     let count = comptime!(plan.bins());
-    // A key is one more than the bits of a finite power; 0 for power that is not finite.
-    let mut last_key = 0x7f80_0001u32.runtime();
+    // Keys of finite power are in its order, and 0 for power that is not finite.
+    let mut last_key = 0xffff_ffffu32.runtime();
     let mut last_bin = 0u32.runtime();
     #[unroll]
     for i in 0..2 * HALF {
@@ -296,8 +298,7 @@ fn search_exactly(
         let mut key = 0u32;
         let mut bin = count.runtime();
         for candidate in range_stepped(q, count, lanes) {
-            let bits = u32::reinterpret(memory.power[(from + candidate) as usize]) & 0x7fff_ffffu32;
-            let own = select(bits < 0x7f80_0000u32, bits + 1, 0u32);
+            let own = exact_key(bin_power(memory, from, candidate, plan));
             let left = own < last_key || (own == last_key && candidate > last_bin);
             if left && own > key {
                 key = own;
@@ -318,7 +319,18 @@ fn search_exactly(
         if unit.lane % 2 == comptime!(i / HALF) {
             let at = comptime!((i % HALF) as usize);
             found[at] = bin;
-            value[at] = select(key > 0, f32::reinterpret(max(key, 1u32) - 1), f32::new(-1.0));
+            let bits = select(key >= SIGN, key - SIGN, key ^ 0xffff_ffffu32);
+            value[at] = select(key > 0, f32::reinterpret(bits), f32::new(NOT_FINITE));
         }
     }
+}
+
+/// The bits of a finite power as a key in its order: those of negative power inverted, the sign of others set, so that
+/// both zeros are one; 0 for power that is not finite.
+#[cube]
+fn exact_key(power: f32) -> u32 {
+    let bits = u32::reinterpret(power);
+    let magnitude = bits & 0x7fff_ffffu32;
+    let key = select(bits == magnitude || magnitude == 0, magnitude | SIGN, bits ^ 0xffff_ffffu32);
+    select(magnitude < 0x7f80_0000u32, key, 0u32)
 }

@@ -1,0 +1,9 @@
+//! Neighbours of a bin of a spectrum that is mirrored at its ends.
+
+use cubecl::prelude::*;
+
+/// The bins below and above, written so that no subtraction is below 0.
+#[cube]
+pub fn neighbours(bin: u32, bins: u32) -> (u32, u32) {
+    (select(bin == 0, 1u32, bin - select(bin == 0, 0u32, 1u32)), select(bin + 1 == bins, bins - 2, bin + 1))
+}
