@@ -70,6 +70,7 @@ fn the_guide_has_every_key_with_its_default() {
     config.data.recordings = Some(RecordingsConfig::new("bearing"));
     let without = [
         ("model.open_segments", "all"),
+        ("model.gains", "one per bin"),
         ("data.recordings.train", "none"),
         ("data.recordings.test", "none"),
         ("data.recordings.test_suffixes", "none"),
@@ -80,10 +81,10 @@ fn the_guide_has_every_key_with_its_default() {
     let settings = ("model.settings", "none");
     let mut config = ClassificationConfig::default();
     config.data.recordings = Some(RecordingsConfig::new("speech"));
-    assert_documented(config, &[&length[..], &without[1..]].concat());
+    assert_documented(config, &[&length[..], &without[2..]].concat());
     let mut config = DenoisingConfig::default();
     config.data.recordings = Some(RecordingsConfig::new("speech"));
-    assert_documented(config, &[&length[..], &without[1..], &[settings, ("data.noise_folder", "none")]].concat());
+    assert_documented(config, &[&length[..], &without[2..], &[settings, ("data.noise_folder", "none")]].concat());
     let mut config = OperatorConfig::default();
     config.data.files = Some(FieldFiles::new("fields.npz"));
     let files = [("data.files.x", "none"), ("data.files.y", "none"), ("data.generated.cache", "none")];

@@ -69,6 +69,8 @@ pub struct LearnedWelchPeaks {
     /// Natural logarithm of the gains from the bin below, the bin itself and the bin above to a bin, `[gains, 3]`: of
     /// each bin, or of the bins that share them ([`LearnedWelchPeaksConfig::gains`]).
     pub log_gain: Param<Tensor<2>>,
+    /// Index of each bin's gain, `[bins]`.
+    gain_of_bins: Tensor<1, Int>,
     #[module(skip)]
     pub(super) config: LearnedWelchPeaksConfig,
 }
@@ -100,12 +102,15 @@ impl LearnedWelchPeaksConfig {
             })
             .collect();
         let segment_logits = Tensor::from_data(TensorData::new(segment_logits, [self.segments]), device);
+        let bins = options.bins();
+        let gain_of_bins: Vec<i64> = (0..bins).map(|bin| (bin * gains / bins) as i64).collect();
         Ok(LearnedWelchPeaks {
             taper: Param::from_tensor(self.window.tensor(self.n_fft, self.symmetry, FloatDType::F32, device)),
             twiddles: Param::from_tensor(exact_twiddles(self.n_fft, Direction::Forward, FloatDType::F32, device)?),
             gate_logits: Param::from_tensor(Tensor::full(shape, self.open_logit, device)),
             segment_logits: Param::from_tensor(segment_logits),
             log_gain: Param::from_tensor(Tensor::from_data(TensorData::new(log_gain, [gains, 3]), device)),
+            gain_of_bins: Tensor::from_data(TensorData::new(gain_of_bins, [bins]), device),
             config: self.clone(),
         })
     }
@@ -268,10 +273,7 @@ impl LearnedWelchPeaks {
         match gains {
             1 => gain.expand([bins, taps]),
             _ if gains == bins => gain,
-            _ => {
-                let of_bins = Tensor::<1, Int>::arange(0..bins as i64, &gain.device()) * gains as i64;
-                gain.select(0, of_bins / bins as i64)
-            }
+            _ => gain.select(0, self.gain_of_bins.clone()),
         }
     }
 
