@@ -15,6 +15,10 @@ use crate::twiddles::exact_twiddles;
 ///
 /// With a window, [exact twiddles](crate::exact_twiddles), open gates, weights `1/segments` and gain `[0, 1, 0]` it is
 /// [`welch_psd`](crate::welch_psd), as long as no power overflows: a gain of 0 times infinity is NaN.
+///
+/// With exact twiddles, open gates and one weight for all segments that have one, whatever the window and the gain, the
+/// estimate takes little longer than [`welch_peaks`](crate::welch_peaks) of as many segments: see the guide on learned
+/// estimates.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct LearnedParameters {
