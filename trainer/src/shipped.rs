@@ -42,6 +42,8 @@ configurations![
     "operator-tiny",
     "speech-256",
     "synthetic-64",
+    "transform-convolution",
+    "transform-dct",
     "transform-dft-64",
     "transform-dft-8",
 ];

@@ -104,7 +104,7 @@ impl<'a, T: Task> Stepper<'a, T> {
     /// If a batch does not fit the model.
     pub fn step(&mut self, step: usize) -> Result<(StepLoss, f64), StepError> {
         let section = &self.config.optimizer;
-        self.model = T::advance(self.model.clone(), self.config, step, self.steps);
+        self.model = T::advance(self.model.clone(), self.config, self.data, step, self.steps)?;
         let (loss, mut gradients) = self.gradients(step, section.accumulate)?;
         if section.clip_norm > 0.0 {
             gradients = clip_norm(&self.model, gradients, section.clip_norm);

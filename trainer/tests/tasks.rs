@@ -48,6 +48,30 @@ fn a_butterfly_recovers_the_fourier_transform_from_its_matrix() {
 }
 
 #[test]
+fn the_best_of_several_starts_recovers_the_cosine_transform_and_resumes_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, out) = (shipped("transform-dct"), folder.path().join("run"));
+    let mut arguments = vec![text(&config), "--out", text(&out)];
+    let settings = ["data.size=8", "training.steps=600", "training.starts=32", "schedule.checkpoint_every=200"];
+    arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    let rmse = score(&out, "learned", "rmse");
+    assert!(rmse < 1e-4, "root mean square error {rmse}");
+    assert_eq!(score(&out, "learned", "parameters"), 62.0, "one start of 2 x 28 entries and 6 logits");
+    assert_resumes_to_the_same_bits(&arguments, &out, 400);
+
+    let (rows, table) = (folder.path().join("rows.csv"), folder.path().join("out.csv"));
+    fs::write(&rows, "1,1,1,1,1,1,1,1\n0,1,0,0,0,0,0,0\n").unwrap();
+    let output = run(&["predict", text(&out), text(&rows), "--out", text(&table)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let table = fs::read_to_string(table).unwrap();
+    let first: Vec<f64> = table.lines().nth(1).unwrap().split(',').map(|cell| cell.parse().unwrap()).collect();
+    assert_eq!(first.len(), 8, "real parts alone");
+    assert!((first[0] - 8f64.sqrt()).abs() < 1e-3 && first[1..].iter().all(|value| value.abs() < 1e-3), "{first:?}");
+}
+
+#[test]
 fn transforms_are_learned_from_examples_and_predicted() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");

@@ -49,6 +49,13 @@ pub struct ButterflyConfig {
     /// Permutation before each butterfly matrix.
     #[config(default = "PermutationKind::Relaxed")]
     pub permutation: PermutationKind,
+    /// Whether the steps of a relaxed permutation have the same probabilities for blocks of every length.
+    #[config(default = false)]
+    pub shared_steps: bool,
+    /// Whether three more steps on whole rows come before each relaxed permutation: BPP in place of BP, which holds cosine
+    /// and sine transforms.
+    #[config(default = false)]
+    pub extra_steps: bool,
 }
 
 impl ButterflyConfig {
@@ -65,6 +72,12 @@ impl ButterflyConfig {
         }
         if !(1..=MAX_PRODUCTS).contains(&self.products) {
             return Err(ArgumentError::new(NAME, "products", self.products, format!("from 1 to {MAX_PRODUCTS}")));
+        }
+        let is_relaxed = self.permutation == PermutationKind::Relaxed;
+        for (field, value) in [("shared_steps", self.shared_steps), ("extra_steps", self.extra_steps)] {
+            if value && !is_relaxed {
+                return Err(ArgumentError::new(NAME, field, value, "false unless `permutation` is relaxed"));
+            }
         }
         Ok(())
     }

@@ -62,8 +62,9 @@ struct Product {
 /// Learned fast transform: a product of butterfly matrices and relaxed permutations, (BP)ᵏ.
 ///
 /// A butterfly matrix B is a product of log2 n factors with blocks of 2, 4, … n values, as the steps of a radix-2
-/// transform are: a row is multiplied in O(n log n). BP holds the Fourier and Hadamard transforms, (BP)² also cosine and
-/// sine transforms and convolutions.
+/// transform are: a row is multiplied in O(n log n). BP holds the Fourier and Hadamard transforms, and in its real part the
+/// Hartley transform; BPP, with three more steps before the permutation, in its real part cosine and sine transforms;
+/// (BP)² convolutions.
 ///
 /// After T. Dao, A. Gu, M. Eichhorn, A. Rudra and C. Ré, "Learning fast algorithms for linear transforms using butterfly
 /// factorizations" (2019). Entries are drawn so that a factor is unitary in expectation.
@@ -105,7 +106,7 @@ impl ButterflyConfig {
         self.validate()?;
         let stages = self.n.trailing_zeros();
         let product = |_| Product {
-            permutation: RelaxedPermutation::new(self.n, self.permutation, device),
+            permutation: RelaxedPermutation::new(self, device),
             factors: (0..stages).map(|stage| ButterflyFactor::new(self, 1 << stage, device)).collect(),
         };
         Ok(Butterfly { products: (0..self.products).map(product).collect(), config: self.clone() })
@@ -168,6 +169,11 @@ impl Butterfly {
     /// Permutation before the `product`th butterfly matrix.
     pub fn permutation(&self, product: usize) -> &RelaxedPermutation {
         &self.products[product].permutation
+    }
+
+    /// Permutation before the `product`th butterfly matrix, to be set.
+    pub fn permutation_mut(&mut self, product: usize) -> &mut RelaxedPermutation {
+        &mut self.products[product].permutation
     }
 
     /// Configuration of the model.

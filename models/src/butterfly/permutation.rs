@@ -5,7 +5,7 @@ use burn::nn::Initializer;
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor};
 
-use super::config::PermutationKind;
+use super::config::{ButterflyConfig, PermutationKind};
 
 /// Logit of a step that is taken for certain, and the negative of that of one that is not: its sigmoid is 1 in f32.
 const CERTAIN: f32 = 50.0;
@@ -14,33 +14,42 @@ const CERTAIN: f32 = 50.0;
 ///
 /// Blocks of n, n/2, … 4 values go through three steps: values at even places before those at odd ones, the first half
 /// reversed, the second half reversed. Step s with probability p is p·(permuted) + (1 − p)·(as it was), with one p per
-/// step and length of the blocks.
+/// step and length of the blocks, or one per step. Three more steps on whole rows may come first.
 #[derive(Module, Debug)]
 pub struct RelaxedPermutation {
-    /// Logits of the steps' probabilities, `[log2 n − 1, 3]`, longest blocks first; none if the permutation is fixed.
+    /// Logits of the steps' probabilities, `[log2 n − 1, 3]`, longest blocks first, or `[1, 3]` if blocks of every length
+    /// share them; none if the permutation is fixed.
     pub logits: Option<Param<Tensor<2>>>,
+    /// Logits of the steps on whole rows that come first, `[1, 3]`, if there are any.
+    pub extra: Option<Param<Tensor<2>>>,
     #[module(skip)]
     kind: PermutationKind,
 }
 
 impl RelaxedPermutation {
-    /// A permutation of rows of `n` values, whose logits are drawn from a normal distribution of variance 1.
-    pub(super) fn new(n: usize, kind: PermutationKind, device: &Device) -> Self {
-        let levels = n.trailing_zeros() as usize - 1;
-        let drawn = || Initializer::Normal { mean: 0.0, std: 1.0 }.init([levels, 3], device);
-        Self { logits: (kind == PermutationKind::Relaxed).then(drawn), kind }
+    /// The permutation of a configuration, whose logits are drawn from a normal distribution of variance 1.
+    pub(super) fn new(config: &ButterflyConfig, device: &Device) -> Self {
+        let levels = if config.shared_steps { 1 } else { config.n.trailing_zeros() as usize - 1 };
+        let drawn = |levels| Initializer::Normal { mean: 0.0, std: 1.0 }.init([levels, 3], device);
+        let kind = config.permutation;
+        Self {
+            logits: (kind == PermutationKind::Relaxed).then(|| drawn(levels)),
+            extra: config.extra_steps.then(|| drawn(1)),
+            kind,
+        }
     }
 
     /// `rows` `[rows, n]`, permuted.
     pub fn forward(&self, rows: Tensor<2>) -> Tensor<2> {
         let levels = rows.dims()[1].trailing_zeros() as usize - 1;
+        let rows = match &self.extra {
+            Some(logits) => relaxed_at_level(rows, 0, &sigmoid(logits.val())),
+            None => rows,
+        };
         match (&self.logits, self.kind) {
             (Some(logits), _) => {
                 let probabilities = sigmoid(logits.val());
-                (0..levels).fold(rows, |rows, level| {
-                    let probability = |step| probabilities.clone().slice([level..level + 1, step..step + 1]);
-                    at_level(rows, level, |blocks| relaxed(blocks, [0, 1, 2].map(probability)))
-                })
+                (0..levels).fold(rows, |rows, level| relaxed_at_level(rows, level, &probabilities))
             }
             (None, PermutationKind::BitReversal) => {
                 (0..levels).fold(rows, |rows, level| at_level(rows, level, even_before_odd))
@@ -57,7 +66,7 @@ impl RelaxedPermutation {
                 (taken * (2.0 * CERTAIN) - CERTAIN).detach()
             })
         };
-        Self { logits: self.logits.map(round), ..self }
+        Self { logits: self.logits.map(round), extra: self.extra.map(round), ..self }
     }
 }
 
@@ -65,6 +74,14 @@ impl RelaxedPermutation {
 fn at_level(rows: Tensor<2>, level: usize, change: impl Fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
     let [count, n] = rows.dims();
     change(rows.reshape([count << level, n >> level])).reshape([count, n])
+}
+
+/// The three steps on the blocks of n/2^level values of each row, with the probabilities `[levels, 3]` of that level, or
+/// with the only ones.
+fn relaxed_at_level(rows: Tensor<2>, level: usize, probabilities: &Tensor<2>) -> Tensor<2> {
+    let of_level = level.min(probabilities.dims()[0] - 1);
+    let probability = |step| probabilities.clone().slice([of_level..of_level + 1, step..step + 1]);
+    at_level(rows, level, |blocks| relaxed(blocks, [0, 1, 2].map(probability)))
 }
 
 /// The three steps on blocks `[blocks, length]`, with probabilities `[1, 1]`.

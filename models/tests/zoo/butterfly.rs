@@ -28,11 +28,14 @@ fn real(value: f64) -> Complex {
     Complex::new(value, 0.0)
 }
 
-/// Matrix of a relaxed permutation, from its logits.
-fn permutation(n: usize, logits: &[f64]) -> Matrix {
-    let identity = || matrix(n, |row, column| real(f64::from(u8::from(row == column))));
-    let mut all = identity();
-    for level in 0..n.trailing_zeros() as usize - 1 {
+fn identity(n: usize) -> Matrix {
+    matrix(n, |row, column| real(f64::from(u8::from(row == column))))
+}
+
+/// Matrix of the steps of a relaxed permutation at the first `levels` levels, from their logits or from the same three.
+fn permutation(n: usize, levels: usize, logits: &[f64]) -> Matrix {
+    let mut all = identity(n);
+    for level in 0..levels {
         let length = n >> level;
         // Where each of the three steps takes the value at `place` of a block from.
         let half = length / 2;
@@ -42,7 +45,7 @@ fn permutation(n: usize, logits: &[f64]) -> Matrix {
             &|place| if place < half { place } else { length - 1 - (place - half) },
         ];
         for (step, source) in sources.into_iter().enumerate() {
-            let taken = 1.0 / (1.0 + (-logits[3 * level + step]).exp());
+            let taken = 1.0 / (1.0 + (-logits[(3 * level + step) % logits.len()]).exp());
             let mixed = matrix(n, |row, column| {
                 let from = row / length * length + source(row % length);
                 let of = |condition: bool, share: f64| if condition { share } else { 0.0 };
@@ -57,10 +60,15 @@ fn permutation(n: usize, logits: &[f64]) -> Matrix {
 /// Matrix of a model, from its parameters.
 fn dense(model: &Butterfly) -> Matrix {
     let n = model.config().n;
-    let mut all = matrix(n, |row, column| real(f64::from(u8::from(row == column))));
+    let mut all = identity(n);
     for place in 0..model.config().products {
-        let logits = model.permutation(place).logits.as_ref().map(|logits| values(logits.val()));
-        all = product(&permutation(n, &logits.unwrap()), &all);
+        let permutations = model.permutation(place);
+        let levels = n.trailing_zeros() as usize - 1;
+        for (levels, logits) in [(1, &permutations.extra), (levels, &permutations.logits)] {
+            if let Some(logits) = logits {
+                all = product(&permutation(n, levels, &values(logits.val())), &all);
+            }
+        }
         for factor in model.factors(place) {
             let [blocks, _, _, half] = factor.re.dims();
             let re = values(factor.re.val());
@@ -98,6 +106,55 @@ fn a_model_is_the_product_of_its_factors_and_permutations() {
             assert_is(&format!("n {n}, rounded"), &rounded, &dense(&rounded));
         }
     }
+}
+
+#[test]
+fn a_permutation_may_share_its_steps_and_begin_with_extra_ones() {
+    let device = Device::flex();
+    for (n, products) in [(4, 1), (16, 1), (8, 2)] {
+        for (shared, extra) in [(true, false), (false, true), (true, true)] {
+            let config = ButterflyConfig::new().with_n(n).with_products(products);
+            let model = config.with_shared_steps(shared).with_extra_steps(extra).init(&device);
+            assert_is(&format!("n {n}, shared {shared}, extra {extra}"), &model, &dense(&model));
+            let rounded = model.rounded();
+            assert_is(&format!("n {n}, rounded"), &rounded, &dense(&rounded));
+        }
+    }
+    let fixed = ButterflyConfig::new().with_permutation(PermutationKind::BitReversal).with_extra_steps(true);
+    assert!(fixed.validate().unwrap_err().to_string().contains("`extra_steps` is true"));
+}
+
+/// Values at even places, then those at odd ones in reverse, are w; output k of the cosine transform is the real part of
+/// exp(−iπk/2n) times bin k of the Fourier transform of w.
+#[test]
+fn the_cosine_transform_is_the_real_part_of_bpp() {
+    let device = Device::flex();
+    let n = 16;
+    let config = ButterflyConfig::new().with_n(n).with_shared_steps(true).with_extra_steps(true);
+    let mut model = config.init(&device);
+    let certain = |steps: [f64; 3]| Some(Param::from_tensor(tensor(&steps.map(|step| 50.0 * step), [1, 3], &device)));
+    let permutation = model.permutation_mut(0);
+    (permutation.extra, permutation.logits) = (certain([1.0, -1.0, 1.0]), certain([1.0, -1.0, -1.0]));
+    let stages = n.trailing_zeros() as usize;
+    for (stage, factor) in model.factors_mut(0).iter_mut().enumerate() {
+        let half = 1 << stage;
+        let entry = |output: usize, input: usize, place: usize| {
+            let sign = if output == 1 && input == 1 { -1.0 } else { 1.0 };
+            let twiddled = if input == 1 { twiddle(place, 2 * half) } else { real(1.0) };
+            let shift = if stage + 1 == stages { twiddle(place + output * half, 4 * n) } else { real(1.0) };
+            real(sign) * twiddled * shift
+        };
+        let entries: Vec<Complex> =
+            (0..4 * half).map(|index| entry(index / (2 * half), index / half % 2, index % half)).collect();
+        let part = |part: fn(&Complex) -> f64| {
+            let values: Vec<f64> = entries.iter().map(part).collect();
+            Param::from_tensor(tensor(&values, [1, 2, 2, half], &device))
+        };
+        (factor.re, factor.im) = (part(|value| value.re), Some(part(|value| value.im)));
+    }
+    let angle = |k: usize, j: usize| std::f64::consts::PI * ((2 * j + 1) * k) as f64 / (2 * n) as f64;
+    let expected: Vec<f64> = (0..n * n).map(|at| angle(at / n, at % n).cos()).collect();
+    assert_close("cosine transform", &values(model.matrix().re), &expected, 2e-6);
 }
 
 #[test]

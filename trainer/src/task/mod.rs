@@ -213,8 +213,17 @@ pub trait Task: Debug + Clone + PartialEq + Sized {
     }
 
     /// The model as it goes into the step that follows `step` of `steps` steps.
-    fn advance(model: Self::Model, _config: &RunConfig<Self>, _step: usize, _steps: usize) -> Self::Model {
-        model
+    ///
+    /// # Errors
+    /// If the data don't fit the model.
+    fn advance(
+        model: Self::Model,
+        _config: &RunConfig<Self>,
+        _data: &Self::Data,
+        _step: usize,
+        _steps: usize,
+    ) -> Result<Self::Model, TaskError> {
+        Ok(model)
     }
 
     /// Groups of parameters with a learning rate of their own.

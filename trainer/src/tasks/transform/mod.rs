@@ -1,19 +1,27 @@
 //! Task `transform`: a fast transform learned from its matrix or from examples, after T. Dao et al., "Learning fast
 //! algorithms for linear transforms using butterfly factorizations" (2019).
 
+mod config;
 mod matrix;
+mod starts;
+mod target;
 
 use std::path::{Path, PathBuf};
 
+use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_models::zoo::{Settings, ZooModel};
-use serde::{Deserialize, Serialize};
 
+pub use config::{DataSection, LossSection, Origin, OutputPart, TrainingSection};
 pub use matrix::{ComplexMatrix, Transform};
+pub use starts::Starts;
+pub use target::TransformData;
+
+use target::{MatrixErrors, apply};
 
 use super::scores::{self, ScoreRow};
 use super::zoo_model::{self, ZooSection, ZooTask};
-use crate::config::{self as common, ConfigError, Resolved, RunConfig, Training, ensure};
+use crate::config::{ConfigError, Resolved, RunConfig};
 use crate::data::{Part, normal_rows, read_recording};
 use crate::metrics::Metric;
 use crate::task::{
@@ -22,9 +30,6 @@ use crate::task::{
 };
 use crate::tasks::TaskName;
 
-/// Accepted sizes.
-const SIZES: [usize; 2] = [4, 4096];
-
 /// The task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TransformTask;
@@ -32,155 +37,10 @@ pub struct TransformTask;
 /// Configuration of a run of the task.
 pub type TransformConfig = RunConfig<TransformTask>;
 
-/// What the model learns from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Origin {
-    /// Every element of the matrix, at each step.
-    #[default]
-    Matrix,
-    /// Random rows and their transforms, a new batch at each step.
-    Examples,
-}
-
-/// Section `[data]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DataSection {
-    /// The transform.
-    pub transform: Transform,
-    /// Values per row, n.
-    pub size: usize,
-    /// What the model learns from.
-    pub from: Origin,
-}
-
-impl Default for DataSection {
-    fn default() -> Self {
-        Self { transform: Transform::Dft, size: 8, from: Origin::Matrix }
-    }
-}
-
-/// Section `[training]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrainingSection {
-    /// Steps, unless epochs are given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<usize>,
-    /// Passes over the matrix, unless steps are given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<usize>,
-    /// Rows per batch of examples.
-    pub batch: usize,
-    /// Learning rate at the start, or after the warm-up.
-    pub learning_rate: f64,
-    /// Share of the steps after which permutations are rounded to their most likely steps; 1 for never.
-    pub round_after: f64,
-}
-
-impl Default for TrainingSection {
-    fn default() -> Self {
-        let common::TrainingSection { steps, epochs, batch, learning_rate } = common::TrainingSection::default();
-        Self { steps, epochs, batch, learning_rate, round_after: 1.0 }
-    }
-}
-
-impl Training for TrainingSection {
-    fn steps(&self) -> Option<usize> {
-        self.steps
-    }
-
-    fn epochs(&self) -> Option<usize> {
-        self.epochs
-    }
-
-    fn batch(&self) -> usize {
-        self.batch
-    }
-
-    fn learning_rate(&self) -> f64 {
-        self.learning_rate
-    }
-}
-
-/// Section `[loss]`, without keys: the loss is the mean squared error.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LossSection {}
-
-/// The matrix to learn, on a device. Row j of the tensors is the transform of the unit vector j.
-pub struct TransformData {
-    matrix: ComplexMatrix,
-    re: Tensor<2>,
-    im: Tensor<2>,
-    device: Device,
-}
-
-impl TransformData {
-    /// Row k of a matrix are the weights of output k: transposed, row j is the transform of the unit vector j.
-    fn new(matrix: ComplexMatrix, device: &Device) -> Self {
-        let n = matrix.n;
-        let part = |values: &[f64]| -> Tensor<2> {
-            let values: Vec<f32> = values.iter().map(|value| *value as f32).collect();
-            Tensor::from_data(TensorData::new(values, [n, n]), device).transpose()
-        };
-        Self { re: part(&matrix.re), im: part(&matrix.im), matrix, device: device.clone() }
-    }
-
-    /// The model's matrix, transposed as the target.
-    fn matrix_of(&self, model: &ZooModel) -> Result<[Tensor<2>; 2], TaskError> {
-        let rows = Tensor::eye(self.matrix.n, &self.device);
-        apply(model, rows)
-    }
-}
-
-/// Transforms of real rows `[rows, n]`: real and imaginary parts.
-fn apply(model: &ZooModel, rows: Tensor<2>) -> Result<[Tensor<2>; 2], TaskError> {
-    const NAME: &str = "transform";
-    let zeros = rows.zeros_like();
-    let mut outputs = model.try_forward(vec![rows.into(), zeros.into()])?.into_iter();
-    let mut part = |name| match outputs.next() {
-        Some(part) => Ok(part.try_float::<2>(NAME, name)?),
-        None => Err(unsuitable(model)),
-    };
-    Ok([part("re")?, part("im")?])
-}
-
-fn unsuitable(model: &ZooModel) -> TaskError {
-    let reason = "it has no outputs re and im for inputs re and im".to_string();
-    TaskError::Unsuitable { model: model.family().name.into(), reason }
-}
-
-/// Mean squared error per element of a complex matrix.
-fn mean_squared_error([re, im]: [Tensor<2>; 2], target: [Tensor<2>; 2]) -> Tensor<1> {
-    let [target_re, target_im] = target;
-    (re - target_re).square().mean() + (im - target_im).square().mean()
-}
-
-/// Errors of a model's matrix: root mean square, relative, largest.
-struct MatrixErrors {
-    rmse: f64,
-    relative: f64,
-    largest: f64,
-}
-
-impl MatrixErrors {
-    fn of(model: &ZooModel, data: &TransformData) -> Result<Self, TaskError> {
-        let [re, im] = data.matrix_of(model)?;
-        // In float64, so that the errors of small matrices are those of the model alone.
-        let values = |part: Tensor<2>| -> Vec<f64> { part.transpose().into_data().convert::<f64>().iter().collect() };
-        let (re, im) = (values(re), values(im));
-        let squares: Vec<f64> = (0..re.len())
-            .map(|place| (re[place] - data.matrix.re[place]).powi(2) + (im[place] - data.matrix.im[place]).powi(2))
-            .collect();
-        let sum: f64 = squares.iter().sum();
-        Ok(Self {
-            rmse: (sum / squares.len() as f64).sqrt(),
-            relative: sum.sqrt() / data.matrix.norm(),
-            largest: squares.iter().copied().fold(0.0, f64::max).sqrt(),
-        })
-    }
+/// The start with the lowest error of its matrix, and its errors.
+fn best<'a>(starts: &'a Starts, data: &TransformData) -> Result<(&'a ZooModel, MatrixErrors), TaskError> {
+    let model = starts.best(|model| Ok::<_, TaskError>(MatrixErrors::of(model, data)?.rmse))?;
+    Ok((model, MatrixErrors::of(model, data)?))
 }
 
 impl ZooTask for TransformTask {
@@ -205,7 +65,7 @@ impl Task for TransformTask {
     type DataSection = DataSection;
     type TrainingSection = TrainingSection;
     type LossSection = LossSection;
-    type Model = ZooModel;
+    type Model = Starts;
     type Data = TransformData;
     type Row = ScoreRow;
 
@@ -219,20 +79,11 @@ impl Task for TransformTask {
     }
 
     fn validate(config: &TransformConfig) -> Result<(), ConfigError> {
-        config.model.validate()?;
-        let (size, [least, most]) = (config.data.size, SIZES);
-        ensure(
-            size.is_power_of_two() && (least..=most).contains(&size),
-            "data.size",
-            size,
-            "a power of two from 4 to 4,096",
-        )?;
-        let share = config.training.round_after;
-        ensure((0.0..=1.0).contains(&share), "training.round_after", share, "from 0 to 1")
+        config::validate(config)
     }
 
     fn open(config: &TransformConfig, device: &Device) -> Result<TransformData, TaskError> {
-        Ok(TransformData::new(config.data.transform.matrix(config.data.size, config.seed), device))
+        Ok(TransformData::of(config, device))
     }
 
     fn fingerprint(_data: &TransformData) -> u64 {
@@ -244,66 +95,89 @@ impl Task for TransformTask {
         (config.data.from == Origin::Matrix).then_some(1)
     }
 
-    fn init(config: &TransformConfig, _data: &TransformData, device: &Device) -> Result<ZooModel, TaskError> {
-        let derived = Settings::new().with("n", config.data.size);
-        Ok(config.model.create(derived, config.seed, device)?)
+    /// Start s is that of a run whose seed is s more.
+    fn init(config: &TransformConfig, _data: &TransformData, device: &Device) -> Result<Starts, TaskError> {
+        let derived = || Settings::new().with("n", config.data.size);
+        let seeds = (0..config.training.starts as u64).map(|start| config.seed.wrapping_add(start));
+        let models = seeds.map(|seed| config.model.create(derived(), seed, device)).collect::<Result<_, _>>()?;
+        Ok(Starts::new(models, device))
     }
 
-    /// Rounds the permutations of a butterfly once.
-    fn advance(model: ZooModel, config: &TransformConfig, step: usize, steps: usize) -> ZooModel {
-        let share = config.training.round_after;
-        match model {
-            ZooModel::Butterfly(model) if share < 1.0 && step == (share * steps as f64) as usize => {
-                model.rounded().into()
-            }
-            model => model,
+    fn freeze(starts: Starts, _config: &TransformConfig) -> Starts {
+        starts.frozen()
+    }
+
+    /// Rounds the permutations of butterflies once, and drops the worse starts.
+    fn advance(
+        starts: Starts,
+        config: &TransformConfig,
+        data: &TransformData,
+        step: usize,
+        steps: usize,
+    ) -> Result<Starts, TaskError> {
+        let training = &config.training;
+        let share = training.round_after;
+        let is_rounded_now = share < 1.0 && step == (share * steps as f64) as usize;
+        let starts = if is_rounded_now { starts.map(rounded) } else { starts };
+        let left = training.starts_left(step, steps);
+        if step == 0 || left == training.starts_left(step - 1, steps) {
+            return Ok(starts);
         }
+        starts.keep(left, |model| Ok(MatrixErrors::of(&model.valid(), data)?.rmse))
     }
 
+    /// The sum of the errors of the starts that are trained, so that each is trained as it would be alone.
     fn loss(
         config: &TransformConfig,
         data: &TransformData,
-        model: &ZooModel,
+        starts: &Starts,
         batch: usize,
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
-        let target = [data.re.clone(), data.im.clone()];
-        let total = match config.data.from {
-            Origin::Matrix => mean_squared_error(data.matrix_of(model)?, target),
+        let (rows, target) = match config.data.from {
+            Origin::Matrix => (data.units(), data.of_units()),
             Origin::Examples => {
                 let (rows, n) = (config.training.batch, data.matrix.n);
                 let values = normal_rows(config.seed, Part::Train, (batch * rows) as u64, rows, n);
                 let rows: Tensor<2> = Tensor::from_data(TensorData::new(values, [rows, n]), &data.device);
-                let target = target.map(|part| rows.clone().matmul(part));
-                mean_squared_error(apply(model, rows)?, target)
+                let target = data.of_rows(&rows);
+                (rows, target)
             }
         };
-        Ok(StepLoss::single(total))
+        let error = |model| data.mean_squared_error(model, rows.clone(), &target);
+        let errors = starts.trained().into_iter().map(error).collect::<Result<Vec<_>, _>>()?;
+        let sum = errors.into_iter().reduce(|sum, error| sum + error);
+        Ok(StepLoss::single(sum.unwrap_or_else(|| Tensor::zeros([1], &data.device))))
     }
 
-    fn measure(_config: &TransformConfig, data: &TransformData, model: &ZooModel) -> Result<Validation, TaskError> {
-        let errors = MatrixErrors::of(model, data)?;
+    fn measure(_config: &TransformConfig, data: &TransformData, starts: &Starts) -> Result<Validation, TaskError> {
+        let (_, errors) = best(starts, data)?;
         let metrics = vec![Metric::real("rmse", errors.rmse), Metric::real("relative_error", errors.relative)];
         Ok(Validation { loss: errors.rmse.powi(2), metrics })
     }
 
-    fn save(model: &ZooModel, _config: &TransformConfig, folder: &Path) -> Result<(), ModelError> {
+    /// Writes the best start alone.
+    fn save(starts: &Starts, config: &TransformConfig, folder: &Path) -> Result<(), ModelError> {
+        let failed = |error: TaskError| ModelError::Weights { path: folder.into(), reason: error.to_string() };
+        let (model, _) = best(starts, &TransformData::of(config, &starts.device())).map_err(failed)?;
         zoo_model::save(model, folder)
     }
 
     fn load(folder: &Path, config: &TransformConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
         let derived = Settings::new().with("n", config.data.size);
         let expected = config.model.create(derived, config.seed, device)?;
-        Ok(zoo_model::compared(zoo_model::read(folder, device)?, &expected))
+        let model = zoo_model::read(folder, device)?;
+        let differences = zoo_model::differences(&model, &expected);
+        Ok(LoadedModel { model: Starts::single(model), differences })
     }
 
     fn evaluate(
         config: &TransformConfig,
         data: &TransformData,
-        models: &[(String, ZooModel)],
+        models: &[(String, Starts)],
     ) -> Result<Vec<ScoreRow>, TaskError> {
-        let row = |(name, model): &(String, ZooModel)| {
-            let errors = MatrixErrors::of(model, data)?;
+        let row = |(name, starts): &(String, Starts)| {
+            let (model, errors) = best(starts, data)?;
             Ok(ScoreRow {
                 name: name.clone(),
                 is_learned: true,
@@ -312,7 +186,7 @@ impl Task for TransformTask {
                     Metric::real("rmse", errors.rmse),
                     Metric::real("relative_error", errors.relative),
                     Metric::real("largest_error", errors.largest),
-                    Metric::whole("parameters", burn::module::Module::num_params(model)),
+                    Metric::whole("parameters", model.num_params()),
                 ],
             })
         };
@@ -322,7 +196,7 @@ impl Task for TransformTask {
     fn evaluate_on(
         _config: &TransformConfig,
         name: &str,
-        _models: &[(String, ZooModel)],
+        _models: &[(String, Starts)],
         _device: &Device,
     ) -> Result<OtherEvaluation<Self>, TaskError> {
         Err(TaskError::UnknownData { name: name.into(), expected: "can't be given: a transform has no other data" })
@@ -330,11 +204,16 @@ impl Task for TransformTask {
 
     /// Rows of n channels in files of recordings, each row a sample of every channel.
     fn predict(
-        _config: &TransformConfig,
-        model: &ZooModel,
+        config: &TransformConfig,
+        starts: &Starts,
         inputs: &[PathBuf],
         device: &Device,
     ) -> Result<Predictions, TaskError> {
+        let (model, _) = best(starts, &TransformData::of(config, device))?;
+        let names: &[&str] = match config.data.output {
+            OutputPart::Complex => &["re", "im"],
+            OutputPart::Real => &["re"],
+        };
         let mut table = PredictionTable::default();
         for path in inputs {
             let channels = read_recording(path)?;
@@ -342,28 +221,29 @@ impl Task for TransformTask {
             let values: Vec<f32> =
                 (0..rows).flat_map(|row| channels.iter().map(move |channel| channel.samples[row])).collect();
             let rows: Tensor<2> = Tensor::from_data(TensorData::new(values, [rows, n]), device);
-            let [re, im] = apply(model, rows)
+            let parts = apply(model, rows)
                 .map_err(|error| TaskError::Input { path: path.clone(), reason: error.to_string() })?;
-            let parts = [re, im].map(|part| part.into_data().iter::<f32>().collect::<Vec<f32>>());
+            let parts: Vec<Vec<f32>> =
+                parts.into_iter().take(names.len()).map(|part| part.into_data().iter().collect()).collect();
             let cells = |row: usize| parts.iter().flat_map(move |part| &part[row * n..(row + 1) * n]);
             table.rows.extend((0..parts[0].len() / n).map(|row| cells(row).map(ToString::to_string).collect()));
-            let names = |part: &'static str| (0..n).map(move |k| format!("{part}_{k}"));
-            table.columns = names("re").chain(names("im")).collect();
+            table.columns = names.iter().flat_map(|name| (0..n).map(move |k| format!("{name}_{k}"))).collect();
         }
         Ok(table.into())
     }
 
     fn report(
         resolved: &Resolved<Self>,
-        _data: &Self::Data,
-        model: &ZooModel,
+        data: &Self::Data,
+        starts: &Starts,
         rows: &[ScoreRow],
     ) -> Result<ReportParts, TaskError> {
         let config = &resolved.config;
         let facts = [
             ("model", config.model.name.clone()),
-            ("settings", model.settings().to_string()),
+            ("settings", best(starts, data)?.0.settings().to_string()),
             ("learned from", format!("{:?}", config.data.from).to_lowercase()),
+            ("random starts", config.training.starts.to_string()),
         ];
         Ok(ReportParts {
             data_set: data_set(config),
@@ -371,6 +251,14 @@ impl Task for TransformTask {
             tables: scores::tables(rows),
             ..ReportParts::default()
         })
+    }
+}
+
+/// A model with its permutation rounded, if it has one.
+fn rounded(model: ZooModel) -> ZooModel {
+    match model {
+        ZooModel::Butterfly(model) => model.rounded().into(),
+        model => model,
     }
 }
 

@@ -1,0 +1,159 @@
+//! Sections of a configuration that are the task's own.
+
+use serde::{Deserialize, Serialize};
+
+use super::TransformConfig;
+use super::matrix::Transform;
+use crate::config::{self as common, ConfigError, Training, ensure};
+
+/// Accepted sizes.
+const SIZES: [usize; 2] = [4, 4096];
+/// Most random starts.
+const MAX_STARTS: usize = 1024;
+
+/// What the model learns from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Every element of the matrix, at each step.
+    #[default]
+    Matrix,
+    /// Random rows and their transforms, a new batch at each step.
+    Examples,
+}
+
+/// Part of the model's output that is the transform of real rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputPart {
+    /// The whole output; the imaginary part of a real transform is 0.
+    #[default]
+    Complex,
+    /// The real part; the imaginary part counts for nothing.
+    Real,
+}
+
+/// Section `[data]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DataSection {
+    /// The transform.
+    pub transform: Transform,
+    /// Values per row, n.
+    pub size: usize,
+    /// What the model learns from.
+    pub from: Origin,
+    /// Part of the model's output that is the transform of real rows.
+    pub output: OutputPart,
+}
+
+impl Default for DataSection {
+    fn default() -> Self {
+        Self { transform: Transform::Dft, size: 8, from: Origin::Matrix, output: OutputPart::Complex }
+    }
+}
+
+/// Section `[training]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainingSection {
+    /// Steps, unless epochs are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
+    /// Passes over the matrix, unless steps are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<usize>,
+    /// Rows per batch of examples.
+    pub batch: usize,
+    /// Learning rate at the start, or after the warm-up.
+    pub learning_rate: f64,
+    /// Share of the steps after which permutations are rounded to their most likely steps; 1 for never.
+    pub round_after: f64,
+    /// Random starts that are trained side by side.
+    pub starts: usize,
+    /// Share of the steps after which the best start alone is left; the worse half is dropped at equal distances up to
+    /// there.
+    pub choose_after: f64,
+}
+
+impl Default for TrainingSection {
+    fn default() -> Self {
+        let common::TrainingSection { steps, epochs, batch, learning_rate } = common::TrainingSection::default();
+        Self { steps, epochs, batch, learning_rate, round_after: 1.0, starts: 1, choose_after: 0.5 }
+    }
+}
+
+impl Training for TrainingSection {
+    fn steps(&self) -> Option<usize> {
+        self.steps
+    }
+
+    fn epochs(&self) -> Option<usize> {
+        self.epochs
+    }
+
+    fn batch(&self) -> usize {
+        self.batch
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.learning_rate
+    }
+}
+
+impl TrainingSection {
+    /// Starts that are left from `step` of `steps` steps on.
+    pub fn starts_left(&self, step: usize, steps: usize) -> usize {
+        // As many halvings as leave one of them.
+        let halvings = self.starts.next_power_of_two().ilog2();
+        let end = self.choose_after * steps as f64;
+        let due = |halving: &u32| step as f64 >= end * f64::from(*halving) / f64::from(halvings);
+        let done = (1..=halvings).rev().find(due).unwrap_or(0);
+        self.starts.div_ceil(1 << done)
+    }
+}
+
+/// Section `[loss]`, without keys: the loss is the mean squared error.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LossSection {}
+
+/// Checks every value of the task's sections.
+pub(super) fn validate(config: &TransformConfig) -> Result<(), ConfigError> {
+    config.model.validate()?;
+    let (data, [least, most]) = (&config.data, SIZES);
+    ensure(
+        data.size.is_power_of_two() && (least..=most).contains(&data.size),
+        "data.size",
+        data.size,
+        "a power of two from 4 to 4,096",
+    )?;
+    ensure(
+        data.output == OutputPart::Complex || data.transform != Transform::Dft,
+        "data.output",
+        "real",
+        "complex: a Fourier transform has an imaginary part",
+    )?;
+    let training = &config.training;
+    for (key, share) in
+        [("training.round_after", training.round_after), ("training.choose_after", training.choose_after)]
+    {
+        ensure((0.0..=1.0).contains(&share), key, share, "from 0 to 1")?;
+    }
+    ensure((1..=MAX_STARTS).contains(&training.starts), "training.starts", training.starts, "from 1 to 1,024")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_are_halved_at_equal_distances_until_one_is_left() {
+        let section = TrainingSection { starts: 6, choose_after: 0.6, ..TrainingSection::default() };
+        let left = |step| section.starts_left(step, 100);
+        assert_eq!([0, 19, 20, 39, 40, 59, 60, 99].map(left), [6, 6, 3, 3, 2, 2, 1, 1]);
+        let at_once = TrainingSection { starts: 6, choose_after: 0.0, ..TrainingSection::default() };
+        assert_eq!(at_once.starts_left(0, 100), 1);
+        assert_eq!(TrainingSection::default().starts_left(0, 100), 1);
+    }
+}

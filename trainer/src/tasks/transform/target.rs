@@ -1,0 +1,115 @@
+//! The matrix to learn, and how far a model is from it.
+
+use burn::tensor::{Device, Tensor, TensorData};
+use firefly_models::zoo::ZooModel;
+
+use super::TransformConfig;
+use super::config::{DataSection, OutputPart};
+use super::matrix::ComplexMatrix;
+use crate::task::TaskError;
+
+/// The matrix to learn, on a device. Row j of the tensors is the transform of the unit vector j.
+pub struct TransformData {
+    pub(super) matrix: ComplexMatrix,
+    pub(super) output: OutputPart,
+    pub(super) device: Device,
+    re: Tensor<2>,
+    im: Tensor<2>,
+}
+
+/// Real and imaginary parts of transforms of real rows, `[rows, n]`.
+pub(super) struct Parts {
+    re: Tensor<2>,
+    im: Tensor<2>,
+}
+
+impl TransformData {
+    /// The matrix of a configuration, on a device without autodiff.
+    pub(super) fn of(config: &TransformConfig, device: &Device) -> Self {
+        let DataSection { transform, size: n, output, .. } = config.data;
+        let matrix = transform.matrix(n, config.seed);
+        // Row k of the matrix are the weights of output k: transposed, row j is the transform of the unit vector j.
+        let part = |values: &[f64]| -> Tensor<2> {
+            let values: Vec<f32> = values.iter().map(|value| *value as f32).collect();
+            Tensor::from_data(TensorData::new(values, [n, n]), device).transpose()
+        };
+        Self { re: part(&matrix.re), im: part(&matrix.im), output, device: device.clone(), matrix }
+    }
+
+    /// The transforms of all unit vectors.
+    pub(super) fn of_units(&self) -> Parts {
+        Parts { re: self.re.clone(), im: self.im.clone() }
+    }
+
+    /// The transforms of real rows.
+    pub(super) fn of_rows(&self, rows: &Tensor<2>) -> Parts {
+        Parts { re: rows.clone().matmul(self.re.clone()), im: rows.clone().matmul(self.im.clone()) }
+    }
+
+    /// The unit vectors, as rows.
+    pub(super) fn units(&self) -> Tensor<2> {
+        Tensor::eye(self.matrix.n, &self.device)
+    }
+
+    /// Mean squared error per element of a model's transforms of real rows.
+    pub(super) fn mean_squared_error(
+        &self,
+        model: &ZooModel,
+        rows: Tensor<2>,
+        target: &Parts,
+    ) -> Result<Tensor<1>, TaskError> {
+        let [re, im] = apply(model, rows)?;
+        let of_re = (re - target.re.clone()).square().mean();
+        Ok(match self.output {
+            OutputPart::Complex => of_re + (im - target.im.clone()).square().mean(),
+            OutputPart::Real => of_re,
+        })
+    }
+}
+
+/// Transforms of real rows `[rows, n]` by a model: real and imaginary parts.
+pub(super) fn apply(model: &ZooModel, rows: Tensor<2>) -> Result<[Tensor<2>; 2], TaskError> {
+    const NAME: &str = "transform";
+    let zeros = rows.zeros_like();
+    let mut outputs = model.try_forward(vec![rows.into(), zeros.into()])?.into_iter();
+    let mut part = |name| match outputs.next() {
+        Some(part) => Ok(part.try_float::<2>(NAME, name)?),
+        None => Err(unsuitable(model)),
+    };
+    Ok([part("re")?, part("im")?])
+}
+
+fn unsuitable(model: &ZooModel) -> TaskError {
+    let reason = "it has no outputs re and im for inputs re and im".to_string();
+    TaskError::Unsuitable { model: model.family().name.into(), reason }
+}
+
+/// Errors of a model's matrix: root mean square, relative, largest.
+pub(super) struct MatrixErrors {
+    pub rmse: f64,
+    pub relative: f64,
+    pub largest: f64,
+}
+
+impl MatrixErrors {
+    pub fn of(model: &ZooModel, data: &TransformData) -> Result<Self, TaskError> {
+        let [re, im] = apply(model, data.units())?;
+        // In float64, so that the errors of small matrices are those of the model alone.
+        let values = |part: Tensor<2>| -> Vec<f64> { part.transpose().into_data().convert::<f64>().iter().collect() };
+        let (re, im) = (values(re), values(im));
+        let square = |place: usize| {
+            let of_re = (re[place] - data.matrix.re[place]).powi(2);
+            match data.output {
+                OutputPart::Complex => of_re + (im[place] - data.matrix.im[place]).powi(2),
+                OutputPart::Real => of_re,
+            }
+        };
+        let squares: Vec<f64> = (0..re.len()).map(square).collect();
+        let sum: f64 = squares.iter().sum();
+        Ok(Self {
+            rmse: (sum / squares.len() as f64).sqrt(),
+            relative: sum.sqrt() / data.matrix.norm(),
+            largest: squares.iter().copied().fold(0.0, f64::max).sqrt(),
+        })
+    }
+}
