@@ -43,6 +43,20 @@ impl Family for Butterfly {
                 command: "cargo run --release -p firefly-models --example recover_dft -- 16",
                 machine: MACHINE,
             },
+            Measurement {
+                model: "butterfly",
+                what: "RMSE of the cosine transform of 64 values, the real part of BPP; 64 random starts",
+                value: "8.2e-9",
+                command: "firefly train configs/transform-dct.toml --set data.size=64",
+                machine: MACHINE,
+            },
+            Measurement {
+                model: "butterfly",
+                what: "RMSE of a convolution of 64 values, (BP)²; 128 random starts",
+                value: "1.6e-8",
+                command: "firefly train configs/transform-convolution.toml --set data.size=64",
+                machine: MACHINE,
+            },
         ],
     };
 

@@ -36,14 +36,15 @@ impl Family for Fits {
     };
 
     fn variants() -> Vec<Variant<FitsConfig>> {
-        let config = FitsConfig::new();
+        // Look-back and bins with the lowest validation error on hourly ETT data.
+        let config = FitsConfig::new().with_look_back(360).with_cut_off(181);
         let of_horizon = |horizon| config.clone().with_horizon(horizon);
         let tiny = config.clone().with_look_back(24).with_horizon(6).with_channels(2).with_cut_off(8);
         vec![
-            Variant::new("fits", "96 samples from 360 of 7 channels, 106 bins", config.clone()),
-            Variant::new("fits_192", "192 samples from 360 of 7 channels, 106 bins", of_horizon(192)),
-            Variant::new("fits_336", "336 samples from 360 of 7 channels, 106 bins", of_horizon(336)),
-            Variant::new("fits_720", "720 samples from 360 of 7 channels, 106 bins", of_horizon(720)),
+            Variant::new("fits", "96 samples from 360 of 7 channels, all 181 bins", config.clone()),
+            Variant::new("fits_192", "192 samples from 360 of 7 channels, all 181 bins", of_horizon(192)),
+            Variant::new("fits_336", "336 samples from 360 of 7 channels, all 181 bins", of_horizon(336)),
+            Variant::new("fits_720", "720 samples from 360 of 7 channels, all 181 bins", of_horizon(720)),
             Variant::new("fits_tiny", "6 samples from 24 of 2 channels, 8 bins", tiny),
         ]
     }
