@@ -35,6 +35,7 @@ configurations![
     "denoising-speech",
     "denoising-tiny",
     "forecasting-etth1-96",
+    "forecasting-timesnet",
     "forecasting-tiny",
     "operator-burgers",
     "operator-darcy",

@@ -6,7 +6,7 @@ use firefly_ops::ArgumentError;
 
 use super::config::FitsConfig;
 use super::module::Fits;
-use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
 impl Family for Fits {
     type Config = FitsConfig;
@@ -32,7 +32,36 @@ impl Family for Fits {
                 meaning: "the series as the model interpolates it",
             },
         ],
-        results: &[],
+        results: &[
+            Measurement {
+                model: "fits",
+                what: "test MSE of ETTh1, 96 rows ahead; of ETTh2 with data.file=ett/ETTh2.csv",
+                value: "0.370; 0.272",
+                command: "firefly train configs/forecasting-etth1-96.toml --data DATA",
+                machine: MACHINE,
+            },
+            Measurement {
+                model: "fits_192",
+                what: "test MSE of ETTh1, 192 rows ahead; of ETTh2 with data.file=ett/ETTh2.csv",
+                value: "0.403; 0.332",
+                command: "firefly train configs/forecasting-etth1-96.toml --data DATA --set data.horizon=192",
+                machine: MACHINE,
+            },
+            Measurement {
+                model: "fits_336",
+                what: "test MSE of ETTh1, 336 rows ahead; of ETTh2 with data.file=ett/ETTh2.csv",
+                value: "0.428; 0.356",
+                command: "firefly train configs/forecasting-etth1-96.toml --data DATA --set data.horizon=336",
+                machine: MACHINE,
+            },
+            Measurement {
+                model: "fits_720",
+                what: "test MSE of ETTh1, 720 rows ahead; of ETTh2 with data.file=ett/ETTh2.csv",
+                value: "0.430; 0.384",
+                command: "firefly train configs/forecasting-etth1-96.toml --data DATA --set data.horizon=720",
+                machine: MACHINE,
+            },
+        ],
     };
 
     fn variants() -> Vec<Variant<FitsConfig>> {

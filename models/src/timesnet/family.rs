@@ -6,7 +6,7 @@ use firefly_ops::ArgumentError;
 
 use super::config::TimesNetConfig;
 use super::module::TimesNet;
-use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
 impl Family for TimesNet {
     type Config = TimesNetConfig;
@@ -29,7 +29,13 @@ impl Family for TimesNet {
             shape: "[batch, horizon, channels]",
             meaning: "in the unit of the series",
         }],
-        results: &[],
+        results: &[Measurement {
+            model: "timesnet",
+            what: "test MSE of ETTh1, 96 rows ahead: 3 periods, 3 kernels, 16 hidden features (last 24 rows: 0.512)",
+            value: "0.411",
+            command: "firefly train configs/forecasting-timesnet.toml --data DATA",
+            machine: MACHINE,
+        }],
     };
 
     const UNRECORDABLE: Option<&'static str> = Some("shapes depend on the periods of the series");
