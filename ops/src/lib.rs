@@ -1,5 +1,5 @@
-//! Differentiable spectral operations for [Burn](https://burn.dev): batched Welch and mel spectra, peak picking and
-//! gated butterfly transforms, with kernels for CPUs and GPUs.
+//! Differentiable spectral operations for [Burn](https://burn.dev): Fourier transforms of any length, Welch and mel spectra,
+//! peaks, spectral and long convolutions, and gated butterfly transforms, with kernels for CPUs and GPUs.
 //!
 //! | function | inputs → outputs | differentiable in |
 //! | --- | --- | --- |

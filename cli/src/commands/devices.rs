@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn devices_at_80_100_and_160_columns() {
         let rows = [
-            ["cpu", "yes", "/home/user/.config/firefly/profiles/cpu.json"],
+            ["cpu", "yes", "/home/alice/.config/firefly/devices/cpu.toml"],
             ["vulkan", "no: device `vulkan` is not on this machine: its driver offers 0 of the kind", ""],
             ["metal", "not in this build (--features metal)", ""],
             ["cuda", "yes", "no (preset cuda)"],

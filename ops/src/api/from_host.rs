@@ -44,6 +44,7 @@ pub struct HostPeaks {
 }
 
 /// Failure of [`welch_peaks_from_host`].
+#[non_exhaustive]
 #[derive(Debug, Error)]
 pub enum HostError {
     /// An argument is wrong.
