@@ -5,54 +5,18 @@ use std::time::Instant;
 use burn::tensor::{Device, FloatDType, Tensor};
 use firefly_models::{ArgumentError, LearnedWelchPeaks, Peaks, Tier};
 use firefly_ops::{HostPeaks, welch_peaks};
-use serde::{Deserialize, Serialize};
 
 use super::ModelSection;
 use super::batch::frames_to_tensor;
+pub use super::row::{BATCH, ModelKind, PeaksRow};
 use super::table;
 use crate::data::Frames;
 use crate::task::{EvaluationRow, TaskError};
 
-/// Frames per batch of an evaluation.
-pub const BATCH: usize = 1024;
 /// Timed repetitions of a batch.
 const REPETITIONS: usize = 21;
 /// Repetitions before those that are timed.
 const WARM_UP: usize = 3;
-
-/// Kind of a compared model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ModelKind {
-    /// An exact estimate: a tier, `ultra`, `fast` or `reference`, or one of as many segments as its name says.
-    #[default]
-    Exact,
-    /// A learned model.
-    Learned,
-}
-
-/// One model measured on one data set.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PeaksRow {
-    /// Name of the model, such as `fast` or `learned at price 0.01`.
-    pub name: String,
-    /// Exact estimate or learned model.
-    pub kind: ModelKind,
-    /// Name of the data set.
-    pub data_set: String,
-    /// Share of the K reference peaks found in their bin, in `0..=1`.
-    pub recall: f64,
-    /// Share of the K reference peaks found in their bin or a neighbour, in `0..=1`.
-    pub recall_within_one_bin: f64,
-    /// Median error of the power of the peaks that were found, in dB.
-    pub median_power_error_db: f64,
-    /// Open butterflies as a share of the reference tier's, in `0..=1`.
-    pub active_share: f64,
-    /// Open butterflies per frame: open gates times open segments.
-    pub butterflies_per_frame: f64,
-    /// Median time per frame in microseconds.
-    pub median_microseconds_per_frame: f64,
-}
 
 /// Peaks of every frame, computed [`BATCH`] frames at a time and read back.
 ///

@@ -8,6 +8,7 @@ pub mod evaluate;
 mod loss;
 mod memory;
 pub mod report;
+mod row;
 mod step;
 mod table;
 mod validate;
@@ -19,7 +20,7 @@ use firefly_models::{LearnedWelchPeaks, LearnedWelchPeaksConfig, Tier};
 
 pub use config::{LossSection, ModelSection, Parameters, TrainingSection};
 pub use data::PeaksData;
-pub use evaluate::PeaksRow;
+pub use row::PeaksRow;
 
 use self::evaluate::{active_share, peaks_of};
 use self::report::Report;

@@ -1,6 +1,6 @@
 //! Tables on a terminal.
 
-use super::evaluate::{BATCH, PeaksRow};
+use super::row::{BATCH, PeaksRow};
 use firefly_app::table::{Align, TextTable};
 
 /// Evaluation rows as a table per data set under a legend, wrapped to the terminal's width.
@@ -39,7 +39,7 @@ fn data_set_table(rows: &[PeaksRow]) -> TextTable {
 
 #[cfg(test)]
 mod tests {
-    use super::super::evaluate::ModelKind;
+    use super::super::row::ModelKind;
     use insta::assert_snapshot;
 
     use super::*;
