@@ -121,11 +121,11 @@ pub struct AdaptiveRounds {
 ///
 /// A frame starts with the segments of the first round. Its *doubt* is the mean, over a few ranks on either side of the
 /// boundary between ranks K and K + 1, of exp(−sharpness · |distance of log power from the boundary|): near 1 where
-/// noise can exchange what is a peak and what is not, near 0 where it can't. While doubt is above the round's threshold,
-/// the frame gets the segments of the next round.
+/// noise can exchange what is a peak and what is not, near 0 where it can't. While doubt is above the round's
+/// threshold, the frame gets the segments of the next round.
 ///
-/// [`forward`](Self::forward) computes the segments that are needed; [`forward_dense`](Self::forward_dense) computes all
-/// of them and has the same results, and while the model trains a mean over rounds weighted by the probability of
+/// [`forward`](Self::forward) computes the segments that are needed; [`forward_dense`](Self::forward_dense) computes
+/// all of them and has the same results, and while the model trains a mean over rounds weighted by the probability of
 /// stopping there, which thresholds and sharpness have gradients through.
 ///
 /// ```

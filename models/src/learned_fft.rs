@@ -149,8 +149,9 @@ impl LearnedFftConfig {
 /// Gated butterfly transform with learned twiddles in place of an exact transform, before power, mel bands or peaks.
 ///
 /// Untrained, it is the exact transform, whose gates training closes where its loss allows: each open gate is one
-/// butterfly that is computed. [`exact`](Self::exact) computes the same features by an exact transform, which any result
-/// should be compared with. Gates are hard concrete variables, as in [`LearnedWelchPeaks`](crate::LearnedWelchPeaks).
+/// butterfly that is computed. [`exact`](Self::exact) computes the same features by an exact transform, which any
+/// result should be compared with. Gates are hard concrete variables, as in
+/// [`LearnedWelchPeaks`](crate::LearnedWelchPeaks).
 ///
 /// ```
 /// use burn::tensor::{Device, Distribution, Tensor};

@@ -9,6 +9,7 @@
 //! | [`Butterfly`] | a learned fast transform |
 //! | [`LearnedFft`] | a gated transform before power, mel bands or peaks |
 //! | [`LogMel`], [`Mfcc`] | log-mel spectra with fixed or learned filters; cepstral coefficients |
+//! | [`MelClassifier`] | classes of recordings, by convolutions over their log-mel spectra |
 //! | [`SpectralDenoiser`] | a signal without noise, by a mask on its short-time spectrum |
 //! | [`Fits`], [`TimesNet`] | forecasts of series |
 //! | [`Fno1d`], [`Fno2d`], [`Fno3d`] | a map between fields: Fourier neural operators |
@@ -16,8 +17,8 @@
 //! | [`FNet`] | values of tokens, mixed by Fourier transforms |
 //! | [`GfNet`], [`Afno`] | classes of images, by filters or linear layers on the spectrum of patches |
 //!
-//! All of them are Burn modules: they nest in other modules, train with them and are saved with them. The module [`zoo`]
-//! lists every family by name, and creates, saves and loads its models.
+//! All of them are Burn modules: they nest in other modules, train with them and are saved with them. The module
+//! [`zoo`] lists every family by name, and creates, saves and loads its models.
 //!
 //! Models of peaks map frames `[.., frame]` to [`Peaks`] `[.., k]`. A frame of S segments has `n_fft + (S − 1) · hop`
 //! samples; further samples are ignored. Power is in the signal's unit squared, one-sided, and scaled as [`Scaling`]
@@ -60,6 +61,7 @@ mod learned_fft;
 mod learned_welch_peaks;
 mod least;
 mod log_mel;
+mod mel_classifier;
 mod mfcc;
 mod sequence;
 mod spectral_denoiser;
@@ -91,6 +93,7 @@ pub use learned_welch_peaks::{
     GateKind, Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT,
 };
 pub use log_mel::{LogMel, LogMelConfig};
+pub use mel_classifier::{MelClassifier, MelClassifierConfig};
 pub use mfcc::{Mfcc, MfccConfig};
 pub use sequence::{
     Channels, DiagonalStateSpace, DirectKernel, FeedForward, Hyena, HyenaConfig, HyenaFilter, HyenaOperator, LongConv,

@@ -16,8 +16,8 @@ use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Signature, Variant, e
 
 /// Added to power before its logarithm, and to a variance before its root.
 const OFFSET: f64 = 1e-8;
-/// Factor of the negative mean of a frame in the softmax that weighs frames of a noise profile.
-const QUIETNESS: f64 = 4.0;
+/// Sharpness of the softmax that weighs the frames of a noise profile: the factor of their negative mean.
+const PROFILE_SHARPNESS: f64 = 4.0;
 
 /// Configuration of [`SpectralDenoiser`].
 ///
@@ -117,8 +117,8 @@ impl SpectralDenoiserConfig {
 ///
 /// The convolutions see the logarithm of power, brought to mean 0 and variance 1 per recording, so that a recording
 /// twice as loud becomes one twice as loud. With a noise profile they see it relative to the mean of each bin over the
-/// quiet frames (by a softmax of how quiet they are), and a linear layer on that mean is added to the first layer's output.
-/// Hidden layers are residual, with dilations 1, 2, 4, …; weights are drawn
+/// quiet frames (by a softmax of how quiet they are), and a linear layer on that mean is added to the first layer's
+/// output. Hidden layers are residual, with dilations 1, 2, 4, …; weights are drawn
 /// uniformly from ±1/√(inputs of a channel).
 ///
 /// ```
@@ -191,7 +191,7 @@ impl SpectralDenoiser {
     /// The first layer on standardised log power `[batch, bins, frames]`.
     fn first_layer(&self, values: Tensor<3>) -> Tensor<3> {
         let Some(layer) = &self.profile else { return self.first.forward(values) };
-        let weights = softmax(values.clone().mean_dim(1) * -QUIETNESS, 2);
+        let weights = softmax(values.clone().mean_dim(1) * -PROFILE_SHARPNESS, 2);
         let profile: Tensor<3> = (values.clone() * weights).sum_dim(2);
         let of_profile = layer.forward(profile.clone().swap_dims(1, 2)).swap_dims(1, 2);
         self.first.forward(values - profile) + of_profile
@@ -214,8 +214,8 @@ impl Family for SpectralDenoiser {
         outputs: &[Signature { name: "denoised", shape: "[batch, samples]", meaning: "in the unit of the signal" }],
         results: &[Measurement {
             model: "spectral_denoiser_speech",
-            what: "SI-SNR of spoken digits in white noise, pink noise and babble at 5 dB SNR, mean of the three, a speaker not \
-                   trained on (spectral subtraction, tuned for each: 12.13 dB)",
+            what: "SI-SNR of spoken digits in white noise, pink noise and babble at 5 dB SNR, mean of the three, a speaker \
+                   not trained on (spectral subtraction, tuned for each: 12.13 dB)",
             value: "14.29 dB",
             command: "firefly train configs/denoising-speech.toml --data …",
             machine: MACHINE,

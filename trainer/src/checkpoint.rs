@@ -1,8 +1,9 @@
 //! Checkpoints: one folder each, complete or not there.
 //!
 //! The files of a checkpoint are written into a folder with a temporary name and synced, then the folder is renamed. A
-//! folder with a checkpoint's name is therefore complete, at whatever moment the process was killed. A manifest with the
-//! hash of every file is verified before a checkpoint is used; a damaged one is set aside, and the one before is used.
+//! folder with a checkpoint's name is therefore complete, at whatever moment the process was killed. A manifest with
+//! the hash of every file is verified before a checkpoint is used; a damaged one is set aside, and the one before is
+//! used.
 
 use std::error::Error as StdError;
 use std::fs;

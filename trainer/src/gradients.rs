@@ -7,8 +7,8 @@ use burn::tensor::Tensor;
 /// Added to the norm that gradients are divided by.
 const MIN_NORM: f64 = 1e-12;
 
-/// Scales all gradients of a module by one factor, so that their Euclidean norm is at most `limit` (Pascanu, Mikolov and
-/// Bengio, 2013). Gradients that are short enough keep their bits.
+/// Scales all gradients of a module by one factor, so that their Euclidean norm is at most `limit` (Pascanu, Mikolov
+/// and Bengio, 2013). Gradients that are short enough keep their bits.
 pub fn clip_norm<M: Module>(model: &M, mut gradients: GradientsParams, limit: f64) -> GradientsParams {
     let mut squares = SumOfSquares { gradients: &gradients, sum: None };
     model.visit(&mut squares);

@@ -1,15 +1,16 @@
 //! Training of spectral models from a TOML file: tasks, data, the loop over steps, checkpoints, evaluation and reports.
 //!
 //! - [`config`]: the TOML file of a run, checked.
-//! - [`task`], [`tasks`]: the contract of a task, and the tasks, one folder each: configuration, data, loss, evaluation.
+//! - [`task`], [`tasks`]: the contract of a task, and the tasks, one folder each: configuration, data, loss,
+//!   evaluation.
 //! - [`data`]: recordings and synthetic signals as frames.
 //! - [`step`], [`fit`]: one optimisation step, the loop over steps, with [`optimizer`], [`gradients`] and [`average`].
 //! - [`metrics`], [`checkpoint`], [`manifest`]: what a fit writes as it goes on, and the hashes of it.
 //! - [`run_folder`], [`run`], [`sweep`]: a run in a folder, one run per value of a key.
 //! - [`report`]: one HTML page per run.
 //! - [`shipped`]: the configurations that ship with the program.
-//! - [`cli`]: the command line of `firefly-train`, the only part that prints: a run tells a [`progress::Progress`] how it
-//!   gets on.
+//! - [`cli`]: the command line of `firefly-train`, the only part that prints: a run tells a [`progress::Progress`] how
+//!   it gets on.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -25,6 +26,7 @@ pub mod config;
 pub mod data;
 pub mod fit;
 pub mod gradients;
+mod grid;
 pub mod manifest;
 pub mod metrics;
 pub mod optimizer;

@@ -1,4 +1,5 @@
-//! Manifest of a folder: the size and the SHA-256 of each of its files, so that damage is noticed before a file is used.
+//! Manifest of a folder: the size and the SHA-256 of each of its files, so that damage is noticed before a file is
+//! used.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,6 +1,9 @@
 //! Progress of a run, as events to an observer.
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use burn_train::Interrupter;
 
 use crate::checkpoint::DamagedCheckpoint;
 use crate::metrics::TrainingPoint;
@@ -13,6 +16,15 @@ pub enum Event<'a> {
     RunStarted {
         /// The key and its value, such as `price 0.1`.
         name: &'a str,
+    },
+    /// Samples of an equation were solved.
+    SamplesSolved {
+        /// Name of the equation.
+        equation: &'static str,
+        /// Samples that are solved.
+        done: usize,
+        /// Samples in all.
+        samples: usize,
     },
     /// Recordings are shorter than a frame and not used.
     RecordingsSkipped {
@@ -60,9 +72,39 @@ pub enum Event<'a> {
 }
 
 /// Observer of a run.
-pub trait Progress {
+pub trait Progress: Send {
     /// Takes note of an event.
     fn on(&mut self, event: Event<'_>);
+}
+
+/// Stop flag and observer of work that threads share.
+pub struct Monitor<'a> {
+    interrupter: Interrupter,
+    progress: Mutex<Option<&'a mut dyn Progress>>,
+}
+
+impl<'a> Monitor<'a> {
+    /// Work that `interrupter` stops, and whose events go to `progress`.
+    pub fn new(interrupter: &Interrupter, progress: &'a mut dyn Progress) -> Self {
+        Self { interrupter: interrupter.clone(), progress: Mutex::new(Some(progress)) }
+    }
+
+    /// Work that nothing stops or observes.
+    pub fn none() -> Self {
+        Self { interrupter: Interrupter::new(), progress: Mutex::new(None) }
+    }
+
+    /// Whether the work has to end.
+    pub fn should_stop(&self) -> bool {
+        self.interrupter.should_stop()
+    }
+
+    /// Hands an event to the observer.
+    pub fn on(&self, event: Event<'_>) {
+        if let Some(progress) = self.progress.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            progress.on(event);
+        }
+    }
 }
 
 /// Observer that ignores every event.

@@ -10,7 +10,7 @@ use crate::config::{ConfigError, Resolved};
 use crate::fit::{Checkpointing, FitEnd, FitError, Trainer};
 use crate::manifest::sha256;
 use crate::metrics::{self, MetricsError, MetricsLog};
-use crate::progress::{Event, Progress};
+use crate::progress::{Event, Monitor, Progress};
 use crate::report::Report;
 use crate::run_folder::{FolderError, RunFolder};
 use crate::task::{ModelError, Task, TaskError};
@@ -69,7 +69,10 @@ pub fn train<T: Task>(
     config.check_memory(available_memory())?;
     // Data and model first, so that a run that can't start leaves no folder behind.
     let plain = device.clone().inner();
-    let data = T::open(config, &plain)?;
+    let data = match T::open(config, &plain, &Monitor::new(interrupter, progress)) {
+        Err(TaskError::Interrupted) => return Ok(None),
+        data => data?,
+    };
     let mut trainer = Trainer::<T>::new(config, &data, device)?;
     let lock = if resume { folder.resume(resolved)? } else { folder.start(resolved)? };
     if lock.taken_over() {

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::config::Resolved;
 use crate::metrics::{self, MetricsError};
-use crate::progress::{Event, Progress};
+use crate::progress::{Event, Monitor, Progress};
 use crate::report::Report;
 use crate::run::{self, RunError};
 use crate::run_folder::{self, FolderError, RunFolder, SWEEP_KEY};
@@ -200,7 +200,10 @@ pub fn sweep<T: Task>(
         learned.push((name, run_folder.load_model::<T>(&device.clone().inner())?));
     }
     let config = &first.config;
-    let data = T::open(config, &device.clone().inner())?;
+    let data = match T::open(config, &device.clone().inner(), &Monitor::new(interrupter, progress)) {
+        Err(TaskError::Interrupted) => return Ok(None),
+        data => data?,
+    };
     let rows = T::evaluate(config, &data, &learned)?;
 
     let (name, model) = &learned[learned.len() - 1];

@@ -131,6 +131,37 @@ fn ctrl_c_leaves_a_run_that_resumes_to_the_same_bits() {
     assert_same(&outcome(&out), &outcome(&whole));
 }
 
+/// Whether a process handles SIGINT itself.
+#[cfg(target_os = "linux")]
+fn handles_interrupts(process: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 0b10 != 0)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_while_samples_are_solved_leaves_neither_a_run_nor_a_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, cache) = (folder.path().join("run"), folder.path().join("cache"));
+    let cache_setting = format!("data.generated.cache={}", text(&cache));
+    let settings = ["data.generated.samples=200000", "data.generated.steps=20000", &cache_setting];
+    let mut arguments = vec!["../configs/operator-tiny.toml", "--out", text(&out)];
+    arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    let child = firefly_train(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let started = Instant::now();
+    while !handles_interrupts(child.id()) {
+        assert!(started.elapsed() < PATIENCE, "the run listens for no signal");
+        std::thread::yield_now();
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", errors(&output));
+    assert!(errors(&output).contains("interrupted before the first step"), "{}", errors(&output));
+    assert!(!out.exists() && !cache.exists(), "a run or a cache is left");
+}
+
 #[test]
 fn a_run_that_stopped_early_keeps_its_best_model_when_resumed() {
     let folder = tempfile::tempdir().unwrap();

@@ -134,6 +134,24 @@ fn families_of_signals_are_told_apart_and_predicted() {
     assert!(output.status.success(), "{}", errors(&output));
     let table = fs::read_to_string(table).unwrap();
     assert!(table.starts_with("file,part,class,probability\n") && table.lines().count() == 2, "{table}");
+    // The folder of a table is refused before anything is read.
+    let output = run(&["predict", text(&out), "no-such.csv", "--out", text(folder.path())]);
+    assert!(errors(&output).contains("it is a folder, but the outputs are one table"), "{}", errors(&output));
+}
+
+#[test]
+fn sequence_models_classify_waveforms() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, out) = (shipped("classification-synthetic"), folder.path().join("run"));
+    let settings = ["model={ name = \"s4d_tiny\" }", "data.samples=128", "data.synthetic_examples=8"];
+    let mut arguments = vec![text(&config), "--out", text(&out), "--steps", "3"];
+    arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    let again = run(&["eval", text(&out)]);
+    assert!(String::from_utf8_lossy(&again.stdout).contains("most frequent class"), "{}", errors(&again));
+    let other = run(&[text(&config), "--out", text(&out), "--set", "model.settings.classes=[\"a\"]"]);
+    assert!(errors(&other).contains("left out: they are the labels of the data"), "{}", errors(&other));
 }
 
 #[test]
@@ -180,8 +198,15 @@ fn recordings_are_denoised_into_files_of_their_own() {
     let refused = |input: &Path| errors(&run(&["predict", text(&out), text(input), "--out", text(&clean)]));
     let message = refused(&wav("fast.wav", 44_100, 700));
     assert!(message.contains("fast.wav") && message.contains("44100 samples per second"), "{message}");
-    let message = refused(&wav("short.wav", 8_000, 20));
-    assert!(message.contains("short.wav"), "{message}");
+    // Shorter than a frame of the model.
+    let output = run(&["predict", text(&out), text(&wav("short.wav", 8_000, 20)), "--out", text(&clean)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert_eq!(hound::WavReader::open(clean.join("short.wav")).unwrap().duration(), 20);
+    let file = folder.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    let message = errors(&run(&["predict", text(&out), text(&stereo), "--out", text(&file)]));
+    assert!(message.contains("it is a file, but the outputs are a file for each input"), "{message}");
+    assert_eq!(fs::read(&file).unwrap(), b"mine");
 }
 
 #[test]

@@ -89,8 +89,8 @@ const ON_DEVICE: [Threshold; 3] = [
     Threshold { max_batch: usize::MAX, tier: Tier::Fast, strategy: Strategy::Fused },
 ];
 
-/// Ratio of predicted times up to which strategies count as equally fast: calls of one strategy differ by more. Of equally
-/// fast ones `Fused` runs, which writes no spectra to memory.
+/// Ratio of predicted times up to which strategies count as equally fast: calls of one strategy differ by more. Of
+/// equally fast ones `Fused` runs, which writes no spectra to memory.
 const TIE: f64 = 1.1;
 
 impl PlanRequest<'_> {
@@ -115,8 +115,8 @@ impl PlanRequest<'_> {
         Selection { selected, considered }
     }
 
-    /// A candidate with its predicted time; `None` for a strategy that is impossible, or a learned model that is neither
-    /// measured nor sparse.
+    /// A candidate with its predicted time; `None` for a strategy that is impossible, or a learned model that is
+    /// neither measured nor sparse.
     fn predict(&self, tier: Tier, strategy: Strategy) -> Option<Candidate> {
         let workload = PeaksWorkload {
             size: self.size(tier),

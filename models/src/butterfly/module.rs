@@ -66,8 +66,8 @@ struct Product {
 /// Hartley transform; BPP, with three more steps before the permutation, in its real part cosine and sine transforms;
 /// (BP)² convolutions.
 ///
-/// After T. Dao, A. Gu, M. Eichhorn, A. Rudra and C. Ré, "Learning fast algorithms for linear transforms using butterfly
-/// factorizations" (2019). Entries are drawn so that a factor is unitary in expectation.
+/// After T. Dao, A. Gu, M. Eichhorn, A. Rudra and C. Ré, "Learning fast algorithms for linear transforms using
+/// butterfly factorizations" (2019). Entries are drawn so that a factor is unitary in expectation.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

@@ -17,10 +17,10 @@ const VARIANCE_OFFSET: f64 = 1e-12;
 
 /// Encoder of tokens whose blocks mix by the real part of a Fourier transform along tokens and values.
 ///
-/// Embeddings of tokens and of positions are added, normalised and projected. A block is the normalised sum of its input
-/// and the real part of its two-dimensional transform, then the normalised sum of that and two linear layers with a
-/// Gaussian error linear unit (by its tanh approximation) between them. Weights are normal with a deviation of 0.02 at
-/// first, biases 0.
+/// Embeddings of tokens and of positions are added, normalised and projected. A block is the normalised sum of its
+/// input and the real part of its two-dimensional transform, then the normalised sum of that and two linear layers with
+/// a Gaussian error linear unit (by its tanh approximation) between them. Weights are normal with a deviation of 0.02
+/// at first, biases 0.
 ///
 /// After J. Lee-Thorp et al., "FNet: Mixing Tokens with Fourier Transforms" (2021), for sequences of one segment.
 ///
@@ -134,8 +134,8 @@ impl FNet {
         self.blocks.iter().try_fold(self.projection.forward(embedded), |values, block| block.try_forward(values))
     }
 
-    /// Values of a whole sequence, `[batch, width]`: the hyperbolic tangent of a linear layer on the first token's values
-    /// of `values` `[batch, tokens, width]`.
+    /// Values of a whole sequence, `[batch, width]`: the hyperbolic tangent of a linear layer on the first token's
+    /// values of `values` `[batch, tokens, width]`.
     pub fn pooled(&self, values: Tensor<3>) -> Tensor<2> {
         tanh(self.pooler.forward(values.narrow(1, 0, 1).squeeze_dim(1)))
     }

@@ -64,8 +64,8 @@ pub struct FnoConfig {
     /// output.
     #[config(default = 0)]
     pub padding: usize,
-    /// Zeros behind the field as a share of its domain, which ends at the last point with an endpoint, else one point after
-    /// it. Their number is rounded, and depends on the resolution, so that the padded domain does not.
+    /// Zeros behind the field as a share of its domain, which ends at the last point with an endpoint, else one point
+    /// after it. Their number is rounded, and depends on the resolution, so that the padded domain does not.
     #[config(default = 0.0)]
     pub padding_share: f64,
     /// Points along each dimension of the declared inputs; fields of other lengths are accepted as well.

@@ -2,8 +2,8 @@
 
 use burn::tensor::{Tensor, TensorData};
 
-/// A field `[batch, channels, n…]` with the coordinates of its points along each dimension as further channels: k/(n − 1)
-/// with an `endpoint`, k/n without.
+/// A field `[batch, channels, n…]` with the coordinates of its points along each dimension as further channels: k/(n −
+/// 1) with an `endpoint`, k/n without.
 pub fn with_coordinates<const D: usize>(field: Tensor<D>, endpoint: bool) -> Tensor<D> {
     let dims = field.dims();
     let mut one_channel = dims;

@@ -138,7 +138,8 @@ operator!(4, "fno2d", "two dimensions", "n₁, n₂", DARCY, {
         Variant::new("fno2d_small", "4 modes per corner of 24 channels, for grids of 16 points", small),
         Variant::new(
             "fno2d_darcy",
-            "Darcy flow on the unit square, points k/n closed by those at 1: permeability 0 or 1 to pressure; factorised",
+            "Darcy flow on the unit square, points k/n closed by those at 1: permeability 0 or 1 to pressure; \
+             factorised",
             closed,
         )
         .with_weights(include_bytes!("../../weights/fno2d_darcy.safetensors")),

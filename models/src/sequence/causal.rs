@@ -3,8 +3,8 @@
 use burn::tensor::Tensor;
 use firefly_ops::{ArgumentError, long_conv};
 
-/// Causal convolution of every channel of `signal` `[batch, channels, n]` with its row of `kernel` `[channels, k]`, plus
-/// `skip` `[channels]` times the signal, times a gate.
+/// Causal convolution of every channel of `signal` `[batch, channels, n]` with its row of `kernel` `[channels, k]`,
+/// plus `skip` `[channels]` times the signal, times a gate.
 ///
 /// # Errors
 /// As [`long_conv`].

@@ -14,9 +14,9 @@ const LOG_STEPS: [f64; 2] = [-3.0 * LN_10, -LN_10];
 
 /// Causal convolution with the impulse response of a diagonal state space per channel.
 ///
-/// With states A_n, time step Δ and weights C_n, the kernel is K_t = 2 Re Σ_n C_n (exp(ΔA_n) − 1)/A_n · exp(ΔA_n t): the
-/// response of x' = Ax + u, y = Cx, held over each step. States start as −½ + iπn (S4D-Lin), time steps log-uniform from
-/// 0.001 to 0.1, weights normal.
+/// With states A_n, time step Δ and weights C_n, the kernel is K_t = 2 Re Σ_n C_n (exp(ΔA_n) − 1)/A_n · exp(ΔA_n t):
+/// the response of x' = Ax + u, y = Cx, held over each step. States start as −½ + iπn (S4D-Lin), time steps log-uniform
+/// from 0.001 to 0.1, weights normal.
 ///
 /// After A. Gu et al., "On the Parameterization and Initialization of Diagonal State Space Models" (2022).
 #[derive(Module, Debug)]

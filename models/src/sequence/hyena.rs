@@ -14,9 +14,9 @@ const SHORT_TAPS: usize = 3;
 
 /// Hyena operator: long convolutions between products by projections of the input.
 ///
-/// Order + 1 projections of the input, v and x₀, x₁ …, each through a causal convolution of three taps; v is multiplied by
-/// the last x, convolved with an implicit filter, multiplied by the x before it, and so on down to x₀; a linear layer
-/// follows.
+/// Order + 1 projections of the input, v and x₀, x₁ …, each through a causal convolution of three taps; v is multiplied
+/// by the last x, convolved with an implicit filter, multiplied by the x before it, and so on down to x₀; a linear
+/// layer follows.
 ///
 /// After M. Poli et al., "Hyena Hierarchy: Towards Larger Convolutional Language Models" (2023).
 #[derive(Module, Debug)]

@@ -145,8 +145,8 @@ macro_rules! sequence_model {
 sequence_model! {
     /// Sequence model of convolutions whose kernels are as long as the signal, learned tap by tap.
     ///
-    /// Residual blocks of normalisation over channels, a [`DirectKernel`], a Gaussian error linear unit and a gated linear
-    /// unit; the outputs are a linear layer on the mean over samples.
+    /// Residual blocks of normalisation over channels, a [`DirectKernel`], a Gaussian error linear unit and a gated
+    /// linear unit; the outputs are a linear layer on the mean over samples.
     ///
     /// After D. Fu et al., "Simple Hardware-Efficient Long Convolutions for Sequence Modeling" (2023).
     ///
@@ -169,7 +169,8 @@ sequence_model! {
 sequence_model! {
     /// Sequence model of convolutions with the impulse responses of diagonal state spaces (S4D).
     ///
-    /// Residual blocks as those of [`LongConv`], with a [`DiagonalStateSpace`] in each; kernels are as long as the signal.
+    /// Residual blocks as those of [`LongConv`], with a [`DiagonalStateSpace`] in each; kernels are as long as the
+    /// signal.
     ///
     /// After A. Gu et al., "On the Parameterization and Initialization of Diagonal State Space Models" (2022).
     ///
@@ -190,7 +191,8 @@ sequence_model! {
 sequence_model! {
     /// Sequence model of [`HyenaOperator`]s: long convolutions with implicit filters, between products by projections.
     ///
-    /// Blocks of two residual connections, around the operator and around two linear layers, each behind a normalisation.
+    /// Blocks of two residual connections, around the operator and around two linear layers, each behind a
+    /// normalisation.
     ///
     /// After M. Poli et al., "Hyena Hierarchy: Towards Larger Convolutional Language Models" (2023).
     ///

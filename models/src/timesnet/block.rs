@@ -38,8 +38,8 @@ impl Inception {
     }
 }
 
-/// Block of TimesNet: the series as a picture for each of its strongest periods, a period per row, through two layers of
-/// convolutions; the mean of the results, weighted by amplitude, is added to the series.
+/// Block of TimesNet: the series as a picture for each of its strongest periods, a period per row, through two layers
+/// of convolutions; the mean of the results, weighted by amplitude, is added to the series.
 #[derive(Module, Debug)]
 pub struct TimesBlock {
     first: Inception,
@@ -55,7 +55,8 @@ impl TimesBlock {
         Self { first, second: Inception::new(hidden, features, kernels, device), periods }
     }
 
-    /// `series` `[batch, samples, features]` after the block, of the same shape. Reads the periods back from the device.
+    /// `series` `[batch, samples, features]` after the block, of the same shape. Reads the periods back from the
+    /// device.
     ///
     /// # Errors
     /// [`ArgumentError`] for a series of fewer than two samples per period.

@@ -93,8 +93,8 @@ fn positions(length: usize, features: usize, device: &Device) -> Tensor<3> {
 }
 
 impl TimesNet {
-    /// Forecast of `series` `[batch, look_back, channels]`, `[batch, horizon, channels]`, in its unit. Reads periods back
-    /// from the device.
+    /// Forecast of `series` `[batch, look_back, channels]`, `[batch, horizon, channels]`, in its unit. Reads periods
+    /// back from the device.
     ///
     /// # Panics
     /// With the message of [`try_forward`](Self::try_forward)'s error.

@@ -11,8 +11,8 @@ const DEVIATION: f64 = 0.02;
 
 /// Two complex linear layers over the channels of every bin, the same for all bins, with block-diagonal weights.
 ///
-/// A rectifier of both parts lies between the layers; bins are shrunk towards 0 before the inverse transform, which keeps
-/// few of them.
+/// A rectifier of both parts lies between the layers; bins are shrunk towards 0 before the inverse transform, which
+/// keeps few of them.
 #[derive(Module, Debug)]
 pub struct AfnoMixer {
     /// The two layers.

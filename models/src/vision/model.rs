@@ -221,8 +221,8 @@ vision_model! {
 }
 
 vision_model! {
-    /// Adaptive Fourier neural operator as an image classifier: blocks mix patches by linear layers over the channels of
-    /// each bin of their spectrum.
+    /// Adaptive Fourier neural operator as an image classifier: blocks mix patches by linear layers over the channels
+    /// of each bin of their spectrum.
     ///
     /// A block is an [`AfnoMixer`] behind a normalisation, with a residual connection, then two linear layers behind a
     /// normalisation, with another one.

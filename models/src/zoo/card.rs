@@ -1,4 +1,4 @@
-//! Cards: what is known about a model.
+//! Cards: descriptions of models.
 
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub struct Measurement {
     pub machine: &'static str,
 }
 
-/// What is known about a family, whatever the variant.
+/// Description of a family, whatever the variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FamilyCard {
     /// Name of the family.

@@ -12,7 +12,7 @@ use super::settings::Settings;
 use crate::expect_valid;
 use crate::{
     AdaptiveWelchPeaks, Afno, Butterfly, FNet, Fits, Fno1d, Fno2d, Fno3d, GfNet, Hyena, LearnedFft, LearnedWelchPeaks,
-    LogMel, LongConv, Mfcc, S4d, SpectralDenoiser, TimesNet, WelchPeaks,
+    LogMel, LongConv, MelClassifier, Mfcc, S4d, SpectralDenoiser, TimesNet, WelchPeaks,
 };
 
 macro_rules! families {
@@ -63,6 +63,8 @@ families! {
     LogMel,
     /// Mel-frequency cepstral coefficients.
     Mfcc,
+    /// Classification of recordings by convolutions over log-mel spectra.
+    MelClassifier,
     /// Denoising by a mask on the short-time spectrum.
     SpectralDenoiser,
     /// Gated butterfly transform before power, mel bands or peaks.
@@ -90,7 +92,7 @@ families! {
 }
 
 impl ZooModel {
-    /// What is known about the model's family.
+    /// Card of the model's family.
     pub fn family(&self) -> FamilyCard {
         self.any().card()
     }

@@ -45,7 +45,7 @@ pub trait Family: Module + Into<ZooModel> {
     /// The configuration.
     type Config: Config + Clone;
 
-    /// What is known about the family, whatever the variant.
+    /// Description of the family, whatever the variant.
     const CARD: FamilyCard;
 
     /// The reason why models of the family can't be captured, if they can't.

@@ -1,8 +1,8 @@
 //! Model zoo: families of models by name, each with named variants and a card.
 //!
-//! A name such as `welch_peaks_tiny` is a *variant*: a configuration of a *family*. Every family is also an ordinary Burn
-//! module with a configuration of its own, such as [`WelchPeaksConfig`](crate::WelchPeaksConfig); the registry is for
-//! programs that choose a model by name.
+//! A name such as `welch_peaks_tiny` is a *variant*: a configuration of a *family*. Every family is also an ordinary
+//! Burn module with a configuration of its own, such as [`WelchPeaksConfig`](crate::WelchPeaksConfig); the registry is
+//! for programs that choose a model by name.
 //!
 //! ```
 //! use burn::module::Module;

@@ -10,6 +10,7 @@ mod fits;
 mod fno;
 mod learned_fft;
 mod mel;
+mod mel_classifier;
 mod mixers;
 mod parity;
 mod registry;

@@ -11,7 +11,8 @@ use super::common::{any_tensor, assert_close};
 
 /// File of the inputs and outputs.
 const OUTPUTS: &str = "outputs.safetensors";
-/// Families that the fixtures are of: those whose results are not compared with published figures, and the sequence models.
+/// Families that the fixtures are of: those whose results are not compared with published figures, and the sequence
+/// models.
 const FAMILIES: [&str; 10] =
     ["afno", "fnet", "gfnet", "hyena", "log_mel", "long_conv", "mfcc", "s4d", "spectral_denoiser", "timesnet"];
 /// Largest difference, relative to the greatest output. Expected outputs are computed in float64.

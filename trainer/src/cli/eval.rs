@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::progress::Event;
+use crate::progress::{Event, Monitor};
 use crate::run_folder::{self, RunFolder};
 use crate::task::{EvaluationRow, Task};
 use crate::with_task;
 use anyhow::{Context, Result};
+use burn_train::Interrupter;
 use clap::Args;
 use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
@@ -16,15 +17,17 @@ use firefly_app::streams::note;
 
 use super::options::open_device;
 use super::outcome::print;
-use super::progress::message;
+use super::progress::{StderrProgress, message};
 
 #[derive(Args)]
 pub struct EvalArgs {
     /// The run's folder.
     run: PathBuf,
-    /// Folders of recordings, `synthetic`, or families of synthetic signals (tones, harmonics, am, fm, chirps, noise), separated by commas or each
-    /// with an option of its own; the run's test set unless given.
-    #[arg(long, value_name = "DIR|synthetic|FAMILY,…")]
+    /// Other data than the run's test set, separated by commas or each with an option of its own. Of `peaks`: folders
+    /// of recordings, `synthetic`, or families of synthetic signals (tones, harmonics, am, fm, chirps, noise). Of
+    /// `classification` and `denoising`: folders of recordings. Of `forecasting`: tables. Of `operator`: files of
+    /// inputs, with the outputs in them or beside them.
+    #[arg(long, value_name = "DATA,…")]
     data: Vec<String>,
     /// Device to evaluate on: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1.
     #[arg(long, default_value = "cpu")]
@@ -51,7 +54,8 @@ fn evaluate<T: Task>(args: &EvalArgs, folder: &RunFolder) -> Result<ExitCode> {
     let learned = [("learned".to_string(), folder.load_model::<T>(&device)?)];
     let mut rows = Vec::new();
     if args.data.is_empty() {
-        let data = T::open(&config, &device)?;
+        let mut progress = StderrProgress::default();
+        let data = T::open(&config, &device, &Monitor::new(&Interrupter::new(), &mut progress))?;
         note_skipped(T::skipped(&data));
         rows = T::evaluate(&config, &data, &learned)?;
     }

@@ -30,8 +30,9 @@ const RUN_FAILED: u8 = 1;
     version,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "Exit status: 0 if all went well, 1 if training broke down, 2 if the command could not be carried out, \
-                  130 if it was interrupted.\n\ndocs/guide/configuration.md has every key of a configuration.\n\nExamples:\n  \
+    after_help = "Exit status: 0 if all went well, 1 if training broke down, 2 if the command could not be carried \
+                  out, 130 if it was interrupted.\n\ndocs/guide/configuration.md has every key of a configuration.\n\n\
+                  Examples:\n  \
                   firefly train run.toml --steps 20 --set loss.log_power=0.5\n  \
                   firefly train run.toml --n-fft 64 --batch 16 --peak-k 8 --steps 20"
 )]
@@ -45,9 +46,8 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Evaluates a finished run.
-    #[command(
-        after_help = "Examples:\n  firefly train eval runs/run\n  firefly train eval runs/run --data tones,noise --json rows.json"
-    )]
+    #[command(after_help = "Examples:\n  firefly train eval runs/run\n  \
+                      firefly train eval runs/run --data tones,noise --json rows.json")]
     Eval(eval::EvalArgs),
     /// Lists tasks, models and shipped configurations.
     List(list::ListArgs),

@@ -98,7 +98,8 @@ impl TrainingOptions {
         let loaded = config::load::<T>(path, &settings, root.as_deref())?;
         if loaded.data_replaced {
             note(
-                "no folder of data is given (--data DIR or FIREFLY_DATA), and they are not in this one: training on generated data",
+                "no folder of data is given (--data DIR or FIREFLY_DATA), and they are not in this one: training on \
+                 generated data",
             );
         }
         Ok(Resolved::new(loaded.config, self.device.name().to_string()))

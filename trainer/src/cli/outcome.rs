@@ -29,7 +29,11 @@ pub fn interrupter() -> Result<Interrupter> {
 /// Prints the evaluation of a finished run and the report's path, or how to continue an interrupted one.
 pub fn report_outcome<R: EvaluationRow>(folder: &RunFolder, rows: Option<&[R]>, to_continue: &str) -> Result<ExitCode> {
     let Some(rows) = rows else {
-        note(format_args!("interrupted: {} continues with {to_continue}", folder.path().display()));
+        // Data are opened before the run has a folder.
+        match folder.path().exists() {
+            true => note(format_args!("interrupted: {} continues with {to_continue}", folder.path().display())),
+            false => note("interrupted before the first step: the same command starts again"),
+        }
         return Ok(ExitCode::from(INTERRUPTED));
     };
     print(&format!("{}\n{}\n", R::terminal(rows), folder.report().display()))?;

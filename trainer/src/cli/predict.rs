@@ -12,7 +12,7 @@ use firefly_app::streams::note;
 
 use super::options::open_device;
 use crate::run_folder::RunFolder;
-use crate::task::{PredictionTable, Predictions, Task};
+use crate::task::{PredictionForm, PredictionTable, Predictions, Task};
 use crate::with_task;
 
 #[derive(Args)]
@@ -32,14 +32,28 @@ pub struct PredictArgs {
 
 /// Writes the outputs of a run's model for files.
 pub fn run(args: &PredictArgs) -> Result<ExitCode> {
-    let file = if args.out.is_dir() { args.out.join("output") } else { args.out.clone() };
-    ensure_writable(&file).with_context(|| format!("--out {}", args.out.display()))?;
     let folder = RunFolder::new(&args.run);
     with_task!(folder.task()?, T => predict::<T>(args, &folder))
 }
 
+/// Fails where outputs of this form can't be written to `out`.
+fn ensure_place(form: PredictionForm, out: &Path) -> Result<()> {
+    let file = match form {
+        PredictionForm::Table if out.is_dir() => {
+            bail!("--out {}: it is a folder, but the outputs are one table: name a CSV file", out.display());
+        }
+        PredictionForm::Files if out.exists() && !out.is_dir() => {
+            bail!("--out {}: it is a file, but the outputs are a file for each input: name a folder", out.display());
+        }
+        PredictionForm::Table => out.to_path_buf(),
+        PredictionForm::Files => out.join("output"),
+    };
+    ensure_writable(&file).with_context(|| format!("--out {}", out.display()))
+}
+
 fn predict<T: Task>(args: &PredictArgs, folder: &RunFolder) -> Result<ExitCode> {
     let resolved = folder.resolved::<T>()?;
+    ensure_place(T::PREDICTIONS, &args.out)?;
     let device = open_device(args.device)?;
     let model = folder.load_model::<T>(&device)?;
     let predictions = T::predict(&resolved.config, &model, &args.inputs, &device)?;

@@ -137,8 +137,8 @@ fn read(path: &Path) -> Result<String, ConfigError> {
     })
 }
 
-/// Paths of data made absolute, so that a run can be resumed and evaluated from another working folder. Without a `root`,
-/// they are looked for in the working folder; if one is missing there, all are left, and the result is true.
+/// Paths of data made absolute, so that a run can be resumed and evaluated from another working folder. Without a
+/// `root`, they are looked for in the working folder; if one is missing there, all are left, and the result is true.
 ///
 /// # Errors
 /// If a path is not text, or the root can't be made absolute.

@@ -1,6 +1,7 @@
 //! The configuration of a run: its TOML file, checked key by key.
 
 mod load;
+mod needs;
 mod optimizer;
 mod parser_message;
 pub mod reference;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use load::{ConfigError, Loaded, load, task_of};
 pub(crate) use load::{locate, locate_recordings};
+pub(crate) use needs::{Need, Shortage, ensure_fits};
 pub use optimizer::{Optimizer, OptimizerSection, RateSchedule};
 pub use resolved::Resolved;
 pub use training::{Length, Training, TrainingSection};

@@ -30,8 +30,8 @@ pub struct KeyReference {
 
 /// The keys of a task's configuration, in the order of the guide.
 ///
-/// In the guide, `` ## `[section]` `` begins a section of every task, and `` ## `[section]` of `task`, `task` `` one of some
-/// tasks. Keys are rows of a table.
+/// In the guide, `` ## `[section]` `` begins a section of every task, and `` ## `[section]` of `task`, `task` `` one of
+/// some tasks. Keys are rows of a table.
 pub fn keys(task: TaskName) -> Vec<KeyReference> {
     let mut keys = Vec::new();
     let mut section = None;
@@ -65,8 +65,8 @@ pub fn keys(task: TaskName) -> Vec<KeyReference> {
     keys
 }
 
-/// A configuration of a task with every key, its meaning and its default. Keys and sections without a default are there as
-/// comments.
+/// A configuration of a task with every key, its meaning and its default. Keys and sections without a default are there
+/// as comments.
 ///
 /// # Errors
 /// If a default can't be written as TOML.

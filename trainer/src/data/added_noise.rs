@@ -5,11 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::corpus::Corpus;
-use super::draw::{Draw, Part};
+use super::draw::{Draw, Part, Purpose};
+use super::fingerprint::Fingerprint;
 use super::synthetic::ColouredNoise;
 
-/// First stream of the draws of noise, behind those of everything else that is drawn by index.
-const STREAMS: u64 = 1 << 62;
 /// Shares of a recording of noise after which its validation and its test part begin.
 const PARTS: [f64; 2] = [0.7, 0.85];
 
@@ -48,6 +47,8 @@ pub struct AddedNoise {
     pink: ColouredNoise,
     /// Signals that babble is made of.
     signals: Vec<Signal>,
+    /// Number of the file of each signal, silent ones included.
+    files: Vec<usize>,
     /// Voices of babble.
     voices: usize,
     /// Recordings of noise.
@@ -58,21 +59,21 @@ pub struct AddedNoise {
 #[derive(Debug, Clone)]
 struct Signal {
     samples: Arc<Vec<f32>>,
-    /// Number of the recording that it is.
-    source: usize,
+    /// Number of its file.
+    file: usize,
     /// Factor that makes its mean square 1.
     factor: f32,
 }
 
 impl Signal {
-    /// The signals with power.
-    fn all<'a>(signals: impl IntoIterator<Item = &'a Arc<Vec<f32>>>) -> Vec<Self> {
-        let signal = |(source, samples): (usize, &Arc<Vec<f32>>)| {
+    /// The signals with power, each with the number of its file.
+    fn all<'a>(signals: impl IntoIterator<Item = (usize, &'a Arc<Vec<f32>>)>) -> Vec<Self> {
+        let signal = |(file, samples): (usize, &Arc<Vec<f32>>)| {
             let power = mean_square(samples);
             let factor = power.sqrt().recip() as f32;
-            (power > 0.0).then(|| Self { samples: samples.clone(), source, factor })
+            (power > 0.0).then(|| Self { samples: samples.clone(), file, factor })
         };
-        signals.into_iter().enumerate().filter_map(signal).collect()
+        signals.into_iter().filter_map(signal).collect()
     }
 }
 
@@ -80,34 +81,52 @@ impl AddedNoise {
     /// White and pink noise in rows of `samples` samples, at least 1.
     pub fn new(samples: usize, seed: u64, part: Part) -> Self {
         let pink = ColouredNoise::new(samples);
-        Self { samples, seed, part, pink, signals: Vec::new(), voices: 0, recorded: Vec::new() }
+        let (signals, files, recorded) = (Vec::new(), Vec::new(), Vec::new());
+        Self { samples, seed, part, pink, signals, files, voices: 0, recorded }
     }
 
-    /// The same generator with babble of `voices` voices from these signals. Silent ones are left out.
+    /// The same generator with babble of `voices` voices from these signals, each with the number of its file. Silent
+    /// ones are left out.
     #[must_use]
-    pub fn with_babble<'a>(self, voices: usize, signals: impl IntoIterator<Item = &'a Arc<Vec<f32>>>) -> Self {
-        Self { voices, signals: Signal::all(signals), ..self }
+    pub fn with_babble(self, voices: usize, signals: &[(usize, Arc<Vec<f32>>)]) -> Self {
+        let files = signals.iter().map(|(file, _)| *file).collect();
+        let signals = Signal::all(signals.iter().map(|(file, samples)| (*file, samples)));
+        Self { voices, signals, files, ..self }
     }
 
     /// The same generator with excerpts of recordings of noise: of their first 70 % to train on, of the next 15 % to
     /// validate on, of the last 15 % to test on. Silent ones are left out.
     #[must_use]
     pub fn with_recorded(self, corpus: &Corpus) -> Self {
-        Self { recorded: Signal::all(corpus.recordings().iter().map(|recording| &recording.samples)), ..self }
+        let samples = corpus.recordings().iter().map(|recording| &recording.samples);
+        Self { recorded: Signal::all(corpus.file_numbers().into_iter().zip(samples)), ..self }
     }
 
-    /// Whether there is noise of this kind: babble needs signals of two sources, recorded noise a recording.
+    /// Whether there is noise of this kind: babble needs signals of two files, recorded noise a recording.
     pub fn has(&self, kind: NoiseKind) -> bool {
         match kind {
             NoiseKind::White | NoiseKind::Pink => true,
-            NoiseKind::Babble => self.signals.len() > 1,
+            NoiseKind::Babble => self.signals.iter().any(|signal| signal.file != self.signals[0].file),
             NoiseKind::Recorded => !self.recorded.is_empty(),
         }
     }
 
-    /// The row of this index for the signal number `target`, which babble does not contain.
+    /// Number that changes with the recordings of noise; 0 without any.
+    pub fn fingerprint(&self) -> u64 {
+        if self.recorded.is_empty() {
+            return 0;
+        }
+        let mut fingerprint = Fingerprint::default();
+        for Signal { samples, .. } in &self.recorded {
+            fingerprint.number(samples.len());
+            fingerprint.values(samples.iter());
+        }
+        fingerprint.finish()
+    }
+
+    /// The row of this index for the signal number `target`, whose file babble does not contain.
     pub fn row(&self, kind: NoiseKind, index: u64, target: usize) -> Vec<f32> {
-        let mut draw = Draw::at(self.seed, self.part, STREAMS + index);
+        let mut draw = Draw::at(self.seed, self.part, Purpose::Noise, index);
         let mut row = vec![0.0; self.samples];
         match kind {
             NoiseKind::White => draw.fill_normal(&mut row),
@@ -125,7 +144,8 @@ impl AddedNoise {
 
     /// Adds a voice: random signals of one level, one after the other, the first from a random sample on.
     fn add_voice(&self, target: usize, draw: &mut Draw, row: &mut [f32]) {
-        let others: Vec<&Signal> = self.signals.iter().filter(|signal| signal.source != target).collect();
+        let file = self.files.get(target);
+        let others: Vec<&Signal> = self.signals.iter().filter(|signal| Some(&signal.file) != file).collect();
         if others.is_empty() {
             return;
         }
@@ -139,7 +159,8 @@ impl AddedNoise {
         }
     }
 
-    /// Fills a row with an excerpt of a recording of noise, within what belongs to the part, repeated where that is short.
+    /// Fills a row with an excerpt of a recording of noise, within what belongs to the part, repeated where that is
+    /// short.
     fn fill_recorded(&self, draw: &mut Draw, row: &mut [f32]) {
         if self.recorded.is_empty() {
             return;
@@ -166,8 +187,10 @@ mod tests {
     use super::*;
 
     fn noise(part: Part) -> AddedNoise {
-        let signals: Vec<Arc<Vec<f32>>> =
-            [vec![1.0; 30], vec![0.0; 9], vec![-2.0; 50]].into_iter().map(Arc::new).collect();
+        // Two channels of one file, a silent file, and a third one.
+        let square = |samples: usize| (0..samples).map(|index| if index % 7 < 3 { 1.0 } else { -1.0 }).collect();
+        let signals = [(0, square(30)), (0, square(20)), (1, vec![0.0; 9]), (2, vec![-2.0; 50])];
+        let signals = signals.map(|(file, samples): (usize, Vec<f32>)| (file, Arc::new(samples)));
         let ramp: Vec<f32> = (1..=1000).map(|index| index as f32).collect();
         let recording = crate::data::Recording {
             path: std::path::Path::new("hum.wav").into(),
@@ -183,22 +206,34 @@ mod tests {
     fn rows_have_mean_square_1_and_follow_from_seed_part_and_index() {
         let train = noise(Part::Train);
         for kind in [NoiseKind::White, NoiseKind::Pink, NoiseKind::Babble, NoiseKind::Recorded] {
-            let row = train.row(kind, 5, 7);
+            // Babble for the last signal is made of both channels of the first file.
+            let row = train.row(kind, 5, 3);
             assert!((mean_square(&row) - 1.0).abs() < 1e-5, "{kind:?}");
-            assert_eq!(row, train.row(kind, 5, 7));
-            if kind != NoiseKind::Babble {
-                assert_ne!(row, train.row(kind, 6, 7), "{kind:?}");
-                assert_ne!(row, noise(Part::Test).row(kind, 5, 7), "{kind:?}");
-            }
+            assert_eq!(row, train.row(kind, 5, 3));
+            assert_ne!(row, train.row(kind, 6, 3), "{kind:?}");
+            assert_ne!(row, noise(Part::Test).row(kind, 5, 3), "{kind:?}");
         }
     }
 
     #[test]
-    fn babble_leaves_out_its_target_and_silence() {
+    fn babble_leaves_out_the_file_of_its_target_and_silence() {
         let babble = noise(Part::Train);
-        // Only the constant −2 is left: both voices are −1 throughout.
-        assert!(babble.row(NoiseKind::Babble, 0, 0).iter().all(|sample| (sample + 1.0).abs() < 1e-6));
-        assert!(!AddedNoise::new(64, 3, Part::Train).has(NoiseKind::Babble));
+        // Only the constant −2 is left, for either channel: both voices are −1 throughout.
+        for target in [0, 1] {
+            let row = babble.row(NoiseKind::Babble, 0, target);
+            assert!(row.iter().all(|sample| (sample + 1.0).abs() < 1e-6), "{target}");
+        }
+        assert!(babble.has(NoiseKind::Babble));
+        let channels = [(4, Arc::new(vec![1.0; 30])), (4, Arc::new(vec![2.0; 30]))];
+        let of_one_file = AddedNoise::new(64, 3, Part::Train).with_babble(2, &channels);
+        assert!(!of_one_file.has(NoiseKind::Babble), "both channels are of one file");
+    }
+
+    #[test]
+    fn the_fingerprint_is_that_of_the_recorded_noise() {
+        assert_eq!(noise(Part::Train).fingerprint(), noise(Part::Test).fingerprint());
+        assert_ne!(noise(Part::Train).fingerprint(), 0);
+        assert_eq!(AddedNoise::new(64, 3, Part::Train).fingerprint(), 0);
     }
 
     #[test]

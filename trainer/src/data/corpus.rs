@@ -26,8 +26,8 @@ impl Corpus {
     /// [`skipped`](Self::skipped).
     ///
     /// # Errors
-    /// If the folder is missing, holds no recording, or all of them are too short; and at the first file, in that order,
-    /// that can't be read.
+    /// If the folder is missing, holds no recording, or all of them are too short; and at the first file, in that
+    /// order, that can't be read.
     pub fn load(folder: &Path, frame: usize) -> Result<Self, DataError> {
         check_frame(frame)?;
         let files = find_recordings(folder)?;
@@ -94,6 +94,12 @@ impl Corpus {
     /// Number of files with at least one recording kept.
     pub fn files(&self) -> usize {
         self.file_ranges().len()
+    }
+
+    /// Number of the file of each recording, counted from 0: channels of one file have one number.
+    pub fn file_numbers(&self) -> Vec<usize> {
+        let files = self.file_ranges().into_iter().enumerate();
+        files.flat_map(|(number, channels)| channels.map(move |_| number)).collect()
     }
 
     /// Number of samples of all recordings.

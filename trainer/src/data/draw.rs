@@ -1,4 +1,4 @@
-//! Random draws as a pure function of seed, part and index.
+//! Random draws as a pure function of seed, part, purpose and index.
 
 use std::f32::consts::TAU;
 
@@ -16,12 +16,39 @@ pub enum Part {
     Test,
 }
 
-/// Random draws of one index: ChaCha8 keyed by seed and part, with the index as its stream number. Streams of one key
-/// never overlap, so that an index can be drawn without those before it.
+/// Purpose of random draws. Purposes never share a random stream, so that what is drawn for one says nothing about what
+/// is drawn for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Frames of the task `peaks`, by their number. Other tasks have none: the order of their examples, by its epoch.
+    Frames = 0,
+    /// Random changes of examples: place, level, speed, symmetry.
+    Augmentation = 1,
+    /// Noise that is added to examples.
+    Noise = 2,
+    /// Generated examples: signals, fields and rows.
+    Examples = 3,
+    /// Numbers that are drawn once per run.
+    Once = 7,
+}
+
+impl Purpose {
+    /// Bits of a stream's number that are the index.
+    const INDEX_BITS: u32 = 61;
+
+    /// Number of the stream of an index.
+    fn stream(self, index: u64) -> u64 {
+        debug_assert!(index >> Self::INDEX_BITS == 0, "an index of at most 61 bits");
+        (self as u64) << Self::INDEX_BITS | index
+    }
+}
+
+/// Random draws of one index: ChaCha8 keyed by seed and part, with purpose and index as its stream number. Streams of
+/// one key never overlap, so that an index can be drawn without those before it.
 pub(super) struct Draw(ChaCha8Rng);
 
 impl Draw {
-    pub(super) fn at(seed: u64, part: Part, index: u64) -> Self {
+    pub(super) fn at(seed: u64, part: Part, purpose: Purpose, index: u64) -> Self {
         let mut key = [0u8; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8] = match part {
@@ -30,7 +57,7 @@ impl Draw {
             Part::Test => 2,
         };
         let mut rng = ChaCha8Rng::from_seed(key);
-        rng.set_stream(index);
+        rng.set_stream(purpose.stream(index));
         Self(rng)
     }
 
@@ -81,21 +108,23 @@ impl Draw {
 /// Normal random numbers of mean 0 and variance 1 that follow from a seed.
 pub fn normal(seed: u64, count: usize) -> Vec<f64> {
     let mut values = vec![0.0; count];
-    Draw::at(seed, Part::Train, u64::MAX).fill_normal(&mut values);
+    let last = (1 << Purpose::INDEX_BITS) - 1;
+    Draw::at(seed, Part::Train, Purpose::Once, last).fill_normal(&mut values);
     values.into_iter().map(f64::from).collect()
 }
 
-/// Two uniform random numbers from 0 to below 1, a function of seed, part and index.
+/// Two uniform random numbers from 0 to below 1 for a change of an example: a function of seed, part and index.
 pub fn uniform(seed: u64, part: Part, index: u64) -> [f64; 2] {
-    let mut draw = Draw::at(seed, part, index);
+    let mut draw = Draw::at(seed, part, Purpose::Augmentation, index);
     [draw.uniform([0.0, 1.0]), draw.uniform([0.0, 1.0])]
 }
 
-/// Rows of normal random numbers `first`, `first + 1`, … of mean 0 and variance 1, row-major `[rows, length]`.
+/// Rows of normal random numbers `first`, `first + 1`, … of mean 0 and variance 1 for generated examples, row-major
+/// `[rows, length]`.
 pub fn normal_rows(seed: u64, part: Part, first: u64, rows: usize, length: usize) -> Vec<f32> {
     let mut values = vec![0.0; rows * length];
     for (index, row) in (first..).zip(values.chunks_exact_mut(length)) {
-        Draw::at(seed, part, index).fill_normal(row);
+        Draw::at(seed, part, Purpose::Examples, index).fill_normal(row);
     }
     values
 }
@@ -106,7 +135,7 @@ mod tests {
 
     #[test]
     fn draws_depend_on_seed_part_and_index_alone() {
-        let draw = |seed, part, index| Draw::at(seed, part, index).below(u64::MAX);
+        let draw = |seed, part, index| Draw::at(seed, part, Purpose::Frames, index).below(u64::MAX);
         assert_eq!(draw(1, Part::Train, 5), draw(1, Part::Train, 5));
         assert_ne!(draw(1, Part::Train, 5), draw(1, Part::Train, 6));
         assert_ne!(draw(1, Part::Train, 5), draw(2, Part::Train, 5));
@@ -114,10 +143,21 @@ mod tests {
         assert_ne!(draw(1, Part::Validation, 5), draw(1, Part::Test, 5));
     }
 
+    #[test]
+    fn purposes_share_no_stream() {
+        let all = [Purpose::Frames, Purpose::Augmentation, Purpose::Noise, Purpose::Examples, Purpose::Once];
+        let mut first: Vec<u64> =
+            all.map(|purpose| Draw::at(1, Part::Train, purpose, 5).below(u64::MAX)).into_iter().collect();
+        first.sort_unstable();
+        first.dedup();
+        assert_eq!(first.len(), all.len());
+        assert_eq!(Purpose::Frames.stream(5), 5, "frames of peaks are numbered from stream 0 on");
+    }
+
     /// The data of a run must not depend on the version of a dependency.
     #[test]
     fn draws_have_fixed_values() {
-        let mut draw = Draw::at(1, Part::Train, 2);
+        let mut draw = Draw::at(1, Part::Train, Purpose::Frames, 2);
         let drawn = (draw.below(1000), draw.count([0, 99]), draw.coin());
         assert_eq!(drawn, (376, 10, false));
         assert_eq!(draw.uniform([0.0, 1.0]).to_bits(), 4605833003615977897);
@@ -126,7 +166,7 @@ mod tests {
     #[test]
     fn normal_samples_have_the_normal_moments() {
         let mut x = vec![0.0f32; 200_001];
-        Draw::at(7, Part::Train, 0).fill_normal(&mut x);
+        Draw::at(7, Part::Train, Purpose::Frames, 0).fill_normal(&mut x);
         let moment = |power: i32| x.iter().map(|v| f64::from(*v).powi(power)).sum::<f64>() / x.len() as f64;
         assert!(moment(1).abs() < 0.01, "{}", moment(1));
         assert!((moment(2) - 1.0).abs() < 0.02, "{}", moment(2));

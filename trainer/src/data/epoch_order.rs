@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::draw::{Draw, Part};
+use super::draw::{Draw, Part, Purpose};
 
 /// Batches of the indices of finite data by their number.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl EpochOrder {
 
     /// A permutation of all indices by the algorithm of Fisher and Yates.
     fn order(&self, epoch: usize) -> Vec<usize> {
-        let mut draw = Draw::at(self.seed, Part::Train, epoch as u64);
+        let mut draw = Draw::at(self.seed, Part::Train, Purpose::Frames, epoch as u64);
         let mut order: Vec<usize> = (0..self.examples).collect();
         for end in (1..order.len()).rev() {
             order.swap(end, draw.below(end as u64 + 1) as usize);

@@ -47,7 +47,7 @@ pub enum RecordingProblem {
         reason: String,
     },
     /// A float sample is NaN or infinite.
-    #[error("sample {index} of channel {channel} is {value}, not a finite number")]
+    #[error("sample {index} of channel {channel} is {value}, not a finite number of 32 bits")]
     NonFinite {
         /// Channel, counted from 0.
         channel: usize,
@@ -72,7 +72,11 @@ pub enum RecordingProblem {
         limit: f32,
     },
     /// The samples do not fit into memory.
-    #[error("its samples take {} of memory, and {} are left: give fewer or shorter recordings", bytes(*needed), bytes(*available))]
+    #[error(
+        "its samples take {} of memory, and {} are left: give fewer or shorter recordings",
+        bytes(*needed),
+        bytes(*available)
+    )]
     Memory {
         /// Bytes of its samples in f32.
         needed: u64,
@@ -121,7 +125,8 @@ pub enum DataError {
     NoRecordings(PathBuf),
     /// Every recording is shorter than one frame.
     #[error(
-        "{}: none of the {recordings} recordings has the length of a frame, {frame} samples (the longest has {longest})",
+        "{}: none of the {recordings} recordings has the length of a frame, {frame} samples (the longest has \
+         {longest})",
         folder.display()
     )]
     AllTooShort {
@@ -143,7 +148,11 @@ pub enum DataError {
         files: usize,
     },
     /// The names pick no file, or every file.
-    #[error("{}: {key} {names:?} match {matched} of {files} files; both sides need at least one", folder.display())]
+    #[error(
+        "{}: {key} {names:?} match {matched} of {files} files, whose names are compared without their extensions; \
+         both sides need at least one",
+        folder.display()
+    )]
     Names {
         /// The folder.
         folder: PathBuf,

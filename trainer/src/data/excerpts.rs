@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 use super::corpus::Corpus;
 use super::error::DataError;
+use super::fingerprint::Fingerprint;
 
 /// Samples of each excerpt that a fingerprint is taken of.
 const FINGERPRINT_SAMPLES: usize = 256;
@@ -51,8 +50,8 @@ impl Excerpts {
     }
 
     /// Signals in memory, one excerpt each.
-    pub fn of_signals(samples: usize, signals: impl IntoIterator<Item = Vec<f32>>) -> Self {
-        let excerpt = |(source, signal)| Excerpt { recording: Arc::new(signal), start: 0, source };
+    pub fn of_signals(samples: usize, signals: impl IntoIterator<Item = Arc<Vec<f32>>>) -> Self {
+        let excerpt = |(source, recording)| Excerpt { recording, start: 0, source };
         Self { samples, items: signals.into_iter().enumerate().map(excerpt).collect() }
     }
 
@@ -78,8 +77,8 @@ impl Excerpts {
         self.placed(&recording[*start..start + rest.min(self.samples)], 0.5)
     }
 
-    /// An excerpt of the same recording at another place, or at another place in the row if it is short: `place` is from 0 to
-    /// below 1.
+    /// An excerpt of the same recording at another place, or at another place in the row if it is short: `place` is
+    /// from 0 to below 1.
     pub fn moved_row(&self, index: usize, place: f64) -> Vec<f32> {
         let recording = &self.items[index].recording;
         let spare = recording.len().saturating_sub(self.samples);
@@ -89,13 +88,13 @@ impl Excerpts {
 
     /// Number that changes with the first samples of the excerpts and their places.
     pub fn fingerprint(&self) -> u64 {
-        let mut hasher = Sha256::new();
+        let mut fingerprint = Fingerprint::default();
         for Excerpt { recording, start, source } in &self.items {
-            hasher.update(source.to_le_bytes());
-            hasher.update(start.to_le_bytes());
-            recording[*start..].iter().take(FINGERPRINT_SAMPLES).for_each(|sample| hasher.update(sample.to_le_bytes()));
+            fingerprint.number(*source);
+            fingerprint.number(*start);
+            fingerprint.values(recording[*start..].iter().take(FINGERPRINT_SAMPLES));
         }
-        hasher.finalize().iter().take(size_of::<u64>()).fold(0, |number, byte| number << 8 | u64::from(*byte))
+        fingerprint.finish()
     }
 
     /// A row with `samples` in it and zeros elsewhere; the share `place` of the zeros precedes them.
@@ -107,7 +106,7 @@ impl Excerpts {
     }
 }
 
-/// Adds noise of variance 1 to a row, scaled to a signal-to-noise ratio.
+/// Adds noise of mean square 1 to a row, scaled to a signal-to-noise ratio.
 pub fn add_noise(row: &mut [f32], noise: &[f32], snr_db: f64) {
     let power = row.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / row.len() as f64;
     let factor = (power * 10f64.powf(-snr_db / 10.0)).sqrt() as f32;
@@ -129,7 +128,7 @@ mod tests {
 
     #[test]
     fn short_recordings_are_padded_where_they_are_placed() {
-        let excerpts = Excerpts::of_signals(5, [vec![1.0, 2.0]]);
+        let excerpts = Excerpts::of_signals(5, [Arc::new(vec![1.0, 2.0])]);
         assert_eq!(excerpts.moved_row(0, 0.0), [1.0, 2.0, 0.0, 0.0, 0.0]);
         assert_eq!(excerpts.row(0), [0.0, 0.0, 1.0, 2.0, 0.0]);
         assert_eq!(excerpts.moved_row(0, 0.999), [0.0, 0.0, 0.0, 1.0, 2.0]);
@@ -137,7 +136,7 @@ mod tests {
 
     #[test]
     fn long_recordings_are_cut_where_they_are_placed() {
-        let excerpts = Excerpts::of_signals(2, [vec![1.0, 2.0, 3.0, 4.0]]);
+        let excerpts = Excerpts::of_signals(2, [Arc::new(vec![1.0, 2.0, 3.0, 4.0])]);
         assert_eq!(excerpts.row(0), [1.0, 2.0]);
         assert_eq!(excerpts.moved_row(0, 0.999), [3.0, 4.0]);
     }

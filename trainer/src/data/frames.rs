@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::corpus::Corpus;
-use super::draw::{Draw, Part};
+use super::draw::{Draw, Part, Purpose};
 use super::error::{DataError, check_frame};
 
 /// Frames to evaluate on, in order. The samples are shared with the recordings they are frames of.
@@ -224,7 +224,7 @@ impl FrameSampler {
 
     /// Recording, offset and gain of the frame of this index.
     pub(super) fn draw(&self, index: u64) -> FrameDraw {
-        let mut draw = Draw::at(self.seed, Part::Train, index);
+        let mut draw = Draw::at(self.seed, Part::Train, Purpose::Frames, index);
         let (recording, offset) = self.draw_offset(&mut draw);
         let gain_db = draw.uniform([-self.config.gain_db, self.config.gain_db]);
         let invert = draw.coin() && self.config.random_polarity;

@@ -1,4 +1,5 @@
-//! Signals to train and evaluate on: recordings in files of any of the [`formats`], or synthetic signals generated from a seed.
+//! Signals to train and evaluate on: recordings in files of any of the [`formats`], or synthetic signals generated from
+//! a seed.
 //!
 //! Recordings are split by file, never by frame. Every training frame is a pure function of the seed and its index, so
 //! that a run can stop and resume anywhere.
@@ -10,10 +11,12 @@ mod draw;
 mod epoch_order;
 mod error;
 mod excerpts;
+mod fingerprint;
 mod folder;
 pub mod formats;
 mod frames;
 mod memory;
+mod names;
 mod recording;
 mod source;
 mod split;
@@ -28,8 +31,10 @@ pub use draw::{Part, normal, normal_rows, uniform};
 pub use epoch_order::EpochOrder;
 pub use error::{DataError, RecordingProblem};
 pub use excerpts::{Excerpts, add_noise};
+pub use fingerprint::Fingerprint;
 pub use folder::find_recordings;
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
+pub use names::{distinct_names, stem};
 pub use recording::{Recording, read_recording};
 pub use source::Source;
 pub use split::{Corpora, RecordingsConfig, split, split_by_suffix};

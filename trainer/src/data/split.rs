@@ -52,7 +52,8 @@ pub fn split_by_suffix(corpus: &Corpus, suffixes: &[String]) -> Result<(Corpus, 
     split_by_name(corpus, "test_suffixes", suffixes, |stem, suffix| stem.ends_with(suffix))
 }
 
-/// Splits by file name into (others, matching): a file matches if its name without the extension contains one of `parts`.
+/// Splits by file name into (others, matching): a file matches if its name without the extension contains one of
+/// `parts`.
 ///
 /// # Errors
 /// If no file matches, or every file does.

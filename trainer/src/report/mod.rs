@@ -1,5 +1,5 @@
-//! One self-contained HTML page about a training run: what was trained, its evaluation and its training history, with the
-//! parts that a task contributes.
+//! One self-contained HTML page about a training run: what was trained, its evaluation and its training history, with
+//! the parts that a task contributes.
 
 mod training;
 

@@ -7,6 +7,7 @@ use firefly_models::zoo::ZooError;
 use firefly_models::{ArgumentError, StoreError};
 use thiserror::Error;
 
+use crate::config::ConfigError;
 use crate::data::DataError;
 
 /// Failure of a task: its data, its model or its evaluation.
@@ -16,12 +17,18 @@ pub enum TaskError {
     /// The data can't be read, or their settings are out of range.
     #[error("can't open the data")]
     Data(#[from] DataError),
+    /// A value of the configuration does not fit the data.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// Data, configuration and model do not fit each other.
     #[error(transparent)]
     Argument(#[from] ArgumentError),
     /// A model of the zoo can't be made or run.
     #[error(transparent)]
     Model(#[from] ZooError),
+    /// The work was stopped before it was done.
+    #[error("interrupted")]
+    Interrupted,
     /// The data have no validation frames.
     #[error("there are no validation frames")]
     NoValidationFrames,
@@ -51,13 +58,24 @@ pub enum TaskError {
         /// What is wrong, with row and column.
         reason: String,
     },
-    /// A solver of an equation does not converge.
-    #[error("the solver of {equation} does not converge on sample {sample}: give other settings in data.generated")]
+    /// A solver of an equation does not converge, or its grid does not resolve the solution.
+    #[error(
+        "the solver of {equation} does not converge on sample {sample}: give more solver_points or steps, a greater \
+         viscosity or nearer permeabilities in data.generated"
+    )]
     NotConverged {
         /// Name of the equation.
         equation: &'static str,
         /// Number of the sample.
         sample: usize,
+    },
+    /// A model can't be run on a test set.
+    #[error("the model can't be evaluated on {data_set}: {reason}")]
+    TestSet {
+        /// Name of the test set.
+        data_set: String,
+        /// What does not fit.
+        reason: String,
     },
     /// A model does not have the outputs that the task needs.
     #[error("the model {model} can't be trained for this task: {reason}")]
@@ -76,7 +94,10 @@ pub enum TaskError {
         reason: String,
     },
     /// There are too few signals for a kind of noise.
-    #[error("data.noises has {kind}, but there is none: babble needs two signals with power, recorded noise one")]
+    #[error(
+        "data.noises has {kind}, but there is none: babble needs two files with power in each part of the data, \
+         recorded noise one"
+    )]
     NoNoise {
         /// Kind of the noise.
         kind: &'static str,

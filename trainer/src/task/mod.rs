@@ -14,10 +14,11 @@ use serde::de::DeserializeOwned;
 
 use crate::config::{ConfigError, Resolved, RunConfig, Training};
 use crate::metrics::{Metric, TrainingPoint};
+use crate::progress::Monitor;
 use crate::tasks::TaskName;
 
 pub use self::error::{ModelError, TaskError};
-pub use self::predictions::{PredictionFile, PredictionTable, Predictions};
+pub use self::predictions::{PredictionFile, PredictionForm, PredictionTable, Predictions};
 
 /// A section of a configuration: every key has a default.
 pub trait Section: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned {}
@@ -132,6 +133,9 @@ pub trait Task: Debug + Clone + PartialEq + Sized {
     /// Further curves of the report, a figure each.
     const CURVES: &'static [MetricCurve];
 
+    /// Form of [`predict`](Self::predict)'s outputs.
+    const PREDICTIONS: PredictionForm = PredictionForm::Table;
+
     /// Section `[model]` of the configuration.
     type ModelSection: Section;
     /// Section `[data]`.
@@ -170,8 +174,8 @@ pub trait Task: Debug + Clone + PartialEq + Sized {
         Ok(())
     }
 
-    /// Makes the paths of data files absolute, relative to `root`. Without a root, data in relative paths are replaced by
-    /// generated ones. Returns whether that is so.
+    /// Makes the paths of data files absolute, relative to `root`. Without a root, data in relative paths are replaced
+    /// by generated ones. Returns whether that is so.
     ///
     /// # Errors
     /// If a path is not text.
@@ -184,11 +188,11 @@ pub trait Task: Debug + Clone + PartialEq + Sized {
         a.data == b.data && a.seed == b.seed
     }
 
-    /// Opens the data of a run on a device without autodiff.
+    /// Opens the data of a run on a device without autodiff. What takes long tells `monitor` how it gets on.
     ///
     /// # Errors
-    /// If the data can't be read or don't fit the model.
-    fn open(config: &RunConfig<Self>, device: &Device) -> Result<Self::Data, TaskError>;
+    /// If the data can't be read or don't fit the model; [`TaskError::Interrupted`] if `monitor` says to stop.
+    fn open(config: &RunConfig<Self>, device: &Device, monitor: &Monitor<'_>) -> Result<Self::Data, TaskError>;
 
     /// Number of recordings that are left out because they are too short.
     fn skipped(_data: &Self::Data) -> usize {

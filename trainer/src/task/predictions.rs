@@ -1,5 +1,14 @@
 //! Outputs of a model for files.
 
+/// Form of a task's predictions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PredictionForm {
+    /// One CSV file.
+    Table,
+    /// A folder with a file per input.
+    Files,
+}
+
 /// Outputs of a model for files.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Predictions {

@@ -72,6 +72,11 @@ impl<T: ZooTask> ZooSection<T> {
         Ok(())
     }
 
+    /// Name of the model's family.
+    pub fn family(&self) -> Option<&'static str> {
+        zoo::family(&self.name).ok()
+    }
+
     /// Names of the models that the task can train.
     pub fn accepted() -> Vec<&'static str> {
         let of_family = |name: &&str| zoo::family(name).is_ok_and(|family| T::FAMILIES.contains(&family));

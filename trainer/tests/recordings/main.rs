@@ -3,6 +3,7 @@
 //! Without them a test is ignored with the reason, or fails if the variable `FIREFLY_REQUIRE` contains `data`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod classifiers;
 #[path = "../common/mod.rs"]
 mod common;
 mod corpora;
@@ -18,8 +19,14 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Completion, Trial};
 
 fn main() -> ExitCode {
-    let trials =
-        [corpora::trials(), darcy::trials(), denoiser::trials(), exact_tiers::trials(), shipped_configs::trials()];
+    let trials = [
+        classifiers::trials(),
+        corpora::trials(),
+        darcy::trials(),
+        denoiser::trials(),
+        exact_tiers::trials(),
+        shipped_configs::trials(),
+    ];
     libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit_code()
 }
 

@@ -8,10 +8,11 @@ use firefly_app::host::available_memory;
 use firefly_app::number::bytes;
 use safetensors::{Dtype, SafeTensors};
 
-use super::npy::ArrayHeader;
+use super::npy::{ACCEPTED, ArrayHeader};
 use super::number::NumberFormat;
 use super::{Format, npz};
 use crate::data::error::{DataError, RecordingProblem};
+use crate::grid;
 
 /// Extensions of the files that hold arrays, for messages.
 const EXTENSIONS: &str = "npy, npz and safetensors";
@@ -37,8 +38,8 @@ impl Array {
     /// rounded to f32.
     ///
     /// # Errors
-    /// [`DataError::Array`] for a file that can't be read, is damaged or does not fit into memory, and one without an array
-    /// of this name.
+    /// [`DataError::Array`] for a file that can't be read, is damaged or does not fit into memory, and one without an
+    /// array of this name.
     pub fn read(path: &Path, name: &str) -> Result<Self, DataError> {
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let array = match extension.to_ascii_lowercase().as_str() {
@@ -77,6 +78,9 @@ impl Array {
         input.read_exact(&mut raw).map_err(|_| "it ends before its array does".to_string())?;
         let mut values = Vec::with_capacity(count);
         encoding.numbers.decode(&raw, &mut values);
+        if let Some((place, number)) = encoding.numbers.first_beyond_f32(&raw, &values) {
+            return Err(format!("its value {place} is {number:e}, beyond the {:e} of numbers of 32 bits", f32::MAX));
+        }
         let shape: Vec<usize> = encoding.shape.iter().map(|size| *size as usize).collect();
         if encoding.fortran_order {
             values = row_major(&shape, &values);
@@ -107,16 +111,10 @@ fn ensure_available(needed: u64, what: &str) -> Result<(), String> {
 
 /// Values in C order of an array in Fortran order.
 fn row_major(shape: &[usize], values: &[f32]) -> Vec<f32> {
-    let place = |index: usize| {
-        // Digits of the index from the last dimension on, which counts most in Fortran order.
-        let (mut rest, mut place, mut stride) = (index, 0, values.len());
-        for size in shape.iter().rev() {
-            stride /= size;
-            place += (rest % size) * stride;
-            rest /= size;
-        }
-        place
-    };
+    // The first dimension is the fastest.
+    let strides: Vec<usize> = (0..shape.len()).map(|dim| shape[..dim].iter().product()).collect();
+    let place =
+        |index| grid::coordinates(index, shape).map(|(dim, coordinate)| coordinate * strides[dim]).sum::<usize>();
     (0..values.len()).map(|index| values[place(index)]).collect()
 }
 
@@ -162,10 +160,7 @@ fn read_safetensors(path: &Path, name: &str) -> Result<Array, String> {
         Dtype::U64 => NumberFormat::unsigned(8),
         Dtype::F32 => NumberFormat::float(4),
         Dtype::F64 => NumberFormat::float(8),
-        other => {
-            let accepted = "accepted: integers of 1 to 8 bytes or floats of 4 or 8";
-            return Err(format!("its array `{name}` has numbers of type {other:?} ({accepted})"));
-        }
+        other => return Err(format!("its array `{name}` has numbers of type {other:?} (accepted: {ACCEPTED})")),
     };
     let shape = tensor.shape().iter().map(|size| *size as u64).collect();
     Array::decoded(&Encoding { shape, numbers, fortran_order: false }, &mut tensor.data())
@@ -240,5 +235,31 @@ mod tests {
         bytes[place..place + 18].copy_from_slice(b"(400000000000,), }");
         fs::write(&path, bytes).unwrap();
         assert!(Array::read(&path, "x").unwrap_err().to_string().contains("of memory"));
+    }
+
+    #[test]
+    fn numbers_that_are_not_read_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        let file = |descr: &str, shape: &str, bytes: &[u8]| {
+            let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n");
+            let mut file = b"\x93NUMPY\x01\x00".to_vec();
+            file.extend((header.len() as u16).to_le_bytes());
+            file.extend(header.as_bytes());
+            file.extend(bytes);
+            fs::write(&path, file).unwrap();
+            Array::read(&path, "x").map_err(|error| error.to_string())
+        };
+        assert_eq!(file("'|b1'", "(2,)", &[0, 1]).unwrap().values, [0.0, 1.0]);
+        let message = file("'<f2'", "(1,)", &[0, 0]).unwrap_err();
+        assert!(message.contains("its numbers are of type <f2 (accepted: bools, integers"), "{message}");
+        let message = file("[('a', '<f4')]", "(1,)", &[0; 4]).unwrap_err();
+        assert!(message.contains("of a type with several fields"), "{message}");
+        let message = file("'<f4'", "(4294967296, 4294967296)", &[]).unwrap_err();
+        assert!(message.contains("its shape is (4294967296, 4294967296), more than a file can hold"), "{message}");
+        let large: Vec<u8> = [1.0, -1e300].iter().flat_map(|value: &f64| value.to_le_bytes()).collect();
+        let message = file("'<f8'", "(2,)", &large).unwrap_err();
+        assert!(message.contains("its value 1 is -1e300, beyond the 3.4028235e38 of numbers of 32 bits"), "{message}");
+        assert!(file("'<f8'", "(1,)", &f64::INFINITY.to_le_bytes()).unwrap().values[0].is_infinite());
     }
 }

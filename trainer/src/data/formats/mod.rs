@@ -101,7 +101,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// What is known of a recording before its samples are read.
+/// Layout of a recording, known before its samples are read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     /// Number of channels, at least 1.

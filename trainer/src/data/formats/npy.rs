@@ -10,6 +10,8 @@ use super::{Format, Layout, SampleReader};
 use crate::data::error::RecordingProblem;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// Types of numbers that are read, for messages.
+pub(super) const ACCEPTED: &str = "bools, integers of 1 to 8 bytes and floats of 4 or 8";
 /// Longest header that is read.
 const MOST_HEADER_BYTES: usize = 1 << 16;
 
@@ -21,6 +23,22 @@ pub(super) struct ArrayHeader {
     pub(super) shape: Vec<u64>,
     /// Bytes of the header.
     pub(super) bytes: u64,
+}
+
+/// Format of numbers by NumPy's name of their type, such as `<f4`; bools are 0 and 1.
+fn number_format(name: &str) -> Option<NumberFormat> {
+    let (order, kind) = name.split_at_checked(1)?;
+    let numbers = match kind {
+        "i1" | "i2" | "i4" | "i8" => NumberFormat::signed(kind[1..].parse().ok()?),
+        "u1" | "u2" | "u4" | "u8" | "b1" => NumberFormat::unsigned(kind[1..].parse().ok()?),
+        "f4" | "f8" => NumberFormat::float(kind[1..].parse().ok()?),
+        _ => return None,
+    };
+    match order {
+        "<" | "|" | "=" => Some(numbers),
+        ">" => Some(numbers.big_endian()),
+        _ => None,
+    }
 }
 
 /// Array of one or two dimensions, the longer of which is time. Numbers are taken as they are.
@@ -72,35 +90,31 @@ impl ArrayHeader {
         }
         let text = String::from_utf8_lossy(&text);
         let bytes = (8 + length_bytes + length) as u64;
-        Self::parse(&text, bytes).ok_or_else(|| {
-            let accepted = "accepted: integers of 1 to 8 bytes or floats of 4 or 8";
-            format.problem(format!("its array is {} ({accepted})", text.trim()))
-        })
+        Self::parse(text.trim(), bytes).map_err(|reason| format.problem(reason))
     }
 
-    /// Parses the dictionary of a header; `None` for arrays that are not read.
-    fn parse(text: &str, bytes: u64) -> Option<Self> {
+    /// Parses the dictionary of a header.
+    ///
+    /// # Errors
+    /// The reason why the array is not read.
+    fn parse(text: &str, bytes: u64) -> Result<Self, String> {
         let value = |key: &str| Some(text.split_once(&format!("'{key}':"))?.1.trim_start());
-        let descr = value("descr")?.strip_prefix('\'')?.split_once('\'')?.0;
-        let (order, kind) = descr.split_at_checked(1)?;
-        let numbers = match kind {
-            "i1" | "i2" | "i4" | "i8" => NumberFormat::signed(kind[1..].parse().ok()?),
-            "u1" | "u2" | "u4" | "u8" => NumberFormat::unsigned(kind[1..].parse().ok()?),
-            "f4" | "f8" => NumberFormat::float(kind[1..].parse().ok()?),
-            _ => return None,
-        };
-        let numbers = match order {
-            "<" | "|" | "=" => numbers,
-            ">" => numbers.big_endian(),
-            _ => return None,
-        };
-        let fortran_order = value("fortran_order")?.starts_with("True");
-        let shape = value("shape")?.strip_prefix('(')?.split_once(')')?.0;
-        let shape = shape.split(',').map(str::trim).filter(|size| !size.is_empty());
-        let shape = shape.map(|size| size.parse().ok()).collect::<Option<Vec<u64>>>()?;
-        // Sizes whose product overflows can't be those of a file.
-        shape.iter().try_fold(8u64, |product, size| product.checked_mul(*size))?;
-        Some(Self { numbers, fortran_order, shape, bytes })
+        let damaged = || format!("its header is {text}, not a dictionary of descr, fortran_order and shape");
+        // A structured type has a list in place of a name.
+        let descr = value("descr").ok_or_else(damaged)?;
+        let name = descr.strip_prefix('\'').and_then(|rest| Some(rest.split_once('\'')?.0));
+        let numbers = name.and_then(number_format).ok_or_else(|| {
+            let found = name.map_or("a type with several fields".into(), |name| format!("type {name}"));
+            format!("its numbers are of {found} (accepted: {ACCEPTED})")
+        })?;
+        let fortran_order = value("fortran_order").ok_or_else(damaged)?.starts_with("True");
+        let shape = value("shape").and_then(|rest| Some(rest.strip_prefix('(')?.split_once(')')?.0));
+        let sizes = shape.ok_or_else(damaged)?.split(',').map(str::trim).filter(|size| !size.is_empty());
+        let too_large = || format!("its shape is ({}), more than a file can hold", shape.unwrap_or_default());
+        let shape = sizes.map(|size| size.parse().ok()).collect::<Option<Vec<u64>>>().ok_or_else(too_large)?;
+        // The bytes of an array, read and decoded, must be a number.
+        shape.iter().try_fold(16u64, |product, size| product.checked_mul(*size)).ok_or_else(too_large)?;
+        Ok(Self { numbers, fortran_order, shape, bytes })
     }
 }
 

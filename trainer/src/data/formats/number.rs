@@ -75,6 +75,20 @@ impl NumberFormat {
         }
     }
 
+    /// Place and value of the first finite number in `bytes` that its decoded value is not.
+    pub(super) fn first_beyond_f32(self, bytes: &[u8], decoded: &[f32]) -> Option<(usize, f64)> {
+        if self.kind != Kind::Float(8) {
+            return None;
+        }
+        let (numbers, _) = bytes.as_chunks::<8>();
+        let number = |place: usize| match self.big_endian {
+            true => f64::from_be_bytes(numbers[place]),
+            false => f64::from_le_bytes(numbers[place]),
+        };
+        let is_lost = |(place, number): &(usize, f64)| number.is_finite() && !decoded[*place].is_finite();
+        (0..decoded.len()).map(|place| (place, number(place))).find(is_lost)
+    }
+
     /// Appends the numbers in `bytes`, integers divided by full scale, so within [-1, 1); floats unchanged.
     pub(super) fn decode_samples(self, bytes: &[u8], out: &mut Vec<f32>) {
         let first = out.len();

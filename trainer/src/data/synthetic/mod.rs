@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 pub use config::{Family, SyntheticConfig, UnknownFamily};
 
-use super::draw::{Draw, Part};
+use super::draw::{Draw, Part, Purpose};
 use super::error::{DataError, check_frame};
 use super::frames::Frames;
 pub(super) use noise::ColouredNoise;
@@ -23,6 +23,7 @@ pub struct Synthetic {
     frame: usize,
     seed: u64,
     part: Part,
+    purpose: Purpose,
 }
 
 impl Synthetic {
@@ -33,12 +34,18 @@ impl Synthetic {
     pub fn new(config: SyntheticConfig, frame: usize, seed: u64) -> Result<Self, DataError> {
         check_frame(frame)?;
         config.validate()?;
-        Ok(Self { config: Arc::new(config), noise: ColouredNoise::new(frame), frame, seed, part: Part::Train })
+        let (config, noise) = (Arc::new(config), ColouredNoise::new(frame));
+        Ok(Self { config, noise, frame, seed, part: Part::Train, purpose: Purpose::Frames })
     }
 
     /// The same signals with the draws of another part.
     pub fn for_part(&self, part: Part) -> Self {
         Self { part, ..self.clone() }
+    }
+
+    /// The same signals with the draws of examples, which come in an order that is drawn too.
+    pub fn for_examples(&self) -> Self {
+        Self { purpose: Purpose::Examples, ..self.clone() }
     }
 
     /// Samples in one frame.
@@ -51,13 +58,13 @@ impl Synthetic {
         &self.config
     }
 
-    /// Writes the frame of this index, a pure function of seed, part and index.
+    /// Writes the frame of this index, a pure function of seed, part, purpose and index.
     ///
     /// # Panics
     /// If `out` is not one frame long.
     pub fn frame(&self, index: u64, out: &mut [f32]) {
         assert_eq!(out.len(), self.frame, "length of the frame to fill");
-        let mut draw = Draw::at(self.seed, self.part, index);
+        let mut draw = Draw::at(self.seed, self.part, self.purpose, index);
         let config = &*self.config;
         let family = config.families[draw.count([0, config.families.len() - 1])];
         let level_db = draw.uniform(config.level_db);

@@ -120,6 +120,7 @@ pub(super) fn chirp(config: &SyntheticConfig, draw: &mut Draw, out: &mut [f32]) 
 mod tests {
     use super::*;
     use crate::data::Part;
+    use crate::data::draw::Purpose;
 
     /// The signal of one maker beside its formula, at the draws that the maker begins with.
     fn compare(
@@ -129,8 +130,8 @@ mod tests {
         let config = SyntheticConfig::default();
         let mut out = vec![0.0; 20_000];
         for index in 0..5 {
-            make(&config, &mut Draw::at(1, Part::Train, index), &mut out);
-            let exact = formula(&config, &mut Draw::at(1, Part::Train, index));
+            make(&config, &mut Draw::at(1, Part::Train, Purpose::Frames, index), &mut out);
+            let exact = formula(&config, &mut Draw::at(1, Part::Train, Purpose::Frames, index));
             for (t, sample) in out.iter().enumerate() {
                 let error = f64::from(*sample) - exact(t as f64);
                 assert!(error.abs() < 2e-6, "frame {index}, sample {t}: off by {error}");

@@ -1,6 +1,5 @@
 //! Sections of a configuration that are the task's own.
 
-use firefly_models::{ArgumentError, LogMelConfig};
 use serde::{Deserialize, Serialize};
 
 use super::ClassificationConfig;
@@ -9,42 +8,6 @@ use crate::data::{RecordingsConfig, SyntheticConfig};
 
 /// Most samples of an example.
 const MAX_SAMPLES: usize = 1 << 22;
-/// Most channels of a layer.
-const MAX_CHANNELS: usize = 4096;
-
-/// Section `[model]`: log-mel spectra, then convolutions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ModelSection {
-    /// Samples per second of the recordings, in hertz.
-    pub sample_rate: f64,
-    /// Samples in a frame of the spectrum.
-    pub n_fft: usize,
-    /// Samples from one frame's start to the next.
-    pub hop: usize,
-    /// Mel bands.
-    pub bands: usize,
-    /// Channels of each convolution; bands and frames are halved after it.
-    pub channels: Vec<usize>,
-}
-
-impl Default for ModelSection {
-    fn default() -> Self {
-        Self { sample_rate: 8_000.0, n_fft: 256, hop: 128, bands: 40, channels: vec![16, 32, 64] }
-    }
-}
-
-impl ModelSection {
-    /// The spectra.
-    pub fn log_mel(&self, samples: usize) -> LogMelConfig {
-        LogMelConfig::new()
-            .with_sample_rate(self.sample_rate)
-            .with_n_fft(self.n_fft)
-            .with_hop(self.hop)
-            .with_bands(self.bands)
-            .with_samples(samples)
-    }
-}
 
 /// Part of a file's name that is its label.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,8 +24,8 @@ pub enum LabelPart {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataSection {
-    /// Folders of recordings, whose names begin with their label; generated signals, labelled by their family, if none are
-    /// given.
+    /// Folders of recordings, whose names begin with their label; generated signals, labelled by their family, if none
+    /// are given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recordings: Option<RecordingsConfig>,
     /// What follows the label in a file's name.
@@ -109,30 +72,9 @@ pub struct LossSection {
 
 /// Checks every value of the task's sections.
 pub(super) fn validate(config: &ClassificationConfig) -> Result<(), ConfigError> {
-    let (model, data) = (&config.model, &config.data);
-    let from_model = |error: ArgumentError| ConfigError::Value {
-        key: format!("model.{}", error.argument),
-        got: error.got,
-        expected: error.expected,
-    };
+    config.model.validate()?;
+    let data = &config.data;
     ensure((1..=MAX_SAMPLES).contains(&data.samples), "data.samples", data.samples, "from 1 to 4,194,304")?;
-    model.log_mel(data.samples).validate().map_err(from_model)?;
-    let is_valid = |channels: &usize| (1..=MAX_CHANNELS).contains(channels);
-    let channels = format!("{:?}", model.channels);
-    ensure(
-        !model.channels.is_empty() && model.channels.iter().all(is_valid),
-        "model.channels",
-        channels,
-        "a list of numbers from 1 to 4,096",
-    )?;
-    let halvings = model.channels.len() as u32;
-    let frames = data.samples / model.hop + 1;
-    ensure(
-        model.bands.min(frames) >> halvings.min(63) >= 1,
-        "model.channels",
-        format!("{halvings} layers"),
-        "so few layers that bands and frames can be halved after each",
-    )?;
     ensure(!data.separator.is_empty(), "data.separator", "empty", "at least one character")?;
     let range = format!("{:?}", data.noise_snr_db);
     ensure(

@@ -1,13 +1,19 @@
 //! Labelled examples: recordings, or parts of them, and generated signals.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::ClassificationConfig;
 use super::config::{DataSection, LabelPart};
-use crate::data::{Corpus, Excerpts, Family, Part, Synthetic, SyntheticConfig, add_noise, normal_rows, uniform};
+use crate::data::{
+    AddedNoise, Corpus, Excerpts, Family, NoiseKind, Part, Synthetic, SyntheticConfig, add_noise, stem, uniform,
+};
 use crate::task::TaskError;
+
+/// Seed of the noise of test examples, whatever the run's: their rows are the same in every run.
+const FIXED_SEED: u64 = 0;
 
 /// Examples of one part of the data, with labels that are indices of a list of classes. Cloning shares the samples.
 #[derive(Debug, Clone)]
@@ -15,6 +21,7 @@ pub struct Examples {
     excerpts: Excerpts,
     /// Class of each excerpt.
     classes: Vec<usize>,
+    noise: AddedNoise,
 }
 
 /// Signals `[batch, samples]` and their classes `[batch]`.
@@ -52,19 +59,14 @@ impl ExampleSets {
         classes.sort_unstable();
         classes.dedup();
         let examples = |corpus: &Corpus| Examples::of(corpus, &config.data, &classes);
+        let train = examples(&corpora.train)?.for_training(config);
         let validation = examples(&corpora.validation)?;
         let (test, part) = match &corpora.test {
             Some(test) => (examples(test)?, "test files"),
             None => (validation.clone(), "validation files"),
         };
         let folder = recordings.test.as_ref().unwrap_or(&recordings.train).display().to_string();
-        Ok(Self {
-            train: examples(&corpora.train)?,
-            validation,
-            test,
-            test_name: format!("{folder} ({part})"),
-            classes,
-        })
+        Ok(Self { train, validation, test, test_name: format!("{folder} ({part})"), classes })
     }
 
     /// The class of most training examples.
@@ -88,15 +90,15 @@ fn generated(config: &ClassificationConfig) -> Result<ExampleSets, TaskError> {
         let (mut signals, mut classes) = (Vec::new(), Vec::new());
         for (class, family) in families.iter().enumerate() {
             let of_family = SyntheticConfig { families: vec![*family], ..data.synthetic.clone() };
-            let source = Synthetic::new(of_family, samples, config.seed)?.for_part(part);
-            signals.extend(source.frames(count).iter().map(<[f32]>::to_vec));
+            let source = Synthetic::new(of_family, samples, config.seed)?.for_examples().for_part(part);
+            signals.extend(source.frames(count).iter().map(|frame| Arc::new(frame.to_vec())));
             classes.extend(std::iter::repeat_n(class, count));
         }
-        Ok(Examples { excerpts: Excerpts::of_signals(samples, signals), classes })
+        Ok(Examples::new(Excerpts::of_signals(samples, signals), classes, data))
     };
     Ok(ExampleSets {
         classes: families.iter().map(|family| family.name().to_string()).collect(),
-        train: set(Part::Train, data.synthetic_examples)?,
+        train: set(Part::Train, data.synthetic_examples)?.for_training(config),
         validation: set(Part::Validation, quarter)?,
         test: set(Part::Test, quarter)?,
         test_name: "synthetic".into(),
@@ -105,7 +107,7 @@ fn generated(config: &ClassificationConfig) -> Result<ExampleSets, TaskError> {
 
 /// Label in the name of a file.
 fn label(data: &DataSection, path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = stem(path);
     let split = match data.label {
         LabelPart::BeforeFirst => stem.split_once(data.separator.as_str()),
         LabelPart::BeforeLast => stem.rsplit_once(data.separator.as_str()),
@@ -114,6 +116,15 @@ fn label(data: &DataSection, path: &Path) -> String {
 }
 
 impl Examples {
+    fn new(excerpts: Excerpts, classes: Vec<usize>, data: &DataSection) -> Self {
+        Self { excerpts, classes, noise: AddedNoise::new(data.samples, FIXED_SEED, Part::Test) }
+    }
+
+    /// The same examples with the noise of a run's training.
+    fn for_training(self, config: &ClassificationConfig) -> Self {
+        Self { noise: AddedNoise::new(config.data.samples, config.seed, Part::Train), ..self }
+    }
+
     /// The examples of a corpus.
     ///
     /// # Errors
@@ -129,7 +140,7 @@ impl Examples {
         }
         let excerpts = Excerpts::of(corpus, data.samples, data.cut)?;
         let classes = (0..excerpts.len()).map(|index| of_recordings[excerpts.source(index)]).collect();
-        Ok(Self { excerpts, classes })
+        Ok(Self::new(excerpts, classes, data))
     }
 
     /// The examples of a corpus without labels.
@@ -138,7 +149,8 @@ impl Examples {
     /// If every recording is too short.
     pub fn unlabelled(corpus: &Corpus, data: &DataSection) -> Result<Self, TaskError> {
         let excerpts = Excerpts::of(corpus, data.samples, data.cut)?;
-        Ok(Self { classes: vec![0; excerpts.len()], excerpts })
+        let classes = vec![0; excerpts.len()];
+        Ok(Self::new(excerpts, classes, data))
     }
 
     /// Number of examples.
@@ -161,8 +173,7 @@ impl Examples {
         let row = |index: &usize| {
             let mut row = self.excerpts.row(*index);
             if let Some(ratio) = snr_db {
-                let noise = normal_rows(0, Part::Test, *index as u64, 1, row.len());
-                add_noise(&mut row, &noise, ratio);
+                add_noise(&mut row, &self.noise.row(NoiseKind::White, *index as u64, *index), ratio);
             }
             row
         };
@@ -176,7 +187,7 @@ impl Examples {
             let [place, ratio] = uniform(seed, Part::Train, draw);
             let mut row = self.excerpts.moved_row(*index, place);
             if let [least, greatest] = data.noise_snr_db[..] {
-                let noise = normal_rows(seed, Part::Validation, draw, 1, row.len());
+                let noise = self.noise.row(NoiseKind::White, draw, *index);
                 add_noise(&mut row, &noise, least + (greatest - least) * ratio);
             }
             row

@@ -1,7 +1,8 @@
-//! Task `classification`: the class of a recording, or of a part of it, by convolutions over its log-mel spectrum.
+//! Task `classification`: the class of a recording, or of a part of it.
 
 mod config;
 mod examples;
+mod memory;
 mod model;
 
 use std::fs;
@@ -9,34 +10,30 @@ use std::path::{Path, PathBuf};
 
 use burn::module::Module;
 use burn::nn::loss::CrossEntropyLossConfig;
-use burn::store::ModuleRecord;
+use burn::tensor::Device;
 use burn::tensor::activation::softmax;
-use burn::tensor::{Bytes, Device};
 use firefly_app::files::write_atomically;
-use serde::{Deserialize, Serialize};
 
-pub use config::{DataSection, LabelPart, LossSection, ModelSection};
+pub use config::{DataSection, LabelPart, LossSection};
 pub use examples::{ExampleSets, Examples};
-pub use model::MelClassifier;
+pub use model::Classifier;
 
 use super::scores::{self, ScoreRow};
-use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, ensure, locate_recordings};
+use super::zoo_model::{self, ZooSection, ZooTask};
+use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate_recordings};
 use crate::data::{Corpus, EpochOrder, read_recording};
 use crate::metrics::Metric;
+use crate::progress::Monitor;
 use crate::task::{
     LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task,
     TaskError, Validation,
 };
 use crate::tasks::TaskName;
 
-/// Name of the model.
-const MODEL: &str = "mel_classifier";
 /// Examples per batch of an evaluation.
 const BATCH: usize = 64;
-/// File of the description in a model's folder.
-const DESCRIPTION: &str = "config.json";
-/// File of the weights.
-const WEIGHTS: &str = "model.bpk";
+/// File of the names of the classes in a model's folder.
+const CLASSES: &str = "classes.json";
 
 /// The task.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,14 +41,6 @@ pub struct Classification;
 
 /// Configuration of a run of the task.
 pub type ClassificationConfig = RunConfig<Classification>;
-
-/// What a saved model is, besides its weights.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Description {
-    model: ModelSection,
-    samples: usize,
-    classes: Vec<String>,
-}
 
 /// The examples of a run, and the order of those to train on.
 pub struct ClassificationData {
@@ -68,7 +57,7 @@ struct ClassProbabilities {
 
 impl ClassProbabilities {
     /// Of examples by a model, with noise of a signal-to-noise ratio.
-    fn of(model: &MelClassifier, examples: &Examples, snr_db: Option<f64>, device: &Device) -> Result<Self, TaskError> {
+    fn of(model: &Classifier, examples: &Examples, snr_db: Option<f64>, device: &Device) -> Result<Self, TaskError> {
         let mut all = Self { classes: Vec::new(), probabilities: Vec::new() };
         let indices: Vec<usize> = (0..examples.len()).collect();
         for indices in indices.chunks(BATCH) {
@@ -119,6 +108,18 @@ fn most_probable(row: &[f32]) -> usize {
     (0..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best })
 }
 
+impl ZooTask for Classification {
+    const DEFAULT_MODEL: &'static str = "mel_classifier";
+    const FAMILIES: &'static [&'static str] = &["mel_classifier", "long_conv", "s4d", "hyena"];
+    const DERIVED: &'static [(&'static str, &'static str)] = &[
+        ("samples", "it is data.samples"),
+        ("length", "it is data.samples"),
+        ("classes", "they are the labels of the data"),
+        ("outputs", "there is one for each label of the data"),
+        ("in_channels", "each channel of a recording is classified by itself"),
+    ];
+}
+
 impl Task for Classification {
     const NAME: TaskName = TaskName::Classification;
     const TERMS: &'static [(&'static str, &'static str)] = &[];
@@ -141,31 +142,40 @@ impl Task for Classification {
         },
     ];
 
-    type ModelSection = ModelSection;
+    type ModelSection = ZooSection<Self>;
     type DataSection = DataSection;
     type TrainingSection = TrainingSection;
     type LossSection = LossSection;
-    type Model = MelClassifier;
+    type Model = Classifier;
     type Data = ClassificationData;
     type Row = ScoreRow;
 
     fn models() -> Vec<&'static str> {
-        vec![MODEL]
+        ZooSection::<Self>::accepted()
     }
 
-    fn choose_model(_config: &mut ClassificationConfig, name: &str) -> Result<(), ConfigError> {
-        ensure(name == MODEL, "--model", name, MODEL)
+    fn choose_model(config: &mut ClassificationConfig, name: &str) -> Result<(), ConfigError> {
+        config.model.name = name.into();
+        config.model.validate()
     }
 
     fn validate(config: &ClassificationConfig) -> Result<(), ConfigError> {
         config::validate(config)
     }
 
+    fn check_memory(config: &ClassificationConfig, available: u64) -> Result<(), ConfigError> {
+        memory::check(config, available)
+    }
+
     fn locate_data(config: &mut ClassificationConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
         locate_recordings(&mut config.data.recordings, root)
     }
 
-    fn open(config: &ClassificationConfig, device: &Device) -> Result<ClassificationData, TaskError> {
+    fn open(
+        config: &ClassificationConfig,
+        device: &Device,
+        _monitor: &Monitor<'_>,
+    ) -> Result<ClassificationData, TaskError> {
         let sets = ExampleSets::open(config)?;
         if sets.validation.is_empty() {
             return Err(TaskError::NoValidationFrames);
@@ -186,15 +196,14 @@ impl Task for Classification {
         config: &ClassificationConfig,
         data: &ClassificationData,
         device: &Device,
-    ) -> Result<MelClassifier, TaskError> {
-        device.clone().inner().seed(config.seed);
-        Ok(MelClassifier::new(&config.model, config.data.samples, data.sets.classes.clone(), device)?)
+    ) -> Result<Classifier, TaskError> {
+        Ok(Classifier::new(config, data.sets.classes.clone(), device)?)
     }
 
     fn loss(
         config: &ClassificationConfig,
         data: &ClassificationData,
-        model: &MelClassifier,
+        model: &Classifier,
         batch: usize,
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
@@ -209,52 +218,35 @@ impl Task for Classification {
     fn measure(
         _config: &ClassificationConfig,
         data: &ClassificationData,
-        model: &MelClassifier,
+        model: &Classifier,
     ) -> Result<Validation, TaskError> {
         let found = ClassProbabilities::of(model, &data.sets.validation, None, &data.device)?;
         Ok(Validation { loss: found.cross_entropy(), metrics: vec![Metric::real("accuracy", found.accuracy())] })
     }
 
-    fn save(model: &MelClassifier, config: &ClassificationConfig, folder: &Path) -> Result<(), ModelError> {
-        let (samples, classes) = (config.data.samples, model.classes.clone());
-        let description = Description { model: config.model.clone(), samples, classes };
-        let path = folder.join(WEIGHTS);
-        let failed = |reason: String| ModelError::Weights { path: path.clone(), reason };
-        let weights = model.clone().into_record().into_bytes().map_err(|error| failed(error.to_string()))?;
-        let text = serde_json::to_vec_pretty(&description).map_err(|error| failed(error.to_string()))?;
-        let write = || {
-            fs::create_dir_all(folder)?;
-            write_atomically(&path, &weights)?;
-            write_atomically(&folder.join(DESCRIPTION), &text)
-        };
-        write().map_err(|source| ModelError::File { path: path.clone(), source })
+    fn save(model: &Classifier, _config: &ClassificationConfig, folder: &Path) -> Result<(), ModelError> {
+        zoo_model::save(&model.model, folder)?;
+        let path = folder.join(CLASSES);
+        let text = serde_json::to_vec_pretty(&model.classes)
+            .map_err(|error| ModelError::Weights { path: path.clone(), reason: error.to_string() })?;
+        write_atomically(&path, &text).map_err(|source| ModelError::File { path, source })
     }
 
     fn load(folder: &Path, config: &ClassificationConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
-        let read = |name: &str| {
-            let path = folder.join(name);
-            fs::read(&path).map_err(|source| ModelError::File { path, source })
-        };
-        let failed = |reason: String| ModelError::Weights { path: folder.to_path_buf(), reason };
-        let description: Description =
-            serde_json::from_slice(&read(DESCRIPTION)?).map_err(|error| failed(error.to_string()))?;
-        let Description { model: section, samples, classes } = description;
-        let mut differences = Vec::new();
-        if (&section, samples) != (&config.model, config.data.samples) {
-            differences.push("its section [model] or its samples are not the run's".to_string());
-        }
-        let model =
-            MelClassifier::new(&section, samples, classes, device).map_err(|error| failed(error.to_string()))?;
-        let record = ModuleRecord::from_bytes(Bytes::from_bytes_vec(read(WEIGHTS)?));
-        let record = record.map_err(|error| failed(error.to_string()))?;
-        let model = model.try_load_record(record).map_err(|error| failed(error.to_string()))?;
-        Ok(LoadedModel { model, differences })
+        let model = zoo_model::read(folder, device)?;
+        let path = folder.join(CLASSES);
+        let text = fs::read(&path).map_err(|source| ModelError::File { path: path.clone(), source })?;
+        let classes: Vec<String> =
+            serde_json::from_slice(&text).map_err(|error| ModelError::Weights { path, reason: error.to_string() })?;
+        let expected = Classifier::new(config, classes.clone(), device)?;
+        let differences = zoo_model::differences(&model, &expected.model);
+        Ok(LoadedModel { model: Classifier { model, classes }, differences })
     }
 
     fn evaluate(
         config: &ClassificationConfig,
         data: &ClassificationData,
-        models: &[(String, MelClassifier)],
+        models: &[(String, Classifier)],
     ) -> Result<Vec<ScoreRow>, TaskError> {
         let sets = &data.sets;
         compare(config, &sets.test_name, &sets.test, sets.most_frequent(), models, &data.device)
@@ -264,7 +256,7 @@ impl Task for Classification {
     fn evaluate_on(
         config: &ClassificationConfig,
         name: &str,
-        models: &[(String, MelClassifier)],
+        models: &[(String, Classifier)],
         device: &Device,
     ) -> Result<OtherEvaluation<Self>, TaskError> {
         if !Path::new(name).is_dir() {
@@ -278,7 +270,7 @@ impl Task for Classification {
     /// The most probable class of each recording, or of each of its parts.
     fn predict(
         config: &ClassificationConfig,
-        model: &MelClassifier,
+        model: &Classifier,
         inputs: &[PathBuf],
         device: &Device,
     ) -> Result<Predictions, TaskError> {
@@ -302,12 +294,13 @@ impl Task for Classification {
     fn report(
         resolved: &Resolved<Self>,
         _data: &Self::Data,
-        model: &MelClassifier,
+        model: &Classifier,
         rows: &[ScoreRow],
     ) -> Result<ReportParts, TaskError> {
         let config = &resolved.config;
         let facts = [
-            ("model", MODEL.to_string()),
+            ("model", config.model.name.clone()),
+            ("settings", model.model.settings().to_string()),
             ("parameters", model.num_params().to_string()),
             ("classes", model.classes.join(", ")),
             ("samples", config.data.samples.to_string()),
@@ -327,7 +320,7 @@ fn compare(
     name: &str,
     examples: &Examples,
     most_frequent: usize,
-    models: &[(String, MelClassifier)],
+    models: &[(String, Classifier)],
     device: &Device,
 ) -> Result<Vec<ScoreRow>, TaskError> {
     let ratios = std::iter::once(None).chain(config.data.test_snr_db.iter().copied().map(Some));

@@ -34,8 +34,8 @@ impl Default for SpectralSubtraction {
 /// Settings of a Wiener filter with a decision-directed estimate of the signal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WienerFilter {
-    /// Weight of the frame before in the estimate.
-    pub memory: f64,
+    /// Smoothing factor α: weight of the frame before in the estimate.
+    pub smoothing: f64,
     /// Least gain.
     pub least_gain: f64,
 }
@@ -43,7 +43,7 @@ pub struct WienerFilter {
 impl Default for WienerFilter {
     /// Values of the literature.
     fn default() -> Self {
-        Self { memory: 0.98, least_gain: 0.03 }
+        Self { smoothing: 0.98, least_gain: 0.03 }
     }
 }
 
@@ -102,13 +102,17 @@ impl Noisy {
     }
 
     /// The rows by a Wiener filter for noise of known mean power per bin, with a decision-directed estimate of the
-    /// signal (Ephraim and Malah 1984). `noise` is the noise in the rows.
+    /// signal (Ephraim and Malah 1984). The mean is that of `noise`, the noise in each row, over the frames of the row.
     ///
     /// # Errors
     /// [`ArgumentError`] for noise of another shape.
     pub fn filtered(&self, settings: &WienerFilter, noise: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
-        let WienerFilter { memory, least_gain } = *settings;
+        let WienerFilter { smoothing, least_gain } = *settings;
         let noise: ComplexTensor<3> = stft(noise, Some(self.window.clone()), &self.options)?;
+        if noise.dims() != self.spectra.dims() {
+            let (got, expected) = (format!("{:?}", noise.dims()), format!("spectra {:?}", self.spectra.dims()));
+            return Err(ArgumentError::new("WienerFilter", "noise", got, expected));
+        }
         let noise: Vec<f32> = noise.abs_squared().into_data().iter().collect();
         let gains = |row: usize, gains: &mut [f32]| {
             let of_row = &noise[row * self.bins * self.frames..][..self.bins * self.frames];
@@ -118,7 +122,7 @@ impl Noisy {
                 for (power, gain) in self.row(row)[bin * self.frames..].iter().zip(gains) {
                     // Ratios of the noisy power, and of the signal's, to the noise.
                     let posterior = f64::from(*power) / noise[bin].max(f64::MIN_POSITIVE);
-                    let prior = memory * before + (1.0 - memory) * (posterior - 1.0).max(0.0);
+                    let prior = smoothing * before + (1.0 - smoothing) * (posterior - 1.0).max(0.0);
                     let filter = (prior / (1.0 + prior)).max(least_gain);
                     before = filter * filter * posterior;
                     *gain = filter as f32;
@@ -185,6 +189,7 @@ mod tests {
         let subtracted = ratio(noisy.subtracted(&SpectralSubtraction::default()).unwrap());
         let filtered = ratio(noisy.filtered(&WienerFilter::default(), row(&noise)).unwrap());
         assert!(subtracted > before + 3.0 && filtered > before + 6.0, "{before}, {subtracted} and {filtered}");
+        assert!(noisy.filtered(&WienerFilter::default(), row(&noise[..SAMPLES / 2])).is_err(), "noise of other rows");
         let nothing = SpectralSubtraction { over_subtraction: 0.0, ..SpectralSubtraction::default() };
         assert!((ratio(noisy.subtracted(&nothing).unwrap()) - before).abs() < 1e-3);
     }

@@ -59,7 +59,7 @@ impl Ratios {
     }
 }
 
-/// What is evaluated: name, whether it was trained, and ratios.
+/// Estimate of the clean signals: name, whether it was trained, and ratios.
 type Estimate = (String, bool, Ratios);
 
 /// Scores of the noisy signals, of spectral subtraction and of a Wiener filter that knows the noise, both tuned on

@@ -74,9 +74,10 @@ impl ExampleSets {
         Ok(Self { train, validation, test, test_name: format!("{folder} ({part})") })
     }
 
-    /// Number that changes with the samples.
+    /// Number that changes with the samples, and with the recordings of noise.
     pub fn fingerprint(&self) -> u64 {
-        self.train.excerpts.fingerprint() ^ self.validation.excerpts.fingerprint().rotate_left(1)
+        let [train, validation] = [&self.train, &self.validation].map(|examples| examples.excerpts.fingerprint());
+        train ^ validation.rotate_left(1) ^ self.train.noise.fingerprint().rotate_left(2)
     }
 }
 
@@ -117,12 +118,13 @@ pub(super) fn check_rate(recordings: &[Recording], expected: f64) -> Result<(), 
 /// Generated examples.
 fn generated(config: &DenoisingConfig, noise: Option<&Corpus>) -> Result<ExampleSets, TaskError> {
     let DataSection { samples, synthetic_examples, ref synthetic, .. } = config.data;
-    let source = Synthetic::new(synthetic.clone(), samples, config.seed)?;
+    let source = Synthetic::new(synthetic.clone(), samples, config.seed)?.for_examples();
     let set = |part: Part, count: usize| {
         let frames = source.for_part(part).frames(count);
         let signals: Vec<Arc<Vec<f32>>> = frames.iter().map(|frame| Arc::new(frame.to_vec())).collect();
-        let rows = signals.iter().map(|signal| signal.to_vec());
-        Examples::with_noise(Excerpts::of_signals(samples, rows), &signals, config, part, noise)
+        let excerpts = Excerpts::of_signals(samples, signals.iter().cloned());
+        let signals: Vec<_> = signals.into_iter().enumerate().collect();
+        Examples::with_noise(excerpts, &signals, config, part, noise)
     };
     let quarter = synthetic_examples / 4;
     Ok(ExampleSets {
@@ -138,7 +140,8 @@ impl Examples {
     fn of(corpus: &Corpus, config: &DenoisingConfig, part: Part, noise: Option<&Corpus>) -> Result<Self, TaskError> {
         check(corpus.recordings(), config.data.sample_rate)?;
         let excerpts = Excerpts::of(corpus, config.data.samples, config.data.cut)?;
-        let signals: Vec<_> = corpus.recordings().iter().map(|recording| recording.samples.clone()).collect();
+        let samples = corpus.recordings().iter().map(|recording| recording.samples.clone());
+        let signals: Vec<_> = corpus.file_numbers().into_iter().zip(samples).collect();
         Self::with_noise(excerpts, &signals, config, part, noise)
     }
 
@@ -152,7 +155,7 @@ impl Examples {
 
     fn with_noise(
         excerpts: Excerpts,
-        signals: &[Arc<Vec<f32>>],
+        signals: &[(usize, Arc<Vec<f32>>)],
         config: &DenoisingConfig,
         part: Part,
         recorded: Option<&Corpus>,

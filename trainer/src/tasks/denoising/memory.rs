@@ -1,9 +1,7 @@
 //! Memory that a run needs, compared with what is there before any of it is allocated.
 
-use firefly_app::number::bytes;
-
 use super::{BATCH, DenoisingConfig};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Need, ensure_fits};
 
 /// Values of a training step per sample of a batch: signals on host and device, and the loss with its spectra.
 const PER_SAMPLE: u128 = 60;
@@ -22,7 +20,7 @@ pub(super) fn check(config: &DenoisingConfig, available: u64) -> Result<(), Conf
     let frames = data.samples as u128 / setting("hop").max(1) + 1;
     let network = (setting("n_fft") / 2 + 1) * PER_BIN + (setting("layers") + 2) * setting("hidden") * PER_CHANNEL;
     let example = data.samples as u128 * PER_SAMPLE + frames * network;
-    // Training, validation and test examples are there twice: as examples and as the voices of babble.
+    // Training, validation and test examples are there twice while they are generated.
     let generated = match &data.recordings {
         None => 3 * data.synthetic_examples as u128 * data.samples as u128,
         Some(_) => 0,
@@ -32,18 +30,7 @@ pub(super) fn check(config: &DenoisingConfig, available: u64) -> Result<(), Conf
         ("data.samples", data.samples, BATCH as u128 * example),
         ("data.synthetic_examples", data.synthetic_examples, generated),
     ];
-    let in_bytes = |values: u128| u64::try_from(values * size_of::<f32>() as u128).unwrap_or(u64::MAX);
-    let total = in_bytes(needs.iter().map(|(.., values)| values).sum());
-    let Some((key, got, most)) = needs.iter().max_by_key(|(.., values)| *values).filter(|_| total > available) else {
-        return Ok(());
-    };
-    let expected = format!(
-        "small enough for {} of memory: the run needs {}, of which this takes {}",
-        bytes(available),
-        bytes(total),
-        bytes(in_bytes(*most)),
-    );
-    Err(ConfigError::Value { key: (*key).into(), got: got.to_string(), expected })
+    ensure_fits(&needs.map(|(key, value, values)| Need::of_values(key, value, values)), available)
 }
 
 #[cfg(test)]

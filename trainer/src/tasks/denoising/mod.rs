@@ -28,9 +28,10 @@ use super::zoo_model::{self, ZooSection, ZooTask};
 use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate, locate_recordings};
 use crate::data::EpochOrder;
 use crate::metrics::Metric;
+use crate::progress::Monitor;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, Predictions, ReportParts, StepLoss, Task, TaskError,
-    Validation,
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionForm, Predictions, ReportParts, StepLoss, Task,
+    TaskError, Validation,
 };
 use crate::tasks::TaskName;
 use evaluate::Ratios;
@@ -95,6 +96,7 @@ impl ZooTask for Denoising {
 
 impl Task for Denoising {
     const NAME: TaskName = TaskName::Denoising;
+    const PREDICTIONS: PredictionForm = PredictionForm::Files;
     const TERMS: &'static [(&'static str, &'static str)] =
         &[("si_snr", "negative SI-SNR (dB)"), ("spectral", "spectral term")];
     const CURVES: &'static [MetricCurve] = &[MetricCurve {
@@ -138,7 +140,7 @@ impl Task for Denoising {
         Ok(is_missing)
     }
 
-    fn open(config: &DenoisingConfig, device: &Device) -> Result<DenoisingData, TaskError> {
+    fn open(config: &DenoisingConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<DenoisingData, TaskError> {
         let sets = ExampleSets::open(config)?;
         let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
         Ok(DenoisingData { sets, order, device: device.clone() })

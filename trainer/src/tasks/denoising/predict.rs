@@ -9,7 +9,7 @@ use firefly_models::zoo::ZooModel;
 use hound::{SampleFormat, WavSpec, WavWriter};
 
 use super::{DenoisingConfig, denoised};
-use crate::data::{Recording, read_recording};
+use crate::data::{Recording, read_recording, stem};
 use crate::task::{PredictionFile, TaskError};
 
 /// Samples of a part of a recording that is denoised at once.
@@ -17,16 +17,18 @@ const PART: usize = 1 << 18;
 /// Samples that neighbouring parts share, and over which the one fades into the other.
 const OVERLAP: usize = 1 << 13;
 
-/// A WAV file of 32-bit floats for each file of recordings, with all its channels, under the name of its stem.
+/// A WAV file of 32-bit floats for each file of recordings, with all its channels, under the name of its stem. A
+/// recording shorter than a frame of the model is denoised in the middle of zeros, as short ones are in training.
 ///
 /// # Errors
-/// If a file can't be read, has another sample rate than the run's, or is too short for the model.
+/// If a file can't be read, or has another sample rate than the run's.
 pub(super) fn files(
     config: &DenoisingConfig,
     model: &ZooModel,
     inputs: &[PathBuf],
     device: &Device,
 ) -> Result<Vec<PredictionFile>, TaskError> {
+    let frame = model.settings().get("n_fft").and_then(|samples| samples.as_u64()).unwrap_or(1) as usize;
     let mut names = HashSet::new();
     let file = |path: &PathBuf| {
         let refused = |reason: String| TaskError::Input { path: path.clone(), reason };
@@ -35,8 +37,11 @@ pub(super) fn files(
         let mut channels = Vec::with_capacity(recordings.len());
         for Recording { samples, .. } in &recordings {
             let whole = in_parts(samples, PART, OVERLAP, |part| {
-                let row = Tensor::from_data(TensorData::new(part.to_vec(), [1, part.len()]), device);
-                Ok(denoised(model, row)?.into_data().iter().collect())
+                let (row, place) = padded(part, frame);
+                let shape = [1, row.len()];
+                let row = Tensor::from_data(TensorData::new(row, shape), device);
+                let found: Vec<f32> = denoised(model, row)?.into_data().iter().collect();
+                Ok(found[place..place + part.len()].to_vec())
             });
             channels.push(whole.map_err(|error: TaskError| refused(error.to_string()))?);
         }
@@ -48,15 +53,25 @@ pub(super) fn files(
     inputs.iter().map(file).collect()
 }
 
+/// A signal of at least `least` samples with `samples` in its middle and zeros around them, and the place where they
+/// begin.
+fn padded(samples: &[f32], least: usize) -> (Vec<f32>, usize) {
+    let place = least.saturating_sub(samples.len()) / 2;
+    let mut row = vec![0.0; samples.len().max(least)];
+    row[place..place + samples.len()].copy_from_slice(samples);
+    (row, place)
+}
+
 /// Name of the file for an input: its stem, with a number where another file has it already.
 fn unused_name(input: &Path, names: &mut HashSet<String>) -> String {
-    let stem = input.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = stem(input);
     let numbered = (2..).map(|number| format!("{stem}-{number}.wav"));
     let mut candidates = std::iter::once(format!("{stem}.wav")).chain(numbered);
     candidates.find(|name| names.insert(name.clone())).unwrap_or_default()
 }
 
-/// `apply` of a long signal, in parts of at most `part` samples that fade into each other over `overlap` samples.
+/// `apply` of a long signal, in parts of `part` samples that fade into each other over `overlap` samples; the last part
+/// has less than twice as many.
 fn in_parts<E>(
     samples: &[f32],
     part: usize,
@@ -111,6 +126,12 @@ mod tests {
         let level = in_parts(&signal, 20, 5, |part| Ok::<_, Infallible>(vec![part[0] / 15.0; part.len()])).unwrap();
         assert!(level.windows(2).all(|pair| (0.0..0.2).contains(&(pair[1] - pair[0]))), "{level:?}");
         assert_eq!(in_parts(&signal[..39], 20, 5, |part| Ok::<_, Infallible>(part.to_vec())).unwrap(), signal[..39]);
+    }
+
+    #[test]
+    fn short_signals_stand_in_the_middle_of_zeros() {
+        assert_eq!(padded(&[1.0, 2.0], 5), (vec![0.0, 1.0, 2.0, 0.0, 0.0], 1));
+        assert_eq!(padded(&[1.0, 2.0], 2), (vec![1.0, 2.0], 0));
     }
 
     #[test]

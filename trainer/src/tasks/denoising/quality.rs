@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-/// Added to energies before they are divided, relative to a clean signal of mean square 1 per sample.
+/// Added to energies before they are divided, as a share of the energy of the clean signal.
 const OFFSET: f64 = 1e-8;
 
 /// Scale-invariant signal-to-noise ratio in decibels: energy of the part of the estimate that is proportional to the
@@ -36,7 +36,8 @@ fn decibels(ratio: f64) -> f64 {
 }
 
 /// Scale-invariant signal-to-noise ratio of each row of `estimate` and `clean`, `[rows, samples]`, in decibels:
-/// `[rows, 1]`. 0 for clean rows without power.
+/// `[rows, 1]`. A clean row without power counts as one of energy 1 that the estimate has nothing of: 0 for an estimate
+/// without power, else a negative ratio.
 pub fn si_snr_rows(estimate: Tensor<2>, clean: Tensor<2>) -> Tensor<2> {
     let centred = |signal: Tensor<2>| signal.clone() - signal.mean_dim(1);
     let (estimate, clean) = (centred(estimate), centred(clean));
@@ -92,5 +93,8 @@ mod tests {
         let found: Vec<f32> = si_snr_rows(row(&estimate), row(&clean)).into_data().iter().collect();
         assert!((f64::from(found[0]) - si_snr(&estimate, &clean).unwrap()).abs() < 1e-3, "{found:?}");
         assert_eq!(found[1], 0.0);
+        let device = Device::flex();
+        let loud = si_snr_rows(Tensor::from_floats([[0.0, 1.0]], &device), Tensor::zeros([1, 2], &device));
+        assert!(loud.into_scalar::<f32>() < -70.0);
     }
 }

@@ -9,8 +9,8 @@ const RESOLUTIONS: [usize; 3] = [128, 256, 512];
 /// Added to power before its root, relative to the mean power of the clean spectra.
 const OFFSET: f64 = 1e-6;
 
-/// Mean over the resolutions of the spectral convergence and of the mean difference of log amplitudes, `[1]` (Yamamoto et
-/// al., "Parallel WaveGAN", 2020). Resolutions longer than the rows of `[rows, samples]` are left out.
+/// Mean over the resolutions of the spectral convergence and of the mean difference of log amplitudes, `[1]` (Yamamoto
+/// et al., "Parallel WaveGAN", 2020). Resolutions longer than the rows of `[rows, samples]` are left out.
 ///
 /// # Errors
 /// [`ArgumentError`] for rows that are shorter than every resolution.

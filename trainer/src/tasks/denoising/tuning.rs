@@ -58,7 +58,7 @@ impl Tunable for SpectralSubtraction {
 impl Tunable for WienerFilter {
     fn changes() -> Vec<Change<Self>> {
         let settings = [
-            each(&[0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98], |settings: &mut Self, value| settings.memory = value),
+            each(&[0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98], |settings: &mut Self, value| settings.smoothing = value),
             each(&[0.0, 0.03, 0.1, 0.2], |settings, value| settings.least_gain = value),
         ];
         settings.into_iter().flatten().collect()

@@ -1,8 +1,9 @@
 //! Task `forecasting`: the next rows of a series from those before, by the protocol of the long-term forecasting
-//! literature (Zhou et al. 2021): rows split in time, columns standardised by training rows, every window with stride 1,
-//! no test window dropped.
+//! literature (Zhou et al. 2021): rows split in time, columns standardised by training rows, every window with stride
+//! 1, no test window dropped.
 
 mod config;
+mod memory;
 mod series;
 
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use super::zoo_model::{self, ZooSection, ZooTask};
 use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate};
 use crate::data::EpochOrder;
 use crate::metrics::Metric;
+use crate::progress::Monitor;
 use crate::task::{
     LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task,
     TaskError, Validation,
@@ -157,6 +159,10 @@ impl Task for Forecasting {
         config::validate(config)
     }
 
+    fn check_memory(config: &ForecastingConfig, available: u64) -> Result<(), ConfigError> {
+        memory::check(config, available)
+    }
+
     fn locate_data(config: &mut ForecastingConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
         let is_missing = locate(&mut config.data.file, root)?;
         if is_missing {
@@ -165,7 +171,7 @@ impl Task for Forecasting {
         Ok(is_missing)
     }
 
-    fn open(config: &ForecastingConfig, device: &Device) -> Result<ForecastingData, TaskError> {
+    fn open(config: &ForecastingConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<ForecastingData, TaskError> {
         let series = Series::open(&config.data, config.seed, device)?;
         let order = EpochOrder::new(config.seed, series.parts.train.len(), config.training.batch);
         Ok(ForecastingData { series, order })
@@ -280,7 +286,7 @@ impl Task for Forecasting {
         }
         let mut config = config.clone();
         config.data.file = Some(name.into());
-        let data = Self::open(&config, device)?;
+        let data = Self::open(&config, device, &Monitor::none())?;
         Ok(OtherEvaluation { rows: Self::evaluate(&config, &data, models)?, skipped: 0 })
     }
 

@@ -5,10 +5,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use sha2::{Digest, Sha256};
 
 use super::config::DataSection;
-use crate::data::{DataError, normal, read_recording};
+use crate::data::{DataError, Fingerprint, normal, read_recording};
 use crate::task::TaskError;
 
 /// Periods of a generated series in rows: a day and a week of hours.
@@ -197,9 +196,9 @@ impl Series {
 }
 
 fn fingerprint(table: &Table) -> u64 {
-    let mut hasher = Sha256::new();
-    table.values.iter().for_each(|value| hasher.update(value.to_le_bytes()));
-    hasher.finalize().iter().take(size_of::<u64>()).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    let mut fingerprint = Fingerprint::default();
+    fingerprint.values(&table.values);
+    fingerprint.finish()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Sections of a configuration that are the task's own.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use firefly_models::zoo;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,8 @@ const MAX_SOLVER_STEPS: usize = 10_000_000;
 pub struct FieldFiles {
     /// File of the inputs: an NPY file, or an NPZ or safetensors file with an array `x`.
     pub x: PathBuf,
-    /// File of the outputs, as `x` with an array `y`. Where it is left out: the file of `x` if it is an archive, else the
-    /// NPY file whose name ends in `_y` in place of `_x`.
+    /// File of the outputs, as `x` with an array `y`. Where it is left out: the file of `x` if it is an archive, else
+    /// the NPY file whose name ends in `_y` in place of `_x`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y: Option<PathBuf>,
 }
@@ -68,6 +68,14 @@ impl Equation {
         match self {
             Self::Burgers => "burgers",
             Self::Darcy => "darcy",
+        }
+    }
+
+    /// The name in a sentence.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Burgers => "Burgers' equation",
+            Self::Darcy => "Darcy flow",
         }
     }
 
@@ -134,8 +142,8 @@ pub enum Boundary {
     /// Periodic, or not known: fields are taken as they are.
     #[default]
     Open,
-    /// Outputs vanish on it. Fields are closed by points at 1, where inputs are those of the nearest point and outputs are
-    /// 0; models see and learn these points, errors leave them out.
+    /// Outputs vanish on it. Fields are closed by points at 1, where inputs are those of the nearest point and outputs
+    /// are 0; models see and learn these points, errors leave them out.
     Zero,
 }
 
@@ -146,7 +154,8 @@ pub enum Symmetries {
     /// None that is used.
     #[default]
     None,
-    /// Those of the square or the cube: reflections and exchanges of dimensions, for inputs and outputs that are scalars.
+    /// Those of the square or the cube: reflections and exchanges of dimensions, for inputs and outputs that are
+    /// scalars.
     Square,
 }
 
@@ -211,8 +220,8 @@ pub(super) fn validate(config: &OperatorConfig) -> Result<(), ConfigError> {
     ensure(
         data.files.is_some() || data.tests.is_empty(),
         "data.tests",
-        format!("{} sets", data.tests.len()),
-        "left out where data.files is: generated samples are tested on generated ones",
+        "given",
+        "left out, because data.files is: generated samples are tested at data.generated.test_points",
     )?;
     for (key, value, least, most, expected) in [
         ("data.generated.samples", generated.samples, 2, MAX_FRAMES, "from 2 to 1,048,576"),
@@ -273,13 +282,10 @@ fn validate_solver(generated: &GeneratedSection) -> Result<(), ConfigError> {
     )
 }
 
-/// Name of a file without folder and extension.
-pub(super) fn stem(path: &Path) -> String {
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::config::{Boundary, DataSection, Symmetries};
 use super::symmetry::Symmetry;
+use crate::grid::{self, coordinates};
 
 /// Continuation of a field at the end of its domain, where it has no point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,11 +29,11 @@ impl Closing {
         }
         let closed_points = self.points(points);
         // Place in the field of each value of the closed one, none for zeros.
+        let strides = grid::strides(points);
         let origin = |index: usize| {
-            let coordinates = coordinates(index, &closed_points);
-            let is_end = coordinates.iter().zip(points).any(|(coordinate, count)| coordinate == count);
-            let nearest = coordinates.iter().zip(points).map(|(coordinate, count)| *coordinate.min(&(count - 1)));
-            (!is_end || self == Self::Nearest).then(|| place(nearest, points))
+            let is_end = coordinates(index, &closed_points).any(|(dim, coordinate)| coordinate == points[dim]);
+            let nearest = |(dim, coordinate): (usize, usize)| coordinate.min(points[dim] - 1) * strides[dim];
+            (!is_end || self == Self::Nearest).then(|| coordinates(index, &closed_points).map(nearest).sum::<usize>())
         };
         let origins: Vec<Option<usize>> = (0..closed_points.iter().product()).map(origin).collect();
         let channels = fields.chunks_exact(points.iter().product());
@@ -46,26 +47,12 @@ impl Closing {
         }
         let closed_points = self.points(points);
         let count: usize = points.iter().product();
-        let places: Vec<usize> =
-            (0..count).map(|index| place(coordinates(index, points).into_iter(), &closed_points)).collect();
+        let strides = grid::strides(&closed_points);
+        let place = |index| coordinates(index, points).map(|(dim, coordinate)| coordinate * strides[dim]).sum();
+        let places: Vec<usize> = (0..count).map(place).collect();
         let channels = closed.chunks_exact(closed_points.iter().product());
         channels.flat_map(|channel| places.iter().map(|place| channel[*place])).collect()
     }
-}
-
-/// Coordinates of the point `index` of a grid.
-fn coordinates(mut index: usize, points: &[usize]) -> Vec<usize> {
-    let mut coordinates = vec![0; points.len()];
-    for (coordinate, count) in coordinates.iter_mut().zip(points).rev() {
-        *coordinate = index % count;
-        index /= count;
-    }
-    coordinates
-}
-
-/// Place of the point with these coordinates in a grid.
-fn place(coordinates: impl Iterator<Item = usize>, points: &[usize]) -> usize {
-    coordinates.zip(points).fold(0, |place, (coordinate, count)| place * count + coordinate)
 }
 
 /// Boundary and symmetries of a problem.

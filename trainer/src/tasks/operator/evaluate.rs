@@ -8,6 +8,7 @@ use super::fields::{FieldPairs, Fields};
 use super::model::FieldOperator;
 use super::samples::TestSet;
 use super::symmetry::Symmetry;
+use crate::grid;
 use crate::metrics::Metric;
 use crate::task::TaskError;
 use crate::tasks::scores::ScoreRow;
@@ -19,8 +20,10 @@ const LEAST_SQUARE: f64 = 1e-14;
 /// Suffix of the name of a model whose outputs are averaged over symmetries.
 const AVERAGED: &str = "mean over symmetries";
 
-/// Relative L2 error of each row of a batch, `[batch]`.
-pub fn relative_l2(found: Tensor<2>, wanted: Tensor<2>) -> Tensor<1> {
+/// Relative L2 error of each row of a batch, `[batch]`; outputs are squared in a unit that is a power of two, which
+/// changes no bit where squares without it are numbers of f32.
+pub fn relative_l2(found: Tensor<2>, wanted: Tensor<2>, unit: f64) -> Tensor<1> {
+    let (found, wanted) = (found * unit.recip(), wanted * unit.recip());
     let squares = (found - wanted.clone()).square().sum_dim(1) / wanted.square().sum_dim(1);
     (squares + LEAST_SQUARE).sqrt().squeeze_dim(1)
 }
@@ -128,16 +131,10 @@ pub fn compare(
 fn repeated(one: &Fields, like: &Fields) -> Fields {
     let count: usize = like.points.iter().product();
     let of_one: usize = one.points.iter().product();
-    let origin = |index: usize| {
-        let (mut rest, mut place, mut stride) = (index, 0, 1);
-        for (n, m) in like.points.iter().zip(&one.points).rev() {
-            place += rest % n * m / n * stride;
-            rest /= n;
-            stride *= m;
-        }
-        place
-    };
-    let places: Vec<usize> = (0..count).map(origin).collect();
+    let strides = grid::strides(&one.points);
+    let nearest = |(dim, point): (usize, usize)| point * one.points[dim] / like.points[dim] * strides[dim];
+    let places: Vec<usize> =
+        (0..count).map(|index| grid::coordinates(index, &like.points).map(nearest).sum()).collect();
     let sample: Vec<f32> =
         one.values.chunks_exact(of_one).flat_map(|channel| places.iter().map(|place| channel[*place])).collect();
     Fields { channels: one.channels, points: like.points.clone(), values: sample.repeat(like.len()) }
@@ -145,7 +142,11 @@ fn repeated(one: &Fields, like: &Fields) -> Fields {
 
 #[cfg(test)]
 mod tests {
+    use firefly_models::zoo::{self, Settings};
+
     use super::*;
+    use crate::tasks::operator::config::{Boundary, DataSection, Symmetries};
+    use crate::tasks::operator::model::{ChannelScales, FieldDescription};
 
     #[test]
     fn the_error_is_relative_to_each_output() {
@@ -154,8 +155,41 @@ mod tests {
         let expected = [0.8, 0.5];
         assert!(errors(&found, &wanted).iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12));
         let tensor = |fields: &Fields| Tensor::<1>::from_floats(&fields.values[..], &Device::flex()).reshape([2, 2]);
-        let on_device: Vec<f32> = relative_l2(tensor(&found), tensor(&wanted)).into_data().iter().collect();
-        assert!(on_device.iter().zip([0.8, 0.5]).all(|(a, b)| (a - b).abs() < 1e-6), "{on_device:?}");
+        let on_device = |exponent: i32| -> Vec<f32> {
+            let scaled = |fields: &Fields| tensor(fields) * 2f64.powi(exponent);
+            relative_l2(scaled(&found), scaled(&wanted), 2f64.powi(exponent)).into_data().iter().collect()
+        };
+        assert!(on_device(0).iter().zip([0.8, 0.5]).all(|(a, b)| (a - b).abs() < 1e-6), "{:?}", on_device(0));
+        assert_eq!((on_device(66), on_device(-84)), (on_device(0), on_device(0)), "squares are beyond f32");
+    }
+
+    #[test]
+    fn outputs_averaged_over_symmetries_are_symmetric_up_to_the_boundary() {
+        let device = Device::flex();
+        device.seed(1);
+        let section = DataSection { boundary: Boundary::Zero, symmetry: Symmetries::Square, ..DataSection::default() };
+        let domain = Domain::of(&section, 2);
+        let settings = Settings::new().with("in_channels", 1).with("out_channels", 1).with("points", 9);
+        let identity = ChannelScales::identity(1);
+        let model = FieldOperator {
+            model: zoo::create("fno2d_tiny", &settings, &device).unwrap(),
+            fields: FieldDescription { points: vec![9, 9], input: identity.clone(), output: identity },
+        };
+        // A constant input has every symmetry, also where it is closed by points at 1; an untrained model has none.
+        let input = Fields { channels: 1, points: vec![8, 8], values: vec![1.0; 64] };
+        let asymmetry = |domain: &Domain| {
+            let found = outputs(&model, &input, domain, &device).unwrap().values;
+            let at = |row: usize, column: usize| found[row * 8 + column];
+            let places = (1..8).flat_map(|row| (1..8).map(move |column| (row, column)));
+            let difference = |(row, column)| {
+                let images = [at(column, row), at(8 - row, column), at(row, 8 - column)];
+                images.map(|image| (image - at(row, column)).abs()).into_iter().fold(0.0, f32::max)
+            };
+            places.map(difference).fold(0.0, f32::max)
+                / found.iter().fold(0.0, |most: f32, value| most.max(value.abs()))
+        };
+        assert!(asymmetry(&domain) < 1e-5, "{}", asymmetry(&domain));
+        assert!(asymmetry(&domain.without_symmetries()) > 1e-3, "{}", asymmetry(&domain.without_symmetries()));
     }
 
     #[test]

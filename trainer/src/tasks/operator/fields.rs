@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use burn::tensor::{Device, Tensor, TensorData};
-use sha2::{Digest, Sha256};
 
 use super::config::FieldFiles;
 use super::domain::Closing;
 use super::symmetry::Symmetry;
+use crate::data::Fingerprint;
 use crate::data::formats::Array;
 use crate::task::TaskError;
 
@@ -94,8 +94,8 @@ impl Fields {
         Self { channels: self.channels, points: self.points.clone(), values }
     }
 
-    /// Samples on a device, `[batch, channels · points]` of the closed fields, each changed by its symmetry if there are any;
-    /// the points are then as many along each dimension.
+    /// Samples on a device, `[batch, channels · points]` of the closed fields, each changed by its symmetry if there
+    /// are any; the points are then as many along each dimension.
     pub fn batch(&self, indices: &[usize], symmetries: &[Symmetry], closing: Closing, device: &Device) -> Tensor<2> {
         let points = closing.points(&self.points);
         let length = self.channels * points.iter().product::<usize>();
@@ -167,10 +167,9 @@ impl FieldPairs {
 
     /// Number that changes with the values.
     pub fn fingerprint(&self) -> u64 {
-        let mut hasher = Sha256::new();
-        let values = self.input.values.iter().chain(&self.output.values);
-        values.for_each(|value| hasher.update(value.to_le_bytes()));
-        hasher.finalize().iter().take(size_of::<u64>()).fold(0, |number, byte| number << 8 | u64::from(*byte))
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.values(self.input.values.iter().chain(&self.output.values));
+        fingerprint.finish()
     }
 }
 

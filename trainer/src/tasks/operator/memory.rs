@@ -1,15 +1,10 @@
-//! Memory that a run needs, compared with what is there before it is allocated: for generated samples before they are solved,
-//! for samples in files before the first step.
-
-use firefly_app::number::bytes;
-use firefly_models::ArgumentError;
+//! Memory that a run needs, compared with what is there before it is allocated: for generated samples before they are
+//! solved, for samples in files before the first step.
 
 use super::OperatorConfig;
 use super::config::GeneratedSection;
-use crate::config::{ConfigError, Training};
+use crate::config::{ConfigError, Need, Training, ensure_fits};
 
-/// Bytes of a value of a sample.
-const VALUE: u128 = size_of::<f32>() as u128;
 /// Inputs and outputs, each held once as samples and once as they are put together.
 const SAMPLE_COPIES: u128 = 4;
 /// Fields of a solver's grid in float64 that one thread holds, in values of f32.
@@ -17,77 +12,59 @@ const SOLVER_FIELDS: u128 = 40;
 /// Hidden fields per layer that a training step keeps for the backward pass.
 const KEPT_PER_LAYER: u128 = 6;
 
-/// One of the amounts of memory that a run needs.
-struct Need {
-    key: &'static str,
-    value: usize,
-    values: u128,
-}
-
 /// Checks that a run on generated samples fits into `available` bytes of memory.
 pub(super) fn check(config: &OperatorConfig, available: u64) -> Result<(), ConfigError> {
     if config.data.files.is_some() {
         return Ok(());
     }
-    let needs = needs(config);
-    let total = needs.iter().map(|need| need.values).sum::<u128>() * VALUE;
-    let Some(largest) = needs.iter().max_by_key(|need| need.values).filter(|_| total > u128::from(available)) else {
-        return Ok(());
-    };
-    let text = |count: u128| bytes(u64::try_from(count).unwrap_or(u64::MAX));
-    let expected = format!(
-        "small enough for {} of memory: the run needs {}, of which this takes {}",
-        bytes(available),
-        text(total),
-        text(largest.values * VALUE)
-    );
-    Err(ConfigError::Value { key: largest.key.into(), got: largest.value.to_string(), expected })
+    let GeneratedSection { samples, test_samples, points, solver_points, test_points, equation, .. } =
+        &config.data.generated;
+    let field = |points: usize| (points as u128).pow(equation.dims() as u32);
+    let tests: u128 = test_points.iter().map(|points| field(*points)).sum();
+    let threads = rayon::current_num_threads() as u128;
+    let solved = *samples as u128 * field(*points) * SAMPLE_COPIES;
+    let needs = [
+        Need::of_values("data.generated.samples", samples, solved),
+        Need::of_values("data.generated.test_samples", test_samples, *test_samples as u128 * tests * SAMPLE_COPIES),
+        Need::of_values("data.generated.solver_points", solver_points, field(*solver_points) * SOLVER_FIELDS * threads),
+        step(config, field(*points)),
+    ];
+    ensure_fits(&needs, available)
 }
 
 /// Checks that a step on fields of `points` along each dimension fits into `available` bytes of memory.
 ///
 /// # Errors
-/// [`ArgumentError`] naming the size of the batch.
-pub(super) fn check_step(config: &OperatorConfig, points: &[usize], available: u64) -> Result<(), ArgumentError> {
-    let batch = config.training.batch();
-    let points = points.iter().map(|count| *count as u128).product::<u128>();
-    let needed = u64::try_from(step(config, points) * VALUE).unwrap_or(u64::MAX);
-    if needed <= available {
-        return Ok(());
-    }
-    let (needed, available) = (bytes(needed), bytes(available));
-    let expected = format!("small enough for {available} of memory: a step takes {needed}");
-    Err(ArgumentError::new("operator", "training.batch", batch, expected))
+/// [`ConfigError::Value`] naming the size of the batch; the model's width where one field does not fit; the points
+/// where one channel of it does not.
+pub(super) fn check_step(config: &OperatorConfig, points: &[usize], available: u64) -> Result<(), ConfigError> {
+    let need = step(config, points.iter().map(|count| *count as u128).product());
+    let width = config.model.setting("width").and_then(|value| value.as_u64()).unwrap_or(1);
+    let of_field = need.bytes / config.training.batch().max(1) as u128;
+    let need = if of_field / u128::from(width.max(1)) > u128::from(available) {
+        let key = if config.data.files.is_some() { "data.files" } else { "data.generated.points" };
+        let points: Vec<String> = points.iter().map(ToString::to_string).collect();
+        Need { key, value: points.join(" × "), bytes: need.bytes }
+    } else if of_field > u128::from(available) {
+        Need { key: "model.settings.width", value: width.to_string(), bytes: need.bytes }
+    } else {
+        need
+    };
+    ensure_fits(&[need], available)
 }
 
-/// Values that a step on fields of `points` in all keeps for the backward pass.
-fn step(config: &OperatorConfig, points: u128) -> u128 {
+/// Memory of a step on fields of `points` in all: what it keeps for the backward pass.
+fn step(config: &OperatorConfig, points: u128) -> Need {
     let setting = |key: &str| u128::from(config.model.setting(key).and_then(|value| value.as_u64()).unwrap_or(1));
-    config.training.batch() as u128 * points * setting("width") * setting("layers") * KEPT_PER_LAYER
-}
-
-fn needs(config: &OperatorConfig) -> Vec<Need> {
-    let GeneratedSection { samples, test_samples, points, solver_points, test_points, equation, .. } =
-        &config.data.generated;
-    let field = |points: usize| (points as u128).pow(equation.dims() as u32);
-    let batch = config.training.batch();
-    let tests: u128 = test_points.iter().map(|points| field(*points)).sum();
-    let need = |key, value: usize, values: u128| Need { key, value, values };
-    vec![
-        need("data.generated.samples", *samples, *samples as u128 * field(*points) * SAMPLE_COPIES),
-        need("data.generated.test_samples", *test_samples, *test_samples as u128 * tests * SAMPLE_COPIES),
-        need("data.generated.solver_points", *solver_points, field(*solver_points) * SOLVER_FIELDS * threads()),
-        need("training.batch", batch, step(config, field(*points))),
-    ]
-}
-
-/// Threads that solve samples.
-fn threads() -> u128 {
-    rayon::current_num_threads() as u128
+    let (batch, layers) = (config.training.batch(), setting("layers"));
+    let values = [batch as u128, points, setting("width"), layers, KEPT_PER_LAYER];
+    Need::of_values("training.batch", batch, values.into_iter().fold(1, u128::saturating_mul))
 }
 
 #[cfg(test)]
 mod tests {
+    use firefly_models::zoo::Settings;
+
     use super::*;
 
     #[test]
@@ -107,6 +84,14 @@ mod tests {
         let config = OperatorConfig::default();
         assert!(check_step(&config, &[1 << 10], 1 << 30).is_ok());
         let text = check_step(&config, &[1 << 12; 3], 1 << 30).unwrap_err().to_string();
-        assert!(text.contains("training.batch") && text.contains("1.00 GiB of memory"), "{text}");
+        assert!(text.starts_with("data.generated.points is 4096 × 4096 × 4096, but must be small enough"), "{text}");
+        let mut many = OperatorConfig::default();
+        many.training.batch = 1 << 16;
+        let text = check_step(&many, &[1 << 12], 1 << 30).unwrap_err().to_string();
+        assert!(text.starts_with("training.batch is 65536, but must be small enough for 1.00 GiB of memory"), "{text}");
+        let mut wide = OperatorConfig::default();
+        wide.model.settings = Settings::new().with("width", 1 << 20);
+        let text = check_step(&wide, &[1 << 12], 1 << 30).unwrap_err().to_string();
+        assert!(text.starts_with("model.settings.width is 1048576"), "{text}");
     }
 }

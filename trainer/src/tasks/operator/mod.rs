@@ -1,5 +1,5 @@
-//! Task `operator`: a map between fields on equally spaced grids in one to three dimensions, from samples in files or of
-//! differential equations that are solved here. The loss is the relative L2 error; models are evaluated at any
+//! Task `operator`: a map between fields on equally spaced grids in one to three dimensions, from samples in files or
+//! of differential equations that are solved here. The loss is the relative L2 error; models are evaluated at any
 //! resolution.
 
 mod config;
@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use burn::module::Module;
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use firefly_app::files::write_atomically;
 use firefly_app::host::available_memory;
 use firefly_models::zoo::Settings;
@@ -28,17 +28,18 @@ pub use fields::{FieldPairs, Fields};
 pub use model::{ChannelScales, FieldDescription, FieldOperator};
 pub use samples::{SampleSets, TestSet};
 
-use self::config::{dims, stem};
+use self::config::dims;
 use self::symmetry::Symmetry;
 use super::scores::{self, ScoreRow};
 use super::zoo_model::{self, ZooSection, ZooTask};
 use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate};
 use crate::data::formats::Array;
-use crate::data::{EpochOrder, Part, uniform};
+use crate::data::{EpochOrder, Part, stem, uniform};
 use crate::metrics::Metric;
+use crate::progress::Monitor;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionFile, Predictions, ReportParts, StepLoss, Task,
-    TaskError, Validation,
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionFile, PredictionForm, Predictions, ReportParts,
+    StepLoss, Task, TaskError, Validation,
 };
 use crate::tasks::TaskName;
 
@@ -57,6 +58,13 @@ pub struct OperatorData {
     sets: SampleSets,
     order: EpochOrder,
     device: Device,
+}
+
+impl OperatorConfig {
+    /// Domain of the problem.
+    fn domain(&self) -> Domain {
+        Domain::of(&self.data, dims(self))
+    }
 }
 
 /// The settings of the model that follow from the fields.
@@ -80,6 +88,7 @@ impl ZooTask for OperatorTask {
 
 impl Task for OperatorTask {
     const NAME: TaskName = TaskName::Operator;
+    const PREDICTIONS: PredictionForm = PredictionForm::Files;
     const TERMS: &'static [(&'static str, &'static str)] = &[];
     const CURVES: &'static [MetricCurve] = &[MetricCurve {
         metric: "validation_relative_l2",
@@ -138,11 +147,18 @@ impl Task for OperatorTask {
         Ok(is_missing)
     }
 
-    fn open(config: &OperatorConfig, device: &Device) -> Result<OperatorData, TaskError> {
-        let sets = SampleSets::open(config)?;
+    fn open(config: &OperatorConfig, device: &Device, monitor: &Monitor<'_>) -> Result<OperatorData, TaskError> {
+        if config.data.files.is_none() {
+            // What the model can't be run on is not worth solving.
+            ensure_runs(config, &generated_fields(config), &generated_tests(config), device)?;
+        }
+        let sets = SampleSets::open(config, monitor)?;
         if let Some(available) = available_memory() {
             memory::check_step(config, &sets.train.input.points, available)?;
         }
+        let tests: Vec<_> =
+            sets.tests.iter().map(|test| (test.name.clone(), test.pairs.input.points.clone())).collect();
+        ensure_runs(config, &sets.description(&config.data), &tests, device)?;
         let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
         Ok(OperatorData { sets, order, device: device.clone() })
     }
@@ -174,7 +190,7 @@ impl Task for OperatorTask {
         let inputs = input.batch(&indices, &symmetries, domain.input, &data.device);
         let outputs = output.batch(&indices, &symmetries, domain.output, &data.device);
         let found = model.try_forward(inputs, &domain.points(&input.points))?;
-        Ok(StepLoss::single(evaluate::relative_l2(found, outputs).mean()))
+        Ok(StepLoss::single(evaluate::relative_l2(found, outputs, data.sets.output_unit).mean()))
     }
 
     fn measure(config: &OperatorConfig, data: &OperatorData, model: &FieldOperator) -> Result<Validation, TaskError> {
@@ -223,8 +239,8 @@ impl Task for OperatorTask {
         if !Path::new(name).is_file() {
             return Err(TaskError::UnknownData { name: name.into(), expected: "is no file of inputs" });
         }
-        let sets = SampleSets::open(config)?;
-        let test = TestSet::read(&FieldFiles::new(name), dims(config))?;
+        let sets = SampleSets::open(config, &Monitor::none())?;
+        let test = TestSet::read(&[FieldFiles::new(name)], dims(config))?.remove(0);
         let refused = |reason| TaskError::Input { path: name.into(), reason };
         sets.check(&test.name, &test.pairs).map_err(refused)?;
         let rows = evaluate::compare(&[test], &sets.mean_output(), &sets.domain, models, device)?;
@@ -240,7 +256,7 @@ impl Task for OperatorTask {
         device: &Device,
     ) -> Result<Predictions, TaskError> {
         let dims = dims(config);
-        let domain = Domain::of(&config.data, dims);
+        let domain = config.domain();
         let mut files: Vec<PredictionFile> = Vec::new();
         for path in inputs {
             let refused = |reason: String| TaskError::Input { path: path.clone(), reason };
@@ -292,8 +308,45 @@ impl Task for OperatorTask {
     }
 }
 
-/// A symmetry for each of the `count` samples of a batch, a function of the seed and the number of the batch; none where
-/// the problem has none.
+/// Description of the fields that a run generates.
+fn generated_fields(config: &OperatorConfig) -> FieldDescription {
+    let generated = &config.data.generated;
+    let points = vec![generated.points; generated.equation.dims()];
+    let identity = ChannelScales::identity(1);
+    FieldDescription { points: config.domain().points(&points), input: identity.clone(), output: identity }
+}
+
+/// Names and points of the test sets that a run generates.
+fn generated_tests(config: &OperatorConfig) -> Vec<(String, Vec<usize>)> {
+    let generated = &config.data.generated;
+    let test = |points: &usize| (format!("{points} points"), vec![*points; generated.equation.dims()]);
+    generated.test_points.iter().map(test).collect()
+}
+
+/// Checks that the model of a run can be made, and be run on each of its test sets, given by name and points.
+///
+/// # Errors
+/// If a setting of the model is out of range, or it has more modes than a test set has points for.
+fn ensure_runs(
+    config: &OperatorConfig,
+    fields: &FieldDescription,
+    tests: &[(String, Vec<usize>)],
+    device: &Device,
+) -> Result<(), TaskError> {
+    let model = config.model.create(derived(fields), config.seed, device)?;
+    let model = FieldOperator { model, fields: fields.clone() };
+    for (name, points) in tests {
+        let points = config.domain().points(points);
+        let values = fields.input.channels() * points.iter().product::<usize>();
+        model
+            .try_forward(Tensor::zeros([1, values], device), &points)
+            .map_err(|error| TaskError::TestSet { data_set: name.clone(), reason: error.to_string() })?;
+    }
+    Ok(())
+}
+
+/// A symmetry for each of the `count` samples of a batch, a function of the seed and the number of the batch; none
+/// where the problem has none.
 fn drawn_symmetries(config: &OperatorConfig, domain: &Domain, batch: usize, count: usize) -> Vec<Symmetry> {
     let symmetries = &domain.symmetries;
     if symmetries.is_empty() {

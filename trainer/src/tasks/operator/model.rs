@@ -78,7 +78,7 @@ fn per_channel<const D: usize>(values: &[f64], device: &Device) -> Tensor<D> {
     Tensor::from_data(TensorData::new(values, shape), device)
 }
 
-/// What is known of the fields that a model was trained on.
+/// Description of the fields that a model was trained on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FieldDescription {
     /// Points along each dimension of the training samples, closed if their domain is.

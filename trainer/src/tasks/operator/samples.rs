@@ -1,13 +1,22 @@
 //! Samples of a run: those to train, to validate and to test on.
 
+use std::path::PathBuf;
+
 use super::OperatorConfig;
-use super::config::{DataSection, FieldFiles, dims, stem};
+use super::config::{DataSection, FieldFiles, dims};
 use super::domain::Domain;
 use super::fields::{FieldPairs, Fields};
 use super::model::{ChannelScales, FieldDescription};
 use super::solvers::Solved;
-use crate::data::EpochOrder;
+use crate::data::{EpochOrder, distinct_names};
+use crate::progress::Monitor;
 use crate::task::TaskError;
+
+/// Least and greatest magnitude of an output relative to the root mean square of all: squares of f32 hold both, and
+/// sums of them.
+const MAGNITUDES: [f64; 2] = [1e-15, 1e15];
+/// Exponents of two of the units of outputs: far enough from the ends of f32.
+const UNIT_EXPONENTS: [i32; 2] = [-110, 110];
 
 /// Samples that are reported on.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,12 +32,13 @@ impl TestSet {
         Self { name: format!("{name}, {} points", pairs.resolution()), pairs }
     }
 
-    /// The samples in files.
+    /// The samples in files, under the shortest names that tell the files apart.
     ///
     /// # Errors
     /// If a file can't be read.
-    pub fn read(files: &FieldFiles, dims: usize) -> Result<Self, TaskError> {
-        Ok(Self::new(&stem(&files.x), FieldPairs::read(files, dims)?))
+    pub fn read(files: &[FieldFiles], dims: usize) -> Result<Vec<Self>, TaskError> {
+        let names = distinct_names(&files.iter().map(|files| files.x.as_path()).collect::<Vec<_>>());
+        files.iter().zip(names).map(|(files, name)| Ok(Self::new(&name, FieldPairs::read(files, dims)?))).collect()
     }
 }
 
@@ -43,6 +53,8 @@ pub struct SampleSets {
     pub tests: Vec<TestSet>,
     /// Domain of the problem.
     pub domain: Domain,
+    /// Unit in which the loss squares outputs: a power of two near the root mean square of the training outputs.
+    pub output_unit: f64,
     /// Number that changes with the values; 0 for generated samples.
     pub fingerprint: u64,
 }
@@ -51,42 +63,50 @@ impl SampleSets {
     /// Reads or solves the samples of a configuration.
     ///
     /// # Errors
-    /// If a file can't be read, or samples do not fit each other.
-    pub fn open(config: &OperatorConfig) -> Result<Self, TaskError> {
+    /// If a file can't be read, samples do not fit each other, or `monitor` says to stop.
+    pub fn open(config: &OperatorConfig, monitor: &Monitor<'_>) -> Result<Self, TaskError> {
         let (section, dims) = (&config.data, dims(config));
         let (all, mut tests, fingerprint) = match &section.files {
             Some(files) => {
                 let all = FieldPairs::read(files, dims)?;
-                let read = |files| TestSet::read(files, dims);
-                let tests = section.tests.iter().map(read).collect::<Result<Vec<_>, TaskError>>()?;
                 let fingerprint = all.fingerprint();
-                (all, tests, fingerprint)
+                (all, TestSet::read(&section.tests, dims)?, fingerprint)
             }
             None => {
-                let solved = Solved::open(&section.generated, config.seed)?;
+                let solved = Solved::open(&section.generated, config.seed, monitor)?;
                 let name = format!("generated {}", section.generated.equation.as_str());
                 let tests = solved.tests.into_iter().map(|pairs| TestSet::new(&name, pairs)).collect();
                 (solved.train, tests, 0)
             }
         };
-        let origin = section.files.as_ref().map(|files| files.x.clone()).unwrap_or_default();
-        let refused = |reason: String| TaskError::Table { path: origin.clone(), reason };
+        let generated = || PathBuf::from(section.generated.equation.as_str());
+        let files = section.files.as_ref();
+        let refused =
+            |reason: String| TaskError::Table { path: files.map_or_else(generated, |files| files.x.clone()), reason };
         if all.len() < 2 {
             return Err(refused("it has 1 sample, but one to train and one to validate on are needed".into()));
         }
+        let output_unit = output_unit(&all.output)
+            .map_err(|reason| TaskError::Table { path: files.map_or_else(generated, FieldFiles::outputs), reason })?;
         let domain = Domain::of(section, dims);
         let (train, validation) = split(&all, section.validation_share, config.seed);
         if tests.is_empty() {
             tests.push(TestSet::new("validation samples", validation.clone()));
         }
-        let sets = Self { train, validation, tests, domain, fingerprint };
-        sets.check("training samples", &sets.train).map_err(&refused)?;
-        sets.tests.iter().try_for_each(|test| sets.check(&test.name, &test.pairs)).map_err(refused)?;
+        let sets = Self { train, validation, tests, domain, output_unit, fingerprint };
+        sets.check("training samples", &sets.train).map_err(refused)?;
+        for (index, test) in sets.tests.iter().enumerate() {
+            let refused = |reason| match section.tests.get(index) {
+                Some(files) => TaskError::Table { path: files.x.clone(), reason },
+                None => refused(reason),
+            };
+            sets.check(&test.name, &test.pairs).map_err(refused)?;
+        }
         Ok(sets)
     }
 
-    /// Checks that a model of the training samples can be evaluated on `pairs`, called `name`: channels, and points where
-    /// fields have symmetries.
+    /// Checks that a model of the training samples can be evaluated on `pairs`, called `name`: channels, and points
+    /// where fields have symmetries.
     ///
     /// # Errors
     /// The reason why it can't.
@@ -124,6 +144,30 @@ impl SampleSets {
     }
 }
 
+/// A power of two near the root mean square of outputs.
+///
+/// # Errors
+/// If an output is so small or large beside the others that its squares in this unit are no numbers of f32.
+fn output_unit(outputs: &Fields) -> Result<f64, String> {
+    let mean_square =
+        outputs.values.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>() / outputs.values.len() as f64;
+    let [least, greatest] = UNIT_EXPONENTS;
+    let unit = 2f64.powi((mean_square.log2() / 2.0).round().clamp(f64::from(least), f64::from(greatest)) as i32);
+    let largest = |index: usize| outputs.sample(index).iter().fold(0.0, |most: f32, value| most.max(value.abs()));
+    for index in 0..outputs.len() {
+        let largest = largest(index);
+        let [least, greatest] = MAGNITUDES.map(|share| share * unit);
+        if !(least..=greatest).contains(&f64::from(largest)) {
+            return Err(format!(
+                "output {index} is at most {largest:e}, where the root mean square of all is {:e}: relative errors of \
+                 outputs below {least:.1e} and above {greatest:.1e} are no numbers in f32",
+                mean_square.sqrt()
+            ));
+        }
+    }
+    Ok(unit)
+}
+
 /// Samples split into (training, validation) at random, by a share of at least one sample and not all.
 fn split(all: &FieldPairs, validation_share: f64, seed: u64) -> (FieldPairs, FieldPairs) {
     let mut order = EpochOrder::new(seed, all.len(), all.len()).batch(0);
@@ -154,5 +198,16 @@ mod tests {
             assert_eq!(all, pairs(samples).input.values);
         }
         assert_ne!(split(&pairs(50), 0.2, 1), split(&pairs(50), 0.2, 2));
+    }
+
+    #[test]
+    fn the_unit_of_outputs_is_a_power_of_two_and_outputs_far_from_it_are_refused() {
+        let fields = |values: &[f32]| Fields { channels: 1, points: vec![2], values: values.to_vec() };
+        assert_eq!(output_unit(&fields(&[3.0, 4.0, -5.0, 4.0])), Ok(4.0));
+        assert_eq!(output_unit(&fields(&[1e20, -1e20])), Ok(2f64.powi(66)));
+        assert_eq!(output_unit(&fields(&[1e-25, 0.0])), Ok(2f64.powi(-84)));
+        let message = output_unit(&fields(&[1.0, 1.0, 1e-20, 0.0])).unwrap_err();
+        assert!(message.starts_with("output 1 is at most 1e-20, where the root mean square of all is 7."), "{message}");
+        assert!(output_unit(&fields(&[1e30, 1.0, 1.0, 0.0])).unwrap_err().starts_with("output 1 is at most 1e0"));
     }
 }

@@ -1,8 +1,10 @@
-//! Symmetries of the square: reflections and exchanges of dimensions, under which a scalar problem on the unit square or
-//! cube stays the same.
+//! Symmetries of the square: reflections and exchanges of dimensions, under which a scalar problem on the unit square
+//! or cube stays the same.
 
-/// Symmetry of the unit square or cube: an order of the dimensions, and reflections of some. There are as many points along
-/// each dimension.
+use crate::grid;
+
+/// Symmetry of the unit square or cube: an order of the dimensions, and reflections of some. There are as many points
+/// along each dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symmetry {
     /// Dimension of the original that each dimension of the result is.
@@ -23,39 +25,31 @@ impl Symmetry {
         orders(dims).into_iter().flat_map(reflections).collect()
     }
 
-    /// Whether fields stay as they are.
-    pub fn is_identity(&self) -> bool {
-        self.order.is_sorted() && !self.reflected.contains(&true)
-    }
-
     /// Appends the changed field to `out`; `field` is `[channels, points…]`.
     pub fn apply(&self, field: &[f32], points: &[usize], out: &mut Vec<f32>) {
+        let strides = grid::strides(points);
         for channel in field.chunks_exact(points.iter().product()) {
-            out.extend((0..channel.len()).map(|index| channel[self.origin(index, points)]));
+            out.extend((0..channel.len()).map(|index| channel[self.origin(index, points, &strides)]));
         }
     }
 
     /// Adds the field whose change is `changed` to `sum`.
     pub fn add_reverted(&self, changed: &[f32], points: &[usize], sum: &mut [f64]) {
-        let count = points.iter().product();
+        let (count, strides) = (points.iter().product(), grid::strides(points));
         for (changed, sum) in changed.chunks_exact(count).zip(sum.chunks_exact_mut(count)) {
             for (index, value) in changed.iter().enumerate() {
-                sum[self.origin(index, points)] += f64::from(*value);
+                sum[self.origin(index, points, &strides)] += f64::from(*value);
             }
         }
     }
 
     /// Place in the original of the point `index` of the result.
-    fn origin(&self, index: usize, points: &[usize]) -> usize {
-        let (mut rest, mut place) = (index, 0);
-        for dim in (0..points.len()).rev() {
-            let n = points[dim];
-            let point = rest % n;
-            rest /= n;
-            let point = if self.reflected[dim] { n - 1 - point } else { point };
-            place += point * points[self.order[dim] + 1..].iter().product::<usize>();
-        }
-        place
+    fn origin(&self, index: usize, points: &[usize], strides: &[usize]) -> usize {
+        let of_dimension = |(dim, point): (usize, usize)| {
+            let point = if self.reflected[dim] { points[dim] - 1 - point } else { point };
+            point * strides[self.order[dim]]
+        };
+        grid::coordinates(index, points).map(of_dimension).sum()
     }
 }
 
@@ -87,7 +81,7 @@ mod tests {
             let points = vec![4; dims];
             let field: Vec<f32> = (0..4usize.pow(dims as u32)).map(|value| value as f32).collect();
             let mut images: Vec<Vec<f32>> = all.iter().map(|symmetry| applied(symmetry, &field, &points)).collect();
-            assert!(all[0].is_identity() && images[0] == field && all.len() == count);
+            assert!(images[0] == field && all.len() == count, "the first one changes nothing");
             images.sort_by(|a, b| a.partial_cmp(b).unwrap());
             images.dedup();
             assert_eq!(images.len(), count);

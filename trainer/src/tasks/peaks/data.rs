@@ -3,13 +3,12 @@
 use burn::tensor::{Device, Tensor};
 use firefly_models::{LearnedWelchPeaks, Tier, WelchPeaks};
 use firefly_ops::HostPeaks;
-use sha2::{Digest, Sha256};
 
 use super::PeaksConfig;
 use super::batch::{Batch, Batches, frames_to_tensor};
 use super::evaluate::{Agreement, has_power, peaks_of};
 use super::loss::loss;
-use crate::data::{DataSets, Frames, Source};
+use crate::data::{DataSets, Fingerprint, Frames, Source};
 use crate::metrics::Metric;
 use crate::task::{TaskError, Validation};
 
@@ -52,11 +51,9 @@ pub fn fingerprint(data: &DataSets) -> u64 {
     let mut drawn = vec![0.0f32; FINGERPRINT_FRAMES * data.train.frame()];
     data.train.fill_batch(0, &mut drawn);
     let validation = data.validation.evenly_spaced(FINGERPRINT_FRAMES);
-    let mut hasher = Sha256::new();
-    for sample in drawn.iter().chain(validation.iter().flatten()) {
-        hasher.update(sample.to_le_bytes());
-    }
-    hasher.finalize().iter().take(size_of::<u64>()).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    let mut fingerprint = Fingerprint::default();
+    fingerprint.values(drawn.iter().chain(validation.iter().flatten()));
+    fingerprint.finish()
 }
 
 /// Validation frames with their reference.

@@ -9,7 +9,7 @@ use super::evaluate::{Agreement, peaks_of};
 use super::{Peaks, PeaksConfig, evaluation_set};
 use crate::data::DataSets;
 use crate::fit::{Checkpointing, Trainer};
-use crate::progress::Silent;
+use crate::progress::{Monitor, Silent};
 use crate::run::RunError;
 use crate::task::{Task, TaskError};
 
@@ -31,7 +31,7 @@ pub struct Trained {
 pub fn train_ephemeral(config: &PeaksConfig, tier: Tier, device: &Device) -> Result<Trained, RunError> {
     config.validate()?;
     config.check_memory(available_memory())?;
-    let data = Peaks::open(config, &device.clone().inner())?;
+    let data = Peaks::open(config, &device.clone().inner(), &Monitor::none())?;
     let mut trainer = Trainer::<Peaks>::new(config, &data, device)?;
     trainer.fit(&mut Checkpointing::Off, &Interrupter::new(), &mut Silent)?;
     let trained = compare(config, &data.sets, trainer.model(), tier, device);

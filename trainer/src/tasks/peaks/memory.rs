@@ -1,58 +1,40 @@
 //! Memory that a run needs, compared with what is there before any of it is allocated.
 
-use firefly_app::number;
-
 use super::{ModelSection, PeaksConfig, evaluate};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Need, Shortage};
 
-/// Bytes of a sample.
-const SAMPLE: u128 = size_of::<f32>() as u128;
 /// Copies of a batch that a training step holds at once: host, device, and what the backward pass keeps.
 const STEP_COPIES: u128 = 4;
 /// Copies of a batch of an evaluation: host and device.
 const EVALUATION_COPIES: u128 = 2;
 
-/// One of the amounts of memory that a run needs.
-struct Need {
-    key: &'static str,
-    value: usize,
-    frames: u128,
-}
-
 /// Checks that the frames of a run fit into `available` bytes of memory. Recordings come on top.
 pub(super) fn check(config: &PeaksConfig, available: u64) -> Result<(), ConfigError> {
-    let available = u128::from(available);
-    let frame = config.model.frame();
-    let frame_bytes = frame as u128 * SAMPLE;
+    let (model, frame) = (&config.model, config.model.frame());
     let needs = needs(config);
-    let total = needs.iter().map(|need| need.frames).sum::<u128>() * frame_bytes;
-    let Some(largest) = needs.iter().max_by_key(|need| need.frames) else { return Ok(()) };
-    if total <= available {
-        return Ok(());
-    }
-    let model = &config.model;
-    let why = format!(
-        "small enough for {} of memory: the run needs {}, of which this takes {}; a frame has {frame} samples, from \
-         model.n_fft {}, model.hop {} and model.segments {}",
-        bytes(available),
-        bytes(total),
-        bytes(largest.frames * frame_bytes),
+    let Some(shortage) = Shortage::of(&needs, available) else { return Ok(()) };
+    let expected = format!(
+        "{}; a frame has {frame} samples, from model.n_fft {}, model.hop {} and model.segments {}",
+        shortage.expected(),
         model.n_fft,
         model.hop,
         model.segments
     );
     // Frames that don't even fit the batches of an evaluation are what is wrong, not their number.
-    let (key, got) = if evaluate::BATCH as u128 * EVALUATION_COPIES * frame_bytes > available {
-        longest(model)
+    let evaluation = evaluate::BATCH as u128 * EVALUATION_COPIES * frame as u128 * size_of::<f32>() as u128;
+    let (key, got) = if evaluation > u128::from(available) {
+        let (key, value) = longest(model);
+        (key, value.to_string())
     } else {
-        (largest.key, largest.value)
+        (shortage.largest.key, shortage.largest.value.clone())
     };
-    Err(ConfigError::Value { key: key.into(), got: got.to_string(), expected: why })
+    Err(ConfigError::Value { key: key.into(), got, expected })
 }
 
 /// Frames in memory at once, by the key that sets their number.
 fn needs(config: &PeaksConfig) -> Vec<Need> {
-    let frames = |key, value: usize, copies: u128| Need { key, value, frames: value as u128 * copies };
+    let frame = config.model.frame() as u128;
+    let frames = |key, value: usize, copies: u128| Need::of_values(key, value, value as u128 * copies * frame);
     let mut needs = vec![
         frames("training.batch", config.training.batch, STEP_COPIES),
         frames("evaluation batch", evaluate::BATCH, EVALUATION_COPIES),
@@ -75,11 +57,6 @@ fn longest(model: &ModelSection) -> (&'static str, usize) {
     } else {
         ("model.n_fft", model.n_fft)
     }
-}
-
-/// Bytes as text.
-fn bytes(count: u128) -> String {
-    number::bytes(u64::try_from(count).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ use crate::data::{
     Corpus, DataConfig, DataSets, Frames, Part, Synthetic, SyntheticConfig, frames_without_overlap, read_recording,
 };
 use crate::metrics::{Metric, TrainingPoint};
+use crate::progress::Monitor;
 use crate::task::{
     GroupRate, LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts,
     StepLoss, Task, TaskError, Validation,
@@ -101,7 +102,7 @@ impl Task for Peaks {
             && (a.model.frame(), &a.data, a.seed) == (b.model.frame(), &b.data, b.seed)
     }
 
-    fn open(config: &PeaksConfig, device: &Device) -> Result<PeaksData, TaskError> {
+    fn open(config: &PeaksConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<PeaksData, TaskError> {
         PeaksData::open(config, device)
     }
 

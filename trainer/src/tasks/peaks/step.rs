@@ -60,7 +60,8 @@ fn gates(config: &PeaksConfig, model: &LearnedWelchPeaks, number: usize) -> Resu
     })
 }
 
-/// Uniform noise for the gates of butterflies and of segments, a function of the seed and the number of the batch alone.
+/// Uniform noise for the gates of butterflies and of segments, a function of the seed and the number of the batch
+/// alone.
 fn gate_noise(seed: u64, model: &LearnedWelchPeaks, number: usize) -> (Tensor<2>, Tensor<1>) {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     generator.set_stream(number as u64);

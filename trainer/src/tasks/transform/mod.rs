@@ -3,6 +3,7 @@
 
 mod config;
 mod matrix;
+mod memory;
 mod starts;
 mod target;
 
@@ -24,6 +25,7 @@ use super::zoo_model::{self, ZooSection, ZooTask};
 use crate::config::{ConfigError, Resolved, RunConfig};
 use crate::data::{Part, normal_rows, read_recording};
 use crate::metrics::Metric;
+use crate::progress::Monitor;
 use crate::task::{
     LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task,
     TaskError, Validation,
@@ -82,7 +84,11 @@ impl Task for TransformTask {
         config::validate(config)
     }
 
-    fn open(config: &TransformConfig, device: &Device) -> Result<TransformData, TaskError> {
+    fn check_memory(config: &TransformConfig, available: u64) -> Result<(), ConfigError> {
+        memory::check(config, available)
+    }
+
+    fn open(config: &TransformConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<TransformData, TaskError> {
         Ok(TransformData::of(config, device))
     }
 

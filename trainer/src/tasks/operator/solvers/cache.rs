@@ -14,7 +14,7 @@ use crate::tasks::operator::config::GeneratedSection;
 use crate::tasks::operator::fields::{FieldPairs, Fields};
 
 /// Number of the solvers' version: one more whenever their solutions change.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes of the hash in a file's name.
 const HASH_BYTES: usize = 8;
 

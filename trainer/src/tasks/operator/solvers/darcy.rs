@@ -1,8 +1,8 @@
 //! Darcy flow on the unit square: −∇·(a ∇u) = f with u = 0 on the boundary.
 //!
-//! Second-order finite differences with five points; the permeability between two points is the harmonic mean of theirs,
-//! so that the flux is continuous where it jumps. The symmetric positive definite system is solved by conjugate gradients
-//! with the inverse of the diagonal as preconditioner.
+//! Second-order finite differences with five points; the permeability between two points is the harmonic mean of
+//! theirs, so that the flux is continuous where it jumps. The symmetric positive definite system is solved by conjugate
+//! gradients with the inverse of the diagonal as preconditioner.
 
 use std::f64::consts::PI;
 
@@ -54,9 +54,14 @@ pub fn permeability(intervals: usize, [low, high]: [f64; 2], normal: &[f32]) -> 
     field.into_iter().map(|value| if value >= 0.0 { high } else { low }).collect()
 }
 
-/// Pressure at the (`intervals` + 1)² points for a permeability and a source at them; 0 on the boundary. None if conjugate
-/// gradients do not converge.
-pub fn solve(intervals: usize, permeability: &[f64], source: &[f64]) -> Option<Vec<f64>> {
+/// Pressure at the (`intervals` + 1)² points for a permeability and a source at them; 0 on the boundary. None if
+/// conjugate gradients do not converge, or `should_stop` says so.
+pub fn solve(
+    intervals: usize,
+    permeability: &[f64],
+    source: &[f64],
+    should_stop: impl Fn() -> bool,
+) -> Option<Vec<f64>> {
     let system = System::new(intervals, permeability);
     let side = intervals + 1;
     let mut right = vec![0.0; side * side];
@@ -65,7 +70,7 @@ pub fn solve(intervals: usize, permeability: &[f64], source: &[f64]) -> Option<V
         let scale = (intervals as f64).powi(-2);
         right[inner.clone()].iter_mut().zip(&source[inner]).for_each(|(right, source)| *right = source * scale);
     }
-    system.conjugate_gradients(&right)
+    system.conjugate_gradients(&right, should_stop)
 }
 
 /// The five-point system, scaled by the square of the spacing.
@@ -109,7 +114,7 @@ impl System {
         }
     }
 
-    fn conjugate_gradients(&self, right: &[f64]) -> Option<Vec<f64>> {
+    fn conjugate_gradients(&self, right: &[f64], should_stop: impl Fn() -> bool) -> Option<Vec<f64>> {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let preconditioned =
             |residual: &[f64]| residual.iter().zip(&self.diagonal).map(|(r, d)| r / d).collect::<Vec<_>>();
@@ -122,6 +127,9 @@ impl System {
         for _ in 0..ITERATIONS_PER_POINT * self.intervals {
             if dot(&residual, &residual).sqrt() <= limit {
                 return Some(solution);
+            }
+            if should_stop() {
+                return None;
             }
             self.apply(&direction, &mut product);
             let length = energy / dot(&direction, &product);
@@ -157,7 +165,7 @@ mod tests {
             let a = 1.0 + x + y * y;
             -(PI * cx * sy + 2.0 * y * 2.0 * PI * sx * cy - a * 5.0 * PI * PI * sx * sy)
         });
-        let found = solve(intervals, &permeability, &source).unwrap();
+        let found = solve(intervals, &permeability, &source, || false).unwrap();
         found.iter().zip(exact).map(|(found, exact)| (found - exact).abs()).fold(0.0, f64::max)
     }
 
@@ -174,7 +182,8 @@ mod tests {
         let permeability = permeability(intervals, [3.0, 12.0], &normal);
         let high = permeability.iter().filter(|value| **value == 12.0).count();
         assert!(high > 100 && high < permeability.len() - 100, "{high} points of the greater permeability");
-        let pressure = solve(intervals, &permeability, &vec![1.0; permeability.len()]).unwrap();
+        let pressure = solve(intervals, &permeability, &vec![1.0; permeability.len()], || false).unwrap();
+        assert_eq!(solve(intervals, &permeability, &vec![1.0; permeability.len()], || true), None);
         let (side, spacing) = (intervals + 1, 1.0 / intervals as f64);
         let mean = |a: f64, b: f64| 2.0 / (a.recip() + b.recip());
         for row in 1..intervals {

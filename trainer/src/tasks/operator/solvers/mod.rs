@@ -5,12 +5,15 @@ mod cache;
 mod darcy;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
 use super::config::{Equation, GeneratedSection};
 use super::fields::{FieldPairs, Fields};
 use crate::data::{Part, normal_rows};
+use crate::grid;
+use crate::progress::{Event, Monitor};
 use crate::task::TaskError;
 use burgers::Burgers;
 
@@ -33,45 +36,102 @@ impl Solved {
     /// The samples of a section: from its cache, or solved and put there.
     ///
     /// # Errors
-    /// If a solver does not converge, or the cache can't be read or written.
-    pub fn open(section: &GeneratedSection, seed: u64) -> Result<Self, TaskError> {
-        let Some(folder) = &section.cache else { return Self::compute(section, seed) };
+    /// If a solver does not converge, the cache can't be read or written, or `monitor` says to stop.
+    pub fn open(section: &GeneratedSection, seed: u64, monitor: &Monitor<'_>) -> Result<Self, TaskError> {
+        let Some(folder) = &section.cache else { return Self::compute(section, seed, monitor) };
         let path = cache::path(folder, section, seed);
         if path.exists() {
             return cache::read(&path, section);
         }
-        let solved = Self::compute(section, seed)?;
+        let solved = Self::compute(section, seed, monitor)?;
         cache::write(&path, &solved)?;
         Ok(solved)
     }
 
-    fn compute(section: &GeneratedSection, seed: u64) -> Result<Self, TaskError> {
-        let train = solved(section, seed, Part::Train, section.samples, &[section.points])?;
-        let mut train = train.into_iter();
+    fn compute(section: &GeneratedSection, seed: u64, monitor: &Monitor<'_>) -> Result<Self, TaskError> {
+        let work = Work { section, seed, monitor, done: AtomicUsize::new(0) };
+        let mut train = work.solved(Part::Train, section.samples, &[section.points])?.into_iter();
         Ok(Self {
             train: train.next().unwrap_or_default(),
-            tests: solved(section, seed, Part::Test, section.test_samples, &section.test_points)?,
+            tests: work.solved(Part::Test, section.test_samples, &section.test_points)?,
         })
     }
 }
 
-/// `count` samples of a part, once for each resolution.
-fn solved(
-    section: &GeneratedSection,
+/// Samples that are being solved.
+struct Work<'a, 'm> {
+    section: &'a GeneratedSection,
     seed: u64,
-    part: Part,
-    count: usize,
+    monitor: &'a Monitor<'m>,
+    /// Samples that are solved.
+    done: AtomicUsize,
+}
+
+impl Work<'_, '_> {
+    /// `count` samples of a part, once for each resolution.
+    fn solved(&self, part: Part, count: usize, resolutions: &[usize]) -> Result<Vec<FieldPairs>, TaskError> {
+        let (section, dims) = (self.section, self.section.equation.dims());
+        // At once to the points that are kept: those of the solver are many.
+        let sampled = |index: usize| {
+            let sample = self.solve(part, index as u64)?;
+            let at = |field: &[f64], points: usize| subsampled(field, dims, section.solver_points, points);
+            let both = |points: &usize| (at(&sample.input, *points), at(&sample.solution, *points));
+            self.count();
+            Ok(resolutions.iter().map(both).collect::<Vec<_>>())
+        };
+        let samples = (0..count).into_par_iter().map(sampled).collect::<Result<Vec<_>, TaskError>>()?;
+        paired(section, resolutions, &samples)
+    }
+
+    /// Counts a sample that is solved.
+    fn count(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        let (equation, samples) = (self.section.equation.title(), self.section.samples + self.section.test_samples);
+        self.monitor.on(Event::SamplesSolved { equation, done, samples });
+    }
+
+    /// One sample at the solver's points.
+    fn solve(&self, part: Part, index: u64) -> Result<Sample, TaskError> {
+        let section = self.section;
+        let points = section.solver_points;
+        let normal = |count: usize| normal_rows(self.seed, part, index, 1, count);
+        let should_stop = || self.monitor.should_stop();
+        // A solver has no result if it is stopped, does not converge, or has too few points.
+        let failed = || match should_stop() {
+            true => TaskError::Interrupted,
+            false => TaskError::NotConverged { equation: section.equation.title(), sample: index as usize },
+        };
+        match section.equation {
+            Equation::Burgers => {
+                let input = burgers::initial(points, &normal(burgers::draws(points)));
+                let solver = Burgers { viscosity: section.viscosity, time: section.time, steps: section.steps };
+                Ok(Sample { solution: solver.solve(&input, should_stop).ok_or_else(failed)?, input })
+            }
+            Equation::Darcy => {
+                let permeability = darcy::permeability(points, section.permeability, &normal(darcy::draws(points)));
+                let source = vec![1.0; permeability.len()];
+                let pressure = darcy::solve(points, &permeability, &source, should_stop).ok_or_else(failed)?;
+                // Without the boundary at 1, so that points are k/n as those of a periodic field.
+                let open = |field: &[f64]| {
+                    let rows = field.chunks_exact(points + 1).take(points);
+                    rows.flat_map(|row| row[..points].iter().copied()).collect()
+                };
+                Ok(Sample { input: open(&permeability), solution: open(&pressure) })
+            }
+        }
+    }
+}
+
+/// Input and output of a sample at a resolution.
+type Sampled = (Vec<f32>, Vec<f32>);
+
+/// Samples, each at all resolutions, as the pairs of each resolution.
+fn paired(
+    section: &GeneratedSection,
     resolutions: &[usize],
+    samples: &[Vec<Sampled>],
 ) -> Result<Vec<FieldPairs>, TaskError> {
     let dims = section.equation.dims();
-    // At once to the points that are kept: those of the solver are many.
-    let sampled = |index: usize| {
-        let sample = solve(section, seed, part, index as u64)?;
-        let at = |field: &[f64], points: usize| subsampled(field, dims, section.solver_points, points);
-        let both = |points: &usize| (at(&sample.input, *points), at(&sample.solution, *points));
-        Ok(resolutions.iter().map(both).collect::<Vec<_>>())
-    };
-    let samples = (0..count).into_par_iter().map(sampled).collect::<Result<Vec<_>, TaskError>>()?;
     let pairs = resolutions.iter().enumerate().map(|(place, &points)| {
         let fields = |values: Vec<f32>| Fields { channels: 1, points: vec![points; dims], values };
         let input = fields(samples.iter().flat_map(|sample| sample[place].0.iter().copied()).collect());
@@ -81,56 +141,23 @@ fn solved(
     pairs.collect()
 }
 
-/// One sample at the solver's points.
-fn solve(section: &GeneratedSection, seed: u64, part: Part, index: u64) -> Result<Sample, TaskError> {
-    let points = section.solver_points;
-    let normal = |count: usize| normal_rows(seed, part, index, 1, count);
-    match section.equation {
-        Equation::Burgers => {
-            let input = burgers::initial(points, &normal(burgers::draws(points)));
-            let solver = Burgers { viscosity: section.viscosity, time: section.time, steps: section.steps };
-            let solution = solver.solve(&input);
-            if solution.iter().any(|value| !value.is_finite()) {
-                return Err(TaskError::NotConverged { equation: "Burgers' equation", sample: index as usize });
-            }
-            Ok(Sample { input, solution })
-        }
-        Equation::Darcy => {
-            let permeability = darcy::permeability(points, section.permeability, &normal(darcy::draws(points)));
-            let pressure = darcy::solve(points, &permeability, &vec![1.0; permeability.len()]);
-            let pressure =
-                pressure.ok_or(TaskError::NotConverged { equation: "Darcy flow", sample: index as usize })?;
-            // Without the boundary at 1, so that points are k/n as those of a periodic field.
-            let open = |field: &[f64]| {
-                let rows = field.chunks_exact(points + 1).take(points);
-                rows.flat_map(|row| row[..points].iter().copied()).collect()
-            };
-            Ok(Sample { input: open(&permeability), solution: open(&pressure) })
-        }
-    }
-}
-
 /// Every `from / to`-th point along each dimension of a field of `from` points along each.
 fn subsampled(field: &[f64], dims: usize, from: usize, to: usize) -> Vec<f32> {
-    let stride = from / to;
-    let place = |index: usize| {
-        let (mut rest, mut place, mut step) = (index, 0, stride);
-        for _ in 0..dims {
-            place += rest % to * step;
-            rest /= to;
-            step *= from;
-        }
-        place
-    };
+    let (points, strides) = (vec![to; dims], grid::strides(&vec![from; dims]));
+    let kept = |(dim, point): (usize, usize)| point * (from / to) * strides[dim];
+    let place = |index| grid::coordinates(index, &points).map(kept).sum::<usize>();
     (0..to.pow(dims as u32)).map(|index| field[place(index)] as f32).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use burn_train::Interrupter;
+
     use super::*;
+    use crate::progress::Progress;
 
     #[test]
-    fn a_solution_that_is_not_finite_is_an_error() {
+    fn a_solution_that_the_grid_does_not_resolve_is_an_error() {
         let section = GeneratedSection {
             equation: Equation::Burgers,
             solver_points: 1024,
@@ -139,8 +166,43 @@ mod tests {
             time: 100.0,
             ..GeneratedSection::default()
         };
-        let error = solved(&section, 0, Part::Train, 1, &[64]).unwrap_err().to_string();
-        assert!(error.contains("Burgers' equation"), "{error}");
+        let error = Solved::open(&section, 0, &Monitor::none()).unwrap_err().to_string();
+        assert!(error.contains("the solver of Burgers' equation does not converge"), "{error}");
+    }
+
+    /// Observer that stops the work after some samples.
+    struct Stopping {
+        interrupter: Interrupter,
+        after: usize,
+        seen: usize,
+    }
+
+    impl Progress for Stopping {
+        fn on(&mut self, event: Event<'_>) {
+            if let Event::SamplesSolved { samples, .. } = event {
+                self.seen += 1;
+                assert_eq!(samples, 160);
+                if self.seen == self.after {
+                    self.interrupter.stop(None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn work_that_is_stopped_leaves_no_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Some(folder.path().join("solved"));
+        for equation in [Equation::Burgers, Equation::Darcy] {
+            let (solver_points, cache) = (128, cache.clone());
+            let section = GeneratedSection { equation, solver_points, cache, ..GeneratedSection::default() };
+            let interrupter = Interrupter::new();
+            let mut progress = Stopping { interrupter: interrupter.clone(), after: 3, seen: 0 };
+            let error = Solved::open(&section, 0, &Monitor::new(&interrupter, &mut progress)).unwrap_err();
+            assert!(matches!(error, TaskError::Interrupted), "{error}");
+            assert!(progress.seen < 160, "{} samples were solved", progress.seen);
+        }
+        assert!(!folder.path().join("solved").exists());
     }
 
     #[test]
@@ -163,11 +225,11 @@ mod tests {
         };
         for equation in [Equation::Burgers, Equation::Darcy] {
             let section = GeneratedSection { equation, ..section.clone() };
-            let solved = Solved::open(&section, 7).unwrap();
-            let more = Solved::open(&GeneratedSection { samples: 4, ..section.clone() }, 7).unwrap();
+            let solved = Solved::open(&section, 7, &Monitor::none()).unwrap();
+            let more = Solved::open(&GeneratedSection { samples: 4, ..section.clone() }, 7, &Monitor::none()).unwrap();
             assert_eq!(solved.train.output.sample(2), more.train.output.sample(2), "{equation:?}");
             assert_ne!(solved.train.output.sample(0), solved.tests[0].output.sample(0), "{equation:?}");
-            assert_ne!(solved, Solved::open(&section, 8).unwrap(), "{equation:?}");
+            assert_ne!(solved, Solved::open(&section, 8, &Monitor::none()).unwrap(), "{equation:?}");
             let [coarse, fine] = &solved.tests[..] else { panic!("two resolutions") };
             let fine: Vec<f64> = fine.output.sample(1).iter().map(|value| f64::from(*value)).collect();
             assert_eq!(coarse.output.sample(1), subsampled(&fine, equation.dims(), 64, 16), "{equation:?}");
@@ -188,17 +250,20 @@ mod tests {
             cache,
             ..GeneratedSection::default()
         };
-        let first = Solved::open(&section, 1).unwrap();
+        let first = Solved::open(&section, 1, &Monitor::none()).unwrap();
         let files = || std::fs::read_dir(folder.path().join("solved")).unwrap().count();
         assert_eq!(files(), 1);
-        assert_eq!(Solved::open(&section, 1).unwrap(), first);
+        assert_eq!(Solved::open(&section, 1, &Monitor::none()).unwrap(), first);
         assert_eq!(files(), 1);
-        assert_ne!(Solved::open(&GeneratedSection { viscosity: 0.05, ..section.clone() }, 1).unwrap(), first);
-        assert_ne!(Solved::open(&section, 2).unwrap(), first);
+        assert_ne!(
+            Solved::open(&GeneratedSection { viscosity: 0.05, ..section.clone() }, 1, &Monitor::none()).unwrap(),
+            first
+        );
+        assert_ne!(Solved::open(&section, 2, &Monitor::none()).unwrap(), first);
         assert_eq!(files(), 3);
         let damaged = cache::path(section.cache.as_ref().unwrap(), &section, 1);
         std::fs::write(&damaged, b"no fields").unwrap();
-        let error = format!("{:?}", Solved::open(&section, 1).unwrap_err());
+        let error = format!("{:?}", Solved::open(&section, 1, &Monitor::none()).unwrap_err());
         assert!(error.contains("burgers-") && error.contains("safetensors file: "), "{error}");
     }
 }

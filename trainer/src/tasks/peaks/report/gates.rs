@@ -41,7 +41,8 @@ fn butterflies(gates: &GateMap) -> Figure {
     }
     let mut figure = Figure::heat_map(BUTTERFLIES, &map, "share of open gates");
     figure.caption = format!(
-        "{} of {} gates are open ({}), on the right per stage. Stage 0 joins neighbours, the last stage joins the halves.",
+        "{} of {} gates are open ({}), on the right per stage. Stage 0 joins neighbours, the last stage joins the \
+         halves.",
         fixed(open(&gates.values) as f64, 0),
         fixed(count as f64, 0),
         percent(open_share(&gates.values)),

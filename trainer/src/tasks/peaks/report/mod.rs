@@ -29,7 +29,8 @@ pub struct Report {
     pub taper: Vec<f32>,
     /// Exact window the taper is compared with, `[n_fft]`; empty for no comparison.
     pub window: Vec<f32>,
-    /// Learned gain in dB that each bin's power gets from the bin below, itself and the bin above, `[n_fft / 2 + 1]` each.
+    /// Learned gain in dB that each bin's power gets from the bin below, itself and the bin above, `[n_fft / 2 + 1]`
+    /// each.
     pub gain_db: [Vec<f32>; 3],
     /// Evaluation of every model on every data set. Data sets appear in the order of their first row.
     pub rows: Vec<PeaksRow>,
