@@ -44,9 +44,10 @@ impl Framing {
                 PadMode::Constant(_) => None,
                 PadMode::Edge => Some(after.map_or(0, |_| self.samples - 1)),
                 // The last sample is not repeated, nor is the first.
-                PadMode::Reflect => {
-                    Some(after.map_or(self.padding - position, |beyond| 2 * (self.samples - 1) - beyond))
-                }
+                PadMode::Reflect => Some(match after {
+                    Some(beyond) => 2 * (self.samples - 1) - beyond,
+                    None => self.padding - position,
+                }),
             },
         }
     }
