@@ -215,7 +215,7 @@ fn learned_welch_equals_the_reference(device: &Device) {
     let mut worst: f64 = 0.0;
     let settings = settings().into_iter().filter(|options| takes(device, options.n_fft));
     for (case, options) in settings.enumerate() {
-        let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
+        let bins = options.bins();
         let samples = signal(&options);
         let perturbed = Learned::perturbed(&options, 100 * case as u64).rounded();
         let closed = Learned {
@@ -226,27 +226,41 @@ fn learned_welch_equals_the_reference(device: &Device) {
             [("exact", Learned::exact(&options).rounded()), ("perturbed", perturbed), ("hard", closed)]
         {
             let label = format!("{device:?}, {name}, {options:?}");
-            let expected =
-                learned_welch_power(&samples, frame, &learned.window, &definition(&options), &learned.reference());
-            let signal = tensor(&samples, [ROWS, frame], device, DType::F32);
-            let parameters = learned.tensors(&options, device, DType::F32);
-            let power = values(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap());
-            let error = worst_row_error(&power, &expected, bins);
-            assert!(error <= power_tolerance(n), "{label}: relative error {error:.1e}");
-            worst = worst.max(error / power_tolerance(n));
-            for k in [1, bins.min(16), bins] {
-                let peaks = learned_welch_peaks(signal.clone(), parameters.clone(), &options, k).unwrap();
-                assert_peaks(&label, peaks, &expected, bins, k, power_tolerance(n));
-            }
+            let ks = [1, bins.min(16), bins];
+            worst = worst.max(assert_learned(&label, device, &samples, &learned, &options, &ks));
         }
     }
     println!("at worst {worst:.2} of the tolerance");
 }
 
+/// Asserts that learned power and its strongest bins are those of the reference, for each of `ks`. Returns the error as a
+/// share of the tolerance.
+fn assert_learned(
+    label: &str,
+    device: &Device,
+    samples: &[f64],
+    learned: &Learned,
+    options: &WelchOptions,
+    ks: &[usize],
+) -> f64 {
+    let (frame, bins, tolerance) = (options.frame(), options.bins(), power_tolerance(options.n_fft));
+    let expected = learned_welch_power(samples, frame, &learned.window, &definition(options), &learned.reference());
+    let signal = tensor(samples, [ROWS, frame], device, DType::F32);
+    let parameters = learned.tensors(options, device, DType::F32);
+    let power = values(learned_welch_psd(signal.clone(), parameters.clone(), options).unwrap());
+    let error = worst_row_error(&power, &expected, bins);
+    assert!(error <= tolerance, "{label}: relative error {error:.1e}");
+    for &k in ks {
+        let peaks = learned_welch_peaks(signal.clone(), parameters.clone(), options, k).unwrap();
+        assert_peaks(label, peaks, &expected, bins, k, tolerance);
+    }
+    error / tolerance
+}
+
 fn learned_windows_and_gains_equal_the_reference(device: &Device) {
     let settings = settings().into_iter().filter(|options| takes(device, options.n_fft) && options.n_fft <= 4096);
     for (case, options) in settings.enumerate() {
-        let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
+        let bins = options.bins();
         let (samples, segments) = (signal(&options), options.segments);
         let learned = Learned::perturbed(&options, 200 * case as u64 + 3).rounded();
         let positive = learned.gain.iter().map(|gain| gain.abs()).collect();
@@ -258,18 +272,9 @@ fn learned_windows_and_gains_equal_the_reference(device: &Device) {
             let learned =
                 Learned { window: learned.window.clone(), weights, gain, ..Learned::exact(&options) }.rounded();
             let label = format!("{device:?}, every {step}, {options:?}");
-            let expected =
-                learned_welch_power(&samples, frame, &learned.window, &definition(&options), &learned.reference());
-            let signal = tensor(&samples, [ROWS, frame], device, DType::F32);
-            let parameters = learned.tensors(&options, device, DType::F32);
-            let power = values(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap());
-            let error = worst_row_error(&power, &expected, bins);
-            assert!(error <= power_tolerance(n), "{label}: relative error {error:.1e}");
             // The second call meets tensors that are known.
-            for k in [1, bins.min(16), bins.min(16), bins] {
-                let peaks = learned_welch_peaks(signal.clone(), parameters.clone(), &options, k).unwrap();
-                assert_peaks(&label, peaks, &expected, bins, k, power_tolerance(n));
-            }
+            let ks = [1, bins.min(16), bins.min(16), bins];
+            assert_learned(&label, device, &samples, &learned, &options, &ks);
         }
     }
 }

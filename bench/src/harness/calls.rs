@@ -9,6 +9,9 @@ const IN_FLIGHT: Duration = Duration::from_millis(40);
 /// How many calls that may be.
 const CALLS_IN_FLIGHT: RangeInclusive<usize> = 16..=512;
 
+/// Summary of a strategy whose calls are in flight, after that of one whose calls are waited for.
+pub const QUEUED: &str = "the same, calls of 40 ms before a synchronisation: the time of one of them";
+
 /// Calls of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calls {

@@ -123,6 +123,12 @@ impl<P: Problem> BenchStrategy<P> {
         self
     }
 
+    /// A strategy of calls in flight: only accelerators run them while the host goes on, and the time of one of them is
+    /// not that of a call.
+    pub fn in_flight(self) -> Self {
+        self.on_accelerators().without_competing()
+    }
+
     /// A strategy that improves on another.
     pub const fn after(mut self, previous: Option<&'static str>) -> Self {
         self.info.previous = previous;

@@ -39,7 +39,6 @@ pub use isa::instruction_set;
 #[cfg(feature = "testing")]
 pub use isa::{InstructionSet, welch_instruction_set};
 #[cfg(feature = "cube")]
-pub use learned::is_fourier_transform;
 pub use learned::learned_welch_psd_backward;
 pub use learned::{LearnedGradients, LearnedWelch, learned_welch_peaks, learned_welch_psd};
 pub use local_maxima::local_maxima;

@@ -89,6 +89,11 @@ impl<T: ZooTask> ZooSection<T> {
         self.settings.get(key).cloned().or_else(of_name)
     }
 
+    /// A setting of the model's configuration that is a count; none where it has no such setting.
+    pub fn count(&self, key: &str) -> Option<u128> {
+        self.setting(key)?.as_u64().map(u128::from)
+    }
+
     /// The untrained model with the settings that the task derives, drawn from `seed`.
     ///
     /// # Errors

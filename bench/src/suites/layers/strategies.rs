@@ -13,7 +13,7 @@ use super::problem::LayerProblem;
 use super::routine::{Formulation, Pass, routine};
 use super::spectral_conv::SpectralConv;
 use crate::baselines::copy;
-use crate::harness::calls::Calls;
+use crate::harness::calls::{Calls, QUEUED};
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Verification, Verified, relative_error, run_and_check, tolerance};
@@ -30,16 +30,9 @@ const TF32_TOLERANCE: f64 = 1e-3;
 pub fn catalogue() -> Vec<BenchStrategy<LayerProblem>> {
     use Formulation::{Fused, Separate};
     use Pass::{Backward, Forward};
-    let queued = |strategy: BenchStrategy<LayerProblem>| strategy.on_accelerators().without_competing();
     vec![
         strategy("firefly", "one operation on the device", Fused, Forward, Calls::One),
-        queued(strategy(
-            "firefly-queued",
-            "the same, calls of 40 ms before a synchronisation: the time of one of them",
-            Fused,
-            Forward,
-            Calls::InFlight,
-        )),
+        strategy("firefly-queued", QUEUED, Fused, Forward, Calls::InFlight).in_flight(),
         strategy("separate", "the same from Firefly's transforms and Burn's operations", Separate, Forward, Calls::One),
         strategy(
             "firefly-backward",
@@ -49,13 +42,7 @@ pub fn catalogue() -> Vec<BenchStrategy<LayerProblem>> {
             Calls::One,
         )
         .without_competing(),
-        queued(strategy(
-            "backward-queued",
-            "the same, calls of 40 ms before a synchronisation",
-            Fused,
-            Backward,
-            Calls::InFlight,
-        )),
+        strategy("backward-queued", QUEUED, Fused, Backward, Calls::InFlight).in_flight(),
         strategy("separate-backward", "the same gradients of separate operations", Separate, Backward, Calls::One)
             .without_competing(),
         copy::strategy(),

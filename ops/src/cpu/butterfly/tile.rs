@@ -9,6 +9,14 @@ const LINE_QUADS: usize = 4;
 /// Distance from the quads written to rows to those prefetched: two lines.
 const QUADS_AHEAD: usize = 2 * LINE_QUADS;
 
+/// Prefetches the line that `first` is in, and those of as many rows as a register has lanes, `stride` values apart.
+#[inline(always)]
+pub(in crate::cpu) fn prefetch_column<V: Register>(first: *const f32, stride: usize) {
+    for row in 0..V::LANES {
+        V::prefetch(first.wrapping_add(row * stride));
+    }
+}
+
 /// Rows of a tile in memory, as many as a register of `V` has lanes.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cpu) struct Rows<'a, V> {
@@ -54,9 +62,7 @@ impl<'a, V: Register> Rows<'a, V> {
     #[inline(always)]
     fn prefetch(&self, at: usize) {
         if at.is_multiple_of(LINE_QUADS) {
-            for row in V::LANES..2 * V::LANES {
-                V::prefetch(self.values.as_ptr().wrapping_add(row * self.stride + 4 * at));
-            }
+            prefetch_column::<V>(self.values.as_ptr().wrapping_add(V::LANES * self.stride + 4 * at), self.stride);
         }
     }
 
@@ -126,9 +132,7 @@ impl<'a, V: Register> RowsMut<'a, V> {
     pub fn scatter(&mut self, at: usize, values: [V; 4]) {
         assert!(4 * at + 4 <= self.len);
         if at.is_multiple_of(LINE_QUADS) {
-            for row in 0..V::LANES {
-                V::prefetch(self.first.wrapping_add(row * self.stride + 4 * (at + QUADS_AHEAD)));
-            }
+            prefetch_column::<V>(self.first.wrapping_add(4 * (at + QUADS_AHEAD)), self.stride);
         }
         for (i, register) in V::transpose_quads(values).iter().enumerate() {
             for (quad, values) in register.into_quads().iter().enumerate().take(V::LANES / 4) {

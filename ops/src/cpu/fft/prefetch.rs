@@ -15,7 +15,7 @@ const PARTS: usize = 3;
 /// Prefetcher of what follows inputs that are being read, in [`PARTS`].
 pub(in crate::cpu) struct Prefetcher<'a> {
     inputs: &'a [&'a [f32]],
-    /// What is left of two ranges of values.
+    /// Two ranges of values, without those that were prefetched.
     ranges: [Range<usize>; 2],
     /// Distance from a value to what is prefetched for it.
     distance: usize,

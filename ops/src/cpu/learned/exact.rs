@@ -30,7 +30,7 @@ pub(super) fn with_exact_estimate<T: Real, R>(
 
 /// Whether a butterfly transform is the forward Fourier transform, as far as its type has its twiddles. In f32 only
 /// transforms of 64 values and more are looked at: shorter ones run as butterflies in any case.
-pub fn is_fourier_transform<T: Real>(transform: &ButterflyTransform<'_, T>) -> bool {
+fn is_fourier_transform<T: Real>(transform: &ButterflyTransform<'_, T>) -> bool {
     if let Some(transform) = transform.as_f32() {
         return direction(&transform) == Some(Direction::Forward);
     }

@@ -16,7 +16,6 @@ use crate::cpu::welch::{estimate_peaks, estimate_psd};
 use crate::cpu::{isa, scalar};
 use crate::options::WelchOptions;
 #[cfg(feature = "cube")]
-pub use exact::is_fourier_transform;
 use exact::with_exact_estimate;
 use gain::GAIN_TAPS;
 

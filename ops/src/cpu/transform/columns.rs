@@ -1,9 +1,10 @@
 //! Transposition between rows of any length and registers of columns: a column's value of row r is in lane r.
 //!
 //! Four columns are moved at a time. Where the lines of all rows fall into one set of the cache, as many are moved as a
-//! register has lanes, so that each line is loaded once. The columns left over are copied to a block of four first.
+//! register has lanes, so that each line is loaded once. The columns left over are copied to a block of four first. Lines
+//! of later tiles are prefetched, of rows that are not too long.
 
-use crate::cpu::butterfly::tile::{Rows, RowsMut, with_rows};
+use crate::cpu::butterfly::tile::{Rows, RowsMut, prefetch_column, with_rows};
 use crate::cpu::fft::radix::transpose;
 use crate::cpu::isa::lines::Line;
 use crate::cpu::isa::register::{MAX_LANES, Register};
@@ -34,9 +35,7 @@ fn prefetch_rows<V: Register>(rows: *const f32, length: usize, at: usize) {
     let tile = V::LANES * length;
     let ahead = PREFETCHED.next_multiple_of(tile);
     if length >= Line::LEN {
-        for row in 0..V::LANES {
-            V::prefetch(rows.wrapping_add(ahead + row * length + at));
-        }
+        prefetch_column::<V>(rows.wrapping_add(ahead + at), length);
     } else if at == 0 {
         for line in (0..tile).step_by(Line::LEN) {
             V::prefetch(rows.wrapping_add(ahead + line));

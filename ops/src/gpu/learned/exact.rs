@@ -9,13 +9,15 @@ use std::sync::{Mutex, PoisonError};
 
 use cubecl::server::Handle;
 
-use crate::cpu::{ButterflyTransform, is_fourier_transform};
 use crate::gpu::device::GpuDevice;
 use crate::gpu::segments::Frames;
 use crate::gpu::top_k::PeakBuffers;
 use crate::gpu::welch::{GainedEstimate, gained_peaks};
-use crate::options::WelchOptions;
+use crate::options::{Direction, WelchOptions};
+use crate::twiddles::exact_twiddle_values;
 
+/// The shortest transform that is looked at: shorter ones run as butterflies in any case.
+const SHORTEST: usize = 64;
 /// Sets of tensors that are remembered.
 const REMEMBERED: usize = 16;
 
@@ -103,14 +105,40 @@ fn read_open_segments(device: &GpuDevice, handles: [Handle; 3], options: &WelchO
     let n = options.n_fft;
     let pairs = options.stages() * n / 2;
     let floats = |bytes: &[u8], len: usize| bytemuck::pod_collect_to_vec::<u8, f32>(&bytes[..4 * len]);
-    let (twiddles, gates) = (floats(twiddles, 2 * pairs), floats(gates, pairs));
-    let transform = ButterflyTransform { n, twiddles: &twiddles, gates: Some(&gates) };
-    if is_fourier_transform(&transform) { OpenSegments::of(&floats(weights, options.segments)) } else { None }
+    let is_exact = n >= SHORTEST && is_fourier_transform(n, &floats(twiddles, 2 * pairs), &floats(gates, pairs));
+    if is_exact { OpenSegments::of(&floats(weights, options.segments)) } else { None }
+}
+
+/// Whether the butterflies of a transform of length `n` are those of the forward Fourier transform: every gate is 1, and
+/// twiddles are exact but for the rounding of f32 at 1.
+fn is_fourier_transform(n: usize, twiddles: &[f32], gates: &[f32]) -> bool {
+    let near = |(&found, exact): (&f32, &f64)| (found - *exact as f32).abs() <= f32::EPSILON / 2.0;
+    gates.iter().all(|&gate| gate == 1.0) && twiddles.iter().zip(&exact_twiddle_values(n, Direction::Forward)).all(near)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn learned_twiddles_closed_gates_and_inverse_transforms_are_not_exact() {
+        let n = 64;
+        let twiddles =
+            |direction| -> Vec<f32> { exact_twiddle_values(n, direction).iter().map(|&value| value as f32).collect() };
+        let (exact, open) = (twiddles(Direction::Forward), vec![1.0; 6 * n / 2]);
+        assert!(is_fourier_transform(n, &exact, &open));
+        assert!(!is_fourier_transform(n, &twiddles(Direction::Inverse), &open));
+        for at in [0, n + 2, exact.len() - 1] {
+            for other in [exact[at] + 1e-3, f32::NAN] {
+                let mut learned = exact.clone();
+                learned[at] = other;
+                assert!(!is_fourier_transform(n, &learned, &open), "value {at} is {other}");
+            }
+        }
+        let mut gates = open;
+        *gates.last_mut().unwrap() = 0.0;
+        assert!(!is_fourier_transform(n, &exact, &gates));
+    }
 
     #[test]
     fn open_segments_are_averaged_at_even_distances() {

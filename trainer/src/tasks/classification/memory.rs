@@ -35,7 +35,7 @@ pub(super) fn check(config: &ClassificationConfig, available: u64) -> Result<(),
 
 /// Values of a step in the layers of an example.
 fn layers(config: &ClassificationConfig, samples: u128) -> u128 {
-    let number = |key: &str| config.model.setting(key).and_then(|value| value.as_u64()).map_or(1, u128::from);
+    let number = |key: &str| config.model.count(key).unwrap_or(1);
     let Some(channels) = config.model.setting("channels") else {
         // A sequence model: every layer has all channels at every sample.
         return samples.saturating_mul(number("width")).saturating_mul(number("layers") * PER_STATE);

@@ -16,7 +16,7 @@ const PER_CHANNEL: u128 = 12;
 /// [`ConfigError::Value`] naming the key that needs most of it.
 pub(super) fn check(config: &DenoisingConfig, available: u64) -> Result<(), ConfigError> {
     let data = &config.data;
-    let setting = |key: &str| u128::from(config.model.setting(key).and_then(|value| value.as_u64()).unwrap_or(1));
+    let setting = |key: &str| config.model.count(key).unwrap_or(1);
     let frames = data.samples as u128 / setting("hop").max(1) + 1;
     let network = (setting("n_fft") / 2 + 1) * PER_BIN + (setting("layers") + 2) * setting("hidden") * PER_CHANNEL;
     let example = data.samples as u128 * PER_SAMPLE + frames * network;

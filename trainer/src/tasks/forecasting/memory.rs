@@ -21,7 +21,7 @@ pub(super) fn check(config: &ForecastingConfig, available: u64) -> Result<(), Co
     let DataSection { ref file, look_back, horizon, train_rows, validation_rows, test_rows, synthetic_channels } =
         config.data;
     let channels = if file.is_some() { 1 } else { synthetic_channels as u128 };
-    let number = |key: &str| config.model.setting(key).and_then(|value| value.as_u64()).map(u128::from);
+    let number = |key: &str| config.model.count(key);
     let window = (look_back + horizon) as u128;
     let features = number("features").unwrap_or(0) + number("hidden").unwrap_or(0);
     let of_features = features * number("blocks").unwrap_or(1) * number("periods").unwrap_or(1) * PER_FEATURE;

@@ -39,9 +39,9 @@ pub(super) fn check(config: &OperatorConfig, available: u64) -> Result<(), Confi
 /// where one channel of it does not.
 pub(super) fn check_step(config: &OperatorConfig, points: &[usize], available: u64) -> Result<(), ConfigError> {
     let need = step(config, points.iter().map(|count| *count as u128).product());
-    let width = config.model.setting("width").and_then(|value| value.as_u64()).unwrap_or(1);
+    let width = config.model.count("width").unwrap_or(1);
     let of_field = need.bytes / config.training.batch().max(1) as u128;
-    let need = if of_field / u128::from(width.max(1)) > u128::from(available) {
+    let need = if of_field / width.max(1) > u128::from(available) {
         let key = if config.data.files.is_some() { "data.files" } else { "data.generated.points" };
         let points: Vec<String> = points.iter().map(ToString::to_string).collect();
         Need { key, value: points.join(" × "), bytes: need.bytes }
@@ -55,7 +55,7 @@ pub(super) fn check_step(config: &OperatorConfig, points: &[usize], available: u
 
 /// Memory of a step on fields of `points` in all: what it keeps for the backward pass.
 fn step(config: &OperatorConfig, points: u128) -> Need {
-    let setting = |key: &str| u128::from(config.model.setting(key).and_then(|value| value.as_u64()).unwrap_or(1));
+    let setting = |key: &str| config.model.count(key).unwrap_or(1);
     let (batch, layers) = (config.training.batch(), setting("layers"));
     let values = [batch as u128, points, setting("width"), layers, KEPT_PER_LAYER];
     Need::of_values("training.batch", batch, values.into_iter().fold(1, u128::saturating_mul))

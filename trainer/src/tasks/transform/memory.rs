@@ -15,7 +15,7 @@ const PER_STAGE: u128 = 8;
 /// [`ConfigError::Value`] naming the key that needs most of it.
 pub(super) fn check(config: &TransformConfig, available: u64) -> Result<(), ConfigError> {
     let size = config.data.size as u128;
-    let products = config.model.setting("products").and_then(|value| value.as_u64()).map_or(1, u128::from);
+    let products = config.model.count("products").unwrap_or(1);
     let stages = products * u128::from(size.max(2).ilog2());
     // Random starts are trained side by side.
     let starts = config.training.starts as u128;

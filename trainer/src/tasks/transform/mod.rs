@@ -39,10 +39,9 @@ pub struct TransformTask;
 /// Configuration of a run of the task.
 pub type TransformConfig = RunConfig<TransformTask>;
 
-/// The start with the lowest error of its matrix, and its errors.
-fn best<'a>(starts: &'a Starts, data: &TransformData) -> Result<(&'a ZooModel, MatrixErrors), TaskError> {
-    let model = starts.best(|model| Ok::<_, TaskError>(MatrixErrors::of(model, data)?.rmse))?;
-    Ok((model, MatrixErrors::of(model, data)?))
+/// The start with the lowest error of its matrix.
+fn best<'a>(starts: &'a Starts, data: &TransformData) -> Result<&'a ZooModel, TaskError> {
+    starts.best(|model| Ok(MatrixErrors::of(model, data)?.rmse))
 }
 
 impl ZooTask for TransformTask {
@@ -157,7 +156,7 @@ impl Task for TransformTask {
     }
 
     fn measure(_config: &TransformConfig, data: &TransformData, starts: &Starts) -> Result<Validation, TaskError> {
-        let (_, errors) = best(starts, data)?;
+        let errors = MatrixErrors::of(best(starts, data)?, data)?;
         let metrics = vec![Metric::real("rmse", errors.rmse), Metric::real("relative_error", errors.relative)];
         Ok(Validation { loss: errors.rmse.powi(2), metrics })
     }
@@ -165,7 +164,7 @@ impl Task for TransformTask {
     /// Writes the best start alone.
     fn save(starts: &Starts, config: &TransformConfig, folder: &Path) -> Result<(), ModelError> {
         let failed = |error: TaskError| ModelError::Weights { path: folder.into(), reason: error.to_string() };
-        let (model, _) = best(starts, &TransformData::of(config, &starts.device())).map_err(failed)?;
+        let model = best(starts, &TransformData::of(config, &starts.device())).map_err(failed)?;
         zoo_model::save(model, folder)
     }
 
@@ -183,7 +182,8 @@ impl Task for TransformTask {
         models: &[(String, Starts)],
     ) -> Result<Vec<ScoreRow>, TaskError> {
         let row = |(name, starts): &(String, Starts)| {
-            let (model, errors) = best(starts, data)?;
+            let model = best(starts, data)?;
+            let errors = MatrixErrors::of(model, data)?;
             Ok(ScoreRow {
                 name: name.clone(),
                 is_learned: true,
@@ -215,7 +215,7 @@ impl Task for TransformTask {
         inputs: &[PathBuf],
         device: &Device,
     ) -> Result<Predictions, TaskError> {
-        let (model, _) = best(starts, &TransformData::of(config, device))?;
+        let model = best(starts, &TransformData::of(config, device))?;
         let names: &[&str] = match config.data.output {
             OutputPart::Complex => &["re", "im"],
             OutputPart::Real => &["re"],
@@ -247,7 +247,7 @@ impl Task for TransformTask {
         let config = &resolved.config;
         let facts = [
             ("model", config.model.name.clone()),
-            ("settings", best(starts, data)?.0.settings().to_string()),
+            ("settings", best(starts, data)?.settings().to_string()),
             ("learned from", format!("{:?}", config.data.from).to_lowercase()),
             ("random starts", config.training.starts.to_string()),
         ];

@@ -4,7 +4,7 @@ use burn::signal::cfft;
 use burn::tensor::Tensor;
 use firefly_ops::{InstructionSet, butterfly};
 
-use crate::harness::calls::Calls;
+use crate::harness::calls::{Calls, QUEUED};
 use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::butterfly::coefficients::Coefficients;
@@ -31,14 +31,7 @@ pub fn forward(coefficients: Coefficients) -> BenchStrategy<ButterflyProblem> {
 
 /// Calls with exact twiddles one after the other.
 pub fn many_calls() -> BenchStrategy<ButterflyProblem> {
-    calls_of(
-        "firefly-queued",
-        "the same, calls of 40 ms before a synchronisation: the time of one of them",
-        Coefficients::Exact,
-        Calls::InFlight,
-    )
-    .on_accelerators()
-    .without_competing()
+    calls_of("firefly-queued", QUEUED, Coefficients::Exact, Calls::InFlight).in_flight()
 }
 
 fn calls_of(

@@ -5,7 +5,7 @@ use firefly_ops::fft::{ComplexTensor, fft, fftn, ifft, ifftn, irfft, irfftn, rff
 use firefly_ops::{Direction, InstructionSet, Norm};
 
 use super::tensors::{Parts, sets};
-use crate::harness::calls::Calls;
+use crate::harness::calls::{Calls, QUEUED};
 use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
@@ -22,13 +22,7 @@ pub fn one_call() -> BenchStrategy<FftProblem> {
 
 /// Calls one after the other.
 pub fn many_calls() -> BenchStrategy<FftProblem> {
-    strategy(
-        "firefly-queued",
-        "the same, calls of 40 ms before a synchronisation: the time of one of them",
-        Calls::InFlight,
-    )
-    .on_accelerators()
-    .without_competing()
+    strategy("firefly-queued", QUEUED, Calls::InFlight).in_flight()
 }
 
 fn strategy(name: &'static str, summary: &'static str, calls: Calls) -> BenchStrategy<FftProblem> {

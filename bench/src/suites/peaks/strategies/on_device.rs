@@ -4,7 +4,7 @@ use firefly_models::Peaks;
 use firefly_models::testing::{Formulation, StockWelchPeaks};
 use firefly_ops::{InstructionSet, welch_instruction_set};
 
-use crate::harness::calls::Calls;
+use crate::harness::calls::{Calls, QUEUED};
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::peaks::memory;
 use crate::suites::peaks::model::{config, exact_model};
@@ -22,13 +22,7 @@ pub fn firefly() -> BenchStrategy<PeaksProblem> {
 
 /// Calls of it one after the other.
 pub fn many_calls() -> BenchStrategy<PeaksProblem> {
-    calls_of_module(
-        "firefly-queued",
-        "the same, calls of 40 ms before a synchronisation: the time of one of them",
-        Calls::InFlight,
-    )
-    .on_accelerators()
-    .without_competing()
+    calls_of_module("firefly-queued", QUEUED, Calls::InFlight).in_flight()
 }
 
 fn calls_of_module(name: &'static str, summary: &'static str, calls: Calls) -> BenchStrategy<PeaksProblem> {
