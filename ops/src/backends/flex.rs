@@ -15,6 +15,11 @@ impl AsArray for Contiguous {
         self.0.as_slice().expect("the tensor is contiguous and of this type")
     }
 
+    fn unique_slice<T: Element + bytemuck::Pod>(&mut self) -> Option<&mut [T]> {
+        let (start, count) = (self.0.layout().start_offset(), self.0.layout().num_elements());
+        self.0.try_storage_mut().map(|storage| &mut storage[start..start + count])
+    }
+
     fn shape(&self) -> &Shape {
         self.0.layout().shape()
     }
@@ -29,6 +34,10 @@ impl Host for Flex {
 
     fn array(tensor: FloatTensor<Self>) -> Contiguous {
         Contiguous(tensor.to_contiguous())
+    }
+
+    fn tensor(array: Contiguous) -> FloatTensor<Self> {
+        array.0
     }
 
     fn float(data: TensorData) -> FloatTensor<Self> {

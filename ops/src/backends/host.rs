@@ -20,6 +20,8 @@ pub(super) trait Host: Backend {
 
     /// Reads a tensor without copying where its memory allows.
     fn array(tensor: FloatTensor<Self>) -> Self::Array;
+    /// The tensor of an array.
+    fn tensor(array: Self::Array) -> FloatTensor<Self>;
     /// A tensor from numbers.
     fn float(data: TensorData) -> FloatTensor<Self>;
     /// A tensor from bins, of type `dtype`.
@@ -29,6 +31,8 @@ pub(super) trait Host: Backend {
 /// A contiguous tensor of known shape and type.
 pub(super) trait AsArray {
     fn slice<T: Element + bytemuck::Pod>(&self) -> &[T];
+    /// The numbers for writing, if nothing else holds them.
+    fn unique_slice<T: Element + bytemuck::Pod>(&mut self) -> Option<&mut [T]>;
     fn shape(&self) -> &Shape;
     fn dtype(&self) -> DType;
 }
@@ -278,11 +282,19 @@ impl<B: Host> SpectralOps for B {
     }
 
     fn complex_fft(re: FloatTensor<B>, im: FloatTensor<B>, options: FftOptions) -> (FloatTensor<B>, FloatTensor<B>) {
-        let [re, im] = [re, im].map(B::array);
+        let [mut re, mut im] = [re, im].map(B::array);
         let (rows, width) = sizes(&re);
-        with_real!(re.dtype(), T => parts::<B, T>(rows, options.length, |out_re, out_im| {
-            cpu::complex_fft::<T>([re.slice(), im.slice()], width, &options, [out_re, out_im]);
-        }))
+        with_real!(re.dtype(), T => {
+            if width == options.length
+                && let (Some(re_values), Some(im_values)) = (re.unique_slice::<T>(), im.unique_slice())
+            {
+                cpu::complex_fft_in_place(&options, [re_values, im_values]);
+                return (B::tensor(re), B::tensor(im));
+            }
+            parts::<B, T>(rows, options.length, |out_re, out_im| {
+                cpu::complex_fft::<T>([re.slice(), im.slice()], width, &options, [out_re, out_im]);
+            })
+        })
     }
 
     fn real_fft(signal: FloatTensor<B>, options: FftOptions) -> (FloatTensor<B>, FloatTensor<B>) {

@@ -13,6 +13,11 @@ impl AsArray for TensorData {
         self.as_slice().expect("the tensor is of this type")
     }
 
+    /// The data are a copy, or the tensor's own if nothing else holds it.
+    fn unique_slice<T: Element + bytemuck::Pod>(&mut self) -> Option<&mut [T]> {
+        self.as_mut_slice().ok()
+    }
+
     fn shape(&self) -> &Shape {
         TensorData::shape(self)
     }
@@ -28,6 +33,10 @@ impl Host for NdArray {
     fn array(tensor: FloatTensor<Self>) -> TensorData {
         let data = try_read_sync(Self::float_into_data(tensor)).expect("host memory is read at once");
         data.expect("host memory can be read")
+    }
+
+    fn tensor(array: TensorData) -> FloatTensor<Self> {
+        Self::float(array)
     }
 
     fn float(data: TensorData) -> FloatTensor<Self> {

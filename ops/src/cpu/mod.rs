@@ -38,9 +38,7 @@ pub use butterfly::{ButterflyGradients, ButterflyTransform, butterfly, butterfly
 pub use isa::instruction_set;
 #[cfg(feature = "testing")]
 pub use isa::{InstructionSet, welch_instruction_set};
-#[cfg(feature = "cube")]
-pub use learned::learned_welch_psd_backward;
-pub use learned::{LearnedGradients, LearnedWelch, learned_welch_peaks, learned_welch_psd};
+pub use learned::{LearnedGradients, LearnedWelch, learned_welch_peaks, learned_welch_psd, learned_welch_psd_backward};
 pub use local_maxima::local_maxima;
 pub use long_conv::{LongConv, LongConvGradients, long_conv, long_conv_backward};
 pub use mel::{MelCall, mel, mel_backward};
@@ -48,5 +46,5 @@ pub use real::Real;
 pub use spectral_conv::SpectralConvGradients;
 pub(crate) use spectral_conv::{spectral_conv, spectral_conv_backward, workspace_len};
 pub use top_k::top_k;
-pub use transform::{complex_fft, inverse_real_fft, real_fft};
+pub use transform::{complex_fft, complex_fft_in_place, inverse_real_fft, real_fft};
 pub use welch::{welch_peaks, welch_psd, welch_psd_backward};

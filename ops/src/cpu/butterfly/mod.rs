@@ -91,9 +91,9 @@ pub fn butterfly<T: Real>(
         && let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im))
     {
         return match direction(&transform) {
-            Some(Direction::Forward) => fourier([re, im], n, 1.0, [out_re, out_im]),
+            Some(Direction::Forward) => fourier(Some([re, im]), n, 1.0, [out_re, out_im]),
             // The inverse transform of z is the forward one of z with its parts exchanged, its parts exchanged.
-            Some(Direction::Inverse) => fourier([im, re], n, 1.0, [out_im, out_re]),
+            Some(Direction::Inverse) => fourier(Some([im, re]), n, 1.0, [out_im, out_re]),
             None => forward::butterfly(re, im, &transform, out_re, out_im),
         };
     }

@@ -3,38 +3,41 @@
 use crate::cpu::fft::SPECIALISED_N;
 use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
 use crate::cpu::fft::plan::{Plan, width};
-use crate::cpu::fft::prefetch::Prefetcher;
+use crate::cpu::fft::prefetch::{NextRow, Prefetch, Prefetcher};
 use crate::cpu::fft::sink::StoreParts;
 use crate::cpu::fft::source::Parts;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, with_lines};
-use crate::cpu::isa::register::Register;
+use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::runtime::tasks::Tasks;
 
-/// The forward transform of every row, times `factor`: `re`, `im` `[rows, n]` → `out_re`, `out_im` `[rows, n]`, for n from
-/// [`MIN_N`](super::plan::MIN_N).
-pub(in crate::cpu) fn fourier([re, im]: [&[f32]; 2], n: usize, factor: f32, [out_re, out_im]: [&mut [f32]; 2]) {
+/// The longest row whose memory is prefetched in thirds, at a fixed distance; of longer ones the next row is.
+const MAX_IN_THIRDS: usize = 1024;
+
+/// The forward transform of every row, times `factor`: `input` `[rows, n]`, real and imaginary parts, or the values that
+/// `output` has → `output` `[rows, n]`, for n from [`MIN_N`](super::plan::MIN_N).
+pub(in crate::cpu) fn fourier(input: Option<[&[f32]; 2]>, n: usize, factor: f32, [out_re, out_im]: [&mut [f32]; 2]) {
     let set = InstructionSet::current();
-    let tasks = Tasks::independent(re.len() / n, n * n.ilog2() as usize / 16);
+    let tasks = Tasks::independent(out_re.len() / n, n * n.ilog2() as usize / 16);
     let len = tasks.rows * n;
-    let pieces = (re.chunks(len).zip(im.chunks(len))).zip(out_re.chunks_mut(len).zip(out_im.chunks_mut(len)));
-    tasks.run(pieces, |((re, im), (out_re, out_im))| {
+    let mut inputs = input.map(|parts| parts.map(|part| part.chunks(len)));
+    let pieces = out_re.chunks_mut(len).zip(out_im.chunks_mut(len)).map(|(out_re, out_im)| {
+        let input = inputs.as_mut().map(|parts| parts.each_mut().map(|pieces| pieces.next().unwrap_or_default()));
+        (input, out_re, out_im)
+    });
+    tasks.run(pieces, |(input, out_re, out_im)| {
         with_lines(2 * lines_for(n), |memory| {
-            let (out_re, out_im) = (&mut *out_re, &mut *out_im);
-            dispatch(set, width(n), FourierKernel { n, memory, re, im, out_re, out_im });
+            dispatch(set, width(n), FourierKernel { n, factor, memory, input, out_re, out_im });
         });
-        if factor != 1.0 {
-            out_re.iter_mut().chain(out_im).for_each(|value| *value *= factor);
-        }
     });
 }
 
 /// The rows of one task.
 struct FourierKernel<'a> {
     n: usize,
+    factor: f32,
     memory: &'a mut [Line],
-    re: &'a [f32],
-    im: &'a [f32],
+    input: Option<[&'a [f32]; 2]>,
     out_re: &'a mut [f32],
     out_im: &'a mut [f32],
 }
@@ -54,20 +57,54 @@ impl FourierKernel<'_> {
     /// `N` is the length, if the code is compiled for that alone, or 0.
     #[inline(always)]
     fn rows<V: Register, const N: usize>(self, token: V::Token) {
-        let Self { n, mut memory, re, im, out_re, out_im } = self;
+        let Self { n, factor, mut memory, input, out_re, out_im } = self;
         let (n, plan) = (if N > 0 { N } else { n }, Plan::of::<V>(n));
         let work = take_complexes::<V>(token, &mut memory, n / V::LANES);
-        let inputs = re.chunks_exact(n).zip(im.chunks_exact(n));
+        let mut row = RowTransform { token, plan, work, factor: V::splat(token, factor) };
+        let is_alone = out_re.len() == n;
         let outputs = out_re.chunks_exact_mut(n).zip(out_im.chunks_exact_mut(n));
-        for ((re, im), (out_re, out_im)) in inputs.zip(outputs) {
-            let inputs = [re, im];
-            let mut prefetcher = Prefetcher::new(&inputs, 0, n);
-            prefetcher.advance::<V>();
-            load_pass(token, plan, Parts { token, re: V::arrays(re), im: V::arrays(im) }, work);
-            prefetcher.advance::<V>();
-            column_passes(token, plan, work);
-            prefetcher.advance::<V>();
-            lane_pass(token, plan, work, StoreParts { re: V::arrays_mut(out_re), im: V::arrays_mut(out_im) });
+        for (at, (out_re, out_im)) in (0..).step_by(n).zip(outputs) {
+            let input = input.map(|parts| parts.map(|part| &part[at..at + n]));
+            let [write_re, write_im] = [out_re.as_ptr(), out_im.as_ptr()];
+            let [read_re, read_im] = input.map_or([write_re, write_im], |parts| parts.map(<[f32]>::as_ptr));
+            let arrays = [read_re, read_im, write_re, write_im];
+            let read = &arrays[..2];
+            let output = [out_re, out_im];
+            if N > 0 || n <= MAX_IN_THIRDS {
+                row.run(input, output, &mut Prefetcher::new(read, 0, n), input.is_some());
+            } else if is_alone {
+                row.run(input, output, &mut (), false);
+            } else {
+                let arrays = if input.is_some() { &arrays } else { read };
+                row.run(input, output, &mut NextRow::new(arrays, n, plan.prefetch_steps::<V>()), false);
+            }
         }
+    }
+}
+
+/// The transform of a row, times a factor.
+struct RowTransform<'a, V: Register> {
+    token: V::Token,
+    plan: &'a Plan,
+    work: &'a mut [Complex<V>],
+    factor: V,
+}
+
+impl<V: Register> RowTransform<'_, V> {
+    /// Transforms `input`, or else the values that the output has.
+    #[inline(always)]
+    fn run(
+        &mut self,
+        input: Option<[&[f32]; 2]>,
+        [out_re, out_im]: [&mut [f32]; 2],
+        prefetcher: &mut impl Prefetch,
+        prefetches_outputs: bool,
+    ) {
+        let &mut Self { token, plan, ref mut work, factor } = self;
+        let [re, im] = input.unwrap_or([out_re, out_im]);
+        load_pass(token, plan, Parts { token, re: V::arrays(re), im: V::arrays(im) }, work, prefetcher);
+        column_passes(token, plan, work, prefetcher);
+        let (re, im) = (V::arrays_mut(out_re), V::arrays_mut(out_im));
+        lane_pass(token, plan, work, StoreParts { re, im, factor, prefetches: prefetches_outputs }, prefetcher);
     }
 }

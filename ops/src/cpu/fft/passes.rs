@@ -6,6 +6,7 @@
 //! so that the transform over lanes, the lane pass, is one across registers again, and its output is in order.
 
 use crate::cpu::fft::plan::{Pass, Plan};
+use crate::cpu::fft::prefetch::Prefetch;
 use crate::cpu::fft::radix::{radix, transpose};
 use crate::cpu::fft::sink::Sink;
 use crate::cpu::fft::source::Source;
@@ -18,16 +19,24 @@ pub(in crate::cpu) fn load_pass<V: Register>(
     plan: &Plan,
     source: impl Source<V>,
     work: &mut [Complex<V>],
+    prefetcher: &mut impl Prefetch,
 ) {
+    prefetcher.pass::<V>();
     match V::RADIX {
-        16 => first_pass::<V, 16>(token, plan, source, work),
-        _ => first_pass::<V, 4>(token, plan, source, work),
+        16 => first_pass::<V, 16>(token, plan, source, work, prefetcher),
+        _ => first_pass::<V, 4>(token, plan, source, work, prefetcher),
     }
 }
 
 /// The other passes over columns, and the twiddles of the lanes.
 #[inline(always)]
-pub(in crate::cpu) fn column_passes<V: Register>(token: V::Token, plan: &Plan, work: &mut [Complex<V>]) {
+pub(in crate::cpu) fn column_passes<V: Register>(
+    token: V::Token,
+    plan: &Plan,
+    work: &mut [Complex<V>],
+    prefetcher: &mut impl Prefetch,
+) {
+    prefetcher.pass::<V>();
     let Some((last, inner)) = plan.passes[1..].split_last() else { return };
     for pass in inner {
         for block in work.chunks_exact_mut(pass.size) {
@@ -35,20 +44,27 @@ pub(in crate::cpu) fn column_passes<V: Register>(token: V::Token, plan: &Plan, w
         }
     }
     match last.radix {
-        16 if V::RADIX == 16 => last_pass::<V, 16>(token, plan, work),
-        8 => last_pass::<V, 8>(token, plan, work),
-        4 => last_pass::<V, 4>(token, plan, work),
-        _ => last_pass::<V, 2>(token, plan, work),
+        16 if V::RADIX == 16 => last_pass::<V, 16>(token, plan, work, prefetcher),
+        8 => last_pass::<V, 8>(token, plan, work, prefetcher),
+        4 => last_pass::<V, 4>(token, plan, work, prefetcher),
+        _ => last_pass::<V, 2>(token, plan, work, prefetcher),
     }
 }
 
 /// The transform over lanes.
 #[inline(always)]
-pub(in crate::cpu) fn lane_pass<V: Register>(token: V::Token, plan: &Plan, work: &[Complex<V>], sink: impl Sink<V>) {
+pub(in crate::cpu) fn lane_pass<V: Register>(
+    token: V::Token,
+    plan: &Plan,
+    work: &[Complex<V>],
+    sink: impl Sink<V>,
+    prefetcher: &mut impl Prefetch,
+) {
+    prefetcher.pass::<V>();
     match V::LANES {
-        16 => lane_groups::<V, 16>(token, plan, work, sink),
-        8 => lane_groups::<V, 8>(token, plan, work, sink),
-        _ => lane_groups::<V, 4>(token, plan, work, sink),
+        16 => lane_groups::<V, 16>(token, plan, work, sink, prefetcher),
+        8 => lane_groups::<V, 8>(token, plan, work, sink, prefetcher),
+        _ => lane_groups::<V, 4>(token, plan, work, sink, prefetcher),
     }
 }
 
@@ -59,10 +75,12 @@ fn first_pass<V: Register, const R: usize>(
     plan: &Plan,
     source: impl Source<V>,
     work: &mut [Complex<V>],
+    prefetcher: &mut impl Prefetch,
 ) {
     let len = work.len() / R;
     // As many columns as the radix: one transform is the whole pass.
     if len == 1 {
+        prefetcher.transform::<V>();
         let mut values = [Complex::zero(token); R];
         for (q, value) in values.iter_mut().enumerate() {
             *value = source.column(q);
@@ -72,6 +90,7 @@ fn first_pass<V: Register, const R: usize>(
     // Transform j joins the columns j, j + len, j + 2 len, …
     let twiddles = &plan.passes[0].twiddles.as_chunks::<R>().0[..len];
     for j in 0..len {
+        prefetcher.transform::<V>();
         let mut values = [Complex::zero(token); R];
         for (q, value) in values.iter_mut().enumerate() {
             *value = source.column(q * len + j);
@@ -112,10 +131,16 @@ fn store_strided<V: Register, const R: usize>(
 
 /// The last pass over columns, and the twiddles of the lanes.
 #[inline(always)]
-fn last_pass<V: Register, const R: usize>(token: V::Token, plan: &Plan, work: &mut [Complex<V>]) {
+fn last_pass<V: Register, const R: usize>(
+    token: V::Token,
+    plan: &Plan,
+    work: &mut [Complex<V>],
+    prefetcher: &mut impl Prefetch,
+) {
     let blocks = work.as_chunks_mut::<R>().0;
     let twiddles = &plan.lane_twiddles(token).as_chunks::<R>().0[..blocks.len()];
     for (block, twiddles) in blocks.iter_mut().zip(twiddles) {
+        prefetcher.transform::<V>();
         store_twiddled::<V, R>(radix(*block), twiddles, block);
     }
 }
@@ -135,11 +160,18 @@ fn store_twiddled<V: Register, const R: usize>(
 
 /// The transform over lanes of every group of `L` columns that are neighbours in the spectrum.
 #[inline(always)]
-fn lane_groups<V: Register, const L: usize>(token: V::Token, plan: &Plan, work: &[Complex<V>], mut sink: impl Sink<V>) {
+fn lane_groups<V: Register, const L: usize>(
+    token: V::Token,
+    plan: &Plan,
+    work: &[Complex<V>],
+    mut sink: impl Sink<V>,
+    prefetcher: &mut impl Prefetch,
+) {
     let (groups, entry) = (work.len() / L, V::RADIX);
     let len = work.len() / entry;
     let starts = &plan.entry_at[..len];
     for group in 0..groups {
+        prefetcher.transform::<V>();
         // Collect the group's columns: the passes have left them in digit-reversed order.
         let first = group * L;
         let (mut re, mut im) = ([V::splat(token, 0.0); L], [V::splat(token, 0.0); L]);

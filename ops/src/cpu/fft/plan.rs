@@ -92,6 +92,13 @@ impl Plan {
         Self { columns, passes, entry_at, lane_twiddles, half_turn }
     }
 
+    /// Calls of [`Prefetch::transform`](super::prefetch::Prefetch::transform) per row.
+    #[inline(always)]
+    pub fn prefetch_steps<V: Register>(&self) -> usize {
+        let last = self.passes[1..].last().map_or(0, |pass| self.columns / pass.radix);
+        self.columns / V::RADIX + last + self.columns / V::LANES
+    }
+
     /// exp(-2πi k j / n) for the column k that position p holds and lanes j, for each p. `V` is that of the plan.
     #[inline(always)]
     pub fn lane_twiddles<V: Register>(&self, token: V::Token) -> &[Complex<V>] {

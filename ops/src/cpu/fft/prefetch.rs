@@ -12,9 +12,24 @@ const OUTPUT_DISTANCE: usize = 1024;
 /// Parts of a transform, each of which prefetches its share.
 const PARTS: usize = 3;
 
+/// Prefetching while the passes over a row run.
+pub(in crate::cpu) trait Prefetch {
+    /// Called at the start of the load pass, the passes over columns, and the lane pass.
+    #[inline(always)]
+    fn pass<V: Register>(&mut self) {}
+
+    /// Called before each small transform of the load pass, of the last pass over columns, and of the lane pass.
+    #[inline(always)]
+    fn transform<V: Register>(&mut self) {}
+}
+
+/// None.
+impl Prefetch for () {}
+
 /// Prefetcher of what follows inputs that are being read, in [`PARTS`].
 pub(in crate::cpu) struct Prefetcher<'a> {
-    inputs: &'a [&'a [f32]],
+    /// First values of the inputs.
+    inputs: &'a [*const f32],
     /// Two ranges of values, without those that were prefetched.
     ranges: [Range<usize>; 2],
     /// Distance from a value to what is prefetched for it.
@@ -25,32 +40,73 @@ pub(in crate::cpu) struct Prefetcher<'a> {
 impl<'a> Prefetcher<'a> {
     /// For values `from` to `until` of each of `inputs`.
     #[inline(always)]
-    pub fn new(inputs: &'a [&'a [f32]], from: usize, until: usize) -> Self {
+    pub fn new(inputs: &'a [*const f32], from: usize, until: usize) -> Self {
         Self::of_ranges(inputs, [from..until, 0..0], INPUT_DISTANCE)
     }
 
     /// For the values of two ranges of each of `inputs`, `distance` ahead of them.
     #[inline(always)]
-    pub fn of_ranges(inputs: &'a [&'a [f32]], ranges: [Range<usize>; 2], distance: usize) -> Self {
+    pub fn of_ranges(inputs: &'a [*const f32], ranges: [Range<usize>; 2], distance: usize) -> Self {
         let values = ranges[0].len() + ranges[1].len();
         Self { inputs, ranges, distance, part: values.div_ceil(PARTS).next_multiple_of(Line::LEN) }
     }
 
     /// Prefetches the next part, which may be past the inputs' end.
     #[inline(always)]
-    pub fn advance<V: Register>(&mut self) {
+    fn advance<V: Register>(&mut self) {
         let mut left = self.part;
         for range in &mut self.ranges {
             let until = range.end.min(range.start + left);
             for input in self.inputs {
                 let mut at = range.start;
                 while at < until {
-                    V::prefetch(input.as_ptr().wrapping_add(at + self.distance));
+                    V::prefetch(input.wrapping_add(at + self.distance));
                     at += Line::LEN;
                 }
             }
             left -= until.saturating_sub(range.start);
             range.start = until.max(range.start);
+        }
+    }
+}
+
+impl Prefetch for Prefetcher<'_> {
+    #[inline(always)]
+    fn pass<V: Register>(&mut self) {
+        self.advance::<V>();
+    }
+}
+
+/// Prefetcher of the rows after those that are transformed, of arrays of rows of one length.
+///
+/// The passes over a long row read and write it in strides that processors do not foresee.
+pub(in crate::cpu) struct NextRow<'a> {
+    /// First values of the rows that are transformed.
+    rows: &'a [*const f32],
+    len: usize,
+    /// Values of each row that have been prefetched.
+    done: usize,
+    /// Values of each row that are prefetched at a time.
+    step: usize,
+}
+
+impl<'a> NextRow<'a> {
+    /// For the rows of `len` values after `rows`, in `steps` calls of [`Prefetch::transform`].
+    #[inline(always)]
+    pub fn new(rows: &'a [*const f32], len: usize, steps: usize) -> Self {
+        Self { rows, len, done: 0, step: len.div_ceil(steps).next_multiple_of(Line::LEN) }
+    }
+}
+
+impl Prefetch for NextRow<'_> {
+    #[inline(always)]
+    fn transform<V: Register>(&mut self) {
+        let until = self.len.min(self.done + self.step);
+        while self.done < until {
+            for row in self.rows {
+                V::prefetch(row.wrapping_add(self.len + self.done));
+            }
+            self.done += Line::LEN;
         }
     }
 }

@@ -19,18 +19,23 @@ impl<V: Register> Sink<V> for StoreSpectrum<'_, V> {
     }
 }
 
-/// Stores the spectrum, real and imaginary parts apart.
-pub(in crate::cpu) struct StoreParts<'a, A> {
-    pub re: &'a mut [A],
-    pub im: &'a mut [A],
+/// Stores the spectrum times a factor, real and imaginary parts apart.
+pub(in crate::cpu) struct StoreParts<'a, V: Register> {
+    pub re: &'a mut [V::Array],
+    pub im: &'a mut [V::Array],
+    pub factor: V,
+    /// Whether what follows in memory is prefetched.
+    pub prefetches: bool,
 }
 
-impl<V: Register> Sink<V> for StoreParts<'_, V::Array> {
+impl<V: Register> Sink<V> for StoreParts<'_, V> {
     #[inline(always)]
     fn store(&mut self, at: usize, z: Complex<V>) {
-        prefetch_outputs::<V>(self.re, self.im, at);
-        z.re.store(&mut self.re[at]);
-        z.im.store(&mut self.im[at]);
+        if self.prefetches {
+            prefetch_outputs::<V>(self.re, self.im, at);
+        }
+        (z.re * self.factor).store(&mut self.re[at]);
+        (z.im * self.factor).store(&mut self.im[at]);
     }
 }
 

@@ -15,7 +15,6 @@ use crate::cpu::scalar::welch_backward::{EstimateGradients, estimate_psd_backwar
 use crate::cpu::welch::{estimate_peaks, estimate_psd};
 use crate::cpu::{isa, scalar};
 use crate::options::WelchOptions;
-#[cfg(feature = "cube")]
 use exact::with_exact_estimate;
 use gain::GAIN_TAPS;
 

@@ -61,8 +61,8 @@ impl Transform<'_> {
         self.plan.largest_radix
     }
 
-    /// Transforms all rows.
-    pub fn run(&self, input: Parts<'_>, output: PartsMut<'_>) {
+    /// Transforms all rows of `input`, or those that `output` has.
+    pub fn run(&self, input: Option<Parts<'_>>, output: PartsMut<'_>) {
         let (width, length) = (self.width, self.length);
         let rows = output[0].len() / length;
         // Half of sixteen lanes are enough for a few rows.
@@ -72,10 +72,10 @@ impl Transform<'_> {
         let set = InstructionSet::current();
         let tasks = Tasks::independent_groups(rows, self.plan.work(), MAX_LANES);
         // An empty part has as many empty pieces as the other one has pieces.
-        let mut inputs = input.map(|part| part.chunks(tasks.rows * width));
+        let mut inputs = input.map(|parts| parts.map(|part| part.chunks(tasks.rows * width)));
         let mut outputs = output.map(|part| part.chunks_mut(tasks.rows * length));
         let pieces = (0..tasks.count).map(|_| {
-            let input = inputs.each_mut().map(|pieces| pieces.next().unwrap_or_default());
+            let input = inputs.as_mut().map(|parts| parts.each_mut().map(|pieces| pieces.next().unwrap_or_default()));
             (input, outputs.each_mut().map(|pieces| pieces.next().unwrap_or_default()))
         });
         tasks.run(pieces, |(input, output)| {
@@ -89,7 +89,7 @@ impl Transform<'_> {
 /// The rows of one task.
 struct RowsKernel<'a> {
     transform: Transform<'a>,
-    input: Parts<'a>,
+    input: Option<Parts<'a>>,
     output: PartsMut<'a>,
     memory: &'a mut [Line],
 }
@@ -97,21 +97,28 @@ struct RowsKernel<'a> {
 impl Kernel for RowsKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
-        let Self { transform, input: [mut re, mut im], output: [mut out_re, mut out_im], mut memory } = self;
+        let Self { transform, mut input, output: [mut out_re, mut out_im], mut memory } = self;
         let Transform { kind, n, width, length, plan } = transform;
         let tile = take_complexes::<V>(token, &mut memory, plan.points + 1);
         let kept = take_complexes::<V>(token, &mut memory, transform.kept());
         let pairs = take_complexes::<V>(token, &mut memory, transform.pairs()).as_chunks_mut::<2>().0;
         let spare = take_values(&mut memory, V::LANES * width.max(length));
         while !out_re.is_empty() {
-            let (re_rows, rest) = re.split_at(re.len().min(V::LANES * width));
-            re = rest;
-            let (im_rows, rest) = im.split_at(im.len().min(V::LANES * width));
-            im = rest;
             let (into_re, rest) = out_re.split_at_mut(out_re.len().min(V::LANES * length));
             out_re = rest;
             let (into_im, rest) = out_im.split_at_mut(out_im.len().min(V::LANES * length));
             out_im = rest;
+            let [re_rows, im_rows] = match &mut input {
+                Some(parts) => parts.each_mut().map(
+                    #[inline(always)]
+                    |part| {
+                        let (rows, rest) = part.split_at(part.len().min(V::LANES * width));
+                        *part = rest;
+                        rows
+                    },
+                ),
+                None => [&*into_re, &*into_im],
+            };
             let mut rows = TileRows { token, n, width, plan, tile: &mut *tile, spare: &mut *spare };
             match kind {
                 Kind::Complex(_) => rows.load_complex(re_rows, im_rows),

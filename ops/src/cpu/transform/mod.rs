@@ -48,27 +48,41 @@ impl<T: Real> Factors<T> {
 /// Transforms of complex rows: `input` `[rows, width]`, real and imaginary parts, cut or padded with zeros to n values →
 /// `output` `[rows, n]`, `scale` Σ_j x_j exp(∓2πi jk/n).
 pub fn complex_fft<T: Real>(input: [&[T]; 2], width: usize, options: &FftOptions, output: [&mut [T]; 2]) {
+    debug_assert!(input.iter().all(|part| part.len() == output[0].len() / options.length * width));
+    transform_complex(Some(input), width, options, output);
+}
+
+/// [`complex_fft`] of rows of n values, which take the place of `values` `[rows, n]`.
+pub fn complex_fft_in_place<T: Real>(options: &FftOptions, values: [&mut [T]; 2]) {
+    transform_complex(None, options.length, options, values);
+}
+
+/// Transforms `input`, or else the rows that `output` has.
+fn transform_complex<T: Real>(
+    input: Option<[&[T]; 2]>,
+    width: usize,
+    options: &FftOptions,
+    [out_re, out_im]: [&mut [T]; 2],
+) {
     let n = options.length;
-    let rows = output[0].len() / n;
-    debug_assert!(input.iter().all(|part| part.len() == rows * width));
-    debug_assert!(output.iter().all(|part| part.len() == rows * n));
+    let rows = out_re.len() / n;
+    debug_assert!(out_re.len() == rows * n && out_im.len() == rows * n);
     // An inverse transform is the forward one with real and imaginary parts exchanged.
-    let ([re, im], [out_re, out_im]) = match (options.direction, input, output) {
-        (Direction::Forward, input, output) => (input, output),
-        (Direction::Inverse, [re, im], [out_re, out_im]) => ([im, re], [out_im, out_re]),
+    let (input, [out_re, out_im]) = match options.direction {
+        Direction::Forward => (input, [out_re, out_im]),
+        Direction::Inverse => (input.map(|[re, im]| [im, re]), [out_im, out_re]),
     };
-    if let (Some(re), Some(im)) = (T::as_f32(re), T::as_f32(im))
-        && let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im))
-    {
+    if let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im)) {
+        let input = input.and_then(|[re, im]| Some([T::as_f32(re)?, T::as_f32(im)?]));
         if width == n && n >= MIN_N && n.is_power_of_two() && isa::takes(n) {
-            return fourier([re, im], n, options.scale as f32, [out_re, out_im]);
+            return fourier(input, n, options.scale as f32, [out_re, out_im]);
         }
         if let Some(plan) = Plan::of(n, rows) {
             let transform = Transform { kind: Kind::Complex(options.scale as f32), n, width, length: n, plan: &plan };
-            return transform.run([re, im], [out_re, out_im]);
+            return transform.run(input, [out_re, out_im]);
         }
     }
-    planned::complex_fft([re, im], width, options, [out_re, out_im]);
+    planned::complex_fft(input, width, options, [out_re, out_im]);
 }
 
 /// One-sided transforms of real rows: `signal` `[rows, width]`, cut or padded with zeros to n values → `output`
@@ -96,7 +110,7 @@ pub fn lowest_bins<T: Real>(
         && let Some(plan) = Plan::of(complex_points(n), all_rows)
     {
         let kind = Kind::Real(Factors::of(options, Direction::Forward));
-        return Transform { kind, n, width, length: kept, plan: &plan }.run([signal, &[]], [out_re, out_im]);
+        return Transform { kind, n, width, length: kept, plan: &plan }.run(Some([signal, &[]]), [out_re, out_im]);
     }
     planned::lowest_bins(signal, width, options, kept, [out_re, out_im]);
 }
@@ -124,7 +138,7 @@ pub fn inverse_real_part<T: Real>(
         && let Some(plan) = Plan::of(complex_points(n), all_rows)
     {
         let kind = Kind::InverseReal(Factors::of(options, Direction::Inverse));
-        return Transform { kind, n, width, length: n, plan: &plan }.run([re, im], [signal, &mut []]);
+        return Transform { kind, n, width, length: n, plan: &plan }.run(Some([re, im]), [signal, &mut []]);
     }
     planned::inverse_real_fft([re, im], width, options, signal);
 }

@@ -9,9 +9,10 @@ use crate::cpu::runtime::scratch::take;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::options::{Direction, FftOptions};
 
-/// Forward transforms of complex rows, as [`complex_fft`](super::complex_fft()).
+/// Forward transforms of complex rows, as [`complex_fft`](super::complex_fft()), of `input` or of the rows that the output
+/// has.
 pub(super) fn complex_fft<T: Real>(
-    [re, im]: [&[T]; 2],
+    input: Option<[&[T]; 2]>,
     width: usize,
     options: &FftOptions,
     [out_re, out_im]: [&mut [T]; 2],
@@ -19,16 +20,25 @@ pub(super) fn complex_fft<T: Real>(
     let n = options.length;
     let (plan, scale) = (T::plan(n, FftDirection::Forward), T::of(options.scale));
     let tasks = Tasks::independent(out_re.len() / n, work(n));
-    let inputs = re.chunks(tasks.rows * width).zip(im.chunks(tasks.rows * width));
+    let mut inputs = input.map(|parts| parts.map(|part| part.chunks(tasks.rows * width)));
     let outputs = out_re.chunks_mut(tasks.rows * n).zip(out_im.chunks_mut(tasks.rows * n));
-    tasks.run(inputs.zip(outputs), |((re, im), (out_re, out_im))| {
+    let pieces = outputs.map(|(out_re, out_im)| {
+        let input = inputs.as_mut().map(|parts| parts.each_mut().map(|pieces| pieces.next().unwrap_or_default()));
+        (input, out_re, out_im)
+    });
+    tasks.run(pieces, |(input, out_re, out_im)| {
         T::with_scratch(|scratch| {
             let (buffer, _, _) = scratch.buffers(n + plan.get_inplace_scratch_len(), 0, 0);
             let (row, spare) = buffer.split_at_mut(n);
-            let inputs = re.chunks_exact(width).zip(im.chunks_exact(width));
             let outputs = out_re.chunks_exact_mut(n).zip(out_im.chunks_exact_mut(n));
-            for ((re, im), (out_re, out_im)) in inputs.zip(outputs) {
-                load(row, re, im);
+            for (at, (out_re, out_im)) in outputs.enumerate() {
+                match input {
+                    Some(parts) => {
+                        let [re, im] = parts.map(|part| &part[at * width..][..width]);
+                        load(row, re, im);
+                    }
+                    None => load(row, out_re, out_im),
+                }
                 plan.process_with_scratch(row, spare);
                 for ((z, re), im) in row.iter().zip(out_re).zip(out_im) {
                     (*re, *im) = (z.re * scale, z.im * scale);

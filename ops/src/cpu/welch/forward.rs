@@ -297,6 +297,7 @@ impl<'a, V: Register, const N: usize> RowPower<'a, V, N> {
         let columns = if N > 0 { N / V::LANES } else { self.window.len() };
         let (window, work) = (&self.window[..columns], &mut self.work[..columns]);
         let (sums, spectrum) = (&mut self.sums[..columns], &mut self.spectrum[..columns / 2]);
+        let starts = frames.map(<[f32]>::as_ptr);
         let mut prefetched = 0;
         for first in (0..segments.count).step_by(2) {
             // Each transform prefetches its share of the memory that later rows need.
@@ -307,44 +308,39 @@ impl<'a, V: Register, const N: usize> RowPower<'a, V, N> {
                 // What both segments have is prefetched once.
                 let y = y.max(prefetched).max(x.end)..y + options.n_fft;
                 prefetched = y.end;
-                Prefetcher::of_ranges(&frames[..V::ROWS], [x, y], distance)
+                Prefetcher::of_ranges(&starts[..V::ROWS], [x, y], distance)
             } else {
                 let is_last = first + 2 >= segments.count;
                 let until = if is_last { frame_len } else { frame_len.min(segments.index(first + 2) * options.hop) };
                 let from = std::mem::replace(&mut prefetched, until);
-                Prefetcher::new(&frames[..V::ROWS], from, until)
+                Prefetcher::new(&starts[..V::ROWS], from, until)
             };
-            prefetcher.advance::<V>();
             // Load pass: window two segments as one complex vector, or an odd last one as a real vector.
             let (x, y) = self.detrended.split_at_mut(V::ROWS * options.n_fft);
             let x = Windowed::new(segment_of_rows::<V>(options, frames, segments.index(first), x), window);
             if first + 1 < segments.count {
                 let second = segments.index(first + 1);
                 let y = Windowed::new(segment_of_rows::<V>(options, frames, second, y), window);
-                load_pass(token, self.pairs, Pair(x, y), work);
+                load_pass(token, self.pairs, Pair(x, y), work, &mut prefetcher);
             } else if let Some(halves) = self.halves {
                 // The last segment of an odd number: a transform of half the length gives its power directly.
                 let work = &mut work[..columns / 2];
-                load_pass(token, halves, Interleaved(x), work);
-                prefetcher.advance::<V>();
-                column_passes(token, halves, work);
-                prefetcher.advance::<V>();
-                lane_pass(token, halves, work, StoreSpectrum(spectrum));
+                load_pass(token, halves, Interleaved(x), work, &mut prefetcher);
+                column_passes(token, halves, work, &mut prefetcher);
+                lane_pass(token, halves, work, StoreSpectrum(spectrum), &mut prefetcher);
                 if first > 0 {
                     fold_pairs(token, sums, factor, &mut power);
                 }
                 return unpack_real(token, spectrum, halves.half_turn(token), factor, first > 0, &mut power);
             } else {
-                load_pass(token, self.pairs, Single(x), work);
+                load_pass(token, self.pairs, Single(x), work, &mut prefetcher);
             }
-            prefetcher.advance::<V>();
-            column_passes(token, self.pairs, work);
-            prefetcher.advance::<V>();
+            column_passes(token, self.pairs, work, &mut prefetcher);
             // Lane pass: |Z|² into the sums over pairs of segments.
             if first == 0 {
-                lane_pass(token, self.pairs, work, StorePower(sums));
+                lane_pass(token, self.pairs, work, StorePower(sums), &mut prefetcher);
             } else {
-                lane_pass(token, self.pairs, work, AddPower(sums));
+                lane_pass(token, self.pairs, work, AddPower(sums), &mut prefetcher);
             }
         }
         fold_pairs(token, sums, factor, &mut power);
