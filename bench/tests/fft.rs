@@ -26,8 +26,8 @@ fn cases(arguments: &[&str]) -> BenchReport {
 fn every_transform_is_verified_and_measured() {
     let both = ["--values", "complex,real", "--direction", "forward,inverse"];
     let report = cases(&[&["--n", "16,45,251", "--batch", "1,21"][..], &both].concat());
-    // 3 lengths, 2 batches, 2 kinds of values, 2 directions, 6 strategies.
-    assert_eq!(report.cases.len(), 144);
+    // 3 lengths, 2 batches, 2 kinds of values, 2 directions, 7 strategies.
+    assert_eq!(report.cases.len(), 168);
     for case in &report.cases {
         let measured = match &case.outcome {
             CaseOutcome::Measured(measured) => measured,
@@ -67,7 +67,7 @@ fn wrong_arguments_are_explained() {
         (["--n", "2x2x2x2"], "`2x2x2x2` has more than three dimensions"),
         (["--n", "12x"], "an item of the list is empty"),
         (["--values", "quaternion"], "possible values: complex, real"),
-        (["--strategy", "fftw"], "known are firefly, firefly-queued, firefly-backward"),
+        (["--strategy", "fftw"], "known are firefly, firefly-queued, firefly-in-place, firefly-backward"),
     ] {
         let output = bench(&arguments);
         assert_eq!(output.status.code(), Some(2));

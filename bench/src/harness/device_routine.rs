@@ -24,6 +24,9 @@ impl<const D: usize> ReadValues for Tensor<D> {
 /// Calls of a function of an input set, one synchronisation after them.
 pub struct DeviceRoutine<'a, S, T, F> {
     sets: Vec<S>,
+    /// Copy of a set, where calls get one that nothing else holds.
+    copy: Option<fn(&S) -> S>,
+    given: Option<S>,
     device: &'a Device,
     call: F,
     calls: CallCount,
@@ -38,7 +41,12 @@ where
 {
     /// One call per run on one of the `sets`, which are on `device`.
     pub fn new(sets: Vec<S>, device: &'a Device, call: F) -> Self {
-        Self { sets, device, call, calls: CallCount::of(Calls::One), output: Vec::new() }
+        Self { sets, copy: None, given: None, device, call, calls: CallCount::of(Calls::One), output: Vec::new() }
+    }
+
+    /// The same with a `copy` of the set for each run, which the call may overwrite.
+    pub fn with_input_given_away(self, copy: fn(&S) -> S) -> Self {
+        Self { copy: Some(copy), ..self }
     }
 
     /// The same with another number of calls.
@@ -53,11 +61,15 @@ where
     T: ReadValues,
     F: Fn(S) -> Result<Vec<T>, RoutineError> + Send,
 {
+    fn restore(&mut self, set: usize) {
+        self.given = self.copy.map(|copy| copy(&self.sets[set]));
+    }
+
     fn run(&mut self, set: usize) -> Result<(), RoutineError> {
-        let Self { sets, device, call, calls, output } = self;
+        let Self { sets, given, device, call, calls, output, .. } = self;
         calls.run(|count| {
             for _ in 0..count {
-                *output = call(sets[set].clone())?;
+                *output = call(given.take().unwrap_or_else(|| sets[set].clone()))?;
             }
             device.sync().map_err(RoutineError::burn)
         })

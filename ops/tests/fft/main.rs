@@ -17,15 +17,16 @@ use conventions::{
 };
 use gradients::{gradients_are_the_adjoint, gradients_match_those_in_float64};
 use values::{
-    a_spoilt_row_disturbs_no_other, any_number_of_rows_is_right_to_the_last, lengths_up_to_512_match_the_definition,
-    long_lengths_match_float64, no_rows_give_no_rows, primes_match_the_definition, rows_are_cut_and_padded,
-    small_floats_compute_in_f32, transposed_input_is_the_same,
+    a_spoilt_row_disturbs_no_other, an_input_that_is_kept_stays_as_it_is, any_number_of_rows_is_right_to_the_last,
+    lengths_up_to_512_match_the_definition, long_lengths_match_float64, no_rows_give_no_rows,
+    primes_match_the_definition, rows_are_cut_and_padded, small_floats_compute_in_f32, transposed_input_is_the_same,
 };
 
 fn main() -> ExitCode {
     let on_devices = tests![DeviceTest:
         lengths_up_to_512_match_the_definition,
         any_number_of_rows_is_right_to_the_last,
+        an_input_that_is_kept_stays_as_it_is,
         rows_are_cut_and_padded,
         gradients_match_those_in_float64,
         small_floats_compute_in_f32,

@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Device, Tensor, TensorData, f16};
 use firefly_ops::Norm;
-use firefly_ops::fft::{fft, ifft, irfft, rfft};
+use firefly_ops::fft::{ComplexTensor, fft, ifft, irfft, rfft};
 use firefly_reference::Complex;
 use firefly_reference::dft::dft_bins;
 use firefly_reference::fft::FftDefinition;
@@ -39,6 +39,31 @@ pub fn lengths_up_to_512_match_the_definition(device: &Device) {
     for &dtype in computed(device) {
         for n in (1..=512).filter(|n| !is_software(device) || [1, 2, 15, 16, 97, 360].contains(n)) {
             check_kinds(device, dtype, 3, n, &[0, 2]);
+        }
+    }
+}
+
+/// One that is given away may be overwritten: the spectrum is the same.
+pub fn an_input_that_is_kept_stays_as_it_is(device: &Device) {
+    let lengths = [8, 64, 72, 100, 128, 240, 251, 256, 360, 456, 2048, 10_000];
+    for &dtype in computed(device) {
+        for n in lengths.into_iter().filter(|n| !is_software(device) || [64, 251].contains(n)) {
+            for rows in [1, 2, 3, 40] {
+                let label = format!("{device:?}, {dtype:?}, {rows} rows of {n}");
+                let input = Rows::noise(rows, n);
+                let kept = input.tensor(device, dtype);
+                for forward in [true, false] {
+                    let spectrum = |input: ComplexTensor<2>| {
+                        let transformed =
+                            if forward { fft(input, None, 1, Norm::Ortho) } else { ifft(input, None, 1, Norm::Ortho) };
+                        both(transformed.unwrap()).concat()
+                    };
+                    let (of_kept, of_given) = (spectrum(kept.clone()), spectrum(input.tensor(device, dtype)));
+                    assert!(same(&of_kept, &of_given), "{label}");
+                    let [now, before] = [kept.clone(), input.tensor(device, dtype)].map(|parts| both(parts).concat());
+                    assert!(same(&now, &before), "{label}");
+                }
+            }
         }
     }
 }

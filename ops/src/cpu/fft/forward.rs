@@ -1,9 +1,11 @@
 //! Forward transform of rows of complex values.
 
+use std::ops::RangeInclusive;
+
 use crate::cpu::fft::SPECIALISED_N;
 use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
 use crate::cpu::fft::plan::{Plan, width};
-use crate::cpu::fft::prefetch::{NextRow, Prefetch, Prefetcher};
+use crate::cpu::fft::prefetch::{NextRow, Prefetch, Prefetcher, next_row_pays};
 use crate::cpu::fft::sink::StoreParts;
 use crate::cpu::fft::source::Parts;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, with_lines};
@@ -11,8 +13,8 @@ use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::runtime::tasks::Tasks;
 
-/// The longest row whose memory is prefetched in thirds, at a fixed distance; of longer ones the next row is.
-const MAX_IN_THIRDS: usize = 1024;
+/// The lengths of rows after which the next row is prefetched. Of others, what is a fixed distance ahead.
+const NEXT_ROW: RangeInclusive<usize> = 2048..=8192;
 
 /// The forward transform of every row, times `factor`: `input` `[rows, n]`, real and imaginary parts, or the values that
 /// `output` has → `output` `[rows, n]`, for n from [`MIN_N`](super::plan::MIN_N).
@@ -20,6 +22,7 @@ pub(in crate::cpu) fn fourier(input: Option<[&[f32]; 2]>, n: usize, factor: f32,
     let set = InstructionSet::current();
     let tasks = Tasks::independent(out_re.len() / n, n * n.ilog2() as usize / 16);
     let len = tasks.rows * n;
+    let prefetches_next = NEXT_ROW.contains(&n) && next_row_pays(out_re.len());
     let mut inputs = input.map(|parts| parts.map(|part| part.chunks(len)));
     let pieces = out_re.chunks_mut(len).zip(out_im.chunks_mut(len)).map(|(out_re, out_im)| {
         let input = inputs.as_mut().map(|parts| parts.each_mut().map(|pieces| pieces.next().unwrap_or_default()));
@@ -27,7 +30,7 @@ pub(in crate::cpu) fn fourier(input: Option<[&[f32]; 2]>, n: usize, factor: f32,
     });
     tasks.run(pieces, |(input, out_re, out_im)| {
         with_lines(2 * lines_for(n), |memory| {
-            dispatch(set, width(n), FourierKernel { n, factor, memory, input, out_re, out_im });
+            dispatch(set, width(n), FourierKernel { n, factor, prefetches_next, memory, input, out_re, out_im });
         });
     });
 }
@@ -36,6 +39,7 @@ pub(in crate::cpu) fn fourier(input: Option<[&[f32]; 2]>, n: usize, factor: f32,
 struct FourierKernel<'a> {
     n: usize,
     factor: f32,
+    prefetches_next: bool,
     memory: &'a mut [Line],
     input: Option<[&'a [f32]; 2]>,
     out_re: &'a mut [f32],
@@ -57,11 +61,10 @@ impl FourierKernel<'_> {
     /// `N` is the length, if the code is compiled for that alone, or 0.
     #[inline(always)]
     fn rows<V: Register, const N: usize>(self, token: V::Token) {
-        let Self { n, factor, mut memory, input, out_re, out_im } = self;
+        let Self { n, factor, prefetches_next, mut memory, input, out_re, out_im } = self;
         let (n, plan) = (if N > 0 { N } else { n }, Plan::of::<V>(n));
         let work = take_complexes::<V>(token, &mut memory, n / V::LANES);
         let mut row = RowTransform { token, plan, work, factor: V::splat(token, factor) };
-        let is_alone = out_re.len() == n;
         let outputs = out_re.chunks_exact_mut(n).zip(out_im.chunks_exact_mut(n));
         for (at, (out_re, out_im)) in (0..).step_by(n).zip(outputs) {
             let input = input.map(|parts| parts.map(|part| &part[at..at + n]));
@@ -70,13 +73,11 @@ impl FourierKernel<'_> {
             let arrays = [read_re, read_im, write_re, write_im];
             let read = &arrays[..2];
             let output = [out_re, out_im];
-            if N > 0 || n <= MAX_IN_THIRDS {
-                row.run(input, output, &mut Prefetcher::new(read, 0, n), input.is_some());
-            } else if is_alone {
-                row.run(input, output, &mut (), false);
-            } else {
+            if N == 0 && prefetches_next {
                 let arrays = if input.is_some() { &arrays } else { read };
                 row.run(input, output, &mut NextRow::new(arrays, n, plan.prefetch_steps::<V>()), false);
+            } else {
+                row.run(input, output, &mut Prefetcher::new(read, 0, n), input.is_some());
             }
         }
     }

@@ -77,6 +77,14 @@ impl Prefetch for Prefetcher<'_> {
     }
 }
 
+/// Values of a call, in all its arrays, from which on it prefetches the next row: fewer are in the caches of a core.
+const MIN_VALUES: usize = 1 << 18;
+
+/// Whether a call on so many complex values, read and written, prefetches the next row.
+pub(in crate::cpu) fn next_row_pays(points: usize) -> bool {
+    4 * points >= MIN_VALUES
+}
+
 /// Prefetcher of the rows after those that are transformed, of arrays of rows of one length.
 ///
 /// The passes over a long row read and write it in strides that processors do not foresee.

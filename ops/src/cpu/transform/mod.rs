@@ -1,10 +1,10 @@
 //! Fourier transforms of rows, of any length.
 //!
-//! Rows of complex f32 whose length is a power of two go through the passes inside a row of [`fft`](crate::cpu::fft). Rows
-//! of f32 whose length has small factors are transformed with a row per lane (`lanes.rs`, by a `Plan`); all others
-//! one at a time by rustfft and realfft (`planned.rs`). All rows of a call go the same way. Families that go on with
-//! spectra in the tile take them from `frame_spectra.rs`. Columns of matrices are transformed with a column per lane, or
-//! one at a time (`column_modes.rs`).
+//! Rows of complex f32 whose length is a power of two from 256 on go through the passes of [`fft`](crate::cpu::fft), and
+//! others that fill registers through those of a [`Plan`] (`rows.rs`). Other rows of f32 whose length has small factors are
+//! transformed with a row per lane (`lanes.rs`), also by a `Plan`; all others one at a time by rustfft and realfft
+//! (`planned.rs`). All rows of a call go the same way. Families that go on with spectra in the tile take them from
+//! `frame_spectra.rs`. Columns of matrices are transformed with a column per lane, or one at a time (`column_modes.rs`).
 
 mod column_modes;
 mod columns;
@@ -15,9 +15,9 @@ pub(in crate::cpu) mod pairs;
 pub(in crate::cpu) mod passes;
 pub(in crate::cpu) mod plan;
 mod planned;
+mod rows;
 
 use crate::cpu::fft::fourier;
-use crate::cpu::fft::plan::MIN_N;
 use crate::cpu::isa;
 use crate::cpu::real::Real;
 use crate::options::{Direction, FftOptions};
@@ -25,6 +25,10 @@ pub use column_modes::{columns_to_modes, modes_to_columns};
 pub(in crate::cpu) use frame_spectra::{FrameSpectra, lines_of_frames, plan_of_frames};
 use lanes::{Kind, Transform, complex_points};
 pub(in crate::cpu) use plan::Plan;
+use rows::{Filled, transform_rows};
+
+/// The shortest rows whose length is a power of two that go through the passes of [`fft`](crate::cpu::fft).
+const MIN_FOURIER: usize = 256;
 
 /// Factors on the bins of a one-sided spectrum.
 #[derive(Debug, Clone, Copy)]
@@ -74,8 +78,13 @@ fn transform_complex<T: Real>(
     };
     if let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im)) {
         let input = input.and_then(|[re, im]| Some([T::as_f32(re)?, T::as_f32(im)?]));
-        if width == n && n >= MIN_N && n.is_power_of_two() && isa::takes(n) {
+        if width == n && n >= MIN_FOURIER && n.is_power_of_two() && isa::takes(n) {
             return fourier(input, n, options.scale as f32, [out_re, out_im]);
+        }
+        if width == n
+            && let Some(filled) = Filled::by(n)
+        {
+            return transform_rows(input, n, filled, options.scale as f32, [out_re, out_im]);
         }
         if let Some(plan) = Plan::of(n, rows) {
             let transform = Transform { kind: Kind::Complex(options.scale as f32), n, width, length: n, plan: &plan };

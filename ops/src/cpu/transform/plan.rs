@@ -41,11 +41,21 @@ pub(in crate::cpu) struct Plan {
 impl Plan {
     /// The plan of `points` points for `rows` rows in f32 on this thread, if rows in lanes are the faster way.
     pub fn of(points: usize, rows: usize) -> Option<Arc<Self>> {
-        static PLANS: KeyedCache<(usize, bool), Plan> = KeyedCache::new();
         let pays = rows >= MIN_ROWS && points <= MAX_POINTS && registers_pay() && largest_prime(points) <= MAX_PRIME;
+        pays.then(|| Self::cached(points))
+    }
+
+    /// The plan of `points` points on this thread.
+    fn cached(points: usize) -> Arc<Self> {
+        static PLANS: KeyedCache<(usize, bool), Plan> = KeyedCache::new();
         // Thirty-two registers hold sixteen complex values.
         let wide = holds_sixteen(InstructionSet::current());
-        pays.then(|| PLANS.get((points, wide), || Arc::new(Self::new(points, if wide { 16 } else { 8 }))))
+        PLANS.get((points, wide), || Arc::new(Self::new(points, if wide { 16 } else { 8 })))
+    }
+
+    /// The plan of a transform over `points` registers.
+    pub(super) fn of_registers(points: usize) -> Arc<Self> {
+        Self::cached(points)
     }
 
     /// The plan of `points` points with radices up to `largest`, a power of two, or a prime.
@@ -90,7 +100,7 @@ fn holds_sixteen(_set: InstructionSet) -> bool {
 }
 
 /// exp(-2πi m / n).
-fn turn(m: usize, n: usize) -> [f32; 2] {
+pub(super) fn turn(m: usize, n: usize) -> [f32; 2] {
     // Reduced to an eighth of a turn, where the functions are exact to the last bit.
     let (quarter, rest) = (4 * (m % n) / n, 4 * (m % n) % n);
     let angle = |part: usize| TAU / 4.0 * part as f64 / n as f64;
@@ -103,7 +113,7 @@ fn turn(m: usize, n: usize) -> [f32; 2] {
     [cos as f32, -sin as f32]
 }
 
-fn largest_prime(mut n: usize) -> usize {
+pub(super) fn largest_prime(mut n: usize) -> usize {
     let mut factor = 2;
     while factor * factor <= n {
         if n.is_multiple_of(factor) { n /= factor } else { factor += 1 }

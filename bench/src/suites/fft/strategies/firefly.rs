@@ -17,19 +17,33 @@ use crate::suites::fft::verify::check;
 
 /// One call, then a synchronisation.
 pub fn one_call() -> BenchStrategy<FftProblem> {
-    strategy("firefly", "Firefly's transform on the device, one call and a synchronisation", Calls::One)
+    let summary = "Firefly's transform on the device, one call and a synchronisation";
+    strategy("firefly", summary, Calls::One, Input::Kept)
+}
+
+/// One call with a tensor that nothing else holds.
+pub fn in_place() -> BenchStrategy<FftProblem> {
+    let summary = "Firefly's transform of a tensor that is given away: complex rows on the host in place";
+    strategy("firefly-in-place", summary, Calls::One, Input::GivenAway)
 }
 
 /// Calls one after the other.
 pub fn many_calls() -> BenchStrategy<FftProblem> {
-    strategy("firefly-queued", QUEUED, Calls::InFlight).in_flight()
+    strategy("firefly-queued", QUEUED, Calls::InFlight, Input::Kept).in_flight()
 }
 
-fn strategy(name: &'static str, summary: &'static str, calls: Calls) -> BenchStrategy<FftProblem> {
+/// The input of a call, for its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Input {
+    Kept,
+    GivenAway,
+}
+
+fn strategy(name: &'static str, summary: &'static str, calls: Calls, input: Input) -> BenchStrategy<FftProblem> {
     BenchStrategy::new(name, summary, move |problem: &FftProblem, inputs, expected| match problem.shape.dims().len() {
-        1 => verified::<2>(problem, inputs, expected, calls),
-        2 => verified::<3>(problem, inputs, expected, calls),
-        _ => verified::<4>(problem, inputs, expected, calls),
+        1 => verified::<2>(problem, inputs, expected, calls, input),
+        2 => verified::<3>(problem, inputs, expected, calls, input),
+        _ => verified::<4>(problem, inputs, expected, calls, input),
     })
     .with_forced_sets(|_| Some(InstructionSet::current().name()))
 }
@@ -39,10 +53,19 @@ fn verified<'a, const D: usize>(
     inputs: &'a FftInputs,
     expected: &ExpectedRows,
     calls: Calls,
+    input: Input,
 ) -> Result<Verified<'a>, CaseError> {
     let transform = transform::<D>(problem);
-    let routine = DeviceRoutine::new(sets(problem, inputs), inputs.device(), transform).with_calls(calls);
+    let mut routine = DeviceRoutine::new(sets(problem, inputs), inputs.device(), transform).with_calls(calls);
+    if input == Input::GivenAway {
+        routine = routine.with_input_given_away(copies);
+    }
     check(problem, routine, 1.0, inputs, expected)
+}
+
+/// Tensors of the same values in memory of their own.
+fn copies<const D: usize>(parts: &Parts<D>) -> Parts<D> {
+    parts.iter().map(|part| Tensor::from_data(part.to_data(), &part.device())).collect()
 }
 
 /// The transform of a problem along all dimensions but the first.

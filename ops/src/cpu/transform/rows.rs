@@ -1,0 +1,246 @@
+//! Transforms of complex rows in f32, the values of a row side by side in the lanes of registers.
+//!
+//! With n = L m, L the lanes, value j = L c + l is lane l of register c. The transform over the m registers is that of a
+//! tile with a row per lane. Register k is then multiplied by exp(-2πi k l / n) in lane l, and every L neighbours are
+//! transposed, so that the transform over lanes is one across registers, whose outputs are in order. A register with two
+//! rows transforms both.
+
+use std::sync::Arc;
+
+use super::passes::passes;
+use super::plan::{Plan, largest_prime, turn};
+use crate::cpu::fft::prefetch::{NextRow, Prefetch, next_row_pays};
+use crate::cpu::fft::radix::{radix, transpose};
+use crate::cpu::isa::lines::{Line, complexes, lines_for, lines_of, take_complexes, take_values, with_lines};
+use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
+use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, dispatch_two_rows, registers_pay};
+use crate::cpu::runtime::keyed_cache::KeyedCache;
+use crate::cpu::runtime::tasks::Tasks;
+
+/// The largest prime factor: its pass is a sum over all pairs.
+const MAX_PRIME: usize = 19;
+/// Registers that rows of `n` values fill, at least as many of each row as it has lanes there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// One row in sixteen lanes.
+    Sixteen,
+    /// Two rows in eight lanes each, or one where there are no such registers.
+    Eight,
+}
+
+impl Filled {
+    /// The registers that rows of `n` values fill on this thread, if any.
+    pub fn by(n: usize) -> Option<Self> {
+        let fills = |lanes: usize| n.is_multiple_of(lanes) && n / lanes >= lanes;
+        if !registers_pay() || largest_prime(n) > MAX_PRIME || !fills(MAX_LANES / 2) {
+            return None;
+        }
+        Some(if fills(MAX_LANES) { Self::Sixteen } else { Self::Eight })
+    }
+}
+
+/// Plan of a transform of n = L m values.
+struct RowPlan {
+    /// The plan of the m registers.
+    registers: Arc<Plan>,
+    /// exp(-2πi k l / n) for the lanes l of each register k, the same in every row.
+    lane_twiddles: Vec<Line>,
+}
+
+impl RowPlan {
+    /// The plan for registers of `V`.
+    fn of<V: Register>(n: usize) -> Arc<Self> {
+        static PLANS: KeyedCache<(usize, usize, usize), RowPlan> = KeyedCache::new();
+        PLANS.get((n, V::LANES, V::ROWS), || Arc::new(Self::new(n, V::LANES, V::ROWS)))
+    }
+
+    fn new(n: usize, lanes: usize, rows: usize) -> Self {
+        let registers = Plan::of_registers(n / lanes);
+        let mut twiddles = Vec::with_capacity(2 * rows * n);
+        for k in 0..n / lanes {
+            for part in 0..2 {
+                for _ in 0..rows {
+                    twiddles.extend((0..lanes).map(|lane| turn(k * lane, n)[part]));
+                }
+            }
+        }
+        Self { registers, lane_twiddles: lines_of(&twiddles) }
+    }
+}
+
+/// The forward transform of every row of `input` `[rows, n]`, or of the rows that `output` has, times `factor`, in the
+/// registers that they fill.
+pub(super) fn transform_rows(
+    input: Option<[&[f32]; 2]>,
+    n: usize,
+    filled: Filled,
+    factor: f32,
+    [out_re, out_im]: [&mut [f32]; 2],
+) {
+    let set = InstructionSet::current();
+    let tasks = Tasks::independent_groups(out_re.len() / n, super::planned::work(n) / 8, 2);
+    let len = tasks.rows * n;
+    let prefetches = out_re.len() > 2 * n && next_row_pays(out_re.len());
+    let mut inputs = input.map(|parts| parts.map(|part| part.chunks(len)));
+    let pieces = out_re.chunks_mut(len).zip(out_im.chunks_mut(len)).map(|(out_re, out_im)| {
+        let input = inputs.as_mut().map(|parts| parts.each_mut().map(|pieces| pieces.next().unwrap_or_default()));
+        (input, out_re, out_im)
+    });
+    // The tile, the pairs of a pass with the largest prime, and a row in place of a second one that is missing.
+    let lines = 4 * lines_for(n) + 2 * (MAX_PRIME + 1) * MAX_LANES / Line::LEN + 2 * lines_for(n);
+    tasks.run(pieces, |(input, out_re, out_im)| {
+        with_lines(lines, |memory| {
+            let kernel = RowsKernel { n, factor, prefetches, memory, input, out_re, out_im };
+            match filled {
+                Filled::Sixteen => dispatch(set, Width::Sixteen, kernel),
+                Filled::Eight => dispatch_two_rows(set, kernel),
+            }
+        });
+    });
+}
+
+/// The rows of one task.
+struct RowsKernel<'a> {
+    n: usize,
+    factor: f32,
+    prefetches: bool,
+    memory: &'a mut [Line],
+    input: Option<[&'a [f32]; 2]>,
+    out_re: &'a mut [f32],
+    out_im: &'a mut [f32],
+}
+
+impl Kernel for RowsKernel<'_> {
+    #[inline(always)]
+    fn run<V: Register>(self, token: V::Token) {
+        let Self { n, factor, prefetches, mut memory, input, out_re, out_im } = self;
+        let plan = RowPlan::of::<V>(n);
+        let registers = &*plan.registers;
+        let tile = take_complexes::<V>(token, &mut memory, registers.points);
+        let pairs = take_complexes::<V>(token, &mut memory, registers.largest_radix).as_chunks_mut::<2>().0;
+        let mut spare = [take_values(&mut memory, n), take_values(&mut memory, n)];
+        let twiddles = &complexes::<V>(token, &plan.lane_twiddles)[..registers.points];
+        let mut transform = TileTransform { token, registers, tile, pairs, twiddles, factor: V::splat(token, factor) };
+        let outputs = out_re.chunks_mut(V::ROWS * n).zip(out_im.chunks_mut(V::ROWS * n));
+        for (at, (out_re, out_im)) in (0..).step_by(V::ROWS * n).zip(outputs) {
+            let input = match input {
+                Some([re, im]) => Some([&re[at..at + out_re.len()], &im[at..at + out_re.len()]]),
+                None => None,
+            };
+            let [write_re, write_im] = [out_re.as_ptr(), out_im.as_ptr()];
+            let [read_re, read_im] = input.map_or([write_re, write_im], |[re, im]| [re.as_ptr(), im.as_ptr()]);
+            let arrays = [read_re, read_im, write_re, write_im];
+            let arrays = if input.is_some() { &arrays } else { &arrays[..2] };
+            let output = [out_re, out_im];
+            if prefetches {
+                let mut next = NextRow::new(arrays, V::ROWS * n, 2 * registers.points / V::LANES);
+                transform.run(input, output, &mut spare, &mut next);
+            } else {
+                transform.run(input, output, &mut spare, &mut ());
+            }
+        }
+    }
+}
+
+/// The transform of the rows of a register, times a factor.
+struct TileTransform<'a, V: Register> {
+    token: V::Token,
+    registers: &'a Plan,
+    tile: &'a mut [Complex<V>],
+    pairs: &'a mut [[Complex<V>; 2]],
+    twiddles: &'a [Complex<V>],
+    factor: V,
+}
+
+impl<V: Register> TileTransform<'_, V> {
+    /// Transforms `input`, or else the values that `output` has: as many rows as a register, or one. `spare` is a row of
+    /// each part.
+    #[inline(always)]
+    fn run(
+        &mut self,
+        input: Option<[&[f32]; 2]>,
+        [out_re, out_im]: [&mut [f32]; 2],
+        [spare_re, spare_im]: &mut [&mut [f32]; 2],
+        prefetcher: &mut impl Prefetch,
+    ) {
+        let n = V::LANES * self.registers.points;
+        let [re, im] = input.unwrap_or([out_re, out_im]);
+        self.load(rows_of(re, n), rows_of(im, n), prefetcher);
+        passes(self.token, self.registers, self.tile, self.pairs);
+        let output = [rows_of_mut(out_re, n, spare_re), rows_of_mut(out_im, n, spare_im)];
+        match V::LANES {
+            16 => self.lane_pass::<16>(output, prefetcher),
+            8 => self.lane_pass::<8>(output, prefetcher),
+            _ => self.lane_pass::<4>(output, prefetcher),
+        }
+    }
+
+    /// Loads the registers to the places in which the passes take them.
+    #[inline(always)]
+    fn load(&mut self, re: [&[f32]; 2], im: [&[f32]; 2], prefetcher: &mut impl Prefetch) {
+        let ([re, re_beside], [im, im_beside]) = (re.map(V::arrays), im.map(V::arrays));
+        for (c, &place) in self.registers.places.iter().enumerate() {
+            if c.is_multiple_of(V::LANES) {
+                prefetcher.transform::<V>();
+            }
+            self.tile[place as usize] = Complex {
+                re: V::load_rows(self.token, [&re[c], &re_beside[c]]),
+                im: V::load_rows(self.token, [&im[c], &im_beside[c]]),
+            };
+        }
+    }
+
+    /// The twiddles of the lanes and the transforms over them, times the factor; `L` are the lanes.
+    #[inline(always)]
+    fn lane_pass<const L: usize>(&self, output: [[&mut [f32]; 2]; 2], prefetcher: &mut impl Prefetch) {
+        let (token, count) = (self.token, self.tile.len());
+        let [[re, re_beside], [im, im_beside]] = output;
+        for start in (0..count).step_by(L) {
+            prefetcher.transform::<V>();
+            // The last group begins with registers of the one before where there are not enough left.
+            let start = start.min(count - L);
+            let (tile, twiddles) = (&self.tile[start..start + L], &self.twiddles[start..start + L]);
+            let mut columns = [[V::splat(token, 0.0); L]; 2];
+            for i in 0..L {
+                let z = tile[i].times(twiddles[i]);
+                (columns[0][i], columns[1][i]) = (z.re, z.im);
+            }
+            // Lanes become registers, and the transform over them one across registers.
+            let (lanes_re, lanes_im) = (transpose::<V, L>(columns[0]), transpose::<V, L>(columns[1]));
+            let mut lanes = [Complex::zero(token); L];
+            for i in 0..L {
+                lanes[i] = Complex { re: lanes_re[i], im: lanes_im[i] };
+            }
+            for (i, z) in radix::<V, L>(lanes).iter().enumerate() {
+                let at = i * count + start;
+                store(z.re * self.factor, [&mut *re, &mut *re_beside], at);
+                store(z.im * self.factor, [&mut *im, &mut *im_beside], at);
+            }
+        }
+    }
+}
+
+/// The first and the second row of a part, or the first alone.
+#[inline(always)]
+fn rows_of(part: &[f32], n: usize) -> [&[f32]; 2] {
+    let (first, second) = part.split_at(n);
+    [first, if second.is_empty() { first } else { second }]
+}
+
+/// The first and the second row of a part, the second `spare` where there is none.
+#[inline(always)]
+fn rows_of_mut<'a>(part: &'a mut [f32], n: usize, spare: &'a mut [f32]) -> [&'a mut [f32]; 2] {
+    let (first, second) = part.split_at_mut(n);
+    [first, if second.is_empty() { spare } else { second }]
+}
+
+/// Stores a register at value `at` of its rows.
+#[inline(always)]
+fn store<V: Register>(value: V, [first, second]: [&mut [f32]; 2], at: usize) {
+    let first = &mut V::arrays_mut(&mut first[at..at + V::LANES])[0];
+    if V::ROWS == 1 {
+        value.store(first);
+    } else {
+        value.store_rows([first, &mut V::arrays_mut(&mut second[at..at + V::LANES])[0]]);
+    }
+}
