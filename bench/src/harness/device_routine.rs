@@ -62,7 +62,10 @@ where
     F: Fn(S) -> Result<Vec<T>, RoutineError> + Send,
 {
     fn restore(&mut self, set: usize) {
-        self.given = self.copy.map(|copy| copy(&self.sets[set]));
+        if let Some(copy) = self.copy {
+            self.output.clear();
+            self.given = Some(copy(&self.sets[set]));
+        }
     }
 
     fn run(&mut self, set: usize) -> Result<(), RoutineError> {
@@ -83,8 +86,11 @@ where
         parts_checksum(&self.output().unwrap_or_default())
     }
 
+    /// An output in the memory of a copy is dropped when the next copy is made: that memory is not the call's.
     fn release(&mut self) {
-        self.output.clear();
+        if self.copy.is_none() {
+            self.output.clear();
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! Forward transform of rows of complex values.
 
-use std::ops::RangeInclusive;
-
 use crate::cpu::fft::SPECIALISED_N;
 use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
 use crate::cpu::fft::plan::{Plan, width};
@@ -13,8 +11,8 @@ use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::runtime::tasks::Tasks;
 
-/// The lengths of rows after which the next row is prefetched. Of others, what is a fixed distance ahead.
-const NEXT_ROW: RangeInclusive<usize> = 2048..=8192;
+/// The shortest rows after which the next row is prefetched. Of shorter ones, what is a fixed distance ahead.
+const MIN_NEXT_ROW: usize = 2048;
 
 /// The forward transform of every row, times `factor`: `input` `[rows, n]`, real and imaginary parts, or the values that
 /// `output` has → `output` `[rows, n]`, for n from [`MIN_N`](super::plan::MIN_N).
@@ -22,7 +20,7 @@ pub(in crate::cpu) fn fourier(input: Option<[&[f32]; 2]>, n: usize, factor: f32,
     let set = InstructionSet::current();
     let tasks = Tasks::independent(out_re.len() / n, n * n.ilog2() as usize / 16);
     let len = tasks.rows * n;
-    let prefetches_next = NEXT_ROW.contains(&n) && next_row_pays(out_re.len());
+    let prefetches_next = n >= MIN_NEXT_ROW && next_row_pays(out_re.len());
     let mut inputs = input.map(|parts| parts.map(|part| part.chunks(len)));
     let pieces = out_re.chunks_mut(len).zip(out_im.chunks_mut(len)).map(|(out_re, out_im)| {
         let input = inputs.as_mut().map(|parts| parts.each_mut().map(|pieces| pieces.next().unwrap_or_default()));
