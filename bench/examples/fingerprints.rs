@@ -73,7 +73,7 @@ impl Hash {
     }
 }
 
-/// What every case of a suite shares.
+/// Settings that every case of a suite shares.
 struct Suite<'a> {
     name: &'a str,
     device: Device,

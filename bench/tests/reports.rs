@@ -1,4 +1,4 @@
-//! What becomes of reports: `compare` and `report` as a user runs them.
+//! Reports compared and made into pages: `compare` and `report` as a user runs them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -135,13 +135,17 @@ fn reports_become_a_page() {
 #[test]
 fn reports_become_a_results_page() {
     let folder = tempfile::tempdir().unwrap();
-    let [json, page] = ["peaks.json", "docs/2026-01-01-peaks.md"].map(|name| folder.path().join(name));
+    let [json, notes, page] =
+        ["peaks.json", "notes.md", "docs/2026-01-01-peaks.md"].map(|name| folder.path().join(name));
     measured(&json);
+    std::fs::write(&notes, "Nothing else ran.\n").unwrap();
     let picker = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/picker.json");
-    let output = bench(&["report", json.to_str().unwrap(), picker, "--markdown", page.to_str().unwrap()]);
+    let notes = ["--notes", notes.to_str().unwrap()];
+    let page_option = ["--markdown", page.to_str().unwrap()];
+    let output = bench(&[&["report", json.to_str().unwrap(), picker][..], &page_option, &notes].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
     let page = std::fs::read_to_string(&page).unwrap();
-    assert!(page.starts_with("# Measurements\n"), "{page}");
+    assert!(page.starts_with("# Measurements\n\nNothing else ran.\n\n## welch-peaks, "), "{page}");
     assert!(page.contains("firefly-bench welch-peaks --n-fft 64 --batch 2,8 --k 3 --tier fast"), "{page}");
     assert!(page.contains("## picker, 2026-11-21") && page.contains("| batch | strategy |"), "{page}");
 }
@@ -168,7 +172,7 @@ fn reports_of_every_command_become_a_page_and_only_times_are_compared() {
         assert!(error.contains(&format!("{path} is a report of {command}, which has no times to compare")), "{error}");
     }
     let output = bench(&["report", &profile, "--out", &profile]);
-    assert!(output.status.code() == Some(2) && text(&output.stderr).contains("it is the report"));
+    assert!(output.status.code() == Some(2) && text(&output.stderr).contains("it is the input"));
 }
 
 #[test]
@@ -179,7 +183,7 @@ fn what_is_no_report_is_refused() {
     let file = file.to_str().unwrap();
     let output = bench(&["compare", file, file]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("has format 99, and this version reads 2"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("has format 99, and this version reads 3"), "{}", text(&output.stderr));
     let page = folder.path().join("page.html");
     let output = bench(&["report", file, "--out", page.to_str().unwrap()]);
     assert!(output.status.code() == Some(2) && !page.exists());

@@ -28,7 +28,7 @@ const LAYOUTS: [Layout; 3] = [
     Layout { width: 160, every_column: true },
 ];
 
-/// What `render` makes of each layout. Without `--wide`, nothing is wider than the layout.
+/// The table that `render` makes of each layout. Without `--wide`, nothing is wider than the layout.
 fn at_every_width(render: impl Fn(Layout) -> String) -> String {
     let text = |layout: Layout| {
         let text = render(layout);
@@ -200,7 +200,7 @@ fn changes_between_reports() {
     let path = Path::new("report.json");
     let report = |cases: Vec<CaseRecord>| {
         let json = serde_json::json!({
-            "format": 2,
+            "format": 3,
             "tool": { "name": "firefly-bench", "version": "0.1.0", "build": "release" },
             "date": 0,
             "host": { "cpu": null, "cores": 2, "instruction_sets": [], "os": "linux", "arch": "x86_64" },

@@ -229,7 +229,10 @@ fn wrong_arguments_are_explained() {
     let unknown = refused(&["--strategy", "rustftt"]);
     assert!(unknown.contains("unknown strategy `rustftt` (did you mean `rustfft`?)"), "{unknown}");
     assert!(
-        unknown.contains("firefly, firefly-queued, auto, firefly-host, firefly-pinned, psd-topk, burn-stock, rustfft, realfft, memcpy"),
+        unknown.contains(
+            "firefly, firefly-queued, auto, firefly-host, firefly-pinned, psd-topk, burn-stock, rustfft, realfft, \
+             memcpy"
+        ),
         "{unknown}"
     );
     assert!(refused(&["--instruction-set", "avx3"]).contains("'avx2'"));

@@ -1,7 +1,7 @@
 //! Output files: written to a temporary file in the same folder, synced, and renamed.
 //!
-//! A link is followed: the file that it names is replaced, and the link stays. Devices, pipes, sockets, folders and open
-//! streams (`/dev/stdout`) are refused, because renaming would replace them by a file.
+//! A link is followed: the file that it names is replaced, and the link stays. Devices, pipes, sockets, folders and
+//! open streams (`/dev/stdout`) are refused, because renaming would replace them by a file.
 //!
 //! ```
 //! use firefly_framework::files::write_atomically;
@@ -38,8 +38,8 @@ impl AtomicFile {
     }
 
     /// A file as [`create`](Self::create) makes it, for a program that makes sure by a lock that it is the only one to
-    /// write to `path`: what a killed program leaves behind has a fixed name, `.NAME.partial`, and the next one replaces
-    /// it.
+    /// write to `path`: what a killed program leaves behind has a fixed name, `.NAME.partial`, and the next one
+    /// replaces it.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -187,7 +187,7 @@ fn refused(path: &Path, target: &Path, what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
-/// What a path names that is neither a file nor a link.
+/// Kind of what a path names, other than a file or a link.
 #[cfg(unix)]
 fn name_of(kind: FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
@@ -199,7 +199,7 @@ fn name_of(kind: FileType) -> &'static str {
     }
 }
 
-/// What a path names that is neither a file nor a link.
+/// Kind of what a path names, other than a file or a link.
 #[cfg(not(unix))]
 fn name_of(kind: FileType) -> &'static str {
     if kind.is_dir() { "a folder" } else { "a device" }

@@ -2,6 +2,7 @@
 //!
 //! - [`graph`]: a model captured as data, and replayed on a backend.
 //! - [`movement`]: launches and bytes of a graph, node by node.
+//! - [`drawing`]: pictures of a graph and its movement.
 //! - [`device`] and [`profile`]: devices, and the constants and latencies that predictions follow from.
 //! - [`calibration`]: measurement of a device profile.
 //! - [`cost`]: predicted times, and the fusion gate.
@@ -9,13 +10,14 @@
 //! - [`files`]: atomic replacement of files.
 //!
 //! # Features
-//! `autodiff` and `flex` are on by default. Backends are additive: `flex`, `ndarray`, `wgpu`, `vulkan`, `metal`, `cuda`, `rocm`;
-//! `autodiff`, `fusion`, `simd` and `rayon` are those of `firefly-ops`.
+//! `autodiff` and `flex` are on by default. Backends are additive: `flex`, `ndarray`, `wgpu`, `vulkan`, `metal`,
+//! `cuda`, `rocm`; `autodiff`, `fusion`, `simd` and `rayon` are those of `firefly-ops`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod calibration;
 pub mod cost;
 pub mod device;
+pub mod drawing;
 pub mod files;
 pub mod graph;
 pub mod movement;

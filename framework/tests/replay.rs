@@ -22,7 +22,7 @@ const OPTIONS: WelchOptions = WelchOptions::new(16, 3)
     .with_scaling(Scaling::Density { sample_rate: 250.5 })
     .with_detrend(Detrend::Constant);
 
-/// What a model returns, read back.
+/// Outputs of a model that can be read back.
 trait Read: Outputs {
     fn read(self) -> Vec<TensorData>;
 }

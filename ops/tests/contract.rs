@@ -80,8 +80,8 @@ proptest! {
     #[test]
     fn equal_powers_go_to_the_lower_bin(case in any_case(), dtype in any_dtype(), zeros in 0.0..1.0) {
         let chance = uniform(case.rows * case.frame(), 0.0..1.0, case.seed + 9);
-        let samples: Vec<f64> =
-            case.samples().iter().zip(chance).map(|(x, chance)| if chance < zeros { 0.0 } else { x.signum() }).collect();
+        let level = |(x, chance): (&f64, f64)| if chance < zeros { 0.0 } else { x.signum() };
+        let samples: Vec<f64> = case.samples().iter().zip(chance).map(level).collect();
         assert_sorted("levels", &case.outputs(case.signal(&samples, dtype)), case.k);
     }
 
@@ -200,7 +200,7 @@ proptest! {
         }
     }
 
-    /// What parameters are stored in makes no difference beyond their own rounding.
+    /// The type that parameters are stored in makes no difference beyond their own rounding.
     #[test]
     fn parameters_of_any_float_meet_any_signal(case in any_case(), dtype in any_dtype()) {
         let (options, device) = (&case.options, Device::flex());

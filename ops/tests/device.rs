@@ -1,4 +1,4 @@
-//! What holds on accelerators besides being right: gradients, any batch, rows apart, fusion, replay, types and memory.
+//! Contract of accelerators besides being right: gradients, any batch, rows apart, fusion, replay, types and memory.
 //! The results themselves are checked in `parity.rs`. Every test runs on every accelerator of this build; where one is
 //! missing, it is reported as ignored.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -52,7 +52,7 @@ fn settings() -> Vec<WelchOptions> {
     ]
 }
 
-/// What an operation makes of its inputs' leaves.
+/// Function from an operation's leaves to its outputs.
 type Run<'a> = dyn Fn(&[Tensor<1>]) -> Vec<Tensor<2>> + 'a;
 
 /// Checks gradients of an operation on a device against those in float64 on the CPU, which are checked against

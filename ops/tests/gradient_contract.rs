@@ -1,4 +1,4 @@
-//! What gradients keep to besides being right: finite at silence, rows apart, and the same whatever else is tracked.
+//! Contract of gradients besides being right: finite at silence, rows apart, and the same whatever else is tracked.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -14,7 +14,7 @@ use firefly_ops::{Detrend, Scaling, WelchOptions, learned_welch_peaks, learned_w
 
 const ROWS: usize = 2;
 
-/// What an operation makes of its inputs' leaves.
+/// Function from an operation's leaves to its outputs.
 type Run = dyn Fn(&[Tensor<1>]) -> Vec<Tensor<2>>;
 
 /// One operation with inputs and the length of a row of its first input.

@@ -16,7 +16,7 @@ const ROWS: usize = 8192;
 /// Few enough for none to.
 const PART: usize = 256;
 
-/// What the operations, and the transform's backward pass, make of a batch, each row by row.
+/// Results of the operations, and of the transform's backward pass, for a batch, each row by row.
 fn results(signal: &Tensor<2>, parameters: &LearnedParameters, options: &WelchOptions) -> Vec<Vec<f64>> {
     let bins = options.bins();
     let window = parameters.window.clone();

@@ -1,4 +1,5 @@
-//! Causal convolutions: against the sum, gradients in float64, batches, types, capture and replay, and refused arguments.
+//! Causal convolutions: against the sum, gradients in float64, batches, types, capture and replay, and refused
+//! arguments.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -131,8 +132,8 @@ impl Case {
     }
 }
 
-/// Batch, channels, n and taps: lengths of 1, odd, prime and of powers of two, kernels shorter and longer than rows, and
-/// channels fewer and more than lanes.
+/// Batch, channels, n and taps: lengths of 1, odd, prime and of powers of two, kernels shorter and longer than rows,
+/// and channels fewer and more than lanes.
 const SIZES: [[usize; 4]; 20] = [
     [1, 1, 1, 1],
     [2, 3, 1, 4],

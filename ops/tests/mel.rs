@@ -112,8 +112,8 @@ fn takes(device: &Device, options: &MelOptions) -> bool {
     !is_software(device) || [14, 60, 45, 446].contains(&options.stft.n_fft)
 }
 
-/// Checks rows of `samples` samples. The error of a band is that of the transform, relative to the largest band of the row;
-/// that of a logarithm has the slope of the logarithm at the largest and the least band.
+/// Checks rows of `samples` samples. The error of a band is that of the transform, relative to the largest band of the
+/// row; that of a logarithm has the slope of the logarithm at the largest and the least band.
 fn check(device: &Device, dtype: DType, rows: usize, samples: usize, case: &(MelOptions, Option<Logarithm>)) {
     let (options, logarithm) = case;
     let n = options.stft.n_fft;

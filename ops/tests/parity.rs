@@ -293,8 +293,8 @@ fn exact_parameters_make_the_learned_estimate_welchs(device: &Device) {
             assert!(error <= tolerance, "{dtype:?}, {options:?}: relative error {error:.1e}");
             let peaks = learned_welch_peaks(signal.clone(), parameters.clone(), &options, bins).unwrap();
             assert_peaks(&format!("{dtype:?}, {options:?}"), peaks.clone(), &expected, bins, bins, tolerance);
-            // One kernel computes both, on every device up to this length. (In f64 these twiddles are not the kernels' own
-            // to the last bit.)
+            // One kernel computes both, on every device up to this length. (In f64 these twiddles are not the kernels'
+            // own to the last bit.)
             if dtype == DType::F32 && (64..=1024).contains(&n) {
                 let exact = welch_peaks(signal, parameters.window, &options, bins).unwrap();
                 assert_eq!(integers(peaks.bins), integers(exact.bins), "{dtype:?}, {options:?}");

@@ -253,6 +253,7 @@ fn wrong_arguments_are_refused_by_name() {
         fft_convolve(row(4), row(0), ConvolveMode::Full),
         "fft_convolve: `kernel` is 0 samples per row, but must be at least 1",
     );
-    let expected = "fft_convolve: `kernel` is [3, 4], but must be a shape whose leading dimensions are those of the signal, [2, 4], or 1";
+    let expected = "fft_convolve: `kernel` is [3, 4], but must be a shape whose leading dimensions are those of the \
+                    signal, [2, 4], or 1";
     refused(fft_convolve(row(4), Tensor::ones([3, 4], &device), ConvolveMode::Full), expected);
 }

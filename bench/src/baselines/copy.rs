@@ -33,7 +33,7 @@ pub trait CopyInputs {
 pub fn strategy<P: Problem<Inputs: CopyInputs> + 'static>() -> BenchStrategy<P> {
     BenchStrategy::new(
         COPY_BASELINE,
-        "a copy of the input in the memory of the device, the floor of what memory allows",
+        "a copy of the input in the memory of the device, the least time that memory allows",
         move |problem: &P, inputs: &P::Inputs, _| {
             if DeviceName::of(inputs.device()).kind().is_host() {
                 let sets = inputs.host_parts();

@@ -72,8 +72,8 @@ fn rows_per_chunk(batch: usize, n: usize) -> usize {
     batch.div_ceil(most)
 }
 
-/// Calls `transform` with every row of `input` and of `output`, which have the widths beside them, in chunks of `rows` that
-/// threads share out.
+/// Calls `transform` with every row of `input` and of `output`, which have the widths beside them, in chunks of `rows`
+/// that threads share out.
 fn each_row<I: Send, O: Send>(
     (input, input_width): (&mut [I], usize),
     (output, output_width): (&mut [O], usize),

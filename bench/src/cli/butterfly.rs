@@ -7,7 +7,7 @@ use anyhow::ensure;
 use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
-use super::values::{NumberRange, numbers};
+use crate::harness::number_list::{NumberRange, numbers};
 use crate::harness::parameters::ParameterMap;
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::butterfly::{ButterflyProblem, grid};

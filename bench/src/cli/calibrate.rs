@@ -17,8 +17,8 @@ use firefly_framework::profile::{DeviceProfile, Preset, default_path, save};
 use firefly_models::Tier;
 
 use super::ExitStatus;
-use super::values::whole;
 use crate::harness::load::{LoadProbe, LoadRecord, in_quiet_rounds};
+use crate::harness::number_list::whole;
 use crate::harness::statistics::Spread;
 use crate::suites::operations;
 use crate::suites::peaks::PeaksProblem;

@@ -9,8 +9,8 @@ use firefly_app::suggest;
 use firefly_app::table::wrapped;
 
 use super::options::MeasureOptions;
-use super::values::distinct;
 use crate::harness::machine::MachineInfo;
+use crate::harness::number_list::distinct;
 use crate::harness::outcome::CaseRecord;
 use crate::harness::parameters::ParameterMap;
 use crate::harness::problem::Problem;

@@ -13,7 +13,7 @@ use firefly_framework::profile::{DeviceProfile, Preset, ProfileSource, load, loa
 use super::values::named;
 use crate::suites::picker::strategies_of;
 
-/// What a calibrated profile lacks of the latencies that the picker predicts from; none if they are all there.
+/// Latencies that the picker predicts from and a calibrated profile lacks; none if they are all there.
 fn missing_latencies(profile: &DeviceProfile, device: DeviceName) -> Option<String> {
     let axes = PEAKS_AXES.map(|(name, _)| name);
     strategies_of(device.kind()).iter().find_map(|strategy| match profile.latencies.get(strategy.name()) {
@@ -60,7 +60,8 @@ pub fn presets() -> impl TypedValueParser<Value = Preset> {
     named(Preset::ALL.map(|preset| (preset.name(), preset)))
 }
 
-/// The user's calibrated profile of the device that a preset is named after, or else the preset; and which of these it is.
+/// The user's calibrated profile of the device that a preset is named after, or else the preset; and which of these it
+/// is.
 pub fn target_profile(preset: Preset) -> (DeviceProfile, ProfileSource) {
     let device = preset.name().parse::<DeviceName>().ok();
     let resolved = device.map(|device| load_or_preset(device.id()));

@@ -7,7 +7,8 @@ use firefly_ops::Direction;
 use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
-use super::values::{NumberRange, distinct, named, numbers, whole};
+use super::values::named;
+use crate::harness::number_list::{NumberRange, distinct, numbers, whole};
 use crate::harness::parameters::ParameterMap;
 use crate::harness::problem::Problem;
 use crate::harness::strategy::BenchStrategy;
@@ -19,18 +20,20 @@ pub struct FftArgs {
     /// Points of a transform, or of each of its dimensions as in 128x128
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,1000,4096")]
     pub n: Vec<Shapes>,
-    /// What is transformed: complex values, or real ones to half spectra and back
+    /// Values to transform: complex ones, or real ones to half spectra and back
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "complex,real")]
     #[arg(value_parser = named(Values::NAMED))]
     pub values: Vec<Values>,
     /// Forward or inverse transforms, neither of them normalised
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "forward", value_parser = named(DIRECTIONS))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(default_value = "forward", value_parser = named(DIRECTIONS))]
     pub direction: Vec<Direction>,
     /// Transforms per call, from 1; their values take at most 8 GiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,2048", allow_negative_numbers = true)]
     pub batch: Vec<NumberRange>,
     /// As many transforms per call, at least one, as have about so many points together
-    #[arg(long, value_name = "N", conflicts_with = "batch", allow_negative_numbers = true, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", conflicts_with = "batch")]
+    #[arg(allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub points: Option<usize>,
     /// Device, execution and iterations
     #[command(flatten)]

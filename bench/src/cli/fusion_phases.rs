@@ -27,8 +27,8 @@ pub struct FusionPhasesArgs {
     /// there is none, unless given
     #[arg(long, value_name = "PATH")]
     pub profile: Option<PathBuf>,
-    /// Device whose profile predicts and decides instead, whatever the device that is measured: its calibrated profile, or
-    /// its preset if there is none
+    /// Device whose profile predicts and decides instead, whatever the device that is measured: its calibrated profile,
+    /// or its preset if there is none
     #[arg(long, value_name = "DEVICE", conflicts_with = "profile", value_parser = presets())]
     pub target: Option<Preset>,
     /// Print each decision in prose, with every term in a table

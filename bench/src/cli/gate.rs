@@ -14,7 +14,7 @@ use firefly_ops::options::validate_n_fft;
 
 use super::ExitStatus;
 use super::device_profile::{presets, target_profile};
-use super::values::{NumberRange, distinct, numbers};
+use crate::harness::number_list::{NumberRange, distinct, numbers};
 
 /// Options of `gate`.
 #[derive(Debug, Clone, clap::Args)]

@@ -12,9 +12,10 @@ use firefly_models::Tier;
 use thiserror::Error;
 
 use super::ExitStatus;
-use super::values::{NumberRange, TIERS, distinct, named, numbers, whole};
+use super::values::{TIERS, named};
 use super::welch_options::tier_names;
 use crate::harness::machine::{MachineInfo, available_cores, available_memory};
+use crate::harness::number_list::{NumberRange, distinct, numbers, whole};
 use crate::harness::outcome::{BatchLimit, CaseOutcome, CaseRecord, LimitedBy};
 use crate::harness::parameters::ParameterMap;
 use crate::harness::problem::{Problem, ProblemError};

@@ -32,7 +32,7 @@ use crate::harness::problem::Problem;
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::{self, peaks, phases, pipelines};
 
-/// What the program's own help ends with.
+/// End of the program's own help.
 const ABOUT: &str = "Example:
   firefly-bench welch-peaks --batch 32..8192
 
@@ -190,7 +190,7 @@ impl ExitStatus {
     }
 }
 
-/// What a list may be, for the help of commands that take some.
+/// Forms of a list, for the help of commands that take some.
 const LISTS: &str = "\
 Lists are separated by commas. Lists of numbers also take ranges of powers of two: 32,100 or 32..8192 or 32-8192.";
 

@@ -10,9 +10,10 @@ use firefly_app::host::MOST_THREADS;
 use firefly_app::table::Layout;
 use firefly_ops::InstructionSet;
 
-use super::values::{self, NumberRange, distinct, whole};
+use super::values::instruction_set;
 use crate::harness::execution::ExecutionConfig;
 use crate::harness::machine::available_cores;
+use crate::harness::number_list::{NumberRange, distinct, numbers, whole};
 use crate::harness::parameters::ParameterMap;
 use crate::harness::runner::MeasurementSetup;
 use crate::harness::timing::Iterations;
@@ -42,7 +43,7 @@ pub struct MeasureOptions {
     pub device: DeviceChoice,
     /// Instruction sets that Firefly's kernels for host processors are forced to use, each a case of its own; their own
     /// choice unless given
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::instruction_set())]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = instruction_set())]
     pub instruction_set: Option<Vec<InstructionSet>>,
     /// Numbers of host threads from 1 to 1024, each a case of its own; all cores unless given
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_negative_numbers = true)]
@@ -110,7 +111,7 @@ impl MeasureOptions {
 
     /// Numbers of threads, in the order typed.
     pub fn thread_counts(&self) -> Vec<usize> {
-        self.threads.as_ref().map_or_else(|| vec![available_cores()], |threads| values::numbers(threads))
+        self.threads.as_ref().map_or_else(|| vec![available_cores()], |threads| numbers(threads))
     }
 
     /// Number of iterations.

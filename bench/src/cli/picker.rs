@@ -15,10 +15,11 @@ use firefly_models::{AutoWelchPeaks, Selection, Strategy, Tier};
 
 use super::ExitStatus;
 use super::device_profile::device_profile;
-use super::values::{NumberRange, TIERS, distinct, named, numbers, whole};
+use super::values::{TIERS, named};
 use super::welch_options::lengths;
 use crate::harness::load::LoadProbe;
 use crate::harness::machine::MachineInfo;
+use crate::harness::number_list::{NumberRange, distinct, numbers, whole};
 use crate::harness::statistics::Spread;
 use crate::report::json::now;
 use crate::report::picker::{GOOD, LOW_REGRET, PICKER_FORMAT, PickerCase, PickerReport};

@@ -26,6 +26,9 @@ pub struct ReportArgs {
     /// Heading of the page
     #[arg(long, default_value = "Measurements")]
     pub title: String,
+    /// Markdown that the results page has between its heading and the measurements: conditions, results of others
+    #[arg(long, value_name = "FILE", requires = "markdown")]
+    pub notes: Option<PathBuf>,
 }
 
 /// Writes the page, whole or not at all, and prints its path.
@@ -33,19 +36,23 @@ pub struct ReportArgs {
 /// # Errors
 /// For files that are not reports, and a page that can't be written.
 pub fn run(arguments: &ReportArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
-    let ReportArgs { files, markdown, out: out_path, title } = arguments;
+    let ReportArgs { files, markdown, out: out_path, title, notes } = arguments;
     let (option, path) = markdown.as_ref().map_or(("--out", out_path), |path| ("--markdown", path));
     ensure_writable(path).with_context(|| format!("{option} {}", path.display()))?;
     let same = |file: &&PathBuf| {
         fs::canonicalize(file).is_ok_and(|file| fs::canonicalize(path).is_ok_and(|path| path == file))
     };
-    if let Some(input) = files.iter().find(same) {
-        bail!("{option} {}: it is the report {}", path.display(), input.display());
+    if let Some(input) = files.iter().chain(notes).find(same) {
+        bail!("{option} {}: it is the input {}", path.display(), input.display());
     }
+    let notes = match notes {
+        Some(path) => fs::read_to_string(path).with_context(|| format!("--notes {}", path.display()))?,
+        None => String::new(),
+    };
     let reports = files.iter().map(|file| AnyReport::read(file)).collect::<Result<Vec<_>, _>>()?;
     let name = |file: &PathBuf| file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
     let page = match markdown {
-        Some(_) => results_page::page(title, &reports),
+        Some(_) => results_page::page(title, &notes, &reports),
         None => html::page(title, &files.iter().map(name).zip(reports).collect::<Vec<_>>()),
     };
     write_atomically(path, page.as_bytes()).with_context(|| format!("writing {}", path.display()))?;

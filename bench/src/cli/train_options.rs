@@ -24,8 +24,8 @@ pub struct TrainOptions {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = value_parser!(u64).range(..=MOST_STEPS))]
     pub train_steps: Option<u64>,
-    /// Folder of a training run whose model is the learned one instead, where n_fft and K are the model's and frames are
-    /// long enough; adds the strategy `learned`
+    /// Folder of a training run whose model is the learned one instead, where n_fft and K are the model's and frames
+    /// are long enough; adds the strategy `learned`
     #[arg(long, value_name = "FOLDER", conflicts_with = "train_steps")]
     pub run: Option<PathBuf>,
 }
@@ -36,7 +36,7 @@ impl TrainOptions {
         self.train_steps.map_or(DEFAULT_STEPS, |steps| steps as usize)
     }
 
-    /// Where learned models are from; frames to train on are made from `seed`.
+    /// Source of learned models; frames to train on are made from `seed`.
     pub fn source(&self, seed: u64) -> LearnedSource {
         match &self.run {
             Some(folder) => LearnedSource::Run(folder.clone()),

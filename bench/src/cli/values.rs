@@ -1,103 +1,13 @@
-//! Values of options: numbers, ranges of powers of two, and named values.
+//! Named values of options.
 
 use std::fmt;
-use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use firefly_models::Tier;
 use firefly_ops::InstructionSet;
-use thiserror::Error;
 
 /// Tiers by name.
 pub const TIERS: [(&str, Tier); 3] = [("ultra", Tier::Ultra), ("fast", Tier::Fast), ("reference", Tier::Reference)];
-
-/// Error in an item of a list of numbers.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NumberError {
-    /// The item is empty.
-    #[error("an item of the list is empty")]
-    Empty,
-    /// The item is not a whole number.
-    #[error("`{0}` is not a whole number from 1; lists look like 32,256 or 32..8192")]
-    NotANumber(String),
-    /// The text is not a whole number from 0, or too large.
-    #[error("`{0}` is not a whole number from 0 that fits 64 bits")]
-    NotFromZero(String),
-    /// The item is zero.
-    #[error("0 is not accepted; numbers start at 1")]
-    Zero,
-    /// The range ends before it starts.
-    #[error("range `{0}` ends before it starts")]
-    Backwards(String),
-    /// An end of the range is not a power of two.
-    #[error("range `{range}` goes through powers of two, and {end} is not one")]
-    NotAPower {
-        /// The range.
-        range: String,
-        /// Its end that is not a power of two.
-        end: usize,
-    },
-}
-
-/// Item of a list of numbers from 1: `32`, or `32..8192` or `32-8192` for the powers of two from 32 to 8192.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NumberRange(Vec<usize>);
-
-impl FromStr for NumberRange {
-    type Err = NumberError;
-
-    fn from_str(text: &str) -> Result<Self, NumberError> {
-        let item = text.trim();
-        if item.is_empty() {
-            return Err(NumberError::Empty);
-        }
-        // A dash after a digit, so that `-1` is a number below the least.
-        let dashed = || item.split_once('-').filter(|(from, _)| !from.is_empty());
-        let Some((from, to)) = item.split_once("..").or_else(dashed) else { return Ok(Self(vec![number(item)?])) };
-        let (from, to) = (power_of_two(from, item)?, power_of_two(to, item)?);
-        if to < from {
-            return Err(NumberError::Backwards(item.to_string()));
-        }
-        Ok(Self((from.ilog2()..=to.ilog2()).map(|exponent| 1 << exponent).collect()))
-    }
-}
-
-/// A whole number from 0.
-///
-/// # Errors
-/// [`NumberError::NotFromZero`] for any other text, and a number that is too large for its type.
-pub fn whole<T: FromStr>(text: &str) -> Result<T, NumberError> {
-    text.trim().parse().map_err(|_| NumberError::NotFromZero(text.to_string()))
-}
-
-fn number(text: &str) -> Result<usize, NumberError> {
-    match text.trim().parse() {
-        Ok(0) => Err(NumberError::Zero),
-        Ok(number) => Ok(number),
-        Err(_) => Err(NumberError::NotANumber(text.to_string())),
-    }
-}
-
-fn power_of_two(text: &str, range: &str) -> Result<usize, NumberError> {
-    let end = number(text)?;
-    if end.is_power_of_two() { Ok(end) } else { Err(NumberError::NotAPower { range: range.to_string(), end }) }
-}
-
-/// The numbers of a list in the order typed, each once.
-pub fn numbers(list: &[NumberRange]) -> Vec<usize> {
-    distinct(list.iter().flat_map(|range| range.0.iter().copied()))
-}
-
-/// The values in their order, each once.
-pub fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut distinct = Vec::new();
-    for value in values {
-        if !distinct.contains(&value) {
-            distinct.push(value);
-        }
-    }
-    distinct
-}
 
 /// Parser of a value by its name; the error names the possible values and the nearest one.
 pub fn named<T: Clone + Send + Sync + 'static>(
@@ -130,68 +40,11 @@ impl std::error::Error for UnknownName {}
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    fn parsed(text: &str) -> Result<Vec<usize>, NumberError> {
-        let ranges = text.split(',').map(str::parse).collect::<Result<Vec<NumberRange>, _>>()?;
-        Ok(numbers(&ranges))
-    }
-
-    fn refused(text: &str) -> String {
-        parsed(text).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn numbers_and_ranges_keep_the_order_typed() {
-        assert_eq!(parsed("32"), Ok(vec![32]));
-        assert_eq!(parsed("1024, 7,32"), Ok(vec![1024, 7, 32]));
-        assert_eq!(parsed("32..256"), Ok(vec![32, 64, 128, 256]));
-        assert_eq!(parsed("100,1..4,4,8..8"), Ok(vec![100, 1, 2, 4, 8]));
-        assert_eq!(parsed("4,1..2"), Ok(vec![4, 1, 2]));
-        assert_eq!(parsed("32-256,7"), Ok(vec![32, 64, 128, 256, 7]));
-    }
-
-    #[test]
-    fn wrong_items_are_explained() {
-        for text in ["", "32,", ",32", "1,,2"] {
-            assert_eq!(refused(text), "an item of the list is empty");
-        }
-        assert!(refused("many").contains("`many` is not a whole number"));
-        assert!(refused("-1").contains("`-1` is not a whole number"));
-        assert!(refused("1..").contains("not a whole number"));
-        assert!(refused("99999999999999999999").contains("not a whole number"));
-        assert!(refused("0").contains("start at 1"));
-        assert!(refused("64..32").contains("`64..32` ends before it starts"));
-        assert!(refused("64-32").contains("`64-32` ends before it starts"));
-        assert!(refused("4-").contains("not a whole number"));
-        assert!(refused("32..100").contains("100 is not one"));
-    }
-
-    #[test]
-    fn whole_numbers_begin_at_zero() {
-        assert_eq!((whole("0"), whole(" 17 ")), (Ok(0u64), Ok(17)));
-        for text in ["-1", "x", "1.5", "99999999999999999999"] {
-            assert!(whole::<usize>(text).unwrap_err().to_string().contains(&format!("`{text}` is not a whole number")));
-        }
-    }
 
     #[test]
     fn tiers_have_the_names_that_models_give_them() {
         assert_eq!(TIERS.map(|(_, tier)| tier), Tier::ALL);
         assert!(TIERS.iter().all(|(name, tier)| *name == tier.to_string()));
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_parsed_or_refused(
-            text in prop::collection::vec(prop::sample::select(&b"0123456789.,x -"[..]), 0..24),
-        ) {
-            let text = String::from_utf8(text).unwrap();
-            if let Ok(numbers) = parsed(&text) {
-                prop_assert!(!numbers.is_empty() && numbers.iter().all(|number| *number > 0));
-            }
-        }
     }
 }

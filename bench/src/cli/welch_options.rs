@@ -4,7 +4,8 @@ use firefly_models::Tier;
 use firefly_ops::ArgumentError;
 use firefly_ops::options::validate_n_fft;
 
-use super::values::{NumberRange, TIERS, distinct, named, numbers};
+use super::values::{TIERS, named};
+use crate::harness::number_list::{NumberRange, distinct, numbers};
 use crate::harness::parameters::ParameterMap;
 use crate::suites::peaks::{PeaksProblem, grid};
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Time of the calls before a synchronisation, about: waking up from one that waited for long takes up to half a
 /// millisecond.
 const IN_FLIGHT: Duration = Duration::from_millis(40);
-/// How many calls that may be.
+/// Number of calls that may be in flight.
 const CALLS_IN_FLIGHT: RangeInclusive<usize> = 16..=512;
 
 /// Summary of a strategy whose calls are in flight, after that of one whose calls are waited for.

@@ -36,7 +36,7 @@ impl LoadProbe {
         Self { cores: if kind.is_host() { available_cores() } else { 1 }, steps, fastest: f64::INFINITY }
     }
 
-    /// How many times as long as undisturbed work the slowest core takes now; 1 on an idle machine.
+    /// Time of the slowest core now, divided by that of undisturbed work: 1 on an idle machine.
     pub fn slowdown(&mut self) -> f64 {
         let steps = self.steps;
         let units = || (0..UNITS).map(|_| timed(steps)).collect::<Vec<f64>>();
@@ -87,8 +87,8 @@ impl LoadRecord {
         let worst = self.slowdowns.iter().copied().fold(1.0, f64::max);
         (busy > 0).then(|| {
             format!(
-                "measured on a busy machine: in {busy} of {} parts, after {} were repeated, other load made the slowest \
-                 core take up to {worst:.2} times as long",
+                "measured on a busy machine: in {busy} of {} parts, after {} were repeated, other load made the \
+                 slowest core take up to {worst:.2} times as long",
                 self.slowdowns.len(),
                 self.repeated
             )

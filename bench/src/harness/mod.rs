@@ -9,6 +9,7 @@ pub mod execution;
 pub mod input_sets;
 pub mod load;
 pub mod machine;
+pub mod number_list;
 pub mod outcome;
 pub mod parameters;
 pub mod problem;

@@ -6,8 +6,8 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// Parameters of a problem or a command: a JSON object whose entries keep their order. Two are equal if their entries are,
-/// in whatever order.
+/// Parameters of a problem or a command: a JSON object whose entries keep their order. Two are equal if their entries
+/// are, in whatever order.
 #[derive(Debug, Clone, Default)]
 pub struct ParameterMap(Vec<(String, Value)>);
 

@@ -49,7 +49,7 @@ pub struct Accuracy {
 /// Selection of a strategy that chooses among several ways to compute the result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selected {
-    /// What was selected, such as `fast fused`.
+    /// The selection, such as `fast fused`.
     pub choice: String,
     /// Name of the strategy that makes the same calls, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -69,7 +69,7 @@ impl BenchReport {
         }
     }
 
-    /// What can't be in a report that was measured: times out of order, and cases of the same key.
+    /// Contradiction that no measured report has: times out of order, or cases of the same key.
     fn contradiction(&self) -> Option<String> {
         let mut labels = HashSet::new();
         self.cases.iter().find_map(|case| {
@@ -158,7 +158,7 @@ pub enum ReportError {
     Contradiction {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The report has another format.
@@ -185,9 +185,9 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             format!("{:#}", BenchReport::read(&path).unwrap_err())
         };
-        assert!(read(r#"{"format": 1, "cases": []}"#).contains("has format 1, and this version reads 2"));
+        assert!(read(r#"{"format": 1, "cases": []}"#).contains("has format 1, and this version reads 3"));
         assert!(read("[]").contains("is not a report of firefly-bench"));
-        assert!(read(r#"{"format": 2}"#).contains("missing field"));
+        assert!(read(r#"{"format": 3}"#).contains("missing field"));
         assert!(format!("{:#}", BenchReport::read(folder.path()).unwrap_err()).contains("reading"));
     }
 }

@@ -15,9 +15,12 @@ use crate::harness::machine::MachineInfo;
 use crate::harness::outcome::DERIVED;
 use crate::harness::parameters::shown;
 
-/// Page with a section per report.
-pub fn page(title: &str, reports: &[AnyReport]) -> String {
+/// Page with a section per report, after `notes`, if there are any.
+pub fn page(title: &str, notes: &str, reports: &[AnyReport]) -> String {
     let mut page = format!("# {title}\n");
+    if !notes.trim().is_empty() {
+        let _ = write!(page, "\n{}\n", notes.trim());
+    }
     for report in reports {
         page += "\n";
         page += &match report {
@@ -201,14 +204,15 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_machine_date_command_and_table() {
-        insta::assert_snapshot!(page("Welch peaks", &[AnyReport::Bench(Box::new(report()))]));
+    fn a_page_has_notes_machine_date_command_and_table() {
+        let reports = [AnyReport::Bench(Box::new(report()))];
+        insta::assert_snapshot!(page("Welch peaks", "Beside another program: 1.5 s.\n", &reports));
     }
 
     #[test]
     fn reports_of_the_picker_become_pages() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/picker.json");
-        let text = page("Picker", &[AnyReport::read(&path).unwrap()]);
+        let text = page("Picker", "", &[AnyReport::read(&path).unwrap()]);
         assert!(text.contains("--n-fft 64,256") && text.contains("regret"), "{text}");
     }
 
@@ -224,7 +228,7 @@ mod tests {
             bytes[place.index(length)] = byte;
             for bytes in [&bytes[..], &bytes[..keep.index(length)]] {
                 if let Ok(report) = parse(bytes) {
-                    prop_assert!(page("Mutated", &[report]).starts_with("# Mutated"));
+                    prop_assert!(page("Mutated", "", &[report]).starts_with("# Mutated"));
                 }
             }
         }

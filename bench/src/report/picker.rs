@@ -139,8 +139,8 @@ impl PickerReport {
         table
     }
 
-    /// Quality of predictions and choices, with the remark on the measurement if there is one, and time per decision, as
-    /// lines of text.
+    /// Quality of predictions and choices, with the remark on the measurement if there is one, and time per decision,
+    /// as lines of text.
     pub fn summary(&self) -> [String; 2] {
         let [first, again] = [self.deciding_first_ns, self.deciding_again_ns];
         let remark = self.remark.as_ref().map(|remark| format!("; {remark}")).unwrap_or_default();

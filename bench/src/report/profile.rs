@@ -11,7 +11,7 @@ use super::schema::Tool;
 use crate::harness::parameters::ParameterMap;
 
 /// Version of the JSON format; it changes when a reader would have to.
-pub const PROFILE_FORMAT: u32 = 2;
+pub const PROFILE_FORMAT: u32 = 3;
 
 /// Data movement of one model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

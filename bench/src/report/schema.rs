@@ -7,7 +7,7 @@ use crate::harness::outcome::CaseRecord;
 use crate::harness::parameters::ParameterMap;
 
 /// Version of the format; it changes when a reader would have to.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// Results of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

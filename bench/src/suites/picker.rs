@@ -66,7 +66,8 @@ impl Noise {
     }
 }
 
-/// The model of a problem, restricted to one strategy if one is given; a learned one is untrained, with every gate open.
+/// The model of a problem, restricted to one strategy if one is given; a learned one is untrained, with every gate
+/// open.
 ///
 /// # Errors
 /// [`ArgumentError`] for a problem out of range.
@@ -107,8 +108,8 @@ pub struct Timings {
     pub load: LoadRecord,
 }
 
-/// For every problem the nanoseconds of each strategy's runs, including the transfer of the peaks to host memory, gathered
-/// in rounds; rounds on a busy machine are repeated.
+/// For every problem the nanoseconds of each strategy's runs, including the transfer of the peaks to host memory,
+/// gathered in rounds; rounds on a busy machine are repeated.
 ///
 /// # Errors
 /// [`TimingError`] for a problem out of range, and strategies that fail or disagree.
@@ -176,8 +177,8 @@ pub enum TimingError {
     },
 }
 
-/// Nanoseconds of each strategy's runs on `problem`; the strategies take turns in an order drawn anew in each iteration, for
-/// `time` together.
+/// Nanoseconds of each strategy's runs on `problem`; the strategies take turns in an order drawn anew in each
+/// iteration, for `time` together.
 fn time_strategies(
     problem: &PeaksProblem,
     strategies: &[Strategy],

@@ -43,8 +43,8 @@ impl PredictedGraph {
     }
 }
 
-/// Shares of graphs whose predicted time is within a factor of [`GOOD`] of the measured median, and of the fastest tenth
-/// of the samples; none of no graphs.
+/// Shares of graphs whose predicted time is within a factor of [`GOOD`] of the measured median, and of the fastest
+/// tenth of the samples; none of no graphs.
 pub fn shares(graphs: &[PredictedGraph]) -> Option<[f64; 2]> {
     let of_median = share_within(GOOD, graphs.iter().map(PredictedGraph::ratio))?;
     Some([of_median, share_within(GOOD, graphs.iter().map(|graph| graph.predicted / graph.measured.p10))?])

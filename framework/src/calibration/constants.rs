@@ -14,8 +14,8 @@ const LARGE_BYTES: usize = 256 << 20;
 const ROUGH_BYTES: usize = 4 << 20;
 /// Launches of the chain that the launch overhead is measured with.
 const CHAIN: usize = 1000;
-/// Operations on a large tensor that take a single one's time where they run as one kernel, and the ratio of times up to
-/// which they do.
+/// Operations on a large tensor that take a single one's time where they run as one kernel, and the ratio of times up
+/// to which they do.
 const MERGED: usize = 4;
 const MERGED_RATIO: f64 = 2.0;
 /// Runs that a median is taken of, and runs before them that are not counted.

@@ -49,7 +49,7 @@ pub enum CalibrationError {
     /// The caller returned another number of times than there are sizes and strategies.
     #[error("measured latencies: {got} {what}, expected {expected}")]
     Count {
-        /// What was counted: `sizes` or `strategies`.
+        /// The counted things: `sizes` or `strategies`.
         what: &'static str,
         /// The number returned.
         got: usize,

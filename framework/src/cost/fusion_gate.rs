@@ -6,23 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Benefit, Prediction, Score};
 use crate::movement::DataMovement;
-use crate::profile::DeviceProfile;
-
-/// Upper limit on the predicted slowdown of a fused computation, from a batch size on.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MaxSlowdown {
-    /// The smallest batch that the limit applies to.
-    pub batch: u64,
-    /// The largest ratio of predicted time after to predicted time before.
-    pub ratio: f64,
-}
+use crate::profile::{DeviceProfile, MaxSlowdown};
 
 /// A slowdown limit that applied to a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SlowdownCheck {
     /// The limit.
-    #[serde(rename = "floor")]
     pub limit: MaxSlowdown,
     /// Predicted time after divided by predicted time before.
     pub ratio: f64,
@@ -51,7 +40,6 @@ pub struct FusionDecision {
     /// The lowest score that is accepted, in nanoseconds.
     pub min_gain: f64,
     /// The slowdown limit for this batch, if there is one.
-    #[serde(rename = "floor")]
     pub slowdown: Option<SlowdownCheck>,
 }
 
@@ -97,7 +85,8 @@ impl FusionDecision {
             let DataMovement { launches, syncs, host_output, traffic } = movement;
             let _ = writeln!(
                 text,
-                "  {name}: {launches} launches, {syncs} syncs, {host_output} bytes to the host, {traffic} bytes of traffic"
+                "  {name}: {launches} launches, {syncs} syncs, {host_output} bytes to the host, {traffic} bytes of \
+                 traffic"
             );
             let _ = writeln!(text, "  {name}: {prediction}");
         }

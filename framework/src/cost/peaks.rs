@@ -254,7 +254,7 @@ mod tests {
             PeaksWorkload { learned, ..workload(batch) }.predict(Strategy::Learned, &device)
         };
         assert_eq!((with(8, 250), with(8, 1000)), (None, None));
-        // Below 0.44 of the exact operation's scale, the floor of small batches decides.
+        // Below 0.44 of the exact operation's scale, the least time of small batches decides.
         assert_eq!(with(8, 200), Some(400_000.0));
         let fused = workload(100_000).predict(Strategy::Fused, &device).unwrap();
         assert!((with(100_000, 200).unwrap() / fused - 0.44).abs() < 1e-9);

@@ -71,9 +71,9 @@ impl Prediction {
     }
 }
 
-/// Latency of an operation by its measured ones, if the profile has them, through the same views or else any: interpolated, and beyond the largest that was
-/// measured at least what its traffic takes. Of elementwise operations that run as one kernel, that is the traffic of
-/// the kernel.
+/// Latency of an operation by its measured ones, if the profile has them, through the same views or else any:
+/// interpolated, and beyond the largest that was measured at least what its traffic takes. Of elementwise operations
+/// that run as one kernel, that is the traffic of the kernel.
 fn measured_latency(node: &NodeMovement, device: &DeviceProfile) -> Option<f64> {
     let by_name = device.operations.get(&node.latency_name());
     let table = by_name.or_else(|| device.operations.get(&node.kind))?;

@@ -76,7 +76,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or("it panicked without a message").to_string()
 }
 
-/// What the model did when it panicked: it read a tensor, or did something else after the last recorded operation.
+/// Action at which the model panicked: it read a tensor, or did something else after the last recorded operation.
 fn unrecordable(reason: &str, operations: &[OperationIr]) -> String {
     let makes = |operation: &&OperationIr, id| operation.outputs().any(|output| output.id == id);
     let read = tensor_in_message(reason).and_then(|id| operations.iter().find(|operation| makes(operation, id)));

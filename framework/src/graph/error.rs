@@ -12,7 +12,7 @@ pub enum GraphError {
     /// The model read a computed value, or used an operation that can't be recorded.
     #[error("capture: {operation} can't be recorded: {reason}")]
     Unrecordable {
-        /// What the model did.
+        /// The model's action.
         operation: String,
         /// Burn's reason.
         reason: String,
@@ -22,9 +22,9 @@ pub enum GraphError {
     Declaration {
         /// Index of the input.
         place: usize,
-        /// What the model takes.
+        /// The inputs that the model takes.
         expected: String,
-        /// What was declared.
+        /// The inputs that were declared.
         declared: String,
     },
     /// The model returned an error.

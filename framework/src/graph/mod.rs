@@ -18,24 +18,19 @@
 mod any_tensor;
 mod arguments;
 mod capture;
-mod dot;
 mod error;
-mod escape;
 mod graph_ir;
 mod model;
 mod operation;
 mod recorded;
 mod replay;
-mod svg;
 
 pub use any_tensor::AnyTensor;
 pub use arguments::{Arguments, Input, Outputs, Source};
 pub use capture::capture;
-pub use dot::dot;
 pub use error::GraphError;
 pub use model::{Graph, Node, Origin, Value, ValueId};
 pub use operation::{AxisSlice, Operation, Ranked};
 pub use replay::{CustomOperations, Replay};
-pub use svg::svg;
 
 pub use burn::backend::ir::ScalarIr;

@@ -252,9 +252,9 @@ impl Graph {
         views
     }
 
-    /// A graph that runs the node at `index` alone, `repeats` times over, on constants in the place of values that other
-    /// nodes compute: what measures the node's time. Views that it reads through run before it each time, since they decide
-    /// how it accesses memory. Its only input is also its only output, one f32 `[1, 1]`.
+    /// A graph that runs the node at `index` alone, `repeats` times over, on constants in the place of values that
+    /// other nodes compute: what measures the node's time. Views that it reads through run before it each time, since
+    /// they decide how it accesses memory. Its only input is also its only output, one f32 `[1, 1]`.
     ///
     /// # Panics
     /// If there is no such node.

@@ -108,8 +108,8 @@ pub struct NodeMovement {
 }
 
 impl NodeMovement {
-    /// Name by which a calibrated profile has its latency: its kind, and the views that it reads through, which decide how
-    /// it accesses memory.
+    /// Name by which a calibrated profile has its latency: its kind, and the views that it reads through, which decide
+    /// how it accesses memory.
     pub fn latency_name(&self) -> String {
         if self.views.is_empty() { self.kind.clone() } else { format!("{} of {}", self.kind, self.views.join(", ")) }
     }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::LatencyTable;
-use crate::cost::MaxSlowdown;
+use super::{LatencyTable, MaxSlowdown};
 
 /// Constants of a device that predictions and fusion decisions follow from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,19 +43,18 @@ pub struct DeviceProfile {
     #[serde(default)]
     pub peaks: PeaksTerms,
     /// Upper limits on the predicted slowdown of a fused computation, by batch.
-    #[serde(default, rename = "floors")]
+    #[serde(default)]
     pub max_slowdowns: Vec<MaxSlowdown>,
     /// Measured latencies of strategies, by name; empty in a preset.
-    #[serde(default, rename = "rates")]
+    #[serde(default)]
     pub latencies: BTreeMap<String, LatencyTable>,
-    /// Measured latencies of a graph's operations, by kind and the views that they read through, along the bytes of their
-    /// traffic; empty in a preset.
+    /// Measured latencies of a graph's operations, by kind and the views that they read through, along the bytes of
+    /// their traffic; empty in a preset.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operations: BTreeMap<String, LatencyTable>,
 }
 
-/// Terms of the [published estimates](crate::cost::published) of Welch peaks that differ between devices. By default
-/// those of a host.
+/// Terms of the published estimates of Welch peaks that differ between devices. By default those of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PeaksTerms {

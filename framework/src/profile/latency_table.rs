@@ -10,7 +10,6 @@ pub struct Axis {
     /// Name of the size, such as `batch` or `n_fft`.
     pub name: String,
     /// Interpolation along this axis.
-    #[serde(rename = "growth")]
     pub interpolation: Interpolation,
     /// The measured sizes: positive, increasing.
     pub values: Vec<f64>,
@@ -18,14 +17,13 @@ pub struct Axis {
 
 /// Interpolation between measured sizes, and extrapolation outside of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Interpolation {
     /// The logarithm of the time is linear in the logarithm of the size: the time is a power of the size. Extrapolation
     /// continues the slope of the interval at the edge.
-    #[serde(rename = "power")]
     LogLog,
     /// The time is linear in the size: a constant per call plus a constant per unit. Extrapolation continues the slope
     /// of the interval at the edge, clamped so that neither constant is negative where the measurements are noisy.
-    #[serde(rename = "affine")]
     Linear,
 }
 

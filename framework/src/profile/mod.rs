@@ -14,11 +14,13 @@
 
 mod device_profile;
 mod latency_table;
+mod max_slowdown;
 mod preset;
 mod store;
 
 pub use device_profile::{DeviceProfile, PeaksTerms};
 pub use latency_table::{Axis, Interpolation, LatencyTable, LatencyTableError};
+pub use max_slowdown::MaxSlowdown;
 pub use preset::{Preset, UnknownPreset};
 pub use store::{
     PROFILE_FORMAT, ProfileError, ProfileSource, ResolvedProfile, default_path, load, load_or_preset, save,

@@ -5,8 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::{DeviceProfile, PeaksTerms};
-use crate::cost::MaxSlowdown;
+use super::{DeviceProfile, MaxSlowdown, PeaksTerms};
 use crate::device::DeviceKind;
 
 /// Published constants of a kind of device, for devices without a calibrated profile.

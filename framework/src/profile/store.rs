@@ -12,7 +12,7 @@ use crate::device::{DeviceId, fingerprint};
 use crate::files::write_atomically;
 
 /// Version of the file format, incremented with every incompatible change.
-pub const PROFILE_FORMAT: u32 = 2;
+pub const PROFILE_FORMAT: u32 = 3;
 
 /// Error of reading or writing a profile.
 #[derive(Debug, Error)]
@@ -31,7 +31,7 @@ pub enum ProfileError {
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What is invalid.
+        /// The invalid part.
         reason: String,
     },
     /// The profile is of another format version, machine or device; the device has to be calibrated again.
@@ -39,7 +39,7 @@ pub enum ProfileError {
     Stale {
         /// The file.
         path: PathBuf,
-        /// What differs.
+        /// The part that differs.
         what: &'static str,
         /// The value in the file.
         got: String,
@@ -203,7 +203,7 @@ mod tests {
             load(&path, fingerprint).unwrap_err().to_string()
         };
         assert!(message(&text, "there").contains("stale: the device is `here`, but `there` here"));
-        assert!(message(&text.replace("format = 2", "format = 1"), "here").contains("stale: the format is `1`"));
+        assert!(message(&text.replace("format = 3", "format = 1"), "here").contains("stale: the format is `1`"));
         assert!(message(&text.replace("dispatch = 2000.0", "dispatch = -1.0"), "here").contains("`dispatch` is out"));
         assert!(
             message(&text.replace("10.5, 200.0", "10.5"), "here")

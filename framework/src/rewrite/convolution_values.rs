@@ -1,4 +1,4 @@
-//! What is known of a graph's values in terms of convolutions by Fourier transforms, from the inputs forward.
+//! Abstract values of a graph in terms of convolutions by Fourier transforms, from the inputs forward.
 
 use firefly_ops::Direction;
 use firefly_ops::descriptor::OpDescriptor;
@@ -30,7 +30,7 @@ pub struct SpectraPair {
     pub kernel: RowSpectra,
 }
 
-/// What a value is, apart from how its rows are spread over its leading axes.
+/// Abstract value of a tensor, whatever its leading axes that its rows are spread over.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ConvolutionValue {
     /// The rows of a value, continued with zeros.
@@ -47,7 +47,7 @@ pub enum ConvolutionValue {
 
 use ConvolutionValue::{Convolution, Product, Rows, Spectrum, Term};
 
-/// What is known of each value of a graph.
+/// Abstract value of each value of a graph, as far as it is known.
 pub struct ConvolutionValues<'a> {
     graph: &'a Graph,
     producers: Vec<Option<usize>>,
@@ -67,7 +67,7 @@ impl<'a> ConvolutionValues<'a> {
         known
     }
 
-    /// What a value is; its own rows at least.
+    /// The abstract value of a value; its own rows at least.
     pub fn get(&self, id: ValueId) -> ConvolutionValue {
         self.values[id.index()].unwrap_or(Rows(id))
     }
@@ -85,7 +85,7 @@ impl<'a> ConvolutionValues<'a> {
         self.graph.get(id).elements() / self.last(id).max(1)
     }
 
-    /// What the outputs of a node are; fewer where nothing is known.
+    /// The abstract values of a node's outputs; fewer where nothing is known.
     fn outputs(&self, node: &Node) -> Vec<ConvolutionValue> {
         let (Some(&input), Some(&output)) = (node.inputs.first(), node.outputs.first()) else { return Vec::new() };
         if let Operation::Custom { name, scalars } = &node.operation
@@ -122,7 +122,7 @@ impl<'a> ConvolutionValues<'a> {
         vec![Spectrum(spectra, Part::Real), Spectrum(spectra, Part::Imaginary)]
     }
 
-    /// What the output of an operation with one output is.
+    /// The abstract value of the output of an operation with one output.
     fn output(&self, node: &Node, input: ValueId, output: ValueId) -> Option<ConvolutionValue> {
         let second = node.inputs.get(1).copied();
         match &node.operation {
@@ -215,7 +215,8 @@ impl<'a> ConvolutionValues<'a> {
         }
     }
 
-    /// The difference of products of equal parts is the real part, the sum of products of different ones the imaginary part.
+    /// The difference of products of equal parts is the real part, the sum of products of different ones the imaginary
+    /// part.
     fn product(&self, left: ValueId, right: ValueId, part: Part) -> Option<ConvolutionValue> {
         use Part::{Imaginary, Real};
         let (Term(pair, left), Term(other, right)) = (self.get(left), self.get(right)) else { return None };

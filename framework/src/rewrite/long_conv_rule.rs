@@ -11,12 +11,13 @@ const TOLERANCE: f64 = 1e-6;
 
 /// Rule that replaces a causal convolution by Fourier transforms by one [`long_conv`](firefly_ops::long_conv).
 ///
-/// What is recognised: the real transforms of a signal `[batch, channels, n]` and of kernels `[channels, k]`, by
+/// Recognised patterns: the real transforms of a signal `[batch, channels, n]` and of kernels `[channels, k]`, by
 /// [`rfft`](firefly_ops::fft::rfft) or Burn's, padded by the transform, by concatenation or by slice assignment; their
-/// complex product, the kernels broadcast or expanded over the batch; the inverse transform, of as many points; the first n
-/// samples, as also [`fft_convolve`](firefly_ops::fft::fft_convolve) cut to them has; and the product with a gate of the same
-/// shape, if it is all that reads them. Left alone is a convolution whose end comes round to its start, one that is cut
-/// elsewhere or scaled, and a model in which something else reads the transform of the signal too.
+/// complex product, the kernels broadcast or expanded over the batch; the inverse transform, of as many points; the
+/// first n samples, as also [`fft_convolve`](firefly_ops::fft::fft_convolve) cut to them has; and the product with a
+/// gate of the same shape, if it is all that reads them. Left alone is a convolution whose end comes round to its
+/// start, one that is cut elsewhere or scaled, and a model in which something else reads the transform of the signal
+/// too.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LongConvRule;
 

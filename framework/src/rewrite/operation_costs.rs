@@ -30,8 +30,8 @@ fn spectral_conv(graph: &Graph, node: &Node) -> (u64, u64) {
     (launches, bytes + (2 * 2 * channels * between * size) as u64)
 }
 
-/// Two launches: one writes the spectra of the kernels, as many values as a padded row has; the other reads them, and moves
-/// every row once.
+/// Two launches: one writes the spectra of the kernels, as many values as a padded row has; the other reads them, and
+/// moves every row once.
 fn long_conv(graph: &Graph, node: &Node) -> (u64, u64) {
     let bytes: u64 = node.inputs.iter().chain(&node.outputs).map(|id| graph.get(*id).bytes()).sum();
     let [signal, kernel] = [node.inputs[0], node.inputs[1]].map(|id| graph.get(id));

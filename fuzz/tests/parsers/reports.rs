@@ -8,7 +8,7 @@ use firefly_fuzz::{Edit, edited};
 #[test]
 fn reports_are_read_or_refused() {
     let valid = serde_json::to_vec(&serde_json::json!({
-        "format": 2,
+        "format": 3,
         "tool": {"name": "firefly-bench", "version": "0.1.0", "build": "release"},
         "date": 1_790_000_000,
         "host": {"cpu": "a processor", "cores": 2, "instruction_sets": ["avx2"], "os": "linux", "arch": "x86_64"},

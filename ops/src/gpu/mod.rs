@@ -13,7 +13,8 @@
 //! - `learned`: learned Welch power, by `segments` and a gain.
 //! - `mel`: mel spectra, in one launch where a frame fits a cube, else around `transform`.
 //! - `spectral_conv`: transforms that keep few modes, products per mode, and transforms back.
-//! - `top_k`, `local_maxima`, `reduce`: the strongest bins and the local maxima of rows in device memory; sums over rows.
+//! - `top_k`, `local_maxima`, `reduce`: the strongest bins and the local maxima of rows in device memory; sums over
+//!   rows.
 #![allow(
     clippy::assign_op_pattern,
     clippy::collapsible_if,

@@ -93,7 +93,7 @@ pub(super) fn check_limits(limits: &Limits, requirement: &Requirement) -> Result
     DeviceLimitError::unless(DeviceLimit::SharedMemory, FIXED_UNITS * size_of::<f32>(), limits.shared)?;
     if has_butterflies(n) {
         for propagation in [Propagation::Forward, Propagation::Backward] {
-            butterfly::passes(n.ilog2(), gated, limits, propagation)?;
+            butterfly::launches(n.ilog2(), gated, limits, propagation)?;
         }
     } else {
         planned(limits, Problem { points: n, kind: Kind::Complex, is_padded: false, conjugates: false })?;

@@ -92,8 +92,8 @@ fn missing(reason: &str) -> Result<Completion, libtest_mimic::Failed> {
     if required { Err(reason.into()) } else { Ok(Completion::ignored_with(reason)) }
 }
 
-/// Burn's types of device that this build has kernels for and this system may have, the CPU aside, each with its default
-/// device.
+/// Burn's types of device that this build has kernels for and this system may have, the CPU aside, each with its
+/// default device.
 fn built() -> Vec<(DeviceType, fn() -> Device)> {
     vec![
         #[cfg(feature = "wgpu")]

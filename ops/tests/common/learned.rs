@@ -19,7 +19,7 @@ pub struct Learned {
 }
 
 impl Learned {
-    /// What makes the estimate Welch's with a Hann window.
+    /// Parameters that make the estimate Welch's with a Hann window.
     pub fn exact(options: &WelchOptions) -> Self {
         let n = options.n_fft;
         Self {

@@ -3,7 +3,7 @@
 use firefly_ops::LocalMaximaOptions;
 use serde::Deserialize;
 
-/// What values and prominences are multiples of.
+/// Inverse of the step that values and prominences are multiples of.
 const UNIT: f64 = 1024.0;
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! What the integration tests share: seeded numbers, tensors from them and back, and learned parameters.
+//! Shared parts of the integration tests: seeded numbers, tensors from them and back, and learned parameters.
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 #![allow(clippy::print_stdout, reason = "a test says what it ran on")]
 

@@ -18,7 +18,7 @@ pub fn input(name: &'static str, values: Vec<f64>) -> Input {
     Input { name, values }
 }
 
-/// Where gradients are taken: with and without checkpointing.
+/// Devices that gradients are taken on: with and without checkpointing.
 pub fn tapes() -> [Device; 2] {
     [Device::flex().autodiff(), Device::flex().autodiff().gradient_checkpointing()]
 }

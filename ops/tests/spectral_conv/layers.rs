@@ -74,7 +74,7 @@ impl Case {
         [shape([self.batch, self.channels[0]], self.points), shape(self.channels, self.modes)]
     }
 
-    /// What `run` makes of flat leaves, as flat numbers.
+    /// Result of `run` for flat leaves, as flat numbers.
     pub fn flat(&self, leaves: &[Tensor<1>; 3]) -> Tensor<1> {
         match self.points.len() {
             1 => self.flat_of::<3>(leaves),

@@ -10,7 +10,8 @@ use firefly_framework::graph::Graph;
 use firefly_models::Tier;
 use firefly_models::zoo::{self, Settings};
 
-use crate::cli::values::{TIERS, named, whole};
+use crate::cli::values::{TIERS, named};
+use crate::harness::number_list::whole;
 use crate::harness::parameters::ParameterMap;
 use crate::suites::models::PeaksModel;
 use crate::suites::peaks::PeaksProblem;

@@ -110,8 +110,8 @@ fn set_count(problem: &FftProblem, most: usize) -> usize {
     count_of_sets(problem.batch, problem.batch * problem.input().bytes(), most)
 }
 
-/// Uniform noise from −1 to 1. Along the last dimension of half spectra, bins that a real spectrum has no imaginary part
-/// at have none.
+/// Uniform noise from −1 to 1. Along the last dimension of half spectra, bins that a real spectrum has no imaginary
+/// part at have none.
 fn generate_set(problem: &FftProblem, seed: u64, set: usize) -> HostParts {
     let input = problem.input();
     let is_half = problem.values == Values::Real && problem.direction == Direction::Inverse;

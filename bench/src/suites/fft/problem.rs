@@ -33,7 +33,7 @@ pub enum Extent {
 /// The transform of each of `batch` rows of a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FftProblem {
-    /// What is transformed.
+    /// The kind of values that are transformed.
     pub values: Values,
     /// Forward or inverse.
     pub direction: Direction,
@@ -65,12 +65,12 @@ impl FftProblem {
         self.shape.last() / 2 + 1
     }
 
-    /// What one transform reads.
+    /// The row that one transform reads.
     pub fn input(&self) -> Row {
         self.row(self.direction == Direction::Forward)
     }
 
-    /// What one transform writes.
+    /// The row that one transform writes.
     pub fn output(&self) -> Row {
         self.row(self.direction == Direction::Inverse)
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::cli::values::{NumberError, NumberRange, numbers};
+use crate::harness::number_list::{NumberError, NumberRange, distinct, numbers};
 
 /// Most dimensions of a transform.
 const MAX_RANK: usize = 3;
@@ -61,7 +61,7 @@ pub enum ParseShapeError {
 impl Shapes {
     /// The shapes of a list in the order typed, each once.
     pub fn of(list: &[Self]) -> Vec<TransformShape> {
-        crate::cli::values::distinct(list.iter().flat_map(|item| item.0.iter().cloned()))
+        distinct(list.iter().flat_map(|item| item.0.iter().cloned()))
     }
 }
 

@@ -22,7 +22,7 @@ pub enum RowMismatch {
         parts: usize,
         /// Values of the first one.
         len: usize,
-        /// What was expected.
+        /// The expected size.
         expected: Row,
     },
     /// A value is out of tolerance.

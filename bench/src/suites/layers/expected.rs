@@ -36,7 +36,7 @@ impl ExpectedOutputs {
         &self.weights
     }
 
-    /// What a pass gives for a set; gradients of the first set only.
+    /// The expected values of a pass for a set; gradients of the first set only.
     ///
     /// # Errors
     /// If an operation refuses an argument.

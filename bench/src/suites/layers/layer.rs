@@ -1,4 +1,4 @@
-//! What the layers have in common.
+//! Interface that the layers have in common.
 
 use burn::tensor::{Device, FloatDType, Gradients};
 
@@ -8,7 +8,7 @@ use crate::harness::routine::RoutineError;
 
 /// A layer, computed by one operation or by several.
 pub trait Layer: Clone + Send + Sync + 'static {
-    /// What the layer is applied to, and its parameters.
+    /// The tensors that the layer is applied to, and its parameters.
     type Inputs: Clone + Send;
 
     /// The inputs on a device, in the order of [`LayerInputs`](super::LayerInputs).

@@ -9,7 +9,7 @@ use crate::harness::calls::Calls;
 use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::routine::{RoutineError, RoutineOutput};
 
-/// How a layer is computed.
+/// Formulation of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Formulation {
     /// By one operation.
@@ -18,7 +18,7 @@ pub enum Formulation {
     Separate,
 }
 
-/// What is computed.
+/// Computation that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
     /// The result.

@@ -18,12 +18,12 @@ use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Verification, Verified, relative_error, run_and_check, tolerance};
 
-/// Results are sums of transforms, and gradients sums over the batch: they may be off by this many times the tolerance of
-/// a transform, relative to the largest value of their tensor.
+/// Results are sums of transforms, and gradients sums over the batch: they may be off by this many times the tolerance
+/// of a transform, relative to the largest value of their tensor.
 const TOLERANCES: f64 = 8.0;
 
-/// Error allowed of separate operations on an accelerator: matrix products of Burn may round their factors to TF32, which
-/// has ten bits of fraction.
+/// Error allowed of separate operations on an accelerator: matrix products of Burn may round their factors to TF32,
+/// which has ten bits of fraction.
 const TF32_TOLERANCE: f64 = 1e-3;
 
 /// Every strategy, in the order of the table's rows.
@@ -71,7 +71,7 @@ fn strategy(
     .with_forced_sets(|_| Some(InstructionSet::current().name()))
 }
 
-/// What a strategy computes, and how.
+/// Plan of a strategy: its formulation, what it computes, and its calls.
 struct Plan {
     formulation: Formulation,
     pass: Pass,

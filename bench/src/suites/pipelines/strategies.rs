@@ -82,8 +82,8 @@ fn learned(source: LearnedSource) -> BenchStrategy<PipelineProblem> {
     let models = TrainedModels::new(source);
     BenchStrategy::new(
         "learned",
-        "as firefly, by a LearnedWelchPeaks: that of --run, or one trained for --train-steps on synthetic signals; runs \
-         with one of these options or by name",
+        "as firefly, by a LearnedWelchPeaks: that of --run, or one trained for --train-steps on synthetic signals; \
+         runs with one of these options or by name",
         move |problem: &PipelineProblem, inputs, expected| {
             let device = inputs.device();
             let (model, accuracy) = models.model(&problem.peaks, device)?;

@@ -84,7 +84,7 @@ pub struct Breakdown {
     pub k: usize,
     /// Estimates in the order of [`Path::ALL`].
     pub estimates: Vec<Estimate>,
-    /// Decision of the fusion gate, with score, least gain, benefit and compute floor.
+    /// Decision of the fusion gate, with score, least gain, benefit and greatest slowdown.
     pub decision: FusionDecision,
     /// The considered path of the least estimate.
     pub pick: Path,
@@ -96,7 +96,7 @@ impl Breakdown {
         self.decision.saves_enough()
     }
 
-    /// Whether to fuse: the score is high enough, and the compute floor holds.
+    /// Whether to fuse: the score is high enough, and fusing is predicted to slow nothing down past the limit.
     pub fn should_fuse(&self) -> bool {
         self.decision.fuse()
     }

@@ -18,10 +18,10 @@ use crate::profile::{DeviceProfile, Preset};
 const BLOCK_SHARE: f64 = 0.72;
 /// Nanoseconds per peak that the host searches for on the block path of a GPU.
 const BLOCK_SEARCH: f64 = 80.0;
-/// Below this batch, a fused operation on a GPU takes at least [`LAUNCH_FLOOR`].
-const LAUNCH_FLOOR_BATCH: usize = 512;
+/// Below this batch, a fused operation on a GPU takes at least [`LEAST_TIME`].
+const LEAST_TIME_BATCH: usize = 512;
 /// Nanoseconds that a fused operation of a small batch takes at least on a GPU.
-const LAUNCH_FLOOR: f64 = 400_000.0;
+const LEAST_TIME: f64 = 400_000.0;
 /// The least share of the fused time that a learned model is estimated at.
 const LEAST_LEARNED_SCALE: f64 = 0.25;
 /// From this batch on, host paths that are compared with a GPU grow by the logarithm of the batch.
@@ -59,8 +59,8 @@ pub fn block(size: &PeaksSize, device: &DeviceProfile) -> f64 {
 pub fn fused(size: &PeaksSize, device: &DeviceProfile, learned: f64) -> f64 {
     let io = Prediction::new(&movements(size, device)[1], device).total();
     let scale = device.compute_factor * learned.clamp(LEAST_LEARNED_SCALE, 1.0);
-    let floor = if device.peaks.gpu && size.batch < LAUNCH_FLOOR_BATCH { LAUNCH_FLOOR } else { 0.0 };
-    if scale >= 1.0 { (io * scale).max(io + floor) } else { (io * scale).max(floor) }
+    let least = if device.peaks.gpu && size.batch < LEAST_TIME_BATCH { LEAST_TIME } else { 0.0 };
+    if scale >= 1.0 { (io * scale).max(io + least) } else { (io * scale).max(least) }
 }
 
 /// Share of the fused time that a learned model takes.
@@ -68,7 +68,7 @@ pub fn learned_scale(learned: &LearnedSize) -> f64 {
     0.30 + 0.70 * learned.open as f64 / learned.all as f64
 }
 
-/// Decision of the fusion gate between the two graphs, with the estimates as its compute floor.
+/// Decision of the fusion gate between the two graphs, whose limit on slowdowns is on these estimates.
 pub fn decide(size: &PeaksSize, device: &DeviceProfile) -> FusionDecision {
     let [spectrum, peaks] = movements(size, device);
     let decision = FusionDecision::new(device, spectrum, peaks, size.batch as u64);

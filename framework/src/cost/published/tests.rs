@@ -85,7 +85,7 @@ fn a_host_tail_pays_on_metal_and_not_on_wgpu() {
 }
 
 #[test]
-fn the_compute_floor_is_on_the_scaled_time() {
+fn the_greatest_slowdown_is_of_the_scaled_time() {
     // On Metal the operation is estimated at 7.5 times its data movement; a device that is slower still does not fuse.
     let profile = Preset::Metal.profile();
     let size = size(8192, 2);
@@ -94,7 +94,7 @@ fn the_compute_floor_is_on_the_scaled_time() {
     let slow = DeviceProfile { compute_factor: 7.5 * 1.2 / ratio, ..profile };
     let decision = decide(&size, &slow);
     assert!(decision.saves_enough() && !decision.fuse(), "{}", decision.explain());
-    // Below the batch of the floor it decides nothing.
+    // Below the batch of the limit it decides nothing.
     assert!(decide(&PeaksSize { batch: 2047, ..size }, &slow).fuse());
 }
 
@@ -111,7 +111,7 @@ fn the_fused_estimate_is_scaled_clamped_and_has_a_floor() {
     let cuda = Preset::Cuda.profile();
     let io = 28_000.0 + 219_152_384.0 / 800.0 + (1_048_576.0 + 219_152_384.0 / 4.0) / 50.0;
     assert_near(fused(&size(8192, 2), &cuda, 1.0), 0.43 * io);
-    // Small batches: at least the floor where the scale is below 1, the floor on top of the movement above.
+    // Small batches: at least the least time where the scale is below 1, that on top of the movement above.
     assert_eq!(fused(&size(511, 2), &cuda, 1.0), 400_000.0);
     assert!(fused(&size(512, 2), &cuda, 1.0) < 400_000.0);
     let io = Prediction::new(&movements(&size(8, 2), &metal)[1], &metal).total();

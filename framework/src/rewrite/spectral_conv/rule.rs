@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 1e-6;
 /// Rule that replaces a spectral convolution of separate operations, in one to three dimensions, by one
 /// [`spectral_conv`](firefly_ops::spectral_conv).
 ///
-/// What is recognised: a real transform of a tensor `[batch, in, n…]` along its last dimension
+/// Recognised patterns: a real transform of a tensor `[batch, in, n…]` along its last dimension
 /// (`firefly_ops::fft::rfft` or `burn::signal::rfft`) and complex ones along the other dimensions n, as in
 /// [`rfftn`](firefly_ops::fft::rfftn); modes cut by slices, the lowest bins along the last dimension and the corners
 /// of the spectrum along any other; their complex products with weights `[in, out, modes…]`, one tensor per corner or

@@ -125,7 +125,8 @@ pub struct Weighted {
 }
 
 impl Fft {
-    /// What the inverse real transform of two parts transforms; `None` unless all other dimensions have been inverted.
+    /// The weighted modes that the inverse real transform of two parts transforms; `None` unless all other dimensions
+    /// have been inverted.
     pub fn completes(&self, re: &Spectrum, im: &Spectrum) -> Option<Weighted> {
         let last = re.bins_along(self.axis)?;
         let (final_stage, others) = re.stages.split_last()?;

@@ -16,7 +16,7 @@ pub struct Transform {
     pub spectra: [ValueId; 2],
 }
 
-/// What runs along a dimension of a transform.
+/// Content along a dimension of a transform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Points of the tensor.

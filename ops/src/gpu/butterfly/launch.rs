@@ -1,4 +1,4 @@
-//! Launches of the butterfly transform: a launch per pass, batches split to the device's memory.
+//! Launches of the butterfly transform: as many as a row takes, batches split to the device's memory.
 
 use std::f64::consts::TAU;
 
@@ -6,21 +6,21 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::kernel::Kind;
-use super::kernel::backward::{self, ButterflyBuffersLaunch, RowRunsLaunch};
+use super::kernel::backward::{self, BlockedRowsLaunch, ButterflyBuffersLaunch};
 use super::kernel::forward::{self, ForwardTablesLaunch};
 use super::kernel::packed::{PACK_UNITS, pack};
 use super::kernel::twiddle_period::{PERIOD_UNITS, find_periods};
-use super::plan::{Pass, Propagation, passes, recomputed_pass};
+use super::plan::{LaunchPlan, Propagation, launches, recomputed_launch};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cached, chunks, cubes, empty, floats, launch};
-use crate::gpu::reduce::{Runs, sum_rows};
+use crate::gpu::reduce::{RowBlocks, sum_rows};
 
-/// Values of a transform's runs that give every processor of a large device work.
+/// Values of a transform's blocks that give every processor of a large device work.
 const FILLING_VALUES: usize = 512 * 256;
-/// Rows of a run beyond that: a run's sums take as much memory as two rows.
-const RUN_ROWS: usize = 16;
-/// Runs of a transform, at most: so many that the last wave of cubes, when some processors idle, is one of several.
-const MAX_TRANSFORM_RUNS: usize = 4096;
+/// Rows of a block beyond that: a block's sums take as much memory as two rows.
+const BLOCK_ROWS: usize = 16;
+/// Blocks of a transform, at most: so many that the last wave of cubes, when some processors idle, is one of several.
+const MAX_TRANSFORM_BLOCKS: usize = 4096;
 
 /// The butterflies of a transform of length `n`.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ pub struct BackwardRows {
     pub grad: ComplexRows,
     /// The gradient of its input, to be written.
     pub input_grad: ComplexRows,
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
 }
 
@@ -89,14 +89,14 @@ impl ButterflyTransform {
         Kind { gated: self.gates.is_some(), roots: self.roots, real: input.im.is_none() }
     }
 
-    fn passes(&self, device: &GpuDevice, propagation: Propagation) -> Result<Vec<Pass>, DeviceLimitError> {
-        passes(self.log2_n(), self.gates.is_some(), &device.limits, propagation)
+    fn launches(&self, device: &GpuDevice, propagation: Propagation) -> Result<Vec<LaunchPlan>, DeviceLimitError> {
+        launches(self.log2_n(), self.gates.is_some(), &device.limits, propagation)
     }
 
     /// Transforms `rows` rows of `input` into `output`.
     ///
     /// # Errors
-    /// If the device's shared memory does not hold the tiles of even the shortest passes.
+    /// If the device's shared memory does not hold the tiles of even the shortest launches.
     pub fn forward(
         &self,
         device: &GpuDevice,
@@ -104,38 +104,38 @@ impl ButterflyTransform {
         output: &ComplexRows,
         rows: usize,
     ) -> Result<(), DeviceLimitError> {
-        let passes = self.passes(device, Propagation::Forward)?;
-        let tables = self.tables(device, &passes);
-        let scratch = if passes.len() > 1 { 2 * self.n } else { 0 };
+        let launches = self.launches(device, Propagation::Forward)?;
+        let tables = self.tables(device, &launches);
+        let scratch = if launches.len() > 1 { 2 * self.n } else { 0 };
         for chunk in chunks(device, rows, scratch, self.n) {
             let (input, output) = (input.skip_rows(chunk.start, self.n), output.skip_rows(chunk.start, self.n));
             // Passes go to and fro between scratch memory and the output, so that the last one ends in the output.
-            let middle = (passes.len() > 1).then(|| ComplexRows::empty(&device.client, chunk.len() * self.n));
+            let middle = (launches.len() > 1).then(|| ComplexRows::empty(&device.client, chunk.len() * self.n));
             let mut from = &input;
-            for (i, (&pass, table)) in passes.iter().zip(&tables).enumerate() {
+            for (i, (&plan, table)) in launches.iter().zip(&tables).enumerate() {
                 let into = match &middle {
-                    Some(middle) if (passes.len() - i) % 2 == 0 => middle,
+                    Some(middle) if (launches.len() - i) % 2 == 0 => middle,
                     _ => &output,
                 };
-                self.launch_forward(device, pass, table, [from, into], chunk.len());
+                self.launch_forward(device, plan, table, [from, into], chunk.len());
                 from = into;
             }
         }
         Ok(())
     }
 
-    /// One pass, from the first rows to the second.
+    /// One launch, from the first rows to the second.
     fn launch_forward(
         &self,
         device: &GpuDevice,
-        pass: Pass,
+        plan: LaunchPlan,
         table: &Handle,
         [from, into]: [&ComplexRows; 2],
         rows: usize,
     ) {
-        let groups = rows.div_ceil(pass.rows_per_unit as usize) << pass.log2_tiles();
+        let groups = rows.div_ceil(plan.rows_per_unit as usize) << plan.log2_tiles();
         let values = rows * self.n;
-        let packed_len = (pass.row_units() * pass.unit_butterflies()) as usize;
+        let packed_len = (plan.row_units() * plan.unit_butterflies()) as usize;
         // A kind reads one of the tables; any buffer stands in for the other.
         let (periods, packed) = match (&self.gates, self.roots) {
             (Some(_), _) => (buffer::<u32>(table, 1), buffer::<[f32; 4]>(table, packed_len)),
@@ -150,13 +150,13 @@ impl ButterflyTransform {
                 device,
                 forward::forward(
                     &device.client,
-                    cubes(device, groups.div_ceil(pass.groups() as usize)),
-                    CubeDim::new_1d(pass.cube_units()),
+                    cubes(device, groups.div_ceil(plan.groups() as usize)),
+                    CubeDim::new_1d(plan.cube_units()),
                     from.buffers(values),
                     ForwardTablesLaunch::new(twiddles, periods, packed),
                     into.buffers(values),
                     rows as u32,
-                    pass,
+                    plan,
                     self.kind(from),
                 )
             );
@@ -176,42 +176,42 @@ impl ButterflyTransform {
         accumulate: bool,
     ) -> Result<(), DeviceLimitError> {
         let client = &device.client;
-        let passes = self.passes(device, Propagation::Backward)?;
-        // All passes but the last are computed forward again, for the inputs of the later ones.
-        let recomputed: Vec<Pass> = passes[..passes.len() - 1]
+        let launches = self.launches(device, Propagation::Backward)?;
+        // All launches but the last are computed forward again, for the inputs of the later ones.
+        let recomputed: Vec<LaunchPlan> = launches[..launches.len() - 1]
             .iter()
-            .map(|&pass| recomputed_pass(pass, self.gates.is_some(), &device.limits))
+            .map(|&plan| recomputed_launch(plan, self.gates.is_some(), &device.limits))
             .collect::<Result<_, _>>()?;
         let tables = self.tables(device, &recomputed);
-        // The inputs of the later passes, and their gradients.
+        // The inputs of the later launches, and their gradients.
         let scratch = 4 * recomputed.len() * self.n;
         for chunk in chunks(device, batch.rows, scratch, self.n) {
             let rows = chunk.len();
             let [input, mut grad, input_grad] =
                 [&batch.input, &batch.grad, &batch.input_grad].map(|rows| rows.skip_rows(chunk.start, self.n));
             let mut inputs = vec![input];
-            for (&pass, table) in recomputed.iter().zip(&tables) {
+            for (&plan, table) in recomputed.iter().zip(&tables) {
                 let next = ComplexRows::empty(client, rows * self.n);
-                self.launch_forward(device, pass, table, [&inputs[inputs.len() - 1], &next], rows);
+                self.launch_forward(device, plan, table, [&inputs[inputs.len() - 1], &next], rows);
                 inputs.push(next);
             }
-            let most = (rows / RUN_ROWS).max(FILLING_VALUES.div_ceil(self.n)).min(MAX_TRANSFORM_RUNS);
-            let runs = Runs::of(rows, 3 * self.butterflies(), most);
+            let most = (rows / BLOCK_ROWS).max(FILLING_VALUES.div_ceil(self.n)).min(MAX_TRANSFORM_BLOCKS);
+            let blocks = RowBlocks::of(rows, 3 * self.butterflies(), most);
             let partial = ButterflyGradients {
-                twiddles: empty(client, runs.count * 2 * self.butterflies()),
-                gates: empty(client, runs.count * self.butterflies()),
+                twiddles: empty(client, blocks.count * 2 * self.butterflies()),
+                gates: empty(client, blocks.count * self.butterflies()),
             };
-            // The last pass first: each writes the gradient that the one before it reads.
-            for (i, (pass, input)) in passes.iter().zip(inputs).enumerate().rev() {
+            // The last launch first: each writes the gradient that the one before it reads.
+            for (i, (plan, input)) in launches.iter().zip(inputs).enumerate().rev() {
                 let next = if i == 0 { input_grad.clone() } else { ComplexRows::empty(client, rows * self.n) };
                 let rows = BackwardRows { input, grad, input_grad: next.clone(), rows };
-                self.launch_backward(device, *pass, &rows, &partial, runs);
+                self.launch_backward(device, *plan, &rows, &partial, blocks);
                 grad = next;
             }
             let accumulate = accumulate || chunk.start > 0;
-            sum_rows(device, partial.twiddles, runs.count, 2 * self.butterflies(), &sums.twiddles, accumulate);
+            sum_rows(device, partial.twiddles, blocks.count, 2 * self.butterflies(), &sums.twiddles, accumulate);
             if self.gates.is_some() {
-                sum_rows(device, partial.gates, runs.count, self.butterflies(), &sums.gates, accumulate);
+                sum_rows(device, partial.gates, blocks.count, self.butterflies(), &sums.gates, accumulate);
             }
         }
         Ok(())
@@ -220,51 +220,51 @@ impl ButterflyTransform {
     fn launch_backward(
         &self,
         device: &GpuDevice,
-        pass: Pass,
+        plan: LaunchPlan,
         batch: &BackwardRows,
         sums: &ButterflyGradients,
-        runs: Runs,
+        blocks: RowBlocks,
     ) {
-        let count = runs.count << pass.log2_tiles();
+        let count = blocks.count << plan.log2_tiles();
         let values = batch.rows * self.n;
         let gates = match &self.gates {
             Some(gates) => floats(gates, self.butterflies()),
             None => floats(&self.twiddles, 1),
         };
-        // SAFETY: as in `launch_forward`; there are partial sums for every run.
+        // SAFETY: as in `launch_forward`; there are partial sums for every block.
         unsafe {
             launch!(
                 device,
                 backward::backward(
                     &device.client,
-                    cubes(device, count.div_ceil(pass.tiles as usize)),
-                    CubeDim::new_1d(pass.cube_units()),
+                    cubes(device, count.div_ceil(plan.tiles as usize)),
+                    CubeDim::new_1d(plan.cube_units()),
                     batch.input.buffers(values),
                     ButterflyBuffersLaunch::new(buffer::<[f32; 2]>(&self.twiddles, self.butterflies()), gates),
                     batch.grad.buffers(values),
                     batch.input_grad.buffers(values),
-                    sums.buffers(runs.count * self.butterflies()),
-                    RowRunsLaunch::new(batch.rows as u32, runs.length as u32),
-                    pass,
+                    sums.buffers(blocks.count * self.butterflies()),
+                    BlockedRowsLaunch::new(batch.rows as u32, blocks.length as u32),
+                    plan,
                     self.kind(&batch.input),
                 )
             );
         }
     }
 
-    /// The table that each forward pass reads besides twiddles: packed butterflies where there are gates, else the
+    /// The table that each forward launch reads besides twiddles: packed butterflies where there are gates, else the
     /// periods of the twiddles. The roots need neither; any buffer stands in.
-    fn tables(&self, device: &GpuDevice, passes: &[Pass]) -> Vec<Handle> {
+    fn tables(&self, device: &GpuDevice, launches: &[LaunchPlan]) -> Vec<Handle> {
         match &self.gates {
-            Some(gates) => passes.iter().map(|&pass| self.packed(device, gates, pass)).collect(),
-            None if self.roots || passes.is_empty() => vec![self.twiddles.clone(); passes.len()],
-            None => vec![self.periods(device); passes.len()],
+            Some(gates) => launches.iter().map(|&plan| self.packed(device, gates, plan)).collect(),
+            None if self.roots || launches.is_empty() => vec![self.twiddles.clone(); launches.len()],
+            None => vec![self.periods(device); launches.len()],
         }
     }
 
-    /// The butterflies of a pass, those of the units of a row side by side: `[butterflies of a unit, units, 4]`.
-    fn packed(&self, device: &GpuDevice, gates: &Handle, pass: Pass) -> Handle {
-        let (count, units) = (pass.unit_butterflies() as usize, pass.row_units());
+    /// The butterflies of a launch, those of the units of a row side by side: `[butterflies of a unit, units, 4]`.
+    fn packed(&self, device: &GpuDevice, gates: &Handle, plan: LaunchPlan) -> Handle {
+        let (count, units) = (plan.unit_butterflies() as usize, plan.row_units());
         let packed = empty(&device.client, 4 * count * units as usize);
         // SAFETY: every unit writes its own butterflies, as many as there is room for, and reads those of the
         // transform.
@@ -278,7 +278,7 @@ impl ButterflyTransform {
                     buffer::<[f32; 2]>(&self.twiddles, self.butterflies()),
                     floats(gates, self.butterflies()),
                     buffer::<[f32; 4]>(&packed, count * units as usize),
-                    pass,
+                    plan,
                 )
             );
         }

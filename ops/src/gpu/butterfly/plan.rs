@@ -33,11 +33,11 @@ impl Propagation {
     }
 }
 
-/// A run of stages that one launch computes.
+/// One launch: consecutive stages of a transform.
 ///
 /// A tile is the 2^stages values of a row that these stages connect with each other; a cube computes `tiles` of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Pass {
+pub struct LaunchPlan {
     /// Stages of the transform: log2 of its length.
     pub log2_n: u32,
     /// The first stage.
@@ -52,7 +52,7 @@ pub struct Pass {
     pub rows_per_unit: u32,
 }
 
-impl Pass {
+impl LaunchPlan {
     /// Units per tile.
     pub const fn tile_units(&self) -> u32 {
         1 << (self.stages - self.log2_values)
@@ -83,14 +83,14 @@ impl Pass {
         self.log2_n - self.stages
     }
 
-    /// Runs of stages that a unit computes on values in registers, with an exchange between them.
-    pub const fn steps(&self) -> u32 {
+    /// Passes: a unit computes the stages of one on values in registers, with an exchange before the next.
+    pub const fn passes(&self) -> u32 {
         self.stages.div_ceil(self.log2_values)
     }
 
-    /// Stages of a step.
-    pub const fn step_stages(&self, step: u32) -> u32 {
-        let left = self.stages - step * self.log2_values;
+    /// Stages of a pass.
+    pub const fn pass_stages(&self, pass: u32) -> u32 {
+        let left = self.stages - pass * self.log2_values;
         if left < self.log2_values { left } else { self.log2_values }
     }
 
@@ -100,7 +100,7 @@ impl Pass {
     }
 
     /// Complex values of shared memory from one tile to the next. The stride keeps adjacent units on different banks
-    /// where they are in adjacent tiles: where a row has several, and in its first pass at the first step only.
+    /// where they are in adjacent tiles: where a row has several, and in its first launch at the first pass only.
     pub fn tile_stride(&self) -> u32 {
         let tile = padded(1 << self.stages, *self);
         match (self.is_single_tile(), self.first) {
@@ -121,7 +121,7 @@ impl Pass {
             && self.exchange_len() as usize * propagation.exchanges() * size_of::<[f32; 2]>() <= limits.shared
     }
 
-    /// The pass with the most tiles per cube that pay and fit, in `units` units where a row is one tile.
+    /// The launch with the most tiles per cube that pay and fit, in `units` units where a row is one tile.
     fn filled(self, propagation: Propagation, units: u32, limits: &Limits) -> Option<Self> {
         let (least, most) = if self.is_single_tile() {
             (1, units / self.tile_units().min(units))
@@ -131,22 +131,22 @@ impl Pass {
             (if self.rows_per_unit > 1 { adjacent } else { 1 }, adjacent)
         };
         let tiles = (least.ilog2()..=most.ilog2()).rev().map(|log2| self.rows_per_unit << log2);
-        tiles.map(|tiles| Self { tiles, ..self }).find(|pass| pass.fits(propagation, limits))
+        tiles.map(|tiles| Self { tiles, ..self }).find(|plan| plan.fits(propagation, limits))
     }
 }
 
-/// Padded offset in shared memory of tile value `at`. After the first step adjacent units access values far apart, and
+/// Padded offset in shared memory of tile value `at`. After the first pass adjacent units access values far apart, and
 /// after the second, values of several groups: padding keeps either on different banks.
 #[cube]
-pub fn padded(at: u32, #[comptime] pass: Pass) -> u32 {
-    if comptime!(pass.log2_values <= 2) { at + at / 16 * 4 + at / 64 } else { at + at / 16 * 2 + at / 128 + at / 2048 }
+pub fn padded(at: u32, #[comptime] plan: LaunchPlan) -> u32 {
+    if comptime!(plan.log2_values <= 2) { at + at / 16 * 4 + at / 64 } else { at + at / 16 * 2 + at / 128 + at / 2048 }
 }
 
-/// The pass that runs `stages` stages from `first` on forward.
+/// The launch that computes `stages` stages from `first` on forward.
 ///
 /// More values per unit mean fewer exchanges, and more rows per unit fewer loads of twiddles and gates; both mean more
 /// registers and code. Devices without planes of one size, such as software ones, get little code.
-pub fn forward_pass(log2_n: u32, first: u32, stages: u32, gated: bool, limits: &Limits) -> Option<Pass> {
+pub fn forward_launch(log2_n: u32, first: u32, stages: u32, gated: bool, limits: &Limits) -> Option<LaunchPlan> {
     // Many stages, or launches that read every row several times.
     let long = stages > 9 || stages < log2_n;
     let (most, rows_per_unit): (u32, u32) = match (limits.plane, gated) {
@@ -154,30 +154,30 @@ pub fn forward_pass(log2_n: u32, first: u32, stages: u32, gated: bool, limits: &
         (_, true) => (3, if long { 4 } else { 2 }),
         (_, false) => (if stages > 10 { 4 } else { 3 }, 2),
     };
-    let steps = stages.div_ceil(most).max(2);
-    let one = Pass { log2_n, first, stages, log2_values: stages.div_ceil(steps), tiles: 1, rows_per_unit: 1 };
-    (0..=rows_per_unit.ilog2())
-        .rev()
-        .find_map(|log2| Pass { rows_per_unit: 1 << log2, ..one }.filled(Propagation::Forward, FORWARD_UNITS, limits))
+    let passes = stages.div_ceil(most).max(2);
+    let one = LaunchPlan { log2_n, first, stages, log2_values: stages.div_ceil(passes), tiles: 1, rows_per_unit: 1 };
+    (0..=rows_per_unit.ilog2()).rev().find_map(|log2| {
+        LaunchPlan { rows_per_unit: 1 << log2, ..one }.filled(Propagation::Forward, FORWARD_UNITS, limits)
+    })
 }
 
-/// The pass that runs `stages` stages from `first` on backward: a unit has two butterflies of each, and keeps their
-/// weights and sums in registers.
-fn backward_pass(log2_n: u32, first: u32, stages: u32, limits: &Limits) -> Option<Pass> {
-    let one = Pass { log2_n, first, stages, log2_values: 2, tiles: 1, rows_per_unit: 1 };
+/// The launch that computes `stages` stages from `first` on backward: a unit has two butterflies of each, and keeps
+/// their weights and sums in registers.
+fn backward_launch(log2_n: u32, first: u32, stages: u32, limits: &Limits) -> Option<LaunchPlan> {
+    let one = LaunchPlan { log2_n, first, stages, log2_values: 2, tiles: 1, rows_per_unit: 1 };
     (stages <= MAX_BACKWARD_STAGES).then_some(one)?.filled(Propagation::Backward, BACKWARD_UNITS, limits)
 }
 
-/// The fewest passes, of about as many stages each, that transform 2^log2_n values.
+/// The fewest launches, of about as many stages each, that transform 2^log2_n values.
 ///
 /// # Errors
-/// If the device's shared memory does not hold the tiles of even the shortest passes.
-pub fn passes(
+/// If the device's shared memory does not hold the tiles of even the shortest launches.
+pub fn launches(
     log2_n: u32,
     gated: bool,
     limits: &Limits,
     propagation: Propagation,
-) -> Result<Vec<Pass>, DeviceLimitError> {
+) -> Result<Vec<LaunchPlan>, DeviceLimitError> {
     split(log2_n, gated, limits, propagation).ok_or_else(|| {
         // The least memory that would do, to within a factor of two.
         let enough =
@@ -187,25 +187,25 @@ pub fn passes(
     })
 }
 
-/// The forward pass of the same stages as a backward pass, which computes the input of the next one again.
+/// The forward launch of the same stages as a backward launch, which computes the input of the next one again.
 ///
 /// # Errors
 /// If the device's shared memory does not hold a tile.
-pub fn recomputed_pass(pass: Pass, gated: bool, limits: &Limits) -> Result<Pass, DeviceLimitError> {
-    let needed = pass.exchange_len() as u64 * size_of::<[f32; 2]>() as u64;
+pub fn recomputed_launch(plan: LaunchPlan, gated: bool, limits: &Limits) -> Result<LaunchPlan, DeviceLimitError> {
+    let needed = plan.exchange_len() as u64 * size_of::<[f32; 2]>() as u64;
     let error = DeviceLimitError { limit: DeviceLimit::SharedMemory, needed, available: limits.shared as u64 };
-    forward_pass(pass.log2_n, pass.first, pass.stages, gated, limits).ok_or(error)
+    forward_launch(plan.log2_n, plan.first, plan.stages, gated, limits).ok_or(error)
 }
 
-fn split(log2_n: u32, gated: bool, limits: &Limits, propagation: Propagation) -> Option<Vec<Pass>> {
+fn split(log2_n: u32, gated: bool, limits: &Limits, propagation: Propagation) -> Option<Vec<LaunchPlan>> {
     (1..=log2_n / 2).find_map(|count| {
         let bound = |part: u32| part * log2_n / count;
         (0..count)
             .map(|part| {
                 let (first, stages) = (bound(part), bound(part + 1) - bound(part));
                 match propagation {
-                    Propagation::Forward => forward_pass(log2_n, first, stages, gated, limits),
-                    Propagation::Backward => backward_pass(log2_n, first, stages, limits),
+                    Propagation::Forward => forward_launch(log2_n, first, stages, gated, limits),
+                    Propagation::Backward => backward_launch(log2_n, first, stages, limits),
                 }
             })
             .collect()

@@ -31,9 +31,9 @@ impl fmt::Display for DeviceLimit {
 pub struct DeviceLimitError {
     /// The limit.
     pub limit: DeviceLimit,
-    /// How much the kernel needs.
+    /// The amount that the kernel needs.
     pub needed: u64,
-    /// How much the device has.
+    /// The amount that the device has.
     pub available: u64,
 }
 

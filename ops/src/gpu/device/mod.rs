@@ -2,6 +2,7 @@
 
 mod buffers;
 mod grid;
+mod launch;
 mod limit_error;
 mod limits;
 mod table_cache;
@@ -13,24 +14,10 @@ use cubecl::client::Client;
 pub(super) use buffers::{buffer, empty, floats, from_row, pairs};
 pub(super) use grid::{ALIGNMENT, MAX_ELEMENTS};
 pub(super) use grid::{chunks, cubes, elements};
+pub(super) use launch::launch;
 pub use limit_error::{DeviceLimit, DeviceLimitError};
 pub use limits::Limits;
 pub(super) use table_cache::cached;
-
-/// Launches a kernel: `launch!(device, kernel(client, cubes, units, arguments…))`.
-///
-/// Without bounds checks, so the call stands in an `unsafe` block whose reason says why every index is within its
-/// buffer and every loop ends; with them where [`GpuDevice::bounds_checks`] says so.
-macro_rules! launch {
-    ($device:expr, $($kernel:ident)::+ ($($argument:expr),* $(,)?)) => {
-        if $device.bounds_checks {
-            $($kernel)::+::launch($($argument),*)
-        } else {
-            $($kernel)::+::launch_unchecked($($argument),*)
-        }
-    };
-}
-pub(super) use launch;
 
 /// A device to launch on: its client, and the limits that launches are planned from.
 #[derive(Clone)]
@@ -39,8 +26,8 @@ pub struct GpuDevice {
     pub client: Client,
     /// The limits of the device. Tests lower them.
     pub limits: Limits,
-    /// Whether every kernel checks its indices, so that an access out of bounds reads 0 and writes nothing. Tests set it,
-    /// to compare the bits of both.
+    /// Whether every kernel checks its indices, so that an access out of bounds reads 0 and writes nothing. Tests set
+    /// it, to compare the bits of both.
     pub bounds_checks: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Learned estimates whose transform is the discrete Fourier transform: their peaks take the launch of exact ones.
 //!
 //! Whether an estimate is one follows from the values of its twiddles, gates and weights. They are read back once for
-//! each set of tensors; the last sets are remembered, and held, so that their memory neither changes nor becomes that of
-//! another tensor.
+//! each set of tensors; the last sets are remembered, and held, so that their memory neither changes nor becomes that
+//! of another tensor.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -33,8 +33,8 @@ pub struct ExactWeights<'a> {
     pub values: &'a dyn Fn() -> [Handle; 3],
 }
 
-/// The strongest bins of learned power in one launch, if twiddles are exact, no gate is closed, and the segments that are
-/// not left out are averaged and at even distances. Returns whether they were computed.
+/// The strongest bins of learned power in one launch, if twiddles are exact, no gate is closed, and the segments that
+/// are not left out are averaged and at even distances. Returns whether they were computed.
 pub fn exact_learned_peaks(
     device: &GpuDevice,
     frames: &Frames,

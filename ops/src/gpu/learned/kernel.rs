@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::neighbours::neighbours;
-use crate::gpu::reduce::RunShape;
+use crate::gpu::reduce::RowBlockShape;
 use crate::ops::GAIN_TAPS;
 
 /// Applies the gain `[bins, 3]` to power `[rows, bins]`: a unit per bin.
@@ -13,6 +13,7 @@ pub fn apply_gain(power: &[f32], gain: &[f32], into: &mut [f32], rows: u32, bins
     if at >= rows * bins {
         terminate!();
     }
+    // Adjacent units take adjacent bins, so each power is read from memory once and twice from a cache.
     let (row, bin) = (at / bins * bins, at % bins);
     let (below, above) = neighbours(bin, bins);
     let taps = (comptime!(GAIN_TAPS as u32) * bin) as usize;
@@ -71,19 +72,30 @@ fn tap(grad: &[f32], gain: &[f32], row: u32, bin: u32, tap: u32) -> f32 {
     grad[(row + bin) as usize] * gain[(comptime!(GAIN_TAPS as u32) * bin + tap) as usize]
 }
 
-/// The gain's gradient from each run of rows, `[runs, bins, 3]`: a unit per bin of a run.
+/// The gain's gradient from each block of rows, `[blocks, bins, 3]`: a unit per bin of a block.
 #[cube(launch)]
-pub fn gain_sums(grad: &[f32], power: &[f32], active: &[u32], sums: &mut [f32], rows: u32, bins: u32, runs: RunShape) {
+pub fn gain_sums(
+    grad: &[f32],
+    power: &[f32],
+    active: &[u32],
+    sums: &mut [f32],
+    rows: u32,
+    bins: u32,
+    blocks: RowBlockShape,
+) {
     let place = ABSOLUTE_POS as u32;
-    if place >= runs.count * bins {
+    if place >= blocks.count * bins {
         terminate!();
     }
-    let (first, bin) = (place / bins * runs.length, place % bins);
+    let (first, bin) = (place / bins * blocks.length, place % bins);
+    // The gradient of a tap is the sum over rows of the bin's gradient times the power that the tap reads. Each unit
+    // adds the rows of its block in order, so that the bits of the sum do not vary.
     let (below, above) = neighbours(bin, bins);
     let mut from_below = 0.0f32;
     let mut from_self = 0.0f32;
     let mut from_above = 0.0f32;
-    for row in first..min(first + runs.length, rows) {
+    for row in first..min(first + blocks.length, rows) {
+        // A row without a gradient adds nothing, also where its power is not finite.
         if active[row as usize] != 0 {
             let g = grad[(row * bins + bin) as usize];
             from_below += g * power[(row * bins + below) as usize];

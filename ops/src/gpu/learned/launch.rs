@@ -6,7 +6,7 @@ use super::kernel;
 use crate::gpu::butterfly::ButterflyTransform;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, chunks, elements, empty, floats, from_row};
-use crate::gpu::reduce::{MAX_RUNS, RunShapeLaunch, Runs, sum_rows};
+use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlockShapeLaunch, RowBlocks, sum_rows};
 use crate::gpu::segments::{Frames, SegmentBatch, Skip, power, scaling_factor, window_segments};
 use crate::ops::GAIN_TAPS;
 use crate::options::WelchOptions;
@@ -114,9 +114,9 @@ pub(super) fn gain_gradient(
     [rows, bins]: [usize; 2],
     accumulate: bool,
 ) {
-    let runs = Runs::of(rows, GAIN_TAPS * bins, MAX_RUNS);
-    let partial = empty(&device.client, runs.count * GAIN_TAPS * bins);
-    let (cubes, units) = elements(device, runs.count * bins);
+    let blocks = RowBlocks::of(rows, GAIN_TAPS * bins, MAX_ROW_BLOCKS);
+    let partial = empty(&device.client, blocks.count * GAIN_TAPS * bins);
+    let (cubes, units) = elements(device, blocks.count * bins);
     kernel::gain_sums::launch(
         &device.client,
         cubes,
@@ -124,10 +124,10 @@ pub(super) fn gain_gradient(
         floats(grad, rows * bins),
         floats(power, rows * bins),
         buffer::<u32>(active, rows),
-        floats(&partial, runs.count * GAIN_TAPS * bins),
+        floats(&partial, blocks.count * GAIN_TAPS * bins),
         rows as u32,
         bins as u32,
-        RunShapeLaunch::new(runs.count as u32, runs.length as u32),
+        RowBlockShapeLaunch::new(blocks.count as u32, blocks.length as u32),
     );
-    sum_rows(device, partial, runs.count, GAIN_TAPS * bins, into, accumulate);
+    sum_rows(device, partial, blocks.count, GAIN_TAPS * bins, into, accumulate);
 }

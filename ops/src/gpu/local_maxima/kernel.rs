@@ -1,4 +1,5 @@
-//! Maxima are marked in a copy of the power that is NaN elsewhere, so that the search for the strongest bins ranks them.
+//! Maxima are marked in a copy of the power that is NaN elsewhere, so that the search for the strongest bins ranks
+//! them.
 
 use cubecl::prelude::*;
 
@@ -14,8 +15,8 @@ pub struct MaximaShape {
     pub nan: u32,
 }
 
-/// A value's bits in the order of values: 0 and −0 are equal, and NaN is above all others. Made of bits: under fast-math,
-/// a comparison of floats may miss NaN.
+/// A value's bits in the order of values: 0 and −0 are equal, and NaN is above all others. Made of bits: under
+/// fast-math, a comparison of floats may miss NaN.
 #[cube]
 fn ordered(value: f32) -> u32 {
     let bits = u32::reinterpret(value);
@@ -42,6 +43,7 @@ pub fn mark_maxima(power: &[f32], maxima: &mut [f32], shape: MaximaShape, #[comp
     if at >= shape.rows * shape.length {
         terminate!();
     }
+    // Adjacent units read adjacent bins.
     let bin = at % shape.length;
     let own = ordered(power[at as usize]);
     // Between the keys of both infinities.
@@ -53,6 +55,7 @@ pub fn mark_maxima(power: &[f32], maxima: &mut [f32], shape: MaximaShape, #[comp
             while end < last && ordered(power[min(end + 1, last) as usize]) == own {
                 end += 1;
             }
+            // A plateau that falls on its far side too is one maximum, at its middle, rounded down.
             if end < last && ordered(power[min(end + 1, last) as usize]) < own {
                 let middle = (at + end) / 2;
                 let mut kept = true;
@@ -68,8 +71,8 @@ pub fn mark_maxima(power: &[f32], maxima: &mut [f32], shape: MaximaShape, #[comp
 }
 
 /// Keeps the maxima of a row that are far enough from every stronger one that is kept, and prominent enough: a unit per
-/// row. `order` has the bins of all `count` marked maxima of a row at most, strongest first, then −1. Marks within `reach`
-/// of a maximum that is kept are cleared.
+/// row. `order` has the bins of all `count` marked maxima of a row at most, strongest first, then −1. Marks within
+/// `reach` of a maximum that is kept are cleared.
 #[cube(launch)]
 pub fn separate(
     power: &[f32],
@@ -86,6 +89,7 @@ pub fn separate(
     }
     let first = row * shape.length;
     let last = first + shape.length - 1;
+    // Greedily, from the strongest maximum on: which ones are kept depends on those before, so a row is one unit's.
     let mut found = 0u32;
     let mut rank = 0u32;
     let mut open = true;
@@ -99,6 +103,7 @@ pub fn separate(
             let size = u32::reinterpret(maxima[at as usize]) & 0x7fff_ffffu32;
             // What a stronger maximum has cleared is NaN.
             if size < 0x7f80_0000u32 {
+                // It clears itself and all that are too close, whether it is prominent or not.
                 for other in at - min(ranking.reach, bin)..min(at + ranking.reach, last) + 1 {
                     maxima[other as usize] = f32::reinterpret(shape.nan);
                 }
@@ -115,12 +120,13 @@ pub fn separate(
             open = rank < ranking.count && found < ranking.k;
         }
     }
+    // What is missing.
     for rank in found..ranking.k {
         bins[(row * ranking.k + rank) as usize] = -1i32;
     }
 }
 
-/// How marked maxima are ranked.
+/// Ranking of marked maxima.
 #[derive(CubeType, CubeLaunch)]
 pub struct RankingShape {
     /// Ranks per row of the order of all maxima.
@@ -138,6 +144,7 @@ pub fn find_bases(power: &[f32], maxima: &[i32], bases: &mut [i32], rows: u32, l
     if place >= rows * k {
         terminate!();
     }
+    // Units of the maxima of a row read the same row, from a cache; how far depends on the power itself.
     let bin = maxima[place as usize];
     if bin < 0 {
         bases[place as usize] = -1i32;
@@ -163,14 +170,15 @@ fn base(power: &[f32], at: u32, first: u32, last: u32) -> u32 {
     select(ordered(power[left as usize]) >= ordered(power[right as usize]), left, right)
 }
 
-/// The place of the lowest value between a maximum and the nearest higher value or the `end` of its row; of equal ones the
-/// nearest.
+/// The place of the lowest value between a maximum and the nearest higher value or the `end` of its row; of equal ones
+/// the nearest.
 #[cube]
 fn lowest(power: &[f32], at: u32, end: u32, #[comptime] upwards: bool) -> u32 {
     let own = ordered(power[at as usize]);
     let mut low = own;
     let mut lowest = at;
     let mut place = at;
+    // Bin by bin, until one is higher or the row ends.
     let mut open = place != end;
     while open {
         if comptime!(upwards) {

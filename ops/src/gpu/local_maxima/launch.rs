@@ -18,8 +18,8 @@ pub struct MaximaBuffers {
     pub k: usize,
 }
 
-/// The `into.k` strongest local maxima of each row of `length` values that meet the options, strongest first, ties to the
-/// lower bin, and their bases: `power` `[rows, length]`. What is missing is −1.
+/// The `into.k` strongest local maxima of each row of `length` values that meet the options, strongest first, ties to
+/// the lower bin, and their bases: `power` `[rows, length]`. What is missing is −1.
 pub fn local_maxima(
     device: &GpuDevice,
     power: &Handle,

@@ -13,7 +13,7 @@ use crate::gpu::reduce::sum_rows;
 use crate::gpu::transform::launch_plan::LaunchPlan;
 use crate::gpu::transform::prepared::table_of;
 
-/// Where gradients go, for the inputs that have one.
+/// Buffers of gradients, for the inputs that have one.
 #[derive(Debug, Clone)]
 pub struct ConvolutionGradients {
     /// `[batch, channels, n]`.
@@ -138,7 +138,8 @@ impl Convolution<'_> {
             let of_signal = self.spectra(&inputs.signal.skip(start).strided(n), rows)?;
             let of_grad = self.spectra(&grad.strided(n), rows)?;
             let (cubes, units) = elements(device, channels * points);
-            // SAFETY: units past the last bin end at once; the others access bins of the rows, and of the sums of a channel.
+            // SAFETY: units past the last bin end at once; the others access bins of the rows, and of the sums of a
+            // channel.
             unsafe {
                 launch!(
                     device,

@@ -188,9 +188,9 @@ impl<'a> Convolution<'a> {
         let plan = RowsPlan { launch, n: n as u32, factors: form, is_reversed };
         let output = ConvolutionRows { values: output.clone(), stride: n };
         let is_paired = [signal, factors, &output].iter().all(|rows| rows.is_paired(n));
-        // SAFETY: rows, channels, samples and bins that are accessed are those of the buffers, whose lengths were checked as
-        // the arguments were made: units past the last sequence or short transform take those of the last one, and store
-        // nothing. Loops have constant bounds.
+        // SAFETY: rows, channels, samples and bins that are accessed are those of the buffers, whose lengths were
+        // checked as the arguments were made: units past the last sequence or short transform take those of the last
+        // one, and store nothing. Loops have constant bounds.
         unsafe {
             launch!(
                 device,

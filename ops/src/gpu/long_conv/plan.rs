@@ -1,11 +1,12 @@
-//! How a convolution is computed, as plain data.
+//! Plan of a convolution, as plain data.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
 use crate::gpu::transform::launch_plan::{Filter, LaunchPlan};
-use crate::gpu::transform::layout::{CubeLayout, MemoryOrder};
+use crate::gpu::transform::layout::CubeLayout;
+use crate::gpu::transform::layout_search::MemoryOrder;
 use crate::gpu::transform::plan::{convolution_lengths, whole_rows};
 use crate::gpu::transform::prepared::planned;
 use crate::gpu::transform::{Kind, Problem};
@@ -104,8 +105,8 @@ pub struct RowsPlan {
 /// Units of a launch that keep a device busy, about.
 const BUSY_UNITS: usize = 1 << 18;
 
-/// Blocks of a batch of `batch` elements, each of which one sequence per channel sums products of: enough for the device to
-/// be busy, since a sum is written and read again per block.
+/// Blocks of a batch of `batch` elements, each of which one sequence per channel sums products of: enough for the
+/// device to be busy, since a sum is written and read again per block.
 pub fn blocks(batch: usize, channels: usize, units: u32) -> usize {
     BUSY_UNITS.div_ceil(channels * units as usize).clamp(1, batch)
 }

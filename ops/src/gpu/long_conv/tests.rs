@@ -1,5 +1,5 @@
-//! Plans follow from limits alone, and every plan gives the results of the definition. The public functions are checked in
-//! `tests/long_conv.rs`.
+//! Plans follow from limits alone, and every plan gives the results of the definition. The public functions are checked
+//! in `tests/long_conv.rs`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use cubecl::server::Handle;
@@ -10,7 +10,7 @@ use super::{
     ConvolutionGradients, ConvolutionInputs, ConvolutionRows, ConvolutionShape, long_conv, long_conv_backward,
 };
 use crate::gpu::device::{GpuDevice, Limits, empty};
-use crate::gpu::tests::outputs::accelerators;
+use crate::gpu::tests::devices::{accelerators, noise, read, small, upload};
 use crate::gpu::transform::tables::table;
 
 #[test]
@@ -46,20 +46,10 @@ fn blocks_are_as_many_as_keep_a_device_busy() {
     assert_eq!(blocks(3, 1, 64), 3);
 }
 
-/// Numbers from -1 to 1 that look random.
-fn noise(len: usize, seed: u32) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-    };
-    (0..len).map(|_| next()).collect()
-}
-
 /// Output, and gradients of signal, kernel and gate.
-fn results(device: &GpuDevice, shape: &ConvolutionShape, values: &[Vec<f32>; 4]) -> [Vec<f64>; 4] {
-    let uploaded = values.each_ref().map(|part| device.client.create_from_slice(bytemuck::cast_slice(part)));
-    let [signal, kernel, gate, grad] = uploaded;
+fn results(device: &GpuDevice, values: &[Vec<f32>; 4]) -> [Vec<f32>; 4] {
+    let shape = &SHAPE;
+    let [signal, kernel, gate, grad] = values.each_ref().map(|part| upload(device, part));
     let rows = |values: Handle| ConvolutionRows { values, stride: shape.n };
     let (signal, gate, grad) = (rows(signal), rows(gate), rows(grad));
     let [output, of_signal, of_gate] = [0; 3].map(|_| empty(&device.client, values[0].len()));
@@ -72,35 +62,40 @@ fn results(device: &GpuDevice, shape: &ConvolutionShape, values: &[Vec<f32>; 4])
     };
     let inputs = ConvolutionInputs { signal, kernel, gate: Some(gate), grad };
     long_conv_backward(device, shape, &inputs, &into).unwrap();
-    [output, of_signal, of_kernel, of_gate].map(|handle| {
-        let bytes = device.client.read_one(handle).unwrap();
-        bytes.as_chunks().0.iter().map(|&value| f64::from(f32::from_ne_bytes(value))).collect()
-    })
+    [output, of_signal, of_kernel, of_gate].map(|handle| read(device, &handle))
+}
+
+/// Rows that a cube of a [small] device does not hold, and kernels whose last taps meet no row.
+const SHAPE: ConvolutionShape = ConvolutionShape { batch: 7, channels: 3, n: 300, taps: 320 };
+
+/// Signal, kernel, gate, and gradient of the output.
+fn inputs() -> [Vec<f32>; 4] {
+    let rows = SHAPE.batch * SHAPE.channels * SHAPE.n;
+    [(rows, 1), (SHAPE.channels * SHAPE.taps, 2), (rows, 3), (rows, 4)].map(|(len, seed)| noise(len, seed))
+}
+
+/// Outputs of every kernel of convolutions: of a launch per row, and of one per step.
+pub fn outputs_of_kernels(device: &GpuDevice) -> Vec<Vec<f32>> {
+    [device.clone(), small(device)].iter().flat_map(|device| results(device, &inputs())).collect()
 }
 
 #[test]
 fn a_launch_per_row_and_one_per_step_give_the_same() {
-    let shape = ConvolutionShape { batch: 7, channels: 3, n: 150, taps: 170 };
-    let rows = shape.batch * shape.channels * shape.n;
-    let values =
-        [(rows, 1), (shape.channels * shape.taps, 2), (rows, 3), (rows, 4)].map(|(len, seed)| noise(len, seed));
-    let definition = LongConvDefinition { channels: shape.channels, n: shape.n, taps: shape.taps };
+    let values = inputs();
+    let definition = LongConvDefinition { channels: SHAPE.channels, n: SHAPE.n, taps: SHAPE.taps };
     let [signal, kernel, gate, grad] =
         values.each_ref().map(|part| part.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
     let [of_signal, of_kernel, of_gate] = definition.gradients(&signal, &kernel, Some(&gate), &grad);
     let expected = [definition.output(&signal, &kernel, Some(&gate)), of_signal, of_kernel, of_gate];
     for device in accelerators() {
-        let mut small = device.clone();
-        (small.limits.shared, small.limits.units) = (1024, 64);
-        let checked = GpuDevice { bounds_checks: true, ..device.clone() };
-        for (device, in_cube) in [(&device, true), (&checked, true), (&small, false)] {
-            let plan = Plan::of(shape.n, shape.used_taps(), &device.limits).unwrap();
+        for (device, in_cube) in [(&device, true), (&small(&device), false)] {
+            let plan = Plan::of(SHAPE.n, SHAPE.used_taps(), &device.limits).unwrap();
             assert_eq!(plan.in_cube.is_some(), in_cube);
             let names = ["output", "signal", "kernel", "gate"];
-            for ((name, found), expected) in names.iter().zip(results(device, &shape, &values)).zip(&expected) {
+            for ((name, found), expected) in names.iter().zip(results(device, &values)).zip(&expected) {
                 let largest = expected.iter().fold(0f64, |most, value| most.max(value.abs()));
                 for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
-                    let error = (found - expected).abs();
+                    let error = (f64::from(*found) - expected).abs();
                     assert!(error <= 6e-6 * largest, "{in_cube}, {name}, {at}: {found}, not {expected}");
                 }
             }

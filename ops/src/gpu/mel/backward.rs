@@ -6,7 +6,7 @@ use super::filters::filters;
 use super::kernel;
 use super::launch::MelCall;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, elements, empty, floats, from_row};
-use crate::gpu::reduce::{MAX_RUNS, RunShapeLaunch, Runs, sum_rows};
+use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlockShapeLaunch, RowBlocks, sum_rows};
 
 /// The gradients to be written; those that are not wanted are `None`.
 #[derive(Debug, Clone)]
@@ -121,20 +121,20 @@ impl MelCall<'_> {
         accumulate: bool,
     ) {
         let n = self.options.stft.n_fft;
-        let runs = Runs::of(count, n, MAX_RUNS);
-        let partial = empty(&device.client, runs.count * n);
-        let (cubes, units) = elements(device, runs.count * n);
+        let blocks = RowBlocks::of(count, n, MAX_ROW_BLOCKS);
+        let partial = empty(&device.client, blocks.count * n);
+        let (cubes, units) = elements(device, blocks.count * n);
         kernel::window_sums::launch(
             &device.client,
             cubes,
             units,
             self.rows.buffer(),
             floats(samples, count * n),
-            floats(&partial, runs.count * n),
+            floats(&partial, blocks.count * n),
             self.frame_shape(first, count),
-            RunShapeLaunch::new(runs.count as u32, runs.length as u32),
+            RowBlockShapeLaunch::new(blocks.count as u32, blocks.length as u32),
             self.plan(),
         );
-        sum_rows(device, partial, runs.count, n, into, accumulate);
+        sum_rows(device, partial, blocks.count, n, into, accumulate);
     }
 }

@@ -53,8 +53,8 @@ pub fn mel(device: &GpuDevice, call: &MelCall<'_>, into: &Handle) -> Result<(), 
     Ok(())
 }
 
-/// Samples of rows, and the factors of a frame, as an argument of a launch that transforms frames: in pairs, where rows are
-/// pairs and every frame starts with one, `starts` samples after another or after the start of its row.
+/// Samples of rows, and the factors of a frame, as an argument of a launch that transforms frames: in pairs, where rows
+/// are pairs and every frame starts with one, `starts` samples after another or after the start of its row.
 pub(super) fn frame_samples(rows: &Frames, window: &Handle, starts: &[usize], plan: FusedPlan) -> FrameSamplesArgs {
     let n = plan.bands.n as usize;
     let is_paired = plan.is_by_halves() && starts.iter().all(|start| start.is_multiple_of(2));

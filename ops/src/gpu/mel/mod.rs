@@ -11,6 +11,8 @@ mod kernel;
 mod launch;
 mod plan;
 mod row_power;
+#[cfg(test)]
+pub(super) mod tests;
 
 pub use backward::{MelGradients, mel_backward};
 pub use launch::{MelCall, mel};

@@ -1,4 +1,4 @@
-//! What the kernels of mel spectra are compiled for, as plain data.
+//! Plans of the kernels of mel spectra, as plain data.
 
 use burn::tensor::ops::PadMode;
 
@@ -31,10 +31,10 @@ impl Padding {
     }
 }
 
-/// What becomes of the sum of a band.
+/// Output of a band, as a function of its sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BandForm {
-    /// Nothing.
+    /// The sum.
     Sum,
     /// The logarithm of the sum and an offset.
     OffsetLog,
@@ -51,7 +51,7 @@ pub struct BandPlan {
     pub padding: Padding,
     /// Whether power is summed, or else amplitude.
     pub is_power: bool,
-    /// What becomes of the sums.
+    /// The output as a function of a sum.
     pub form: BandForm,
 }
 
@@ -86,8 +86,8 @@ pub struct FusedPlan {
 }
 
 impl FusedPlan {
-    /// The plan whose transform is `launches`, if that is one launch without a convolution, of as many frames per cube as
-    /// fit `shared` bytes of shared memory.
+    /// The plan whose transform is `launches`, if that is one launch without a convolution, of as many frames per cube
+    /// as fit `shared` bytes of shared memory.
     pub fn of(launches: &[LaunchPlan], bands: BandPlan, shared: usize) -> Option<Self> {
         let &[launch] = launches else { return None };
         let with = |sequences| {

@@ -11,8 +11,8 @@ use crate::gpu::segments::Frames;
 use crate::gpu::transform::prepared::prepared;
 use crate::gpu::transform::{Kind, Problem};
 
-/// One-sided power `[rows, n / 2 + 1]` of the first `n` samples of every row times `window`, times `factor` (one f32) if
-/// there is one. Returns whether the transform takes one launch; nothing is computed otherwise.
+/// One-sided power `[rows, n / 2 + 1]` of the first `n` samples of every row times `window`, times `factor` (one f32)
+/// if there is one. Returns whether the transform takes one launch; nothing is computed otherwise.
 ///
 /// # Errors
 /// If the device can't transform `n` samples.
@@ -30,8 +30,8 @@ pub fn row_power(
     let Some(plan) = FusedPlan::of(&prepared.plan.launches, bands, device.limits.shared) else { return Ok(false) };
     let table = plan.launch.table_len() as usize;
     let sequences = plan.launch.layout.sequences as usize;
-    // SAFETY: rows past the last one read what the last one reads, and store nothing; every row has `n` samples within the
-    // extent that was checked as the argument was made. Loops have constant bounds.
+    // SAFETY: rows past the last one read what the last one reads, and store nothing; every row has `n` samples within
+    // the extent that was checked as the argument was made. Loops have constant bounds.
     unsafe {
         launch!(
             device,

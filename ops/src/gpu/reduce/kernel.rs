@@ -9,12 +9,12 @@ pub(super) const SEARCH_UNITS: u32 = 32;
 /// Rows that a cube searches.
 pub(super) const SEARCH_ROWS: u32 = 4;
 
-/// Runs of rows as a kernel argument.
+/// Blocks of rows as a kernel argument.
 #[derive(CubeType, CubeLaunch)]
-pub struct RunShape {
-    /// How many runs.
+pub struct RowBlockShape {
+    /// Number of blocks.
     pub count: u32,
-    /// Rows of a run; the last one may have fewer.
+    /// Rows of a block; the last one may have fewer.
     pub length: u32,
 }
 
@@ -32,11 +32,13 @@ pub(super) fn add_rows(
     if at >= groups * width {
         terminate!();
     }
+    // Adjacent units take adjacent columns; a sum that accumulates goes on from what is there.
     let (group, column) = (at / width, at % width);
     let mut sum = 0.0f32;
     if comptime!(accumulate) {
         sum = into[at as usize];
     }
+    // Few rows per unit, in order: a tree of such levels fills the device, and its bits follow from the shapes alone.
     let first = group * comptime!(FAN_IN as u32);
     for row in first..min(first + comptime!(FAN_IN as u32), count) {
         sum += rows[(row * width + column) as usize];

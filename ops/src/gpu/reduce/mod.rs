@@ -6,6 +6,6 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-pub(super) use kernel::{RunShape, RunShapeLaunch};
+pub(super) use kernel::{RowBlockShape, RowBlockShapeLaunch};
 pub(super) use launch::{active_rows, sum_rows};
-pub(super) use plan::{MAX_RUNS, Runs};
+pub(super) use plan::{MAX_ROW_BLOCKS, RowBlocks};

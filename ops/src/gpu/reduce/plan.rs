@@ -1,21 +1,21 @@
-//! Runs of rows: sums over rows are made of one partial sum per run, in an order that follows from shapes alone.
+//! Blocks of rows: sums over rows are made of one partial sum per block, in an order that follows from shapes alone.
 
-/// Runs of elementwise kernels, at most.
-pub const MAX_RUNS: usize = 2048;
+/// Blocks of elementwise kernels, at most.
+pub const MAX_ROW_BLOCKS: usize = 2048;
 /// f32 that the partial sums of a launch take, at most.
 pub(super) const MAX_PARTIAL_SUMS: usize = 16 << 20;
 
-/// Rows split into runs of consecutive rows.
+/// Rows split into blocks of consecutive rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Runs {
-    /// How many.
+pub struct RowBlocks {
+    /// Number of blocks.
     pub count: usize,
-    /// Rows of a run; the last one may have fewer.
+    /// Rows of a block; the last one may have fewer.
     pub length: usize,
 }
 
-impl Runs {
-    /// At most `most` runs of `rows` rows, each with `width` partial sums.
+impl RowBlocks {
+    /// At most `most` blocks of `rows` rows, each with `width` partial sums.
     pub fn of(rows: usize, width: usize, most: usize) -> Self {
         let count = rows.min(most).min((MAX_PARTIAL_SUMS / width).max(1)).max(1);
         let length = rows.div_ceil(count).max(1);

@@ -7,7 +7,7 @@ use super::kernel::{self, Divisor, FrameShapeLaunch, SCALING_UNITS, Skipped, Win
 use super::plan::{CUBE_UNITS, SegmentBatch};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{GpuDevice, buffer, cubes, elements, empty, floats};
-use crate::gpu::reduce::{MAX_RUNS, RunShapeLaunch, Runs, active_rows, sum_rows};
+use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlockShapeLaunch, RowBlocks, active_rows, sum_rows};
 use crate::options::{Scaling, WelchOptions};
 
 /// The input of the transforms, and the means that detrending subtracted.
@@ -215,9 +215,9 @@ pub fn window_gradient(
 ) {
     let (client, n) = (&device.client, batch.options.n_fft);
     let active = active_rows(device, [&grad.re, grad.imaginary()], batch.transforms(), n);
-    let runs = Runs::of(batch.frames.rows, n, MAX_RUNS);
-    let partial = empty(client, runs.count * n);
-    let (cubes, units) = elements(device, runs.count * n);
+    let blocks = RowBlocks::of(batch.frames.rows, n, MAX_ROW_BLOCKS);
+    let partial = empty(client, blocks.count * n);
+    let (cubes, units) = elements(device, blocks.count * n);
     kernel::window_sums::launch(
         client,
         cubes,
@@ -226,12 +226,12 @@ pub fn window_gradient(
         grad.buffers(batch.values()),
         buffer::<u32>(&active, batch.transforms()),
         floats(means, batch.segments()),
-        floats(&partial, runs.count * n),
+        floats(&partial, blocks.count * n),
         frame_shape(batch, batch.frames.stride),
-        RunShapeLaunch::new(runs.count as u32, runs.length as u32),
+        RowBlockShapeLaunch::new(blocks.count as u32, blocks.length as u32),
         batch.layout(),
     );
-    sum_rows(device, partial, runs.count, n, into, accumulate);
+    sum_rows(device, partial, blocks.count, n, into, accumulate);
 }
 
 /// The shape of frames that start `stride` samples from each other.

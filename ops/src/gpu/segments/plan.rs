@@ -14,7 +14,7 @@ pub const CUBE_UNITS: u32 = 128;
 pub struct Frames {
     /// Frame `r` is the `len` values from `r * stride` on.
     pub signal: Handle,
-    /// How many frames, at least one.
+    /// Number of frames, at least one.
     pub rows: usize,
     /// Samples of a frame.
     pub len: usize,

@@ -39,7 +39,8 @@ pub fn mode_product(
     shape: ProductShape,
     #[comptime] tile: Tile,
 ) {
-    // Cubes that share columns of the right factor come one after the other.
+    // The cube's block of modes, patch of tiles and part of the sum. Cubes of the same modes and rows of the left
+    // factor come one after the other, so that they find them in the cache.
     let cube = CUBE_POS as u32;
     let column_patch = cube % shape.column_patches;
     let rest = cube / shape.column_patches;
@@ -47,6 +48,7 @@ pub fn mode_product(
     let rest = rest / shape.blocks;
     let row_patch = rest % shape.row_patches;
     let part = rest / shape.row_patches;
+    // The unit's mode and tile: adjacent units take adjacent modes, which are adjacent in memory.
     let (lane, slot) = (UNIT_POS % shape.lanes, UNIT_POS / shape.lanes);
     let mode = block * shape.lanes + lane;
     let i = (row_patch * shape.patch_rows + slot / shape.patch_columns) * comptime!(tile.rows);
@@ -58,6 +60,7 @@ pub fn mode_product(
 
     let rows = comptime!(tile.rows);
     let columns = comptime!(tile.columns);
+    // Where the unit's lines of both factors start, so that the loop over terms adds an offset only.
     let mut sum = zeros(comptime!(rows * columns));
     let mut left_at = Array::<u32>::new(comptime!(rows as usize));
     #[unroll]
@@ -82,12 +85,14 @@ pub fn mode_product(
         add_term(&mut sum, &c, &d, tile);
         term += 2;
     }
+    // The last term of an odd number.
     if term < end {
         let a = factors(left, &left_at, term * comptime!(tile.form.left.column), rows);
         let b = factors(right, &right_at, term * comptime!(tile.form.right.row), columns);
         add_term(&mut sum, &a, &b, tile);
     }
 
+    // Store the tile, without what lies beyond the matrix.
     #[unroll]
     for row in 0..rows {
         #[unroll]
@@ -103,7 +108,7 @@ pub fn mode_product(
     }
 }
 
-/// Where line `first + offset` of a matrix starts, or its last one where a tile goes beyond it.
+/// Start of line `first + offset` of a matrix, or of its last one where a tile goes beyond it.
 #[cube]
 fn line_at(first: u32, #[comptime] offset: u32, lines: u32, #[comptime] stride: u32, #[comptime] has_all: bool) -> u32 {
     if comptime!(has_all) {
@@ -134,6 +139,7 @@ fn add_term(sum: &mut ComplexArray, left: &ComplexArray, right: &ComplexArray, #
         let re = right.re[comptime!(column as usize)];
         let im = right.im[comptime!(column as usize)];
         let im = if comptime!(tile.form.conjugates) { -im } else { im };
+        // Each factor of the column meets every row of the tile: that is what a tile saves reads by.
         #[unroll]
         for row in 0..comptime!(tile.rows) {
             let to = comptime!((row * tile.columns + column) as usize);
@@ -161,9 +167,11 @@ pub fn columns_to_rows(from: &ComplexBuffers, into: &mut ComplexBuffers, shape: 
     if at >= shape.values {
         terminate!();
     }
+    // Adjacent units write adjacent points of a row; what they read is a row of the matrix apart.
     let point = at % shape.points;
     let column = at / shape.points % shape.width;
     let matrix = at / shape.points / shape.width;
+    // The modes are the lowest frequencies of either sign: the first points, and the last ones.
     let is_lower = point < (shape.rows + 1) / 2;
     let mut re = 0.0f32;
     let mut im = 0.0f32;
@@ -184,9 +192,11 @@ pub fn rows_to_columns(from: &ComplexBuffers, into: &mut ComplexBuffers, shape: 
     if at >= shape.values {
         terminate!();
     }
+    // Adjacent units write adjacent columns; what they read is a row of points apart.
     let column = at % shape.width;
     let row = at / shape.width % shape.rows;
     let matrix = at / shape.width / shape.rows;
+    // The point of mode `row`: the modes of negative frequency are the last points.
     let point = select(row < (shape.rows + 1) / 2, row, row + shape.points - shape.rows);
     let from_at = ((matrix * shape.width + column) * shape.points + point) as usize;
     into.re[at as usize] = from.re[from_at];

@@ -26,7 +26,7 @@ pub struct SpectralConv<'a> {
     pub weights: ComplexRows,
 }
 
-/// Where gradients are written; what is absent is not computed.
+/// Buffers of gradients; those that are absent are not computed.
 pub struct SpectralConvGradients {
     /// `[batch, inputs, points…]`, contiguous.
     pub input: Option<StridedRows>,

@@ -10,6 +10,6 @@ mod launch;
 mod plan;
 mod product;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use launch::{SpectralConv, SpectralConvGradients};

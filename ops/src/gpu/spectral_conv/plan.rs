@@ -5,8 +5,8 @@
 
 use crate::gpu::device::Limits;
 
-/// Rows and columns of a tile, at most: its sums and factors fit the registers of a unit. (On an H200, tiles of 8 × 4 take
-/// 7 % longer.)
+/// Rows and columns of a tile, at most: its sums and factors fit the registers of a unit. (On an H200, tiles of 8 × 4
+/// take 7 % longer.)
 const TILE: (usize, usize) = (4, 8);
 /// Modes of a cube, at most.
 const LANES: usize = 32;
@@ -28,7 +28,7 @@ pub struct ProductSize {
     pub modes: usize,
 }
 
-/// How a product is computed, and where its matrices lie.
+/// Form of a product, and the places of its matrices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProductForm {
     /// Whether the right factor is conjugated.

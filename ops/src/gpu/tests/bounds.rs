@@ -1,10 +1,49 @@
 //! No kernel has an access out of bounds: with bounds checks, which drop such accesses, every output has the same bits.
 
-use super::outputs::{accelerators, outputs};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use super::devices::{accelerators, bits};
+use super::launched::take_launched;
+use super::outputs::outputs;
+use crate::gpu::{GpuDevice, long_conv, mel, spectral_conv, transform};
 use crate::options::{Detrend, Scaling, WelchOptions};
 
+/// The floats that a family's kernels compute on a device, at least once each.
+type Outputs = fn(&GpuDevice) -> Vec<Vec<f32>>;
+
+/// The families whose kernels are launched without bounds checks.
+const FAMILIES: [(&str, Outputs); 5] = [
+    ("welch, learned and butterfly", power_and_butterflies),
+    ("transform", transform::tests::values::outputs_of_kernels),
+    ("long_conv", long_conv::tests::outputs_of_kernels),
+    ("spectral_conv", spectral_conv::tests::outputs_of_kernels),
+    ("mel", mel::tests::outputs_of_kernels),
+];
+
 #[test]
-fn bounds_checks_change_no_bit() {
+fn bounds_checks_change_no_bit_of_any_kernel() {
+    for device in accelerators() {
+        let checked = GpuDevice { bounds_checks: true, ..device.clone() };
+        take_launched();
+        for (family, outputs) in FAMILIES {
+            let (without, with) = (outputs(&device), outputs(&checked));
+            assert_eq!(without.len(), with.len(), "{family}");
+            for (at, (without, with)) in without.iter().zip(&with).enumerate() {
+                assert!(bits(without) == bits(with), "{family}: output {at}");
+            }
+        }
+        let [without, with] = take_launched();
+        let kernels = unchecked_kernels();
+        let kernels: BTreeSet<&str> = kernels.iter().map(String::as_str).collect();
+        assert_eq!(without, kernels, "every kernel is launched without bounds checks, by the macro `launch`");
+        assert_eq!(with, kernels, "every kernel is launched with bounds checks");
+    }
+}
+
+/// Welch and learned power and peaks, butterfly transforms, and their gradients.
+fn power_and_butterflies(device: &GpuDevice) -> Vec<Vec<f32>> {
     let apart = |n| WelchOptions {
         scaling: Scaling::Spectrum,
         detrend: Detrend::Constant,
@@ -13,13 +52,26 @@ fn bounds_checks_change_no_bit() {
     };
     // Each search for peaks, one launch and several, paired and odd segments.
     let cases = [apart(16), WelchOptions::new(64, 2), apart(256), WelchOptions::new(4096, 2)];
-    for (device, options) in accelerators().iter().flat_map(|device| cases.iter().map(move |case| (device, case))) {
-        let mut checked = device.clone();
-        checked.bounds_checks = true;
-        let pairs = outputs(device, options, 5).into_iter().zip(outputs(&checked, options, 5));
-        for (at, (without, with)) in pairs.enumerate() {
-            let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-            assert!(bits(&without) == bits(&with), "n {}: output {at}", options.n_fft);
+    cases.iter().flat_map(|options| outputs(device, options, 5)).collect()
+}
+
+/// Names of the kernels that can be launched without bounds checks, from the sources of this engine.
+fn unchecked_kernels() -> BTreeSet<String> {
+    let mut kernels = BTreeSet::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/gpu")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let source = fs::read_to_string(path).unwrap();
+                for after in source.split("#[cube(launch, launch_unchecked)]\n").skip(1) {
+                    let name = after.split_once("fn ").unwrap().1.split(['(', '<']).next().unwrap();
+                    assert!(kernels.insert(name.to_string()), "two kernels are named {name}");
+                }
+            }
         }
     }
+    kernels
 }

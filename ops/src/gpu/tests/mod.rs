@@ -5,7 +5,9 @@ mod bounds;
 #[cfg(feature = "metal")]
 mod compile_only;
 mod device_limits;
+pub(super) mod devices;
+pub(super) mod launched;
 #[cfg(feature = "metal")]
 mod msl;
-pub(super) mod outputs;
+mod outputs;
 mod split_batches;

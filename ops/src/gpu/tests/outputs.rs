@@ -1,11 +1,8 @@
-//! Every operation on one batch, on the devices that are present.
+//! Power, peaks and butterfly transforms of one batch, and their gradients.
 
-use burn::backend::DispatchDevice;
-#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
-use burn::tensor::DeviceKind;
-use burn::tensor::{Device, DeviceType};
 use cubecl::server::Handle;
 
+use super::devices::{noise, read, upload};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::device::empty;
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
@@ -13,48 +10,19 @@ use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backwa
 use crate::gpu::{ComplexRows, Frames, GpuDevice, PeakBuffers, top_k};
 use crate::options::WelchOptions;
 
-/// The devices of this machine that this build has kernels for.
-pub fn accelerators() -> Vec<GpuDevice> {
-    let built: Vec<(DeviceType, fn() -> Device)> = vec![
-        #[cfg(feature = "wgpu")]
-        (DeviceType::Wgpu, || Device::wgpu(DeviceKind::DefaultDevice)),
-        #[cfg(feature = "vulkan")]
-        (DeviceType::Vulkan, || Device::vulkan(DeviceKind::DefaultDevice)),
-        #[cfg(feature = "metal")]
-        (DeviceType::Metal, || Device::metal(DeviceKind::DefaultDevice)),
-        #[cfg(feature = "cuda")]
-        (DeviceType::Cuda, || Device::cuda(0)),
-        #[cfg(feature = "rocm")]
-        (DeviceType::Rocm, || Device::rocm(0)),
-    ];
-    let present = |(kind, open): (DeviceType, fn() -> Device)| (!Device::enumerate(kind).is_empty()).then(open);
-    let gpu = |device: Device| match device.as_dispatch() {
-        DispatchDevice::Cube(device) => GpuDevice::of(&device.client()),
-        _ => panic!("{device:?} is not a device of CubeCL"),
-    };
-    built.into_iter().filter_map(present).map(gpu).collect()
-}
-
-/// Numbers from 0 to 1 that look random.
-fn noise(device: &GpuDevice, len: usize, seed: u32) -> Handle {
-    let value = |i: u32| (i ^ seed).wrapping_mul(2_654_435_761).rotate_left(13).wrapping_mul(0x85eb_ca6b) >> 8;
-    let values: Vec<f32> = (0..len as u32).map(|i| value(i) as f32 / (1 << 24) as f32).collect();
-    device.client.create_from_slice(bytemuck::cast_slice(&values))
-}
-
-fn read(device: &GpuDevice, handle: Handle) -> Vec<f32> {
-    let bytes = device.client.read_one(handle).unwrap();
-    bytes.as_chunks().0.iter().map(|&value| f32::from_ne_bytes(value)).collect()
+/// Numbers from 0 to 1 in a new buffer.
+fn positive(device: &GpuDevice, len: usize, seed: u32) -> Handle {
+    upload(device, &noise(len, seed).iter().map(|value| 0.5 + 0.5 * value).collect::<Vec<_>>())
 }
 
 fn weights(device: &GpuDevice, options: &WelchOptions, seed: u32) -> LearnedWeights {
     let pairs = options.stages() * options.n_fft / 2;
     LearnedWeights {
-        window: noise(device, options.n_fft, seed),
-        twiddles: noise(device, 2 * pairs, seed + 1),
-        gates: noise(device, pairs, seed + 2),
-        weights: noise(device, options.segments, seed + 3),
-        gain: noise(device, 3 * options.bins(), seed + 4),
+        window: positive(device, options.n_fft, seed),
+        twiddles: positive(device, 2 * pairs, seed + 1),
+        gates: positive(device, pairs, seed + 2),
+        weights: positive(device, options.segments, seed + 3),
+        gain: positive(device, 3 * options.bins(), seed + 4),
     }
 }
 
@@ -63,8 +31,8 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
     let (n, len, bins) = (options.n_fft, options.frame(), options.bins());
     let (pairs, k) = (options.stages() * n / 2, 5);
     let new = |len: usize| empty(&device.client, len);
-    let frames = Frames::contiguous(noise(device, rows * len, 1), rows, len);
-    let (window, grad) = (noise(device, n, 2), noise(device, rows * bins, 3));
+    let frames = Frames::contiguous(positive(device, rows * len, 1), rows, len);
+    let (window, grad) = (positive(device, n, 2), positive(device, rows * bins, 3));
     let learned = weights(device, options, 10);
 
     // Exact and learned power, and peaks of both: in the launch that computes the power, and of power in memory.
@@ -83,7 +51,7 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
     learned_welch_psd_backward(device, &frames, &learned, &grad, &of_learned, options, [true; 6]).unwrap();
 
     // The transform by itself, with gates and without.
-    let values = |seed: u32| ComplexRows::new(noise(device, rows * n, seed), noise(device, rows * n, seed + 1));
+    let values = |seed: u32| ComplexRows::new(positive(device, rows * n, seed), positive(device, rows * n, seed + 1));
     let mut transforms = Vec::new();
     for gates in [None, Some(learned.gates.clone())] {
         let gated = gates.is_some();
@@ -103,6 +71,6 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
         .into_iter()
         .chain(of_learned)
         .chain(transforms)
-        .map(|handle| read(device, handle))
+        .map(|handle| read(device, &handle))
         .collect()
 }

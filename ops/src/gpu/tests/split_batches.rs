@@ -1,6 +1,7 @@
 //! A batch that no buffer of the device holds is split over launches, with the same results.
 
-use super::outputs::{accelerators, outputs};
+use super::devices::accelerators;
+use super::outputs::outputs;
 use crate::options::WelchOptions;
 
 #[test]

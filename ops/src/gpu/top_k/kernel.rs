@@ -76,6 +76,7 @@ pub fn sort_rows(
     while run <= length {
         let mut distance = run / 2;
         while distance > 0 {
+            // Pairs are disjoint within a step; the next step takes what other units exchanged.
             sync_cube();
             for pair in range_stepped(UNIT_POS, comptime!(length / 2), units) {
                 let at = (2 * distance * (pair / distance) + pair % distance) as usize;
@@ -93,6 +94,7 @@ pub fn sort_rows(
         run *= 2;
     }
     sync_cube();
+    // Write the first k bins with their exact power; a key of 0 is power that is not finite, or padding, and no peak.
     for rank in range_stepped(UNIT_POS, shape.k, units) {
         let into = (row * shape.k + rank) as usize;
         let bin = order[rank as usize];
@@ -113,6 +115,7 @@ pub fn make_keys(power: &[f32], sorted: &mut SortedKeys, rows: u32, bins: u32, l
     if at >= rows * length {
         terminate!();
     }
+    // Padding has the key of power that is not finite, and comes after it by its bin.
     let (row, bin) = (at / length, at % length);
     let mut own = 0u32;
     if bin < bins {
@@ -130,10 +133,13 @@ pub fn sort_step(sorted: &mut SortedKeys, pairs: u32, half: u32, run: u32, dista
     if place >= pairs {
         terminate!();
     }
+    // The pair's two places: pairs fill blocks of `distance`, and their partners the blocks behind. Adjacent units take
+    // adjacent places.
     let (row, pair) = (place / half, place % half);
     let local = 2 * distance * (pair / distance) + pair % distance;
     let at = (2 * half * row + local) as usize;
     let other = at + distance as usize;
+    // Pairs are disjoint within a step, so a step needs no barrier; the next one is another launch.
     let (x, a, y, b) = (sorted.keys[at], sorted.order[at], sorted.keys[other], sorted.order[other]);
     if misplaced(x, a, y, b, local & run) {
         sorted.keys[at] = y;
@@ -150,6 +156,7 @@ pub fn write_peaks(power: &[f32], sorted: &SortedKeys, peaks: &mut PeakOutput, s
     if at >= shape.rows * shape.k {
         terminate!();
     }
+    // The rank-th strongest bin; a key of 0 is power that is not finite, or padding, and no peak.
     let (row, rank) = (at / shape.k, at % shape.k);
     let from = (row * length + rank) as usize;
     let bin = sorted.order[from];

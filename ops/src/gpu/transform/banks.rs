@@ -1,7 +1,7 @@
 //! Turns that shared memory takes for the exchanges of a transform.
 //!
-//! Shared memory lies in banks, each of which gives one value per turn: an access of several units takes as many turns as
-//! the most values that they read or write in one bank.
+//! Shared memory lies in banks, each of which gives one value per turn: an access of several units takes as many turns
+//! as the most values that they read or write in one bank.
 
 use super::layout::CubeLayout;
 
@@ -12,8 +12,8 @@ const GROUP: u32 = 16;
 /// Groups of a cube that are counted: the others are like them.
 const GROUPS: u32 = 8;
 
-/// Turns of the first units of a cube for all exchanges of rows, in halves: an address that is not at a constant distance
-/// from a unit's first one is counted as half a turn more.
+/// Turns of the first units of a cube for all exchanges of rows, in halves: an address that is not at a constant
+/// distance from a unit's first one is counted as half a turn more.
 pub fn half_turns(layout: &CubeLayout) -> u32 {
     let last = layout.radices.count() - 1;
     let (mut half_turns, mut before) = (0, 1);
@@ -83,7 +83,7 @@ impl Banks {
 mod tests {
     use super::*;
     use crate::gpu::device::Limits;
-    use crate::gpu::transform::layout::MemoryOrder;
+    use crate::gpu::transform::layout_search::MemoryOrder;
 
     #[test]
     fn values_of_one_bank_take_turns_and_the_same_value_none() {

@@ -62,7 +62,7 @@ impl StridedRows {
 /// A transform of `rows` rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
-    /// What is transformed.
+    /// The transform.
     pub problem: Problem,
     /// Rows, at least one.
     pub rows: usize,
@@ -115,7 +115,7 @@ struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// What launch `i` writes and the next one reads.
+    /// The rows that launch `i` writes and the next one reads.
     fn between(&self, i: usize) -> StridedRows {
         StridedRows { values: self.middle[i % self.middle.len()].clone(), stride: self.values, len: self.values }
     }

@@ -5,8 +5,8 @@ use super::layout::CubeLayout;
 /// Units of a sequence below which their accesses to a row are too short for the memory: 64 bytes of f32.
 const FEW_UNITS: u32 = 16;
 
-/// Position of a launch's sequences in memory: value i of column c of a row is `column_stride`·c + `stride`·i values from
-/// the row's start.
+/// Position of a launch's sequences in memory: value i of column c of a row is `column_stride`·c + `stride`·i values
+/// from the row's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SequenceAccess {
     /// Values from one column to the next.
@@ -48,7 +48,7 @@ pub enum RowForm {
     PairSpectrum,
 }
 
-/// What the spectra of sequences are multiplied by before they are transformed back.
+/// Factor of the spectra of sequences before they are transformed back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Filter {
     /// Sequences are transformed once.
@@ -59,7 +59,7 @@ pub enum Filter {
     Spectra,
 }
 
-/// How the spectrum of pairs of samples becomes the half spectrum of their row.
+/// Fold of the spectrum of pairs of samples into the half spectrum of their row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fold {
     /// Pairs of samples.
@@ -87,13 +87,13 @@ pub struct LaunchPlan {
     pub layout: CubeLayout,
     /// Sequences per row.
     pub columns: u32,
-    /// Where sequences are read.
+    /// Places that sequences are read from.
     pub input: SequenceAccess,
-    /// Where sequences are written.
+    /// Places that sequences are written to.
     pub output: SequenceAccess,
-    /// What is read.
+    /// Form of the rows that are read.
     pub source: RowForm,
-    /// What is written.
+    /// Form of the rows that are written.
     pub sink: RowForm,
     /// Points of the whole transform; values beyond are 0 on the way in and left out on the way out.
     pub points: u32,
@@ -227,8 +227,8 @@ impl LaunchPlan {
         matches!(self.source, RowForm::PairSpectrum) && self.columns == 1 && !self.chirps_input
     }
 
-    /// Whether the values that are read go through the exchange memory, so that adjacent units read adjacent values also
-    /// where a sequence has few units: those of whole rows.
+    /// Whether the values that are read go through the exchange memory, so that adjacent units read adjacent values
+    /// also where a sequence has few units: those of whole rows.
     pub const fn stages_input(&self) -> bool {
         let is_whole = self.columns == 1 && self.input.stride == 1 && self.input_modes == 0 && !self.chirps_input;
         is_whole && self.layout.units < FEW_UNITS && !matches!(self.source, RowForm::PairSpectrum)

@@ -11,13 +11,14 @@
 //! so that no row takes part in another's.
 
 use super::launch_plan::{Filter, Fold, LaunchPlan, RowForm, SequenceAccess};
-use super::layout::{CubeLayout, MemoryOrder, is_smooth};
+use super::layout::CubeLayout;
+use super::layout_search::{MemoryOrder, is_smooth};
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
 
 /// Longest transform: lengths of convolutions are counted in 32 bits.
 const MAX_POINTS: usize = 1 << 29;
 
-/// What is transformed into what.
+/// Kind of a transform: its rows before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Complex rows to complex rows.
@@ -79,7 +80,7 @@ impl Kind {
 pub struct Problem {
     /// Points of the transform.
     pub points: usize,
-    /// What is transformed into what.
+    /// The rows before and after.
     pub kind: Kind,
     /// Whether rows that are read may be too short: what they lack is 0.
     pub is_padded: bool,
@@ -180,8 +181,8 @@ fn column_modes(layout: CubeLayout, ColumnModes { columns, modes }: ColumnModes,
     LaunchPlan { columns, input: access, output: access, input_modes, output_modes, ..whole_rows(layout, layout.n) }
 }
 
-/// The two launches of a transform of n = n₁·n₂ points: columns j₂ of n₁ values, which stay where they are, then rows k₁
-/// of n₂ values, whose output k₂ is bin k₁ + n₁·k₂.
+/// The two launches of a transform of n = n₁·n₂ points: columns j₂ of n₁ values, which stay where they are, then rows
+/// k₁ of n₂ values, whose output k₂ is bin k₁ + n₁·k₂.
 fn four_step(n: u32, limits: &Limits) -> Option<[LaunchPlan; 2]> {
     let of = |first: u32| -> Option<[CubeLayout; 2]> {
         Some([
@@ -212,8 +213,8 @@ fn rows_launch(layout: CubeLayout, columns: u32, points: u32) -> LaunchPlan {
     LaunchPlan { columns, output: SequenceAccess::columns(columns), ..whole_rows(layout, points) }
 }
 
-/// The launches of Bluestein's algorithm: x·chirp is convolved with the conjugate chirp, and the result multiplied by the
-/// chirp.
+/// The launches of Bluestein's algorithm: x·chirp is convolved with the conjugate chirp, and the result multiplied by
+/// the chirp.
 fn bluestein(points: u32, limits: &Limits) -> Option<Vec<LaunchPlan>> {
     let least = 2 * points - 1;
     let in_cube = convolution_lengths(least)

@@ -105,8 +105,8 @@ pub fn gained_peaks(device: &GpuDevice, frames: &Frames, estimate: &GainedEstima
     true
 }
 
-/// [`welch_psd`] of lengths that [`FusedPlan`] has no plan for: in one launch of the transform of any length where there is
-/// one segment that fits a cube, else in a launch per step.
+/// [`welch_psd`] of lengths that [`FusedPlan`] has no plan for: in one launch of the transform of any length where
+/// there is one segment that fits a cube, else in a launch per step.
 fn separate_psd(
     device: &GpuDevice,
     frames: &Frames,

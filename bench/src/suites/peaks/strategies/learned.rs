@@ -29,8 +29,8 @@ pub fn learned(source: LearnedSource) -> BenchStrategy<PeaksProblem> {
     let models = TrainedModels::new(source);
     BenchStrategy::new(
         "learned",
-        "Firefly's LearnedWelchPeaks module on the device: that of --run, or one trained for --train-steps on synthetic \
-         signals; runs with one of these options or by name",
+        "Firefly's LearnedWelchPeaks module on the device: that of --run, or one trained for --train-steps on \
+         synthetic signals; runs with one of these options or by name",
         move |problem: &PeaksProblem, inputs, expected| {
             let (model, accuracy) = models.model(problem, inputs.device())?;
             let expected = learned_rows(&model, inputs, expected);
@@ -50,8 +50,8 @@ pub fn learned(source: LearnedSource) -> BenchStrategy<PeaksProblem> {
 /// Origin of learned models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LearnedSource {
-    /// With as many segments as the tier, window and gain trained for `steps` steps on synthetic frames made from `seed`
-    /// towards the reference tier's peaks.
+    /// With as many segments as the tier, window and gain trained for `steps` steps on synthetic frames made from
+    /// `seed` towards the reference tier's peaks.
     Trained {
         /// Training steps.
         steps: usize,

@@ -1,19 +1,19 @@
-//! A pass backward: the gradients of its input and of its butterflies.
+//! A launch of the backward pass: the gradients of its input and of its butterflies.
 //!
-//! Per row, the stages are first computed again, and the inputs of every step kept in registers; then the gradient goes
+//! Per row, the stages are first computed again, and the inputs of every pass kept in registers; then the gradient goes
 //! back through the stages. A unit has the same butterflies in every row, so it sums their gradients over the rows of a
-//! run by itself, in order, and writes one partial sum per run.
+//! block by itself, in order, and writes one partial sum per block.
 
 use cubecl::prelude::*;
 
 use super::Kind;
 use super::index::{UnitIndex, butterfly_offset, input_offset, output_offset, shared_offset, unit_index, upper_value};
-use crate::gpu::butterfly::plan::Pass;
+use crate::gpu::butterfly::plan::LaunchPlan;
 use crate::gpu::complex::{
     Complex, ComplexBuffers, complex, plus_dot, plus_scaled, plus_times_conjugate, scaled, times,
 };
 
-/// The butterflies of a transform, or partial sums of their gradients per run of rows.
+/// The butterflies of a transform, or partial sums of their gradients per block of rows.
 #[derive(CubeType, CubeLaunch)]
 pub struct ButterflyBuffers {
     /// `[log2 n, n/2]`.
@@ -22,13 +22,13 @@ pub struct ButterflyBuffers {
     pub gates: Box<[f32]>,
 }
 
-/// Rows in runs: a unit works on one run, row by row.
+/// Rows in blocks: a unit works on one block, row by row.
 #[derive(CubeType, CubeLaunch)]
-pub struct RowRuns {
+pub struct BlockedRows {
     /// Rows of the launch.
     pub rows: u32,
-    /// Rows of a run; the last one may have fewer.
-    pub run_length: u32,
+    /// Rows of a block; the last one may have fewer.
+    pub block_length: u32,
 }
 
 /// A unit's butterflies in registers, with their sums over rows.
@@ -54,8 +54,8 @@ struct Prefetched {
     grad: Array<Complex>,
 }
 
-/// Writes the gradient of the pass's input, and per run of rows the sums for its butterflies, from `grad`, the gradient
-/// of its output. The imaginary part of the input's gradient is not written if the input is real.
+/// Writes the gradient of the launch's input, and per block of rows the sums for its butterflies, from `grad`, the
+/// gradient of its output. The imaginary part of the input's gradient is not written if the input is real.
 ///
 /// A tile whose gradient is 0 gives zeros, also where its input is not finite.
 #[cube(launch, launch_unchecked)]
@@ -65,37 +65,38 @@ pub fn backward(
     grad: &ComplexBuffers,
     input_grad: &mut ComplexBuffers,
     sums: &mut ButterflyBuffers,
-    runs: RowRuns,
-    #[comptime] pass: Pass,
+    blocks: BlockedRows,
+    #[comptime] plan: LaunchPlan,
     #[comptime] kind: Kind,
 ) {
-    let index = unit_index(UNIT_POS, CUBE_POS as u32, pass);
-    let steps = comptime!(pass.steps());
-    let last = comptime!(pass.steps() - 1);
-    let values = comptime!(1u32 << pass.log2_values);
+    let index = unit_index(UNIT_POS, CUBE_POS as u32, plan);
+    let passes = comptime!(plan.passes());
+    let last = comptime!(plan.passes() - 1);
+    let values = comptime!(1u32 << plan.log2_values);
     // Two exchange buffers in turn: units may still read one while others write the next.
-    let mut exchange = Shared::<[Complex]>::new_slice(comptime!(2 * pass.exchange_len() as usize));
+    let mut exchange = Shared::<[Complex]>::new_slice(comptime!(2 * plan.exchange_len() as usize));
     // Per tile, for even and odd rows in turn, whether the tile has a gradient other than 0.
-    let mut nonzero = Shared::<[u32]>::new_slice(comptime!(2 * pass.tiles as usize));
+    let mut nonzero = Shared::<[u32]>::new_slice(comptime!(2 * plan.tiles as usize));
     let flag = 2 * index.later.group;
     if index.later.unit == 0 {
         nonzero[flag as usize] = 0u32;
         nonzero[(flag + 1) as usize] = 0u32;
     }
     sync_cube();
-    // The inputs of every step, then the inputs of the later stages of one step.
-    let mut saved = Array::<Complex>::new(comptime!(((pass.steps() + pass.log2_values) << pass.log2_values) as usize));
+    // Registers: the inputs of every pass, then the inputs of the later stages of one pass.
+    let mut saved = Array::<Complex>::new(comptime!(((plan.passes() + plan.log2_values) << plan.log2_values) as usize));
     let mut z_grad = Array::<Complex>::new(comptime!(values as usize));
-    let mut own = load_butterflies(butterflies, &index, pass, kind);
-    let first = index.later.row * runs.run_length;
+    let mut own = load_butterflies(butterflies, &index, plan, kind);
+    // Prefetch the first row: later ones are loaded while the row before them is computed.
+    let first = index.later.row * blocks.block_length;
     let mut next =
         Prefetched { input: Array::new(comptime!(values as usize)), grad: Array::new(comptime!(values as usize)) };
-    prefetch(&mut next, input, grad, first, runs.rows, &index, pass, kind);
-    for row_of_run in 0..runs.run_length {
-        let row = first + row_of_run;
-        let inside = row < runs.rows;
-        let start = row as usize * comptime!(1usize << pass.log2_n);
-        let turn = flag + row_of_run % 2;
+    prefetch(&mut next, input, grad, first, blocks.rows, &index, plan, kind);
+    for row_of_block in 0..blocks.block_length {
+        let row = first + row_of_block;
+        let inside = row < blocks.rows;
+        let start = row as usize * comptime!(1usize << plan.log2_n);
+        let turn = flag + row_of_block % 2;
 
         // Take over the prefetched row, prefetch the one after it, and flag a gradient other than 0.
         let mut bits = 0u32;
@@ -108,47 +109,47 @@ pub fn backward(
             let (re, im) = (z_grad[at].extract(0usize), z_grad[at].extract(1usize));
             bits |= (u32::reinterpret(re) | u32::reinterpret(im)) << 1u32;
         }
-        if row_of_run + 1 < runs.run_length {
-            prefetch(&mut next, input, grad, row + 1, runs.rows, &index, pass, kind);
+        if row_of_block + 1 < blocks.block_length {
+            prefetch(&mut next, input, grad, row + 1, blocks.rows, &index, plan, kind);
         }
         if bits != 0u32 {
             nonzero[turn as usize] = 1u32;
         }
 
-        // Compute the inputs of every step: the stages of all steps but the last.
+        // Compute the inputs of every pass: the stages of all passes but the last.
         #[unroll]
-        for step in 0..last {
-            let work = comptime!(stage_input(step, 1, &pass));
+        for pass in 0..last {
+            let work = comptime!(stage_input(pass, 1, &plan));
             #[unroll]
-            for local in 0..comptime!(pass.step_stages(step)) {
-                let from = comptime!(if local == 0 { stage_input(step, 0, &pass) } else { work });
-                forward_stage(&mut saved, &own, step, local, from, work, pass, kind.gated);
+            for local in 0..comptime!(plan.pass_stages(pass)) {
+                let from = comptime!(if local == 0 { stage_input(pass, 0, &plan) } else { work });
+                forward_stage(&mut saved, &own, pass, local, from, work, plan, kind.gated);
             }
-            let next_step = comptime!(stage_input(step + 1, 0, &pass));
-            exchange_values(&mut saved, &mut exchange, &index, step, comptime!(step + 1), work, next_step, pass);
+            let next_pass = comptime!(stage_input(pass + 1, 0, &plan));
+            exchange_values(&mut saved, &mut exchange, &index, pass, comptime!(pass + 1), work, next_pass, plan);
         }
 
-        // Whether the unit's tile has no gradient: its tile at the first step, and at later ones.
-        let first_is_zero = nonzero[(2 * index.first.group + row_of_run % 2) as usize] == 0u32;
+        // Whether the unit's tile has no gradient: its tile at the first pass, and at later ones.
+        let first_is_zero = nonzero[(2 * index.first.group + row_of_block % 2) as usize] == 0u32;
         let later_is_zero = nonzero[turn as usize] == 0u32;
         // Reset the next row's flag, which is not set before another barrier.
         if index.later.unit == 0 {
-            nonzero[(flag + (row_of_run + 1) % 2) as usize] = 0u32;
+            nonzero[(flag + (row_of_block + 1) % 2) as usize] = 0u32;
         }
 
-        // Take the gradient back through the steps, the last one first.
+        // Take the gradient back through the passes, the last one first.
         #[unroll]
-        for back in 0..steps {
-            let step = comptime!(last - back);
-            let stages = comptime!(pass.step_stages(step));
-            // The inputs of the step's later stages.
+        for back in 0..passes {
+            let pass = comptime!(last - back);
+            let stages = comptime!(plan.pass_stages(pass));
+            // The inputs of the pass's later stages.
             #[unroll]
             for local in 0..comptime!(stages - 1) {
-                let (from, to) = comptime!((stage_input(step, local, &pass), stage_input(step, local + 1, &pass)));
-                forward_stage(&mut saved, &own, step, local, from, to, pass, kind.gated);
+                let (from, to) = comptime!((stage_input(pass, local, &plan), stage_input(pass, local + 1, &plan)));
+                forward_stage(&mut saved, &own, pass, local, from, to, plan, kind.gated);
             }
             // A gradient of 0 times an input that is not finite would be NaN.
-            let is_zero = if comptime!(step == 0) { first_is_zero } else { later_is_zero };
+            let is_zero = if comptime!(pass == 0) { first_is_zero } else { later_is_zero };
             if !is_zero {
                 #[unroll]
                 for local in 0..stages {
@@ -156,19 +157,20 @@ pub fn backward(
                         &mut z_grad,
                         &saved,
                         &mut own,
-                        step,
-                        comptime!(stages - 1 - local),
                         pass,
+                        comptime!(stages - 1 - local),
+                        plan,
                         kind.gated,
                     );
                 }
             }
-            if comptime!(step > 0) {
-                exchange_values(&mut z_grad, &mut exchange, &index, step, comptime!(step - 1), 0u32, 0u32, pass);
+            // Hand the gradient on to the pass before, or write that of the input.
+            if comptime!(pass > 0) {
+                exchange_values(&mut z_grad, &mut exchange, &index, pass, comptime!(pass - 1), 0u32, 0u32, plan);
             } else if inside {
                 #[unroll]
                 for i in 0..values {
-                    let at = start + input_offset(&index, i, pass) as usize;
+                    let at = start + input_offset(&index, i, plan) as usize;
                     input_grad.re[at] = z_grad[comptime!(i as usize)].extract(0usize);
                     if comptime!(!kind.real) {
                         input_grad.im[at] = z_grad[comptime!(i as usize)].extract(1usize);
@@ -178,16 +180,16 @@ pub fn backward(
         }
     }
 
-    // Write the run's sums, completed to gradients of twiddles and gates.
-    if first < runs.rows {
-        let run = index.later.row * comptime!(pass.log2_n * (1 << (pass.log2_n - 1)));
+    // Write the block's sums, completed to gradients of twiddles and gates.
+    if first < blocks.rows {
+        let block = index.later.row * comptime!(plan.log2_n * (1 << (plan.log2_n - 1)));
         #[unroll]
-        for number in 0..comptime!(pass.unit_butterflies()) {
-            let at = (run + butterfly_offset(&index, number, pass)) as usize;
+        for number in 0..comptime!(plan.unit_butterflies()) {
+            let at = (block + butterfly_offset(&index, number, plan)) as usize;
             let sum = comptime!(number as usize);
             let q = own.sums[sum];
             if comptime!(kind.gated) {
-                let w = butterflies.twiddles[butterfly_offset(&index, number, pass) as usize];
+                let w = butterflies.twiddles[butterfly_offset(&index, number, plan) as usize];
                 sums.twiddles[at] = scaled(own.gates[sum], q);
                 sums.gates[at] = plus_dot(own.gate_sums[sum], w, q);
             } else {
@@ -206,47 +208,48 @@ fn prefetch(
     row: u32,
     rows: u32,
     index: &UnitIndex,
-    #[comptime] pass: Pass,
+    #[comptime] plan: LaunchPlan,
     #[comptime] kind: Kind,
 ) {
-    let start = row as usize * comptime!(1usize << pass.log2_n);
-    let last = comptime!(pass.steps() - 1);
+    let start = row as usize * comptime!(1usize << plan.log2_n);
+    let last = comptime!(plan.passes() - 1);
     #[unroll]
-    for i in 0..comptime!(1u32 << pass.log2_values) {
+    for i in 0..comptime!(1u32 << plan.log2_values) {
         let own = comptime!(i as usize);
         next.input[own] = complex(0.0f32, 0.0f32);
         next.grad[own] = complex(0.0f32, 0.0f32);
         if row < rows {
-            let at = start + input_offset(index, i, pass) as usize;
+            let at = start + input_offset(index, i, plan) as usize;
             next.input[own] = complex(input.re[at], if comptime!(kind.real) { 0.0f32.runtime() } else { input.im[at] });
-            let at = start + output_offset(index, i, last, pass) as usize;
+            let at = start + output_offset(index, i, last, plan) as usize;
             next.grad[own] = complex(grad.re[at], grad.im[at]);
         }
     }
 }
 
-/// Exchanges values through shared memory: from those of step `step`, at `values[from..]`, to those of step `next`, at
+/// Exchanges values through shared memory: from those of pass `pass`, at `values[from..]`, to those of pass `next`, at
 /// `values[to..]`.
 #[cube]
 fn exchange_values(
     values: &mut Array<Complex>,
     exchange: &mut Shared<[Complex]>,
     index: &UnitIndex,
-    #[comptime] step: u32,
+    #[comptime] pass: u32,
     #[comptime] next: u32,
     #[comptime] from: u32,
     #[comptime] to: u32,
-    #[comptime] pass: Pass,
+    #[comptime] plan: LaunchPlan,
 ) {
-    let base = comptime!(step % 2 * pass.exchange_len());
+    // Passes take the two buffers in turn, so that one barrier per exchange is enough.
+    let base = comptime!(pass % 2 * plan.exchange_len());
     #[unroll]
-    for i in 0..comptime!(1u32 << pass.log2_values) {
-        exchange[(base + shared_offset(index, i, step, pass)) as usize] = values[comptime!((from + i) as usize)];
+    for i in 0..comptime!(1u32 << plan.log2_values) {
+        exchange[(base + shared_offset(index, i, pass, plan)) as usize] = values[comptime!((from + i) as usize)];
     }
     sync_cube();
     #[unroll]
-    for i in 0..comptime!(1u32 << pass.log2_values) {
-        values[comptime!((to + i) as usize)] = exchange[(base + shared_offset(index, i, next, pass)) as usize];
+    for i in 0..comptime!(1u32 << plan.log2_values) {
+        values[comptime!((to + i) as usize)] = exchange[(base + shared_offset(index, i, next, plan)) as usize];
     }
 }
 
@@ -255,10 +258,10 @@ fn exchange_values(
 fn load_butterflies(
     butterflies: &ButterflyBuffers,
     index: &UnitIndex,
-    #[comptime] pass: Pass,
+    #[comptime] plan: LaunchPlan,
     #[comptime] kind: Kind,
 ) -> UnitButterflies {
-    let count = comptime!(pass.unit_butterflies());
+    let count = comptime!(plan.unit_butterflies());
     let len = comptime!(count as usize);
     let mut own = UnitButterflies {
         weights: Array::new(len),
@@ -268,7 +271,8 @@ fn load_butterflies(
     };
     #[unroll]
     for number in 0..count {
-        let at = butterfly_offset(index, number, pass) as usize;
+        // Both directions multiply by g·w: the product is kept, and w read again at the end of the block.
+        let at = butterfly_offset(index, number, plan) as usize;
         let one = comptime!(number as usize);
         if comptime!(kind.gated) {
             own.weights[one] = scaled(butterflies.gates[at], butterflies.twiddles[at]);
@@ -282,21 +286,21 @@ fn load_butterflies(
     own
 }
 
-/// Computes stage `local` of step `step`, from `saved[from..]` to `saved[to..]`.
+/// Computes stage `local` of pass `pass`, from `saved[from..]` to `saved[to..]`.
 #[cube]
 fn forward_stage(
     saved: &mut Array<Complex>,
     own: &UnitButterflies,
-    #[comptime] step: u32,
+    #[comptime] pass: u32,
     #[comptime] local: u32,
     #[comptime] from: u32,
     #[comptime] to: u32,
-    #[comptime] pass: Pass,
+    #[comptime] plan: LaunchPlan,
     #[comptime] gated: bool,
 ) {
     #[unroll]
-    for pair in 0..comptime!(1u32 << (pass.log2_values - 1)) {
-        let (one, upper, lower) = comptime!(butterfly_of_stage(pair, step, local, &pass));
+    for pair in 0..comptime!(1u32 << (plan.log2_values - 1)) {
+        let (one, upper, lower) = comptime!(butterfly_of_stage(pair, pass, local, &plan));
         let (a, b) = (saved[comptime!(from as usize + upper)], saved[comptime!(from as usize + lower)]);
         // a + g·t and b + g·(a − b) − g·t, of which g·t is the weight g·w times b.
         let t = times(own.weights[one], b);
@@ -306,21 +310,21 @@ fn forward_stage(
     }
 }
 
-/// Takes the gradient back through stage `local` of step `step`, and adds it to the sums of the butterflies.
+/// Takes the gradient back through stage `local` of pass `pass`, and adds it to the sums of the butterflies.
 #[cube]
 fn backward_stage(
     grad: &mut Array<Complex>,
     saved: &Array<Complex>,
     own: &mut UnitButterflies,
-    #[comptime] step: u32,
+    #[comptime] pass: u32,
     #[comptime] local: u32,
-    #[comptime] pass: Pass,
+    #[comptime] plan: LaunchPlan,
     #[comptime] gated: bool,
 ) {
-    let from = comptime!(stage_input(step, local, &pass) as usize);
+    let from = comptime!(stage_input(pass, local, &plan) as usize);
     #[unroll]
-    for pair in 0..comptime!(1u32 << (pass.log2_values - 1)) {
-        let (one, upper, lower) = comptime!(butterfly_of_stage(pair, step, local, &pass));
+    for pair in 0..comptime!(1u32 << (plan.log2_values - 1)) {
+        let (one, upper, lower) = comptime!(butterfly_of_stage(pair, pass, local, &plan));
         let (a, b) = (saved[comptime!(from + upper)], saved[comptime!(from + lower)]);
         let (x, y) = (grad[upper], grad[lower]);
         // The sums q and Re(y*·(a − b)).
@@ -340,16 +344,16 @@ fn backward_stage(
     }
 }
 
-/// Of pair `pair` of stage `local` of step `step`: its number among the unit's butterflies, and the numbers of its
+/// Of pair `pair` of stage `local` of pass `pass`: its number among the unit's butterflies, and the numbers of its
 /// upper and lower value among the unit's values.
-fn butterfly_of_stage(pair: u32, step: u32, local: u32, pass: &Pass) -> (usize, usize, usize) {
-    let number = ((step * pass.log2_values + local) << (pass.log2_values - 1)) + pair;
-    let upper = upper_value(number, pass);
+fn butterfly_of_stage(pair: u32, pass: u32, local: u32, plan: &LaunchPlan) -> (usize, usize, usize) {
+    let number = ((pass * plan.log2_values + local) << (plan.log2_values - 1)) + pair;
+    let upper = upper_value(number, plan);
     (number as usize, upper as usize, (upper + (1 << local)) as usize)
 }
 
-/// Offset in `saved` of the inputs of stage `local` of step `step`. The inputs of every step are kept for the whole
-/// row, those of its later stages for one step.
-fn stage_input(step: u32, local: u32, pass: &Pass) -> u32 {
-    (if local == 0 { step } else { pass.steps() + local - 1 }) << pass.log2_values
+/// Offset in `saved` of the inputs of stage `local` of pass `pass`. The inputs of every pass are kept for the whole
+/// row, those of its later stages for one pass.
+fn stage_input(pass: u32, local: u32, plan: &LaunchPlan) -> u32 {
+    (if local == 0 { pass } else { plan.passes() + local - 1 }) << plan.log2_values
 }

@@ -1,5 +1,5 @@
-//! A pass forward: a unit computes several stages on values in registers, then units exchange values through shared
-//! memory.
+//! A launch of the forward pass: a unit computes several stages on values in registers, then units exchange values
+//! through shared memory.
 
 use cubecl::prelude::*;
 
@@ -9,10 +9,10 @@ use super::index::{
     output_offset, shared_offset, unit_index,
 };
 use super::packed::PackedButterfly;
-use crate::gpu::butterfly::plan::Pass;
+use crate::gpu::butterfly::plan::LaunchPlan;
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, product, registers};
 
-/// The butterflies of a pass forward. Of the three only those that the kind has are read.
+/// The butterflies of a forward launch. Of the three only those that the kind has are read.
 #[derive(CubeType, CubeLaunch)]
 pub struct ForwardTables {
     /// Twiddles of butterflies without gates: `[log2 n, n/2]`, or `[n/2]` for the roots.
@@ -23,62 +23,64 @@ pub struct ForwardTables {
     pub packed: Box<[PackedButterfly]>,
 }
 
-/// Transforms `rows` rows by the stages of the pass.
+/// Transforms `rows` rows by the stages of the launch.
 #[cube(launch, launch_unchecked)]
 pub fn forward(
     input: &ComplexBuffers,
     tables: &ForwardTables,
     output: &mut ComplexBuffers,
     rows: u32,
-    #[comptime] pass: Pass,
+    #[comptime] plan: LaunchPlan,
     #[comptime] kind: Kind,
 ) {
-    let index = unit_index(UNIT_POS, CUBE_POS as u32, pass);
-    let mut exchange = Shared::<[Complex]>::new_slice(comptime!(pass.exchange_len() as usize));
-    let values = comptime!(1u32 << pass.log2_values);
+    // The unit's tile and its position in it, from which all offsets follow.
+    let index = unit_index(UNIT_POS, CUBE_POS as u32, plan);
+    let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
+    let values = comptime!(1u32 << plan.log2_values);
     // The unit's values of all its rows, one row after another.
-    let mut z = registers(comptime!(pass.rows_per_unit << pass.log2_values));
+    let mut z = registers(comptime!(plan.rows_per_unit << plan.log2_values));
 
-    let steps = comptime!(pass.steps());
+    let passes = comptime!(plan.passes());
     #[unroll]
-    for step in 0..steps {
-        if comptime!(step == 0) {
+    for pass in 0..passes {
+        if comptime!(pass == 0) {
             // Read the tile from device memory.
             #[unroll]
-            for row_of_unit in 0..comptime!(pass.rows_per_unit) {
+            for row_of_unit in 0..comptime!(plan.rows_per_unit) {
                 if index.later.row + row_of_unit < rows {
-                    load(&mut z, input, &index, row_of_unit, pass, kind);
+                    load(&mut z, input, &index, row_of_unit, plan, kind);
                 }
             }
         } else {
-            // Read what other units wrote at the end of the step before, once all of them have.
+            // Read what other units wrote at the end of the pass before, once all of them have.
             sync_cube();
             #[unroll]
-            for held in 0..comptime!(pass.rows_per_unit << pass.log2_values) {
+            for held in 0..comptime!(plan.rows_per_unit << plan.log2_values) {
                 let (row_of_unit, i) = comptime!((held / values, held % values));
                 let at =
-                    shared_offset(&index, i, step, pass) + comptime!(row_of_unit * pass.groups() * pass.tile_stride());
+                    shared_offset(&index, i, pass, plan) + comptime!(row_of_unit * plan.groups() * plan.tile_stride());
                 let value = exchange[at as usize];
                 z.re[comptime!(held as usize)] = value.extract(0usize);
                 z.im[comptime!(held as usize)] = value.extract(1usize);
             }
             // No unit may overwrite the exchange before all have read it.
-            if comptime!(step + 1 < steps) {
+            if comptime!(pass + 1 < passes) {
                 sync_cube();
             }
         }
-        stages_of_step(&mut z, tables, &index, step, pass, kind);
-        // Write the values for the next step, or the output.
+        // Compute the pass's stages in registers.
+        stages_of_pass(&mut z, tables, &index, pass, plan, kind);
+        // Write the values for the next pass, or the output.
         #[unroll]
-        for held in 0..comptime!(pass.rows_per_unit << pass.log2_values) {
+        for held in 0..comptime!(plan.rows_per_unit << plan.log2_values) {
             let (row_of_unit, i) = comptime!((held / values, held % values));
             let own = comptime!(held as usize);
-            if comptime!(step + 1 < steps) {
+            if comptime!(pass + 1 < passes) {
                 let at =
-                    shared_offset(&index, i, step, pass) + comptime!(row_of_unit * pass.groups() * pass.tile_stride());
+                    shared_offset(&index, i, pass, plan) + comptime!(row_of_unit * plan.groups() * plan.tile_stride());
                 exchange[at as usize] = complex(z.re[own], z.im[own]);
             } else if index.later.row + row_of_unit < rows {
-                let at = row_start(&index, row_of_unit, pass) + output_offset(&index, i, step, pass) as usize;
+                let at = row_start(&index, row_of_unit, plan) + output_offset(&index, i, pass, plan) as usize;
                 output.re[at] = z.re[own];
                 output.im[at] = z.im[own];
             }
@@ -88,47 +90,47 @@ pub fn forward(
 
 /// Offset of a unit's row number `row_of_unit`.
 #[cube]
-fn row_start(index: &UnitIndex, #[comptime] row_of_unit: u32, #[comptime] pass: Pass) -> usize {
-    (index.later.row + row_of_unit) as usize * comptime!(1usize << pass.log2_n)
+fn row_start(index: &UnitIndex, #[comptime] row_of_unit: u32, #[comptime] plan: LaunchPlan) -> usize {
+    (index.later.row + row_of_unit) as usize * comptime!(1usize << plan.log2_n)
 }
 
-/// Loads the first step's values of a unit's row number `row_of_unit`.
+/// Loads the first pass's values of a unit's row number `row_of_unit`.
 #[cube]
 fn load(
     z: &mut ComplexArray,
     input: &ComplexBuffers,
     index: &UnitIndex,
     #[comptime] row_of_unit: u32,
-    #[comptime] pass: Pass,
+    #[comptime] plan: LaunchPlan,
     #[comptime] kind: Kind,
 ) {
-    let start = row_start(index, row_of_unit, pass);
+    let start = row_start(index, row_of_unit, plan);
     #[unroll]
-    for i in 0..comptime!(1u32 << pass.log2_values) {
-        let at = start + input_offset(index, i, pass) as usize;
-        let held = comptime!(((row_of_unit << pass.log2_values) + i) as usize);
+    for i in 0..comptime!(1u32 << plan.log2_values) {
+        let at = start + input_offset(index, i, plan) as usize;
+        let held = comptime!(((row_of_unit << plan.log2_values) + i) as usize);
         z.re[held] = input.re[at];
         z.im[held] = if comptime!(kind.real) { 0.0f32.runtime() } else { input.im[at] };
     }
 }
 
-/// Computes the stages of a step on a unit's values.
+/// Computes the stages of a pass on a unit's values.
 #[cube]
-fn stages_of_step(
+fn stages_of_pass(
     z: &mut ComplexArray,
     tables: &ForwardTables,
     index: &UnitIndex,
-    #[comptime] step: u32,
-    #[comptime] pass: Pass,
+    #[comptime] pass: u32,
+    #[comptime] plan: LaunchPlan,
     #[comptime] kind: Kind,
 ) {
-    let count = comptime!(pass.step_stages(step));
+    let count = comptime!(plan.pass_stages(pass));
     #[unroll]
-    for group in 0..comptime!(1u32 << (pass.log2_values - pass.step_stages(step))) {
-        let start = group_offset(index, group, step, pass);
+    for group in 0..comptime!(1u32 << (plan.log2_values - plan.pass_stages(pass))) {
+        let start = group_offset(index, group, pass, plan);
         #[unroll]
         for local in 0..count {
-            let stage = comptime!(pass.first + step * pass.log2_values + local);
+            let stage = comptime!(plan.first + pass * plan.log2_values + local);
             let first = butterfly_of(start, stage);
             // The stage's twiddles repeat: with every block of 2^stage butterflies for the roots, as found for others.
             let period = if comptime!(kind.gated || kind.roots) {
@@ -141,25 +143,25 @@ fn stages_of_step(
             for b in 0..comptime!(1u32 << count) {
                 if comptime!(b >> local & 1 == 1) {
                     let i = comptime!((group << count) + b - (1 << local));
-                    let offset = comptime!(offset_in_group(i, step, &pass) << pass.first);
+                    let offset = comptime!(offset_in_group(i, pass, &plan) << plan.first);
                     let own = first + comptime!(butterfly_of_constant(offset, stage));
                     // Its twiddle and its gate.
                     let (w, g) = if comptime!(kind.gated) {
-                        let number = comptime!(butterfly_number(i, step, local, &pass) as u32);
-                        let one = tables.packed[(comptime!(number * pass.row_units()) + index.in_row) as usize];
+                        let number = comptime!(butterfly_number(i, pass, local, &plan) as u32);
+                        let one = tables.packed[(comptime!(number * plan.row_units()) + index.in_row) as usize];
                         (complex(one.extract(0usize), one.extract(1usize)), one.extract(2usize))
                     } else {
                         let at = if comptime!(kind.roots) {
-                            (own & period) << comptime!(pass.log2_n - 1 - stage)
+                            (own & period) << comptime!(plan.log2_n - 1 - stage)
                         } else {
-                            (own & period) + comptime!(stage << (pass.log2_n - 1))
+                            (own & period) + comptime!(stage << (plan.log2_n - 1))
                         };
                         (tables.twiddles[at as usize], 1.0f32.runtime())
                     };
                     // Loaded once for all rows of the unit.
                     #[unroll]
-                    for row_of_unit in 0..comptime!(pass.rows_per_unit) {
-                        let a = comptime!(((row_of_unit << pass.log2_values) + i) as usize);
+                    for row_of_unit in 0..comptime!(plan.rows_per_unit) {
+                        let a = comptime!(((row_of_unit << plan.log2_values) + i) as usize);
                         butterfly(z, a, comptime!(a + (1 << local)), w, g, kind.gated);
                     }
                 }

@@ -27,6 +27,7 @@ pub fn find_periods(twiddles: &[Complex], periods: &mut [u32], pairs: u32) {
     }
     differs[UNIT_POS as usize] = any;
     sync_cube();
+    // One unit combines the shares.
     if UNIT_POS == 0u32 {
         let mut all = 0u32;
         for unit in 0..PERIOD_UNITS {

@@ -1,4 +1,5 @@
-//! The steps of a convolution one by one, a unit per value: for rows that no cube holds, and for the few rows of kernels.
+//! The steps of a convolution one by one, a unit per value: for rows that no cube holds, and for the few rows of
+//! kernels.
 
 use cubecl::prelude::*;
 
@@ -45,6 +46,7 @@ pub fn convolve_spectra(
     if place >= shape.rows * points {
         terminate!();
     }
+    // Adjacent units take adjacent bins of a row, and of the spectrum of its channel's kernel.
     let (row, k) = (place / points, place % points);
     let mirror = mirrored(k, points);
     let kernel = (shape.before + row) % shape.channels * points;
@@ -74,6 +76,7 @@ pub fn add_element_products(
     let to = channel * comptime!(2 * points) + k;
     let mut direct = complex(0.0f32, 0.0f32);
     let mut crossed = complex(0.0f32, 0.0f32);
+    // Go on from the sums of the launches before this one.
     if shape.before > 0 {
         direct = complex(sums.re[to as usize], sums.im[to as usize]);
         crossed = complex(sums.re[(to + points) as usize], sums.im[(to + points) as usize]);
@@ -84,6 +87,7 @@ pub fn add_element_products(
         let z = value(grad, row * points + k);
         let far = value(signal, row * points + mirror);
         direct = plus_times_conjugate(direct, z, value(signal, row * points + k));
+        // Products with X[N − k] itself: the conjugate of its conjugate.
         crossed = plus_times_conjugate(crossed, z, complex(far.extract(0usize), -far.extract(1usize)));
     }
     sums.re[to as usize] = direct.extract(0usize);
@@ -105,6 +109,7 @@ pub fn correlated_spectra(
     if place >= rows * points {
         terminate!();
     }
+    // Each row has both sums of bin k, and those of its mirror image.
     let (row, k) = (place / points, place % points);
     let direct = row * comptime!(2 * points);
     let crossed = direct + points;
@@ -135,6 +140,7 @@ pub fn store_samples(
         terminate!();
     }
     let (row, at) = (place / shape.len, place % shape.len);
+    // Adjacent units store adjacent samples: two of them read the parts of one pair.
     let mut sample = 0.0f32;
     if at < shape.samples {
         let from = (row * points + at / 2) as usize;
@@ -156,6 +162,7 @@ pub fn multiply_rows(values: &[f32], factors: &[f32], output: &mut [f32], shape:
     if place >= shape.rows * shape.len {
         terminate!();
     }
+    // Adjacent units take adjacent values; rows of both factors may be further apart than they are long.
     let (row, at) = (place / shape.len, place % shape.len);
     let value = values[(row * shape.stride + at) as usize];
     output[place as usize] = value * factors[(row * shape.factor_stride + at) as usize];

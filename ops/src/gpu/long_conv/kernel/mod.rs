@@ -1,5 +1,5 @@
-//! Device code: `rows` convolves rows within cubes, `products` sums the products of their spectra, `spectrum` multiplies one
-//! bin, and `elements` does each step by itself for rows that no cube holds.
+//! Device code: `rows` convolves rows within cubes, `products` sums the products of their spectra, `spectrum`
+//! multiplies one bin, and `elements` does each step by itself for rows that no cube holds.
 
 mod elements;
 mod products;

@@ -70,12 +70,14 @@ pub fn add_products(
     for turn in 0..shape.elements {
         let element = block * shape.elements + turn;
         let row = min(element, shape.batch - 1) * shape.channels + channel;
+        // The spectrum of the signal's row, then that of the gradient's, each in registers.
         let position = RowPosition { first: row * shape.stride, first_factor: 0u32 };
         load_pairs(&mut x, &input.signal, &input.signal, &position, &own, unscaled);
         transform(&mut x, &mut exchange, &input.table, &own, 0u32, plan);
         let position = RowPosition { first: row * shape.grad_stride, first_factor: row * shape.factor_stride };
         load_pairs(&mut g, &input.grad, &input.factors, &position, &own, form);
         transform(&mut g, &mut exchange, &input.table, &own, 0u32, plan);
+        // Products with mirror images take the signal's spectrum from the exchange memory.
         write_spectrum(&x, &mut exchange, &own, plan);
         add(&mut own_sums, &x, &g, &exchange, &own, element < shape.batch, plan);
     }
@@ -106,6 +108,7 @@ fn add(
                 let mirror = mirrored(j + comptime!(m * span), comptime!(plan.layout.n));
                 let far = exchange[(sequence.base + padded(mirror, plan)) as usize];
                 let grad = complex(g.re[held], g.im[held]);
+                // Products with X[k]*, which the unit holds itself.
                 let direct = complex(sums.direct.re[held], sums.direct.im[held]);
                 let direct = plus_times_conjugate(direct, grad, complex(x.re[held], x.im[held]));
                 sums.direct.re[held] = direct.extract(0usize);

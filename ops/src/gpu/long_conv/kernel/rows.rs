@@ -52,11 +52,15 @@ pub fn convolve_rows(input: &RowsInput, output: &mut Samples, shape: RowsShape, 
     let (channel, element) = (own.row / shape.batch, own.row % shape.batch);
     let row = element * shape.channels + channel;
     let position = RowPosition { first: row * shape.stride, first_factor: row * shape.factor_stride };
+    // Load pairs of samples as complex values, and transform them.
     let read = comptime!(SampleForm { launch, n: plan.n, has_factors: plan.factors == Factors::OfInput });
     load_pairs(&mut z, &input.values, &input.factors, &position, &own, read);
     transform(&mut z, &mut exchange, &input.table, &own, 0u32, launch);
+    // Multiply by the kernel's spectrum, exchange the parts, and transform again: that is the inverse transform,
+    // exchanged.
     multiply_spectrum(&mut z, &mut exchange, input, channel, &own, plan);
     transform(&mut z, &mut exchange, &input.table, &own, comptime!(launch.layout.radices.count()), launch);
+    // Store the first n samples; the rest is the tail of the convolution, and padding.
     let written = comptime!(SampleForm { has_factors: plan.factors == Factors::OfOutput, ..read });
     let position = RowPosition { first: row * comptime!(plan.n), first_factor: row * shape.factor_stride };
     store_pairs(&z, &input.factors, output, &position, shape.scale, &own, written);
@@ -89,8 +93,8 @@ pub fn transform(
     }
 }
 
-/// Writes the outputs of the first transform to the exchange memory, in their order, for units to read the mirror images of
-/// their bins.
+/// Writes the outputs of the first transform to the exchange memory, in their order, for units to read the mirror
+/// images of their bins.
 #[cube]
 pub fn write_spectrum(
     z: &ComplexArray,
@@ -98,13 +102,14 @@ pub fn write_spectrum(
     sequence: &Sequence,
     #[comptime] plan: LaunchPlan,
 ) {
+    // No unit may overwrite the exchange before all have read it, or read it before all have written.
     sync_cube();
     write_exchange(z, exchange, sequence, comptime!(plan.layout.radices.count() - 1), plan);
     sync_cube();
 }
 
-/// Multiplies the outputs of the first transform by the spectrum of a kernel, exchanges their parts, and leaves them in the
-/// order of the inputs of the second transform's first pass, which takes the same values.
+/// Multiplies the outputs of the first transform by the spectrum of a kernel, exchanges their parts, and leaves them in
+/// the order of the inputs of the second transform's first pass, which takes the same values.
 #[cube]
 fn multiply_spectrum(
     z: &mut ComplexArray,
@@ -120,6 +125,8 @@ fn multiply_spectrum(
     let radix = comptime!(launch.radix(pass));
     let span = comptime!(launch.span(pass));
     write_spectrum(&*z, exchange, sequence, launch);
+    // Products are in the order of the next pass's inputs, not of the outputs: they pass through registers of their
+    // own.
     let first = channel * points;
     let mut y = registers(radix);
     #[unroll]
@@ -137,6 +144,8 @@ fn multiply_spectrum(
             let mirror = mirrored(k, points);
             let (near, far) = ((first + k) as usize, (first + mirror) as usize);
             let w = if comptime!(m > 0) { times(turn, root_of_unity(m, radix)) } else { turn };
+            // Both bins of the row are in registers or shared memory; both of the kernel are read from device memory,
+            // where adjacent units read adjacent bins, of the mirror images in reverse.
             let value = convolved(
                 complex(z.re[held], z.im[held]),
                 exchange[(sequence.base + padded(mirror, launch)) as usize],
@@ -180,6 +189,7 @@ fn store_pairs(
             let held = comptime!((q * radix + output_position(m, radix)) as usize);
             let at = 2 * (j + comptime!(m * span));
             let presence = comptime!(form.presence(m * span, span));
+            // The parts, exchanged back.
             let mut value = complex(z.im[held] * scale, z.re[held] * scale);
             if comptime!(form.has_factors && presence != Presence::Never) {
                 if is_present {
@@ -203,6 +213,7 @@ fn store(
     #[comptime] n: u32,
 ) {
     if comptime!(presence != Presence::Never) {
+        // An odd row ends with the first sample of a pair, so both are tested; rows of pairs end with whole pairs.
         let is_first = is_present && is_within(at, presence, n);
         match output {
             Samples::Single(rows) => {

@@ -44,6 +44,7 @@ pub fn load_pairs(
         #[unroll]
         for m in 0..radix {
             let held = comptime!((q * radix + m) as usize);
+            // Pair j + m·span of the row. Whether it is inside is known at compile time, but around the row's end.
             let at = 2 * (j + comptime!(m * span));
             let presence = comptime!(form.presence(m * span, span));
             let mut value = pair(values, position.first, at, presence, form.n);

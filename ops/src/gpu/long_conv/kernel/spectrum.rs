@@ -4,8 +4,8 @@ use cubecl::prelude::*;
 
 use crate::gpu::complex::{Complex, conjugate, difference, scaled, sum, times};
 
-/// Bin k of the convolution of a row with a kernel: `row` and `kernel` are bin k of their spectra, `far_row` and `far_kernel`
-/// bin N − k, and `w` is exp(−2πi k/N).
+/// Bin k of the convolution of a row with a kernel: `row` and `kernel` are bin k of their spectra, `far_row` and
+/// `far_kernel` bin N − k, and `w` is exp(−2πi k/N).
 ///
 /// With P and Q the kernel's bin k and the conjugate of its bin N − k, He is (P + Q)/2 and i Ho is (P − Q)/2.
 #[cube]
@@ -18,6 +18,7 @@ pub fn convolved(
     #[comptime] is_reversed: bool,
 ) -> Complex {
     let (p, q, far) = (kernel, conjugate(far_kernel), conjugate(far_row));
+    // i Ho/2 is a quarter of P − Q, and both A and B take that and its product with W.
     let quarter = scaled(0.25f32, difference(p, q));
     let turned = times(quarter, w);
     let a = sum(scaled(0.5f32, sum(p, q)), difference(quarter, turned));

@@ -89,7 +89,7 @@ pub struct SparseRow {
     pub end: u32,
 }
 
-/// Where the weights of row `row` are.
+/// Place of the weights of row `row`.
 #[cube]
 pub fn sparse_row(matrix: &SparseRows, row: u32) -> SparseRow {
     let at = (2u32 * row) as usize;

@@ -1,4 +1,5 @@
-//! Bands of frames in one launch: frames are loaded where they are in the signal, and their spectra stay in shared memory.
+//! Bands of frames in one launch: frames are loaded where they are in the signal, and their spectra stay in shared
+//! memory.
 
 use cubecl::prelude::*;
 
@@ -24,8 +25,10 @@ pub fn mel_frames(
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
     let mut magnitudes = Shared::<[f32]>::new_slice(comptime!(plan.magnitudes_len() as usize));
+    // Transform a frame per sequence, and leave the power or amplitude of its bins in shared memory.
     let own = own_sequence(frames.count, plan.launch.input, plan.launch);
     frame_magnitudes(&mut exchange, &mut magnitudes, input, &own, &frames, plan);
+    // Sum them into bands, by units that are spread over the cube's frames anew.
     store_bands(&magnitudes, filters, output, &frames, &bands, plan);
 }
 
@@ -42,8 +45,10 @@ pub fn row_power(
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
     let mut magnitudes = Shared::<[f32]>::new_slice(comptime!(plan.magnitudes_len() as usize));
+    // Transform a row per sequence, and leave the power of its bins in shared memory.
     let own = own_sequence(frames.count, plan.launch.input, plan.launch);
     frame_magnitudes(&mut exchange, &mut magnitudes, input, &own, &frames, plan);
+    // Scale and store them: adjacent units of a sequence store adjacent bins.
     if own.is_present {
         let bins = comptime!(plan.bands.bins());
         for bin in range_stepped(own.t, bins, comptime!(plan.launch.layout.units)) {
@@ -77,6 +82,7 @@ fn frame_magnitudes(
     sync_cube();
     write_exchange(&z, exchange, own, comptime!(plan.launch.passes() - 1), plan.launch);
     sync_cube();
+    // A bin and its mirror image were computed by different units, and so are the bins of a band: hence both barriers.
     square_spectrum(&*exchange, magnitudes, input, own, plan);
     sync_cube();
 }
@@ -90,6 +96,7 @@ fn load_frame(
     frames: &FrameShape,
     #[comptime] plan: FusedPlan,
 ) {
+    // The frames inside their row, which are most, take no part in the arithmetic of padding.
     let frame = frames.first + own.row;
     if is_inner(frame, frames, plan.bands) {
         load_windowed(z, input, own, frames, true, plan);
@@ -242,9 +249,11 @@ fn store_bands(
     let sequences = comptime!(launch.layout.sequences);
     let slot = UNIT_POS % sequences;
     let own = CUBE_POS as u32 * sequences + slot;
+    // Units past the last frame have nothing to store, and no barrier follows.
     if own < frames.count {
         let to = first_band(frames.first + own, frames, bands);
         for band in range_stepped(UNIT_POS / sequences, bands.bands, comptime!(launch.layout.units)) {
+            // Units of a band read the same weights, and magnitudes that are side by side in shared memory.
             let row = sparse_row(filters, band);
             let mut sum = 0.0f32;
             for index in row.from..row.end {

@@ -6,10 +6,10 @@ use super::arguments::{BandShape, FrameShape, SparseRows, first_band, frame_samp
 use super::separate::band_sum;
 use crate::gpu::complex::ComplexBuffers;
 use crate::gpu::mel::plan::{BandForm, BandPlan, Padding};
-use crate::gpu::reduce::RunShape;
+use crate::gpu::reduce::RowBlockShape;
 
-/// Gradients of the sums of bands, `[count, bands]`, from those of the output `[rows, bands, frames]`: a unit per band of a
-/// frame.
+/// Gradients of the sums of bands, `[count, bands]`, from those of the output `[rows, bands, frames]`: a unit per band
+/// of a frame.
 #[cube(launch)]
 pub fn band_slopes(
     spectra: &ComplexBuffers,
@@ -25,12 +25,15 @@ pub fn band_slopes(
         terminate!();
     }
     let (own, band) = (at / shape.bands, at % shape.bands);
+    // The gradient of the output, then that of the sum: through the logarithm f·ln(s) it is f/s times as large.
     let from = first_band(frames.first + own, &frames, &shape) + band as usize * frames.frames as usize;
     let mut slope = grad[from];
     if comptime!(plan.form != BandForm::Sum) {
+        // Without a gradient the sum is not computed, so that one that is not finite adds no NaN.
         if slope != 0.0f32 {
             let sum = band_sum(spectra, filters, own, band, plan);
             slope *= shape.factor / guarded(sum, &shape, plan);
+            // Below the floor the output is constant.
             if comptime!(plan.form == BandForm::FloorLog) {
                 slope = select(sum < shape.guard, 0.0f32.runtime(), slope);
             }
@@ -39,8 +42,8 @@ pub fn band_slopes(
     into[(own * shape.bands + band) as usize] = slope;
 }
 
-/// Turns spectra X `[count, bins]` into their gradients, 2 g X of power and g X / |X| of amplitude, from those of the sums
-/// of bands: a unit per bin. 0 where there is no gradient, also of bins that are not finite.
+/// Turns spectra X `[count, bins]` into their gradients, 2 g X of power and g X / |X| of amplitude, from those of the
+/// sums of bands: a unit per bin. 0 where there is no gradient, also of bins that are not finite.
 #[cube(launch)]
 pub fn bin_gradients(
     spectra: &mut ComplexBuffers,
@@ -56,12 +59,14 @@ pub fn bin_gradients(
         terminate!();
     }
     let (frame, bin) = (place / bins, place % bins);
+    // The adjoint of the bands: the sum over the bands that hold the bin, which are side by side.
     let row = sparse_row(filters, bin);
     let first = frame * bands + row.first;
     let mut slope = 0.0f32;
     for index in row.from..row.end {
         slope += filters.weights[index as usize] * slopes[(first + index - row.from) as usize];
     }
+    // Back through power, d|X|² = 2·Re(X* dX), or through amplitude, d|X| = Re(X* dX)/|X|, which has none at 0.
     let at = place as usize;
     if comptime!(plan.is_power) {
         slope *= 2.0f32;
@@ -79,8 +84,8 @@ pub fn bin_gradients(
     }
 }
 
-/// Adds to the gradient of every sample, `[rows, samples]`, the sum over the frames of a launch that hold it: a unit per
-/// sample. `first_row` is the row of the first frame, and `rows` the rows that the frames are of.
+/// Adds to the gradient of every sample, `[rows, samples]`, the sum over the frames of a launch that hold it: a unit
+/// per sample. `first_row` is the row of the first frame, and `rows` the rows that the frames are of.
 #[cube(launch)]
 pub fn add_frames(
     grad: &[f32],
@@ -97,6 +102,7 @@ pub fn add_frames(
     }
     let (row, sample) = (first_row + at / frames.samples, at % frames.samples);
     let last = frames.samples - 1;
+    // The frames at the sample itself, then at the places of the padding that repeat it.
     let mut sum = sum_at(grad, window, row, frames.padding + sample, &frames, plan);
     if comptime!(plan.padding == Padding::Reflect) {
         // The mirror images before and after the row; the samples at the ends have none.
@@ -107,6 +113,7 @@ pub fn add_frames(
             sum += sum_at(grad, window, row, frames.padding + 2u32 * last - sample, &frames, plan);
         }
     }
+    // The ends of the row stand for all of the padding beyond them.
     if comptime!(plan.padding == Padding::Edge) {
         if sample == 0 {
             for position in 0..frames.padding {
@@ -139,6 +146,7 @@ fn sum_at(
         first = (position - n) / frames.hop + 1;
     }
     let end = min(position / frames.hop + 1, frames.frames);
+    // Of those, the frames of this launch.
     let of_row = row * frames.frames;
     let first = max(of_row + first, frames.first);
     let end = min(of_row + end, frames.first + frames.count);
@@ -150,24 +158,26 @@ fn sum_at(
     sum
 }
 
-/// The window's gradient from each run of the frames of a launch, `[runs, n]`: a unit per value of a run.
+/// The window's gradient from each block of the frames of a launch, `[blocks, n]`: a unit per value of a block.
 #[cube(launch)]
 pub fn window_sums(
     signal: &[f32],
     grad: &[f32],
     sums: &mut [f32],
     frames: FrameShape,
-    runs: RunShape,
+    blocks: RowBlockShape,
     #[comptime] plan: BandPlan,
 ) {
     let at = ABSOLUTE_POS as u32;
     let n = comptime!(plan.n);
-    if at >= runs.count * n {
+    if at >= blocks.count * n {
         terminate!();
     }
-    let (first, j) = (at / n * runs.length, at % n);
+    // Adjacent units take adjacent values of a window; each adds the frames of its block in order, so that the bits of
+    // the sum do not vary.
+    let (first, j) = (at / n * blocks.length, at % n);
     let mut sum = 0.0f32;
-    for frame in first..min(first + runs.length, frames.count) {
+    for frame in first..min(first + blocks.length, frames.count) {
         let slope = grad[frame as usize * comptime!(n as usize) + j as usize];
         // A frame without a gradient adds nothing, also where its samples are not finite.
         if slope != 0.0f32 {

@@ -14,12 +14,12 @@ pub fn window_frames(signal: &[f32], window: &[f32], into: &mut [f32], frames: F
     if at >= frames.count * n {
         terminate!();
     }
+    // Adjacent units take adjacent samples of a frame.
     let j = at % n;
     into[at as usize] = window[j as usize] * frame_sample(signal, frames.first + at / n, j, &frames, plan.padding);
 }
 
-/// Bands of spectra `[count, bins]`, `[rows, bands, frames]`: a unit per band of a frame, adjacent ones of adjacent bands, which read
-/// the same bins.
+/// Bands of spectra `[count, bins]`, `[rows, bands, frames]`: a unit per band of a frame.
 #[cube(launch)]
 pub fn frame_bands(
     spectra: &ComplexBuffers,
@@ -33,6 +33,7 @@ pub fn frame_bands(
     if at >= frames.count * shape.bands {
         terminate!();
     }
+    // Adjacent units take adjacent bands of a frame, which share bins: most of their reads are from a cache.
     let (own, band) = (at / shape.bands, at % shape.bands);
     let to = first_band(frames.first + own, &frames, &shape) + band as usize * frames.frames as usize;
     output[to] = formed(band_sum(spectra, filters, own, band, plan), &shape, plan);

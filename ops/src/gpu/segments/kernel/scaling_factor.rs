@@ -20,13 +20,14 @@ pub enum Divisor {
 #[cube(launch)]
 pub fn find_scaling_factor(window: &[f32], into: &mut [f32], rate: f32, n: u32, #[comptime] divisor: Divisor) {
     let mut shared = Shared::<[f32]>::new_slice(comptime!(SCALING_UNITS as usize));
-    // Σ w or Σ w².
+    // Σ w or Σ w²: each unit adds every 128th value, then all units' sums are added.
     let mut sum = 0.0f32;
     for j in range_stepped(UNIT_POS, n, SCALING_UNITS) {
         let w = window[j as usize];
         sum += if comptime!(divisor == Divisor::Energy) { w * w } else { w };
     }
     let sum = total(&mut shared, sum);
+    // One unit writes the factor.
     if UNIT_POS == 0u32 {
         into[0] = if comptime!(divisor == Divisor::One) {
             1.0f32.runtime()
@@ -54,6 +55,7 @@ pub fn add_scaling_gradient(window: &[f32], grad: &mut [f32], n: u32, #[comptime
         through += w * grad[j as usize];
     }
     let size = total(&mut shared, size);
+    // The second sum takes the same memory, once all units have read the first.
     sync_cube();
     let through = total(&mut shared, through);
     // dA/dw is −2A/Σw for the one divisor, and −2A·w/Σw² for the other.
@@ -67,6 +69,7 @@ pub fn add_scaling_gradient(window: &[f32], grad: &mut [f32], n: u32, #[comptime
 /// The sum of one value per unit of the cube, for all of them.
 #[cube]
 fn total(shared: &mut Shared<[f32]>, value: f32) -> f32 {
+    // Every unit adds all values, in the same order: one barrier, where a tree would take seven.
     shared[UNIT_POS as usize] = value;
     sync_cube();
     let mut sum = 0.0f32;

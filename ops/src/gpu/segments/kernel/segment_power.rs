@@ -21,6 +21,7 @@ pub fn sum_squares(
     if at >= rows * bins {
         terminate!();
     }
+    // Adjacent units take adjacent bins; each adds the transforms in order, so that the bits of the sum do not vary.
     let (row, bin) = (at / bins, at % bins);
     let n = comptime!(layout.n as usize);
     let mut sum = 0.0f32;
@@ -31,6 +32,7 @@ pub fn sum_squares(
             let mirrored = (comptime!(layout.n) - bin) % comptime!(layout.n);
             sum += 0.5f32 * (square(outputs, start + bin as usize) + square(outputs, start + mirrored as usize));
         } else {
+            // A segment of weight 0 adds nothing, also where it is not finite.
             let weight = weights[transform as usize];
             if weight != 0.0f32 {
                 sum += weight * square(outputs, start + bin as usize);
@@ -67,6 +69,7 @@ pub fn weight_bins(
         terminate!();
     }
     let bins = comptime!(layout.bins());
+    // The derivative of weight·grad·|X|². What has none is set to 0, not multiplied by it, since it may not be finite.
     let weight = weights[segment as usize];
     let at = place as usize;
     if k < bins && weight != 0.0f32 && active[row as usize] != 0 {
@@ -94,6 +97,7 @@ pub fn filter_bins(
     if row >= rows {
         terminate!();
     }
+    // Bins above Nyquist take the gradient of their mirror image, so that the real segments of a pair stay apart.
     let bin = min(k, n - k);
     let twice = 2.0f32 * factor[0] / f32::cast_from(comptime!(layout.segments));
     let by = twice * grad[(row * comptime!(layout.bins()) + bin) as usize];
@@ -117,6 +121,7 @@ pub fn sum_bins(
     let t = UNIT_POS % units;
     let slot = CUBE_POS as u32 * comptime!(layout.cube_segments()) + UNIT_POS / units;
     let row = slot / comptime!(layout.segments);
+    // Each unit adds every `units`-th bin, adjacent units adjacent ones.
     let mut sum = 0.0f32;
     if row < rows {
         if active[row as usize] != 0 {
@@ -126,6 +131,7 @@ pub fn sum_bins(
             }
         }
     }
+    // Units past the last segment take part, since the sum has barriers.
     let sum = sum_over_segment(sum, units);
     if row < rows && t == 0u32 {
         into[slot as usize] = sum;

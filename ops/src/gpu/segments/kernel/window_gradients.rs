@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::{sum_over_segment, transform_of};
 use crate::gpu::complex::ComplexBuffers;
-use crate::gpu::reduce::RunShape;
+use crate::gpu::reduce::RowBlockShape;
 use crate::gpu::segments::plan::SegmentLayout;
 
 /// The shape of a batch of frames.
@@ -39,12 +39,14 @@ pub fn segment_means(
     let t = UNIT_POS % units;
     let slot = CUBE_POS as u32 * comptime!(layout.cube_segments()) + UNIT_POS / units;
     let (row, segment) = (slot / comptime!(layout.segments), slot % comptime!(layout.segments));
+    // Each unit adds every `units`-th value, adjacent units adjacent ones.
     let mut sum = 0.0f32;
     if slot < count {
         for j in range_stepped(t, comptime!(layout.n), units) {
             sum += window[j as usize] * segment_value(grad, row, segment, j, layout);
         }
     }
+    // Units past the last segment take part, since the sum has barriers.
     let sum = sum_over_segment(sum, units);
     if slot < count && t == 0u32 {
         means[slot as usize] = sum / f32::cast_from(comptime!(layout.n));
@@ -75,6 +77,7 @@ pub fn overlap_add(
     let end = min(sample / shape.hop + 1, comptime!(layout.segments));
     let mut sum = 0.0f32;
     for segment in first..end {
+        // The adjoint of y = window·(x − mean): from window·gradient its mean over the segment is subtracted.
         let j = sample - segment * shape.hop;
         let mut value = window[j as usize] * segment_value(grad, row, segment, j, layout);
         if comptime!(layout.detrend) {
@@ -85,7 +88,7 @@ pub fn overlap_add(
     into[at as usize] = sum;
 }
 
-/// The window's gradient from each run of rows, `[runs, n]`: a unit per value of a run.
+/// The window's gradient from each block of rows, `[blocks, n]`: a unit per value of a block.
 #[cube(launch)]
 pub fn window_sums(
     signal: &[f32],
@@ -94,17 +97,19 @@ pub fn window_sums(
     means: &[f32],
     sums: &mut [f32],
     shape: FrameShape,
-    runs: RunShape,
+    blocks: RowBlockShape,
     #[comptime] layout: SegmentLayout,
 ) {
     let at = ABSOLUTE_POS as u32;
     let n = comptime!(layout.n);
-    if at >= runs.count * n {
+    if at >= blocks.count * n {
         terminate!();
     }
-    let (first, j) = (at / n * runs.length, at % n);
+    // Adjacent units take adjacent values of a window; each adds the rows of its block in order, so that the bits of
+    // the sum do not vary.
+    let (first, j) = (at / n * blocks.length, at % n);
     let mut sum = 0.0f32;
-    for row in first..min(first + runs.length, shape.rows) {
+    for row in first..min(first + blocks.length, shape.rows) {
         for segment in 0..comptime!(layout.segments) {
             // A transform without a gradient adds nothing, also where its samples are not finite.
             if active[transform_of(row, segment, layout) as usize] != 0 {

@@ -51,6 +51,8 @@ pub fn window_segments(
 ) {
     let n = comptime!(layout.n);
     let units = comptime!(layout.units);
+    // The unit's segment, and its number among the segment's units. Of an odd number of paired segments, the last pair
+    // has a slot without a segment, which is 0.
     let t = UNIT_POS % units;
     let slot = CUBE_POS as u32 * comptime!(layout.cube_segments()) + UNIT_POS / units;
     let (row, segment) = (slot / comptime!(layout.slots()), slot % comptime!(layout.slots()));
@@ -88,8 +90,10 @@ pub fn window_segments(
         for j in range_stepped(t, n, units) {
             let mut value = 0.0f32;
             if taken {
+                // A segment that is not taken is set to 0, not multiplied by it, since it may not be finite.
                 value = input.window[j as usize] * (input.signal[start + j as usize] - mean);
             }
+            // Two real segments are one complex transform: one in the real part, one in the imaginary part.
             if comptime!(layout.paired) {
                 if segment % 2 == 0 {
                     output.re[into + j as usize] = value;

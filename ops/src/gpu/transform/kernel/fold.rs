@@ -3,11 +3,11 @@
 use cubecl::prelude::*;
 
 use super::arguments::{TransformInput, TransformInputExpand, TransformOutput, TransformOutputExpand, TransformShape};
-use super::passes::read_exchange;
+use super::exchange::read_exchange;
 use super::roots::root;
 use super::sequence::{Sequence, has_short_transform, mirrored, padded, sequence_at, short_transform};
 use super::sink::finished;
-use super::source::bin;
+use super::source::{bin, unfolded};
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, conjugate, times};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::launch_plan::{Fold, LaunchPlan};
@@ -28,6 +28,7 @@ pub fn store_folded(
     let pass = comptime!(plan.passes() - 1);
     let radix = comptime!(plan.radix(pass));
     let span = comptime!(plan.span(pass));
+    // Write the spectrum of the pairs of samples to the exchange memory, in its order.
     #[unroll]
     for q in 0..comptime!(plan.layout.per_unit(radix)) {
         let j = short_transform(sequence.t, q, span, plan);
@@ -52,7 +53,8 @@ pub fn store_folded(
     let bins = comptime!(plan.points / 2 + 1);
     let step = comptime!(plan.layout.cube_units());
     let sequences = comptime!(plan.layout.sequences);
-    // Adjacent units store adjacent bins, also where a sequence has few units.
+    // Fold a bin and its mirror image at a time. All units of the cube take the bins of all its sequences in turn, so
+    // that adjacent units store adjacent bins also where a sequence has few units.
     if comptime!(plan.is_cut) {
         let folded = min(shape.kept, bins.runtime());
         for place in range_stepped(UNIT_POS, sequences * folded, step) {
@@ -84,6 +86,7 @@ fn store_folded_bin(
     #[comptime] plan: LaunchPlan,
 ) {
     let fold = comptime!(plan.fold());
+    // Both are in the exchange memory, whichever units computed them.
     let bin = exchange[(sequence.base + padded(k, plan)) as usize];
     let image = exchange[(sequence.base + padded(mirrored(k, comptime!(fold.points)), plan)) as usize];
     let w = root(table, comptime!(plan.fold_twiddles_at()), k, comptime!(fold.root()));
@@ -97,8 +100,8 @@ fn store_folded_bin(
     }
 }
 
-/// Loads the inputs of a unit's short transforms of the first pass from a half spectrum: through the exchange memory, so that
-/// every bin is read once.
+/// Loads the inputs of a unit's short transforms of the first pass from a half spectrum: through the exchange memory,
+/// so that every bin is read once.
 #[cube]
 pub fn load_unfolded(
     z: &mut ComplexArray,
@@ -112,8 +115,10 @@ pub fn load_unfolded(
     let bins = comptime!(plan.points / 2 + 1);
     let step = comptime!(plan.layout.cube_units());
     let sequences = comptime!(plan.layout.sequences);
-    // Adjacent units read adjacent bins, also where a sequence has few units.
+    // Unfold a bin and its mirror image at a time: adjacent units read adjacent bins, also where a sequence has few
+    // units.
     if comptime!(plan.is_padded) {
+        // Of a short row, only the bins that it has are read.
         let present = min(shape.samples, bins.runtime());
         for place in range_stepped(UNIT_POS, sequences * present, step) {
             let own = sequence_at(place / present, 0u32.runtime(), shape.rows, plan);
@@ -130,8 +135,10 @@ pub fn load_unfolded(
             }
         }
     }
+    // Units read their inputs of the first pass once all bins are unfolded.
     sync_cube();
     read_exchange(z, exchange, sequence, 0u32, plan);
+    // Values that no bin of a short row reaches were not written: they are 0.
     if comptime!(plan.is_padded) {
         let radix = comptime!(plan.radix(0));
         let span = comptime!(plan.span(0));
@@ -179,16 +186,6 @@ fn exchange_bins(
     }
 }
 
-/// Value k of the spectrum of the pairs of samples of a row, from bin x = X(k) of the half spectrum of the row, y = X(h − k)
-/// and w = exp(−2πi·k/2h) with h points: X(k) + X*(h − k) + i·w·(X(k) − X*(h − k)).
-#[cube]
-pub fn unfolded(x: Complex, y: Complex, w: Complex) -> Complex {
-    let even = complex(x.extract(0usize) + y.extract(0usize), x.extract(1usize) - y.extract(1usize));
-    let odd = complex(x.extract(0usize) - y.extract(0usize), x.extract(1usize) + y.extract(1usize));
-    let odd = times(odd, w);
-    complex(even.extract(0usize) - odd.extract(1usize), even.extract(1usize) + odd.extract(0usize))
-}
-
 /// Stores bins `k` and points − k of a half spectrum that starts at `first`, from the spectrum Z of its pairs of
 /// samples: (Z(k) + Z*(h − k))/2 ± w·(Z(k) − Z*(h − k))/2i with h points, the second one conjugated.
 #[cube]
@@ -202,6 +199,7 @@ fn store_pair(
     shape: &TransformShape,
     #[comptime] fold: Fold,
 ) {
+    // Twice the transforms of the even samples, and of the odd ones times w.
     let (a, b, c, d) = (bin.extract(0usize), bin.extract(1usize), image.extract(0usize), image.extract(1usize));
     let even = complex(a + c, b - d);
     let odd = times(complex(b + d, c - a), w);
@@ -213,6 +211,7 @@ fn store_pair(
         output.re[at] = factor * (even.extract(0usize) + odd.extract(0usize));
         output.im[at] = sign * (even.extract(1usize) + odd.extract(1usize));
     }
+    // The mirror image is the conjugate of their difference.
     let mirrored = comptime!(fold.points).runtime() - k;
     if is_written(mirrored, shape, fold) {
         let at = (first + mirrored) as usize;
@@ -241,7 +240,9 @@ pub fn fold_spectra(
     if place >= shape.rows * bins {
         terminate!();
     }
+    // Adjacent units take adjacent bins of a row.
     let (row, k) = (place / bins, place % bins);
+    // The bin, its mirror image, and the twiddle that combines even and odd samples.
     let at = (row * shape.input_stride + k) as usize;
     let image = (row * shape.input_stride + mirrored(k, comptime!(fold.points))) as usize;
     let bin = complex(input.re[at], input.im[at]);

@@ -1,7 +1,8 @@
-//! Device code of a launch: `source` loads the values of a sequence, `passes` transform them, and `sink` or `fold` stores
-//! them.
+//! Device code of a launch: `source` loads the values of a sequence, `passes` transform them, with an `exchange` after
+//! each, and `sink` or `fold` stores them.
 
 mod arguments;
+mod exchange;
 mod fold;
 mod passes;
 mod roots;
@@ -10,7 +11,8 @@ mod sink;
 mod source;
 
 pub use arguments::{TransformInputArgs, TransformOutputArgs, TransformShapeLaunch};
+pub use exchange::{read_exchange, write_exchange};
 pub use fold::fold_spectra;
-pub use passes::{read_exchange, run_passes, short_transforms, transform_sequences, write_exchange};
+pub use passes::{run_passes, short_transforms, transform_sequences};
 pub use roots::root;
 pub use sequence::{Sequence, has_short_transform, mirrored, own_sequence, padded, short_transform};

@@ -7,11 +7,12 @@
 use cubecl::prelude::*;
 
 use super::arguments::{TransformInput, TransformOutput, TransformShape};
+use super::exchange::{read_exchange, write_exchange};
 use super::fold::{load_unfolded, store_folded};
-use super::sequence::{Sequence, has_short_transform, own_sequence, padded, short_transform};
+use super::sequence::{Sequence, own_sequence, short_transform};
 use super::sink::{store_outputs, store_staged};
 use super::source::{load_inputs, load_staged};
-use crate::gpu::complex::{Complex, ComplexArray, complex, product, registers};
+use crate::gpu::complex::{Complex, ComplexArray, product, registers};
 use crate::gpu::short_transform::{output_position, transform_radix};
 use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
 
@@ -29,9 +30,12 @@ pub fn transform_sequences(
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
     let mut z = registers(comptime!(plan.layout.values()));
-    // Sequences are read as they lie in the input, and from the first exchange on spread as they lie in the output.
+    // Units are spread over sequences as these lie in the input, and from the first exchange on as they lie in the
+    // output: adjacent units then read and write adjacent values of device memory.
     let read = own_sequence(shape.rows, plan.input, plan);
     let own = own_sequence(shape.rows, plan.output, plan);
+    // Load the inputs of the first pass: half spectra are unfolded on the way, and short sequences go through the
+    // exchange memory, since their few units would read too few adjacent values.
     if comptime!(plan.unfolds_in_cube()) {
         load_unfolded(&mut z, &mut exchange, input, table, &read, &shape, plan);
     } else if comptime!(plan.stages_input()) {
@@ -40,6 +44,7 @@ pub fn transform_sequences(
         load_inputs(&mut z, input, table, &read, &shape, plan);
     }
     run_passes(&mut z, &mut exchange, table, &read, &own, plan);
+    // Store the outputs of the last pass, in the same three ways.
     if comptime!(plan.sink == RowForm::PairSpectrum) {
         store_folded(&z, &mut exchange, table, output, &own, &shape, plan);
     } else if comptime!(plan.stages_output()) {
@@ -49,8 +54,8 @@ pub fn transform_sequences(
     }
 }
 
-/// Runs all passes on the inputs of the first one, which are those of sequence `read`; the outputs of the last one are those
-/// of sequence `own`.
+/// Runs all passes on the inputs of the first one, which are those of sequence `read`; the outputs of the last one are
+/// those of sequence `own`.
 #[cube]
 pub fn run_passes(
     z: &mut ComplexArray,
@@ -64,6 +69,7 @@ pub fn run_passes(
     #[unroll]
     for pass in 0..passes {
         if comptime!(plan.follows_filter(pass)) {
+            // The inverse transform starts with the values that the unit holds: there is nothing to exchange.
             multiply_filter(z, table, own, pass, plan);
         } else if comptime!(pass > 0) {
             // Read what other units wrote after the pass before, once all of them have.
@@ -76,6 +82,7 @@ pub fn run_passes(
             if comptime!(pass > 0 || plan.loads_through_exchange()) {
                 sync_cube();
             }
+            // The first pass is of the sequence that was read, the others are of the one that is written.
             if comptime!(pass == 0) {
                 write_exchange(&*z, exchange, read, pass, plan);
             } else {
@@ -98,6 +105,7 @@ pub fn short_transforms(
     let before = comptime!(plan.before(pass));
     #[unroll]
     for q in 0..comptime!(plan.layout.per_unit(radix)) {
+        // Multiply input m by w^m. The first pass has no twiddles, and input 0 never has one.
         if comptime!(before > 1) {
             let j = short_transform(sequence.t, q, comptime!(plan.span(pass)), plan) % before;
             let mut powers = registers(radix);
@@ -105,6 +113,7 @@ pub fn short_transforms(
             for m in 1..radix {
                 let held = comptime!((q * radix + m) as usize);
                 let power = comptime!(m as usize);
+                // w^m from the table, or as the product of two powers that are known.
                 if comptime!(is_loaded(m, radix)) {
                     let w = table[(comptime!(plan.twiddles_at(pass) + m * before) + j) as usize];
                     powers.re[power] = w.extract(0usize);
@@ -121,6 +130,7 @@ pub fn short_transforms(
                 z.im[held] = im;
             }
         }
+        // The transform itself exchanges nothing: its values are the unit's own.
         transform_radix(z, comptime!(q * radix), 1u32, radix);
     }
 }
@@ -129,69 +139,6 @@ pub fn short_transforms(
 /// pass reads fewer values from the caches, which bound it. Of large radices all are read, for want of registers.
 fn is_loaded(m: u32, radix: u32) -> bool {
     m.is_power_of_two() || radix > MAX_COMPUTED
-}
-
-/// Writes the outputs of a pass where the next one finds its inputs: output m of short transform j is value m·before of
-/// the block that the `before` earlier short transforms next to it share. The outputs of the last pass are in order.
-#[cube]
-pub fn write_exchange(
-    z: &ComplexArray,
-    exchange: &mut Shared<[Complex]>,
-    sequence: &Sequence,
-    #[comptime] pass: u32,
-    #[comptime] plan: LaunchPlan,
-) {
-    let radix = comptime!(plan.radix(pass));
-    let before = comptime!(plan.before(pass));
-    let is_constant = comptime!(plan.layout.writes_at_constant_steps(radix, before));
-    #[unroll]
-    for q in 0..comptime!(plan.layout.per_unit(radix)) {
-        let j = short_transform(sequence.t, q, comptime!(plan.span(pass)), plan);
-        let first = (j / before) * comptime!(before * radix) + j % before;
-        let start = sequence.base + padded(first, plan);
-        if has_short_transform(sequence.t, q, comptime!(plan.span(pass)), plan) {
-            #[unroll]
-            for m in 0..radix {
-                let held = comptime!((q * radix + output_position(m, radix)) as usize);
-                let at = if comptime!(is_constant) {
-                    start + comptime!(plan.layout.padded(m * before))
-                } else {
-                    sequence.base + padded(first + comptime!(m * before), plan)
-                };
-                exchange[at as usize] = complex(z.re[held], z.im[held]);
-            }
-        }
-    }
-}
-
-/// Reads the inputs of a pass.
-#[cube]
-pub fn read_exchange(
-    z: &mut ComplexArray,
-    exchange: &mut Shared<[Complex]>,
-    sequence: &Sequence,
-    #[comptime] pass: u32,
-    #[comptime] plan: LaunchPlan,
-) {
-    let radix = comptime!(plan.radix(pass));
-    let span = comptime!(plan.span(pass));
-    let is_constant = comptime!(plan.layout.reads_at_constant_steps(span));
-    #[unroll]
-    for q in 0..comptime!(plan.layout.per_unit(radix)) {
-        let j = short_transform(sequence.t, q, span, plan);
-        let start = sequence.base + padded(j, plan);
-        #[unroll]
-        for m in 0..radix {
-            let at = if comptime!(is_constant) {
-                start + comptime!(plan.layout.padded(m * span))
-            } else {
-                sequence.base + padded(j + comptime!(m * span), plan)
-            };
-            let value = exchange[at as usize];
-            z.re[comptime!((q * radix + m) as usize)] = value.extract(0usize);
-            z.im[comptime!((q * radix + m) as usize)] = value.extract(1usize);
-        }
-    }
 }
 
 /// Multiplies the outputs of the first transform by the filter, exchanges their parts, and leaves them in the order of
@@ -206,6 +153,7 @@ fn multiply_filter(
 ) {
     let radix = comptime!(plan.radix(pass));
     let span = comptime!(plan.span(pass));
+    // Products are in the order of the next pass's inputs, not of the outputs: they take registers of their own.
     let mut y = registers(radix);
     #[unroll]
     for q in 0..comptime!(plan.layout.per_unit(radix)) {
@@ -216,6 +164,7 @@ fn multiply_filter(
             let held = comptime!((q * radix + output_position(m, radix)) as usize);
             let factor = table[(first + comptime!(m * span)) as usize];
             let (re, im) = product(z.re[held], z.im[held], factor.extract(0usize), factor.extract(1usize));
+            // Parts are exchanged: the transform of that is the inverse transform, its parts exchanged.
             y.re[comptime!(m as usize)] = im;
             y.im[comptime!(m as usize)] = re;
         }

@@ -23,6 +23,8 @@ pub struct Sequence {
 #[cube]
 pub fn own_sequence(rows: u32, #[comptime] access: SequenceAccess, #[comptime] plan: LaunchPlan) -> Sequence {
     let sequences = comptime!(plan.layout.sequences);
+    // Side by side in memory: adjacent units in adjacent sequences. One after the other: adjacent units in one
+    // sequence.
     let slot =
         if comptime!(access.is_by_columns()) { UNIT_POS % sequences } else { UNIT_POS / comptime!(plan.layout.units) };
     let t =
@@ -35,6 +37,7 @@ pub fn own_sequence(rows: u32, #[comptime] access: SequenceAccess, #[comptime] p
 pub fn sequence_at(slot: u32, t: u32, rows: u32, #[comptime] plan: LaunchPlan) -> Sequence {
     let number = CUBE_POS as u32 * comptime!(plan.layout.sequences) + slot;
     let count = rows * comptime!(plan.columns);
+    // Units past the last sequence compute that one too, because every unit must reach the cube's barriers.
     let known = min(number, count - 1);
     Sequence {
         row: known / comptime!(plan.columns),

@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use super::arguments::{TransformOutput, TransformOutputExpand, TransformShape};
-use super::passes::write_exchange;
+use super::exchange::write_exchange;
 use super::roots::root;
 use super::sequence::{Sequence, has_short_transform, is_mode, mode_of, padded, sequence_at, short_transform};
 use crate::gpu::complex::{Complex, ComplexArray, complex, times};
@@ -27,10 +27,12 @@ pub fn store_outputs(
     for q in 0..comptime!(plan.layout.per_unit(radix)) {
         let j = short_transform(sequence.t, q, span, plan);
         let is_present = sequence.is_present && has_short_transform(sequence.t, q, span, plan);
+        // Output m of short transform j of the last pass is value j + m·span of the sequence.
         let first = sequence.column * comptime!(plan.output.column_stride) + j * comptime!(plan.output.stride);
         #[unroll]
         for m in 0..radix {
             let k = j + comptime!(m * span);
+            // Place in the row: of a mode among the modes that are kept, else of the value itself.
             let at = if comptime!(plan.output_modes > 0) {
                 let mode = mode_of(k, plan.output_modes, plan);
                 sequence.column * comptime!(plan.output.column_stride) + mode * comptime!(plan.output.stride)
@@ -60,6 +62,7 @@ pub fn store_staged(
     sync_cube();
     write_exchange(z, exchange, sequence, comptime!(plan.passes() - 1), plan);
     sync_cube();
+    // All units of the cube take the values of all its sequences in turn: adjacent units store adjacent values.
     let n = comptime!(plan.layout.n);
     let step = comptime!(plan.layout.cube_units());
     let values = comptime!(plan.layout.sequences * n);
@@ -137,8 +140,10 @@ pub fn finished(
     #[comptime] plan: LaunchPlan,
 ) -> Complex {
     if comptime!(plan.twiddle_root > 0) {
+        // The twiddle between the columns and the rows of a long transform.
         times(value, root(table, comptime!(plan.outer_twiddles_at()), column * k, plan.twiddle_root))
     } else if comptime!(plan.chirps_output) {
+        // The end of Bluestein's convolution, whose inverse transform has exchanged the parts.
         let within = min(at, comptime!(plan.points - 1).runtime());
         let chirp = table[(comptime!(plan.chirp_at()) + within) as usize];
         times(complex(value.extract(1usize), value.extract(0usize)), chirp)

@@ -3,8 +3,7 @@
 use cubecl::prelude::*;
 
 use super::arguments::{TransformInput, TransformInputExpand, TransformShape};
-use super::fold::unfolded;
-use super::passes::read_exchange;
+use super::exchange::read_exchange;
 use super::roots::root;
 use super::sequence::{Sequence, is_mode, mode_of, padded, sequence_at, short_transform};
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times};
@@ -28,6 +27,7 @@ pub fn load_inputs(
         let first = sequence.column * comptime!(plan.input.column_stride) + j * comptime!(plan.input.stride);
         #[unroll]
         for m in 0..radix {
+            // Input m of short transform j of the first pass is value j + m·span of the sequence.
             let value = if comptime!(plan.input_modes > 0) {
                 load_mode(input, table, sequence, j + comptime!(m * span), shape, plan)
             } else {
@@ -53,6 +53,7 @@ pub fn load_staged(
     let n = comptime!(plan.layout.n);
     let step = comptime!(plan.layout.cube_units());
     let values = comptime!(plan.layout.sequences * n);
+    // All units of the cube take the values of all its sequences in turn: adjacent units read adjacent values.
     #[unroll]
     for i in 0..comptime!(values.div_ceil(step)) {
         let place = UNIT_POS + comptime!(i * step);
@@ -62,6 +63,7 @@ pub fn load_staged(
             exchange[(own.base + padded(at, plan)) as usize] = load(input, table, own.row, at, shape, plan);
         }
     }
+    // Units read the inputs of their short transforms once all values are there.
     sync_cube();
     read_exchange(z, exchange, sequence, 0u32, plan);
 }
@@ -148,6 +150,7 @@ fn load_parts(
         let im = bin.extract(1usize);
         complex(bin.extract(0usize), select(mirrored, -im, im))
     } else {
+        // A half spectrum of pairs, unfolded from a bin and its mirror image.
         let x = bin(rows, first, at, shape, plan);
         let y = bin(rows, first, comptime!(plan.points) - at, shape, plan);
         let w = root(table, comptime!(plan.fold_twiddles_at()), at, comptime!(plan.fold_root()));
@@ -170,6 +173,16 @@ pub fn bin(
     let of_imaginary = select(interior, if comptime!(plan.conjugates) { -factor } else { factor }, 0.0f32.runtime());
     let im = part(&rows.im, first, bin, shape, plan);
     complex(factor * part(&rows.re, first, bin, shape, plan), select(interior, of_imaginary * im, 0.0f32.runtime()))
+}
+
+/// Value k of the spectrum of the pairs of samples of a row, from bin x = X(k) of the half spectrum of the row, y = X(h
+/// − k) and w = exp(−2πi·k/2h) with h points: X(k) + X*(h − k) + i·w·(X(k) − X*(h − k)).
+#[cube]
+pub fn unfolded(x: Complex, y: Complex, w: Complex) -> Complex {
+    let even = complex(x.extract(0usize) + y.extract(0usize), x.extract(1usize) - y.extract(1usize));
+    let odd = complex(x.extract(0usize) - y.extract(0usize), x.extract(1usize) + y.extract(1usize));
+    let odd = times(odd, w);
+    complex(even.extract(0usize) - odd.extract(1usize), even.extract(1usize) + odd.extract(0usize))
 }
 
 /// The bin after the last one that stands for two.

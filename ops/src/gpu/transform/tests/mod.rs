@@ -1,4 +1,4 @@
 //! Plans are ones that the kernels can run, and the devices that are present compute what the definition says.
 
 mod plans;
-mod values;
+pub(in crate::gpu) mod values;

@@ -2,7 +2,8 @@
 
 use crate::gpu::device::{DeviceLimit, Limits};
 use crate::gpu::transform::launch_plan::{LaunchPlan, roots_len};
-use crate::gpu::transform::layout::{CubeLayout, MemoryOrder};
+use crate::gpu::transform::layout::CubeLayout;
+use crate::gpu::transform::layout_search::MemoryOrder;
 use crate::gpu::transform::plan::{Kind, Plan, Problem};
 use crate::gpu::transform::tables::{roots_table, table};
 

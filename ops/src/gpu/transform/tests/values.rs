@@ -5,7 +5,7 @@ use firefly_reference::dft::dft_bins;
 
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{GpuDevice, empty};
-use crate::gpu::tests::outputs::accelerators;
+use crate::gpu::tests::devices::{accelerators, bits, noise, read, small, upload};
 use crate::gpu::transform::launch::{Call, StridedRows, is_padded, transform};
 use crate::gpu::transform::plan::{Kind, Plan, Problem};
 
@@ -86,27 +86,10 @@ fn lengths<'a>(device: &GpuDevice, all: &'a [usize], few: &'a [usize]) -> &'a [u
     if device.limits.processors.is_some() { all } else { few }
 }
 
-/// Numbers from -1 to 1 that look random.
-fn noise(len: usize, seed: u32) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-    };
-    (0..len).map(|_| next()).collect()
-}
-
-fn read(device: &GpuDevice, rows: &ComplexRows) -> [Vec<f32>; 2] {
-    [&rows.re, rows.imaginary()].map(|handle| {
-        let bytes = device.client.read_one(handle.clone()).unwrap();
-        bytes.as_chunks().0.iter().map(|&value| f32::from_ne_bytes(value)).collect()
-    })
-}
-
 /// The parts of the output rows of a case whose input rows have the parts `values`.
 fn outputs(device: &GpuDevice, case: Case, values: &[Vec<f32>; 2]) -> [Vec<f32>; 2] {
     let stride = case.len + case.gap;
-    let [re, im] = values.each_ref().map(|part| device.client.create_from_slice(bytemuck::cast_slice(part)));
+    let [re, im] = values.each_ref().map(|part| upload(device, part));
     let input = StridedRows { values: ComplexRows::new(re, im), stride, len: case.len };
     let outputs = case.outputs();
     let output = match case.kind {
@@ -116,7 +99,7 @@ fn outputs(device: &GpuDevice, case: Case, values: &[Vec<f32>; 2]) -> [Vec<f32>;
     let into = StridedRows { values: output.clone(), stride: outputs, len: outputs };
     let call = Call { problem: case.problem(), rows: case.rows, scale: SCALE, interior: INTERIOR };
     transform(device, &call, &input, &into).unwrap();
-    read(device, &output)
+    [&output.re, output.imaginary()].map(|part| read(device, part))
 }
 
 /// Computes a case on a device and compares some bins of some rows with the definition.
@@ -151,6 +134,18 @@ fn assert_right(device: &GpuDevice, case: Case) {
 }
 
 const KINDS: [Kind; 3] = [Kind::Complex, Kind::RealForward, Kind::RealInverse];
+
+/// Outputs of every kernel of transforms: of one launch, of a convolution, and of two launches and a fold.
+pub fn outputs_of_kernels(device: &GpuDevice) -> Vec<Vec<f32>> {
+    let small = small(device);
+    let in_one = lengths(device, &[30, 256, 67, 4095], &[45]).iter();
+    let in_one = in_one.flat_map(|&points| KINDS.map(|kind| (device, Case::new(kind, points, 5))));
+    let folded = (&small, Case::new(Kind::LowestBins, 1200, 5));
+    let outputs = in_one.chain([folded]).flat_map(|(device, case)| {
+        outputs(device, case, &[1, 2].map(|seed| noise(case.rows * (case.len + case.gap), seed)))
+    });
+    outputs.collect()
+}
 
 #[test]
 fn short_lengths_are_right() {
@@ -195,8 +190,7 @@ fn long_lengths_are_right() {
 
 #[test]
 fn lengths_that_a_smaller_device_splits_are_right() {
-    for mut device in accelerators() {
-        (device.limits.shared, device.limits.units) = (2048, 64);
+    for device in accelerators().iter().map(small) {
         for &points in lengths(&device, &[510, 1024, 1155, 2000, 509], &[1155, 2000, 509]) {
             KINDS.iter().for_each(|&kind| assert_right(&device, Case::new(kind, points, 6)));
         }
@@ -207,8 +201,7 @@ fn lengths_that_a_smaller_device_splits_are_right() {
 fn rows_are_padded_truncated_and_read_at_their_stride() {
     for device in accelerators() {
         // In one launch, as a convolution, and in two launches.
-        let mut small = device.clone();
-        (small.limits.shared, small.limits.units) = (2048, 64);
+        let small = small(&device);
         for (device, points) in [(&device, 60), (&device, 67), (&small, 600)]
             .into_iter()
             .take(if device.limits.processors.is_some() { 3 } else { 1 })
@@ -233,9 +226,7 @@ fn the_lowest_bins_alone_are_written() {
             assert_right(&device, case);
             assert_right(&device, Case { conjugates: true, ..case });
         }
-        let mut small = device.clone();
-        (small.limits.shared, small.limits.units) = (2048, 64);
-        assert_right(&small, Case::new(Kind::LowestBins, 1200, 5));
+        assert_right(&small(&device), Case::new(Kind::LowestBins, 1200, 5));
     }
 }
 
@@ -244,16 +235,6 @@ fn every_row_of_a_large_batch_is_right() {
     for device in accelerators() {
         for &points in lengths(&device, &[5, 16, 256, 360], &[5]) {
             KINDS.iter().for_each(|&kind| assert_right(&device, Case::new(kind, points, 131)));
-        }
-    }
-}
-
-#[test]
-fn bounds_checks_change_nothing() {
-    for device in accelerators() {
-        let checked = GpuDevice { bounds_checks: true, ..device.clone() };
-        for &points in lengths(&device, &[30, 256, 67, 4095], &[45]) {
-            KINDS.iter().for_each(|&kind| assert_right(&checked, Case::new(kind, points, 5)));
         }
     }
 }
@@ -274,7 +255,6 @@ fn a_row_does_not_depend_on_its_neighbours() {
             let disturbed = outputs(&device, case, &disturbed);
             let alone =
                 outputs(&device, Case { rows: 1, ..case }, &values.map(|part| part[case.len..2 * case.len].to_vec()));
-            let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
             let second = case.outputs()..2 * case.outputs();
             for ((whole, disturbed), alone) in whole.iter().zip(&disturbed).zip(&alone) {
                 assert_eq!(bits(&whole[second.clone()]), bits(alone), "{case:?}");

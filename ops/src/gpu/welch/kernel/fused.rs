@@ -13,6 +13,7 @@ use crate::gpu::welch::plan::FusedPlan;
 /// Writes the Welch power of every row, or its strongest bins.
 #[cube(launch, launch_unchecked)]
 pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #[comptime] plan: FusedPlan) {
+    // The unit's position, and the tables that the plan keeps in its registers or in shared memory.
     let unit = team_index(plan);
     let tables = load_tables(input, &unit, plan);
     let mut memory = TeamMemory {
@@ -21,6 +22,7 @@ pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #
         gain: Shared::new_slice(comptime!(plan.gain_len().max(1))),
         samples: Array::new(comptime!(samples_per_unit(&plan))),
     };
+    // The gain of every bin, loaded once: rows read it again and again.
     if comptime!(plan.gained) {
         for at in range_stepped(UNIT_POS_X, comptime!(plan.gain_len() as u32), comptime!(plan.team * plan.teams)) {
             memory.gain[at as usize] = input.gain[at as usize];
@@ -38,11 +40,13 @@ pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #
     }
     let mut group = first;
     while group < groups {
+        // Transform the group's rows and sum their squares.
         group_power(&mut memory, input, &tables, &shape, &unit, group, step, plan);
         // The power of all rows of the group is in shared memory.
         wait(plan.barrier);
         match output {
             WelchOutput::Power(power) => {
+                // The rows of a group are consecutive in memory: adjacent units store adjacent bins.
                 let bins = comptime!(plan.bins());
                 let total = comptime!(plan.rows * plan.bins());
                 let from = unit.team * comptime!(plan.rows * plan.power_stride());

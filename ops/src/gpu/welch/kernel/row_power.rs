@@ -53,6 +53,7 @@ pub fn sum_segments(
         sums[comptime!(c as usize)] = 0.0f32;
     }
     let mut z = registers(values);
+    // Two real segments are one complex transform, whose squares sum to those of both once they are folded.
     for pair in 0..pairs {
         if comptime!(!plan.half_overlap) {
             let at = start + (2 * pair * hop) as usize;

@@ -54,6 +54,7 @@ pub fn apply_window(
     #[unroll]
     for m in 0..values {
         let at = comptime!(m as usize);
+        // The factor, from the memory that the plan says.
         let sample = (unit.t + comptime!(m * plan.layout.units())) as usize;
         let weight = if comptime!(plan.window == TableStore::Registers) {
             tables.window[at]

@@ -53,6 +53,7 @@ fn select_by_rank(
 ) {
     let count = comptime!(plan.bins());
     for bin in range_stepped(unit.t, count, comptime!(plan.layout.units())) {
+        // All units read the same rival at a time, which shared memory broadcasts.
         let value = finite_or_less(bin_power(memory, from, bin, plan));
         let mut rank = 0u32;
         for other in 0..count {
@@ -90,6 +91,7 @@ fn select_by_sort(
     while run <= n {
         let mut distance = run / 2;
         while distance > 0 {
+            // Pairs are disjoint within a step; the next step takes what other units exchanged.
             wait(plan.barrier);
             for pair in range_stepped(unit.t, comptime!(n / 2), units) {
                 let at = 2 * distance * (pair / distance) + pair % distance;
@@ -107,6 +109,7 @@ fn select_by_sort(
         run *= 2;
     }
     wait(plan.barrier);
+    // The first k are the peaks.
     for rank in range_stepped(unit.t, shape.k, units) {
         let found = memory.exchange[(base + rank) as usize];
         write_peak(output, row, rank, u32::cast_from(found.extract(1usize)), found.extract(0usize), shape);

@@ -49,8 +49,8 @@ pub fn select_by_network(
         value[i] = bin_power(memory, from, found[i], plan);
     }
     // Truncation may have changed which bin is last among the 16, and which half a bin is in: if the last key of a half
-    // and the first one after it differ in truncated bits only. A key of infinity, NaN or negative power is greater than
-    // every other.
+    // and the first one after it differ in truncated bits only. A key of infinity, NaN or negative power is greater
+    // than every other.
     let next = plane_shuffle_xor(keys[0], 1u32);
     let last = keys[7] | mask;
     let boundary = select(q % 2 == 1, lost | mask, next | mask);

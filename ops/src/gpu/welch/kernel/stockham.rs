@@ -57,11 +57,13 @@ pub fn transform(
                     z.im[at] = fma(x, s, y * c);
                 }
             }
+            // The transform itself exchanges nothing: its values are the unit's own.
             transform_radix(z, q, stride, radix);
         }
         // Exchange: output m of the unit's transform is value m·before of the next pass's input, from the unit's own
         // block on; the unit then reads the values t + units·c.
         if comptime!(pass + 1 < passes) {
+            // A barrier before, so that no unit overwrites what others still read; one after, when all have written.
             wait(barrier);
             let from = (t / before) * comptime!(before * radix) + t % before;
             let from = base + from + from / comptime!(layout.values);

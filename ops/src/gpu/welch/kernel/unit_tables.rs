@@ -31,6 +31,7 @@ pub fn load_tables(input: &WelchInput, unit: &TeamIndex, #[comptime] plan: Fused
     let mut twiddles = Array::<Complex>::new(comptime!(values as usize));
     let mut shared_window = Shared::<[f32]>::new_slice(comptime!(shared_window_len(&plan)));
     let mut shared_twiddles = Shared::<[Complex]>::new_slice(comptime!(shared_twiddles_len(&plan)));
+    // The window: a unit's own factors into registers, or all of them into shared memory.
     if comptime!(plan.window == TableStore::Registers) {
         #[unroll]
         for c in 0..values {
@@ -59,9 +60,11 @@ pub fn load_tables(input: &WelchInput, unit: &TeamIndex, #[comptime] plan: Fused
             shared_twiddles[at as usize] = input.twiddles[at as usize];
         }
     }
+    // Units read entries that others loaded.
     if comptime!(plan.window == TableStore::Shared || plan.twiddles == TableStore::Shared) {
         sync_cube();
     }
+    // The average over segments, times the scaling; folding doubles interior bins.
     let segments = f32::new(comptime!(plan.segments as f32));
     let factor = if comptime!(plan.scaled) { input.factor[0] / segments } else { 1.0f32 / segments };
     UnitTables { window, twiddles, shared_window, shared_twiddles, factor }

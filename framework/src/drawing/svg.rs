@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::Graph;
 use super::escape::{XML, escape};
+use crate::graph::Graph;
 use crate::movement::GraphMovement;
 
 const WIDTH: usize = 190;

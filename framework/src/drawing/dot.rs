@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::escape::{DOT, escape};
-use super::{Graph, Origin};
+use crate::graph::{Graph, Origin};
 use crate::movement::GraphMovement;
 
 /// The graph in the DOT language of Graphviz: inputs, constants and outputs as ellipses, nodes as boxes with their

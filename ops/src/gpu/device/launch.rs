@@ -1,0 +1,19 @@
+//! The one way to launch a kernel without bounds checks.
+
+/// Launches a kernel: `launch!(device, kernel(client, cubes, units, arguments…))`.
+///
+/// Without bounds checks, so the call stands in an `unsafe` block whose reason says why every index is within its
+/// buffer and every loop ends; with them where [`GpuDevice::bounds_checks`](super::GpuDevice::bounds_checks) says so.
+/// `tests/bounds.rs` fails for a kernel whose results were not compared with and without them.
+macro_rules! launch {
+    ($device:expr, $($kernel:ident)::+ ($($argument:expr),* $(,)?)) => {{
+        #[cfg(test)]
+        $crate::gpu::tests::launched::record(stringify!($($kernel)::+), $device.bounds_checks);
+        if $device.bounds_checks {
+            $($kernel)::+::launch($($argument),*)
+        } else {
+            $($kernel)::+::launch_unchecked($($argument),*)
+        }
+    }};
+}
+pub(in crate::gpu) use launch;
