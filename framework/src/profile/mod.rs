@@ -18,7 +18,7 @@ mod preset;
 mod store;
 
 pub use device_profile::{DeviceProfile, PeaksTerms};
-pub use latency_table::{Axis, Interpolation, LatencyTable, LatencyTableError};
+pub use latency_table::{Axis, AxisInterpolation, LatencyTable, LatencyTableError};
 pub use preset::{Preset, UnknownPreset};
 pub use store::{
     PROFILE_FORMAT, ProfileError, ProfileSource, ResolvedProfile, default_path, load, load_or_preset, save,
