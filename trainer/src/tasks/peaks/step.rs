@@ -50,7 +50,7 @@ fn gates(config: &PeaksConfig, model: &LearnedWelchPeaks, number: usize) -> Resu
     let hard = || model.hard_gates();
     let sampled = || {
         let (butterflies, segments) = gate_noise(config.seed, model, number);
-        model.sample_gates_from(butterflies, segments)
+        model.try_sample_gates_from(butterflies, segments)
     };
     Ok(match (learns(config, Parameters::Gates), learns(config, Parameters::Segments)) {
         (true, true) => sampled()?,
