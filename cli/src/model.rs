@@ -134,7 +134,7 @@ impl ModelRequest {
         given.extend(k.map(|_| "-k"));
         ensure!(given.is_empty(), "{} is set by the model of {}", given.join(", "), folder.display());
         let run = RunFolder::new(folder);
-        let learned = run.load_model::<peaks::Peaks>(device).context("--model")?;
+        let learned = run.load_model::<peaks::PeaksTask>(device).context("--model")?;
         let weights = Manifest::of(&run.model(), "model").context("--model")?;
         let (options, k) = (learned.options(), learned.config().k);
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Help texts: every example in them runs as printed.
+//! Help texts: snapshots of them, and every example in them runs as printed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -7,6 +7,7 @@ use std::fs;
 use std::io::pipe;
 
 use common::{errors, firefly, samples, success, wav};
+use insta::assert_snapshot;
 
 /// A run of 30 steps on synthetic signals.
 const RUN: &str = "\
@@ -53,6 +54,21 @@ fn every_example_of_the_help_runs_as_printed() {
     assert!(output.status.success(), "{}", errors(&output));
     let output = firefly(&[&model[..], &["--n-fft", "64"]].concat()).current_dir(folder.path()).output().unwrap();
     assert!(errors(&output).contains("--n-fft is set by the model of runs/run"), "{}", errors(&output));
+}
+
+#[test]
+fn help_texts() {
+    for (name, command) in [
+        ("help", &[][..]),
+        ("help_peaks", &["peaks"]),
+        ("help_spectrum", &["spectrum"]),
+        ("help_spectrogram", &["spectrogram"]),
+        ("help_devices", &["devices"]),
+        ("help_train", &["train"]),
+        ("help_bench", &["bench"]),
+    ] {
+        assert_snapshot!(name, success(&[command, &["--help"]].concat()));
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use burn::tensor::ops::PadMode;
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, GraphError, Input, Outputs, Replay, capture};
 use firefly_ops::{
-    ButterflyTensors, Detrend, Gates, Interpolation, LearnedParameters, LearnedTensors, LocalMaximaOptions, LogGuard,
-    LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, Scaling, SpectralConvTensors, SpectralOps,
+    ButterflyTensors, Detrend, Interpolation, LearnedParameters, LearnedTensors, LocalMaximaOptions, LogGuard, LogUnit,
+    Logarithm, MelBands, MelNorm, MelOptions, MelScale, OptionalGates, Scaling, SpectralConvTensors, SpectralOps,
     SpectrumKind, StftOptions, WelchOptions, WelchTensors, butterfly, learned_welch_peaks, learned_welch_psd,
     local_maxima, log_mel, mel, top_k, welch_peaks, welch_psd,
 };
@@ -215,7 +215,7 @@ fn backward_passes_replay() {
     let parts = |signal: Tensor<2>, device: &Device| {
         let twiddles = parameters(device).twiddles.into_dispatch();
         let [re, im, grad_re, grad_im] = [0, 4, 8, 12].map(|start| signal.clone().narrow(1, start, 16).into_dispatch());
-        (ButterflyTensors { re, im, twiddles, gates: Gates::Open }, grad_re, grad_im)
+        (ButterflyTensors { re, im, twiddles, gates: OptionalGates::Open }, grad_re, grad_im)
     };
     check(&["firefly::butterfly_backward"], |signal, device| {
         let (inputs, grad_re, grad_im) = parts(signal, device);
@@ -225,7 +225,7 @@ fn backward_passes_replay() {
     });
     check(&["firefly::butterfly_backward"], |signal, device| {
         let (inputs, grad_re, grad_im) = parts(signal, device);
-        let gates = Gates::Given(parameters(device).gates.into_dispatch());
+        let gates = OptionalGates::Given(parameters(device).gates.into_dispatch());
         let gradients = Dispatch::butterfly_backward(ButterflyTensors { gates, ..inputs }, grad_re, grad_im);
         let [re, im] = [gradients.re, gradients.im].map(Tensor::<2>::from_dispatch);
         let gates = gradients.gates.into_tensor().expect("gates have a gradient");

@@ -84,12 +84,12 @@ fn trained(mut model: AdaptiveWelchPeaks, signal: &Tensor<2>, price: f64) -> Res
         let found = top_k(power, config.k)?.bins;
         Ok(-hits(&found, &reference) / config.k as f64 + 1.0 + price * *count as f64)
     };
-    let costs: Result<Vec<_>> = plain.rounds(samples)?.power.into_iter().zip(&config.rounds).map(cost).collect();
+    let costs: Result<Vec<_>> = plain.try_rounds(samples)?.power.into_iter().zip(&config.rounds).map(cost).collect();
     let costs = Tensor::from_inner(Tensor::cat(costs?, 1));
     let (steps, rate) = STEPS;
     let mut optimizer = AdamConfig::new().init();
     for _ in 0..steps {
-        let loss = (model.rounds(signal.clone())?.stops * costs.clone()).sum() / rows as f64;
+        let loss = (model.try_rounds(signal.clone())?.stops * costs.clone()).sum() / rows as f64;
         let gradients = GradientsParams::from_grads(loss.backward(), &model);
         model = optimizer.step(rate, model, gradients);
     }

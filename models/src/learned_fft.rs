@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::expect_valid;
 use crate::learned_welch_peaks::HardConcrete;
+use crate::rows::Leading;
 use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
 
 /// Least value that the logarithm of a mel band is taken of.
@@ -21,7 +22,7 @@ const MEL_FLOOR: f64 = 1e-10;
 /// Largest initial logit: a gate with a larger one would never close.
 const MAX_LOGIT: f64 = 50.0;
 
-/// What is computed from the spectrum of a frame.
+/// Features that are computed from the spectrum of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpectralFeatures {
@@ -43,6 +44,7 @@ pub enum SpectralFeatures {
 /// assert_eq!((config.bins(), config.values()), (33, 4));
 /// assert!(config.with_k(34).validate().unwrap_err().to_string().contains("`k` is 34"));
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct LearnedFftConfig {
     /// Samples in a frame: a power of two from 8 to 65,536.
@@ -51,7 +53,7 @@ pub struct LearnedFftConfig {
     /// Shape of the window, periodic.
     #[config(default = "Window::Hann")]
     pub window: Window,
-    /// What is computed from the spectrum.
+    /// Features that are computed from the spectrum.
     #[config(default = "SpectralFeatures::Power")]
     pub features: SpectralFeatures,
     /// Mel bands, for `log_mel`.
@@ -119,15 +121,13 @@ impl LearnedFftConfig {
     pub fn try_init(&self, device: &Device) -> Result<LearnedFft, ArgumentError> {
         self.validate()?;
         let (n, bins) = (self.n_fft, self.bins());
-        let values = |values: Vec<f64>, shape: [usize; 2]| {
-            let values = values.into_iter().map(|value| value as f32).collect::<Vec<_>>();
-            Tensor::<2>::from_data(TensorData::new(values, shape), device)
-        };
-        let sides = (0..bins).map(|bin| if bin == 0 || bin == n / 2 { 1.0 } else { 2.0 }).collect();
+        let sides: Vec<f32> = (0..bins).map(|bin| if bin == 0 || bin == n / 2 { 1.0 } else { 2.0 }).collect();
         // A column per band.
         let filters = if self.features == SpectralFeatures::LogMel {
             let filters = mel_filters(n, &MelBands::new(self.sample_rate, self.bands))?;
-            Some(values(filters.concat(), [self.bands, bins]).transpose())
+            let weights: Vec<f32> = filters.concat().into_iter().map(|weight| weight as f32).collect();
+            let weights = Tensor::<2>::from_data(TensorData::new(weights, [self.bands, bins]), device);
+            Some(weights.transpose())
         } else {
             None
         };
@@ -139,7 +139,7 @@ impl LearnedFftConfig {
                 device,
             )),
             window: self.window.tensor(n, WindowSymmetry::Periodic, FloatDType::F32, device),
-            sides: values(sides, [1, bins]),
+            sides: Tensor::from_data(TensorData::new(sides, [bins]), device),
             filters,
             config: self.clone(),
         })
@@ -171,8 +171,8 @@ pub struct LearnedFft {
     /// Logits of the butterflies' gates, `[log2 n_fft, n_fft/2]`.
     pub gate_logits: Param<Tensor<2>>,
     window: Tensor<1>,
-    /// Factor on the power of each bin, `[1, bins]`: 2 but for DC and Nyquist.
-    sides: Tensor<2>,
+    /// Factor on the power of each bin, `[bins]`: 2 but for DC and Nyquist.
+    sides: Tensor<1>,
     /// Mel filters, `[bins, bands]`.
     filters: Option<Tensor<2>>,
     #[module(skip)]
@@ -180,13 +180,13 @@ pub struct LearnedFft {
 }
 
 impl LearnedFft {
-    /// Features of each frame of `frames` `[rows, n_fft]`, `[rows, values]`, by the learned transform with `gates`
+    /// Features of each frame of `frames` `[.., n_fft]`, `[.., values]`, by the learned transform with `gates`
     /// `[log2 n_fft, n_fft/2]`.
     ///
     /// # Panics
     /// With the message of [`try_forward`](Self::try_forward)'s error.
     #[track_caller]
-    pub fn forward(&self, frames: Tensor<2>, gates: Tensor<2>) -> Tensor<2> {
+    pub fn forward<const D: usize>(&self, frames: Tensor<D>, gates: Tensor<2>) -> Tensor<D> {
         expect_valid(self.try_forward(frames, gates))
     }
 
@@ -194,8 +194,8 @@ impl LearnedFft {
     ///
     /// # Errors
     /// [`ArgumentError`] for frames of another length, or gates of another shape.
-    pub fn try_forward(&self, frames: Tensor<2>, gates: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
-        self.features(self.power(self.spectrum(frames, gates)?))
+    pub fn try_forward<const D: usize>(&self, frames: Tensor<D>, gates: Tensor<2>) -> Result<Tensor<D>, ArgumentError> {
+        self.features(self.learned_power(frames, gates)?)
     }
 
     /// The same features by an exact transform.
@@ -203,33 +203,66 @@ impl LearnedFft {
     /// # Panics
     /// With the message of [`try_exact`](Self::try_exact)'s error.
     #[track_caller]
-    pub fn exact(&self, frames: Tensor<2>) -> Tensor<2> {
+    pub fn exact<const D: usize>(&self, frames: Tensor<D>) -> Tensor<D> {
         expect_valid(self.try_exact(frames))
     }
 
-    /// The same features by an exact transform.
+    /// Features by an exact transform, as [`exact`](Self::exact).
     ///
     /// # Errors
     /// [`ArgumentError`] for frames of another length.
-    pub fn try_exact(&self, frames: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
-        self.features(self.power(rfft(self.windowed(frames)?, None, 1, Norm::Backward)?))
+    pub fn try_exact<const D: usize>(&self, frames: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+        self.features(self.exact_power(frames)?)
     }
 
-    /// Strongest bins of each frame and their one-sided power, `[rows, k]`, by the learned transform.
+    /// Strongest bins of each frame of `frames` `[.., n_fft]` and their one-sided power, `[.., k]`, by the learned
+    /// transform, whatever the features are.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Int, Tensor};
+    /// use firefly_models::LearnedFftConfig;
+    ///
+    /// // A tone of 8 periods per frame.
+    /// let device = Device::flex();
+    /// let model = LearnedFftConfig::new().with_n_fft(64).with_k(3).init(&device);
+    /// let time = Tensor::<1, Int>::arange(0..64, &device).float();
+    /// let frame = (time * (8.0 * std::f32::consts::TAU / 64.0)).sin();
+    /// let learned = model.peaks(frame.clone(), model.hard_gates());
+    /// let exact = model.exact_peaks(frame);
+    /// assert_eq!(learned.bins.into_data().iter::<i64>().next(), Some(8));
+    /// assert_eq!(exact.bins.into_data().iter::<i64>().next(), Some(8));
+    /// ```
+    ///
+    /// # Panics
+    /// With the message of [`try_peaks`](Self::try_peaks)'s error.
+    #[track_caller]
+    pub fn peaks<const D: usize>(&self, frames: Tensor<D>, gates: Tensor<2>) -> Peaks<D> {
+        expect_valid(self.try_peaks(frames, gates))
+    }
+
+    /// Peaks by the learned transform, as [`peaks`](Self::peaks).
     ///
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
-    pub fn peaks(&self, frames: Tensor<2>, gates: Tensor<2>) -> Result<Peaks<2>, ArgumentError> {
-        top_k(self.power(self.spectrum(frames, gates)?) * self.sides.clone(), self.config.k)
+    pub fn try_peaks<const D: usize>(&self, frames: Tensor<D>, gates: Tensor<2>) -> Result<Peaks<D>, ArgumentError> {
+        top_k(self.one_sided(self.learned_power(frames, gates)?), self.config.k)
     }
 
-    /// Strongest bins of each frame and their one-sided power, `[rows, k]`, by an exact transform.
+    /// Peaks as [`peaks`](Self::peaks), by an exact transform.
+    ///
+    /// # Panics
+    /// With the message of [`try_exact_peaks`](Self::try_exact_peaks)'s error.
+    #[track_caller]
+    pub fn exact_peaks<const D: usize>(&self, frames: Tensor<D>) -> Peaks<D> {
+        expect_valid(self.try_exact_peaks(frames))
+    }
+
+    /// Peaks by an exact transform, as [`exact_peaks`](Self::exact_peaks).
     ///
     /// # Errors
     /// As [`try_exact`](Self::try_exact).
-    pub fn exact_peaks(&self, frames: Tensor<2>) -> Result<Peaks<2>, ArgumentError> {
-        let spectrum = rfft(self.windowed(frames)?, None, 1, Norm::Backward)?;
-        top_k(self.power(spectrum) * self.sides.clone(), self.config.k)
+    pub fn try_exact_peaks<const D: usize>(&self, frames: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
+        top_k(self.one_sided(self.exact_power(frames)?), self.config.k)
     }
 
     /// Every gate as 0 or 1, open where its logit is not negative: to run a model. Without gradient in the logits.
@@ -238,6 +271,19 @@ impl LearnedFft {
     }
 
     /// One draw of every gate, differentiable in the logits: to train a model.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Distribution, Tensor};
+    /// use firefly_models::LearnedFftConfig;
+    ///
+    /// // A step of training: the error, and a price per open gate.
+    /// let device = Device::flex().autodiff();
+    /// let model = LearnedFftConfig::new().with_n_fft(64).init(&device);
+    /// let frames = Tensor::<2>::random([5, 64], Distribution::Default, &device);
+    /// let error = model.forward(frames.clone(), model.sample_gates()) - model.exact(frames);
+    /// let gradients = (error.square().mean() + model.expected_open_gates() * 1e-3).backward();
+    /// assert!(model.gate_logits.val().grad(&gradients).is_some());
+    /// ```
     pub fn sample_gates(&self) -> Tensor<2> {
         let logits = self.gate_logits.val();
         let uniform = logits.clone().inner().random_like(Distribution::Uniform(0.0, 1.0));
@@ -254,32 +300,42 @@ impl LearnedFft {
         &self.config
     }
 
-    /// The lower bins of the learned transform of each frame, `[rows, bins]`.
-    fn spectrum(&self, frames: Tensor<2>, gates: Tensor<2>) -> Result<ComplexTensor<2>, ArgumentError> {
+    /// Squared magnitude of the lower bins of the learned transform of each frame, `[.., bins]`.
+    fn learned_power<const D: usize>(&self, frames: Tensor<D>, gates: Tensor<2>) -> Result<Tensor<D>, ArgumentError> {
         let re = self.windowed(frames)?;
         let im = re.zeros_like();
         let (re, im) = butterfly(re, im, self.twiddles.val(), Some(gates))?;
-        Ok(ComplexTensor::new(re, im).map(|part| part.narrow(1, 0, self.config.bins())))
+        let spectrum = ComplexTensor::new(re, im).map(|part| part.narrow(D - 1, 0, self.config.bins()));
+        Ok(spectrum.abs_squared())
     }
 
-    fn windowed(&self, frames: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
-        let (length, n_fft) = (frames.dims()[1], self.config.n_fft);
+    /// Squared magnitude of the bins of the exact transform of each frame, `[.., bins]`.
+    fn exact_power<const D: usize>(&self, frames: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+        Ok(rfft(self.windowed(frames)?, None, -1, Norm::Backward)?.abs_squared())
+    }
+
+    fn windowed<const D: usize>(&self, frames: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+        let (length, n_fft) = (frames.dims()[D - 1], self.config.n_fft);
         if length != n_fft {
             return Err(ArgumentError::new("LearnedFft", "frames", format!("{length} samples per row"), n_fft));
         }
         Ok(frames * self.window.clone().unsqueeze())
     }
 
-    /// Two-sided power of each bin.
-    fn power(&self, spectrum: ComplexTensor<2>) -> Tensor<2> {
-        spectrum.abs_squared()
+    /// One-sided power `[.., bins]` of squared magnitudes.
+    fn one_sided<const D: usize>(&self, power: Tensor<D>) -> Tensor<D> {
+        power * self.sides.clone().unsqueeze()
     }
 
-    fn features(&self, power: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
+    fn features<const D: usize>(&self, power: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
         match (self.config.features, &self.filters) {
-            (SpectralFeatures::Peaks, _) => Ok(top_k(power * self.sides.clone(), self.config.k)?.power),
-            (_, Some(filters)) => Ok(power.matmul(filters.clone()).clamp_min(MEL_FLOOR).log()),
-            (_, None) => Ok(power * self.sides.clone()),
+            (SpectralFeatures::Peaks, _) => Ok(top_k(self.one_sided(power), self.config.k)?.power),
+            (_, Some(filters)) => {
+                let leading = Leading::of(power.dims());
+                let bands = leading.flatten(power).matmul(filters.clone());
+                Ok(leading.unflatten(bands.clamp_min(MEL_FLOOR).log()))
+            }
+            (_, None) => Ok(self.one_sided(power)),
         }
     }
 }

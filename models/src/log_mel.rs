@@ -22,6 +22,7 @@ use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
 /// assert!(config.validate().is_ok());
 /// assert!(config.with_hop(0).validate().unwrap_err().to_string().contains("`hop` is 0"));
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct LogMelConfig {
     /// Samples per second, in hertz.
@@ -47,7 +48,7 @@ pub struct LogMelConfig {
     /// The factor on each filter.
     #[config(default = "MelNorm::Slaney")]
     pub norm: MelNorm,
-    /// What is summed into bands.
+    /// Quantity that is summed into bands.
     #[config(default = "SpectrumKind::Power")]
     pub kind: SpectrumKind,
     /// Shape of the window, periodic.

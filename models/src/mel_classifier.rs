@@ -12,6 +12,7 @@ use firefly_ops::ArgumentError;
 
 use crate::expect_valid;
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS};
+use crate::rows::Leading;
 use crate::zoo::{Family, FamilyCard, Measurement, Signature, Variant, exactly};
 
 /// Machine that the results were measured on.
@@ -32,6 +33,7 @@ const MIN_DEVIATION: f64 = 1e-3;
 /// assert!(config.validate().is_ok());
 /// assert!(config.with_channels(vec![]).validate().unwrap_err().to_string().contains("`channels` is empty"));
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct MelClassifierConfig {
     /// Samples per second, in hertz.
@@ -132,7 +134,7 @@ impl MelClassifierConfig {
         let channels: Vec<usize> = [1].into_iter().chain(self.channels.iter().copied()).collect();
         Ok(MelClassifier {
             spectrum: self.log_mel().try_init(device)?,
-            blocks: channels.windows(2).map(|pair| Block::new(pair[0], pair[1], device)).collect(),
+            blocks: channels.windows(2).map(|pair| ConvolutionBlock::new(pair[0], pair[1], device)).collect(),
             output: LinearConfig::new(channels[channels.len() - 1], self.classes.len()).init(device),
             config: self.clone(),
         })
@@ -141,13 +143,13 @@ impl MelClassifierConfig {
 
 /// Convolution of 3 × 3, batch normalisation, rectifier, and the greatest of each 2 × 2 values.
 #[derive(Module, Debug)]
-struct Block {
+struct ConvolutionBlock {
     convolution: Conv2d,
     normalisation: BatchNorm,
     pool: MaxPool2d,
 }
 
-impl Block {
+impl ConvolutionBlock {
     fn new(from: usize, to: usize, device: &Device) -> Self {
         let padding = PaddingConfig2d::Explicit(1, 1, 1, 1);
         Self {
@@ -175,25 +177,25 @@ impl Block {
 ///
 /// let device = Device::flex();
 /// let model = MelClassifierConfig::new().with_channels(vec![4, 8]).init(&device);
-/// assert_eq!(model.forward(Tensor::ones([3, 4_000], &device)).dims(), [3, 10]);
+/// assert_eq!(model.forward(Tensor::<2>::ones([3, 4_000], &device)).dims(), [3, 10]);
 /// assert_eq!(model.config().classes[7], "7");
 /// ```
 #[derive(Module, Debug)]
 pub struct MelClassifier {
     spectrum: LogMel,
-    blocks: Vec<Block>,
+    blocks: Vec<ConvolutionBlock>,
     output: Linear,
     #[module(skip)]
     config: MelClassifierConfig,
 }
 
 impl MelClassifier {
-    /// Scores of the classes `[batch, classes]` of recordings `[batch, samples]`; their softmax are probabilities.
+    /// Scores of the classes `[.., classes]` of recordings `[.., samples]`; their softmax are probabilities.
     ///
     /// # Panics
     /// With the message of [`try_forward`](Self::try_forward)'s error.
     #[track_caller]
-    pub fn forward(&self, signal: Tensor<2>) -> Tensor<2> {
+    pub fn forward<const D: usize>(&self, signal: Tensor<D>) -> Tensor<D> {
         expect_valid(self.try_forward(signal))
     }
 
@@ -201,8 +203,9 @@ impl MelClassifier {
     ///
     /// # Errors
     /// [`ArgumentError`] for recordings of half a frame or less, or of too few frames for the layers.
-    pub fn try_forward(&self, signal: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
-        let spectrum: Tensor<3> = self.spectrum.try_forward(signal)?;
+    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+        let leading = Leading::of(signal.dims());
+        let spectrum: Tensor<3> = self.spectrum.try_forward(leading.flatten(signal))?;
         let [batch, bands, frames] = spectrum.dims();
         self.config.ensure_frames(NAME, "signal", frames)?;
         let flat: Tensor<2> = spectrum.reshape([batch, bands * frames]);
@@ -213,7 +216,8 @@ impl MelClassifier {
         let image: Tensor<4> = (centred / deviation).reshape([batch, 1, bands, frames]);
         let features = self.blocks.iter().fold(image, |image, block| block.forward(image));
         let [batch, channels, ..] = features.dims();
-        Ok(self.output.forward(features.mean_dim(3).mean_dim(2).reshape([batch, channels])))
+        let scores = self.output.forward(features.mean_dim(3).mean_dim(2).reshape([batch, channels]));
+        Ok(leading.unflatten(scores))
     }
 
     /// Configuration of the model.

@@ -21,6 +21,7 @@ use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
 /// assert!(config.validate().is_ok());
 /// assert!(config.with_coefficients(41).validate().unwrap_err().to_string().contains("`coefficients` is 41"));
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct MfccConfig {
     /// The mel spectra.

@@ -12,6 +12,7 @@ use firefly_ops::{ArgumentError, StftOptions, Window, WindowSymmetry};
 
 use crate::expect_valid;
 use crate::log_mel::RECORDINGS;
+use crate::rows::Leading;
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Signature, Variant, exactly};
 
 /// Added to power before its logarithm, and to a variance before its root.
@@ -28,6 +29,7 @@ const PROFILE_SHARPNESS: f64 = 4.0;
 /// assert!(config.validate().is_ok());
 /// assert!(config.with_hop(200).validate().unwrap_err().to_string().contains("`hop` is 200"));
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct SpectralDenoiserConfig {
     /// Samples in a frame, an even number.
@@ -128,8 +130,8 @@ impl SpectralDenoiserConfig {
 /// let device = Device::flex();
 /// let model = SpectralDenoiserConfig::new().with_n_fft(64).with_hop(16).with_hidden(8).init(&device);
 /// let noisy = Tensor::<2>::ones([2, 400], &device);
-/// assert_eq!(model.mask(noisy.clone()).dims(), [2, 33, 26]);
-/// assert_eq!(model.forward(noisy).dims(), [2, 400]);
+/// let mask: Tensor<3> = model.mask(noisy.clone());
+/// assert_eq!((mask.dims(), model.forward(noisy).dims()), ([2, 33, 26], [2, 400]));
 /// ```
 #[derive(Module, Debug)]
 pub struct SpectralDenoiser {
@@ -143,12 +145,12 @@ pub struct SpectralDenoiser {
 }
 
 impl SpectralDenoiser {
-    /// Each row of `signal` `[batch, samples]` without noise: `[batch, samples]`.
+    /// Each row of `signal` `[.., samples]` without noise, of the same shape.
     ///
     /// # Panics
     /// With the message of [`try_forward`](Self::try_forward)'s error.
     #[track_caller]
-    pub fn forward(&self, signal: Tensor<2>) -> Tensor<2> {
+    pub fn forward<const D: usize>(&self, signal: Tensor<D>) -> Tensor<D> {
         expect_valid(self.try_forward(signal))
     }
 
@@ -156,20 +158,38 @@ impl SpectralDenoiser {
     ///
     /// # Errors
     /// [`ArgumentError`] for rows of half a frame or less.
-    pub fn try_forward(&self, signal: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
-        let samples = signal.dims()[1];
-        let spectra = self.spectra(signal)?;
+    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+        let leading = Leading::of(signal.dims());
+        let samples = signal.dims()[D - 1];
+        let spectra = self.spectra(leading.flatten(signal))?;
         let masked = spectra.clone().scale(self.mask_of(&spectra));
-        istft(masked, Some(self.window.clone()), &self.config.options(), Some(samples))
+        let rows = istft(masked, Some(self.window.clone()), &self.config.options(), Some(samples))?;
+        Ok(leading.unflatten(rows))
     }
 
-    /// Mask of each bin of each frame of `signal` `[batch, samples]`: `[batch, bins, frames]`, from 0 to 1.
+    /// Mask of each bin of each frame of `signal` `[.., samples]`: `[.., bins, frames]`, from 0 to 1, one dimension
+    /// more.
     ///
     /// # Panics
-    /// For rows of half a frame or less.
+    /// With the message of [`try_mask`](Self::try_mask)'s error.
     #[track_caller]
-    pub fn mask(&self, signal: Tensor<2>) -> Tensor<3> {
-        self.mask_of(&expect_valid(self.spectra(signal)))
+    pub fn mask<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Tensor<E> {
+        expect_valid(self.try_mask(signal))
+    }
+
+    /// Mask of each bin of each frame, as [`mask`](Self::mask).
+    ///
+    /// # Errors
+    /// As [`try_forward`](Self::try_forward).
+    pub fn try_mask<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Result<Tensor<E>, ArgumentError> {
+        const { assert!(E == D + 1, "masks have one dimension more than the signal") };
+        let dims = signal.dims();
+        let mask = self.mask_of(&self.spectra(Leading::of(dims).flatten(signal))?);
+        let [_, bins, frames] = mask.dims();
+        let mut shape = [0; E];
+        shape[..D - 1].copy_from_slice(&dims[..D - 1]);
+        shape[E - 2..].copy_from_slice(&[bins, frames]);
+        Ok(mask.reshape(shape))
     }
 
     fn spectra(&self, signal: Tensor<2>) -> Result<ComplexTensor<3>, ArgumentError> {

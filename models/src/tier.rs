@@ -1,4 +1,4 @@
-//! How much of a frame an exact estimate uses.
+//! Tiers: number of segments of an exact estimate.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,14 @@ use std::str::FromStr;
 use firefly_ops::ArgumentError;
 use serde::{Deserialize, Serialize};
 
-/// How many segments of a frame are averaged: more are more accurate and cost more.
+/// Number of segments of a frame that are averaged: more are more accurate and cost more.
+///
+/// ```
+/// use firefly_models::Tier;
+///
+/// assert_eq!(Tier::ALL.map(Tier::segments), [1, 2, 8]);
+/// assert_eq!("fast".parse(), Ok(Tier::Fast));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {

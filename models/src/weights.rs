@@ -49,7 +49,7 @@ pub(crate) fn apply<M: Module>(module: &mut M, bytes: Vec<u8>) -> Result<(), Mis
     }
 }
 
-/// What is wrong with a parameter.
+/// Description of the fault of a parameter.
 fn misfit(error: &ApplyError) -> String {
     match error {
         ApplyError::ShapeMismatch { path, expected, found } => {

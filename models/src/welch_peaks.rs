@@ -23,6 +23,7 @@ use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
 /// assert_eq!((config.options().frame(), config.options().bins()), (512 + 7 * 256, 257));
 /// assert!(config.with_n_fft(500).validate().unwrap_err().to_string().contains("`n_fft` is 500"));
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct WelchPeaksConfig {
     /// Samples in a segment: a power of two from 8 to 65,536.
@@ -148,6 +149,18 @@ impl WelchPeaks {
     /// Peaks in host memory of frames in host memory, in chunks whose upload, computation and read-back overlap.
     /// `chunks` are f32 `[rows, frame]`, as [`host_chunks`](firefly_ops::host_chunks) makes them.
     ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use firefly_models::{Tier, WelchPeaksConfig};
+    /// use firefly_ops::{HostMemory, host_chunks};
+    ///
+    /// let model = WelchPeaksConfig::new().with_n_fft(64).with_tier(Tier::Ultra).with_k(3).init(&Device::flex());
+    /// let samples = vec![1.0; 1_000 * 64];
+    /// let peaks = model.try_forward_from_host(host_chunks(&samples, 64, HostMemory::Pageable)?)?;
+    /// assert_eq!((peaks.bins.len(), peaks.bins[0]), (3_000, 0));
+    /// # Ok::<(), firefly_ops::HostError>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`try_forward`](Self::try_forward), and if the device fails.
     pub fn try_forward_from_host(&self, chunks: impl IntoIterator<Item = TensorData>) -> Result<HostPeaks, HostError> {
@@ -156,6 +169,17 @@ impl WelchPeaks {
 
     /// Power of every bin of each frame of `signal` `[.., frame]`: `[.., bins]`, in the signal's unit squared (per
     /// hertz with [`Scaling::Density`]).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::{Detrend, WelchPeaksConfig};
+    ///
+    /// // A constant, without its mean.
+    /// let device = Device::flex();
+    /// let model = WelchPeaksConfig::new().with_n_fft(64).with_detrend(Detrend::Constant).with_k(3).init(&device);
+    /// let power = model.psd(Tensor::<2>::ones([5, 96], &device)); // [batch, frame]
+    /// assert_eq!((power.dims(), power.max().into_scalar::<f32>()), ([5, 33], 0.0));
+    /// ```
     ///
     /// # Panics
     /// With the message of [`try_psd`](Self::try_psd)'s error.

@@ -29,6 +29,13 @@ pub struct ArgumentError {
 
 impl ArgumentError {
     /// An error from displayable parts.
+    ///
+    /// ```
+    /// use firefly_ops::ArgumentError;
+    ///
+    /// let error = ArgumentError::new("my_model", "layers", 0, "at least 1");
+    /// assert_eq!(error.to_string(), "my_model: `layers` is 0, but must be at least 1");
+    /// ```
     pub fn new(operation: &'static str, argument: &'static str, got: impl Display, expected: impl Display) -> Self {
         Self { operation, argument, got: got.to_string(), expected: expected.to_string() }
     }

@@ -109,7 +109,7 @@ pub use cpu::{InstructionSet, welch_instruction_set};
 pub use descriptor::register_spectral_ops;
 pub use error::ArgumentError;
 pub use ops::{
-    ButterflyTensors, Gates, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+    ButterflyTensors, LearnedTensors, LongConvTensors, OptionalGates, SpectralConvTensors, SpectralOps, WelchTensors,
 };
 pub use options::{
     ConvolveMode, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm,

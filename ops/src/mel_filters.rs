@@ -57,7 +57,7 @@ pub(crate) fn cached_filters(n_fft: usize, bands: &MelBands) -> Arc<Vec<MelFilte
     Arc::clone(known.entry(key(n_fft, bands)).or_insert_with(|| Arc::new(filters(n_fft, bands))))
 }
 
-/// What filters depend on, bit by bit.
+/// Bits of the numbers that filters depend on.
 pub(crate) type Key = [u64; 7];
 
 /// The key of the filters of bands.

@@ -26,20 +26,27 @@ pub struct ButterflyTensors<B: Backend> {
     pub twiddles: FloatTensor<B>,
     /// Gates, or their gradients.
     #[extension_type]
-    pub gates: Gates<B>,
+    pub gates: OptionalGates<B>,
 }
 
 /// Gates of a butterfly transform, `[log2 n, n/2]`, or of a long convolution, `[batch, channels, n]`. (An enum of its own,
 /// since dispatch does not map an `Option`.)
+///
+/// ```
+/// use burn::backend::Flex;
+/// use firefly_ops::OptionalGates;
+///
+/// assert!(OptionalGates::<Flex>::from(None).into_tensor().is_none());
+/// ```
 #[derive(ExtensionType, Debug, Clone)]
-pub enum Gates<B: Backend> {
+pub enum OptionalGates<B: Backend> {
     /// Every gate is 1.
     Open,
     /// One gate per butterfly or output.
     Given(FloatTensor<B>),
 }
 
-impl<B: Backend> Gates<B> {
+impl<B: Backend> OptionalGates<B> {
     /// The tensor of gates, if there is one.
     pub fn into_tensor(self) -> Option<FloatTensor<B>> {
         match self {
@@ -49,7 +56,7 @@ impl<B: Backend> Gates<B> {
     }
 }
 
-impl<B: Backend> From<Option<FloatTensor<B>>> for Gates<B> {
+impl<B: Backend> From<Option<FloatTensor<B>>> for OptionalGates<B> {
     fn from(gates: Option<FloatTensor<B>>) -> Self {
         gates.map_or(Self::Open, Self::Given)
     }
@@ -108,7 +115,7 @@ pub struct LongConvTensors<B: Backend> {
     pub kernel: FloatTensor<B>,
     /// Factors of the output, or their gradients.
     #[extension_type]
-    pub gate: Gates<B>,
+    pub gate: OptionalGates<B>,
 }
 
 /// Firefly's operations on a backend's own tensors.
@@ -123,6 +130,19 @@ pub struct LongConvTensors<B: Backend> {
     Capture: cfg(feature = "capture"),
     Autodiff: cfg(feature = "autodiff")
 )]
+///
+/// ```
+/// use burn::backend::Flex;
+/// use burn::backend::ops::FloatTensorOps;
+/// use burn::tensor::{IntDType, TensorData, read_sync};
+/// use firefly_ops::SpectralOps;
+///
+/// let values = Flex::float_from_data(TensorData::from([[1.0f32, 4.0, 3.0]]), &Default::default());
+/// let (_, largest) = Flex::top_k(values, 2, IntDType::I64);
+/// let largest = read_sync(Flex::float_into_data(largest))?;
+/// assert_eq!(largest, TensorData::from([[4.0f32, 3.0]]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait SpectralOps: Backend {
     /// Power `[rows, bins]`.
     fn welch_psd(#[extension_type] inputs: WelchTensors<Self>, options: WelchOptions) -> FloatTensor<Self>;

@@ -55,7 +55,7 @@ impl SpectralShape {
 
     /// The transform of samples to half spectra along the last dimension.
     pub fn forward(&self) -> FftOptions {
-        FftOptions { length: self.points[self.last()], direction: Direction::Forward, scale: 1.0, interior: 1.0 }
+        FftOptions::new(self.points[self.last()], Direction::Forward)
     }
 
     /// The transform of half spectra to samples along the last dimension, with the factor of all dimensions.

@@ -7,7 +7,15 @@ use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use crate::error::ArgumentError;
 use crate::options::{Direction, validate_n_fft};
 
-/// The values of [`exact_twiddles`] in row-major order, `log2 n · n` of them.
+/// Values of [`exact_twiddles`] in row-major order, `log2 n · n` of them.
+///
+/// ```
+/// use firefly_ops::{Direction, exact_twiddle_values};
+///
+/// // Stage 1 of 8: 1, −i, 1, −i.
+/// let forward = exact_twiddle_values(8, Direction::Forward);
+/// assert!((forward[8] - 1.0).abs() < 1e-15 && (forward[11] + 1.0).abs() < 1e-15);
+/// ```
 pub fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
     let sign = match direction {
         Direction::Forward => -1.0,
@@ -25,15 +33,16 @@ pub fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
     values
 }
 
-/// The twiddles that make the butterfly transform of length `n` the discrete Fourier transform, `[log2 n, n/2, 2]` of
+/// Twiddles that make the butterfly transform of length `n` the discrete Fourier transform, `[log2 n, n/2, 2]` of
 /// type `dtype` on `device`: pair `p` of stage `s` has `exp(∓2πi (p mod 2^s) / 2^(s+1))`, real part first.
 ///
 /// ```
-/// use firefly_ops::{Direction, exact_twiddle_values};
+/// use burn::tensor::{Device, FloatDType};
+/// use firefly_ops::{Direction, exact_twiddles};
 ///
-/// // Stage 1 of 8: 1, −i, 1, −i.
-/// let forward = exact_twiddle_values(8, Direction::Forward);
-/// assert!((forward[8] - 1.0).abs() < 1e-15 && (forward[11] + 1.0).abs() < 1e-15);
+/// let twiddles = exact_twiddles(16, Direction::Forward, FloatDType::F32, &Device::flex())?;
+/// assert_eq!(twiddles.dims(), [4, 8, 2]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
 /// ```
 ///
 /// # Errors

@@ -60,7 +60,7 @@ pub enum CheckpointError {
     AllDamaged {
         /// The folder of the checkpoints.
         folder: PathBuf,
-        /// What is wrong with the last of them.
+        /// Fault of the last of them.
         source: ManifestError,
     },
     /// The folder of the checkpoints can't be listed.
@@ -123,7 +123,7 @@ pub struct Checkpoint {
 pub struct DamagedCheckpoint {
     /// Its folder, as it is called from now on.
     pub folder: PathBuf,
-    /// What is wrong with it.
+    /// Its fault.
     pub problem: ManifestError,
 }
 
@@ -218,7 +218,7 @@ impl Checkpoints {
         Ok(latest)
     }
 
-    /// What the manifest of a step's checkpoint is of.
+    /// Subject of the manifest of a step's checkpoint.
     fn subject(&self, step: usize) -> String {
         format!("step {step} of run {}", self.run)
     }

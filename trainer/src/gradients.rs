@@ -14,7 +14,7 @@ pub fn clip_norm<M: Module>(model: &M, mut gradients: GradientsParams, limit: f6
     model.visit(&mut squares);
     if let Some(sum) = squares.sum {
         let factor = ((sum.sqrt() + MIN_NORM).recip() * limit).clamp_max(1.0);
-        model.visit(&mut Scale { gradients: &mut gradients, factor });
+        model.visit(&mut GradientScaler { gradients: &mut gradients, factor });
     }
     gradients
 }
@@ -38,12 +38,12 @@ impl ModuleVisitor for SumOfSquares<'_> {
 }
 
 /// Visitor that multiplies all gradients by a factor `[1]`.
-struct Scale<'a> {
+struct GradientScaler<'a> {
     gradients: &'a mut GradientsParams,
     factor: Tensor<1>,
 }
 
-impl ModuleVisitor for Scale<'_> {
+impl ModuleVisitor for GradientScaler<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         if let Some(gradient) = self.gradients.remove::<D>(param.id) {
             self.gradients.register(param.id, gradient * self.factor.clone().unsqueeze());

@@ -1,16 +1,16 @@
 //! Training of spectral models from a TOML file: tasks, data, the loop over steps, checkpoints, evaluation and reports.
 //!
-//! - [`config`]: the TOML file of a run, checked.
+//! - [`config`]: the TOML file of a run, checked; the contract of a task's sections.
 //! - [`task`], [`tasks`]: the contract of a task, and the tasks, one folder each: configuration, data, loss,
 //!   evaluation.
 //! - [`data`]: recordings and synthetic signals as frames.
 //! - [`step`], [`fit`]: one optimisation step, the loop over steps, with [`optimizer`], [`gradients`] and [`average`].
-//! - [`metrics`], [`checkpoint`], [`manifest`]: what a fit writes as it goes on, and the hashes of it.
+//! - [`metrics`], [`checkpoint`], [`manifest`]: output of a fit while it runs, and its hashes.
 //! - [`run_folder`], [`run`], [`sweep`]: a run in a folder, one run per value of a key.
 //! - [`report`]: one HTML page per run.
 //! - [`shipped`]: the configurations that ship with the program.
-//! - [`cli`]: the command line of `firefly-train`, the only part that prints: a run tells a [`progress::Progress`] how
-//!   it gets on.
+//! - [`cli`]: the command line of `firefly-train`, the only part that prints: a run reports its progress to a
+//!   [`progress::Progress`].
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -43,9 +43,9 @@ pub enum ManifestError {
     /// The folder was written for something else, such as another run.
     #[error("it is of {found}, not of {expected}")]
     Subject {
-        /// What the manifest names.
+        /// Subject of the manifest.
         found: String,
-        /// What was expected.
+        /// Expected subject.
         expected: String,
     },
     /// A file has another length.

@@ -10,8 +10,9 @@ use crate::average::blended;
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, RunState};
 use crate::config::{RunConfig, Training};
 use crate::gradients::clip_norm;
+use crate::metrics::StepLoss;
 use crate::optimizer::{optimizer, scheduler};
-use crate::task::{StepLoss, Task, TaskError};
+use crate::task::{Task, TaskError};
 
 /// Failure of a step.
 #[derive(Debug, Error)]

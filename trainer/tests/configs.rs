@@ -18,7 +18,7 @@ use firefly_trainer::tasks::classification::ClassificationConfig;
 use firefly_trainer::tasks::denoising::DenoisingConfig;
 use firefly_trainer::tasks::forecasting::ForecastingConfig;
 use firefly_trainer::tasks::operator::{FieldFiles, OperatorConfig};
-use firefly_trainer::tasks::peaks::{Peaks, PeaksConfig};
+use firefly_trainer::tasks::peaks::{PeaksConfig, PeaksTask};
 use firefly_trainer::tasks::transform::TransformConfig;
 use firefly_trainer::with_task;
 use toml::{Table, Value};
@@ -168,7 +168,7 @@ fn options_stand_for_keys() {
         let out = folder.path().join(name);
         let output = run(&[&[text(&config), "--out", text(&out), "--steps", "2"], options].concat());
         assert!(output.status.success(), "{}", errors(&output));
-        RunFolder::new(out).resolved::<Peaks>().unwrap().config
+        RunFolder::new(out).resolved::<PeaksTask>().unwrap().config
     };
     let config = resolved("all", &["--n-fft", "64", "--peak-k", "6", "--batch", "5", "--peak-weight", "2"]);
     assert_eq!((config.model.n_fft, config.model.hop, config.model.k), (64, 32, 6));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use clap::value_parser;
 use firefly_trainer::run_folder::RunFolder;
-use firefly_trainer::tasks::peaks::Peaks;
+use firefly_trainer::tasks::peaks::PeaksTask;
 
 use crate::harness::parameters::ParameterMap;
 use crate::suites::peaks::LearnedSource;
@@ -62,7 +62,7 @@ impl TrainOptions {
     /// If it is named with no step of training, and for a folder without a run.
     pub fn check(&self, strategies: Option<&[String]>) -> anyhow::Result<()> {
         if let Some(folder) = &self.run {
-            RunFolder::new(folder).resolved::<Peaks>().context("--run")?;
+            RunFolder::new(folder).resolved::<PeaksTask>().context("--run")?;
         }
         let is_named = strategies.unwrap_or_default().iter().any(|name| NAMES.contains(&name.trim()));
         ensure!(

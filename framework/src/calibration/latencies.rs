@@ -2,7 +2,7 @@
 
 use super::{CalibrationError, CalibrationSizes};
 use crate::cost::{PeaksSize, Strategy};
-use crate::profile::{Axis, DeviceProfile, Interpolation, LatencyTable};
+use crate::profile::{Axis, AxisInterpolation, DeviceProfile, LatencyTable};
 
 /// Spread of the times that a strategy takes at a size, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,7 +73,7 @@ fn fit(axes: Vec<Axis>, times: &[Option<f64>]) -> Result<LatencyTable, crate::pr
     for line in times.chunks(batches.len().max(1)) {
         let known: Vec<f64> = line.iter().map_while(|time| *time).collect();
         let values = batches[..known.len()].to_vec();
-        let axis = Axis { name: "batch".into(), interpolation: Interpolation::Linear, values };
+        let axis = Axis { name: "batch".into(), interpolation: AxisInterpolation::Linear, values };
         let along_batch = LatencyTable::new(vec![axis], known)?;
         all.extend(batches.iter().filter_map(|batch| along_batch.predict(&[*batch])));
     }
@@ -89,7 +89,7 @@ mod tests {
     fn large_batches_are_extrapolated_from_the_last_two() {
         let axis = |name: &str, values: &[f64]| Axis {
             name: name.into(),
-            interpolation: Interpolation::Linear,
+            interpolation: AxisInterpolation::Linear,
             values: values.to_vec(),
         };
         let axes = vec![axis("k", &[1.0, 2.0]), axis("batch", &[1.0, 2.0, 10.0])];

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::published;
 use crate::movement::DataMovement;
-use crate::profile::{DeviceProfile, Interpolation};
+use crate::profile::{AxisInterpolation, DeviceProfile};
 
 /// Strategy of computing Welch peaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -45,11 +45,11 @@ impl fmt::Display for Strategy {
 }
 
 /// Axes of the latency tables of [`Strategy`], with their interpolation.
-pub const PEAKS_AXES: [(&str, Interpolation); 4] = [
-    ("n_fft", Interpolation::LogLog),
-    ("segments", Interpolation::LogLog),
-    ("k", Interpolation::LogLog),
-    ("batch", Interpolation::Linear),
+pub const PEAKS_AXES: [(&str, AxisInterpolation); 4] = [
+    ("n_fft", AxisInterpolation::LogLog),
+    ("segments", AxisInterpolation::LogLog),
+    ("k", AxisInterpolation::LogLog),
+    ("batch", AxisInterpolation::Linear),
 ];
 
 /// A learned model is a candidate only if it has fewer open butterflies than one in this many.
@@ -127,6 +127,7 @@ impl LearnedSize {
 }
 
 /// Everything besides the device that the predicted time of a strategy depends on.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PeaksWorkload {
     /// The problem size.
@@ -143,6 +144,21 @@ impl PeaksWorkload {
     /// The workload of frames on a device whose peaks are delivered in host memory, without a learned model.
     pub const fn new(size: PeaksSize) -> Self {
         Self { size, keep_on_device: false, on_host: false, learned: None }
+    }
+
+    /// The same workload with peaks that stay on the device or are delivered in host memory.
+    pub const fn with_keep_on_device(self, keep_on_device: bool) -> Self {
+        Self { keep_on_device, ..self }
+    }
+
+    /// The same workload of frames in host memory or on a device.
+    pub const fn with_on_host(self, on_host: bool) -> Self {
+        Self { on_host, ..self }
+    }
+
+    /// The same workload with a learned model or without one.
+    pub const fn with_learned(self, learned: Option<LearnedSize>) -> Self {
+        Self { learned, ..self }
     }
 
     /// Predicted nanoseconds; `None` for a strategy that is no candidate: `Host` on the host, where it is the same as

@@ -13,6 +13,7 @@ use super::any_tensor::{AnyTensor, is_integer};
 pub(super) const INPUT_MARKER: &str = "firefly::input";
 
 /// Declared input of a model.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
     /// The name.

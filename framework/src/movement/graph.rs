@@ -61,6 +61,11 @@ impl MovementOptions {
     pub fn with_outputs(self, outputs: Vec<usize>) -> Self {
         Self { outputs: Some(outputs), ..self }
     }
+
+    /// The same options with registered costs of operations.
+    pub fn with_costs(self, costs: OperationCosts) -> Self {
+        Self { costs, ..self }
+    }
 }
 
 /// Data movement of a graph, in total and node by node.

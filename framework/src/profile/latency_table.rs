@@ -10,7 +10,7 @@ pub struct Axis {
     /// Name of the size, such as `batch` or `n_fft`.
     pub name: String,
     /// Interpolation along this axis.
-    pub interpolation: Interpolation,
+    pub interpolation: AxisInterpolation,
     /// The measured sizes: positive, increasing.
     pub values: Vec<f64>,
 }
@@ -18,7 +18,7 @@ pub struct Axis {
 /// Interpolation between measured sizes, and extrapolation outside of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Interpolation {
+pub enum AxisInterpolation {
     /// The logarithm of the time is linear in the logarithm of the size: the time is a power of the size. Extrapolation
     /// continues the slope of the interval at the edge.
     LogLog,
@@ -121,8 +121,8 @@ impl LatencyTable {
         }
         let (start, end) = (at_index(next - 1), at_index(next));
         match interpolation {
-            Interpolation::LogLog => start + (size / low).log2() / (high / low).log2() * (end - start),
-            Interpolation::Linear => linear([(low, start.exp2()), (high, end.exp2())], size).log2(),
+            AxisInterpolation::LogLog => start + (size / low).log2() / (high / low).log2() * (end - start),
+            AxisInterpolation::Linear => linear([(low, start.exp2()), (high, end.exp2())], size).log2(),
         }
     }
 }
@@ -145,13 +145,13 @@ mod tests {
     use super::*;
 
     fn axis(name: &str, values: &[f64]) -> Axis {
-        Axis { name: name.into(), interpolation: Interpolation::LogLog, values: values.to_vec() }
+        Axis { name: name.into(), interpolation: AxisInterpolation::LogLog, values: values.to_vec() }
     }
 
     #[test]
     fn linear_axes_interpolate_and_extrapolate_a_cost_per_call_and_per_row() {
         let batch = |values: &[f64], times: &[f64]| {
-            let axis = Axis { interpolation: Interpolation::Linear, ..axis("batch", values) };
+            let axis = Axis { interpolation: AxisInterpolation::Linear, ..axis("batch", values) };
             LatencyTable::new(vec![axis], times.to_vec()).unwrap()
         };
         let table = batch(&[1.0, 8.0, 64.0], &[105.0, 140.0, 420.0]);

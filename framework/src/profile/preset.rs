@@ -102,6 +102,7 @@ impl FromStr for Preset {
 }
 
 /// Name that is no preset's.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("unknown preset `{0}`; presets are metal, cuda, rocm, wgpu and cpu")]
 pub struct UnknownPreset(

@@ -174,10 +174,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::profile::{Axis, Interpolation, LatencyTable};
+    use crate::profile::{Axis, AxisInterpolation, LatencyTable};
 
     fn profile() -> DeviceProfile {
-        let axes = vec![Axis { name: "batch".into(), interpolation: Interpolation::Linear, values: vec![1.0, 64.0] }];
+        let axes =
+            vec![Axis { name: "batch".into(), interpolation: AxisInterpolation::Linear, values: vec![1.0, 64.0] }];
         let table = LatencyTable { error: 1.25, ..LatencyTable::new(axes, vec![10.5, 200.0]).unwrap() };
         let latencies = [("fused".into(), table)].into();
         DeviceProfile { fingerprint: "here".into(), latencies, ..Preset::Cuda.profile() }

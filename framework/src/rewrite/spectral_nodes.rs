@@ -22,7 +22,7 @@ pub fn mel_operation(options: MelOptions, logarithm: Option<Logarithm>) -> Opera
 pub fn real_transform_length(name: &str, scalars: &[ScalarIr]) -> Option<usize> {
     match OpDescriptor::parse(name, scalars)? {
         OpDescriptor::RealFft { options } => {
-            let plain = FftOptions { length: options.length, direction: Direction::Forward, scale: 1.0, interior: 1.0 };
+            let plain = FftOptions::new(options.length, Direction::Forward);
             (options == plain).then_some(options.length)
         }
         _ => None,

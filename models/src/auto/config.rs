@@ -27,6 +27,7 @@ use crate::welch_peaks::WelchPeaksConfig;
 /// assert_eq!((config.peaks.tier, config.strategies), (Tier::Ultra, vec![Strategy::Host]));
 /// # Ok::<_, firefly_models::ArgumentError>(())
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct AutoWelchPeaksConfig {
     /// The estimate.

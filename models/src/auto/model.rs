@@ -24,6 +24,11 @@ const LEGACY: &str = "FIREFLY_LEGACY_PICKER";
 const TRACE: &str = "FIREFLY_TRACE";
 
 /// Whether new selections of [`AutoWelchPeaks`] are events at level info: `FIREFLY_TRACE` is set, and not to `0`.
+///
+/// ```
+/// let is_set = std::env::var_os("FIREFLY_TRACE").is_some_and(|value| !value.is_empty() && value != "0");
+/// assert_eq!(firefly_models::traces_selections(), is_set);
+/// ```
 pub fn traces_selections() -> bool {
     is_set(TRACE)
 }
@@ -75,7 +80,7 @@ struct Cache {
     selections: Mutex<HashMap<SelectionKey, Arc<Selection>>>,
 }
 
-/// Everything that differs between the selections of a module.
+/// Arguments on which a selection of a module depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct SelectionKey {
     device: DeviceId,
@@ -112,6 +117,17 @@ impl AutoWelchPeaks {
 
     /// Selection for `batch` frames of `frame` samples on the module's device. `direct`: whether only one operation on
     /// the device is possible.
+    ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use firefly_models::{AutoWelchPeaksConfig, Tier};
+    ///
+    /// let model = AutoWelchPeaksConfig::new().init(&Device::flex());
+    /// let selection = model.select(1_000, 384, false);
+    /// assert_eq!(selection.selected.tier, Tier::Fast);
+    /// assert!(selection.considered.contains(&selection.selected));
+    /// assert!(selection.explain().starts_with("fast "));
+    /// ```
     pub fn select(&self, batch: usize, frame: usize, direct: bool) -> Arc<Selection> {
         let device = self.exact[0].devices().first().map_or(DeviceId::CPU, DeviceId::of);
         let mut selections = self.cache.selections.lock().unwrap_or_else(PoisonError::into_inner);

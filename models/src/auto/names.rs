@@ -9,6 +9,15 @@ use crate::tier::Tier;
 pub(super) const EXACT: [Strategy; 3] = [Strategy::Host, Strategy::Fused, Strategy::Spectrum];
 
 /// A published name, with the tiers and strategies that it makes candidates.
+///
+/// ```
+/// use firefly_models::{PublishedStrategy, Tier};
+///
+/// let row = PublishedStrategy::named("1seg")?;
+/// assert_eq!((row.names[0], row.tiers), ("ultra", &[Tier::Ultra][..]));
+/// assert!(PublishedStrategy::named("fusd").is_err());
+/// # Ok::<(), firefly_models::ArgumentError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublishedStrategy {
     /// The name, then its aliases.

@@ -50,7 +50,7 @@ impl Selection {
     }
 }
 
-/// Everything that a selection depends on.
+/// Arguments on which a selection depends.
 #[derive(Clone, Copy)]
 pub(super) struct PlanRequest<'a> {
     pub config: &'a AutoWelchPeaksConfig,
@@ -70,23 +70,23 @@ pub(super) struct PlanRequest<'a> {
 }
 
 /// A published threshold: the tier and strategy of batches up to a size.
-struct Threshold {
+struct BatchThreshold {
     max_batch: usize,
     tier: Tier,
     strategy: Strategy,
 }
 
 /// Published thresholds for frames in host memory.
-const ON_HOST: [Threshold; 2] = [
-    Threshold { max_batch: 256, tier: Tier::Ultra, strategy: Strategy::Host },
-    Threshold { max_batch: usize::MAX, tier: Tier::Fast, strategy: Strategy::Host },
+const ON_HOST: [BatchThreshold; 2] = [
+    BatchThreshold { max_batch: 256, tier: Tier::Ultra, strategy: Strategy::Host },
+    BatchThreshold { max_batch: usize::MAX, tier: Tier::Fast, strategy: Strategy::Host },
 ];
 
 /// Published thresholds for frames on a device; a sparse learned model replaces `Fused`.
-const ON_DEVICE: [Threshold; 3] = [
-    Threshold { max_batch: 128, tier: Tier::Ultra, strategy: Strategy::Host },
-    Threshold { max_batch: 8191, tier: Tier::Fast, strategy: Strategy::Host },
-    Threshold { max_batch: usize::MAX, tier: Tier::Fast, strategy: Strategy::Fused },
+const ON_DEVICE: [BatchThreshold; 3] = [
+    BatchThreshold { max_batch: 128, tier: Tier::Ultra, strategy: Strategy::Host },
+    BatchThreshold { max_batch: 8191, tier: Tier::Fast, strategy: Strategy::Host },
+    BatchThreshold { max_batch: usize::MAX, tier: Tier::Fast, strategy: Strategy::Fused },
 ];
 
 /// Ratio of predicted times up to which strategies count as equally fast: calls of one strategy differ by more. Of
@@ -118,12 +118,10 @@ impl PlanRequest<'_> {
     /// A candidate with its predicted time; `None` for a strategy that is impossible, or a learned model that is
     /// neither measured nor sparse.
     fn predict(&self, tier: Tier, strategy: Strategy) -> Option<Candidate> {
-        let workload = PeaksWorkload {
-            size: self.size(tier),
-            keep_on_device: self.config.keep_on_device,
-            on_host: self.on_host,
-            learned: self.learned,
-        };
+        let workload = PeaksWorkload::new(self.size(tier))
+            .with_keep_on_device(self.config.keep_on_device)
+            .with_on_host(self.on_host)
+            .with_learned(self.learned);
         let predicted = workload.predict(strategy, self.device);
         // A learned model that is the only candidate runs, sparse or not.
         let forced = self.config.strategies == [Strategy::Learned];
@@ -194,7 +192,8 @@ impl PlanRequest<'_> {
     fn by_thresholds(&self) -> (Tier, Strategy) {
         let table = if self.on_host { &ON_HOST[..] } else { &ON_DEVICE };
         let last = &table[table.len() - 1];
-        let Threshold { tier, strategy, .. } = table.iter().find(|row| self.batch <= row.max_batch).unwrap_or(last);
+        let BatchThreshold { tier, strategy, .. } =
+            table.iter().find(|row| self.batch <= row.max_batch).unwrap_or(last);
         let configured = self.config.peaks.tier;
         if *strategy == Strategy::Fused && self.learned.is_some_and(|learned| learned.is_sparse()) {
             return (configured, Strategy::Learned);

@@ -31,6 +31,7 @@ pub enum PermutationKind {
 /// assert!(config.validate().is_ok());
 /// assert!(config.with_n(12).validate().unwrap_err().to_string().contains("`n` is 12"));
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct ButterflyConfig {
     /// Values per row: a power of two from 4 to 65,536.

@@ -92,10 +92,6 @@ impl Family for Butterfly {
         const NAME: &str = "Butterfly";
         let [re, im] = exactly(NAME, inputs)?;
         let (re, im) = (re.try_float::<2>(NAME, "re")?, im.try_float::<2>(NAME, "im")?);
-        if re.dims() != im.dims() {
-            let (got, expected) = (format!("{:?}", im.dims()), format!("{:?}, as `re`", re.dims()));
-            return Err(ArgumentError::new(NAME, "im", got, expected));
-        }
         let rows = self.try_forward(ComplexTensor::new(re, im))?;
         Ok(vec![rows.re.into(), rows.im.into()])
     }

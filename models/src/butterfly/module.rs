@@ -9,6 +9,7 @@ use firefly_ops::fft::ComplexTensor;
 use super::config::ButterflyConfig;
 use super::permutation::RelaxedPermutation;
 use crate::expect_valid;
+use crate::rows::Leading;
 
 /// Butterfly factor: a matrix of blocks of 2h values, each of which combines the values h apart by a 2 × 2 matrix.
 #[derive(Module, Debug)]
@@ -30,10 +31,22 @@ impl ButterflyFactor {
         Self { re: drawn(), im: config.complex.then(drawn) }
     }
 
-    /// The product of the factor with each row of `rows` `[rows, n]`.
-    pub fn forward(&self, rows: ComplexTensor<2>) -> ComplexTensor<2> {
+    /// The product of the factor with each row of `rows` `[.., n]`.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::ButterflyConfig;
+    ///
+    /// let device = Device::flex();
+    /// let model = ButterflyConfig::new().with_n(8).init(&device);
+    /// let factor = &model.factors(0)[1]; // combines values two apart
+    /// assert_eq!(factor.re.dims(), [1, 2, 2, 2]);
+    /// assert_eq!(factor.forward(Tensor::<3>::ones([4, 3, 8], &device).into()).dims(), [4, 3, 8]);
+    /// ```
+    pub fn forward<const D: usize>(&self, rows: ComplexTensor<D>) -> ComplexTensor<D> {
         let [blocks, _, _, half] = self.re.dims();
-        let [count, n] = rows.dims();
+        let dims = rows.dims();
+        let (count, n) = (Leading::of(dims).rows(), dims[D - 1]);
         let halves = rows.map(|part| part.reshape([count, n / (2 * half), 2, half]));
         // Column `input` of every 2 × 2 matrix, times the half of the block that it multiplies.
         let product = |input: usize| {
@@ -47,13 +60,13 @@ impl ButterflyFactor {
                 None => values.scale(column(&self.re)),
             }
         };
-        (product(0) + product(1)).map(|part| part.reshape([count, n]))
+        (product(0) + product(1)).map(|part| part.reshape(dims))
     }
 }
 
 /// Butterfly matrix after a permutation, BP.
 #[derive(Module, Debug)]
-struct Product {
+struct ButterflyProduct {
     permutation: RelaxedPermutation,
     /// Factors, those of the shortest blocks first.
     factors: Vec<ButterflyFactor>,
@@ -83,7 +96,7 @@ struct Product {
 #[derive(Module, Debug)]
 pub struct Butterfly {
     /// BP, in the order in which a row is multiplied.
-    products: Vec<Product>,
+    products: Vec<ButterflyProduct>,
     #[module(skip)]
     config: ButterflyConfig,
 }
@@ -105,7 +118,7 @@ impl ButterflyConfig {
     pub fn try_init(&self, device: &Device) -> Result<Butterfly, ArgumentError> {
         self.validate()?;
         let stages = self.n.trailing_zeros();
-        let product = |_| Product {
+        let product = |_| ButterflyProduct {
             permutation: RelaxedPermutation::new(self, device),
             factors: (0..stages).map(|stage| ButterflyFactor::new(self, 1 << stage, device)).collect(),
         };
@@ -114,32 +127,41 @@ impl ButterflyConfig {
 }
 
 impl Butterfly {
-    /// The transform of each row of `rows` `[rows, n]`.
+    /// The transform of each row of `rows` `[.., n]`, of the same shape.
     ///
     /// # Panics
     /// With the message of [`try_forward`](Self::try_forward)'s error.
     #[track_caller]
-    pub fn forward(&self, rows: ComplexTensor<2>) -> ComplexTensor<2> {
+    pub fn forward<const D: usize>(&self, rows: ComplexTensor<D>) -> ComplexTensor<D> {
         expect_valid(self.try_forward(rows))
     }
 
-    /// The transform of each row of `rows` `[rows, n]`.
+    /// The transform of each row, as [`forward`](Self::forward).
     ///
     /// # Errors
-    /// [`ArgumentError`] for rows of another length.
-    pub fn try_forward(&self, rows: ComplexTensor<2>) -> Result<ComplexTensor<2>, ArgumentError> {
-        let [count, length] = rows.dims();
-        if length != self.config.n {
-            let (got, expected) = (format!("{length} values per row"), format!("{}", self.config.n));
-            return Err(ArgumentError::new("Butterfly", "rows", got, expected));
+    /// [`ArgumentError`] for rows of another length, or parts of different shapes.
+    pub fn try_forward<const D: usize>(&self, rows: ComplexTensor<D>) -> Result<ComplexTensor<D>, ArgumentError> {
+        const NAME: &str = "Butterfly";
+        let (dims, n) = (rows.dims(), self.config.n);
+        if dims[D - 1] != n {
+            let got = format!("{} values per row", dims[D - 1]);
+            return Err(ArgumentError::new(NAME, "rows", got, format!("{n}")));
         }
-        Ok(self.products.iter().fold(rows, |rows, Product { permutation, factors }| {
+        if rows.im.dims() != dims {
+            let (got, expected) = (format!("{:?}", rows.im.dims()), format!("{dims:?}, as the real part"));
+            return Err(ArgumentError::new(NAME, "rows.im", got, expected));
+        }
+        let leading = Leading::of(dims);
+        let count = leading.rows();
+        let rows = rows.map(|part| leading.flatten(part));
+        let rows = self.products.iter().fold(rows, |rows, ButterflyProduct { permutation, factors }| {
             // A permutation is real: both parts are rows of one call.
             let parts = permutation.forward(Tensor::cat(vec![rows.re, rows.im], 0));
             let part = |start| parts.clone().narrow(0, start, count);
             let rows = ComplexTensor::new(part(0), part(count));
             factors.iter().fold(rows, |rows, factor| factor.forward(rows))
-        }))
+        });
+        Ok(rows.map(|part| leading.unflatten(part)))
     }
 
     /// The matrix of the transform, `[n, n]`: its column j is the transform of the unit vector j.
@@ -149,6 +171,16 @@ impl Butterfly {
     }
 
     /// The model with every permutation rounded to its most likely steps, with which the factors are trained further.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::ButterflyConfig;
+    ///
+    /// // Each logit is that of a step that is taken for certain, or not.
+    /// let model = ButterflyConfig::new().with_n(8).init(&Device::flex()).rounded();
+    /// let logits = model.permutation(0).logits.as_ref().map(|logits| logits.val().abs().min().into_scalar::<f32>());
+    /// assert_eq!(logits, Some(50.0));
+    /// ```
     pub fn rounded(mut self) -> Self {
         for product in &mut self.products {
             product.permutation = product.permutation.clone().rounded();

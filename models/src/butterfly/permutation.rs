@@ -6,6 +6,7 @@ use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor};
 
 use super::config::{ButterflyConfig, PermutationKind};
+use crate::rows::Leading;
 
 /// Logit of a step that is taken for certain, and the negative of that of one that is not: its sigmoid is 1 in f32.
 const CERTAIN: f32 = 50.0;
@@ -39,9 +40,20 @@ impl RelaxedPermutation {
         }
     }
 
-    /// `rows` `[rows, n]`, permuted.
-    pub fn forward(&self, rows: Tensor<2>) -> Tensor<2> {
-        let levels = rows.dims()[1].trailing_zeros() as usize - 1;
+    /// `rows` `[.., n]`, permuted.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Int, Tensor};
+    /// use firefly_models::{ButterflyConfig, PermutationKind};
+    ///
+    /// let device = Device::flex();
+    /// let config = ButterflyConfig::new().with_n(8).with_permutation(PermutationKind::BitReversal);
+    /// let row = Tensor::<1, Int>::arange(0..8, &device).float();
+    /// let permuted = config.init(&device).permutation(0).forward(row);
+    /// assert_eq!(permuted.into_data().iter::<f32>().collect::<Vec<_>>(), [0.0, 4.0, 2.0, 6.0, 1.0, 5.0, 3.0, 7.0]);
+    /// ```
+    pub fn forward<const D: usize>(&self, rows: Tensor<D>) -> Tensor<D> {
+        let levels = rows.dims()[D - 1].trailing_zeros() as usize - 1;
         let rows = match &self.extra {
             Some(logits) => relaxed_at_level(rows, 0, &sigmoid(logits.val())),
             None => rows,
@@ -71,14 +83,14 @@ impl RelaxedPermutation {
 }
 
 /// `change` applied to the blocks of n/2^level values of each row.
-fn at_level(rows: Tensor<2>, level: usize, change: impl Fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
-    let [count, n] = rows.dims();
-    change(rows.reshape([count << level, n >> level])).reshape([count, n])
+fn at_level<const D: usize>(rows: Tensor<D>, level: usize, change: impl Fn(Tensor<2>) -> Tensor<2>) -> Tensor<D> {
+    let dims = rows.dims();
+    change(rows.reshape([Leading::of(dims).rows() << level, dims[D - 1] >> level])).reshape(dims)
 }
 
 /// The three steps on the blocks of n/2^level values of each row, with the probabilities `[levels, 3]` of that level, or
 /// with the only ones.
-fn relaxed_at_level(rows: Tensor<2>, level: usize, probabilities: &Tensor<2>) -> Tensor<2> {
+fn relaxed_at_level<const D: usize>(rows: Tensor<D>, level: usize, probabilities: &Tensor<2>) -> Tensor<D> {
     let of_level = level.min(probabilities.dims()[0] - 1);
     let probability = |step| probabilities.clone().slice([of_level..of_level + 1, step..step + 1]);
     at_level(rows, level, |blocks| relaxed(blocks, [0, 1, 2].map(probability)))

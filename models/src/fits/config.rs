@@ -13,6 +13,7 @@ use firefly_ops::ArgumentError;
 /// assert_eq!((config.cut_off, config.bins()), (196, 222));
 /// assert!(config.with_cut_off(400).validate().unwrap_err().to_string().contains("`cut_off` is 400"));
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct FitsConfig {
     /// Samples that a forecast is made from, at least 2.

@@ -12,6 +12,7 @@ use firefly_ops::ArgumentError;
 /// assert!(config.validate().is_ok());
 /// assert!(config.with_vocabulary(0).validate().unwrap_err().to_string().contains("`vocabulary` is 0"));
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct FNetConfig {
     /// Number of different tokens.

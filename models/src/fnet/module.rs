@@ -54,6 +54,15 @@ pub struct FNet {
 }
 
 /// Block of [`FNet`].
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::FNetConfig;
+///
+/// let device = Device::flex();
+/// let model = FNetConfig::new().with_vocabulary(50).with_width(16).with_feed_forward(32).with_layers(1).init(&device);
+/// assert_eq!(model.blocks[0].forward(Tensor::<3>::ones([3, 20, 16], &device)).dims(), [3, 20, 16]);
+/// ```
 #[derive(Module, Debug)]
 pub struct FNetBlock {
     /// Normalisation behind the transform.
@@ -148,6 +157,15 @@ impl FNet {
 
 impl FNetBlock {
     /// The block on values `[batch, tokens, width]`.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, values: Tensor<3>) -> Tensor<3> {
+        expect_valid(self.try_forward(values))
+    }
+
+    /// Values after the block, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// As [`fftn`].

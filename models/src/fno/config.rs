@@ -29,6 +29,7 @@ pub enum FnoKind {
 /// assert!(config.validate().is_ok());
 /// assert!(config.with_points(8).validate().unwrap_err().to_string().contains("`modes` is 12 along dimension 0"));
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct FnoConfig {
     /// Modes that are kept along each dimension: the lowest bins along the last one; along any other the lowest

@@ -8,11 +8,25 @@ use firefly_ops::{ArgumentError, spectral_conv};
 
 use super::config::{FnoConfig, FnoKind};
 use crate::channel_linear::ChannelLinear;
+use crate::expect_valid;
 
 /// Hidden channels of a factorised layer per channel of it.
 const FEED_FORWARD_FACTOR: usize = 4;
 
 /// Complex weights of a spectral convolution, `[in, out, modes…]`.
+///
+/// ```
+/// use burn::module::Param;
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::SpectralWeights;
+///
+/// // Weights of 1 at the lowest mode are the mean.
+/// let device = Device::flex();
+/// let part = |value| Param::from_tensor(Tensor::full([1, 1, 1], value, &device));
+/// let weights = SpectralWeights { re: part(1.0), im: part(0.0) };
+/// let mean = weights.forward(Tensor::<3>::from_floats([[[1.0, 2.0, 6.0]]], &device));
+/// assert!((mean - 3.0).abs().max().into_scalar::<f32>() < 1e-6);
+/// ```
 #[derive(Module, Debug)]
 pub struct SpectralWeights<const D: usize> {
     /// Real parts.
@@ -28,6 +42,15 @@ impl<const D: usize> SpectralWeights<D> {
     }
 
     /// Spectral convolution of a field `[batch, in, n…]`.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, field: Tensor<D>) -> Tensor<D> {
+        expect_valid(self.try_forward(field))
+    }
+
+    /// Spectral convolution of a field, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// As [`spectral_conv`].
@@ -83,6 +106,18 @@ fn along<const D: usize>(
 }
 
 /// Layer of a Fourier neural operator.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::{Fno1d, FnoConfig, FnoKind};
+///
+/// let device = Device::flex();
+/// let field = Tensor::<3>::ones([2, 8, 32], &device); // [batch, width, n]
+/// for kind in [FnoKind::Dense, FnoKind::Factorized] {
+///     let model: Fno1d = FnoConfig::new(vec![5]).with_width(8).with_points(32).with_kind(kind).init(&device);
+///     assert_eq!(model.layers[0].forward(field.clone()).dims(), [2, 8, 32]);
+/// }
+/// ```
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a model has a handful of layers")]
 pub enum FnoLayer<const D: usize> {
@@ -131,6 +166,15 @@ impl<const D: usize> FnoLayer<D> {
     }
 
     /// The layer of a field `[batch, width, n…]`, before an activation.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, field: Tensor<D>) -> Tensor<D> {
+        expect_valid(self.try_forward(field))
+    }
+
+    /// The layer of a field, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// [`ArgumentError`] for a field of other channels or fewer points than modes.

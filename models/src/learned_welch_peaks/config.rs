@@ -21,6 +21,7 @@ const MAX_LOGIT: f64 = 50.0;
 /// assert_eq!(config.validate(), Ok(()));
 /// assert!(config.with_segments(2).validate().unwrap_err().to_string().contains("`open_segments` is 4"));
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct LearnedWelchPeaksConfig {
     /// Samples in a segment: a power of two from 8 to 65,536.

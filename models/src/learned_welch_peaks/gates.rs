@@ -36,6 +36,16 @@ impl HardConcrete {
 
     /// Gate values in `[0, 1]` for `uniform` noise in `(0, 1)`, all of one shape; differentiable in the logits wherever
     /// the value is neither 0 nor 1.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::HardConcrete;
+    ///
+    /// let device = Device::flex();
+    /// let logits = Tensor::<1>::zeros([3], &device);
+    /// let gates = HardConcrete::PAPER.sample(logits, Tensor::from_floats([0.01, 0.5, 0.99], &device));
+    /// assert_eq!(gates.into_data().iter::<f32>().collect::<Vec<_>>(), [0.0, 0.5, 1.0]);
+    /// ```
     pub fn sample<const D: usize>(&self, logits: Tensor<D>, uniform: Tensor<D>) -> Tensor<D> {
         let noise = uniform.clone().log() - (-uniform + 1.0).log();
         self.stretch(sigmoid((logits + noise) / self.beta))
@@ -48,6 +58,15 @@ impl HardConcrete {
     }
 
     /// Probability that a gate is not exactly 0, of the shape of the logits, differentiable everywhere.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::HardConcrete;
+    ///
+    /// let logits = Tensor::<1>::from_floats([-9.0, 0.0, 9.0], &Device::flex());
+    /// let open: Vec<f32> = HardConcrete::PAPER.open_probability(logits).into_data().iter().collect();
+    /// assert!(open[0] < 0.01 && (open[1] - 0.83).abs() < 0.01 && open[2] > 0.99);
+    /// ```
     pub fn open_probability<const D: usize>(&self, logits: Tensor<D>) -> Tensor<D> {
         sigmoid(logits - self.beta * (-self.gamma / self.zeta).ln())
     }
@@ -57,7 +76,15 @@ impl HardConcrete {
     }
 }
 
-/// How the values of [`Gates`] came about.
+/// Origin of the values of [`Gates`].
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::{GateKind, LearnedWelchPeaksConfig};
+///
+/// let model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&Device::flex());
+/// assert_eq!((model.hard_gates().kind(), model.sample_gates().kind()), (GateKind::Hard, GateKind::Sampled));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GateKind {
@@ -123,7 +150,7 @@ impl Gates {
         &self.weights
     }
 
-    /// How the values came about.
+    /// Origin of the values.
     pub fn kind(&self) -> GateKind {
         self.kind
     }

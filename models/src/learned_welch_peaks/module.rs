@@ -175,14 +175,22 @@ impl LearnedWelchPeaks {
     /// let device = Device::flex();
     /// let model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).with_segments(2).init(&device);
     /// let noise = (Tensor::full([4, 8], 0.5, &device), Tensor::full([2], 0.5, &device));
-    /// let gates = model.sample_gates_from(noise.0, noise.1)?;
+    /// let gates = model.sample_gates_from(noise.0, noise.1);
     /// assert_eq!(gates.butterflies().dims(), [4, 8]);
-    /// # Ok::<(), firefly_models::ArgumentError>(())
     /// ```
+    ///
+    /// # Panics
+    /// With the message of [`try_sample_gates_from`](Self::try_sample_gates_from)'s error.
+    #[track_caller]
+    pub fn sample_gates_from(&self, butterflies: Tensor<2>, segments: Tensor<1>) -> Gates {
+        expect_valid(self.try_sample_gates_from(butterflies, segments))
+    }
+
+    /// One draw of every gate, as [`sample_gates_from`](Self::sample_gates_from).
     ///
     /// # Errors
     /// [`ArgumentError`] for noise of another shape or on another device.
-    pub fn sample_gates_from(&self, butterflies: Tensor<2>, segments: Tensor<1>) -> Result<Gates, ArgumentError> {
+    pub fn try_sample_gates_from(&self, butterflies: Tensor<2>, segments: Tensor<1>) -> Result<Gates, ArgumentError> {
         check_noise("butterflies", &butterflies, &self.gate_logits.val())?;
         check_noise("segments", &segments, &self.segment_logits.val())?;
         Ok(self.sample(butterflies, segments))
@@ -198,6 +206,18 @@ impl LearnedWelchPeaks {
     /// Every gate without noise, in `[0, 1]`: to look at, not to train with, since a gate whose logit is beyond ±2.4 is
     /// exactly 0 or 1 here and has no gradient. A model whose gates train refuses them; its
     /// [`valid`](burn::module::Module::valid) copy accepts them.
+    ///
+    /// ```
+    /// use burn::module::Param;
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::LearnedWelchPeaksConfig;
+    ///
+    /// let device = Device::flex();
+    /// let mut model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&device);
+    /// model.segment_logits = Param::from_tensor(Tensor::from_floats([0.0, 9.0], &device));
+    /// let gates: Vec<f32> = model.mean_gates().segments().clone().into_data().iter().collect();
+    /// assert_eq!(gates, [0.5, 1.0]);
+    /// ```
     pub fn mean_gates(&self) -> Gates {
         Gates::of_kind(
             GateKind::Mean,
@@ -242,6 +262,19 @@ impl LearnedWelchPeaks {
 
     /// Number of butterflies per frame that hard gates leave open: open gates times open segments. Reads the gates
     /// back, which waits for the device.
+    ///
+    /// ```
+    /// use burn::module::Param;
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::LearnedWelchPeaksConfig;
+    ///
+    /// // One of two segments is closed.
+    /// let device = Device::flex();
+    /// let mut model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&device);
+    /// model.segment_logits = Param::from_tensor(Tensor::from_floats([-3.0, 3.0], &device));
+    /// assert_eq!((model.count_open_segments(), model.count_open_butterflies()), (1, 4 * 8));
+    /// assert_eq!(model.all_butterflies(), 2 * 4 * 8);
+    /// ```
     pub fn count_open_butterflies(&self) -> usize {
         count(self.hard_gates().butterflies().clone().sum()) * self.count_open_segments()
     }

@@ -1,4 +1,4 @@
-//! Saved models: `config.json`, which says what the model is, and `model.safetensors`, its parameters.
+//! Saved models: `config.json`, the configuration, and `model.safetensors`, the parameters.
 //!
 //! Both files change in one step. They are written and synchronised in the folder [`STAGING`], whose renaming to
 //! [`COMMITTED`] makes them the saved model, and moved to their places after that. A reader takes each file from
@@ -44,6 +44,16 @@ struct Description {
 }
 
 /// Reason why a model can't be saved or loaded.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::{LearnedWelchPeaks, StoreError};
+///
+/// let folder = tempfile::tempdir()?;
+/// let error = LearnedWelchPeaks::load(folder.path(), &Device::flex()).err();
+/// assert!(matches!(error, Some(StoreError::File { path, .. }) if path.ends_with("config.json")));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -115,7 +125,7 @@ pub enum StoreError {
     },
 }
 
-/// What a message of the parser means, where it names types of its own.
+/// Explanation of a message of the parser that names types of the parser.
 fn hint(error: &serde_json::Error) -> &'static str {
     if error.to_string().contains("struct variant") {
         ": a density needs its sample rate, as in {\"density\": {\"sample_rate\": 12000.0}}"
@@ -244,7 +254,7 @@ mod tests {
     const OLD: [(&str, &[u8]); 2] = [(WEIGHTS_FILE, b"old weights"), (CONFIG_FILE, b"old config")];
     const NEW: [(&str, &[u8]); 2] = [(WEIGHTS_FILE, b"new weights"), (CONFIG_FILE, b"new config")];
 
-    /// What a reader finds.
+    /// Bytes that a reader gets.
     fn found(folder: &Path) -> [Vec<u8>; 2] {
         [WEIGHTS_FILE, CONFIG_FILE].map(|name| read(folder, name).unwrap().1)
     }

@@ -10,11 +10,12 @@ use super::diagonal::DiagonalStateSpace;
 use super::direct::DirectKernel;
 use super::hyena::HyenaOperator;
 use crate::channel_linear::ChannelLinear;
+use crate::expect_valid;
 
 /// Hidden channels of linear layers behind a Hyena operator, per channel of it.
 const FEED_FORWARD_FACTOR: usize = 4;
 
-/// What mixes the samples of a block.
+/// Mixer of the samples of a block.
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a model has a handful of blocks")]
 pub enum Mixer {
@@ -36,7 +37,7 @@ impl Mixer {
     }
 }
 
-/// What follows the mixer of a block.
+/// Layers over channels behind the mixer of a block.
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a model has a handful of blocks")]
 pub enum Channels {
@@ -58,13 +59,23 @@ pub struct FeedForward {
 }
 
 /// Residual block of a sequence model.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::S4dConfig;
+///
+/// let device = Device::flex();
+/// let model = S4dConfig::new().with_width(8).init(&device);
+/// let block = &model.stack.blocks[0];
+/// assert_eq!(block.forward(Tensor::<3>::ones([4, 8, 100], &device)).dims(), [4, 8, 100]);
+/// ```
 #[derive(Module, Debug)]
 pub struct SequenceBlock {
     /// Normalisation over channels, before the mixer.
     pub norm: LayerNorm,
-    /// What mixes samples.
+    /// Mixer of samples.
     pub mixer: Mixer,
-    /// What mixes channels.
+    /// Layers over channels.
     pub channels: Channels,
 }
 
@@ -87,6 +98,15 @@ impl SequenceBlock {
     }
 
     /// The block on a signal `[batch, width, n]`.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, signal: Tensor<3>) -> Tensor<3> {
+        expect_valid(self.try_forward(signal))
+    }
+
+    /// A signal after the block, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// As [`long_conv`](firefly_ops::long_conv).

@@ -12,6 +12,7 @@ macro_rules! sequence_config {
         $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:literal, $least:literal;)*
     ) => {
         $(#[$doc])*
+        #[non_exhaustive]
         #[derive(Config, Debug, PartialEq)]
         pub struct $config {
             /// Channels of the input.

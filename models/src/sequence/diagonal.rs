@@ -8,6 +8,7 @@ use firefly_ops::ArgumentError;
 use firefly_ops::fft::ComplexTensor;
 
 use super::causal::convolve;
+use crate::expect_valid;
 
 /// Logarithms of the least and greatest time step at first, 0.001 and 0.1.
 const LOG_STEPS: [f64; 2] = [-3.0 * LN_10, -LN_10];
@@ -19,6 +20,16 @@ const LOG_STEPS: [f64; 2] = [-3.0 * LN_10, -LN_10];
 /// from 0.001 to 0.1, weights normal.
 ///
 /// After A. Gu et al., "On the Parameterization and Initialization of Diagonal State Space Models" (2022).
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::DiagonalStateSpace;
+///
+/// let device = Device::flex();
+/// let spaces = DiagonalStateSpace::new(3, 16, &device); // three channels, 16 states each
+/// assert_eq!(spaces.kernel(200).dims(), [3, 200]);
+/// assert_eq!(spaces.forward(Tensor::<3>::ones([2, 3, 200], &device)).dims(), [2, 3, 200]);
+/// ```
 #[derive(Module, Debug)]
 pub struct DiagonalStateSpace {
     /// Natural logarithm of the time step, `[channels]`.
@@ -83,6 +94,15 @@ impl DiagonalStateSpace {
     }
 
     /// Convolution of a signal `[batch, channels, n]`, of any length.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, signal: Tensor<3>) -> Tensor<3> {
+        expect_valid(self.try_forward(signal))
+    }
+
+    /// Convolution of a signal, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// As [`long_conv`](firefly_ops::long_conv).

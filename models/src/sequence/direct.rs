@@ -6,6 +6,7 @@ use burn::tensor::{Device, Distribution, Tensor, TensorData};
 use firefly_ops::ArgumentError;
 
 use super::causal::convolve;
+use crate::expect_valid;
 
 /// Standard deviation of the first taps at first.
 const DEVIATION: f64 = 0.02;
@@ -14,6 +15,21 @@ const DEVIATION: f64 = 0.02;
 ///
 /// Taps are normal at first, and decay exponentially: channel c of C by exp(−(C/2)^(c/C) t/n) at tap t of n, so that
 /// channels differ in how far back they reach.
+///
+/// ```
+/// use burn::module::Param;
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::DirectKernel;
+///
+/// // The sample before, without a threshold.
+/// let device = Device::flex();
+/// let mut kernel = DirectKernel::new(1, 2, 0.0, &device);
+/// kernel.taps = Param::from_tensor(Tensor::from_floats([[0.0, 1.0]], &device));
+/// kernel.skip = Param::from_tensor(Tensor::zeros([1], &device));
+/// let signal = Tensor::<3>::from_floats([[[1.0, 2.0, 3.0]]], &device);
+/// let delayed: Vec<f32> = kernel.forward(signal).into_data().iter().collect();
+/// assert!(delayed.iter().zip([0.0, 1.0, 2.0]).all(|(got, expected)| (got - expected).abs() < 1e-5));
+/// ```
 #[derive(Module, Debug)]
 pub struct DirectKernel {
     /// Taps, `[channels, n]`.
@@ -37,6 +53,15 @@ impl DirectKernel {
     }
 
     /// Convolution of a signal `[batch, channels, n]`, of any length.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, signal: Tensor<3>) -> Tensor<3> {
+        expect_valid(self.try_forward(signal))
+    }
+
+    /// Convolution of a signal, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// As [`long_conv`](firefly_ops::long_conv).

@@ -8,6 +8,7 @@ use super::causal::convolve;
 use super::config::HyenaConfig;
 use super::hyena_filter::HyenaFilter;
 use crate::channel_linear::ChannelLinear;
+use crate::expect_valid;
 
 /// Taps of the short convolutions behind the projections.
 const SHORT_TAPS: usize = 3;
@@ -19,6 +20,16 @@ const SHORT_TAPS: usize = 3;
 /// layer follows.
 ///
 /// After M. Poli et al., "Hyena Hierarchy: Towards Larger Convolutional Language Models" (2023).
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::{HyenaConfig, Mixer};
+///
+/// let device = Device::flex();
+/// let model = HyenaConfig::new().with_width(8).with_length(100).init(&device);
+/// let Mixer::Hyena(operator) = &model.stack.blocks[0].mixer else { panic!("another mixer") };
+/// assert_eq!(operator.forward(Tensor::<3>::ones([4, 8, 60], &device)).dims(), [4, 8, 60]);
+/// ```
 #[derive(Module, Debug)]
 pub struct HyenaOperator {
     /// Projections, to (order + 1) · width channels.
@@ -55,6 +66,15 @@ impl HyenaOperator {
     }
 
     /// The operator on a signal `[batch, width, n]`.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, signal: Tensor<3>) -> Tensor<3> {
+        expect_valid(self.try_forward(signal))
+    }
+
+    /// The operator on a signal, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// As [`long_conv`](firefly_ops::long_conv).

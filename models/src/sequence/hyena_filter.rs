@@ -15,6 +15,14 @@ const FIRST_FREQUENCY: f64 = 1e-4;
 ///
 /// The position and sines and cosines of it go through three linear layers with sines between them, whose frequencies
 /// are parameters, and a last one without bias.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::HyenaFilter;
+///
+/// let filter = HyenaFilter::new(6, 4, 32, 1_000, &Device::flex());
+/// assert_eq!(filter.forward(250).dims(), [6, 250]);
+/// ```
 #[derive(Module, Debug)]
 pub struct HyenaFilter {
     /// The linear layers.

@@ -115,6 +115,15 @@ macro_rules! sequence_model {
 
             /// Values of every sample before the mean, `[batch, width, n]`: each a function of the samples up to it.
             ///
+            /// # Panics
+            /// With the message of [`try_features`](Self::try_features)'s error.
+            #[track_caller]
+            pub fn features(&self, signal: Tensor<3>) -> Tensor<3> {
+                expect_valid(self.try_features(signal))
+            }
+
+            /// Values of every sample, as [`features`](Self::features).
+            ///
             /// # Errors
             /// As [`try_forward`](Self::try_forward).
             pub fn try_features(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
@@ -157,7 +166,8 @@ sequence_model! {
     /// let device = Device::flex();
     /// let model = LongConvConfig::new().with_width(8).with_layers(2).with_length(100).init(&device);
     /// let signal = Tensor::<3>::ones([4, 1, 100], &device); // [batch, channels, samples]
-    /// assert_eq!(model.forward(signal).dims(), [4, 10]);
+    /// assert_eq!(model.forward(signal.clone()).dims(), [4, 10]);
+    /// assert_eq!(model.features(signal).dims(), [4, 8, 100]); // of every sample
     /// ```
     LongConv, LongConvConfig,
     |config, device| {
@@ -181,7 +191,8 @@ sequence_model! {
     /// let device = Device::flex();
     /// let model = S4dConfig::new().with_width(8).with_layers(2).with_states(4).init(&device);
     /// let signal = Tensor::<3>::ones([4, 1, 100], &device); // [batch, channels, samples]
-    /// assert_eq!(model.forward(signal).dims(), [4, 10]);
+    /// assert_eq!(model.forward(signal.clone()).dims(), [4, 10]);
+    /// assert_eq!(model.features(signal).dims(), [4, 8, 100]); // of every sample
     /// ```
     S4d, S4dConfig,
     |config, device| Mixer::Diagonal(DiagonalStateSpace::new(config.width, config.states, device)),
@@ -203,7 +214,8 @@ sequence_model! {
     /// let device = Device::flex();
     /// let model = HyenaConfig::new().with_width(8).with_layers(2).with_length(100).init(&device);
     /// let signal = Tensor::<3>::ones([4, 1, 100], &device); // [batch, channels, samples]
-    /// assert_eq!(model.forward(signal).dims(), [4, 10]);
+    /// assert_eq!(model.forward(signal.clone()).dims(), [4, 10]);
+    /// assert_eq!(model.features(signal).dims(), [4, 8, 100]); // of every sample
     /// ```
     Hyena, HyenaConfig,
     |config, device| Mixer::Hyena(HyenaOperator::new(config, device)),

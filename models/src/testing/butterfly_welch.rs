@@ -11,6 +11,19 @@ use crate::welch_peaks::WelchPeaksConfig;
 ///
 /// Power is not scaled and segments are not detrended, whatever the configuration says. The order of peaks of equal
 /// power is unspecified.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::WelchPeaksConfig;
+/// use firefly_models::testing::ButterflyWelchPeaks;
+///
+/// let device = Device::flex();
+/// let model = ButterflyWelchPeaks::new(&WelchPeaksConfig::new().with_n_fft(64).with_k(3), &device)?;
+/// let spectra = model.spectra(Tensor::ones([5, 96], &device))?; // two segments per frame
+/// assert_eq!(spectra.0.dims(), [10, 64]);
+/// assert_eq!(model.peaks(spectra).bins.dims(), [5, 3]);
+/// # Ok::<(), firefly_models::ArgumentError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct ButterflyWelchPeaks {
     options: WelchOptions,

@@ -39,6 +39,23 @@ impl Formulation {
 ///
 /// The model that [`WelchPeaks`](crate::WelchPeaks) replaces. The order of peaks of equal power is unspecified, as are
 /// rows with samples that are not finite.
+///
+/// ```
+/// use burn::tensor::{Device, Distribution, Tensor};
+/// use firefly_models::WelchPeaksConfig;
+/// use firefly_models::testing::{Formulation, StockWelchPeaks};
+///
+/// let device = Device::flex();
+/// let config = WelchPeaksConfig::new().with_n_fft(64).with_k(3);
+/// let frames = Tensor::<2>::random([5, 96], Distribution::Default, &device);
+/// let exact = config.init(&device).forward(frames.clone()).power;
+/// for formulation in Formulation::ALL {
+///     let stock = StockWelchPeaks::new(&config, formulation, &device)?;
+///     let error = (stock.forward(frames.clone()).power - exact.clone()).abs().max().into_scalar::<f32>();
+///     assert!(error < 1e-5 * exact.clone().max().into_scalar::<f32>(), "{}: {error}", formulation.name());
+/// }
+/// # Ok::<(), firefly_models::ArgumentError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct StockWelchPeaks {
     formulation: Formulation,

@@ -9,6 +9,7 @@ use firefly_ops::ArgumentError;
 
 use super::config::TimesNetConfig;
 use super::periods::find_periods;
+use crate::expect_valid;
 
 /// Mean of convolutions with kernels of 1, 3, 5, … rows and columns.
 #[derive(Module, Debug)]
@@ -40,6 +41,17 @@ impl Inception {
 
 /// Block of TimesNet: the series as a picture for each of its strongest periods, a period per row, through two layers
 /// of convolutions; the mean of the results, weighted by amplitude, is added to the series.
+///
+/// ```
+/// use burn::tensor::{Device, Distribution, Tensor};
+/// use firefly_models::{TimesBlock, TimesNetConfig};
+///
+/// let device = Device::flex();
+/// let config = TimesNetConfig::new().with_features(4).with_hidden(4).with_kernels(2).with_periods(2);
+/// let block = TimesBlock::new(&config, &device);
+/// let series = Tensor::<3>::random([3, 36, 4], Distribution::Default, &device); // [batch, samples, features]
+/// assert_eq!(block.forward(series).dims(), [3, 36, 4]);
+/// ```
 #[derive(Module, Debug)]
 pub struct TimesBlock {
     first: Inception,
@@ -49,7 +61,8 @@ pub struct TimesBlock {
 }
 
 impl TimesBlock {
-    pub(super) fn new(config: &TimesNetConfig, device: &Device) -> Self {
+    /// The untrained block of a configuration.
+    pub fn new(config: &TimesNetConfig, device: &Device) -> Self {
         let TimesNetConfig { features, hidden, kernels, periods, .. } = *config;
         let first = Inception::new(features, hidden, kernels, device);
         Self { first, second: Inception::new(hidden, features, kernels, device), periods }
@@ -58,9 +71,18 @@ impl TimesBlock {
     /// `series` `[batch, samples, features]` after the block, of the same shape. Reads the periods back from the
     /// device.
     ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, series: Tensor<3>) -> Tensor<3> {
+        expect_valid(self.try_forward(series))
+    }
+
+    /// A series after the block, as [`forward`](Self::forward).
+    ///
     /// # Errors
     /// [`ArgumentError`] for a series of fewer than two samples per period.
-    pub fn forward(&self, series: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+    pub fn try_forward(&self, series: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
         let [batch, samples, features] = series.dims();
         let periods = find_periods(series.clone(), self.periods)?;
         // A period is a length of rows: the host has to know it.

@@ -12,6 +12,7 @@ use firefly_ops::ArgumentError;
 /// let error = TimesNetConfig::new().with_look_back(8).with_horizon(4).with_periods(7).validate().unwrap_err();
 /// assert!(error.to_string().contains("`periods` is 7"));
 /// ```
+#[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct TimesNetConfig {
     /// Samples that a forecast is made from, at least 2.

@@ -119,7 +119,7 @@ impl TimesNet {
         let deviation = (centred.clone().square().mean_dim(1) + VARIANCE_OFFSET).sqrt();
         let embedded = self.embedded(centred / deviation.clone());
         let longer = self.extension.forward(embedded.swap_dims(1, 2)).swap_dims(1, 2);
-        let block = |series, block: &TimesBlock| Ok(self.norm.forward(block.forward(series)?));
+        let block = |series, block: &TimesBlock| Ok(self.norm.forward(block.try_forward(series)?));
         let features = self.blocks.iter().try_fold(longer, block)?;
         let forecast = self.projection.forward(features.narrow(1, look_back, horizon));
         Ok(forecast * deviation + mean)

@@ -6,6 +6,8 @@ use burn::tensor::{Device, Distribution, Tensor};
 use firefly_ops::fft::{ComplexTensor, irfft2, rfft2};
 use firefly_ops::{ArgumentError, Norm};
 
+use crate::expect_valid;
+
 /// Standard deviation of weights and biases at first.
 const DEVIATION: f64 = 0.02;
 
@@ -13,6 +15,15 @@ const DEVIATION: f64 = 0.02;
 ///
 /// A rectifier of both parts lies between the layers; bins are shrunk towards 0 before the inverse transform, which
 /// keeps few of them.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::AfnoMixer;
+///
+/// let device = Device::flex();
+/// let mixer = AfnoMixer::new(8, 2, 0.01, &device); // eight channels in two blocks
+/// assert_eq!(mixer.forward(Tensor::<4>::ones([3, 6, 5, 8], &device)).dims(), [3, 6, 5, 8]);
+/// ```
 #[derive(Module, Debug)]
 pub struct AfnoMixer {
     /// The two layers.
@@ -58,6 +69,15 @@ impl AfnoMixer {
     }
 
     /// The mixer on `patches` `[batch, rows, columns, channels]`, plus the patches.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, patches: Tensor<4>) -> Tensor<4> {
+        expect_valid(self.try_forward(patches))
+    }
+
+    /// The mixer on patches, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// As [`rfft2`].

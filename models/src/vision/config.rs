@@ -12,6 +12,7 @@ macro_rules! vision_config {
         $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:literal, $least:literal;)*
     ) => {
         $(#[$doc])*
+        #[non_exhaustive]
         #[derive(Config, Debug, PartialEq)]
         pub struct $config {
             /// Rows and columns of an image.

@@ -5,10 +5,26 @@ use burn::tensor::{Device, Distribution, Tensor};
 use firefly_ops::fft::{ComplexTensor, irfft2, rfft2};
 use firefly_ops::{ArgumentError, Norm};
 
+use crate::expect_valid;
+
 /// Standard deviation of both parts of a filter at first.
 const DEVIATION: f64 = 0.02;
 
 /// Circular convolution of each channel with a kernel as large as the image, as a product of spectra.
+///
+/// ```
+/// use burn::module::Param;
+/// use burn::tensor::{Device, Distribution, Tensor};
+/// use firefly_models::GlobalFilter;
+///
+/// // A spectrum of ones leaves patches as they are.
+/// let device = Device::flex();
+/// let part = |value| Param::from_tensor(Tensor::full([4, 3, 2], value, &device));
+/// let filter = GlobalFilter { re: part(1.0), im: part(0.0) };
+/// let patches = Tensor::<4>::random([3, 4, 4, 2], Distribution::Default, &device); // [batch, rows, columns, channels]
+/// let error = (filter.forward(patches.clone()) - patches).abs().max();
+/// assert!(error.into_scalar::<f32>() < 1e-5);
+/// ```
 #[derive(Module, Debug)]
 pub struct GlobalFilter {
     /// Real part of the spectrum of the kernels, `[rows, columns / 2 + 1, channels]`.
@@ -26,6 +42,15 @@ impl GlobalFilter {
     }
 
     /// The filters applied to `patches` `[batch, rows, columns, channels]`.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, patches: Tensor<4>) -> Tensor<4> {
+        expect_valid(self.try_forward(patches))
+    }
+
+    /// Filtered patches, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// As [`rfft2`].

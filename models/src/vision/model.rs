@@ -16,7 +16,7 @@ const DEVIATION: f64 = 0.02;
 /// Added to a variance before its square root.
 const VARIANCE_OFFSET: f64 = 1e-6;
 
-/// What mixes the patches of a block.
+/// Mixer of the patches of a block.
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a model has a handful of blocks")]
 pub enum PatchMixer {
@@ -28,11 +28,21 @@ pub enum PatchMixer {
 }
 
 /// Block of an image classifier.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::GfNetConfig;
+///
+/// let device = Device::flex();
+/// let model = GfNetConfig::new().with_image(16).with_patch(4).with_width(8).with_layers(1).init(&device);
+/// let patches = Tensor::<4>::ones([3, 4, 4, 8], &device); // [batch, rows, columns, width]
+/// assert_eq!(model.stack.blocks[0].forward(patches).dims(), [3, 4, 4, 8]);
+/// ```
 #[derive(Module, Debug)]
 pub struct VisionBlock {
     /// Normalisation before the mixer.
     pub mixer_norm: LayerNorm,
-    /// What mixes patches.
+    /// Mixer of patches.
     pub mixer: PatchMixer,
     /// Normalisation before the linear layers.
     pub norm: LayerNorm,
@@ -44,6 +54,15 @@ pub struct VisionBlock {
 
 impl VisionBlock {
     /// The block on `patches` `[batch, rows, columns, width]`.
+    ///
+    /// # Panics
+    /// With the message of [`try_forward`](Self::try_forward)'s error.
+    #[track_caller]
+    pub fn forward(&self, patches: Tensor<4>) -> Tensor<4> {
+        expect_valid(self.try_forward(patches))
+    }
+
+    /// Patches after the block, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// As [`rfft2`](firefly_ops::fft::rfft2).

@@ -12,6 +12,14 @@ use super::store::WEIGHTS_FORMAT;
 use crate::weights::Misfit;
 
 /// Reason why a model of the zoo can't be created, run, saved or loaded.
+///
+/// ```
+/// use firefly_models::zoo::{self, ZooError};
+///
+/// let error = zoo::card("welch_peeks").err();
+/// assert!(matches!(&error, Some(ZooError::UnknownModel { name, .. }) if name == "welch_peeks"));
+/// assert!(error.is_some_and(|error| error.to_string().contains("did you mean `welch_peaks`?")));
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ZooError {
@@ -42,7 +50,7 @@ pub enum ZooError {
         key: String,
         /// The value given.
         value: String,
-        /// What is expected.
+        /// Message of the parser.
         error: serde_json::Error,
     },
     /// A text is no `key = value`.
@@ -75,7 +83,7 @@ pub enum ZooError {
     Format {
         /// The file.
         path: PathBuf,
-        /// What differs.
+        /// First difference.
         reason: String,
     },
     /// The weights can't be serialised.

@@ -7,7 +7,7 @@ use firefly_ops::ArgumentError;
 
 use super::card::FamilyCard;
 use super::error::ZooError;
-use super::family::{AnyFamily, Entry};
+use super::family::{AnyFamily, FamilyEntry};
 use super::settings::Settings;
 use crate::expect_valid;
 use crate::{
@@ -20,6 +20,17 @@ macro_rules! families {
         /// Model of any family: a Burn module, so that it trains with any optimiser and is saved with any store.
         ///
         /// Tensors go in and out as lists of [`AnyTensor`]; a model whose type is known is the variant's field.
+        ///
+        /// ```
+        /// use burn::tensor::{Device, Tensor};
+        /// use firefly_models::WelchPeaksConfig;
+        /// use firefly_models::zoo::ZooModel;
+        ///
+        /// let device = Device::flex();
+        /// let model = ZooModel::from(WelchPeaksConfig::new().with_n_fft(64).with_k(3).init(&device));
+        /// let outputs = model.forward(vec![Tensor::<2>::ones([5, 96], &device).into()]); // bins and power
+        /// assert_eq!((outputs.len(), outputs[1].dims()), (2, vec![5, 3]));
+        /// ```
         #[derive(Module, Debug)]
         #[allow(clippy::large_enum_variant, reason = "a model is one value among tensors")]
         pub enum ZooModel {
@@ -44,7 +55,7 @@ macro_rules! families {
         }
 
         /// Every family, in the order of their lines.
-        pub(super) static FAMILIES: &[Entry] = &[$(Entry::of::<$family>()),*];
+        pub(super) static FAMILIES: &[FamilyEntry] = &[$(FamilyEntry::of::<$family>()),*];
     };
 }
 
@@ -128,6 +139,16 @@ impl ZooModel {
     ///
     /// [`Rewriter`]: firefly_framework::rewrite::Rewriter
     /// [`Replay`]: firefly_framework::graph::Replay
+    ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use firefly_models::zoo::{self, Settings};
+    ///
+    /// let model = zoo::create("welch_peaks", &Settings::new(), &Device::flex())?;
+    /// let graph = model.capture(1_000)?;
+    /// assert_eq!((graph.inputs().len(), graph.outputs().len()), (1, 2));
+    /// # Ok::<(), zoo::ZooError>(())
+    /// ```
     ///
     /// # Errors
     /// [`ZooError::Graph`] for a model that can't be recorded: its card says why.

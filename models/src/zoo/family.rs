@@ -41,6 +41,17 @@ impl<C> Variant<C> {
 /// Family of models: a Burn module with a configuration, named variants and a card.
 ///
 /// A family is registered by a line in `families.rs`; every test of the registry then runs on its variants.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::WelchPeaks;
+/// use firefly_models::zoo::Family;
+///
+/// let variant = WelchPeaks::variants().into_iter().find(|variant| variant.name == "welch_peaks_tiny");
+/// let model = variant.map(|variant| WelchPeaks::from_config(&variant.config, &Device::flex())).transpose()?;
+/// assert_eq!(model.map(|model| model.inputs(5)[0].shape.clone()), Some(vec![5, 48]));
+/// # Ok::<(), firefly_models::ArgumentError>(())
+/// ```
 pub trait Family: Module + Into<ZooModel> {
     /// The configuration.
     type Config: Config + Clone;
@@ -75,6 +86,17 @@ pub trait Family: Module + Into<ZooModel> {
 
 /// The `N` inputs of a model.
 ///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::zoo::exactly;
+///
+/// let tensor = || Tensor::<1>::ones([3], &Device::flex()).into();
+/// let [_, _] = exactly("my_model", vec![tensor(), tensor()])?;
+/// let error = exactly::<2>("my_model", vec![tensor()]).unwrap_err();
+/// assert_eq!(error.to_string(), "my_model: `inputs` is 1 tensors, but must be 2 of them");
+/// # Ok::<(), firefly_models::ArgumentError>(())
+/// ```
+///
 /// # Errors
 /// [`ArgumentError`] for another number of inputs.
 pub fn exactly<const N: usize>(
@@ -88,7 +110,7 @@ pub fn exactly<const N: usize>(
 }
 
 /// Family in the registry: its functions, whatever its type.
-pub(super) struct Entry {
+pub(super) struct FamilyEntry {
     /// Name of the family.
     pub name: &'static str,
     /// Names of its variants.
@@ -109,7 +131,7 @@ pub(super) enum RestoreError {
     Weights(Misfit),
 }
 
-impl Entry {
+impl FamilyEntry {
     pub const fn of<F: Family>() -> Self {
         Self {
             name: F::CARD.name,

@@ -38,21 +38,41 @@ pub use settings::Settings;
 pub use store::{WEIGHTS_FORMAT, load};
 
 use families::FAMILIES;
-use family::Entry;
+use family::FamilyEntry;
 
 /// Names of the variants that contain `filter`, by family; all of them for an empty filter.
+///
+/// ```
+/// use firefly_models::zoo;
+///
+/// assert_eq!(zoo::list("fits_tiny"), ["fits_tiny"]);
+/// assert!(zoo::list("").len() > 50);
+/// ```
 pub fn list(filter: &str) -> Vec<&'static str> {
     let names = FAMILIES.iter().flat_map(|family| (family.variants)());
     names.filter(|name| name.contains(filter)).collect()
 }
 
 /// Names of the variants whose trained weights ship with this crate.
+///
+/// ```
+/// use firefly_models::zoo;
+///
+/// assert!(zoo::list_pretrained().contains(&"spectral_denoiser_speech"));
+/// ```
 pub fn list_pretrained() -> Vec<&'static str> {
     let trained = |name: &&str| find(name).is_ok_and(|family| (family.weights)(name).is_some());
     list("").into_iter().filter(trained).collect()
 }
 
 /// Name of the family that has the variant `name`.
+///
+/// ```
+/// use firefly_models::zoo;
+///
+/// assert_eq!(zoo::family("fits_720")?, "fits");
+/// # Ok::<(), zoo::ZooError>(())
+/// ```
 ///
 /// # Errors
 /// [`ZooError::UnknownModel`].
@@ -62,6 +82,15 @@ pub fn family(name: &str) -> Result<&'static str, ZooError> {
 
 /// Card of the variant `name`: what it computes, its paper, settings, parameters and measured results.
 ///
+/// ```
+/// use firefly_models::zoo;
+///
+/// let card = zoo::card("spectral_denoiser_speech")?;
+/// assert_eq!((card.family, card.inputs[0].shape, card.has_weights), ("spectral_denoiser", "[batch, samples]", true));
+/// assert!(card.results.iter().any(|result| result.value == "14.29 dB"));
+/// # Ok::<(), zoo::ZooError>(())
+/// ```
+///
 /// # Errors
 /// [`ZooError::UnknownModel`].
 pub fn card(name: &str) -> Result<Card, ZooError> {
@@ -69,6 +98,17 @@ pub fn card(name: &str) -> Result<Card, ZooError> {
 }
 
 /// Untrained model of the variant `name` on `device`, with settings of its configuration replaced by `overrides`.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::zoo;
+///
+/// let model = zoo::create("fits", &"horizon = 24, channels = 1".parse()?, &Device::flex())?;
+/// assert_eq!(model.inputs(8)[0].shape, [8, 360, 1]);
+/// let error = zoo::create("fits", &"horizont = 24".parse()?, &Device::flex()).err();
+/// assert!(error.is_some_and(|error| error.to_string().contains("did you mean `horizon`?")));
+/// # Ok::<(), zoo::ZooError>(())
+/// ```
 ///
 /// # Errors
 /// [`ZooError::UnknownModel`], [`ZooError::UnknownSetting`] and [`ZooError::Setting`] for names and values that the
@@ -79,6 +119,17 @@ pub fn create(name: &str, overrides: &Settings, device: &Device) -> Result<ZooMo
 
 /// Model of the variant `name` on `device`, with the trained weights that ship with this crate.
 ///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::zoo;
+///
+/// let device = Device::flex();
+/// let model = zoo::pretrained("mel_classifier_digits", &device)?;
+/// let outputs = model.try_forward(vec![Tensor::<2>::ones([3, 6_000], &device).into()])?;
+/// assert_eq!(outputs[0].dims(), [3, 10]);
+/// # Ok::<(), zoo::ZooError>(())
+/// ```
+///
 /// # Errors
 /// [`ZooError::UnknownModel`]; [`ZooError::NoWeights`] for a variant without them.
 pub fn pretrained(name: &str, device: &Device) -> Result<ZooModel, ZooError> {
@@ -88,7 +139,7 @@ pub fn pretrained(name: &str, device: &Device) -> Result<ZooModel, ZooError> {
 }
 
 /// The family that has the variant `name`.
-fn find(name: &str) -> Result<&'static Entry, ZooError> {
-    let has = |family: &&Entry| (family.variants)().contains(&name);
+fn find(name: &str) -> Result<&'static FamilyEntry, ZooError> {
+    let has = |family: &&FamilyEntry| (family.variants)().contains(&name);
     FAMILIES.iter().find(has).ok_or_else(|| ZooError::unknown_model(name, list("")))
 }

@@ -1,4 +1,4 @@
-//! Saved models: one safetensors file of parameters, whose metadata says what the model is.
+//! Saved models: one safetensors file of parameters, whose metadata describes the model.
 
 use std::fs;
 use std::path::Path;
@@ -16,10 +16,10 @@ use super::settings::Settings;
 /// Version of the file's layout; files of another version are refused.
 pub const WEIGHTS_FORMAT: u32 = 1;
 
-/// The entry of the metadata that says what the model is.
+/// Name of the metadata entry that describes the model.
 pub(super) const HEADER: &str = "firefly";
 
-/// What a file says about its model.
+/// Description of a model in its file.
 #[derive(Serialize, Deserialize)]
 struct Header {
     format: u32,
@@ -52,6 +52,16 @@ impl ZooModel {
 
     /// The bytes of the file that [`save`](Self::save) writes. Equal models have equal bytes.
     ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use firefly_models::zoo;
+    ///
+    /// let device = Device::flex();
+    /// let bytes = || zoo::pretrained("butterfly_dft_8", &device)?.to_bytes();
+    /// assert_eq!(bytes()?, bytes()?);
+    /// # Ok::<(), zoo::ZooError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`ZooError::Weights`] if the device fails.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ZooError> {
@@ -68,6 +78,17 @@ impl ZooModel {
 }
 
 /// The model that [`ZooModel::save`] wrote to `path`, on `device`.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::zoo;
+///
+/// let (folder, device) = (tempfile::tempdir()?, Device::flex());
+/// let path = folder.path().join("model.safetensors");
+/// zoo::pretrained("butterfly_dft_8", &device)?.save(&path)?;
+/// assert_eq!(zoo::load(&path, &device)?.family().name, "butterfly");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`ZooError`] for a file that can't be read, is damaged, of another version, or whose parameters are not those of

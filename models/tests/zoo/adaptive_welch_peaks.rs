@@ -67,7 +67,7 @@ fn a_price_on_segments_raises_thresholds_and_an_error_lowers_them() {
         let reference = firefly_ops::welch_psd(signal.clone(), window, &all).unwrap().log();
         let mut optimizer = AdamConfig::new().init();
         for _ in 0..30 {
-            let (power, segments) = model.psd(signal.clone()).unwrap();
+            let (power, segments) = model.psd(signal.clone());
             let loss = (power.log() - reference.clone()).square().mean() + segments.mean() * price;
             let gradients = GradientsParams::from_grads(loss.backward(), &model);
             model = optimizer.step(0.02, model, gradients);
@@ -81,9 +81,11 @@ fn a_price_on_segments_raises_thresholds_and_an_error_lowers_them() {
 }
 
 #[test]
-fn short_frames_are_refused() {
+fn short_frames_and_empty_batches_are_refused() {
     let device = Device::flex();
     let model = model(&device);
-    let error = model.try_forward(Tensor::zeros([1, 100], &device)).unwrap_err();
-    assert!(error.to_string().contains("at least 288 samples"), "{error}");
+    for shape in [[1, 100], [0, 288]] {
+        let error = model.try_forward(Tensor::<2>::zeros(shape, &device)).unwrap_err();
+        assert!(error.to_string().contains("at least one frame of at least 288 samples"), "{error}");
+    }
 }

@@ -201,11 +201,14 @@ fn shipped_weights_are_the_unitary_fourier_transform() {
 }
 
 #[test]
-fn rows_of_another_length_are_refused() {
+fn rows_of_another_length_and_parts_that_differ_are_refused() {
     let device = Device::flex();
     let model = ButterflyConfig::new().with_n(8).init(&device);
     let error = model.try_forward(tensor(&[0.0; 4], [1, 4], &device).into()).unwrap_err();
     assert!(error.to_string().contains("4 values per row, but must be 8"), "{error}");
+    let parts = ComplexTensor::new(tensor(&[0.0; 8], [1, 8], &device), tensor(&[0.0; 16], [2, 8], &device));
+    let error = model.try_forward(parts).unwrap_err();
+    assert!(error.to_string().contains("`rows.im` is [2, 8], but must be [1, 8]"), "{error}");
 }
 
 #[test]

@@ -15,9 +15,9 @@ fn model(device: &Device) -> SpectralDenoiser {
 fn a_mask_is_between_0_and_1_and_a_signal_twice_as_loud_has_the_same() {
     let device = Device::flex();
     let (model, signal) = (model(&device), tensor(&samples(400, 3), [2, 200], &device));
-    let mask = values(model.mask(signal.clone()));
+    let mask = values(model.mask::<2, 3>(signal.clone()));
     assert!(mask.iter().all(|value| (0.0..=1.0).contains(value)));
-    assert_close("mask", &values(model.mask(signal.clone() * 2.0)), &mask, 1e-4);
+    assert_close("mask", &values(model.mask::<2, 3>(signal.clone() * 2.0)), &mask, 1e-4);
     let expected = values(model.forward(signal.clone()) * 2.0);
     assert_close("signal", &values(model.forward(signal * 2.0)), &expected, 1e-4);
 }
@@ -25,7 +25,7 @@ fn a_mask_is_between_0_and_1_and_a_signal_twice_as_loud_has_the_same() {
 #[test]
 fn silence_stays_silent() {
     let device = Device::flex();
-    let found = values(model(&device).forward(Tensor::zeros([1, 100], &device)));
+    let found = values(model(&device).forward(Tensor::<2>::zeros([1, 100], &device)));
     assert!(found.iter().all(|value| *value == 0.0), "{found:?}");
 }
 

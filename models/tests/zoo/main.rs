@@ -13,6 +13,7 @@ mod mel;
 mod mel_classifier;
 mod mixers;
 mod parity;
+mod ranks;
 mod registry;
 mod sequence;
 mod timesnet;

@@ -77,7 +77,7 @@ fn recordings_and_layers_that_do_not_fit_are_refused() {
     let error = config().with_channels(vec![4; 5]).try_init(&device).unwrap_err().to_string();
     assert!(error.contains("`channels` is for 5 layers, 8 bands and 26 frames"), "{error}");
     let model = config().init(&device);
-    let error = model.try_forward(Tensor::ones([1, 30], &device)).unwrap_err().to_string();
+    let error = model.try_forward(Tensor::<2>::ones([1, 30], &device)).unwrap_err().to_string();
     assert!(error.contains("`signal` is for 2 layers, 8 bands and 2 frames"), "{error}");
     assert!(config().with_classes(vec![]).validate().unwrap_err().to_string().contains("`classes` is empty"));
 }

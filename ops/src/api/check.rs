@@ -17,7 +17,7 @@ use crate::options::WelchOptions;
 #[cfg(not(feature = "autodiff"))]
 type GradientCheckpointingStrategy = std::convert::Infallible;
 
-/// What the inputs of one call must share: checked one after the other, against the first.
+/// Properties that the inputs of one call must share: each input is checked against the first one.
 pub(super) struct Inputs {
     operation: &'static str,
     device: Device,

@@ -16,6 +16,13 @@ use crate::options::WelchOptions;
 const IN_FLIGHT: usize = 4;
 
 /// Kind of host memory that frames lie in; it determines the size of chunks.
+///
+/// ```
+/// use firefly_ops::HostMemory;
+///
+/// // Copies from pinned memory are larger.
+/// assert!(HostMemory::Pinned.chunk_bytes() > HostMemory::Pageable.chunk_bytes());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostMemory {
     /// Ordinary memory: a copy on the host takes longest, and overlaps with the device's work on the previous chunk.
@@ -35,6 +42,19 @@ impl HostMemory {
 }
 
 /// Peaks in host memory, `[batch, k]` in row-major order.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::{HostMemory, WelchOptions, host_chunks, welch_peaks_from_host};
+///
+/// // Two frames, of an impulse and of a constant.
+/// let samples = [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0; 8]].concat();
+/// let chunks = host_chunks(&samples, 8, HostMemory::Pageable)?;
+/// let window = Tensor::ones([8], &Device::flex());
+/// let peaks = welch_peaks_from_host(chunks, window, &WelchOptions::new(8, 1), 2)?;
+/// assert!(peaks.bins.chunks(2).eq([[1, 2], [0, 1]]));
+/// # Ok::<(), firefly_ops::HostError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HostPeaks {
     /// Bin numbers; −1 where a row has too few finite bins.
@@ -44,6 +64,14 @@ pub struct HostPeaks {
 }
 
 /// Failure of [`welch_peaks_from_host`].
+///
+/// ```
+/// use firefly_ops::{HostError, HostMemory, host_chunks};
+///
+/// let error = host_chunks(&[0.0; 10], 8, HostMemory::Pageable).map_err(HostError::from).err();
+/// let message = "host_chunks: `samples` is 10 samples, but must be whole frames of 8 samples";
+/// assert_eq!(error.map(|error| error.to_string()).as_deref(), Some(message));
+/// ```
 #[non_exhaustive]
 #[derive(Debug, Error)]
 pub enum HostError {
@@ -62,6 +90,16 @@ pub enum HostError {
 ///
 /// - `samples`: `[batch, frame]` in row-major order.
 /// - `memory`: the kind of memory that the chunks will lie in.
+///
+/// ```
+/// use firefly_ops::{HostMemory, host_chunks};
+///
+/// let samples = vec![0.0; 3 * 1_000_000]; // three frames of 4 MB each
+/// let chunks = host_chunks(&samples, 1_000_000, HostMemory::Pageable)?;
+/// assert!(chunks.map(|chunk| chunk.shape().to_vec()).eq([[1, 1_000_000]; 3]));
+/// assert!(host_chunks(&samples, 7, HostMemory::Pageable).is_err());
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
 ///
 /// # Errors
 /// If `samples` are not whole frames.

@@ -19,6 +19,21 @@ use crate::twiddles::exact_twiddles;
 /// With exact twiddles, open gates and one weight for all segments that have one, whatever the window and the gain, the
 /// estimate takes little longer than [`welch_peaks`](crate::welch_peaks) of as many segments: see the guide on learned
 /// estimates.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::{LearnedParameters, WelchOptions, learned_welch_psd};
+///
+/// // A gain that adds the power of both neighbours to each bin, for an impulse: 1 at DC and Nyquist, 2 elsewhere.
+/// let device = Device::flex();
+/// let impulse = Tensor::<1>::from_floats([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], &device);
+/// let options = WelchOptions::new(8, 1);
+/// let exact = LearnedParameters::exact(Tensor::ones([8], &device), &options)?;
+/// let smoothed = exact.with_gain(Tensor::ones([5, 3], &device));
+/// let power: Vec<f32> = learned_welch_psd(impulse, smoothed, &options)?.into_data().iter().collect();
+/// assert_eq!(power, [5.0, 5.0, 6.0, 5.0, 5.0]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct LearnedParameters {
@@ -59,6 +74,11 @@ impl LearnedParameters {
             gain: gain.unsqueeze::<2>().expand([options.bins(), GAIN_TAPS]),
             window,
         })
+    }
+
+    /// The same parameters with another window.
+    pub fn with_window(self, window: Tensor<1>) -> Self {
+        Self { window, ..self }
     }
 
     /// The same parameters with other twiddle factors.
@@ -125,6 +145,21 @@ pub fn learned_welch_psd<const D: usize>(
 /// The `k` strongest bins of [`learned_welch_psd`].
 ///
 /// - `signal`: `[.., frame]`, of any rank from 1; `k`: from 1 to the number of bins; returns bins and power, `[.., k]`.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::{LearnedParameters, WelchOptions, learned_welch_peaks};
+///
+/// // A gain that takes the power of each bin from the bin below moves a peak up by one bin.
+/// let device = Device::flex();
+/// let options = WelchOptions::new(8, 1);
+/// let exact = LearnedParameters::exact(Tensor::ones([8], &device), &options)?;
+/// let below = Tensor::<1>::from_floats([1.0, 0.0, 0.0], &device).unsqueeze::<2>().expand([5, 3]);
+/// let signal = Tensor::<1>::from_floats([0.0, 1.0, 0.0, -1.0, 0.0, 1.0, 0.0, -1.0], &device); // bin 2
+/// let peaks = learned_welch_peaks(signal, exact.with_gain(below), &options, 1)?;
+/// assert_eq!(peaks.bins.into_data().iter::<i64>().collect::<Vec<_>>(), [3]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
 ///
 /// # Errors
 /// As [`learned_welch_psd`], and for `k` out of range.

@@ -11,6 +11,18 @@ use crate::ops::SpectralOps;
 use crate::options::{Interpolation, LocalMaximaOptions};
 
 /// The `k` strongest local maxima of each row, strongest first.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::{LocalMaximaOptions, local_maxima};
+///
+/// let power = Tensor::<1>::from_floats([1.0, 5.0, 2.0, 3.0, 0.5], &Device::flex());
+/// let maxima = local_maxima(power, &LocalMaximaOptions::new(), 2)?;
+/// assert_eq!(maxima.bins.into_data().iter::<i64>().collect::<Vec<_>>(), [1, 3]);
+/// // The base of the first is the value at its left, that of the second the one between them.
+/// assert_eq!(maxima.prominence.into_data().iter::<f32>().collect::<Vec<_>>(), [4.0, 1.0]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct LocalMaxima<const D: usize> {
     /// Bin numbers `[.., k]`, of the type of [`Peaks::bins`](crate::Peaks::bins); −1 where a row has fewer maxima.

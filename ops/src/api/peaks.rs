@@ -10,6 +10,17 @@ use crate::ops::SpectralOps;
 use crate::options::WelchOptions;
 
 /// The `k` strongest bins of each row, strongest first.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::top_k;
+///
+/// // A row with fewer finite values than peaks.
+/// let peaks = top_k(Tensor::<1>::from_floats([f32::NAN, 4.0, f32::INFINITY], &Device::flex()), 2)?;
+/// assert_eq!(peaks.bins.into_data().iter::<i64>().collect::<Vec<_>>(), [1, -1]);
+/// assert!(peaks.power.into_data().iter::<f32>().nth(1).is_some_and(f32::is_nan));
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Peaks<const D: usize> {
     /// Bin numbers `[.., k]`; −1 where a row has too few finite bins. Of the device's integer type, or of 64 bits where

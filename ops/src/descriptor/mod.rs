@@ -44,6 +44,16 @@ macro_rules! operations {
         /// The variants are the methods of [`SpectralOps`](crate::SpectralOps); their tensors are the inputs of a
         /// [`CustomOpIr`](burn::backend::ir::CustomOpIr), in the order of the method's arguments and of the fields of
         /// structs.
+        ///
+        /// ```
+        /// use firefly_ops::WelchOptions;
+        /// use firefly_ops::descriptor::{OpDescriptor, WELCH_PSD};
+        ///
+        /// let options = WelchOptions::new(256, 2);
+        /// let operation = OpDescriptor::WelchPsd { options };
+        /// assert_eq!((operation.name(), operation.welch_options()), (WELCH_PSD, Some(options)));
+        /// assert_eq!(OpDescriptor::parse(operation.name(), &operation.scalars()), Some(operation));
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq)]
         #[non_exhaustive]
         pub enum OpDescriptor {

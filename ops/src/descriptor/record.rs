@@ -64,6 +64,15 @@ impl OpDescriptor {
 
 /// Registers every operation of this crate in `registry`, for remote servers and interpreters that replay recorded
 /// graphs on backend `B`.
+///
+/// ```
+/// use burn::backend::Flex;
+/// use burn_router::CustomOpRegistry;
+/// use firefly_ops::register_spectral_ops;
+///
+/// let mut registry = CustomOpRegistry::<Flex>::new();
+/// register_spectral_ops(&mut registry);
+/// ```
 #[cfg(feature = "router")]
 pub fn register_spectral_ops<B: BackendIr + SpectralOps>(registry: &mut CustomOpRegistry<B>) {
     for name in NAMES {

@@ -5,7 +5,7 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 
 use super::OpDescriptor;
 use crate::ops::{
-    ButterflyTensors, Gates, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+    ButterflyTensors, LearnedTensors, LongConvTensors, OptionalGates, SpectralConvTensors, SpectralOps, WelchTensors,
 };
 
 impl OpDescriptor {
@@ -134,7 +134,7 @@ impl<B: Backend> WelchTensors<B> {
 impl<B: Backend> ButterflyTensors<B> {
     /// Whether there is a gate per butterfly.
     pub(crate) fn gated(&self) -> bool {
-        matches!(self.gates, Gates::Given(_))
+        matches!(self.gates, OptionalGates::Given(_))
     }
 
     /// The next tensors of a list, in the order of the fields.
@@ -178,7 +178,7 @@ impl<B: Backend> SpectralConvTensors<B> {
 impl<B: Backend> LongConvTensors<B> {
     /// Whether there is a gate per output.
     pub(crate) fn gated(&self) -> bool {
-        matches!(self.gate, Gates::Given(_))
+        matches!(self.gate, OptionalGates::Given(_))
     }
 
     /// The next tensors of a list, in the order of the fields.

@@ -35,21 +35,54 @@ const IDLE_TIME: Duration = Duration::from_secs(10);
 static POOL: BufferPool = BufferPool::new(DEFAULT_LIMIT, IDLE_TIME);
 
 /// Limits the pool to `bytes`, and frees what it holds beyond that. With 0 there is no pool.
+///
+/// ```
+/// use firefly_ops::memory::{pool_limit, set_pool_limit};
+///
+/// set_pool_limit(1 << 30);
+/// assert_eq!(pool_limit(), 1 << 30);
+/// ```
 pub fn set_pool_limit(bytes: usize) {
     POOL.set_limit(bytes);
 }
 
 /// Bytes that the pool holds at most.
+///
+/// ```
+/// assert_eq!(firefly_ops::memory::pool_limit(), 256 << 20);
+/// ```
 pub fn pool_limit() -> usize {
     POOL.limit()
 }
 
 /// Bytes that the pool holds now.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::memory::pooled_bytes;
+/// use firefly_ops::{WelchOptions, welch_psd};
+///
+/// // 4,096 spectra of 129 bins, 2 MB.
+/// let device = Device::flex();
+/// let signal = Tensor::<2>::ones([4_096, 256], &device);
+/// let power = welch_psd(signal, Tensor::ones([256], &device), &WelchOptions::new(256, 1))?;
+/// assert_eq!(pooled_bytes(), 0);
+/// drop(power);
+/// assert!(pooled_bytes() >= 4_096 * 129 * 4);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
 pub fn pooled_bytes() -> usize {
     POOL.bytes()
 }
 
 /// Frees everything that the pool holds.
+///
+/// ```
+/// use firefly_ops::memory::{pooled_bytes, release_pool};
+///
+/// release_pool();
+/// assert_eq!(pooled_bytes(), 0);
+/// ```
 pub fn release_pool() {
     POOL.release();
 }

@@ -1,6 +1,12 @@
 //! Direction of a transform.
 
 /// Direction of a transform.
+///
+/// ```
+/// use firefly_ops::Direction;
+///
+/// assert_eq!(Direction::Forward.opposite(), Direction::Inverse);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
     /// e^(−2πi jk/n), unnormalised.

@@ -3,6 +3,15 @@
 use super::Direction;
 
 /// Length, direction and factors of a Fourier transform of rows, as a backend gets them.
+///
+/// ```
+/// use firefly_ops::{Direction, FftOptions};
+///
+/// // The inverse of a transform of 10 points: its bins of frequencies 1 to 4 stand for two bins each.
+/// let options = FftOptions::new(10, Direction::Inverse).with_scale(0.1);
+/// assert_eq!((options.bins(), options.interior_bins(), options.interior), (6, 1..5, 1.0));
+/// ```
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FftOptions {
     /// Points of the transform, n: at least 1, of any factors.
@@ -17,6 +26,21 @@ pub struct FftOptions {
 }
 
 impl FftOptions {
+    /// A transform of `length` points whose outputs are as they come.
+    pub const fn new(length: usize, direction: Direction) -> Self {
+        Self { length, direction, scale: 1.0, interior: 1.0 }
+    }
+
+    /// The same transform with a factor on every output.
+    pub const fn with_scale(self, scale: f64) -> Self {
+        Self { scale, ..self }
+    }
+
+    /// The same transform with a factor on the interior bins of a one-sided spectrum.
+    pub const fn with_interior(self, interior: f64) -> Self {
+        Self { interior, ..self }
+    }
+
     /// Bins of a one-sided spectrum, n/2 + 1.
     pub fn bins(&self) -> usize {
         self.length / 2 + 1
@@ -35,7 +59,7 @@ mod tests {
     #[test]
     fn neither_dc_nor_nyquist_is_interior() {
         let interior = |length| {
-            let options = FftOptions { length, direction: Direction::Forward, scale: 1.0, interior: 1.0 };
+            let options = FftOptions::new(length, Direction::Forward);
             (options.bins(), options.interior_bins())
         };
         assert_eq!([1, 2, 3, 4, 5].map(interior), [(1, 1..1), (2, 1..1), (2, 1..2), (3, 1..2), (3, 1..3)]);

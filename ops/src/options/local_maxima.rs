@@ -7,6 +7,7 @@ use crate::error::{ArgumentError, ensure};
 /// Estimate of a maximum's place between bins from the power at the bin and at its two neighbours.
 ///
 /// Both methods are odd in the two neighbours: neighbours of equal power give an offset of 0.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Interpolation {
@@ -50,7 +51,7 @@ pub struct LocalMaximaOptions {
     pub distance: usize,
     /// Least prominence, in the unit of the power; any by default.
     pub prominence: Option<f64>,
-    /// How the offset from the bin is estimated.
+    /// Estimate of the offset from the bin.
     pub interpolation: Interpolation,
 }
 

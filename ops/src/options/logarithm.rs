@@ -5,6 +5,19 @@ use serde::{Deserialize, Serialize};
 use crate::error::{ArgumentError, ensure};
 
 /// Unit of a logarithm.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::{LogUnit, Logarithm, MelBands, MelOptions, StftOptions, log_mel};
+///
+/// // Silence is at the floor of 10⁻¹⁰: −100 decibels of power.
+/// let device = Device::flex();
+/// let options = MelOptions::new(StftOptions::new(64), MelBands::new(8_000.0, 4));
+/// let (silence, window) = (Tensor::<1>::zeros([200], &device), Tensor::ones([64], &device));
+/// let bands: Tensor<2> = log_mel(silence, window, &options, &Logarithm::new(LogUnit::Decibel))?;
+/// assert!((bands.max().into_scalar::<f32>() + 100.0).abs() < 1e-4);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogUnit {
@@ -17,7 +30,13 @@ pub enum LogUnit {
     Decibel,
 }
 
-/// What keeps a logarithm from values near 0.
+/// Guard of a logarithm against values near 0.
+///
+/// ```
+/// use firefly_ops::LogGuard;
+///
+/// assert_eq!((LogGuard::Offset(1e-6).value(), LogGuard::Floor(1e-5).value()), (1e-6, 1e-5));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogGuard {
@@ -50,7 +69,7 @@ impl LogGuard {
 pub struct Logarithm {
     /// The unit.
     pub unit: LogUnit,
-    /// What keeps it from values near 0; its value is at least 1.2·10⁻³⁸, the smallest normal number in f32.
+    /// Guard against values near 0; its value is at least 1.2·10⁻³⁸, the smallest normal number in f32.
     pub guard: LogGuard,
 }
 

@@ -6,6 +6,15 @@ use super::StftOptions;
 use crate::error::{ArgumentError, ensure};
 
 /// Formula of the mel scale.
+///
+/// ```
+/// use firefly_ops::MelScale;
+///
+/// // 1 kHz is about 1,000 mel on the one scale and 15 on the other.
+/// assert!((MelScale::Htk.mel(1_000.0) - 1_000.0).abs() < 0.1);
+/// assert!((MelScale::Slaney.mel(1_000.0) - 15.0).abs() < 1e-12);
+/// assert!((MelScale::Slaney.hertz(30.0) - 2_804.6).abs() < 0.1);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MelScale {
@@ -131,7 +140,7 @@ impl MelBands {
     }
 }
 
-/// What of a spectrum is summed into bands.
+/// Quantity of a spectrum that is summed into bands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpectrumKind {
@@ -158,7 +167,7 @@ pub struct MelOptions {
     pub stft: StftOptions,
     /// The bands.
     pub bands: MelBands,
-    /// What is summed into bands.
+    /// Quantity that is summed into bands.
     pub kind: SpectrumKind,
 }
 
@@ -178,7 +187,7 @@ impl MelOptions {
         self.kind == SpectrumKind::Power
     }
 
-    /// Factor on what is summed: normalised transforms are divided by √n.
+    /// Factor on the summed quantity: normalised transforms are divided by √n.
     pub(crate) fn factor(&self) -> f64 {
         let n = self.stft.n_fft as f64;
         match (self.stft.normalized, self.kind) {

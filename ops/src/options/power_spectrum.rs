@@ -15,7 +15,7 @@ use super::{Detrend, Scaling};
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct PowerSpectrumOptions {
-    /// How power is scaled.
+    /// Scaling of power.
     pub scaling: Scaling,
     /// Trend that is subtracted from each row before it is windowed.
     pub detrend: Detrend,

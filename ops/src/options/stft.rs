@@ -24,7 +24,7 @@ pub struct StftOptions {
     /// Whether frame t is centred at sample t `hop`; the signal is padded by `n_fft / 2` on both sides. Otherwise it starts
     /// there.
     pub center: bool,
-    /// What a centred signal is padded with.
+    /// Padding of a centred signal.
     pub pad: PadMode,
     /// Whether spectra are divided by √`n_fft`.
     pub normalized: bool,

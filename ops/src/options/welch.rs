@@ -9,9 +9,26 @@ pub const MIN_N_FFT: usize = 8;
 /// The longest butterfly transform, and so the longest segment of learned estimates, in samples.
 pub const MAX_N_FFT: usize = 65_536;
 
-/// How one-sided power is scaled.
+/// Scaling of one-sided power.
 ///
 /// `Spectrum` and `Density` are what `scipy.signal.welch` calls them; `Power` is |X|² as the transform gives it.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::{Scaling, WelchOptions, welch_psd};
+///
+/// // A cosine of amplitude 2, whose power is 2, at bin 2 of 8.
+/// let device = Device::flex();
+/// let signal = Tensor::<1>::from_floats([2.0, 0.0, -2.0, 0.0, 2.0, 0.0, -2.0, 0.0], &device);
+/// let bin = |scaling| {
+///     let options = WelchOptions::new(8, 1).with_scaling(scaling);
+///     let power = welch_psd(signal.clone(), Tensor::ones([8], &device), &options)?;
+///     Ok::<f32, firefly_ops::ArgumentError>(power.narrow(0, 2, 1).into_scalar())
+/// };
+/// assert_eq!((bin(Scaling::Power)?, bin(Scaling::Spectrum)?), (128.0, 2.0));
+/// assert_eq!(bin(Scaling::Density { sample_rate: 4.0 })?, 4.0); // over a bin of half a hertz
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Scaling {
@@ -38,6 +55,19 @@ impl std::fmt::Display for Scaling {
 }
 
 /// Trend that is subtracted from each segment before it is windowed.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::{Detrend, WelchOptions, welch_psd};
+///
+/// // A constant is its mean.
+/// let device = Device::flex();
+/// let options = WelchOptions::new(8, 1).with_detrend(Detrend::Constant);
+/// let power = welch_psd(Tensor::<1>::ones([8], &device), Tensor::ones([8], &device), &options)?;
+/// assert_eq!(power.max().into_scalar::<f32>(), 0.0);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Detrend {
@@ -79,7 +109,7 @@ pub struct WelchOptions {
     pub hop: usize,
     /// Segments whose power is averaged; at least 1.
     pub segments: usize,
-    /// How power is scaled.
+    /// Scaling of power.
     pub scaling: Scaling,
     /// Trend that is subtracted from each segment before it is windowed.
     pub detrend: Detrend,
@@ -161,6 +191,14 @@ pub(crate) fn has_butterflies(n: usize) -> bool {
 }
 
 /// Checks that `n` is a length of the butterfly transform: a power of two from [`MIN_N_FFT`] to [`MAX_N_FFT`].
+///
+/// ```
+/// use firefly_ops::options::validate_n_fft;
+///
+/// assert!(validate_n_fft("my_model", "n_fft", 512).is_ok());
+/// let error = validate_n_fft("my_model", "n_fft", 500).unwrap_err();
+/// assert_eq!(error.to_string(), "my_model: `n_fft` is 500, but must be a power of two from 8 to 65536");
+/// ```
 ///
 /// # Errors
 /// [`ArgumentError`] that names `operation` and `argument`.

@@ -7,8 +7,8 @@ use clap::Args;
 use firefly_app::table::{Align, TextTable};
 
 use super::outcome::print;
+use crate::config::Sections;
 use crate::shipped::CONFIGURATIONS;
-use crate::task::Task;
 use crate::tasks::TaskName;
 use crate::with_task;
 

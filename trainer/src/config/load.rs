@@ -7,11 +7,9 @@ use std::path::{self, Path, PathBuf};
 use thiserror::Error;
 use toml::{Table, Value};
 
-use super::RunConfig;
 use super::parser_message::described;
+use super::{RunConfig, Sections, TaskName};
 use crate::data::RecordingsConfig;
-use crate::task::Task;
-use crate::tasks::TaskName;
 
 /// Most bytes of a configuration's file.
 const MAX_LENGTH: u64 = 1 << 20;
@@ -86,7 +84,7 @@ pub enum ConfigError {
 
 /// A checked configuration whose data are located.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Loaded<T: Task> {
+pub struct Loaded<T: Sections> {
     /// The configuration.
     pub config: RunConfig<T>,
     /// Whether generated data replace the configured files, because the folder they are in is not given.
@@ -112,7 +110,7 @@ pub fn task_of(path: &Path, settings: &[String]) -> Result<TaskName, ConfigError
 /// # Errors
 /// [`ConfigError`] for a file that can't be read, a key that does not exist (with the nearest one that does), a value
 /// of the wrong type or out of range.
-pub fn load<T: Task>(path: &Path, settings: &[String], root: Option<&Path>) -> Result<Loaded<T>, ConfigError> {
+pub fn load<T: Sections>(path: &Path, settings: &[String], root: Option<&Path>) -> Result<Loaded<T>, ConfigError> {
     let text = read(path)?;
     let mut config: RunConfig<T> = parse(&text, settings, &path.display().to_string())?;
     if config.name.is_empty() {
@@ -179,7 +177,7 @@ pub(crate) fn locate_recordings(
 }
 
 /// Parses a configuration without checking its values.
-pub(super) fn parse<T: Task>(text: &str, settings: &[String], origin: &str) -> Result<RunConfig<T>, ConfigError> {
+pub(super) fn parse<T: Sections>(text: &str, settings: &[String], origin: &str) -> Result<RunConfig<T>, ConfigError> {
     // The text by itself first: only its errors name their line.
     let config: RunConfig<T> = toml::from_str(text).map_err(|error| described(origin, &error))?;
     if settings.is_empty() {
@@ -192,8 +190,8 @@ pub(super) fn parse<T: Task>(text: &str, settings: &[String], origin: &str) -> R
     table.try_into().map_err(|error| described(&cause::<T>(text, settings, &error, origin), &error))
 }
 
-/// What brings an error about: the last setting without which it would not be, or the file.
-fn cause<T: Task>(text: &str, settings: &[String], error: &toml::de::Error, origin: &str) -> String {
+/// Cause of an error: the last setting without which there would be none, or the file.
+fn cause<T: Sections>(text: &str, settings: &[String], error: &toml::de::Error, origin: &str) -> String {
     let remains_without = |left_out: usize| {
         let mut table: Table = toml::from_str(text).unwrap_or_default();
         let others = settings.iter().enumerate().filter(|(index, _)| *index != left_out);
@@ -242,10 +240,10 @@ pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tasks::peaks::{Peaks, PeaksConfig};
+    use crate::tasks::peaks::{PeaksConfig, PeaksTask};
 
     fn parse(text: &str, settings: &[String], origin: &str) -> Result<PeaksConfig, ConfigError> {
-        super::parse::<Peaks>(text, settings, origin)
+        super::parse::<PeaksTask>(text, settings, origin)
     }
 
     /// The error of a configuration.
@@ -299,10 +297,10 @@ pub(super) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.toml");
         std::fs::write(&path, b"seed = 1\n# gr\xfc\xdfe\n").unwrap();
-        let error = load::<Peaks>(&path, &[], None).unwrap_err().to_string();
+        let error = load::<PeaksTask>(&path, &[], None).unwrap_err().to_string();
         assert!(error.ends_with("run.toml: line 2 is not UTF-8: save the file as UTF-8 text"), "{error}");
         std::fs::write(&path, vec![b' '; 1 << 21]).unwrap();
-        assert!(matches!(load::<Peaks>(&path, &[], None), Err(ConfigError::TooLong(_))));
+        assert!(matches!(load::<PeaksTask>(&path, &[], None), Err(ConfigError::TooLong(_))));
     }
 
     #[cfg(unix)]

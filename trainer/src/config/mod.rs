@@ -6,6 +6,8 @@ mod optimizer;
 mod parser_message;
 pub mod reference;
 mod resolved;
+mod sections;
+mod task_name;
 mod training;
 mod validate;
 
@@ -16,16 +18,15 @@ pub(crate) use load::{locate, locate_recordings};
 pub(crate) use needs::{Need, Shortage, ensure_fits};
 pub use optimizer::{Optimizer, OptimizerSection, RateSchedule};
 pub use resolved::Resolved;
+pub use sections::{Section, Sections};
+pub use task_name::TaskName;
 pub use training::{Length, Training, TrainingSection};
 pub(crate) use validate::{MAX_FRAMES, ensure};
-
-use crate::task::Task;
-use crate::tasks::TaskName;
 
 /// A training run of a task, as its TOML file states it. Every key has a default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, bound = "")]
-pub struct RunConfig<T: Task> {
+pub struct RunConfig<T: Sections> {
     /// The run's name, and its folder's unless another is given; the file's name if empty.
     pub name: String,
     /// The task.
@@ -46,7 +47,7 @@ pub struct RunConfig<T: Task> {
     pub schedule: ScheduleSection,
 }
 
-impl<T: Task> Default for RunConfig<T> {
+impl<T: Sections> Default for RunConfig<T> {
     fn default() -> Self {
         Self {
             name: String::new(),

@@ -38,7 +38,7 @@ impl<'a> Shortage<'a> {
         (total > u128::from(available)).then_some(Self { largest, available, total })
     }
 
-    /// What the key of the greatest amount must be.
+    /// Accepted value of the key with the largest amount.
     pub fn expected(&self) -> String {
         let text = |count: u128| bytes(u64::try_from(count).unwrap_or(u64::MAX));
         let (available, total, largest) = (bytes(self.available), text(self.total), text(self.largest.bytes));

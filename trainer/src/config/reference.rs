@@ -4,9 +4,7 @@ use std::fmt::Write;
 
 use toml::{Table, Value};
 
-use super::RunConfig;
-use crate::task::Task;
-use crate::tasks::TaskName;
+use super::{RunConfig, Sections, TaskName};
 
 /// The guide's page about configurations.
 const GUIDE: &str = include_str!("../../../docs/guide/configuration.md");
@@ -24,7 +22,7 @@ pub struct KeyReference {
     pub default: String,
     /// Accepted values.
     pub accepted: String,
-    /// What it is.
+    /// Meaning.
     pub meaning: String,
 }
 
@@ -70,7 +68,7 @@ pub fn keys(task: TaskName) -> Vec<KeyReference> {
 ///
 /// # Errors
 /// If a default can't be written as TOML.
-pub fn template<T: Task>(config: &RunConfig<T>) -> Result<String, toml::ser::Error> {
+pub fn template<T: Sections>(config: &RunConfig<T>) -> Result<String, toml::ser::Error> {
     let table = Table::try_from(config)?;
     let mut text = format!("# Configuration of the task {}: {}.\n\n", T::NAME, T::NAME.summary());
     let mut section = String::new();

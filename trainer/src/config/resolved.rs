@@ -2,13 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::RunConfig;
-use crate::task::Task;
+use super::{RunConfig, Sections};
 
 /// A configuration with every key set, and the versions and the device it runs with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
-pub struct Resolved<T: Task> {
+pub struct Resolved<T: Sections> {
     /// Version of Firefly.
     pub firefly: String,
     /// Version of Burn.
@@ -19,7 +18,7 @@ pub struct Resolved<T: Task> {
     pub config: RunConfig<T>,
 }
 
-impl<T: Task> Resolved<T> {
+impl<T: Sections> Resolved<T> {
     /// The configuration of a run by this version on `device`.
     pub fn new(config: RunConfig<T>, device: String) -> Self {
         let (firefly, burn) = (env!("CARGO_PKG_VERSION").into(), env!("FIREFLY_BURN_VERSION").into());

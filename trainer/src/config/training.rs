@@ -14,7 +14,7 @@ pub enum Length {
     Epochs(usize),
 }
 
-/// What every task's section `[training]` says.
+/// Settings that the section `[training]` of every task has.
 pub trait Training {
     /// Steps of the optimizer, if they are given.
     fn steps(&self) -> Option<usize>;

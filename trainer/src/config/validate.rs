@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use super::{ConfigError, Length, RunConfig, Training};
+use super::{ConfigError, Length, RunConfig, Sections, Training};
 use crate::checkpoint::LEAST_KEPT;
-use crate::task::Task;
 
 /// Upper limit of frames per batch and per synthetic data set.
 pub(crate) const MAX_FRAMES: usize = 1 << 20;
 /// Upper limit of steps.
 const MAX_STEPS: u64 = 1_000_000_000_000;
 
-impl<T: Task> RunConfig<T> {
+impl<T: Sections> RunConfig<T> {
     /// Checks every value.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ impl DeviceCorpus {
     }
 
     /// The frames `first`, `first + 1`, … as a tensor `[rows, frame]`, bit for bit as
-    /// [`Source::fill_batch`](super::Source::fill_batch) writes them.
+    /// [`FrameSource::fill_batch`](super::FrameSource::fill_batch) writes them.
     pub fn batch(&self, first: u64, rows: usize) -> Tensor<2> {
         let device = self.samples.device();
         let (mut offsets, mut gains) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
@@ -54,7 +54,7 @@ impl DeviceCorpus {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::{Corpus, FileChoice, Recording, SamplingConfig, Source};
+    use super::super::{Corpus, FileChoice, FrameSource, Recording, SamplingConfig};
     use super::*;
 
     fn recording(length: usize) -> Recording {
@@ -75,7 +75,7 @@ mod tests {
             let sampler = FrameSampler::new(corpus.clone(), 8, config, 3).unwrap();
             let on_device = DeviceCorpus::new(&sampler, &Device::flex()).unwrap();
             let mut expected = vec![0.0; 50 * 8];
-            Source::Recordings(sampler).fill_batch(20, &mut expected);
+            FrameSource::Recordings(sampler).fill_batch(20, &mut expected);
             let cut = on_device.batch(20, 50).into_data().try_to_vec::<f32>().unwrap();
             assert!(expected.iter().zip(&cut).all(|(a, b)| a.to_bits() == b.to_bits()));
         }

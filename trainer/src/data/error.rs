@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use firefly_app::number::bytes;
 use thiserror::Error;
 
-use super::formats::Format;
+use super::format::Format;
 
 /// Error in one file of a recording.
 #[derive(Debug, Error)]
@@ -83,6 +83,13 @@ pub enum RecordingProblem {
         /// Bytes that the process can still take.
         available: u64,
     },
+}
+
+impl Format {
+    /// Error of a file of this format, with the reason.
+    pub(super) fn problem(self, reason: impl Into<String>) -> RecordingProblem {
+        RecordingProblem::Content { format: self, reason: reason.into() }
+    }
 }
 
 /// Error in recordings or in the settings of the data.

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::DataError;
-use super::formats::Format;
+use super::format::Format;
 
 /// Paths of the recordings in `folder` and its subfolders, relative to it, in their order.
 ///

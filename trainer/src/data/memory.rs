@@ -1,4 +1,4 @@
-//! Whether recordings fit into the memory that is available, checked while they are read.
+//! Check that recordings fit into the available memory, while they are read.
 
 use firefly_app::host::available_memory;
 

@@ -13,6 +13,7 @@ mod error;
 mod excerpts;
 mod fingerprint;
 mod folder;
+mod format;
 pub mod formats;
 mod frames;
 mod memory;
@@ -36,9 +37,9 @@ pub use folder::find_recordings;
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
 pub use names::{distinct_names, stem};
 pub use recording::{Recording, read_recording};
-pub use source::Source;
+pub use source::FrameSource;
 pub use split::{Corpora, RecordingsConfig, split, split_by_suffix};
-pub use synthetic::{Family, Synthetic, SyntheticConfig, UnknownFamily};
+pub use synthetic::{SignalFamily, Synthetic, SyntheticConfig, UnknownSignalFamily};
 
 /// Signals to train and evaluate on: recordings if a folder is named, synthetic signals otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,7 +71,7 @@ impl Default for DataConfig {
 #[derive(Debug, Clone)]
 pub struct DataSets {
     /// Frames to fit on, unlimited in number.
-    pub train: Source,
+    pub train: FrameSource,
     /// Frames to choose a checkpoint by.
     pub validation: Frames,
     /// Frames to report on, if any are set aside.
@@ -94,7 +95,7 @@ impl DataConfig {
             return Ok(DataSets {
                 validation: held_out(Part::Validation),
                 test: Some(held_out(Part::Test)),
-                train: Source::Synthetic(train),
+                train: FrameSource::Synthetic(train),
                 skipped: 0,
             });
         };
@@ -106,7 +107,7 @@ impl DataConfig {
             skipped: corpora.skipped,
             validation: frames_without_overlap(&corpora.validation, frame)?,
             test: test.map(|corpus| frames_without_overlap(corpus, frame)).transpose()?,
-            train: Source::Recordings(FrameSampler::new(corpora.train, frame, self.sampling.clone(), seed)?),
+            train: FrameSource::Recordings(FrameSampler::new(corpora.train, frame, self.sampling.clone(), seed)?),
         })
     }
 }

@@ -7,14 +7,14 @@ use super::synthetic::Synthetic;
 
 /// Source of training frames. Cheap to clone and usable from any thread.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub enum FrameSource {
     /// Frames of recordings.
     Recordings(FrameSampler),
     /// Synthetic frames.
     Synthetic(Synthetic),
 }
 
-impl Source {
+impl FrameSource {
     /// Samples in one frame.
     pub fn frame(&self) -> usize {
         match self {

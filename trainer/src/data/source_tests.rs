@@ -8,7 +8,7 @@ fn is_shareable<T: Clone + Send + Sync + 'static>() {}
 
 #[test]
 fn sources_can_be_shared_between_threads() {
-    is_shareable::<Source>();
+    is_shareable::<FrameSource>();
     is_shareable::<DataSets>();
     is_shareable::<Corpus>();
 }
@@ -29,7 +29,7 @@ fn recordings(count: usize) -> Corpus {
 fn a_batch_has_the_frames_of_its_indices() {
     let sampler = FrameSampler::new(recordings(5), 32, SamplingConfig::default(), 1).unwrap();
     let synthetic = Synthetic::new(SyntheticConfig::default(), 32, 1).unwrap();
-    for source in [Source::Recordings(sampler), Source::Synthetic(synthetic)] {
+    for source in [FrameSource::Recordings(sampler), FrameSource::Synthetic(synthetic)] {
         let mut batch = vec![0.0; 7 * 32];
         source.fill_batch(100, &mut batch);
         for (row, got) in batch.chunks_exact(32).enumerate() {
@@ -44,7 +44,7 @@ fn a_batch_has_the_frames_of_its_indices() {
 fn signals_are_synthetic_without_recordings() {
     let config = DataConfig { synthetic_frames: 6, ..DataConfig::default() };
     let sets = config.open(48, 5).unwrap();
-    assert!(matches!(sets.train, Source::Synthetic(_)));
+    assert!(matches!(sets.train, FrameSource::Synthetic(_)));
     let test = sets.test.unwrap();
     assert_eq!((sets.validation.len(), test.len(), sets.train.frame()), (6, 6, 48));
     assert_ne!(sets.validation.rows(0..6), test.rows(0..6));

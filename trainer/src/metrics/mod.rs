@@ -1,5 +1,6 @@
 //! Metrics of training, as JSON lines.
 
+mod loss;
 mod point;
 
 use std::error::Error as StdError;
@@ -11,8 +12,8 @@ use burn::tensor::Tensor;
 use firefly_app::files::write_atomically;
 use thiserror::Error;
 
+pub use self::loss::{StepLoss, Validation};
 pub use self::point::{Metric, MetricValue, TrainingPoint, ValidationPoint};
-use crate::task::{StepLoss, Validation};
 
 /// Failure to measure, write or read metrics.
 #[derive(Debug, Error)]

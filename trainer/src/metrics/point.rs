@@ -71,7 +71,7 @@ pub struct TrainingPoint {
     pub step_milliseconds: f64,
 }
 
-/// What a validation measured.
+/// Results of a validation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ValidationPoint {
     /// Total loss.

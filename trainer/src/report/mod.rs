@@ -10,7 +10,7 @@ use crate::config::Resolved;
 use crate::metrics::TrainingPoint;
 use crate::task::{MetricCurve, ReportParts, Task};
 
-/// What a run did, as shown on its page. Empty parts are said to be missing rather than drawn.
+/// Contents of the page of a run. Empty parts are said to be missing rather than drawn.
 #[derive(Default)]
 pub struct Report {
     /// Heading of the page.

@@ -105,7 +105,7 @@ pub enum FolderError {
     OtherModel {
         /// The folder of the model.
         folder: PathBuf,
-        /// What differs, with the model's value and the run's.
+        /// The difference, with the values of the model and of the run.
         difference: String,
     },
     /// The configuration can't be written as TOML: a path is not text.

@@ -2,9 +2,9 @@
 
 use super::comparison::difference;
 use super::*;
-use crate::tasks::peaks::{Peaks, PeaksConfig};
+use crate::tasks::peaks::{PeaksConfig, PeaksTask};
 
-fn resolved() -> Resolved<Peaks> {
+fn resolved() -> Resolved<PeaksTask> {
     Resolved::new(PeaksConfig::default(), "cpu".into())
 }
 
@@ -61,7 +61,7 @@ fn the_folder_of_a_sweep_names_its_runs() {
     for value in ["price-1", "price-0"] {
         drop(RunFolder::new(parent.path().join(value)).start(&resolved()).unwrap());
     }
-    let error = RunFolder::new(parent.path()).resolved::<Peaks>().unwrap_err().to_string();
+    let error = RunFolder::new(parent.path()).resolved::<PeaksTask>().unwrap_err().to_string();
     assert!(error.ends_with("is the folder of a sweep: give that of one of its runs, price-0, price-1"), "{error}");
 }
 
@@ -72,9 +72,9 @@ fn an_invalid_configuration_names_its_file_and_key() {
     drop(folder.start(&resolved()).unwrap());
     let text = fs::read_to_string(folder.config()).unwrap();
     fs::write(folder.config(), text.replace("hop = 128", "hop = 4611686018427387904")).unwrap();
-    let error = folder.resolved::<Peaks>().unwrap_err();
+    let error = folder.resolved::<PeaksTask>().unwrap_err();
     assert!(matches!(error, FolderError::Config { .. }), "{error}");
     fs::write(folder.config(), text.replace("firefly = \"", "firefly = \"9.").replace("n_fft", "length")).unwrap();
-    let error = folder.resolved::<Peaks>().unwrap_err().to_string();
+    let error = folder.resolved::<PeaksTask>().unwrap_err().to_string();
     assert!(error.contains("Firefly 9."), "{error}");
 }

@@ -55,7 +55,7 @@ pub enum TaskError {
     Table {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with row and column.
+        /// The fault, with row and column.
         reason: String,
     },
     /// A solver of an equation does not converge, or its grid does not resolve the solution.
@@ -74,7 +74,7 @@ pub enum TaskError {
     TestSet {
         /// Name of the test set.
         data_set: String,
-        /// What does not fit.
+        /// The misfit.
         reason: String,
     },
     /// A model does not have the outputs that the task needs.
@@ -82,7 +82,7 @@ pub enum TaskError {
     Unsuitable {
         /// Name of the model.
         model: String,
-        /// What is missing.
+        /// The missing output.
         reason: String,
     },
     /// A file of inputs can't be predicted from.
@@ -90,7 +90,7 @@ pub enum TaskError {
     Input {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// There are too few signals for a kind of noise.
@@ -107,7 +107,7 @@ pub enum TaskError {
     UnknownData {
         /// The name given.
         name: String,
-        /// What it may be.
+        /// Accepted values.
         expected: &'static str,
     },
 }
@@ -135,7 +135,7 @@ pub enum ModelError {
     Weights {
         /// The file or the folder.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Contract of a task: what the loop, the run folder and the report ask of it.
+//! Contract of a task: what the loop, the run folder and the report call and show.
 
 mod error;
 mod predictions;
@@ -7,77 +7,21 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use firefly_app::page::figure::Figure;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use crate::config::{ConfigError, Resolved, RunConfig, Training};
-use crate::metrics::{Metric, TrainingPoint};
+use crate::config::{Resolved, RunConfig, Sections};
+use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
-use crate::tasks::TaskName;
 
 pub use self::error::{ModelError, TaskError};
 pub use self::predictions::{PredictionFile, PredictionForm, PredictionTable, Predictions};
-
-/// A section of a configuration: every key has a default.
-pub trait Section: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned {}
-
-impl<T: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned> Section for T {}
 
 /// One model measured on one data set.
 pub trait EvaluationRow: Debug + Clone + Serialize {
     /// The rows as tables on a terminal.
     fn terminal(rows: &[Self]) -> String;
-}
-
-/// The loss of one batch, still on the device.
-#[derive(Debug, Clone)]
-pub struct StepLoss {
-    /// The loss, `[1]`.
-    pub total: Tensor<1>,
-    /// Its terms by their names in the metrics, `[1]` each, as they enter the total; empty where there is but one.
-    pub terms: Vec<(&'static str, Tensor<1>)>,
-}
-
-impl StepLoss {
-    /// A loss of a single term.
-    pub fn single(total: Tensor<1>) -> Self {
-        Self { total, terms: Vec::new() }
-    }
-
-    /// The loss times a factor.
-    #[must_use]
-    pub fn scaled(self, factor: f64) -> Self {
-        self.map(|tensor| tensor * factor)
-    }
-
-    /// The loss without its graph.
-    #[must_use]
-    pub fn detached(self) -> Self {
-        self.map(Tensor::detach)
-    }
-
-    /// The sum of two losses of the same terms.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        let terms = self.terms.into_iter().zip(other.terms);
-        Self { total: self.total + other.total, terms: terms.map(|((name, a), (_, b))| (name, a + b)).collect() }
-    }
-
-    fn map(self, change: impl Fn(Tensor<1>) -> Tensor<1>) -> Self {
-        let terms = self.terms.into_iter().map(|(name, term)| (name, change(term))).collect();
-        Self { total: change(self.total), terms }
-    }
-}
-
-/// Result of a validation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Validation {
-    /// Total loss, which early stopping compares.
-    pub loss: f64,
-    /// Further metrics of the task.
-    pub metrics: Vec<Metric>,
 }
 
 /// Share of the learning rate that a group of parameters gets.
@@ -102,7 +46,7 @@ pub struct MetricCurve {
     pub axis: &'static str,
     /// Whether the metric is a share in `0..=1`.
     pub is_share: bool,
-    /// What the figure says where the metric was not measured.
+    /// Text of the figure where the metric was not measured.
     pub empty: &'static str,
 }
 
@@ -121,13 +65,11 @@ pub struct ReportParts {
     pub model: Vec<Figure>,
 }
 
-/// Kind of training: configuration, data, loss, metrics and evaluation.
+/// Kind of training: data, loss, metrics and evaluation, beside the [`Sections`] of its configuration.
 ///
 /// An implementation holds the opened data of one run. The loop, checkpoints, sweeps and the report's page are written
 /// once for all of them.
-pub trait Task: Debug + Clone + PartialEq + Sized {
-    /// Name of the task.
-    const NAME: TaskName;
+pub trait Task: Sections {
     /// Terms of the loss: name in the metrics, and name in the report.
     const TERMS: &'static [(&'static str, &'static str)];
     /// Further curves of the report, a figure each.
@@ -136,14 +78,6 @@ pub trait Task: Debug + Clone + PartialEq + Sized {
     /// Form of [`predict`](Self::predict)'s outputs.
     const PREDICTIONS: PredictionForm = PredictionForm::Table;
 
-    /// Section `[model]` of the configuration.
-    type ModelSection: Section;
-    /// Section `[data]`.
-    type DataSection: Section;
-    /// Section `[training]`.
-    type TrainingSection: Section + Training;
-    /// Section `[loss]`.
-    type LossSection: Section;
     /// The module that is trained.
     type Model: Module;
     /// Opened data, on a device.
@@ -151,44 +85,7 @@ pub trait Task: Debug + Clone + PartialEq + Sized {
     /// A row of the evaluation.
     type Row: EvaluationRow;
 
-    /// Names of the models that the task trains.
-    fn models() -> Vec<&'static str>;
-
-    /// Sets the model of a configuration.
-    ///
-    /// # Errors
-    /// If the task does not train a model of this name.
-    fn choose_model(config: &mut RunConfig<Self>, name: &str) -> Result<(), ConfigError>;
-
-    /// Checks the task's own sections.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] naming the first key that is out of range.
-    fn validate(config: &RunConfig<Self>) -> Result<(), ConfigError>;
-
-    /// Checks that a run fits into `available` bytes of memory.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] naming the key that needs most of it.
-    fn check_memory(_config: &RunConfig<Self>, _available: u64) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
-    /// Makes the paths of data files absolute, relative to `root`. Without a root, data in relative paths are replaced
-    /// by generated ones. Returns whether that is so.
-    ///
-    /// # Errors
-    /// If a path is not text.
-    fn locate_data(_config: &mut RunConfig<Self>, _root: Option<&Path>) -> Result<bool, ConfigError> {
-        Ok(false)
-    }
-
-    /// Whether runs of two configurations can be compared: they have the same data and the same target.
-    fn are_comparable(a: &RunConfig<Self>, b: &RunConfig<Self>) -> bool {
-        a.data == b.data && a.seed == b.seed
-    }
-
-    /// Opens the data of a run on a device without autodiff. What takes long tells `monitor` how it gets on.
+    /// Opens the data of a run on a device without autodiff. Long work reports its progress to `monitor`.
     ///
     /// # Errors
     /// If the data can't be read or don't fit the model; [`TaskError::Interrupted`] if `monitor` says to stop.
@@ -324,7 +221,7 @@ pub trait Task: Debug + Clone + PartialEq + Sized {
 pub struct LoadedModel<T: Task> {
     /// The model.
     pub model: T::Model,
-    /// What its configuration differs in from the run's, as parts of a sentence.
+    /// Differences of its configuration from that of the run, as parts of a sentence.
     pub differences: Vec<String>,
 }
 

@@ -129,7 +129,7 @@ pub fn compared<T: Task<Model = ZooModel>>(model: ZooModel, expected: &ZooModel)
     LoadedModel { model, differences }
 }
 
-/// What a model differs in from `expected`, as parts of a sentence.
+/// Differences of a model from `expected`, as parts of a sentence.
 pub fn differences(model: &ZooModel, expected: &ZooModel) -> Vec<String> {
     let (family, run_family) = (model.family().name, expected.family().name);
     if family != run_family {

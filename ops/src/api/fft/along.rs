@@ -82,7 +82,7 @@ impl Call {
 
     fn options(&self, n: usize, direction: Direction) -> Result<FftOptions, ArgumentError> {
         ensure(n >= 1, self.operation, "n", n, "at least 1 point")?;
-        Ok(FftOptions { length: n, direction, scale: self.norm.factor(self.forward, n), interior: 1.0 })
+        Ok(FftOptions::new(n, direction).with_scale(self.norm.factor(self.forward, n)))
     }
 
     /// Both parts as rows along `dim`, in one type, for a transform of `n` points.

@@ -36,6 +36,17 @@ impl<const D: usize> ComplexTensor<D> {
     }
 
     /// `magnitude` exp(i `phase`), `phase` in radians.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::fft::ComplexTensor;
+    ///
+    /// let device = Device::flex();
+    /// let phase = Tensor::<1>::from_floats([std::f32::consts::FRAC_PI_2], &device);
+    /// let z = ComplexTensor::from_polar(Tensor::<1>::from_floats([2.0], &device), phase.clone());
+    /// assert!((z.im.clone() - 2.0).into_scalar::<f32>().abs() < 1e-6); // 2i
+    /// assert!((z.arg() - phase).into_scalar::<f32>().abs() < 1e-6);
+    /// ```
     pub fn from_polar(magnitude: Tensor<D>, phase: Tensor<D>) -> Self {
         Self { re: magnitude.clone() * phase.clone().cos(), im: magnitude * phase.sin() }
     }
@@ -66,6 +77,18 @@ impl<const D: usize> ComplexTensor<D> {
     }
 
     /// The product with real values.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::fft::ComplexTensor;
+    ///
+    /// let device = Device::flex();
+    /// let part = |values: [f32; 2]| Tensor::<1>::from_floats(values, &device);
+    /// let z = ComplexTensor::new(part([1.0, 2.0]), part([3.0, 4.0]));
+    /// let masked = z.scale(Tensor::from_floats([1.0, 0.0], &device)).scale_scalar(2.0).conj();
+    /// assert_eq!(masked.re.into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 0.0]);
+    /// assert_eq!(masked.im.into_data().iter::<f32>().collect::<Vec<_>>(), [-6.0, 0.0]);
+    /// ```
     pub fn scale(self, factor: Tensor<D>) -> Self {
         Self { re: self.re * factor.clone(), im: self.im * factor }
     }
@@ -91,6 +114,19 @@ impl<const D: usize> ComplexTensor<D> {
     }
 
     /// Matrix product over the last two dimensions.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::fft::ComplexTensor;
+    ///
+    /// // (1 + i)(1 − i) + 2i · i = 0.
+    /// let device = Device::flex();
+    /// let part = |values: [f32; 2], shape: [usize; 2]| Tensor::<1>::from_floats(values, &device).reshape(shape);
+    /// let row = ComplexTensor::<2>::new(part([1.0, 0.0], [1, 2]), part([1.0, 2.0], [1, 2]));
+    /// let column = ComplexTensor::<2>::new(part([1.0, 0.0], [2, 1]), part([-1.0, 1.0], [2, 1]));
+    /// let product = row.matmul(column);
+    /// assert_eq!((product.re.into_scalar::<f32>(), product.im.into_scalar::<f32>()), (0.0, 0.0));
+    /// ```
     pub fn matmul(self, other: Self) -> Self {
         let product = |a: &Tensor<D>, b: &Tensor<D>| a.clone().matmul(b.clone());
         Self {

@@ -7,7 +7,7 @@ use super::along::Call;
 use crate::error::{ArgumentError, ensure};
 use crate::options::Norm;
 
-/// A dimension of a transform, and the length that was given for it.
+/// Dimension of a transform, and the length that was given for it.
 type Axis = (usize, Option<usize>);
 
 /// The dimensions of a transform.
@@ -59,7 +59,8 @@ impl Call {
         axes.iter().rev().try_fold(input, |input, &(dim, n)| self.complex(input, n, dim))
     }
 
-    fn complex_n<const D: usize>(
+    /// Complex to complex along several dimensions, with their lengths `s`.
+    pub(super) fn complex_n<const D: usize>(
         &self,
         input: ComplexTensor<D>,
         s: Option<&[usize]>,
@@ -68,7 +69,8 @@ impl Call {
         self.complex_along(input, &Axes::of(self, s, dims, D)?.0)
     }
 
-    fn real_n<const D: usize>(
+    /// Real to the lower half of a spectrum along several dimensions.
+    pub(super) fn real_n<const D: usize>(
         &self,
         input: Tensor<D>,
         s: Option<&[usize]>,
@@ -79,7 +81,8 @@ impl Call {
         self.complex_along(self.real(input, n, dim)?, others)
     }
 
-    fn inverse_real_n<const D: usize>(
+    /// The lower half of a spectrum to real values along several dimensions.
+    pub(super) fn inverse_real_n<const D: usize>(
         &self,
         input: ComplexTensor<D>,
         s: Option<&[usize]>,
@@ -118,20 +121,6 @@ pub fn fftn<const D: usize>(
     Call { operation: "fftn", forward: true, norm }.complex_n(input.into(), s, dims)
 }
 
-/// [`fftn`] along two dimensions, such as `[-2, -1]`, with lengths `s` if given.
-///
-/// # Errors
-/// As [`fftn`].
-pub fn fft2<const D: usize>(
-    input: impl Into<ComplexTensor<D>>,
-    s: Option<[usize; 2]>,
-    dims: [isize; 2],
-    norm: Norm,
-) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = Call { operation: "fft2", forward: true, norm };
-    call.complex_n(input.into(), s.as_ref().map(<[_; 2]>::as_slice), Some(&dims))
-}
-
 /// Inverse of [`fftn`].
 ///
 /// `s` and `dims` are those of [`fftn`].
@@ -157,20 +146,6 @@ pub fn ifftn<const D: usize>(
     Call { operation: "ifftn", forward: false, norm }.complex_n(input.into(), s, dims)
 }
 
-/// [`ifftn`] along two dimensions, such as `[-2, -1]`, with lengths `s` if given.
-///
-/// # Errors
-/// As [`ifftn`].
-pub fn ifft2<const D: usize>(
-    input: impl Into<ComplexTensor<D>>,
-    s: Option<[usize; 2]>,
-    dims: [isize; 2],
-    norm: Norm,
-) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = Call { operation: "ifft2", forward: false, norm };
-    call.complex_n(input.into(), s.as_ref().map(<[_; 2]>::as_slice), Some(&dims))
-}
-
 /// [`rfft`](super::rfft()) along the last of `dims`, then [`fft`](super::fft()) along the others.
 ///
 /// `s` and `dims` are those of [`fftn`].
@@ -194,20 +169,6 @@ pub fn rfftn<const D: usize>(
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
     Call { operation: "rfftn", forward: true, norm }.real_n(input, s, dims)
-}
-
-/// [`rfftn`] along two dimensions, such as `[-2, -1]`, with lengths `s` if given.
-///
-/// # Errors
-/// As [`rfftn`].
-pub fn rfft2<const D: usize>(
-    input: Tensor<D>,
-    s: Option<[usize; 2]>,
-    dims: [isize; 2],
-    norm: Norm,
-) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = Call { operation: "rfft2", forward: true, norm };
-    call.real_n(input, s.as_ref().map(<[_; 2]>::as_slice), Some(&dims))
 }
 
 /// Inverse of [`rfftn`]: real values from the lower half of a spectrum; the last of `s` is 2 (m − 1) for m bins by
@@ -237,20 +198,6 @@ pub fn irfftn<const D: usize>(
     Call { operation: "irfftn", forward: false, norm }.inverse_real_n(input, s, dims)
 }
 
-/// [`irfftn`] along two dimensions, such as `[-2, -1]`, with lengths `s` if given.
-///
-/// # Errors
-/// As [`irfftn`].
-pub fn irfft2<const D: usize>(
-    input: ComplexTensor<D>,
-    s: Option<[usize; 2]>,
-    dims: [isize; 2],
-    norm: Norm,
-) -> Result<Tensor<D>, ArgumentError> {
-    let call = Call { operation: "irfft2", forward: false, norm };
-    call.inverse_real_n(input, s.as_ref().map(<[_; 2]>::as_slice), Some(&dims))
-}
-
 /// [`fft`](super::fft()) along all but the last of `dims`, then [`hfft`](super::hfft()) along that.
 ///
 /// `s` and `dims` are those of [`fftn`].
@@ -276,20 +223,6 @@ pub fn hfftn<const D: usize>(
     Call { operation: "hfftn", forward: true, norm }.inverse_real_n(input, s, dims)
 }
 
-/// [`hfftn`] along two dimensions, such as `[-2, -1]`, with lengths `s` if given.
-///
-/// # Errors
-/// As [`hfftn`].
-pub fn hfft2<const D: usize>(
-    input: ComplexTensor<D>,
-    s: Option<[usize; 2]>,
-    dims: [isize; 2],
-    norm: Norm,
-) -> Result<Tensor<D>, ArgumentError> {
-    let call = Call { operation: "hfft2", forward: true, norm };
-    call.inverse_real_n(input, s.as_ref().map(<[_; 2]>::as_slice), Some(&dims))
-}
-
 /// Inverse of [`hfftn`].
 ///
 /// `s` and `dims` are those of [`fftn`].
@@ -313,18 +246,4 @@ pub fn ihfftn<const D: usize>(
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
     Call { operation: "ihfftn", forward: false, norm }.real_n(input, s, dims)
-}
-
-/// [`ihfftn`] along two dimensions, such as `[-2, -1]`, with lengths `s` if given.
-///
-/// # Errors
-/// As [`ihfftn`].
-pub fn ihfft2<const D: usize>(
-    input: Tensor<D>,
-    s: Option<[usize; 2]>,
-    dims: [isize; 2],
-    norm: Norm,
-) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = Call { operation: "ihfft2", forward: false, norm };
-    call.real_n(input, s.as_ref().map(<[_; 2]>::as_slice), Some(&dims))
 }

@@ -41,13 +41,15 @@ mod framing;
 mod frequencies;
 mod one_dimension;
 mod stft;
+mod two_dimensions;
 
 pub use complex_tensor::ComplexTensor;
 pub use convolve::fft_convolve;
-pub use dimensions::{fft2, fftn, hfft2, hfftn, ifft2, ifftn, ihfft2, ihfftn, irfft2, irfftn, rfft2, rfftn};
+pub use dimensions::{fftn, hfftn, ifftn, ihfftn, irfftn, rfftn};
 pub use frequencies::{fftfreq, fftshift, ifftshift, rfftfreq};
 pub use one_dimension::{fft, hfft, ifft, ihfft, irfft, rfft};
 pub(super) use stft::full_window;
 pub use stft::{istft, stft};
+pub use two_dimensions::{fft2, hfft2, ifft2, ihfft2, irfft2, rfft2};
 
 pub use crate::fast_length::next_fast_len;

@@ -77,6 +77,21 @@ pub fn stft<const D: usize, const E: usize>(
 /// - `length`: samples per row; all of them if `None`, without the ends of a centred signal. Samples past the last
 ///   frame are 0.
 ///
+/// ```
+/// use burn::tensor::{Device, Distribution, FloatDType, Tensor};
+/// use firefly_ops::fft::{istft, stft};
+/// use firefly_ops::{StftOptions, Window, WindowSymmetry};
+///
+/// let device = Device::flex();
+/// let window = Window::Hann.tensor(64, WindowSymmetry::Periodic, FloatDType::F32, &device);
+/// let options = StftOptions::new(64);
+/// let signal = Tensor::<1>::random([500], Distribution::Default, &device);
+/// let spectra = stft::<1, 2>(signal.clone(), Some(window.clone()), &options)?;
+/// let again: Tensor<1> = istft(spectra, Some(window), &options, Some(500))?;
+/// assert!((again - signal).abs().max().into_scalar::<f32>() < 1e-5);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
 /// # Errors
 /// [`ArgumentError`] for options out of range, another number of bins, no frames, or a window whose squares, added up at
 /// each hop, are 0 at some sample (the nonzero overlap add constraint).

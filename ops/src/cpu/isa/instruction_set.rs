@@ -4,6 +4,16 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 
 /// Instruction set that a kernel is compiled for. Each includes those before it.
+///
+/// ```
+/// use firefly_ops::InstructionSet;
+///
+/// let best = InstructionSet::detected();
+/// assert!(InstructionSet::available().any(|set| set == best));
+/// // Calls within the closure use plain Rust.
+/// assert_eq!(InstructionSet::Portable.force(InstructionSet::current), InstructionSet::Portable);
+/// assert_eq!(InstructionSet::current(), best);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstructionSet {
     /// Plain Rust, which every processor runs; 4 lanes.

@@ -14,6 +14,19 @@ use crate::error::{ArgumentError, ensure};
 
 /// A window's shape. Coefficients as in F. J. Harris, "On the use of windows for harmonic analysis with the
 /// discrete Fourier transform", Proc. IEEE 66 (1978), unless said otherwise; values are those of SciPy.
+///
+/// ```
+/// use burn::tensor::{Device, FloatDType};
+/// use firefly_ops::{Window, WindowSymmetry};
+///
+/// let window: Window = "tukey(0.5)".parse()?;
+/// assert_eq!(window, Window::Tukey { alpha: 0.5 });
+/// let values = window.tensor(8, WindowSymmetry::Periodic, FloatDType::F32, &Device::flex());
+/// assert_eq!(values.max().into_scalar::<f32>(), 1.0);
+/// assert!(Window::Tukey { alpha: 2.0 }.validate("my_model", 8).is_err());
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Window {
@@ -57,6 +70,15 @@ pub enum Window {
 }
 
 /// Length of a window's period.
+///
+/// ```
+/// use firefly_ops::{Window, WindowSymmetry};
+///
+/// let symmetric = Window::Hann.coefficients(5, WindowSymmetry::Symmetric);
+/// assert_eq!(symmetric[0], symmetric[4]);
+/// // A periodic window is a longer symmetric one without its end.
+/// assert_eq!(Window::Hann.coefficients(4, WindowSymmetry::Periodic), symmetric[..4]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WindowSymmetry {

@@ -9,9 +9,10 @@ use firefly_app::number::bytes;
 use safetensors::{Dtype, SafeTensors};
 
 use super::npy::{ACCEPTED, ArrayHeader};
+use super::npz;
 use super::number::NumberFormat;
-use super::{Format, npz};
 use crate::data::error::{DataError, RecordingProblem};
+use crate::data::format::Format;
 use crate::grid;
 
 /// Extensions of the files that hold arrays, for messages.

@@ -9,8 +9,9 @@ use symphonia::core::formats::probe::Hint;
 use symphonia::core::formats::{FormatReader, TrackType};
 use symphonia::core::io::MediaSourceStream;
 
-use super::{Format, Layout, SampleReader};
+use super::reader::{Layout, SampleReader};
 use crate::data::error::RecordingProblem;
+use crate::data::format::Format;
 
 /// First audio track of a file. Samples are within [-1, 1].
 pub(super) struct CompressedReader {

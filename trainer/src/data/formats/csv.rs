@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use super::{Format, Layout, SampleReader};
+use super::reader::{Layout, SampleReader};
 use crate::data::error::RecordingProblem;
+use crate::data::format::Format;
 
 /// Names of a column of times in seconds.
 const TIMES: [&str; 6] = ["time", "t", "time_s", "time (s)", "seconds", "s"];

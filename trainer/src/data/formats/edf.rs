@@ -6,8 +6,9 @@ use std::path::Path;
 
 use super::number::NumberFormat;
 use super::raw::read_full;
-use super::{Format, Layout, SampleReader};
+use super::reader::{Layout, SampleReader};
 use crate::data::error::RecordingProblem;
+use crate::data::format::Format;
 
 /// Bytes of the fixed part of a header, and of what it has per signal.
 const HEADER_BYTES: usize = 256;

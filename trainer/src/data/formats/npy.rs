@@ -6,8 +6,9 @@ use std::path::Path;
 
 use super::number::NumberFormat;
 use super::raw::read_full;
-use super::{Format, Layout, SampleReader};
+use super::reader::{Layout, SampleReader};
 use crate::data::error::RecordingProblem;
+use crate::data::format::Format;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Types of numbers that are read, for messages.
@@ -15,7 +16,7 @@ pub(super) const ACCEPTED: &str = "bools, integers of 1 to 8 bytes and floats of
 /// Longest header that is read.
 const MOST_HEADER_BYTES: usize = 1 << 16;
 
-/// What the header of an array says.
+/// Header of an array.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ArrayHeader {
     pub(super) numbers: NumberFormat,

@@ -8,8 +8,9 @@ use flate2::read::DeflateDecoder;
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ZipArchive};
 
 use super::npy::{ArrayHeader, ArrayReader};
-use super::{Format, SampleReader as _};
+use super::reader::SampleReader as _;
 use crate::data::error::RecordingProblem;
+use crate::data::format::Format;
 
 /// Names of a number that is the sample rate.
 const RATES: [&str; 5] = ["rate", "fs", "sr", "sample_rate", "sampling_rate"];

@@ -11,8 +11,9 @@ use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-use super::{Format, Layout, SampleReader};
+use super::reader::{Layout, SampleReader};
 use crate::data::error::RecordingProblem;
+use crate::data::format::Format;
 
 /// Values that are decoded at once.
 const BLOCK: usize = 1 << 14;

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read};
 
 use super::number::NumberFormat;
-use super::{Layout, SampleReader};
+use super::reader::{Layout, SampleReader};
 use crate::data::error::RecordingProblem;
 
 /// Interleaved samples from any reader, such as standard input. Integers are divided by full scale. Bytes at the end

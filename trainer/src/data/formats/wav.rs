@@ -6,8 +6,9 @@ use std::path::Path;
 
 use super::number::NumberFormat;
 use super::raw::read_full;
-use super::{Format, Layout, SampleReader};
+use super::reader::{Layout, SampleReader};
 use crate::data::error::RecordingProblem;
+use crate::data::format::Format;
 
 /// Length of a chunk that stands in the `ds64` chunk instead, or that was not known to the program that wrote the file.
 const UNKNOWN_LENGTH: u64 = 0xffff_ffff;
@@ -26,7 +27,7 @@ pub(super) struct WavSamples {
     bytes: Vec<u8>,
 }
 
-/// What the chunks before the samples say.
+/// Contents of the chunks before the samples.
 struct Header {
     numbers: NumberFormat,
     channels: u16,

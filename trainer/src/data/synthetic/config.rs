@@ -11,7 +11,7 @@ use crate::data::error::DataError;
 /// Family of synthetic signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Family {
+pub enum SignalFamily {
     /// Sinusoids of unrelated frequencies and levels, in white noise.
     Tones,
     /// A fundamental and its harmonics, with levels that fall per octave, in white noise.
@@ -26,7 +26,7 @@ pub enum Family {
     Noise,
 }
 
-impl Family {
+impl SignalFamily {
     /// All families.
     pub const ALL: [Self; 6] = [Self::Tones, Self::Harmonics, Self::Am, Self::Fm, Self::Chirps, Self::Noise];
 
@@ -43,7 +43,7 @@ impl Family {
     }
 }
 
-impl fmt::Display for Family {
+impl fmt::Display for SignalFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -52,13 +52,13 @@ impl fmt::Display for Family {
 /// A name that is not a family's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no family of signals is called {0:?}; there are tones, harmonics, am, fm, chirps and noise")]
-pub struct UnknownFamily(pub String);
+pub struct UnknownSignalFamily(pub String);
 
-impl FromStr for Family {
-    type Err = UnknownFamily;
+impl FromStr for SignalFamily {
+    type Err = UnknownSignalFamily;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|family| family.name() == name).ok_or_else(|| UnknownFamily(name.to_owned()))
+        Self::ALL.into_iter().find(|family| family.name() == name).ok_or_else(|| UnknownSignalFamily(name.to_owned()))
     }
 }
 
@@ -68,7 +68,7 @@ impl FromStr for Family {
 #[serde(default, deny_unknown_fields)]
 pub struct SyntheticConfig {
     /// Families, all equally likely per frame. One that is listed twice is twice as likely.
-    pub families: Vec<Family>,
+    pub families: Vec<SignalFamily>,
     /// Range of every tone, harmonic, sideband and instantaneous frequency.
     pub frequency: [f64; 2],
     /// `tones`: number.
@@ -97,7 +97,7 @@ pub struct SyntheticConfig {
 impl Default for SyntheticConfig {
     fn default() -> Self {
         Self {
-            families: Family::ALL.to_vec(),
+            families: SignalFamily::ALL.to_vec(),
             frequency: [0.01, 0.45],
             tones: [1, 8],
             tone_level_db: [-20.0, 0.0],
@@ -145,21 +145,21 @@ impl SyntheticConfig {
         let [low, high] = self.frequency;
         let room = high - low;
         let has = |family| self.families.contains(&family);
-        if has(Family::Harmonics) && self.harmonics[1] as f64 * low > high {
+        if has(SignalFamily::Harmonics) && self.harmonics[1] as f64 * low > high {
             return Err(DataError::setting(
                 "harmonics",
                 format!("{:?}", self.harmonics),
                 format!("at most {}, or `frequency` wider", (high / low).floor()),
             ));
         }
-        if has(Family::Am) && 2.0 * self.modulation_rate[1] > room {
+        if has(SignalFamily::Am) && 2.0 * self.modulation_rate[1] > room {
             return Err(DataError::setting(
                 "modulation_rate",
                 format!("{:?}", self.modulation_rate),
                 format!("at most {}, for both sidebands within `frequency`", room / 2.0),
             ));
         }
-        if has(Family::Fm) && 2.0 * (self.modulation_rate[1] + self.fm_deviation[1]) > room {
+        if has(SignalFamily::Fm) && 2.0 * (self.modulation_rate[1] + self.fm_deviation[1]) > room {
             return Err(DataError::setting(
                 "fm_deviation",
                 format!("{:?}", self.fm_deviation),

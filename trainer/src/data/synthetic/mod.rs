@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-pub use config::{Family, SyntheticConfig, UnknownFamily};
+pub use config::{SignalFamily, SyntheticConfig, UnknownSignalFamily};
 
 use super::draw::{Draw, Part, Purpose};
 use super::error::{DataError, check_frame};
@@ -69,17 +69,17 @@ impl Synthetic {
         let family = config.families[draw.count([0, config.families.len() - 1])];
         let level_db = draw.uniform(config.level_db);
         match family {
-            Family::Tones => tonal::tones(config, &mut draw, out),
-            Family::Harmonics => tonal::harmonics(config, &mut draw, out),
-            Family::Am => tonal::amplitude_modulated(config, &mut draw, out),
-            Family::Fm => tonal::frequency_modulated(config, &mut draw, out),
-            Family::Chirps => tonal::chirp(config, &mut draw, out),
-            Family::Noise => {
+            SignalFamily::Tones => tonal::tones(config, &mut draw, out),
+            SignalFamily::Harmonics => tonal::harmonics(config, &mut draw, out),
+            SignalFamily::Am => tonal::amplitude_modulated(config, &mut draw, out),
+            SignalFamily::Fm => tonal::frequency_modulated(config, &mut draw, out),
+            SignalFamily::Chirps => tonal::chirp(config, &mut draw, out),
+            SignalFamily::Noise => {
                 let exponent = draw.uniform(config.noise_exponent);
                 self.noise.fill(exponent, &mut draw, out);
             }
         }
-        if family != Family::Noise {
+        if family != SignalFamily::Noise {
             let snr_db = draw.uniform(config.snr_db);
             add_white_noise(snr_db, &mut draw, out);
         }

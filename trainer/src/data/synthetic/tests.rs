@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn only(family: Family) -> SyntheticConfig {
+fn only(family: SignalFamily) -> SyntheticConfig {
     SyntheticConfig { families: vec![family], ..SyntheticConfig::default() }
 }
 
@@ -59,7 +59,7 @@ fn strongest(power: &[f64]) -> usize {
 #[test]
 fn coloured_noise_has_the_slope_asked_for() {
     for exponent in [-1.0, 0.0, 1.0, 2.0] {
-        let config = SyntheticConfig { noise_exponent: [exponent; 2], ..only(Family::Noise) };
+        let config = SyntheticConfig { noise_exponent: [exponent; 2], ..only(SignalFamily::Noise) };
         let power = mean_periodogram(&source(config, 200), 400);
         let points: Vec<(f64, f64)> = (6..90).map(|k| ((k as f64).ln(), power[k].ln())).collect();
         let count = points.len() as f64;
@@ -78,7 +78,7 @@ fn a_tone_peaks_at_its_bin() {
             frequency: [bin as f64 / n as f64; 2],
             tones: [1, 1],
             snr_db: [20.0, 20.0],
-            ..only(Family::Tones)
+            ..only(SignalFamily::Tones)
         };
         let source = source(config, n);
         for index in 0..20 {
@@ -95,7 +95,7 @@ fn the_signal_to_noise_ratio_is_the_one_asked_for() {
             frequency: [bin as f64 / n as f64; 2],
             tones: [1, 1],
             snr_db: [snr_db; 2],
-            ..only(Family::Tones)
+            ..only(SignalFamily::Tones)
         };
         let x = make(&source(config, n), 4);
         let part = |wave: fn(f64) -> f64| {
@@ -117,7 +117,7 @@ fn harmonics_are_multiples_of_one_fundamental() {
         harmonics: [5, 5],
         harmonic_decay_db: [0.0, 0.0],
         snr_db: [60.0, 60.0],
-        ..only(Family::Harmonics)
+        ..only(SignalFamily::Harmonics)
     };
     let power = periodogram(&make(&source(config, n), 0));
     let level = power.iter().copied().fold(0.0, f64::max);
@@ -128,7 +128,9 @@ fn harmonics_are_multiples_of_one_fundamental() {
 
 #[test]
 fn nothing_reaches_beyond_the_frequency_range() {
-    for family in [Family::Tones, Family::Harmonics, Family::Am, Family::Fm, Family::Chirps] {
+    for family in
+        [SignalFamily::Tones, SignalFamily::Harmonics, SignalFamily::Am, SignalFamily::Fm, SignalFamily::Chirps]
+    {
         let config = SyntheticConfig { frequency: [0.02, 0.40], snr_db: [100.0, 100.0], ..only(family) };
         let source = source(config, 256);
         for index in 0..60 {
@@ -145,9 +147,9 @@ fn fm_and_chirps_move_in_frequency() {
         fm_deviation: [0.05; 2],
         modulation_rate: [0.002; 2],
         snr_db: [100.0; 2],
-        ..only(Family::Fm)
+        ..only(SignalFamily::Fm)
     };
-    let chirp = SyntheticConfig { snr_db: [100.0; 2], ..only(Family::Chirps) };
+    let chirp = SyntheticConfig { snr_db: [100.0; 2], ..only(SignalFamily::Chirps) };
     for config in [fm, chirp] {
         let source = source(config, 1024);
         let travel = |index| {
@@ -163,7 +165,7 @@ fn fm_and_chirps_move_in_frequency() {
 
 #[test]
 fn the_level_is_the_root_mean_square() {
-    for family in Family::ALL {
+    for family in SignalFamily::ALL {
         let config = SyntheticConfig { level_db: [-12.0, 6.0], ..only(family) };
         let source = source(config, 384);
         let levels: Vec<f64> = (0..200).map(|index| 10.0 * mean_square(&make(&source, index)).log10()).collect();
@@ -191,14 +193,14 @@ fn parts_and_seeds_draw_apart() {
 
 #[test]
 fn families_are_called_the_same_everywhere() {
-    for family in Family::ALL {
+    for family in SignalFamily::ALL {
         assert_eq!(family.to_string().parse(), Ok(family));
         let config = only(family);
         let text = toml::to_string(&config).unwrap();
         assert!(text.contains(&format!("[\"{family}\"]")), "{text}");
         assert_eq!(toml::from_str::<SyntheticConfig>(&text).unwrap(), config);
     }
-    let error = "tone".parse::<Family>().unwrap_err().to_string();
+    let error = "tone".parse::<SignalFamily>().unwrap_err().to_string();
     assert!(error.contains("tone") && error.contains("chirps"), "{error}");
 }
 

@@ -13,10 +13,10 @@ const MAX_SAMPLES: usize = 1 << 22;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelPart {
-    /// What is before the first separator.
+    /// Text before the first separator.
     #[default]
     BeforeFirst,
-    /// What is before the last separator.
+    /// Text before the last separator.
     BeforeLast,
 }
 
@@ -28,7 +28,7 @@ pub struct DataSection {
     /// are given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recordings: Option<RecordingsConfig>,
-    /// What follows the label in a file's name.
+    /// Text that follows the label in a file's name.
     pub separator: String,
     /// Part of the file's name that is its label.
     pub label: LabelPart,

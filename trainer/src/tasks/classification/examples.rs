@@ -8,7 +8,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use super::ClassificationConfig;
 use super::config::{DataSection, LabelPart};
 use crate::data::{
-    AddedNoise, Corpus, Excerpts, Family, NoiseKind, Part, Synthetic, SyntheticConfig, add_noise, stem, uniform,
+    AddedNoise, Corpus, Excerpts, NoiseKind, Part, SignalFamily, Synthetic, SyntheticConfig, add_noise, stem, uniform,
 };
 use crate::task::TaskError;
 
@@ -84,7 +84,7 @@ impl ExampleSets {
 /// Generated examples, whose classes are the families of signals.
 fn generated(config: &ClassificationConfig) -> Result<ExampleSets, TaskError> {
     let (data, samples) = (&config.data, config.data.samples);
-    let families: &[Family] = &data.synthetic.families;
+    let families: &[SignalFamily] = &data.synthetic.families;
     let quarter = data.synthetic_examples / 4;
     let set = |part: Part, count: usize| -> Result<Examples, TaskError> {
         let (mut signals, mut classes) = (Vec::new(), Vec::new());

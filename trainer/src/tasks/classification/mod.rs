@@ -20,13 +20,12 @@ pub use model::Classifier;
 
 use super::scores::{self, ScoreRow};
 use super::zoo_model::{self, ZooSection, ZooTask};
-use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate_recordings};
+use crate::config::{ConfigError, Resolved, RunConfig, Sections, TrainingSection, locate_recordings};
 use crate::data::{Corpus, EpochOrder, read_recording};
-use crate::metrics::Metric;
+use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task,
-    TaskError, Validation,
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, Task, TaskError,
 };
 use crate::tasks::TaskName;
 
@@ -120,35 +119,13 @@ impl ZooTask for Classification {
     ];
 }
 
-impl Task for Classification {
+impl Sections for Classification {
     const NAME: TaskName = TaskName::Classification;
-    const TERMS: &'static [(&'static str, &'static str)] = &[];
-    const CURVES: &'static [MetricCurve] = &[
-        MetricCurve {
-            metric: "validation_accuracy",
-            name: "validation accuracy",
-            title: "Validation accuracy",
-            axis: "share of the examples",
-            is_share: true,
-            empty: "The accuracy was not measured.",
-        },
-        MetricCurve {
-            metric: "validation_loss",
-            name: "validation loss",
-            title: "Validation loss",
-            axis: "cross entropy (nats)",
-            is_share: false,
-            empty: "The loss was not measured.",
-        },
-    ];
 
     type ModelSection = ZooSection<Self>;
     type DataSection = DataSection;
     type TrainingSection = TrainingSection;
     type LossSection = LossSection;
-    type Model = Classifier;
-    type Data = ClassificationData;
-    type Row = ScoreRow;
 
     fn models() -> Vec<&'static str> {
         ZooSection::<Self>::accepted()
@@ -170,6 +147,32 @@ impl Task for Classification {
     fn locate_data(config: &mut ClassificationConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
         locate_recordings(&mut config.data.recordings, root)
     }
+}
+
+impl Task for Classification {
+    const TERMS: &'static [(&'static str, &'static str)] = &[];
+    const CURVES: &'static [MetricCurve] = &[
+        MetricCurve {
+            metric: "validation_accuracy",
+            name: "validation accuracy",
+            title: "Validation accuracy",
+            axis: "share of the examples",
+            is_share: true,
+            empty: "The accuracy was not measured.",
+        },
+        MetricCurve {
+            metric: "validation_loss",
+            name: "validation loss",
+            title: "Validation loss",
+            axis: "cross entropy (nats)",
+            is_share: false,
+            empty: "The loss was not measured.",
+        },
+    ];
+
+    type Model = Classifier;
+    type Data = ClassificationData;
+    type Row = ScoreRow;
 
     fn open(
         config: &ClassificationConfig,

@@ -25,13 +25,12 @@ pub use tuning::{Change, Tunable, tuned};
 
 use super::scores::ScoreRow;
 use super::zoo_model::{self, ZooSection, ZooTask};
-use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate, locate_recordings};
+use crate::config::{ConfigError, Resolved, RunConfig, Sections, TrainingSection, locate, locate_recordings};
 use crate::data::EpochOrder;
-use crate::metrics::Metric;
+use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionForm, Predictions, ReportParts, StepLoss, Task,
-    TaskError, Validation,
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionForm, Predictions, ReportParts, Task, TaskError,
 };
 use crate::tasks::TaskName;
 use evaluate::Ratios;
@@ -94,27 +93,13 @@ impl ZooTask for Denoising {
     const DERIVED: &'static [(&'static str, &'static str)] = &[("samples", "it is data.samples")];
 }
 
-impl Task for Denoising {
+impl Sections for Denoising {
     const NAME: TaskName = TaskName::Denoising;
-    const PREDICTIONS: PredictionForm = PredictionForm::Files;
-    const TERMS: &'static [(&'static str, &'static str)] =
-        &[("si_snr", "negative SI-SNR (dB)"), ("spectral", "spectral term")];
-    const CURVES: &'static [MetricCurve] = &[MetricCurve {
-        metric: "validation_si_snr_improvement_db",
-        name: "SI-SNR improvement",
-        title: "Validation: improvement of the ratio",
-        axis: "SI-SNR improvement (dB)",
-        is_share: false,
-        empty: "The ratio was not measured.",
-    }];
 
     type ModelSection = ZooSection<Self>;
     type DataSection = DataSection;
     type TrainingSection = TrainingSection;
     type LossSection = LossSection;
-    type Model = ZooModel;
-    type Data = DenoisingData;
-    type Row = ScoreRow;
 
     fn models() -> Vec<&'static str> {
         ZooSection::<Self>::accepted()
@@ -139,6 +124,24 @@ impl Task for Denoising {
         locate(&mut config.data.noise_folder, root)?;
         Ok(is_missing)
     }
+}
+
+impl Task for Denoising {
+    const PREDICTIONS: PredictionForm = PredictionForm::Files;
+    const TERMS: &'static [(&'static str, &'static str)] =
+        &[("si_snr", "negative SI-SNR (dB)"), ("spectral", "spectral term")];
+    const CURVES: &'static [MetricCurve] = &[MetricCurve {
+        metric: "validation_si_snr_improvement_db",
+        name: "SI-SNR improvement",
+        title: "Validation: improvement of the ratio",
+        axis: "SI-SNR improvement (dB)",
+        is_share: false,
+        empty: "The ratio was not measured.",
+    }];
+
+    type Model = ZooModel;
+    type Data = DenoisingData;
+    type Row = ScoreRow;
 
     fn open(config: &DenoisingConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<DenoisingData, TaskError> {
         let sets = ExampleSets::open(config)?;

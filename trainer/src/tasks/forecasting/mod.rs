@@ -17,13 +17,12 @@ pub use series::{Parts, Series, Standardisation, Table, Windows};
 
 use super::scores::{self, ScoreRow};
 use super::zoo_model::{self, ZooSection, ZooTask};
-use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate};
+use crate::config::{ConfigError, Resolved, RunConfig, Sections, TrainingSection, locate};
 use crate::data::EpochOrder;
-use crate::metrics::Metric;
+use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task,
-    TaskError, Validation,
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, Task, TaskError,
 };
 use crate::tasks::TaskName;
 
@@ -125,26 +124,13 @@ impl ZooTask for Forecasting {
     ];
 }
 
-impl Task for Forecasting {
+impl Sections for Forecasting {
     const NAME: TaskName = TaskName::Forecasting;
-    const TERMS: &'static [(&'static str, &'static str)] =
-        &[("forecast", "forecast"), ("reconstruction", "reconstruction")];
-    const CURVES: &'static [MetricCurve] = &[MetricCurve {
-        metric: "validation_mse",
-        name: "mean squared error",
-        title: "Validation error",
-        axis: "mean squared error of standardised values",
-        is_share: false,
-        empty: "The error was not measured.",
-    }];
 
     type ModelSection = ZooSection<Self>;
     type DataSection = DataSection;
     type TrainingSection = TrainingSection;
     type LossSection = LossSection;
-    type Model = ZooModel;
-    type Data = ForecastingData;
-    type Row = ScoreRow;
 
     fn models() -> Vec<&'static str> {
         ZooSection::<Self>::accepted()
@@ -170,6 +156,23 @@ impl Task for Forecasting {
         }
         Ok(is_missing)
     }
+}
+
+impl Task for Forecasting {
+    const TERMS: &'static [(&'static str, &'static str)] =
+        &[("forecast", "forecast"), ("reconstruction", "reconstruction")];
+    const CURVES: &'static [MetricCurve] = &[MetricCurve {
+        metric: "validation_mse",
+        name: "mean squared error",
+        title: "Validation error",
+        axis: "mean squared error of standardised values",
+        is_share: false,
+        empty: "The error was not measured.",
+    }];
+
+    type Model = ZooModel;
+    type Data = ForecastingData;
+    type Row = ScoreRow;
 
     fn open(config: &ForecastingConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<ForecastingData, TaskError> {
         let series = Series::open(&config.data, config.seed, device)?;

@@ -32,14 +32,14 @@ use self::config::dims;
 use self::symmetry::Symmetry;
 use super::scores::{self, ScoreRow};
 use super::zoo_model::{self, ZooSection, ZooTask};
-use crate::config::{ConfigError, Resolved, RunConfig, TrainingSection, locate};
+use crate::config::{ConfigError, Resolved, RunConfig, Sections, TrainingSection, locate};
 use crate::data::formats::Array;
 use crate::data::{EpochOrder, Part, stem, uniform};
-use crate::metrics::Metric;
+use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
     LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionFile, PredictionForm, Predictions, ReportParts,
-    StepLoss, Task, TaskError, Validation,
+    Task, TaskError,
 };
 use crate::tasks::TaskName;
 
@@ -86,26 +86,13 @@ impl ZooTask for OperatorTask {
     ];
 }
 
-impl Task for OperatorTask {
+impl Sections for OperatorTask {
     const NAME: TaskName = TaskName::Operator;
-    const PREDICTIONS: PredictionForm = PredictionForm::Files;
-    const TERMS: &'static [(&'static str, &'static str)] = &[];
-    const CURVES: &'static [MetricCurve] = &[MetricCurve {
-        metric: "validation_relative_l2",
-        name: "relative L2 error",
-        title: "Validation error",
-        axis: "relative L2 error",
-        is_share: false,
-        empty: "The error was not measured.",
-    }];
 
     type ModelSection = ZooSection<Self>;
     type DataSection = DataSection;
     type TrainingSection = TrainingSection;
     type LossSection = LossSection;
-    type Model = FieldOperator;
-    type Data = OperatorData;
-    type Row = ScoreRow;
 
     fn models() -> Vec<&'static str> {
         ZooSection::<Self>::accepted()
@@ -146,6 +133,23 @@ impl Task for OperatorTask {
         }
         Ok(is_missing)
     }
+}
+
+impl Task for OperatorTask {
+    const PREDICTIONS: PredictionForm = PredictionForm::Files;
+    const TERMS: &'static [(&'static str, &'static str)] = &[];
+    const CURVES: &'static [MetricCurve] = &[MetricCurve {
+        metric: "validation_relative_l2",
+        name: "relative L2 error",
+        title: "Validation error",
+        axis: "relative L2 error",
+        is_share: false,
+        empty: "The error was not measured.",
+    }];
+
+    type Model = FieldOperator;
+    type Data = OperatorData;
+    type Row = ScoreRow;
 
     fn open(config: &OperatorConfig, device: &Device, monitor: &Monitor<'_>) -> Result<OperatorData, TaskError> {
         if config.data.files.is_none() {

@@ -5,7 +5,7 @@ use firefly_app::device::DeviceName;
 use firefly_models::{ArgumentError, WelchPeaks};
 use firefly_ops::top_k;
 
-use crate::data::{DeviceCorpus, Source};
+use crate::data::{DeviceCorpus, FrameSource};
 
 /// Added to power relative to a frame's mean before its logarithm is taken, so that the logarithm is bounded.
 pub const RELATIVE_POWER_FLOOR: f64 = 1e-9;
@@ -55,7 +55,7 @@ impl Batch {
 /// Training batches by step: the same step always gives the same frames.
 #[derive(Debug, Clone)]
 pub struct Batches {
-    source: Source,
+    source: FrameSource,
     /// The recordings on the device, unless the device is the host.
     corpus: Option<DeviceCorpus>,
     reference: WelchPeaks,
@@ -65,9 +65,9 @@ pub struct Batches {
 
 impl Batches {
     /// Batches of `rows` frames from `source`, on `device`.
-    pub fn new(source: Source, reference: WelchPeaks, rows: usize, device: Device) -> Self {
+    pub fn new(source: FrameSource, reference: WelchPeaks, rows: usize, device: Device) -> Self {
         let corpus = match &source {
-            Source::Recordings(sampler) if !DeviceName::of(&device).kind().is_host() => {
+            FrameSource::Recordings(sampler) if !DeviceName::of(&device).kind().is_host() => {
                 DeviceCorpus::new(sampler, &device)
             }
             _ => None,

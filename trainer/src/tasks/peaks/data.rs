@@ -8,9 +8,9 @@ use super::PeaksConfig;
 use super::batch::{Batch, Batches, frames_to_tensor};
 use super::evaluate::{Agreement, has_power, peaks_of};
 use super::loss::loss;
-use crate::data::{DataSets, Fingerprint, Frames, Source};
-use crate::metrics::Metric;
-use crate::task::{TaskError, Validation};
+use crate::data::{DataSets, Fingerprint, FrameSource, Frames};
+use crate::metrics::{Metric, Validation};
+use crate::task::TaskError;
 
 /// Frames of either kind that the fingerprint of recordings is taken of.
 const FINGERPRINT_FRAMES: usize = 256;
@@ -45,7 +45,7 @@ impl PeaksData {
 /// Number that follows from the samples of recordings: of training frames as they are drawn, which changes with every
 /// file that is added or removed, and of validation frames. 0 for synthetic signals, which a seed determines.
 pub fn fingerprint(data: &DataSets) -> u64 {
-    if matches!(data.train, Source::Synthetic(_)) {
+    if matches!(data.train, FrameSource::Synthetic(_)) {
         return 0;
     }
     let mut drawn = vec![0.0f32; FINGERPRINT_FRAMES * data.train.frame()];

@@ -6,7 +6,7 @@ use firefly_app::host::available_memory;
 use firefly_models::{ArgumentError, LearnedWelchPeaks, Tier};
 
 use super::evaluate::{Agreement, peaks_of};
-use super::{Peaks, PeaksConfig, evaluation_set};
+use super::{PeaksConfig, PeaksTask, evaluation_set};
 use crate::data::DataSets;
 use crate::fit::{Checkpointing, Trainer};
 use crate::progress::{Monitor, Silent};
@@ -31,8 +31,8 @@ pub struct Trained {
 pub fn train_ephemeral(config: &PeaksConfig, tier: Tier, device: &Device) -> Result<Trained, RunError> {
     config.validate()?;
     config.check_memory(available_memory())?;
-    let data = Peaks::open(config, &device.clone().inner(), &Monitor::none())?;
-    let mut trainer = Trainer::<Peaks>::new(config, &data, device)?;
+    let data = PeaksTask::open(config, &device.clone().inner(), &Monitor::none())?;
+    let mut trainer = Trainer::<PeaksTask>::new(config, &data, device)?;
     trainer.fit(&mut Checkpointing::Off, &Interrupter::new(), &mut Silent)?;
     let trained = compare(config, &data.sets, trainer.model(), tier, device);
     Ok(trained.map_err(TaskError::Argument)?)

@@ -1,13 +1,13 @@
 //! The loss: distance of the model's power from ranking and from equalling the reference peaks, plus the price of
 //! compute.
 
+use crate::metrics::StepLoss;
 use burn::tensor::{Tensor, activation::relu};
 use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks, Tier};
 use firefly_ops::top_k;
 
 use super::batch::{Batch, RELATIVE_POWER_FLOOR};
 use super::config::LossSection;
-use crate::task::StepLoss;
 
 /// The loss of `model` with `gates` on a batch. `butterflies` `[1]` is the number of open butterflies per frame, and
 /// `price` the price of as many butterflies as the exact fast tier has.

@@ -23,16 +23,16 @@ pub use data::PeaksData;
 pub use row::PeaksRow;
 
 use self::evaluate::{active_share, peaks_of};
-use self::report::Report;
-use crate::config::{ConfigError, Resolved, RunConfig, ensure, locate_recordings};
+use self::report::PeaksReport;
+use crate::config::{ConfigError, Resolved, RunConfig, Sections, ensure, locate_recordings};
 use crate::data::{
     Corpus, DataConfig, DataSets, Frames, Part, Synthetic, SyntheticConfig, frames_without_overlap, read_recording,
 };
-use crate::metrics::{Metric, TrainingPoint};
+use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    GroupRate, LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts,
-    StepLoss, Task, TaskError, Validation,
+    GroupRate, LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, Task,
+    TaskError,
 };
 use crate::tasks::TaskName;
 
@@ -41,41 +41,18 @@ const MODEL: &str = "learned_welch_peaks";
 
 /// The task.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Peaks;
+pub struct PeaksTask;
 
 /// Configuration of a run of the task.
-pub type PeaksConfig = RunConfig<Peaks>;
+pub type PeaksConfig = RunConfig<PeaksTask>;
 
-impl Task for Peaks {
+impl Sections for PeaksTask {
     const NAME: TaskName = TaskName::Peaks;
-    const TERMS: &'static [(&'static str, &'static str)] =
-        &[("ranking", "ranking"), ("log_power", "log power"), ("price", "price on gates")];
-    const CURVES: &'static [MetricCurve] = &[
-        MetricCurve {
-            metric: "validation_recall",
-            name: "validation recall",
-            title: "Validation recall",
-            axis: "recall of the reference peaks (exact bin)",
-            is_share: true,
-            empty: "Validation recall was not measured.",
-        },
-        MetricCurve {
-            metric: "active_share",
-            name: "active share",
-            title: "Active butterflies, hard gates",
-            axis: "open butterflies, share of the reference's",
-            is_share: true,
-            empty: "No finite value was recorded.",
-        },
-    ];
 
     type ModelSection = ModelSection;
     type DataSection = DataConfig;
     type TrainingSection = TrainingSection;
     type LossSection = LossSection;
-    type Model = LearnedWelchPeaks;
-    type Data = PeaksData;
-    type Row = PeaksRow;
 
     fn models() -> Vec<&'static str> {
         vec![MODEL]
@@ -101,6 +78,33 @@ impl Task for Peaks {
         a.model.exact(Tier::Reference) == b.model.exact(Tier::Reference)
             && (a.model.frame(), &a.data, a.seed) == (b.model.frame(), &b.data, b.seed)
     }
+}
+
+impl Task for PeaksTask {
+    const TERMS: &'static [(&'static str, &'static str)] =
+        &[("ranking", "ranking"), ("log_power", "log power"), ("price", "price on gates")];
+    const CURVES: &'static [MetricCurve] = &[
+        MetricCurve {
+            metric: "validation_recall",
+            name: "validation recall",
+            title: "Validation recall",
+            axis: "recall of the reference peaks (exact bin)",
+            is_share: true,
+            empty: "Validation recall was not measured.",
+        },
+        MetricCurve {
+            metric: "active_share",
+            name: "active share",
+            title: "Active butterflies, hard gates",
+            axis: "open butterflies, share of the reference's",
+            is_share: true,
+            empty: "No finite value was recorded.",
+        },
+    ];
+
+    type Model = LearnedWelchPeaks;
+    type Data = PeaksData;
+    type Row = PeaksRow;
 
     fn open(config: &PeaksConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<PeaksData, TaskError> {
         PeaksData::open(config, device)
@@ -215,7 +219,7 @@ impl Task for Peaks {
         model: &LearnedWelchPeaks,
         rows: &[PeaksRow],
     ) -> Result<ReportParts, TaskError> {
-        Ok(Report::of_run(resolved, model, rows).parts())
+        Ok(PeaksReport::of_run(resolved, model, rows).parts())
     }
 }
 

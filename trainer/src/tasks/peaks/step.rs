@@ -1,5 +1,6 @@
 //! Loss of a training step: the gates that are sampled for it, and the price of the open butterflies.
 
+use crate::metrics::StepLoss;
 use burn::tensor::{Tensor, TensorData};
 use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks};
 use rand::{RngExt, SeedableRng};
@@ -8,7 +9,6 @@ use rand_chacha::ChaCha8Rng;
 use super::batch::Batches;
 use super::loss::loss;
 use super::{Parameters, PeaksConfig};
-use crate::task::StepLoss;
 
 /// Loss of the model on the batch of this number, after `step` steps.
 pub(super) fn step_loss(
@@ -50,7 +50,7 @@ fn gates(config: &PeaksConfig, model: &LearnedWelchPeaks, number: usize) -> Resu
     let hard = || model.hard_gates();
     let sampled = || {
         let (butterflies, segments) = gate_noise(config.seed, model, number);
-        model.sample_gates_from(butterflies, segments)
+        model.try_sample_gates_from(butterflies, segments)
     };
     Ok(match (learns(config, Parameters::Gates), learns(config, Parameters::Segments)) {
         (true, true) => sampled()?,

@@ -11,10 +11,10 @@ const SIZES: [usize; 2] = [4, 4096];
 /// Most random starts.
 const MAX_STARTS: usize = 1024;
 
-/// What the model learns from.
+/// Data that the model learns from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum LearningData {
     /// Every element of the matrix, at each step.
     #[default]
     Matrix,
@@ -41,15 +41,15 @@ pub struct DataSection {
     pub transform: Transform,
     /// Values per row, n.
     pub size: usize,
-    /// What the model learns from.
-    pub from: Origin,
+    /// Data that the model learns from.
+    pub from: LearningData,
     /// Part of the model's output that is the transform of real rows.
     pub output: OutputPart,
 }
 
 impl Default for DataSection {
     fn default() -> Self {
-        Self { transform: Transform::Dft, size: 8, from: Origin::Matrix, output: OutputPart::Complex }
+        Self { transform: Transform::Dft, size: 8, from: LearningData::Matrix, output: OutputPart::Complex }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Memory that a run needs, compared with what is there before any of it is allocated.
 
-use super::{Origin, TransformConfig};
+use super::{LearningData, TransformConfig};
 use crate::config::{ConfigError, Need, ensure_fits};
 
 /// Values per element of the matrix: real and imaginary parts in float64, and as tensors with their transposes.
@@ -23,8 +23,8 @@ pub(super) fn check(config: &TransformConfig, available: u64) -> Result<(), Conf
     let matrix = Need::of_values("data.size", size, size * size * PER_ELEMENT);
     // A validation is a step over the whole matrix without a backward pass.
     let step = match config.data.from {
-        Origin::Matrix => Need::of_values("data.size", size, step(size)),
-        Origin::Examples => {
+        LearningData::Matrix => Need::of_values("data.size", size, step(size)),
+        LearningData::Examples => {
             Need::of_values("training.batch", config.training.batch, step(config.training.batch as u128))
         }
     };
@@ -47,7 +47,7 @@ mod tests {
         let error = message(|config| config.data.size = 4096).unwrap_err();
         assert!(error.starts_with("data.size is 4096, but must be small enough for 2.00 GiB"), "{error}");
         let error = message(|config| {
-            (config.data.from, config.data.size, config.training.batch) = (Origin::Examples, 256, 1 << 20);
+            (config.data.from, config.data.size, config.training.batch) = (LearningData::Examples, 256, 1 << 20);
         });
         assert!(error.unwrap_err().starts_with("training.batch is 1048576"));
     }

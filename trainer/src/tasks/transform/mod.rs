@@ -13,7 +13,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_models::zoo::{Settings, ZooModel};
 
-pub use config::{DataSection, LossSection, Origin, OutputPart, TrainingSection};
+pub use config::{DataSection, LearningData, LossSection, OutputPart, TrainingSection};
 pub use matrix::{ComplexMatrix, Transform};
 pub use starts::Starts;
 pub use target::TransformData;
@@ -22,13 +22,12 @@ use target::{MatrixErrors, apply};
 
 use super::scores::{self, ScoreRow};
 use super::zoo_model::{self, ZooSection, ZooTask};
-use crate::config::{ConfigError, Resolved, RunConfig};
+use crate::config::{ConfigError, Resolved, RunConfig, Sections};
 use crate::data::{Part, normal_rows, read_recording};
-use crate::metrics::Metric;
+use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, StepLoss, Task,
-    TaskError, Validation,
+    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, Task, TaskError,
 };
 use crate::tasks::TaskName;
 
@@ -50,25 +49,13 @@ impl ZooTask for TransformTask {
     const DERIVED: &'static [(&'static str, &'static str)] = &[("n", "it is data.size")];
 }
 
-impl Task for TransformTask {
+impl Sections for TransformTask {
     const NAME: TaskName = TaskName::Transform;
-    const TERMS: &'static [(&'static str, &'static str)] = &[];
-    const CURVES: &'static [MetricCurve] = &[MetricCurve {
-        metric: "validation_rmse",
-        name: "root mean square",
-        title: "Error of the matrix",
-        axis: "root mean square error per element",
-        is_share: false,
-        empty: "The error was not measured.",
-    }];
 
     type ModelSection = ZooSection<Self>;
     type DataSection = DataSection;
     type TrainingSection = TrainingSection;
     type LossSection = LossSection;
-    type Model = Starts;
-    type Data = TransformData;
-    type Row = ScoreRow;
 
     fn models() -> Vec<&'static str> {
         ZooSection::<Self>::accepted()
@@ -86,6 +73,22 @@ impl Task for TransformTask {
     fn check_memory(config: &TransformConfig, available: u64) -> Result<(), ConfigError> {
         memory::check(config, available)
     }
+}
+
+impl Task for TransformTask {
+    const TERMS: &'static [(&'static str, &'static str)] = &[];
+    const CURVES: &'static [MetricCurve] = &[MetricCurve {
+        metric: "validation_rmse",
+        name: "root mean square",
+        title: "Error of the matrix",
+        axis: "root mean square error per element",
+        is_share: false,
+        empty: "The error was not measured.",
+    }];
+
+    type Model = Starts;
+    type Data = TransformData;
+    type Row = ScoreRow;
 
     fn open(config: &TransformConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<TransformData, TaskError> {
         Ok(TransformData::of(config, device))
@@ -97,7 +100,7 @@ impl Task for TransformTask {
 
     /// An epoch is a pass over the matrix; examples have no end.
     fn batches_per_epoch(config: &TransformConfig, _data: &TransformData) -> Option<usize> {
-        (config.data.from == Origin::Matrix).then_some(1)
+        (config.data.from == LearningData::Matrix).then_some(1)
     }
 
     /// Start s is that of a run whose seed is s more.
@@ -140,8 +143,8 @@ impl Task for TransformTask {
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
         let (rows, target) = match config.data.from {
-            Origin::Matrix => (data.units(), data.of_units()),
-            Origin::Examples => {
+            LearningData::Matrix => (data.units(), data.of_units()),
+            LearningData::Examples => {
                 let (rows, n) = (config.training.batch, data.matrix.n);
                 let values = normal_rows(config.seed, Part::Train, (batch * rows) as u64, rows, n);
                 let rows: Tensor<2> = Tensor::from_data(TensorData::new(values, [rows, n]), &data.device);

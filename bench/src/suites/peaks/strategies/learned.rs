@@ -10,7 +10,7 @@ use firefly_reference::learned::{LearnedValues, learned_welch_power};
 use firefly_reference::peaks::top_k;
 use firefly_trainer::run_folder::RunFolder;
 use firefly_trainer::tasks::peaks::ephemeral::{Trained, evaluate_ephemeral, train_ephemeral};
-use firefly_trainer::tasks::peaks::{Parameters, Peaks, PeaksConfig};
+use firefly_trainer::tasks::peaks::{Parameters, PeaksConfig, PeaksTask};
 
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{Accuracy, CaseError, Verified};
@@ -93,7 +93,7 @@ impl TrainedModels {
                     LearnedSource::Trained { steps, seed } => (train(problem, *steps, *seed, device), *steps),
                     LearnedSource::Run(folder) => {
                         let folder = RunFolder::new(folder);
-                        let resolved = folder.resolved::<Peaks>().map_err(training)?;
+                        let resolved = folder.resolved::<PeaksTask>().map_err(training)?;
                         check_fits(&resolved.config, problem)?;
                         (load(&folder, &resolved.config, problem, device), resolved.config.training.steps)
                     }
@@ -129,7 +129,7 @@ fn train(problem: &PeaksProblem, steps: usize, seed: u64, device: &Device) -> an
 /// The model of a run, evaluated on synthetic frames.
 fn load(folder: &RunFolder, run: &PeaksConfig, problem: &PeaksProblem, device: &Device) -> anyhow::Result<Trained> {
     let config = PeaksConfig { model: run.model.clone(), ..PeaksConfig::default() };
-    Ok(evaluate_ephemeral(&config, folder.load_model::<Peaks>(device)?, problem.tier, device)?)
+    Ok(evaluate_ephemeral(&config, folder.load_model::<PeaksTask>(device)?, problem.tier, device)?)
 }
 
 /// Checks that the model of a run finds the peaks of a problem.

@@ -3,13 +3,13 @@
 use burn::tensor::{Tensor, TensorData};
 use firefly_models::LearnedWelchPeaks;
 
-use super::{GateMap, Report};
+use super::{GateMap, PeaksReport};
 use crate::config::Resolved;
-use crate::tasks::peaks::{Peaks, PeaksConfig, PeaksRow};
+use crate::tasks::peaks::{PeaksConfig, PeaksRow, PeaksTask};
 
-impl Report {
+impl PeaksReport {
     /// The report of a finished run.
-    pub fn of_run(resolved: &Resolved<Peaks>, model: &LearnedWelchPeaks, rows: &[PeaksRow]) -> Self {
+    pub fn of_run(resolved: &Resolved<PeaksTask>, model: &LearnedWelchPeaks, rows: &[PeaksRow]) -> Self {
         let options = model.options();
         let gates = model.mean_gates();
         Self {

@@ -1,6 +1,6 @@
 //! Parts of a run's page that are the task's own.
 //!
-//! [`Report`] is plain data, which [`Report::parts`] turns into tables and figures.
+//! [`PeaksReport`] is plain data, which [`PeaksReport::parts`] turns into tables and figures.
 
 mod build;
 mod evaluation;
@@ -18,9 +18,9 @@ use crate::task::ReportParts;
 /// A gate at or above this value is open.
 pub const OPEN: f32 = 0.5;
 
-/// What a run trained and evaluated. Empty parts are said to be missing rather than drawn.
+/// Contents of the page of a run. Empty parts are said to be missing rather than drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct PeaksReport {
     /// Name and value of what fixes the model: `n_fft`, hop, segments, K, window, scaling, detrend, price.
     pub facts: Vec<(String, String)>,
     /// Gates of the learned model.
@@ -49,7 +49,7 @@ pub struct GateMap {
     pub segments: Vec<f32>,
 }
 
-impl Report {
+impl PeaksReport {
     /// The tables and figures.
     pub fn parts(&self) -> ReportParts {
         ReportParts {

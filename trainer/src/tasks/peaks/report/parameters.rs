@@ -3,12 +3,12 @@
 use firefly_app::page::chart::{Axis, Chart, Scale, Series};
 use firefly_app::page::figure::Figure;
 
-use super::Report;
+use super::PeaksReport;
 
 const EMPTY: &str = "No finite value was learned.";
 
 /// A figure for each of taper and gain that the model has.
-pub(super) fn figures(report: &Report) -> Vec<Figure> {
+pub(super) fn figures(report: &PeaksReport) -> Vec<Figure> {
     let mut figures = Vec::new();
     if !report.taper.is_empty() {
         let curves = [("learned taper", &report.taper), ("exact window", &report.window)];

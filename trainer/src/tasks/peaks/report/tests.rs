@@ -7,7 +7,7 @@ use super::GateMap;
 use crate::metrics::{Metric, TrainingPoint, ValidationPoint};
 use crate::report;
 use crate::task::Task;
-use crate::tasks::peaks::Peaks;
+use crate::tasks::peaks::PeaksTask;
 use crate::tasks::peaks::evaluate::{ModelKind, PeaksRow};
 
 const HOSTILE: &str = "</script></pre><script>alert('x')</script> & \"quoted\" \u{0}\u{1b}[1m]]> <!-- NaN";
@@ -32,7 +32,7 @@ struct Report {
     title: String,
     facts: Vec<(String, String)>,
     training: Vec<TrainingPoint>,
-    own: super::Report,
+    own: super::PeaksReport,
     config: String,
 }
 
@@ -42,8 +42,8 @@ impl Report {
             title: self.title.clone(),
             facts: self.facts.clone(),
             training: self.training.clone(),
-            terms: Peaks::TERMS,
-            curves: Peaks::CURVES,
+            terms: PeaksTask::TERMS,
+            curves: PeaksTask::CURVES,
             parts: self.own.parts(),
             config: self.config.clone(),
         };
@@ -84,7 +84,7 @@ fn full(n_fft: usize, steps: usize) -> Report {
                 point(step, loss, f64::from(noise(step)), (step % 50 == 0).then_some(0.8))
             })
             .collect(),
-        own: super::Report {
+        own: super::PeaksReport {
             facts: Vec::new(),
             gates: GateMap {
                 stages,
@@ -105,7 +105,7 @@ fn full(n_fft: usize, steps: usize) -> Report {
     }
 }
 
-/// Everything replaced by values that are not finite, and text by markup.
+/// A report whose numbers are not finite and whose text is markup.
 fn hostile() -> Report {
     let mut report = full(64, 40);
     report.title = HOSTILE.to_owned();

@@ -1,0 +1,48 @@
+//! Recordings as streams of samples, whatever their format.
+
+use crate::data::error::RecordingProblem;
+
+/// Samples per channel that are skipped at a time where a format has to decode what it skips.
+const SKIP_BLOCK: usize = 1 << 14;
+
+/// Layout of a recording, known before its samples are read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    /// Number of channels, at least 1.
+    pub channels: usize,
+    /// Samples per second, if the file says.
+    pub rate: Option<f64>,
+    /// Samples per channel, if the file says.
+    pub length: Option<u64>,
+}
+
+/// Recording opened for reading from its start to its end.
+pub trait SampleReader: Send {
+    /// Channels, rate and length.
+    fn layout(&self) -> &Layout;
+
+    /// Appends up to `count` samples of each channel to `block`, interleaved `[count, channels]`, and returns their
+    /// number per channel: fewer than `count` at the end of the recording only, 0 after it.
+    ///
+    /// # Errors
+    /// If the file can't be read or is damaged.
+    fn read(&mut self, block: &mut Vec<f32>, count: usize) -> Result<usize, RecordingProblem>;
+
+    /// Skips up to `count` samples of each channel and returns their number per channel.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn skip(&mut self, count: u64) -> Result<u64, RecordingProblem> {
+        let mut block = Vec::new();
+        let mut skipped = 0;
+        while skipped < count {
+            block.clear();
+            let most = usize::try_from(count - skipped).unwrap_or(usize::MAX).min(SKIP_BLOCK);
+            match self.read(&mut block, most)? {
+                0 => break,
+                read => skipped += read as u64,
+            }
+        }
+        Ok(skipped)
+    }
+}
