@@ -48,11 +48,11 @@ class PeaksOfFiles:
         part = part_of(self.out, file)
         part.parent.mkdir(parents=True, exist_ok=True)
         temporary = part.with_name(f".{part.name}.{os.getpid()}")
-        fs, channels = read(self.folder / file, self.fs)
+        fs, scale, channels = read(self.folder / file, self.fs)
         frames = 0
         try:
             with open(temporary, "wb") as opened, pq.ParquetWriter(opened, SCHEMA, compression="zstd") as writer:
-                for table, number in self.tables(file, fs, channels):
+                for table, number in self.tables(file, fs, scale, channels):
                     writer.write_table(table)
                     frames += number
             with open(temporary, "rb") as written:
@@ -62,13 +62,14 @@ class PeaksOfFiles:
             temporary.unlink(missing_ok=True)
         return frames
 
-    def tables(self, file: str, fs: float, channels: np.ndarray) -> Iterator[Tuple[pa.Table, int]]:
+    def tables(self, file: str, fs: float, scale: float, channels: np.ndarray) -> Iterator[Tuple[pa.Table, int]]:
         """Peaks of the frames of ``[channels, samples]``, table by table, and their number of frames."""
         count = channels.shape[1] // self.frame
         for channel, samples in enumerate(channels):
             rows = samples[: count * self.frame].reshape(count, self.frame)
             for start in range(0, count, FRAMES):
-                bins, power = self.model.predict(rows[start : start + FRAMES].astype(np.float32))
+                frames = rows[start : start + FRAMES].astype(np.float32) / np.float32(scale)
+                bins, power = self.model.predict(frames)
                 yield self.table(file, fs, channel, start, bins, power), len(bins)
 
     def table(self, file: str, fs: float, channel: int, start: int, bins: np.ndarray, power: np.ndarray) -> pa.Table:
@@ -109,13 +110,19 @@ SCHEMA = pa.schema(
 )
 
 
-def read(path: Path, fs: float) -> Tuple[float, np.ndarray]:
-    """Sample rate and samples ``[channels, samples]``: of WAV files, or of Parquet files with a column per channel."""
+def read(path: Path, fs: float) -> Tuple[float, float, np.ndarray]:
+    """Sample rate, full scale and samples ``[channels, samples]``; integers of WAV files are to be divided by it.
+
+    Files are WAV, or Parquet with a column per channel.
+    """
     if path.suffix == ".wav":
         rate, samples = wavfile.read(path, mmap=True)
-        return float(rate), np.atleast_2d(samples.T)
+        if samples.dtype == np.uint8:
+            samples = (samples ^ 128).view(np.int8)
+        scale = 1.0 if samples.dtype.kind == "f" else float(np.iinfo(samples.dtype).max) + 1
+        return float(rate), scale, np.atleast_2d(samples.T)
     table = pq.read_table(path, use_threads=False)
-    return fs, np.stack([column.to_numpy() for column in table.columns])
+    return fs, 1.0, np.stack([column.to_numpy() for column in table.columns])
 
 
 def part_of(out: Path, file: str) -> Path:

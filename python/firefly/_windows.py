@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._arrays import Array
+from ._arrays import Array, real
 
 _SYNONYMS = {
     "boxcar": "rectangular",
@@ -46,7 +46,7 @@ def coefficients(window: Any, n: int) -> Array:
         if not parameters:
             return coefficients(name, n)
         return _of_name(f"{name}({','.join(repr(float(value)) for value in parameters)})", n)
-    array = np.ascontiguousarray(window, dtype=np.float64)
+    array = np.asarray(real(window, "window"), np.float64)
     if array.ndim != 1:
         raise ValueError(f"window has {array.ndim} dimensions, but must have one")
     return array

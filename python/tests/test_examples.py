@@ -54,7 +54,7 @@ def test_every_file_has_a_part_with_its_peaks(script: Path, recordings: Path, tm
     assert len(list(out.rglob("*.parquet"))) == 6
     fs, samples = wavfile.read(recordings / "machine" / "5.wav")
     table = pq.read_table(out / "machine" / "5.wav.parquet").to_pydict()
-    frames = samples.T[:, : 384 * 104].reshape(2, 104, 384).astype(np.float32)
+    frames = samples.T[:, : 384 * 104].reshape(2, 104, 384).astype(np.float32) / 32768
     peaks = firefly.welch_peaks(frames, 3, nperseg=256, detrend=False, scaling="power")
     assert_array_equal(table["bin"], peaks.bins.ravel())
     assert_array_equal(np.array(table["power"], np.float32), peaks.power.ravel())
