@@ -51,7 +51,7 @@ class PeaksOfFiles:
         fs, scale, channels = read(self.folder / file, self.fs)
         frames = 0
         try:
-            with open(temporary, "wb") as opened, pq.ParquetWriter(opened, SCHEMA, compression="zstd") as writer:
+            with open(temporary, "wb") as opened, pq.ParquetWriter(opened, SCHEMA, **ENCODING) as writer:
                 for table, number in self.tables(file, fs, scale, channels):
                     writer.write_table(table)
                     frames += number
@@ -95,6 +95,8 @@ class PeaksOfFiles:
         return pa.Table.from_arrays([pa.array(column) for column in columns], schema=SCHEMA)
 
 
+# Values of these columns repeat; dictionaries of the others would be built in vain.
+ENCODING: Any = {"compression": "zstd", "use_dictionary": ["file", "channel", "rank", "bin", "frequency_hz"]}
 SCHEMA = pa.schema(
     [
         ("file", pa.dictionary(pa.int32(), pa.string())),

@@ -3,8 +3,9 @@
     cargo build --release --example rust_peaks
     python benchmarks/peaks.py TARGET_FOLDER/release/examples/rust_peaks [--threads 1] [--rounds 60]
 
-8,192 frames of 384 float32 samples, two segments of 256, 16 peaks, with the defaults of ``scipy.signal.welch``. Results
-are compared with SciPy's before anything is timed. Prints the median of each, and the median of the ratios of a round.
+8,192 frames of 384 float32 samples, two segments of 256, 16 peaks, with the defaults of ``scipy.signal.welch``, and
+without detrending. Results are compared with SciPy's before anything is timed. Calls of Python and Rust are timed after
+one that is not. Prints the median of each, and the median of the ratios of a round.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
@@ -23,20 +25,20 @@ import firefly
 ROWS, FRAME, N_FFT, K = 8192, 384, 256, 16
 
 
-def by_scipy(frames: Any) -> tuple[Any, Any]:
+def by_scipy(frames: Any, detrend: Any) -> tuple[Any, Any]:
     """Bins and power of the strongest bins, by SciPy."""
-    power = scipy.signal.welch(frames)[1]
+    power = scipy.signal.welch(frames, detrend=detrend)[1]
     bins = np.argpartition(power, -K, axis=1)[:, -K:]
     order = np.argsort(-np.take_along_axis(power, bins, axis=1), axis=1, kind="stable")
     bins = np.take_along_axis(bins, order, axis=1)
     return bins, np.take_along_axis(power, bins, axis=1)
 
 
-def verify(frames: Any) -> float:
+def verify(frames: Any, detrend: Any) -> float:
     """The largest relative difference from the power of SciPy's strongest bins."""
-    peaks, (_, expected) = firefly.welch_peaks(frames, K), by_scipy(frames)
+    peaks, (_, expected) = firefly.welch_peaks(frames, K, detrend=detrend), by_scipy(frames, detrend)
     np.testing.assert_allclose(peaks.power, expected, rtol=1e-5)
-    power = scipy.signal.welch(frames)[1]
+    power = scipy.signal.welch(frames, detrend=detrend)[1]
     np.testing.assert_allclose(np.take_along_axis(power, peaks.bins.astype(int), axis=1), peaks.power, rtol=1e-5)
     return float(np.max(np.abs(peaks.power - expected) / expected))
 
@@ -59,36 +61,35 @@ def main() -> None:
     given = parser.parse_args()
     firefly.set_num_threads(given.threads)
     frames = np.random.default_rng(0).normal(size=(ROWS, FRAME)).astype(np.float32)
-    print(f"largest relative difference from SciPy: {verify(frames):.1e}")
 
     command = [str(given.rust), *map(str, (ROWS, FRAME, N_FFT, K, given.threads))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as rust:
 
-        def by_rust() -> float:
+        def by_rust(detrend: str) -> float:
             assert rust.stdin is not None and rust.stdout is not None
-            rust.stdin.write("\n")
+            rust.stdin.write(f"{detrend}\n")
             rust.stdin.flush()
             return float(rust.stdout.readline())
 
-        calls = {
-            "python": lambda: seconds(lambda: firefly.welch_peaks(frames, K)),
-            "rust": by_rust,
-            "python again": lambda: seconds(lambda: firefly.welch_peaks(frames, K)),
-            "rust again": by_rust,
-            "scipy": lambda: seconds(lambda: by_scipy(frames)),
-        }
-        for call in calls.values():
-            call()
+        calls: dict[tuple[str, str], Callable[[], float]] = {}
+        for name, detrend in (("constant", "constant"), ("none", False)):
+            print(f"detrend {name}: largest relative difference from SciPy {verify(frames, detrend):.1e}")
+            calls["python", name] = partial(seconds, partial(firefly.welch_peaks, frames, K, detrend=detrend))
+            calls["rust", name] = calls["rust again", name] = partial(by_rust, name)
+            calls["scipy", name] = partial(seconds, partial(by_scipy, frames, detrend))
         generator = np.random.default_rng(1)
-        times: dict[str, list[float]] = {name: [] for name in calls}
+        times: dict[tuple[str, str], list[float]] = {case: [] for case in calls}
         for _ in range(given.rounds):
             for index in generator.permutation(len(calls)):
-                name = list(calls)[index]
-                times[name].append(calls[name]())
+                case = list(calls)[index]
+                if case[0] != "scipy":
+                    calls[case]()
+                times[case].append(calls[case]())
         rust.communicate()
-    rows = {name: np.array(values) for name, values in times.items()}
-    for name, values in rows.items():
-        print(f"{name:13} {np.median(values) * 1e3:9.3f} ms, {np.median(values / rows['rust']):7.3f} x rust")
+    rows = {case: np.array(values) for case, values in times.items()}
+    for (name, detrend), values in rows.items():
+        ratio = np.median(values / rows["rust", detrend])
+        print(f"detrend {detrend:8} {name:10} {np.median(values) * 1e3:8.3f} ms, {ratio:6.3f} x rust")
 
 
 if __name__ == "__main__":

@@ -54,8 +54,11 @@ impl RunError {
     }
 }
 
+/// Folder of a run and its evaluation, or none if the run was interrupted.
+pub type Trained<T> = (RunFolder, Option<Vec<<T as Task>::Row>>);
+
 /// Trains as [`train`], in `folder` or, without one, in the first free one of `runs/NAME`, `runs/NAME-2` and so on; a run
-/// that is resumed is the last of the same configuration that is not complete. Returns the folder, too.
+/// that is resumed is the last of the same configuration that is not complete.
 ///
 /// # Errors
 /// As [`train`].
@@ -66,7 +69,7 @@ pub fn train_in<T: Task>(
     resume: bool,
     interrupter: &Interrupter,
     progress: &mut dyn Progress,
-) -> Result<(RunFolder, Option<Vec<T::Row>>), RunError> {
+) -> Result<Trained<T>, RunError> {
     loop {
         let chosen = folder.map_or_else(|| default_folder(resolved, resume), RunFolder::new);
         match train(&chosen, resolved, device, resume, interrupter, progress) {
