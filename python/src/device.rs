@@ -1,6 +1,5 @@
-//! Devices by name, and tensors that go there and come back.
+//! Devices by name, and tensors that go there.
 
-use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_app::device::DeviceChoice;
 use pyo3::PyResult;
@@ -20,9 +19,4 @@ pub fn open(name: &str) -> PyResult<Device> {
 pub fn upload<const D: usize>(data: TensorData, device: &Device) -> Tensor<D> {
     let dtype = data.dtype();
     Tensor::from_data(data, (device, dtype))
-}
-
-/// The values of a tensor in host memory. Panics if the device fails.
-pub fn download<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> TensorData {
-    tensor.into_data()
 }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::array::{borrow, own};
-use crate::device::{download, open, upload};
+use crate::device::{open, upload};
 use crate::error::value_error;
 use crate::threads::run;
 
@@ -58,7 +58,7 @@ pub fn irfft<'py>(
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (values, norm, device) = (borrow(values)?, norm_of(norm)?, open(device)?);
-    let transformed = move || firefly_ops::fft::irfft(parts(values, &device), Some(n), -1, norm).map(download);
+    let transformed = move || firefly_ops::fft::irfft(parts(values, &device), Some(n), -1, norm).map(Tensor::into_data);
     own(py, run(py, transformed)?.map_err(value_error)?)
 }
 
@@ -103,8 +103,7 @@ fn split<T: Element + bytemuck::Pod>(pairs: &TensorData, shape: [usize; 2]) -> [
 /// A complex tensor as pairs, `[rows, n, 2]`.
 fn joined(spectrum: ComplexTensor<2>) -> TensorData {
     let [rows, n] = spectrum.dims();
-    let (re, im): (Tensor<2>, Tensor<2>) = (spectrum.re, spectrum.im);
-    let (re, im) = (download(re), download(im));
+    let (re, im) = (spectrum.re.into_data(), spectrum.im.into_data());
     match re.dtype() {
         DType::F64 => pairs::<f64>(&re, &im, [rows, n, 2]),
         _ => pairs::<f32>(&re, &im, [rows, n, 2]),

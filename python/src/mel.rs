@@ -1,7 +1,7 @@
 //! Mel spectra.
 
-use burn::tensor::TensorData;
 use burn::tensor::ops::PadMode;
+use burn::tensor::{Tensor, TensorData};
 use firefly_ops::{
     ArgumentError, LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind, StftOptions,
 };
@@ -10,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::array::{borrow, own};
-use crate::device::{download, open, upload};
+use crate::device::{open, upload};
 use crate::error::value_error;
 use crate::threads::run;
 
@@ -105,7 +105,7 @@ pub fn mel<'py>(
             None => firefly_ops::mel::<2, 3>(signal, window, &options),
             Some(logarithm) => firefly_ops::log_mel::<2, 3>(signal, window, &options, &logarithm),
         };
-        bands.map(download)
+        bands.map(Tensor::into_data)
     })?;
     own(py, bands.map_err(|error: ArgumentError| value_error(error))?)
 }

@@ -1,12 +1,13 @@
 //! The largest values of rows, and their local maxima.
 
+use burn::tensor::Tensor;
 use firefly_ops::{Interpolation, LocalMaximaOptions};
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::array::{borrow, own};
-use crate::device::{download, open, upload};
+use crate::device::{open, upload};
 use crate::error::value_error;
 use crate::threads::run;
 
@@ -21,7 +22,7 @@ pub fn top_k<'py>(
     let (values, device) = (borrow(values)?, open(device)?);
     let found = run(py, move || {
         let largest = firefly_ops::top_k(upload::<2>(values, &device), k)?;
-        Ok([download(largest.bins), download(largest.power)])
+        Ok([largest.bins.into_data(), largest.power.into_data()])
     })?;
     let [positions, values] = found.map_err(|error: firefly_ops::ArgumentError| value_error(error))?;
     Ok([own(py, positions)?, own(py, values)?])
@@ -65,7 +66,8 @@ pub fn local_maxima<'py>(
     let (power, options, device) = (borrow(power)?, conditions.options()?, open(device)?);
     let found = run(py, move || {
         let maxima = firefly_ops::local_maxima(upload::<2>(power, &device), &options, k)?;
-        Ok([download(maxima.bins), download(maxima.power), download(maxima.prominence), download(maxima.offset)])
+        let [power, prominence, offset] = [maxima.power, maxima.prominence, maxima.offset].map(Tensor::into_data);
+        Ok([maxima.bins.into_data(), power, prominence, offset])
     })?;
     let [bins, power, prominence, offset] = found.map_err(|error: firefly_ops::ArgumentError| value_error(error))?;
     Ok([own(py, bins)?, own(py, power)?, own(py, prominence)?, own(py, offset)?])

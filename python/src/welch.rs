@@ -10,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::array::{borrow, own};
-use crate::device::{download, open, upload};
+use crate::device::{open, upload};
 use crate::error::{runtime_error, value_error};
 use crate::threads::run;
 
@@ -61,7 +61,7 @@ impl WelchEstimate {
     fn psd<'py>(&self, py: Python<'py>, signal: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
         let (signal, options) = (borrow(signal)?, self.options);
         let (window, device) = (self.window(&signal), self.device.clone());
-        let power = run(py, move || welch_psd(upload::<2>(signal, &device), window, &options).map(download))?;
+        let power = run(py, move || welch_psd(upload::<2>(signal, &device), window, &options).map(Tensor::into_data))?;
         own(py, power.map_err(value_error)?)
     }
 
@@ -101,7 +101,7 @@ fn strongest(
 ) -> Result<[TensorData; 2], HostError> {
     if *device == Device::flex() {
         let peaks = welch_peaks(upload::<2>(signal, device), window, options, k)?;
-        return Ok([download(peaks.bins), download(peaks.power)]);
+        return Ok([peaks.bins.into_data(), peaks.power.into_data()]);
     }
     let shape: &[usize] = signal.shape();
     let (rows, frame) = (shape[0], shape[1]);

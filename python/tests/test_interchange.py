@@ -31,12 +31,17 @@ def test_results_own_their_memory_and_can_be_written() -> None:
 
 def test_inputs_are_neither_changed_nor_kept() -> None:
     x = np.random.default_rng(0).normal(size=(2000, 384))
+    z = x.astype(complex)
     before, references = x.copy(), sys.getrefcount(x)
     for _ in range(3):
         firefly.welch_peaks(x)
-        firefly.fft.rfft(x)
         firefly.top_k(x, 3)
+        firefly.fft.rfft(x)
+        firefly.fft.fft(x)
+        firefly.fft.ifft(z)
+        firefly.fft.irfft(z)
     assert_array_equal(x, before)
+    assert_array_equal(z, before)
     assert sys.getrefcount(x) == references
 
 
@@ -142,18 +147,25 @@ def test_a_forked_process_computes() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_a_long_call() -> None:
     x = np.ones((200_000, 1152), np.float32)
-    timer = threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT))
-    start = time.perf_counter()
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.15, interrupt)
     with pytest.raises(KeyboardInterrupt):
         timer.start()
-        while time.perf_counter() < start + 60:
+        while not sent or time.perf_counter() < sent[0] + 60:
             firefly.welch_psd(x)
+    assert time.perf_counter() - sent[0] < 1
     timer.join()
     assert firefly.welch_psd(x[:2]).shape == (2, 129)
 
 
 def test_the_import_takes_less_than_a_fifth_of_a_second() -> None:
-    code = "import time; start = time.perf_counter(); import firefly; print(time.perf_counter() - start)"
+    # Time of the processor, which does not depend on what else the machine does.
+    code = "import time; start = time.process_time(); import firefly; print(time.process_time() - start)"
     times = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
     assert min(times) < 0.2, times
 
