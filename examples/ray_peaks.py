@@ -24,7 +24,10 @@ def main() -> None:
     if not files:
         print(f"{given.out} is complete")
         return
-    ray.init(given.scheduler, runtime_env={"py_modules": [peaks_of_files.__file__]})
+    if given.scheduler:
+        ray.init(given.scheduler, runtime_env={"py_modules": [peaks_of_files.__file__]})
+    else:
+        ray.init(num_cpus=given.workers * given.threads, include_dashboard=False)
     start = time.perf_counter()
     # One file per task, so that workers that are done take the next one.
     tasks = ray.data.from_items([{"file": file} for file in files], override_num_blocks=len(files))
