@@ -71,6 +71,35 @@ pub enum Event<'a> {
     },
 }
 
+impl Event<'_> {
+    /// The event as a sentence, if it is one to be read rather than counted.
+    pub fn message(&self) -> Option<String> {
+        Some(match self {
+            Self::RunStarted { name } => (*name).to_string(),
+            Self::RecordingsSkipped { count } => format!("{count} recordings are shorter than a frame and left out"),
+            Self::TakenOver { folder } => {
+                format!("{} was left by a run that ended before its first step: it is used", folder.display())
+            }
+            Self::CheckpointDamaged { checkpoint } => {
+                let DamagedCheckpoint { folder, problem } = checkpoint;
+                format!("a checkpoint can't be used and is now {}: {problem}; the one before is used", folder.display())
+            }
+            Self::MetricsDamaged { path } => {
+                format!(
+                    "{} is damaged: the lines that can be read are kept, the report lacks the others",
+                    path.display()
+                )
+            }
+            Self::NoCheckpoint => "the run has no checkpoint yet: it starts at its first step".to_string(),
+            Self::Resumed { step } => format!("resuming at step {step}"),
+            Self::StoppedEarly { step, patience } => {
+                format!("stopped at step {step}: {patience} validations without a lower loss; the best model is kept")
+            }
+            _ => return None,
+        })
+    }
+}
+
 /// Observer of a run.
 pub trait Progress: Send {
     /// Takes note of an event.

@@ -1,5 +1,7 @@
 //! A run from its first step to its report.
 
+use std::path::Path;
+
 use burn::tensor::Device;
 use burn_train::Interrupter;
 use firefly_app::host::available_memory;
@@ -12,7 +14,7 @@ use crate::manifest::sha256;
 use crate::metrics::{self, MetricsError, MetricsLog};
 use crate::progress::{Event, Monitor, Progress};
 use crate::report::Report;
-use crate::run_folder::{FolderError, RunFolder};
+use crate::run_folder::{FolderError, RunFolder, default_folder};
 use crate::task::{ModelError, Task, TaskError};
 
 /// Failure of a run.
@@ -49,6 +51,33 @@ impl RunError {
     /// Whether training itself broke down, rather than its data, files or settings.
     pub fn is_divergence(&self) -> bool {
         matches!(self, Self::Fit(error) if error.is_divergence())
+    }
+}
+
+/// Folder of a run and its evaluation, or none if the run was interrupted.
+pub type Trained<T> = (RunFolder, Option<Vec<<T as Task>::Row>>);
+
+/// Trains as [`train`], in `folder` or, without one, in the first free one of `runs/NAME`, `runs/NAME-2` and so on; a run
+/// that is resumed is the last of the same configuration that is not complete.
+///
+/// # Errors
+/// As [`train`].
+pub fn train_in<T: Task>(
+    folder: Option<&Path>,
+    resolved: &Resolved<T>,
+    device: &Device,
+    resume: bool,
+    interrupter: &Interrupter,
+    progress: &mut dyn Progress,
+) -> Result<Trained<T>, RunError> {
+    loop {
+        let chosen = folder.map_or_else(|| default_folder(resolved, resume), RunFolder::new);
+        match train(&chosen, resolved, device, resume, interrupter, progress) {
+            // Another process took the number meanwhile: the next one is free.
+            Err(RunError::Folder(FolderError::InUse { .. } | FolderError::HoldsRun { .. }))
+                if folder.is_none() && !resume => {}
+            trained => return Ok((chosen, trained?)),
+        }
     }
 }
 

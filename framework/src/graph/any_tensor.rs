@@ -1,8 +1,8 @@
 //! Tensors whose rank and kind are known at run time.
 
-use burn::backend::ops::FloatTensorOps;
+use burn::backend::ops::{FloatTensorOps, IntTensorOps};
 use burn::backend::{Dispatch, DispatchTensor, TensorMetadata};
-use burn::tensor::{DType, Int, Shape, Tensor};
+use burn::tensor::{DType, Device, Int, Shape, Tensor, TensorData};
 use firefly_ops::ArgumentError;
 
 /// Float or integer tensor of any rank: what models of different signatures have in common.
@@ -33,6 +33,43 @@ impl<const D: usize> From<Tensor<D, Int>> for AnyTensor {
 }
 
 impl AnyTensor {
+    /// Data of floats or integers as a tensor on `device`, in their own type.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, TensorData};
+    /// use firefly_framework::graph::AnyTensor;
+    ///
+    /// let data = TensorData::new(vec![1.0f64, 2.0, 3.0], [3, 1]);
+    /// assert_eq!(AnyTensor::from_data(data.clone(), &Device::flex()).into_data(), data);
+    /// ```
+    pub fn from_data(data: TensorData, device: &Device) -> Self {
+        let (bytes, shape, dtype) = data.into_parts();
+        let flat = TensorData::from_bytes(bytes, [shape.num_elements()], dtype);
+        Self(if dtype.is_float() {
+            let tensor: Tensor<1> = Tensor::from_data(flat, (device, dtype));
+            Dispatch::float_reshape(tensor.into_dispatch(), shape)
+        } else {
+            let tensor: Tensor<1, Int> = Tensor::from_data(flat, (device, dtype));
+            Dispatch::int_reshape(tensor.into_dispatch(), shape)
+        })
+    }
+
+    /// The values in host memory.
+    ///
+    /// # Panics
+    /// If the device fails.
+    pub fn into_data(self) -> TensorData {
+        let (shape, is_float) = (self.0.shape(), self.is_float());
+        let flat = Shape::from([shape.num_elements()]);
+        let data = if is_float {
+            Tensor::<1>::from_dispatch(Dispatch::float_reshape(self.0, flat)).into_data()
+        } else {
+            Tensor::<1, Int>::from_dispatch(Dispatch::int_reshape(self.0, flat)).into_data()
+        };
+        let (bytes, _, dtype) = data.into_parts();
+        TensorData::from_bytes(bytes, shape, dtype)
+    }
+
     /// Lengths of the dimensions.
     pub fn dims(&self) -> Vec<usize> {
         self.0.shape().to_vec()

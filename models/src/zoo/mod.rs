@@ -35,7 +35,7 @@ pub use error::ZooError;
 pub use families::ZooModel;
 pub use family::{Family, Variant, exactly};
 pub use settings::Settings;
-pub use store::{WEIGHTS_FORMAT, load};
+pub use store::{WEIGHTS_FORMAT, from_bytes, load};
 
 use families::FAMILIES;
 use family::FamilyEntry;
@@ -135,7 +135,7 @@ pub fn create(name: &str, overrides: &Settings, device: &Device) -> Result<ZooMo
 pub fn pretrained(name: &str, device: &Device) -> Result<ZooModel, ZooError> {
     let weights = (find(name)?.weights)(name);
     let weights = weights.ok_or_else(|| ZooError::NoWeights { model: name.into(), trained: list_pretrained() })?;
-    store::from_bytes(name.as_ref(), weights.to_vec(), device)
+    from_bytes(name.as_ref(), weights.to_vec(), device)
 }
 
 /// The family that has the variant `name`.

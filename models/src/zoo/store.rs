@@ -98,8 +98,11 @@ pub fn load(path: &Path, device: &Device) -> Result<ZooModel, ZooError> {
     from_bytes(path, bytes, device)
 }
 
-/// The model of a saved file's bytes; errors name `path`.
-pub(super) fn from_bytes(path: &Path, bytes: Vec<u8>, device: &Device) -> Result<ZooModel, ZooError> {
+/// The model of the bytes that [`ZooModel::to_bytes`] returns, on `device`; errors name `path`.
+///
+/// # Errors
+/// As [`load`], but for the file.
+pub fn from_bytes(path: &Path, bytes: Vec<u8>, device: &Device) -> Result<ZooModel, ZooError> {
     let refused = |reason: String| ZooError::Format { path: path.into(), reason };
     let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| refused(error.to_string()))?;
     let header = metadata.metadata().as_ref().and_then(|entries| entries.get(HEADER));

@@ -17,7 +17,7 @@ use firefly_app::streams::note;
 
 use super::options::open_device;
 use super::outcome::print;
-use super::progress::{StderrProgress, message};
+use super::progress::StderrProgress;
 
 #[derive(Args)]
 pub struct EvalArgs {
@@ -78,7 +78,8 @@ fn items(names: &str) -> Vec<&str> {
 
 /// Says how many recordings are left out.
 fn note_skipped(count: usize) {
-    if let Some(text) = message(&Event::RecordingsSkipped { count }).filter(|_| count > 0) {
+    let skipped = Event::RecordingsSkipped { count };
+    if let Some(text) = skipped.message().filter(|_| count > 0) {
         note(text);
     }
 }

@@ -12,9 +12,6 @@ use clap::Args;
 use firefly_app::device::{DeviceChoice, DeviceError};
 use firefly_app::streams::note;
 
-/// Folder of the runs' folders.
-pub const RUNS: &str = "runs";
-
 #[derive(Args)]
 pub struct TrainingOptions {
     /// Change a key of the configuration; may be given several times.

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::checkpoint::DamagedCheckpoint;
 use crate::metrics::TrainingPoint;
 use crate::progress::{Event, Progress};
 use firefly_app::progress::Progress as Display;
@@ -65,35 +64,11 @@ impl Progress for StderrProgress {
         match event {
             Event::Measured { point, steps, text } => self.measured(point, steps, text),
             Event::SamplesSolved { equation, done, samples } => self.solved(equation, done, samples),
-            _ => match (message(&event), &self.display) {
+            _ => match (event.message(), &self.display) {
                 (Some(text), Some(display)) => display.note(&text),
                 (Some(text), None) => note(text),
                 (None, _) => {}
             },
         }
     }
-}
-
-/// The message of an event, if it has one.
-pub fn message(event: &Event<'_>) -> Option<String> {
-    Some(match event {
-        Event::RunStarted { name } => (*name).to_string(),
-        Event::RecordingsSkipped { count } => format!("{count} recordings are shorter than a frame and left out"),
-        Event::TakenOver { folder } => {
-            format!("{} was left by a run that ended before its first step: it is used", folder.display())
-        }
-        Event::CheckpointDamaged { checkpoint } => {
-            let DamagedCheckpoint { folder, problem } = checkpoint;
-            format!("a checkpoint can't be used and is now {}: {problem}; the one before is used", folder.display())
-        }
-        Event::MetricsDamaged { path } => {
-            format!("{} is damaged: the lines that can be read are kept, the report lacks the others", path.display())
-        }
-        Event::NoCheckpoint => "the run has no checkpoint yet: it starts at its first step".to_string(),
-        Event::Resumed { step } => format!("resuming at step {step}"),
-        Event::StoppedEarly { step, patience } => {
-            format!("stopped at step {step}: {patience} validations without a lower loss; the best model is kept")
-        }
-        _ => return None,
-    })
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::run_folder::RunFolder;
+use crate::run_folder::{RUNS, RunFolder};
 use crate::sweep::{SweepAxis, sweep};
 use crate::task::Task;
 use crate::with_task;
@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use burn::tensor::Device;
 use clap::Args;
 
-use super::options::{RUNS, TrainingOptions, open_device};
+use super::options::{TrainingOptions, open_device};
 use super::outcome::{interrupter, report_outcome};
 use super::progress::StderrProgress;
 

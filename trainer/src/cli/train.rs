@@ -1,12 +1,9 @@
 //! `firefly-train CONFIG`: one run.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::config::Resolved;
-use crate::run::{self, RunError};
-use crate::run_folder::{FolderError, RunFolder};
+use crate::run;
 use crate::task::Task;
 use crate::with_task;
 use anyhow::{Context, Result, bail, ensure};
@@ -14,7 +11,7 @@ use burn::tensor::Device;
 use clap::Args;
 use firefly_app::suggest::hint;
 
-use super::options::{RUNS, TrainingOptions, open_device};
+use super::options::{TrainingOptions, open_device};
 use super::outcome::{interrupter, report_outcome};
 use super::progress::StderrProgress;
 
@@ -54,41 +51,8 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
 /// Trains one run of a task.
 fn train<T: Task>(args: &TrainArgs, config: &Path, device: &Device) -> Result<ExitCode> {
     let resolved = args.options.resolve::<T>(config, &[])?;
-    let interrupter = interrupter()?;
-    loop {
-        let default = || default_folder(&resolved, args.resume);
-        let folder = RunFolder::new(args.options.out.clone().unwrap_or_else(default));
-        let trained = run::train(&folder, &resolved, device, args.resume, &interrupter, &mut StderrProgress::default());
-        match trained {
-            // Another process took the number meanwhile: the next one is free.
-            Err(RunError::Folder(FolderError::InUse { .. } | FolderError::HoldsRun { .. }))
-                if args.options.out.is_none() && !args.resume => {}
-            trained => return report_outcome(&folder, trained?.as_deref(), "--resume"),
-        }
-    }
-}
-
-/// The folder of a new run: runs/NAME, or runs/NAME-2 and so on if that exists. A resumed run is the last one of the
-/// same configuration that is not complete, or else the last one of the same configuration, or else the last one.
-fn default_folder<T: Task>(resolved: &Resolved<T>, resume: bool) -> PathBuf {
-    let name = &resolved.config.name;
-    let numbered = |number: usize| match number {
-        1 => Path::new(RUNS).join(name),
-        number => Path::new(RUNS).join(format!("{name}-{number}")),
-    };
-    if !resume {
-        return (1..).map(numbered).find(|folder| !folder.exists()).unwrap_or_else(|| numbered(1));
-    }
-    let number = |folder: &str| match folder.strip_prefix(name.as_str())? {
-        "" => Some(1),
-        rest => rest.strip_prefix('-')?.parse::<usize>().ok(),
-    };
-    let entries: Vec<fs::DirEntry> = fs::read_dir(RUNS).map(|entries| entries.flatten().collect()).unwrap_or_default();
-    let mut numbers: Vec<usize> = entries.iter().filter_map(|entry| number(entry.file_name().to_str()?)).collect();
-    numbers.sort_unstable();
-    let folders: Vec<RunFolder> = numbers.into_iter().map(|number| RunFolder::new(numbered(number))).collect();
-    let is_same = |folder: &&RunFolder| folder.resolved::<T>().is_ok_and(|started| started == *resolved);
-    let same: Vec<&RunFolder> = folders.iter().filter(is_same).collect();
-    let chosen = same.iter().rfind(|folder| !folder.is_complete()).or(same.last()).copied().or(folders.last());
-    chosen.map_or_else(|| numbered(1), |folder| folder.path().to_path_buf())
+    let (out, interrupter) = (args.options.out.as_deref(), interrupter()?);
+    let progress = &mut StderrProgress::default();
+    let (folder, rows) = run::train_in(out, &resolved, device, args.resume, &interrupter, progress)?;
+    report_outcome(&folder, rows.as_deref(), "--resume")
 }

@@ -1,18 +1,15 @@
 //! From TOML text and `--set section.key=value` to a checked configuration.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{self, Path, PathBuf};
 
 use thiserror::Error;
 use toml::{Table, Value};
 
 use super::parser_message::described;
+use super::read::{MAX_LENGTH, read};
 use super::{RunConfig, Sections, TaskName};
 use crate::data::RecordingsConfig;
-
-/// Most bytes of a configuration's file.
-const MAX_LENGTH: u64 = 1 << 20;
 
 /// Error in a configuration.
 #[derive(Debug, Error)]
@@ -96,12 +93,17 @@ pub struct Loaded<T: Sections> {
 /// # Errors
 /// [`ConfigError`] for a file that can't be read.
 pub fn task_of(path: &Path, settings: &[String]) -> Result<TaskName, ConfigError> {
-    let mut table: Table = toml::from_str(&read(path)?).unwrap_or_default();
+    Ok(task_of_text(&read(path)?, settings))
+}
+
+/// As [`task_of`], of a configuration's text.
+pub fn task_of_text(text: &str, settings: &[String]) -> TaskName {
+    let mut table: Table = toml::from_str(text).unwrap_or_default();
     for setting in settings {
         let _ = apply(&mut table, setting);
     }
     let name = table.get("task").and_then(|name| name.clone().try_into().ok());
-    Ok(name.unwrap_or_default())
+    name.unwrap_or_default()
 }
 
 /// Reads a configuration, applies `section.key=value` settings to it in order, checks it, and locates its data in the
@@ -111,28 +113,26 @@ pub fn task_of(path: &Path, settings: &[String]) -> Result<TaskName, ConfigError
 /// [`ConfigError`] for a file that can't be read, a key that does not exist (with the nearest one that does), a value
 /// of the wrong type or out of range.
 pub fn load<T: Sections>(path: &Path, settings: &[String], root: Option<&Path>) -> Result<Loaded<T>, ConfigError> {
-    let text = read(path)?;
-    let mut config: RunConfig<T> = parse(&text, settings, &path.display().to_string())?;
+    load_text(&read(path)?, path, settings, root)
+}
+
+/// As [`load`], of a configuration's text; errors name `path`, which need not exist.
+///
+/// # Errors
+/// As [`load`], but for the file.
+pub fn load_text<T: Sections>(
+    text: &str,
+    path: &Path,
+    settings: &[String],
+    root: Option<&Path>,
+) -> Result<Loaded<T>, ConfigError> {
+    let mut config: RunConfig<T> = parse(text, settings, &path.display().to_string())?;
     if config.name.is_empty() {
         config.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     }
     config.validate()?;
     let data_replaced = T::locate_data(&mut config, root)?;
     Ok(Loaded { config, data_replaced })
-}
-
-/// The text of a configuration.
-fn read(path: &Path) -> Result<String, ConfigError> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_LENGTH + 1).read_to_end(&mut bytes));
-    read.map_err(|source| ConfigError::File { path: path.into(), source })?;
-    if bytes.len() as u64 > MAX_LENGTH {
-        return Err(ConfigError::TooLong(path.into()));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        ConfigError::Encoding { path: path.into(), line: 1 + valid.iter().filter(|byte| **byte == b'\n').count() }
-    })
 }
 
 /// Paths of data made absolute, so that a run can be resumed and evaluated from another working folder. Without a

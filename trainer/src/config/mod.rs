@@ -4,6 +4,7 @@ mod load;
 mod needs;
 mod optimizer;
 mod parser_message;
+mod read;
 pub mod reference;
 mod resolved;
 mod sections;
@@ -13,7 +14,7 @@ mod validate;
 
 use serde::{Deserialize, Serialize};
 
-pub use load::{ConfigError, Loaded, load, task_of};
+pub use load::{ConfigError, Loaded, load, load_text, task_of, task_of_text};
 pub(crate) use load::{locate, locate_recordings};
 pub(crate) use needs::{Need, Shortage, ensure_fits};
 pub use optimizer::{Optimizer, OptimizerSection, RateSchedule};

@@ -7,6 +7,7 @@
 //! its run ended before its configuration was written.
 
 mod comparison;
+mod default;
 mod error;
 
 use std::fs::{self, File, TryLockError};
@@ -17,6 +18,8 @@ use burn::tensor::Device;
 use firefly_app::files::write_atomically;
 use serde::Serialize;
 
+pub use default::RUNS;
+pub(crate) use default::default_folder;
 pub use error::FolderError;
 
 use self::comparison::{difference, other_version};

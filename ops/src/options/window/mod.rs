@@ -123,6 +123,9 @@ impl Window {
     /// assert_eq!("kaiser(8.6)".parse(), Ok(Window::Kaiser { beta: 8.6 }));
     /// ```
     pub fn coefficients(self, n: usize, symmetry: WindowSymmetry) -> Vec<f64> {
+        if n < 2 {
+            return vec![1.0; n];
+        }
         let shape: &dyn Fn(usize) -> Vec<f64> = match self {
             Self::Kaiser { beta } => &move |n| shapes::kaiser(n, beta),
             Self::Gaussian { std } => &move |n| shapes::gaussian(n, std),
@@ -131,14 +134,11 @@ impl Window {
             cosines => {
                 let period = match symmetry {
                     WindowSymmetry::Periodic => n,
-                    WindowSymmetry::Symmetric => n.saturating_sub(1).max(1),
+                    WindowSymmetry::Symmetric => n - 1,
                 } as f64;
                 return (0..n).map(|j| cosines.at(2.0 * PI * j as f64 / period)).collect();
             }
         };
-        if n < 2 {
-            return vec![1.0; n];
-        }
         // A periodic window is a symmetric one without its last point.
         let mut coefficients = match symmetry {
             WindowSymmetry::Periodic => shape(n + 1),
@@ -265,6 +265,15 @@ mod tests {
             assert_eq!(periodic[..], symmetric[..8]);
             for j in 0..9 {
                 assert!((symmetric[j] - symmetric[8 - j]).abs() < 1e-15);
+            }
+        }
+    }
+
+    #[test]
+    fn one_coefficient_is_1() {
+        for window in Window::ALL.into_iter().chain(PARAMETERISED) {
+            for symmetry in [WindowSymmetry::Periodic, WindowSymmetry::Symmetric] {
+                assert_eq!(window.coefficients(1, symmetry), [1.0], "{window}");
             }
         }
     }

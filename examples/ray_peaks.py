@@ -1,0 +1,46 @@
+"""Peaks of a folder of recordings on Ray: workers load the model once, and write a Parquet file per recording.
+
+    python ray_peaks.py FOLDER OUT --workers 2
+    python ray_peaks.py FOLDER OUT --scheduler ray://host:10001
+
+Needs ``firefly``, ``ray[data]``, ``pyarrow`` and ``scipy``. Workers that die are started again, and their files with
+them; a run that was killed is started again with the same command. On a cluster, both folders have to be on a shared
+file system; ``peaks_of_files.py`` is sent to the workers.
+"""
+
+from __future__ import annotations
+
+import time
+
+import peaks_of_files
+import ray
+from peaks_of_files import PeaksOfFiles, arguments, missing, model_arguments
+
+
+def main() -> None:
+    """Computes the parts that are missing."""
+    given = arguments(__doc__ or "")
+    files = missing(given.folder, given.out)
+    if not files:
+        print(f"{given.out} is complete")
+        return
+    if given.scheduler:
+        ray.init(given.scheduler, runtime_env={"py_modules": [peaks_of_files.__file__]})
+    else:
+        ray.init(num_cpus=given.workers * given.threads, include_dashboard=False)
+    start = time.perf_counter()
+    # One file per task, so that workers that are done take the next one.
+    tasks = ray.data.from_items([{"file": file} for file in files], override_num_blocks=len(files))
+    parts = tasks.map_batches(
+        PeaksOfFiles,
+        fn_constructor_kwargs=model_arguments(given),
+        batch_size=1,
+        concurrency=given.workers,
+        num_cpus=given.threads,
+    )
+    frames = parts.sum("frames")
+    print(f"{frames} frames of {len(files)} files in {time.perf_counter() - start:.2f} s")
+
+
+if __name__ == "__main__":
+    main()

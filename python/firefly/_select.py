@@ -1,0 +1,76 @@
+"""The largest values of rows, and their local maxima."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from . import _native
+from ._arrays import Array, as_rows, count, from_rows, real
+
+
+class TopK(NamedTuple):
+    """Positions and values of the largest values of rows, largest first."""
+
+    indices: Array
+    values: Array
+
+
+class LocalMaxima(NamedTuple):
+    """Local maxima of rows, strongest first; where a row has fewer, bins are −1 and the rest NaN."""
+
+    bins: Array
+    power: Array
+    prominence: Array
+    offset: Array
+
+
+def top_k(x: Any, k: int, axis: int = -1, *, device: str = "cpu") -> TopK:
+    """The `k` largest values along an axis, largest first; among equals the lower index is first.
+
+    Values that are not finite are never selected: a row with fewer than `k` finite ones ends in index −1 and value NaN.
+    A row has at most 1,048,576 values.
+
+    >>> top_k([1.0, 4.0, float("inf"), 4.0, 3.0], 3)
+    TopK(indices=array([1, 3, 4], dtype=int32), values=array([4., 4., 3.]))
+    """
+    rows, leading = as_rows(real(x), axis)
+    indices, values = _native.top_k(rows, count(k, "k"), device)
+    return TopK(from_rows(indices, leading, axis), from_rows(values, leading, axis))
+
+
+def local_maxima(
+    x: Any,
+    k: int,
+    height: float | None = None,
+    distance: int | None = None,
+    prominence: float | None = None,
+    *,
+    interpolation: str = "log_parabola",
+    axis: int = -1,
+    device: str = "cpu",
+) -> LocalMaxima:
+    """The `k` strongest local maxima along an axis, chosen as ``scipy.signal.find_peaks`` does.
+
+    Parameters
+    ----------
+    x : power, of any shape and sign; at most 1,048,576 values per row.
+    k : maxima per row; rows with fewer end in bin −1.
+    height, distance, prominence : least height, least distance in bins, least prominence.
+    interpolation : how `offset`, the distance of a line from its bin, is estimated from the bin and its neighbours:
+        "log_parabola", or "hann" for power under a Hann window.
+
+    Differences from SciPy: several rows at once, strongest first; thresholds are single numbers; of equal maxima that
+    are too close the lower one stays; a value that is not finite is no maximum.
+
+    >>> local_maxima([0.0, 2.0, 0.0, 3.0, 1.0], k=2).bins
+    array([3, 1], dtype=int32)
+    """
+    conditions = {
+        "height": height,
+        "distance": 1 if distance is None else count(distance, "distance"),
+        "prominence": prominence,
+        "interpolation": interpolation,
+    }
+    rows, leading = as_rows(real(x), axis)
+    found = _native.local_maxima(rows, count(k, "k"), conditions, device)
+    return LocalMaxima(*(from_rows(values, leading, axis) for values in found))

@@ -1,0 +1,111 @@
+"""Training runs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, Union
+
+from . import _native
+from .zoo import Model
+
+Config = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+Progress = Callable[[Dict[str, Any], int], Any]
+
+_LOG = logging.getLogger("firefly")
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder of a run."""
+
+    folder: Path
+
+    @property
+    def evaluation(self) -> List[Dict[str, Any]]:
+        """Rows of the evaluation: the learned model and what it is compared with."""
+        rows: List[Dict[str, Any]] = json.loads((self.folder / "evaluation.json").read_text("utf-8"))
+        return rows
+
+    @property
+    def metrics(self) -> List[Dict[str, Any]]:
+        """Lines of metrics, in the order of their steps."""
+        return [json.loads(line) for line in (self.folder / "metrics.jsonl").read_text("utf-8").splitlines()]
+
+    @property
+    def report(self) -> Path:
+        """Page of the report."""
+        return self.folder / "report.html"
+
+    def model(self, *, device: str = "cpu") -> Model:
+        """The trained model, whose inputs are normalised as the task does it."""
+        return Model(_native.load_run(os.fspath(self.folder), device))
+
+
+def train(
+    config: Config,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    data: str | os.PathLike[str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    device: str = "cpu",
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Run:
+    """Trains a configuration to its end, and returns the run.
+
+    Parameters
+    ----------
+    config : path of a TOML file, or a dictionary of the same keys.
+    out : the run's folder; ``runs/NAME``, or the first free ``runs/NAME-2`` and so on, by default.
+    data : folder that contains the configuration's recordings; ``FIREFLY_DATA`` of the environment by default.
+    settings : keys to change, such as ``{"training.steps": 20}``.
+    device : where to train, such as "cpu" or "cuda:0".
+    resume : continue the run in the folder from its last checkpoint.
+    progress : called with every line of metrics, and the steps of the run; an exception there ends the run.
+
+    Ctrl-C ends the run at its next step with a checkpoint, and raises ``KeyboardInterrupt``; ``resume=True`` continues
+    to the same result. Messages of the run go to the logger ``firefly``.
+
+    >>> import tempfile
+    >>> config = {"task": "transform", "training": {"steps": 2}}
+    >>> run = train(config, out=tempfile.mkdtemp() + "/run")
+    >>> run.report.exists()
+    True
+    """
+    root = data if data is not None else os.environ.get("FIREFLY_DATA") or None
+    is_mapping = isinstance(config, Mapping)
+    arguments = {
+        "text": json.dumps(config, default=os.fspath) if isinstance(config, Mapping) else _text(config),
+        "is_json": is_mapping,
+        "path": "config" if isinstance(config, Mapping) else os.fspath(config),
+        "settings": [f"{key}={json.dumps(value, default=os.fspath)}" for key, value in (settings or {}).items()],
+        "data": None if root is None else os.fspath(root),
+        "out": None if out is None else os.fspath(out),
+        "resume": bool(resume),
+        "device": device,
+    }
+
+    def observe(kind: str, steps: int, text: str) -> None:
+        if kind == "message":
+            _LOG.warning(text)
+        elif progress is not None:
+            progress(json.loads(text), steps)
+
+    folder, data_replaced = _native.train(arguments, observe)
+    if data_replaced:
+        warnings.warn(
+            "no folder of data is given (`data` or FIREFLY_DATA), and the recordings are not in this one: the run was "
+            "trained on generated data",
+            UserWarning,
+            stacklevel=2,
+        )
+    return Run(Path(folder))
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    return Path(path).read_text("utf-8")

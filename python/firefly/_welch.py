@@ -1,0 +1,239 @@
+"""Power spectra by Welch's method, and their strongest bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Tuple
+
+import numpy as np
+
+from ._arrays import Array, as_rows, count, from_rows, real
+from ._native import WelchEstimate
+from ._segments import Detrend, Segments, detrended, removes_mean, segments_of
+from ._select import top_k
+
+# Segments up to which a row's power is averaged in one call; longer rows are divided into blocks of segments, which
+# keep all threads busy and are summed in float64.
+_DIRECT = 64
+_BLOCK = 32
+# Bytes of samples that are copied to blocks at a time.
+_CHUNK = 1 << 22
+
+
+class Peaks(NamedTuple):
+    """The strongest bins of spectra, strongest first; a row with too few finite bins ends in bin −1 and power NaN."""
+
+    bins: Array
+    power: Array
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    segments: Segments
+    fs: float
+    scaling: str
+    device: str
+
+    def native(self, window: Array, step: int, number: int, removes_mean: bool) -> WelchEstimate:
+        arguments = {
+            "hop": step,
+            "segments": number,
+            "scaling": self.scaling,
+            "fs": self.fs,
+            "detrend": removes_mean,
+            "device": self.device,
+        }
+        return WelchEstimate(window, arguments)
+
+    def averaging(self, number: int, removes_mean: bool) -> WelchEstimate:
+        """The mean over `number` segments."""
+        return self.native(self.segments.window, self.segments.step, number, removes_mean)
+
+    def mean(self, rows: Array, removes_mean: bool) -> Array:
+        """Mean power ``[rows, bins]`` over all segments."""
+        number = self.segments.number(rows.shape[1])
+        if number <= _DIRECT:
+            return self.averaging(number, removes_mean).psd(rows)
+        blocks, rest = divmod(number, _BLOCK)
+        advance = _BLOCK * self.segments.step
+        frame = advance + self.segments.overlap
+        views = np.lib.stride_tricks.sliding_window_view(rows, frame, axis=1)[:, ::advance][:, :blocks]
+        estimate = self.averaging(_BLOCK, removes_mean)
+        total = np.zeros((len(rows), self.segments.nfft // 2 + 1))
+        at_once = max(1, _CHUNK // (frame * rows.itemsize))
+        for row in range(0, len(rows), max(1, at_once // blocks)):
+            of_rows = slice(row, row + max(1, at_once // blocks))
+            for block in range(0, blocks, at_once):
+                part = views[of_rows, block : block + at_once]
+                power = estimate.psd(np.ascontiguousarray(part).reshape(-1, frame))
+                total[of_rows] += power.reshape(*part.shape[:2], -1).sum(axis=1, dtype=np.float64)
+        total *= _BLOCK
+        if rest:
+            end = np.ascontiguousarray(rows[:, blocks * advance :])
+            total += rest * self.averaging(rest, removes_mean).psd(end)
+        return (total / number).astype(rows.dtype)
+
+    def each(self, rows: Array, detrend: Detrend) -> Array:
+        """Power ``[rows, segments, bins]`` of every segment."""
+        segments = detrended(self.segments.of(rows), detrend)
+        shape, nfft = segments.shape[:2], self.segments.nfft
+        padded = np.zeros((shape[0] * shape[1], nfft), rows.dtype)
+        padded[:, : self.segments.length] = segments.reshape(len(padded), -1)
+        return self.native(self.segments.padded_window(), nfft, 1, False).psd(padded).reshape(*shape, -1)
+
+    def is_mean(self, detrend: Detrend) -> bool:
+        """Whether the native estimate computes this: segments as long as their transforms, with or without mean."""
+        return self.segments.nfft == self.segments.length and not callable(detrend)
+
+
+def welch(
+    x: Any,
+    fs: float = 1.0,
+    window: Any = "hann",
+    nperseg: int | None = None,
+    noverlap: int | None = None,
+    nfft: int | None = None,
+    detrend: Detrend = "constant",
+    return_onesided: bool = True,
+    scaling: str = "density",
+    axis: int = -1,
+    average: str = "mean",
+    *,
+    device: str = "cpu",
+) -> Tuple[Array, Array]:
+    """Frequencies and power spectral density, with the arguments of ``scipy.signal.welch``.
+
+    Parameters
+    ----------
+    x : array of real numbers; float32 gives float32, others float64.
+    fs : samples per second.
+    window : a name, a tuple of name and parameter, or the coefficients.
+    nperseg : samples per segment; 256, or the length of the window, by default.
+    noverlap : samples that segments share; half a segment by default.
+    nfft : points of the transform; segments are padded with zeros to it.
+    detrend : "constant" (subtract the mean), False, or a function of an array of segments.
+    return_onesided : only True.
+    scaling : "density" (per hertz), "spectrum", or "power" (the squared magnitude itself).
+    axis : the dimension along which samples lie.
+    average : "mean" or "median".
+    device : where the power is computed, such as "cpu" or "cuda:0".
+
+    Differences from SciPy: complex signals and two-sided spectra raise; scaling "power" is more; a short signal without
+    an explicit `nperseg` is one segment without a warning; an array without samples raises.
+
+    >>> import numpy as np
+    >>> f, p = welch(np.random.default_rng(0).normal(size=(3, 5000)).astype(np.float32), fs=8000.0, nperseg=512)
+    >>> f.shape, p.shape, p.dtype
+    ((257,), (3, 257), dtype('float32'))
+    """
+    if not return_onesided:
+        raise ValueError("return_onesided is False, but power is one-sided")
+    if average not in ("mean", "median"):
+        raise ValueError(f"average is {average!r}, but must be 'mean' or 'median'")
+    rows, leading = as_rows(_real_signal(x), axis)
+    estimate = _estimate(rows, fs, (window, nperseg, noverlap, nfft), scaling, device)
+    if average == "mean" and estimate.is_mean(detrend):
+        power = estimate.mean(rows, removes_mean(detrend))
+    else:
+        each = estimate.each(rows, detrend)
+        power = each.mean(axis=1) if average == "mean" else np.median(each, axis=1) / _median_bias(each.shape[1])
+    frequency = np.fft.rfftfreq(estimate.segments.nfft, 1 / float(fs))
+    return frequency, from_rows(power.astype(rows.dtype, copy=False), leading, axis)
+
+
+def welch_psd(x: Any, *args: Any, **kwargs: Any) -> Array:
+    """Power spectral density without the frequencies: the second result of `welch`, whose arguments it takes.
+
+    >>> import numpy as np
+    >>> welch_psd(np.ones(512), detrend=False, scaling="spectrum").round(3)[:3]
+    array([1. , 0.5, 0. ])
+    """
+    return welch(x, *args, **kwargs)[1]
+
+
+def periodogram(
+    x: Any,
+    fs: float = 1.0,
+    window: Any = "boxcar",
+    nfft: int | None = None,
+    detrend: Detrend = "constant",
+    return_onesided: bool = True,
+    scaling: str = "density",
+    axis: int = -1,
+    *,
+    device: str = "cpu",
+) -> Tuple[Array, Array]:
+    """Frequencies and power spectral density of whole rows, with the arguments of ``scipy.signal.periodogram``.
+
+    A smaller `nfft` than there are samples takes the first `nfft` of them, a larger one pads them with zeros.
+
+    >>> import numpy as np
+    >>> f, p = periodogram(np.cos(np.pi * np.arange(100) / 5), fs=100.0)
+    >>> float(f[p.argmax()])
+    10.0
+    """
+    array = _real_signal(x)
+    if array.ndim:
+        array = np.moveaxis(array, axis, -1)
+        if nfft is not None:
+            array = array[..., : count(nfft, "nfft")]
+    samples = array.shape[-1] if array.ndim else 1
+    options: dict[str, Any] = {"nperseg": samples or None, "noverlap": 0, "nfft": nfft, "device": device}
+    f, power = welch(array, fs, window, detrend=detrend, return_onesided=return_onesided, scaling=scaling, **options)
+    return f, power if axis in (-1, power.ndim - 1) else np.moveaxis(power, -1, axis)
+
+
+def welch_peaks(
+    x: Any,
+    k: int = 16,
+    fs: float = 1.0,
+    window: Any = "hann",
+    nperseg: int | None = None,
+    noverlap: int | None = None,
+    *,
+    detrend: Detrend = "constant",
+    scaling: str = "density",
+    axis: int = -1,
+    device: str = "cpu",
+) -> Peaks:
+    """The `k` strongest bins of `welch` and their power, strongest first; ties go to the lower bin.
+
+    The arguments are those of `welch`. Bin b lies at ``b * fs / nperseg`` hertz.
+
+    >>> import numpy as np
+    >>> time = np.arange(384)
+    >>> frames = np.sin(2 * np.pi * np.array([[10], [20]]) / 256 * time)
+    >>> peaks = welch_peaks(frames, k=3)
+    >>> peaks.bins[:, 0].tolist(), peaks.power.shape
+    ([10, 20], (2, 3))
+    """
+    rows, leading = as_rows(_real_signal(x), axis)
+    estimate = _estimate(rows, fs, (window, nperseg, noverlap, None), scaling, device)
+    number = estimate.segments.number(rows.shape[1])
+    if number > _DIRECT or not estimate.is_mean(detrend):
+        power = welch_psd(rows, fs, window, nperseg, noverlap, detrend=detrend, scaling=scaling, device=device)
+        bins, power = top_k(power, k, device=device)
+    else:
+        bins, power = estimate.averaging(number, removes_mean(detrend)).peaks(rows, count(k, "k"))
+    return Peaks(from_rows(bins, leading, axis), from_rows(power, leading, axis))
+
+
+def _real_signal(x: Any) -> Array:
+    try:
+        return real(x)
+    except TypeError as error:
+        if "is complex" not in str(error):
+            raise
+        raise TypeError(
+            "x is complex: power is computed of real signals; use firefly.fft.fft, or scipy.signal"
+        ) from None
+
+
+def _estimate(rows: Array, fs: float, segments: Tuple[Any, Any, Any, Any], scaling: str, device: str) -> _Estimate:
+    return _Estimate(segments_of(rows.shape[1], *segments), float(fs), scaling, device)
+
+
+def _median_bias(number: int) -> float:
+    """Expected median of `number` exponential variables of mean 1: B. Allen et al., "FINDCHIRP" (2012), appendix B."""
+    terms = 2.0 * np.arange(1, (number - 1) // 2 + 1)
+    return 1.0 + float(np.sum(1.0 / (terms + 1.0) - 1.0 / terms))

@@ -1,0 +1,216 @@
+"""Fourier transforms of any length, with the names and arguments of ``numpy.fft``.
+
+float32 and complex64 give complex64, others complex128, as in NumPy 2 and SciPy.
+
+>>> import numpy as np
+>>> signal = np.random.default_rng(0).normal(size=(4, 1000)).astype(np.float32)
+>>> spectrum = rfft(signal)
+>>> spectrum.shape, spectrum.dtype
+((4, 501), dtype('complex64'))
+>>> bool(np.allclose(irfft(spectrum), signal, atol=1e-5))
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any, List, Sequence, Tuple
+
+import numpy as np
+
+from . import _native
+from ._arrays import Array, as_rows, count, from_rows, numeric, real
+
+__all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn"]
+
+
+def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str = "cpu") -> Array:
+    """Complex transform along an axis, cut or padded with zeros to `n` points.
+
+    >>> fft([1.0, 0.0, 0.0, 0.0])
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+    return _complex(x, n, axis, norm, (False, device))
+
+
+def ifft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str = "cpu") -> Array:
+    """Inverse of `fft`.
+
+    >>> ifft([4.0, 0.0, 0.0, 0.0])
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+    return _complex(x, n, axis, norm, (True, device))
+
+
+def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str = "cpu") -> Array:
+    """The ``n // 2 + 1`` bins from 0 up of the transform of real values.
+
+    >>> rfft([1.0, 0.0, 0.0])
+    array([1.+0.j, 1.+0.j])
+    """
+    rows, leading = as_rows(real(x), axis)
+    points = _points(n, rows.shape[1])
+    return from_rows(_joined(_native.rfft(rows, points, _norm(norm), device)), leading, axis)
+
+
+def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str = "cpu") -> Array:
+    """Inverse of `rfft`: `n` real values, ``2 * (m - 1)`` of m bins by default.
+
+    >>> irfft([3.0, 0.0], 3)
+    array([1., 1., 1.])
+    """
+    rows, leading = as_rows(numeric(x), axis)
+    points = _points(n, 2 * (rows.shape[1] - 1))
+    return from_rows(_native.irfft(_pairs(rows), points, _norm(norm), device), leading, axis)
+
+
+def fftn(
+    x: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Array:
+    """`fft` along several axes, all of them by default.
+
+    >>> fftn([[1.0, 0.0], [0.0, 0.0]])
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
+    """
+    return _along(fft, x, _axes(x, s, axes), norm, device)
+
+
+def ifftn(
+    x: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Array:
+    """Inverse of `fftn`."""
+    return _along(ifft, x, _axes(x, s, axes), norm, device)
+
+
+def rfftn(
+    x: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Array:
+    """`rfft` along the last axis, then `fft` along the others.
+
+    >>> rfftn([[1.0, 0.0], [0.0, 0.0]]).shape
+    (2, 2)
+    """
+    *others, (last, points) = _axes(x, s, axes)
+    return _along(fft, rfft(x, points, last, norm, device=device), others, norm, device)
+
+
+def irfftn(
+    x: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Array:
+    """Inverse of `rfftn`; the last of `s` is ``2 * (m - 1)`` of m bins by default."""
+    *others, (last, points) = _axes(x, s, axes)
+    return irfft(_along(ifft, x, others, norm, device), points, last, norm, device=device)
+
+
+def fft2(
+    x: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Array:
+    """`fftn` along two axes."""
+    return fftn(x, s, axes, norm, device=device)
+
+
+def ifft2(
+    x: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Array:
+    """`ifftn` along two axes."""
+    return ifftn(x, s, axes, norm, device=device)
+
+
+def rfft2(
+    x: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Array:
+    """`rfftn` along two axes."""
+    return rfftn(x, s, axes, norm, device=device)
+
+
+def irfft2(
+    x: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Array:
+    """`irfftn` along two axes."""
+    return irfftn(x, s, axes, norm, device=device)
+
+
+def _complex(x: Any, n: int | None, axis: int, norm: str | None, call: Tuple[bool, str]) -> Array:
+    inverse, device = call
+    rows, leading = as_rows(numeric(x), axis)
+    points = _points(n, rows.shape[1])
+    return from_rows(_joined(_native.fft(_pairs(rows), points, inverse, _norm(norm), device)), leading, axis)
+
+
+def _points(n: int | None, default: int) -> int:
+    points = default if n is None else count(n, "n")
+    if points < 1:
+        raise ValueError(f"the transform has {points} points, but must have at least 1")
+    return points
+
+
+def _norm(norm: str | None) -> str:
+    return "backward" if norm is None else norm
+
+
+def _pairs(rows: Array) -> Array:
+    """Complex rows as pairs, ``[rows, n, 2]``; real ones as they are."""
+    return rows.view(rows.real.dtype).reshape(*rows.shape, 2) if rows.dtype.kind == "c" else rows
+
+
+def _joined(pairs: Array) -> Array:
+    """Pairs ``[rows, n, 2]`` as complex values."""
+    return pairs.view(np.result_type(pairs, np.complex64)).reshape(pairs.shape[:-1])
+
+
+def _axes(x: Any, s: Sequence[int] | None, axes: Sequence[int] | None) -> List[Tuple[int, int | None]]:
+    """Axes and numbers of points."""
+    if axes is None:
+        dimensions = np.ndim(x) if s is None else len(s)
+        axes = range(-dimensions, 0)
+    if s is not None and len(s) != len(axes):
+        raise ValueError(f"s has {len(s)} lengths, but there are {len(axes)} axes")
+    if not axes:
+        raise ValueError("axes is empty, but a transform needs at least one")
+    return list(zip(axes, s if s is not None else [None] * len(axes)))
+
+
+def _along(transform: Any, x: Any, axes: Sequence[Tuple[int, int | None]], norm: str | None, device: str) -> Array:
+    for axis, points in reversed(axes):
+        x = transform(x, points, axis, norm, device=device)
+    return numeric(x)

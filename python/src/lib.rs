@@ -1,0 +1,46 @@
+//! Extension module `firefly._native`: the operations, the zoo and the trainer on contiguous NumPy arrays.
+//!
+//! The Python code of the package checks and arranges arguments; here arrays are rows, `[rows, n]`, of one type. Every
+//! function computes without the interpreter's lock, on threads of its own, and can be interrupted.
+
+mod array;
+mod device;
+mod error;
+mod fft;
+mod mel;
+mod select;
+mod threads;
+mod train;
+mod welch;
+mod window;
+mod zoo;
+
+use pyo3::prelude::*;
+
+/// The extension module.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::fft::{fft, irfft, rfft};
+    #[pymodule_export]
+    use super::mel::{mel, mel_filters};
+    #[pymodule_export]
+    use super::select::{local_maxima, top_k};
+    #[pymodule_export]
+    use super::threads::{num_threads, set_num_threads};
+    #[pymodule_export]
+    use super::train::train;
+    #[pymodule_export]
+    use super::welch::WelchEstimate;
+    #[pymodule_export]
+    use super::window::window;
+    #[pymodule_export]
+    use super::zoo::{Model, card, create, from_bytes, list_models, list_pretrained, load, load_run, pretrained};
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,119 @@
+//! Mel spectra.
+
+use burn::tensor::ops::PadMode;
+use burn::tensor::{Tensor, TensorData};
+use firefly_ops::{
+    ArgumentError, LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind, StftOptions,
+};
+use numpy::{PyReadonlyArray1, PyUntypedArray};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::array::{borrow, own};
+use crate::device::{open, upload};
+use crate::error::value_error;
+use crate::threads::run;
+
+/// The bands, as the entries of a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct BandArguments {
+    fs: f64,
+    n_mels: usize,
+    fmin: f64,
+    fmax: Option<f64>,
+    htk: bool,
+    slaney_norm: bool,
+}
+
+impl BandArguments {
+    fn bands(&self) -> MelBands {
+        let bands = MelBands::new(self.fs, self.n_mels)
+            .with_f_min(self.fmin)
+            .with_scale(if self.htk { MelScale::Htk } else { MelScale::Slaney })
+            .with_norm(if self.slaney_norm { MelNorm::Slaney } else { MelNorm::None });
+        self.fmax.map_or(bands, |fmax| bands.with_f_max(fmax))
+    }
+}
+
+/// The frames, and what is summed into bands, as the entries of a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct FrameArguments {
+    n_fft: usize,
+    hop_length: usize,
+    center: bool,
+    pad_mode: String,
+    amplitude: bool,
+    /// Unit of the logarithm and its floor.
+    logarithm: Option<(String, f64)>,
+}
+
+impl FrameArguments {
+    fn options(&self, window: usize, bands: MelBands) -> PyResult<MelOptions> {
+        let pad = match self.pad_mode.as_str() {
+            "constant" => PadMode::Constant(0.0),
+            "reflect" => PadMode::Reflect,
+            "edge" => PadMode::Edge,
+            other => {
+                let text = format!("pad_mode is {other:?}, but must be 'constant', 'reflect' or 'edge'");
+                return Err(PyValueError::new_err(text));
+            }
+        };
+        let stft = StftOptions::new(self.n_fft)
+            .with_hop(self.hop_length)
+            .with_window_length(window)
+            .with_center(self.center)
+            .with_pad(pad);
+        let kind = if self.amplitude { SpectrumKind::Amplitude } else { SpectrumKind::Power };
+        Ok(MelOptions::new(stft, bands).with_kind(kind))
+    }
+
+    fn logarithm(&self) -> PyResult<Option<Logarithm>> {
+        let Some((unit, floor)) = &self.logarithm else { return Ok(None) };
+        let unit = match unit.as_str() {
+            "natural" => LogUnit::Natural,
+            "ten" => LogUnit::Ten,
+            "decibel" => LogUnit::Decibel,
+            other => {
+                let text = format!("log is {other:?}, but must be 'decibel', 'natural' or 'ten'");
+                return Err(PyValueError::new_err(text));
+            }
+        };
+        Ok(Some(Logarithm::new(unit).with_guard(LogGuard::Floor(*floor))))
+    }
+}
+
+/// Bands `[rows, bands, frames]` of a signal `[rows, samples]`, or their logarithm.
+#[pyfunction]
+pub fn mel<'py>(
+    py: Python<'py>,
+    signal: &Bound<'py, PyUntypedArray>,
+    window: PyReadonlyArray1<'py, f64>,
+    frames: FrameArguments,
+    bands: BandArguments,
+    device: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (signal, device) = (borrow(signal)?, open(device)?);
+    let window = window.as_array().to_vec();
+    let options = frames.options(window.len(), bands.bands())?;
+    let logarithm = frames.logarithm()?;
+    let window = TensorData::new(window.clone(), [window.len()]).convert_dtype(signal.dtype());
+    let bands = run(py, move || {
+        let (signal, window) = (upload::<2>(signal, &device), upload::<1>(window, &device));
+        let bands = match logarithm {
+            None => firefly_ops::mel::<2, 3>(signal, window, &options),
+            Some(logarithm) => firefly_ops::log_mel::<2, 3>(signal, window, &options, &logarithm),
+        };
+        bands.map(Tensor::into_data)
+    })?;
+    own(py, bands.map_err(|error: ArgumentError| value_error(error))?)
+}
+
+/// Filters `[bands, bins]` of spectra of `n_fft` samples.
+#[pyfunction]
+pub fn mel_filters(py: Python<'_>, n_fft: usize, bands: BandArguments) -> PyResult<Bound<'_, PyAny>> {
+    let filters = firefly_ops::mel_filters(n_fft, &bands.bands()).map_err(value_error)?;
+    let shape = [filters.len(), n_fft / 2 + 1];
+    own(py, TensorData::new(filters.concat(), shape))
+}

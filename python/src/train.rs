@@ -1,0 +1,111 @@
+//! Training runs.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use burn::tensor::Device;
+use burn_train::Interrupter;
+use firefly_app::device::DeviceName;
+use firefly_trainer::config::{Resolved, load_text, task_of_text};
+use firefly_trainer::progress::{Event, Progress};
+use firefly_trainer::run::{RunError, train_in};
+use firefly_trainer::task::Task;
+use firefly_trainer::with_task;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::device::open;
+use crate::error::run_error;
+use crate::threads::run_until;
+
+/// A run, as the entries of a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct RunArguments {
+    /// The configuration: TOML, or JSON if it comes from a dictionary.
+    text: String,
+    is_json: bool,
+    /// Path that errors name, and the run is named after.
+    path: PathBuf,
+    settings: Vec<String>,
+    data: Option<PathBuf>,
+    out: Option<PathBuf>,
+    resume: bool,
+    device: String,
+}
+
+/// Trains a run, and returns its folder and whether generated data stood in for recordings.
+/// `observer` is called with `"measured"`, the steps of the run and a line of metrics as JSON, or with `"message"`, 0 and a
+/// text. Ctrl-C ends the run at its next step, and its exception is raised then.
+#[pyfunction]
+pub fn train(py: Python<'_>, arguments: RunArguments, observer: Py<PyAny>) -> PyResult<(PathBuf, bool)> {
+    let device = open(&arguments.device)?;
+    let text = if arguments.is_json { toml_of(&arguments.text)? } else { arguments.text.clone() };
+    let interrupter = Interrupter::new();
+    let failure = Arc::new(Mutex::new(None));
+    let observer = Observer { callable: observer, interrupter: interrupter.clone(), failure: failure.clone() };
+    let stop = || {
+        let first = !interrupter.should_stop();
+        interrupter.stop(Some("a signal"));
+        first
+    };
+    let interrupter = interrupter.clone();
+    let work = move || {
+        let task = task_of_text(&text, &arguments.settings);
+        with_task!(task, T => train_task::<T>(&text, &arguments, &device, &interrupter, observer))
+    };
+    let outcome = run_until(py, work, stop)?;
+    if let Some(exception) = failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(exception);
+    }
+    outcome.map_err(run_error)
+}
+
+/// A configuration's JSON as TOML.
+fn toml_of(json: &str) -> PyResult<String> {
+    let refused = |error: &dyn Error| PyValueError::new_err(format!("config: {error}"));
+    let table: toml::Table = serde_json::from_str(json).map_err(|error| refused(&error))?;
+    toml::to_string(&table).map_err(|error| refused(&error))
+}
+
+fn train_task<T: Task>(
+    text: &str,
+    arguments: &RunArguments,
+    device: &Device,
+    interrupter: &Interrupter,
+    mut observer: Observer,
+) -> Result<(PathBuf, bool), RunError> {
+    let RunArguments { path, settings, data, out, resume, .. } = arguments;
+    let loaded = load_text::<T>(text, path, settings, data.as_deref())?;
+    let resolved = Resolved::new(loaded.config, DeviceName::of(device).to_string());
+    let out = out.as_deref();
+    let (folder, _) = train_in(out, &resolved, device, *resume, interrupter, &mut observer)?;
+    Ok((folder.path().to_path_buf(), loaded.data_replaced))
+}
+
+/// Observer of a run that calls Python; an exception there ends the run.
+struct Observer {
+    callable: Py<PyAny>,
+    interrupter: Interrupter,
+    failure: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl Progress for Observer {
+    fn on(&mut self, event: Event<'_>) {
+        let (kind, steps, text) = match event {
+            Event::Measured { point, steps, .. } => {
+                ("measured", steps, serde_json::to_string(point).unwrap_or_default())
+            }
+            event => match event.message() {
+                Some(text) => ("message", 0, text),
+                None => return,
+            },
+        };
+        let called = Python::attach(|py| self.callable.call1(py, (kind, steps, text)).map(drop));
+        if let Err(exception) = called {
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(exception);
+            self.interrupter.stop(Some("an exception of the observer"));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+"""Fourier transforms are NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import firefly
+
+
+def assert_near(ours: Any, theirs: Any, single: bool) -> None:
+    """Values within the rounding of float32 or float64 of the largest."""
+    assert ours.shape == theirs.shape
+    assert_allclose(ours, theirs, rtol=0, atol=(1e-5 if single else 1e-12) * np.abs(theirs).max(initial=1e-30))
+
+
+@pytest.mark.parametrize("single", [True, False])
+@pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
+@pytest.mark.parametrize("n", [None, 1, 5, 64, 97])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft"])
+def test_one_dimension(name: str, n: int | None, norm: Any, single: bool) -> None:
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(3, 60, 2))
+    values = x[..., 0] if name == "rfft" else x[..., 0] + 1j * x[..., 1]
+    if single:
+        values = values.astype(np.float32 if name == "rfft" else np.complex64)
+    for axis in (-1, 0):
+        ours = getattr(firefly.fft, name)(values, n, axis, norm)
+        kinds = ("f4", "f8") if name == "irfft" else ("c8", "c16")
+        assert ours.dtype == kinds[0 if single else 1]
+        assert_near(ours, getattr(np.fft, name)(values, n, axis, norm), single)
+
+
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2"])
+@pytest.mark.parametrize("norm", [None, "ortho"])
+def test_several_dimensions(name: str, norm: Any) -> None:
+    generator = np.random.default_rng(1)
+    x = generator.normal(size=(4, 6, 5))
+    values = x if name.startswith("r") else x + 1j * generator.normal(size=x.shape)
+    ours, theirs = getattr(firefly.fft, name), getattr(np.fft, name)
+    assert_near(ours(values, norm=norm), theirs(values, norm=norm), False)
+    assert_near(ours(values, s=(7, 3), axes=(0, 2), norm=norm), theirs(values, s=(7, 3), axes=(0, 2), norm=norm), False)
+
+
+def test_real_values_of_any_kind_have_complex_transforms() -> None:
+    x = [3, 1, 4, 1, 5]
+    assert_allclose(firefly.fft.fft(x), np.fft.fft(x), atol=1e-12)
+    assert firefly.fft.fft(np.array(x, np.float16)).dtype == np.complex64
+    assert_allclose(firefly.fft.fft(np.array(x, ">c16")), np.fft.fft(x), atol=1e-12)
+
+
+def test_no_rows_have_no_spectra() -> None:
+    assert firefly.fft.rfft(np.empty((0, 8))).shape == (0, 5)
+    assert firefly.fft.fft(np.empty((2, 0, 8))).shape == (2, 0, 8)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: firefly.fft.fft([]), ValueError, "0 points"),
+        (lambda: firefly.fft.fft(3.0), ValueError, "scalar"),
+        (lambda: firefly.fft.fft([1.0], n=0), ValueError, "n is 0"),
+        (lambda: firefly.fft.fft([1.0], norm="orth"), ValueError, "'backward', 'ortho' or 'forward'"),
+        (lambda: firefly.fft.rfft([1j]), TypeError, "complex"),
+        (lambda: firefly.fft.irfft([1.0]), ValueError, "0 points"),
+        (lambda: firefly.fft.fft(np.ones(3, np.clongdouble)), TypeError, "complex128"),
+        (lambda: firefly.fft.fftn(np.ones((2, 2)), s=(2,), axes=(0, 1)), ValueError, "1 lengths"),
+        (lambda: firefly.fft.fft(np.ones(3), axis=2), ValueError, "axis 2"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(call: Any, kind: Any, message: str) -> None:
+    with pytest.raises(kind, match=message):
+        call()

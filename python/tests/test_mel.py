@@ -1,0 +1,49 @@
+"""Mel spectra are the product of filters and power."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.signal
+from numpy.testing import assert_allclose
+
+import firefly
+
+
+@pytest.mark.parametrize(("power", "dtype"), [(2.0, np.float32), (1.0, np.float64)])
+def test_bands_are_sums_of_weighted_power(power: float, dtype: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(2, 4000)).astype(dtype)
+    padded = np.pad(x, ((0, 0), (200, 200)))
+    frames = np.lib.stride_tricks.sliding_window_view(padded, 400, axis=1)[:, ::160]
+    spectra = np.abs(np.fft.rfft(frames * scipy.signal.get_window("hann", 400))) ** power
+    expected = firefly.mel_filters(16000, 400, 40) @ spectra.transpose(0, 2, 1)
+    options: Any = {"fs": 16000, "n_mels": 40, "n_fft": 400, "hop_length": 160, "power": power}
+    bands = firefly.mel(x, **options)
+    assert bands.dtype == dtype
+    assert_allclose(bands, expected, rtol=1e-4)
+    decibels = firefly.log_mel(x, **options)
+    assert_allclose(decibels, 20 / power * np.log10(np.maximum(expected, 1e-10)), atol=1e-3)
+
+
+def test_filters_have_equal_area_by_default() -> None:
+    filters = firefly.mel_filters(16000, 2048, 20)
+    assert_allclose(filters.sum(axis=1) * 16000 / 2048, 1, rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"power": 3}, "power is 3"),
+        ({"norm": 2}, "norm is 2"),
+        ({"pad_mode": "wrap"}, "pad_mode"),
+        ({"n_mels": 0}, "n_mels"),
+        ({"fmin": 9000}, "f_max"),
+        ({"fs": -1}, "sample_rate"),
+        ({"win_length": 4096}, "window_length"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        firefly.mel(np.ones(4000), **{"fs": 16000, **options})

@@ -1,0 +1,89 @@
+"""Short-time transforms are SciPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.signal
+from numpy.testing import assert_allclose
+
+import firefly
+
+OPTIONS: Any = [
+    {},
+    {"fs": 100.0, "nperseg": 64, "noverlap": 48},
+    {"window": "boxcar", "nperseg": 33, "noverlap": 0},
+    {"nperseg": 100, "nfft": 128},
+    {"scaling": "psd", "window": ("kaiser", 4.0)},
+]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *OPTIONS,
+        {"boundary": None},
+        {"boundary": "even", "padded": False},
+        {"boundary": "odd", "detrend": "constant"},
+        {"boundary": "constant"},
+        {"axis": 0},
+        {"axis": -3},
+        {"axis": 1},
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_transforms_are_those_of_scipy(options: Any, dtype: Any) -> None:
+    shape = [2, 3]
+    shape.insert({0: 0, -3: 0, 1: 1}.get(options.get("axis"), 2), 1000)
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    ours, theirs = firefly.stft(x, **options), scipy.signal.stft(x, **options)
+    for a, b in zip(ours, theirs):
+        assert a.shape == b.shape
+        assert_allclose(a, b, atol=1e-5 if dtype == np.float32 else 1e-12)
+    assert ours[2].dtype == theirs[2].dtype
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_the_inverse_gives_the_signal_back(options: Any) -> None:
+    x = np.random.default_rng(1).normal(size=(2, 1000))
+    spectra = firefly.stft(x, **options)[2]
+    if "nfft" in options:
+        options = {**options, "nperseg": 100}
+    time, signal = firefly.istft(spectra, **options)
+    expected = scipy.signal.istft(spectra, **options)[1]
+    # SciPy takes the length of the first dimension.
+    assert_allclose(time, scipy.signal.istft(spectra[0], **options)[0])
+    assert_allclose(signal, expected, atol=1e-12)
+    assert_allclose(signal[:, :1000], x, atol=1e-12)
+
+
+def test_axes_of_spectra_may_lie_anywhere() -> None:
+    x = np.random.default_rng(2).normal(size=(2, 1024))
+    spectra = firefly.stft(x)[2]
+    moved = np.moveaxis(spectra, (-2, -1), (0, 1))
+    assert_allclose(firefly.istft(moved, freq_axis=0, time_axis=1)[1], x, atol=1e-12)
+
+
+def test_windows_that_do_not_cover_the_signal_are_warned_of() -> None:
+    spectra = firefly.stft(np.ones(1000), noverlap=0)[2]
+    with pytest.warns(UserWarning, match="cover"):
+        firefly.istft(spectra, noverlap=0)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: firefly.stft(np.ones(300), boundary="zero"), "boundary"),
+        (lambda: firefly.stft(np.ones(300), return_onesided=False), "one-sided"),
+        (lambda: firefly.stft(np.ones(300), scaling="density"), "'spectrum' or 'psd'"),
+        (lambda: firefly.stft([]), "no samples"),
+        (lambda: firefly.istft(np.ones(3)), "dimensions"),
+        (lambda: firefly.istft(np.ones((3, 3)), time_axis=0, freq_axis=0), "both"),
+        (lambda: firefly.istft(np.ones((3, 3)), nfft=8), "3 frequencies"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

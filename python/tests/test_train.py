@@ -1,0 +1,89 @@
+"""Training runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import firefly
+
+CONFIG: Any = {"task": "transform", "name": "tiny", "schedule": {"log_every": 2}, "training": {"steps": 6}}
+
+
+def test_a_dictionary_trains_and_its_results_can_be_read(tmp_path: Path) -> None:
+    lines: list[Any] = []
+    run = firefly.train(CONFIG, out=tmp_path / "run", progress=lambda line, steps: lines.append((line["step"], steps)))
+    assert run.report.exists()
+    assert run.evaluation
+    assert [line["step"] for line in run.metrics] == [step for step, _ in lines]
+    assert {steps for _, steps in lines} == {6}
+    model = run.model()
+    assert model.family == "butterfly"
+    assert firefly.Run(run.folder).model().parameters == model.parameters
+
+
+def test_a_trained_model_of_peaks_predicts(tmp_path: Path) -> None:
+    config = {"model": {"n_fft": 64, "k": 4}, "training": {"steps": 2, "batch": 8}}
+    run = firefly.train(config, out=tmp_path / "run")
+    model = run.model()
+    peaks = model.predict(np.random.default_rng(0).normal(size=(5, model.inputs[0][1])))
+    assert peaks.bins.shape == (5, 4)
+
+
+def test_a_file_trains_as_its_settings_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text('task = "transform"\n[training]\nsteps = 500\n')
+    first = firefly.train("mine.toml", settings={"training.steps": 2, "schedule.log_every": 1})
+    second = firefly.train(tmp_path / "mine.toml", settings={"training.steps": 2})
+    assert (first.folder, second.folder) == (Path("runs/mine"), Path("runs/mine-2"))
+    assert first.metrics[-1]["step"] == 2
+
+
+def test_errors_name_the_key_or_the_file(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="did you mean `steps`"):
+        firefly.train({"training": {"stesp": 3}}, out=tmp_path / "a")
+    with pytest.raises(ValueError, match="config"):
+        firefly.train({"training": {"steps": None}}, out=tmp_path / "a")
+    with pytest.raises(FileNotFoundError):
+        firefly.train(tmp_path / "missing.toml")
+    with pytest.raises(ValueError, match="unknown device"):
+        firefly.train(CONFIG, device="cpuu")
+    firefly.train(CONFIG, out=tmp_path / "a")
+    with pytest.raises(FileExistsError):
+        firefly.train(CONFIG, out=tmp_path / "a")
+
+
+def test_an_exception_of_the_observer_ends_the_run(tmp_path: Path) -> None:
+    def fail(_line: Any, _steps: int) -> None:
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        firefly.train(CONFIG, out=tmp_path / "run", progress=fail)
+    assert firefly.train(CONFIG, out=tmp_path / "run", resume=True).report.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path) -> None:
+    code = (
+        "import firefly, sys\n"
+        "config = {'task': 'transform', 'schedule': {'log_every': 1}, 'training': {'steps': 100000}}\n"
+        "firefly.train(config, out=sys.argv[1], progress=lambda line, steps: print(line['step'], flush=True))\n"
+    )
+    arguments = [sys.executable, "-c", code, str(tmp_path / "run")]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        os.kill(process.pid, signal.SIGINT)
+        start = time.monotonic()
+        _, errors = process.communicate(timeout=60)
+    assert time.monotonic() - start < 30
+    assert "KeyboardInterrupt" in errors
+    assert list((tmp_path / "run" / "checkpoints").iterdir())

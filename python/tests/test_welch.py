@@ -1,0 +1,229 @@
+"""Power spectra are SciPy's."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.signal
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import firefly
+
+
+def assert_same(ours: Any, theirs: Any) -> None:
+    """Frequencies are equal, and power within 1e-5 of each row's largest."""
+    assert_allclose(ours[0], theirs[0], rtol=1e-12)
+    assert ours[1].dtype == theirs[1].dtype
+    assert ours[1].shape == theirs[1].shape
+    assert_allclose(ours[1], theirs[1], rtol=1e-5, atol=1e-6 * np.max(theirs[1], initial=0))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"fs": 8000.0, "nperseg": 512},
+        {"nperseg": 100, "noverlap": 30},
+        {"nperseg": 255, "noverlap": 0, "scaling": "spectrum"},
+        {"window": "boxcar", "detrend": False},
+        {"window": ("kaiser", 8.6), "nperseg": 64},
+        {"window": ("tukey", 0.3)},
+        {"window": "tukey"},
+        {"window": ("dpss", 3.0), "nperseg": 200},
+        {"window": ("gaussian", 20.0)},
+        {"window": np.hamming(120)},
+        {"nperseg": 200, "nfft": 256},
+        {"nperseg": 201, "nfft": 333, "scaling": "spectrum"},
+        {"nperseg": 4999},
+        {"nperseg": 1, "detrend": False, "window": "boxcar"},
+        {"average": "median"},
+        {"average": "median", "nperseg": 1000, "nfft": 1024},
+        {"detrend": lambda segments: scipy.signal.detrend(segments)},
+        {"axis": 0},
+        {"axis": -2, "nperseg": 3, "window": "boxcar"},
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_option_is_as_in_scipy(noise: Any, options: Any, dtype: Any) -> None:
+    x = noise.astype(dtype)
+    if options.get("axis") == 0:
+        x = x.T
+    assert_same(firefly.welch(x, **options), scipy.signal.welch(x, **options))
+
+
+def test_options_may_be_positional(noise: Any) -> None:
+    arguments = (100.0, "hamming", 128, 32, 256, "constant", True, "spectrum", 1, "median")
+    assert_same(firefly.welch(noise, *arguments), scipy.signal.welch(noise, *arguments))
+
+
+@pytest.mark.parametrize("samples", [256, 257, 128 * 64 + 128, 128 * 65 + 128, 100_000, 300_001])
+def test_long_signals_are_averaged_in_blocks(samples: int) -> None:
+    x = np.random.default_rng(1).normal(size=samples).astype(np.float32) + 3
+    assert_same(firefly.welch(x), scipy.signal.welch(x))
+
+
+def test_many_long_rows_are_averaged_in_blocks() -> None:
+    x = np.random.default_rng(2).normal(size=(700, 2, 3000)).astype(np.float32)
+    assert_same(firefly.welch(x, nperseg=32), scipy.signal.welch(x, nperseg=32))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shape=st.lists(st.integers(1, 4), min_size=0, max_size=3),
+    samples=st.integers(8, 600),
+    nperseg=st.integers(1, 300),
+    data=st.data(),
+)
+def test_any_shape_axis_and_length_is_as_in_scipy(shape: Any, samples: int, nperseg: int, data: Any) -> None:
+    axis = data.draw(st.integers(-len(shape) - 1, len(shape)))
+    noverlap = data.draw(st.integers(0, min(nperseg, samples) - 1))
+    shape.insert(axis if axis >= 0 else axis + len(shape) + 1, samples)
+    x = np.random.default_rng(3).normal(size=shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options: Any = {"nperseg": nperseg, "noverlap": noverlap, "axis": axis}
+        assert_same(firefly.welch(x, **options), scipy.signal.welch(x, **options))
+
+
+def test_arrays_of_any_layout_have_the_same_power(noise: Any) -> None:
+    expected = firefly.welch(noise)[1]
+    wide = np.zeros((3, 10_000))
+    wide[:, ::2] = noise
+    unaligned = np.frombuffer(b"\0" + noise.tobytes(), np.uint8)[1:].view(np.float64).reshape(noise.shape)
+    for layout in [
+        np.asfortranarray(noise),
+        wide[:, ::2],
+        noise[:, ::-1][:, ::-1],
+        noise.astype(">f8"),
+        unaligned,
+        noise.tolist(),
+        np.ma.array(noise).data,
+    ]:
+        assert_array_equal(firefly.welch(layout)[1], expected)
+    read_only = noise.copy()
+    read_only.flags.writeable = False
+    assert_array_equal(firefly.welch(read_only)[1], expected)
+    assert_array_equal(firefly.welch(noise.T, axis=0)[1], expected.T)
+
+
+def test_numbers_are_converted() -> None:
+    x = np.random.default_rng(4).integers(-100, 100, 1000)
+    for dtype in [np.int8, np.uint16, np.int64, bool]:
+        values = (x > 0) if dtype is bool else (x & 127).astype(dtype)
+        ours = firefly.welch(values)
+        assert_same(ours, scipy.signal.welch(values.astype(float)))
+    assert firefly.welch(x.astype(np.float16))[1].dtype == np.float32
+
+
+def test_rows_that_are_not_finite_disturb_no_other(noise: Any) -> None:
+    expected = firefly.welch(noise)[1]
+    noise[1, 7] = np.nan
+    power = firefly.welch(noise)[1]
+    assert np.isnan(power[1]).all()
+    assert_array_equal(power[[0, 2]], expected[[0, 2]])
+
+
+def test_no_rows_have_no_power() -> None:
+    assert firefly.welch(np.empty((0, 2, 300)))[1].shape == (0, 2, 129)
+    assert firefly.welch_peaks(np.empty((0, 300)), k=4).bins.shape == (0, 4)
+
+
+def test_a_segment_longer_than_the_signal_is_shortened_with_a_warning() -> None:
+    x = np.ones(100)
+    with pytest.warns(UserWarning, match="nperseg is 200"):
+        assert_same(firefly.welch(x, nperseg=200), scipy.signal.welch(x, nperseg=100))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert firefly.welch(x)[1].shape == (51,)
+
+
+@pytest.mark.parametrize(
+    ("x", "options", "kind", "message"),
+    [
+        (1.0, {}, ValueError, "x is a scalar"),
+        ([], {}, ValueError, "no samples"),
+        (np.empty((2, 0)), {}, ValueError, "no samples"),
+        (np.ones(300, complex), {}, TypeError, "x is complex"),
+        (["a", "b"], {}, TypeError, "x is of <U1"),
+        ([[1.0], [1.0, 2.0]], {}, (ValueError, TypeError), "inhomogeneous|object"),
+        ([None, 1.0], {}, TypeError, "x is of object"),
+        (np.ones(9, np.longdouble), {}, TypeError, "float64 first"),
+        (np.ma.ones(9), {}, TypeError, "masked"),
+        (np.ones(300), {"axis": 1}, ValueError, "axis 1"),
+        (np.ones(300), {"nperseg": 0}, ValueError, "nperseg is 0"),
+        (np.ones(300), {"nperseg": 2.5}, TypeError, "nperseg is 2.5"),
+        (np.ones(300), {"noverlap": 256}, ValueError, "noverlap is 256"),
+        (np.ones(300), {"noverlap": -1}, ValueError, "noverlap is -1"),
+        (np.ones(300), {"nfft": 100}, ValueError, "nfft is 100"),
+        (np.ones(300), {"window": "hannn"}, ValueError, "scipy.signal.get_window"),
+        (np.ones(300), {"window": ("kaiser", -1)}, ValueError, "beta"),
+        (np.ones(300), {"window": np.ones((2, 2))}, ValueError, "2 dimensions"),
+        (np.ones(300), {"window": 5.0}, ValueError, "0 dimensions"),
+        (np.ones(300), {"window": np.ones(9), "nperseg": 8}, ValueError, "9 coefficients"),
+        (np.ones(300), {"window": np.ones(301)}, ValueError, "301 coefficients"),
+        (np.ones(300), {"detrend": "linear"}, ValueError, "scipy.signal.detrend"),
+        (np.ones(300), {"return_onesided": False}, ValueError, "one-sided"),
+        (np.ones(300), {"scaling": "densty"}, ValueError, "'density', 'spectrum' or 'power'"),
+        (np.ones(300), {"average": "mode"}, ValueError, "'mean' or 'median'"),
+        (np.ones(300), {"fs": 0}, ValueError, "hertz"),
+        (np.ones(300), {"device": "gpu9"}, ValueError, "unknown device"),
+        (np.ones(300), {"device": "cuda"}, ValueError, "not in this build"),
+    ],
+)
+def test_what_is_not_supported_is_refused_by_name(x: Any, options: Any, kind: Any, message: str) -> None:
+    with pytest.raises(kind, match=message):
+        firefly.welch(x, **options)
+
+
+def test_the_raw_power_is_the_squared_magnitude(noise: Any) -> None:
+    power = firefly.welch_psd(noise[:, :256], window="boxcar", detrend=False, scaling="power")
+    spectrum = np.abs(np.fft.rfft(noise[:, :256])) ** 2
+    spectrum[:, 1:-1] *= 2
+    assert_allclose(power, spectrum, rtol=1e-10)
+
+
+@pytest.mark.parametrize("options", [{}, {"nfft": 600}, {"nfft": 300}, {"window": "hann", "axis": 0, "detrend": False}])
+def test_periodograms_are_those_of_scipy(noise: Any, options: Any) -> None:
+    x = noise[:, :500].T if options.get("axis") == 0 else noise[:, :500]
+    assert_same(firefly.periodogram(x, fs=10.0, **options), scipy.signal.periodogram(x, fs=10.0, **options))
+
+
+@pytest.mark.parametrize("options", [{}, {"nperseg": 100}, {"detrend": False, "scaling": "spectrum"}])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_peaks_are_the_strongest_bins_of_scipy(options: Any, dtype: Any) -> None:
+    x = np.random.default_rng(5).normal(size=(200, 384)).astype(dtype)
+    power = scipy.signal.welch(x, **options)[1]
+    bins, values = firefly.welch_peaks(x, k=5, **options)
+    along = firefly.welch_peaks(x.T, k=5, axis=0, **options)
+    assert_array_equal(along.bins.T, bins)
+    assert_array_equal(along.power.T, values)
+    assert values.dtype == dtype
+    assert_allclose(values, -np.sort(-power, axis=1)[:, :5], rtol=1e-5)
+    assert_allclose(np.take_along_axis(power, bins.astype(int), axis=1), values, rtol=1e-5)
+
+
+def test_peaks_of_long_signals_are_those_of_their_average() -> None:
+    x = np.random.default_rng(6).normal(size=(2, 20_000))
+    power = scipy.signal.welch(x)[1]
+    peaks = firefly.welch_peaks(x, k=4)
+    assert_array_equal(peaks.bins, np.argsort(-power, axis=1)[:, :4])
+
+
+def test_frames_without_finite_power_have_no_peaks() -> None:
+    x = np.random.default_rng(7).normal(size=(3, 384))
+    x[1, 300] = np.inf
+    peaks = firefly.welch_peaks(x, k=2)
+    assert peaks.bins[1].tolist() == [-1, -1]
+    assert np.isnan(peaks.power[1]).all()
+    assert (peaks.bins[[0, 2]] >= 0).all()
+
+
+@pytest.mark.parametrize(("k", "kind"), [(0, ValueError), (130, ValueError), (2.5, TypeError), ("3", TypeError)])
+def test_a_number_of_peaks_out_of_range_is_refused(k: Any, kind: Any) -> None:
+    with pytest.raises(kind, match="k"):
+        firefly.welch_peaks(np.ones((2, 384)), k=k)
