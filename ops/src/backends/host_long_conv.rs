@@ -3,7 +3,7 @@
 use burn::backend::tensor::FloatTensor;
 use burn::tensor::DType;
 
-use super::host::{AsArray, Host, HostReal, like, with_real};
+use super::host_tensors::{AsArray, Host, HostReal, like, with_real};
 use crate::cpu::{self, LongConv, LongConvGradients};
 use crate::memory::OutputBuffer;
 use crate::ops::LongConvTensors;

@@ -16,6 +16,8 @@ mod fusion;
 mod host;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 mod host_long_conv;
+#[cfg(any(feature = "flex", feature = "ndarray"))]
+mod host_tensors;
 #[cfg(feature = "autodiff")]
 mod linear;
 #[cfg(feature = "ndarray")]

@@ -42,20 +42,15 @@ impl Plan {
     /// The plan of `points` points for `rows` rows in f32 on this thread, if rows in lanes are the faster way.
     pub fn of(points: usize, rows: usize) -> Option<Arc<Self>> {
         let pays = rows >= MIN_ROWS && points <= MAX_POINTS && registers_pay() && largest_prime(points) <= MAX_PRIME;
-        pays.then(|| Self::cached(points))
+        pays.then(|| Self::of_points(points))
     }
 
     /// The plan of `points` points on this thread.
-    fn cached(points: usize) -> Arc<Self> {
+    pub(super) fn of_points(points: usize) -> Arc<Self> {
         static PLANS: KeyedCache<(usize, bool), Plan> = KeyedCache::new();
         // Thirty-two registers hold sixteen complex values.
         let wide = holds_sixteen(InstructionSet::current());
         PLANS.get((points, wide), || Arc::new(Self::new(points, if wide { 16 } else { 8 })))
-    }
-
-    /// The plan of a transform over `points` registers.
-    pub(super) fn of_registers(points: usize) -> Arc<Self> {
-        Self::cached(points)
     }
 
     /// The plan of `points` points with radices up to `largest`, a power of two, or a prime.

@@ -19,6 +19,8 @@ use crate::cpu::runtime::tasks::Tasks;
 
 /// The largest prime factor: its pass is a sum over all pairs.
 const MAX_PRIME: usize = 19;
+/// The longest rows: the tile of longer ones, of one row as it is, is not in the caches of a core.
+const MAX_VALUES: usize = 1 << 16;
 /// Registers that rows of `n` values fill, at least as many of each row as it has lanes there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filled {
@@ -32,7 +34,7 @@ impl Filled {
     /// The registers that rows of `n` values fill on this thread, if any.
     pub fn by(n: usize) -> Option<Self> {
         let fills = |lanes: usize| n.is_multiple_of(lanes) && n / lanes >= lanes;
-        if !registers_pay() || largest_prime(n) > MAX_PRIME || !fills(MAX_LANES / 2) {
+        if !registers_pay() || n > MAX_VALUES || largest_prime(n) > MAX_PRIME || !fills(MAX_LANES / 2) {
             return None;
         }
         Some(if fills(MAX_LANES) { Self::Sixteen } else { Self::Eight })
@@ -55,7 +57,7 @@ impl RowPlan {
     }
 
     fn new(n: usize, lanes: usize, rows: usize) -> Self {
-        let registers = Plan::of_registers(n / lanes);
+        let registers = Plan::of_points(n / lanes);
         let mut twiddles = Vec::with_capacity(2 * rows * n);
         for k in 0..n / lanes {
             for part in 0..2 {
