@@ -233,8 +233,8 @@ fn learned_welch_equals_the_reference(device: &Device) {
     println!("at worst {worst:.2} of the tolerance");
 }
 
-/// Asserts that learned power and its strongest bins are those of the reference, for each of `ks`. Returns the error as a
-/// share of the tolerance.
+/// Asserts that learned power and its strongest bins are those of the reference, for each of `ks`. Returns the error as
+/// a share of the tolerance.
 fn assert_learned(
     label: &str,
     device: &Device,

@@ -109,8 +109,8 @@ fn read_open_segments(device: &GpuDevice, handles: [Handle; 3], options: &WelchO
     if is_exact { OpenSegments::of(&floats(weights, options.segments)) } else { None }
 }
 
-/// Whether the butterflies of a transform of length `n` are those of the forward Fourier transform: every gate is 1, and
-/// twiddles are exact but for the rounding of f32 at 1.
+/// Whether the butterflies of a transform of length `n` are those of the forward Fourier transform: every gate is 1,
+/// and twiddles are exact but for the rounding of f32 at 1.
 fn is_fourier_transform(n: usize, twiddles: &[f32], gates: &[f32]) -> bool {
     let near = |(&found, exact): (&f32, &f64)| (found - *exact as f32).abs() <= f32::EPSILON / 2.0;
     gates.iter().all(|&gate| gate == 1.0) && twiddles.iter().zip(&exact_twiddle_values(n, Direction::Forward)).all(near)
