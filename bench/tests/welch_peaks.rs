@@ -45,7 +45,7 @@ fn a_small_grid_is_verified_measured_and_reported() {
     assert!(shown.contains("× rustfft") && shown.contains("of memcpy") && !shown.contains("FAILED"), "{shown}");
 
     let report = report(&path);
-    assert_eq!((report.format, report.tool.name.as_str()), (2, "firefly-bench"));
+    assert_eq!((report.format, report.tool.name.as_str()), (3, "firefly-bench"));
     assert!(report.date > 1_700_000_000 && report.host.cores >= 1);
     assert_eq!(report.command.options.get("batch"), Some(&serde_json::json!([1, 4, 8])));
     assert_eq!(report.command.options.shown("baseline"), "rustfft");

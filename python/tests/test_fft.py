@@ -52,6 +52,15 @@ def test_real_values_of_any_kind_have_complex_transforms() -> None:
     assert_allclose(firefly.fft.fft(np.array(x, ">c16")), np.fft.fft(x), atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("name", ["fft", "ifft", "fft2"])
+def test_the_input_stays_as_it_is(name: str, kind: str) -> None:
+    x = np.random.default_rng(2).normal(size=(8, 64)).astype(kind)
+    before = x.copy()
+    assert_near(getattr(firefly.fft, name)(x), getattr(np.fft, name)(x), kind in ("f4", "c8"))
+    assert np.array_equal(x, before)
+
+
 def test_no_rows_have_no_spectra() -> None:
     assert firefly.fft.rfft(np.empty((0, 8))).shape == (0, 5)
     assert firefly.fft.fft(np.empty((2, 0, 8))).shape == (2, 0, 8)

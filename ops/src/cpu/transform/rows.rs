@@ -39,6 +39,39 @@ impl Filled {
         }
         Some(if fills(MAX_LANES) { Self::Sixteen } else { Self::Eight })
     }
+
+    /// Runs `kernel` on such registers.
+    fn dispatch(self, kernel: impl Kernel) {
+        let set = InstructionSet::current();
+        match self {
+            Self::Sixteen => dispatch(set, Width::Sixteen, kernel),
+            Self::Eight => dispatch_two_rows(set, kernel),
+        }
+    }
+
+    /// The shape of the registers that a kernel runs on.
+    fn shape(self) -> RegisterShape {
+        let mut shape = RegisterShape::default();
+        self.dispatch(ShapeKernel(&mut shape));
+        shape
+    }
+}
+
+/// Lanes and rows of a register.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct RegisterShape {
+    lanes: usize,
+    rows: usize,
+}
+
+/// Kernel that finds the shape of its registers.
+struct ShapeKernel<'a>(&'a mut RegisterShape);
+
+impl Kernel for ShapeKernel<'_> {
+    #[inline(always)]
+    fn run<V: Register>(self, _token: V::Token) {
+        *self.0 = RegisterShape { lanes: V::LANES, rows: V::ROWS };
+    }
 }
 
 /// Plan of a transform of n = L m values.
@@ -50,13 +83,13 @@ struct RowPlan {
 }
 
 impl RowPlan {
-    /// The plan for registers of `V`.
-    fn of<V: Register>(n: usize) -> Arc<Self> {
-        static PLANS: KeyedCache<(usize, usize, usize), RowPlan> = KeyedCache::new();
-        PLANS.get((n, V::LANES, V::ROWS), || Arc::new(Self::new(n, V::LANES, V::ROWS)))
+    /// The plan for registers of as many lanes and rows.
+    fn of(n: usize, shape: RegisterShape) -> Arc<Self> {
+        static PLANS: KeyedCache<(usize, RegisterShape), RowPlan> = KeyedCache::new();
+        PLANS.get((n, shape), || Arc::new(Self::new(n, shape)))
     }
 
-    fn new(n: usize, lanes: usize, rows: usize) -> Self {
+    fn new(n: usize, RegisterShape { lanes, rows }: RegisterShape) -> Self {
         let registers = Plan::of_points(n / lanes);
         let mut twiddles = Vec::with_capacity(2 * rows * n);
         for k in 0..n / lanes {
@@ -79,7 +112,7 @@ pub(super) fn transform_rows(
     factor: f32,
     [out_re, out_im]: [&mut [f32]; 2],
 ) {
-    let set = InstructionSet::current();
+    let plan = RowPlan::of(n, filled.shape());
     let tasks = Tasks::independent_groups(out_re.len() / n, super::planned::work(n) / 8, 2);
     let len = tasks.rows * n;
     let prefetches = out_re.len() > 2 * n && next_row_pays(out_re.len());
@@ -92,18 +125,14 @@ pub(super) fn transform_rows(
     let lines = 4 * lines_for(n) + 2 * (MAX_PRIME + 1) * MAX_LANES / Line::LEN + 2 * lines_for(n);
     tasks.run(pieces, |(input, out_re, out_im)| {
         with_lines(lines, |memory| {
-            let kernel = RowsKernel { n, factor, prefetches, memory, input, out_re, out_im };
-            match filled {
-                Filled::Sixteen => dispatch(set, Width::Sixteen, kernel),
-                Filled::Eight => dispatch_two_rows(set, kernel),
-            }
+            filled.dispatch(RowsKernel { plan: &plan, factor, prefetches, memory, input, out_re, out_im });
         });
     });
 }
 
 /// The rows of one task.
 struct RowsKernel<'a> {
-    n: usize,
+    plan: &'a RowPlan,
     factor: f32,
     prefetches: bool,
     memory: &'a mut [Line],
@@ -115,9 +144,9 @@ struct RowsKernel<'a> {
 impl Kernel for RowsKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
-        let Self { n, factor, prefetches, mut memory, input, out_re, out_im } = self;
-        let plan = RowPlan::of::<V>(n);
+        let Self { plan, factor, prefetches, mut memory, input, out_re, out_im } = self;
         let registers = &*plan.registers;
+        let n = V::LANES * registers.points;
         let tile = take_complexes::<V>(token, &mut memory, registers.points);
         let pairs = take_complexes::<V>(token, &mut memory, registers.largest_radix).as_chunks_mut::<2>().0;
         let mut spare = [take_values(&mut memory, n), take_values(&mut memory, n)];
