@@ -82,7 +82,7 @@ pub fn run_until<T: Send + 'static>(
     stop: impl Fn() -> bool,
 ) -> PyResult<T> {
     let (sender, mut receiver) = sync_channel(1);
-    // Nobody receives the result of an interrupted call.
+    // Sending fails after an interruption, which drops the receiver.
     threads()?.spawn(move || drop(sender.send(catch_unwind(AssertUnwindSafe(work)))));
     let mut interruption = None;
     loop {

@@ -3,7 +3,7 @@
 use crate::cpu::fft::SPECIALISED_N;
 use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
 use crate::cpu::fft::plan::{Plan, width};
-use crate::cpu::fft::prefetch::{NextRow, Prefetch, Prefetcher, next_row_pays};
+use crate::cpu::fft::prefetch::{NextRow, Prefetch, Prefetcher, RowArrays, next_row_pays};
 use crate::cpu::fft::sink::StoreParts;
 use crate::cpu::fft::source::Parts;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, with_lines};
@@ -16,19 +16,13 @@ const MIN_NEXT_ROW: usize = 2048;
 
 /// The forward transform of every row, times `factor`: `input` `[rows, n]`, real and imaginary parts, or the values that
 /// `output` has → `output` `[rows, n]`, for n from [`MIN_N`](super::plan::MIN_N).
-pub(in crate::cpu) fn fourier(input: Option<[&[f32]; 2]>, n: usize, factor: f32, [out_re, out_im]: [&mut [f32]; 2]) {
+pub(in crate::cpu) fn fourier(input: Option<[&[f32]; 2]>, n: usize, factor: f32, output: [&mut [f32]; 2]) {
     let set = InstructionSet::current();
-    let tasks = Tasks::independent(out_re.len() / n, n * n.ilog2() as usize / 16);
-    let len = tasks.rows * n;
-    let prefetches_next = n >= MIN_NEXT_ROW && next_row_pays(out_re.len());
-    let mut inputs = input.map(|parts| parts.map(|part| part.chunks(len)));
-    let pieces = out_re.chunks_mut(len).zip(out_im.chunks_mut(len)).map(|(out_re, out_im)| {
-        let input = inputs.as_mut().map(|parts| parts.each_mut().map(|pieces| pieces.next().unwrap_or_default()));
-        (input, out_re, out_im)
-    });
-    tasks.run(pieces, |(input, out_re, out_im)| {
+    let tasks = Tasks::independent(output[0].len() / n, n * n.ilog2() as usize / 16);
+    let prefetches_next = n >= MIN_NEXT_ROW && next_row_pays(output[0].len());
+    tasks.run(tasks.pieces(input, n, output, n), |(input, output)| {
         with_lines(2 * lines_for(n), |memory| {
-            dispatch(set, width(n), FourierKernel { n, factor, prefetches_next, memory, input, out_re, out_im });
+            dispatch(set, width(n), FourierKernel { n, factor, prefetches_next, memory, input, output });
         });
     });
 }
@@ -40,8 +34,7 @@ struct FourierKernel<'a> {
     prefetches_next: bool,
     memory: &'a mut [Line],
     input: Option<[&'a [f32]; 2]>,
-    out_re: &'a mut [f32],
-    out_im: &'a mut [f32],
+    output: [&'a mut [f32]; 2],
 }
 
 impl Kernel for FourierKernel<'_> {
@@ -59,23 +52,19 @@ impl FourierKernel<'_> {
     /// `N` is the length, if the code is compiled for that alone, or 0.
     #[inline(always)]
     fn rows<V: Register, const N: usize>(self, token: V::Token) {
-        let Self { n, factor, prefetches_next, mut memory, input, out_re, out_im } = self;
+        let Self { n, factor, prefetches_next, mut memory, input, output: [out_re, out_im] } = self;
         let (n, plan) = (if N > 0 { N } else { n }, Plan::of::<V>(n));
         let work = take_complexes::<V>(token, &mut memory, n / V::LANES);
         let mut row = RowTransform { token, plan, work, factor: V::splat(token, factor) };
         let outputs = out_re.chunks_exact_mut(n).zip(out_im.chunks_exact_mut(n));
         for (at, (out_re, out_im)) in (0..).step_by(n).zip(outputs) {
             let input = input.map(|parts| parts.map(|part| &part[at..at + n]));
-            let [write_re, write_im] = [out_re.as_ptr(), out_im.as_ptr()];
-            let [read_re, read_im] = input.map_or([write_re, write_im], |parts| parts.map(<[f32]>::as_ptr));
-            let arrays = [read_re, read_im, write_re, write_im];
-            let read = &arrays[..2];
+            let arrays = RowArrays::of(input, [out_re, out_im]);
             let output = [out_re, out_im];
             if N == 0 && prefetches_next {
-                let arrays = if input.is_some() { &arrays } else { read };
-                row.run(input, output, &mut NextRow::new(arrays, n, plan.prefetch_steps::<V>()), false);
+                row.run(input, output, &mut NextRow::new(arrays.all(), n, plan.prefetch_steps::<V>()), false);
             } else {
-                row.run(input, output, &mut Prefetcher::new(read, 0, n), input.is_some());
+                row.run(input, output, &mut Prefetcher::new(arrays.read(), 0, n), input.is_some());
             }
         }
     }

@@ -119,6 +119,33 @@ impl Prefetch for NextRow<'_> {
     }
 }
 
+/// First values of the arrays that a row is read from and written to.
+pub(in crate::cpu) struct RowArrays {
+    starts: [*const f32; 4],
+    is_in_place: bool,
+}
+
+impl RowArrays {
+    /// Of a row of `input` or, where there is none, of `output` itself, in real and imaginary parts.
+    #[inline(always)]
+    pub fn of(input: Option<[&[f32]; 2]>, [out_re, out_im]: [&[f32]; 2]) -> Self {
+        let [re, im] = input.unwrap_or([out_re, out_im]);
+        Self { starts: [re, im, out_re, out_im].map(<[f32]>::as_ptr), is_in_place: input.is_none() }
+    }
+
+    /// Those that are read.
+    #[inline(always)]
+    pub fn read(&self) -> &[*const f32] {
+        &self.starts[..2]
+    }
+
+    /// Those that are read or written.
+    #[inline(always)]
+    pub fn all(&self) -> &[*const f32] {
+        if self.is_in_place { self.read() } else { &self.starts }
+    }
+}
+
 /// Prefetches what follows register `at` of two outputs that are being written, each line once.
 #[inline(always)]
 pub(in crate::cpu) fn prefetch_outputs<V: Register>(first: &[V::Array], second: &[V::Array], at: usize) {

@@ -83,7 +83,7 @@ pub(in crate::cpu) fn unpack_real<V: Register>(
 
 /// Stores a register at value `at` of its rows.
 #[inline(always)]
-fn store_rows<V: Register>(value: V, [first, second]: &mut [&mut [f32]; 2], at: usize) {
+pub(in crate::cpu) fn store_rows<V: Register>(value: V, [first, second]: &mut [&mut [f32]; 2], at: usize) {
     let first = &mut V::arrays_mut(&mut first[at..at + V::LANES])[0];
     if V::ROWS == 1 {
         value.store(first);

@@ -54,6 +54,24 @@ impl Tasks {
         Self { rows: per_task, count: rows.div_ceil(per_task) }
     }
 
+    /// The rows of each task: of `input`, if there is one, `width` values per row, and of `output`, `length` values per
+    /// row, each with its real and imaginary parts. A part that is empty has empty pieces.
+    pub fn pieces<'a, T>(
+        &self,
+        input: Option<[&'a [T]; 2]>,
+        width: usize,
+        output: [&'a mut [T]; 2],
+        length: usize,
+    ) -> impl Iterator<Item = (Option<[&'a [T]; 2]>, [&'a mut [T]; 2])> + use<'a, T> {
+        let rows = self.rows;
+        let mut inputs = input.map(|parts| parts.map(|part| part.chunks(rows * width)));
+        let mut outputs = output.map(|part| part.chunks_mut(rows * length));
+        (0..self.count).map(move |_| {
+            let input = inputs.as_mut().map(|parts| parts.each_mut().map(|pieces| pieces.next().unwrap_or_default()));
+            (input, outputs.each_mut().map(|pieces| pieces.next().unwrap_or_default()))
+        })
+    }
+
     /// Runs `task` on each of `inputs`, one per task. The calling thread takes one after the other and, if there are
     /// more, so do other threads of rayon's current pool, once they are awake.
     pub fn run<I: Send>(&self, inputs: impl Iterator<Item = I> + Send, task: impl Fn(I) + Send + Sync) {

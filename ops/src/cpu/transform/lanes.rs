@@ -71,14 +71,7 @@ impl Transform<'_> {
         let lines = 2 * registers * MAX_LANES / Line::LEN + lines_for(MAX_LANES * width.max(length));
         let set = InstructionSet::current();
         let tasks = Tasks::independent_groups(rows, self.plan.work(), MAX_LANES);
-        // An empty part has as many empty pieces as the other one has pieces.
-        let mut inputs = input.map(|parts| parts.map(|part| part.chunks(tasks.rows * width)));
-        let mut outputs = output.map(|part| part.chunks_mut(tasks.rows * length));
-        let pieces = (0..tasks.count).map(|_| {
-            let input = inputs.as_mut().map(|parts| parts.each_mut().map(|pieces| pieces.next().unwrap_or_default()));
-            (input, outputs.each_mut().map(|pieces| pieces.next().unwrap_or_default()))
-        });
-        tasks.run(pieces, |(input, output)| {
+        tasks.run(tasks.pieces(input, width, output, length), |(input, output)| {
             with_lines(lines, |memory| {
                 dispatch(set, lanes, RowsKernel { transform: *self, input, output, memory });
             });

@@ -15,18 +15,12 @@ pub(super) fn complex_fft<T: Real>(
     input: Option<[&[T]; 2]>,
     width: usize,
     options: &FftOptions,
-    [out_re, out_im]: [&mut [T]; 2],
+    output: [&mut [T]; 2],
 ) {
     let n = options.length;
     let (plan, scale) = (T::plan(n, FftDirection::Forward), T::of(options.scale));
-    let tasks = Tasks::independent(out_re.len() / n, work(n));
-    let mut inputs = input.map(|parts| parts.map(|part| part.chunks(tasks.rows * width)));
-    let outputs = out_re.chunks_mut(tasks.rows * n).zip(out_im.chunks_mut(tasks.rows * n));
-    let pieces = outputs.map(|(out_re, out_im)| {
-        let input = inputs.as_mut().map(|parts| parts.each_mut().map(|pieces| pieces.next().unwrap_or_default()));
-        (input, out_re, out_im)
-    });
-    tasks.run(pieces, |(input, out_re, out_im)| {
+    let tasks = Tasks::independent(output[0].len() / n, work(n));
+    tasks.run(tasks.pieces(input, width, output, n), |(input, [out_re, out_im])| {
         T::with_scratch(|scratch| {
             let (buffer, _, _) = scratch.buffers(n + plan.get_inplace_scratch_len(), 0, 0);
             let (row, spare) = buffer.split_at_mut(n);

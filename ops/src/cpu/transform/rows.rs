@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use super::passes::passes;
 use super::plan::{Plan, largest_prime, turn};
-use crate::cpu::fft::prefetch::{NextRow, Prefetch, next_row_pays};
+use crate::cpu::fft::prefetch::{NextRow, Prefetch, RowArrays, next_row_pays};
 use crate::cpu::fft::radix::{radix, transpose};
+use crate::cpu::fft::unpack::store_rows;
 use crate::cpu::isa::lines::{Line, complexes, lines_for, lines_of, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, dispatch_two_rows, registers_pay};
@@ -21,6 +22,7 @@ use crate::cpu::runtime::tasks::Tasks;
 const MAX_PRIME: usize = 19;
 /// The longest rows: the tile of longer ones, of one row as it is, is not in the caches of a core.
 const MAX_VALUES: usize = 1 << 16;
+
 /// Registers that rows of `n` values fill, at least as many of each row as it has lanes there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filled {
@@ -34,7 +36,7 @@ impl Filled {
     /// The registers that rows of `n` values fill on this thread, if any.
     pub fn by(n: usize) -> Option<Self> {
         let fills = |lanes: usize| n.is_multiple_of(lanes) && n / lanes >= lanes;
-        if !registers_pay() || n > MAX_VALUES || largest_prime(n) > MAX_PRIME || !fills(MAX_LANES / 2) {
+        if !registers_pay() || n > MAX_VALUES || !fills(MAX_LANES / 2) || largest_prime(n) > MAX_PRIME {
             return None;
         }
         Some(if fills(MAX_LANES) { Self::Sixteen } else { Self::Eight })
@@ -110,22 +112,16 @@ pub(super) fn transform_rows(
     n: usize,
     filled: Filled,
     factor: f32,
-    [out_re, out_im]: [&mut [f32]; 2],
+    output: [&mut [f32]; 2],
 ) {
     let plan = RowPlan::of(n, filled.shape());
-    let tasks = Tasks::independent_groups(out_re.len() / n, super::planned::work(n) / 8, 2);
-    let len = tasks.rows * n;
-    let prefetches = out_re.len() > 2 * n && next_row_pays(out_re.len());
-    let mut inputs = input.map(|parts| parts.map(|part| part.chunks(len)));
-    let pieces = out_re.chunks_mut(len).zip(out_im.chunks_mut(len)).map(|(out_re, out_im)| {
-        let input = inputs.as_mut().map(|parts| parts.each_mut().map(|pieces| pieces.next().unwrap_or_default()));
-        (input, out_re, out_im)
-    });
-    // The tile, the pairs of a pass with the largest prime, and a row in place of a second one that is missing.
-    let lines = 4 * lines_for(n) + 2 * (MAX_PRIME + 1) * MAX_LANES / Line::LEN + 2 * lines_for(n);
-    tasks.run(pieces, |(input, out_re, out_im)| {
+    let tasks = Tasks::independent_groups(output[0].len() / n, super::planned::work(n) / 8, 2);
+    let prefetches = output[0].len() > 2 * n && next_row_pays(output[0].len());
+    // The tile, a row in place of a second one that is missing, and the pairs of a pass with the largest prime.
+    let lines = (4 + 2) * lines_for(n) + 2 * (MAX_PRIME + 1) * MAX_LANES / Line::LEN;
+    tasks.run(tasks.pieces(input, n, output, n), |(input, output)| {
         with_lines(lines, |memory| {
-            filled.dispatch(RowsKernel { plan: &plan, factor, prefetches, memory, input, out_re, out_im });
+            filled.dispatch(RowsKernel { plan: &plan, factor, prefetches, memory, input, output });
         });
     });
 }
@@ -137,14 +133,13 @@ struct RowsKernel<'a> {
     prefetches: bool,
     memory: &'a mut [Line],
     input: Option<[&'a [f32]; 2]>,
-    out_re: &'a mut [f32],
-    out_im: &'a mut [f32],
+    output: [&'a mut [f32]; 2],
 }
 
 impl Kernel for RowsKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
-        let Self { plan, factor, prefetches, mut memory, input, out_re, out_im } = self;
+        let Self { plan, factor, prefetches, mut memory, input, output: [out_re, out_im] } = self;
         let registers = &*plan.registers;
         let n = V::LANES * registers.points;
         let tile = take_complexes::<V>(token, &mut memory, registers.points);
@@ -158,13 +153,10 @@ impl Kernel for RowsKernel<'_> {
                 Some([re, im]) => Some([&re[at..at + out_re.len()], &im[at..at + out_re.len()]]),
                 None => None,
             };
-            let [write_re, write_im] = [out_re.as_ptr(), out_im.as_ptr()];
-            let [read_re, read_im] = input.map_or([write_re, write_im], |[re, im]| [re.as_ptr(), im.as_ptr()]);
-            let arrays = [read_re, read_im, write_re, write_im];
-            let arrays = if input.is_some() { &arrays } else { &arrays[..2] };
+            let arrays = RowArrays::of(input, [out_re, out_im]);
             let output = [out_re, out_im];
             if prefetches {
-                let mut next = NextRow::new(arrays, V::ROWS * n, 2 * registers.points / V::LANES);
+                let mut next = NextRow::new(arrays.all(), V::ROWS * n, 2 * registers.points / V::LANES);
                 transform.run(input, output, &mut spare, &mut next);
             } else {
                 transform.run(input, output, &mut spare, &mut ());
@@ -225,7 +217,7 @@ impl<V: Register> TileTransform<'_, V> {
     #[inline(always)]
     fn lane_pass<const L: usize>(&self, output: [[&mut [f32]; 2]; 2], prefetcher: &mut impl Prefetch) {
         let (token, count) = (self.token, self.tile.len());
-        let [[re, re_beside], [im, im_beside]] = output;
+        let [mut re, mut im] = output;
         for start in (0..count).step_by(L) {
             prefetcher.transform::<V>();
             // The last group begins with registers of the one before where there are not enough left.
@@ -244,8 +236,8 @@ impl<V: Register> TileTransform<'_, V> {
             }
             for (i, z) in radix::<V, L>(lanes).iter().enumerate() {
                 let at = i * count + start;
-                store(z.re * self.factor, [&mut *re, &mut *re_beside], at);
-                store(z.im * self.factor, [&mut *im, &mut *im_beside], at);
+                store_rows(z.re * self.factor, &mut re, at);
+                store_rows(z.im * self.factor, &mut im, at);
             }
         }
     }
@@ -263,15 +255,4 @@ fn rows_of(part: &[f32], n: usize) -> [&[f32]; 2] {
 fn rows_of_mut<'a>(part: &'a mut [f32], n: usize, spare: &'a mut [f32]) -> [&'a mut [f32]; 2] {
     let (first, second) = part.split_at_mut(n);
     [first, if second.is_empty() { spare } else { second }]
-}
-
-/// Stores a register at value `at` of its rows.
-#[inline(always)]
-fn store<V: Register>(value: V, [first, second]: [&mut [f32]; 2], at: usize) {
-    let first = &mut V::arrays_mut(&mut first[at..at + V::LANES])[0];
-    if V::ROWS == 1 {
-        value.store(first);
-    } else {
-        value.store_rows([first, &mut V::arrays_mut(&mut second[at..at + V::LANES])[0]]);
-    }
 }
