@@ -1,9 +1,9 @@
 //! Fuzz targets for every file Firefly reads: training configurations, recordings, weights, device profiles and bench
 //! reports. A target holds when a file is either read or refused with an error; it fails on a panic.
 //!
-//! Targets edit valid files, since random bytes rarely get past a parser's first check. `cargo test` runs each of them on
-//! random edits; `BOLERO_RANDOM_TEST_TIME_MS=60000` sets for how long. `cargo bolero test -p firefly-fuzz NAME` searches
-//! for edits that reach new code.
+//! Targets edit valid files, since random bytes rarely get past a parser's first check. `cargo test` runs each of them
+//! on random edits; `BOLERO_RANDOM_TEST_TIME_MS=60000` sets for how long. `cargo bolero test -p firefly-fuzz NAME`
+//! searches for edits that reach new code.
 
 use bolero::TypeGenerator;
 

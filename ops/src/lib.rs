@@ -1,5 +1,5 @@
-//! Differentiable spectral operations for [Burn](https://burn.dev): Fourier transforms of any length, Welch and mel spectra,
-//! peaks, spectral and long convolutions, and gated butterfly transforms, with kernels for CPUs and GPUs.
+//! Differentiable spectral operations for [Burn](https://burn.dev): Fourier transforms of any length, Welch and mel
+//! spectra, peaks, spectral and long convolutions, and gated butterfly transforms, with kernels for CPUs and GPUs.
 //!
 //! | function | inputs → outputs | differentiable in |
 //! | --- | --- | --- |
@@ -37,8 +37,9 @@
 //!
 //! # Contract
 //! - **Rank**: tensors are of any rank from 1. Operations work along the last dimension, each row on its own.
-//! - **Sizes**: `n_fft` is any number from 1 (of butterflies and learned estimates a power of two from 8 to 65,536), `k` from
-//!   1 to `n_fft / 2 + 1`; a frame shorter than its segments need is an error. [`top_k`] and [`local_maxima`] take any length up to 1,048,576.
+//! - **Sizes**: `n_fft` is any number from 1 (of butterflies and learned estimates a power of two from 8 to 65,536),
+//!   `k` from 1 to `n_fft / 2 + 1`; a frame shorter than its segments need is an error. [`top_k`] and [`local_maxima`]
+//!   take any length up to 1,048,576.
 //! - **Power** is one-sided: |X|² of the unnormalised forward transform, interior bins doubled (neither DC nor
 //!   Nyquist), averaged over segments, then [scaled](Scaling).
 //! - **Order**: peaks come strongest first; among equals the lower bin is first. Power that is not finite never

@@ -24,8 +24,8 @@ impl MelFilter {
 
 /// The filter of each band, for the bins of a one-sided spectrum of `n_fft` samples.
 ///
-/// The weight of frequency f in band m is the lesser of (f − e(m)) / (e(m+1) − e(m)) and (e(m+2) − f) / (e(m+2) − e(m+1)),
-/// where that is positive, of edges e that are equally spaced on the scale.
+/// The weight of frequency f in band m is the lesser of (f − e(m)) / (e(m+1) − e(m)) and (e(m+2) − f) / (e(m+2) −
+/// e(m+1)), where that is positive, of edges e that are equally spaced on the scale.
 fn filters(n_fft: usize, bands: &MelBands) -> Vec<MelFilter> {
     let [low, high] = [bands.f_min, bands.upper_edge()].map(|hertz| bands.scale.mel(hertz));
     let step = (high - low) / (bands.count + 1) as f64;

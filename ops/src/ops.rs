@@ -29,8 +29,8 @@ pub struct ButterflyTensors<B: Backend> {
     pub gates: OptionalGates<B>,
 }
 
-/// Gates of a butterfly transform, `[log2 n, n/2]`, or of a long convolution, `[batch, channels, n]`. (An enum of its own,
-/// since dispatch does not map an `Option`.)
+/// Gates of a butterfly transform, `[log2 n, n/2]`, or of a long convolution, `[batch, channels, n]`. (An enum of its
+/// own, since dispatch does not map an `Option`.)
 ///
 /// ```
 /// use burn::backend::Flex;
@@ -165,9 +165,9 @@ pub trait SpectralOps: Backend {
     /// Positions (of type `bins`) and values of the `k` largest of `values` `[rows, length]`, both `[rows, k]`.
     fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>);
 
-    /// Numbers (of type `bins`) of the `k` strongest local maxima of `values` `[rows, length]` that meet the options, and
-    /// of the bases that their prominence is measured from, both `[rows, k]`, −1 where there are fewer. Offsets are not
-    /// part of the operation.
+    /// Numbers (of type `bins`) of the `k` strongest local maxima of `values` `[rows, length]` that meet the options,
+    /// and of the bases that their prominence is measured from, both `[rows, k]`, −1 where there are fewer. Offsets are
+    /// not part of the operation.
     fn local_maxima(
         values: FloatTensor<Self>,
         options: LocalMaximaOptions,
@@ -217,9 +217,9 @@ pub trait SpectralOps: Backend {
     /// `interior`.
     fn real_fft(signal: FloatTensor<Self>, options: FftOptions) -> (FloatTensor<Self>, FloatTensor<Self>);
 
-    /// Real rows `[rows, n]` whose spectrum has the lower bins `re` + i `im`, `[rows, m]` each, cut or padded with zeros
-    /// to n/2 + 1 bins: [`complex_fft`](Self::complex_fft) of the Hermitian spectrum, once interior bins are multiplied
-    /// by `interior`. The imaginary parts of DC and Nyquist do not count.
+    /// Real rows `[rows, n]` whose spectrum has the lower bins `re` + i `im`, `[rows, m]` each, cut or padded with
+    /// zeros to n/2 + 1 bins: [`complex_fft`](Self::complex_fft) of the Hermitian spectrum, once interior bins are
+    /// multiplied by `interior`. The imaginary parts of DC and Nyquist do not count.
     fn inverse_real_fft(re: FloatTensor<Self>, im: FloatTensor<Self>, options: FftOptions) -> FloatTensor<Self>;
 
     /// Bands `[rows, bands, frames]` of signals `[rows, samples]` with a window `[n_fft]`, or their logarithms.
@@ -255,8 +255,8 @@ pub trait SpectralOps: Backend {
     /// Causal convolutions times their gates, `[batch, channels, n]`.
     fn long_conv(#[extension_type] inputs: LongConvTensors<Self>) -> FloatTensor<Self>;
 
-    /// Gradients of the inputs of [`long_conv`](Self::long_conv) that are `wanted`, in the order of the fields; the contents
-    /// of the others are unspecified.
+    /// Gradients of the inputs of [`long_conv`](Self::long_conv) that are `wanted`, in the order of the fields; the
+    /// contents of the others are unspecified.
     fn long_conv_backward(
         #[extension_type] inputs: LongConvTensors<Self>,
         grad: FloatTensor<Self>,

@@ -112,8 +112,8 @@ impl Series {
         Self { name: name.to_owned(), colour, mark, points, thinned: false }
     }
 
-    /// A line through `(x, y)`, thinned to what a chart can show: a long one becomes the mean of neighbouring points with
-    /// their extremes as a band.
+    /// A line through `(x, y)`, thinned to what a chart can show: a long one becomes the mean of neighbouring points
+    /// with their extremes as a band.
     pub fn line(name: &str, colour: usize, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let points: Vec<Point> = points.into_iter().map(|(x, y)| Point::at(x, y)).collect();
         let thinned = points.len() > MOST_POINTS;

@@ -25,7 +25,8 @@ struct Label {
     label: String,
 }
 
-/// A row: name on the left, note on the right, and the mean of every column drawn; `None` when no value of it is finite.
+/// A row: name on the left, note on the right, and the mean of every column drawn; `None` when no value of it is
+/// finite.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Row {
     name: String,
@@ -77,7 +78,8 @@ impl HeatMap {
     }
 }
 
-/// Mean of the finite ones of `values`, cut to `0..=1`, with three decimals. The ends are kept for means that are exactly there.
+/// Mean of the finite ones of `values`, cut to `0..=1`, with three decimals. The ends are kept for means that are
+/// exactly there.
 fn mean(values: &[f32]) -> Option<f32> {
     let finite: Vec<f64> =
         values.iter().filter(|value| value.is_finite()).map(|value| f64::from(value.clamp(0.0, 1.0))).collect();

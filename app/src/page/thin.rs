@@ -2,8 +2,8 @@
 
 use super::point::{Point, Range};
 
-/// One point per run of neighbours, `runs` of them, at most as many as there are points: the run's mean, with its extremes
-/// as the range. A run with a value that is not finite is a gap.
+/// One point per run of neighbours, `runs` of them, at most as many as there are points: the run's mean, with its
+/// extremes as the range. A run with a value that is not finite is a gap.
 pub(super) fn thin(points: &[Point], runs: usize) -> Vec<Point> {
     let run = |index: usize| mean(&points[index * points.len() / runs..(index + 1) * points.len() / runs]);
     (0..runs).map(run).collect()

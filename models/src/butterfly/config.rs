@@ -53,8 +53,8 @@ pub struct ButterflyConfig {
     /// Whether the steps of a relaxed permutation have the same probabilities for blocks of every length.
     #[config(default = false)]
     pub shared_steps: bool,
-    /// Whether three more steps on whole rows come before each relaxed permutation: BPP in place of BP, which holds cosine
-    /// and sine transforms.
+    /// Whether three more steps on whole rows come before each relaxed permutation: BPP in place of BP, which holds
+    /// cosine and sine transforms.
     #[config(default = false)]
     pub extra_steps: bool,
 }

@@ -75,9 +75,9 @@ struct ButterflyProduct {
 /// Learned fast transform: a product of butterfly matrices and relaxed permutations, (BP)ᵏ.
 ///
 /// A butterfly matrix B is a product of log2 n factors with blocks of 2, 4, … n values, as the steps of a radix-2
-/// transform are: a row is multiplied in O(n log n). BP holds the Fourier and Hadamard transforms, and in its real part the
-/// Hartley transform; BPP, with three more steps before the permutation, in its real part cosine and sine transforms;
-/// (BP)² convolutions.
+/// transform are: a row is multiplied in O(n log n). BP holds the Fourier and Hadamard transforms, and in its real part
+/// the Hartley transform; BPP, with three more steps before the permutation, in its real part cosine and sine
+/// transforms; (BP)² convolutions.
 ///
 /// After T. Dao, A. Gu, M. Eichhorn, A. Rudra and C. Ré, "Learning fast algorithms for linear transforms using
 /// butterfly factorizations" (2019). Entries are drawn so that a factor is unitary in expectation.

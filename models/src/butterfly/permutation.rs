@@ -18,8 +18,8 @@ const CERTAIN: f32 = 50.0;
 /// step and length of the blocks, or one per step. Three more steps on whole rows may come first.
 #[derive(Module, Debug)]
 pub struct RelaxedPermutation {
-    /// Logits of the steps' probabilities, `[log2 n − 1, 3]`, longest blocks first, or `[1, 3]` if blocks of every length
-    /// share them; none if the permutation is fixed.
+    /// Logits of the steps' probabilities, `[log2 n − 1, 3]`, longest blocks first, or `[1, 3]` if blocks of every
+    /// length share them; none if the permutation is fixed.
     pub logits: Option<Param<Tensor<2>>>,
     /// Logits of the steps on whole rows that come first, `[1, 3]`, if there are any.
     pub extra: Option<Param<Tensor<2>>>,
@@ -88,8 +88,8 @@ fn at_level<const D: usize>(rows: Tensor<D>, level: usize, change: impl Fn(Tenso
     change(rows.reshape([Leading::of(dims).rows() << level, dims[D - 1] >> level])).reshape(dims)
 }
 
-/// The three steps on the blocks of n/2^level values of each row, with the probabilities `[levels, 3]` of that level, or
-/// with the only ones.
+/// The three steps on the blocks of n/2^level values of each row, with the probabilities `[levels, 3]` of that level,
+/// or with the only ones.
 fn relaxed_at_level<const D: usize>(rows: Tensor<D>, level: usize, probabilities: &Tensor<2>) -> Tensor<D> {
     let of_level = level.min(probabilities.dims()[0] - 1);
     let probability = |step| probabilities.clone().slice([of_level..of_level + 1, step..step + 1]);

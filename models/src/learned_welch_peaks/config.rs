@@ -53,8 +53,8 @@ pub struct LearnedWelchPeaksConfig {
     /// is, the more steps a price on butterflies takes to close a gate.
     #[config(default = 3.0)]
     pub open_logit: f64,
-    /// Number of gains, each for as many neighbouring bins: from 1, for all bins, to one per bin; one per bin if `None`.
-    /// The more bins share a gain, the fewer frames it takes to learn it.
+    /// Number of gains, each for as many neighbouring bins: from 1, for all bins, to one per bin; one per bin if
+    /// `None`. The more bins share a gain, the fewer frames it takes to learn it.
     pub gains: Option<usize>,
 }
 

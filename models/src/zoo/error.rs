@@ -8,7 +8,7 @@ use firefly_framework::graph::GraphError;
 use firefly_ops::ArgumentError;
 use thiserror::Error;
 
-use super::store::WEIGHTS_FORMAT;
+use super::format::WEIGHTS_FORMAT;
 use crate::weights::Misfit;
 
 /// Reason why a model of the zoo can't be created, run, saved or loaded.

@@ -6,8 +6,9 @@ use firefly_framework::graph::{AnyTensor, Graph, Input, capture};
 use firefly_ops::ArgumentError;
 
 use super::card::FamilyCard;
+use super::entry::FamilyEntry;
 use super::error::ZooError;
-use super::family::{AnyFamily, FamilyEntry};
+use super::family::AnyFamily;
 use super::settings::Settings;
 use crate::expect_valid;
 use crate::{
@@ -55,7 +56,7 @@ macro_rules! families {
         }
 
         /// Every family, in the order of their lines.
-        pub(super) static FAMILIES: &[FamilyEntry] = &[$(FamilyEntry::of::<$family>()),*];
+        pub(super) static FAMILIES: &[FamilyEntry<ZooModel>] = &[$(FamilyEntry::of::<$family>()),*];
     };
 }
 

@@ -1,4 +1,4 @@
-//! Contract of a family, and its entry in the registry.
+//! Contract of a family.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -7,12 +7,10 @@ use burn_store::SafetensorsStoreError;
 use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::ArgumentError;
 
-use super::card::{Card, FamilyCard};
-use super::error::ZooError;
-use super::families::ZooModel;
+use super::card::FamilyCard;
+use super::format::HEADER;
 use super::settings::Settings;
-use super::store::HEADER;
-use crate::weights::{self, Misfit};
+use crate::weights;
 
 /// Named configuration of a family.
 pub struct Variant<C> {
@@ -52,7 +50,7 @@ impl<C> Variant<C> {
 /// assert_eq!(model.map(|model| model.inputs(5)[0].shape.clone()), Some(vec![5, 48]));
 /// # Ok::<(), firefly_models::ArgumentError>(())
 /// ```
-pub trait Family: Module + Into<ZooModel> {
+pub trait Family: Module {
     /// The configuration.
     type Config: Config + Clone;
 
@@ -107,79 +105,6 @@ pub fn exactly<const N: usize>(
         ArgumentError::new(operation, "inputs", format!("{} tensors", inputs.len()), format!("{N} of them"))
     };
     inputs.try_into().map_err(error)
-}
-
-/// Family in the registry: its functions, whatever its type.
-pub(super) struct FamilyEntry {
-    /// Name of the family.
-    pub name: &'static str,
-    /// Names of its variants.
-    pub variants: fn() -> Vec<&'static str>,
-    /// Card of a variant.
-    pub card: fn(&str) -> Result<Card, ZooError>,
-    /// Trained weights of a variant.
-    pub weights: fn(&str) -> Option<&'static [u8]>,
-    /// Untrained model of a variant with overrides.
-    pub create: fn(&str, &Settings, &Device) -> Result<ZooModel, ZooError>,
-    /// Model of a configuration, with the weights of a safetensors file.
-    pub restore: fn(&Settings, Vec<u8>, &Device) -> Result<ZooModel, RestoreError>,
-}
-
-/// Reason why a model can't be restored.
-pub(super) enum RestoreError {
-    Settings(ZooError),
-    Weights(Misfit),
-}
-
-impl FamilyEntry {
-    pub const fn of<F: Family>() -> Self {
-        Self {
-            name: F::CARD.name,
-            variants: || F::variants().iter().map(|variant| variant.name).collect(),
-            card: card::<F>,
-            weights: |name| variant::<F>(name).ok()?.weights,
-            create: |name, overrides, device| {
-                let config = overrides.applied_to(name, &variant::<F>(name)?.config)?;
-                Ok(F::from_config(&config, device)?.into())
-            },
-            restore: restore::<F>,
-        }
-    }
-}
-
-fn variant<F: Family>(name: &str) -> Result<Variant<F::Config>, ZooError> {
-    let mut variants = F::variants();
-    match variants.iter().position(|variant| variant.name == name) {
-        Some(place) => Ok(variants.swap_remove(place)),
-        None => Err(ZooError::unknown_model(name, variants.iter().map(|variant| variant.name).collect())),
-    }
-}
-
-fn card<F: Family>(name: &str) -> Result<Card, ZooError> {
-    let Variant { name, summary, config, weights } = variant::<F>(name)?;
-    let FamilyCard { name: family, summary: of_family, paper, inputs, outputs, results } = F::CARD;
-    Ok(Card {
-        name,
-        family,
-        summary: of_family,
-        variant: summary,
-        paper,
-        inputs,
-        outputs,
-        settings: Settings::of(&config),
-        parameters: F::from_config(&config, &Device::default())?.num_params(),
-        has_weights: weights.is_some(),
-        unrecordable: F::UNRECORDABLE,
-        results: results.iter().filter(|result| result.model == name).copied().collect(),
-    })
-}
-
-fn restore<F: Family>(settings: &Settings, bytes: Vec<u8>, device: &Device) -> Result<ZooModel, RestoreError> {
-    let default = variant::<F>(F::CARD.name).map_err(RestoreError::Settings)?.config;
-    let config = settings.applied_to(F::CARD.name, &default).map_err(RestoreError::Settings)?;
-    let mut model = F::from_config(&config, device).map_err(|error| RestoreError::Settings(error.into()))?;
-    weights::apply(&mut model, bytes).map_err(RestoreError::Weights)?;
-    Ok(model.into())
 }
 
 /// Methods of a family that do not depend on its type.

@@ -21,9 +21,11 @@
 //! ```
 
 mod card;
+mod entry;
 mod error;
 mod families;
 mod family;
+mod format;
 mod settings;
 mod store;
 
@@ -34,11 +36,12 @@ pub use card::{Card, FamilyCard, Measurement, Paper, Signature};
 pub use error::ZooError;
 pub use families::ZooModel;
 pub use family::{Family, Variant, exactly};
+pub use format::WEIGHTS_FORMAT;
 pub use settings::Settings;
-pub use store::{WEIGHTS_FORMAT, from_bytes, load};
+pub use store::{from_bytes, load};
 
+use entry::FamilyEntry;
 use families::FAMILIES;
-use family::FamilyEntry;
 
 /// Names of the variants that contain `filter`, by family; all of them for an empty filter.
 ///
@@ -139,7 +142,7 @@ pub fn pretrained(name: &str, device: &Device) -> Result<ZooModel, ZooError> {
 }
 
 /// The family that has the variant `name`.
-fn find(name: &str) -> Result<&'static FamilyEntry, ZooError> {
-    let has = |family: &&FamilyEntry| (family.variants)().contains(&name);
+fn find(name: &str) -> Result<&'static FamilyEntry<ZooModel>, ZooError> {
+    let has = |family: &&FamilyEntry<ZooModel>| (family.variants)().contains(&name);
     FAMILIES.iter().find(has).ok_or_else(|| ZooError::unknown_model(name, list("")))
 }

@@ -8,16 +8,11 @@ use firefly_framework::files::write_atomically;
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
+use super::entry::RestoreError;
 use super::error::ZooError;
 use super::families::{FAMILIES, ZooModel};
-use super::family::RestoreError;
+use super::format::{HEADER, WEIGHTS_FORMAT};
 use super::settings::Settings;
-
-/// Version of the file's layout; files of another version are refused.
-pub const WEIGHTS_FORMAT: u32 = 1;
-
-/// Name of the metadata entry that describes the model.
-pub(super) const HEADER: &str = "firefly";
 
 /// Description of a model in its file.
 #[derive(Serialize, Deserialize)]

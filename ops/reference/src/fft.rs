@@ -31,8 +31,8 @@ impl FftDefinition {
         bins.enumerate().map(|(k, bin)| self.factor(k) * bin).collect()
     }
 
-    /// `row` \[m\] → \[n\]: [`complex`](Self::complex) of the spectrum whose bins k and n − k are row\[k\] times its factor
-    /// and its conjugate; bins 0 and n/2 are their real parts.
+    /// `row` \[m\] → \[n\]: [`complex`](Self::complex) of the spectrum whose bins k and n − k are row\[k\] times its
+    /// factor and its conjugate; bins 0 and n/2 are their real parts.
     pub fn inverse_real(&self, row: &[Complex]) -> Vec<f64> {
         let mut bins = vec![Complex::ZERO; self.n];
         for (k, &bin) in row.iter().enumerate().take(self.n / 2 + 1) {

@@ -12,8 +12,8 @@ pub struct LongConvDefinition {
 }
 
 impl LongConvDefinition {
-    /// `signal` \[batch, channels, n\], `kernel` \[channels, taps\] → y\[b, c, t\] = Σ_{s ≤ t} kernel\[c, s\]·signal\[b, c,
-    /// t − s\], times `gate`\[b, c, t\] if there is one.
+    /// `signal` \[batch, channels, n\], `kernel` \[channels, taps\] → y\[b, c, t\] = Σ_{s ≤ t} kernel\[c,
+    /// s\]·signal\[b, c, t − s\], times `gate`\[b, c, t\] if there is one.
     pub fn output(&self, signal: &[f64], kernel: &[f64], gate: Option<&[f64]>) -> Vec<f64> {
         let mut output = vec![0.0; signal.len()];
         self.each_product(signal.len(), |row, t, tap, s| output[row + t] += kernel[tap] * signal[row + t - s]);
@@ -36,7 +36,8 @@ impl LongConvDefinition {
         [of_signal, of_kernel, of_gate]
     }
 
-    /// Calls `add` with every product of the sum: the start of a row, the output t, the place of the tap and its number s.
+    /// Calls `add` with every product of the sum: the start of a row, the output t, the place of the tap and its number
+    /// s.
     fn each_product(&self, len: usize, mut add: impl FnMut(usize, usize, usize, usize)) {
         assert_eq!(len % (self.channels * self.n), 0, "long_conv: not whole elements of {self:?}");
         for row in 0..len / self.n {

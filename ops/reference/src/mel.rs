@@ -1,6 +1,6 @@
-//! Mel spectra (S. Davis and P. Mermelstein, "Comparison of parametric representations for monosyllabic word recognition
-//! in continuously spoken sentences", IEEE Trans. Acoust. Speech Signal Process. 28, 1980), with the filters of librosa
-//! and torchaudio.
+//! Mel spectra (S. Davis and P. Mermelstein, "Comparison of parametric representations for monosyllabic word
+//! recognition in continuously spoken sentences", IEEE Trans. Acoust. Speech Signal Process. 28, 1980), with the
+//! filters of librosa and torchaudio.
 
 use super::Complex;
 use super::dft::dft;

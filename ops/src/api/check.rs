@@ -79,8 +79,8 @@ impl Inputs {
         self.without_limits((argument, first, dim, n))
     }
 
-    /// Checks that the device can transform `frames` frames of `n_fft` samples of every row of `first`; `argument` is its
-    /// name.
+    /// Checks that the device can transform `frames` frames of `n_fft` samples of every row of `first`; `argument` is
+    /// its name.
     pub fn frames<const D: usize>(
         &self,
         argument: &'static str,

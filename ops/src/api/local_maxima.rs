@@ -47,8 +47,8 @@ pub struct LocalMaxima<const D: usize> {
 ///
 /// - `power`: `[.., length]`, of any rank from 1 and any sign; `length` from 1 to [`MAX_TOP_K_LENGTH`].
 /// - `k`: from 1 to `length`.
-/// - returns bins, power, prominence and offsets, `[.., k]`, strongest first, equal ones in the order of their bins; f64
-///   for f64, or f32 for any smaller float. Power, prominence and offset are differentiable in `power`.
+/// - returns bins, power, prominence and offsets, `[.., k]`, strongest first, equal ones in the order of their bins;
+///   f64 for f64, or f32 for any smaller float. Power, prominence and offset are differentiable in `power`.
 ///
 /// At the bins next to DC and Nyquist offsets are off, because the power of those two is not doubled.
 ///

@@ -9,11 +9,12 @@ use crate::ops::{LongConvTensors, SpectralOps};
 
 /// Causal convolution of every channel with its kernel, times a gate: y_t = gate_t Σ_(s ≤ t) kernel_s signal_(t−s).
 ///
-/// The layer of state-space models and of Hyena, by Fourier transforms of n + k − 1 points or a little more, of which nothing
-/// is written but the result.
+/// The layer of state-space models and of Hyena, by Fourier transforms of n + k − 1 points or a little more, of which
+/// nothing is written but the result.
 ///
 /// - `signal`: `[batch, channels, n]`.
-/// - `kernel`: `[channels, k]`, of any length k; what a signal of n samples never meets, the taps from n on, does not count.
+/// - `kernel`: `[channels, k]`, of any length k; what a signal of n samples never meets, the taps from n on, does not
+///   count.
 /// - `gate`: `[batch, channels, n]`, factors of the output; all are 1 by default.
 /// - returns `[batch, channels, n]`.
 ///

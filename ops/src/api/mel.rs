@@ -17,8 +17,8 @@ use crate::options::{Logarithm, MelBands, MelOptions};
 ///
 /// - `signal`: `[.., samples]`.
 /// - `window`: `[window_length]`, of the options' frames.
-/// - returns `[.., bands, frames]`, one dimension more, as torchaudio's `MelSpectrogram`. A band whose filter has no bin
-///   is 0.
+/// - returns `[.., bands, frames]`, one dimension more, as torchaudio's `MelSpectrogram`. A band whose filter has no
+///   bin is 0.
 ///
 /// Differentiable in the signal and in the window.
 ///

@@ -8,8 +8,8 @@ use super::rows::Leading;
 use crate::error::{ArgumentError, ensure};
 use crate::options::{PowerSpectrumOptions, WelchOptions};
 
-/// One-sided power |X|² of the transform of each row, of any length: a [`welch_psd`](crate::welch_psd) of one segment that
-/// is the whole row, and `scipy.signal.periodogram` with its scalings.
+/// One-sided power |X|² of the transform of each row, of any length: a [`welch_psd`](crate::welch_psd) of one segment
+/// that is the whole row, and `scipy.signal.periodogram` with its scalings.
 ///
 /// - `signal`: `[.., n]`, of any rank from 1, with n from 1 on.
 /// - `window`: `[n]`; ones if `None`.

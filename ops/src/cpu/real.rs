@@ -41,7 +41,7 @@ pub trait Real: FftNum + Float + NumAssign + Default + Into<f64> {
     fn inverse_real_plan(n: usize) -> Arc<dyn ComplexToReal<Self>>;
 
     /// Runs `body` with this thread's buffers.
-    fn with_scratch<R>(body: impl FnOnce(&mut Scratch<Self>) -> R) -> R;
+    fn with_scratch<R>(body: impl FnOnce(&mut Scratch<Self, Self::Key>) -> R) -> R;
 }
 
 /// One planner per process, and what `$plan` makes of it.
@@ -99,9 +99,9 @@ macro_rules! real {
                 planned!(RealFftPlanner<$float>, |planner: &mut RealFftPlanner<$float>| planner.plan_fft_inverse(n))
             }
 
-            fn with_scratch<R>(body: impl FnOnce(&mut Scratch<Self>) -> R) -> R {
+            fn with_scratch<R>(body: impl FnOnce(&mut Scratch<Self, Self::Key>) -> R) -> R {
                 thread_local! {
-                    static SCRATCH: Cell<Scratch<$float>> = Cell::default();
+                    static SCRATCH: Cell<Scratch<$float, $key>> = Cell::default();
                 }
                 // Taken rather than borrowed: a nested call on the same thread gets buffers of its own.
                 let mut scratch = SCRATCH.take();

@@ -7,8 +7,8 @@ impl OpDescriptor {
     /// The operation that takes gradients of the outputs to gradients of the inputs, for an operation that is linear in
     /// all of them; none for any other.
     ///
-    /// Its outputs have as many values per row as the transform has points or bins, where the inputs may have been cut or
-    /// padded.
+    /// Its outputs have as many values per row as the transform has points or bins, where the inputs may have been cut
+    /// or padded.
     pub(crate) fn adjoint(&self) -> Option<Self> {
         let opposite = |options: FftOptions| FftOptions { direction: options.direction.opposite(), ..options };
         match *self {

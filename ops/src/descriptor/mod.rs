@@ -1,7 +1,7 @@
 //! Operations as data: one table of names and scalar arguments, the output shapes, and how each operation is run.
 //!
-//! Differentiation, lazy fusion, graph capture and replay share this folder, so that they cannot differ: the table here,
-//! `record` (output shapes, records and their execution) and `run` (calls of a backend's methods).
+//! Differentiation, lazy fusion, graph capture and replay share this folder, so that they cannot differ: the table
+//! here, `record` (output shapes, records and their execution) and `run` (calls of a backend's methods).
 
 #[cfg(feature = "autodiff")]
 mod adjoint;

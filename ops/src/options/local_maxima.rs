@@ -15,8 +15,8 @@ pub enum Interpolation {
     /// tone under a Hann window.
     #[default]
     LogParabola,
-    /// `2 (c − a) / (a + 2 b + c)` for the amplitudes `a`, `b` and `c` below, at and above the bin: exact for one tone under
-    /// a periodic Hann window, up to terms in `1 / n_fft²`.
+    /// `2 (c − a) / (a + 2 b + c)` for the amplitudes `a`, `b` and `c` below, at and above the bin: exact for one tone
+    /// under a periodic Hann window, up to terms in `1 / n_fft²`.
     Hann,
 }
 

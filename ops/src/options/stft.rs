@@ -21,8 +21,8 @@ pub struct StftOptions {
     pub hop: usize,
     /// Samples of the window, which is padded with zeros on both sides to `n_fft`; `n_fft` if `None`.
     pub window_length: Option<usize>,
-    /// Whether frame t is centred at sample t `hop`; the signal is padded by `n_fft / 2` on both sides. Otherwise it starts
-    /// there.
+    /// Whether frame t is centred at sample t `hop`; the signal is padded by `n_fft / 2` on both sides. Otherwise it
+    /// starts there.
     pub center: bool,
     /// Padding of a centred signal.
     pub pad: PadMode,

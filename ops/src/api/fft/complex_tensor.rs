@@ -6,8 +6,8 @@ use burn::tensor::Tensor;
 
 /// Complex tensor: a real and an imaginary part of the same shape, type and device.
 ///
-/// Operations on two tensors broadcast and panic as Burn's own do. What is done to both parts alike, such as a change of
-/// shape, is a [`map`](Self::map).
+/// Operations on two tensors broadcast and panic as Burn's own do. What is done to both parts alike, such as a change
+/// of shape, is a [`map`](Self::map).
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

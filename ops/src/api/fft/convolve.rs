@@ -14,8 +14,8 @@ use crate::options::{ConvolveMode, Norm};
 /// - `signal`: `[.., n]`; `kernel`: `[.., k]`. The leading dimensions are the same, or 1, which is repeated.
 /// - returns `[.., length]`, the part of the convolution that `mode` names.
 ///
-/// The transforms are as long as n + k − 1, or up to 15 % longer, so this is faster than a direct convolution for kernels
-/// of a few dozen samples and more.
+/// The transforms are as long as n + k − 1, or up to 15 % longer, so this is faster than a direct convolution for
+/// kernels of a few dozen samples and more.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

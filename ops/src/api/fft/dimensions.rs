@@ -97,7 +97,8 @@ impl Call {
 /// [`fft`](super::fft()) along each of `dims`.
 ///
 /// - `s`: the length of each of `dims`, to which the input is cut or padded with zeros; its own by default.
-/// - `dims`: the dimensions, negative ones counted from the end; the last ones that `s` has lengths for by default, or all.
+/// - `dims`: the dimensions, negative ones counted from the end; the last ones that `s` has lengths for by default, or
+///   all.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

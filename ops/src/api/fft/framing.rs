@@ -1,8 +1,8 @@
 //! Frames of a signal and their sum, the one the transpose of the other.
 //!
 //! A frame is cut into pieces as long as a hop. The pieces that are the first of their frames follow each other in the
-//! signal, and so do those that are the second: slices of the signal, as many as a frame has pieces, whatever the number
-//! of frames. So the gradients of both are slices and sums as well.
+//! signal, and so do those that are the second: slices of the signal, as many as a frame has pieces, whatever the
+//! number of frames. So the gradients of both are slices and sums as well.
 
 use burn::tensor::Tensor;
 

@@ -6,8 +6,8 @@ use super::along::Call;
 use crate::error::{ArgumentError, ensure};
 use crate::options::Norm;
 
-/// Frequencies of the bins of an `n`-point [`fft`](super::fft()), `[n]`: 0 to the highest, then the negative ones from the
-/// lowest to −1/(n `spacing`). In cycles per unit of `spacing`, the distance between samples.
+/// Frequencies of the bins of an `n`-point [`fft`](super::fft()), `[n]`: 0 to the highest, then the negative ones from
+/// the lowest to −1/(n `spacing`). In cycles per unit of `spacing`, the distance between samples.
 ///
 /// ```
 /// use burn::tensor::{Device, FloatDType};

@@ -10,7 +10,8 @@ use crate::options::Norm;
 /// Discrete Fourier transform along `dim`: X_k = Σ_j x_j exp(−2πi jk/n).
 ///
 /// - `input`: complex, or real; of any shape.
-/// - `n`: points of the transform; longer input is cut, shorter input is padded with zeros. As long as the input by default.
+/// - `n`: points of the transform; longer input is cut, shorter input is padded with zeros. As long as the input by
+///   default.
 /// - `dim`: the dimension; negative ones count from the end.
 /// - returns the spectrum, `n` values along `dim`; bin k is (k/n) of the sampling rate, from n/2 on less than zero.
 ///

@@ -26,8 +26,8 @@ pub(super) fn mel(
     bands
 }
 
-/// Gradients of signal and window from the signal, the window and the gradient of the bands. Those that are not wanted are
-/// uninitialised.
+/// Gradients of signal and window from the signal, the window and the gradient of the bands. Those that are not wanted
+/// are uninitialised.
 pub(super) fn mel_backward(
     [signal, window, grad]: [CubeTensor; 3],
     options: &MelOptions,

@@ -1,5 +1,6 @@
 //! Gradients of the gated butterfly transform in f32, one row per lane.
 
+use crate::cpu::butterfly::arguments::{ButterflyGradients, ButterflyTransform};
 use crate::cpu::butterfly::backward_steps::RunBackward;
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
 use crate::cpu::butterfly::prepared::{ClosedGates, Prepared, WeightForm, with_prepared};
@@ -7,7 +8,6 @@ use crate::cpu::butterfly::steps::RunLevels;
 use crate::cpu::butterfly::sums::{sum_lanes, write_gradients};
 use crate::cpu::butterfly::tile::{Rows, load_natural, load_reversed, store_reversed, with_rows};
 use crate::cpu::butterfly::tiling::{complex_width, tile_blocks};
-use crate::cpu::butterfly::{ButterflyGradients, ButterflyTransform};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
 use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::Register;

@@ -1,6 +1,6 @@
 //! The gated butterfly transform of rows in f32, one row per lane.
 
-use crate::cpu::butterfly::ButterflyTransform;
+use crate::cpu::butterfly::arguments::ButterflyTransform;
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
 use crate::cpu::butterfly::prepared::{ClosedGates, Prepared, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::Run;

@@ -5,6 +5,7 @@
 //! does not depend on the rows beside it. A transform whose twiddles are exact and whose gates are all 1 is a discrete
 //! Fourier transform, and runs as one.
 
+pub(in crate::cpu) mod arguments;
 mod backward;
 pub(in crate::cpu) mod backward_steps;
 pub(in crate::cpu) mod bit_reversal;
@@ -19,59 +20,12 @@ pub(in crate::cpu) mod tests;
 pub(in crate::cpu) mod tile;
 pub(in crate::cpu) mod tiling;
 
+pub use arguments::{ButterflyGradients, ButterflyTransform};
+
 use crate::cpu::fft::{direction, fourier};
 use crate::cpu::real::Real;
 use crate::cpu::{isa, scalar};
 use crate::options::Direction;
-
-/// Gated butterfly transform of length `n`, a power of two that is at least 4.
-///
-/// Stage s, of log2 n, works on the vector in bit-reversed order. With half = 2^s, its pair p = block · half + j joins
-/// a = v\[2 block half + j\] and b = v\[2 block half + j + half\]: with t = w b, a' = a + g t and
-/// b' = g (a − t) + (1 − g) b. With g = 0 that is the identity, also of values that are not finite. The exact twiddle
-/// is exp(−2πi j / (2 half)); with exact twiddles and open gates the transform is the unnormalised forward DFT (Cooley
-/// and Tukey, 1965).
-#[derive(Debug, Clone, Copy)]
-pub struct ButterflyTransform<'a, T> {
-    /// Length of the transform.
-    pub n: usize,
-    /// w, as `[log2 n, n / 2, 2]`: real part, imaginary part.
-    pub twiddles: &'a [T],
-    /// g, as `[log2 n, n / 2]`; every gate is 1 if absent.
-    pub gates: Option<&'a [T]>,
-}
-
-impl<'a, T: Real> ButterflyTransform<'a, T> {
-    /// The transform if it is of f32.
-    pub(in crate::cpu) fn as_f32(&self) -> Option<ButterflyTransform<'a, f32>> {
-        let gates = match self.gates {
-            Some(gates) => Some(T::as_f32(gates)?),
-            None => None,
-        };
-        Some(ButterflyTransform { n: self.n, twiddles: T::as_f32(self.twiddles)?, gates })
-    }
-}
-
-/// Gradients that [`butterfly_backward`] overwrites, each if given.
-#[derive(Debug, Default)]
-pub struct ButterflyGradients<'a, T> {
-    /// Of the input's real parts, `[rows, n]`.
-    pub re: Option<&'a mut [T]>,
-    /// Of the input's imaginary parts, `[rows, n]`.
-    pub im: Option<&'a mut [T]>,
-    /// Of the twiddles, `[log2 n, n / 2, 2]`.
-    pub twiddles: Option<&'a mut [T]>,
-    /// Of the gates, `[log2 n, n / 2]`; only for a transform that has gates.
-    pub gates: Option<&'a mut [T]>,
-}
-
-impl<'a, T: Real> ButterflyGradients<'a, T> {
-    /// The same gradients if they are of f32, else none of them.
-    fn into_f32(self) -> ButterflyGradients<'a, f32> {
-        let f32 = |gradient: Option<&'a mut [T]>| gradient.and_then(T::as_f32_mut);
-        ButterflyGradients { re: f32(self.re), im: f32(self.im), twiddles: f32(self.twiddles), gates: f32(self.gates) }
-    }
-}
 
 /// Every row through the transform, in natural order on both sides: `re`, `im` `[rows, n]` → `out_re`, `out_im`
 /// `[rows, n]`.

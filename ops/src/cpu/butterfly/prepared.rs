@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::cpu::butterfly::ButterflyTransform;
+use crate::cpu::butterfly::arguments::ButterflyTransform;
 use crate::cpu::butterfly::liveness::needed_outputs;
 use crate::cpu::butterfly::program::Program;
 use crate::cpu::runtime::keyed_cache::KeyedCache;

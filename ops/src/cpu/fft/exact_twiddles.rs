@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cpu::butterfly::ButterflyTransform;
+use crate::cpu::butterfly::arguments::ButterflyTransform;
 use crate::cpu::fft::plan::MIN_N;
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 use crate::options::Direction;

@@ -14,8 +14,8 @@ use crate::cpu::runtime::tasks::Tasks;
 /// The shortest rows after which the next row is prefetched. Of shorter ones, what is a fixed distance ahead.
 const MIN_NEXT_ROW: usize = 2048;
 
-/// The forward transform of every row, times `factor`: `input` `[rows, n]`, real and imaginary parts, or the values that
-/// `output` has → `output` `[rows, n]`, for n from [`MIN_N`](super::plan::MIN_N).
+/// The forward transform of every row, times `factor`: `input` `[rows, n]`, real and imaginary parts, or the values
+/// that `output` has → `output` `[rows, n]`, for n from [`MIN_N`](super::plan::MIN_N).
 pub(in crate::cpu) fn fourier(input: Option<[&[f32]; 2]>, n: usize, factor: f32, output: [&mut [f32]; 2]) {
     let set = InstructionSet::current();
     let tasks = Tasks::independent(output[0].len() / n, n * n.ilog2() as usize / 16);

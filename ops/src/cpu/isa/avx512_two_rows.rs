@@ -58,7 +58,8 @@ impl Register for Avx512TwoRows {
     fn into_quads(self) -> [[f32; 4]; 4] {
         let mut quads = [[0.0; 4]; 4];
         let (low, high) = quads.split_at_mut(1);
-        // SAFETY: `self` proves the instructions; each array has room for four values, and the stores need no alignment.
+        // SAFETY: `self` proves the instructions; each array has room for four values, and the stores need no
+        // alignment.
         unsafe {
             _mm256_storeu2_m128(high[0].as_mut_ptr(), low[0].as_mut_ptr(), _mm512_castps512_ps256(self.0));
         }

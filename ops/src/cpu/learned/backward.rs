@@ -11,10 +11,10 @@ use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, ta
 use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
+use crate::cpu::learned::arguments::{LearnedGradients, LearnedWelch};
 use crate::cpu::learned::frames::{Frames, neighbours, squared};
 use crate::cpu::learned::gain::GAIN_TAPS;
 use crate::cpu::learned::sums::{Lengths, Sums};
-use crate::cpu::learned::{LearnedGradients, LearnedWelch};
 use crate::cpu::runtime::reduction::sum_blocks;
 use crate::cpu::runtime::scratch::with_zeros;
 use crate::cpu::runtime::tasks::optional_chunks;

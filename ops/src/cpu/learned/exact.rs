@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::LearnedWelch;
-use crate::cpu::butterfly::ButterflyTransform;
+use crate::cpu::butterfly::arguments::ButterflyTransform;
 use crate::cpu::fft::direction;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::keyed_cache::KeyedCache;

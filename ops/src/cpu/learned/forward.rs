@@ -8,7 +8,7 @@ use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, ta
 use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::Register;
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
-use crate::cpu::learned::LearnedWelch;
+use crate::cpu::learned::arguments::LearnedWelch;
 use crate::cpu::learned::frames::{Frames, store_bins};
 use crate::cpu::real::Real;
 use crate::cpu::top_k;

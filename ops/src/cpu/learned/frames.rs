@@ -5,7 +5,7 @@ use crate::cpu::butterfly::tile::{Rows, RowsMut, load_real_reversed};
 use crate::cpu::isa::lines::lines_for;
 use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::{Complex, Register};
-use crate::cpu::learned::LearnedWelch;
+use crate::cpu::learned::arguments::LearnedWelch;
 use crate::cpu::learned::gain::GAIN_TAPS;
 use crate::cpu::welch::{scaling, segment};
 use crate::options::WelchOptions;

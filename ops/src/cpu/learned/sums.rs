@@ -1,7 +1,7 @@
 //! Gradients of a learned estimate that are sums over rows.
 
+use crate::cpu::learned::arguments::{LearnedGradients, LearnedWelch};
 use crate::cpu::learned::gain::GAIN_TAPS;
-use crate::cpu::learned::{LearnedGradients, LearnedWelch};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::scratch::take;
 use crate::cpu::welch::scaling;

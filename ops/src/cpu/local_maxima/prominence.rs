@@ -1,5 +1,5 @@
-//! Bases of maxima: the higher of the lowest bins between a maximum and the nearest higher bin, or the end of the row, on
-//! either side. The prominence of a maximum is its height above its base.
+//! Bases of maxima: the higher of the lowest bins between a maximum and the nearest higher bin, or the end of the row,
+//! on either side. The prominence of a maximum is its height above its base.
 
 use crate::cpu::real::Real;
 

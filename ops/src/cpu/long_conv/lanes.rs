@@ -260,8 +260,8 @@ impl Kernel for Backward<'_, '_> {
     }
 }
 
-/// Adds the lags of correlations, `used` per row from row `first` on, to the gradients of the rows' kernels, which rows of
-/// several elements of the batch share. Taps that no row meets have none.
+/// Adds the lags of correlations, `used` per row from row `first` on, to the gradients of the rows' kernels, which rows
+/// of several elements of the batch share. Taps that no row meets have none.
 #[inline(always)]
 fn add_kernels(lags: &[f32], first: usize, [taps, used]: [usize; 2], of_kernel: &mut [f32]) {
     let kernels = of_kernel.len() / taps;

@@ -1,9 +1,9 @@
 //! Parts of a convolution on tiles of rows, a row per lane.
 //!
-//! A real row of 2N samples is transformed as N complex values, its pairs of samples. With He and Ho the transforms of a
-//! kernel's even and odd taps and w = exp(−πi k/N), the spectrum Z of such a row becomes that of its convolution as
-//! V[k] = A[k] Z[k] + B[k] Z[N − k]*, where A = He − sin(πk/N) w Ho and B = i cos(πk/N) w Ho. The reversed kernel has A* in
-//! the place of A, and −B* in that of B.
+//! A real row of 2N samples is transformed as N complex values, its pairs of samples. With He and Ho the transforms of
+//! a kernel's even and odd taps and w = exp(−πi k/N), the spectrum Z of such a row becomes that of its convolution as
+//! V[k] = A[k] Z[k] + B[k] Z[N − k]*, where A = He − sin(πk/N) w Ho and B = i cos(πk/N) w Ho. The reversed kernel has
+//! A* in the place of A, and −B* in that of B.
 
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::transform::passes::splat;
@@ -65,8 +65,8 @@ pub(super) fn factors_of<V: Register>(
     }
 }
 
-/// The spectra of convolutions, in the plan's places and with parts exchanged, which makes the forward transform the inverse
-/// one; of convolutions with the reversed kernels where `REVERSED`.
+/// The spectra of convolutions, in the plan's places and with parts exchanged, which makes the forward transform the
+/// inverse one; of convolutions with the reversed kernels where `REVERSED`.
 #[inline(always)]
 pub(super) fn convolve<V: Register, const REVERSED: bool>(
     token: V::Token,
@@ -104,7 +104,8 @@ pub(super) fn add_products<V: Register>(
     }
 }
 
-/// The spectra of correlations, from sums over the batch, divided by the points; in the plan's places, with parts exchanged.
+/// The spectra of correlations, from sums over the batch, divided by the points; in the plan's places, with parts
+/// exchanged.
 #[inline(always)]
 pub(super) fn correlate<V: Register>(token: V::Token, plan: &Plan, sums: &[Sums<V>], into: &mut [Complex<V>]) {
     let points = plan.points;

@@ -7,9 +7,9 @@ use crate::cpu::runtime::tasks::Tasks;
 /// Tasks that are enough for any number of threads.
 const TASKS: usize = 64;
 
-/// Tiles of at most as many consecutive rows as lanes, which have the same channels in the same lanes: the channels of a
-/// group from one element of the batch, or all channels of several elements where they are few. A task has the tiles of one
-/// group in one block of the batch.
+/// Tiles of at most as many consecutive rows as lanes, which have the same channels in the same lanes: the channels of
+/// a group from one element of the batch, or all channels of several elements where they are few. A task has the tiles
+/// of one group in one block of the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tiling {
     /// Rows of a group of channels in a tile, at most.

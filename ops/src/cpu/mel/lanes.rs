@@ -195,8 +195,8 @@ impl Kernel for Backward<'_, '_> {
                     *slope = if amplitude == 0.0 { 0.0 } else { *slope / amplitude };
                 }
             }
-            // Gradients of bins: 2 g X of power, g X / |X| of amplitude. The sum over one side of the spectrum counts an
-            // interior bin once, and the inverse transform twice.
+            // Gradients of bins: 2 g X of power, g X / |X| of amplitude. The sum over one side of the spectrum counts
+            // an interior bin once, and the inverse transform twice.
             let end = V::splat(token, if spectra.is_power { 2.0 } else { 1.0 });
             let inner = V::splat(token, if spectra.is_power { 1.0 } else { 0.5 });
             for (k, (bin, slope)) in kept.iter_mut().zip(V::arrays(slopes)).enumerate() {

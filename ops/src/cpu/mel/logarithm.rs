@@ -66,8 +66,8 @@ impl Scaled {
 
 /// The natural logarithm of a normal positive value, within 2 units in the last place; infinity and NaN are returned.
 ///
-/// x = 2^e (1 + f) with 1 + f from √½ to √2, and ln(1 + f) = f − f²/2 + f³ P(f), P a polynomial through the values at the
-/// Chebyshev nodes of that interval, with an error of 5·10⁻¹⁰ relative to the logarithm.
+/// x = 2^e (1 + f) with 1 + f from √½ to √2, and ln(1 + f) = f − f²/2 + f³ P(f), P a polynomial through the values at
+/// the Chebyshev nodes of that interval, with an error of 5·10⁻¹⁰ relative to the logarithm.
 #[inline(always)]
 fn ln(x: f32) -> f32 {
     const SQRT_HALF: u32 = 0x3f35_04f3;

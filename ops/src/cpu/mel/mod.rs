@@ -1,7 +1,7 @@
 //! Mel spectra: bands of the power or amplitude of frames, and their logarithms.
 //!
-//! Frames of f32 whose length has small factors are transformed with a frame per lane, and summed into bands in the tile
-//! (`lanes.rs`); all others one at a time by realfft (`planned.rs`). All frames of a call go the same way.
+//! Frames of f32 whose length has small factors are transformed with a frame per lane, and summed into bands in the
+//! tile (`lanes.rs`); all others one at a time by realfft (`planned.rs`). All frames of a call go the same way.
 
 mod bands;
 mod framing;
@@ -34,7 +34,8 @@ pub struct MelCall<'a, T> {
     pub logarithm: Option<&'a Logarithm>,
 }
 
-/// Bands of every frame of every row, or their logarithms: `signal` `[rows, samples]` → `output` `[rows, bands, frames]`.
+/// Bands of every frame of every row, or their logarithms: `signal` `[rows, samples]` → `output` `[rows, bands,
+/// frames]`.
 ///
 /// A sample that is not finite spoils the frames that hold it, and no other.
 pub fn mel<T: Real>(signal: &[T], call: &MelCall<'_, T>, output: &mut [T]) {
@@ -49,8 +50,8 @@ pub fn mel<T: Real>(signal: &[T], call: &MelCall<'_, T>, output: &mut [T]) {
     spectra.forward(signal, output, |range| planned::forward(&spectra, range));
 }
 
-/// Gradients of [`mel`] for `grad` `[rows, bands, frames]`: adds to those of the signal `[rows, samples]` and of the window
-/// `[n_fft]`, each if given, which are 0.
+/// Gradients of [`mel`] for `grad` `[rows, bands, frames]`: adds to those of the signal `[rows, samples]` and of the
+/// window `[n_fft]`, each if given, which are 0.
 pub fn mel_backward<T: Real>(signal: &[T], call: &MelCall<'_, T>, grad: &[T], into: [Option<&mut [T]>; 2]) {
     let spectra = MelSpectra::new(call);
     if let Some(plan) = plan_of_frames(spectra.framing.n_fft, spectra.framing.count)

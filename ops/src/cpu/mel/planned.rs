@@ -81,8 +81,8 @@ pub(super) fn backward<T: Real>(spectra: &MelSpectra<'_, T>, row: &[T], grad: &[
                 *band = if grads[frame].is_zero() { T::zero() } else { grads[frame] * slope };
             }
             spectra.bands.spread(frames.bands, frames.magnitudes);
-            // Gradients of bins: 2 g X of power, g X / |X| of amplitude. The sum over one side of the spectrum counts an
-            // interior bin once, and the inverse transform twice.
+            // Gradients of bins: 2 g X of power, g X / |X| of amplitude. The sum over one side of the spectrum counts
+            // an interior bin once, and the inverse transform twice.
             let interior = 1..n.div_ceil(2);
             for (bin, z) in frames.spectrum.iter_mut().enumerate() {
                 let grad = frames.magnitudes[bin];

@@ -2,26 +2,25 @@
 
 use std::cell::Cell;
 
+use num_traits::Num;
 use rustfft::num_complex::Complex;
 
-use crate::cpu::real::Real;
-
-/// Buffers of one thread. They only grow; their contents are unspecified.
+/// Buffers of one thread, of values and of keys. They only grow; their contents are unspecified.
 #[derive(Default)]
-pub struct Scratch<T: Real> {
+pub struct Scratch<T, K> {
     complex: Vec<Complex<T>>,
     real: Vec<T>,
-    keys: Vec<T::Key>,
+    keys: Vec<K>,
 }
 
-impl<T: Real> Scratch<T> {
+impl<T: Num + Copy + Default, K: Copy + Default> Scratch<T, K> {
     /// Buffers of the given lengths, with unspecified contents.
     pub(in crate::cpu) fn buffers(
         &mut self,
         complex: usize,
         real: usize,
         keys: usize,
-    ) -> (&mut [Complex<T>], &mut [T], &mut [T::Key]) {
+    ) -> (&mut [Complex<T>], &mut [T], &mut [K]) {
         (at_least(&mut self.complex, complex), at_least(&mut self.real, real), at_least(&mut self.keys, keys))
     }
 

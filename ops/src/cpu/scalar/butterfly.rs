@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::cpu::butterfly::ButterflyTransform;
+use crate::cpu::butterfly::arguments::ButterflyTransform;
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;

@@ -1,6 +1,6 @@
 //! Gradients of the gated butterfly transform in plain loops.
 
-use crate::cpu::butterfly::{ButterflyGradients, ButterflyTransform};
+use crate::cpu::butterfly::arguments::{ButterflyGradients, ButterflyTransform};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::reduction::sum_blocks;
 use crate::cpu::runtime::scratch::take;

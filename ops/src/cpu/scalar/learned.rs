@@ -1,6 +1,7 @@
 //! Learned Welch power and peaks in plain loops.
 
-use crate::cpu::learned::{LearnedWelch, gain};
+use crate::cpu::learned::arguments::LearnedWelch;
+use crate::cpu::learned::gain;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::scratch::take;
 use crate::cpu::runtime::tasks::Tasks;

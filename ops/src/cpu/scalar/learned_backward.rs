@@ -1,7 +1,8 @@
 //! Gradients of the learned Welch power in plain loops.
 
+use crate::cpu::learned::arguments::{LearnedGradients, LearnedWelch};
+use crate::cpu::learned::gain;
 use crate::cpu::learned::sums::{Lengths, Sums};
-use crate::cpu::learned::{LearnedGradients, LearnedWelch, gain};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::reduction::{sum_blocks, sum_by};
 use crate::cpu::runtime::scratch::take;

@@ -110,8 +110,8 @@ impl<'a, T: Real> PlannedWelch<'a, T> {
         }
     }
 
-    /// Puts the transform of x₁ + i x₂ at the start of `complex`, x₁ and x₂ being the windowed segments number 2 pair and
-    /// 2 pair + 1, and returns the means that detrending subtracted. The partner of an odd last segment is zero.
+    /// Puts the transform of x₁ + i x₂ at the start of `complex`, x₁ and x₂ being the windowed segments number 2 pair
+    /// and 2 pair + 1, and returns the means that detrending subtracted. The partner of an odd last segment is zero.
     pub fn transform_pair(&self, frame: &[T], pair: usize, complex: &mut [Complex<T>]) -> [T; 2] {
         let Estimate { window, options, segments, .. } = self.estimate;
         let (z, scratch) = complex.split_at_mut(options.n_fft);

@@ -3,10 +3,13 @@
 //! A task takes batch elements in groups that are small enough for their spectra to stay in the cache, and large
 //! enough to read the weights seldom. Results do not depend on the groups: every value is a sum in one order.
 
+mod multiply;
 mod product;
 mod rows;
 mod spectra;
+mod tiles;
 
+use self::multiply::multiply;
 use self::product::{ModeProduct, Strides};
 use self::spectra::{ChannelTransform, spare_len};
 use crate::cpu::real::Real;
@@ -121,7 +124,7 @@ fn sum_over_batch<T: Real>(shape: &SpectralShape, grad: [&[T]; 2], input: [&[T];
         };
         // Channels of the input from the task's first one on; an empty batch has none.
         let input = input.map(|part| part.get(first..).unwrap_or_default());
-        product.run(grad, input, [re, im]);
+        multiply(&product, grad, input, [re, im]);
     });
 }
 
@@ -201,7 +204,8 @@ impl<T: Real> Layer<'_, T> {
                 let Some(output) = output else { continue };
                 let product = [&mut product_re[..rows * columns * modes], &mut product_im[..rows * columns * modes]];
                 let [product_re, product_im] = product;
-                ModeProduct { rows, ..self.product }.run([re, im], self.weights, [&mut *product_re, &mut *product_im]);
+                let product = ModeProduct { rows, ..self.product };
+                multiply(&product, [re, im], self.weights, [&mut *product_re, &mut *product_im]);
                 self.transform(&self.inverse, columns).inverse([product_re, product_im], output, rest);
             }
         });

@@ -1,8 +1,8 @@
 //! Transposition between rows of any length and registers of columns: a column's value of row r is in lane r.
 //!
 //! Four columns are moved at a time. Where the lines of all rows fall into one set of the cache, as many are moved as a
-//! register has lanes, so that each line is loaded once. The columns left over are copied to a block of four first. Lines
-//! of later tiles are prefetched, of rows that are not too long.
+//! register has lanes, so that each line is loaded once. The columns left over are copied to a block of four first.
+//! Lines of later tiles are prefetched, of rows that are not too long.
 
 use crate::cpu::butterfly::tile::{Rows, RowsMut, prefetch_column, with_rows};
 use crate::cpu::fft::radix::transpose;
@@ -49,8 +49,8 @@ fn by_blocks(length: usize, lanes: usize) -> bool {
     alias(length) || length == lanes
 }
 
-/// Calls `put` with each of the first `used` columns of rows of `width` values, as many rows as a register has lanes; missing
-/// rows are zeros. `spare` has room for `used` values of each.
+/// Calls `put` with each of the first `used` columns of rows of `width` values, as many rows as a register has lanes;
+/// missing rows are zeros. `spare` has room for `used` values of each.
 #[inline(always)]
 pub(super) fn load_columns<V: Register>(
     token: V::Token,
@@ -123,8 +123,8 @@ fn load_blocks<V: Register, const L: usize>(
     }
 }
 
-/// Stores the columns that `get` gives to rows of `length` values, at most as many rows as a register has lanes. `spare` has
-/// room for as many.
+/// Stores the columns that `get` gives to rows of `length` values, at most as many rows as a register has lanes.
+/// `spare` has room for as many.
 #[inline(always)]
 pub(super) fn store_columns<V: Register>(
     token: V::Token,

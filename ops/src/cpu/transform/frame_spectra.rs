@@ -27,8 +27,8 @@ impl<'a, V: Register> FrameSpectra<'a, V> {
         Self { rows: TileRows { token, n, width: n, plan, tile, spare }, pairs }
     }
 
-    /// The lower bins, n/2 + 1, of frames that start `stride` values from each other in `frames`, each column of samples
-    /// with `change` applied to it. Where there are fewer than a register has lanes, they do not overlap.
+    /// The lower bins, n/2 + 1, of frames that start `stride` values from each other in `frames`, each column of
+    /// samples with `change` applied to it. Where there are fewer than a register has lanes, they do not overlap.
     #[inline(always)]
     pub fn transform(&mut self, frames: &[f32], stride: usize, change: impl Fn(usize, V) -> V) -> &mut [Complex<V>] {
         self.rows.width = stride;
@@ -39,8 +39,8 @@ impl<'a, V: Register> FrameSpectra<'a, V> {
         &mut self.rows.tile[..n / 2 + 1]
     }
 
-    /// The real rows `[lanes, n]` whose spectra have the lower bins `bins`: the unnormalised sum over all n of them. The
-    /// imaginary parts of DC and Nyquist must be 0.
+    /// The real rows `[lanes, n]` whose spectra have the lower bins `bins`: the unnormalised sum over all n of them.
+    /// The imaginary parts of DC and Nyquist must be 0.
     #[inline(always)]
     pub fn inverse(&mut self, bins: &[Complex<V>], rows: &mut [f32]) {
         let TileRows { token, plan, .. } = self.rows;

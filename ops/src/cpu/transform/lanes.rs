@@ -40,7 +40,8 @@ pub(super) struct Transform<'a> {
     pub plan: &'a Plan,
 }
 
-/// Points of the complex transform that a real one of `n` points is made of: an even one takes two samples as one value.
+/// Points of the complex transform that a real one of `n` points is made of: an even one takes two samples as one
+/// value.
 pub(super) fn complex_points(n: usize) -> usize {
     if n.is_multiple_of(2) { n / 2 } else { n }
 }
@@ -206,8 +207,8 @@ impl<V: Register> TileRows<'_, V> {
             tile[0] = Complex { re: first.re * ends, im: zero };
             return;
         }
-        // With Z the transform of x[2j] + i x[2j + 1], N = n / 2 values: 2 X[k] = S + T and 2 X[N - k] = (S - T)*, where
-        // S = Z[k] + Z[N - k]*, T = -i exp(-2πi k / n) (Z[k] - Z[N - k]*).
+        // With Z the transform of x[2j] + i x[2j + 1], N = n / 2 values: 2 X[k] = S + T and 2 X[N - k] = (S - T)*,
+        // where S = Z[k] + Z[N - k]*, T = -i exp(-2πi k / n) (Z[k] - Z[N - k]*).
         let [re, im] = [V::splat(token, 0.5 * factors.interior[0]), V::splat(token, 0.5 * factors.interior[1])];
         for k in 1..points / 2 + 1 {
             let (a, b) = (tile[k], tile[points - k]);
@@ -250,8 +251,8 @@ impl<V: Register> TileRows<'_, V> {
         }
     }
 
-    /// The spectrum, in its places, that the passes take to real samples. Real and imaginary parts are exchanged, which makes
-    /// the forward transform the inverse one.
+    /// The spectrum, in its places, that the passes take to real samples. Real and imaginary parts are exchanged, which
+    /// makes the forward transform the inverse one.
     #[inline(always)]
     pub fn pack(&mut self, bins: &[Complex<V>]) {
         let (points, places) = (self.plan.points, &self.plan.places);

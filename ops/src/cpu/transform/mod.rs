@@ -1,10 +1,11 @@
 //! Fourier transforms of rows, of any length.
 //!
-//! Rows of complex f32 whose length is a power of two from 256 on go through the passes of [`fft`](crate::cpu::fft), and
-//! others that fill registers through those of a [`Plan`] (`rows.rs`). Other rows of f32 whose length has small factors are
-//! transformed with a row per lane (`lanes.rs`), also by a `Plan`; all others one at a time by rustfft and realfft
-//! (`planned.rs`). All rows of a call go the same way. Families that go on with spectra in the tile take them from
-//! `frame_spectra.rs`. Columns of matrices are transformed with a column per lane, or one at a time (`column_modes.rs`).
+//! Rows of complex f32 whose length is a power of two from 256 on go through the passes of [`fft`](crate::cpu::fft),
+//! and others that fill registers through those of a [`Plan`] (`rows.rs`). Other rows of f32 whose length has small
+//! factors are transformed with a row per lane (`lanes.rs`), also by a `Plan`; all others one at a time by rustfft and
+//! realfft (`planned.rs`). All rows of a call go the same way. Families that go on with spectra in the tile take them
+//! from `frame_spectra.rs`. Columns of matrices are transformed with a column per lane, or one at a time
+//! (`column_modes.rs`).
 
 mod column_modes;
 mod columns;
@@ -40,8 +41,8 @@ struct Factors<T> {
 }
 
 impl<T: Real> Factors<T> {
-    /// The factors of a transform for an engine that computes it in the direction `computed`: in the other one it is the
-    /// conjugate.
+    /// The factors of a transform for an engine that computes it in the direction `computed`: in the other one it is
+    /// the conjugate.
     fn of(options: &FftOptions, computed: Direction) -> Self {
         let interior = options.scale * options.interior;
         let sign = if options.direction == computed { 1.0 } else { -1.0 };
@@ -49,8 +50,8 @@ impl<T: Real> Factors<T> {
     }
 }
 
-/// Transforms of complex rows: `input` `[rows, width]`, real and imaginary parts, cut or padded with zeros to n values →
-/// `output` `[rows, n]`, `scale` Σ_j x_j exp(∓2πi jk/n).
+/// Transforms of complex rows: `input` `[rows, width]`, real and imaginary parts, cut or padded with zeros to n values
+/// → `output` `[rows, n]`, `scale` Σ_j x_j exp(∓2πi jk/n).
 pub fn complex_fft<T: Real>(input: [&[T]; 2], width: usize, options: &FftOptions, output: [&mut [T]; 2]) {
     debug_assert!(input.iter().all(|part| part.len() == output[0].len() / options.length * width));
     transform_complex(Some(input), width, options, output);

@@ -56,8 +56,8 @@ fn times<V: Register>(factor: V, z: Complex<V>) -> Complex<V> {
     Complex { re: factor * z.re, im: factor * z.im }
 }
 
-/// The transform of as many values as `turns` has, an odd prime: the first is `first`, and `pairs` are t_k and u_k. Bins go
-/// to `put`.
+/// The transform of as many values as `turns` has, an odd prime: the first is `first`, and `pairs` are t_k and u_k.
+/// Bins go to `put`.
 ///
 /// `turns` are (cos, sin) of 2πq/p.
 #[inline(always)]

@@ -1,15 +1,16 @@
 //! Passes over a tile of registers, in place.
 //!
-//! A transform of `radix * len` points is made of `radix` transforms of `len` points, which lie one after the other: value j
-//! of each, turned by its twiddle, goes through a transform of `radix` values, whose bin q is bin j + q `len` of the whole.
+//! A transform of `radix * len` points is made of `radix` transforms of `len` points, which lie one after the other:
+//! value j of each, turned by its twiddle, goes through a transform of `radix` values, whose bin q is bin j + q `len`
+//! of the whole.
 
 use super::odd_radices::{odd_prime, radix3, radix5, radix7};
 use super::plan::{Pass, Plan};
 use crate::cpu::fft::radix::radix;
 use crate::cpu::isa::register::{Complex, Register};
 
-/// All passes, on the values of `tile` `[points]` in the plan's places → the spectrum in natural order. `pairs` are spare
-/// registers, as many pairs as half the largest radix.
+/// All passes, on the values of `tile` `[points]` in the plan's places → the spectrum in natural order. `pairs` are
+/// spare registers, as many pairs as half the largest radix.
 #[inline(always)]
 pub(in crate::cpu) fn passes<V: Register>(
     token: V::Token,

@@ -1,9 +1,9 @@
 //! Transforms of complex rows in f32, the values of a row side by side in the lanes of registers.
 //!
-//! With n = L m, L the lanes, value j = L c + l is lane l of register c. The transform over the m registers is that of a
-//! tile with a row per lane. Register k is then multiplied by exp(-2πi k l / n) in lane l, and every L neighbours are
-//! transposed, so that the transform over lanes is one across registers, whose outputs are in order. A register with two
-//! rows transforms both.
+//! With n = L m, L the lanes, value j = L c + l is lane l of register c. The transform over the m registers is that of
+//! a tile with a row per lane. Register k is then multiplied by exp(-2πi k l / n) in lane l, and every L neighbours are
+//! transposed, so that the transform over lanes is one across registers, whose outputs are in order. A register with
+//! two rows transforms both.
 
 use std::sync::Arc;
 
@@ -176,8 +176,8 @@ struct TileTransform<'a, V: Register> {
 }
 
 impl<V: Register> TileTransform<'_, V> {
-    /// Transforms `input`, or else the values that `output` has: as many rows as a register, or one. `spare` is a row of
-    /// each part.
+    /// Transforms `input`, or else the values that `output` has: as many rows as a register, or one. `spare` is a row
+    /// of each part.
     #[inline(always)]
     fn run(
         &mut self,

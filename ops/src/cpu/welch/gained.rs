@@ -60,8 +60,8 @@ impl<'a> Gained<'a> {
             row[MARGIN - 1] = row[MARGIN + 1];
             row[MARGIN + self.bins] = row[MARGIN + self.bins - 2];
             apply_from::<V>(token, &self.taps, row, 0, into);
-            // Bins are one more than whole registers: the last register ends at the last bin, and computes bins before it
-            // again.
+            // Bins are one more than whole registers: the last register ends at the last bin, and computes bins before
+            // it again.
             apply_from::<V>(token, &self.taps, row, self.bins - V::LANES, into);
         }
     }

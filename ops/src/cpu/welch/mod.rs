@@ -48,8 +48,8 @@ pub fn welch_psd<T: Real>(signal: &[T], frame_len: usize, window: &[T], options:
     estimate_psd(signal, frame_len, &Estimate::welch(window, options), power);
 }
 
-/// Power of every row as an estimate says: `signal` `[rows, frame_len]` → `power` `[rows, bins]`. An estimate with a gain
-/// or with segments left out has a length that is a power of two, and in f32 in registers at least 64.
+/// Power of every row as an estimate says: `signal` `[rows, frame_len]` → `power` `[rows, bins]`. An estimate with a
+/// gain or with segments left out has a length that is a power of two, and in f32 in registers at least 64.
 pub(in crate::cpu) fn estimate_psd<T: Real>(
     signal: &[T],
     frame_len: usize,

@@ -3,9 +3,9 @@
 //! They run as the learned estimate that is exact: the butterfly transform of exact twiddles, without gates and gain,
 //! every weight 1 / segments, one row per lane.
 
-use crate::cpu::butterfly::ButterflyTransform;
+use crate::cpu::butterfly::arguments::ButterflyTransform;
 use crate::cpu::fft::forward_twiddles;
-use crate::cpu::learned::LearnedWelch;
+use crate::cpu::learned::arguments::LearnedWelch;
 use crate::cpu::learned::forward::{learned_welch_peaks, learned_welch_psd};
 use crate::cpu::runtime::scratch::with_zeros;
 use crate::cpu::welch::estimate::Estimate;

@@ -11,8 +11,8 @@ const BISECTIONS: usize = 120;
 /// Steps of inverse iteration; the eigenvalues of this matrix lie apart, so that one or two are enough.
 const ITERATIONS: usize = 4;
 
-/// The sequence of `n` samples whose band is `nw` bins wide on either side, scaled as SciPy's `dpss(n, nw)`: its maximum is
-/// 1, or, with an even length, what the maximum between the two samples in the middle would make of them.
+/// The sequence of `n` samples whose band is `nw` bins wide on either side, scaled as SciPy's `dpss(n, nw)`: its
+/// maximum is 1, or, with an even length, what the maximum between the two samples in the middle would make of them.
 pub(super) fn dpss(n: usize, nw: f64) -> Vec<f64> {
     let matrix = Tridiagonal::of(n, nw);
     let mut vector = matrix.eigenvector(matrix.largest_eigenvalue());

@@ -44,8 +44,8 @@ pub enum Window {
     Nuttall,
     /// Four terms, side lobes of −92 dB.
     BlackmanHarris,
-    /// Five terms, whose main lobe is flat within 0.01 dB over a bin: for amplitudes. Negative near the ends. G. D'Antona
-    /// and A. Ferrero, "Digital signal processing for measurement systems" (2006).
+    /// Five terms, whose main lobe is flat within 0.01 dB over a bin: for amplitudes. Negative near the ends. G.
+    /// D'Antona and A. Ferrero, "Digital signal processing for measurement systems" (2006).
     FlatTop,
     /// Kaiser's: close to the largest share of energy in the main lobe, which grows with `beta`.
     Kaiser {

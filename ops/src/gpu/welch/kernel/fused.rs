@@ -6,7 +6,7 @@ use super::arguments::{LaunchShape, WelchInput, WelchOutput, WelchOutputExpand};
 use super::row_power::{fold_one_sided, load_first_pair, row_start, sum_segments};
 use super::samples::samples_per_unit;
 use super::select::write_strongest;
-use super::team::{TeamIndex, TeamMemory, bin_power, team_index, wait};
+use super::team::{TeamIndex, TeamMemory, team_index, wait};
 use super::unit_tables::{UnitTables, load_tables};
 use crate::gpu::welch::plan::FusedPlan;
 
@@ -54,7 +54,7 @@ pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #
                     let row = e / bins;
                     if group * comptime!(plan.rows) + row < shape.rows {
                         let from = from + row * comptime!(plan.power_stride());
-                        power[(group * total + e) as usize] = bin_power(&memory, from, e % bins, plan);
+                        power[(group * total + e) as usize] = memory.power[(from + e % bins) as usize];
                     }
                 }
             }

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod fused;
+mod gain;
 mod peak;
 mod row_power;
 mod samples;

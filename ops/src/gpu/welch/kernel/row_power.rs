@@ -3,6 +3,7 @@
 use cubecl::prelude::*;
 
 use super::arguments::{LaunchShape, WelchInput};
+use super::gain::apply_gain;
 use super::samples::{apply_window, load_samples, samples_per_unit, second_segment_at};
 use super::stockham::{bin_position, transform};
 use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
@@ -161,7 +162,7 @@ fn segment_means(
 }
 
 /// Folds the squares of a row's paired transforms to one-sided power, at `memory.power[at..]`: the sum of a bin and its
-/// mirror image is twice the power of both segments.
+/// mirror image is twice the power of both segments. Then the gain is applied, if there is one.
 #[cube]
 pub fn fold_one_sided(
     memory: &mut TeamMemory,
@@ -185,6 +186,8 @@ pub fn fold_one_sided(
         }
         wait(plan.barrier);
     }
+    // The unit's bins t + units·c, and behind them the Nyquist bin, which is unit 0's.
+    let mut power = Array::<f32>::new(comptime!(values as usize / 2 + 1));
     #[unroll]
     for c in 0..comptime!(values / 2) {
         // The mirror image of bin t + units·c is value values − 1 − c of unit units − t; of unit 0, its own value
@@ -199,11 +202,19 @@ pub fn fold_one_sided(
             };
             image = select(t == 0, own, other);
         }
-        memory.power[(at + t + comptime!(c * units)) as usize] = (sums[comptime!(c as usize)] + image) * tables.factor;
+        power[comptime!(c as usize)] = (sums[comptime!(c as usize)] + image) * tables.factor;
     }
-    // The Nyquist bin, which is its own mirror image.
+    // The Nyquist bin is its own mirror image.
+    let nyquist = comptime!(values as usize / 2);
+    power[nyquist] = sums[nyquist] * tables.factor;
+    if comptime!(plan.gained) {
+        apply_gain(&mut power, memory, at, unit, plan);
+    }
+    #[unroll]
+    for c in 0..comptime!(values / 2) {
+        memory.power[(at + t + comptime!(c * units)) as usize] = power[comptime!(c as usize)];
+    }
     if t == 0 {
-        memory.power[(at + comptime!(plan.layout.n / 2)) as usize] =
-            sums[comptime!((values / 2) as usize)] * tables.factor;
+        memory.power[(at + comptime!(plan.layout.n / 2)) as usize] = power[nyquist];
     }
 }

@@ -8,7 +8,7 @@ use super::arguments::LaunchShape;
 use super::peak::{NOT_FINITE, comes_before, finite_or_less, write_peak};
 use super::select_by_bound::select_by_bound;
 use super::select_by_network::select_by_network;
-use super::team::{TeamIndex, TeamMemory, bin_power, exchange_base, wait};
+use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
 use crate::gpu::complex::complex;
 use crate::gpu::top_k::PeakOutput;
 use crate::gpu::welch::plan::{FusedPlan, TopK};
@@ -54,10 +54,10 @@ fn select_by_rank(
     let count = comptime!(plan.bins());
     for bin in range_stepped(unit.t, count, comptime!(plan.layout.units())) {
         // All units read the same rival at a time, which shared memory broadcasts.
-        let value = finite_or_less(bin_power(memory, from, bin, plan));
+        let value = finite_or_less(memory.power[(from + bin) as usize]);
         let mut rank = 0u32;
         for other in 0..count {
-            let rival = finite_or_less(bin_power(memory, from, other, plan));
+            let rival = finite_or_less(memory.power[(from + other) as usize]);
             let wins = rival > value || (rival == value && other < bin);
             rank += u32::cast_from(wins);
         }
@@ -83,7 +83,7 @@ fn select_by_sort(
     // Candidates of power and bin; padding, whose bins are higher, comes after power that is not finite.
     for bin in range_stepped(unit.t, n, units) {
         let value =
-            if bin < count { finite_or_less(bin_power(&*memory, from, bin, plan)) } else { f32::new(NOT_FINITE) };
+            if bin < count { finite_or_less(memory.power[(from + bin) as usize]) } else { f32::new(NOT_FINITE) };
         memory.exchange[(base + bin) as usize] = complex(value, f32::cast_from(bin));
     }
     // Runs of length `run` are merged from pairs that are sorted in opposite directions.

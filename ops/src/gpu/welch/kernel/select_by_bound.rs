@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 
 use super::arguments::LaunchShape;
 use super::peak::{NOT_FINITE, comes_before, finite_or_less, write_peak};
-use super::team::{TeamIndex, TeamMemory, bin_power, exchange_base};
+use super::team::{TeamIndex, TeamMemory, exchange_base};
 use crate::gpu::complex::complex;
 use crate::gpu::top_k::PeakOutput;
 use crate::gpu::welch::plan::FusedPlan;
@@ -34,7 +34,7 @@ pub fn select_by_bound(
     // The strongest bin of each unit, and of those the k/planes-th strongest of each plane, rounded up.
     let mut strongest = f32::new(NOT_FINITE);
     for bin in range_stepped(unit.t, count, units) {
-        strongest = max(strongest, finite_or_less(bin_power(&*memory, from, bin, plan)));
+        strongest = max(strongest, finite_or_less(memory.power[(from + bin) as usize]));
     }
     let mut low = plane_max(strongest);
     for _ in 1..shape.k.div_ceil(comptime!(planes(&plan))) {
@@ -53,7 +53,7 @@ pub fn select_by_bound(
     }
     // Collect the bins that reach it, in any order.
     for bin in range_stepped(unit.t, count, units) {
-        let value = finite_or_less(bin_power(&*memory, from, bin, plan));
+        let value = finite_or_less(memory.power[(from + bin) as usize]);
         if value >= limit && value > f32::new(NOT_FINITE) {
             let at = reached[0].fetch_add(1u32);
             memory.exchange[(base + at) as usize] = complex(value, f32::cast_from(bin));

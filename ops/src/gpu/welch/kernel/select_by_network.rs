@@ -10,7 +10,7 @@ use cubecl::prelude::*;
 
 use super::arguments::LaunchShape;
 use super::peak::{NOT_FINITE, write_peak};
-use super::team::{TeamIndex, TeamMemory, bin_power};
+use super::team::{TeamIndex, TeamMemory};
 use crate::gpu::top_k::PeakOutput;
 use crate::gpu::welch::plan::{FusedPlan, TopK};
 use crate::sorting_network::GREEN_16;
@@ -46,7 +46,7 @@ pub fn select_by_network(
     for i in 0..HALF {
         let i = comptime!(i as usize);
         found[i] = mask - (keys[i] & mask);
-        value[i] = bin_power(memory, from, found[i], plan);
+        value[i] = memory.power[(from + found[i]) as usize];
     }
     // Truncation may have changed which bin is last among the 16, and which half a bin is in: if the last key of a half
     // and the first one after it differ in truncated bits only. A key of infinity, NaN or negative power is greater
@@ -162,7 +162,7 @@ fn load_keys(memory: &TeamMemory, from: u32, bin: u32, keys: &mut Array<u32>, #[
     #[unroll]
     for e in 0..16u32 {
         let step = comptime!(e * lanes(&plan));
-        let bits = u32::reinterpret(bin_power(memory, from, bin + step, plan));
+        let bits = u32::reinterpret(memory.power[(from + bin + step) as usize]);
         keys[comptime!(e as usize)] = (bits & comptime!(!mask)) | (mask - step - bin);
     }
 }
@@ -227,7 +227,7 @@ fn add_nyquist(
 ) {
     let mask = comptime!(plan.layout.n - 1);
     let half = comptime!(plan.layout.n / 2);
-    let bits = u32::reinterpret(bin_power(memory, from, half, plan));
+    let bits = u32::reinterpret(memory.power[(from + half) as usize]);
     let key = select(q == 0, (bits & comptime!(!mask)) | comptime!(mask - half), 0u32);
     if plane_any(key > keys[15]) {
         // It replaces the last key, and moves to its rank.
@@ -298,7 +298,7 @@ fn search_exactly(
         let mut key = 0u32;
         let mut bin = count.runtime();
         for candidate in range_stepped(q, count, lanes) {
-            let own = exact_key(bin_power(memory, from, candidate, plan));
+            let own = exact_key(memory.power[(from + candidate) as usize]);
             let left = own < last_key || (own == last_key && candidate > last_bin);
             if left && own > key {
                 key = own;

@@ -3,9 +3,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::complex::Complex;
-use crate::gpu::neighbours::neighbours;
 use crate::gpu::welch::plan::{Barrier, FusedPlan};
-use crate::ops::GAIN_TAPS;
 
 /// A unit's position.
 #[derive(CubeType, Clone, Copy)]
@@ -37,27 +35,12 @@ pub fn team_index(#[comptime] plan: FusedPlan) -> TeamIndex {
 pub struct TeamMemory {
     /// Complex values that units of a row exchange: `exchange_len` per row.
     pub exchange: Shared<[Complex]>,
-    /// Power of the rows that a team takes at a time: `power_stride` per row.
+    /// Power of the rows that a team takes at a time, after the gain if there is one: `power_stride` per row.
     pub power: Shared<[f32]>,
     /// The gain of the bins, `[bins, 3]`; not filled where the plan is not gained.
     pub gain: Shared<[f32]>,
     /// Samples of a pair of segments.
     pub samples: Array<f32>,
-}
-
-/// Power of a bin of the row whose power is at `memory.power[from..]`, after the gain if there is one: the spectrum is
-/// mirrored at its ends.
-#[cube]
-pub fn bin_power(memory: &TeamMemory, from: u32, bin: u32, #[comptime] plan: FusedPlan) -> f32 {
-    let mut power = memory.power[(from + bin) as usize];
-    if comptime!(plan.gained) {
-        let (below, above) = neighbours(bin, comptime!(plan.bins()));
-        let taps = (comptime!(GAIN_TAPS as u32) * bin) as usize;
-        power = memory.gain[taps] * memory.power[(from + below) as usize]
-            + memory.gain[taps + 1] * power
-            + memory.gain[taps + 2] * memory.power[(from + above) as usize];
-    }
-    power
 }
 
 /// Offset in the exchange memory of the unit's row.

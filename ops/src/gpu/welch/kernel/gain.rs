@@ -1,0 +1,97 @@
+//! The gain of learned power: every bin from its neighbours and itself.
+
+use cubecl::prelude::*;
+
+use super::team::{TeamIndex, TeamMemory, wait};
+use crate::gpu::neighbours::neighbours;
+use crate::gpu::welch::plan::FusedPlan;
+use crate::ops::GAIN_TAPS;
+
+/// Applies the gain to the bins t + units·c of a unit, in `power`, and to the Nyquist bin behind them, which is unit
+/// 0's; the power of the row is at `memory.power[at..]`.
+#[cube]
+pub fn apply_gain(
+    power: &mut Array<f32>,
+    memory: &mut TeamMemory,
+    at: u32,
+    unit: &TeamIndex,
+    #[comptime] plan: FusedPlan,
+) {
+    let half = comptime!(plan.layout.values / 2);
+    let units = comptime!(plan.layout.units());
+    let mut below = Array::<f32>::new(comptime!(half as usize + 1));
+    let mut above = Array::<f32>::new(comptime!(half as usize + 1));
+    if comptime!(plan.shuffles) {
+        neighbours_by_shuffles(&*power, &mut below, &mut above, unit, plan);
+    } else {
+        neighbours_from_memory(&*power, memory, at, &mut below, &mut above, unit, plan);
+    }
+    #[unroll]
+    for c in 0..comptime!(half + 1) {
+        let i = comptime!(c as usize);
+        // Units other than 0 have no Nyquist bin; what they compute of it is not stored.
+        let bin = if comptime!(c < half) { unit.t + comptime!(c * units) } else { comptime!(half * units).runtime() };
+        let taps = (bin * comptime!(GAIN_TAPS as u32)) as usize;
+        power[i] = memory.gain[taps] * below[i] + memory.gain[taps + 1] * power[i] + memory.gain[taps + 2] * above[i];
+    }
+}
+
+/// The power of the bins below and above a unit's from the units beside it: the spectrum is mirrored at its ends.
+#[cube]
+fn neighbours_by_shuffles(
+    power: &Array<f32>,
+    below: &mut Array<f32>,
+    above: &mut Array<f32>,
+    unit: &TeamIndex,
+    #[comptime] plan: FusedPlan,
+) {
+    let half = comptime!(plan.layout.values as usize / 2);
+    let units = comptime!(plan.layout.units());
+    let (is_first, is_last) = (unit.t == 0, unit.t + 1 == units);
+    let row = unit.lane - unit.t;
+    let down = row + (unit.t + comptime!(units - 1)) % units;
+    let up = row + (unit.t + 1) % units;
+    #[unroll]
+    for c in 0..half {
+        // Below unit 0's bins are the last unit's before them, and above the last unit's are unit 0's after them.
+        let last = power[comptime!(if c == 0 { 0 } else { c - 1 })];
+        below[c] = plane_shuffle(select(is_last, last, power[c]), down);
+        above[c] = plane_shuffle(select(is_first, power[comptime!(c + 1)], power[c]), up);
+    }
+    // Bin 0 has bin 1 on both sides, and the Nyquist bin the one below it.
+    below[0] = select(is_first, above[0], below[0]);
+    below[half] = plane_shuffle(power[comptime!(half - 1)], down);
+    above[half] = below[half];
+}
+
+/// As [`neighbours_by_shuffles`], through shared memory.
+#[cube]
+fn neighbours_from_memory(
+    power: &Array<f32>,
+    memory: &mut TeamMemory,
+    at: u32,
+    below: &mut Array<f32>,
+    above: &mut Array<f32>,
+    unit: &TeamIndex,
+    #[comptime] plan: FusedPlan,
+) {
+    let half = comptime!(plan.layout.values / 2);
+    let units = comptime!(plan.layout.units());
+    #[unroll]
+    for c in 0..half {
+        memory.power[(at + unit.t + comptime!(c * units)) as usize] = power[comptime!(c as usize)];
+    }
+    if unit.t == 0 {
+        memory.power[(at + comptime!(half * units)) as usize] = power[comptime!(half as usize)];
+    }
+    // All of the row's power is there, and is read before the gain replaces it.
+    wait(plan.barrier);
+    #[unroll]
+    for c in 0..comptime!(half + 1) {
+        let bin = if comptime!(c < half) { unit.t + comptime!(c * units) } else { comptime!(half * units).runtime() };
+        let (under, over) = neighbours(bin, comptime!(plan.bins()));
+        below[comptime!(c as usize)] = memory.power[(at + under) as usize];
+        above[comptime!(c as usize)] = memory.power[(at + over) as usize];
+    }
+    wait(plan.barrier);
+}
