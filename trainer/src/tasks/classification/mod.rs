@@ -7,6 +7,7 @@ mod model;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use burn::module::Module;
 use burn::nn::loss::CrossEntropyLossConfig;
@@ -25,7 +26,8 @@ use crate::data::{Corpus, EpochOrder, read_recording};
 use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, Task, TaskError,
+    BatchShare, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionTable, Predictions,
+    ReportParts, Task, TaskError, over_devices,
 };
 use crate::tasks::TaskName;
 
@@ -43,8 +45,8 @@ pub type ClassificationConfig = RunConfig<Classification>;
 
 /// The examples of a run, and the order of those to train on.
 pub struct ClassificationData {
-    sets: ExampleSets,
-    order: EpochOrder,
+    sets: Arc<ExampleSets>,
+    order: Arc<EpochOrder>,
     device: Device,
 }
 
@@ -55,18 +57,23 @@ struct ClassProbabilities {
 }
 
 impl ClassProbabilities {
-    /// Of examples by a model, with noise of a signal-to-noise ratio.
+    /// Of examples by a model on one device, with noise of a signal-to-noise ratio.
     fn of(model: &Classifier, examples: &Examples, snr_db: Option<f64>, device: &Device) -> Result<Self, TaskError> {
-        let mut all = Self { classes: Vec::new(), probabilities: Vec::new() };
+        Self::on(&mut [Placed { model: model.clone(), device: device.clone() }], examples, snr_db)
+    }
+
+    /// Of examples by a model, whose batches are shared among devices, with noise of a signal-to-noise ratio.
+    fn on(placed: &mut [Placed<Classifier>], examples: &Examples, snr_db: Option<f64>) -> Result<Self, TaskError> {
         let indices: Vec<usize> = (0..examples.len()).collect();
-        for indices in indices.chunks(BATCH) {
+        let batches: Vec<&[usize]> = indices.chunks(BATCH).collect();
+        let rows = over_devices(placed, &batches, |Placed { model, device }, indices| {
             let batch = examples.batch(indices, snr_db, device);
             let probabilities = softmax(model.try_forward(batch.signal)?, 1);
             let values: Vec<f32> = probabilities.into_data().iter().collect();
-            all.probabilities.extend(values.chunks(model.classes.len()).map(<[f32]>::to_vec));
-            all.classes.extend(indices.iter().map(|index| examples.class(*index)));
-        }
-        Ok(all)
+            Ok::<_, TaskError>(values.chunks(model.classes.len()).map(<[f32]>::to_vec).collect::<Vec<_>>())
+        });
+        let classes = indices.iter().map(|index| examples.class(*index)).collect();
+        Ok(Self { classes, probabilities: rows?.concat() })
     }
 
     /// Share of the examples whose most probable class is theirs.
@@ -110,6 +117,8 @@ fn most_probable(row: &[f32]) -> usize {
 impl ZooTask for Classification {
     const DEFAULT_MODEL: &'static str = "mel_classifier";
     const FAMILIES: &'static [&'static str] = &["mel_classifier", "long_conv", "s4d", "hyena"];
+    const JOINS_EXAMPLES: &'static [(&'static str, &'static str)] =
+        &[("mel_classifier", "mel_classifier normalises by statistics of the whole batch")];
     const DERIVED: &'static [(&'static str, &'static str)] = &[
         ("samples", "it is data.samples"),
         ("length", "it is data.samples"),
@@ -184,11 +193,27 @@ impl Task for Classification {
             return Err(TaskError::NoValidationFrames);
         }
         let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
-        Ok(ClassificationData { sets, order, device: device.clone() })
+        Ok(ClassificationData { sets: sets.into(), order: order.into(), device: device.clone() })
     }
 
     fn fingerprint(data: &ClassificationData) -> u64 {
         data.sets.fingerprint()
+    }
+
+    fn replicate(
+        _config: &ClassificationConfig,
+        data: &ClassificationData,
+        device: &Device,
+    ) -> Result<ClassificationData, TaskError> {
+        Ok(ClassificationData { sets: data.sets.clone(), order: data.order.clone(), device: device.clone() })
+    }
+
+    fn joins_examples(config: &ClassificationConfig) -> Option<&'static str> {
+        config.model.joins_examples()
+    }
+
+    fn batch_rows(_config: &ClassificationConfig, data: &ClassificationData, batch: usize) -> usize {
+        data.order.rows(batch)
     }
 
     fn batches_per_epoch(_config: &ClassificationConfig, data: &ClassificationData) -> Option<usize> {
@@ -207,11 +232,12 @@ impl Task for Classification {
         config: &ClassificationConfig,
         data: &ClassificationData,
         model: &Classifier,
-        batch: usize,
+        share: &BatchShare,
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
-        let (indices, first) = (data.order.batch(batch), (batch * config.training.batch) as u64);
-        let batch = data.sets.train.augmented(&indices, &config.data, config.seed, first, &data.device);
+        let (indices, first) = (data.order.batch(share.number), share.first(config.training.batch));
+        let indices = &indices[share.rows.clone()];
+        let batch = data.sets.train.augmented(indices, &config.data, config.seed, first, &data.device);
         let logits = model.try_forward(batch.signal)?;
         let smoothing = Some(config.loss.smoothing as f32).filter(|share| *share > 0.0);
         let loss = CrossEntropyLossConfig::new().with_smoothing(smoothing).init(&logits.device());
@@ -273,19 +299,19 @@ impl Task for Classification {
     /// The most probable class of each recording, or of each of its parts.
     fn predict(
         config: &ClassificationConfig,
-        model: &Classifier,
+        placed: &mut [Placed<Classifier>],
         inputs: &[PathBuf],
-        device: &Device,
     ) -> Result<Predictions, TaskError> {
         let mut rows = Vec::new();
+        let classes = placed.first().map_or_else(Vec::new, |placed| placed.model.classes.clone());
         for path in inputs {
             for recording in read_recording(path)? {
                 let corpus = Corpus::from_recordings(vec![recording], 1)?;
                 let examples = Examples::unlabelled(&corpus, &config.data)?;
-                let found = ClassProbabilities::of(model, &examples, None, device)?;
+                let found = ClassProbabilities::on(placed, &examples, None)?;
                 for (index, row) in found.probabilities.iter().enumerate() {
                     let class = most_probable(row);
-                    let cells = [path.display().to_string(), index.to_string(), model.classes[class].clone()];
+                    let cells = [path.display().to_string(), index.to_string(), classes[class].clone()];
                     rows.push(cells.into_iter().chain([row[class].to_string()]).collect());
                 }
             }
