@@ -57,23 +57,18 @@ struct ClassProbabilities {
 }
 
 impl ClassProbabilities {
-    /// Of examples by a model on one device, with noise of a signal-to-noise ratio.
+    /// Of examples by a model, with noise of a signal-to-noise ratio.
     fn of(model: &Classifier, examples: &Examples, snr_db: Option<f64>, device: &Device) -> Result<Self, TaskError> {
-        Self::on(&mut [Placed { model: model.clone(), device: device.clone() }], examples, snr_db)
-    }
-
-    /// Of examples by a model, whose batches are shared among devices, with noise of a signal-to-noise ratio.
-    fn on(placed: &mut [Placed<Classifier>], examples: &Examples, snr_db: Option<f64>) -> Result<Self, TaskError> {
+        let mut all = Self { classes: Vec::new(), probabilities: Vec::new() };
         let indices: Vec<usize> = (0..examples.len()).collect();
-        let batches: Vec<&[usize]> = indices.chunks(BATCH).collect();
-        let rows = over_devices(placed, &batches, |Placed { model, device }, indices| {
+        for indices in indices.chunks(BATCH) {
             let batch = examples.batch(indices, snr_db, device);
             let probabilities = softmax(model.try_forward(batch.signal)?, 1);
             let values: Vec<f32> = probabilities.into_data().iter().collect();
-            Ok::<_, TaskError>(values.chunks(model.classes.len()).map(<[f32]>::to_vec).collect::<Vec<_>>())
-        });
-        let classes = indices.iter().map(|index| examples.class(*index)).collect();
-        Ok(Self { classes, probabilities: rows?.concat() })
+            all.probabilities.extend(values.chunks(model.classes.len()).map(<[f32]>::to_vec));
+            all.classes.extend(indices.iter().map(|index| examples.class(*index)));
+        }
+        Ok(all)
     }
 
     /// Share of the examples whose most probable class is theirs.
@@ -302,20 +297,21 @@ impl Task for Classification {
         placed: &mut [Placed<Classifier>],
         inputs: &[PathBuf],
     ) -> Result<Predictions, TaskError> {
-        let mut rows = Vec::new();
-        let classes = placed.first().map_or_else(Vec::new, |placed| placed.model.classes.clone());
-        for path in inputs {
+        let of_file = |Placed { model, device }: &Placed<Classifier>, path: &PathBuf| {
+            let mut rows: Vec<Vec<String>> = Vec::new();
             for recording in read_recording(path)? {
                 let corpus = Corpus::from_recordings(vec![recording], 1)?;
                 let examples = Examples::unlabelled(&corpus, &config.data)?;
-                let found = ClassProbabilities::on(placed, &examples, None)?;
+                let found = ClassProbabilities::of(model, &examples, None, device)?;
                 for (index, row) in found.probabilities.iter().enumerate() {
                     let class = most_probable(row);
-                    let cells = [path.display().to_string(), index.to_string(), classes[class].clone()];
+                    let cells = [path.display().to_string(), index.to_string(), model.classes[class].clone()];
                     rows.push(cells.into_iter().chain([row[class].to_string()]).collect());
                 }
             }
-        }
+            Ok::<_, TaskError>(rows)
+        };
+        let rows = over_devices(placed, inputs, of_file)?.concat();
         let columns = ["file", "part", "class", "probability"].map(String::from).into();
         Ok(PredictionTable { columns, rows }.into())
     }
