@@ -235,6 +235,12 @@ fn offers_hardware(kind: DeviceType) -> bool {
     Device::enumerate(kind).iter().any(is_adapter)
 }
 
+impl From<DeviceId> for DeviceName {
+    fn from(id: DeviceId) -> Self {
+        Self(id)
+    }
+}
+
 impl FromStr for DeviceName {
     type Err = DeviceError;
 

@@ -1,6 +1,7 @@
 //! Code shared by Firefly's two programs, `firefly-train` and `firefly-bench`.
 //!
 //! - [`device`]: devices by the names that users type.
+//! - [`device_list`]: lists of devices.
 //! - [`files`]: atomic output files.
 //! - [`host`]: facts about the machine and its limits.
 //! - [`number`]: numbers as text.
@@ -13,6 +14,7 @@
 #![warn(clippy::print_stderr)]
 
 pub mod device;
+pub mod device_list;
 pub mod files;
 pub mod host;
 pub mod number;

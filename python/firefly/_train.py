@@ -52,7 +52,7 @@ def train(
     out: str | os.PathLike[str] | None = None,
     data: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     resume: bool = False,
     progress: Progress | None = None,
 ) -> Run:
@@ -64,7 +64,8 @@ def train(
     out : the run's folder; ``runs/NAME``, or the first free ``runs/NAME-2`` and so on, by default.
     data : folder that contains the configuration's recordings; ``FIREFLY_DATA`` of the environment by default.
     settings : keys to change, such as ``{"training.steps": 20}``.
-    device : where to train, such as "cpu" or "cuda:0".
+    device : where to train, such as "cpu", "cuda:0", or several as in "cuda:0,cuda:1" or "cuda:*"; the configuration's
+        ``devices`` by default, or else the CPU.
     resume : continue the run in the folder from its last checkpoint.
     progress : called with every line of metrics, and the steps of the run; an exception there ends the run.
 

@@ -4,10 +4,9 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use burn::tensor::Device;
 use burn_train::Interrupter;
-use firefly_app::device::DeviceName;
-use firefly_trainer::config::{Resolved, load_text, task_of_text};
+use firefly_app::device_list::{DeviceList, DeviceListError};
+use firefly_trainer::config::{ConfigError, Resolved, load_text, task_of_text};
 use firefly_trainer::progress::{Event, Progress};
 use firefly_trainer::run::{RunError, train_in};
 use firefly_trainer::task::Task;
@@ -15,7 +14,6 @@ use firefly_trainer::with_task;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::device::open;
 use crate::error::run_error;
 use crate::threads::run_until;
 
@@ -32,7 +30,7 @@ pub struct RunArguments {
     data: Option<PathBuf>,
     out: Option<PathBuf>,
     resume: bool,
-    device: String,
+    device: Option<String>,
 }
 
 /// Trains a run, and returns its folder and whether generated data stood in for recordings.
@@ -40,7 +38,8 @@ pub struct RunArguments {
 /// text. Ctrl-C ends the run at its next step, and its exception is raised then.
 #[pyfunction]
 pub fn train(py: Python<'_>, arguments: RunArguments, observer: Py<PyAny>) -> PyResult<(PathBuf, bool)> {
-    let device = open(&arguments.device)?;
+    let refused = |error: DeviceListError| PyValueError::new_err(error.to_string());
+    let devices = arguments.device.as_deref().map(str::parse::<DeviceList>).transpose().map_err(refused)?;
     let text = if arguments.is_json { toml_of(&arguments.text)? } else { arguments.text.clone() };
     let interrupter = Interrupter::new();
     let failure = Arc::new(Mutex::new(None));
@@ -53,7 +52,7 @@ pub fn train(py: Python<'_>, arguments: RunArguments, observer: Py<PyAny>) -> Py
     let interrupter = interrupter.clone();
     let work = move || {
         let task = task_of_text(&text, &arguments.settings);
-        with_task!(task, T => train_task::<T>(&text, &arguments, &device, &interrupter, observer))
+        with_task!(task, T => train_task::<T>(&text, &arguments, devices.as_ref(), &interrupter, observer))
     };
     let outcome = run_until(py, work, stop)?;
     if let Some(exception) = failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -72,15 +71,17 @@ fn toml_of(json: &str) -> PyResult<String> {
 fn train_task<T: Task>(
     text: &str,
     arguments: &RunArguments,
-    device: &Device,
+    devices: Option<&DeviceList>,
     interrupter: &Interrupter,
     mut observer: Observer,
 ) -> Result<(PathBuf, bool), RunError> {
     let RunArguments { path, settings, data, out, resume, .. } = arguments;
     let loaded = load_text::<T>(text, path, settings, data.as_deref())?;
-    let resolved = Resolved::new(loaded.config, DeviceName::of(device).to_string());
+    let devices = loaded.config.device_list(devices)?;
+    let (names, devices) = (devices.names().map_err(ConfigError::from)?, devices.open().map_err(ConfigError::from)?);
+    let resolved = Resolved::new(loaded.config, &names);
     let out = out.as_deref();
-    let (folder, _) = train_in(out, &resolved, device, *resume, interrupter, &mut observer)?;
+    let (folder, _) = train_in(out, &resolved, &devices, *resume, interrupter, &mut observer)?;
     Ok((folder.path().to_path_buf(), loaded.data_replaced))
 }
 

@@ -1,6 +1,8 @@
 //! The loop over steps: validation, metrics, checkpoints and early stopping.
 
 use std::path::PathBuf;
+use std::slice;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
@@ -8,16 +10,20 @@ use burn_train::Interrupter;
 use thiserror::Error;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, RunState};
-use crate::config::{Length, RunConfig, Training};
+use crate::config::{ConfigError, Length, RunConfig, Training};
 use crate::metrics::{MetricsError, MetricsLog, PendingPoint, StepInfo, TrainingPoint};
+use crate::parallel::{Replicas, guarded};
 use crate::progress::{Event, Progress};
 use crate::step::{StepError, Stepper};
-use crate::task::{ModelError, Task, TaskError};
+use crate::task::{ModelError, Place, Task, TaskError};
 
 /// Failure of training.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FitError {
+    /// There is no device to train on.
+    #[error("no device is named")]
+    NoDevice,
     /// The training data have no end, and the length of the run is in epochs.
     #[error("training.epochs can't be given: the training data have no end; give training.steps")]
     EndlessData,
@@ -47,6 +53,25 @@ pub enum FitError {
     /// The best model can't be written.
     #[error(transparent)]
     Store(#[from] ModelError),
+    /// A device is lost or out of memory.
+    #[error("device {device} failed after step {step}: {cause}; {}", resumable(*saved))]
+    Device {
+        /// Name of the device, and its place among several.
+        device: String,
+        /// Steps done.
+        step: usize,
+        /// Message of the backend.
+        cause: String,
+        /// Step of the last checkpoint, if there is one.
+        saved: Option<usize>,
+    },
+}
+
+/// Way to continue a run after the failure of a device, by the step of its last checkpoint.
+fn resumable(saved: Option<usize>) -> String {
+    saved.map_or("the run has no checkpoint".into(), |step| {
+        format!("the checkpoint of step {step} holds the run: --resume continues it, on other devices too")
+    })
 }
 
 /// Reason for the end of a fit.
@@ -96,23 +121,19 @@ impl Checkpointing {
             Self::On { best, .. } => T::save(model, config, best),
         }
     }
-
-    fn checkpoint<T: Task>(&mut self, state: &mut RunState, stepper: &Stepper<'_, T>) -> Result<(), FitError> {
-        if let Self::On { metrics, checkpoints, .. } = self {
-            state.metrics_bytes = metrics.sync()?;
-            stepper.save(checkpoints, *state)?;
-        }
-        Ok(())
-    }
 }
 
-/// A run in progress.
+/// A run in progress, on one device or several.
 pub struct Trainer<'a, T: Task> {
     config: &'a RunConfig<T>,
     data: &'a T::Data,
+    /// The first device, which validates and is saved.
     stepper: Stepper<'a, T>,
+    /// The other devices.
+    others: Vec<Stepper<'a, T>>,
     steps: usize,
     state: RunState,
+    saved: Option<usize>,
 }
 
 impl<'a, T: Task> Trainer<'a, T> {
@@ -121,16 +142,42 @@ impl<'a, T: Task> Trainer<'a, T> {
     /// # Errors
     /// If the configuration and the data do not fit each other.
     pub fn new(config: &'a RunConfig<T>, data: &'a T::Data, device: &Device) -> Result<Self, FitError> {
+        Self::on_devices(config, slice::from_ref(data), slice::from_ref(device))
+    }
+
+    /// A run at its first step on several devices of one kind, at least one; `data` are those of each.
+    ///
+    /// # Errors
+    /// If the configuration and the data do not fit each other, or the loss is not a mean over examples.
+    pub fn on_devices(config: &'a RunConfig<T>, data: &'a [T::Data], devices: &[Device]) -> Result<Self, FitError> {
+        let count = devices.len();
+        if let Some(reason) = T::joins_examples(config).filter(|_| count > 1) {
+            let (got, expected) = (format!("{count} devices"), format!("a single device: {reason}"));
+            return Err(TaskError::Config(ConfigError::Value { key: "devices".into(), got, expected }).into());
+        }
+        let first = data.first().ok_or(FitError::NoDevice)?;
         let steps = match config.training.length() {
             Length::Steps(steps) => steps,
             Length::Epochs(epochs) => {
-                let batches = T::batches_per_epoch(config, data).ok_or(FitError::EndlessData)?;
+                let batches = T::batches_per_epoch(config, first).ok_or(FitError::EndlessData)?;
                 epochs.saturating_mul(batches).div_ceil(config.optimizer.accumulate).max(1)
             }
         };
-        let stepper = Stepper::new(config, data, steps, device)?;
-        let state = RunState { recordings: T::fingerprint(data), ..RunState::default() };
-        Ok(Self { config, data, stepper, steps, state })
+        let on = |(index, (data, device)): (usize, (&'a T::Data, &Device))| {
+            Stepper::new(config, data, steps, device, Place { index, devices: count })
+        };
+        let mut steppers = data.iter().zip(devices).enumerate().map(on);
+        let stepper = steppers.next().ok_or(FitError::NoDevice)??;
+        let others = steppers.collect::<Result<Vec<_>, _>>()?;
+        let state = RunState { recordings: T::fingerprint(first), ..RunState::default() };
+        let mut trainer = Self { config, data: first, stepper, others, steps, state, saved: None };
+        trainer.align()?;
+        Ok(trainer)
+    }
+
+    /// Makes the other devices continue from the first.
+    fn align(&mut self) -> Result<(), StepError> {
+        self.others.iter_mut().try_for_each(|other| other.follow(&self.stepper))
     }
 
     /// Continues from a checkpoint.
@@ -143,7 +190,8 @@ impl<'a, T: Task> Trainer<'a, T> {
             return Err(FitError::OtherRecordings);
         }
         self.stepper.restore(checkpoint)?;
-        self.state = state;
+        self.align()?;
+        (self.state, self.saved) = (state, Some(state.step));
         Ok(())
     }
 
@@ -160,8 +208,36 @@ impl<'a, T: Task> Trainer<'a, T> {
     /// Takes the remaining steps.
     ///
     /// # Errors
-    /// If the loss is no longer finite, or a file can't be written.
+    /// If the loss is no longer finite, a device fails, or a file can't be written.
     pub fn fit(
+        &mut self,
+        checkpointing: &mut Checkpointing,
+        interrupter: &Interrupter,
+        progress: &mut dyn Progress,
+    ) -> Result<FitEnd, FitError> {
+        let (config, data, steps) = (self.config, self.data, self.steps);
+        let Self { stepper, others, state, saved, .. } = self;
+        thread::scope(move |scope| {
+            let replicas = Replicas::start(scope, stepper, others);
+            let mut fit = Fit { config, data, replicas, steps, state, saved };
+            let ended = guarded(|| fit.run(checkpointing, interrupter, progress));
+            ended.unwrap_or_else(|cause| Err(fit.failure(fit.replicas.first().name(), cause)))
+        })
+    }
+}
+
+/// The loop over steps.
+struct Fit<'f, 'a, T: Task> {
+    config: &'a RunConfig<T>,
+    data: &'a T::Data,
+    replicas: Replicas<'f, 'a, T>,
+    steps: usize,
+    state: &'f mut RunState,
+    saved: &'f mut Option<usize>,
+}
+
+impl<T: Task> Fit<'_, '_, T> {
+    fn run(
         &mut self,
         checkpointing: &mut Checkpointing,
         interrupter: &Interrupter,
@@ -170,13 +246,16 @@ impl<'a, T: Task> Trainer<'a, T> {
         let (steps, schedule) = (self.steps, &self.config.schedule);
         let mut timer = StepTimer::default();
         while self.state.step < steps && !self.has_stalled() {
-            let (mut point, learning_rate) = timer.time(|| self.step())?;
+            let (mut point, learning_rate) = match timer.time(|| self.step()) {
+                Err(StepError::Device { device, cause }) => return Err(self.rescue(device, cause, checkpointing)),
+                stepped => stepped?,
+            };
             let done = self.state.step;
             let last = done == steps;
 
             let validate = last || done.is_multiple_of(schedule.validate_every);
             if validate && self.validate(&mut point)? && schedule.patience > 0 {
-                checkpointing.save_best(&self.model(), self.config)?;
+                checkpointing.save_best(&self.replicas.first().result(), self.config)?;
             }
 
             let interrupted = interrupter.should_stop() && !last;
@@ -192,7 +271,7 @@ impl<'a, T: Task> Trainer<'a, T> {
                 checkpointing.append(&point)?;
             }
             if checkpoint {
-                checkpointing.checkpoint(&mut self.state, &self.stepper)?;
+                self.checkpoint(checkpointing)?;
             }
             if interrupted {
                 return Ok(FitEnd::Interrupted);
@@ -201,16 +280,39 @@ impl<'a, T: Task> Trainer<'a, T> {
         Ok(if self.has_stalled() { FitEnd::StoppedEarly } else { FitEnd::Finished })
     }
 
-    /// One step; its loss stays on the device until it is read.
+    /// One step; its loss stays on the devices until it is read.
     fn step(&mut self) -> Result<(PendingPoint, f64), StepError> {
-        let (loss, learning_rate) = self.stepper.step(self.state.step)?;
+        let (losses, learning_rate) = self.replicas.step(self.state.step)?;
         self.state.step += 1;
-        Ok((PendingPoint::new(self.state.step, loss), learning_rate))
+        Ok((PendingPoint::new(self.state.step, losses), learning_rate))
+    }
+
+    fn checkpoint(&mut self, checkpointing: &mut Checkpointing) -> Result<(), FitError> {
+        if let Checkpointing::On { metrics, checkpoints, .. } = checkpointing {
+            self.state.metrics_bytes = metrics.sync()?;
+            self.replicas.first().save(checkpoints, *self.state)?;
+            *self.saved = Some(self.state.step);
+        }
+        Ok(())
+    }
+
+    /// The error of a device that failed in a step. The state before that step is saved if the first device still has it.
+    fn rescue(&mut self, device: String, cause: String, checkpointing: &mut Checkpointing) -> FitError {
+        let is_saved = self.saved.unwrap_or(0) == self.state.step;
+        if self.replicas.is_intact() && !is_saved {
+            // If this fails, too, the checkpoint before is what is left.
+            let _ = guarded(|| self.checkpoint(checkpointing));
+        }
+        self.failure(device, cause)
+    }
+
+    fn failure(&self, device: String, cause: String) -> FitError {
+        FitError::Device { device, step: self.state.step, cause, saved: *self.saved }
     }
 
     /// Validates the model and counts validations without improvement. Returns whether the loss is the lowest so far.
     fn validate(&mut self, point: &mut PendingPoint) -> Result<bool, FitError> {
-        let validated = T::measure(self.config, self.data, &self.model())?;
+        let validated = T::measure(self.config, self.data, &self.replicas.first().result())?;
         let loss = validated.loss;
         if !loss.is_finite() {
             return Err(FitError::ValidationLossNotFinite { loss, step: self.state.step });
@@ -233,7 +335,8 @@ impl<'a, T: Task> Trainer<'a, T> {
     }
 
     fn step_info(&self, learning_rate: f64, step_milliseconds: f64) -> StepInfo {
-        StepInfo { properties: T::properties(self.config, self.stepper.model()), learning_rate, step_milliseconds }
+        let properties = T::properties(self.config, self.replicas.first().model());
+        StepInfo { properties, learning_rate, step_milliseconds }
     }
 }
 

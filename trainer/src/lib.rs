@@ -5,6 +5,7 @@
 //!   evaluation.
 //! - [`data`]: recordings and synthetic signals as frames.
 //! - [`step`], [`fit`]: one optimisation step, the loop over steps, with [`optimizer`], [`gradients`] and [`average`].
+//! - [`parallel`]: steps of several devices.
 //! - [`metrics`], [`checkpoint`], [`manifest`]: output of a fit while it runs, and its hashes.
 //! - [`run_folder`], [`run`], [`sweep`]: a run in a folder, one run per value of a key.
 //! - [`report`]: one HTML page per run.
@@ -30,6 +31,7 @@ mod grid;
 pub mod manifest;
 pub mod metrics;
 pub mod optimizer;
+pub mod parallel;
 pub mod progress;
 pub mod report;
 pub mod run;

@@ -53,6 +53,13 @@ pub enum Event<'a> {
         /// Steps done.
         step: usize,
     },
+    /// The resumed run was started on other devices.
+    OtherDevices {
+        /// Names of those.
+        started: &'a str,
+        /// Names of the devices it continues on.
+        now: &'a str,
+    },
     /// Metrics were measured.
     Measured {
         /// The metrics.
@@ -91,6 +98,9 @@ impl Event<'_> {
                 )
             }
             Self::NoCheckpoint => "the run has no checkpoint yet: it starts at its first step".to_string(),
+            Self::OtherDevices { started, now } => {
+                format!("the run was started on {started}, and continues on {now}: its results differ in rounding")
+            }
             Self::Resumed { step } => format!("resuming at step {step}"),
             Self::StoppedEarly { step, patience } => {
                 format!("stopped at step {step}: {patience} validations without a lower loss; the best model is kept")

@@ -8,7 +8,7 @@ use firefly_app::host::available_memory;
 use thiserror::Error;
 
 use crate::checkpoint::{CheckpointError, Checkpoints};
-use crate::config::{ConfigError, Resolved};
+use crate::config::{ConfigError, Resolved, RunConfig};
 use crate::fit::{Checkpointing, FitEnd, FitError, Trainer};
 use crate::manifest::sha256;
 use crate::metrics::{self, MetricsError, MetricsLog};
@@ -65,14 +65,14 @@ pub type Trained<T> = (RunFolder, Option<Vec<<T as Task>::Row>>);
 pub fn train_in<T: Task>(
     folder: Option<&Path>,
     resolved: &Resolved<T>,
-    device: &Device,
+    devices: &[Device],
     resume: bool,
     interrupter: &Interrupter,
     progress: &mut dyn Progress,
 ) -> Result<Trained<T>, RunError> {
     loop {
         let chosen = folder.map_or_else(|| default_folder(resolved, resume), RunFolder::new);
-        match train(&chosen, resolved, device, resume, interrupter, progress) {
+        match train(&chosen, resolved, devices, resume, interrupter, progress) {
             // Another process took the number meanwhile: the next one is free.
             Err(RunError::Folder(FolderError::InUse { .. } | FolderError::HoldsRun { .. }))
                 if folder.is_none() && !resume => {}
@@ -81,15 +81,15 @@ pub fn train_in<T: Task>(
     }
 }
 
-/// Trains in `folder` from the start, or from the last checkpoint with `resume`, then evaluates and reports. Returns
-/// the evaluation, or none if the run was interrupted.
+/// Trains in `folder` from the start, or from the last checkpoint with `resume`, on `devices` of one kind, at least one;
+/// then evaluates and reports. Returns the evaluation, or none if the run was interrupted.
 ///
 /// # Errors
 /// If the folder holds another run, the data can't be read, training fails, or an output can't be written.
 pub fn train<T: Task>(
     folder: &RunFolder,
     resolved: &Resolved<T>,
-    device: &Device,
+    devices: &[Device],
     resume: bool,
     interrupter: &Interrupter,
     progress: &mut dyn Progress,
@@ -97,21 +97,26 @@ pub fn train<T: Task>(
     let config = &resolved.config;
     config.check_memory(available_memory())?;
     // Data and model first, so that a run that can't start leaves no folder behind.
-    let plain = device.clone().inner();
-    let data = match T::open(config, &plain, &Monitor::new(interrupter, progress)) {
+    let data = match open::<T>(config, devices, &Monitor::new(interrupter, progress)) {
         Err(TaskError::Interrupted) => return Ok(None),
         data => data?,
     };
-    let mut trainer = Trainer::<T>::new(config, &data, device)?;
+    let mut trainer = Trainer::<T>::on_devices(config, &data, devices)?;
+    let (plain, data) = (devices[0].clone().inner(), &data[0]);
     let lock = if resume { folder.resume(resolved)? } else { folder.start(resolved)? };
     if lock.taken_over() {
         progress.on(Event::TakenOver { folder: folder.path() });
     }
-    if T::skipped(&data) > 0 {
-        progress.on(Event::RecordingsSkipped { count: T::skipped(&data) });
+    if T::skipped(data) > 0 {
+        progress.on(Event::RecordingsSkipped { count: T::skipped(data) });
     }
 
-    let run = sha256(resolved.to_toml()?.as_bytes());
+    // Checkpoints are those of the configuration that the run was started with, on whatever devices it continues.
+    let started = folder.resolved::<T>()?;
+    if started.device != resolved.device {
+        progress.on(Event::OtherDevices { started: &started.device, now: &resolved.device });
+    }
+    let run = sha256(started.to_toml()?.as_bytes());
     let checkpoints = Checkpoints::new(folder.checkpoints(), run, config.schedule.keep_checkpoints);
     if resume {
         let latest = checkpoints.latest()?;
@@ -143,11 +148,22 @@ pub fn train<T: Task>(
         }
     };
     T::save(&model, config, &folder.model())?;
-    let rows = T::evaluate(config, &data, &[("learned".to_string(), model.clone())])?;
+    let rows = T::evaluate(config, data, &[("learned".to_string(), model.clone())])?;
     let history = metrics::read(&folder.metrics())?;
-    let parts = T::report(resolved, &data, &model, &rows)?;
+    let parts = T::report(resolved, data, &model, &rows)?;
     publish::<T>(folder, &Report::of_run(resolved, history, parts)?, &rows)?;
     Ok(Some(rows))
+}
+
+/// The data of a run on each of its devices, which are at least one.
+fn open<T: Task>(config: &RunConfig<T>, devices: &[Device], monitor: &Monitor<'_>) -> Result<Vec<T::Data>, TaskError> {
+    let mut plain = devices.iter().map(|device| device.clone().inner());
+    let first = plain.next().unwrap_or_default();
+    let mut data = vec![T::open(config, &first, monitor)?];
+    for device in plain {
+        data.push(T::replicate(config, &data[0], &device)?);
+    }
+    Ok(data)
 }
 
 /// Writes the evaluation, then the report: a run with a report is complete.

@@ -3,7 +3,9 @@
 use burn::module::Module;
 use burn::optim::lr_scheduler::module_lr_scheduler::{ModuleLearningRate, ModuleLrScheduler};
 use burn::optim::{GradientsAccumulator, GradientsParams, ModuleOptimizer};
+use burn::store::ModuleRecord;
 use burn::tensor::Device;
+use firefly_app::device::DeviceName;
 use thiserror::Error;
 
 use crate::average::blended;
@@ -12,7 +14,7 @@ use crate::config::{RunConfig, Training};
 use crate::gradients::clip_norm;
 use crate::metrics::StepLoss;
 use crate::optimizer::{optimizer, scheduler};
-use crate::task::{Task, TaskError};
+use crate::task::{Place, Task, TaskError};
 
 /// Failure of a step.
 #[derive(Debug, Error)]
@@ -27,13 +29,33 @@ pub enum StepError {
     /// A checkpoint is of another model.
     #[error("the checkpoint does not fit the model: {0}")]
     Checkpoint(String),
+    /// A device is lost or out of memory.
+    #[error("device {device} failed: {cause}")]
+    Device {
+        /// Name of the device, and its place among several.
+        device: String,
+        /// Message of the backend.
+        cause: String,
+    },
 }
 
-/// Model, optimizer and schedule between two steps.
+/// Loss and gradients of the share of a batch that a device takes, before they change anything.
+pub struct StepGradients<T: Task> {
+    /// The model as it goes into the step.
+    pub model: T::Model,
+    /// Loss of the share, weighted by its rows, still on the device.
+    pub loss: StepLoss,
+    /// Gradients of that loss.
+    pub gradients: GradientsParams,
+}
+
+/// Model, optimizer and schedule between two steps, on one device.
 pub struct Stepper<'a, T: Task> {
     config: &'a RunConfig<T>,
     data: &'a T::Data,
     steps: usize,
+    device: Device,
+    place: Place,
     model: T::Model,
     optimizer: ModuleOptimizer,
     scheduler: ModuleLrScheduler,
@@ -42,22 +64,61 @@ pub struct Stepper<'a, T: Task> {
 }
 
 impl<'a, T: Task> Stepper<'a, T> {
-    /// The configured model at the first of `steps` steps, on `device`.
+    /// The configured model at the first of `steps` steps, on `device`, which has this place among several.
     ///
     /// # Errors
     /// If the configuration is out of range.
-    pub fn new(config: &'a RunConfig<T>, data: &'a T::Data, steps: usize, device: &Device) -> Result<Self, StepError> {
+    pub fn new(
+        config: &'a RunConfig<T>,
+        data: &'a T::Data,
+        steps: usize,
+        device: &Device,
+        place: Place,
+    ) -> Result<Self, StepError> {
         let model = T::freeze(T::init(config, data, &device.clone().autodiff())?, config);
         let rate = config.training.learning_rate();
+        // The average is validated and kept, which the first device does.
+        let has_average = config.optimizer.average_decay > 0.0 && place.index == 0;
         Ok(Self {
             config,
             data,
             steps,
+            device: device.clone(),
+            place,
             optimizer: optimizer(&config.optimizer),
             scheduler: scheduler(&config.optimizer, rate, steps, &T::rates(config)).map_err(StepError::Schedule)?,
-            average: (config.optimizer.average_decay > 0.0).then(|| model.valid()),
+            average: has_average.then(|| model.valid()),
             model,
         })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Name of the device, with its place among several.
+    pub fn name(&self) -> String {
+        let (name, Place { index, devices }) = (DeviceName::of(&self.device), self.place);
+        if devices == 1 { name.to_string() } else { format!("{name} ({} of {devices})", index + 1) }
+    }
+
+    /// Takes over model, optimizer and schedule of another device.
+    ///
+    /// # Errors
+    /// If its model is another one.
+    pub fn follow(&mut self, first: &Self) -> Result<(), StepError> {
+        self.load(first.model.clone().into_record())?;
+        self.optimizer = self.optimizer.clone().load_record(first.optimizer.to_record());
+        self.scheduler = self.scheduler.clone().load_record(first.scheduler.to_record());
+        Ok(())
+    }
+
+    /// Takes over the parameters of a model.
+    fn load(&mut self, record: ModuleRecord) -> Result<(), StepError> {
+        let model = self.model.clone().try_load_record(record);
+        self.model = T::freeze(model.map_err(|error| StepError::Checkpoint(error.to_string()))?, self.config);
+        Ok(())
     }
 
     /// Continues from a checkpoint.
@@ -66,8 +127,7 @@ impl<'a, T: Task> Stepper<'a, T> {
     /// If the checkpoint is of another model.
     pub fn restore(&mut self, checkpoint: Checkpoint) -> Result<(), StepError> {
         let unfit = |error: String| StepError::Checkpoint(error);
-        let model = self.model.clone().try_load_record(checkpoint.model);
-        self.model = T::freeze(model.map_err(|error| unfit(error.to_string()))?, self.config);
+        self.load(checkpoint.model)?;
         self.optimizer = self.optimizer.clone().load_record(checkpoint.optimizer);
         self.scheduler = self.scheduler.clone().load_record(checkpoint.scheduler);
         self.average = match (self.average.take(), checkpoint.average) {
@@ -99,38 +159,23 @@ impl<'a, T: Task> Stepper<'a, T> {
         self.average.clone().unwrap_or_else(|| self.model.valid())
     }
 
-    /// Takes the step that follows `step` steps. Returns its loss, still on the device, and its base learning rate.
+    /// Loss and gradients of the step that follows `step` steps.
     ///
     /// # Errors
     /// If a batch does not fit the model.
-    pub fn step(&mut self, step: usize) -> Result<(StepLoss, f64), StepError> {
-        let section = &self.config.optimizer;
-        self.model = T::advance(self.model.clone(), self.config, self.data, step, self.steps)?;
-        let (loss, mut gradients) = self.gradients(step, section.accumulate)?;
-        if section.clip_norm > 0.0 {
-            gradients = clip_norm(&self.model, gradients, section.clip_norm);
-        }
-        let rate: ModuleLearningRate = self.scheduler.step();
-        let base = rate.base();
-        self.model = self.optimizer.step(rate, self.model.clone(), gradients);
-        if let Some(average) = self.average.take() {
-            self.average = Some(blended(average, &self.model.valid(), section.average_decay, step));
-        }
-        Ok((loss, base))
-    }
-
-    /// Mean loss of a step's batches, and its gradients.
-    fn gradients(&self, step: usize, batches: usize) -> Result<(StepLoss, GradientsParams), StepError> {
+    pub fn gradients(&self, step: usize) -> Result<StepGradients<T>, StepError> {
+        let batches = self.config.optimizer.accumulate;
+        let model = T::advance(self.model.clone(), self.config, self.data, step, self.steps)?;
         if batches == 1 {
-            let loss = T::loss(self.config, self.data, &self.model, step, step)?;
-            let gradients = GradientsParams::from_grads(loss.total.backward(), &self.model);
-            return Ok((loss, gradients));
+            let loss = self.share_of_loss(&model, step, step, 1.0)?;
+            let gradients = GradientsParams::from_grads(loss.total.backward(), &model);
+            return Ok(StepGradients { model, loss: loss.detached(), gradients });
         }
         let mut accumulator = GradientsAccumulator::new();
         let mut sum: Option<StepLoss> = None;
         for batch in step * batches..(step + 1) * batches {
-            let part = T::loss(self.config, self.data, &self.model, batch, step)?.scaled(1.0 / batches as f64);
-            accumulator.accumulate(&self.model, GradientsParams::from_grads(part.total.backward(), &self.model));
+            let part = self.share_of_loss(&model, batch, step, 1.0 / batches as f64)?;
+            accumulator.accumulate(&model, GradientsParams::from_grads(part.total.backward(), &model));
             let part = part.detached();
             sum = Some(match sum {
                 Some(sum) => sum.plus(part),
@@ -138,6 +183,29 @@ impl<'a, T: Task> Stepper<'a, T> {
             });
         }
         let loss = sum.ok_or_else(|| StepError::Schedule("optimizer.accumulate is 0".into()))?;
-        Ok((loss, accumulator.grads()))
+        Ok(StepGradients { model, loss, gradients: accumulator.grads() })
+    }
+
+    /// Loss of this device's share of a batch: its part of `weight` times the mean over the batch.
+    fn share_of_loss(&self, model: &T::Model, batch: usize, step: usize, weight: f64) -> Result<StepLoss, StepError> {
+        let (share, of_batch) = self.place.share(batch, T::batch_rows(self.config, self.data, batch));
+        let loss = T::loss(self.config, self.data, model, &share, step)?;
+        let weight = weight * of_batch;
+        Ok(if weight == 1.0 { loss } else { loss.scaled(weight) })
+    }
+
+    /// Updates the model by the gradients of a whole step. Returns the base learning rate.
+    pub fn update(&mut self, step: usize, StepGradients { model, mut gradients, .. }: StepGradients<T>) -> f64 {
+        let section = &self.config.optimizer;
+        if section.clip_norm > 0.0 {
+            gradients = clip_norm(&model, gradients, section.clip_norm);
+        }
+        let rate: ModuleLearningRate = self.scheduler.step();
+        let base = rate.base();
+        self.model = self.optimizer.step(rate, model, gradients);
+        if let Some(average) = self.average.take() {
+            self.average = Some(blended(average, &self.model.valid(), section.average_decay, step));
+        }
+        base
     }
 }

@@ -160,7 +160,7 @@ impl SweepAxis {
     }
 }
 
-/// Trains a run per value, each in a folder of its own in `folder`, and writes the page that compares them. Returns the
+/// Trains a run per value on `devices`, each in a folder of its own in `folder`, and writes the page that compares them. Returns the
 /// evaluation, or none if the sweep was interrupted.
 ///
 /// Runs that are complete are not repeated: a sweep that was interrupted continues.
@@ -171,7 +171,7 @@ pub fn sweep<T: Task>(
     folder: &RunFolder,
     axis: &SweepAxis,
     runs: &[Resolved<T>],
-    device: &Device,
+    devices: &[Device],
     interrupter: &Interrupter,
     progress: &mut dyn Progress,
 ) -> Result<Option<Vec<T::Row>>, SweepError> {
@@ -182,25 +182,26 @@ pub fn sweep<T: Task>(
         return Err(SweepError::Incomparable { key: axis.key.clone() });
     }
     start_or_continue(folder, axis, runs)?;
+    let device = devices.first().cloned().unwrap_or_default().inner();
     let mut learned = Vec::with_capacity(runs.len());
     for (index, resolved) in runs.iter().enumerate() {
         let name = axis.name(index);
         let run_folder = folder_of(folder, &name);
         progress.on(Event::RunStarted { name: &name });
         if run_folder.is_complete() {
-            if run_folder.resolved::<T>()? != *resolved {
+            if !run_folder.resolved::<T>()?.is_same_run(resolved) {
                 return Err(SweepError::OtherRun { folder: run_folder.path().into() });
             }
         } else {
             let resume = run_folder.config().exists();
-            if run::train(&run_folder, resolved, device, resume, interrupter, progress)?.is_none() {
+            if run::train(&run_folder, resolved, devices, resume, interrupter, progress)?.is_none() {
                 return Ok(None);
             }
         }
-        learned.push((name, run_folder.load_model::<T>(&device.clone().inner())?));
+        learned.push((name, run_folder.load_model::<T>(&device)?));
     }
     let config = &first.config;
-    let data = match T::open(config, &device.clone().inner(), &Monitor::new(interrupter, progress)) {
+    let data = match T::open(config, &device, &Monitor::new(interrupter, progress)) {
         Err(TaskError::Interrupted) => return Ok(None),
         data => data?,
     };
@@ -233,7 +234,8 @@ fn start_or_continue<T: Task>(folder: &RunFolder, axis: &SweepAxis, runs: &[Reso
         return Ok(());
     }
     let started: Vec<_> = (0..runs.len()).map(|index| folder_of(folder, &axis.name(index))).collect();
-    let is_this = |(folder, run): &(&RunFolder, &Resolved<T>)| folder.resolved().is_ok_and(|started| started == **run);
+    let is_this =
+        |(folder, run): &(&RunFolder, &Resolved<T>)| folder.resolved().is_ok_and(|started| started.is_same_run(run));
     let holds_this = started.iter().zip(runs).any(|pair| is_this(&pair));
     match key {
         Some(key) if !holds_this => return Err(SweepError::OtherSweep { folder: folder.path().into(), key }),

@@ -10,6 +10,7 @@ use anyhow::Result;
 use burn::tensor::Device;
 use clap::Args;
 use firefly_app::device::{DeviceChoice, DeviceError};
+use firefly_app::device_list::{DeviceList, DeviceListError};
 use firefly_app::streams::note;
 
 #[derive(Args)]
@@ -17,9 +18,10 @@ pub struct TrainingOptions {
     /// Change a key of the configuration; may be given several times.
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub settings: Vec<String>,
-    /// Device to train on: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1.
-    #[arg(long, default_value = "cpu")]
-    pub device: DeviceChoice,
+    /// Device to train on: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1; several as in
+    /// cuda:0,cuda:1 or cuda:*. The configuration's devices unless given, or else cpu.
+    #[arg(long, value_name = "DEVICE,…")]
+    pub device: Option<DeviceList>,
     /// The run's folder; runs/NAME unless given.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -84,8 +86,8 @@ impl TrainingOptions {
         Ok(config::task_of(path, &self.settings)?)
     }
 
-    /// The configuration in `path` with every option applied, and `extra` settings after them.
-    pub fn resolve<T: Task>(&self, path: &Path, extra: &[String]) -> Result<Resolved<T>> {
+    /// The configuration in `path` with every option applied, and `extra` settings after them, and its devices.
+    pub fn resolve<T: Task>(&self, path: &Path, extra: &[String]) -> Result<(Resolved<T>, DeviceList)> {
         // The hop before what is set, so that a hop that is set counts.
         let keys = self.keys.given().into_iter().map(|(key, value)| format!("{key}={value}"));
         let set = self.settings.iter().chain(extra).cloned();
@@ -99,7 +101,9 @@ impl TrainingOptions {
                  generated data",
             );
         }
-        Ok(Resolved::new(loaded.config, self.device.name().to_string()))
+        let devices = loaded.config.device_list(self.device.as_ref())?;
+        let names = devices.names()?;
+        Ok((Resolved::new(loaded.config, &names), devices))
     }
 
     /// Whether an option sets this key.
@@ -107,6 +111,14 @@ impl TrainingOptions {
         let set = |setting: &String| setting.split('=').next().map(str::trim) == Some(key);
         self.settings.iter().any(set) || self.keys.given().iter().any(|(given, _)| *given == key)
     }
+}
+
+/// Opens devices, and says which it is if that was left open.
+pub fn open_devices(devices: &DeviceList) -> Result<Vec<Device>, DeviceListError> {
+    if devices.is_auto() {
+        note(format_args!("device: {}", DeviceChoice::Auto.explained()));
+    }
+    devices.open()
 }
 
 /// Opens a device, and says which it is if that was left open.

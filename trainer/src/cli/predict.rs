@@ -4,15 +4,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use firefly_app::device::DeviceChoice;
+use firefly_app::device_list::DeviceList;
 use firefly_app::files::{ensure_writable, write_atomically};
 use firefly_app::streams::note;
 
-use super::options::open_device;
-use crate::run_folder::RunFolder;
-use crate::task::{PredictionForm, PredictionTable, Predictions, Task};
+use super::options::open_devices;
+use crate::parallel::guarded;
+use crate::run_folder::{FolderError, RunFolder};
+use crate::task::{Placed, PredictionForm, PredictionTable, Predictions, Task};
 use crate::with_task;
 
 #[derive(Args)]
@@ -25,9 +26,10 @@ pub struct PredictArgs {
     /// CSV file of the outputs, or the folder of them where each is a file.
     #[arg(long, value_name = "PATH")]
     out: PathBuf,
-    /// Device: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1.
-    #[arg(long, default_value = "cpu")]
-    device: DeviceChoice,
+    /// Device: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1; several, which share the
+    /// batches, as in cuda:0,cuda:1 or cuda:*.
+    #[arg(long, default_value = "cpu", value_name = "DEVICE,…")]
+    device: DeviceList,
 }
 
 /// Writes the outputs of a run's model for files.
@@ -54,9 +56,10 @@ fn ensure_place(form: PredictionForm, out: &Path) -> Result<()> {
 fn predict<T: Task>(args: &PredictArgs, folder: &RunFolder) -> Result<ExitCode> {
     let resolved = folder.resolved::<T>()?;
     ensure_place(T::PREDICTIONS, &args.out)?;
-    let device = open_device(args.device)?;
-    let model = folder.load_model::<T>(&device)?;
-    let predictions = T::predict(&resolved.config, &model, &args.inputs, &device)?;
+    let place = |device| Ok(Placed { model: folder.load_model::<T>(&device)?, device });
+    let mut placed = open_devices(&args.device)?.into_iter().map(place).collect::<Result<Vec<_>, FolderError>>()?;
+    let predictions = guarded(|| T::predict(&resolved.config, &mut placed, &args.inputs));
+    let predictions = predictions.map_err(|cause| anyhow!("device {} failed: {cause}", args.device))??;
     refuse_inputs_as_outputs(&predictions, args)?;
     let written = write(&predictions, &args.out).with_context(|| format!("--out {}", args.out.display()))?;
     note(format_args!("{written} written to {}", args.out.display()));

@@ -8,10 +8,9 @@ use crate::sweep::{SweepAxis, sweep};
 use crate::task::Task;
 use crate::with_task;
 use anyhow::{Result, bail};
-use burn::tensor::Device;
 use clap::Args;
 
-use super::options::{TrainingOptions, open_device};
+use super::options::{TrainingOptions, open_devices};
 use super::outcome::{interrupter, report_outcome};
 use super::progress::StderrProgress;
 
@@ -28,19 +27,23 @@ pub struct SweepArgs {
 
 /// Trains the runs of a sweep.
 pub fn run(args: &SweepArgs) -> Result<ExitCode> {
-    let device = open_device(args.options.device)?;
     if args.options.sets(args.over.key()) {
         bail!("{} is both swept over and set", args.over.key());
     }
-    with_task!(args.options.task(&args.config)?, T => run_task::<T>(args, &device))
+    if args.over.key() == "devices" {
+        bail!("devices can't be swept over: results do not depend on them");
+    }
+    with_task!(args.options.task(&args.config)?, T => run_task::<T>(args))
 }
 
 /// Trains the runs of a task.
-fn run_task<T: Task>(args: &SweepArgs, device: &Device) -> Result<ExitCode> {
+fn run_task<T: Task>(args: &SweepArgs) -> Result<ExitCode> {
     let resolve = |setting: String| args.options.resolve::<T>(&args.config, &[setting]);
     let runs = args.over.settings().into_iter().map(resolve).collect::<Result<Vec<_>>>()?;
+    let (runs, devices): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
+    let devices = devices.first().map_or_else(|| Ok(Vec::new()), open_devices)?;
     let name = runs.first().map(|run| format!("{}-sweep", run.config.name)).unwrap_or_default();
     let folder = RunFolder::new(args.options.out.clone().unwrap_or_else(|| Path::new(RUNS).join(name)));
-    let rows = sweep(&folder, &args.over, &runs, device, &interrupter()?, &mut StderrProgress::default())?;
+    let rows = sweep(&folder, &args.over, &runs, &devices, &interrupter()?, &mut StderrProgress::default())?;
     report_outcome(&folder, rows.as_deref(), "the same command")
 }

@@ -7,11 +7,10 @@ use crate::run;
 use crate::task::Task;
 use crate::with_task;
 use anyhow::{Context, Result, bail, ensure};
-use burn::tensor::Device;
 use clap::Args;
 use firefly_app::suggest::hint;
 
-use super::options::{TrainingOptions, open_device};
+use super::options::{TrainingOptions, open_devices};
 use super::outcome::{interrupter, report_outcome};
 use super::progress::StderrProgress;
 
@@ -32,7 +31,6 @@ pub struct TrainArgs {
 
 /// Trains one run.
 pub fn run(args: &TrainArgs) -> Result<ExitCode> {
-    let device = open_device(args.options.device)?;
     let config = args.config.as_deref().context("a configuration is needed")?;
     if let (Some(name), false) = (config.to_str(), config.exists()) {
         let hint = hint(name, ["eval", "list", "new", "predict", "sweep", "help"]);
@@ -45,14 +43,15 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
             config.display()
         );
     }
-    with_task!(args.options.task(config)?, T => train::<T>(args, config, &device))
+    with_task!(args.options.task(config)?, T => train::<T>(args, config))
 }
 
 /// Trains one run of a task.
-fn train<T: Task>(args: &TrainArgs, config: &Path, device: &Device) -> Result<ExitCode> {
-    let resolved = args.options.resolve::<T>(config, &[])?;
+fn train<T: Task>(args: &TrainArgs, config: &Path) -> Result<ExitCode> {
+    let (resolved, devices) = args.options.resolve::<T>(config, &[])?;
+    let devices = open_devices(&devices)?;
     let (out, interrupter) = (args.options.out.as_deref(), interrupter()?);
     let progress = &mut StderrProgress::default();
-    let (folder, rows) = run::train_in(out, &resolved, device, args.resume, &interrupter, progress)?;
+    let (folder, rows) = run::train_in(out, &resolved, &devices, args.resume, &interrupter, progress)?;
     report_outcome(&folder, rows.as_deref(), "--resume")
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{self, Path, PathBuf};
 
+use firefly_app::device_list::DeviceListError;
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -67,6 +68,9 @@ pub enum ConfigError {
     /// A `--set` of a whole number that TOML has no room for.
     #[error("--set {0}: whole numbers are at most 9,223,372,036,854,775,807")]
     TooLarge(String),
+    /// The devices can't be named or opened.
+    #[error("devices: {0}")]
+    Devices(#[from] DeviceListError),
     /// A value that is out of range.
     #[error("{key} is {got}, but must be {expected}")]
     Value {

@@ -1,5 +1,6 @@
 //! The configuration of a run: its TOML file, checked key by key.
 
+mod devices;
 mod load;
 mod needs;
 mod optimizer;
@@ -14,6 +15,7 @@ mod validate;
 
 use serde::{Deserialize, Serialize};
 
+pub use devices::DeviceNames;
 pub use load::{ConfigError, Loaded, load, load_text, task_of, task_of_text};
 pub(crate) use load::{locate, locate_recordings};
 pub(crate) use needs::{Need, Shortage, ensure_fits};
@@ -34,6 +36,9 @@ pub struct RunConfig<T: Sections> {
     pub task: TaskName,
     /// Seed of every random number.
     pub seed: u64,
+    /// The devices to train on, unless the command line names others.
+    #[serde(skip_serializing_if = "DeviceNames::is_empty")]
+    pub devices: DeviceNames,
     /// The model.
     pub model: T::ModelSection,
     /// The data.
@@ -54,6 +59,7 @@ impl<T: Sections> Default for RunConfig<T> {
             name: String::new(),
             task: T::NAME,
             seed: 0,
+            devices: DeviceNames::default(),
             model: T::ModelSection::default(),
             data: T::DataSection::default(),
             training: T::TrainingSection::default(),

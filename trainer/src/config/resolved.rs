@@ -1,5 +1,7 @@
 //! The configuration of a run as its folder records it.
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
 
 use super::{RunConfig, Sections};
@@ -12,17 +14,29 @@ pub struct Resolved<T: Sections> {
     pub firefly: String,
     /// Version of Burn.
     pub burn: String,
-    /// Name of the device.
+    /// Names of the devices, separated by commas.
     pub device: String,
     /// The configuration.
     pub config: RunConfig<T>,
 }
 
 impl<T: Sections> Resolved<T> {
-    /// The configuration of a run by this version on `device`.
-    pub fn new(config: RunConfig<T>, device: String) -> Self {
+    /// The configuration of a run by this version on `devices`.
+    pub fn new(config: RunConfig<T>, devices: &[impl Display]) -> Self {
         let (firefly, burn) = (env!("CARGO_PKG_VERSION").into(), env!("FIREFLY_BURN_VERSION").into());
-        Self { firefly, burn, device, config }
+        let devices: Vec<String> = devices.iter().map(ToString::to_string).collect();
+        Self { firefly, burn, device: devices.join(", "), config }
+    }
+
+    /// The same configuration on the devices of another one. A run that continues on other devices is the same run.
+    pub fn on_devices_of(&self, other: &Self) -> Self {
+        let config = RunConfig { devices: other.config.devices.clone(), ..self.config.clone() };
+        Self { device: other.device.clone(), config, ..self.clone() }
+    }
+
+    /// Whether this is the configuration of the same run, on whatever devices.
+    pub fn is_same_run(&self, other: &Self) -> bool {
+        self.on_devices_of(other) == *other
     }
 
     /// As TOML.
@@ -44,18 +58,20 @@ impl<T: Sections> Resolved<T> {
 
 #[cfg(test)]
 mod tests {
+    use firefly_app::device::DeviceName;
+
     use super::*;
     use crate::tasks::peaks::PeaksConfig;
 
     #[test]
     fn a_resolved_configuration_survives_its_file() {
-        let resolved = Resolved::new(PeaksConfig::default(), "cpu".into());
+        let resolved = Resolved::new(PeaksConfig::default(), &[DeviceName::CPU]);
         assert_eq!(Resolved::from_toml(&resolved.to_toml().unwrap()).unwrap(), resolved);
     }
 
     #[test]
     fn the_version_of_burn_is_that_of_the_lock_file() {
-        let burn = Resolved::new(PeaksConfig::default(), "cpu".into()).burn;
+        let burn = Resolved::new(PeaksConfig::default(), &[DeviceName::CPU]).burn;
         let lock = include_str!("../../../Cargo.lock");
         assert!(lock.contains(&format!("name = \"burn\"\nversion = \"{burn}\"\n")), "{burn}");
     }

@@ -9,9 +9,9 @@ use serde::de::DeserializeOwned;
 use super::{ConfigError, RunConfig, TaskName, Training};
 
 /// A section of a configuration: every key has a default.
-pub trait Section: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned {}
+pub trait Section: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned + Send + Sync {}
 
-impl<T: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned> Section for T {}
+impl<T: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned + Send + Sync> Section for T {}
 
 /// Sections of a task's configuration, with what can be checked of them before any data are opened.
 pub trait Sections: Debug + Clone + PartialEq + Sized {

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use firefly_app::device::{DeviceChoice, DeviceName};
+use firefly_app::device_list::DeviceList;
+
 use super::{ConfigError, Length, RunConfig, Sections, Training};
 use crate::checkpoint::LEAST_KEPT;
 
@@ -20,6 +23,7 @@ impl<T: Sections> RunConfig<T> {
         let file_name = Path::new(&self.name).file_name().is_some_and(|name| name == self.name.as_str());
         let plain = !self.name.contains(char::is_control);
         ensure(plain && (file_name || self.name.is_empty()), "name", &self.name, "usable as a folder's name")?;
+        self.devices.list()?;
         let schedule = &self.schedule;
         ensure(!self.training.is_ambiguous(), "training.epochs", "given", "left out where training.steps is given")?;
         let (key, length) = match self.training.length() {
@@ -49,6 +53,18 @@ impl<T: Sections> RunConfig<T> {
         ensure(rate > 0.0 && rate <= 1.0, "training.learning_rate", rate, "above 0 and at most 1")?;
         self.optimizer.validate()?;
         T::validate(self)
+    }
+
+    /// The devices of the command line if there are any, or else those of the configuration, or else the CPU.
+    ///
+    /// # Errors
+    /// For a name that is not a device's.
+    pub fn device_list(&self, chosen: Option<&DeviceList>) -> Result<DeviceList, ConfigError> {
+        let default = || DeviceList::single(DeviceChoice::Named(DeviceName::CPU));
+        Ok(match chosen {
+            Some(chosen) => chosen.clone(),
+            None => self.devices.list()?.unwrap_or_else(default),
+        })
     }
 
     /// Checks that a run fits into `available` bytes of memory, if that is known.

@@ -25,6 +25,11 @@ impl EpochOrder {
         self.examples.div_ceil(self.batch)
     }
 
+    /// Examples in the batch of this number.
+    pub fn rows(&self, number: usize) -> usize {
+        self.batch.min(self.examples - number % self.batches_per_epoch() * self.batch)
+    }
+
     /// Indices of the batch of this number.
     pub fn batch(&self, number: usize) -> Vec<usize> {
         let (epoch, batch) = (number / self.batches_per_epoch(), number % self.batches_per_epoch());
@@ -68,6 +73,7 @@ mod tests {
         }
         assert_ne!(first, second);
         assert_eq!(order.batch(5).len(), 2, "the last batch has the remaining examples");
+        assert_eq!([3, 4, 5].map(|number| order.rows(number)), [4, 4, 2]);
         // A resumed run draws the batch of its step without those before it.
         assert_eq!(EpochOrder::new(3, 10, 4).batch(4), order.batch(4));
     }

@@ -59,7 +59,7 @@ pub enum MetricsError {
 /// Metrics of a step whose loss is still on the device.
 pub struct PendingPoint {
     step: usize,
-    loss: StepLoss,
+    losses: Vec<StepLoss>,
     validation: Option<Validation>,
 }
 
@@ -75,9 +75,9 @@ pub struct StepInfo {
 }
 
 impl PendingPoint {
-    /// The loss of a step; `step` counts the steps done, this one included.
-    pub fn new(step: usize, loss: StepLoss) -> Self {
-        Self { step, loss, validation: None }
+    /// The loss of a step as the sum of those of each device; `step` counts the steps done, this one included.
+    pub fn new(step: usize, losses: Vec<StepLoss>) -> Self {
+        Self { step, losses, validation: None }
     }
 
     /// Adds a validation.
@@ -90,8 +90,13 @@ impl PendingPoint {
     /// # Errors
     /// If it is not finite.
     pub fn finite_loss(&self) -> Result<f64, MetricsError> {
-        let loss = value(self.loss.total.clone());
+        let loss = self.sum(|loss| loss.total.clone());
         if loss.is_finite() { Ok(loss) } else { Err(MetricsError::LossNotFinite { loss, step: self.step }) }
+    }
+
+    /// Sum over the devices of a value of their losses, read back.
+    fn sum(&self, of: impl Fn(&StepLoss) -> Tensor<1>) -> f64 {
+        self.losses.iter().map(|loss| f64::from(of(loss).into_scalar::<f32>())).sum()
     }
 
     /// The point with every term read back.
@@ -100,11 +105,14 @@ impl PendingPoint {
     /// If the loss is not finite.
     pub fn complete(self, info: StepInfo) -> Result<TrainingPoint, MetricsError> {
         let loss = self.finite_loss()?;
-        let terms = self.loss.terms.into_iter().map(|(name, term)| Metric::real(name, value(term)));
+        let names = self.losses.first().into_iter().flat_map(|loss| &loss.terms).map(|(name, _)| *name);
+        let term =
+            |(place, name): (usize, &'static str)| Metric::real(name, self.sum(|loss| loss.terms[place].1.clone()));
+        let terms: Vec<Metric> = names.enumerate().map(term).collect();
         Ok(TrainingPoint {
             step: self.step,
             loss,
-            metrics: terms.chain(info.properties).collect(),
+            metrics: terms.into_iter().chain(info.properties).collect(),
             learning_rate: info.learning_rate,
             validation: self
                 .validation
@@ -112,10 +120,6 @@ impl PendingPoint {
             step_milliseconds: info.step_milliseconds,
         })
     }
-}
-
-fn value(tensor: Tensor<1>) -> f64 {
-    f64::from(tensor.into_scalar::<f32>())
 }
 
 /// A file of metrics that is appended to.

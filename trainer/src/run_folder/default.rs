@@ -29,7 +29,7 @@ pub(crate) fn default_folder<T: Task>(resolved: &Resolved<T>, resume: bool) -> R
     let mut numbers: Vec<usize> = entries.iter().filter_map(|entry| number(entry.file_name().to_str()?)).collect();
     numbers.sort_unstable();
     let folders: Vec<RunFolder> = numbers.into_iter().map(numbered).collect();
-    let is_same = |folder: &&RunFolder| folder.resolved::<T>().is_ok_and(|started| started == *resolved);
+    let is_same = |folder: &&RunFolder| folder.resolved::<T>().is_ok_and(|started| started.is_same_run(resolved));
     let same: Vec<&RunFolder> = folders.iter().filter(is_same).collect();
     let chosen = same.iter().rfind(|folder| !folder.is_complete()).or(same.last()).copied().or(folders.last());
     chosen.cloned().unwrap_or_else(|| numbered(1))

@@ -187,7 +187,8 @@ impl RunFolder {
         Ok(FolderLock { taken_over: left, ..lock })
     }
 
-    /// Locks the folder to resume its run. A run that ended before its configuration was written is started.
+    /// Locks the folder to resume its run, on whatever devices. A run that ended before its configuration was written is
+    /// started.
     ///
     /// # Errors
     /// If the folder holds no run, or one of another configuration, or another process is training in it.
@@ -204,8 +205,9 @@ impl RunFolder {
             Err(error) => return Err(error),
         };
         let lock = self.lock()?;
-        if started != *resolved {
-            return Err(FolderError::Different { folder, difference: difference(&started, resolved)? });
+        if !started.is_same_run(resolved) {
+            let difference = difference(&started, &resolved.on_devices_of(&started))?;
+            return Err(FolderError::Different { folder, difference });
         }
         Ok(lock)
     }

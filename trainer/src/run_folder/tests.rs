@@ -1,11 +1,13 @@
 //! Folders that are free, in use, left over, or of something else.
 
+use firefly_app::device::DeviceName;
+
 use super::comparison::difference;
 use super::*;
 use crate::tasks::peaks::{PeaksConfig, PeaksTask};
 
 fn resolved() -> Resolved<PeaksTask> {
-    Resolved::new(PeaksConfig::default(), "cpu".into())
+    Resolved::new(PeaksConfig::default(), &[DeviceName::CPU])
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Contract of a task: what the loop, the run folder and the report call and show.
 
 mod error;
+mod placed;
 mod predictions;
+mod share;
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -11,12 +13,14 @@ use burn::tensor::Device;
 use firefly_app::page::figure::Figure;
 use serde::Serialize;
 
-use crate::config::{Resolved, RunConfig, Sections};
+use crate::config::{Resolved, RunConfig, Sections, Training};
 use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 
 pub use self::error::{ModelError, TaskError};
+pub use self::placed::{Placed, over_devices};
 pub use self::predictions::{PredictionFile, PredictionForm, PredictionTable, Predictions};
+pub use self::share::{BatchShare, Place};
 
 /// One model measured on one data set.
 pub trait EvaluationRow: Debug + Clone + Serialize {
@@ -81,7 +85,7 @@ pub trait Task: Sections {
     /// The module that is trained.
     type Model: Module;
     /// Opened data, on a device.
-    type Data;
+    type Data: Send + Sync;
     /// A row of the evaluation.
     type Row: EvaluationRow;
 
@@ -91,6 +95,12 @@ pub trait Task: Sections {
     /// If the data can't be read or don't fit the model; [`TaskError::Interrupted`] if `monitor` says to stop.
     fn open(config: &RunConfig<Self>, device: &Device, monitor: &Monitor<'_>) -> Result<Self::Data, TaskError>;
 
+    /// The data to train on with a further device; what is in host memory is shared.
+    ///
+    /// # Errors
+    /// If the data don't fit the model.
+    fn replicate(config: &RunConfig<Self>, data: &Self::Data, device: &Device) -> Result<Self::Data, TaskError>;
+
     /// Number of recordings that are left out because they are too short.
     fn skipped(_data: &Self::Data) -> usize {
         0
@@ -98,6 +108,17 @@ pub trait Task: Sections {
 
     /// Number that changes with the samples of the data; 0 where seed and configuration determine them.
     fn fingerprint(data: &Self::Data) -> u64;
+
+    /// Rows of the batch of this number, at least one.
+    fn batch_rows(config: &RunConfig<Self>, _data: &Self::Data, _batch: usize) -> usize {
+        config.training.batch()
+    }
+
+    /// Reason for which the loss is not a mean over the examples of a batch, so that devices can't share one; none where
+    /// it is.
+    fn joins_examples(_config: &RunConfig<Self>) -> Option<&'static str> {
+        None
+    }
 
     /// Batches of an epoch; none where training data have no end.
     fn batches_per_epoch(config: &RunConfig<Self>, data: &Self::Data) -> Option<usize>;
@@ -132,8 +153,8 @@ pub trait Task: Sections {
         Vec::new()
     }
 
-    /// Loss of the model on a batch of training data: a function of the seed and the number of the batch. `step` counts
-    /// the steps taken before.
+    /// Mean loss of the model over rows of a batch of training data: a function of the seed, the number of the batch and
+    /// the rows. `step` counts the steps taken before.
     ///
     /// # Errors
     /// If the batch does not fit the model.
@@ -141,7 +162,7 @@ pub trait Task: Sections {
         config: &RunConfig<Self>,
         data: &Self::Data,
         model: &Self::Model,
-        batch: usize,
+        share: &BatchShare,
         step: usize,
     ) -> Result<StepLoss, TaskError>;
 
@@ -194,15 +215,15 @@ pub trait Task: Sections {
         device: &Device,
     ) -> Result<OtherEvaluation<Self>, TaskError>;
 
-    /// Outputs of a model for the files `inputs`.
+    /// Outputs of a model for the files `inputs`, whose batches are shared among the devices it is placed on, at least
+    /// one.
     ///
     /// # Errors
     /// If a file can't be read or does not fit the model.
     fn predict(
         config: &RunConfig<Self>,
-        model: &Self::Model,
+        placed: &mut [Placed<Self::Model>],
         inputs: &[PathBuf],
-        device: &Device,
     ) -> Result<Predictions, TaskError>;
 
     /// The task's parts of a run's page.

@@ -21,6 +21,8 @@ pub trait ZooTask {
     const DEFAULT_MODEL: &'static str;
     /// Families of the zoo that the task can train.
     const FAMILIES: &'static [&'static str];
+    /// Families whose loss is not a mean over the examples of a batch, and why.
+    const JOINS_EXAMPLES: &'static [(&'static str, &'static str)] = &[];
     /// Settings that the task derives from its other sections, and from which keys.
     const DERIVED: &'static [(&'static str, &'static str)];
 }
@@ -75,6 +77,12 @@ impl<T: ZooTask> ZooSection<T> {
     /// Name of the model's family.
     pub fn family(&self) -> Option<&'static str> {
         zoo::family(&self.name).ok()
+    }
+
+    /// Reason for which the model's loss is not a mean over the examples of a batch; none where it is.
+    pub fn joins_examples(&self) -> Option<&'static str> {
+        let family = self.family()?;
+        T::JOINS_EXAMPLES.iter().find(|(name, _)| *name == family).map(|(_, reason)| *reason)
     }
 
     /// Names of the models that the task can train.

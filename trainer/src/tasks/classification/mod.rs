@@ -7,6 +7,7 @@ mod model;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use burn::module::Module;
 use burn::nn::loss::CrossEntropyLossConfig;
@@ -25,7 +26,8 @@ use crate::data::{Corpus, EpochOrder, read_recording};
 use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, Task, TaskError,
+    BatchShare, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionTable, Predictions,
+    ReportParts, Task, TaskError, over_devices,
 };
 use crate::tasks::TaskName;
 
@@ -43,8 +45,8 @@ pub type ClassificationConfig = RunConfig<Classification>;
 
 /// The examples of a run, and the order of those to train on.
 pub struct ClassificationData {
-    sets: ExampleSets,
-    order: EpochOrder,
+    sets: Arc<ExampleSets>,
+    order: Arc<EpochOrder>,
     device: Device,
 }
 
@@ -110,6 +112,8 @@ fn most_probable(row: &[f32]) -> usize {
 impl ZooTask for Classification {
     const DEFAULT_MODEL: &'static str = "mel_classifier";
     const FAMILIES: &'static [&'static str] = &["mel_classifier", "long_conv", "s4d", "hyena"];
+    const JOINS_EXAMPLES: &'static [(&'static str, &'static str)] =
+        &[("mel_classifier", "mel_classifier normalises by statistics of the whole batch")];
     const DERIVED: &'static [(&'static str, &'static str)] = &[
         ("samples", "it is data.samples"),
         ("length", "it is data.samples"),
@@ -184,11 +188,27 @@ impl Task for Classification {
             return Err(TaskError::NoValidationFrames);
         }
         let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
-        Ok(ClassificationData { sets, order, device: device.clone() })
+        Ok(ClassificationData { sets: sets.into(), order: order.into(), device: device.clone() })
     }
 
     fn fingerprint(data: &ClassificationData) -> u64 {
         data.sets.fingerprint()
+    }
+
+    fn replicate(
+        _config: &ClassificationConfig,
+        data: &ClassificationData,
+        device: &Device,
+    ) -> Result<ClassificationData, TaskError> {
+        Ok(ClassificationData { sets: data.sets.clone(), order: data.order.clone(), device: device.clone() })
+    }
+
+    fn joins_examples(config: &ClassificationConfig) -> Option<&'static str> {
+        config.model.joins_examples()
+    }
+
+    fn batch_rows(_config: &ClassificationConfig, data: &ClassificationData, batch: usize) -> usize {
+        data.order.rows(batch)
     }
 
     fn batches_per_epoch(_config: &ClassificationConfig, data: &ClassificationData) -> Option<usize> {
@@ -207,11 +227,12 @@ impl Task for Classification {
         config: &ClassificationConfig,
         data: &ClassificationData,
         model: &Classifier,
-        batch: usize,
+        share: &BatchShare,
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
-        let (indices, first) = (data.order.batch(batch), (batch * config.training.batch) as u64);
-        let batch = data.sets.train.augmented(&indices, &config.data, config.seed, first, &data.device);
+        let (indices, first) = (data.order.batch(share.number), share.first(config.training.batch));
+        let indices = &indices[share.rows.clone()];
+        let batch = data.sets.train.augmented(indices, &config.data, config.seed, first, &data.device);
         let logits = model.try_forward(batch.signal)?;
         let smoothing = Some(config.loss.smoothing as f32).filter(|share| *share > 0.0);
         let loss = CrossEntropyLossConfig::new().with_smoothing(smoothing).init(&logits.device());
@@ -273,12 +294,11 @@ impl Task for Classification {
     /// The most probable class of each recording, or of each of its parts.
     fn predict(
         config: &ClassificationConfig,
-        model: &Classifier,
+        placed: &mut [Placed<Classifier>],
         inputs: &[PathBuf],
-        device: &Device,
     ) -> Result<Predictions, TaskError> {
-        let mut rows = Vec::new();
-        for path in inputs {
+        let of_file = |Placed { model, device }: &Placed<Classifier>, path: &PathBuf| {
+            let mut rows: Vec<Vec<String>> = Vec::new();
             for recording in read_recording(path)? {
                 let corpus = Corpus::from_recordings(vec![recording], 1)?;
                 let examples = Examples::unlabelled(&corpus, &config.data)?;
@@ -289,7 +309,9 @@ impl Task for Classification {
                     rows.push(cells.into_iter().chain([row[class].to_string()]).collect());
                 }
             }
-        }
+            Ok::<_, TaskError>(rows)
+        };
+        let rows = over_devices(placed, inputs, of_file)?.concat();
         let columns = ["file", "part", "class", "probability"].map(String::from).into();
         Ok(PredictionTable { columns, rows }.into())
     }

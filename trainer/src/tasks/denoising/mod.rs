@@ -12,6 +12,7 @@ mod spectral_loss;
 mod tuning;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor};
 use firefly_models::zoo::{Settings, ZooModel};
@@ -30,7 +31,8 @@ use crate::data::EpochOrder;
 use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionForm, Predictions, ReportParts, Task, TaskError,
+    BatchShare, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionForm, Predictions,
+    ReportParts, Task, TaskError,
 };
 use crate::tasks::TaskName;
 use evaluate::Ratios;
@@ -49,8 +51,8 @@ pub type DenoisingConfig = RunConfig<Denoising>;
 
 /// The examples of a run, and the order of those to train on.
 pub struct DenoisingData {
-    sets: ExampleSets,
-    order: EpochOrder,
+    sets: Arc<ExampleSets>,
+    order: Arc<EpochOrder>,
     device: Device,
 }
 
@@ -146,11 +148,23 @@ impl Task for Denoising {
     fn open(config: &DenoisingConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<DenoisingData, TaskError> {
         let sets = ExampleSets::open(config)?;
         let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
-        Ok(DenoisingData { sets, order, device: device.clone() })
+        Ok(DenoisingData { sets: sets.into(), order: order.into(), device: device.clone() })
     }
 
     fn fingerprint(data: &DenoisingData) -> u64 {
         data.sets.fingerprint()
+    }
+
+    fn replicate(_config: &DenoisingConfig, data: &DenoisingData, device: &Device) -> Result<DenoisingData, TaskError> {
+        Ok(DenoisingData { sets: data.sets.clone(), order: data.order.clone(), device: device.clone() })
+    }
+
+    fn joins_examples(config: &DenoisingConfig) -> Option<&'static str> {
+        (config.loss.spectral > 0.0).then_some("the spectral term of the loss is a ratio of sums over the whole batch")
+    }
+
+    fn batch_rows(_config: &DenoisingConfig, data: &DenoisingData, batch: usize) -> usize {
+        data.order.rows(batch)
     }
 
     fn batches_per_epoch(_config: &DenoisingConfig, data: &DenoisingData) -> Option<usize> {
@@ -165,12 +179,12 @@ impl Task for Denoising {
         config: &DenoisingConfig,
         data: &DenoisingData,
         model: &ZooModel,
-        batch: usize,
+        share: &BatchShare,
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
-        let (indices, first) = (data.order.batch(batch), (batch * config.training.batch) as u64);
-        let Batch { clean, noisy } =
-            data.sets.train.augmented(&indices, &config.data, config.seed, first, &data.device);
+        let (indices, first) = (data.order.batch(share.number), share.first(config.training.batch));
+        let indices = &indices[share.rows.clone()];
+        let Batch { clean, noisy } = data.sets.train.augmented(indices, &config.data, config.seed, first, &data.device);
         loss_of(&config.loss, denoised(model, noisy)?, clean)
     }
 
@@ -212,7 +226,7 @@ impl Task for Denoising {
         data: &DenoisingData,
         models: &[(String, ZooModel)],
     ) -> Result<Vec<ScoreRow>, TaskError> {
-        let ExampleSets { train, test, test_name, .. } = &data.sets;
+        let ExampleSets { train, test, test_name, .. } = &*data.sets;
         evaluate::compare(config, test_name, test, train, models, &data.device)
     }
 
@@ -235,11 +249,10 @@ impl Task for Denoising {
     /// A WAV file without noise for each file of recordings.
     fn predict(
         config: &DenoisingConfig,
-        model: &ZooModel,
+        placed: &mut [Placed<ZooModel>],
         inputs: &[PathBuf],
-        device: &Device,
     ) -> Result<Predictions, TaskError> {
-        Ok(Predictions::Files(predict::files(config, model, inputs, device)?))
+        Ok(Predictions::Files(predict::files(config, placed, inputs)?))
     }
 
     fn report(

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData};
 use firefly_models::zoo::ZooModel;
 use hound::{SampleFormat, WavSpec, WavWriter};
 
 use super::{DenoisingConfig, denoised};
 use crate::data::{Recording, read_recording, stem};
-use crate::task::{PredictionFile, TaskError};
+use crate::task::{Placed, PredictionFile, TaskError, over_devices};
 
 /// Samples of a part of a recording that is denoised at once.
 const PART: usize = 1 << 18;
@@ -24,13 +24,11 @@ const OVERLAP: usize = 1 << 13;
 /// If a file can't be read, or has another sample rate than the run's.
 pub(super) fn files(
     config: &DenoisingConfig,
-    model: &ZooModel,
+    placed: &mut [Placed<ZooModel>],
     inputs: &[PathBuf],
-    device: &Device,
 ) -> Result<Vec<PredictionFile>, TaskError> {
-    let frame = model.settings().get("n_fft").and_then(|samples| samples.as_u64()).unwrap_or(1) as usize;
-    let mut names = HashSet::new();
-    let file = |path: &PathBuf| {
+    let file = |Placed { model, device }: &Placed<ZooModel>, path: &PathBuf| {
+        let frame = model.settings().get("n_fft").and_then(|samples| samples.as_u64()).unwrap_or(1) as usize;
         let refused = |reason: String| TaskError::Input { path: path.clone(), reason };
         let recordings = read_recording(path)?;
         super::examples::check_rate(&recordings, config.data.sample_rate)?;
@@ -47,10 +45,11 @@ pub(super) fn files(
         }
         let rate = recordings.first().map(|recording| recording.sample_rate).filter(|rate| *rate > 1);
         let rate = rate.unwrap_or(config.data.sample_rate.round() as u32);
-        let bytes = wav(&channels, rate).map_err(|error| refused(error.to_string()))?;
-        Ok(PredictionFile { name: unused_name(path, &mut names), bytes })
+        wav(&channels, rate).map_err(|error| refused(error.to_string()))
     };
-    inputs.iter().map(file).collect()
+    let mut names = HashSet::new();
+    let files = inputs.iter().zip(over_devices(placed, inputs, file)?);
+    Ok(files.map(|(path, bytes)| PredictionFile { name: unused_name(path, &mut names), bytes }).collect())
 }
 
 /// A signal of at least `least` samples with `samples` in its middle and zeros around them, and the place where they

@@ -7,6 +7,7 @@ mod memory;
 mod series;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
@@ -22,7 +23,8 @@ use crate::data::EpochOrder;
 use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, Task, TaskError,
+    BatchShare, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionTable, Predictions,
+    ReportParts, Task, TaskError, over_devices,
 };
 use crate::tasks::TaskName;
 
@@ -41,7 +43,7 @@ pub type ForecastingConfig = RunConfig<Forecasting>;
 /// The series of a run, and the order of its training windows.
 pub struct ForecastingData {
     series: Series,
-    order: EpochOrder,
+    order: Arc<EpochOrder>,
 }
 
 /// Sums of the errors of forecasts.
@@ -117,6 +119,8 @@ fn derived(config: &ForecastingConfig, channels: usize) -> Settings {
 impl ZooTask for Forecasting {
     const DEFAULT_MODEL: &'static str = "fits";
     const FAMILIES: &'static [&'static str] = &["fits", "timesnet"];
+    const JOINS_EXAMPLES: &'static [(&'static str, &'static str)] =
+        &[("timesnet", "timesnet takes periods of the mean spectrum of the whole batch")];
     const DERIVED: &'static [(&'static str, &'static str)] = &[
         ("look_back", "it is data.look_back"),
         ("horizon", "it is data.horizon"),
@@ -177,11 +181,27 @@ impl Task for Forecasting {
     fn open(config: &ForecastingConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<ForecastingData, TaskError> {
         let series = Series::open(&config.data, config.seed, device)?;
         let order = EpochOrder::new(config.seed, series.parts.train.len(), config.training.batch);
-        Ok(ForecastingData { series, order })
+        Ok(ForecastingData { series, order: order.into() })
     }
 
     fn fingerprint(data: &ForecastingData) -> u64 {
         data.series.fingerprint
+    }
+
+    fn replicate(
+        _config: &ForecastingConfig,
+        data: &ForecastingData,
+        device: &Device,
+    ) -> Result<ForecastingData, TaskError> {
+        Ok(ForecastingData { series: data.series.on_device(device), order: data.order.clone() })
+    }
+
+    fn joins_examples(config: &ForecastingConfig) -> Option<&'static str> {
+        config.model.joins_examples()
+    }
+
+    fn batch_rows(_config: &ForecastingConfig, data: &ForecastingData, batch: usize) -> usize {
+        data.order.rows(batch)
     }
 
     fn batches_per_epoch(_config: &ForecastingConfig, data: &ForecastingData) -> Option<usize> {
@@ -196,11 +216,11 @@ impl Task for Forecasting {
         config: &ForecastingConfig,
         data: &ForecastingData,
         model: &ZooModel,
-        batch: usize,
+        share: &BatchShare,
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
         // The order is of windows to train on, which begin at row 0.
-        let Windows { past, future } = data.series.windows(&data.order.batch(batch));
+        let Windows { past, future } = data.series.windows(&data.order.batch(share.number)[share.rows.clone()]);
         let (forecast, reconstruction) = outputs(model, past.clone())?;
         let LossSection { kind, reconstruction: weight } = config.loss;
         let forecast = mean_error(kind, forecast, future);
@@ -296,16 +316,15 @@ impl Task for Forecasting {
     /// The rows that follow the last ones of each table, in its units; standardised by the run's training rows.
     fn predict(
         config: &ForecastingConfig,
-        model: &ZooModel,
+        placed: &mut [Placed<ZooModel>],
         inputs: &[PathBuf],
-        device: &Device,
     ) -> Result<Predictions, TaskError> {
-        let series = Series::open(&config.data, config.seed, device)?;
+        let first = placed.first().map(|placed| placed.device.clone()).unwrap_or_default();
+        let series = Series::open(&config.data, config.seed, &first)?;
         let (look_back, channels) = (config.data.look_back, series.channels);
         let names = (0..channels).map(|channel| format!("channel_{channel}"));
         let columns = ["file", "row"].map(String::from).into_iter().chain(names).collect();
-        let mut table = PredictionTable { columns, rows: Vec::new() };
-        for path in inputs {
+        let of_file = |Placed { model, device }: &Placed<ZooModel>, path: &PathBuf| {
             let refused = |reason| TaskError::Input { path: path.clone(), reason };
             let input = Table::read(path)?;
             let rows = input.rows();
@@ -317,13 +336,15 @@ impl Task for Forecasting {
             let standard = TensorData::new(series.standardisation.apply(&last).values, [1, look_back, channels]);
             let (forecast, _) = outputs(model, Tensor::from_data(standard, device))?;
             let forecast = Table { channels, values: forecast.into_data().iter::<f32>().collect() };
-            let file = path.display().to_string();
-            for (index, values) in series.standardisation.revert(&forecast).values.chunks(channels).enumerate() {
-                let place = [file.clone(), (rows + index).to_string()];
-                table.rows.push(place.into_iter().chain(values.iter().map(ToString::to_string)).collect());
-            }
-        }
-        Ok(table.into())
+            let forecast = series.standardisation.revert(&forecast);
+            let row = |(index, values): (usize, &[f32])| -> Vec<String> {
+                let place = [path.display().to_string(), (rows + index).to_string()];
+                place.into_iter().chain(values.iter().map(ToString::to_string)).collect()
+            };
+            Ok::<_, TaskError>(forecast.values.chunks(channels).enumerate().map(row).collect::<Vec<_>>())
+        };
+        let rows = over_devices(placed, inputs, of_file)?.concat();
+        Ok(PredictionTable { columns, rows }.into())
     }
 
     fn report(

@@ -179,6 +179,14 @@ impl Series {
         })
     }
 
+    /// The same series on another device.
+    pub fn on_device(&self, device: &Device) -> Self {
+        let Self { look_back, horizon, channels, fingerprint, .. } = *self;
+        let (parts, standardisation) = (self.parts.clone(), self.standardisation.clone());
+        let values = self.values.clone().to_device(device);
+        Self { values, look_back, horizon, parts, standardisation, channels, fingerprint }
+    }
+
     /// The windows that begin at these rows.
     pub fn windows(&self, starts: &[usize]) -> Windows {
         let (length, device) = (self.look_back + self.horizon, self.values.device());

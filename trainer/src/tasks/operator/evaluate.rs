@@ -10,7 +10,7 @@ use super::samples::TestSet;
 use super::symmetry::Symmetry;
 use crate::grid;
 use crate::metrics::Metric;
-use crate::task::TaskError;
+use crate::task::{Placed, TaskError, over_devices};
 use crate::tasks::scores::ScoreRow;
 
 /// Most input values in a batch of an evaluation.
@@ -28,17 +28,26 @@ pub fn relative_l2(found: Tensor<2>, wanted: Tensor<2>, unit: f64) -> Tensor<1> 
     (squares + LEAST_SQUARE).sqrt().squeeze_dim(1)
 }
 
-/// Outputs of a model for `input`: its own, or the mean over the symmetries of a domain of the outputs for the changed
-/// inputs, changed back.
+/// Outputs of a model for `input` on one device.
+///
+/// # Errors
+/// As [`outputs_on`].
+pub fn outputs(model: &FieldOperator, input: &Fields, domain: &Domain, device: &Device) -> Result<Fields, TaskError> {
+    outputs_on(&mut [Placed { model: model.clone(), device: device.clone() }], input, domain)
+}
+
+/// Outputs of a model for `input`, whose batches are shared among devices: its own, or the mean over the symmetries of a
+/// domain of the outputs for the changed inputs, changed back.
 ///
 /// # Errors
 /// If the fields do not fit the model.
-pub fn outputs(model: &FieldOperator, input: &Fields, domain: &Domain, device: &Device) -> Result<Fields, TaskError> {
-    let (channels, points) = (model.fields.output.channels(), domain.points(&input.points));
+pub fn outputs_on(placed: &mut [Placed<FieldOperator>], input: &Fields, domain: &Domain) -> Result<Fields, TaskError> {
+    let channels = placed.first().map_or(0, |placed| placed.model.fields.output.channels());
+    let points = domain.points(&input.points);
     let of_sample = channels * points.iter().product::<usize>();
     let indices: Vec<usize> = (0..input.len()).collect();
-    let mut output = Fields { channels, points: input.points.clone(), values: Vec::new() };
-    for indices in indices.chunks((BATCH_VALUES / of_sample).max(1)) {
+    let batches: Vec<&[usize]> = indices.chunks((BATCH_VALUES / of_sample.max(1)).max(1)).collect();
+    let of_batch = |Placed { model, device }: &Placed<FieldOperator>, indices: &&[usize]| {
         let of = |symmetry: Option<&Symmetry>| -> Result<Vec<f32>, TaskError> {
             let changes: Vec<Symmetry> = symmetry.map(|change| vec![change.clone(); indices.len()]).unwrap_or_default();
             let batch = input.batch(indices, &changes, domain.input, device);
@@ -53,9 +62,10 @@ pub fn outputs(model: &FieldOperator, input: &Fields, domain: &Domain, device: &
             }
             sums.into_iter().map(|sum| (sum / domain.symmetries.len() as f64) as f32).collect()
         };
-        output.values.extend(domain.output.opened(&closed, &input.points));
-    }
-    Ok(output)
+        Ok::<_, TaskError>(domain.output.opened(&closed, &input.points))
+    };
+    let values = over_devices(placed, &batches, of_batch)?.concat();
+    Ok(Fields { channels, points: input.points.clone(), values })
 }
 
 /// Relative L2 error of each sample: root of the squared error over the squared output, over all channels and points.

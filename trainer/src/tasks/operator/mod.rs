@@ -15,6 +15,7 @@ mod symmetry;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
@@ -38,8 +39,8 @@ use crate::data::{EpochOrder, Part, stem, uniform};
 use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionFile, PredictionForm, Predictions, ReportParts,
-    Task, TaskError,
+    BatchShare, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionFile, PredictionForm,
+    Predictions, ReportParts, Task, TaskError,
 };
 use crate::tasks::TaskName;
 
@@ -55,8 +56,8 @@ pub type OperatorConfig = RunConfig<OperatorTask>;
 
 /// The samples of a run, and the order of those to train on.
 pub struct OperatorData {
-    sets: SampleSets,
-    order: EpochOrder,
+    sets: Arc<SampleSets>,
+    order: Arc<EpochOrder>,
     device: Device,
 }
 
@@ -164,11 +165,19 @@ impl Task for OperatorTask {
             sets.tests.iter().map(|test| (test.name.clone(), test.pairs.input.points.clone())).collect();
         ensure_runs(config, &sets.description(&config.data), &tests, device)?;
         let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
-        Ok(OperatorData { sets, order, device: device.clone() })
+        Ok(OperatorData { sets: sets.into(), order: order.into(), device: device.clone() })
     }
 
     fn fingerprint(data: &OperatorData) -> u64 {
         data.sets.fingerprint
+    }
+
+    fn replicate(_config: &OperatorConfig, data: &OperatorData, device: &Device) -> Result<OperatorData, TaskError> {
+        Ok(OperatorData { sets: data.sets.clone(), order: data.order.clone(), device: device.clone() })
+    }
+
+    fn batch_rows(_config: &OperatorConfig, data: &OperatorData, batch: usize) -> usize {
+        data.order.rows(batch)
     }
 
     fn batches_per_epoch(_config: &OperatorConfig, data: &OperatorData) -> Option<usize> {
@@ -185,14 +194,14 @@ impl Task for OperatorTask {
         config: &OperatorConfig,
         data: &OperatorData,
         model: &FieldOperator,
-        batch: usize,
+        share: &BatchShare,
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
-        let indices = data.order.batch(batch);
-        let symmetries = drawn_symmetries(config, &data.sets.domain, batch, indices.len());
+        let indices = &data.order.batch(share.number)[share.rows.clone()];
+        let symmetries = drawn_symmetries(config, &data.sets.domain, share);
         let (FieldPairs { input, output }, domain) = (&data.sets.train, &data.sets.domain);
-        let inputs = input.batch(&indices, &symmetries, domain.input, &data.device);
-        let outputs = output.batch(&indices, &symmetries, domain.output, &data.device);
+        let inputs = input.batch(indices, &symmetries, domain.input, &data.device);
+        let outputs = output.batch(indices, &symmetries, domain.output, &data.device);
         let found = model.try_forward(inputs, &domain.points(&input.points))?;
         Ok(StepLoss::single(evaluate::relative_l2(found, outputs, data.sets.output_unit).mean()))
     }
@@ -255,17 +264,17 @@ impl Task for OperatorTask {
     /// `[samples, points…]`, or `[samples, channels, points…]` of several channels.
     fn predict(
         config: &OperatorConfig,
-        model: &FieldOperator,
+        placed: &mut [Placed<FieldOperator>],
         inputs: &[PathBuf],
-        device: &Device,
     ) -> Result<Predictions, TaskError> {
         let dims = dims(config);
         let domain = config.domain();
         let mut files: Vec<PredictionFile> = Vec::new();
+        let fields = placed.first().map(|placed| placed.model.fields.clone());
         for path in inputs {
             let refused = |reason: String| TaskError::Input { path: path.clone(), reason };
             let input = Fields::of(Array::read(path, "x")?, dims, path, "x")?;
-            let expected = model.fields.input.channels();
+            let expected = fields.as_ref().map_or(0, |fields| fields.input.channels());
             if input.channels != expected {
                 let found = input.channels;
                 return Err(refused(format!("its fields have {found} channels, but the model takes {expected}")));
@@ -275,7 +284,7 @@ impl Task for OperatorTask {
             if files.iter().any(|file| file.name == name) {
                 return Err(refused(format!("another input has the same name: both would be written to {name}")));
             }
-            let output = evaluate::outputs(model, &input, &domain, device)?;
+            let output = evaluate::outputs_on(placed, &input, &domain)?;
             let mut shape = output.shape();
             if output.channels == 1 {
                 shape.remove(1);
@@ -349,17 +358,17 @@ fn ensure_runs(
     Ok(())
 }
 
-/// A symmetry for each of the `count` samples of a batch, a function of the seed and the number of the batch; none
-/// where the problem has none.
-fn drawn_symmetries(config: &OperatorConfig, domain: &Domain, batch: usize, count: usize) -> Vec<Symmetry> {
+/// A symmetry for each sample of a share, a function of the seed, the number of the batch and the row; none where the
+/// problem has none.
+fn drawn_symmetries(config: &OperatorConfig, domain: &Domain, share: &BatchShare) -> Vec<Symmetry> {
     let symmetries = &domain.symmetries;
     if symmetries.is_empty() {
         return Vec::new();
     }
-    let first = (batch * config.training.batch) as u64;
+    let first = share.first(config.training.batch);
     let drawn = |draw: u64| {
         let [share, _] = uniform(config.seed, Part::Train, draw);
         symmetries[(share * symmetries.len() as f64) as usize].clone()
     };
-    (first..first + count as u64).map(drawn).collect()
+    (first..).take(share.rows.len()).map(drawn).collect()
 }

@@ -6,6 +6,7 @@ use firefly_models::{ArgumentError, WelchPeaks};
 use firefly_ops::top_k;
 
 use crate::data::{DeviceCorpus, FrameSource};
+use crate::task::BatchShare;
 
 /// Added to power relative to a frame's mean before its logarithm is taken, so that the logarithm is bounded.
 pub const RELATIVE_POWER_FLOOR: f64 = 1e-9;
@@ -52,7 +53,7 @@ impl Batch {
     }
 }
 
-/// Training batches by step: the same step always gives the same frames.
+/// Training batches by their number: the same number always gives the same frames.
 #[derive(Debug, Clone)]
 pub struct Batches {
     source: FrameSource,
@@ -75,17 +76,22 @@ impl Batches {
         Self { source, corpus, reference, rows, device }
     }
 
-    /// The batch of a step.
+    /// The same batches on another device.
+    pub fn on_device(&self, reference: WelchPeaks, device: &Device) -> Self {
+        Self::new(self.source.clone(), reference, self.rows, device.clone())
+    }
+
+    /// Rows of a batch.
     ///
     /// # Errors
     /// As [`Batch::new`].
-    pub fn at(&self, step: usize) -> Result<Batch, ArgumentError> {
-        let first = (step * self.rows) as u64;
+    pub fn at(&self, share: &BatchShare) -> Result<Batch, ArgumentError> {
+        let (first, rows) = (share.first(self.rows), share.rows.len());
         let signal = match &self.corpus {
-            Some(corpus) => corpus.batch(first, self.rows),
+            Some(corpus) => corpus.batch(first, rows),
             None => {
                 let frame = self.source.frame();
-                let mut samples = vec![0.0; self.rows * frame];
+                let mut samples = vec![0.0; rows * frame];
                 self.source.fill_batch(first, &mut samples);
                 frames_to_tensor(samples, frame, &self.device)
             }

@@ -1,5 +1,7 @@
 //! Data of a run on a device: training batches, validation frames with their reference, and test frames.
 
+use std::sync::Arc;
+
 use burn::tensor::{Device, Tensor};
 use firefly_models::{LearnedWelchPeaks, Tier, WelchPeaks};
 use firefly_ops::HostPeaks;
@@ -18,11 +20,11 @@ const FINGERPRINT_FRAMES: usize = 256;
 /// Opened data of a run.
 pub struct PeaksData {
     /// The sets of frames.
-    pub sets: DataSets,
+    pub sets: Arc<DataSets>,
     /// Training batches by their number.
     pub batches: Batches,
-    /// Validation frames with their reference.
-    pub validation: ValidationSet,
+    /// Validation frames with their reference, on the first device.
+    pub validation: Arc<ValidationSet>,
     /// The device.
     pub device: Device,
 }
@@ -36,9 +38,19 @@ impl PeaksData {
         let sets = config.data.open(config.model.frame(), config.seed)?;
         let reference = config.model.exact(Tier::Reference).try_init(device)?;
         let frames = sets.validation.evenly_spaced(config.schedule.validation_frames);
-        let validation = ValidationSet::new(frames, &reference, device)?;
+        let validation = ValidationSet::new(frames, &reference, device)?.into();
         let batches = Batches::new(sets.train.clone(), reference, config.training.batch, device.clone());
-        Ok(Self { sets, batches, validation, device: device.clone() })
+        Ok(Self { sets: sets.into(), batches, validation, device: device.clone() })
+    }
+
+    /// The same data with training batches on another device without autodiff.
+    ///
+    /// # Errors
+    /// If the reference can't be made.
+    pub fn on_device(&self, config: &PeaksConfig, device: &Device) -> Result<Self, TaskError> {
+        let reference = config.model.exact(Tier::Reference).try_init(device)?;
+        let (sets, validation) = (self.sets.clone(), self.validation.clone());
+        Ok(Self { sets, batches: self.batches.on_device(reference, device), validation, device: device.clone() })
     }
 }
 

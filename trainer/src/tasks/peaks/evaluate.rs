@@ -1,5 +1,6 @@
 //! Recall, power error and time of exact estimates and of learned models, beside the reference's peaks.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use burn::tensor::{Device, FloatDType, Tensor};
@@ -27,13 +28,38 @@ pub fn peaks_of(
     device: &Device,
     model: impl Fn(Tensor<2>) -> Result<Peaks<2>, ArgumentError>,
 ) -> Result<HostPeaks, ArgumentError> {
+    let of_batch = |rows| peaks_of_batch(frames, rows, device, &model);
+    Ok(joined(batches(frames).into_iter().map(of_batch).collect::<Result<Vec<_>, _>>()?))
+}
+
+/// Rows of each batch of [`BATCH`] frames; the last may be smaller.
+pub fn batches(frames: &Frames) -> Vec<Range<usize>> {
+    (0..frames.len()).step_by(BATCH).map(|start| start..frames.len().min(start + BATCH)).collect()
+}
+
+/// Peaks of a batch of frames, read back.
+///
+/// # Errors
+/// [`ArgumentError`] if the frames don't fit the model.
+pub fn peaks_of_batch(
+    frames: &Frames,
+    rows: Range<usize>,
+    device: &Device,
+    model: impl Fn(Tensor<2>) -> Result<Peaks<2>, ArgumentError>,
+) -> Result<HostPeaks, ArgumentError> {
+    let peaks = model(frames_to_tensor(frames.rows(rows), frames.frame(), device))?;
+    let (bins, power) = (peaks.bins.into_data(), peaks.power.into_data());
+    Ok(HostPeaks { bins: bins.iter::<i64>().collect(), power: power.iter::<f32>().collect() })
+}
+
+/// Peaks of batches, one after the other.
+pub fn joined(batches: Vec<HostPeaks>) -> HostPeaks {
     let mut all = HostPeaks::default();
-    for start in (0..frames.len()).step_by(BATCH) {
-        let peaks = model(frames_to_tensor(frames.rows(start..start + BATCH), frames.frame(), device))?;
-        all.bins.extend(peaks.bins.into_data().iter::<i64>());
-        all.power.extend(peaks.power.into_data().iter::<f32>());
+    for batch in batches {
+        all.bins.extend(batch.bins);
+        all.power.extend(batch.power);
     }
-    Ok(all)
+    all
 }
 
 /// Whether any of the peaks has power.

@@ -22,7 +22,7 @@ pub use config::{LossSection, ModelSection, Parameters, TrainingSection};
 pub use data::PeaksData;
 pub use row::PeaksRow;
 
-use self::evaluate::{active_share, peaks_of};
+use self::evaluate::{active_share, batches, joined, peaks_of_batch};
 use self::report::PeaksReport;
 use crate::config::{ConfigError, Resolved, RunConfig, Sections, ensure, locate_recordings};
 use crate::data::{
@@ -31,8 +31,8 @@ use crate::data::{
 use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    GroupRate, LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, Task,
-    TaskError,
+    BatchShare, GroupRate, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionTable, Predictions,
+    ReportParts, Task, TaskError, over_devices,
 };
 use crate::tasks::TaskName;
 
@@ -110,6 +110,10 @@ impl Task for PeaksTask {
         PeaksData::open(config, device)
     }
 
+    fn replicate(config: &PeaksConfig, data: &PeaksData, device: &Device) -> Result<PeaksData, TaskError> {
+        data.on_device(config, device)
+    }
+
     fn skipped(data: &PeaksData) -> usize {
         data.sets.skipped
     }
@@ -141,10 +145,10 @@ impl Task for PeaksTask {
         config: &PeaksConfig,
         data: &PeaksData,
         model: &LearnedWelchPeaks,
-        batch: usize,
+        share: &BatchShare,
         step: usize,
     ) -> Result<StepLoss, TaskError> {
-        Ok(step::step_loss(config, &data.batches, model, batch, step)?)
+        Ok(step::step_loss(config, &data.batches, model, share, step)?)
     }
 
     fn properties(config: &PeaksConfig, model: &LearnedWelchPeaks) -> Vec<Metric> {
@@ -193,17 +197,19 @@ impl Task for PeaksTask {
     /// Peaks of the frames of recordings, a row each.
     fn predict(
         config: &PeaksConfig,
-        model: &LearnedWelchPeaks,
+        placed: &mut [Placed<LearnedWelchPeaks>],
         inputs: &[PathBuf],
-        device: &Device,
     ) -> Result<Predictions, TaskError> {
-        let (k, gates) = (config.model.k, model.hard_gates());
+        let k = config.model.k;
         let mut rows = Vec::new();
         for recording in inputs.iter().map(|path| read_recording(path)).collect::<Result<Vec<_>, _>>()?.concat() {
             let place = [recording.path.display().to_string(), recording.channel.to_string()];
             let corpus = Corpus::from_recordings(vec![recording], config.model.frame())?;
             let frames = frames_without_overlap(&corpus, config.model.frame())?;
-            let peaks = peaks_of(&frames, device, |signal| model.try_forward(signal, &gates))?;
+            let peaks = over_devices(placed, &batches(&frames), |Placed { model, device }, rows| {
+                peaks_of_batch(&frames, rows.clone(), device, |signal| model.try_forward(signal, &model.hard_gates()))
+            });
+            let peaks = joined(peaks?);
             for (index, (bin, power)) in peaks.bins.iter().zip(&peaks.power).enumerate() {
                 let values = [(index / k).to_string(), (index % k + 1).to_string(), bin.to_string(), power.to_string()];
                 rows.push(place.clone().into_iter().chain(values).collect());

@@ -9,17 +9,18 @@ use rand_chacha::ChaCha8Rng;
 use super::batch::Batches;
 use super::loss::loss;
 use super::{Parameters, PeaksConfig};
+use crate::task::BatchShare;
 
-/// Loss of the model on the batch of this number, after `step` steps.
+/// Loss of the model on rows of a batch, after `step` steps.
 pub(super) fn step_loss(
     config: &PeaksConfig,
     batches: &Batches,
     model: &LearnedWelchPeaks,
-    number: usize,
+    share: &BatchShare,
     step: usize,
 ) -> Result<StepLoss, ArgumentError> {
-    let batch = batches.at(number)?;
-    let gates = gates(config, model, number)?;
+    let batch = batches.at(share)?;
+    let gates = gates(config, model, share.number)?;
     let butterflies = expected_butterflies(config, model, &gates);
     loss(model, &gates, &batch, &config.loss, butterflies, price(config, step))
 }

@@ -27,7 +27,8 @@ use crate::data::{Part, normal_rows, read_recording};
 use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    LoadedModel, MetricCurve, ModelError, OtherEvaluation, PredictionTable, Predictions, ReportParts, Task, TaskError,
+    BatchShare, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionTable, Predictions,
+    ReportParts, Task, TaskError, over_devices,
 };
 use crate::tasks::TaskName;
 
@@ -98,6 +99,17 @@ impl Task for TransformTask {
         0
     }
 
+    fn replicate(config: &TransformConfig, _data: &TransformData, device: &Device) -> Result<TransformData, TaskError> {
+        Ok(TransformData::of(config, device))
+    }
+
+    fn batch_rows(config: &TransformConfig, data: &TransformData, _batch: usize) -> usize {
+        match config.data.from {
+            LearningData::Matrix => data.matrix.n,
+            LearningData::Examples => config.training.batch,
+        }
+    }
+
     /// An epoch is a pass over the matrix; examples have no end.
     fn batches_per_epoch(config: &TransformConfig, _data: &TransformData) -> Option<usize> {
         (config.data.from == LearningData::Matrix).then_some(1)
@@ -139,14 +151,14 @@ impl Task for TransformTask {
         config: &TransformConfig,
         data: &TransformData,
         starts: &Starts,
-        batch: usize,
+        share: &BatchShare,
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
         let (rows, target) = match config.data.from {
-            LearningData::Matrix => (data.units(), data.of_units()),
+            LearningData::Matrix => (data.units_of(&share.rows), data.transforms_of(&share.rows)),
             LearningData::Examples => {
-                let (rows, n) = (config.training.batch, data.matrix.n);
-                let values = normal_rows(config.seed, Part::Train, (batch * rows) as u64, rows, n);
+                let (rows, n) = (share.rows.len(), data.matrix.n);
+                let values = normal_rows(config.seed, Part::Train, share.first(config.training.batch), rows, n);
                 let rows: Tensor<2> = Tensor::from_data(TensorData::new(values, [rows, n]), &data.device);
                 let target = data.of_rows(&rows);
                 (rows, target)
@@ -214,17 +226,15 @@ impl Task for TransformTask {
     /// Rows of n channels in files of recordings, each row a sample of every channel.
     fn predict(
         config: &TransformConfig,
-        starts: &Starts,
+        placed: &mut [Placed<Starts>],
         inputs: &[PathBuf],
-        device: &Device,
     ) -> Result<Predictions, TaskError> {
-        let model = best(starts, &TransformData::of(config, device))?;
         let names: &[&str] = match config.data.output {
             OutputPart::Complex => &["re", "im"],
             OutputPart::Real => &["re"],
         };
-        let mut table = PredictionTable::default();
-        for path in inputs {
+        let of_file = |Placed { model, device }: &Placed<Starts>, path: &PathBuf| {
+            let model = best(model, &TransformData::of(config, device))?;
             let channels = read_recording(path)?;
             let (n, rows) = (channels.len(), channels.first().map_or(0, |channel| channel.samples.len()));
             let values: Vec<f32> =
@@ -235,8 +245,14 @@ impl Task for TransformTask {
             let parts: Vec<Vec<f32>> =
                 parts.into_iter().take(names.len()).map(|part| part.into_data().iter().collect()).collect();
             let cells = |row: usize| parts.iter().flat_map(move |part| &part[row * n..(row + 1) * n]);
-            table.rows.extend((0..parts[0].len() / n).map(|row| cells(row).map(ToString::to_string).collect()));
-            table.columns = names.iter().flat_map(|name| (0..n).map(move |k| format!("{name}_{k}"))).collect();
+            let rows = (0..parts[0].len() / n).map(|row| cells(row).map(ToString::to_string).collect()).collect();
+            let columns = names.iter().flat_map(|name| (0..n).map(move |k| format!("{name}_{k}"))).collect();
+            Ok::<_, TaskError>(PredictionTable { columns, rows })
+        };
+        let mut table = PredictionTable::default();
+        for of_file in over_devices(placed, inputs, of_file)? {
+            table.columns = of_file.columns;
+            table.rows.extend(of_file.rows);
         }
         Ok(table.into())
     }

@@ -1,5 +1,7 @@
 //! The matrix to learn, and how far a model is from it.
 
+use std::ops::Range;
+
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_models::zoo::ZooModel;
 
@@ -36,9 +38,15 @@ impl TransformData {
         Self { re: part(&matrix.re), im: part(&matrix.im), output, device: device.clone(), matrix }
     }
 
-    /// The transforms of all unit vectors.
-    pub(super) fn of_units(&self) -> Parts {
-        Parts { re: self.re.clone(), im: self.im.clone() }
+    /// The transforms of these unit vectors.
+    pub(super) fn transforms_of(&self, units: &Range<usize>) -> Parts {
+        let of = |part: &Tensor<2>| part.clone().slice([units.clone()]);
+        Parts { re: of(&self.re), im: of(&self.im) }
+    }
+
+    /// These unit vectors, as rows.
+    pub(super) fn units_of(&self, units: &Range<usize>) -> Tensor<2> {
+        self.units().slice([units.clone()])
     }
 
     /// The transforms of real rows.

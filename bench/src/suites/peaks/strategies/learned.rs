@@ -170,6 +170,7 @@ fn wide(data: TensorData) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use firefly_app::device::DeviceName;
     use firefly_trainer::config::Resolved;
 
     use super::*;
@@ -181,7 +182,7 @@ mod tests {
         let mut config = PeaksConfig::default();
         (config.model.n_fft, config.model.hop, config.model.segments, config.model.k) = (32, 16, 2, 4);
         config.training.steps = 7;
-        drop(run.start(&Resolved::new(config.clone(), "cpu".into())).unwrap());
+        drop(run.start(&Resolved::new(config.clone(), &[DeviceName::CPU])).unwrap());
         let model = config.model.learned().init(&device);
         model.save(&run.model()).unwrap();
         let models = TrainedModels::new(LearnedSource::Run(run.path().into()));

@@ -1,0 +1,31 @@
+//! Panics of a backend as errors.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The result of `work`, or the message of its panic: by one, a backend of Burn reports that its device is lost or out of
+/// memory.
+///
+/// # Errors
+/// With the message of a panic.
+pub(crate) fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(panic.as_ref()))
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_else(|| "it panicked".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_its_message() {
+        assert_eq!(guarded(|| 3), Ok(3));
+        let lost = |what: &str| guarded(|| panic!("{what} is lost")).unwrap_err();
+        assert_eq!(lost("cuda:1"), "cuda:1 is lost");
+        assert_eq!(guarded::<()>(|| panic!("out of memory")).unwrap_err(), "out of memory");
+    }
+}

@@ -1,0 +1,178 @@
+//! Steps of all devices together.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Scope;
+
+use burn::tensor::Tensor;
+
+use super::guard::guarded;
+use super::sum::GradientSum;
+use super::vector::{joined, split};
+use crate::metrics::StepLoss;
+use crate::step::{StepError, StepGradients, Stepper};
+use crate::task::Task;
+
+/// The devices of a fit: the first on the calling thread, each other one on a thread of its own.
+///
+/// No device waits for another that has failed: gradients are summed only once every device has reported its own.
+pub struct Replicas<'s, 'a, T: Task> {
+    first: &'s mut Stepper<'a, T>,
+    others: Vec<Worker>,
+    sum: GradientSum,
+    is_intact: bool,
+}
+
+/// The calling thread's ends of the channels to the thread of a device.
+struct Worker {
+    steps: Sender<usize>,
+    parts: Receiver<Result<Part, StepError>>,
+    totals: Sender<Arc<Vec<f32>>>,
+}
+
+/// The thread's ends of them.
+struct Channels {
+    steps: Receiver<usize>,
+    parts: Sender<Result<Part, StepError>>,
+    totals: Receiver<Arc<Vec<f32>>>,
+}
+
+/// Loss and gradients of a device's share, as the calling thread needs them.
+struct Part {
+    loss: StepLoss,
+    values: Vec<f32>,
+}
+
+impl<'s, 'a, T: Task> Replicas<'s, 'a, T> {
+    /// Starts the threads of all devices but the first; they end when this is dropped.
+    pub fn start<'scope>(
+        scope: &'scope Scope<'scope, '_>,
+        first: &'s mut Stepper<'a, T>,
+        others: impl IntoIterator<Item = &'scope mut Stepper<'a, T>>,
+    ) -> Self
+    where
+        'a: 'scope,
+    {
+        let others: Vec<&'scope mut Stepper<'a, T>> = others.into_iter().collect();
+        let devices = std::iter::once(first.device()).chain(others.iter().map(|stepper| stepper.device()));
+        let sum = GradientSum::of(&devices.cloned().collect::<Vec<_>>());
+        let start = |stepper: &'scope mut Stepper<'a, T>| {
+            let ((steps, of_steps), (of_parts, parts), (totals, of_totals)) = (channel(), channel(), channel());
+            let channels = Channels { steps: of_steps, parts: of_parts, totals: of_totals };
+            let sum = sum.clone();
+            scope.spawn(move || serve(stepper, &sum, &channels));
+            Worker { steps, parts, totals }
+        };
+        Self { first, others: others.into_iter().map(start).collect(), sum, is_intact: true }
+    }
+
+    /// The first device.
+    pub fn first(&self) -> &Stepper<'a, T> {
+        self.first
+    }
+
+    /// Whether the first device is between two steps. It is not if it failed within an update.
+    pub fn is_intact(&self) -> bool {
+        self.is_intact
+    }
+
+    /// Takes the step that follows `step` steps. Returns the loss of each device's share, whose sum is that of the batch,
+    /// and the base learning rate.
+    ///
+    /// # Errors
+    /// If a batch does not fit the model, or a device fails.
+    pub fn step(&mut self, step: usize) -> Result<(Vec<StepLoss>, f64), StepError> {
+        for worker in &self.others {
+            // A thread that has ended has left its error in the other channel.
+            let _ = worker.steps.send(step);
+        }
+        let alone = self.others.is_empty();
+        let own = on_device(self.first, |first| {
+            let gradients = first.gradients(step)?;
+            let vector = if alone { None } else { vector(&gradients) };
+            let values = vector.as_ref().map_or_else(Vec::new, |vector| self.sum.part(vector));
+            Ok((gradients, vector, values))
+        });
+        let parts: Vec<_> = self.others.iter().map(Worker::part).collect();
+        let (gradients, vector, values) = own?;
+        let parts = parts.into_iter().collect::<Result<Vec<Part>, _>>()?;
+
+        let all = std::iter::once(values.as_slice()).chain(parts.iter().map(|part| part.values.as_slice()));
+        let total = Arc::new(self.sum.total(all));
+        for worker in &self.others {
+            let _ = worker.totals.send(total.clone());
+        }
+        let losses = std::iter::once(gradients.loss.clone()).chain(parts.into_iter().map(|part| part.loss)).collect();
+        self.is_intact = false;
+        let sum = &self.sum;
+        let rate = on_device(self.first, |first| Ok(first.update(step, summed(sum, gradients, vector, &total))))?;
+        self.is_intact = true;
+        Ok((losses, rate))
+    }
+}
+
+impl Worker {
+    /// What the device reports of the step it was sent.
+    fn part(&self) -> Result<Part, StepError> {
+        let lost = || StepError::Device { device: "a further device".into(), cause: "its thread has ended".into() };
+        self.parts.recv().unwrap_or_else(|_| Err(lost()))
+    }
+}
+
+/// The steps of a further device, until the fit or the device ends.
+fn serve<T: Task>(stepper: &mut Stepper<'_, T>, sum: &GradientSum, channels: &Channels) {
+    while let Ok(step) = channels.steps.recv() {
+        let started = on_device(stepper, |stepper| {
+            let gradients = stepper.gradients(step)?;
+            let vector = vector(&gradients);
+            let values = vector.as_ref().map_or_else(Vec::new, |vector| sum.part(vector));
+            let part = Part { loss: gradients.loss.clone(), values };
+            Ok((gradients, vector, part))
+        });
+        let (gradients, vector) = match started {
+            Ok((gradients, vector, part)) => {
+                let _ = channels.parts.send(Ok(part));
+                (gradients, vector)
+            }
+            Err(error) => {
+                let _ = channels.parts.send(Err(error));
+                return;
+            }
+        };
+        // Another device has failed, or the fit has ended.
+        let Ok(total) = channels.totals.recv() else { return };
+        let updated =
+            on_device(stepper, |stepper| Ok(stepper.update(step, summed(sum, gradients, vector, &total)))).map(drop);
+        if let Err(error) = updated {
+            let _ = channels.parts.send(Err(error));
+            return;
+        }
+    }
+}
+
+/// The gradients of a share as one vector.
+fn vector<T: Task>(step: &StepGradients<T>) -> Option<Tensor<1>> {
+    joined(&step.model, &step.gradients)
+}
+
+/// The gradients of a share replaced by their sum over all devices; as they are without a vector.
+fn summed<T: Task>(
+    sum: &GradientSum,
+    mut step: StepGradients<T>,
+    vector: Option<Tensor<1>>,
+    total: &[f32],
+) -> StepGradients<T> {
+    if let Some(vector) = vector {
+        step.gradients = split(&step.model, step.gradients, sum.on_device(vector, total));
+    }
+    step
+}
+
+/// `work` on a device whose failure is an error.
+fn on_device<T: Task, R>(
+    stepper: &mut Stepper<'_, T>,
+    work: impl FnOnce(&mut Stepper<'_, T>) -> Result<R, StepError>,
+) -> Result<R, StepError> {
+    let device = stepper.name();
+    guarded(|| work(stepper)).unwrap_or_else(|cause| Err(StepError::Device { device, cause }))
+}
