@@ -56,6 +56,7 @@ fn assert_documented<T: Task>(config: RunConfig<T>, without: &[(&str, &str)]) {
     flatten(&Table::try_from(config).unwrap(), "", &mut expected);
     // The guide has the default of a file that names no task.
     expected.insert("task".into(), "\"peaks\"".into());
+    expected.insert("devices".into(), "none".into());
     expected.extend(without.iter().map(|(key, default)| (key.to_string(), default.to_string())));
     let documented = keys(T::NAME).into_iter().map(|key| match key.section.as_str() {
         "" => (key.key, key.default),

@@ -14,8 +14,11 @@ use safetensors::SafeTensors;
 /// Largest difference of a weight after 100 steps on two or three devices, relative to the largest weight of its tensor.
 const TOLERANCE: f32 = 1e-3;
 
+/// Name and values of a tensor of weights.
+type Weights = (String, Vec<f32>);
+
 /// Trains a configuration for 100 steps on devices into a folder.
-fn train(config: &Path, devices: &str, out: &Path, extra: &[&str]) -> Vec<(String, Vec<f32>)> {
+fn train(config: &Path, devices: &str, out: &Path, extra: &[&str]) -> Vec<Weights> {
     let arguments = [text(config), "--device", devices, "--out", text(out), "--steps", "100"];
     let output = run(&[&arguments[..], extra].concat());
     assert!(output.status.success(), "{devices}: {}", errors(&output));
@@ -23,7 +26,7 @@ fn train(config: &Path, devices: &str, out: &Path, extra: &[&str]) -> Vec<(Strin
 }
 
 /// The weights of a finished run.
-fn weights(out: &Path) -> Vec<(String, Vec<f32>)> {
+fn weights(out: &Path) -> Vec<Weights> {
     let bytes = fs::read(out.join("model/model.safetensors")).unwrap();
     let file = SafeTensors::deserialize(&bytes).unwrap();
     let mut weights: Vec<_> = file.tensors().into_iter().map(|(name, tensor)| (name, values(tensor.data()))).collect();
@@ -36,10 +39,10 @@ fn values(bytes: &[u8]) -> Vec<f32> {
 }
 
 /// Largest difference between weights, relative to the largest weight of the tensor.
-fn difference(a: &[(String, Vec<f32>)], b: &[(String, Vec<f32>)]) -> f32 {
+fn difference(a: &[Weights], b: &[Weights]) -> f32 {
     assert!(!a.is_empty() && a.iter().map(|(name, _)| name).eq(b.iter().map(|(name, _)| name)));
     let largest = |values: &[f32]| values.iter().fold(0f32, |largest, value| largest.max(value.abs()));
-    let of = |((_, a), (_, b)): (&(String, Vec<f32>), &(String, Vec<f32>))| {
+    let of = |((_, a), (_, b)): (&Weights, &Weights)| {
         assert_eq!(a.len(), b.len());
         let differences: Vec<f32> = a.iter().zip(b).map(|(a, b)| a - b).collect();
         largest(&differences) / largest(a).max(f32::MIN_POSITIVE)
