@@ -142,11 +142,14 @@ impl Family for Mfcc {
     fn variants() -> Vec<Variant<MfccConfig>> {
         let torchaudio = LogMelConfig::new().with_hop(200).with_bands(128).with_unit(LogUnit::Decibel);
         let torchaudio = torchaudio.with_scale(MelScale::Htk).with_norm(MelNorm::None);
+        let low_rate = LogMelConfig::new().with_sample_rate(8_000.0).with_n_fft(256).with_hop(80).with_bands(40);
+        let low_rate = MfccConfig::new(low_rate.with_samples(8_000)).with_coefficients(20);
         let tiny = LogMelConfig::new().with_sample_rate(800.0).with_n_fft(40).with_hop(16).with_bands(4);
         let tiny = tiny.with_samples(100).with_learned(true);
         let phrase = "40 coefficients of 128 bands of 16 kHz, as torchaudio's defaults";
         vec![
             Variant::new("mfcc", phrase, MfccConfig::new(torchaudio)),
+            Variant::new("mfcc_8khz", "20 coefficients of 40 bands of 8 kHz", low_rate),
             Variant::new("mfcc_tiny", "3 coefficients of 4 learned bands", MfccConfig::new(tiny).with_coefficients(3)),
         ]
     }
