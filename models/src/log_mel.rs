@@ -11,7 +11,7 @@ use firefly_ops::{
 };
 
 use crate::expect_valid;
-use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
 /// Range of a standardised spectrum below the greatest value of a recording, in decades of power.
 const RANGE: f64 = 5.0;
@@ -203,8 +203,9 @@ impl LogMel {
     }
 }
 
-/// Log-mel spectra `[batch, bands, frames]` in decades of power, cut off 50 dB below the greatest value of each recording
-/// and brought to mean 0 and deviation 1 over it, so that loudness and silence around a recording do not count.
+/// Log-mel spectra `[batch, bands, frames]` in decades of power, cut off 50 dB below the greatest value of each
+/// recording and brought to mean 0 and deviation 1 over it, so that loudness and silence around a recording do not
+/// count.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -250,7 +251,14 @@ impl Family for LogMel {
         }),
         inputs: RECORDINGS,
         outputs: &[Signature { name: "bands", shape: "[batch, bands, frames]", meaning: "log power of each band" }],
-        results: &[],
+        results: &[Measurement {
+            model: "log_mel_learned",
+            what: "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
+                   mean and deviation of 40 bands of 8 kHz (with fixed filters: 94.0 %; the most frequent class: 10 %)",
+            value: "91.5 %",
+            command: "firefly train configs/classification-digits-log-mel.toml --data DATA",
+            machine: MACHINE,
+        }],
     };
 
     fn variants() -> Vec<Variant<LogMelConfig>> {

@@ -10,7 +10,7 @@ use firefly_ops::{ArgumentError, LogUnit, MelNorm, MelScale};
 
 use crate::expect_valid;
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, times_columns};
-use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
 /// Configuration of [`Mfcc`].
 ///
@@ -136,7 +136,14 @@ impl Family for Mfcc {
             shape: "[batch, coefficients, frames]",
             meaning: "cepstral coefficients, lowest first",
         }],
-        results: &[],
+        results: &[Measurement {
+            model: "mfcc_8khz",
+            what: "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
+                   mean and deviation of 20 coefficients (of the 40 log-mel bands: 94.0 %; the most frequent class: 10 %)",
+            value: "94.0 %",
+            command: "firefly train configs/classification-digits-mfcc.toml --data DATA",
+            machine: MACHINE,
+        }],
     };
 
     fn variants() -> Vec<Variant<MfccConfig>> {

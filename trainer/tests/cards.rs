@@ -40,7 +40,8 @@ fn commands_on_cards_name_configurations_that_ship_and_settings_that_are_accepte
         let shipped = CONFIGURATIONS.iter().find(|shipped| shipped.path() == path);
         let shipped = shipped.unwrap_or_else(|| panic!("{path} does not ship"));
         with_task!(shipped.task(), T => {
-            load::<T>(&Path::new("..").join(path), &settings, None).unwrap_or_else(|error| panic!("{command}: {error}"));
+            let loaded = load::<T>(&Path::new("..").join(path), &settings, None);
+            assert!(loaded.is_ok(), "{command}: {:?}", loaded.err());
         });
         commands += 1;
     }
