@@ -74,7 +74,7 @@ pub mod testing;
 mod tier;
 mod timesnet;
 mod vision;
-mod weights;
+pub mod weights;
 mod welch_peaks;
 pub mod zoo;
 
@@ -94,7 +94,7 @@ pub use learned_fft::{LearnedFft, LearnedFftConfig, SpectralFeatures};
 pub use learned_welch_peaks::{
     GateKind, Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT,
 };
-pub use log_mel::{LogMel, LogMelConfig};
+pub use log_mel::{LogMel, LogMelConfig, standardised_spectrum};
 pub use mel_classifier::{MelClassifier, MelClassifierConfig};
 pub use mfcc::{Mfcc, MfccConfig};
 pub use sequence::{

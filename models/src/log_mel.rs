@@ -11,7 +11,12 @@ use firefly_ops::{
 };
 
 use crate::expect_valid;
-use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
+
+/// Range of a standardised spectrum below the greatest value of a recording, in decades of power.
+const RANGE: f64 = 5.0;
+/// Added to a deviation that spectra are divided by.
+const MIN_DEVIATION: f64 = 1e-3;
 
 /// Configuration of [`LogMel`]; the defaults are those of Whisper.
 ///
@@ -198,6 +203,28 @@ impl LogMel {
     }
 }
 
+/// Log-mel spectra `[batch, bands, frames]` in decades of power, cut off 50 dB below the greatest value of each
+/// recording and brought to mean 0 and deviation 1 over it, so that loudness and silence around a recording do not
+/// count.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::standardised_spectrum;
+///
+/// let spectrum = Tensor::<3>::from_floats([[[0.0, -2.0], [-9.0, -2.0]]], &Device::flex());
+/// let values: Vec<f32> = standardised_spectrum(spectrum).into_data().iter().collect();
+/// assert!((values[1] - 0.14).abs() < 0.01 && (values[2] + 1.54).abs() < 0.01, "{values:?}"); // -9 counts as -5
+/// ```
+pub fn standardised_spectrum(spectrum: Tensor<3>) -> Tensor<3> {
+    let [batch, bands, frames] = spectrum.dims();
+    let flat: Tensor<2> = spectrum.reshape([batch, bands * frames]);
+    let floor = (flat.clone().max_dim(1) - RANGE).expand([batch, bands * frames]);
+    let flat = flat.max_pair(floor);
+    let centred = flat.clone() - flat.mean_dim(1);
+    let deviation = centred.clone().square().mean_dim(1).sqrt() + MIN_DEVIATION;
+    (centred / deviation).reshape([batch, bands, frames])
+}
+
 /// The product of `matrix` `[m, n]` with every column of `values` `[.., n, frames]`.
 pub(crate) fn times_columns<const E: usize>(matrix: Tensor<2>, values: Tensor<E>) -> Tensor<E> {
     let mut dims = values.dims();
@@ -224,7 +251,14 @@ impl Family for LogMel {
         }),
         inputs: RECORDINGS,
         outputs: &[Signature { name: "bands", shape: "[batch, bands, frames]", meaning: "log power of each band" }],
-        results: &[],
+        results: &[Measurement {
+            model: "log_mel_learned",
+            what: "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
+                   mean and deviation of 40 bands of 8 kHz (with fixed filters: 94.0 %; the most frequent class: 10 %)",
+            value: "91.5 %",
+            command: "firefly train configs/classification-digits-log-mel.toml --data DATA",
+            machine: MACHINE,
+        }],
     };
 
     fn variants() -> Vec<Variant<LogMelConfig>> {

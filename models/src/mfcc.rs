@@ -10,7 +10,7 @@ use firefly_ops::{ArgumentError, LogUnit, MelNorm, MelScale};
 
 use crate::expect_valid;
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, times_columns};
-use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
 /// Configuration of [`Mfcc`].
 ///
@@ -136,17 +136,27 @@ impl Family for Mfcc {
             shape: "[batch, coefficients, frames]",
             meaning: "cepstral coefficients, lowest first",
         }],
-        results: &[],
+        results: &[Measurement {
+            model: "mfcc_8khz",
+            what: "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
+                   mean and deviation of 20 coefficients (of the 40 log-mel bands: 94.0 %; the most frequent class: 10 %)",
+            value: "94.0 %",
+            command: "firefly train configs/classification-digits-mfcc.toml --data DATA",
+            machine: MACHINE,
+        }],
     };
 
     fn variants() -> Vec<Variant<MfccConfig>> {
         let torchaudio = LogMelConfig::new().with_hop(200).with_bands(128).with_unit(LogUnit::Decibel);
         let torchaudio = torchaudio.with_scale(MelScale::Htk).with_norm(MelNorm::None);
+        let low_rate = LogMelConfig::new().with_sample_rate(8_000.0).with_n_fft(256).with_hop(80).with_bands(40);
+        let low_rate = MfccConfig::new(low_rate.with_samples(8_000)).with_coefficients(20);
         let tiny = LogMelConfig::new().with_sample_rate(800.0).with_n_fft(40).with_hop(16).with_bands(4);
         let tiny = tiny.with_samples(100).with_learned(true);
         let phrase = "40 coefficients of 128 bands of 16 kHz, as torchaudio's defaults";
         vec![
             Variant::new("mfcc", phrase, MfccConfig::new(torchaudio)),
+            Variant::new("mfcc_8khz", "20 coefficients of 40 bands of 8 kHz", low_rate),
             Variant::new("mfcc_tiny", "3 coefficients of 4 learned bands", MfccConfig::new(tiny).with_coefficients(3)),
         ]
     }

@@ -25,14 +25,34 @@ pub enum Misfit {
 
 /// Parameters of `module` as a safetensors file with one entry of metadata: several would be written in random order,
 /// and equal models to different bytes.
-pub(crate) fn serialize<M: Module>(module: &M, (key, value): (&str, &str)) -> Result<Vec<u8>, SafetensorsStoreError> {
+///
+/// ```
+/// use burn::nn::LinearConfig;
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::weights;
+///
+/// let device = Device::flex();
+/// let (layer, mut other) = (LinearConfig::new(3, 2).init(&device), LinearConfig::new(3, 2).init(&device));
+/// weights::apply(&mut other, weights::serialize(&layer, ("layer", "output"))?)?;
+/// let input = Tensor::<2>::ones([1, 3], &device);
+/// assert_eq!(layer.forward(input.clone()).into_data(), other.forward(input).into_data());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the device fails.
+pub fn serialize<M: Module>(module: &M, (key, value): (&str, &str)) -> Result<Vec<u8>, SafetensorsStoreError> {
     let mut store = SafetensorsStore::from_bytes(None).clear_metadata().metadata(key, value);
     module.save_into(&mut store)?;
     store.get_bytes()
 }
 
-/// Reads the parameters of `module` from a safetensors file.
-pub(crate) fn apply<M: Module>(module: &mut M, bytes: Vec<u8>) -> Result<(), Misfit> {
+/// Reads the parameters of `module` from a safetensors file, as [`serialize`] wrote it.
+///
+/// # Errors
+/// [`Misfit`] for a damaged file, parameters that are missing, unknown or of another shape or type, and values that are
+/// not finite.
+pub fn apply<M: Module>(module: &mut M, bytes: Vec<u8>) -> Result<(), Misfit> {
     // Without the store's own checks, whose errors are lists for programmers.
     let mut store = SafetensorsStore::from_bytes(Some(bytes)).allow_partial(true).validate(false);
     let applied = module.load_from(&mut store).map_err(Misfit::Damaged)?;

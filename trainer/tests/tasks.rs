@@ -140,18 +140,37 @@ fn families_of_signals_are_told_apart_and_predicted() {
 }
 
 #[test]
-fn sequence_models_classify_waveforms() {
+fn models_of_steps_tokens_images_and_features_classify_waveforms() {
     let folder = tempfile::tempdir().unwrap();
-    let (config, out) = (shipped("classification-synthetic"), folder.path().join("run"));
-    let settings = ["model={ name = \"s4d_tiny\" }", "data.samples=128", "data.synthetic_examples=8"];
-    let mut arguments = vec![text(&config), "--out", text(&out), "--steps", "3"];
-    arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
-    let output = run(&arguments);
-    assert!(output.status.success(), "{}", errors(&output));
-    let again = run(&["eval", text(&out)]);
-    assert!(String::from_utf8_lossy(&again.stdout).contains("most frequent class"), "{}", errors(&again));
-    let other = run(&[text(&config), "--out", text(&out), "--set", "model.settings.classes=[\"a\"]"]);
-    assert!(errors(&other).contains("left out: they are the labels of the data"), "{}", errors(&other));
+    let config = shipped("classification-synthetic");
+    for model in ["s4d_tiny", "fnet_tiny", "gfnet_tiny", "afno_tiny", "log_mel_tiny", "mfcc_tiny"] {
+        let (out, again) = (folder.path().join(model), folder.path().join("again.json"));
+        let named = format!("model={{ name = \"{model}\" }}");
+        let settings = [&named, "data.samples=128", "data.patch=4", "data.n_fft=64", "data.synthetic_examples=8"];
+        let mut arguments = vec![text(&config), "--out", text(&out), "--steps", "6"];
+        arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+        arguments.extend(["--set", "schedule.checkpoint_every=3"]);
+        let output = run(&arguments);
+        assert!(output.status.success(), "{model}: {}", errors(&output));
+        let rows = evaluation(&out);
+        let output = run(&["eval", text(&out), "--json", text(&again)]);
+        assert!(output.status.success(), "{model}: {}", errors(&output));
+        let read: serde_json::Value = serde_json::from_slice(&fs::read(&again).unwrap()).unwrap();
+        assert_eq!(read, serde_json::Value::from(rows), "{model}: the model in the folder is the trained one");
+        assert_resumes_to_the_same_bits(&arguments, &out, 3);
+    }
+    let refused = |setting: &str| {
+        let output = run(&[text(&config), "--out", text(&folder.path().join("none")), "--set", setting]);
+        errors(&output)
+    };
+    let error = refused("model={ name = \"s4d_tiny\", settings = { outputs = 4 } }");
+    assert!(error.contains("left out: there is one for each label of the data"), "{error}");
+    let error = refused("data.patch=3");
+    assert!(error.contains("data.patch is 3, but must be a divisor of data.samples"), "{error}");
+    let error = refused("model={ name = \"gfnet_tiny\", settings = { image = 3000 } }");
+    assert!(error.contains("model.settings.image is 3000"), "{error}");
+    let error = refused("model={ name = \"fnet_tiny\", settings = { vocabulary = 1 } }");
+    assert!(error.contains("model.settings.vocabulary is 1"), "{error}");
 }
 
 #[test]

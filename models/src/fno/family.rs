@@ -20,15 +20,15 @@ const BURGERS: &[Measurement] = &[
         model: "fno1d",
         what: "relative L2 on Burgers' equation at 1,024 points, trained at 128 points in 60 epochs",
         value: "0.0011",
-        command: "cargo run --release -- train configs/operator-burgers.toml --set training.epochs=60 --set \
-                  data.validation_share=0.1 --set data.generated.points=128",
+        command: "firefly train configs/operator-burgers.toml --set training.epochs=60 --set data.validation_share=0.1 --set \
+                  data.generated.points=128",
         machine: MACHINE,
     },
     Measurement {
         model: "fno1d",
         what: "relative L2 on Burgers' equation at 1,024, 2,048 and 8,192 points, trained at 1,024 in 20 epochs",
         value: "0.0036, 0.0036, 0.0036",
-        command: "cargo run --release -- train configs/operator-burgers.toml --set training.epochs=20",
+        command: "firefly train configs/operator-burgers.toml --set training.epochs=20",
         machine: MACHINE,
     },
     Measurement {
@@ -41,9 +41,9 @@ const BURGERS: &[Measurement] = &[
 ];
 
 /// Command of the measurements in two dimensions.
-const COMMAND: &str = "cargo run --release -- train configs/operator-darcy.toml --data DATA";
+const COMMAND: &str = "firefly train configs/operator-darcy.toml --data DATA";
 /// Command that trains the shipped weights.
-const LONG_COMMAND: &str = "cargo run --release -- train configs/operator-darcy-long.toml --data DATA";
+const LONG_COMMAND: &str = "firefly train configs/operator-darcy-long.toml --data DATA";
 
 /// A measurement of `fno2d_darcy` on the small Darcy set.
 const fn darcy(what: &'static str, value: &'static str, command: &'static str) -> Measurement {
@@ -54,8 +54,12 @@ const fn darcy(what: &'static str, value: &'static str, command: &'static str) -
 const DARCY: &[Measurement] = &[
     darcy("relative L2 on Darcy flow at 16 × 16, 15 epochs, seeds 1 to 3", "0.078, 0.079, 0.080", COMMAND),
     darcy("relative L2 at 32 × 32, trained at 16 × 16, 15 epochs, seeds 1 to 3", "0.102, 0.113, 0.104", COMMAND),
-    darcy("relative L2 on Darcy flow at 16 × 16, 100 epochs, the shipped weights", "0.072", LONG_COMMAND),
-    darcy("relative L2 at 32 × 32, trained at 16 × 16, 100 epochs, the shipped weights", "0.097", LONG_COMMAND),
+    darcy(
+        "relative L2 on Darcy flow at 16 × 16 points, the shipped weights, trained for 100 epochs",
+        "0.072",
+        LONG_COMMAND,
+    ),
+    darcy("relative L2 at 32 × 32 points, the shipped weights, trained at 16 × 16", "0.097", LONG_COMMAND),
 ];
 
 /// Registers the operator of a number of dimensions.

@@ -3,6 +3,7 @@
 //! Without them a test is ignored with the reason, or fails if the variable `FIREFLY_REQUIRE` contains `data`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod adaptive;
 mod classifiers;
 #[path = "../common/mod.rs"]
 mod common;
@@ -16,10 +17,12 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use firefly_models::zoo;
 use libtest_mimic::{Arguments, Completion, Trial};
 
 fn main() -> ExitCode {
     let trials = [
+        adaptive::trials(),
         classifiers::trials(),
         corpora::trials(),
         darcy::trials(),
@@ -41,6 +44,19 @@ fn trial(name: impl Into<String>, set: &str, test: impl FnOnce(&Path) + Send + '
         Err(reason) if is_required() => Err(reason.into()),
         Err(reason) => Ok(Completion::ignored_with(reason)),
     })
+}
+
+/// The number on the card of a model whose description contains `what`.
+fn figure(model: &str, what: &str) -> f64 {
+    let card = zoo::card(model).unwrap();
+    let result = card.results.iter().find(|result| result.what.contains(what));
+    let value = result.unwrap_or_else(|| panic!("no result of {model} is about {what}")).value;
+    value.split_whitespace().next().unwrap().parse().unwrap_or_else(|_| panic!("{model}, {what}: {value}"))
+}
+
+/// Checks that a result is the figure on a card, as far as its digits and other instruction sets allow.
+fn assert_near(found: f64, figure: f64, tolerance: f64) {
+    assert!((found - figure).abs() <= tolerance, "{found}, but {figure} on the card");
 }
 
 fn recordings(set: &str) -> Result<PathBuf, String> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ClassificationConfig;
+use super::input::{InputForm, image_spectrum};
 use crate::config::{ConfigError, MAX_FRAMES, ensure};
 use crate::data::{RecordingsConfig, SyntheticConfig};
 
@@ -36,6 +37,12 @@ pub struct DataSection {
     pub samples: usize,
     /// Whether recordings are cut into examples, or else each is one, cut or padded with zeros to its samples.
     pub cut: bool,
+    /// Samples of a step of a sequence model, its input channels.
+    pub patch: usize,
+    /// Samples per second, for the mel bands of images.
+    pub sample_rate: f64,
+    /// Samples in a frame of the spectra of images.
+    pub n_fft: usize,
     /// Range of the signal-to-noise ratio in decibels of white noise that is added to training examples; none if empty.
     pub noise_snr_db: Vec<f64>,
     /// Signal-to-noise ratios in decibels at which the test examples are evaluated, too.
@@ -54,6 +61,9 @@ impl Default for DataSection {
             label: LabelPart::BeforeFirst,
             samples: 8_000,
             cut: false,
+            patch: 1,
+            sample_rate: 8_000.0,
+            n_fft: 256,
             noise_snr_db: Vec::new(),
             test_snr_db: Vec::new(),
             synthetic: SyntheticConfig::default(),
@@ -76,6 +86,9 @@ pub(super) fn validate(config: &ClassificationConfig) -> Result<(), ConfigError>
     let data = &config.data;
     ensure((1..=MAX_SAMPLES).contains(&data.samples), "data.samples", data.samples, "from 1 to 4,194,304")?;
     ensure(!data.separator.is_empty(), "data.separator", "empty", "at least one character")?;
+    let divides = data.patch >= 1 && data.samples.is_multiple_of(data.patch);
+    ensure(divides, "data.patch", data.patch, "a divisor of data.samples")?;
+    validate_input(config)?;
     let range = format!("{:?}", data.noise_snr_db);
     ensure(
         matches!(data.noise_snr_db[..], [] | [_, _]) && is_ascending(&data.noise_snr_db),
@@ -92,6 +105,26 @@ pub(super) fn validate(config: &ClassificationConfig) -> Result<(), ConfigError>
     let examples = data.synthetic_examples;
     ensure((4..=MAX_FRAMES).contains(&examples), "data.synthetic_examples", examples, "from 4 to 1,048,576")?;
     ensure((0.0..1.0).contains(&config.loss.smoothing), "loss.smoothing", config.loss.smoothing, "from 0 to below 1")
+}
+
+/// Checks what the form of the model's input follows from.
+fn validate_input(config: &ClassificationConfig) -> Result<(), ConfigError> {
+    match InputForm::of(config) {
+        InputForm::Tokens { vocabulary } => {
+            ensure(vocabulary >= 2, "model.settings.vocabulary", vocabulary, "at least 2 levels of samples")
+        }
+        InputForm::Image { side } => {
+            let spectrum = image_spectrum(config, side).validate();
+            spectrum.map_err(|error| ConfigError::Value {
+                key: "model.settings.image".into(),
+                got: side.to_string(),
+                expected: format!(
+                    "bands and frames that data.samples, data.sample_rate and data.n_fft allow ({error})"
+                ),
+            })
+        }
+        InputForm::Samples | InputForm::Steps { .. } => Ok(()),
+    }
 }
 
 /// Whether ratios are within their limits and do not fall.

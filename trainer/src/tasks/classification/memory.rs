@@ -1,6 +1,6 @@
 //! Memory that a run needs, compared with what is there before any of it is allocated.
 
-use super::{BATCH, ClassificationConfig};
+use super::{BATCH, ClassificationConfig, InputForm};
 use crate::config::{ConfigError, Need, ensure_fits};
 
 /// Values of a step per sample of a batch: signals on host and device.
@@ -8,7 +8,7 @@ const PER_SAMPLE: u128 = 4;
 /// Values of a step per channel of a convolution over spectra and place in it: what the backward pass keeps, and
 /// gradients.
 const PER_PLACE: u128 = 4;
-/// Values of a step per channel of a layer of a sequence model and sample: the same, with spectra twice as long.
+/// Values of a step per value of a layer of a model of steps, tokens or patches: the same, with spectra twice as long.
 const PER_STATE: u128 = 16;
 
 /// Checks that batches and generated signals fit into `available` bytes of memory. Recordings come on top, and are
@@ -36,10 +36,20 @@ pub(super) fn check(config: &ClassificationConfig, available: u64) -> Result<(),
 /// Values of a step in the layers of an example.
 fn layers(config: &ClassificationConfig, samples: u128) -> u128 {
     let number = |key: &str| config.model.count(key).unwrap_or(1);
-    let Some(channels) = config.model.setting("channels") else {
-        // A sequence model: every layer has all channels at every sample.
-        return samples.saturating_mul(number("width")).saturating_mul(number("layers") * PER_STATE);
+    // Every layer of a model of steps, tokens or patches has all its values at each of them.
+    let places = match InputForm::of(config) {
+        InputForm::Samples => return mel_layers(config, samples),
+        InputForm::Steps { patch } => samples / patch as u128,
+        InputForm::Tokens { .. } => samples,
+        InputForm::Image { side } => (side as u128 / number("patch").max(1)).pow(2),
     };
+    places.saturating_mul(number("width")).saturating_mul(number("layers") * PER_STATE)
+}
+
+/// Values of a step in the log-mel spectrum of an example and in convolutions over it.
+fn mel_layers(config: &ClassificationConfig, samples: u128) -> u128 {
+    let number = |key: &str| config.model.count(key).unwrap_or(1);
+    let channels = config.model.setting("channels").unwrap_or_default();
     let channels: Vec<u128> =
         channels.as_array().into_iter().flatten().filter_map(|count| count.as_u64()).map(u128::from).collect();
     let image = (samples / number("hop").max(1) + 1).saturating_mul(number("bands"));

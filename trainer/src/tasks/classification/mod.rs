@@ -2,10 +2,11 @@
 
 mod config;
 mod examples;
+mod input;
 mod memory;
 mod model;
+mod output;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,14 +14,15 @@ use burn::module::Module;
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::Device;
 use burn::tensor::activation::softmax;
-use firefly_app::files::write_atomically;
 
 pub use config::{DataSection, LabelPart, LossSection};
 pub use examples::{ExampleSets, Examples};
+pub use input::InputForm;
 pub use model::Classifier;
+pub use output::OutputLayer;
 
 use super::scores::{self, ScoreRow};
-use super::zoo_model::{self, ZooSection, ZooTask};
+use super::zoo_model::{ZooSection, ZooTask};
 use crate::config::{ConfigError, Resolved, RunConfig, Sections, TrainingSection, locate_recordings};
 use crate::data::{Corpus, EpochOrder, read_recording};
 use crate::metrics::{Metric, StepLoss, Validation};
@@ -33,8 +35,6 @@ use crate::tasks::TaskName;
 
 /// Examples per batch of an evaluation.
 const BATCH: usize = 64;
-/// File of the names of the classes in a model's folder.
-const CLASSES: &str = "classes.json";
 
 /// The task.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,15 +111,20 @@ fn most_probable(row: &[f32]) -> usize {
 
 impl ZooTask for Classification {
     const DEFAULT_MODEL: &'static str = "mel_classifier";
-    const FAMILIES: &'static [&'static str] = &["mel_classifier", "long_conv", "s4d", "hyena"];
-    const JOINS_EXAMPLES: &'static [(&'static str, &'static str)] =
-        &[("mel_classifier", "mel_classifier normalises by statistics of the whole batch")];
+    const FAMILIES: &'static [&'static str] =
+        &["mel_classifier", "log_mel", "mfcc", "long_conv", "s4d", "hyena", "fnet", "gfnet", "afno"];
+    const JOINS_EXAMPLES: &'static [(&'static str, &'static str)] = &[
+        ("mel_classifier", "mel_classifier normalises by statistics of the whole batch"),
+        ("log_mel", "its output layer normalises by statistics of the whole batch"),
+        ("mfcc", "its output layer normalises by statistics of the whole batch"),
+        ("fnet", "its output layer normalises by statistics of the whole batch"),
+    ];
     const DERIVED: &'static [(&'static str, &'static str)] = &[
         ("samples", "it is data.samples"),
-        ("length", "it is data.samples"),
+        ("length", "it follows from data.samples"),
         ("classes", "they are the labels of the data"),
         ("outputs", "there is one for each label of the data"),
-        ("in_channels", "each channel of a recording is classified by itself"),
+        ("in_channels", "it is data.patch, or 1 for images"),
     ];
 }
 
@@ -249,22 +254,12 @@ impl Task for Classification {
     }
 
     fn save(model: &Classifier, _config: &ClassificationConfig, folder: &Path) -> Result<(), ModelError> {
-        zoo_model::save(&model.model, folder)?;
-        let path = folder.join(CLASSES);
-        let text = serde_json::to_vec_pretty(&model.classes)
-            .map_err(|error| ModelError::Weights { path: path.clone(), reason: error.to_string() })?;
-        write_atomically(&path, &text).map_err(|source| ModelError::File { path, source })
+        model.save(folder)
     }
 
     fn load(folder: &Path, config: &ClassificationConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
-        let model = zoo_model::read(folder, device)?;
-        let path = folder.join(CLASSES);
-        let text = fs::read(&path).map_err(|source| ModelError::File { path: path.clone(), source })?;
-        let classes: Vec<String> =
-            serde_json::from_slice(&text).map_err(|error| ModelError::Weights { path, reason: error.to_string() })?;
-        let expected = Classifier::new(config, classes.clone(), device)?;
-        let differences = zoo_model::differences(&model, &expected.model);
-        Ok(LoadedModel { model: Classifier { model, classes }, differences })
+        let (model, differences) = Classifier::load(folder, config, device)?;
+        Ok(LoadedModel { model, differences })
     }
 
     fn evaluate(

@@ -1,30 +1,56 @@
-//! The trained model: a classifier of the zoo with the names of its classes.
+//! The trained model: a model of the zoo between what it takes of recordings and the scores of the classes.
+
+use std::fs;
+use std::path::Path;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
+use firefly_app::files::write_atomically;
+use firefly_models::LogMel;
 use firefly_models::zoo::{Settings, ZooError, ZooModel};
 
 use super::ClassificationConfig;
-use crate::task::TaskError;
+use super::input::{InputForm, image, image_spectrum, steps, tokens};
+use super::output::{OutputLayer, statistics};
+use crate::task::{ModelError, TaskError};
+use crate::tasks::zoo_model;
+
+/// Name in errors.
+const TASK: &str = "classification";
+/// File of the names of the classes in a model's folder.
+const CLASSES: &str = "classes.json";
 
 /// Classifier of recordings.
 #[derive(Module, Debug)]
 pub struct Classifier {
-    /// The model of scores.
+    /// The model of the zoo.
     pub model: ZooModel,
+    /// Spectrum of images, for models of images.
+    spectrum: Option<LogMel>,
+    /// Layer from features to scores, for models without scores.
+    output: Option<OutputLayer>,
+    #[module(skip)]
+    form: InputForm,
     /// Names of the classes, in the order of the scores.
     #[module(skip)]
     pub classes: Vec<String>,
 }
 
-/// The settings of the model that follow from the samples of an example and the names of the classes.
-fn derived(config: &ClassificationConfig, classes: &[String]) -> Settings {
+/// The settings of the model that follow from the form of its input and the names of the classes.
+fn derived(config: &ClassificationConfig, form: InputForm, classes: &[String]) -> Settings {
     let samples = config.data.samples;
-    // Every other family of the task takes channels of a sequence, and has as many outputs.
-    if config.model.family() == Some("mel_classifier") {
-        Settings::new().with("samples", samples).with("classes", classes)
-    } else {
-        Settings::new().with("length", samples).with("in_channels", 1).with("outputs", classes.len())
+    match (form, config.model.family()) {
+        (InputForm::Steps { patch }, _) => {
+            let settings = Settings::new().with("length", samples / patch).with("in_channels", patch);
+            settings.with("outputs", classes.len())
+        }
+        (InputForm::Tokens { .. }, _) => Settings::new().with("length", samples),
+        (InputForm::Image { .. }, _) => Settings::new().with("in_channels", 1).with("classes", classes.len()),
+        (InputForm::Samples, Some("mel_classifier")) => {
+            Settings::new().with("samples", samples).with("classes", classes)
+        }
+        (InputForm::Samples, Some("log_mel")) => Settings::new().with("samples", samples),
+        (InputForm::Samples, _) => Settings::new(),
     }
 }
 
@@ -34,7 +60,13 @@ impl Classifier {
     /// # Errors
     /// If a setting of the model is out of range.
     pub fn new(config: &ClassificationConfig, classes: Vec<String>, device: &Device) -> Result<Self, ZooError> {
-        Ok(Self { model: config.model.create(derived(config, &classes), config.seed, device)?, classes })
+        let form = InputForm::of(config);
+        let spectrum = match form {
+            InputForm::Image { side } => Some(image_spectrum(config, side).try_init(device)?),
+            _ => None,
+        };
+        let model = config.model.create(derived(config, form, &classes), config.seed, device)?;
+        Ok(Self { model, spectrum, output: OutputLayer::of(config, classes.len(), device), form, classes })
     }
 
     /// Scores `[batch, classes]` of recordings `[batch, samples]`.
@@ -42,15 +74,57 @@ impl Classifier {
     /// # Errors
     /// If recordings are too short for the model, or it has no output.
     pub fn try_forward(&self, signal: Tensor<2>) -> Result<Tensor<2>, TaskError> {
-        let input = match self.model.inputs(1).first().map(|input| input.shape.len()) {
-            Some(3) => signal.unsqueeze_dim::<3>(1).into(),
+        let input = match (self.form, &self.spectrum) {
+            (InputForm::Steps { patch }, _) => steps(signal, patch).into(),
+            (InputForm::Tokens { vocabulary }, _) => tokens(signal, vocabulary).into(),
+            (_, Some(spectrum)) => image(signal, spectrum)?.into(),
             _ => signal.into(),
         };
-        let output = self.model.try_forward(vec![input])?.into_iter().next();
+        // A model with several outputs has that of the whole sequence last.
+        let output = self.model.try_forward(vec![input])?.into_iter().next_back();
         let output = output.ok_or_else(|| TaskError::Unsuitable {
             model: self.model.family().name.into(),
             reason: "it has no output".into(),
         })?;
-        Ok(output.try_float::<2>("classification", "scores")?)
+        Ok(match &self.output {
+            None => output.try_float(TASK, "scores")?,
+            Some(layer) if output.dims().len() == 3 => layer.forward(statistics(output.try_float(TASK, "features")?)),
+            Some(layer) => layer.forward(output.try_float(TASK, "features")?),
+        })
+    }
+
+    /// Writes the classifier into a folder.
+    ///
+    /// # Errors
+    /// If a file can't be written.
+    pub fn save(&self, folder: &Path) -> Result<(), ModelError> {
+        zoo_model::save(&self.model, folder)?;
+        if let Some(layer) = &self.output {
+            layer.save(folder)?;
+        }
+        let path = folder.join(CLASSES);
+        let text = serde_json::to_vec_pretty(&self.classes)
+            .map_err(|error| ModelError::Weights { path: path.clone(), reason: error.to_string() })?;
+        write_atomically(&path, &text).map_err(|source| ModelError::File { path, source })
+    }
+
+    /// The classifier of a run in a folder, and what its model differs in from that of the run's configuration.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged.
+    pub fn load(
+        folder: &Path,
+        config: &ClassificationConfig,
+        device: &Device,
+    ) -> Result<(Self, Vec<String>), ModelError> {
+        let model = zoo_model::read(folder, device)?;
+        let path = folder.join(CLASSES);
+        let text = fs::read(&path).map_err(|source| ModelError::File { path: path.clone(), source })?;
+        let classes: Vec<String> =
+            serde_json::from_slice(&text).map_err(|error| ModelError::Weights { path, reason: error.to_string() })?;
+        let expected = Self::new(config, classes, device)?;
+        let differences = zoo_model::differences(&model, &expected.model);
+        let output = expected.output.map(|layer| layer.restored(folder)).transpose()?;
+        Ok((Self { model, output, ..expected }, differences))
     }
 }
