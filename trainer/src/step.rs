@@ -146,6 +146,8 @@ impl<'a, T: Task> Stepper<'a, T> {
     /// # Errors
     /// If a file can't be written.
     pub fn save(&self, checkpoints: &Checkpoints, state: RunState) -> Result<(), CheckpointError> {
+        // A record of the model lacks the last step's running statistics of batch normalisation until they are read.
+        drop(self.model.valid());
         checkpoints.save(state, &self.model, &self.optimizer, self.scheduler.to_record(), self.average.as_ref())
     }
 

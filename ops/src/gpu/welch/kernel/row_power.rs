@@ -186,8 +186,9 @@ pub fn fold_one_sided(
         }
         wait(plan.barrier);
     }
-    // The unit's bins t + units·c, and behind them the Nyquist bin, which is unit 0's.
-    let mut power = Array::<f32>::new(comptime!(values as usize / 2 + 1));
+    // With a gain, the unit's bins t + units·c, and behind them the Nyquist bin, which is unit 0's, wait for it; without
+    // one they are stored at once.
+    let mut power = Array::<f32>::new(comptime!(if plan.gained { values as usize / 2 + 1 } else { 1 }));
     #[unroll]
     for c in 0..comptime!(values / 2) {
         // The mirror image of bin t + units·c is value values − 1 − c of unit units − t; of unit 0, its own value
@@ -202,19 +203,26 @@ pub fn fold_one_sided(
             };
             image = select(t == 0, own, other);
         }
-        power[comptime!(c as usize)] = (sums[comptime!(c as usize)] + image) * tables.factor;
+        let own_power = (sums[comptime!(c as usize)] + image) * tables.factor;
+        if comptime!(plan.gained) {
+            power[comptime!(c as usize)] = own_power;
+        } else {
+            memory.power[(at + t + comptime!(c * units)) as usize] = own_power;
+        }
     }
     // The Nyquist bin is its own mirror image.
-    let nyquist = comptime!(values as usize / 2);
-    power[nyquist] = sums[nyquist] * tables.factor;
+    let half = comptime!(values as usize / 2);
+    let mut nyquist = sums[half] * tables.factor;
     if comptime!(plan.gained) {
+        power[half] = nyquist;
         apply_gain(&mut power, memory, at, unit, plan);
-    }
-    #[unroll]
-    for c in 0..comptime!(values / 2) {
-        memory.power[(at + t + comptime!(c * units)) as usize] = power[comptime!(c as usize)];
+        #[unroll]
+        for c in 0..comptime!(values / 2) {
+            memory.power[(at + t + comptime!(c * units)) as usize] = power[comptime!(c as usize)];
+        }
+        nyquist = power[half];
     }
     if t == 0 {
-        memory.power[(at + comptime!(plan.layout.n / 2)) as usize] = power[nyquist];
+        memory.power[(at + comptime!(plan.layout.n / 2)) as usize] = nyquist;
     }
 }
