@@ -300,7 +300,7 @@ impl<T: Task> Fit<'_, '_, T> {
     fn rescue(&mut self, device: String, cause: String, checkpointing: &mut Checkpointing) -> FitError {
         let is_saved = self.saved.unwrap_or(0) == self.state.step;
         if self.replicas.is_intact() && !is_saved {
-            // If this fails, too, the checkpoint before is what is left.
+            // A failure to save leaves the previous checkpoint as the last one.
             let _ = guarded(|| self.checkpoint(checkpointing));
         }
         self.failure(device, cause)

@@ -86,23 +86,16 @@ impl<'s, 'a, T: Task> Replicas<'s, 'a, T> {
             // A thread that has ended has left its error in the other channel.
             let _ = worker.steps.send(step);
         }
-        let alone = self.others.is_empty();
-        let own = on_device(self.first, |first| {
-            let gradients = first.gradients(step)?;
-            let vector = if alone { None } else { vector(&gradients) };
-            let values = vector.as_ref().map_or_else(Vec::new, |vector| self.sum.part(vector));
-            Ok((gradients, vector, values))
-        });
+        let own = share(self.first, &self.sum, step);
         let parts: Vec<_> = self.others.iter().map(Worker::part).collect();
-        let (gradients, vector, values) = own?;
-        let parts = parts.into_iter().collect::<Result<Vec<Part>, _>>()?;
+        let (gradients, vector, part) = own?;
+        let parts = std::iter::once(Ok(part)).chain(parts).collect::<Result<Vec<Part>, _>>()?;
 
-        let all = std::iter::once(values.as_slice()).chain(parts.iter().map(|part| part.values.as_slice()));
-        let total = Arc::new(self.sum.total(all));
+        let total = Arc::new(self.sum.total(parts.iter().map(|part| part.values.as_slice())));
         for worker in &self.others {
             let _ = worker.totals.send(total.clone());
         }
-        let losses = std::iter::once(gradients.loss.clone()).chain(parts.into_iter().map(|part| part.loss)).collect();
+        let losses = parts.into_iter().map(|part| part.loss).collect();
         self.is_intact = false;
         let sum = &self.sum;
         let rate = on_device(self.first, |first| Ok(first.update(step, summed(sum, gradients, vector, &total))))?;
@@ -122,14 +115,7 @@ impl Worker {
 /// The steps of a further device, until the fit or the device ends.
 fn serve<T: Task>(stepper: &mut Stepper<'_, T>, sum: &GradientSum, channels: &Channels) {
     while let Ok(step) = channels.steps.recv() {
-        let started = on_device(stepper, |stepper| {
-            let gradients = stepper.gradients(step)?;
-            let vector = vector(&gradients);
-            let values = vector.as_ref().map_or_else(Vec::new, |vector| sum.part(vector));
-            let part = Part { loss: gradients.loss.clone(), values };
-            Ok((gradients, vector, part))
-        });
-        let (gradients, vector) = match started {
+        let (gradients, vector) = match share(stepper, sum, step) {
             Ok((gradients, vector, part)) => {
                 let _ = channels.parts.send(Ok(part));
                 (gradients, vector)
@@ -150,9 +136,19 @@ fn serve<T: Task>(stepper: &mut Stepper<'_, T>, sum: &GradientSum, channels: &Ch
     }
 }
 
-/// The gradients of a share as one vector.
-fn vector<T: Task>(step: &StepGradients<T>) -> Option<Tensor<1>> {
-    joined(&step.model, &step.gradients)
+/// Gradients of a device's share of the batch, those as one vector if they are summed, and what the calling thread needs.
+fn share<T: Task>(
+    stepper: &mut Stepper<'_, T>,
+    sum: &GradientSum,
+    step: usize,
+) -> Result<(StepGradients<T>, Option<Tensor<1>>, Part), StepError> {
+    on_device(stepper, |stepper| {
+        let gradients = stepper.gradients(step)?;
+        let vector = if sum.is_own() { None } else { joined(&gradients.model, &gradients.gradients) };
+        let values = vector.as_ref().map_or_else(Vec::new, |vector| sum.part(vector));
+        let part = Part { loss: gradients.loss.clone(), values };
+        Ok((gradients, vector, part))
+    })
 }
 
 /// The gradients of a share replaced by their sum over all devices; as they are without a vector.

@@ -7,6 +7,8 @@ use firefly_app::device::{DeviceKind, DeviceName};
 /// Way in which vectors are summed over devices.
 #[derive(Debug, Clone)]
 pub(super) enum GradientSum {
+    /// A single device's gradients are the sum.
+    Own,
     /// Each device reads its vector back, and the host adds them in the order of the devices.
     Host,
     /// Burn's `all_reduce` between these devices. Of Burn's backends CUDA has it, by NCCL; on the others it panics.
@@ -16,16 +18,24 @@ pub(super) enum GradientSum {
 impl GradientSum {
     /// The way for these devices, all of one kind.
     pub fn of(devices: &[Device]) -> Self {
+        if devices.len() == 1 {
+            return Self::Own;
+        }
         let devices: Vec<Device> = devices.iter().map(|device| device.clone().inner()).collect();
         let has_collective = |device: &Device| DeviceName::of(device).kind() == DeviceKind::Cuda;
         if devices.iter().all(has_collective) { Self::Collective(devices) } else { Self::Host }
+    }
+
+    /// Whether there is nothing to sum.
+    pub fn is_own(&self) -> bool {
+        matches!(self, Self::Own)
     }
 
     /// What the host needs of one device's vector `[values]`.
     pub fn part(&self, vector: &Tensor<1>) -> Vec<f32> {
         match self {
             Self::Host => vector.clone().into_data().iter().collect(),
-            Self::Collective(_) => Vec::new(),
+            Self::Own | Self::Collective(_) => Vec::new(),
         }
     }
 
@@ -43,6 +53,7 @@ impl GradientSum {
     /// a collective, every device has to call it.
     pub fn on_device(&self, own: Tensor<1>, total: &[f32]) -> Tensor<1> {
         match self {
+            Self::Own => own,
             Self::Host => Tensor::from_data(TensorData::new(total.to_vec(), [total.len()]), &own.device()),
             Self::Collective(devices) => all_reduce(own, ReduceOperation::Sum, devices.clone()).resolve(),
         }
