@@ -229,6 +229,7 @@ fn data_movement_of_a_graph() {
         view,
         movement: DataMovement { launches: u64::from(!view), syncs: 0, host_output: 0, traffic },
         merged_traffic: traffic,
+        multiply_adds: 0,
         live_bytes: 205_137_412,
     };
     let nodes = vec![

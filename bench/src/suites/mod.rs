@@ -10,3 +10,4 @@ pub mod phases;
 pub mod picker;
 pub mod pipelines;
 pub mod predictions;
+pub mod zoo_models;

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::cost::traffic_coordinate;
 use crate::graph::Graph;
 use crate::movement::{MovementOptions, count};
 use crate::profile::{Axis, AxisInterpolation, DeviceProfile, LatencyTable};
@@ -19,7 +18,8 @@ const MOST_REPEATS: usize = 64;
 ///
 /// `time` gets a graph of one operation, repeated, and returns the nanoseconds of a run; none for an operation that the
 /// device can't run, which stays unmeasured. Give it graphs of one model at several batches: latencies between them are
-/// interpolated, and those beyond them extrapolated, linearly in the bytes that an operation moves.
+/// interpolated, and those beyond them extrapolated, linearly in the
+/// [size](crate::movement::NodeMovement::latency_size) of an operation.
 ///
 /// # Errors
 /// The errors of `time`, and [`CalibrationError`] for times that make no table.
@@ -29,15 +29,15 @@ pub fn measure_operations<E: From<CalibrationError>>(
     options: &MovementOptions,
     mut time: impl FnMut(&Graph) -> Result<Option<f64>, E>,
 ) -> Result<(), E> {
-    // Nanoseconds of each operation by its name, by bytes of traffic.
-    let mut latencies: BTreeMap<String, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
+    // Nanoseconds of each operation by its name and what its size is, by size.
+    let mut latencies: BTreeMap<(String, &str), BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
     let mut measured = HashSet::new();
     for graph in graphs {
         let mut graph = graph.clone();
         graph.prune();
         for (index, moved) in count(&graph, options).nodes.into_iter().enumerate().filter(|(_, node)| !node.view) {
             let shapes: Vec<Vec<usize>> = moved.inputs.iter().map(|&at| graph.values()[at].shape.clone()).collect();
-            let name = moved.latency_name();
+            let (name, (axis, size)) = (moved.latency_name(), moved.latency_size());
             if !measured.insert((name.clone(), shapes, moved.shapes)) {
                 continue;
             }
@@ -46,13 +46,12 @@ pub fn measure_operations<E: From<CalibrationError>>(
             let repeats = ((SPAN / (once - none).max(1.0)) as usize).clamp(1, MOST_REPEATS);
             let Some(many) = time(&graph.isolated(index, 1 + repeats))? else { continue };
             let latency = ((many - once) / repeats as f64).max(1.0);
-            latencies.entry(name).or_default().entry(moved.movement.traffic).or_default().push(latency);
+            latencies.entry((name, axis)).or_default().entry(size).or_default().push(latency);
         }
     }
-    for (name, by_traffic) in latencies {
-        let (traffic, times) =
-            by_traffic.iter().map(|(bytes, times)| (traffic_coordinate(*bytes), middle(times))).unzip();
-        let axis = Axis { name: "traffic".into(), interpolation: AxisInterpolation::Linear, values: traffic };
+    for ((name, axis), by_size) in latencies {
+        let (values, times) = by_size.iter().map(|(size, times)| (*size as f64, middle(times))).unzip();
+        let axis = Axis { name: axis.into(), interpolation: AxisInterpolation::Linear, values };
         let table = LatencyTable::new(vec![axis], times).map_err(CalibrationError::from)?;
         profile.operations.insert(name, table);
     }

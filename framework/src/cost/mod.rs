@@ -30,4 +30,3 @@ pub use benefit::{Benefit, Score};
 pub use fusion_gate::{FusionDecision, SlowdownCheck};
 pub use peaks::{LearnedSize, PEAKS_AXES, PeaksSize, PeaksWorkload, Strategy};
 pub use prediction::Prediction;
-pub(crate) use prediction::traffic_coordinate;

@@ -71,25 +71,20 @@ impl Prediction {
     }
 }
 
-/// Latency of an operation by its measured ones, if the profile has them, through the same views or else any:
-/// interpolated, and beyond the largest that was measured at least what its traffic takes. Of elementwise operations
-/// that run as one kernel, that is the traffic of the kernel.
+/// Latency of an operation by its measured ones, if the profile has them along the same size, through the same views or
+/// else any: interpolated, and beyond the largest that was measured at least what its traffic takes. Of elementwise
+/// operations that run as one kernel, that is the traffic of the kernel.
 fn measured_latency(node: &NodeMovement, device: &DeviceProfile) -> Option<f64> {
     let by_name = device.operations.get(&node.latency_name());
     let table = by_name.or_else(|| device.operations.get(&node.kind))?;
-    let size = traffic_coordinate(node.movement.traffic);
-    let latency = table.predict(&[size])?;
-    let largest = table.axes.first().and_then(|axis| axis.values.last()).copied()?;
-    if size <= largest {
+    let (name, size) = node.latency_size();
+    let axis = table.axes.first().filter(|axis| axis.name == name)?;
+    let latency = table.predict(&[size as f64])?;
+    if axis.values.last().is_some_and(|largest| size as f64 <= *largest) {
         return Some(latency);
     }
     let moved = if device.merges_elementwise { node.merged_traffic } else { node.movement.traffic };
     Some(latency.max(moved as f64 / device.memory_bandwidth))
-}
-
-/// Coordinate of an operation's traffic along the axis of its latency table.
-pub(crate) fn traffic_coordinate(bytes: u64) -> f64 {
-    bytes.max(1) as f64
 }
 
 impl fmt::Display for Prediction {

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::DataMovement;
+use super::arithmetic::multiply_adds;
 use super::merged::merged_traffic;
 use crate::graph::{Graph, Node, Operation, Origin, ValueId};
 
@@ -108,6 +109,9 @@ pub struct NodeMovement {
     /// Its bytes of traffic where consecutive elementwise operations run as one kernel; its own traffic of any other.
     #[serde(default)]
     pub merged_traffic: u64,
+    /// Products that a matrix product or a convolution sums; 0 of any other operation.
+    #[serde(default)]
+    pub multiply_adds: u64,
     /// Bytes of device memory allocated while it runs.
     pub live_bytes: u64,
 }
@@ -117,6 +121,15 @@ impl NodeMovement {
     /// how it accesses memory.
     pub fn latency_name(&self) -> String {
         if self.views.is_empty() { self.kind.clone() } else { format!("{} of {}", self.kind, self.views.join(", ")) }
+    }
+
+    /// Name and value of the size that its latency is measured along: the multiply-adds of an operation that has any,
+    /// or else the bytes of its traffic.
+    pub fn latency_size(&self) -> (&'static str, u64) {
+        match self.multiply_adds {
+            0 => ("traffic", self.movement.traffic.max(1)),
+            products => ("multiply-adds", products),
+        }
     }
 }
 
@@ -152,6 +165,7 @@ pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
                 view,
                 movement: DataMovement { launches, syncs: u64::from(host && !view), host_output, traffic },
                 merged_traffic: merged[place].unwrap_or(traffic),
+                multiply_adds: multiply_adds(graph, node),
                 live_bytes: live_bytes[place],
             }
         })

@@ -14,6 +14,7 @@
 //! assert_eq!((movement.total.launches, movement.total.traffic, movement.total.host_output), (1, 256, 128));
 //! ```
 
+mod arithmetic;
 mod data;
 mod graph;
 mod merged;

@@ -48,8 +48,8 @@ pub struct DeviceProfile {
     /// Measured latencies of strategies, by name; empty in a preset.
     #[serde(default)]
     pub latencies: BTreeMap<String, LatencyTable>,
-    /// Measured latencies of a graph's operations, by kind and the views that they read through, along the bytes of
-    /// their traffic; empty in a preset.
+    /// Measured latencies of a graph's operations, by kind and the views that they read through, along their
+    /// [size](crate::movement::NodeMovement::latency_size); empty in a preset.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operations: BTreeMap<String, LatencyTable>,
 }

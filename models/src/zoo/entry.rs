@@ -66,11 +66,20 @@ fn card<F: Family>(name: &str) -> Result<Card, ZooError> {
         inputs,
         outputs,
         settings: Settings::of(&config),
-        parameters: F::from_config(&config, &Device::default())?.num_params(),
+        parameters: F::from_config(&config, &host())?.num_params(),
         has_weights: weights.is_some(),
         unrecordable: F::UNRECORDABLE,
         results: results.iter().filter(|result| result.model == name).copied().collect(),
     })
+}
+
+/// Device of a model that is only counted: the host, so that no GPU is looked for, where the build has it.
+fn host() -> Device {
+    #[cfg(feature = "flex")]
+    let device = Device::flex();
+    #[cfg(not(feature = "flex"))]
+    let device = Device::default();
+    device
 }
 
 fn restore<M, F: Family + Into<M>>(settings: &Settings, bytes: Vec<u8>, device: &Device) -> Result<M, RestoreError> {

@@ -1,4 +1,4 @@
-//! Outputs of implementations elsewhere, for the same weights and inputs: the fixtures of `fixtures/make_zoo.py`.
+//! Outputs of implementations elsewhere, for the same weights and inputs: the fixtures of `fixtures/make_zoo`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

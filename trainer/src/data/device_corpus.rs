@@ -1,11 +1,15 @@
 //! Recordings in an accelerator's memory: batches are cut there, so that only offsets and gains are uploaded per step.
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use rayon::prelude::*;
 
 use super::frames::{FrameDraw, FrameSampler};
 
 /// Upper limit of a corpus in samples: 128 MiB, which fits a buffer of every device.
 const MAX_SAMPLES: usize = (128 << 20) / size_of::<f32>();
+
+/// Rows from which on drawing them in parallel saves more time than starting the tasks takes.
+const MANY_ROWS: usize = 2048;
 
 /// A corpus in a device's memory, with the sampler of its frames.
 #[derive(Debug, Clone)]
@@ -36,12 +40,12 @@ impl DeviceCorpus {
     /// [`FrameSource::fill_batch`](super::FrameSource::fill_batch) writes them.
     pub fn batch(&self, first: u64, rows: usize) -> Tensor<2> {
         let device = self.samples.device();
-        let (mut offsets, mut gains) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-        for index in (first..).take(rows) {
-            let FrameDraw { recording, offset, gain } = self.sampler.draw(index);
-            offsets.push((self.starts[recording] + offset) as i32);
-            gains.push(gain);
-        }
+        let draw = |row: usize| {
+            let FrameDraw { recording, offset, gain } = self.sampler.draw(first + row as u64);
+            ((self.starts[recording] + offset) as i32, gain)
+        };
+        let (offsets, gains): (Vec<i32>, Vec<f32>) =
+            if rows < MANY_ROWS { (0..rows).map(draw).unzip() } else { (0..rows).into_par_iter().map(draw).unzip() };
         let frame = self.sampler.frame();
         let offsets = Tensor::<2, Int>::from_data(TensorData::new(offsets, [rows, 1]), &device);
         let within = Tensor::<1, Int>::arange(0..frame as i64, &device).reshape([1, frame]);

@@ -193,7 +193,6 @@ impl FusedPlan {
         let large = call.rows as u64 * call.samples() >= LARGE;
         let (teams, persistent_cubes_per_sm) = match barrier {
             Barrier::Cube => (1, (team >= 256).then_some(2)),
-            Barrier::Plane if kept && call.segments > 2 => (4, Some(6)),
             Barrier::Plane if kept && large => (16, Some(1)),
             Barrier::Plane => (4, None),
         };

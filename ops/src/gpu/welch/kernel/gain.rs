@@ -8,7 +8,7 @@ use crate::gpu::welch::plan::FusedPlan;
 use crate::ops::GAIN_TAPS;
 
 /// Applies the gain to the bins t + units·c of a unit, in `power`, and to the Nyquist bin behind them, which is unit
-/// 0's; the power of the row is at `memory.power[at..]`.
+/// 0's, and stores them at `memory.power[at..]`.
 #[cube]
 pub fn apply_gain(
     power: &mut Array<f32>,
@@ -18,7 +18,6 @@ pub fn apply_gain(
     #[comptime] plan: FusedPlan,
 ) {
     let half = comptime!(plan.layout.values / 2);
-    let units = comptime!(plan.layout.units());
     let mut below = Array::<f32>::new(comptime!(half as usize + 1));
     let mut above = Array::<f32>::new(comptime!(half as usize + 1));
     if comptime!(plan.shuffles) {
@@ -30,9 +29,30 @@ pub fn apply_gain(
     for c in 0..comptime!(half + 1) {
         let i = comptime!(c as usize);
         // Units other than 0 have no Nyquist bin; what they compute of it is not stored.
-        let bin = if comptime!(c < half) { unit.t + comptime!(c * units) } else { comptime!(half * units).runtime() };
-        let taps = (bin * comptime!(GAIN_TAPS as u32)) as usize;
+        let taps = (bin_of(unit, c, plan) * comptime!(GAIN_TAPS as u32)) as usize;
         power[i] = memory.gain[taps] * below[i] + memory.gain[taps + 1] * power[i] + memory.gain[taps + 2] * above[i];
+    }
+    store_bins(&*power, memory, at, unit, plan);
+}
+
+/// The bin of value `c` of a unit: the Nyquist bin behind all others.
+#[cube]
+fn bin_of(unit: &TeamIndex, #[comptime] c: u32, #[comptime] plan: FusedPlan) -> u32 {
+    let half = comptime!(plan.layout.values / 2);
+    let units = comptime!(plan.layout.units());
+    if comptime!(c < half) { unit.t + comptime!(c * units) } else { comptime!(half * units).runtime() }
+}
+
+/// Stores the power of a unit's bins at `memory.power[at..]`.
+#[cube]
+fn store_bins(power: &Array<f32>, memory: &mut TeamMemory, at: u32, unit: &TeamIndex, #[comptime] plan: FusedPlan) {
+    let half = comptime!(plan.layout.values / 2);
+    #[unroll]
+    for c in 0..half {
+        memory.power[(at + bin_of(unit, c, plan)) as usize] = power[comptime!(c as usize)];
+    }
+    if unit.t == 0 {
+        memory.power[(at + bin_of(unit, half, plan)) as usize] = power[comptime!(half as usize)];
     }
 }
 
@@ -76,20 +96,12 @@ fn neighbours_from_memory(
     #[comptime] plan: FusedPlan,
 ) {
     let half = comptime!(plan.layout.values / 2);
-    let units = comptime!(plan.layout.units());
-    #[unroll]
-    for c in 0..half {
-        memory.power[(at + unit.t + comptime!(c * units)) as usize] = power[comptime!(c as usize)];
-    }
-    if unit.t == 0 {
-        memory.power[(at + comptime!(half * units)) as usize] = power[comptime!(half as usize)];
-    }
+    store_bins(power, memory, at, unit, plan);
     // All of the row's power is there, and is read before the gain replaces it.
     wait(plan.barrier);
     #[unroll]
     for c in 0..comptime!(half + 1) {
-        let bin = if comptime!(c < half) { unit.t + comptime!(c * units) } else { comptime!(half * units).runtime() };
-        let (under, over) = neighbours(bin, comptime!(plan.bins()));
+        let (under, over) = neighbours(bin_of(unit, c, plan), comptime!(plan.bins()));
         below[comptime!(c as usize)] = memory.power[(at + under) as usize];
         above[comptime!(c as usize)] = memory.power[(at + over) as usize];
     }

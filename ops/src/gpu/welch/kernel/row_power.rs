@@ -212,17 +212,11 @@ pub fn fold_one_sided(
     }
     // The Nyquist bin is its own mirror image.
     let half = comptime!(values as usize / 2);
-    let mut nyquist = sums[half] * tables.factor;
+    let nyquist = sums[half] * tables.factor;
     if comptime!(plan.gained) {
         power[half] = nyquist;
         apply_gain(&mut power, memory, at, unit, plan);
-        #[unroll]
-        for c in 0..comptime!(values / 2) {
-            memory.power[(at + t + comptime!(c * units)) as usize] = power[comptime!(c as usize)];
-        }
-        nyquist = power[half];
-    }
-    if t == 0 {
+    } else if t == 0 {
         memory.power[(at + comptime!(plan.layout.n / 2)) as usize] = nyquist;
     }
 }
