@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use crate::cost::traffic_coordinate;
 use crate::graph::Graph;
 use crate::movement::{MovementOptions, count};
-use crate::profile::{Axis, AxisInterpolation, DeviceProfile, LatencyTable};
+use crate::profile::{AxisInterpolation, DeviceProfile, LatencyAxis, LatencyTable};
 
 use super::CalibrationError;
 
@@ -52,7 +52,7 @@ pub fn measure_operations<E: From<CalibrationError>>(
     for (name, by_traffic) in latencies {
         let (traffic, times) =
             by_traffic.iter().map(|(bytes, times)| (traffic_coordinate(*bytes), middle(times))).unzip();
-        let axis = Axis { name: "traffic".into(), interpolation: AxisInterpolation::Linear, values: traffic };
+        let axis = LatencyAxis { name: "traffic".into(), interpolation: AxisInterpolation::Linear, values: traffic };
         let table = LatencyTable::new(vec![axis], times).map_err(CalibrationError::from)?;
         profile.operations.insert(name, table);
     }

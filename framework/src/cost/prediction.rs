@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::graph::{Graph, Operation};
     use crate::movement::{MovementOptions, count};
-    use crate::profile::{Axis, AxisInterpolation, LatencyTable, Preset};
+    use crate::profile::{AxisInterpolation, LatencyAxis, LatencyTable, Preset};
 
     #[test]
     fn every_term_follows_its_constant() {
@@ -134,8 +134,11 @@ mod tests {
         let root = graph.apply(Operation::Power(0.5), &[doubled], &[4, 64], DType::F32);
         graph.set_outputs(&[root]);
         let movement = count(&graph, &MovementOptions::default());
-        let axis =
-            Axis { name: "traffic".into(), interpolation: AxisInterpolation::Linear, values: vec![1024.0, 4096.0] };
+        let axis = LatencyAxis {
+            name: "traffic".into(),
+            interpolation: AxisInterpolation::Linear,
+            values: vec![1024.0, 4096.0],
+        };
         let table = LatencyTable::new(vec![axis], vec![1000.0, 4000.0]).unwrap();
         let operations = [("multiply by scalar".to_string(), table)].into();
         let device = DeviceProfile { operations, ..Preset::Cpu.profile() };
@@ -163,8 +166,11 @@ mod tests {
         let twice = double(&mut graph, once);
         graph.set_outputs(&[twice]);
         let movement = count(&graph, &MovementOptions::default());
-        let axis =
-            Axis { name: "traffic".into(), interpolation: AxisInterpolation::Linear, values: vec![1024.0, 4096.0] };
+        let axis = LatencyAxis {
+            name: "traffic".into(),
+            interpolation: AxisInterpolation::Linear,
+            values: vec![1024.0, 4096.0],
+        };
         // No slower for more bytes, where only the launch was seen.
         let table = LatencyTable::new(vec![axis], vec![3000.0, 3000.0]).unwrap();
         let operations = [("multiply by scalar".to_string(), table)].into();
