@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use firefly_app::progress::Progress;
+use firefly_app::progress::StepProgress;
 use firefly_app::streams::note;
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ impl Job<'_> {
         if start != (0, None) && !self.quiet {
             note(format_args!("continuing after {} recordings, {frames} frames", start.0));
         }
-        let progress = Progress::with_time_left(self.quiet, self.sources.bytes());
+        let progress = StepProgress::with_time_left(self.quiet, self.sources.bytes());
         let mut failure = None;
         let outcome = pipeline::run(self.sources, self.cut, start, &progress, compute, |message| {
             let entry = match message {

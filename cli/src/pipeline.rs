@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use anyhow::{Result, anyhow};
-use firefly_app::progress::Progress;
+use firefly_app::progress::StepProgress;
 
 use crate::frames::{Block, Cut, FrameReader};
 use crate::source::Sources;
@@ -45,7 +45,7 @@ pub fn run<T: Send>(
     sources: &Sources,
     cut: Cut,
     start: Start,
-    progress: &Progress,
+    progress: &StepProgress,
     mut compute: impl FnMut(Recording, Vec<f32>) -> Result<T> + Send,
     mut write: impl FnMut(Message<T>) -> Result<()>,
 ) -> Result<()> {
@@ -69,7 +69,7 @@ fn read(
     sources: &Sources,
     cut: Cut,
     (first, mut frame): Start,
-    progress: &Progress,
+    progress: &StepProgress,
     out: &SyncSender<Message<Vec<f32>>>,
 ) {
     let mut bytes: u64 = sources.list[..first.min(sources.list.len())].iter().map(|source| source.bytes).sum();

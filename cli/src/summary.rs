@@ -1,6 +1,6 @@
 //! Summary of spectra on a terminal.
 
-use firefly_app::table::{Align, Layout, TextTable};
+use firefly_app::table::{Align, TableLayout, TextTable};
 
 use crate::frames::Block;
 use crate::peak_values::PeakValues;
@@ -94,10 +94,10 @@ impl Summary {
 
     /// The table as text, for standard output.
     pub fn text(&self) -> String {
-        self.text_in(Layout::of_stdout(false))
+        self.text_in(TableLayout::of_stdout(false))
     }
 
-    fn text_in(&self, layout: Layout) -> String {
+    fn text_in(&self, layout: TableLayout) -> String {
         let more = self.channels.saturating_sub(MOST_ROWS as u64);
         let more = if more > 0 { format!("… and {more} more channels\n") } else { String::new() };
         self.table.render_in(layout) + &more
@@ -172,7 +172,7 @@ mod tests {
         summary.add_sums(silent, &[0.0; 33], 1_234_567);
         summary.end(silent, "silence.wav");
         let texts = [80, 100, 160].map(|width| {
-            let text = summary.text_in(Layout { width, every_column: false });
+            let text = summary.text_in(TableLayout { width, every_column: false });
             assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
             format!("{width} columns\n{text}")
         });

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::value_parser;
 use firefly_app::device::DeviceChoice;
 use firefly_app::number::{duration, significant};
-use firefly_app::progress::Progress;
-use firefly_app::table::{Align, Layout, TextTable, wrapped};
+use firefly_app::progress::StepProgress;
+use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
 
 use super::ExitStatus;
 use super::device_profile::device_profile;
@@ -49,7 +49,7 @@ pub fn run(arguments: &PredictionsArgs, out: &mut dyn Write) -> anyhow::Result<E
     let name = arguments.device.name();
     let device = name.open()?;
     let (profile, source) = device_profile(name, arguments.profile.as_deref())?;
-    let progress = Progress::new(arguments.quiet, problems.len());
+    let progress = StepProgress::new(arguments.quiet, problems.len());
     let mut graphs = Vec::new();
     for problem in &problems {
         progress.say(format!("n_fft {}, {}, batch {}", problem.options.n_fft, problem.tier, problem.batch));
@@ -57,7 +57,7 @@ pub fn run(arguments: &PredictionsArgs, out: &mut dyn Write) -> anyhow::Result<E
         progress.advance(1);
     }
     progress.finish();
-    let layout = Layout::of_stdout(arguments.wide);
+    let layout = TableLayout::of_stdout(arguments.wide);
     write!(out, "{}", table(&graphs).render_in(layout))?;
     let Some([of_median, of_fastest]) = shares(&graphs) else { return Ok(ExitStatus::NothingMeasured) };
     let line = format!(

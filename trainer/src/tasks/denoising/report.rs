@@ -1,7 +1,7 @@
 //! Report sections: tables, the ratio after denoising over that before, and spectrograms of an example.
 
 use burn::tensor::{FloatDType, Tensor};
-use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series};
+use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Mark, Point};
 use firefly_app::page::figure::Figure;
 use firefly_app::page::heat_map::HeatMap;
 use firefly_models::ArgumentError;
@@ -65,11 +65,11 @@ fn ratios(rows: &[ScoreRow]) -> Figure {
         let mut points: Vec<Point> =
             of_name.filter_map(|row| Some(Point::at(row.score(INPUT_SNR)?, row.score(SI_SNR)?))).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Series::new(name, colour, Mark::Line, points)
+        ChartSeries::new(name, colour, Mark::Line, points)
     });
     let chart = Chart {
-        x: Axis::new("signal-to-noise ratio of the input (dB)", Scale::Linear),
-        y: Axis::new("SI-SNR (dB)", Scale::Linear),
+        x: ChartAxis::new("signal-to-noise ratio of the input (dB)", AxisScale::Linear),
+        y: ChartAxis::new("SI-SNR (dB)", AxisScale::Linear),
         series: series.collect(),
         threshold: None,
     };
