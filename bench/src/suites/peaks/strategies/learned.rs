@@ -66,11 +66,11 @@ pub enum LearnedSource {
 /// steps.
 pub struct TrainedModels {
     source: LearnedSource,
-    trained: Mutex<Vec<(Key, Trained, usize)>>,
+    trained: Mutex<Vec<(ModelKey, Trained, usize)>>,
 }
 
 /// Properties that a model is trained for: `n_fft`, tier and K.
-type Key = (usize, Tier, usize);
+type ModelKey = (usize, Tier, usize);
 
 impl TrainedModels {
     /// No model yet.
