@@ -10,7 +10,7 @@ use firefly_ops::fft::stft;
 use firefly_ops::{StftOptions, Window, WindowSymmetry};
 
 use super::evaluate::{ALL_NOISES, INPUT_SNR, SI_SNR};
-use super::examples::{Batch, Condition};
+use super::examples::{Condition, NoisyBatch};
 use super::{Denoising, DenoisingConfig, DenoisingData, denoised};
 use crate::config::Resolved;
 use crate::task::{ReportParts, TaskError};
@@ -83,7 +83,7 @@ fn spectrograms(config: &DenoisingConfig, data: &DenoisingData, model: &ZooModel
     let ratios = &config.data.test_snr_db;
     let snr_db = ratios.get(ratios.len() / 2).copied().unwrap_or_default();
     let condition = Condition { kind: *kind, snr_db };
-    let Batch { clean, noisy } = data.sets.test.mixed(&[0], |_| condition, &data.device);
+    let NoisyBatch { clean, noisy } = data.sets.test.mixed(&[0], |_| condition, &data.device);
     let denoised = denoised(model, noisy.clone())?;
     let with_noise = format!("{} noise at {snr_db} dB", kind.name());
     let signals = [("clean".to_string(), clean.clone()), (with_noise, noisy), ("denoised".to_string(), denoised)];
