@@ -36,7 +36,7 @@ pub enum DeviceListError {
 
 /// One entry of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Entry {
+enum DeviceEntry {
     One(DeviceChoice),
     Every(DeviceKind),
 }
@@ -53,12 +53,12 @@ enum Entry {
 /// assert!("cpu,cpu:0".parse::<DeviceList>().unwrap().open().is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct DeviceList(Vec<Entry>);
+pub struct DeviceList(Vec<DeviceEntry>);
 
 impl DeviceList {
     /// A single device.
     pub fn single(device: DeviceChoice) -> Self {
-        Self(vec![Entry::One(device)])
+        Self(vec![DeviceEntry::One(device)])
     }
 
     /// The list of these names, each as in [`FromStr`].
@@ -80,8 +80,8 @@ impl DeviceList {
         let mut names: Vec<DeviceName> = Vec::new();
         for entry in &self.0 {
             let found = match entry {
-                Entry::One(choice) => vec![choice.name()],
-                Entry::Every(kind) => present(*kind)?,
+                DeviceEntry::One(choice) => vec![choice.name()],
+                DeviceEntry::Every(kind) => present(*kind)?,
             };
             for name in found {
                 if names.contains(&name) {
@@ -106,14 +106,14 @@ impl DeviceList {
 
     /// Whether which device it is was left open.
     pub fn is_auto(&self) -> bool {
-        self.0 == [Entry::One(DeviceChoice::Auto)]
+        self.0 == [DeviceEntry::One(DeviceChoice::Auto)]
     }
 }
 
 /// The entry of a name, one of `several` or alone.
-fn entry(name: &str, several: bool) -> Result<Entry, DeviceListError> {
+fn entry(name: &str, several: bool) -> Result<DeviceEntry, DeviceListError> {
     if let Some(kind) = name.strip_suffix(EVERY) {
-        return Ok(Entry::Every(kind.parse::<DeviceName>()?.kind()));
+        return Ok(DeviceEntry::Every(kind.parse::<DeviceName>()?.kind()));
     }
     // Replicas on the processor, which has no second device.
     if several
@@ -122,9 +122,9 @@ fn entry(name: &str, several: bool) -> Result<Entry, DeviceListError> {
         && kind.kind().is_host()
     {
         let index = index.parse().map_err(|_| DeviceListError::Index(name.to_string()))?;
-        return Ok(Entry::One(DeviceChoice::Named(DeviceName::from(DeviceId::new(kind.kind(), index)))));
+        return Ok(DeviceEntry::One(DeviceChoice::Named(DeviceName::from(DeviceId::new(kind.kind(), index)))));
     }
-    Ok(Entry::One(name.parse()?))
+    Ok(DeviceEntry::One(name.parse()?))
 }
 
 /// Every device of a kind.
@@ -152,8 +152,8 @@ impl fmt::Display for DeviceList {
         for (index, entry) in self.0.iter().enumerate() {
             let separator = if index == 0 { "" } else { "," };
             match entry {
-                Entry::One(choice) => write!(f, "{separator}{choice}")?,
-                Entry::Every(kind) => write!(f, "{separator}{}{EVERY}", kind.name())?,
+                DeviceEntry::One(choice) => write!(f, "{separator}{choice}")?,
+                DeviceEntry::Every(kind) => write!(f, "{separator}{}{EVERY}", kind.name())?,
             }
         }
         Ok(())

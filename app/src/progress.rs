@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::streams::{note, printable};
 
 /// Progress over a known number of steps.
-pub enum Progress {
+pub enum StepProgress {
     /// Not shown.
     Quiet,
     /// A bar on a terminal.
@@ -16,7 +16,7 @@ pub enum Progress {
     Lines,
 }
 
-impl Progress {
+impl StepProgress {
     /// Progress over `steps` steps, in the form that suits the error stream.
     pub fn new(quiet: bool, steps: usize) -> Self {
         if quiet {

@@ -31,14 +31,14 @@ pub enum Align {
 
 /// Space that a table has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub struct TableLayout {
     /// Columns of characters.
     pub width: usize,
     /// Whether every column is shown, whatever the width.
     pub every_column: bool,
 }
 
-impl Layout {
+impl TableLayout {
     /// The layout for standard output: as wide as its terminal, at most 100 columns; with `every_column` as wide as it
     /// takes.
     pub fn of_stdout(every_column: bool) -> Self {
@@ -51,14 +51,14 @@ impl Layout {
 /// Rows of text under titles. A row may have a remark.
 #[derive(Debug, Clone, Default)]
 pub struct TextTable {
-    columns: Vec<Column>,
+    columns: Vec<TextColumn>,
     rows: Vec<TextRow>,
     /// The first columns, which stand in the headings of groups.
     grouped: usize,
 }
 
 #[derive(Debug, Clone)]
-struct Column {
+struct TextColumn {
     title: String,
     align: Align,
     importance: Importance,
@@ -103,7 +103,7 @@ impl TextTable {
     }
 
     fn with(mut self, title: impl Into<String>, align: Align, importance: Importance) -> Self {
-        self.columns.push(Column { title: title.into(), align, importance });
+        self.columns.push(TextColumn { title: title.into(), align, importance });
         self
     }
 
@@ -158,16 +158,16 @@ impl TextTable {
 
     /// The table as lines of text, for standard output.
     pub fn render(&self) -> String {
-        self.render_in(Layout::of_stdout(false))
+        self.render_in(TableLayout::of_stdout(false))
     }
 
     /// The table as lines of text with the columns that fit into `width`; with all but the wide ones if none is given.
     pub fn render_to(&self, width: Option<u16>) -> String {
-        self.render_in(Layout { width: width.map_or(usize::MAX, usize::from), every_column: false })
+        self.render_in(TableLayout { width: width.map_or(usize::MAX, usize::from), every_column: false })
     }
 
     /// The table as lines of text.
-    pub fn render_in(&self, layout: Layout) -> String {
+    pub fn render_in(&self, layout: TableLayout) -> String {
         let shown = self.shown(layout);
         let mut table = Table::new();
         table.load_preset(STYLE).set_header(shown.iter().map(|&place| &self.columns[place].title));
@@ -206,7 +206,7 @@ impl TextTable {
     }
 
     /// Titles of the columns that a layout leaves out.
-    pub fn hidden(&self, layout: Layout) -> Vec<&str> {
+    pub fn hidden(&self, layout: TableLayout) -> Vec<&str> {
         let shown = self.shown(layout);
         let places = (self.grouped..self.columns.len()).filter(|place| !shown.contains(place));
         places.map(|place| self.columns[place].title.as_str()).collect()
@@ -245,7 +245,7 @@ impl TextTable {
     }
 
     /// Positions of the columns that a layout shows.
-    fn shown(&self, layout: Layout) -> Vec<usize> {
+    fn shown(&self, layout: TableLayout) -> Vec<usize> {
         let mut shown: Vec<usize> = (self.grouped..self.columns.len()).collect();
         if layout.every_column {
             return shown;
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn rows_stand_in_groups_and_remarks_below_their_row() {
-        let text = table().render_in(Layout { width: 100, every_column: true });
+        let text = table().render_in(TableLayout { width: 100, every_column: true });
         let expected = "  strategy   median   error   p10 – p90  GB/s
   ───────── ──────── ─────── ─────────── ─────
 n_fft 256, batch 8
@@ -325,14 +325,14 @@ n_fft 256, batch 16
 
     #[test]
     fn columns_that_do_not_fit_are_left_out_and_nothing_is_broken_within_words() {
-        let of = |width| table().render_in(Layout { width, every_column: false });
+        let of = |width| table().render_in(TableLayout { width, every_column: false });
         assert!(!of(100).contains("GB/s") && of(100).contains("error"));
         assert!(!of(33).contains("error") && of(33).contains("p10 – p90"), "{}", of(33));
         assert!(of(20).contains("median") && !of(20).contains("p10"), "{}", of(20));
         for width in [33, 40, 100] {
             assert!(of(width).lines().all(|line| measure_text_width(line) <= width), "{}", of(width));
         }
-        assert_eq!(table().hidden(Layout { width: 33, every_column: false }), ["error", "GB/s"]);
+        assert_eq!(table().hidden(TableLayout { width: 33, every_column: false }), ["error", "GB/s"]);
     }
 
     #[test]

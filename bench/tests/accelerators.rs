@@ -15,15 +15,15 @@ use libtest_mimic::{Arguments, Completion, Trial};
 const DEVICES: [&str; 5] = ["cpu", "wgpu", "vulkan", "metal", "cuda"];
 
 /// A command, its arguments, and the strategies of its cases.
-struct Measurement {
+struct MeasuredCommand {
     name: &'static str,
     command: &'static str,
     arguments: &'static [&'static str],
     strategies: &'static [&'static str],
 }
 
-const MEASUREMENTS: [Measurement; 4] = [
-    Measurement {
+const MEASUREMENTS: [MeasuredCommand; 4] = [
+    MeasuredCommand {
         name: "peaks_are_timed_one_by_one_and_in_flight_and_from_host_memory",
         command: "welch-peaks",
         arguments: &[
@@ -38,19 +38,19 @@ const MEASUREMENTS: [Measurement; 4] = [
         ],
         strategies: &["firefly", "firefly-queued", "firefly-host", "firefly-pinned"],
     },
-    Measurement {
+    MeasuredCommand {
         name: "transforms_are_timed_on_the_device_one_by_one_and_in_flight",
         command: "fft",
         arguments: &["--n", "60", "--batch", "5", "--values", "real", "--strategy", "firefly,firefly-queued"],
         strategies: &["firefly", "firefly-queued"],
     },
-    Measurement {
+    MeasuredCommand {
         name: "butterflies_are_timed_one_by_one_and_in_flight_and_from_host_memory",
         command: "butterfly",
         arguments: &["--n", "64", "--batch", "5", "--strategy", "firefly,firefly-queued,firefly-host"],
         strategies: &["firefly", "firefly-queued", "firefly-host"],
     },
-    Measurement {
+    MeasuredCommand {
         name: "pipelines_are_timed_from_host_memory",
         command: "e2e",
         arguments: &["--n-fft", "64", "--batch", "5", "--k", "4", "--strategy", "firefly"],
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
 }
 
-fn trial(measurement: &'static Measurement, device: &'static str) -> Trial {
+fn trial(measurement: &'static MeasuredCommand, device: &'static str) -> Trial {
     Trial::ignorable_test(format!("{}::{device}", measurement.name), move || {
         let opened = device.parse::<DeviceName>().unwrap().open();
         match opened.map_err(|error| error.to_string()) {
@@ -84,7 +84,7 @@ fn is_required(reason: &str) -> bool {
 }
 
 /// Runs a command on a device, and checks that every case was verified and timed there.
-fn measure(measurement: &Measurement, device: &str) {
+fn measure(measurement: &MeasuredCommand, device: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
     let rest = ["--device", device, "--iters", "2", "--warmup", "1", "--json", path.to_str().unwrap()];

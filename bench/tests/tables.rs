@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use firefly_app::table::{Layout, TextTable};
+use firefly_app::table::{TableLayout, TextTable};
 use firefly_bench::harness::outcome::{BatchLimit, CaseOutcome, CaseRecord, LimitedBy, Measured, SpeedRatio};
 use firefly_bench::harness::parameters::ParameterMap;
 use firefly_bench::harness::problem::WorkSize;
@@ -22,15 +22,15 @@ use firefly_framework::movement::{DataMovement, GraphMovement, NodeMovement};
 use firefly_framework::profile::Preset;
 
 /// Widths with and without the columns that `--wide` adds.
-const LAYOUTS: [Layout; 3] = [
-    Layout { width: 80, every_column: false },
-    Layout { width: 100, every_column: false },
-    Layout { width: 160, every_column: true },
+const LAYOUTS: [TableLayout; 3] = [
+    TableLayout { width: 80, every_column: false },
+    TableLayout { width: 100, every_column: false },
+    TableLayout { width: 160, every_column: true },
 ];
 
 /// The table that `render` makes of each layout. Without `--wide`, nothing is wider than the layout.
-fn at_every_width(render: impl Fn(Layout) -> String) -> String {
-    let text = |layout: Layout| {
+fn at_every_width(render: impl Fn(TableLayout) -> String) -> String {
+    let text = |layout: TableLayout| {
         let text = render(layout);
         for line in text.lines() {
             assert!(layout.every_column || line.chars().count() <= layout.width, "{} columns: {line}", layout.width);
@@ -230,6 +230,7 @@ fn data_movement_of_a_graph() {
         movement: DataMovement { launches: u64::from(!view), syncs: 0, host_output: 0, traffic },
         merged_traffic: traffic,
         multiply_adds: 0,
+        weights: Vec::new(),
         live_bytes: 205_137_412,
     };
     let nodes = vec![

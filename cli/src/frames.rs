@@ -33,7 +33,7 @@ pub struct Block<T> {
 }
 
 /// Samples `[count, channels, frame]`, row-major.
-pub type Frames = Block<Vec<f32>>;
+pub type SampleBlock = Block<Vec<f32>>;
 
 /// How a recording is cut into frames: `length` samples each, one every `step` samples from its start.
 ///
@@ -111,7 +111,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// If the recording can't be read or is damaged.
-    pub fn next_block(&mut self) -> Result<Option<Frames>> {
+    pub fn next_block(&mut self) -> Result<Option<SampleBlock>> {
         if self.gap > 0 {
             let skipped = self.reader.skip(self.gap)?;
             if skipped < self.gap {
@@ -139,7 +139,7 @@ impl FrameReader {
         let first = self.next;
         self.next += count as u64;
         let values = self.take(count);
-        Ok(Some(Frames { first, count, values }))
+        Ok(Some(SampleBlock { first, count, values }))
     }
 
     /// Copies frames out of the samples held, and drops those that no later frame has.

@@ -4,13 +4,13 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use firefly_app::progress::Progress;
+use firefly_app::progress::StepProgress;
 use firefly_app::streams::note;
 use serde_json::{Value, json};
 
 use crate::frames::Cut;
-use crate::journal::{Entry, Journal, LockedJournal, Payload};
-use crate::pipeline::{self, Message, Recording, Start};
+use crate::journal::{Journal, JournalEntry, LockedJournal, Payload};
+use crate::pipeline::{self, Message, OpenRecording, Start};
 use crate::source::Sources;
 
 /// Recordings, and how they are cut into frames.
@@ -56,15 +56,15 @@ impl Job<'_> {
     pub fn run<T: Payload + Send>(
         &self,
         journal: Option<LockedJournal>,
-        compute: impl FnMut(Recording, Vec<f32>) -> Result<T> + Send,
-        mut take: impl FnMut(Entry<T>) -> Result<bool>,
+        compute: impl FnMut(OpenRecording, Vec<f32>) -> Result<T> + Send,
+        mut take: impl FnMut(JournalEntry<T>) -> Result<bool>,
     ) -> Result<Option<Journal>> {
         let (mut start, mut frames) = ((0, None), 0);
         let replay = |entry| {
             let position = self.behind(&entry);
             let count = match &entry {
-                Entry::Block(_, block) => block.count,
-                Entry::End(..) => 0,
+                JournalEntry::Block(_, block) => block.count,
+                JournalEntry::End(..) => 0,
             };
             let taken = position.is_some() && take(entry)?;
             if let (true, Some(position)) = (taken, position) {
@@ -76,12 +76,12 @@ impl Job<'_> {
         if start != (0, None) && !self.quiet {
             note(format_args!("continuing after {} recordings, {frames} frames", start.0));
         }
-        let progress = Progress::with_time_left(self.quiet, self.sources.bytes());
+        let progress = StepProgress::with_time_left(self.quiet, self.sources.bytes());
         let mut failure = None;
         let outcome = pipeline::run(self.sources, self.cut, start, &progress, compute, |message| {
             let entry = match message {
-                Message::Block(recording, block) => Entry::Block(recording, block),
-                Message::End(recording) => Entry::End(recording, failure.take()),
+                Message::Block(recording, block) => JournalEntry::Block(recording, block),
+                Message::End(recording) => JournalEntry::End(recording, failure.take()),
                 Message::Failed(error) => {
                     failure = Some(format!("{error:#}"));
                     return Ok(());
@@ -113,15 +113,15 @@ impl Job<'_> {
     }
 
     /// Position behind an entry; `None` for one that is none of the job's.
-    fn behind<T>(&self, entry: &Entry<T>) -> Option<Start> {
-        let (Entry::Block(recording, _) | Entry::End(recording, _)) = entry;
+    fn behind<T>(&self, entry: &JournalEntry<T>) -> Option<Start> {
+        let (JournalEntry::Block(recording, _) | JournalEntry::End(recording, _)) = entry;
         let known = recording.source < self.sources.list.len();
         match entry {
-            Entry::Block(_, block) => {
+            JournalEntry::Block(_, block) => {
                 let next = block.first.checked_add(block.count as u64)?;
                 (known && recording.channels > 0).then_some((recording.source, Some(next)))
             }
-            Entry::End(..) => known.then_some((recording.source + 1, None)),
+            JournalEntry::End(..) => known.then_some((recording.source + 1, None)),
         }
     }
 }

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use firefly_app::files::output_path;
 
 use crate::frames::Block;
-use crate::pipeline::Recording;
+use crate::pipeline::OpenRecording;
 
 /// Largest entry that is read: a block's values are smaller than its samples, or one spectrum per channel.
 const MOST_ENTRY_BYTES: usize = 1 << 30;
@@ -29,11 +29,11 @@ pub trait Payload: Sized {
 
 /// Entry of a journal.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Entry<T> {
+pub enum JournalEntry<T> {
     /// Values of a block of a recording.
-    Block(Recording, Block<T>),
+    Block(OpenRecording, Block<T>),
     /// End of a recording, with the reason if it is an error.
-    End(Recording, Option<String>),
+    End(OpenRecording, Option<String>),
 }
 
 /// Journal file of an output, locked against a second command with the same output.
@@ -71,7 +71,7 @@ impl LockedJournal {
     pub fn replay<T: Payload>(
         mut self,
         job: &str,
-        mut replay: impl FnMut(Entry<T>) -> Result<bool>,
+        mut replay: impl FnMut(JournalEntry<T>) -> Result<bool>,
     ) -> Result<Journal> {
         let mut input = BufReader::with_capacity(1 << 16, &self.file);
         let mut line = Vec::new();
@@ -107,7 +107,7 @@ impl Journal {
     ///
     /// # Errors
     /// If it can't be written.
-    pub fn append<T: Payload>(&mut self, entry: &Entry<T>) -> io::Result<()> {
+    pub fn append<T: Payload>(&mut self, entry: &JournalEntry<T>) -> io::Result<()> {
         self.payload.clear();
         encode(entry, &mut self.payload);
         self.out.write_all(&(self.payload.len() as u32).to_le_bytes())?;
@@ -159,29 +159,29 @@ fn has_name(_: &File, _: &Path) -> bool {
     true
 }
 
-fn encode<T: Payload>(entry: &Entry<T>, bytes: &mut Vec<u8>) {
+fn encode<T: Payload>(entry: &JournalEntry<T>, bytes: &mut Vec<u8>) {
     let (recording, kind) = match entry {
-        Entry::Block(recording, _) => (recording, 0u8),
-        Entry::End(recording, None) => (recording, 1),
-        Entry::End(recording, Some(_)) => (recording, 2),
+        JournalEntry::Block(recording, _) => (recording, 0u8),
+        JournalEntry::End(recording, None) => (recording, 1),
+        JournalEntry::End(recording, Some(_)) => (recording, 2),
     };
     bytes.push(kind);
     bytes.extend((recording.source as u64).to_le_bytes());
     bytes.extend((recording.channels as u64).to_le_bytes());
     bytes.extend(recording.rate.to_le_bytes());
     match entry {
-        Entry::Block(_, block) => {
+        JournalEntry::Block(_, block) => {
             bytes.extend(block.first.to_le_bytes());
             bytes.extend((block.count as u64).to_le_bytes());
             block.values.encode(bytes);
         }
-        Entry::End(_, Some(reason)) => bytes.extend(reason.bytes()),
-        Entry::End(_, None) => {}
+        JournalEntry::End(_, Some(reason)) => bytes.extend(reason.bytes()),
+        JournalEntry::End(_, None) => {}
     }
 }
 
 /// The next entry and its bytes in the file; `None` at the end, or where an entry is not whole.
-fn read_entry<T: Payload>(input: &mut impl Read) -> Result<Option<(Entry<T>, u64)>> {
+fn read_entry<T: Payload>(input: &mut impl Read) -> Result<Option<(JournalEntry<T>, u64)>> {
     let mut head = [0; 8];
     if input.read_exact(&mut head).is_err() {
         return Ok(None);
@@ -199,7 +199,7 @@ fn read_entry<T: Payload>(input: &mut impl Read) -> Result<Option<(Entry<T>, u64
     Ok(decode(&payload).map(|entry| (entry, (head.len() + length) as u64)))
 }
 
-fn decode<T: Payload>(payload: &[u8]) -> Option<Entry<T>> {
+fn decode<T: Payload>(payload: &[u8]) -> Option<JournalEntry<T>> {
     let (&kind, mut rest) = payload.split_first()?;
     let mut number = || {
         let (number, left) = rest.split_first_chunk::<8>()?;
@@ -207,14 +207,14 @@ fn decode<T: Payload>(payload: &[u8]) -> Option<Entry<T>> {
         Some(u64::from_le_bytes(*number))
     };
     let recording =
-        Recording { source: number()? as usize, channels: number()? as usize, rate: f64::from_bits(number()?) };
+        OpenRecording { source: number()? as usize, channels: number()? as usize, rate: f64::from_bits(number()?) };
     match kind {
         0 => {
             let (first, count) = (number()?, number()? as usize);
-            Some(Entry::Block(recording, Block { first, count, values: T::decode(rest)? }))
+            Some(JournalEntry::Block(recording, Block { first, count, values: T::decode(rest)? }))
         }
-        1 => Some(Entry::End(recording, None)),
-        2 => Some(Entry::End(recording, Some(String::from_utf8_lossy(rest).into_owned()))),
+        1 => Some(JournalEntry::End(recording, None)),
+        2 => Some(JournalEntry::End(recording, Some(String::from_utf8_lossy(rest).into_owned()))),
         _ => None,
     }
 }
@@ -233,19 +233,19 @@ mod tests {
         }
     }
 
-    fn entries() -> Vec<Entry<Vec<u8>>> {
-        let recording = Recording { source: 3, channels: 2, rate: 12_000.5 };
+    fn entries() -> Vec<JournalEntry<Vec<u8>>> {
+        let recording = OpenRecording { source: 3, channels: 2, rate: 12_000.5 };
         let block = |first| Block { first, count: 2, values: vec![1, 255, 7, 9] };
         vec![
-            Entry::Block(recording, block(0)),
-            Entry::Block(recording, block(2)),
-            Entry::End(recording, None),
-            Entry::End(Recording { source: 4, channels: 0, rate: 0.0 }, Some("no file".to_owned())),
+            JournalEntry::Block(recording, block(0)),
+            JournalEntry::Block(recording, block(2)),
+            JournalEntry::End(recording, None),
+            JournalEntry::End(OpenRecording { source: 4, channels: 0, rate: 0.0 }, Some("no file".to_owned())),
         ]
     }
 
     /// Opens a journal, and returns what it replays.
-    fn reopened(output: &Path, job: &str) -> (Journal, Vec<Entry<Vec<u8>>>) {
+    fn reopened(output: &Path, job: &str) -> (Journal, Vec<JournalEntry<Vec<u8>>>) {
         let mut found = Vec::new();
         let journal = LockedJournal::of(output).unwrap().replay(job, |entry| {
             found.push(entry);
@@ -300,7 +300,7 @@ mod tests {
         entries().iter().for_each(|entry| journal.append(entry).unwrap());
         drop(journal);
         let mut count = 0;
-        let journal = LockedJournal::of(&output).unwrap().replay("a", |_: Entry<Vec<u8>>| {
+        let journal = LockedJournal::of(&output).unwrap().replay("a", |_: JournalEntry<Vec<u8>>| {
             count += 1;
             Ok(count < 2)
         });

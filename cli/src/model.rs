@@ -75,11 +75,11 @@ pub struct ModelRequest {
     /// Hashes of the weights of a run's model.
     weights: Option<Manifest>,
     #[serde(skip)]
-    kind: Kind,
+    kind: RequestedModel,
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum RequestedModel {
     Exact(EstimateOptions, Tier),
     Auto(EstimateOptions),
     Learned(Box<LearnedWelchPeaks>),
@@ -105,8 +105,8 @@ impl ModelRequest {
         let search = maxima.search(estimate.window() == Window::Hann)?;
         // The strategies of `auto` differ in how they compute the strongest bins.
         let kind = match model {
-            ModelName::Auto if search.is_none() => Kind::Auto(estimate.clone()),
-            _ => Kind::Exact(estimate.clone(), tier),
+            ModelName::Auto if search.is_none() => RequestedModel::Auto(estimate.clone()),
+            _ => RequestedModel::Exact(estimate.clone(), tier),
         };
         let config = estimate.config(tier, k.unwrap_or(16), 1.0);
         config.validate()?;
@@ -145,7 +145,7 @@ impl ModelRequest {
             k,
             search: maxima.search(false)?,
             weights: Some(weights),
-            kind: Kind::Learned(Box::new(learned)),
+            kind: RequestedModel::Learned(Box::new(learned)),
         })
     }
 
@@ -155,14 +155,16 @@ impl ModelRequest {
     /// If the device refuses it.
     pub fn open(&self, rate: f64, device: &Device) -> Result<PeakModel> {
         let model = match &self.kind {
-            Kind::Exact(estimate, tier) => {
-                Model::Exact(Box::new(estimate.config(*tier, self.k, rate).try_init(device)?))
+            RequestedModel::Exact(estimate, tier) => {
+                DeviceModel::Exact(Box::new(estimate.config(*tier, self.k, rate).try_init(device)?))
             }
-            Kind::Auto(estimate) => {
+            RequestedModel::Auto(estimate) => {
                 let peaks = estimate.config(Tier::Fast, self.k, rate);
-                Model::Auto(Box::new(AutoWelchPeaksConfig::new().with_peaks(peaks).try_init(device)?))
+                DeviceModel::Auto(Box::new(AutoWelchPeaksConfig::new().with_peaks(peaks).try_init(device)?))
             }
-            Kind::Learned(learned) => Model::Learned(Box::new((*learned.clone(), learned.hard_gates()))),
+            RequestedModel::Learned(learned) => {
+                DeviceModel::Learned(Box::new((*learned.clone(), learned.hard_gates())))
+            }
         };
         let search = self.search.map(|search| (search, rate / self.n_fft as f64));
         Ok(PeakModel { model, device: device.clone(), frame: self.frame, k: self.k, search })
@@ -171,7 +173,7 @@ impl ModelRequest {
 
 /// A model on a device, for recordings of one sample rate.
 pub struct PeakModel {
-    model: Model,
+    model: DeviceModel,
     device: Device,
     frame: usize,
     k: usize,
@@ -179,7 +181,7 @@ pub struct PeakModel {
     search: Option<(LocalMaximaSearch, f64)>,
 }
 
-enum Model {
+enum DeviceModel {
     Exact(Box<WelchPeaks>),
     Auto(Box<AutoWelchPeaks>),
     Learned(Box<(LearnedWelchPeaks, Gates)>),
@@ -197,9 +199,9 @@ impl PeakModel {
             return search.find(self.power(frames)?, self.k, *hertz_per_bin);
         }
         let Peaks { bins, power } = match &self.model {
-            Model::Exact(model) => model.try_forward(frames)?,
-            Model::Auto(model) => model.try_forward(frames)?,
-            Model::Learned(learned) => learned.0.try_forward(frames, &learned.1)?,
+            DeviceModel::Exact(model) => model.try_forward(frames)?,
+            DeviceModel::Auto(model) => model.try_forward(frames)?,
+            DeviceModel::Learned(learned) => learned.0.try_forward(frames, &learned.1)?,
         };
         Ok(PeakValues { bins: read(bins)?, power: read(power)?, maxima: None })
     }
@@ -207,9 +209,9 @@ impl PeakModel {
     /// Power of every bin of frames.
     fn power(&self, frames: Tensor<2>) -> Result<Tensor<2>> {
         match &self.model {
-            Model::Exact(model) => Ok(model.try_psd(frames)?),
-            Model::Learned(learned) => Ok(learned.0.try_psd(frames, &learned.1)?),
-            Model::Auto(_) => bail!("the strategies of auto compute the strongest bins only"),
+            DeviceModel::Exact(model) => Ok(model.try_psd(frames)?),
+            DeviceModel::Learned(learned) => Ok(learned.0.try_psd(frames, &learned.1)?),
+            DeviceModel::Auto(_) => bail!("the strategies of auto compute the strongest bins only"),
         }
     }
 }

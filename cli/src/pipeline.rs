@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use anyhow::{Result, anyhow};
-use firefly_app::progress::Progress;
+use firefly_app::progress::StepProgress;
 
 use crate::frames::{Block, Cut, FrameReader};
 use crate::source::Sources;
@@ -14,7 +14,7 @@ const WAITING: usize = 2;
 
 /// A recording that is being read.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Recording {
+pub struct OpenRecording {
     /// Number of the recording among the sources.
     pub source: usize,
     /// Channels.
@@ -26,9 +26,9 @@ pub struct Recording {
 /// What one thread tells the next.
 pub enum Message<T> {
     /// Frames of a recording, or what was computed of them.
-    Block(Recording, Block<T>),
+    Block(OpenRecording, Block<T>),
     /// A recording has been read to its end; it has `channels` 0 if it could not be opened.
-    End(Recording),
+    End(OpenRecording),
     /// A recording can't be read, or not further. Its end follows.
     Failed(anyhow::Error),
 }
@@ -45,8 +45,8 @@ pub fn run<T: Send>(
     sources: &Sources,
     cut: Cut,
     start: Start,
-    progress: &Progress,
-    mut compute: impl FnMut(Recording, Vec<f32>) -> Result<T> + Send,
+    progress: &StepProgress,
+    mut compute: impl FnMut(OpenRecording, Vec<f32>) -> Result<T> + Send,
     mut write: impl FnMut(Message<T>) -> Result<()>,
 ) -> Result<()> {
     thread::scope(|scope| {
@@ -69,17 +69,17 @@ fn read(
     sources: &Sources,
     cut: Cut,
     (first, mut frame): Start,
-    progress: &Progress,
+    progress: &StepProgress,
     out: &SyncSender<Message<Vec<f32>>>,
 ) {
     let mut bytes: u64 = sources.list[..first.min(sources.list.len())].iter().map(|source| source.bytes).sum();
     for (index, source) in sources.list.iter().enumerate().skip(first) {
         progress.show(&source.name);
-        let mut recording = Recording { source: index, channels: 0, rate: 0.0 };
+        let mut recording = OpenRecording { source: index, channels: 0, rate: 0.0 };
         let mut blocks = || -> Result<bool> {
             let (reader, rate) = sources.open(source)?;
             let mut reader = FrameReader::new(reader, cut, sources.part, frame.take())?;
-            recording = Recording { channels: reader.channels(), rate, ..recording };
+            recording = OpenRecording { channels: reader.channels(), rate, ..recording };
             while let Some(frames) = reader.next_block()? {
                 let share = reader.share_read().unwrap_or(0.0);
                 progress.set_position(bytes + (share * source.bytes as f64) as u64);
@@ -105,7 +105,7 @@ fn read(
 fn compute_all<T>(
     frames: &Receiver<Message<Vec<f32>>>,
     out: &SyncSender<Message<T>>,
-    compute: &mut impl FnMut(Recording, Vec<f32>) -> Result<T>,
+    compute: &mut impl FnMut(OpenRecording, Vec<f32>) -> Result<T>,
 ) -> Result<()> {
     for message in frames {
         let message = match message {

@@ -19,15 +19,15 @@ const STANDARD_INPUT: &str = "-";
 #[derive(Debug, Clone)]
 pub struct Sources {
     /// The recordings.
-    pub list: Vec<Source>,
+    pub list: Vec<RecordingSource>,
     /// Part of the frames of the only recording.
     pub part: Option<Shard>,
     options: InputOptions,
 }
 
-/// One recording.
+/// Source of one recording: a file, or standard input.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Source {
+pub struct RecordingSource {
     /// Its name in outputs: the path, relative to the folder if one was given.
     pub name: String,
     /// Its file; none for standard input.
@@ -51,7 +51,7 @@ impl Sources {
                 options.rate.is_some() && options.format.is_some(),
                 "samples on standard input need --rate and --format, as in --rate 48000 --format s16le"
             );
-            vec![Source { name: STANDARD_INPUT.to_owned(), path: None, bytes: 0, modified: 0 }]
+            vec![RecordingSource { name: STANDARD_INPUT.to_owned(), path: None, bytes: 0, modified: 0 }]
         } else {
             ensure!(options.format.is_none(), "--format is for samples on standard input (-): files have their own");
             files(input)?
@@ -94,7 +94,7 @@ impl Sources {
     ///
     /// # Errors
     /// If it can't be opened, or its rate is not known.
-    pub fn open(&self, source: &Source) -> Result<(Box<dyn SampleReader>, f64)> {
+    pub fn open(&self, source: &RecordingSource) -> Result<(Box<dyn SampleReader>, f64)> {
         let reader: Box<dyn SampleReader> = match (&source.path, self.options.format) {
             (Some(path), _) => formats::open(path)?,
             (None, Some(format)) => {
@@ -111,7 +111,7 @@ impl Sources {
 }
 
 /// The recording at a path, or those in a folder.
-fn files(input: &Path) -> Result<Vec<Source>> {
+fn files(input: &Path) -> Result<Vec<RecordingSource>> {
     let metadata = fs::metadata(input).with_context(|| input.display().to_string())?;
     if !metadata.is_dir() {
         return Ok(vec![source(input.to_owned(), input.display().to_string())?]);
@@ -127,11 +127,11 @@ fn files(input: &Path) -> Result<Vec<Source>> {
     found.iter().map(|path| source(input.join(path), name(path))).collect()
 }
 
-fn source(path: PathBuf, name: String) -> Result<Source> {
+fn source(path: PathBuf, name: String) -> Result<RecordingSource> {
     let metadata = fs::metadata(&path).with_context(|| path.display().to_string())?;
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let modified = modified.map_or(0, |time| time.as_nanos());
-    Ok(Source { name, path: Some(path), bytes: metadata.len(), modified })
+    Ok(RecordingSource { name, path: Some(path), bytes: metadata.len(), modified })
 }
 
 /// A path as text, with escapes for what is none.

@@ -1,10 +1,10 @@
 //! Summary of spectra on a terminal.
 
-use firefly_app::table::{Align, Layout, TextTable};
+use firefly_app::table::{Align, TableLayout, TextTable};
 
 use crate::frames::Block;
 use crate::peak_values::PeakValues;
-use crate::pipeline::Recording;
+use crate::pipeline::OpenRecording;
 
 /// Rows of the summary; more recordings are counted.
 const MOST_ROWS: usize = 24;
@@ -44,7 +44,7 @@ impl Summary {
     }
 
     /// Adds the peaks of a block.
-    pub fn add(&mut self, recording: Recording, block: &Block<PeakValues>) {
+    pub fn add(&mut self, recording: OpenRecording, block: &Block<PeakValues>) {
         let bins = self.bins();
         self.sums.resize(recording.channels * bins, 0.0);
         let rows = block.values.bins.chunks(self.k).zip(block.values.power.chunks(self.k));
@@ -59,7 +59,7 @@ impl Summary {
     }
 
     /// Adds sums of power over frames, `[channels, bins]`.
-    pub fn add_sums(&mut self, recording: Recording, sums: &[f64], frames: u64) {
+    pub fn add_sums(&mut self, recording: OpenRecording, sums: &[f64], frames: u64) {
         self.sums.resize(sums.len(), 0.0);
         self.sums.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);
         self.frames += frames;
@@ -67,7 +67,7 @@ impl Summary {
     }
 
     /// Ends a recording. Returns its frames per channel.
-    pub fn end(&mut self, recording: Recording, name: &str) -> u64 {
+    pub fn end(&mut self, recording: OpenRecording, name: &str) -> u64 {
         let frames = std::mem::take(&mut self.frames);
         let sums = std::mem::take(&mut self.sums);
         for (channel, sums) in sums.chunks(self.bins()).enumerate() {
@@ -94,10 +94,10 @@ impl Summary {
 
     /// The table as text, for standard output.
     pub fn text(&self) -> String {
-        self.text_in(Layout::of_stdout(false))
+        self.text_in(TableLayout::of_stdout(false))
     }
 
-    fn text_in(&self, layout: Layout) -> String {
+    fn text_in(&self, layout: TableLayout) -> String {
         let more = self.channels.saturating_sub(MOST_ROWS as u64);
         let more = if more > 0 { format!("… and {more} more channels\n") } else { String::new() };
         self.table.render_in(layout) + &more
@@ -161,18 +161,18 @@ mod tests {
         let recordings =
             [("bearing/a.wav", 1, 12_000.0), ("a/folder/with a/very long/name, and/größe.flac", 2, 44_100.0)];
         for (source, (name, channels, rate)) in recordings.into_iter().enumerate() {
-            let recording = Recording { source, channels, rate };
+            let recording = OpenRecording { source, channels, rate };
             let bins = [3, 7, -1, -1].repeat(channels);
             let power = [0.5, 1e-4, f32::NAN, f32::NAN].repeat(channels);
             let values = PeakValues { bins, power, maxima: None };
             summary.add(recording, &Block { first: 0, count: 2, values });
             assert_eq!(summary.end(recording, name), 2);
         }
-        let silent = Recording { source: 2, channels: 1, rate: 48_000.0 };
+        let silent = OpenRecording { source: 2, channels: 1, rate: 48_000.0 };
         summary.add_sums(silent, &[0.0; 33], 1_234_567);
         summary.end(silent, "silence.wav");
         let texts = [80, 100, 160].map(|width| {
-            let text = summary.text_in(Layout { width, every_column: false });
+            let text = summary.text_in(TableLayout { width, every_column: false });
             assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
             format!("{width} columns\n{text}")
         });

@@ -61,9 +61,9 @@ fn assert_left_alone(label: &str, graph: &Graph) {
     assert!(rewritten.graph.custom_operations().all(|name| name != "firefly::long_conv"), "{label}");
 }
 
-type Pair = (Tensor<3>, Tensor<2>);
-type Gated = (Pair, Tensor<3>);
-type Model = fn(Tensor<3>, Tensor<2>) -> Tensor<3>;
+type ConvPair = (Tensor<3>, Tensor<2>);
+type Gated = (ConvPair, Tensor<3>);
+type ConvModel = fn(Tensor<3>, Tensor<2>) -> Tensor<3>;
 
 /// The convolution by transforms of `points` points, times `norm`'s factor, before it is cut.
 fn circular(signal: Tensor<3>, kernel: Tensor<2>, points: usize, norm: Norm) -> Tensor<3> {
@@ -79,7 +79,7 @@ fn causal(signal: Tensor<3>, kernel: Tensor<2>) -> Tensor<3> {
 
 #[test]
 fn transforms_of_twice_the_length_are_one_operation() {
-    let plain = record(&[&SIGNAL, &KERNEL], |(signal, kernel): Pair, _: &Device| causal(signal, kernel));
+    let plain = record(&[&SIGNAL, &KERNEL], |(signal, kernel): ConvPair, _: &Device| causal(signal, kernel));
     assert_rewritten("plain", &plain);
     let gated = record(&[&SIGNAL, &KERNEL, &SIGNAL], |((signal, kernel), gate): Gated, _: &Device| {
         gate * causal(signal, kernel)
@@ -94,7 +94,7 @@ fn transforms_of_twice_the_length_are_one_operation() {
 
 #[test]
 fn parts_may_be_multiplied_one_by_one() {
-    let graph = record(&[&SIGNAL, &KERNEL], |(signal, kernel): Pair, _: &Device| {
+    let graph = record(&[&SIGNAL, &KERNEL], |(signal, kernel): ConvPair, _: &Device| {
         let signal = rfft(signal, Some(2 * N), 2, Norm::Backward).unwrap();
         let kernel = rfft(kernel, Some(2 * N), 1, Norm::Backward).unwrap();
         let kernel = kernel.map(|part| part.reshape([1, CHANNELS, N + 1]).expand([BATCH, CHANNELS, N + 1]));
@@ -107,7 +107,7 @@ fn parts_may_be_multiplied_one_by_one() {
 
 #[test]
 fn rows_may_be_padded_first_and_transformed_by_burn() {
-    let graph = record(&[&SIGNAL, &KERNEL], |(signal, kernel): Pair, _: &Device| {
+    let graph = record(&[&SIGNAL, &KERNEL], |(signal, kernel): ConvPair, _: &Device| {
         let signal = Tensor::cat(vec![signal.clone(), signal.zeros_like()], 2);
         let kernel = Tensor::<2>::zeros([CHANNELS, 2 * N], &kernel.device()).slice_assign([0..CHANNELS, 0..N], kernel);
         let (re, im) = burn::signal::rfft(signal, 2, None);
@@ -120,7 +120,7 @@ fn rows_may_be_padded_first_and_transformed_by_burn() {
 
 #[test]
 fn kernels_may_be_shorter_or_of_rank_three() {
-    let short = record(&[&SIGNAL, &[CHANNELS, 9]], |(signal, kernel): Pair, _: &Device| {
+    let short = record(&[&SIGNAL, &[CHANNELS, 9]], |(signal, kernel): ConvPair, _: &Device| {
         circular(signal, kernel, 40, Norm::Backward).narrow(2, 0, N)
     });
     assert_rewritten("9 taps in 40 points", &short);
@@ -136,9 +136,10 @@ fn kernels_may_be_shorter_or_of_rank_three() {
 
 #[test]
 fn other_convolutions_are_left_alone() {
-    let of_pair =
-        |model: Model| record(&[&SIGNAL, &KERNEL], move |(signal, kernel): Pair, _: &Device| model(signal, kernel));
-    let cases: [(&str, Model); 6] = [
+    let of_pair = |model: ConvModel| {
+        record(&[&SIGNAL, &KERNEL], move |(signal, kernel): ConvPair, _: &Device| model(signal, kernel))
+    };
+    let cases: [(&str, ConvModel); 6] = [
         ("circular", |signal, kernel| circular(signal, kernel, N, Norm::Backward).narrow(2, 0, N)),
         ("one point too few", |signal, kernel| circular(signal, kernel, 2 * N - 2, Norm::Backward).narrow(2, 0, N)),
         ("a later part", |signal, kernel| circular(signal, kernel, 2 * N, Norm::Backward).narrow(2, 1, N)),
@@ -166,7 +167,7 @@ fn other_convolutions_are_left_alone() {
 
 #[test]
 fn spectra_that_are_read_elsewhere_stay() {
-    let graph = record(&[&SIGNAL, &KERNEL], |(signal, kernel): Pair, _: &Device| {
+    let graph = record(&[&SIGNAL, &KERNEL], |(signal, kernel): ConvPair, _: &Device| {
         let spectrum = rfft(signal, Some(2 * N), -1, Norm::Backward).unwrap();
         let kernel = rfft(kernel, Some(2 * N), -1, Norm::Backward).unwrap();
         let product = spectrum.clone() * kernel.map(|part| part.unsqueeze::<3>());
@@ -186,7 +187,7 @@ fn factors_of_another_shape_stay_behind_the_operation() {
 
 #[test]
 fn the_fusion_gate_decides_per_device() {
-    let graph = record(&[&SIGNAL, &KERNEL], |(signal, kernel): Pair, _: &Device| causal(signal, kernel));
+    let graph = record(&[&SIGNAL, &KERNEL], |(signal, kernel): ConvPair, _: &Device| causal(signal, kernel));
     let strict = DeviceProfile { min_gain: 1e9, ..Preset::Cpu.profile() };
     let rewritten = Rewriter::spectral().run(&graph, &strict);
     assert_eq!((rewritten.applied(), rewritten.outcomes.len()), (0, 1));

@@ -18,7 +18,7 @@ const N: usize = 16;
 const MODES: usize = 6;
 
 /// Signal, and both parts of the weights.
-type Arguments = (Tensor<3>, (Tensor<3>, Tensor<3>));
+type ConvArguments = (Tensor<3>, (Tensor<3>, Tensor<3>));
 
 fn noise<const D: usize>(shape: [usize; D], seed: u64) -> TensorData {
     let mut random = StdRng::seed_from_u64(seed);
@@ -29,7 +29,7 @@ fn noise<const D: usize>(shape: [usize; D], seed: u64) -> TensorData {
 fn captured(model: impl Fn(Tensor<3>, ComplexTensor<3>) -> Tensor<3>) -> Graph {
     let weights = |name| Input::new(name, [INPUTS, OUTPUTS, MODES]);
     let inputs = [Input::new("signal", [BATCH, INPUTS, N]), weights("re"), weights("im")];
-    capture(&inputs, |(signal, (re, im)): Arguments, _: &Device| model(signal, ComplexTensor::new(re, im))).unwrap()
+    capture(&inputs, |(signal, (re, im)): ConvArguments, _: &Device| model(signal, ComplexTensor::new(re, im))).unwrap()
 }
 
 fn rewritten(graph: &Graph) -> Graph {

@@ -85,11 +85,11 @@ fn misfit(error: &ApplyError) -> String {
 /// Name of the first float parameter with a value that is not finite.
 fn first_not_finite(module: &impl Module) -> Option<String> {
     #[derive(Default)]
-    struct Search {
+    struct WeightsSearch {
         path: Vec<String>,
         found: Option<String>,
     }
-    impl ModuleVisitor for Search {
+    impl ModuleVisitor for WeightsSearch {
         fn enter_module(&mut self, name: &str, _container: &str) {
             self.path.push(name.into());
         }
@@ -105,7 +105,7 @@ fn first_not_finite(module: &impl Module) -> Option<String> {
             }
         }
     }
-    let mut search = Search::default();
+    let mut search = WeightsSearch::default();
     module.visit(&mut search);
     search.found
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::cost::PEAKS_AXES;
-use firefly_framework::profile::{Axis, DeviceProfile, LatencyTable, Preset};
+use firefly_framework::profile::{DeviceProfile, LatencyAxis, LatencyTable, Preset};
 use firefly_models::{AutoWelchPeaksConfig, LearnedWelchPeaksConfig, Peaks, Strategy, Tier, WelchPeaksConfig};
 
 const BATCH: usize = 9;
@@ -30,8 +30,8 @@ fn values<const D: usize>(peaks: Peaks<D>) -> (Vec<f64>, Vec<f64>) {
 
 /// A configuration with a profile under which one strategy of a CPU is the fastest.
 fn favouring(strategy: Strategy) -> AutoWelchPeaksConfig {
-    let axis = |(name, interpolation): (&str, _)| Axis { name: name.into(), interpolation, values: vec![1.0] };
-    let axes: Vec<Axis> = PEAKS_AXES.map(axis).to_vec();
+    let axis = |(name, interpolation): (&str, _)| LatencyAxis { name: name.into(), interpolation, values: vec![1.0] };
+    let axes: Vec<LatencyAxis> = PEAKS_AXES.map(axis).to_vec();
     let table = |of| LatencyTable::new(axes.clone(), vec![if of == strategy { 1.0 } else { 1e6 }]).unwrap();
     let latencies = Strategy::ALL.map(|of| (of.name().to_string(), table(of))).into();
     auto().with_profile(Some(DeviceProfile { latencies, ..Preset::Cpu.profile() }))

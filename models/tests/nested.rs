@@ -10,14 +10,14 @@ use firefly_models::{LearnedWelchPeaks, LearnedWelchPeaksConfig, Tier, WelchPeak
 mod embed;
 
 #[derive(Module, Debug)]
-struct Detector {
+struct NestedModel {
     exact: WelchPeaks,
     learned: LearnedWelchPeaks,
     threshold: Param<Tensor<1>>,
 }
 
-fn detector(device: &Device) -> Detector {
-    Detector {
+fn detector(device: &Device) -> NestedModel {
+    NestedModel {
         exact: WelchPeaksConfig::new().with_n_fft(32).with_k(3).with_tier(Tier::Ultra).init(device),
         learned: LearnedWelchPeaksConfig::new().with_n_fft(32).with_k(3).init(device),
         threshold: Param::from_tensor(Tensor::ones([1], device)),
@@ -68,7 +68,7 @@ fn a_users_module_saves_and_loads_firefly_with_it() {
     saved.learned.taper = Param::from_tensor(Tensor::ones([32], &device) * 0.7);
     saved.clone().save_file(&path).unwrap();
     let loaded = detector(&device).try_load_file(&path).unwrap();
-    let peaks = |model: &Detector| model.learned.forward(signal(&device), &model.learned.hard_gates());
+    let peaks = |model: &NestedModel| model.learned.forward(signal(&device), &model.learned.hard_gates());
     assert_eq!(values(peaks(&saved).power), values(peaks(&loaded).power));
     assert_eq!(values(loaded.learned.taper.val()), vec![0.7; 32]);
 }
@@ -98,7 +98,7 @@ fn an_untrained_model_is_close_to_the_exact_estimate() {
 #[test]
 fn frames_of_any_rank_lie_along_the_last_dimension() {
     let device = Device::flex();
-    let Detector { exact, learned, .. } = detector(&device);
+    let NestedModel { exact, learned, .. } = detector(&device);
     let (rows, gates) = (signal(&device), learned.hard_gates());
     let channels: Tensor<3> = rows.clone().reshape([2, 2, 48]);
     assert_eq!(values(exact.forward(channels.clone()).power), values(exact.forward(rows.clone()).power));

@@ -51,17 +51,17 @@ fn filters(n_fft: usize, bands: &MelBands) -> Vec<MelFilter> {
 
 /// The filters, computed once per process.
 pub(crate) fn cached_filters(n_fft: usize, bands: &MelBands) -> Arc<Vec<MelFilter>> {
-    type Filters = HashMap<Key, Arc<Vec<MelFilter>>>;
+    type Filters = HashMap<FilterKey, Arc<Vec<MelFilter>>>;
     static FILTERS: LazyLock<Mutex<Filters>> = LazyLock::new(Default::default);
     let mut known = FILTERS.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(known.entry(key(n_fft, bands)).or_insert_with(|| Arc::new(filters(n_fft, bands))))
 }
 
 /// Bits of the numbers that filters depend on.
-pub(crate) type Key = [u64; 7];
+pub(crate) type FilterKey = [u64; 7];
 
 /// The key of the filters of bands.
-pub(crate) fn key(n_fft: usize, bands: &MelBands) -> Key {
+pub(crate) fn key(n_fft: usize, bands: &MelBands) -> FilterKey {
     let &MelBands { sample_rate, count, f_min, scale, norm, .. } = bands;
     let hertz = [sample_rate, f_min, bands.upper_edge()].map(f64::to_bits);
     [n_fft as u64, count as u64, hertz[0], hertz[1], hertz[2], scale as u64, norm as u64]

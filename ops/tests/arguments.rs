@@ -4,7 +4,7 @@
 mod common;
 
 use burn::tensor::{DType, Device, Tensor};
-use common::learned::Learned;
+use common::learned::LearnedNumbers;
 use firefly_ops::{
     ArgumentError, Scaling, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
 };
@@ -22,7 +22,7 @@ fn refusals(signal: [usize; 2], options: &WelchOptions, k: usize, argument: &str
     let device = Device::flex();
     let signal = || Tensor::<2>::zeros(signal, &device);
     let parameters =
-        || Learned::exact(&WelchOptions::new(16, 2)).tensors(&WelchOptions::new(16, 2), &device, DType::F32);
+        || LearnedNumbers::exact(&WelchOptions::new(16, 2)).tensors(&WelchOptions::new(16, 2), &device, DType::F32);
     let window = || parameters().window;
     if argument != "k" {
         assert_refused(welch_psd(signal(), window(), options), "welch_psd", argument, got, expected);
@@ -42,7 +42,7 @@ fn wrong_options_are_refused_by_name() {
     let (signal, device) = (Tensor::<2>::zeros([3, 24], &Device::flex()), Device::flex());
     for n_fft in [0, 4, 12, 131_072] {
         let (options, got) = (with_n_fft(n_fft), n_fft.to_string());
-        let parameters = || Learned::exact(&good).tensors(&good, &device, DType::F32);
+        let parameters = || LearnedNumbers::exact(&good).tensors(&good, &device, DType::F32);
         let learned = learned_welch_psd(signal.clone(), parameters(), &options);
         assert_refused(learned, "learned_welch_psd", "n_fft", &got, sizes);
         let learned = learned_welch_peaks(signal.clone(), parameters(), &options, 1);
@@ -79,7 +79,7 @@ fn wrong_options_are_refused_by_name() {
 fn parameters_of_another_shape_are_refused_by_name() {
     let (device, options) = (Device::flex(), WelchOptions::new(16, 2));
     let signal = || Tensor::<2>::zeros([3, 24], &device);
-    let good = || Learned::exact(&options).tensors(&options, &device, DType::F32);
+    let good = || LearnedNumbers::exact(&options).tensors(&options, &device, DType::F32);
     let one = |length: usize| Tensor::<1>::ones([length], &device);
     for length in [0, 15, 17] {
         let got = format!("[{length}]");

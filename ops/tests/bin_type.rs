@@ -4,7 +4,7 @@ mod common;
 
 use burn::tensor::{DType, Device, IntDType, Tensor};
 use common::integers;
-use common::learned::Learned;
+use common::learned::LearnedNumbers;
 use firefly_ops::{WelchOptions, learned_welch_peaks, welch_peaks};
 
 #[test]
@@ -13,7 +13,7 @@ fn missing_peaks_are_negative_on_a_device_of_unsigned_integers() {
     device.configure(IntDType::U32).unwrap();
     let options = WelchOptions::new(16, 2);
     let signal = Tensor::<2>::full([2, options.frame()], f32::NAN, &device);
-    let parameters = Learned::exact(&options).tensors(&options, &device, DType::F32);
+    let parameters = LearnedNumbers::exact(&options).tensors(&options, &device, DType::F32);
     let exact = welch_peaks(signal.clone(), parameters.window.clone(), &options, 3).unwrap();
     let learned = learned_welch_peaks(signal, parameters, &options, 3).unwrap();
     for bins in [exact.bins, learned.bins] {

@@ -10,9 +10,9 @@ use std::process::ExitCode;
 use burn::tensor::{DType, Device, Tensor, TensorData, f16};
 use common::case::Case;
 use common::devices::{DeviceTest, Trials, takes, tests};
-use common::learned::Learned;
+use common::learned::LearnedNumbers;
 use common::tape::{
-    Input, butterfly_inputs, frame, gate_choices, gradients, learned_inputs, run_butterfly, run_learned, run_psd,
+    LeafInput, butterfly_inputs, frame, gate_choices, gradients, learned_inputs, run_butterfly, run_learned, run_psd,
     welch_inputs,
 };
 use common::{integers, noise, relative_error, same, values};
@@ -57,7 +57,7 @@ type Run<'a> = dyn Fn(&[Tensor<1>]) -> Vec<Tensor<2>> + 'a;
 
 /// Checks gradients of an operation on a device against those in float64 on the CPU, which are checked against
 /// differences.
-fn check_gradients(device: &Device, label: &str, inputs: &[Input], outputs: &[usize], run: &Run<'_>) {
+fn check_gradients(device: &Device, label: &str, inputs: &[LeafInput], outputs: &[usize], run: &Run<'_>) {
     let coefficients: Vec<Vec<f64>> = outputs.iter().map(|&length| noise(length, 41)).collect();
     let tracked = vec![true; inputs.len()];
     let on = |device: Device, dtype| gradients(inputs, &tracked, &coefficients, &device.autodiff(), dtype, run);
@@ -84,7 +84,7 @@ fn welch_gradients_are_right_and_repeat(device: &Device) {
 fn learned_gradients_are_right_and_repeat(device: &Device) {
     for options in settings().into_iter().filter(|options| takes(device, options.n_fft)) {
         let (signal, bins) = (noise(ROWS * frame(&options), 1), options.bins());
-        let learned = Learned::perturbed(&options, 2).rounded();
+        let learned = LearnedNumbers::perturbed(&options, 2).rounded();
         let run = |leaves: &[Tensor<1>]| run_learned(leaves, &options);
         check_gradients(device, &format!("{options:?}"), &learned_inputs(signal, learned), &[ROWS * bins], &run);
     }
@@ -124,7 +124,7 @@ fn first_difference(values: &[f64], length: usize) -> Option<usize> {
 fn batches_of_any_size_are_right_to_the_last_row(device: &Device) {
     let options = WelchOptions::new(8, 1).with_detrend(Detrend::Constant);
     let samples = noise(PERIOD * 8, 3);
-    let learned = Learned::perturbed(&options, 4);
+    let learned = LearnedNumbers::perturbed(&options, 4);
     let parameters: LearnedParameters = learned.tensors(&options, device, DType::F32);
     let twiddles = exact_twiddles(8, Direction::Forward, DType::F32.into(), device).unwrap();
     for rows in [65_535, 65_536, 204_800, 1_048_576] {

@@ -4,9 +4,9 @@
 mod common;
 
 use burn::tensor::{DType, Device, Tensor};
-use common::learned::Learned;
+use common::learned::LearnedNumbers;
 use common::tape::{
-    Input, butterfly_inputs, frame, gate_choices, gradients, learned_inputs, learned_parameters, leaves, rows,
+    LeafInput, butterfly_inputs, frame, gate_choices, gradients, learned_inputs, learned_parameters, leaves, rows,
     run_butterfly, run_learned, run_psd, tapes, welch_inputs,
 };
 use common::{noise, same, values};
@@ -20,7 +20,7 @@ type Run = dyn Fn(&[Tensor<1>]) -> Vec<Tensor<2>>;
 /// One operation with inputs and the length of a row of its first input.
 struct Subject {
     name: &'static str,
-    inputs: Vec<Input>,
+    inputs: Vec<LeafInput>,
     row: usize,
     run: Box<Run>,
 }
@@ -29,7 +29,7 @@ struct Subject {
 fn subjects(options: WelchOptions, count: usize) -> Vec<Subject> {
     let (n, row, k) = (options.n_fft, frame(&options), 4);
     let signal = || noise(count * row, 21);
-    let learned = || learned_inputs(signal(), Learned::perturbed(&options, 22));
+    let learned = || learned_inputs(signal(), LearnedNumbers::perturbed(&options, 22));
     let complex = |gates| butterfly_inputs(count, n, false, gates);
     let soft = || gate_choices(n).remove(1);
     vec![
@@ -123,7 +123,7 @@ fn silence_and_denormals_have_finite_gradients() {
                     }
                     for device in tapes() {
                         let gradients = subject.all(coefficient, &device, dtype);
-                        for (Input { name, .. }, gradient) in subject.inputs.iter().zip(gradients) {
+                        for (LeafInput { name, .. }, gradient) in subject.inputs.iter().zip(gradients) {
                             let finite = gradient.iter().all(|g| g.is_finite());
                             assert!(finite, "{}, {dtype:?}, amplitude {amplitude}, {name}", subject.name);
                         }
@@ -158,7 +158,7 @@ fn a_row_of_nan_disturbs_no_other() {
                 let expected = clean.all(without, &device, dtype);
                 let quiet = subject.all(without, &device, dtype);
                 let cases = if name.contains("peaks") { vec![gradients, quiet] } else { vec![quiet] };
-                for (Input { name: input, .. }, (which, expected)) in
+                for (LeafInput { name: input, .. }, (which, expected)) in
                     subject.inputs.iter().zip(expected.iter().enumerate())
                 {
                     for gradients in &cases {
@@ -194,7 +194,7 @@ fn what_is_tracked_does_not_change_a_gradient() {
 fn a_signal_off_the_tape_meets_parameters_on_it() {
     let options = plain_options();
     let samples = noise(ROWS * options.frame(), 31);
-    let learned = Learned::perturbed(&options, 32);
+    let learned = LearnedNumbers::perturbed(&options, 32);
     for device in tapes() {
         let gradient = |data: &Device| {
             let signal = common::tensor(&samples, [ROWS, options.frame()], data, DType::F64);

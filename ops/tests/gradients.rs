@@ -4,9 +4,9 @@
 mod common;
 
 use burn::tensor::{DType, Device, Tensor};
-use common::learned::Learned;
+use common::learned::LearnedNumbers;
 use common::tape::{
-    Input, butterfly_inputs, frame, gate_choices, gradients, learned_inputs, learned_parameters, leaves, rows,
+    LeafInput, butterfly_inputs, frame, gate_choices, gradients, learned_inputs, learned_parameters, leaves, rows,
     run_butterfly, run_learned, run_psd, taper, tapes, welch_inputs,
 };
 use common::{integers, noise, settings, values};
@@ -29,7 +29,7 @@ fn functional(outputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
 
 /// Checks every element of every input's gradient, with and without checkpointing, and returns the largest share of the
 /// tolerance that an error took.
-fn check(label: &str, inputs: &[Input], run: impl Fn(&[Tensor<1>]) -> Vec<Tensor<2>>) -> f64 {
+fn check(label: &str, inputs: &[LeafInput], run: impl Fn(&[Tensor<1>]) -> Vec<Tensor<2>>) -> f64 {
     let plain = Device::flex();
     let evaluate = |leaves: &[Tensor<1>]| -> Vec<Vec<f64>> { run(leaves).into_iter().map(values).collect() };
     let mut leaves = leaves(inputs, &plain, DType::F64);
@@ -42,7 +42,7 @@ fn check(label: &str, inputs: &[Input], run: impl Fn(&[Tensor<1>]) -> Vec<Tensor
         outputs.iter().flatten().zip(coefficients.iter().flatten()).map(|(output, c)| output * c).sum()
     };
     let mut numeric = Vec::new();
-    for (which, Input { name, values }) in inputs.iter().enumerate() {
+    for (which, LeafInput { name, values }) in inputs.iter().enumerate() {
         let mut moved = values.clone();
         let differences: Vec<f64> = (0..values.len())
             .map(|i| {
@@ -62,7 +62,7 @@ fn check(label: &str, inputs: &[Input], run: impl Fn(&[Tensor<1>]) -> Vec<Tensor
     let mut worst: f64 = 0.0;
     for (device, checkpointing) in tapes().iter().zip([false, true]) {
         let analytic = gradients(inputs, &vec![true; inputs.len()], &coefficients, device, DType::F64, &run);
-        for ((Input { name, .. }, analytic), numeric) in inputs.iter().zip(analytic).zip(&numeric) {
+        for ((LeafInput { name, .. }, analytic), numeric) in inputs.iter().zip(analytic).zip(&numeric) {
             let analytic = analytic.expect("every input is tracked");
             assert_eq!(analytic.len(), numeric.len());
             for (i, (a, n)) in analytic.iter().zip(numeric).enumerate() {
@@ -102,7 +102,7 @@ fn well_ranked(options: &WelchOptions, k: usize, power: impl Fn(&[f64]) -> Vec<f
 }
 
 /// Peaks of the bins and powers that `run` gives, checked to keep their order while the finite differences are taken.
-fn check_peaks(label: &str, inputs: &[Input], run: impl Fn(&[Tensor<1>]) -> Peaks<2>) -> f64 {
+fn check_peaks(label: &str, inputs: &[LeafInput], run: impl Fn(&[Tensor<1>]) -> Peaks<2>) -> f64 {
     let expected = integers(run(&leaves(inputs, &Device::flex(), DType::F64)).bins);
     check(label, inputs, |leaves| {
         let peaks = run(leaves);
@@ -144,9 +144,13 @@ fn butterfly_matches_finite_differences() {
 }
 
 /// Exact and perturbed parameters, all with gates in (0, 1), and one with a segment that counts nothing.
-fn learned_choices(options: &WelchOptions, seed: u64) -> Vec<(&'static str, Learned)> {
-    let perturbed = Learned::perturbed(options, seed);
-    let exact = Learned { window: taper(options.n_fft), gates: perturbed.gates.clone(), ..Learned::exact(options) };
+fn learned_choices(options: &WelchOptions, seed: u64) -> Vec<(&'static str, LearnedNumbers)> {
+    let perturbed = LearnedNumbers::perturbed(options, seed);
+    let exact = LearnedNumbers {
+        window: taper(options.n_fft),
+        gates: perturbed.gates.clone(),
+        ..LearnedNumbers::exact(options)
+    };
     let mut silent = perturbed.clone();
     silent.weights[0] = 0.0;
     let mut choices = vec![("exact twiddles", exact), ("perturbed", perturbed)];

@@ -4,7 +4,7 @@
 mod common;
 
 use burn::tensor::{DType, Device, Tensor};
-use common::learned::Learned;
+use common::learned::LearnedNumbers;
 use common::{integers, noise, same, tensor, values};
 use firefly_ops::{
     LearnedParameters, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
@@ -54,7 +54,7 @@ fn nothing_of_earlier_results_is_seen() {
     let options = WelchOptions::new(N, 2);
     let frame = options.frame();
     for dtype in [DType::F32, DType::F64] {
-        let learned = Learned { weights: vec![0.0, 0.5], ..Learned::perturbed(&options, 5) }.rounded();
+        let learned = LearnedNumbers { weights: vec![0.0, 0.5], ..LearnedNumbers::perturbed(&options, 5) }.rounded();
         let parameters = learned.tensors(&options, &device, dtype);
         drop(results(&tensor(&vec![f64::NAN; ROWS * frame], [ROWS, frame], &device, dtype), &parameters, &options));
         let signal = tensor(&noise(ROWS * frame, 9), [ROWS, frame], &device, dtype);

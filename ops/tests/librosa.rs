@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 /// A case of `fixtures/mel.json`.
 #[derive(Deserialize)]
-struct Filters {
+struct FilterCase {
     sample_rate: f64,
     n_fft: usize,
     count: usize,
@@ -28,7 +28,7 @@ struct Filters {
 
 #[test]
 fn filters_are_those_of_librosa() {
-    let fixtures: Vec<Filters> = serde_json::from_str(include_str!("fixtures/mel.json")).unwrap();
+    let fixtures: Vec<FilterCase> = serde_json::from_str(include_str!("fixtures/mel.json")).unwrap();
     assert_eq!(fixtures.len(), 6);
     for case in fixtures {
         let scale = if case.htk { MelScale::Htk } else { MelScale::Slaney };
@@ -50,7 +50,7 @@ fn filters_are_those_of_librosa() {
 
 /// A case of `fixtures/mel_spectra.json`.
 #[derive(Deserialize)]
-struct Spectra {
+struct SpectraCase {
     n_fft: usize,
     hop: usize,
     window_length: usize,
@@ -65,7 +65,7 @@ struct Spectra {
     bands: Vec<f64>,
 }
 
-impl Spectra {
+impl SpectraCase {
     fn options(&self) -> MelOptions {
         let pad = match self.pad.as_str() {
             "reflect" => PadMode::Reflect,
@@ -82,7 +82,7 @@ impl Spectra {
 
 #[test]
 fn spectra_are_those_of_librosa() {
-    let fixtures: Vec<Spectra> = serde_json::from_str(include_str!("fixtures/mel_spectra.json")).unwrap();
+    let fixtures: Vec<SpectraCase> = serde_json::from_str(include_str!("fixtures/mel_spectra.json")).unwrap();
     assert_eq!(fixtures.len(), 4);
     let device = Device::flex();
     for case in fixtures {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use burn::tensor::ops::PadMode;
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData, f16};
 use common::devices::{CpuTest, DeviceTest, Trials, computed, is_software, tests};
-use common::tape::{Input, gradients, input, rows};
+use common::tape::{LeafInput, gradients, input, rows};
 use common::{noise, relative_error, same, tensor, transform_tolerance, values};
 use firefly_ops::fft::stft;
 use firefly_ops::{
@@ -180,7 +180,7 @@ fn taper(n: usize) -> Vec<f64> {
     if n == 1 { vec![0.5] } else { common::tape::taper(n) }
 }
 
-fn inputs(options: &MelOptions, samples: usize) -> Vec<Input> {
+fn inputs(options: &MelOptions, samples: usize) -> Vec<LeafInput> {
     vec![input("signal", noise(2 * samples, 3)), input("window", taper(options.stft.n_fft))]
 }
 

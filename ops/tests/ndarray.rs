@@ -6,7 +6,7 @@
 mod common;
 
 use burn::tensor::{DType, Device};
-use common::learned::Learned;
+use common::learned::LearnedNumbers;
 use common::{integers, noise, relative_error, tensor, values};
 use firefly_ops::{
     Detrend, LocalMaximaOptions, Scaling, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd,
@@ -21,7 +21,7 @@ const OPTIONS: WelchOptions =
 /// Outputs and bins of every operation.
 fn forward(device: &Device) -> (Vec<Vec<f64>>, Vec<Vec<i64>>) {
     let signal = tensor(&noise(ROWS * OPTIONS.frame(), 1), [ROWS, OPTIONS.frame()], device, DType::F32);
-    let parameters = Learned::perturbed(&OPTIONS, 2).tensors(&OPTIONS, device, DType::F32);
+    let parameters = LearnedNumbers::perturbed(&OPTIONS, 2).tensors(&OPTIONS, device, DType::F32);
     let exact = welch_peaks(signal.clone(), parameters.window.clone(), &OPTIONS, 5).unwrap();
     let learned = learned_welch_peaks(signal.clone(), parameters.clone(), &OPTIONS, 5).unwrap();
     let power = welch_psd(signal.clone(), parameters.window.clone(), &OPTIONS).unwrap();
@@ -60,7 +60,7 @@ fn forward_passes_agree() {
 fn gradients(device: Device) -> [Vec<f64>; 2] {
     let device = device.autodiff();
     let signal = tensor(&noise(ROWS * OPTIONS.frame(), 1), [ROWS, OPTIONS.frame()], &device, DType::F32);
-    let mut parameters = Learned::perturbed(&OPTIONS, 2).tensors(&OPTIONS, &device, DType::F32);
+    let mut parameters = LearnedNumbers::perturbed(&OPTIONS, 2).tensors(&OPTIONS, &device, DType::F32);
     parameters.gates = parameters.gates.require_grad();
     parameters.twiddles = parameters.twiddles.require_grad();
     let (gates, twiddles) = (parameters.gates.clone(), parameters.twiddles.clone());
@@ -80,7 +80,7 @@ fn gradients_agree() {
 #[test]
 fn tensors_of_two_devices_are_refused() {
     let signal = tensor(&noise(OPTIONS.frame(), 1), [1, OPTIONS.frame()], &Device::flex(), DType::F32);
-    let parameters = Learned::exact(&OPTIONS).tensors(&OPTIONS, &Device::ndarray(), DType::F32);
+    let parameters = LearnedNumbers::exact(&OPTIONS).tensors(&OPTIONS, &Device::ndarray(), DType::F32);
     let error = welch_psd(signal.clone(), parameters.window.clone(), &OPTIONS).unwrap_err();
     assert_eq!((error.operation, error.argument), ("welch_psd", "window"));
     let error = learned_welch_psd(signal, parameters, &OPTIONS).unwrap_err();

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use common::devices::{DeviceTest, Trials, computed, takes, tests};
 use common::fixtures::Fixtures;
-use common::learned::Learned;
+use common::learned::LearnedNumbers;
 use common::{
     definition, integers, noise, relative_error, rounded, same, tensor, transform_tolerance, uniform, values,
     worst_row_error,
@@ -217,13 +217,13 @@ fn learned_welch_equals_the_reference(device: &Device) {
     for (case, options) in settings.enumerate() {
         let bins = options.bins();
         let samples = signal(&options);
-        let perturbed = Learned::perturbed(&options, 100 * case as u64).rounded();
-        let closed = Learned {
+        let perturbed = LearnedNumbers::perturbed(&options, 100 * case as u64).rounded();
+        let closed = LearnedNumbers {
             gates: uniform(perturbed.gates.len(), 0.0..1.0, 5).iter().map(|g| f64::from(*g > 0.5)).collect(),
             ..perturbed.clone()
         };
         for (name, learned) in
-            [("exact", Learned::exact(&options).rounded()), ("perturbed", perturbed), ("hard", closed)]
+            [("exact", LearnedNumbers::exact(&options).rounded()), ("perturbed", perturbed), ("hard", closed)]
         {
             let label = format!("{device:?}, {name}, {options:?}");
             let ks = [1, bins.min(16), bins];
@@ -239,7 +239,7 @@ fn assert_learned(
     label: &str,
     device: &Device,
     samples: &[f64],
-    learned: &Learned,
+    learned: &LearnedNumbers,
     options: &WelchOptions,
     ks: &[usize],
 ) -> f64 {
@@ -262,7 +262,7 @@ fn learned_windows_and_gains_equal_the_reference(device: &Device) {
     for (case, options) in settings.enumerate() {
         let bins = options.bins();
         let (samples, segments) = (signal(&options), options.segments);
-        let learned = Learned::perturbed(&options, 200 * case as u64 + 3).rounded();
+        let learned = LearnedNumbers::perturbed(&options, 200 * case as u64 + 3).rounded();
         let positive = learned.gain.iter().map(|gain| gain.abs()).collect();
         for (gain, step) in [(learned.gain.clone(), 1), (positive, 1), (learned.gain.clone(), 2)] {
             // Every segment, or every second one from the second on: at even distances, averaged.
@@ -270,7 +270,8 @@ fn learned_windows_and_gains_equal_the_reference(device: &Device) {
             let count = (0..segments).filter(|&segment| open(segment)).count();
             let weights = (0..segments).map(|segment| if open(segment) { 1.0 / count as f64 } else { 0.0 }).collect();
             let learned =
-                Learned { window: learned.window.clone(), weights, gain, ..Learned::exact(&options) }.rounded();
+                LearnedNumbers { window: learned.window.clone(), weights, gain, ..LearnedNumbers::exact(&options) }
+                    .rounded();
             let label = format!("{device:?}, every {step}, {options:?}");
             // The second call meets tensors that are known.
             let ks = [1, bins.min(16), bins.min(16), bins];
@@ -285,7 +286,7 @@ fn exact_parameters_make_the_learned_estimate_welchs(device: &Device) {
         for options in settings().into_iter().filter(|options| takes(device, options.n_fft)) {
             let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
             let tolerance = fixed.unwrap_or_else(|| power_tolerance(n));
-            let parameters = Learned::exact(&options).tensors(&options, device, dtype);
+            let parameters = LearnedNumbers::exact(&options).tensors(&options, device, dtype);
             let signal = tensor(&signal(&options), [ROWS, frame], device, dtype);
             let expected = values(welch_psd(signal.clone(), parameters.window.clone(), &options).unwrap());
             let power = values(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap());

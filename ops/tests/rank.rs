@@ -4,7 +4,7 @@
 mod common;
 
 use burn::tensor::{DType, Device, Tensor};
-use common::learned::Learned;
+use common::learned::LearnedNumbers;
 use common::{integers, noise, same, tensor, values};
 use firefly_ops::{
     LearnedParameters, LocalMaximaOptions, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd,
@@ -51,7 +51,7 @@ fn outputs<const D: usize>(signal: Tensor<D>, parameters: &LearnedParameters) ->
 fn every_rank_has_the_bits_of_rank_two() {
     let (device, options) = (Device::flex(), options());
     let frame = options.frame() + 3;
-    let parameters = Learned::perturbed(&options, 4).tensors(&options, &device, DType::F32);
+    let parameters = LearnedNumbers::perturbed(&options, 4).tensors(&options, &device, DType::F32);
     let samples = noise(6 * frame, 1);
     let signal = tensor(&samples, [6, frame], &device, DType::F32);
     let expected = outputs(signal.clone(), &parameters);
@@ -82,7 +82,7 @@ fn every_rank_has_the_bits_of_rank_two() {
 fn gradients_have_the_shape_of_their_input() {
     let (device, options) = (Device::flex().autodiff(), options());
     let frame = options.frame();
-    let window = Learned::exact(&options).tensors(&options, &device, DType::F32).window;
+    let window = LearnedNumbers::exact(&options).tensors(&options, &device, DType::F32).window;
     let samples = tensor(&noise(4 * frame, 2), [4, frame], &device, DType::F32);
     let [flat, deep] = [samples.clone().require_grad(), samples.clone().require_grad()];
     let loss = welch_psd(flat.clone(), window.clone(), &options).unwrap().log().sum();

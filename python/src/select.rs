@@ -31,14 +31,14 @@ pub fn top_k<'py>(
 /// Conditions that local maxima must meet, as the entries of a dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Conditions {
+pub struct ConditionsDict {
     height: Option<f64>,
     distance: usize,
     prominence: Option<f64>,
     interpolation: String,
 }
 
-impl Conditions {
+impl ConditionsDict {
     fn options(&self) -> PyResult<LocalMaximaOptions> {
         let options = LocalMaximaOptions::new().with_distance(self.distance);
         let options = self.height.map_or(options, |height| options.with_height(height));
@@ -60,7 +60,7 @@ pub fn local_maxima<'py>(
     py: Python<'py>,
     power: &Bound<'py, PyUntypedArray>,
     k: usize,
-    conditions: Conditions,
+    conditions: ConditionsDict,
     device: &str,
 ) -> PyResult<[Bound<'py, PyAny>; 4]> {
     let (power, options, device) = (borrow(power)?, conditions.options()?, open(device)?);

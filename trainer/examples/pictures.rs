@@ -10,7 +10,7 @@ use std::{env, fs};
 use anyhow::{Context, Result, ensure};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use firefly_app::number::fixed;
-use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series};
+use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Mark, Point};
 use firefly_app::page::document::Document;
 use firefly_app::page::figure::Figure;
 use firefly_ops::{WelchOptions, Window, WindowSymmetry, welch_peaks, welch_psd};
@@ -51,12 +51,12 @@ fn spectrum(path: &Path) -> Result<Figure> {
     let point = |bin: usize| Point::at(hertz(bin), 10.0 * (power[bin] / strongest).log10());
     let peak = |bin: usize| Point { label: Some(format!("{} Hz", fixed(hertz(bin), 0))), ..point(bin) };
 
-    let line = Series::new("power", 1, Mark::Line, (0..power.len()).map(point).collect());
+    let line = ChartSeries::new("power", 1, Mark::Line, (0..power.len()).map(point).collect());
     let found = bins.into_iter().filter_map(|bin| usize::try_from(bin).ok()).map(peak).collect();
-    let peaks = Series::new(&format!("{PEAKS} strongest bins, by welch_peaks"), 2, Mark::Points, found);
+    let peaks = ChartSeries::new(&format!("{PEAKS} strongest bins, by welch_peaks"), 2, Mark::Points, found);
     let chart = Chart {
-        x: Axis::new("frequency (Hz)", Scale::Linear),
-        y: Axis::new("power (dB below the strongest bin)", Scale::Linear),
+        x: ChartAxis::new("frequency (Hz)", AxisScale::Linear),
+        y: ChartAxis::new("power (dB below the strongest bin)", AxisScale::Linear),
         series: vec![line, peaks],
         threshold: None,
     };

@@ -10,15 +10,15 @@ use burn::tensor::Tensor;
 pub fn blended<M: Module>(average: M, model: &M, decay: f64, step: usize) -> M {
     let decay = decay.min((1 + step) as f64 / (10 + step) as f64);
     // A container of tensors by their parameter, of any rank.
-    let mut weights = Weights(GradientsParams::new());
+    let mut weights = WeightsVisitor(GradientsParams::new());
     model.visit(&mut weights);
     average.map(&mut Blend { weights: weights.0, decay })
 }
 
 /// Visitor that collects the weights.
-struct Weights(GradientsParams);
+struct WeightsVisitor(GradientsParams);
 
-impl ModuleVisitor for Weights {
+impl ModuleVisitor for WeightsVisitor {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         self.0.register(param.id, param.val());
     }

@@ -14,11 +14,11 @@ const RUNS: usize = 200;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Chart {
     /// The horizontal axis.
-    pub x: Axis,
+    pub x: ChartAxis,
     /// The vertical axis.
-    pub y: Axis,
+    pub y: ChartAxis,
     /// The series, in the legend's order.
-    pub series: Vec<Series>,
+    pub series: Vec<ChartSeries>,
     /// A value of the vertical axis that is marked by a dashed line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Threshold>,
@@ -26,17 +26,17 @@ pub struct Chart {
 
 /// Quantity and scale of an axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Axis {
+pub struct ChartAxis {
     /// The quantity with its unit.
     pub label: String,
     /// How values map to distance.
-    pub scale: Scale,
+    pub scale: AxisScale,
 }
 
 /// How values map to distance on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Scale {
+pub enum AxisScale {
     /// Equal steps for equal differences.
     Linear,
     /// Linear, for values in `0..=1`: the range never goes beyond unless a value does.
@@ -51,7 +51,7 @@ pub enum Scale {
 
 /// Points of one name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Series {
+pub struct ChartSeries {
     /// Name in the legend and in tooltips.
     pub name: String,
     /// Index of its colour and shape; both repeat after eight, with dashed lines.
@@ -86,14 +86,14 @@ pub struct Threshold {
     pub label: String,
 }
 
-impl Axis {
+impl ChartAxis {
     /// An axis of a quantity, unit in brackets.
-    pub fn new(label: &str, scale: Scale) -> Self {
+    pub fn new(label: &str, scale: AxisScale) -> Self {
         Self { label: label.to_owned(), scale }
     }
 }
 
-impl Scale {
+impl AxisScale {
     /// Logarithmic if no value is negative and the positive ones span two decades or more, else linear.
     pub fn spanning(values: impl IntoIterator<Item = f64>) -> Self {
         let finite: Vec<f64> = values.into_iter().filter(|value| drawable(*value).is_some()).collect();
@@ -106,7 +106,7 @@ impl Scale {
     }
 }
 
-impl Series {
+impl ChartSeries {
     /// A series of points as they are.
     pub fn new(name: &str, colour: usize, mark: Mark, points: Vec<Point>) -> Self {
         Self { name: name.to_owned(), colour, mark, points, thinned: false }
@@ -138,15 +138,15 @@ mod tests {
 
     #[test]
     fn scales_are_logarithmic_from_two_decades_of_positive_values() {
-        assert_eq!(Scale::spanning([1.0, 99.0]), Scale::Linear);
-        assert_eq!(Scale::spanning([1.0, 100.0, f64::NAN, 0.0]), Scale::Log);
-        assert_eq!(Scale::spanning([-1.0, 1.0, 1e6]), Scale::Linear);
-        assert_eq!(Scale::spanning([0.0, f64::INFINITY]), Scale::Linear);
+        assert_eq!(AxisScale::spanning([1.0, 99.0]), AxisScale::Linear);
+        assert_eq!(AxisScale::spanning([1.0, 100.0, f64::NAN, 0.0]), AxisScale::Log);
+        assert_eq!(AxisScale::spanning([-1.0, 1.0, 1e6]), AxisScale::Linear);
+        assert_eq!(AxisScale::spanning([0.0, f64::INFINITY]), AxisScale::Linear);
     }
 
     #[test]
     fn short_lines_stay_as_they_are() {
-        let line = |points: u32| Series::line("a", 0, (0..points).map(|i| (f64::from(i), 1.0)));
+        let line = |points: u32| ChartSeries::line("a", 0, (0..points).map(|i| (f64::from(i), 1.0)));
         assert!(line(400).points.len() == 400 && !line(400).is_thinned());
         assert!(line(401).points.len() == RUNS && line(401).is_thinned());
     }

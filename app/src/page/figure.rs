@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::chart::{Chart, Point, Scale, Series};
+use super::chart::{AxisScale, Chart, ChartSeries, Point};
 use super::document::nothing;
 use super::escape::{escape, json};
 use super::heat_map::HeatMap;
-use super::table::{Row, Table};
+use super::table::{HtmlRow, HtmlTable};
 use crate::number::{fixed, significant};
 
 /// Rows of a table of drawn values at most; of more points, as many are taken at equal distances.
@@ -39,7 +39,7 @@ impl Figure {
         if chart.series.iter().any(|series| series.is_thinned()) {
             caption.push("Line: mean of neighbouring points; band: their extremes.");
         }
-        if matches!(chart.y.scale, Scale::Log | Scale::Log2) && points().any(|point| point.y <= 0.0) {
+        if matches!(chart.y.scale, AxisScale::Log | AxisScale::Log2) && points().any(|point| point.y <= 0.0) {
             caption.push("Values that are not positive have no place on a logarithmic axis.");
         }
         let labelled = points().any(|point| point.label.is_some());
@@ -61,9 +61,9 @@ impl Figure {
             escape(high),
             if map.has_gaps() { r#"<span class="missing">■</span>n/a"# } else { "" },
         );
-        let rows = map.notes().map(|(name, note)| Row::new(name, vec![note.to_owned()]));
+        let rows = map.notes().map(|(name, note)| HtmlRow::new(name, vec![note.to_owned()]));
         let table =
-            Table { caption: title.to_owned(), columns: vec![y.to_owned(), note.to_owned()], rows: rows.collect() };
+            HtmlTable { caption: title.to_owned(), columns: vec![y.to_owned(), note.to_owned()], rows: rows.collect() };
         Self { title: title.to_owned(), drawing, values: folded(&table), caption: String::new(), wide: true }
     }
 
@@ -111,13 +111,13 @@ fn drawing(description: &str, height: usize, specification: &impl Serialize) -> 
 }
 
 /// The values of the series at every horizontal value that one of them has.
-fn values(chart: &Chart) -> Table {
+fn values(chart: &Chart) -> HtmlTable {
     let mut places: Vec<f64> =
         chart.series.iter().flat_map(|series| &series.points).map(|point| point.x).filter(|x| x.is_finite()).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
     let every = places.len().div_ceil(MOST_ROWS).max(1);
-    let cell = |series: &Series, x: f64| match series.points.iter().find(|point| point.x == x) {
+    let cell = |series: &ChartSeries, x: f64| match series.points.iter().find(|point| point.x == x) {
         None => String::new(),
         Some(Point { y, range: Some(range), .. }) if !series.is_thinned() => {
             format!("{} ({} – {})", significant(*y, 4), significant(range.low, 4), significant(range.high, 4))
@@ -126,23 +126,23 @@ fn values(chart: &Chart) -> Table {
     };
     let rows = places.into_iter().step_by(every).map(|x| {
         let cells = chart.series.iter().map(|series| cell(series, x)).collect();
-        Row::new(&place(x), cells)
+        HtmlRow::new(&place(x), cells)
     });
     let mut columns = vec![chart.x.label.clone()];
     columns.extend(chart.series.iter().map(|series| series.name.clone()));
-    Table { caption: chart.y.label.clone(), columns, rows: rows.collect() }
+    HtmlTable { caption: chart.y.label.clone(), columns, rows: rows.collect() }
 }
 
 /// The labelled points of every series.
-fn labelled_values(chart: &Chart) -> Table {
+fn labelled_values(chart: &Chart) -> HtmlTable {
     let rows = chart.series.iter().flat_map(|series| {
         series.points.iter().filter_map(|point| {
             let cells = vec![place(point.x), significant(point.y, 4)];
-            Some(Row { colour: Some(series.colour), ..Row::new(point.label.as_ref()?, cells) })
+            Some(HtmlRow { colour: Some(series.colour), ..HtmlRow::new(point.label.as_ref()?, cells) })
         })
     });
     let columns = vec![String::new(), chart.x.label.clone(), chart.y.label.clone()];
-    Table { caption: chart.y.label.clone(), columns, rows: rows.collect() }
+    HtmlTable { caption: chart.y.label.clone(), columns, rows: rows.collect() }
 }
 
 /// A horizontal value: whole numbers in full.
@@ -150,6 +150,6 @@ fn place(x: f64) -> String {
     if x.fract() == 0.0 { fixed(x, 0) } else { significant(x, 5) }
 }
 
-fn folded(table: &Table) -> String {
+fn folded(table: &HtmlTable) -> String {
     format!(r#"<details class="values" open=""><summary>Values</summary>{}</details>"#, table.html())
 }

@@ -14,7 +14,7 @@ pub struct HeatMap {
     columns: usize,
     /// Columns of the values in one column drawn.
     pooled: usize,
-    rows: Vec<Row>,
+    rows: Vec<HeatMapRow>,
     /// What the ends of the colour scale mean.
     #[serde(skip)]
     ends: [String; 2],
@@ -28,7 +28,7 @@ struct Label {
 /// A row: name on the left, note on the right, and the mean of every column drawn; `None` when no value of it is
 /// finite.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Row {
+struct HeatMapRow {
     name: String,
     note: String,
     values: Vec<Option<f32>>,
@@ -44,7 +44,7 @@ impl HeatMap {
 
     /// Adds a row with a note, such as a total, at its end.
     pub fn row(&mut self, name: String, note: String, values: &[f32]) {
-        self.rows.push(Row { name, note, values: values.chunks(self.pooled).map(mean).collect() });
+        self.rows.push(HeatMapRow { name, note, values: values.chunks(self.pooled).map(mean).collect() });
     }
 
     /// Values in one column drawn.

@@ -10,7 +10,7 @@ pub(super) fn drawable(value: f64) -> Option<f64> {
     (value.abs() < LARGEST).then_some(value)
 }
 
-/// A point of a [`Series`](super::chart::Series). A value that is not finite is a gap.
+/// A point of a [`ChartSeries`](super::chart::ChartSeries). A value that is not finite is a gap.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Point {
     /// Horizontal value.

@@ -5,17 +5,17 @@ use std::fmt::Write;
 use super::escape::escape;
 
 /// A table with a row header in its first column and figures in the others.
-pub struct Table {
+pub struct HtmlTable {
     /// What it is about.
     pub caption: String,
     /// Names of the columns, that of the row headers first.
     pub columns: Vec<String>,
     /// The rows, in order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<HtmlRow>,
 }
 
-/// One row of a [`Table`].
-pub struct Row {
+/// One row of an [`HtmlTable`].
+pub struct HtmlRow {
     /// Index of the colour and shape that charts draw it with, shown before its name.
     pub colour: Option<usize>,
     /// The row's header.
@@ -33,7 +33,7 @@ const COLOURS: usize = 8;
 /// Rows beyond which a table is folded.
 const LONG: usize = 24;
 
-impl Table {
+impl HtmlTable {
     /// The table as HTML, in a box that scrolls sideways on a narrow screen.
     pub fn html(&self) -> String {
         let mut html = format!(
@@ -56,7 +56,7 @@ impl Table {
         html
     }
 
-    /// As [`Table::html`]; a long table is folded and says how many rows it has.
+    /// As [`HtmlTable::html`]; a long table is folded and says how many rows it has.
     pub fn html_folded_if_long(&self) -> String {
         match self.rows.len() {
             0..=LONG => self.html(),
@@ -68,7 +68,7 @@ impl Table {
     }
 }
 
-impl Row {
+impl HtmlRow {
     /// A row without a colour, like the others.
     pub fn new(name: &str, cells: Vec<String>) -> Self {
         Self { colour: None, name: name.to_owned(), cells, strong: false }

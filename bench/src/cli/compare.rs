@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 use firefly_app::streams::printable;
-use firefly_app::table::Layout;
+use firefly_app::table::TableLayout;
 
 use super::ExitStatus;
 use crate::report::any::AnyReport;
@@ -67,7 +67,7 @@ pub fn run(arguments: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     if changes.is_empty() {
         bail!("{} and {} have no case in common", arguments.before.display(), arguments.after.display());
     }
-    write!(out, "{}", changes.table.render_in(Layout::of_stdout(arguments.wide)))?;
+    write!(out, "{}", changes.table.render_in(TableLayout::of_stdout(arguments.wide)))?;
     for (cases, path) in [(&changes.only_before, &arguments.before), (&changes.only_after, &arguments.after)] {
         for case in cases {
             writeln!(out, "only in {}: {}", path.display(), printable(case))?;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use firefly_app::progress::Progress;
+use firefly_app::progress::StepProgress;
 use firefly_app::suggest;
 use firefly_app::table::wrapped;
 
@@ -69,7 +69,7 @@ impl<P: Problem> Comparison<'_, P> {
             Ok(BenchReport { complete, ..report }.write(path)?)
         };
 
-        let progress = Progress::new(options.quiet, self.problems.len() * runner.steps());
+        let progress = StepProgress::new(options.quiet, self.problems.len() * runner.steps());
         let mut inputs: Option<P::Inputs> = None;
         let mut cases = Vec::new();
         let mut recorded = Instant::now();

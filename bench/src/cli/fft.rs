@@ -12,7 +12,7 @@ use crate::harness::number_list::{NumberRange, distinct, numbers, whole};
 use crate::harness::parameters::ParameterMap;
 use crate::harness::problem::Problem;
 use crate::harness::strategy::BenchStrategy;
-use crate::suites::fft::{DIRECTIONS, Extent, FftProblem, Shapes, Values, grid};
+use crate::suites::fft::{DIRECTIONS, Extent, FftProblem, FftValues, Shapes, grid};
 
 /// Options of `fft`.
 #[derive(Debug, Clone, clap::Args)]
@@ -22,8 +22,8 @@ pub struct FftArgs {
     pub n: Vec<Shapes>,
     /// Values to transform: complex ones, or real ones to half spectra and back
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "complex,real")]
-    #[arg(value_parser = named(Values::NAMED))]
-    pub values: Vec<Values>,
+    #[arg(value_parser = named(FftValues::NAMED))]
+    pub values: Vec<FftValues>,
     /// Forward or inverse transforms, neither of them normalised
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     #[arg(default_value = "forward", value_parser = named(DIRECTIONS))]

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use firefly_app::table::Layout;
+use firefly_app::table::TableLayout;
 use firefly_framework::profile::Preset;
 
 use super::ExitStatus;
@@ -86,7 +86,7 @@ pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> anyhow::Result<
 }
 
 /// The fusion gate's decisions in prose and with every term, case by case.
-fn explanations(cases: &[CaseRecord], layout: Layout) -> String {
+fn explanations(cases: &[CaseRecord], layout: TableLayout) -> String {
     let explained = |case: &CaseRecord| {
         let decision = case.measured()?.traffic.as_ref()?.decision.as_ref()?;
         Some(format!("{}\n{}", case.label(), decision::explain(decision, layout)))

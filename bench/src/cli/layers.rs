@@ -10,16 +10,16 @@ use crate::harness::number_list::{NumberRange, distinct, numbers};
 use crate::harness::parameters::ParameterMap;
 use crate::harness::problem::Problem;
 use crate::harness::strategy::BenchStrategy;
-use crate::suites::fft::{Shapes, TransformShape};
-use crate::suites::layers::{Kind, LayerProblem, LogMelShape, LongConvShape, SpectralConvShape};
+use crate::suites::fft::{FftShape, Shapes};
+use crate::suites::layers::{LayerKind, LayerProblem, LogMelShape, LongConvShape, SpectralConvShape};
 
 /// Options of `layers`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct LayersArgs {
     /// Layers
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "spectral-conv,long-conv,log-mel")]
-    #[arg(value_parser = named(Kind::NAMED))]
-    pub layer: Vec<Kind>,
+    #[arg(value_parser = named(LayerKind::NAMED))]
+    pub layer: Vec<LayerKind>,
     /// Items per call, from 1; inputs take at most 8 GiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8", allow_negative_numbers = true)]
     pub batch: Vec<NumberRange>,
@@ -94,16 +94,16 @@ impl LayersArgs {
         for kind in distinct(self.layer.iter().copied()) {
             for batch in numbers(&self.batch) {
                 match kind {
-                    Kind::SpectralConv => problems.extend(self.spectral_convs(batch, &shapes)),
-                    Kind::LongConv => problems.extend(self.long_convs(batch, &shapes)),
-                    Kind::LogMel => problems.extend(self.log_mels(batch)),
+                    LayerKind::SpectralConv => problems.extend(self.spectral_convs(batch, &shapes)),
+                    LayerKind::LongConv => problems.extend(self.long_convs(batch, &shapes)),
+                    LayerKind::LogMel => problems.extend(self.log_mels(batch)),
                 }
             }
         }
         problems
     }
 
-    fn spectral_convs(&self, batch: usize, shapes: &[TransformShape]) -> Vec<LayerProblem> {
+    fn spectral_convs(&self, batch: usize, shapes: &[FftShape]) -> Vec<LayerProblem> {
         let mut problems = Vec::new();
         for channels in numbers(&self.channels) {
             for shape in shapes {
@@ -116,7 +116,7 @@ impl LayersArgs {
         problems
     }
 
-    fn long_convs(&self, batch: usize, shapes: &[TransformShape]) -> Vec<LayerProblem> {
+    fn long_convs(&self, batch: usize, shapes: &[FftShape]) -> Vec<LayerProblem> {
         let mut problems = Vec::new();
         for channels in numbers(&self.channels) {
             for shape in shapes.iter().filter(|shape| shape.dims().len() == 1) {

@@ -6,8 +6,8 @@ use anyhow::Context;
 use burn::tensor::Device;
 use firefly_app::device::{DeviceChoice, DeviceName};
 use firefly_app::files::ensure_writable;
-use firefly_app::progress::Progress;
-use firefly_app::table::{Align, Layout, TextTable, wrapped};
+use firefly_app::progress::StepProgress;
+use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
 use firefly_models::Tier;
 use thiserror::Error;
 
@@ -84,7 +84,7 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
         ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
     }
     let problems = grid(&numbers(n_fft), &distinct(tier.clone()), &[1], &numbers(k));
-    let progress = Progress::new(*quiet, problems.len());
+    let progress = StepProgress::new(*quiet, problems.len());
     let mut cases = Vec::new();
     for problem in &problems {
         progress.say(format!("n_fft {}, {}, k {}", problem.options.n_fft, problem.tier, problem.k));
@@ -121,7 +121,7 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
         let command = CommandRecord { name: "max-batch".into(), options };
         BenchReport::new(host, command, facts(), cases.clone()).write(path)?;
     }
-    let layout = Layout::of_stdout(*wide);
+    let layout = TableLayout::of_stdout(*wide);
     if !quiet {
         writeln!(out, "{}", wrapped(&title, layout.width).join("\n  "))?;
         writeln!(out, "one-sided f32 power: {}\n", facts())?;

@@ -7,7 +7,7 @@ use clap::value_parser;
 use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
 use firefly_app::host::MOST_THREADS;
-use firefly_app::table::Layout;
+use firefly_app::table::TableLayout;
 use firefly_ops::InstructionSet;
 
 use super::values::instruction_set;
@@ -105,8 +105,8 @@ impl MeasureOptions {
     }
 
     /// Space for tables.
-    pub fn layout(&self) -> Layout {
-        Layout::of_stdout(self.wide)
+    pub fn layout(&self) -> TableLayout {
+        TableLayout::of_stdout(self.wide)
     }
 
     /// Numbers of threads, in the order typed.

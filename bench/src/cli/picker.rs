@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 use clap::value_parser;
 use firefly_app::device::DeviceChoice;
 use firefly_app::files::{ensure_writable, write_atomically};
-use firefly_app::table::{Layout, wrapped};
+use firefly_app::table::{TableLayout, wrapped};
 use firefly_models::{AutoWelchPeaks, Selection, Strategy, Tier};
 
 use super::ExitStatus;
@@ -185,7 +185,7 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
         let text = serde_json::to_string_pretty(&report)? + "\n";
         write_atomically(path, text.as_bytes()).with_context(|| format!("writing {}", path.display()))?;
     }
-    show(&report, arguments.cases, Layout::of_stdout(arguments.wide), out)?;
+    show(&report, arguments.cases, TableLayout::of_stdout(arguments.wide), out)?;
     Ok(ExitStatus::Passed)
 }
 
@@ -211,7 +211,7 @@ impl DecisionTimes {
     }
 }
 
-fn show(report: &PickerReport, every_case: bool, layout: Layout, out: &mut dyn Write) -> anyhow::Result<()> {
+fn show(report: &PickerReport, every_case: bool, layout: TableLayout, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "{}", report.overview().render_in(layout))?;
     if every_case {
         writeln!(out, "{}", report.table().render_in(layout))?;

@@ -8,9 +8,9 @@ use anyhow::ensure;
 use clap::value_parser;
 use firefly_app::device::DeviceChoice;
 use firefly_app::number::{duration, significant};
-use firefly_app::progress::Progress;
+use firefly_app::progress::StepProgress;
 use firefly_app::suggest;
-use firefly_app::table::{Align, Layout, TextTable, wrapped};
+use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
 use firefly_models::zoo;
 
 use super::ExitStatus;
@@ -65,7 +65,7 @@ pub fn run(arguments: &PredictionsArgs, out: &mut dyn Write) -> anyhow::Result<E
     let device = name.open()?;
     let (profile, source) = device_profile(name, arguments.profile.as_deref())?;
     let iterations = arguments.iters as usize;
-    let progress = Progress::new(arguments.quiet, workloads.len());
+    let progress = StepProgress::new(arguments.quiet, workloads.len());
     let mut results = Vec::new();
     for workload in workloads {
         progress.say(workload.to_string());
@@ -77,7 +77,7 @@ pub fn run(arguments: &PredictionsArgs, out: &mut dyn Write) -> anyhow::Result<E
         progress.advance(1);
     }
     progress.finish();
-    let layout = Layout::of_stdout(arguments.wide);
+    let layout = TableLayout::of_stdout(arguments.wide);
     write!(out, "{}", table(&results).render_in(layout))?;
     let graphs = results.iter().flat_map(|(_, graphs)| graphs);
     let Some([of_median, of_fastest]) = shares(graphs.clone()) else { return Ok(ExitStatus::NothingMeasured) };

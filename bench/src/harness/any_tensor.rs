@@ -7,7 +7,7 @@ use super::routine::RoutineError;
 
 /// A tensor of one of the ranks that problems have.
 #[derive(Debug, Clone)]
-pub enum AnyTensor {
+pub enum RankedTensor {
     /// `[a]`.
     Rank1(Tensor<1>),
     /// `[a, b]`.
@@ -24,16 +24,16 @@ pub enum AnyTensor {
 macro_rules! each_rank {
     ($tensor:expr, $inner:ident => $result:expr) => {
         match $tensor {
-            AnyTensor::Rank1($inner) => $result,
-            AnyTensor::Rank2($inner) => $result,
-            AnyTensor::Rank3($inner) => $result,
-            AnyTensor::Rank4($inner) => $result,
-            AnyTensor::Rank5($inner) => $result,
+            RankedTensor::Rank1($inner) => $result,
+            RankedTensor::Rank2($inner) => $result,
+            RankedTensor::Rank3($inner) => $result,
+            RankedTensor::Rank4($inner) => $result,
+            RankedTensor::Rank5($inner) => $result,
         }
     };
 }
 
-impl AnyTensor {
+impl RankedTensor {
     /// The values in host memory.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl AnyTensor {
     }
 }
 
-impl ReadValues for AnyTensor {
+impl ReadValues for RankedTensor {
     fn values(&self) -> Result<Vec<f32>, RoutineError> {
         self.data()?.try_to_vec::<f32>().map_err(RoutineError::burn)
     }
@@ -80,7 +80,7 @@ fn filled<const D: usize>(like: &Tensor<D>, values: &[f32]) -> Tensor<D> {
 
 macro_rules! from_rank {
     ($($rank:literal $variant:ident),*) => {
-        $(impl From<Tensor<$rank>> for AnyTensor {
+        $(impl From<Tensor<$rank>> for RankedTensor {
             fn from(tensor: Tensor<$rank>) -> Self {
                 Self::$variant(tensor)
             }

@@ -1,5 +1,5 @@
 //! Cases of one problem: each verified, then all that passed timed side by side.
-use firefly_app::progress::Progress;
+use firefly_app::progress::StepProgress;
 
 use super::execution::ExecutionConfig;
 use super::outcome::{CaseOutcome, Measured, SpeedRatio};
@@ -33,7 +33,7 @@ pub fn run_cases(
     size: WorkSize,
     iterations: Iterations,
     seed: u64,
-    progress: &Progress,
+    progress: &StepProgress,
 ) -> Vec<CaseOutcome> {
     let count = cases.len();
     let mut outcomes: Vec<Option<CaseOutcome>> = Vec::with_capacity(count);

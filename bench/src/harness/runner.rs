@@ -1,7 +1,7 @@
 //! Runner: verifies, times and records the cases of one problem after another.
 use burn::tensor::Device;
 use firefly_app::device::DeviceName;
-use firefly_app::progress::Progress;
+use firefly_app::progress::StepProgress;
 use firefly_ops::InstructionSet;
 
 use super::case::{self, Case, run_cases};
@@ -91,7 +91,7 @@ impl<'a, P: Problem> Runner<'a, P> {
     }
 
     /// Records of a problem's cases. `kept` holds the inputs of the previous problem, and afterwards those of this one.
-    pub fn run(&self, problem: &P, kept: &mut Option<P::Inputs>, progress: &Progress) -> Vec<CaseRecord> {
+    pub fn run(&self, problem: &P, kept: &mut Option<P::Inputs>, progress: &StepProgress) -> Vec<CaseRecord> {
         let outcomes = self.outcomes(problem, kept, progress).unwrap_or_else(|outcome| {
             progress.advance(self.steps());
             vec![outcome; self.configurations.len()]
@@ -105,7 +105,7 @@ impl<'a, P: Problem> Runner<'a, P> {
         &self,
         problem: &P,
         kept: &mut Option<P::Inputs>,
-        progress: &Progress,
+        progress: &StepProgress,
     ) -> Result<Vec<CaseOutcome>, CaseOutcome> {
         let MeasurementSetup { device, iterations, seed, .. } = self.setup;
         // Inputs that don't fit are dropped before memory for others is allocated.

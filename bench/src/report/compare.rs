@@ -11,7 +11,7 @@ use firefly_app::number::{duration, duration_range, significant, whole};
 
 /// Change of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Change {
+enum CaseChange {
     /// Longer time than before, beyond the spread of both, and by more than the threshold.
     Slower,
     /// Measured before, and not now.
@@ -58,7 +58,7 @@ impl ReportChanges {
             let Some(earlier) = places.get(&case.label()) else { continue };
             let change = change(&earlier.outcome, &case.outcome, threshold);
             counts.add(change);
-            if !(changed_only && matches!(change, Change::Same | Change::Neither)) {
+            if !(changed_only && matches!(change, CaseChange::Same | CaseChange::Neither)) {
                 table.row(row(case, earlier, change));
             }
         }
@@ -94,25 +94,25 @@ impl ReportChanges {
     }
 }
 
-fn change(before: &CaseOutcome, after: &CaseOutcome, threshold: f64) -> Change {
+fn change(before: &CaseOutcome, after: &CaseOutcome, threshold: f64) -> CaseChange {
     match (before, after) {
         (CaseOutcome::Measured(before), CaseOutcome::Measured(after)) => {
             let (before, after): (&Spread, &Spread) = (&before.time_ns, &after.time_ns);
             if after.p10 > before.p90 && after.median > (1.0 + threshold) * before.median {
-                Change::Slower
+                CaseChange::Slower
             } else if after.p90 < before.p10 {
-                Change::Faster
+                CaseChange::Faster
             } else {
-                Change::Same
+                CaseChange::Same
             }
         }
-        (CaseOutcome::Measured(_), _) => Change::Lost,
-        (_, CaseOutcome::Measured(_)) => Change::Won,
-        _ => Change::Neither,
+        (CaseOutcome::Measured(_), _) => CaseChange::Lost,
+        (_, CaseOutcome::Measured(_)) => CaseChange::Won,
+        _ => CaseChange::Neither,
     }
 }
 
-fn row(case: &CaseRecord, earlier: &CaseRecord, change: Change) -> [String; 8] {
+fn row(case: &CaseRecord, earlier: &CaseRecord, change: CaseChange) -> [String; 8] {
     let time = |case: &CaseRecord| match &case.outcome {
         CaseOutcome::Measured(measured) => duration(measured.time_ns.median),
         CaseOutcome::Bounded(limit) => whole(limit.batch),
@@ -122,11 +122,11 @@ fn row(case: &CaseRecord, earlier: &CaseRecord, change: Change) -> [String; 8] {
     let ratio = earlier.measured().zip(case.measured());
     let ratio = ratio.map(|(before, after)| significant(after.time_ns.median / before.time_ns.median, 3));
     let change = match change {
-        Change::Slower => "SLOWER",
-        Change::Lost => "LOST",
-        Change::Faster => "faster",
-        Change::Won => "won",
-        Change::Same | Change::Neither => "",
+        CaseChange::Slower => "SLOWER",
+        CaseChange::Lost => "LOST",
+        CaseChange::Faster => "faster",
+        CaseChange::Won => "won",
+        CaseChange::Same | CaseChange::Neither => "",
     };
     let spread = |case: &CaseRecord| {
         case.measured().map(|found| duration_range(found.time_ns.p10, found.time_ns.p90)).unwrap_or_default()
@@ -178,14 +178,14 @@ struct ChangeCounts {
 }
 
 impl ChangeCounts {
-    fn add(&mut self, change: Change) {
+    fn add(&mut self, change: CaseChange) {
         *match change {
-            Change::Slower => &mut self.slower,
-            Change::Lost => &mut self.lost,
-            Change::Faster => &mut self.faster,
-            Change::Won => &mut self.won,
-            Change::Same => &mut self.same,
-            Change::Neither => &mut self.neither,
+            CaseChange::Slower => &mut self.slower,
+            CaseChange::Lost => &mut self.lost,
+            CaseChange::Faster => &mut self.faster,
+            CaseChange::Won => &mut self.won,
+            CaseChange::Same => &mut self.same,
+            CaseChange::Neither => &mut self.neither,
         } += 1;
     }
 }
@@ -199,13 +199,13 @@ mod tests {
     fn a_change_within_the_spread_is_none() {
         let time = |nanoseconds| case("a", 1, nanoseconds).outcome;
         let of = |before, after| change(&time(before), &time(after), 0.05);
-        assert_eq!(of([100, 101, 102], [120, 121, 122]), Change::Slower);
-        assert_eq!(of([100, 101, 102], [103, 104, 105]), Change::Same);
-        assert_eq!(of([100, 101, 150], [120, 121, 122]), Change::Same);
-        assert_eq!(of([120, 121, 122], [100, 101, 102]), Change::Faster);
+        assert_eq!(of([100, 101, 102], [120, 121, 122]), CaseChange::Slower);
+        assert_eq!(of([100, 101, 102], [103, 104, 105]), CaseChange::Same);
+        assert_eq!(of([100, 101, 150], [120, 121, 122]), CaseChange::Same);
+        assert_eq!(of([120, 121, 122], [100, 101, 102]), CaseChange::Faster);
         let failed = CaseOutcome::failed("wrong");
-        assert_eq!(change(&time([1; 3]), &failed, 0.05), Change::Lost);
-        assert_eq!(change(&failed, &time([1; 3]), 0.05), Change::Won);
-        assert_eq!(change(&failed, &failed, 0.05), Change::Neither);
+        assert_eq!(change(&time([1; 3]), &failed, 0.05), CaseChange::Lost);
+        assert_eq!(change(&failed, &time([1; 3]), 0.05), CaseChange::Won);
+        assert_eq!(change(&failed, &failed, 0.05), CaseChange::Neither);
     }
 }

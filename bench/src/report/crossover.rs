@@ -1,6 +1,6 @@
 //! Crossovers: the time of every strategy by problem size, and the fastest.
 
-use firefly_app::table::{Align, Layout, TextTable, wrapped};
+use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
 
 use crate::harness::outcome::CaseRecord;
 use crate::harness::parameters::ParameterMap;
@@ -184,7 +184,7 @@ fn without_sets(title: &str) -> Vec<&str> {
 }
 
 /// Crossovers as text, a table each.
-pub fn render(crossovers: &[Crossover], over: &str, columns: &[&str], layout: Layout) -> String {
+pub fn render(crossovers: &[Crossover], over: &str, columns: &[&str], layout: TableLayout) -> String {
     let mut text = String::new();
     for crossover in crossovers {
         let shown: Vec<String> = columns
@@ -250,7 +250,7 @@ pub(crate) mod tests {
         let fastest: Vec<_> =
             found[0].rows.iter().map(|row| (row.size, row.fastest.place, row.fastest.is_clear)).collect();
         assert_eq!(fastest, [(1, 0, true), (8, 0, true), (64, 1, false)]);
-        let text = render(&found, "batch", &["n_fft"], Layout { width: 100, every_column: false });
+        let text = render(&found, "batch", &["n_fft"], TableLayout { width: 100, every_column: false });
         assert!(text.contains("median milliseconds over batch: n_fft 64, device cpu, threads 1"), "{text}");
         assert!(text.contains("0.0100  0.0200"), "{text}");
         assert!(text.contains("1.25  no"), "{text}");

@@ -1,18 +1,18 @@
 //! Decision of the fusion gate in prose, and its terms as a small table.
 
 use firefly_app::number::{bytes, duration, significant};
-use firefly_app::table::{Align, Layout, TextTable, wrapped};
+use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
 use firefly_framework::cost::{FusionDecision, Prediction, Score, SlowdownCheck};
 use firefly_framework::movement::DataMovement;
 
 use super::traffic::signed_bytes;
 
 /// Layout of decisions on pages.
-pub const PAGE: Layout = Layout { width: 100, every_column: true };
+pub const PAGE: TableLayout = TableLayout { width: 100, every_column: true };
 
 /// The decision as sentences, then launches, synchronisations and bytes before and after, and what their difference is
 /// worth.
-pub fn explain(decision: &FusionDecision, layout: Layout) -> String {
+pub fn explain(decision: &FusionDecision, layout: TableLayout) -> String {
     let mut text: String = wrapped(&prose(decision), layout.width).iter().flat_map(|line| [line, "\n"]).collect();
     text += &terms(decision).render_in(layout);
     text
@@ -86,7 +86,7 @@ mod tests {
             host_output: 1 << 20,
             traffic,
         });
-        let layout = Layout { width: 100, every_column: false };
+        let layout = TableLayout { width: 100, every_column: false };
         let fused = explain(&FusionDecision::new(&Preset::Metal.profile(), before, after, 8192), layout);
         assert!(fused.starts_with("The gate fuses on metal."), "{fused}");
         assert!(fused.contains("worth") && fused.contains("19.1 MiB"), "{fused}");

@@ -115,11 +115,11 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, ReportError> {
 /// [`ReportError`] if the JSON is of another format or doesn't have its fields.
 pub fn parse_versioned<T: DeserializeOwned>(path: &Path, bytes: &[u8], expected: u32) -> Result<T, ReportError> {
     #[derive(Deserialize)]
-    struct Header {
+    struct ReportHeader {
         format: u32,
     }
     let content = |error| ReportError::Content { path: path.into(), error };
-    let Header { format } = serde_json::from_slice(bytes).map_err(content)?;
+    let ReportHeader { format } = serde_json::from_slice(bytes).map_err(content)?;
     if format != expected {
         return Err(ReportError::Format { path: path.into(), format, expected });
     }

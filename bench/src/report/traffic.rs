@@ -1,6 +1,6 @@
 //! Data movement of cases, as a table and as text.
 use firefly_app::number::{bytes, duration, significant};
-use firefly_app::table::{Align, Layout, TextTable, wrapped};
+use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
 use firefly_framework::movement::DataMovement;
 
 use super::terminal::key_columns;
@@ -50,7 +50,7 @@ pub fn table(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
 
 /// Tables of phases by batch, for every combination of the other parameters in `columns`: how many times as fast as the
 /// baseline each phase is, and the bytes of read-back that the last one saves. None for a single batch.
-pub fn sweeps(cases: &[CaseRecord], columns: &[&str], layout: Layout) -> String {
+pub fn sweeps(cases: &[CaseRecord], columns: &[&str], layout: TableLayout) -> String {
     let mut groups: Vec<(String, Vec<&CaseRecord>)> = Vec::new();
     for case in cases.iter().filter(|case| case.measured().is_some()) {
         let shown =

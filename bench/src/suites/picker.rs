@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_app::device::DeviceKind;
-use firefly_app::progress::Progress;
+use firefly_app::progress::StepProgress;
 use firefly_framework::profile::DeviceProfile;
 use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, LearnedWelchPeaksConfig, Strategy, WelchPeaksConfig};
 use firefly_ops::ArgumentError;
@@ -123,7 +123,7 @@ pub fn time_in_rounds(
     quiet: bool,
 ) -> Result<Timings, TimingError> {
     let noise = Noise::new(problems.iter().map(|problem| problem.batch * problem.frame()).max().unwrap_or(0));
-    let progress = Progress::new(quiet, budget.rounds * problems.len());
+    let progress = StepProgress::new(quiet, budget.rounds * problems.len());
     let (rounds, load) = in_quiet_rounds(budget.rounds, |round| {
         let purpose =
             if round < budget.rounds { format!(" of {}", budget.rounds) } else { ", in place of a busy one".into() };

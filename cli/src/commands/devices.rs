@@ -73,7 +73,7 @@ fn calibration(id: DeviceId, ignored: &mut Vec<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use firefly_app::table::Layout;
+    use firefly_app::table::TableLayout;
 
     use super::*;
 
@@ -87,7 +87,7 @@ mod tests {
         ];
         let table = table(rows.map(|row| row.map(str::to_owned)).to_vec());
         let texts = [80, 100, 160].map(|width| {
-            let text = table.render_in(Layout { width, every_column: false });
+            let text = table.render_in(TableLayout { width, every_column: false });
             assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
             format!("{width} columns\n{text}")
         });

@@ -6,16 +6,16 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use firefly_app::streams::{StandardOutput, note};
 
-use crate::pipeline::Recording;
+use crate::pipeline::OpenRecording;
 
 /// Recordings that failed, and those that are shorter than a frame.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct CommandOutcome {
     failures: u64,
     shorter: u64,
 }
 
-impl Outcome {
+impl CommandOutcome {
     /// Counts a recording that could not be read, and says why.
     pub fn failed(&mut self, name: &str, reason: &str) {
         note(format_args!("error: {name}: {reason}"));
@@ -23,7 +23,7 @@ impl Outcome {
     }
 
     /// Counts a recording without a whole frame; one that could not be opened has no channels and counts as failed only.
-    pub fn shorter(&mut self, recording: Recording) {
+    pub fn shorter(&mut self, recording: OpenRecording) {
         self.shorter += u64::from(recording.channels > 0);
     }
 

@@ -22,7 +22,7 @@ use crate::local_maxima::LocalMaximaArgs;
 use crate::model::{ModelName, ModelRequest, PeakModel};
 use crate::options::{DeviceOptions, EstimateOptions, InputOptions, Shard};
 use crate::peak_values::PeakValues;
-use crate::pipeline::Recording;
+use crate::pipeline::OpenRecording;
 use crate::plot::PlotFormat;
 use crate::source::Sources;
 
@@ -141,7 +141,7 @@ struct Compute<'a> {
 }
 
 impl Compute<'_> {
-    fn peaks(&mut self, recording: Recording, samples: Vec<f32>) -> Result<PeakValues> {
+    fn peaks(&mut self, recording: OpenRecording, samples: Vec<f32>) -> Result<PeakValues> {
         let model = match self.model.take() {
             Some((rate, model)) if rate == recording.rate => model,
             _ => self.request.open(recording.rate, &self.device)?,

@@ -10,14 +10,14 @@ use firefly_app::files::ensure_writable;
 use serde_json::json;
 
 use self::matrix::{NpyMatrix, checksum, ensure_npy};
-use super::outcome::{Outcome, print};
+use super::outcome::{CommandOutcome, print};
 use crate::frames::Cut;
 use crate::job::{Job, complete, journal_of};
-use crate::journal::{Entry, Payload};
+use crate::journal::{JournalEntry, Payload};
 use crate::model::PowerModel;
 use crate::options::{DeviceOptions, EstimateOptions, InputOptions};
-use crate::pipeline::Recording;
-use crate::plot::{Figure, HeatMap, Picture, PlotFormat};
+use crate::pipeline::OpenRecording;
+use crate::plot::{Picture, PlotFigure, PlotFormat, SpectrogramPlot};
 use crate::source::Sources;
 
 const NOTES: &str = "\
@@ -93,7 +93,7 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
         |entry| spectrogram.take(entry),
     )?;
     let Spectrogram { matrix, picture, segments, rate, failure, .. } = spectrogram;
-    let mut outcome = Outcome::default();
+    let mut outcome = CommandOutcome::default();
     if let Some(failure) = failure {
         outcome.failed(&source.name, &failure);
     }
@@ -104,8 +104,8 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     if let (Some(path), Some(format)) = (plot, plot_format) {
         let names = [("estimate", estimate.to_string()), ("recording", facts.clone())];
         let tracks = usize::from(arguments.tracks);
-        let map = HeatMap { title: source.name.clone(), nyquist: rate / 2.0, seconds, tracks, picture };
-        format.write(path, &source.name, &names, &[Figure::HeatMap(map)]).context("--plot")?;
+        let map = SpectrogramPlot { title: source.name.clone(), nyquist: rate / 2.0, seconds, tracks, picture };
+        format.write(path, &source.name, &names, &[PlotFigure::HeatMap(map)]).context("--plot")?;
     }
     let device = arguments.device.explained();
     print(&format!("estimate: {estimate}\ndevice: {device}\n\n{}: {facts}\n{}", source.name, outcome.text()))?;
@@ -146,10 +146,10 @@ struct Spectrogram {
 
 impl Spectrogram {
     /// Takes the power of a block; false if the file lacks it.
-    fn take(&mut self, entry: Entry<PowerRows>) -> Result<bool> {
+    fn take(&mut self, entry: JournalEntry<PowerRows>) -> Result<bool> {
         let (recording, block) = match entry {
-            Entry::Block(recording, block) => (recording, block),
-            Entry::End(_, failure) => {
+            JournalEntry::Block(recording, block) => (recording, block),
+            JournalEntry::End(_, failure) => {
                 self.failure = failure;
                 return Ok(true);
             }
@@ -174,7 +174,7 @@ impl Spectrogram {
 }
 
 /// Samples `[frames, length]` of one channel of `[frames, channels, length]`.
-fn one_channel(recording: Recording, samples: Vec<f32>, channel: usize, length: usize) -> Result<Vec<f32>> {
+fn one_channel(recording: OpenRecording, samples: Vec<f32>, channel: usize, length: usize) -> Result<Vec<f32>> {
     let channels = recording.channels;
     ensure!(channel < channels, "--channel {channel}: the recording has channels 0 to {}", channels - 1);
     if channels == 1 {

@@ -6,18 +6,18 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::outcome::{Outcome, print};
+use super::outcome::{CommandOutcome, print};
 use super::outputs::formats;
 use crate::frames::{Block, Cut};
 use crate::job::{Job, complete, journal_of};
-use crate::journal::{Entry, Payload};
+use crate::journal::{JournalEntry, Payload};
 use crate::model::PowerModel;
 use crate::options::{DeviceOptions, EstimateOptions, InputOptions};
-use crate::pipeline::Recording;
-use crate::plot::{Curve, Curves, Figure};
+use crate::pipeline::OpenRecording;
+use crate::plot::{Curve, Curves, PlotFigure};
 use crate::source::Sources;
 use crate::summary::Summary;
-use crate::table::{Column, TableWriter, Values};
+use crate::table::{ColumnValues, TableColumn, TableWriter};
 
 const NOTES: &str = "\
 Power is averaged over all whole segments of a recording; samples at its end that do not fill a segment are left out.
@@ -78,7 +78,7 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
         table,
         summary: Summary::new(estimate.n_fft(), 1, "segments"),
         curves: Vec::new(),
-        outcome: Outcome::default(),
+        outcome: CommandOutcome::default(),
     };
     let bins = estimate.n_fft() / 2 + 1;
     let journal = job.run(
@@ -100,7 +100,7 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
     if let (Some(path), Some(format)) = (plot, plot_format) {
         let facts = [("estimate", estimate.to_string()), ("spectra", spectra.summary.channels.to_string())];
         let curves = std::mem::take(&mut spectra.curves);
-        let figure = Figure::Curves(Curves { title: estimate.to_string(), curves });
+        let figure = PlotFigure::Curves(Curves { title: estimate.to_string(), curves });
         format.write(path, &input.input.display().to_string(), &facts, &[figure]).context("--plot")?;
     }
     let device = arguments.device.explained();
@@ -133,18 +133,18 @@ struct Spectra<'a> {
     table: Option<Box<dyn TableWriter>>,
     summary: Summary,
     curves: Vec<Curve>,
-    outcome: Outcome,
+    outcome: CommandOutcome,
 }
 
 impl Spectra<'_> {
-    fn take(&mut self, entry: Entry<PowerSums>) -> Result<bool> {
+    fn take(&mut self, entry: JournalEntry<PowerSums>) -> Result<bool> {
         match entry {
-            Entry::Block(_, Block { count, values: PowerSums(sums), .. }) => {
+            JournalEntry::Block(_, Block { count, values: PowerSums(sums), .. }) => {
                 self.sums.resize(sums.len(), 0.0);
                 self.sums.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);
                 self.segments += count as u64;
             }
-            Entry::End(recording, failure) => {
+            JournalEntry::End(recording, failure) => {
                 if let Some(failure) = &failure {
                     self.outcome.failed(&self.sources.list[recording.source].name, failure);
                 }
@@ -154,7 +154,7 @@ impl Spectra<'_> {
         Ok(true)
     }
 
-    fn end(&mut self, recording: Recording, failed: bool) -> Result<()> {
+    fn end(&mut self, recording: OpenRecording, failed: bool) -> Result<()> {
         let (sums, segments) = (std::mem::take(&mut self.sums), std::mem::take(&mut self.segments));
         let name = &self.sources.list[recording.source].name;
         if segments == 0 {
@@ -175,14 +175,14 @@ impl Spectra<'_> {
             }
             if let Some(table) = &mut self.table {
                 let hertz = recording.rate / self.estimate.n_fft() as f64;
-                let column = |name, values| Column { name, values };
+                let column = |name, values| TableColumn { name, values };
                 let rows = [
-                    column("file", Values::Text(name.as_str().into(), bins)),
-                    column("channel", Values::Int32(vec![channel as i32; bins])),
-                    column("bin", Values::Int32((0..bins as i32).collect())),
-                    column("frequency_hz", Values::Double((0..bins).map(|bin| bin as f64 * hertz).collect())),
-                    column("power", Values::Double(power)),
-                    column("power_db", Values::Double(decibels)),
+                    column("file", ColumnValues::Text(name.as_str().into(), bins)),
+                    column("channel", ColumnValues::Int32(vec![channel as i32; bins])),
+                    column("bin", ColumnValues::Int32((0..bins as i32).collect())),
+                    column("frequency_hz", ColumnValues::Double((0..bins).map(|bin| bin as f64 * hertz).collect())),
+                    column("power", ColumnValues::Double(power)),
+                    column("power_db", ColumnValues::Double(decibels)),
                 ];
                 table.write(&rows).context("writing the output")?;
             }

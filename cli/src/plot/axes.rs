@@ -10,14 +10,14 @@ const GRID: [u8; 3] = [226, 226, 226];
 
 /// Area of a figure, and the values at its ends.
 #[derive(Debug, Clone, Copy)]
-pub struct Axes {
+pub struct PlotAxes {
     /// Left, top, width and height in pixels.
     pub area: [f64; 4],
     x: [f64; 2],
     y: [f64; 2],
 }
 
-impl Axes {
+impl PlotAxes {
     /// Axes of the figure below `top`, with the values at the ends of each.
     pub fn new(top: f64, x: [f64; 2], y: [f64; 2]) -> Self {
         let [left, right, above, below] = MARGINS;

@@ -1,6 +1,6 @@
 //! Power over frequency as curves.
 
-use super::axes::Axes;
+use super::axes::PlotAxes;
 use super::canvas::{Anchor, Canvas, Colour};
 
 /// Colours of curves, of which the ninth is the first again.
@@ -46,7 +46,7 @@ impl Curves {
         let high = if high.is_finite() { high } else { 0.0 };
         let low = finite().fold(f64::INFINITY, f64::min).clamp(high - MOST_RANGE, high - 1.0);
         let nyquist = self.curves.iter().map(|curve| curve.nyquist).fold(f64::MIN_POSITIVE, f64::max);
-        let axes = Axes::new(top, [0.0, nyquist], [low, high + 0.05 * (high - low)]);
+        let axes = PlotAxes::new(top, [0.0, nyquist], [low, high + 0.05 * (high - low)]);
         axes.draw_grid(canvas);
         for (index, curve) in self.curves.iter().enumerate() {
             let colour = COLOURS[index % COLOURS.len()];

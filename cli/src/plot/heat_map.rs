@@ -1,6 +1,6 @@
 //! Power over time and frequency in colours, with tracks of its peaks.
 
-use super::axes::Axes;
+use super::axes::PlotAxes;
 use super::canvas::{Canvas, Colour};
 use super::picture::Picture;
 
@@ -15,8 +15,8 @@ const TRACK: Colour = [255, 255, 255];
 /// Columns of the shortest track that is drawn.
 const SHORTEST: usize = 4;
 
-/// A spectrogram.
-pub struct HeatMap {
+/// Plot of a spectrogram.
+pub struct SpectrogramPlot {
     /// What is shown.
     pub title: String,
     /// Half the sample rate in hertz.
@@ -29,13 +29,13 @@ pub struct HeatMap {
     pub picture: Picture,
 }
 
-impl HeatMap {
+impl SpectrogramPlot {
     /// Draws the figure below `top`.
     pub(super) fn draw(&self, canvas: &mut dyn Canvas, top: f64) {
         let columns = self.picture.columns();
         let rows = self.picture.rows();
         let greatest = columns.iter().flat_map(|(_, power)| power).copied().fold(0.0, f64::max);
-        let axes = Axes::new(top, [0.0, self.seconds], [0.0, self.nyquist]);
+        let axes = PlotAxes::new(top, [0.0, self.seconds], [0.0, self.nyquist]);
         let [left, top, width, height] = axes.area;
         let row_height = height / rows as f64;
         let starts: Vec<f64> = columns

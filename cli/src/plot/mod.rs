@@ -17,7 +17,7 @@ use firefly_app::page::document::{Document, facts};
 
 use canvas::Canvas;
 pub use curves::{Curve, Curves};
-pub use heat_map::HeatMap;
+pub use heat_map::SpectrogramPlot;
 pub use picture::Picture;
 
 use crate::extension::format_of;
@@ -28,11 +28,11 @@ const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 320.0;
 
 /// One figure of a drawing.
-pub enum Figure {
+pub enum PlotFigure {
     /// Power over frequency.
     Curves(Curves),
     /// Power over time and frequency.
-    HeatMap(HeatMap),
+    HeatMap(SpectrogramPlot),
 }
 
 /// Format of a drawing's file.
@@ -60,7 +60,7 @@ impl PlotFormat {
     ///
     /// # Errors
     /// If the file can't be written.
-    pub fn write(self, path: &Path, title: &str, names: &[(&str, String)], figures: &[Figure]) -> io::Result<()> {
+    pub fn write(self, path: &Path, title: &str, names: &[(&str, String)], figures: &[PlotFigure]) -> io::Result<()> {
         let size = [WIDTH, HEIGHT * figures.len().max(1) as f64];
         let bytes = match self {
             Self::Png => {
@@ -86,12 +86,12 @@ fn page(title: &str, names: &[(&str, String)], drawing: &str) -> String {
     document.html()
 }
 
-fn draw(canvas: &mut dyn Canvas, figures: &[Figure]) {
+fn draw(canvas: &mut dyn Canvas, figures: &[PlotFigure]) {
     for (index, figure) in figures.iter().enumerate() {
         let top = index as f64 * HEIGHT;
         match figure {
-            Figure::Curves(curves) => curves.draw(canvas, top),
-            Figure::HeatMap(map) => map.draw(canvas, top),
+            PlotFigure::Curves(curves) => curves.draw(canvas, top),
+            PlotFigure::HeatMap(map) => map.draw(canvas, top),
         }
     }
 }
@@ -100,7 +100,7 @@ fn draw(canvas: &mut dyn Canvas, figures: &[Figure]) {
 mod tests {
     use super::*;
 
-    fn figures() -> Vec<Figure> {
+    fn figures() -> Vec<PlotFigure> {
         let curve = Curve {
             name: "a <b> & c".to_owned(),
             nyquist: 4000.0,
@@ -113,8 +113,14 @@ mod tests {
             picture.add(&power);
         }
         vec![
-            Figure::Curves(Curves { title: "spectrum".to_owned(), curves: vec![curve.clone(), curve] }),
-            Figure::HeatMap(HeatMap { title: "map".to_owned(), nyquist: 4000.0, seconds: 10.0, tracks: 2, picture }),
+            PlotFigure::Curves(Curves { title: "spectrum".to_owned(), curves: vec![curve.clone(), curve] }),
+            PlotFigure::HeatMap(SpectrogramPlot {
+                title: "map".to_owned(),
+                nyquist: 4000.0,
+                seconds: 10.0,
+                tracks: 2,
+                picture,
+            }),
         ]
     }
 

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 use firefly_app::files::AtomicFile;
 
-use super::{Column, TableWriter, Values};
+use super::{ColumnValues, TableColumn, TableWriter};
 
 /// Writer of CSV after RFC 4180, with line feeds. Numbers that are not finite are empty.
 pub(super) struct CsvTable {
@@ -19,7 +19,7 @@ impl CsvTable {
 }
 
 impl TableWriter for CsvTable {
-    fn write(&mut self, rows: &[Column]) -> io::Result<()> {
+    fn write(&mut self, rows: &[TableColumn]) -> io::Result<()> {
         if !self.has_titles {
             let titles: Vec<&str> = rows.iter().map(|column| column.name).collect();
             writeln!(self.out, "{}", titles.join(","))?;
@@ -31,12 +31,12 @@ impl TableWriter for CsvTable {
                     self.out.write_all(b",")?;
                 }
                 match &column.values {
-                    Values::Text(text, _) => text_cell(&mut self.out, text)?,
-                    Values::Int32(values) => write!(self.out, "{}", values[row])?,
-                    Values::Int64(values) => write!(self.out, "{}", values[row])?,
-                    Values::Float(values) if values[row].is_finite() => write!(self.out, "{}", values[row])?,
-                    Values::Double(values) if values[row].is_finite() => write!(self.out, "{}", values[row])?,
-                    Values::Float(_) | Values::Double(_) => {}
+                    ColumnValues::Text(text, _) => text_cell(&mut self.out, text)?,
+                    ColumnValues::Int32(values) => write!(self.out, "{}", values[row])?,
+                    ColumnValues::Int64(values) => write!(self.out, "{}", values[row])?,
+                    ColumnValues::Float(values) if values[row].is_finite() => write!(self.out, "{}", values[row])?,
+                    ColumnValues::Double(values) if values[row].is_finite() => write!(self.out, "{}", values[row])?,
+                    ColumnValues::Float(_) | ColumnValues::Double(_) => {}
                 }
             }
             self.out.write_all(b"\n")?;

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use firefly_app::files::AtomicFile;
 use serde::Serialize;
 
-use super::{Column, TableWriter, Values};
+use super::{ColumnValues, TableColumn, TableWriter};
 
 /// Writer of JSON lines. Numbers that are not finite are null.
 pub(super) struct JsonLines {
@@ -23,17 +23,17 @@ impl JsonLines {
 }
 
 impl TableWriter for JsonLines {
-    fn write(&mut self, rows: &[Column]) -> io::Result<()> {
+    fn write(&mut self, rows: &[TableColumn]) -> io::Result<()> {
         for row in 0..rows.first().map_or(0, |column| column.values.len()) {
             for (index, column) in rows.iter().enumerate() {
                 self.out.write_all(if index > 0 { b"," } else { b"{" })?;
                 write!(self.out, "\"{}\":", column.name)?;
                 match &column.values {
-                    Values::Text(text, _) => self.value(text.as_ref())?,
-                    Values::Int32(values) => self.value(values[row])?,
-                    Values::Int64(values) => self.value(values[row])?,
-                    Values::Float(values) => self.value(values[row])?,
-                    Values::Double(values) => self.value(values[row])?,
+                    ColumnValues::Text(text, _) => self.value(text.as_ref())?,
+                    ColumnValues::Int32(values) => self.value(values[row])?,
+                    ColumnValues::Int64(values) => self.value(values[row])?,
+                    ColumnValues::Float(values) => self.value(values[row])?,
+                    ColumnValues::Double(values) => self.value(values[row])?,
                 }
             }
             self.out.write_all(b"}\n")?;

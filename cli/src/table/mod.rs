@@ -16,16 +16,16 @@ use crate::extension::format_of;
 
 /// A column of a part of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
+pub struct TableColumn {
     /// Its title, with the unit.
     pub name: &'static str,
     /// Its values.
-    pub values: Values,
+    pub values: ColumnValues,
 }
 
 /// Values of a column.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Values {
+pub enum ColumnValues {
     /// The same text in every row.
     Text(Arc<str>, usize),
     /// 32-bit integers.
@@ -38,7 +38,7 @@ pub enum Values {
     Double(Vec<f64>),
 }
 
-impl Values {
+impl ColumnValues {
     /// Number of values.
     pub fn len(&self) -> usize {
         match self {
@@ -57,7 +57,7 @@ pub trait TableWriter {
     ///
     /// # Errors
     /// If the file can't be written.
-    fn write(&mut self, rows: &[Column]) -> io::Result<()>;
+    fn write(&mut self, rows: &[TableColumn]) -> io::Result<()>;
 
     /// Completes the file and moves it to its place.
     ///

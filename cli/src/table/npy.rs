@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 use firefly_app::files::AtomicFile;
 
-use super::{Column, TableWriter, Values};
+use super::{ColumnValues, TableColumn, TableWriter};
 
 /// Bytes of the header: room for every column and for the number of rows, which is written last.
 const HEADER_BYTES: usize = 1024;
@@ -35,14 +35,14 @@ impl NpyTable {
 }
 
 impl TableWriter for NpyTable {
-    fn write(&mut self, rows: &[Column]) -> io::Result<()> {
+    fn write(&mut self, rows: &[TableColumn]) -> io::Result<()> {
         if self.types.is_empty() {
-            let kind = |values: &Values| match values {
-                Values::Text(..) => format!("|S{}", self.texts),
-                Values::Int32(_) => "<i4".to_owned(),
-                Values::Int64(_) => "<i8".to_owned(),
-                Values::Float(_) => "<f4".to_owned(),
-                Values::Double(_) => "<f8".to_owned(),
+            let kind = |values: &ColumnValues| match values {
+                ColumnValues::Text(..) => format!("|S{}", self.texts),
+                ColumnValues::Int32(_) => "<i4".to_owned(),
+                ColumnValues::Int64(_) => "<i8".to_owned(),
+                ColumnValues::Float(_) => "<f4".to_owned(),
+                ColumnValues::Double(_) => "<f8".to_owned(),
             };
             self.types = rows.iter().map(|column| format!("('{}', '{}')", column.name, kind(&column.values))).collect();
             self.out.write_all(&self.header())?;
@@ -51,15 +51,15 @@ impl TableWriter for NpyTable {
         for row in 0..count {
             for column in rows {
                 match &column.values {
-                    Values::Text(text, _) => {
+                    ColumnValues::Text(text, _) => {
                         let mut padded = text.as_bytes().to_vec();
                         padded.resize(self.texts, 0);
                         self.out.write_all(&padded)?;
                     }
-                    Values::Int32(values) => self.out.write_all(&values[row].to_le_bytes())?,
-                    Values::Int64(values) => self.out.write_all(&values[row].to_le_bytes())?,
-                    Values::Float(values) => self.out.write_all(&values[row].to_le_bytes())?,
-                    Values::Double(values) => self.out.write_all(&values[row].to_le_bytes())?,
+                    ColumnValues::Int32(values) => self.out.write_all(&values[row].to_le_bytes())?,
+                    ColumnValues::Int64(values) => self.out.write_all(&values[row].to_le_bytes())?,
+                    ColumnValues::Float(values) => self.out.write_all(&values[row].to_le_bytes())?,
+                    ColumnValues::Double(values) => self.out.write_all(&values[row].to_le_bytes())?,
                 }
             }
         }

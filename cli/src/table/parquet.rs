@@ -13,7 +13,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use super::{Column, TableWriter, Values};
+use super::{ColumnValues, TableColumn, TableWriter};
 
 /// Rows of a row group, which is held in memory.
 const GROUP_ROWS: usize = 1 << 16;
@@ -46,7 +46,7 @@ impl ParquetTable {
         Self { out: Some(file), writer: None, columns: Vec::new(), rows: 0 }
     }
 
-    fn start(&mut self, rows: &[Column]) -> Result<(), ParquetError> {
+    fn start(&mut self, rows: &[TableColumn]) -> Result<(), ParquetError> {
         let fields = rows.iter().map(field).collect::<Result<_, _>>()?;
         let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
         let mut properties = WriterProperties::builder()
@@ -59,8 +59,10 @@ impl ParquetTable {
         // Names repeat, numbers hardly do; those in single precision are measured ones, which do not compress.
         for column in rows {
             properties = match column.values {
-                Values::Text(..) => properties.set_column_dictionary_enabled(column.name.into(), true),
-                Values::Float(_) => properties.set_column_compression(column.name.into(), Compression::UNCOMPRESSED),
+                ColumnValues::Text(..) => properties.set_column_dictionary_enabled(column.name.into(), true),
+                ColumnValues::Float(_) => {
+                    properties.set_column_compression(column.name.into(), Compression::UNCOMPRESSED)
+                }
                 _ => properties,
             };
         }
@@ -86,7 +88,7 @@ impl ParquetTable {
 }
 
 impl TableWriter for ParquetTable {
-    fn write(&mut self, rows: &[Column]) -> io::Result<()> {
+    fn write(&mut self, rows: &[TableColumn]) -> io::Result<()> {
         if self.writer.is_none() {
             self.start(rows).map_err(failed)?;
         }
@@ -116,26 +118,27 @@ impl TableWriter for ParquetTable {
 }
 
 impl GroupColumn {
-    fn of(values: &Values) -> Self {
+    fn of(values: &ColumnValues) -> Self {
         match values {
-            Values::Text(..) => Self::Text(Vec::new()),
-            Values::Int32(_) => Self::Int32(Vec::new()),
-            Values::Int64(_) => Self::Int64(Vec::new()),
-            Values::Float(_) => Self::Float(Vec::new()),
-            Values::Double(_) => Self::Double(Vec::new()),
+            ColumnValues::Text(..) => Self::Text(Vec::new()),
+            ColumnValues::Int32(_) => Self::Int32(Vec::new()),
+            ColumnValues::Int64(_) => Self::Int64(Vec::new()),
+            ColumnValues::Float(_) => Self::Float(Vec::new()),
+            ColumnValues::Double(_) => Self::Double(Vec::new()),
         }
     }
 
-    fn extend(&mut self, values: &Values, rows: Range<usize>) {
+    fn extend(&mut self, values: &ColumnValues, rows: Range<usize>) {
         match (self, values) {
-            (Self::Text(group), Values::Text(text, _)) => match group.last_mut().filter(|(last, _)| last == text) {
+            (Self::Text(group), ColumnValues::Text(text, _)) => match group.last_mut().filter(|(last, _)| last == text)
+            {
                 Some((_, count)) => *count += rows.len(),
                 None => group.push((text.clone(), rows.len())),
             },
-            (Self::Int32(group), Values::Int32(values)) => group.extend_from_slice(&values[rows]),
-            (Self::Int64(group), Values::Int64(values)) => group.extend_from_slice(&values[rows]),
-            (Self::Float(group), Values::Float(values)) => group.extend_from_slice(&values[rows]),
-            (Self::Double(group), Values::Double(values)) => group.extend_from_slice(&values[rows]),
+            (Self::Int32(group), ColumnValues::Int32(values)) => group.extend_from_slice(&values[rows]),
+            (Self::Int64(group), ColumnValues::Int64(values)) => group.extend_from_slice(&values[rows]),
+            (Self::Float(group), ColumnValues::Float(values)) => group.extend_from_slice(&values[rows]),
+            (Self::Double(group), ColumnValues::Double(values)) => group.extend_from_slice(&values[rows]),
             _ => unreachable!("a column keeps its type"),
         }
     }
@@ -173,13 +176,13 @@ impl GroupColumn {
     }
 }
 
-fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
+fn field(column: &TableColumn) -> Result<Arc<Type>, ParquetError> {
     let (physical, converted, logical) = match column.values {
-        Values::Text(..) => (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8, Some(LogicalType::String)),
-        Values::Int32(_) => (PhysicalType::INT32, ConvertedType::NONE, None),
-        Values::Int64(_) => (PhysicalType::INT64, ConvertedType::NONE, None),
-        Values::Float(_) => (PhysicalType::FLOAT, ConvertedType::NONE, None),
-        Values::Double(_) => (PhysicalType::DOUBLE, ConvertedType::NONE, None),
+        ColumnValues::Text(..) => (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8, Some(LogicalType::String)),
+        ColumnValues::Int32(_) => (PhysicalType::INT32, ConvertedType::NONE, None),
+        ColumnValues::Int64(_) => (PhysicalType::INT64, ConvertedType::NONE, None),
+        ColumnValues::Float(_) => (PhysicalType::FLOAT, ConvertedType::NONE, None),
+        ColumnValues::Double(_) => (PhysicalType::DOUBLE, ConvertedType::NONE, None),
     };
     let field = Type::primitive_type_builder(column.name, physical)
         .with_repetition(Repetition::REQUIRED)

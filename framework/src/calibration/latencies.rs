@@ -2,7 +2,7 @@
 
 use super::{CalibrationError, CalibrationSizes};
 use crate::cost::{PeaksSize, Strategy};
-use crate::profile::{Axis, AxisInterpolation, DeviceProfile, LatencyTable};
+use crate::profile::{AxisInterpolation, DeviceProfile, LatencyAxis, LatencyTable};
 
 /// Spread of the times that a strategy takes at a size, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,13 +67,13 @@ fn check_count(what: &'static str, got: usize, expected: usize) -> Result<(), Ca
 
 /// The table of `times`, the batch running fastest; times of batches that are too large to time are extrapolated from
 /// the batches before.
-fn fit(axes: Vec<Axis>, times: &[Option<f64>]) -> Result<LatencyTable, crate::profile::LatencyTableError> {
+fn fit(axes: Vec<LatencyAxis>, times: &[Option<f64>]) -> Result<LatencyTable, crate::profile::LatencyTableError> {
     let batches = axes.last().map_or(&[][..], |axis| &axis.values);
     let mut all = Vec::with_capacity(times.len());
     for line in times.chunks(batches.len().max(1)) {
         let known: Vec<f64> = line.iter().map_while(|time| *time).collect();
         let values = batches[..known.len()].to_vec();
-        let axis = Axis { name: "batch".into(), interpolation: AxisInterpolation::Linear, values };
+        let axis = LatencyAxis { name: "batch".into(), interpolation: AxisInterpolation::Linear, values };
         let along_batch = LatencyTable::new(vec![axis], known)?;
         all.extend(batches.iter().filter_map(|batch| along_batch.predict(&[*batch])));
     }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn large_batches_are_extrapolated_from_the_last_two() {
-        let axis = |name: &str, values: &[f64]| Axis {
+        let axis = |name: &str, values: &[f64]| LatencyAxis {
             name: name.into(),
             interpolation: AxisInterpolation::Linear,
             values: values.to_vec(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::graph::Graph;
 use crate::movement::{MovementOptions, count};
-use crate::profile::{Axis, AxisInterpolation, DeviceProfile, LatencyTable};
+use crate::profile::{AxisInterpolation, DeviceProfile, LatencyAxis, LatencyTable};
 
 use super::CalibrationError;
 
@@ -37,8 +37,8 @@ pub fn measure_operations<E: From<CalibrationError>>(
         graph.prune();
         for (index, moved) in count(&graph, options).nodes.into_iter().enumerate().filter(|(_, node)| !node.view) {
             let shapes: Vec<Vec<usize>> = moved.inputs.iter().map(|&at| graph.values()[at].shape.clone()).collect();
-            let (name, (axis, size)) = (moved.latency_name(), moved.latency_size());
-            if !measured.insert((name.clone(), shapes, moved.shapes)) {
+            let (axis, size) = moved.latency_size();
+            if !measured.insert((moved.latency_names(), shapes, moved.shapes.clone())) {
                 continue;
             }
             let [none, once] = [0, 1].map(|repeats| graph.isolated(index, repeats));
@@ -46,12 +46,14 @@ pub fn measure_operations<E: From<CalibrationError>>(
             let repeats = ((SPAN / (once - none).max(1.0)) as usize).clamp(1, MOST_REPEATS);
             let Some(many) = time(&graph.isolated(index, 1 + repeats))? else { continue };
             let latency = ((many - once) / repeats as f64).max(1.0);
-            latencies.entry((name, axis)).or_default().entry(size).or_default().push(latency);
+            for name in moved.latency_names() {
+                latencies.entry((name, axis)).or_default().entry(size).or_default().push(latency);
+            }
         }
     }
     for ((name, axis), by_size) in latencies {
         let (values, times) = by_size.iter().map(|(size, times)| (*size as f64, middle(times))).unzip();
-        let axis = Axis { name: axis.into(), interpolation: AxisInterpolation::Linear, values };
+        let axis = LatencyAxis { name: axis.into(), interpolation: AxisInterpolation::Linear, values };
         let table = LatencyTable::new(vec![axis], times).map_err(CalibrationError::from)?;
         profile.operations.insert(name, table);
     }

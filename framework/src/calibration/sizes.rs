@@ -3,7 +3,7 @@
 use firefly_ops::WelchOptions;
 
 use crate::cost::{PEAKS_AXES, PeaksSize};
-use crate::profile::Axis;
+use crate::profile::LatencyAxis;
 
 /// Largest input that is timed, in bytes; the time of a larger one is extrapolated from smaller batches.
 const MAX_INPUT_BYTES: u64 = 256 << 20;
@@ -49,9 +49,9 @@ impl CalibrationSizes {
     }
 
     /// Axes of the latency tables at [`points`](Self::points).
-    pub fn axes(&self) -> Vec<Axis> {
+    pub fn axes(&self) -> Vec<LatencyAxis> {
         let values = [&self.n_fft, &self.segments, &self.k, &self.batch];
-        let axis = |((name, interpolation), values): ((&str, _), &Vec<usize>)| Axis {
+        let axis = |((name, interpolation), values): ((&str, _), &Vec<usize>)| LatencyAxis {
             name: name.to_string(),
             interpolation,
             values: values.iter().map(|value| *value as f64).collect(),

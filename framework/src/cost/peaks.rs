@@ -219,7 +219,7 @@ impl PeaksWorkload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Axis, LatencyTable, Preset};
+    use crate::profile::{LatencyAxis, LatencyTable, Preset};
 
     fn workload(batch: usize) -> PeaksWorkload {
         PeaksWorkload::new(PeaksSize { options: WelchOptions::new(256, 2), batch, k: 16 })
@@ -256,7 +256,8 @@ mod tests {
 
     #[test]
     fn measured_latencies_take_precedence() {
-        let axis = |(name, interpolation): (&str, _)| Axis { name: name.into(), interpolation, values: vec![1.0] };
+        let axis =
+            |(name, interpolation): (&str, _)| LatencyAxis { name: name.into(), interpolation, values: vec![1.0] };
         let table = LatencyTable::new(PEAKS_AXES.map(axis).to_vec(), vec![1234.0]).unwrap();
         let device = DeviceProfile { latencies: [("fused".to_string(), table)].into(), ..Preset::Cuda.profile() };
         assert!((workload(8).predict(Strategy::Fused, &device).unwrap() - 1234.0).abs() < 1e-6);
@@ -280,7 +281,7 @@ mod tests {
     fn measured_learned_models_take_the_time_of_their_open_segments() {
         let axis = |(name, interpolation): (&str, _)| {
             let values = if name == "segments" { vec![1.0, 8.0] } else { vec![1.0] };
-            Axis { name: name.into(), interpolation, values }
+            LatencyAxis { name: name.into(), interpolation, values }
         };
         let table = LatencyTable::new(PEAKS_AXES.map(axis).to_vec(), vec![1000.0, 8000.0]).unwrap();
         let device = DeviceProfile { latencies: [("learned".to_string(), table)].into(), ..Preset::Cuda.profile() };

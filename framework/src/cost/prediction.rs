@@ -71,11 +71,11 @@ impl Prediction {
     }
 }
 
-/// Latency of an operation by its measured ones, if the profile has them along the same size, through the same views or
-/// else any: interpolated, and beyond the largest that was measured at least what its traffic takes. Of elementwise
+/// Latency of an operation by its measured ones, if the profile has them along the same size, of the most specific name
+/// that it has: interpolated, and beyond the largest that was measured at least what its traffic takes. Of elementwise
 /// operations that run as one kernel, that is the traffic of the kernel.
 fn measured_latency(node: &NodeMovement, device: &DeviceProfile) -> Option<f64> {
-    let by_name = device.operations.get(&node.latency_name());
+    let by_name = node.latency_names().iter().find_map(|name| device.operations.get(name));
     let table = by_name.or_else(|| device.operations.get(&node.kind))?;
     let (name, size) = node.latency_size();
     let axis = table.axes.first().filter(|axis| axis.name == name)?;
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::graph::{Graph, Operation};
     use crate::movement::{MovementOptions, count};
-    use crate::profile::{Axis, AxisInterpolation, LatencyTable, Preset};
+    use crate::profile::{AxisInterpolation, LatencyAxis, LatencyTable, Preset};
 
     #[test]
     fn every_term_follows_its_constant() {
@@ -129,8 +129,11 @@ mod tests {
         let root = graph.apply(Operation::Power(0.5), &[doubled], &[4, 64], DType::F32);
         graph.set_outputs(&[root]);
         let movement = count(&graph, &MovementOptions::default());
-        let axis =
-            Axis { name: "traffic".into(), interpolation: AxisInterpolation::Linear, values: vec![1024.0, 4096.0] };
+        let axis = LatencyAxis {
+            name: "traffic".into(),
+            interpolation: AxisInterpolation::Linear,
+            values: vec![1024.0, 4096.0],
+        };
         let table = LatencyTable::new(vec![axis], vec![1000.0, 4000.0]).unwrap();
         let operations = [("multiply by scalar".to_string(), table)].into();
         let device = DeviceProfile { operations, ..Preset::Cpu.profile() };
@@ -158,8 +161,11 @@ mod tests {
         let twice = double(&mut graph, once);
         graph.set_outputs(&[twice]);
         let movement = count(&graph, &MovementOptions::default());
-        let axis =
-            Axis { name: "traffic".into(), interpolation: AxisInterpolation::Linear, values: vec![1024.0, 4096.0] };
+        let axis = LatencyAxis {
+            name: "traffic".into(),
+            interpolation: AxisInterpolation::Linear,
+            values: vec![1024.0, 4096.0],
+        };
         // No slower for more bytes, where only the launch was seen.
         let table = LatencyTable::new(vec![axis], vec![3000.0, 3000.0]).unwrap();
         let operations = [("multiply by scalar".to_string(), table)].into();

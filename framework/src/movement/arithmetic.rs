@@ -22,6 +22,14 @@ pub(super) fn multiply_adds(graph: &Graph, node: &Node) -> u64 {
     }
 }
 
+/// Shape of the second factor of an operation with [`multiply_adds`], of a matrix product without leading dimensions.
+pub(super) fn weights(graph: &Graph, node: &Node) -> Vec<usize> {
+    let (Some(second), true) = (node.inputs.get(1), multiply_adds(graph, node) > 0) else { return Vec::new() };
+    let shape = &graph.get(*second).shape;
+    let leading = if node.operation == Operation::MatrixProduct { shape.len().saturating_sub(2) } else { 0 };
+    shape[leading..].to_vec()
+}
+
 #[cfg(test)]
 mod tests {
     use burn::tensor::DType::F32;
@@ -47,5 +55,15 @@ mod tests {
         assert_eq!(named("ConvTranspose1d", &[&[2, 4, 8], &[4, 5, 3]], &[2, 5, 10]), 2 * 4 * 8 * 5 * 3);
         assert_eq!(named("Softmax", &[&[3, 4]], &[3, 4]), 0);
         assert_eq!(products(Operation::Add, &[&[3], &[3]], &[3]), 0);
+    }
+
+    #[test]
+    fn weights_have_no_leading_dimensions() {
+        let mut graph = Graph::default();
+        let [x, y] = [[7, 3, 4], [7, 4, 5]].map(|shape| graph.input("x", &shape, F32));
+        graph.apply(Operation::MatrixProduct, &[x, y], &[7, 3, 5], F32);
+        graph.apply(Operation::Add, &[x, x], &[7, 3, 4], F32);
+        assert_eq!(weights(&graph, &graph.nodes()[0]), [4, 5]);
+        assert_eq!(weights(&graph, &graph.nodes()[1]), []);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::DataMovement;
-use super::arithmetic::multiply_adds;
+use super::arithmetic::{multiply_adds, weights};
 use super::merged::merged_traffic;
 use crate::graph::{Graph, Node, Operation, Origin, ValueId};
 
@@ -112,15 +112,25 @@ pub struct NodeMovement {
     /// Products that a matrix product or a convolution sums; 0 of any other operation.
     #[serde(default)]
     pub multiply_adds: u64,
+    /// Shape of what a matrix product or a convolution multiplies by, without leading dimensions; empty for any other
+    /// operation.
+    #[serde(default)]
+    pub weights: Vec<usize>,
     /// Bytes of device memory allocated while it runs.
     pub live_bytes: u64,
 }
 
 impl NodeMovement {
-    /// Name by which a calibrated profile has its latency: its kind, and the views that it reads through, which decide
-    /// how it accesses memory.
-    pub fn latency_name(&self) -> String {
-        if self.views.is_empty() { self.kind.clone() } else { format!("{} of {}", self.kind, self.views.join(", ")) }
+    /// Names by which a calibrated profile has its latency, the most specific first: its kind, with the views that it
+    /// reads through, which decide how it accesses memory, and with the shape of what a product multiplies by.
+    pub fn latency_names(&self) -> Vec<String> {
+        let views = self.views.join(", ");
+        let name = if views.is_empty() { self.kind.clone() } else { format!("{} of {views}", self.kind) };
+        if self.weights.is_empty() {
+            return vec![name];
+        }
+        let weights: Vec<String> = self.weights.iter().map(usize::to_string).collect();
+        vec![format!("{name} by {}", weights.join(" × ")), name]
     }
 
     /// Name and value of the size that its latency is measured along: the multiply-adds of an operation that has any,
@@ -166,6 +176,7 @@ pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
                 movement: DataMovement { launches, syncs: u64::from(host && !view), host_output, traffic },
                 merged_traffic: merged[place].unwrap_or(traffic),
                 multiply_adds: multiply_adds(graph, node),
+                weights: weights(graph, node),
                 live_bytes: live_bytes[place],
             }
         })

@@ -6,7 +6,7 @@ use thiserror::Error;
 /// One problem size that the latency depends on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Axis {
+pub struct LatencyAxis {
     /// Name of the size, such as `batch` or `n_fft`.
     pub name: String,
     /// Interpolation along this axis.
@@ -39,7 +39,7 @@ pub struct LatencyTable {
     /// Nanoseconds at every point, the last axis running fastest.
     pub nanoseconds: Vec<f64>,
     /// The axes.
-    pub axes: Vec<Axis>,
+    pub axes: Vec<LatencyAxis>,
 }
 
 /// Error of an invalid [`LatencyTable`].
@@ -67,7 +67,7 @@ impl LatencyTable {
     ///
     /// # Errors
     /// [`LatencyTableError`] for invalid axes or times.
-    pub fn new(axes: Vec<Axis>, nanoseconds: Vec<f64>) -> Result<Self, LatencyTableError> {
+    pub fn new(axes: Vec<LatencyAxis>, nanoseconds: Vec<f64>) -> Result<Self, LatencyTableError> {
         let table = Self { error: 0.0, nanoseconds, axes };
         table.validate()?;
         Ok(table)
@@ -78,7 +78,7 @@ impl LatencyTable {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn validate(&self) -> Result<(), LatencyTableError> {
-        for Axis { name, values, .. } in &self.axes {
+        for LatencyAxis { name, values, .. } in &self.axes {
             let valid = values.iter().all(|value| value.is_finite() && *value > 0.0);
             if values.is_empty() || !valid || !values.is_sorted_by(|a, b| a < b) {
                 return Err(LatencyTableError::Axis(name.clone()));
@@ -105,7 +105,7 @@ impl LatencyTable {
     /// Binary logarithm of the time at `sizes`, interpolated along the axes from `axis` on; the indices along the axes
     /// before it select the sub-table at `offset`.
     fn log_time(&self, axis: usize, offset: usize, sizes: &[f64]) -> f64 {
-        let Some(Axis { interpolation, values, .. }) = self.axes.get(axis) else {
+        let Some(LatencyAxis { interpolation, values, .. }) = self.axes.get(axis) else {
             return self.nanoseconds[offset].log2();
         };
         let at_index = |index: usize| self.log_time(axis + 1, offset * values.len() + index, sizes);
@@ -144,14 +144,14 @@ fn linear([(low, start), (high, end)]: [(f64, f64); 2], size: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn axis(name: &str, values: &[f64]) -> Axis {
-        Axis { name: name.into(), interpolation: AxisInterpolation::LogLog, values: values.to_vec() }
+    fn axis(name: &str, values: &[f64]) -> LatencyAxis {
+        LatencyAxis { name: name.into(), interpolation: AxisInterpolation::LogLog, values: values.to_vec() }
     }
 
     #[test]
     fn linear_axes_interpolate_and_extrapolate_a_cost_per_call_and_per_row() {
         let batch = |values: &[f64], times: &[f64]| {
-            let axis = Axis { interpolation: AxisInterpolation::Linear, ..axis("batch", values) };
+            let axis = LatencyAxis { interpolation: AxisInterpolation::Linear, ..axis("batch", values) };
             LatencyTable::new(vec![axis], times.to_vec()).unwrap()
         };
         let table = batch(&[1.0, 8.0, 64.0], &[105.0, 140.0, 420.0]);

@@ -19,7 +19,7 @@ mod preset;
 mod store;
 
 pub use device_profile::{DeviceProfile, PeaksTerms};
-pub use latency_table::{Axis, AxisInterpolation, LatencyTable, LatencyTableError};
+pub use latency_table::{AxisInterpolation, LatencyAxis, LatencyTable, LatencyTableError};
 pub use max_slowdown::MaxSlowdown;
 pub use preset::{Preset, UnknownPreset};
 pub use store::{

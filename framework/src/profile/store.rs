@@ -53,7 +53,7 @@ pub enum ProfileError {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ProfileFile {
     format: u32,
     profile: DeviceProfile,
 }
@@ -82,7 +82,7 @@ fn path_in(folder: &Path, device: &str) -> PathBuf {
 /// [`ProfileError::Io`] if it can't be written.
 pub fn save(profile: &DeviceProfile, path: &Path) -> Result<(), ProfileError> {
     let failed = |source| ProfileError::Io { path: path.into(), source };
-    let text = toml::to_string(&File { format: PROFILE_FORMAT, profile: profile.clone() })
+    let text = toml::to_string(&ProfileFile { format: PROFILE_FORMAT, profile: profile.clone() })
         .map_err(|error| failed(io::Error::other(error)))?;
     write_atomically(path, text.as_bytes()).map_err(failed)
 }
@@ -111,7 +111,7 @@ fn parse(text: &str, path: &Path, fingerprint: &str) -> Result<DeviceProfile, Pr
     if format != i64::from(PROFILE_FORMAT) {
         return Err(stale("the format", format.to_string(), PROFILE_FORMAT.to_string()));
     }
-    let File { profile, .. } = toml::from_str(text).map_err(|error| corrupt(error.message().to_string()))?;
+    let ProfileFile { profile, .. } = toml::from_str(text).map_err(|error| corrupt(error.message().to_string()))?;
     if profile.fingerprint != fingerprint {
         return Err(stale("the device", profile.fingerprint, fingerprint.into()));
     }
@@ -174,11 +174,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::profile::{Axis, AxisInterpolation, LatencyTable};
+    use crate::profile::{AxisInterpolation, LatencyAxis, LatencyTable};
 
     fn profile() -> DeviceProfile {
-        let axes =
-            vec![Axis { name: "batch".into(), interpolation: AxisInterpolation::Linear, values: vec![1.0, 64.0] }];
+        let axes = vec![LatencyAxis {
+            name: "batch".into(),
+            interpolation: AxisInterpolation::Linear,
+            values: vec![1.0, 64.0],
+        }];
         let table = LatencyTable { error: 1.25, ..LatencyTable::new(axes, vec![10.5, 200.0]).unwrap() };
         let latencies = [("fused".into(), table)].into();
         DeviceProfile { fingerprint: "here".into(), latencies, ..Preset::Cuda.profile() }
@@ -219,7 +222,7 @@ mod tests {
         /// A profile with some characters replaced parses or is an error; one that parses predicts.
         #[test]
         fn edited_profiles_parse_or_are_errors(edits in vec((any::<prop::sample::Index>(), any::<char>()), 0..8)) {
-            let file = File { format: PROFILE_FORMAT, profile: profile() };
+            let file = ProfileFile { format: PROFILE_FORMAT, profile: profile() };
             let mut text: Vec<char> = toml::to_string(&file).unwrap().chars().collect();
             for (index, character) in edits {
                 let index = index.index(text.len());

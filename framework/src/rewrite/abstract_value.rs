@@ -32,7 +32,7 @@ pub struct Segments {
 
 /// Real part of a spectrum, imaginary part, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum SpectrumPart {
     Real,
     Imaginary,
     Both,
@@ -45,7 +45,7 @@ pub struct PowerSpectrum {
     /// The segments.
     pub segments: Segments,
     /// The parts that are squared.
-    pub part: Part,
+    pub part: SpectrumPart,
     /// The first bin along the axis of bins.
     pub first_bin: usize,
     /// Weight of each bin from there on.
@@ -60,7 +60,7 @@ pub enum ValueKind {
     /// Samples of segments, windowed or not.
     Samples(Segments),
     /// One part of the spectra of segments, and the outputs of the transforms.
-    Spectrum(Segments, Part, Vec<ValueId>),
+    Spectrum(Segments, SpectrumPart, Vec<ValueId>),
     /// Power per bin.
     Power(PowerSpectrum),
     /// Square root of the power per bin.

@@ -3,7 +3,7 @@
 use firefly_ops::Direction;
 use firefly_ops::descriptor::OpDescriptor;
 
-use super::abstract_value::Part;
+use super::abstract_value::SpectrumPart;
 use super::interpretation::RFFT;
 use crate::graph::{AxisSlice, Graph, Node, Operation, ScalarIr, ValueId};
 
@@ -36,11 +36,11 @@ pub enum ConvolutionValue {
     /// The rows of a value, continued with zeros.
     Rows(ValueId),
     /// One part of their spectra.
-    Spectrum(RowSpectra, Part),
+    Spectrum(RowSpectra, SpectrumPart),
     /// The product of a part of the signal's spectra with one of the kernels'.
-    Term(SpectraPair, [Part; 2]),
+    Term(SpectraPair, [SpectrumPart; 2]),
     /// One part of the complex product.
-    Product(SpectraPair, Part),
+    Product(SpectraPair, SpectrumPart),
     /// The circular convolution of as many samples as the transform has points, or the first of them, times a factor.
     Convolution(SpectraPair, f64),
 }
@@ -119,7 +119,7 @@ impl<'a> ConvolutionValues<'a> {
             return Vec::new();
         }
         let spectra = RowSpectra { source, points, scale, transform: output };
-        vec![Spectrum(spectra, Part::Real), Spectrum(spectra, Part::Imaginary)]
+        vec![Spectrum(spectra, SpectrumPart::Real), Spectrum(spectra, SpectrumPart::Imaginary)]
     }
 
     /// The abstract value of the output of an operation with one output.
@@ -145,8 +145,8 @@ impl<'a> ConvolutionValues<'a> {
                 (keeps_rows && matches!(value, Convolution(..))).then_some(value)
             }
             Operation::Multiply => self.term(input, second?, output),
-            Operation::Subtract => self.product(input, second?, Part::Real),
-            Operation::Add => self.product(input, second?, Part::Imaginary),
+            Operation::Subtract => self.product(input, second?, SpectrumPart::Real),
+            Operation::Add => self.product(input, second?, SpectrumPart::Imaginary),
             Operation::Custom { name, scalars } => self.inverse(name, scalars, input, second?),
             _ => None,
         }
@@ -217,8 +217,8 @@ impl<'a> ConvolutionValues<'a> {
 
     /// The difference of products of equal parts is the real part, the sum of products of different ones the imaginary
     /// part.
-    fn product(&self, left: ValueId, right: ValueId, part: Part) -> Option<ConvolutionValue> {
-        use Part::{Imaginary, Real};
+    fn product(&self, left: ValueId, right: ValueId, part: SpectrumPart) -> Option<ConvolutionValue> {
+        use SpectrumPart::{Imaginary, Real};
         let (Term(pair, left), Term(other, right)) = (self.get(left), self.get(right)) else { return None };
         let expected = match part {
             Real => (left, right) == ([Real, Real], [Imaginary, Imaginary]),
@@ -232,7 +232,8 @@ impl<'a> ConvolutionValues<'a> {
 
     /// The inverse transform of a product, of as many points.
     fn inverse(&self, name: &str, scalars: &[ScalarIr], re: ValueId, im: ValueId) -> Option<ConvolutionValue> {
-        let (Product(pair, Part::Real), Product(other, Part::Imaginary)) = (self.get(re), self.get(im)) else {
+        let (Product(pair, SpectrumPart::Real), Product(other, SpectrumPart::Imaginary)) = (self.get(re), self.get(im))
+        else {
             return None;
         };
         let points = pair.signal.points;

@@ -1,6 +1,6 @@
 //! Elementwise operations and reductions on abstract values: windows, squares, sums and scales.
 
-use super::abstract_value::{AbstractValue, AxisRole, Part, PowerSpectrum, ValueKind};
+use super::abstract_value::{AbstractValue, AxisRole, PowerSpectrum, SpectrumPart, ValueKind};
 use crate::graph::ValueId;
 
 /// Samples times the window `vector`, with one element per sample.
@@ -60,9 +60,12 @@ pub fn sum(left: &AbstractValue, right: &AbstractValue) -> Option<AbstractValue>
     }
     let mut total = a.clone();
     total.spectra.extend(b.spectra.iter().filter(|value| !a.spectra.contains(value)));
-    let complementary = matches!((a.part, b.part), (Part::Real, Part::Imaginary) | (Part::Imaginary, Part::Real));
+    let complementary = matches!(
+        (a.part, b.part),
+        (SpectrumPart::Real, SpectrumPart::Imaginary) | (SpectrumPart::Imaginary, SpectrumPart::Real)
+    );
     if complementary && a.segments == b.segments {
-        total.part = Part::Both;
+        total.part = SpectrumPart::Both;
     } else if a.part == b.part && !left.has_separate_segments() {
         let (x, y) = (&a.segments, &b.segments);
         if (x.source, x.length, x.window) != (y.source, y.length, y.window) {

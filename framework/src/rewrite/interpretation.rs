@@ -3,7 +3,7 @@
 use burn::tensor::DType;
 use firefly_ops::options::validate_n_fft;
 
-use super::abstract_value::{AbstractValue, Part, ValueKind, Vector};
+use super::abstract_value::{AbstractValue, SpectrumPart, ValueKind, Vector};
 use super::constants;
 use super::elementwise::{reduced, root, scaled, squared, sum, weighted, windowed};
 use super::layout::{assign, concatenate, reshape, slice, unfold};
@@ -217,10 +217,10 @@ impl<'a> Interpretation<'a> {
 
     fn spectra(&self, value: &AbstractValue, node: &Node) -> Vec<AbstractValue> {
         let segments = value.kind.segments();
-        let part = |(part, output): (Part, &ValueId)| AbstractValue {
+        let part = |(part, output): (SpectrumPart, &ValueId)| AbstractValue {
             kind: ValueKind::Spectrum(segments.clone(), part, vec![*output]),
             roles: value.roles.clone(),
         };
-        [Part::Real, Part::Imaginary].into_iter().zip(&node.outputs).map(part).collect()
+        [SpectrumPart::Real, SpectrumPart::Imaginary].into_iter().zip(&node.outputs).map(part).collect()
     }
 }

@@ -4,7 +4,7 @@ use std::f64::consts::LOG10_E;
 
 use firefly_ops::{LogGuard, LogUnit, Logarithm, MelOptions, SpectrumKind, StftOptions};
 
-use super::abstract_value::{AxisRole, Part, PowerSpectrum, ValueKind};
+use super::abstract_value::{AxisRole, PowerSpectrum, SpectrumPart, ValueKind};
 use super::interpretation::Interpretation;
 use super::spectral_nodes::mel_operation;
 use super::{Replacement, Rule, constants, mel_bands, operands};
@@ -83,7 +83,7 @@ impl<'a> Product<'a> {
     fn options(&self, graph: &Graph, interpretation: &Interpretation<'_>) -> Option<(MelOptions, usize)> {
         let (segments, n_fft) = (&self.power.segments, self.power.segments.length);
         let is_whole = self.power.first_bin == 0 && self.power.weights.len() == n_fft / 2 + 1;
-        let is_plain = self.power.part == Part::Both && self.power.weights.iter().all(|weight| *weight == 1.0);
+        let is_plain = self.power.part == SpectrumPart::Both && self.power.weights.iter().all(|weight| *weight == 1.0);
         if !is_whole || !is_plain {
             return None;
         }

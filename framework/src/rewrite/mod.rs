@@ -44,6 +44,6 @@ mod welch_peaks_rule;
 pub use long_conv_rule::LongConvRule;
 pub use mel_rule::MelRule;
 pub use operation_costs::register_costs;
-pub use rewriter::{Outcome, Replacement, Rewriter, Rewritten, Rule};
+pub use rewriter::{Replacement, ReplacementOutcome, Rewriter, Rewritten, Rule};
 pub use spectral_conv::SpectralConvRule;
 pub use welch_peaks_rule::WelchPeaksRule;

@@ -31,7 +31,7 @@ pub struct Replacement {
 
 /// Outcome of one replacement.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct ReplacementOutcome {
     /// The rule's name.
     pub rule: String,
     /// The value that the replacement computes, or would compute.
@@ -46,7 +46,7 @@ pub struct Rewritten {
     /// The rewritten graph.
     pub graph: Graph,
     /// Every replacement that was found, in order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<ReplacementOutcome>,
 }
 
 impl Rewritten {
@@ -105,7 +105,7 @@ impl<'a> Rewriter<'a> {
     pub fn run(&self, graph: &Graph, device: &DeviceProfile) -> Rewritten {
         let mut graph = graph.clone();
         graph.prune();
-        let mut outcomes: Vec<Outcome> = Vec::new();
+        let mut outcomes: Vec<ReplacementOutcome> = Vec::new();
         while let Some((outcome, after)) = self.next(&graph, device, &outcomes) {
             if outcome.decision.fuse() {
                 graph = after;
@@ -116,7 +116,12 @@ impl<'a> Rewriter<'a> {
     }
 
     /// The first replacement without a decision yet, and the graph after it.
-    fn next(&self, graph: &Graph, device: &DeviceProfile, known: &[Outcome]) -> Option<(Outcome, Graph)> {
+    fn next(
+        &self,
+        graph: &Graph,
+        device: &DeviceProfile,
+        known: &[ReplacementOutcome],
+    ) -> Option<(ReplacementOutcome, Graph)> {
         for rule in &self.rules {
             let decided = |target| known.iter().any(|outcome| outcome.rule == rule.name() && outcome.target == target);
             for Replacement { graph: mut after, target, obsolete, batch } in rule.find(graph) {
@@ -127,7 +132,7 @@ impl<'a> Rewriter<'a> {
                 }
                 let [before, saved] = [graph, &after].map(|graph| count(graph, &self.options).total);
                 let decision = FusionDecision::new(device, before, saved, batch);
-                return Some((Outcome { rule: rule.name().into(), target, decision }, after));
+                return Some((ReplacementOutcome { rule: rule.name().into(), target, decision }, after));
             }
         }
         None

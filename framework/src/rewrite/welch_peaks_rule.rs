@@ -3,7 +3,7 @@
 use burn::tensor::{DType, IntDType};
 use firefly_ops::WelchOptions;
 
-use super::abstract_value::{AbstractValue, Part, PowerSpectrum, ValueKind};
+use super::abstract_value::{AbstractValue, PowerSpectrum, SpectrumPart, ValueKind};
 use super::interpretation::Interpretation;
 use super::spectral_nodes::welch_peaks_operation;
 use super::{Replacement, Rule, operands};
@@ -41,12 +41,12 @@ impl Rule for WelchPeaksRule {
         }
         let interpretation = Interpretation::new(graph);
         let indices = 0..graph.nodes().len();
-        indices.filter_map(|index| replace(graph, &interpretation, Search::at(graph, index)?)).collect()
+        indices.filter_map(|index| replace(graph, &interpretation, PeaksSearch::at(graph, index)?)).collect()
     }
 }
 
 /// Search for the strongest elements along an axis of a matrix.
-struct Search {
+struct PeaksSearch {
     /// The matrix.
     input: ValueId,
     /// The axis that is searched.
@@ -61,7 +61,7 @@ struct Search {
     nodes: Vec<usize>,
 }
 
-impl Search {
+impl PeaksSearch {
     fn at(graph: &Graph, index: usize) -> Option<Self> {
         let node = &graph.nodes()[index];
         let input = *node.inputs.first()?;
@@ -73,7 +73,7 @@ impl Search {
             }
             Operation::Sort { axis, descending: true, wanted } => {
                 let [values, positions] = by_kind(node, wanted);
-                let (values, positions) = (Cut::of(graph, values, axis)?, Cut::of(graph, positions, axis)?);
+                let (values, positions) = (SortedCut::of(graph, values, axis)?, SortedCut::of(graph, positions, axis)?);
                 let k = values.k.or(positions.k)?;
                 let same = [values.k, positions.k].into_iter().flatten().all(|length| length == k);
                 let nodes = [values.index, positions.index].into_iter().flatten().collect();
@@ -96,13 +96,13 @@ fn by_kind(node: &Node, wanted: Ranked) -> [Option<ValueId>; 2] {
 
 /// The first elements of a sorted value, which are all that is read of it.
 #[derive(Default)]
-struct Cut {
+struct SortedCut {
     value: Option<ValueId>,
     index: Option<usize>,
     k: Option<usize>,
 }
 
-impl Cut {
+impl SortedCut {
     /// The default for a value without readers; `None` for one that is read otherwise than from its start.
     fn of(graph: &Graph, sorted: Option<ValueId>, axis: usize) -> Option<Self> {
         let Some(sorted) = sorted else { return Some(Self::default()) };
@@ -123,18 +123,18 @@ impl Cut {
 }
 
 /// A power spectrum that `welch_peaks` computes: the options, the first sample, and the factor of its power.
-struct Estimate {
+struct PowerEstimate {
     options: WelchOptions,
     start: usize,
     factor: f64,
 }
 
-impl Estimate {
+impl PowerEstimate {
     fn of(value: &AbstractValue) -> Option<(Self, &PowerSpectrum)> {
         let ValueKind::Power(power) = &value.kind else { return None };
         let (count, n_fft) = (power.segments.starts.len(), power.segments.length);
         let all_bins = power.first_bin == 0 && power.weights.len() == n_fft / 2 + 1;
-        if !value.is_frames_by_points() || power.part != Part::Both || !all_bins {
+        if !value.is_frames_by_points() || power.part != SpectrumPart::Both || !all_bins {
             return None;
         }
         // Interior bins weigh twice as much as DC and Nyquist.
@@ -162,8 +162,8 @@ impl Estimate {
 }
 
 /// The graph with `welch_peaks` in place of a search.
-fn replace(graph: &Graph, interpretation: &Interpretation<'_>, search: Search) -> Option<Replacement> {
-    let (estimate, spectrum) = Estimate::of(interpretation.value(search.input)?)?;
+fn replace(graph: &Graph, interpretation: &Interpretation<'_>, search: PeaksSearch) -> Option<Replacement> {
+    let (estimate, spectrum) = PowerEstimate::of(interpretation.value(search.input)?)?;
     if search.axis != 1 || search.k > estimate.options.bins() {
         return None;
     }

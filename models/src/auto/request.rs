@@ -210,7 +210,7 @@ impl PlanRequest<'_> {
 #[cfg(test)]
 mod tests {
     use firefly_framework::cost::PEAKS_AXES;
-    use firefly_framework::profile::{Axis, LatencyTable, Preset};
+    use firefly_framework::profile::{LatencyAxis, LatencyTable, Preset};
 
     use super::*;
     use crate::welch_peaks::WelchPeaksConfig;
@@ -249,8 +249,11 @@ mod tests {
     fn of_equally_fast_strategies_the_fused_one_runs() {
         let selected = |fused: f64, spectrum: f64| {
             let table = |nanoseconds| {
-                let axis =
-                    |(name, interpolation): (&str, _)| Axis { name: name.into(), interpolation, values: vec![1.0] };
+                let axis = |(name, interpolation): (&str, _)| LatencyAxis {
+                    name: name.into(),
+                    interpolation,
+                    values: vec![1.0],
+                };
                 LatencyTable::new(PEAKS_AXES.map(axis).to_vec(), vec![nanoseconds]).unwrap()
             };
             let latencies = [("fused".to_string(), table(fused)), ("spectrum".to_string(), table(spectrum))].into();

@@ -31,7 +31,7 @@ const STAGING: &str = ".saving";
 const COMMITTED: &str = ".saved";
 
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct LearnedHeader {
     format: u32,
     model: String,
 }
@@ -39,7 +39,7 @@ struct Header {
 #[derive(Serialize, Deserialize)]
 struct Description {
     #[serde(flatten)]
-    header: Header,
+    header: LearnedHeader,
     config: LearnedWelchPeaksConfig,
 }
 
@@ -157,7 +157,7 @@ impl LearnedWelchPeaks {
         let weights = weights::serialize(self, ("producer", "firefly"))
             .map_err(|error| StoreError::Weights { path: path.clone(), error })?;
 
-        let header = Header { format: WEIGHTS_FORMAT, model: MODEL.into() };
+        let header = LearnedHeader { format: WEIGHTS_FORMAT, model: MODEL.into() };
         let description = Description { header, config: self.config.clone() };
         let path = folder.join(CONFIG_FILE);
         let description =
@@ -174,7 +174,7 @@ impl LearnedWelchPeaks {
     pub fn load(folder: &Path, device: &Device) -> Result<Self, StoreError> {
         let (path, text) = read(folder, CONFIG_FILE)?;
         let described = |error| StoreError::Description { path: path.clone(), error };
-        let header: Header = serde_json::from_slice(&text).map_err(described)?;
+        let header: LearnedHeader = serde_json::from_slice(&text).map_err(described)?;
         if header.format != WEIGHTS_FORMAT || header.model != MODEL {
             return Err(StoreError::Format { path, model: header.model, found: header.format });
         }

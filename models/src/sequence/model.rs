@@ -27,7 +27,7 @@ pub struct SequenceStack {
 }
 
 /// Sizes that all sequence models have.
-struct Sizes {
+struct SequenceSizes {
     in_channels: usize,
     width: usize,
     layers: usize,
@@ -35,7 +35,7 @@ struct Sizes {
 }
 
 impl SequenceStack {
-    fn new(sizes: &Sizes, device: &Device, mixer: impl Fn() -> Mixer) -> Self {
+    fn new(sizes: &SequenceSizes, device: &Device, mixer: impl Fn() -> Mixer) -> Self {
         Self {
             encoder: ChannelLinear::new(sizes.in_channels, sizes.width, device),
             blocks: (0..sizes.layers).map(|_| SequenceBlock::new(mixer(), sizes.width, device)).collect(),
@@ -88,7 +88,7 @@ macro_rules! sequence_model {
                 self.validate()?;
                 let Self { in_channels, width, layers, outputs, .. } = *self;
                 let mixer: fn(&Self, &Device) -> Mixer = $mixer;
-                let sizes = Sizes { in_channels, width, layers, outputs };
+                let sizes = SequenceSizes { in_channels, width, layers, outputs };
                 let stack = SequenceStack::new(&sizes, device, || mixer(self, device));
                 Ok($model { stack, config: self.clone() })
             }

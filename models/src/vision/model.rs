@@ -94,12 +94,12 @@ pub struct VisionStack {
     /// From the mean of the patches to the classes.
     pub head: Linear,
     #[module(skip)]
-    sizes: Sizes,
+    sizes: ClassifierSizes,
 }
 
 /// Sizes that all classifiers have.
 #[derive(Debug, Clone, Copy)]
-struct Sizes {
+struct ClassifierSizes {
     image: usize,
     in_channels: usize,
     patch: usize,
@@ -110,8 +110,8 @@ struct Sizes {
 }
 
 impl VisionStack {
-    fn new(sizes: Sizes, device: &Device, mixer: impl Fn() -> PatchMixer) -> Self {
-        let Sizes { image, in_channels, patch, width, layers, hidden, classes } = sizes;
+    fn new(sizes: ClassifierSizes, device: &Device, mixer: impl Fn() -> PatchMixer) -> Self {
+        let ClassifierSizes { image, in_channels, patch, width, layers, hidden, classes } = sizes;
         let side = image / patch;
         let norm = || LayerNormConfig::new(width).with_epsilon(VARIANCE_OFFSET).init(device);
         let normal = Initializer::Normal { mean: 0.0, std: DEVIATION };
@@ -139,7 +139,7 @@ impl VisionStack {
     }
 
     fn try_forward(&self, name: &'static str, images: Tensor<4>) -> Result<Tensor<2>, ArgumentError> {
-        let Sizes { image, in_channels, patch, width, .. } = self.sizes;
+        let ClassifierSizes { image, in_channels, patch, width, .. } = self.sizes;
         let [batch, channels, rows, columns] = images.dims();
         if [channels, rows, columns] != [in_channels, image, image] {
             let expected = format!("[batch, {in_channels}, {image}, {image}]");
@@ -185,7 +185,7 @@ macro_rules! vision_model {
                 self.validate()?;
                 let Self { image, in_channels, patch, width, layers, classes, .. } = *self;
                 let hidden = self.expansion * width;
-                let sizes = Sizes { image, in_channels, patch, width, layers, hidden, classes };
+                let sizes = ClassifierSizes { image, in_channels, patch, width, layers, hidden, classes };
                 let mixer: fn(&Self, &Device) -> PatchMixer = $mixer;
                 let stack = VisionStack::new(sizes, device, || mixer(self, device));
                 Ok($model { stack, config: self.clone() })

@@ -16,7 +16,7 @@ use super::settings::Settings;
 
 /// Description of a model in its file.
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct ModelHeader {
     format: u32,
     family: String,
     settings: Settings,
@@ -65,7 +65,7 @@ impl ZooModel {
 
     fn bytes(&self, path: &Path) -> Result<Vec<u8>, ZooError> {
         let (family, settings) = (self.family().name.into(), self.settings());
-        let header = Header { format: WEIGHTS_FORMAT, family, settings };
+        let header = ModelHeader { format: WEIGHTS_FORMAT, family, settings };
         let format = |error: serde_json::Error| ZooError::Format { path: path.into(), reason: error.to_string() };
         let header = serde_json::to_string(&header).map_err(format)?;
         self.any().serialize(&header).map_err(|error| ZooError::Weights { path: path.into(), error })
@@ -102,7 +102,7 @@ pub fn from_bytes(path: &Path, bytes: Vec<u8>, device: &Device) -> Result<ZooMod
     let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| refused(error.to_string()))?;
     let header = metadata.metadata().as_ref().and_then(|entries| entries.get(HEADER));
     let header = header.ok_or_else(|| refused(format!("its metadata has no entry `{HEADER}`")))?;
-    let header: Header = serde_json::from_str(header).map_err(|error| refused(error.to_string()))?;
+    let header: ModelHeader = serde_json::from_str(header).map_err(|error| refused(error.to_string()))?;
     if header.format != WEIGHTS_FORMAT {
         return Err(refused(format!("it has format {}", header.format)));
     }

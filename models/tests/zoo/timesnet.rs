@@ -62,12 +62,12 @@ fn another_unit_of_the_series_is_another_unit_of_the_forecast() {
 
 /// Values of every parameter, by name.
 #[derive(Default)]
-struct Parameters {
+struct ParameterValues {
     path: Vec<String>,
     values: HashMap<String, Vec<f64>>,
 }
 
-impl ModuleVisitor for Parameters {
+impl ModuleVisitor for ParameterValues {
     fn enter_module(&mut self, name: &str, _container: &str) {
         self.path.push(name.into());
     }
@@ -82,7 +82,7 @@ impl ModuleVisitor for Parameters {
 }
 
 /// Rows of a series, `[samples][features]`.
-type Series = Vec<Vec<f64>>;
+type SeriesRows = Vec<Vec<f64>>;
 
 fn erf(x: f64) -> f64 {
     let (mut term, mut sum) = (x, x);
@@ -97,13 +97,13 @@ fn gelu(x: f64) -> f64 {
     0.5 * x * (1.0 + erf(x / 2f64.sqrt()))
 }
 
-impl Parameters {
+impl ParameterValues {
     fn get(&self, name: &str) -> &[f64] {
         self.values.get(name).unwrap_or_else(|| panic!("no `{name}` among {:?}", self.values.keys()))
     }
 
     /// Mean of the convolutions of a picture, `[features][rows × columns]`.
-    fn inception(&self, name: &str, kernels: usize, picture: &Series, columns: usize) -> Series {
+    fn inception(&self, name: &str, kernels: usize, picture: &SeriesRows, columns: usize) -> SeriesRows {
         let rows = picture[0].len() / columns;
         let outputs = self.get(&format!("{name}.convolutions.0.bias")).len();
         let mut mean = vec![vec![0.0; rows * columns]; outputs];
@@ -133,11 +133,11 @@ impl Parameters {
 }
 
 /// Forecast of one series, which is its whole batch.
-fn reference(model: &TimesNet, series: &Series) -> Series {
+fn reference(model: &TimesNet, series: &SeriesRows) -> SeriesRows {
     let TimesNetConfig { look_back, horizon, channels, features, blocks, periods, kernels, .. } = *model.config();
-    let mut parameters = Parameters::default();
+    let mut parameters = ParameterValues::default();
     model.visit(&mut parameters);
-    let column = |series: &Series, channel: usize| series.iter().map(|row| row[channel]).collect::<Vec<_>>();
+    let column = |series: &SeriesRows, channel: usize| series.iter().map(|row| row[channel]).collect::<Vec<_>>();
     let statistics: Vec<(f64, f64)> = (0..channels)
         .map(|channel| {
             let values = column(series, channel);
@@ -162,7 +162,7 @@ fn reference(model: &TimesNet, series: &Series) -> Series {
     let extended = |time: usize, feature: usize| {
         (0..look_back).fold(bias[time], |sum, past| sum + embedded(past, feature) * weight[past * long + time])
     };
-    let mut values: Series =
+    let mut values: SeriesRows =
         (0..long).map(|time| (0..features).map(|feature| extended(time, feature)).collect()).collect();
     for block in 0..blocks {
         let amplitude = |frequency: usize| {

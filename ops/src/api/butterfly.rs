@@ -48,7 +48,7 @@ pub fn butterfly<const D: usize>(
     const NAME: &str = "butterfly";
     let (leading, n) = Leading::of(&re);
     validate_n_fft(NAME, "re", n)?;
-    let mut inputs = check::Inputs::of(NAME, "re", &re)?;
+    let mut inputs = check::InputCheck::of(NAME, "re", &re)?;
     inputs.transforms(["re", "re"], &re, n, gates.is_some())?;
     let stages = n.trailing_zeros() as usize;
     let im = leading.flatten(inputs.next("im", im, re.dims())?);

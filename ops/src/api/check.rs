@@ -18,14 +18,14 @@ use crate::options::WelchOptions;
 type GradientCheckpointingStrategy = std::convert::Infallible;
 
 /// Properties that the inputs of one call must share: each input is checked against the first one.
-pub(super) struct Inputs {
+pub(super) struct InputCheck {
     operation: &'static str,
     device: Device,
     dtype: DType,
     checkpointing: Option<GradientCheckpointingStrategy>,
 }
 
-impl Inputs {
+impl InputCheck {
     /// The operation runs where `first` is, in f64 for f64 and in f32 for every smaller float.
     pub fn of<const D: usize>(
         operation: &'static str,

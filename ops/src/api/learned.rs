@@ -188,7 +188,7 @@ fn prepare<const D: usize>(
     check::signal(operation, &signal, options)?;
     let (n, bins, stages) = (options.n_fft, options.bins(), options.stages());
     let LearnedParameters { window, twiddles, gates, weights, gain } = parameters;
-    let mut inputs = check::Inputs::of(operation, "signal", &signal)?;
+    let mut inputs = check::InputCheck::of(operation, "signal", &signal)?;
     inputs.transforms(["signal", "n_fft"], &signal, n, true)?;
     Ok(LearnedTensors {
         window: inputs.next("window", window, [n])?.into_dispatch(),

@@ -88,7 +88,7 @@ pub fn local_maxima<const D: usize>(
     let got = format_args!("{length} values per row");
     ensure((1..=MAX_TOP_K_LENGTH).contains(&length), NAME, "power", got, expected)?;
     ensure((1..=length).contains(&k), NAME, "k", k, format_args!("from 1 to the length of a row, {length}"))?;
-    let inputs = check::Inputs::of(NAME, "power", &power)?;
+    let inputs = check::InputCheck::of(NAME, "power", &power)?;
     let dtype = check::bin_dtype(&power.device(), length);
 
     let power = inputs.first(power);

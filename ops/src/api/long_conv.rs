@@ -43,7 +43,7 @@ pub fn long_conv(signal: Tensor<3>, kernel: Tensor<2>, gate: Option<Tensor<3>>) 
     for (argument, length) in [("signal", n), ("kernel", taps)] {
         ensure(length >= 1, NAME, argument, format_args!("{length} samples per row"), "at least 1")?;
     }
-    let mut inputs = check::Inputs::of(NAME, "signal", &signal)?;
+    let mut inputs = check::InputCheck::of(NAME, "signal", &signal)?;
     inputs.long_conv(&signal, taps)?;
     let kernel = inputs.next("kernel", kernel, [channels, taps])?.into_dispatch();
     let gate = gate.map(|gate| inputs.next("gate", gate, shape)).transpose()?.map(Tensor::into_dispatch).into();

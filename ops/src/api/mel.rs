@@ -127,7 +127,7 @@ fn dispatch<const D: usize, const E: usize>(
     options.validate(operation)?;
     let (leading, samples) = Leading::of(&signal);
     options.stft.validate_signal(operation, samples)?;
-    let mut inputs = check::Inputs::of(operation, "signal", &signal)?;
+    let mut inputs = check::InputCheck::of(operation, "signal", &signal)?;
     let frames = options.stft.frames(samples);
     inputs.frames("signal", &signal, options.stft.n_fft, frames)?;
     let window = full_window(&mut inputs, window, &options.stft)?;

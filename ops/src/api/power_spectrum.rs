@@ -44,7 +44,7 @@ pub fn power_spectrum<const D: usize>(
     let welch = WelchOptions::new(n, 1).with_hop(n).with_scaling(options.scaling).with_detrend(options.detrend);
     let window = match window {
         Some(window) => window,
-        None => check::Inputs::of(NAME, "signal", &signal)?.ones([n]),
+        None => check::InputCheck::of(NAME, "signal", &signal)?.ones([n]),
     };
     welch_psd_of(NAME, signal, window, &welch)
 }

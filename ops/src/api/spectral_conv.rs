@@ -58,7 +58,7 @@ pub fn spectral_conv<const D: usize>(input: Tensor<D>, weights: ComplexTensor<D>
     const { assert!(D >= 3 && D <= 5, "batch, channels, and one to three dimensions") };
     let (dims, kept) = (input.dims(), weights.dims());
     check_sizes(&dims, &kept)?;
-    let mut inputs = check::Inputs::of(NAME, "input", &input)?;
+    let mut inputs = check::InputCheck::of(NAME, "input", &input)?;
     for (dim, &points) in dims.iter().enumerate().skip(2) {
         inputs.fft("input", &input, dim, points)?;
     }

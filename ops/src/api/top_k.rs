@@ -51,7 +51,7 @@ pub fn top_k<const D: usize>(values: Tensor<D>, k: usize) -> Result<Peaks<D>, Ar
         expected,
     )?;
     ensure((1..=length).contains(&k), NAME, "k", k, format_args!("from 1 to the length of a row, {length}"))?;
-    let inputs = check::Inputs::of(NAME, "values", &values)?;
+    let inputs = check::InputCheck::of(NAME, "values", &values)?;
     let bins = check::bin_dtype(&values.device(), length);
     let (bins, largest) = Dispatch::top_k(leading.flatten(inputs.first(values)), k, bins);
     Ok(Peaks::of_rows(&leading, bins, largest, k))

@@ -11,7 +11,7 @@ use burn_autodiff::{Autodiff, NodeId};
 
 use super::linear;
 use super::recorded::operations_as_data;
-use crate::descriptor::{OpDescriptor, Outputs, take};
+use crate::descriptor::{OpDescriptor, OperationOutputs, take};
 use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
@@ -21,7 +21,7 @@ struct SpectralBackward;
 
 /// State of a backward pass.
 #[derive(Debug, Clone)]
-struct State<B: Backend> {
+struct BackwardState<B: Backend> {
     operation: OpDescriptor,
     /// Inputs that the gradients depend on, saved or recomputed as the checkpointing strategy decides.
     inputs: Vec<NodeId>,
@@ -30,10 +30,10 @@ struct State<B: Backend> {
 }
 
 impl<B: SpectralOps, const N: usize> Backward<B, N> for SpectralBackward {
-    type State = State<B>;
+    type State = BackwardState<B>;
 
     fn backward(self, ops: Ops<Self::State, N>, grads: &mut Gradients, checkpointer: &mut Checkpointer) {
-        let State { operation, inputs, selected } = ops.state;
+        let BackwardState { operation, inputs, selected } = ops.state;
         let mut inputs: Vec<FloatTensor<B>> =
             inputs.into_iter().map(|node| checkpointer.retrieve_node_output(node)).collect();
         let grad = grads.consume::<B>(&ops.node);
@@ -98,12 +98,12 @@ fn scatter<B: Backend>(grad: FloatTensor<B>, bins: IntTensor<B>, length: usize) 
 fn apply<B: SpectralOps, C: CheckpointStrategy>(
     operation: OpDescriptor,
     inputs: Vec<FloatTensor<Autodiff<B, C>>>,
-) -> Outputs<Autodiff<B, C>> {
+) -> OperationOutputs<Autodiff<B, C>> {
     if let OpDescriptor::LocalMaxima { .. } = operation {
         // Bin numbers have no gradient: nothing goes on the tape.
         let inputs = inputs.into_iter().map(|input| input.into_primitive()).collect();
         let (maxima, bases) = operation.run::<B>(inputs).into_bins();
-        return Outputs::Bins([maxima, bases]);
+        return OperationOutputs::Bins([maxima, bases]);
     }
     if let Some(adjoint) = operation.adjoint() {
         return linear::apply::<B, C>(operation, adjoint, inputs);
@@ -121,7 +121,7 @@ fn apply<B: SpectralOps, C: CheckpointStrategy>(
 fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
     operation: OpDescriptor,
     inputs: Vec<FloatTensor<Autodiff<B, C>>>,
-) -> Outputs<Autodiff<B, C>> {
+) -> OperationOutputs<Autodiff<B, C>> {
     let length = match operation {
         OpDescriptor::TopK { .. } => inputs[0].shape()[1],
         OpDescriptor::WelchPeaks { options, .. } | OpDescriptor::LearnedWelchPeaks { options, .. } => options.bins(),
@@ -141,7 +141,7 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
             let saved = saved.iter().map(|input| prep.checkpoint(input)).collect();
             let (bins, output) = run::<B, C>(operation, inputs);
             let selected = bins.clone().map(|bins| (bins, length));
-            (bins, prep.finish(State { operation, inputs: saved, selected }, output))
+            (bins, prep.finish(BackwardState { operation, inputs: saved, selected }, output))
         }
         OpsKind::UnTracked(prep) => {
             let (bins, output) = run::<B, C>(operation, inputs);
@@ -149,9 +149,11 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
         }
     };
     match (bins, operation) {
-        (Some(bins), _) => Outputs::Peaks(bins, output),
-        (None, OpDescriptor::Butterfly { .. }) => Outputs::Floats(linear::unstack::<Autodiff<B, C>>(output).into()),
-        (None, _) => Outputs::Floats(vec![output]),
+        (Some(bins), _) => OperationOutputs::Peaks(bins, output),
+        (None, OpDescriptor::Butterfly { .. }) => {
+            OperationOutputs::Floats(linear::unstack::<Autodiff<B, C>>(output).into())
+        }
+        (None, _) => OperationOutputs::Floats(vec![output]),
     }
 }
 
@@ -163,10 +165,10 @@ fn run<B: SpectralOps, C: CheckpointStrategy>(
 ) -> (Option<IntTensor<B>>, FloatTensor<B>) {
     let inputs = inputs.into_iter().map(|input| input.into_primitive()).collect();
     match operation.run::<B>(inputs) {
-        Outputs::Peaks(bins, power) => (Some(bins), power),
-        Outputs::Floats(floats) if floats.len() == 1 => (None, take(&mut floats.into_iter())),
-        Outputs::Floats(parts) => (None, B::float_cat(parts, 0)),
-        Outputs::Bins(_) => unreachable!("{operation:?} has no float output"),
+        OperationOutputs::Peaks(bins, power) => (Some(bins), power),
+        OperationOutputs::Floats(floats) if floats.len() == 1 => (None, take(&mut floats.into_iter())),
+        OperationOutputs::Floats(parts) => (None, B::float_cat(parts, 0)),
+        OperationOutputs::Bins(_) => unreachable!("{operation:?} has no float output"),
     }
 }
 

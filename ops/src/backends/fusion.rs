@@ -9,7 +9,7 @@ use burn::tensor::IntDType;
 use burn_fusion::{ExecutionError, Fusion, FusionBackend, FusionRuntime, FusionTensor};
 
 use super::recorded::{operations_as_data, outputs};
-use crate::descriptor::{OpDescriptor, Outputs, execute, take};
+use crate::descriptor::{OpDescriptor, OperationOutputs, execute, take};
 use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
@@ -32,7 +32,7 @@ impl<B: FusionBackend + SpectralOps> Operation<B::FusionRuntime> for Queued<B> {
 fn queue<B: FusionBackend + SpectralOps>(
     operation: OpDescriptor,
     inputs: Vec<FusionTensor<B::FusionRuntime>>,
-) -> Outputs<Fusion<B>> {
+) -> OperationOutputs<Fusion<B>> {
     let client = inputs[0].client.clone();
     let inputs: Vec<_> = inputs.into_iter().map(FusionTensor::into_ir).collect();
     let record = operation.record(&inputs, || client.create_empty_handle());

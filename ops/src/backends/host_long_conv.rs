@@ -4,7 +4,7 @@ use burn::backend::tensor::FloatTensor;
 use burn::tensor::DType;
 
 use super::host_tensors::{AsArray, Host, HostReal, like, with_real};
-use crate::cpu::{self, LongConv, LongConvGradients};
+use crate::cpu::{self, LongConvGradients, LongConvOperands};
 use crate::memory::OutputBuffer;
 use crate::ops::LongConvTensors;
 
@@ -51,7 +51,11 @@ pub(super) fn backward<B: Host>(
 }
 
 /// A long convolution as the kernels take it.
-fn convolution<'a, A: AsArray, T: HostReal>(signal: &'a A, kernel: &'a A, gate: Option<&'a A>) -> LongConv<'a, T> {
+fn convolution<'a, A: AsArray, T: HostReal>(
+    signal: &'a A,
+    kernel: &'a A,
+    gate: Option<&'a A>,
+) -> LongConvOperands<'a, T> {
     let (channels, n) = (signal.shape()[1], signal.shape()[2]);
-    LongConv { signal: signal.slice(), kernel: kernel.slice(), gate: gate.map(A::slice), channels, n }
+    LongConvOperands { signal: signal.slice(), kernel: kernel.slice(), gate: gate.map(A::slice), channels, n }
 }

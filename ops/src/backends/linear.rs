@@ -9,7 +9,7 @@ use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
 use burn_autodiff::grads::Gradients;
 use burn_autodiff::ops::{Backward, Ops, OpsKind};
 
-use crate::descriptor::{OpDescriptor, Outputs, take};
+use crate::descriptor::{OpDescriptor, OperationOutputs, take};
 use crate::ops::SpectralOps;
 
 /// Backward pass of a linear operation.
@@ -18,7 +18,7 @@ struct LinearBackward;
 
 /// State of a backward pass.
 #[derive(Debug, Clone)]
-struct State {
+struct LinearState {
     adjoint: OpDescriptor,
     /// Values per row of the operation's inputs.
     width: usize,
@@ -27,10 +27,10 @@ struct State {
 }
 
 impl<B: SpectralOps, const N: usize> Backward<B, N> for LinearBackward {
-    type State = State;
+    type State = LinearState;
 
-    fn backward(self, ops: Ops<State, N>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
-        let State { adjoint, width, stacked } = ops.state;
+    fn backward(self, ops: Ops<LinearState, N>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
+        let LinearState { adjoint, width, stacked } = ops.state;
         let grad = grads.consume::<B>(&ops.node);
         let parts = if stacked { unstack::<B>(grad).into() } else { vec![grad] };
         for (parent, gradient) in ops.parents.into_iter().zip(adjoint.run::<B>(parts).into_floats()) {
@@ -63,7 +63,7 @@ pub(super) fn apply<B: SpectralOps, C: CheckpointStrategy>(
     operation: OpDescriptor,
     adjoint: OpDescriptor,
     inputs: Vec<FloatTensor<Autodiff<B, C>>>,
-) -> Outputs<Autodiff<B, C>> {
+) -> OperationOutputs<Autodiff<B, C>> {
     // The tape counts an operation's inputs at compile time.
     match inputs.len() {
         1 => apply_to::<B, C, 1>(operation, adjoint, inputs),
@@ -75,7 +75,7 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
     operation: OpDescriptor,
     adjoint: OpDescriptor,
     inputs: Vec<FloatTensor<Autodiff<B, C>>>,
-) -> Outputs<Autodiff<B, C>> {
+) -> OperationOutputs<Autodiff<B, C>> {
     let nodes: [_; N] = std::array::from_fn(|input| inputs[input].node());
     let width = inputs[0].shape()[1];
     let inputs = inputs.into_iter().map(|input| input.into_primitive()).collect();
@@ -84,8 +84,8 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
     let stacked = outputs.len() == 2;
     let output = if stacked { B::float_cat(outputs.collect(), 0) } else { take(&mut outputs) };
     let output = match LinearBackward.prepare::<C>(nodes).compute_bound().stateful() {
-        OpsKind::Tracked(prep) => prep.finish(State { adjoint, width, stacked }, output),
+        OpsKind::Tracked(prep) => prep.finish(LinearState { adjoint, width, stacked }, output),
         OpsKind::UnTracked(prep) => prep.finish(output),
     };
-    Outputs::Floats(if stacked { unstack::<Autodiff<B, C>>(output).into() } else { vec![output] })
+    OperationOutputs::Floats(if stacked { unstack::<Autodiff<B, C>>(output).into() } else { vec![output] })
 }

@@ -4,27 +4,27 @@
 use burn::backend::Backend;
 
 #[cfg(any(feature = "fusion", feature = "router"))]
-use crate::descriptor::{OpDescriptor, Outputs, take};
+use crate::descriptor::{OpDescriptor, OperationOutputs, take};
 
 /// The outputs of a recorded operation on a backend whose tensors are of one type, whatever they hold.
 #[cfg(any(feature = "fusion", feature = "router"))]
-pub(super) fn outputs<B, T>(operation: OpDescriptor, tensors: Vec<T>) -> Outputs<B>
+pub(super) fn outputs<B, T>(operation: OpDescriptor, tensors: Vec<T>) -> OperationOutputs<B>
 where
     B: Backend<FloatTensorPrimitive = T, IntTensorPrimitive = T>,
 {
     let mut tensors = tensors.into_iter();
     if operation.selects() {
         let bins = take(&mut tensors);
-        return Outputs::Peaks(bins, take(&mut tensors));
+        return OperationOutputs::Peaks(bins, take(&mut tensors));
     }
     if operation.locates() {
-        return Outputs::Bins([take(&mut tensors), take(&mut tensors)]);
+        return OperationOutputs::Bins([take(&mut tensors), take(&mut tensors)]);
     }
-    Outputs::Floats(tensors.collect())
+    OperationOutputs::Floats(tensors.collect())
 }
 
 /// The methods of [`SpectralOps`](crate::SpectralOps) for a backend that treats operations as data:
-/// `$apply(descriptor, inputs)` gives the [`Outputs`].
+/// `$apply(descriptor, inputs)` gives the [`OperationOutputs`].
 macro_rules! operations_as_data {
     ($apply:path) => {
         fn welch_psd(inputs: WelchTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {

@@ -6,14 +6,14 @@ use burn::tensor::IntDType;
 use burn_router::{BackendRouter, RouterChannel, RouterClient, RouterTensor};
 
 use super::recorded::{operations_as_data, outputs};
-use crate::descriptor::{OpDescriptor, Outputs, take};
+use crate::descriptor::{OpDescriptor, OperationOutputs, take};
 use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 fn record<C: RouterChannel>(
     operation: OpDescriptor,
     inputs: Vec<RouterTensor<C::Client>>,
-) -> Outputs<BackendRouter<C>> {
+) -> OperationOutputs<BackendRouter<C>> {
     let client = inputs[0].client.clone();
     let inputs: Vec<_> = inputs.into_iter().map(RouterTensor::into_ir).collect();
     let record = operation.record(&inputs, || client.create_empty_handle());

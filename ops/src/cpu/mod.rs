@@ -40,7 +40,7 @@ pub use isa::instruction_set;
 pub use isa::{InstructionSet, welch_instruction_set};
 pub use learned::{LearnedGradients, LearnedWelch, learned_welch_peaks, learned_welch_psd, learned_welch_psd_backward};
 pub use local_maxima::local_maxima;
-pub use long_conv::{LongConv, LongConvGradients, long_conv, long_conv_backward};
+pub use long_conv::{LongConvGradients, LongConvOperands, long_conv, long_conv_backward};
 pub use mel::{MelCall, mel, mel_backward};
 pub use real::Real;
 pub use spectral_conv::SpectralConvGradients;

@@ -21,7 +21,7 @@ pub(crate) use self::record::execute;
 #[cfg_attr(docsrs, doc(cfg(feature = "router")))]
 pub use self::record::register_spectral_ops;
 #[cfg(any(feature = "autodiff", feature = "fusion", feature = "router"))]
-pub(crate) use self::run::{Outputs, take};
+pub(crate) use self::run::{OperationOutputs, take};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
 /// Declares the operations: a constant with the name of each, the enum of all of them with their scalar arguments, and

@@ -7,7 +7,7 @@ use burn_router::CustomOpRegistry;
 
 #[cfg(feature = "router")]
 use super::NAMES;
-use super::{OpDescriptor, Outputs, take};
+use super::{OpDescriptor, OperationOutputs, take};
 use crate::ops::SpectralOps;
 
 impl OpDescriptor {
@@ -90,16 +90,16 @@ pub(crate) fn execute<B: BackendIr + SpectralOps>(handles: &mut HandleContainer<
     let inputs = operation.inputs.iter().map(|input| handles.get_float_tensor::<B>(input)).collect();
     let mut outputs = operation.outputs.iter().map(|output| &output.id);
     match descriptor.run::<B>(inputs) {
-        Outputs::Floats(floats) => {
+        OperationOutputs::Floats(floats) => {
             for (id, float) in outputs.zip(floats) {
                 handles.register_float_tensor::<B>(id, float);
             }
         }
-        Outputs::Peaks(bins, power) => {
+        OperationOutputs::Peaks(bins, power) => {
             handles.register_int_tensor::<B>(take(&mut outputs), bins);
             handles.register_float_tensor::<B>(take(&mut outputs), power);
         }
-        Outputs::Bins(bins) => {
+        OperationOutputs::Bins(bins) => {
             for (id, bins) in outputs.zip(bins) {
                 handles.register_int_tensor::<B>(id, bins);
             }

@@ -10,59 +10,69 @@ use crate::ops::{
 
 impl OpDescriptor {
     /// Runs the operation on tensors of backend `B`.
-    pub(crate) fn run<B: SpectralOps>(self, inputs: Vec<FloatTensor<B>>) -> Outputs<B> {
+    pub(crate) fn run<B: SpectralOps>(self, inputs: Vec<FloatTensor<B>>) -> OperationOutputs<B> {
         let mut inputs = inputs.into_iter();
         let inputs = &mut inputs;
         match self {
-            Self::WelchPsd { options } => Outputs::Floats(vec![B::welch_psd(WelchTensors::take(inputs), options)]),
+            Self::WelchPsd { options } => {
+                OperationOutputs::Floats(vec![B::welch_psd(WelchTensors::take(inputs), options)])
+            }
             Self::WelchPsdBackward { options } => {
                 let estimate = WelchTensors::take(inputs);
-                Outputs::Floats(B::welch_psd_backward(estimate, take(inputs), options).into_vec())
+                OperationOutputs::Floats(B::welch_psd_backward(estimate, take(inputs), options).into_vec())
             }
             Self::WelchPeaks { options, k, bins } => {
-                Outputs::peaks(B::welch_peaks(WelchTensors::take(inputs), options, k, bins))
+                OperationOutputs::peaks(B::welch_peaks(WelchTensors::take(inputs), options, k, bins))
             }
-            Self::TopK { k, bins } => Outputs::peaks(B::top_k(take(inputs), k, bins)),
+            Self::TopK { k, bins } => OperationOutputs::peaks(B::top_k(take(inputs), k, bins)),
             Self::LocalMaxima { options, k, bins } => {
                 let (maxima, bases) = B::local_maxima(take(inputs), options, k, bins);
-                Outputs::Bins([maxima, bases])
+                OperationOutputs::Bins([maxima, bases])
             }
-            Self::Butterfly { gated } => Outputs::parts(B::butterfly(ButterflyTensors::take(inputs, gated))),
+            Self::Butterfly { gated } => OperationOutputs::parts(B::butterfly(ButterflyTensors::take(inputs, gated))),
             Self::ButterflyBackward { gated } => {
                 let transform = ButterflyTensors::take(inputs, gated);
-                Outputs::Floats(B::butterfly_backward(transform, take(inputs), take(inputs)).into_vec())
+                OperationOutputs::Floats(B::butterfly_backward(transform, take(inputs), take(inputs)).into_vec())
             }
             Self::LearnedWelchPsd { options } => {
-                Outputs::Floats(vec![B::learned_welch_psd(LearnedTensors::take(inputs), options)])
+                OperationOutputs::Floats(vec![B::learned_welch_psd(LearnedTensors::take(inputs), options)])
             }
             Self::LearnedWelchPsdBackward { options, wanted } => {
                 let estimate = LearnedTensors::take(inputs);
-                Outputs::Floats(B::learned_welch_psd_backward(estimate, take(inputs), options, wanted).into_vec())
+                OperationOutputs::Floats(
+                    B::learned_welch_psd_backward(estimate, take(inputs), options, wanted).into_vec(),
+                )
             }
             Self::LearnedWelchPeaks { options, k, bins } => {
-                Outputs::peaks(B::learned_welch_peaks(LearnedTensors::take(inputs), options, k, bins))
+                OperationOutputs::peaks(B::learned_welch_peaks(LearnedTensors::take(inputs), options, k, bins))
             }
-            Self::ComplexFft { options } => Outputs::parts(B::complex_fft(take(inputs), take(inputs), options)),
-            Self::RealFft { options } => Outputs::parts(B::real_fft(take(inputs), options)),
+            Self::ComplexFft { options } => {
+                OperationOutputs::parts(B::complex_fft(take(inputs), take(inputs), options))
+            }
+            Self::RealFft { options } => OperationOutputs::parts(B::real_fft(take(inputs), options)),
             Self::InverseRealFft { options } => {
-                Outputs::Floats(vec![B::inverse_real_fft(take(inputs), take(inputs), options)])
+                OperationOutputs::Floats(vec![B::inverse_real_fft(take(inputs), take(inputs), options)])
             }
             Self::Mel { options, logarithm } => {
-                Outputs::Floats(vec![B::mel(take(inputs), take(inputs), options, logarithm)])
+                OperationOutputs::Floats(vec![B::mel(take(inputs), take(inputs), options, logarithm)])
             }
             Self::MelBackward { options, logarithm, wanted } => {
                 let [signal, window, grad] = std::array::from_fn(|_| take(inputs));
-                Outputs::parts(B::mel_backward(signal, window, grad, options, logarithm, wanted))
+                OperationOutputs::parts(B::mel_backward(signal, window, grad, options, logarithm, wanted))
             }
-            Self::SpectralConv {} => Outputs::Floats(vec![B::spectral_conv(SpectralConvTensors::take(inputs))]),
+            Self::SpectralConv {} => {
+                OperationOutputs::Floats(vec![B::spectral_conv(SpectralConvTensors::take(inputs))])
+            }
             Self::SpectralConvBackward { wanted } => {
                 let convolution = SpectralConvTensors::take(inputs);
-                Outputs::Floats(B::spectral_conv_backward(convolution, take(inputs), wanted).into_vec())
+                OperationOutputs::Floats(B::spectral_conv_backward(convolution, take(inputs), wanted).into_vec())
             }
-            Self::LongConv { gated } => Outputs::Floats(vec![B::long_conv(LongConvTensors::take(inputs, gated))]),
+            Self::LongConv { gated } => {
+                OperationOutputs::Floats(vec![B::long_conv(LongConvTensors::take(inputs, gated))])
+            }
             Self::LongConvBackward { gated, wanted } => {
                 let convolution = LongConvTensors::take(inputs, gated);
-                Outputs::Floats(B::long_conv_backward(convolution, take(inputs), wanted).into_vec())
+                OperationOutputs::Floats(B::long_conv_backward(convolution, take(inputs), wanted).into_vec())
             }
         }
     }
@@ -70,7 +80,7 @@ impl OpDescriptor {
 
 /// Outputs of any operation.
 #[derive(Debug)]
-pub(crate) enum Outputs<B: Backend> {
+pub(crate) enum OperationOutputs<B: Backend> {
     /// Float tensors alone.
     Floats(Vec<FloatTensor<B>>),
     /// Bin numbers and power.
@@ -79,7 +89,7 @@ pub(crate) enum Outputs<B: Backend> {
     Bins([IntTensor<B>; 2]),
 }
 
-impl<B: Backend> Outputs<B> {
+impl<B: Backend> OperationOutputs<B> {
     fn peaks((bins, power): (IntTensor<B>, FloatTensor<B>)) -> Self {
         Self::Peaks(bins, power)
     }

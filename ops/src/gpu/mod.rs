@@ -47,5 +47,5 @@ pub use complex::ComplexRows;
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice};
 pub use local_maxima::{MaximaBuffers, local_maxima};
 pub use requirement::{Requirement, check, check_fft, check_frames, check_long_conv};
-pub use segments::Frames;
+pub use segments::DeviceFrames;
 pub use top_k::{PeakBuffers, top_k};

@@ -8,7 +8,7 @@ use burn_cubecl::CubeDevice;
 use super::butterfly::{self, Propagation};
 use super::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, Limits, MAX_ELEMENTS};
 use super::long_conv;
-use super::transform::plan::{Kind, Problem};
+use super::transform::plan::{TransformKind, TransformProblem};
 use super::transform::prepared::planned;
 use crate::options::has_butterflies;
 
@@ -43,8 +43,8 @@ pub fn check(device: &CubeDevice, requirement: &Requirement) -> Result<(), Devic
 /// The first limit that is too low.
 pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize) -> Result<(), DeviceLimitError> {
     let limits = limits(device);
-    for kind in [Kind::Complex, Kind::RealForward] {
-        planned(&limits, Problem { points, kind, is_padded: false, conjugates: false })?;
+    for kind in [TransformKind::Complex, TransformKind::RealForward] {
+        planned(&limits, TransformProblem { points, kind, is_padded: false, conjugates: false })?;
     }
     let largest = row_len.max(points);
     DeviceLimitError::unless(DeviceLimit::LaunchElements, rows.min(ALIGNMENT).saturating_mul(largest), MAX_ELEMENTS)
@@ -69,7 +69,7 @@ pub fn check_long_conv(
     [batch, channels, n]: [usize; 3],
     taps: usize,
 ) -> Result<(), DeviceLimitError> {
-    let plan = long_conv::Plan::of(n, taps.min(n), &limits(device))?;
+    let plan = long_conv::LongConvPlan::of(n, taps.min(n), &limits(device))?;
     let values = batch.saturating_mul(n).max(2 * plan.points as usize).max(taps);
     DeviceLimitError::unless(DeviceLimit::LaunchElements, channels.saturating_mul(values), MAX_ELEMENTS)
 }
@@ -96,7 +96,10 @@ pub(super) fn check_limits(limits: &Limits, requirement: &Requirement) -> Result
             butterfly::launches(n.ilog2(), gated, limits, propagation)?;
         }
     } else {
-        planned(limits, Problem { points: n, kind: Kind::Complex, is_padded: false, conjugates: false })?;
+        planned(
+            limits,
+            TransformProblem { points: n, kind: TransformKind::Complex, is_padded: false, conjugates: false },
+        )?;
     }
     // Batches are split, but never below `ALIGNMENT` rows.
     DeviceLimitError::unless(DeviceLimit::LaunchElements, rows.min(ALIGNMENT).saturating_mul(row_len), MAX_ELEMENTS)

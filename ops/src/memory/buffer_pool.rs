@@ -46,11 +46,11 @@ impl AllocationController for PooledBuffer {
 
 /// Memory that no tensor uses, at most `limit` bytes of it, and none for longer than `idle_time`.
 pub(super) struct BufferPool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     idle_time: Duration,
 }
 
-struct State {
+struct PoolState {
     /// Memory and when it was put back, the longest unused first.
     idle: Vec<(Memory, Instant)>,
     limit: usize,
@@ -58,7 +58,7 @@ struct State {
     cleanup_runs: bool,
 }
 
-impl State {
+impl PoolState {
     fn bytes(&self) -> usize {
         self.idle.iter().map(|(memory, _)| size_of_val(&memory[..])).sum()
     }
@@ -76,10 +76,10 @@ impl State {
 
 impl BufferPool {
     pub const fn new(limit: usize, idle_time: Duration) -> Self {
-        Self { state: Mutex::new(State { idle: Vec::new(), limit, cleanup_runs: false }), idle_time }
+        Self { state: Mutex::new(PoolState { idle: Vec::new(), limit, cleanup_runs: false }), idle_time }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

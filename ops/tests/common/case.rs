@@ -3,7 +3,7 @@
 use burn::tensor::{DType, Device, Tensor};
 use firefly_ops::{WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd};
 
-use super::learned::Learned;
+use super::learned::LearnedNumbers;
 use super::{integers, noise, tensor, values};
 
 /// A setting of every operation, with a signal.
@@ -51,8 +51,8 @@ impl Case {
         tensor(samples, [samples.len() / self.frame(), self.frame()], device, dtype)
     }
 
-    pub fn learned(&self) -> Learned {
-        Learned::perturbed(&self.options, self.seed + 1)
+    pub fn learned(&self) -> LearnedNumbers {
+        LearnedNumbers::perturbed(&self.options, self.seed + 1)
     }
 
     /// Every operation on a signal; the butterfly takes each row's first and last `n_fft` samples as its two parts.

@@ -10,7 +10,7 @@ use super::{noise, rounded, tensor, uniform};
 
 /// The numbers behind [`LearnedParameters`], in its order.
 #[derive(Debug, Clone)]
-pub struct Learned {
+pub struct LearnedNumbers {
     pub window: Vec<f64>,
     pub twiddles: Vec<f64>,
     pub gates: Vec<f64>,
@@ -18,7 +18,7 @@ pub struct Learned {
     pub gain: Vec<f64>,
 }
 
-impl Learned {
+impl LearnedNumbers {
     /// Parameters that make the estimate Welch's with a Hann window.
     pub fn exact(options: &WelchOptions) -> Self {
         let n = options.n_fft;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 const UNIT: f64 = 1024.0;
 
 #[derive(Deserialize)]
-struct File {
+struct MaximaFile {
     cases: Vec<MaximaCase>,
 }
 
@@ -28,7 +28,7 @@ pub struct MaximaCase {
 impl MaximaCase {
     pub fn load() -> Vec<Self> {
         let text = include_str!("../fixtures/local_maxima.json");
-        let file: File = serde_json::from_str(text).expect("fixtures parse");
+        let file: MaximaFile = serde_json::from_str(text).expect("fixtures parse");
         file.cases
     }
 

@@ -5,17 +5,17 @@ use firefly_ops::{LearnedParameters, WelchOptions, butterfly, learned_welch_psd,
 use firefly_reference::butterfly::exact_twiddles;
 use firefly_reference::window::{Symmetry, WindowShape, window};
 
-use super::learned::Learned;
+use super::learned::LearnedNumbers;
 use super::{noise, tensor, uniform, values};
 
 /// An input of an operation, row-major.
-pub struct Input {
+pub struct LeafInput {
     pub name: &'static str,
     pub values: Vec<f64>,
 }
 
-pub fn input(name: &'static str, values: Vec<f64>) -> Input {
-    Input { name, values }
+pub fn input(name: &'static str, values: Vec<f64>) -> LeafInput {
+    LeafInput { name, values }
 }
 
 /// Devices that gradients are taken on: with and without checkpointing.
@@ -23,13 +23,13 @@ pub fn tapes() -> [Device; 2] {
     [Device::flex().autodiff(), Device::flex().autodiff().gradient_checkpointing()]
 }
 
-pub fn leaves(inputs: &[Input], device: &Device, dtype: DType) -> Vec<Tensor<1>> {
+pub fn leaves(inputs: &[LeafInput], device: &Device, dtype: DType) -> Vec<Tensor<1>> {
     inputs.iter().map(|input| tensor(&input.values, [input.values.len()], device, dtype)).collect()
 }
 
 /// Gradients of Σ coefficients · outputs, for the inputs that are `tracked`.
 pub fn gradients(
-    inputs: &[Input],
+    inputs: &[LeafInput],
     tracked: &[bool],
     coefficients: &[Vec<f64>],
     device: &Device,
@@ -59,7 +59,7 @@ pub fn taper(n: usize) -> Vec<f64> {
     hann(n).iter().zip(noise(n, 3)).map(|(w, noise)| w + 0.2 * noise).collect()
 }
 
-pub fn welch_inputs(options: &WelchOptions, signal: Vec<f64>) -> Vec<Input> {
+pub fn welch_inputs(options: &WelchOptions, signal: Vec<f64>) -> Vec<LeafInput> {
     vec![input("signal", signal), input("window", taper(options.n_fft))]
 }
 
@@ -77,8 +77,8 @@ pub fn run_psd(leaves: &[Tensor<1>], options: &WelchOptions) -> Vec<Tensor<2>> {
     vec![welch_psd(rows(&leaves[0], frame(options)), leaves[1].clone(), options).expect("the arguments fit")]
 }
 
-pub fn learned_inputs(signal: Vec<f64>, learned: Learned) -> Vec<Input> {
-    let Learned { window, twiddles, gates, weights, gain } = learned;
+pub fn learned_inputs(signal: Vec<f64>, learned: LearnedNumbers) -> Vec<LeafInput> {
+    let LearnedNumbers { window, twiddles, gates, weights, gain } = learned;
     vec![
         input("signal", signal),
         input("window", window),
@@ -106,7 +106,7 @@ pub fn run_learned(leaves: &[Tensor<1>], options: &WelchOptions) -> Vec<Tensor<2
     vec![learned_welch_psd(signal, parameters, options).expect("the arguments fit")]
 }
 
-pub fn butterfly_inputs(rows: usize, n: usize, exact: bool, gates: Option<Vec<f64>>) -> Vec<Input> {
+pub fn butterfly_inputs(rows: usize, n: usize, exact: bool, gates: Option<Vec<f64>>) -> Vec<LeafInput> {
     let mut twiddles = exact_twiddles(n);
     if !exact {
         let noise = noise(twiddles.len(), 17);

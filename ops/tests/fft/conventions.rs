@@ -22,18 +22,18 @@ struct Fixture {
     norm: String,
     s: Option<Vec<usize>>,
     dims: Option<Vec<isize>>,
-    input: Parts,
-    output: Parts,
+    input: FixtureParts,
+    output: FixtureParts,
 }
 
 #[derive(Deserialize)]
-struct Parts {
+struct FixtureParts {
     shape: Vec<usize>,
     re: Vec<f64>,
     im: Option<Vec<f64>>,
 }
 
-impl Parts {
+impl FixtureParts {
     fn tensor<const D: usize>(&self) -> ComplexTensor<D> {
         let shape: [usize; D] = self.shape.clone().try_into().unwrap();
         let part = |values: &[f64]| tensor(values, shape, &Device::flex(), DType::F64);

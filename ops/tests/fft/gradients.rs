@@ -9,7 +9,7 @@ use firefly_ops::{ArgumentError, Norm};
 use crate::common::{noise, relative_error, same, tensor, values};
 
 /// A transform from real and imaginary parts `[4, 5, 6]` to any number of outputs.
-struct Subject {
+struct TransformSubject {
     name: &'static str,
     run: fn(ComplexTensor<3>) -> Result<Vec<Tensor<3>>, ArgumentError>,
 }
@@ -18,35 +18,35 @@ fn parts(spectrum: ComplexTensor<3>) -> Vec<Tensor<3>> {
     vec![spectrum.re, spectrum.im]
 }
 
-const SUBJECTS: &[Subject] = &[
-    Subject { name: "fft", run: |x| fft(x, None, 1, Norm::Backward).map(parts) },
-    Subject { name: "padded fft", run: |x| fft(x, Some(9), 2, Norm::Ortho).map(parts) },
-    Subject { name: "ifft", run: |x| ifft(x, None, 0, Norm::Backward).map(parts) },
-    Subject { name: "cut ifft", run: |x| ifft(x, Some(3), 1, Norm::Forward).map(parts) },
-    Subject { name: "fft of real", run: |x| fft(x.re, None, 1, Norm::Backward).map(parts) },
-    Subject { name: "rfft", run: |x| rfft(x.re, None, 1, Norm::Ortho).map(parts) },
-    Subject { name: "padded rfft", run: |x| rfft(x.re, Some(8), 1, Norm::Ortho).map(parts) },
-    Subject { name: "cut rfft", run: |x| rfft(x.re, Some(4), 2, Norm::Forward).map(parts) },
-    Subject { name: "irfft", run: |x| irfft(x, None, 1, Norm::Ortho).map(|x| vec![x]) },
-    Subject { name: "odd irfft", run: |x| irfft(x, Some(7), 0, Norm::Backward).map(|x| vec![x]) },
-    Subject { name: "padded irfft", run: |x| irfft(x, Some(20), 1, Norm::Backward).map(|x| vec![x]) },
-    Subject { name: "cut irfft", run: |x| irfft(x, Some(4), 2, Norm::Backward).map(|x| vec![x]) },
-    Subject { name: "irfft of one", run: |x| irfft(x, Some(1), 2, Norm::Backward).map(|x| vec![x]) },
-    Subject { name: "hfft", run: |x| hfft(x, None, 2, Norm::Backward).map(|x| vec![x]) },
-    Subject { name: "ihfft", run: |x| ihfft(x.re, None, 2, Norm::Backward).map(parts) },
-    Subject { name: "fft2", run: |x| fft2(x, Some([6, 4]), [0, 2], Norm::Backward).map(parts) },
-    Subject { name: "rfft2", run: |x| rfft2(x.re, None, [-2, -1], Norm::Backward).map(parts) },
-    Subject { name: "irfftn", run: |x| irfftn(x, None, None, Norm::Ortho).map(|x| vec![x]) },
-    Subject { name: "hfftn", run: |x| hfftn(x, None, None, Norm::Ortho).map(|x| vec![x]) },
-    Subject { name: "ihfftn", run: |x| ihfftn(x.re, None, None, Norm::Ortho).map(parts) },
-    Subject { name: "shifts", run: |x| Ok(vec![fftshift(x.re, None)?, ifftshift(x.im, Some(&[1]))?]) },
+const SUBJECTS: &[TransformSubject] = &[
+    TransformSubject { name: "fft", run: |x| fft(x, None, 1, Norm::Backward).map(parts) },
+    TransformSubject { name: "padded fft", run: |x| fft(x, Some(9), 2, Norm::Ortho).map(parts) },
+    TransformSubject { name: "ifft", run: |x| ifft(x, None, 0, Norm::Backward).map(parts) },
+    TransformSubject { name: "cut ifft", run: |x| ifft(x, Some(3), 1, Norm::Forward).map(parts) },
+    TransformSubject { name: "fft of real", run: |x| fft(x.re, None, 1, Norm::Backward).map(parts) },
+    TransformSubject { name: "rfft", run: |x| rfft(x.re, None, 1, Norm::Ortho).map(parts) },
+    TransformSubject { name: "padded rfft", run: |x| rfft(x.re, Some(8), 1, Norm::Ortho).map(parts) },
+    TransformSubject { name: "cut rfft", run: |x| rfft(x.re, Some(4), 2, Norm::Forward).map(parts) },
+    TransformSubject { name: "irfft", run: |x| irfft(x, None, 1, Norm::Ortho).map(|x| vec![x]) },
+    TransformSubject { name: "odd irfft", run: |x| irfft(x, Some(7), 0, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "padded irfft", run: |x| irfft(x, Some(20), 1, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "cut irfft", run: |x| irfft(x, Some(4), 2, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "irfft of one", run: |x| irfft(x, Some(1), 2, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "hfft", run: |x| hfft(x, None, 2, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "ihfft", run: |x| ihfft(x.re, None, 2, Norm::Backward).map(parts) },
+    TransformSubject { name: "fft2", run: |x| fft2(x, Some([6, 4]), [0, 2], Norm::Backward).map(parts) },
+    TransformSubject { name: "rfft2", run: |x| rfft2(x.re, None, [-2, -1], Norm::Backward).map(parts) },
+    TransformSubject { name: "irfftn", run: |x| irfftn(x, None, None, Norm::Ortho).map(|x| vec![x]) },
+    TransformSubject { name: "hfftn", run: |x| hfftn(x, None, None, Norm::Ortho).map(|x| vec![x]) },
+    TransformSubject { name: "ihfftn", run: |x| ihfftn(x.re, None, None, Norm::Ortho).map(parts) },
+    TransformSubject { name: "shifts", run: |x| Ok(vec![fftshift(x.re, None)?, ifftshift(x.im, Some(&[1]))?]) },
 ];
 
 const SHAPE: [usize; 3] = [4, 5, 6];
 
 /// Gradients of Σ weight · output with respect to real and imaginary parts, where they are tracked.
 fn gradients(
-    subject: &Subject,
+    subject: &TransformSubject,
     input: [&[f64]; 2],
     tracked: [bool; 2],
     device: &Device,
@@ -69,7 +69,7 @@ fn gradients(
 }
 
 /// Σ weight · output.
-fn functional(subject: &Subject, input: [&[f64]; 2]) -> f64 {
+fn functional(subject: &TransformSubject, input: [&[f64]; 2]) -> f64 {
     let [re, im] = input.map(|part| tensor::<3>(part, SHAPE, &Device::flex(), DType::F64));
     let outputs = (subject.run)(ComplexTensor::new(re, im)).unwrap().into_iter().enumerate();
     outputs

@@ -29,13 +29,13 @@ pub fn largest_factor(mut n: usize) -> usize {
 }
 
 /// Complex rows and their parts as tensors.
-pub struct Rows {
+pub struct FftRows {
     pub re: Vec<f64>,
     pub im: Vec<f64>,
     width: usize,
 }
 
-impl Rows {
+impl FftRows {
     pub fn noise(rows: usize, width: usize) -> Self {
         let seed = (rows * 1000 + width) as u64;
         Self { re: noise(rows * width, seed), im: noise(rows * width, seed + 1), width }

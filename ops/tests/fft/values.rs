@@ -10,12 +10,12 @@ use rustfft::FftPlanner;
 
 use crate::common::devices::{computed, is_software};
 use crate::common::{relative_error, same, values};
-use crate::rows::{Rows, both, check, flat, largest_factor, tolerance};
+use crate::rows::{FftRows, both, check, flat, largest_factor, tolerance};
 
 /// The four kinds of transforms of `rows` rows of `n` values against the definition, in the rows `checked`.
 fn check_kinds(device: &Device, dtype: DType, rows: usize, n: usize, checked: &[usize]) {
-    let full = Rows::noise(rows, n);
-    let half = Rows::noise(rows, n / 2 + 1);
+    let full = FftRows::noise(rows, n);
+    let half = FftRows::noise(rows, n / 2 + 1);
     let definition =
         |forward| FftDefinition { n, forward, scale: if forward { 1.0 } else { 1.0 / n as f64 }, interior: 1.0 };
     let tolerance = tolerance(n, dtype);
@@ -50,7 +50,7 @@ pub fn an_input_that_is_kept_stays_as_it_is(device: &Device) {
         for n in lengths.into_iter().filter(|n| !is_software(device) || [64, 251].contains(n)) {
             for rows in [1, 2, 3, 40] {
                 let label = format!("{device:?}, {dtype:?}, {rows} rows of {n}");
-                let input = Rows::noise(rows, n);
+                let input = FftRows::noise(rows, n);
                 let kept = input.tensor(device, dtype);
                 for forward in [true, false] {
                     let spectrum = |input: ComplexTensor<2>| {
@@ -97,7 +97,7 @@ pub fn long_lengths_match_float64() {
     for (index, n) in smooth.chain(powers).chain([19_999, 65_537, 100_003]).enumerate() {
         let dtype = [DType::F32, DType::F64][index % 2];
         let rows = if n > 2048 { 1 } else { [1, 18][index % 5 / 4] };
-        let full = Rows::noise(rows, n);
+        let full = FftRows::noise(rows, n);
         let last = rows - 1;
         let mut expected: Vec<_> =
             full.row(last).iter().map(|z| rustfft::num_complex::Complex::new(z.re, z.im)).collect();
@@ -135,7 +135,7 @@ pub fn rows_are_cut_and_padded(device: &Device) {
             if is_software(device) && n != 60 {
                 continue;
             }
-            let input = Rows::noise(rows, width);
+            let input = FftRows::noise(rows, width);
             let definition = |forward| FftDefinition { n, forward, scale: 1.0, interior: 1.0 };
             let tensor = input.tensor(device, dtype);
             let spectrum = both(fft(tensor.clone(), Some(n), -1, Norm::Backward).unwrap());
@@ -153,7 +153,7 @@ pub fn rows_are_cut_and_padded(device: &Device) {
 }
 
 pub fn small_floats_compute_in_f32(device: &Device) {
-    let rows = Rows::noise(3, 60);
+    let rows = FftRows::noise(3, 60);
     for dtype in [DType::F16, DType::BF16].into_iter().filter(|&dtype| device.supports_dtype(dtype)) {
         let small = rows.tensor(device, dtype);
         let wide = small.clone().map(|part| part.cast(DType::F32));
@@ -176,11 +176,11 @@ pub fn small_floats_compute_in_f32(device: &Device) {
 pub fn a_spoilt_row_disturbs_no_other() {
     for n in [7, 60, 64, 97, 100] {
         for rows in [2, 20] {
-            let clean = Rows::noise(rows, n);
-            let mut spoilt = Rows::noise(rows, n);
+            let clean = FftRows::noise(rows, n);
+            let mut spoilt = FftRows::noise(rows, n);
             spoilt.re[n + 1] = f64::NAN;
             spoilt.im[n + 2] = f64::INFINITY;
-            let run = |rows: &Rows| {
+            let run = |rows: &FftRows| {
                 let input = rows.tensor(&Device::flex(), DType::F32);
                 let half = input.clone().map(|part| part.narrow(1, 0, n / 2 + 1));
                 let mut all = both(fft(input.clone(), None, 1, Norm::Backward).unwrap());
@@ -201,7 +201,7 @@ pub fn a_spoilt_row_disturbs_no_other() {
 }
 
 pub fn transposed_input_is_the_same() {
-    let rows = Rows::noise(20, 36);
+    let rows = FftRows::noise(20, 36);
     let input = rows.tensor(&Device::flex(), DType::F32);
     let expected = both(fft(input.clone(), None, 1, Norm::Backward).unwrap());
     let turned = input.map(|part| part.swap_dims(0, 1));

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::metrics::TrainingPoint;
 use crate::progress::{Event, Progress};
-use firefly_app::progress::Progress as Display;
+use firefly_app::progress::StepProgress as Display;
 use firefly_app::streams::note;
 
 /// Least time between two lines about the same work.

@@ -46,18 +46,18 @@ pub struct AddedNoise {
     part: Part,
     pink: ColouredNoise,
     /// Signals that babble is made of.
-    signals: Vec<Signal>,
+    signals: Vec<NormalisedSignal>,
     /// Number of the file of each signal, silent ones included.
     files: Vec<usize>,
     /// Voices of babble.
     voices: usize,
     /// Recordings of noise.
-    recorded: Vec<Signal>,
+    recorded: Vec<NormalisedSignal>,
 }
 
-/// Signal with power.
+/// Signal with power, and the factor that normalises it.
 #[derive(Debug, Clone)]
-struct Signal {
+struct NormalisedSignal {
     samples: Arc<Vec<f32>>,
     /// Number of its file.
     file: usize,
@@ -65,7 +65,7 @@ struct Signal {
     factor: f32,
 }
 
-impl Signal {
+impl NormalisedSignal {
     /// The signals with power, each with the number of its file.
     fn all<'a>(signals: impl IntoIterator<Item = (usize, &'a Arc<Vec<f32>>)>) -> Vec<Self> {
         let signal = |(file, samples): (usize, &Arc<Vec<f32>>)| {
@@ -90,7 +90,7 @@ impl AddedNoise {
     #[must_use]
     pub fn with_babble(self, voices: usize, signals: &[(usize, Arc<Vec<f32>>)]) -> Self {
         let files = signals.iter().map(|(file, _)| *file).collect();
-        let signals = Signal::all(signals.iter().map(|(file, samples)| (*file, samples)));
+        let signals = NormalisedSignal::all(signals.iter().map(|(file, samples)| (*file, samples)));
         Self { voices, signals, files, ..self }
     }
 
@@ -99,7 +99,7 @@ impl AddedNoise {
     #[must_use]
     pub fn with_recorded(self, corpus: &Corpus) -> Self {
         let samples = corpus.recordings().iter().map(|recording| &recording.samples);
-        Self { recorded: Signal::all(corpus.file_numbers().into_iter().zip(samples)), ..self }
+        Self { recorded: NormalisedSignal::all(corpus.file_numbers().into_iter().zip(samples)), ..self }
     }
 
     /// Whether there is noise of this kind: babble needs signals of two files, recorded noise a recording.
@@ -117,7 +117,7 @@ impl AddedNoise {
             return 0;
         }
         let mut fingerprint = Fingerprint::default();
-        for Signal { samples, .. } in &self.recorded {
+        for NormalisedSignal { samples, .. } in &self.recorded {
             fingerprint.number(samples.len());
             fingerprint.values(samples.iter());
         }
@@ -145,13 +145,13 @@ impl AddedNoise {
     /// Adds a voice: random signals of one level, one after the other, the first from a random sample on.
     fn add_voice(&self, target: usize, draw: &mut Draw, row: &mut [f32]) {
         let file = self.files.get(target);
-        let others: Vec<&Signal> = self.signals.iter().filter(|signal| Some(&signal.file) != file).collect();
+        let others: Vec<&NormalisedSignal> = self.signals.iter().filter(|signal| Some(&signal.file) != file).collect();
         if others.is_empty() {
             return;
         }
         let mut done = 0;
         while done < row.len() {
-            let Signal { samples, factor, .. } = others[draw.below(others.len() as u64) as usize];
+            let NormalisedSignal { samples, factor, .. } = others[draw.below(others.len() as u64) as usize];
             let first = if done == 0 { draw.below(samples.len() as u64) as usize } else { 0 };
             let rest = row[done..].iter_mut().zip(&samples[first..]);
             done += rest.len();

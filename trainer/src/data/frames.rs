@@ -13,12 +13,12 @@ use super::error::{DataError, check_frame};
 #[derive(Debug, Clone)]
 pub struct Frames {
     frame: usize,
-    runs: Arc<[Run]>,
+    runs: Arc<[FrameRun]>,
 }
 
 /// Consecutive frames without gaps from the start of some samples.
 #[derive(Debug)]
-struct Run {
+struct FrameRun {
     samples: Arc<Vec<f32>>,
     /// Frames of all runs up to and including this one.
     end: usize,
@@ -30,7 +30,7 @@ impl Frames {
         let mut end = 0;
         let run = |samples: Arc<Vec<f32>>| {
             end += samples.len() / frame;
-            Run { samples, end }
+            FrameRun { samples, end }
         };
         Self { frame, runs: recordings.into_iter().map(run).collect() }
     }

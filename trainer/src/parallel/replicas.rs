@@ -26,19 +26,19 @@ pub struct Replicas<'s, 'a, T: Task> {
 /// The calling thread's ends of the channels to the thread of a device.
 struct Worker {
     steps: Sender<usize>,
-    parts: Receiver<Result<Part, StepError>>,
+    parts: Receiver<Result<ShareGradients, StepError>>,
     totals: Sender<Arc<Vec<f32>>>,
 }
 
-/// The thread's ends of them.
-struct Channels {
+/// The thread's ends of the channels.
+struct ThreadChannels {
     steps: Receiver<usize>,
-    parts: Sender<Result<Part, StepError>>,
+    parts: Sender<Result<ShareGradients, StepError>>,
     totals: Receiver<Arc<Vec<f32>>>,
 }
 
 /// Loss and gradients of a device's share, as the calling thread needs them.
-struct Part {
+struct ShareGradients {
     loss: StepLoss,
     values: Vec<f32>,
 }
@@ -58,7 +58,7 @@ impl<'s, 'a, T: Task> Replicas<'s, 'a, T> {
         let sum = GradientSum::of(&devices.cloned().collect::<Vec<_>>());
         let start = |stepper: &'scope mut Stepper<'a, T>| {
             let ((steps, of_steps), (of_parts, parts), (totals, of_totals)) = (channel(), channel(), channel());
-            let channels = Channels { steps: of_steps, parts: of_parts, totals: of_totals };
+            let channels = ThreadChannels { steps: of_steps, parts: of_parts, totals: of_totals };
             let sum = sum.clone();
             scope.spawn(move || serve(stepper, &sum, &channels));
             Worker { steps, parts, totals }
@@ -89,7 +89,7 @@ impl<'s, 'a, T: Task> Replicas<'s, 'a, T> {
         let own = share(self.first, &self.sum, step);
         let parts: Vec<_> = self.others.iter().map(Worker::part).collect();
         let (gradients, vector, part) = own?;
-        let parts = std::iter::once(Ok(part)).chain(parts).collect::<Result<Vec<Part>, _>>()?;
+        let parts = std::iter::once(Ok(part)).chain(parts).collect::<Result<Vec<ShareGradients>, _>>()?;
 
         let total = Arc::new(self.sum.total(parts.iter().map(|part| part.values.as_slice())));
         for worker in &self.others {
@@ -106,14 +106,14 @@ impl<'s, 'a, T: Task> Replicas<'s, 'a, T> {
 
 impl Worker {
     /// What the device reports of the step it was sent.
-    fn part(&self) -> Result<Part, StepError> {
+    fn part(&self) -> Result<ShareGradients, StepError> {
         let lost = || StepError::Device { device: "a further device".into(), cause: "its thread has ended".into() };
         self.parts.recv().unwrap_or_else(|_| Err(lost()))
     }
 }
 
 /// The steps of a further device, until the fit or the device ends.
-fn serve<T: Task>(stepper: &mut Stepper<'_, T>, sum: &GradientSum, channels: &Channels) {
+fn serve<T: Task>(stepper: &mut Stepper<'_, T>, sum: &GradientSum, channels: &ThreadChannels) {
     while let Ok(step) = channels.steps.recv() {
         let (gradients, vector) = match share(stepper, sum, step) {
             Ok((gradients, vector, part)) => {
@@ -141,12 +141,12 @@ fn share<T: Task>(
     stepper: &mut Stepper<'_, T>,
     sum: &GradientSum,
     step: usize,
-) -> Result<(StepGradients<T>, Option<Tensor<1>>, Part), StepError> {
+) -> Result<(StepGradients<T>, Option<Tensor<1>>, ShareGradients), StepError> {
     on_device(stepper, |stepper| {
         let gradients = stepper.gradients(step)?;
         let vector = if sum.is_own() { None } else { joined(&gradients.model, &gradients.gradients) };
         let values = vector.as_ref().map_or_else(Vec::new, |vector| sum.part(vector));
-        let part = Part { loss: gradients.loss.clone(), values };
+        let part = ShareGradients { loss: gradients.loss.clone(), values };
         Ok((gradients, vector, part))
     })
 }

@@ -1,6 +1,6 @@
 //! The training section: loss and its terms, the task's metrics and learning rate over steps.
 
-use firefly_app::page::chart::{Axis, Chart, Scale, Series};
+use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries};
 use firefly_app::page::figure::Figure;
 
 use crate::metrics::TrainingPoint;
@@ -19,11 +19,11 @@ pub(super) fn figures(
         return Vec::new();
     }
     let curve = |name: &str, colour: usize, value: &dyn Fn(&TrainingPoint) -> Option<f64>| {
-        Series::line(name, colour, training.iter().filter_map(|point| Some((point.step as f64, value(point)?))))
+        ChartSeries::line(name, colour, training.iter().filter_map(|point| Some((point.step as f64, value(point)?))))
     };
-    let chart = |y: &str, scale: Scale, series: Vec<Series>| Chart {
-        x: Axis::new("training step", Scale::Linear),
-        y: Axis::new(y, scale),
+    let chart = |y: &str, scale: AxisScale, series: Vec<ChartSeries>| Chart {
+        x: ChartAxis::new("training step", AxisScale::Linear),
+        y: ChartAxis::new(y, scale),
         series,
         threshold: None,
     };
@@ -35,18 +35,18 @@ pub(super) fn figures(
         let terms = terms.iter().filter_map(|(metric, _)| point.metric(metric));
         std::iter::once(point.loss).chain(terms)
     });
-    let scale = Scale::spanning(all);
+    let scale = AxisScale::spanning(all);
     let title = if terms.is_empty() { "Loss" } else { "Loss and its terms" };
     let mut figures = vec![Figure::chart(title, chart("loss (no unit)", scale, losses), EMPTY)];
     for MetricCurve { metric, name, title, axis, is_share, empty } in curves {
         let series = vec![curve(name, 0, &|point| point.metric(metric))];
         let scale = match is_share {
-            true => Scale::Share,
-            false => Scale::spanning(training.iter().filter_map(|point| point.metric(metric))),
+            true => AxisScale::Share,
+            false => AxisScale::spanning(training.iter().filter_map(|point| point.metric(metric))),
         };
         figures.push(Figure::chart(title, chart(axis, scale, series), empty));
     }
     let rate = vec![curve("learning rate", 0, &|point| Some(point.learning_rate))];
-    figures.push(Figure::chart("Learning rate", chart("learning rate (no unit)", Scale::Linear, rate), EMPTY));
+    figures.push(Figure::chart("Learning rate", chart("learning rate (no unit)", AxisScale::Linear, rate), EMPTY));
     figures
 }

@@ -1,7 +1,7 @@
 //! Evaluation rows of tasks whose results are a few numbers per model.
 
 use firefly_app::number::significant;
-use firefly_app::page::table::{Row, Table};
+use firefly_app::page::table::{HtmlRow, HtmlTable};
 use firefly_app::table::{Align, TextTable};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -66,12 +66,12 @@ impl EvaluationRow for ScoreRow {
 /// A table per data set as HTML.
 pub fn tables(rows: &[ScoreRow]) -> Vec<String> {
     let of_set = |rows: &[ScoreRow]| {
-        let table = Table {
+        let table = HtmlTable {
             caption: rows[0].data_set.clone(),
             columns: [String::from("model")].into_iter().chain(titles(rows)).collect(),
             rows: rows
                 .iter()
-                .map(|row| Row {
+                .map(|row| HtmlRow {
                     colour: Some(usize::from(!row.is_learned)),
                     name: row.name.clone(),
                     cells: row.scores.iter().map(cell).collect(),

@@ -6,7 +6,7 @@ use burn::tensor::{Device, Tensor};
 use firefly_models::zoo;
 use firefly_trainer::config::load;
 use firefly_trainer::tasks::denoising::{
-    Batch, Condition, Denoising, ExampleSets, Noisy, SpectralSubtraction, si_snr, tuned,
+    Condition, Denoising, ExampleSets, Noisy, NoisyBatch, SpectralSubtraction, si_snr, tuned,
 };
 use libtest_mimic::Trial;
 
@@ -39,13 +39,13 @@ fn denoiser(data: &Path) {
     let (mut learned, mut subtracted, mut batches) = (0.0, 0.0, 0);
     for kind in &config.data.noises {
         let condition = Condition { kind: *kind, snr_db: 5.0 };
-        let Batch { clean, noisy } = sets.train.mixed(&tuning, |_| condition, &device);
+        let NoisyBatch { clean, noisy } = sets.train.mixed(&tuning, |_| condition, &device);
         let noisy = Noisy::new(noisy, config.data.sample_rate).unwrap();
         let score = |settings: &SpectralSubtraction| noisy.subtracted(settings).map(|rows| ratio(rows, &clean));
         let settings = tuned(score).unwrap();
 
         for indices in test.chunks(BATCH) {
-            let Batch { clean, noisy } = sets.test.mixed(indices, |_| condition, &device);
+            let NoisyBatch { clean, noisy } = sets.test.mixed(indices, |_| condition, &device);
             let denoised = model.try_forward(vec![noisy.clone().into()]).unwrap().remove(0);
             learned += ratio(denoised.try_float::<2>("test", "denoised").unwrap(), &clean);
             let noisy = Noisy::new(noisy, config.data.sample_rate).unwrap();

@@ -10,7 +10,7 @@ use anyhow::{Context, bail, ensure};
 use firefly_app::files::{ensure_writable, write_atomically};
 use firefly_app::number::duration;
 use firefly_app::suggest;
-use firefly_app::table::{Layout, wrapped};
+use firefly_app::table::{TableLayout, wrapped};
 use firefly_framework::cost::Prediction;
 use firefly_framework::drawing::{dot, svg};
 use firefly_framework::graph::Graph;
@@ -90,7 +90,7 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     register_costs(&mut options.costs);
     let target = arguments.target.profile();
 
-    let layout = Layout::of_stdout(arguments.wide);
+    let layout = TableLayout::of_stdout(arguments.wide);
     let start = Instant::now();
     let rewriter = Rewriter::new(options.clone()).with_spectral_rules();
     let rewritten = arguments.rewrite.then(|| rewriter.run(&graph, &target));

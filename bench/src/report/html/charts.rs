@@ -1,6 +1,6 @@
 //! Curves of time over the sizes that a report goes through.
 
-use firefly_app::page::chart::{Axis, Chart, Mark, Point, Range, Scale, Series};
+use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Mark, Point, Range};
 use firefly_app::page::figure::Figure;
 
 use crate::harness::outcome::{CaseRecord, DERIVED, Measured};
@@ -25,8 +25,8 @@ pub(super) fn figures(cases: &[CaseRecord]) -> Vec<Figure> {
 
 fn figure(label: &str, group: Group) -> Figure {
     let chart = Chart {
-        x: Axis::new(label, Scale::Log2),
-        y: Axis::new("median time (ns per row, logarithmic)", Scale::Log),
+        x: ChartAxis::new(label, AxisScale::Log2),
+        y: ChartAxis::new("median time (ns per row, logarithmic)", AxisScale::Log),
         series: group.series,
         threshold: None,
     };
@@ -41,7 +41,7 @@ fn figure(label: &str, group: Group) -> Figure {
 struct Group {
     title: String,
     common: ParameterMap,
-    series: Vec<Series>,
+    series: Vec<ChartSeries>,
 }
 
 fn of_size(cases: &[CaseRecord], over: &str) -> Vec<Group> {
@@ -61,7 +61,7 @@ fn of_size(cases: &[CaseRecord], over: &str) -> Vec<Group> {
         let point = point(size as f64, measured);
         match series.iter_mut().find(|series| series.name == name) {
             Some(series) => series.points.push(point),
-            None => series.push(Series::new(&name, series.len(), Mark::Line, vec![point])),
+            None => series.push(ChartSeries::new(&name, series.len(), Mark::Line, vec![point])),
         }
     }
     for series in groups.iter_mut().flat_map(|group| &mut group.series) {

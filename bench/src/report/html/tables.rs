@@ -1,6 +1,6 @@
 //! Cases and crossovers as HTML tables.
 
-use firefly_app::page::table::{Row, Table};
+use firefly_app::page::table::{HtmlRow, HtmlTable};
 use firefly_app::table::TextTable;
 
 use crate::harness::outcome::{CaseOutcome, CaseRecord, DERIVED, SpeedRatio};
@@ -13,12 +13,12 @@ use firefly_app::number::{duration, duration_range, significant};
 /// Milliseconds of every strategy over batch and over K.
 pub(super) fn crossovers(cases: &[CaseRecord]) -> String {
     let table = |over: &str, crossover: &Crossover| {
-        let row = |cells: Vec<String>| Row::new(&cells[0], cells[1..].to_vec());
+        let row = |cells: Vec<String>| HtmlRow::new(&cells[0], cells[1..].to_vec());
         let columns =
             [vec![over.to_owned()], crossover.titles(), ["fastest", "× next", "clear"].map(String::from).into()];
         let caption = format!("Median milliseconds over {over}: {}", crossover.common.without(&DERIVED));
         let rows = crossover.rows.iter().map(|size| row(crossover.cells(size))).collect();
-        Table { caption, columns: columns.concat(), rows }.html_folded_if_long()
+        HtmlTable { caption, columns: columns.concat(), rows }.html_folded_if_long()
     };
     let tables = |over: &str| find_crossovers(cases, over).iter().map(|found| table(over, found)).collect::<String>();
     ["batch", "k"].map(tables).concat()
@@ -26,10 +26,10 @@ pub(super) fn crossovers(cases: &[CaseRecord]) -> String {
 
 /// A table for terminals as HTML.
 pub(super) fn of_text(caption: &str, text: &TextTable) -> String {
-    let row = |cells: Vec<&str>| Row::new(cells[0], cells[1..].iter().map(|cell| (*cell).to_owned()).collect());
+    let row = |cells: Vec<&str>| HtmlRow::new(cells[0], cells[1..].iter().map(|cell| (*cell).to_owned()).collect());
     let columns = text.titles().into_iter().map(str::to_owned).collect();
     let rows = text.cells().into_iter().map(row).collect();
-    Table { caption: caption.to_owned(), columns, rows }.html_folded_if_long()
+    HtmlTable { caption: caption.to_owned(), columns, rows }.html_folded_if_long()
 }
 
 /// Every case of a report, in groups by problem.
@@ -38,10 +38,10 @@ pub(super) fn cases(report: &BenchReport) -> String {
     let mut rows = Vec::new();
     for group in report.cases.chunk_by(|a, b| a.problem == b.problem) {
         let problem = group[0].problem.without(&DERIVED).to_string();
-        rows.push(Row { strong: true, ..Row::new(&problem, vec![String::new(); columns.len() - 1]) });
-        rows.extend(group.iter().map(|case| Row::new(&case.configuration(), cells(case))));
+        rows.push(HtmlRow { strong: true, ..HtmlRow::new(&problem, vec![String::new(); columns.len() - 1]) });
+        rows.extend(group.iter().map(|case| HtmlRow::new(&case.configuration(), cells(case))));
     }
-    Table { caption: "Every case".into(), columns: columns.map(str::to_owned).into(), rows }.html_folded_if_long()
+    HtmlTable { caption: "Every case".into(), columns: columns.map(str::to_owned).into(), rows }.html_folded_if_long()
 }
 
 fn cells(case: &CaseRecord) -> Vec<String> {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::inputs::FftInputs;
 use super::problem::FftProblem;
-use super::reference::{Parts, transform};
+use super::reference::{RowParts, transform};
 use crate::harness::sampling::sampled_rows;
 
 /// Values that are checked of the first input set, in whole rows.
@@ -20,7 +20,7 @@ pub struct ExpectedRow {
     /// Row of the set.
     pub row: usize,
     /// Its transform.
-    pub parts: Parts,
+    pub parts: RowParts,
 }
 
 /// Rows that are checked, and their transforms, computed on first use.

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 
-use super::problem::{FftProblem, Values};
+use super::problem::{FftProblem, FftValues};
 use crate::baselines::copy::CopyInputs;
 use crate::harness::input_sets::count_of_sets;
 
@@ -114,7 +114,7 @@ fn set_count(problem: &FftProblem, most: usize) -> usize {
 /// part at have none.
 fn generate_set(problem: &FftProblem, seed: u64, set: usize) -> HostParts {
     let input = problem.input();
-    let is_half = problem.values == Values::Real && problem.direction == Direction::Inverse;
+    let is_half = problem.values == FftValues::Real && problem.direction == Direction::Inverse;
     let (n, bins) = (problem.shape.last(), problem.bins());
     let part = |part: usize| {
         let mut values = vec![0.0; problem.batch * input.len];
@@ -138,14 +138,14 @@ mod tests {
     use crate::suites::fft::problem::{Extent, grid};
     use crate::suites::fft::shape::Shapes;
 
-    fn problem(values: Values, direction: Direction, shape: &str) -> FftProblem {
+    fn problem(values: FftValues, direction: Direction, shape: &str) -> FftProblem {
         let shapes = Shapes::of(&[shape.parse().unwrap()]);
         grid(&[values], &[direction], &shapes, &Extent::Batches(vec![3])).remove(0)
     }
 
     #[test]
     fn a_seed_gives_the_same_input_and_rows_differ() {
-        let problem = problem(Values::Complex, Direction::Forward, "16");
+        let problem = problem(FftValues::Complex, Direction::Forward, "16");
         let inputs = |seed| FftInputs::generate(&problem, seed, 2, &Device::flex());
         assert_eq!(inputs(1).host(), inputs(1).host());
         assert_ne!(inputs(1).host(), inputs(2).host());
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn half_spectra_are_those_of_real_rows() {
-        let problem = problem(Values::Real, Direction::Inverse, "2x4");
+        let problem = problem(FftValues::Real, Direction::Inverse, "2x4");
         let row = &FftInputs::generate(&problem, 1, 1, &Device::flex()).row(0, 2)[1];
         assert_eq!(row.len(), 6);
         assert!([0, 2, 3, 5].iter().all(|&at| row[at] == 0.0) && row[1] != 0.0 && row[4] != 0.0, "{row:?}");

@@ -16,8 +16,8 @@ use firefly_ops::Direction;
 
 pub use expected::ExpectedRows;
 pub use inputs::FftInputs;
-pub use problem::{DIRECTIONS, Extent, FftProblem, Values, grid};
-pub use shape::{ParseShapeError, Shapes, TransformShape};
+pub use problem::{DIRECTIONS, Extent, FftProblem, FftValues, grid};
+pub use shape::{FftShape, ParseShapeError, Shapes};
 pub use strategies::catalogue;
 
 use crate::harness::parameters::ParameterMap;
@@ -32,10 +32,11 @@ impl Problem for FftProblem {
     type ReferenceError = Infallible;
 
     fn parameters(&self) -> ParameterMap {
-        let name = |all: &[(&'static str, Values)]| all.iter().find(|(_, v)| *v == self.values).map_or("", |(n, _)| n);
+        let name =
+            |all: &[(&'static str, FftValues)]| all.iter().find(|(_, v)| *v == self.values).map_or("", |(n, _)| n);
         let direction = if self.direction == Direction::Forward { "forward" } else { "inverse" };
         ParameterMap::default()
-            .with("values", name(&Values::NAMED))
+            .with("values", name(&FftValues::NAMED))
             .with("direction", direction)
             .with("n", self.shape.to_string())
             .with("batch", self.batch)

@@ -2,18 +2,18 @@
 
 use firefly_ops::Direction;
 
-use super::shape::TransformShape;
+use super::shape::FftShape;
 
 /// Values that are transformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Values {
+pub enum FftValues {
     /// Complex values to complex values.
     Complex,
     /// Real values to the lower half of their spectrum along the last dimension, or back.
     Real,
 }
 
-impl Values {
+impl FftValues {
     /// Every kind, by the name that users type.
     pub const NAMED: [(&str, Self); 2] = [("complex", Self::Complex), ("real", Self::Real)];
 }
@@ -34,25 +34,25 @@ pub enum Extent {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FftProblem {
     /// The kind of values that are transformed.
-    pub values: Values,
+    pub values: FftValues,
     /// Forward or inverse.
     pub direction: Direction,
     /// Points along each dimension.
-    pub shape: TransformShape,
+    pub shape: FftShape,
     /// Transforms per call.
     pub batch: usize,
 }
 
-/// Values of one transform: parts (one of real values, two of complex ones), and values of each.
+/// Size of one transform: parts (one of real values, two of complex ones), and values of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct RowSize {
     /// 1 or 2.
     pub parts: usize,
     /// Values of a part.
     pub len: usize,
 }
 
-impl Row {
+impl RowSize {
     /// Bytes of all parts.
     pub const fn bytes(self) -> usize {
         self.parts * self.len * size_of::<f32>()
@@ -66,21 +66,21 @@ impl FftProblem {
     }
 
     /// The row that one transform reads.
-    pub fn input(&self) -> Row {
+    pub fn input(&self) -> RowSize {
         self.row(self.direction == Direction::Forward)
     }
 
     /// The row that one transform writes.
-    pub fn output(&self) -> Row {
+    pub fn output(&self) -> RowSize {
         self.row(self.direction == Direction::Inverse)
     }
 
     /// The side of a transform that has the samples, or the one that has the spectrum.
-    fn row(&self, samples: bool) -> Row {
+    fn row(&self, samples: bool) -> RowSize {
         match self.values {
-            Values::Complex => Row { parts: 2, len: self.shape.points() },
-            Values::Real if samples => Row { parts: 1, len: self.shape.points() },
-            Values::Real => Row { parts: 2, len: self.shape.outer() * self.bins() },
+            FftValues::Complex => RowSize { parts: 2, len: self.shape.points() },
+            FftValues::Real if samples => RowSize { parts: 1, len: self.shape.points() },
+            FftValues::Real => RowSize { parts: 2, len: self.shape.outer() * self.bins() },
         }
     }
 
@@ -93,12 +93,7 @@ impl FftProblem {
 }
 
 /// All problems of a grid, those that share inputs next to each other.
-pub fn grid(
-    values: &[Values],
-    directions: &[Direction],
-    shapes: &[TransformShape],
-    extent: &Extent,
-) -> Vec<FftProblem> {
+pub fn grid(values: &[FftValues], directions: &[Direction], shapes: &[FftShape], extent: &Extent) -> Vec<FftProblem> {
     let mut problems = Vec::new();
     for shape in shapes {
         let batches = match extent {
@@ -121,14 +116,14 @@ mod tests {
     use crate::harness::problem::Problem;
     use crate::suites::fft::Shapes;
 
-    fn shapes(text: &str) -> Vec<TransformShape> {
+    fn shapes(text: &str) -> Vec<FftShape> {
         Shapes::of(&text.split(',').map(|item| item.parse().unwrap()).collect::<Vec<_>>())
     }
 
     #[test]
     fn a_grid_is_every_combination() {
         let problems = grid(
-            &[Values::Complex, Values::Real],
+            &[FftValues::Complex, FftValues::Real],
             &[Direction::Forward, Direction::Inverse],
             &shapes("8,3x5"),
             &Extent::Batches(vec![1, 2]),
@@ -136,7 +131,7 @@ mod tests {
         assert_eq!(problems.len(), 16);
         let real = &problems[15];
         assert_eq!(real.parameters().to_string(), "values real, direction inverse, n 3x5, batch 2");
-        assert_eq!((real.input(), real.output()), (Row { parts: 2, len: 9 }, Row { parts: 1, len: 15 }));
+        assert_eq!((real.input(), real.output()), (RowSize { parts: 2, len: 9 }, RowSize { parts: 1, len: 15 }));
         assert_eq!(real.input_dims(), [2, 3, 3]);
         assert_eq!(real.size().useful_bytes, 2 * (2 * 9 + 15) * 4);
     }
@@ -145,7 +140,7 @@ mod tests {
     fn a_number_of_points_is_shared_out() {
         let of = |points| {
             let extent = Extent::Points(points);
-            grid(&[Values::Complex], &[Direction::Forward], &shapes("1000,7x7"), &extent)
+            grid(&[FftValues::Complex], &[Direction::Forward], &shapes("1000,7x7"), &extent)
         };
         assert_eq!(of(10_000).iter().map(|problem| problem.batch).collect::<Vec<_>>(), [10, 204]);
         assert_eq!(of(10).iter().map(|problem| problem.batch).collect::<Vec<_>>(), [1, 1]);
@@ -154,7 +149,7 @@ mod tests {
     #[test]
     fn values_that_take_too_much_memory_are_refused() {
         let problem = FftProblem {
-            values: Values::Complex,
+            values: FftValues::Complex,
             direction: Direction::Forward,
             shape: shapes("1024").remove(0),
             batch: 1 << 21,

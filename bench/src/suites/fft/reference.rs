@@ -4,34 +4,34 @@ use firefly_ops::Direction;
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
-use super::problem::{FftProblem, Values};
+use super::problem::{FftProblem, FftValues};
 
 /// The parts of a row, real and imaginary, the second only where values are complex.
-pub type Parts = Vec<Vec<f64>>;
+pub type RowParts = Vec<Vec<f64>>;
 
 /// The transform of a row.
-pub fn transform(problem: &FftProblem, input: &Parts) -> Parts {
+pub fn transform(problem: &FftProblem, input: &RowParts) -> RowParts {
     let forward = problem.direction == Direction::Forward;
     match (problem.values, forward) {
-        (Values::Complex, _) => split(&along_all(problem, joined(input), forward)),
-        (Values::Real, true) => split(&lower_half(problem, &along_all(problem, joined(input), true))),
-        (Values::Real, false) => vec![hermitian_sum(problem, &joined(input))],
+        (FftValues::Complex, _) => split(&along_all(problem, joined(input), forward)),
+        (FftValues::Real, true) => split(&lower_half(problem, &along_all(problem, joined(input), true))),
+        (FftValues::Real, false) => vec![hermitian_sum(problem, &joined(input))],
     }
 }
 
 /// The gradient of Σ weights · transform in the input, which depends on the weights alone.
-pub fn gradient(problem: &FftProblem, weights: &Parts) -> Parts {
+pub fn gradient(problem: &FftProblem, weights: &RowParts) -> RowParts {
     let forward = problem.direction == Direction::Forward;
     match (problem.values, forward) {
         // Σ Re(w* F x) = Σ Re((F* w)* x).
-        (Values::Complex, _) => split(&along_all(problem, joined(weights), !forward)),
+        (FftValues::Complex, _) => split(&along_all(problem, joined(weights), !forward)),
         // The bins that are not part of the output have weight 0.
-        (Values::Real, true) => {
+        (FftValues::Real, true) => {
             let whole = widened(problem, &joined(weights));
             vec![along_all(problem, whole, false).iter().map(|value| value.re).collect()]
         }
         // An interior bin counts twice in the output: by itself, and as the conjugate of its mirror image.
-        (Values::Real, false) => {
+        (FftValues::Real, false) => {
             let mut bins = lower_half(problem, &along_all(problem, joined(weights), true));
             let (n, width) = (problem.shape.last(), problem.bins());
             for (at, bin) in bins.iter_mut().enumerate() {
@@ -90,14 +90,14 @@ fn along_all(problem: &FftProblem, mut values: Vec<Complex<f64>>, forward: bool)
     values
 }
 
-fn joined(parts: &Parts) -> Vec<Complex<f64>> {
+fn joined(parts: &RowParts) -> Vec<Complex<f64>> {
     match &parts[..] {
         [re, im] => re.iter().zip(im).map(|(&re, &im)| Complex { re, im }).collect(),
         real => real.iter().flatten().map(|&re| Complex { re, im: 0.0 }).collect(),
     }
 }
 
-fn split(values: &[Complex<f64>]) -> Parts {
+fn split(values: &[Complex<f64>]) -> RowParts {
     vec![values.iter().map(|value| value.re).collect(), values.iter().map(|value| value.im).collect()]
 }
 
@@ -109,7 +109,7 @@ mod tests {
     use crate::suites::fft::problem::{DIRECTIONS, Extent, grid};
     use crate::suites::fft::shape::Shapes;
 
-    fn noise(len: usize, parts: usize) -> Parts {
+    fn noise(len: usize, parts: usize) -> RowParts {
         let value = |i: usize| ((i * 7919 + 13) % 1009) as f64 / 504.5 - 1.0;
         (0..parts).map(|part| (0..len).map(|i| value(i + part * len)).collect()).collect()
     }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     /// The transform by its definition: the sum over all points.
-    fn sum(problem: &FftProblem, input: &Parts) -> Parts {
+    fn sum(problem: &FftProblem, input: &RowParts) -> RowParts {
         let dims = problem.shape.dims();
         let (points, n, width) = (problem.shape.points(), problem.shape.last(), problem.bins());
         let forward = problem.direction == Direction::Forward;
@@ -134,11 +134,11 @@ mod tests {
         let place = |bin: usize| bin / width * n + bin % width;
         let all = |k: usize| (0..points).map(|j| values[j] * phase(dims, j, k, forward)).sum::<Complex<f64>>();
         match (problem.values, forward) {
-            (Values::Complex, _) => split(&(0..points).map(all).collect::<Vec<_>>()),
-            (Values::Real, true) => {
+            (FftValues::Complex, _) => split(&(0..points).map(all).collect::<Vec<_>>()),
+            (FftValues::Real, true) => {
                 split(&(0..values.len() / n * width).map(|bin| all(place(bin))).collect::<Vec<_>>())
             }
-            (Values::Real, false) => {
+            (FftValues::Real, false) => {
                 let term = |j: usize, bin: usize| {
                     let factor = if is_interior(bin % width, n) { 2.0 } else { 1.0 };
                     factor * (values[bin] * phase(dims, place(bin), j, false)).re
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn transforms_are_the_sums_of_their_definitions() {
         let shapes: Vec<Shapes> = ["1", "2", "7", "12", "3x4", "4x5", "2x3x6"].map(|text| text.parse().unwrap()).into();
-        let values = Values::NAMED.map(|(_, values)| values);
+        let values = FftValues::NAMED.map(|(_, values)| values);
         let directions = DIRECTIONS.map(|(_, direction)| direction);
         for problem in grid(&values, &directions, &Shapes::of(&shapes), &Extent::Batches(vec![1])) {
             let (input, output) = (problem.input(), problem.output());
@@ -162,8 +162,9 @@ mod tests {
             }
             // The gradient of Σ w·F(x) is what F(x + d) − F(x) = F(d) says, for any direction d.
             let weights = noise(output.len, output.parts);
-            let dot =
-                |a: &Parts, b: &Parts| a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| a * b).sum::<f64>();
+            let dot = |a: &RowParts, b: &RowParts| {
+                a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| a * b).sum::<f64>()
+            };
             let along = dot(&gradient(&problem, &weights), &given);
             assert!((along - dot(&weights, &transform(&problem, &given))).abs() < 1e-11, "{problem:?}");
         }

@@ -12,9 +12,9 @@ const MAX_RANK: usize = 3;
 
 /// Points along each dimension of a transform, one to three of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TransformShape(Vec<usize>);
+pub struct FftShape(Vec<usize>);
 
-impl TransformShape {
+impl FftShape {
     /// Points along each dimension.
     pub fn dims(&self) -> &[usize] {
         &self.0
@@ -36,7 +36,7 @@ impl TransformShape {
     }
 }
 
-impl fmt::Display for TransformShape {
+impl fmt::Display for FftShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dims: Vec<String> = self.0.iter().map(usize::to_string).collect();
         f.write_str(&dims.join("x"))
@@ -45,7 +45,7 @@ impl fmt::Display for TransformShape {
 
 /// Item of a list of shapes: `1000`, `128x128`, or `256..4096` for the powers of two from 256 to 4096.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shapes(Vec<TransformShape>);
+pub struct Shapes(Vec<FftShape>);
 
 /// Reason why a text is no shape.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -60,7 +60,7 @@ pub enum ParseShapeError {
 
 impl Shapes {
     /// The shapes of a list in the order typed, each once.
-    pub fn of(list: &[Self]) -> Vec<TransformShape> {
+    pub fn of(list: &[Self]) -> Vec<FftShape> {
         distinct(list.iter().flat_map(|item| item.0.iter().cloned()))
     }
 }
@@ -80,7 +80,7 @@ impl FromStr for Shapes {
             };
             shapes.into_iter().flat_map(extended).collect()
         });
-        Ok(Self(all.into_iter().map(TransformShape).collect()))
+        Ok(Self(all.into_iter().map(FftShape).collect()))
     }
 }
 

@@ -4,8 +4,8 @@ use thiserror::Error;
 
 use super::expected::ExpectedRows;
 use super::inputs::FftInputs;
-use super::problem::{FftProblem, Row};
-use super::reference::Parts;
+use super::problem::{FftProblem, RowSize};
+use super::reference::RowParts;
 use crate::harness::routine::RoutineOutput;
 use crate::harness::verification::{CaseError, Verification, Verified, run_and_check, tolerance};
 
@@ -23,7 +23,7 @@ pub enum RowMismatch {
         /// Values of the first one.
         len: usize,
         /// The expected size.
-        expected: Row,
+        expected: RowSize,
     },
     /// A value is out of tolerance.
     #[error("set {set}, row {row}: value {at} is off by {error:.1e} of the row's maximum, {tolerance:.1e} is allowed")]
@@ -43,7 +43,7 @@ pub enum RowMismatch {
 
 /// Comparison of the rows of computed outputs, which are `scale` times what the library gave.
 pub struct RowCheck {
-    shape: Row,
+    shape: RowSize,
     batch: usize,
     scale: f64,
     found: Verification,
@@ -51,7 +51,7 @@ pub struct RowCheck {
 
 impl RowCheck {
     /// A check of outputs of `shape` with the tolerance of transforms of the problem's number of points.
-    pub fn new(problem: &FftProblem, shape: Row, scale: f64) -> Self {
+    pub fn new(problem: &FftProblem, shape: RowSize, scale: f64) -> Self {
         let found = Verification { rows: 0, tolerance: allowed(problem), error: 0.0, ranking: None };
         Self { shape, batch: problem.batch, scale, found }
     }
@@ -60,9 +60,9 @@ impl RowCheck {
     ///
     /// # Errors
     /// [`RowMismatch`] with the first wrong value.
-    pub fn row(&mut self, output: &[Vec<f32>], place: [usize; 2], expected: &Parts) -> Result<(), RowMismatch> {
-        let Row { parts, len } = self.shape;
-        let whole = Row { parts, len: self.batch * len };
+    pub fn row(&mut self, output: &[Vec<f32>], place: [usize; 2], expected: &RowParts) -> Result<(), RowMismatch> {
+        let RowSize { parts, len } = self.shape;
+        let whole = RowSize { parts, len: self.batch * len };
         if output.len() != parts || output.iter().any(|part| part.len() != whole.len) {
             let len = output.first().map_or(0, Vec::len);
             return Err(RowMismatch::Size { parts: output.len(), len, expected: whole });
@@ -129,7 +129,7 @@ mod tests {
     use firefly_ops::Direction;
 
     use super::*;
-    use crate::suites::fft::problem::{Extent, Values, grid};
+    use crate::suites::fft::problem::{Extent, FftValues, grid};
     use crate::suites::fft::shape::Shapes;
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
     fn a_wrong_value_is_refused() {
         let shapes = Shapes::of(&["15".parse().unwrap()]);
         let extent = Extent::Batches(vec![2]);
-        let problem = grid(&[Values::Real], &[Direction::Forward], &shapes, &extent).remove(0);
+        let problem = grid(&[FftValues::Real], &[Direction::Forward], &shapes, &extent).remove(0);
         let inputs = FftInputs::generate(&problem, 1, 1, &Device::flex());
         let expected = ExpectedRows::choose(&problem, 1, 1);
         let rows = expected.rows(&inputs);

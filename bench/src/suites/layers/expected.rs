@@ -9,18 +9,18 @@ use rand_chacha::ChaCha8Rng;
 use super::inputs::LayerInputs;
 use super::layer::Layer;
 use super::problem::LayerProblem;
-use super::routine::{Formulation, Pass, compute};
-use crate::harness::any_tensor::AnyTensor;
+use super::routine::{LayerFormulation, Pass, compute};
+use crate::harness::any_tensor::RankedTensor;
 use crate::harness::routine::RoutineError;
 
 /// A result, or the gradients in all inputs.
-pub type Values = Vec<Vec<f64>>;
+pub type LayerValues = Vec<Vec<f64>>;
 
 /// Expected results, computed on first use.
 pub struct ExpectedOutputs {
     weights: Vec<f32>,
-    results: [OnceLock<Values>; 2],
-    gradients: OnceLock<Values>,
+    results: [OnceLock<LayerValues>; 2],
+    gradients: OnceLock<LayerValues>,
 }
 
 impl ExpectedOutputs {
@@ -46,7 +46,7 @@ impl ExpectedOutputs {
         pass: Pass,
         inputs: &LayerInputs,
         set: usize,
-    ) -> Result<&Values, RoutineError> {
+    ) -> Result<&LayerValues, RoutineError> {
         let cell = match pass {
             Pass::Forward => &self.results[set],
             Pass::Backward => &self.gradients,
@@ -59,12 +59,12 @@ impl ExpectedOutputs {
         let weights = match pass {
             Pass::Forward => None,
             Pass::Backward => {
-                let result = compute(layer, Formulation::Separate, of_set.clone(), None)?;
+                let result = compute(layer, LayerFormulation::Separate, of_set.clone(), None)?;
                 result.first().map(|result| result.with_values(&self.weights))
             }
         };
-        let tensors = compute(layer, Formulation::Separate, of_set, weights.as_ref())?;
-        let read = |tensor: &AnyTensor| tensor.data()?.try_to_vec::<f64>().map_err(RoutineError::burn);
+        let tensors = compute(layer, LayerFormulation::Separate, of_set, weights.as_ref())?;
+        let read = |tensor: &RankedTensor| tensor.data()?.try_to_vec::<f64>().map_err(RoutineError::burn);
         let values = tensors.iter().map(read).collect::<Result<_, _>>()?;
         Ok(cell.get_or_init(|| values))
     }

@@ -3,7 +3,7 @@
 use burn::tensor::{Device, FloatDType, Gradients};
 
 use super::inputs::HostTensor;
-use crate::harness::any_tensor::AnyTensor;
+use crate::harness::any_tensor::RankedTensor;
 use crate::harness::routine::RoutineError;
 
 /// A layer, computed by one operation or by several.
@@ -18,17 +18,17 @@ pub trait Layer: Clone + Send + Sync + 'static {
     ///
     /// # Errors
     /// If the operation refuses an argument.
-    fn fused(&self, inputs: Self::Inputs) -> Result<AnyTensor, RoutineError>;
+    fn fused(&self, inputs: Self::Inputs) -> Result<RankedTensor, RoutineError>;
 
     /// The result of separate operations.
     ///
     /// # Errors
     /// If one of them refuses an argument.
-    fn separate(&self, inputs: Self::Inputs) -> Result<AnyTensor, RoutineError>;
+    fn separate(&self, inputs: Self::Inputs) -> Result<RankedTensor, RoutineError>;
 
     /// The inputs, tracked.
     fn tracked(inputs: Self::Inputs) -> Self::Inputs;
 
     /// Gradients of tracked inputs, in their order.
-    fn gradients(inputs: &Self::Inputs, gradients: &Gradients) -> Option<Vec<AnyTensor>>;
+    fn gradients(inputs: &Self::Inputs, gradients: &Gradients) -> Option<Vec<RankedTensor>>;
 }

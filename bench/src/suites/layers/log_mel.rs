@@ -7,7 +7,7 @@ use firefly_ops::{LogUnit, Logarithm, log_mel, mel_filters};
 use super::inputs::HostTensor;
 use super::layer::Layer;
 use super::problem::LogMelShape;
-use crate::harness::any_tensor::AnyTensor;
+use crate::harness::any_tensor::RankedTensor;
 use crate::harness::routine::RoutineError;
 
 /// Least power: the power of noise is far above it, and what the logarithm takes from the result stays relative.
@@ -15,7 +15,7 @@ const FLOOR: f64 = 1e-10;
 
 /// The natural logarithm of the power in mel bands.
 #[derive(Debug, Clone, Copy)]
-pub struct LogMel(pub LogMelShape);
+pub struct LogMelLayer(pub LogMelShape);
 
 /// Signal `[batch, samples]`, window `[n_fft]` and filters `[1, mels, bins]`.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct LogMelInputs {
     filters: Tensor<3>,
 }
 
-impl Layer for LogMel {
+impl Layer for LogMelLayer {
     type Inputs = LogMelInputs;
 
     fn inputs(&self, host: &[&HostTensor], device: &Device, dtype: FloatDType) -> LogMelInputs {
@@ -40,13 +40,13 @@ impl Layer for LogMel {
         }
     }
 
-    fn fused(&self, inputs: LogMelInputs) -> Result<AnyTensor, RoutineError> {
+    fn fused(&self, inputs: LogMelInputs) -> Result<RankedTensor, RoutineError> {
         let logarithm = Logarithm::new(LogUnit::Natural);
         let spectra: Tensor<3> = log_mel(inputs.signal, inputs.window, &self.0.options(), &logarithm)?;
         Ok(spectra.into())
     }
 
-    fn separate(&self, inputs: LogMelInputs) -> Result<AnyTensor, RoutineError> {
+    fn separate(&self, inputs: LogMelInputs) -> Result<RankedTensor, RoutineError> {
         let spectrum = stft::<2, 3>(inputs.signal, Some(inputs.window), &self.0.options().stft)?;
         let bands = inputs.filters.matmul(spectrum.abs_squared());
         Ok(bands.clamp_min(FLOOR).log().into())
@@ -60,7 +60,7 @@ impl Layer for LogMel {
         }
     }
 
-    fn gradients(inputs: &LogMelInputs, gradients: &Gradients) -> Option<Vec<AnyTensor>> {
+    fn gradients(inputs: &LogMelInputs, gradients: &Gradients) -> Option<Vec<RankedTensor>> {
         Some(vec![inputs.signal.grad(gradients)?.into(), inputs.window.grad(gradients)?.into()])
     }
 }

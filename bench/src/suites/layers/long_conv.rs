@@ -6,12 +6,12 @@ use firefly_ops::{Norm, long_conv};
 
 use super::inputs::HostTensor;
 use super::layer::Layer;
-use crate::harness::any_tensor::AnyTensor;
+use crate::harness::any_tensor::RankedTensor;
 use crate::harness::routine::RoutineError;
 
 /// A causal convolution of every row of a signal with its channel's kernel.
 #[derive(Debug, Clone, Copy)]
-pub struct LongConv;
+pub struct LongConvLayer;
 
 /// Signal `[batch, channels, n]`, kernel `[channels, n]`, and what the result is multiplied by, as the signal.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct LongConvInputs {
     gate: Option<Tensor<3>>,
 }
 
-impl Layer for LongConv {
+impl Layer for LongConvLayer {
     type Inputs = LongConvInputs;
 
     fn inputs(&self, host: &[&HostTensor], device: &Device, dtype: FloatDType) -> LongConvInputs {
@@ -32,11 +32,11 @@ impl Layer for LongConv {
         }
     }
 
-    fn fused(&self, inputs: LongConvInputs) -> Result<AnyTensor, RoutineError> {
+    fn fused(&self, inputs: LongConvInputs) -> Result<RankedTensor, RoutineError> {
         Ok(long_conv(inputs.signal, inputs.kernel, inputs.gate)?.into())
     }
 
-    fn separate(&self, inputs: LongConvInputs) -> Result<AnyTensor, RoutineError> {
+    fn separate(&self, inputs: LongConvInputs) -> Result<RankedTensor, RoutineError> {
         let LongConvInputs { signal, kernel, gate } = inputs;
         let n = signal.dims()[2];
         let points = next_fast_len(n + kernel.dims()[1] - 1);
@@ -58,7 +58,7 @@ impl Layer for LongConv {
         }
     }
 
-    fn gradients(inputs: &LongConvInputs, gradients: &Gradients) -> Option<Vec<AnyTensor>> {
+    fn gradients(inputs: &LongConvInputs, gradients: &Gradients) -> Option<Vec<RankedTensor>> {
         let mut all = vec![inputs.signal.grad(gradients)?.into(), inputs.kernel.grad(gradients)?.into()];
         if let Some(gate) = &inputs.gate {
             all.push(gate.grad(gradients)?.into());

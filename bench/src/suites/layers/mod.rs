@@ -16,7 +16,7 @@ use burn::tensor::Device;
 
 pub use expected::ExpectedOutputs;
 pub use inputs::LayerInputs;
-pub use problem::{Kind, LayerProblem, LogMelShape, LongConvShape, SpectralConvShape};
+pub use problem::{LayerKind, LayerProblem, LogMelShape, LongConvShape, SpectralConvShape};
 pub use strategies::catalogue;
 
 use crate::harness::parameters::ParameterMap;

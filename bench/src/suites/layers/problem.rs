@@ -2,11 +2,11 @@
 
 use firefly_ops::{MelBands, MelOptions, StftOptions};
 
-use crate::suites::fft::TransformShape;
+use crate::suites::fft::FftShape;
 
 /// Kinds of layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum LayerKind {
     /// Transform, product with complex weights at few modes, inverse transform.
     SpectralConv,
     /// Causal convolution with a kernel as long as the signal.
@@ -15,7 +15,7 @@ pub enum Kind {
     LogMel,
 }
 
-impl Kind {
+impl LayerKind {
     /// Every kind, by the name that users type.
     pub const NAMED: [(&str, Self); 3] =
         [("spectral-conv", Self::SpectralConv), ("long-conv", Self::LongConv), ("log-mel", Self::LogMel)];
@@ -27,7 +27,7 @@ pub struct SpectralConvShape {
     /// Channels in and out.
     pub channels: usize,
     /// Points along each dimension.
-    pub shape: TransformShape,
+    pub shape: FftShape,
     /// Modes from 0 on along every dimension; along all but the last as many negative ones.
     pub modes: usize,
 }

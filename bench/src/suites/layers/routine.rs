@@ -4,14 +4,14 @@ use burn::tensor::FloatDType;
 
 use super::inputs::LayerInputs;
 use super::layer::Layer;
-use crate::harness::any_tensor::AnyTensor;
+use crate::harness::any_tensor::RankedTensor;
 use crate::harness::calls::Calls;
 use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::routine::{RoutineError, RoutineOutput};
 
 /// Formulation of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Formulation {
+pub enum LayerFormulation {
     /// By one operation.
     Fused,
     /// By separate operations.
@@ -33,13 +33,13 @@ pub enum Pass {
 /// If an operation refuses an argument, or a gradient is missing.
 pub fn compute<L: Layer>(
     layer: &L,
-    formulation: Formulation,
+    formulation: LayerFormulation,
     inputs: L::Inputs,
-    weights: Option<&AnyTensor>,
-) -> Result<Vec<AnyTensor>, RoutineError> {
+    weights: Option<&RankedTensor>,
+) -> Result<Vec<RankedTensor>, RoutineError> {
     let forward = |inputs| match formulation {
-        Formulation::Fused => layer.fused(inputs),
-        Formulation::Separate => layer.separate(inputs),
+        LayerFormulation::Fused => layer.fused(inputs),
+        LayerFormulation::Separate => layer.separate(inputs),
     };
     match weights {
         None => Ok(vec![forward(inputs)?]),
@@ -57,7 +57,7 @@ pub fn compute<L: Layer>(
 /// If the layer can't be computed.
 pub fn routine<'a, L: Layer>(
     layer: L,
-    formulation: Formulation,
+    formulation: LayerFormulation,
     inputs: &'a LayerInputs,
     weights: Option<&[f32]>,
     calls: Calls,

@@ -7,16 +7,16 @@ use firefly_ops::{Norm, spectral_conv};
 use super::inputs::HostTensor;
 use super::layer::Layer;
 use super::problem::SpectralConvShape;
-use crate::harness::any_tensor::AnyTensor;
+use crate::harness::any_tensor::RankedTensor;
 use crate::harness::routine::RoutineError;
 
 /// A spectral convolution of tensors `[batch, channels, n…]` of `D` dimensions.
 #[derive(Debug, Clone)]
-pub struct SpectralConv<const D: usize>(pub SpectralConvShape);
+pub struct SpectralConvLayer<const D: usize>(pub SpectralConvShape);
 
-impl<const D: usize> Layer for SpectralConv<D>
+impl<const D: usize> Layer for SpectralConvLayer<D>
 where
-    AnyTensor: From<Tensor<D>>,
+    RankedTensor: From<Tensor<D>>,
 {
     /// Input, real and imaginary parts of the weights.
     type Inputs = [Tensor<D>; 3];
@@ -25,11 +25,11 @@ where
         std::array::from_fn(|at| host[at].tensor(device, dtype))
     }
 
-    fn fused(&self, [input, re, im]: Self::Inputs) -> Result<AnyTensor, RoutineError> {
+    fn fused(&self, [input, re, im]: Self::Inputs) -> Result<RankedTensor, RoutineError> {
         Ok(spectral_conv(input, ComplexTensor::new(re, im))?.into())
     }
 
-    fn separate(&self, [input, re, im]: Self::Inputs) -> Result<AnyTensor, RoutineError> {
+    fn separate(&self, [input, re, im]: Self::Inputs) -> Result<RankedTensor, RoutineError> {
         let dims: Vec<isize> = (2..D as isize).collect();
         let (kept, points) = (self.0.kept(), self.0.shape.dims());
         let [batch, channels] = [input.dims()[0], input.dims()[1]];
@@ -60,8 +60,8 @@ where
         inputs.map(|input| input.autodiff().require_grad())
     }
 
-    fn gradients(inputs: &Self::Inputs, gradients: &Gradients) -> Option<Vec<AnyTensor>> {
-        inputs.iter().map(|input| input.grad(gradients).map(AnyTensor::from)).collect()
+    fn gradients(inputs: &Self::Inputs, gradients: &Gradients) -> Option<Vec<RankedTensor>> {
+        inputs.iter().map(|input| input.grad(gradients).map(RankedTensor::from)).collect()
     }
 }
 

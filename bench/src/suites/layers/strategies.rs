@@ -7,11 +7,11 @@ use thiserror::Error;
 use super::expected::ExpectedOutputs;
 use super::inputs::LayerInputs;
 use super::layer::Layer;
-use super::log_mel::LogMel;
-use super::long_conv::LongConv;
+use super::log_mel::LogMelLayer;
+use super::long_conv::LongConvLayer;
 use super::problem::LayerProblem;
-use super::routine::{Formulation, Pass, routine};
-use super::spectral_conv::SpectralConv;
+use super::routine::{LayerFormulation, Pass, routine};
+use super::spectral_conv::SpectralConvLayer;
 use crate::baselines::copy;
 use crate::harness::calls::{Calls, QUEUED};
 use crate::harness::routine::RoutineError;
@@ -28,7 +28,7 @@ const TF32_TOLERANCE: f64 = 1e-3;
 
 /// Every strategy, in the order of the table's rows.
 pub fn catalogue() -> Vec<BenchStrategy<LayerProblem>> {
-    use Formulation::{Fused, Separate};
+    use LayerFormulation::{Fused, Separate};
     use Pass::{Backward, Forward};
     vec![
         strategy("firefly", "one operation on the device", Fused, Forward, Calls::One),
@@ -52,35 +52,35 @@ pub fn catalogue() -> Vec<BenchStrategy<LayerProblem>> {
 fn strategy(
     name: &'static str,
     summary: &'static str,
-    formulation: Formulation,
+    formulation: LayerFormulation,
     pass: Pass,
     calls: Calls,
 ) -> BenchStrategy<LayerProblem> {
     BenchStrategy::new(name, summary, move |problem: &LayerProblem, inputs, expected| {
-        let plan = Plan { formulation, pass, calls, points: problem.points() };
+        let plan = StrategyPlan { formulation, pass, calls, points: problem.points() };
         match problem {
             LayerProblem::SpectralConv(_, shape) => match shape.shape.dims().len() {
-                1 => plan.verified(SpectralConv::<3>(shape.clone()), inputs, expected),
-                2 => plan.verified(SpectralConv::<4>(shape.clone()), inputs, expected),
-                _ => plan.verified(SpectralConv::<5>(shape.clone()), inputs, expected),
+                1 => plan.verified(SpectralConvLayer::<3>(shape.clone()), inputs, expected),
+                2 => plan.verified(SpectralConvLayer::<4>(shape.clone()), inputs, expected),
+                _ => plan.verified(SpectralConvLayer::<5>(shape.clone()), inputs, expected),
             },
-            LayerProblem::LongConv(..) => plan.verified(LongConv, inputs, expected),
-            LayerProblem::LogMel(_, shape) => plan.verified(LogMel(*shape), inputs, expected),
+            LayerProblem::LongConv(..) => plan.verified(LongConvLayer, inputs, expected),
+            LayerProblem::LogMel(_, shape) => plan.verified(LogMelLayer(*shape), inputs, expected),
         }
     })
     .with_forced_sets(|_| Some(InstructionSet::current().name()))
 }
 
 /// Plan of a strategy: its formulation, what it computes, and its calls.
-struct Plan {
-    formulation: Formulation,
+struct StrategyPlan {
+    formulation: LayerFormulation,
     pass: Pass,
     calls: Calls,
     /// Points of the layer's transforms.
     points: usize,
 }
 
-impl Plan {
+impl StrategyPlan {
     /// The routine, its whole output compared: results of every set, gradients of the first.
     fn verified<'a, L: Layer>(
         &self,
@@ -92,7 +92,7 @@ impl Plan {
         let mut routine = routine(layer.clone(), self.formulation, inputs, weights, self.calls)?;
         let is_on_host = DeviceName::of(inputs.device()).kind().is_host();
         let allowed = match self.formulation {
-            Formulation::Separate if !is_on_host => TF32_TOLERANCE,
+            LayerFormulation::Separate if !is_on_host => TF32_TOLERANCE,
             _ => TOLERANCES * tolerance(self.points),
         };
         let mut found = Verification { rows: 0, tolerance: allowed, error: 0.0, ranking: None };

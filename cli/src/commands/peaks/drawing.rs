@@ -2,8 +2,8 @@
 
 use crate::frames::{Block, Cut};
 use crate::peak_values::PeakValues;
-use crate::pipeline::Recording;
-use crate::plot::{Figure, HeatMap, Picture};
+use crate::pipeline::OpenRecording;
+use crate::plot::{Picture, PlotFigure, SpectrogramPlot};
 
 /// Channels of a drawing at most.
 const MOST_FIGURES: usize = 12;
@@ -16,7 +16,7 @@ pub struct Drawing {
     /// Picture per channel of the current recording.
     pictures: Vec<Picture>,
     /// One figure per channel of the recordings that have ended.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<PlotFigure>,
 }
 
 impl Drawing {
@@ -26,7 +26,7 @@ impl Drawing {
     }
 
     /// Adds the peaks of a block.
-    pub fn add(&mut self, recording: Recording, block: &Block<PeakValues>) {
+    pub fn add(&mut self, recording: OpenRecording, block: &Block<PeakValues>) {
         let shown = recording.channels.min(MOST_FIGURES - self.figures.len());
         self.pictures.resize(shown, Picture::new(self.power.len()));
         let rows = block.values.bins.chunks(self.k).zip(block.values.power.chunks(self.k));
@@ -41,12 +41,12 @@ impl Drawing {
     }
 
     /// Ends a recording of so many frames.
-    pub fn end(&mut self, recording: Recording, name: &str, cut: Cut, frames: u64) {
+    pub fn end(&mut self, recording: OpenRecording, name: &str, cut: Cut, frames: u64) {
         let seconds = (frames.saturating_sub(1) * cut.step as u64 + cut.length as u64) as f64 / recording.rate;
         for (channel, picture) in self.pictures.drain(..).enumerate() {
             let title = if recording.channels > 1 { format!("{name}, channel {channel}") } else { name.to_owned() };
-            let map = HeatMap { title, nyquist: recording.rate / 2.0, seconds, tracks: 0, picture };
-            self.figures.push(Figure::HeatMap(map));
+            let map = SpectrogramPlot { title, nyquist: recording.rate / 2.0, seconds, tracks: 0, picture };
+            self.figures.push(PlotFigure::HeatMap(map));
         }
     }
 }

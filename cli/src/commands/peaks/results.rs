@@ -6,13 +6,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use super::drawing::Drawing;
-use super::rows::RowLayout;
-use crate::commands::outcome::Outcome;
+use super::rows::PeakRowLayout;
+use crate::commands::outcome::CommandOutcome;
 use crate::frames::{Block, Cut};
-use crate::journal::Entry;
+use crate::journal::JournalEntry;
 use crate::model::ModelRequest;
 use crate::peak_values::PeakValues;
-use crate::pipeline::Recording;
+use crate::pipeline::OpenRecording;
 use crate::source::Sources;
 use crate::summary::Summary;
 use crate::table::TableWriter;
@@ -31,7 +31,7 @@ pub struct Results<'a> {
     /// Drawing of the peaks.
     pub drawing: Option<Drawing>,
     /// Recordings that failed.
-    pub outcome: Outcome,
+    pub outcome: CommandOutcome,
 }
 
 impl<'a> Results<'a> {
@@ -46,7 +46,7 @@ impl<'a> Results<'a> {
             rows: 0,
             summary: Summary::new(request.n_fft, request.k, "frames"),
             drawing: None,
-            outcome: Outcome::default(),
+            outcome: CommandOutcome::default(),
         }
     }
 
@@ -54,23 +54,23 @@ impl<'a> Results<'a> {
     ///
     /// # Errors
     /// If the table can't be written.
-    pub fn take(&mut self, entry: Entry<PeakValues>) -> Result<()> {
+    pub fn take(&mut self, entry: JournalEntry<PeakValues>) -> Result<()> {
         match entry {
-            Entry::Block(recording, block) => self.add(recording, block),
-            Entry::End(recording, failure) => {
+            JournalEntry::Block(recording, block) => self.add(recording, block),
+            JournalEntry::End(recording, failure) => {
                 self.end(recording, failure);
                 Ok(())
             }
         }
     }
 
-    fn add(&mut self, recording: Recording, block: Block<PeakValues>) -> Result<()> {
+    fn add(&mut self, recording: OpenRecording, block: Block<PeakValues>) -> Result<()> {
         self.summary.add(recording, &block);
         if let Some(drawing) = &mut self.drawing {
             drawing.add(recording, &block);
         }
         if let Some(table) = &mut self.table {
-            let layout = RowLayout { k: self.request.k, n_fft: self.request.n_fft, step: self.cut.step };
+            let layout = PeakRowLayout { k: self.request.k, n_fft: self.request.n_fft, step: self.cut.step };
             let rows = layout.rows(self.names[recording.source].clone(), recording, block);
             self.rows += rows.first().map_or(0, |column| column.values.len()) as u64;
             table.write(&rows).context("writing the output")?;
@@ -78,7 +78,7 @@ impl<'a> Results<'a> {
         Ok(())
     }
 
-    fn end(&mut self, recording: Recording, failure: Option<String>) {
+    fn end(&mut self, recording: OpenRecording, failure: Option<String>) {
         let name = &self.names[recording.source];
         let frames = self.summary.end(recording, name);
         if let Some(drawing) = &mut self.drawing {

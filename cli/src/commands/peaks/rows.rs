@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crate::frames::Block;
 use crate::peak_values::{MaximumValues, PeakValues};
-use crate::pipeline::Recording;
-use crate::table::{Column, Values};
+use crate::pipeline::OpenRecording;
+use crate::table::{ColumnValues, TableColumn};
 
 /// What rows follow from, beside the peaks.
 #[derive(Debug, Clone, Copy)]
-pub struct RowLayout {
+pub struct PeakRowLayout {
     /// Peaks per frame; of local maxima at most.
     pub k: usize,
     /// Samples per segment.
@@ -19,10 +19,10 @@ pub struct RowLayout {
     pub step: usize,
 }
 
-impl RowLayout {
+impl PeakRowLayout {
     /// Rows of a block: one per peak. A frame with too few finite bins has rows of bin −1; one with too few local maxima
     /// has fewer rows.
-    pub fn rows(&self, name: Arc<str>, recording: Recording, block: Block<PeakValues>) -> Vec<Column> {
+    pub fn rows(&self, name: Arc<str>, recording: OpenRecording, block: Block<PeakValues>) -> Vec<TableColumn> {
         let Block { first, values, .. } = block;
         let is_shorter = values.maxima.is_some();
         let count = |bins: &[i32]| match is_shorter {
@@ -61,18 +61,18 @@ impl RowLayout {
             }
         };
         let columns = [
-            ("file", Values::Text(name, total)),
-            ("channel", Values::Int32(channels)),
-            ("frame", Values::Int64(frames)),
-            ("time_s", Values::Double(times)),
-            ("rank", Values::Int32(ranks)),
-            ("bin", Values::Int32(bins)),
-            ("frequency_hz", Values::Double(frequencies)),
-            ("power", Values::Float(power)),
-            ("power_db", Values::Double(decibels)),
+            ("file", ColumnValues::Text(name, total)),
+            ("channel", ColumnValues::Int32(channels)),
+            ("frame", ColumnValues::Int64(frames)),
+            ("time_s", ColumnValues::Double(times)),
+            ("rank", ColumnValues::Int32(ranks)),
+            ("bin", ColumnValues::Int32(bins)),
+            ("frequency_hz", ColumnValues::Double(frequencies)),
+            ("power", ColumnValues::Float(power)),
+            ("power_db", ColumnValues::Double(decibels)),
         ];
-        let prominence = prominence.map(|prominence| ("prominence", Values::Float(prominence)));
-        columns.into_iter().chain(prominence).map(|(name, values)| Column { name, values }).collect()
+        let prominence = prominence.map(|prominence| ("prominence", ColumnValues::Float(prominence)));
+        columns.into_iter().chain(prominence).map(|(name, values)| TableColumn { name, values }).collect()
     }
 
     /// The first values of each frame, as many as it has rows.

@@ -60,7 +60,7 @@ impl fmt::Display for Path {
 
 /// Estimated time of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
+pub struct PathEstimate {
     /// The path.
     pub path: Path,
     /// Nanoseconds.
@@ -83,7 +83,7 @@ pub struct Breakdown {
     /// Peaks per frame.
     pub k: usize,
     /// Estimates in the order of [`Path::ALL`].
-    pub estimates: Vec<Estimate>,
+    pub estimates: Vec<PathEstimate>,
     /// Decision of the fusion gate, with score, least gain, benefit and greatest slowdown.
     pub decision: FusionDecision,
     /// The considered path of the least estimate.
@@ -102,7 +102,7 @@ impl Breakdown {
     }
 
     /// The estimate of a path.
-    pub fn estimate(&self, path: Path) -> Option<&Estimate> {
+    pub fn estimate(&self, path: Path) -> Option<&PathEstimate> {
         self.estimates.iter().find(|estimate| estimate.path == path)
     }
 }
@@ -116,7 +116,7 @@ impl Breakdown {
 pub fn breakdown(profile: &DeviceProfile, batch: usize, n_fft: usize, k: usize) -> Breakdown {
     let size = |path: Path| PeaksSize { options: WelchOptions::new(n_fft, path.segments()), batch, k };
     let decision = decide(&size(Path::Fused), profile);
-    let estimates: Vec<Estimate> = Path::ALL
+    let estimates: Vec<PathEstimate> = Path::ALL
         .into_iter()
         .map(|path| {
             let (nanoseconds, measured) = estimate(path, &size(path), profile);
@@ -126,7 +126,7 @@ pub fn breakdown(profile: &DeviceProfile, batch: usize, n_fft: usize, k: usize) 
                 Path::Block => false,
                 Path::Fused => is_viable(profile) && decision.fuse(),
             };
-            Estimate { path, nanoseconds, measured, considered }
+            PathEstimate { path, nanoseconds, measured, considered }
         })
         .collect();
     let considered = estimates.iter().filter(|estimate| estimate.considered);

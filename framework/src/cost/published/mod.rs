@@ -7,7 +7,7 @@
 mod breakdown;
 mod graphs;
 
-pub use breakdown::{Breakdown, Estimate, Path, breakdown};
+pub use breakdown::{Breakdown, Path, PathEstimate, breakdown};
 pub use graphs::{fused_graph, movements, spectrum_graph};
 
 use super::{FusionDecision, LearnedSize, PeaksSize, Prediction};

@@ -180,7 +180,7 @@ fn a_breakdown_picks_the_least_of_what_is_considered() {
         for batch in [1, 300, 3000, 30_000] {
             let breakdown = breakdown_on(preset, batch);
             let picked = breakdown.estimate(breakdown.pick).unwrap();
-            let least = |other: &Estimate| !other.considered || other.nanoseconds >= picked.nanoseconds;
+            let least = |other: &PathEstimate| !other.considered || other.nanoseconds >= picked.nanoseconds;
             assert!(picked.considered && breakdown.estimates.iter().all(least));
         }
     }

@@ -16,13 +16,13 @@ pub enum Role {
 }
 
 /// Roles along one axis with their lengths, greater than 1, the outermost first; without any, its values are the same.
-pub type Axis = Vec<(Role, usize)>;
+pub type AxisRoles = Vec<(Role, usize)>;
 
 /// The axes of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Axes(pub Vec<Axis>);
+pub struct ValueAxes(pub Vec<AxisRoles>);
 
-impl Axes {
+impl ValueAxes {
     /// The axes of a tensor of which nothing is known.
     pub fn own(shape: &[usize]) -> Self {
         let axis =
@@ -37,7 +37,7 @@ impl Axes {
 
     /// The same axes with other names of the roles.
     pub fn renamed(&self, name: impl Fn(Role) -> Role) -> Self {
-        let axis = |axis: &Axis| axis.iter().map(|&(role, length)| (name(role), length)).collect();
+        let axis = |axis: &AxisRoles| axis.iter().map(|&(role, length)| (name(role), length)).collect();
         Self(self.0.iter().map(axis).collect())
     }
 
@@ -68,7 +68,7 @@ impl Axes {
     /// The axes after new ones in front, with those repeated that `shape` is longer along.
     pub fn expand(&self, shape: &[usize]) -> Option<Self> {
         let added = shape.len().checked_sub(self.0.len())?;
-        let repeated = |(axis, &length): (&Axis, &usize)| match covered(axis) {
+        let repeated = |(axis, &length): (&AxisRoles, &usize)| match covered(axis) {
             own if own == length => Some(axis.clone()),
             1 => Some(Vec::new()),
             _ => None,
@@ -108,6 +108,6 @@ impl Axes {
 }
 
 /// Number of values along the roles of an axis.
-fn covered(axis: &Axis) -> usize {
+fn covered(axis: &AxisRoles) -> usize {
     axis.iter().map(|(_, length)| length).product()
 }

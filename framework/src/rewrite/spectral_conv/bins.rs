@@ -1,7 +1,7 @@
 //! Boxes of bins: which bins of a spectrum lie where along the axes of a value, and what they were multiplied by.
 
 use crate::graph::ValueId;
-use crate::rewrite::abstract_value::Part;
+use crate::rewrite::abstract_value::SpectrumPart;
 
 /// Adjacent bins along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,20 +39,20 @@ impl Bins {
 /// One part of a spectrum, times a part of weights `[in, out, modes…]`, and a factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Term {
-    pub part: Part,
+    pub part: SpectrumPart,
     pub weights: Option<ValueId>,
     pub factor: f64,
 }
 
 /// Box of bins, and the terms whose sum its values are.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Block {
+pub struct BinBlock {
     /// The bins along each dimension.
     pub bins: Vec<Bins>,
     pub terms: Vec<Term>,
 }
 
-impl Block {
+impl BinBlock {
     /// The part between two places along a dimension.
     pub fn cut(&self, dim: usize, start: usize, end: usize) -> Option<Self> {
         let mut block = self.clone();
@@ -96,7 +96,8 @@ impl Block {
             return None;
         }
         if let ([a], [b]) = (&self.terms[..], &im.terms[..]) {
-            let is_plain = (a.part, b.part) == (Part::Real, Part::Imaginary) && (a.weights, b.weights) == (None, None);
+            let is_plain = (a.part, b.part) == (SpectrumPart::Real, SpectrumPart::Imaginary)
+                && (a.weights, b.weights) == (None, None);
             return (is_plain && a.factor == b.factor).then_some((a.factor, None));
         }
         // (x + iy)(u + iv) = xu − yv + i (xv + yu).
@@ -111,8 +112,8 @@ impl Block {
 /// The term of the real part of the spectrum, and that of the imaginary part.
 fn parts(terms: &[Term]) -> Option<[Term; 2]> {
     match terms {
-        [real @ Term { part: Part::Real, .. }, imaginary @ Term { part: Part::Imaginary, .. }]
-        | [imaginary @ Term { part: Part::Imaginary, .. }, real @ Term { part: Part::Real, .. }] => {
+        [real @ Term { part: SpectrumPart::Real, .. }, imaginary @ Term { part: SpectrumPart::Imaginary, .. }]
+        | [imaginary @ Term { part: SpectrumPart::Imaginary, .. }, real @ Term { part: SpectrumPart::Real, .. }] => {
             Some([*real, *imaginary])
         }
         _ => None,
@@ -120,7 +121,7 @@ fn parts(terms: &[Term]) -> Option<[Term; 2]> {
 }
 
 /// The sum of values with these blocks; `None` where two of them overlap in part.
-pub fn sum(mut blocks: Vec<Block>, others: &[Block]) -> Option<Vec<Block>> {
+pub fn sum(mut blocks: Vec<BinBlock>, others: &[BinBlock]) -> Option<Vec<BinBlock>> {
     for other in others {
         match blocks.iter_mut().find(|block| block.overlap(other)) {
             None => blocks.push(other.clone()),

@@ -1,21 +1,21 @@
 //! Abstract interpretation of a graph in terms of spectral convolutions, from the inputs forward.
 
-use super::axes::Axes;
+use super::axes::ValueAxes;
 use super::transform::{Fft, FftKind};
-use super::value::{Spectrum, Value, View};
+use super::value::{SpectralConvValue, Spectrum, View};
 use crate::graph::{AxisSlice, Graph, Node, Operation, ValueId};
 
 /// Abstract values of a graph's values.
-pub struct Interpretation<'a> {
+pub struct SpectralConvValues<'a> {
     graph: &'a Graph,
     producers: Vec<Option<usize>>,
-    values: Vec<Value>,
+    values: Vec<SpectralConvValue>,
 }
 
-impl<'a> Interpretation<'a> {
+impl<'a> SpectralConvValues<'a> {
     /// Interprets every node of `graph`.
     pub fn new(graph: &'a Graph) -> Self {
-        let values = graph.value_ids().map(|id| Value::tensor(id, &graph.get(id).shape)).collect();
+        let values = graph.value_ids().map(|id| SpectralConvValue::tensor(id, &graph.get(id).shape)).collect();
         let mut interpretation = Self { graph, producers: graph.producers(), values };
         for node in graph.nodes() {
             let outputs = interpretation.evaluate(node);
@@ -27,7 +27,7 @@ impl<'a> Interpretation<'a> {
     }
 
     /// The abstract value of a value.
-    pub fn value(&self, id: ValueId) -> &Value {
+    pub fn value(&self, id: ValueId) -> &SpectralConvValue {
         &self.values[id.index()]
     }
 
@@ -40,14 +40,14 @@ impl<'a> Interpretation<'a> {
     }
 
     /// Abstract values of a node's outputs; fewer where nothing is known.
-    fn evaluate(&self, node: &Node) -> Vec<Value> {
+    fn evaluate(&self, node: &Node) -> Vec<SpectralConvValue> {
         let (Some(&input), Some(&output)) = (node.inputs.first(), node.outputs.first()) else { return Vec::new() };
         if let Some(fft) = Fft::of(self.graph, node) {
-            return self.transformed(node, &fft).into_iter().flatten().map(Value::Spectrum).collect();
+            return self.transformed(node, &fft).into_iter().flatten().map(SpectralConvValue::Spectrum).collect();
         }
         match self.value(input) {
-            Value::Tensor(views) if node.operation.is_view() => vec![self.viewed(node, views, output)],
-            _ => self.spectrum_of(node, output).map(Value::Spectrum).into_iter().collect(),
+            SpectralConvValue::Tensor(views) if node.operation.is_view() => vec![self.viewed(node, views, output)],
+            _ => self.spectrum_of(node, output).map(SpectralConvValue::Spectrum).into_iter().collect(),
         }
     }
 
@@ -61,14 +61,14 @@ impl<'a> Interpretation<'a> {
     }
 
     /// A view of tensors, and a tensor itself.
-    fn viewed(&self, node: &Node, views: &[View], output: ValueId) -> Value {
-        let own = View { source: output, axes: Axes::own(self.shape(output)) };
+    fn viewed(&self, node: &Node, views: &[View], output: ValueId) -> SpectralConvValue {
+        let own = View { source: output, axes: ValueAxes::own(self.shape(output)) };
         let view = |view: &View| Some(View { source: view.source, axes: self.layout(node, &view.axes)? });
-        Value::Tensor(std::iter::once(own).chain(views.iter().filter_map(view)).collect())
+        SpectralConvValue::Tensor(std::iter::once(own).chain(views.iter().filter_map(view)).collect())
     }
 
     /// The axes after a change of layout.
-    fn layout(&self, node: &Node, axes: &Axes) -> Option<Axes> {
+    fn layout(&self, node: &Node, axes: &ValueAxes) -> Option<ValueAxes> {
         let (from, to) = (self.shape(node.inputs[0]), self.shape(node.outputs[0]));
         match &node.operation {
             Operation::Reshape => axes.cover(from).then(|| axes.reshape(to))?,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::transform::{Fft, Weighted};
-use super::value::{Spectrum, Transform};
+use super::value::{RealTransform, Spectrum};
 use crate::graph::{AxisSlice, Graph, Node, Operation, ValueId};
 
 /// Bins of a spectrum from one of its corners on, and the place of their weights.
@@ -14,9 +14,10 @@ struct Corner {
     taken: Vec<Range<usize>>,
 }
 
-/// A spectral convolution: its transform, its modes along each dimension, and the factor of its output.
-pub struct Layer<'a> {
-    pub transform: &'a Transform,
+/// A spectral convolution found in a graph: its transform, its modes along each dimension, and the factor of its
+/// output.
+pub struct SpectralConvMatch<'a> {
+    pub transform: &'a RealTransform,
     pub modes: Vec<usize>,
     pub factor: f64,
     /// The corners, that of the lowest bins first; along all dimensions but the last, negative frequencies come second,
@@ -24,7 +25,7 @@ pub struct Layer<'a> {
     corners: Vec<Corner>,
 }
 
-impl<'a> Layer<'a> {
+impl<'a> SpectralConvMatch<'a> {
     /// The layer that ends with an inverse real transform of two parts.
     pub fn of(fft: &Fft, re: &'a Spectrum, im: &Spectrum) -> Option<Self> {
         let weighted = fft.completes(re, im)?;

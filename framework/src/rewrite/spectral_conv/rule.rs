@@ -1,8 +1,8 @@
 //! The rule: inverse transforms of products by weights become spectral convolutions.
 
 use super::axes::Role;
-use super::interpretation::Interpretation;
-use super::layer::Layer;
+use super::interpretation::SpectralConvValues;
+use super::layer::SpectralConvMatch;
 use super::transform::{Fft, FftKind};
 use super::value::Spectrum;
 use crate::graph::{Graph, Node, Operation};
@@ -37,18 +37,18 @@ impl Rule for SpectralConvRule {
         if inverses.is_empty() {
             return Vec::new();
         }
-        let interpretation = Interpretation::new(graph);
+        let interpretation = SpectralConvValues::new(graph);
         inverses.into_iter().filter_map(|index| replace(graph, &interpretation, index)).collect()
     }
 }
 
 /// The graph with `spectral_conv` in place of the inverse transform at `index`.
-fn replace(graph: &Graph, interpretation: &Interpretation<'_>, index: usize) -> Option<Replacement> {
+fn replace(graph: &Graph, interpretation: &SpectralConvValues<'_>, index: usize) -> Option<Replacement> {
     let node = &graph.nodes()[index];
     let fft = Fft::of(graph, node)?;
     let (&[re_id, im], &[output]) = (&node.inputs[..], &node.outputs[..]) else { return None };
     let (re, im) = (interpretation.value(re_id).spectrum()?, interpretation.value(im).spectrum()?);
-    let layer = Layer::of(&fft, re, im)?;
+    let layer = SpectralConvMatch::of(&fft, re, im)?;
     let (source, points) = (layer.transform.source, &layer.transform.points);
     let (batch, dtype) = (graph.get(source).shape[0], graph.get(source).dtype);
     let [inputs, outputs] = layer.channels(graph)?;

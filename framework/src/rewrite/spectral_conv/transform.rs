@@ -4,10 +4,10 @@ use firefly_ops::Direction;
 use firefly_ops::descriptor::OpDescriptor;
 
 use super::axes::Role;
-use super::bins::Block;
-use super::value::{Spectrum, Stage, Transform, View};
+use super::bins::BinBlock;
+use super::value::{RealTransform, Spectrum, Stage, View};
 use crate::graph::{Graph, Node, Operation, ScalarIr, ValueId};
-use crate::rewrite::abstract_value::Part;
+use crate::rewrite::abstract_value::SpectrumPart;
 use crate::rewrite::interpretation::RFFT;
 
 /// Name of Burn's transform to real samples.
@@ -83,9 +83,9 @@ impl Fft {
         };
         let view = views.iter().find(is_source)?;
         let points = graph.get(view.source).shape[2..].to_vec();
-        let transform = Transform { source: view.source, points, spectra };
+        let transform = RealTransform { source: view.source, points, spectra };
         let part = |part| Spectrum::of_real(transform.clone(), &view.axes, self.axis, self.scale, part);
-        Some([part(Part::Real), part(Part::Imaginary)])
+        Some([part(SpectrumPart::Real), part(SpectrumPart::Imaginary)])
     }
 
     /// Both parts of what a complex transform makes of a spectrum: bins along one more dimension, or points again.
@@ -120,7 +120,7 @@ fn are_parts(re: &Spectrum, im: &Spectrum) -> bool {
 
 /// The bins and weights of each block of a spectrum that an inverse real transform completes, and their common factor.
 pub struct Weighted {
-    pub blocks: Vec<(Block, [ValueId; 2])>,
+    pub blocks: Vec<(BinBlock, [ValueId; 2])>,
     pub factor: f64,
 }
 

@@ -1,13 +1,13 @@
 //! Abstract values: what is known of a value of a graph, in terms of a spectral convolution.
 
-use super::axes::{Axes, Axis, Role};
-use super::bins::{Bins, Block, Term, sum};
+use super::axes::{AxisRoles, Role, ValueAxes};
+use super::bins::{BinBlock, Bins, Term, sum};
 use crate::graph::{AxisSlice, ValueId};
-use crate::rewrite::abstract_value::Part;
+use crate::rewrite::abstract_value::SpectrumPart;
 
 /// Real transform of a tensor `[batch, in, n…]` along its last dimensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transform {
+pub struct RealTransform {
     /// The tensor.
     pub source: ValueId,
     /// Points along each dimension.
@@ -31,31 +31,31 @@ pub enum Stage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
     pub source: ValueId,
-    pub axes: Axes,
+    pub axes: ValueAxes,
 }
 
 /// One part of a spectrum, of which few bins may be kept, multiplied by weights or not; 0 outside its blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spectrum {
-    pub transform: Transform,
+    pub transform: RealTransform,
     pub stages: Vec<Stage>,
-    pub axes: Axes,
-    pub blocks: Vec<Block>,
+    pub axes: ValueAxes,
+    pub blocks: Vec<BinBlock>,
 }
 
-/// Abstract value.
+/// Abstract value of a graph's value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum SpectralConvValue {
     /// Elements of tensors, the one of the value itself first, then those it is a view of.
     Tensor(Vec<View>),
     /// One part of a spectrum.
     Spectrum(Spectrum),
 }
 
-impl Value {
+impl SpectralConvValue {
     /// The elements of a tensor.
     pub fn tensor(source: ValueId, shape: &[usize]) -> Self {
-        Self::Tensor(vec![View { source, axes: Axes::own(shape) }])
+        Self::Tensor(vec![View { source, axes: ValueAxes::own(shape) }])
     }
 
     pub const fn spectrum(&self) -> Option<&Spectrum> {
@@ -75,7 +75,7 @@ impl Value {
 
 impl Spectrum {
     /// One part of the transform along the last dimension; the roles of `axes` are those of the source.
-    pub fn of_real(transform: Transform, axes: &Axes, axis: usize, scale: f64, part: Part) -> Self {
+    pub fn of_real(transform: RealTransform, axes: &ValueAxes, axis: usize, scale: f64, part: SpectrumPart) -> Self {
         let dims = transform.points.len();
         let axes = axes.renamed(|role| match role {
             Role::Own(0) => Role::Batch,
@@ -87,17 +87,17 @@ impl Spectrum {
         let mut bins: Vec<Bins> = transform.points.iter().map(|points| Bins::all(*points)).collect();
         let mut stages = vec![Stage::Points; dims];
         (bins[dims - 1], stages[dims - 1]) = (Bins::all(half), Stage::Bins);
-        let blocks = vec![Block { bins, terms: vec![Term { part, weights: None, factor: scale }] }];
+        let blocks = vec![BinBlock { bins, terms: vec![Term { part, weights: None, factor: scale }] }];
         Self { transform, stages, axes: axes.with_modes(axis, dims - 1, half), blocks }
     }
 
     /// The same values with other axes.
-    pub fn with_axes(&self, axes: Axes) -> Self {
+    pub fn with_axes(&self, axes: ValueAxes) -> Self {
         Self { axes, ..self.clone() }
     }
 
     /// The same bins, each block changed.
-    pub fn with_blocks(&self, change: impl Fn(&Block) -> Block) -> Self {
+    pub fn with_blocks(&self, change: impl Fn(&BinBlock) -> BinBlock) -> Self {
         Self { blocks: self.blocks.iter().map(change).collect(), ..self.clone() }
     }
 
@@ -150,7 +150,7 @@ impl Spectrum {
     /// The product with weights, element by element.
     pub fn times(&self, weights: &View) -> Option<Self> {
         let axes = self.axes.0.iter().zip(&weights.axes.0).map(|(own, weights)| joined(own, weights));
-        let axes = Axes(axes.collect::<Option<_>>()?);
+        let axes = ValueAxes(axes.collect::<Option<_>>()?);
         self.weighted(weights.source, axes)
     }
 
@@ -166,10 +166,10 @@ impl Spectrum {
         let leading = own.iter().zip(of_weights).map(|(own, weights)| joined(own, weights));
         let mut axes = leading.collect::<Option<Vec<_>>>()?;
         axes.extend([joined(rows, &Vec::new())?, joined(&Vec::new(), outputs)?]);
-        (is_sum && own.len() == of_weights.len()).then(|| self.weighted(weights.source, Axes(axes)))?
+        (is_sum && own.len() == of_weights.len()).then(|| self.weighted(weights.source, ValueAxes(axes)))?
     }
 
-    fn weighted(&self, weights: ValueId, axes: Axes) -> Option<Self> {
+    fn weighted(&self, weights: ValueId, axes: ValueAxes) -> Option<Self> {
         let is_spectrum = self.stages.iter().all(|stage| *stage == Stage::Bins);
         let blocks = self.blocks.iter().map(|block| block.weighted(weights)).collect::<Option<_>>()?;
         is_spectrum.then(|| Self { axes, blocks, ..self.clone() })
@@ -188,7 +188,7 @@ impl Spectrum {
 }
 
 /// The roles along an axis of a product of a spectrum with weights.
-fn joined(own: &Axis, weights: &Axis) -> Option<Axis> {
+fn joined(own: &AxisRoles, weights: &AxisRoles) -> Option<AxisRoles> {
     let is_pair = |((role, length), (of_weights, same)): (&(Role, usize), &(Role, usize))| match (role, of_weights) {
         (Role::Input, Role::Own(0)) => length == same,
         (Role::Mode(dim), Role::Own(axis)) => dim + 2 == *axis && length == same,

@@ -12,14 +12,14 @@ use crate::options::{Direction, FftOptions, Norm};
 
 /// One call of a public function, which its errors name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call {
+pub(super) struct FftCall {
     pub operation: &'static str,
     /// Whether the function is one of the forward transforms.
     pub forward: bool,
     pub norm: Norm,
 }
 
-impl Call {
+impl FftCall {
     /// The dimension that `dim` names in a tensor of `rank` dimensions.
     pub fn dim(&self, dim: isize, rank: usize) -> Result<usize, ArgumentError> {
         let named = if dim < 0 { dim.checked_add_unsigned(rank) } else { Some(dim) };
@@ -51,7 +51,7 @@ impl Call {
     ) -> Result<ComplexTensor<D>, ArgumentError> {
         let n = n.unwrap_or(input.dims()[dim]);
         let options = self.options(n, self.direction())?;
-        let inputs = check::Inputs::of(self.operation, "input", &input)?;
+        let inputs = check::InputCheck::of(self.operation, "input", &input)?;
         self.has_values(input.dims(), dim)?;
         inputs.fft("input", &input, dim, n)?;
         let input = inputs.first(input).swap_dims(dim, D - 1);
@@ -91,9 +91,9 @@ impl Call {
         input: ComplexTensor<D>,
         dim: usize,
         n: usize,
-    ) -> Result<(Leading<D>, Rows, Rows), ArgumentError> {
+    ) -> Result<(Leading<D>, DispatchRows, DispatchRows), ArgumentError> {
         let dims = input.dims();
-        let mut inputs = check::Inputs::of(self.operation, "input.re", &input.re)?;
+        let mut inputs = check::InputCheck::of(self.operation, "input.re", &input.re)?;
         self.has_values(dims, dim)?;
         inputs.fft("input.re", &input.re, dim, n)?;
         let im = inputs.next("input.im", input.im, dims)?.swap_dims(dim, D - 1);
@@ -109,7 +109,7 @@ impl Call {
 }
 
 /// Rows of a backend's tensor.
-type Rows = burn::backend::DispatchTensor;
+type DispatchRows = burn::backend::DispatchTensor;
 
 /// The last dimension moved back to `dim`.
 fn back<const D: usize>(tensor: Tensor<D>, dim: usize) -> Tensor<D> {

@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::ComplexTensor;
-use super::along::Call;
+use super::along::FftCall;
 use crate::api::check;
 use crate::error::{ArgumentError, ensure};
 use crate::fast_length::next_fast_len;
@@ -52,7 +52,7 @@ pub fn fft_convolve<const D: usize>(
         let expected = format_args!("at most as long as the signal, {n}, in this mode");
         ensure(k <= n, NAME, "kernel", format_args!("{k} samples per row"), expected)?;
     }
-    let mut inputs = check::Inputs::of(NAME, "signal", &signal)?;
+    let mut inputs = check::InputCheck::of(NAME, "signal", &signal)?;
     let (signal, kernel) = (inputs.first(signal), inputs.next("kernel", kernel, kernel_shape)?);
 
     let full = n + k - 1;
@@ -61,11 +61,11 @@ pub fn fft_convolve<const D: usize>(
         // Even, so that a real transform takes half as many complex values.
         _ => 2 * next_fast_len(full.div_ceil(2)),
     };
-    let forward = Call { operation: NAME, forward: true, norm: Norm::Backward };
+    let forward = FftCall { operation: NAME, forward: true, norm: Norm::Backward };
     let spectrum =
         |tensor: Tensor<D>| -> Result<ComplexTensor<D>, ArgumentError> { forward.real(tensor, Some(points), D - 1) };
     let product = spectrum(signal)? * spectrum(kernel)?;
-    let convolution = Call { forward: false, ..forward }.inverse_real(product, Some(points), D - 1)?;
+    let convolution = FftCall { forward: false, ..forward }.inverse_real(product, Some(points), D - 1)?;
     let (start, length) = match mode {
         ConvolveMode::Full => (0, full),
         ConvolveMode::Same => ((k - 1) / 2, n),

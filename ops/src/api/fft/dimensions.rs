@@ -3,19 +3,19 @@
 use burn::tensor::Tensor;
 
 use super::ComplexTensor;
-use super::along::Call;
+use super::along::FftCall;
 use crate::error::{ArgumentError, ensure};
 use crate::options::Norm;
 
 /// Dimension of a transform, and the length that was given for it.
-type Axis = (usize, Option<usize>);
+type TransformDim = (usize, Option<usize>);
 
 /// The dimensions of a transform.
-struct Axes(Vec<Axis>);
+struct TransformDims(Vec<TransformDim>);
 
-impl Axes {
+impl TransformDims {
     /// The dimensions `dims`, or else the last ones that `s` has lengths for, or else all of `rank`.
-    fn of(call: &Call, s: Option<&[usize]>, dims: Option<&[isize]>, rank: usize) -> Result<Self, ArgumentError> {
+    fn of(call: &FftCall, s: Option<&[usize]>, dims: Option<&[isize]>, rank: usize) -> Result<Self, ArgumentError> {
         let operation = call.operation;
         let dims = match (dims, s) {
             (Some(dims), _) => dims.iter().map(|&dim| call.dim(dim, rank)).collect::<Result<Vec<_>, _>>()?,
@@ -43,17 +43,17 @@ impl Axes {
     }
 
     /// The last dimension, and the others.
-    fn split(&self) -> (Axis, &[Axis]) {
+    fn split(&self) -> (TransformDim, &[TransformDim]) {
         let (last, others) = self.0.split_last().expect("there is at least one dimension");
         (*last, others)
     }
 }
 
-impl Call {
+impl FftCall {
     fn complex_along<const D: usize>(
         &self,
         input: ComplexTensor<D>,
-        axes: &[Axis],
+        axes: &[TransformDim],
     ) -> Result<ComplexTensor<D>, ArgumentError> {
         // The last dimension first: its rows are contiguous.
         axes.iter().rev().try_fold(input, |input, &(dim, n)| self.complex(input, n, dim))
@@ -66,7 +66,7 @@ impl Call {
         s: Option<&[usize]>,
         dims: Option<&[isize]>,
     ) -> Result<ComplexTensor<D>, ArgumentError> {
-        self.complex_along(input, &Axes::of(self, s, dims, D)?.0)
+        self.complex_along(input, &TransformDims::of(self, s, dims, D)?.0)
     }
 
     /// Real to the lower half of a spectrum along several dimensions.
@@ -76,7 +76,7 @@ impl Call {
         s: Option<&[usize]>,
         dims: Option<&[isize]>,
     ) -> Result<ComplexTensor<D>, ArgumentError> {
-        let axes = Axes::of(self, s, dims, D)?;
+        let axes = TransformDims::of(self, s, dims, D)?;
         let ((dim, n), others) = axes.split();
         self.complex_along(self.real(input, n, dim)?, others)
     }
@@ -88,7 +88,7 @@ impl Call {
         s: Option<&[usize]>,
         dims: Option<&[isize]>,
     ) -> Result<Tensor<D>, ArgumentError> {
-        let axes = Axes::of(self, s, dims, D)?;
+        let axes = TransformDims::of(self, s, dims, D)?;
         let ((dim, n), others) = axes.split();
         self.inverse_real(self.complex_along(input, others)?, n, dim)
     }
@@ -119,7 +119,7 @@ pub fn fftn<const D: usize>(
     dims: Option<&[isize]>,
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
-    Call { operation: "fftn", forward: true, norm }.complex_n(input.into(), s, dims)
+    FftCall { operation: "fftn", forward: true, norm }.complex_n(input.into(), s, dims)
 }
 
 /// Inverse of [`fftn`].
@@ -144,7 +144,7 @@ pub fn ifftn<const D: usize>(
     dims: Option<&[isize]>,
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
-    Call { operation: "ifftn", forward: false, norm }.complex_n(input.into(), s, dims)
+    FftCall { operation: "ifftn", forward: false, norm }.complex_n(input.into(), s, dims)
 }
 
 /// [`rfft`](super::rfft()) along the last of `dims`, then [`fft`](super::fft()) along the others.
@@ -169,7 +169,7 @@ pub fn rfftn<const D: usize>(
     dims: Option<&[isize]>,
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
-    Call { operation: "rfftn", forward: true, norm }.real_n(input, s, dims)
+    FftCall { operation: "rfftn", forward: true, norm }.real_n(input, s, dims)
 }
 
 /// Inverse of [`rfftn`]: real values from the lower half of a spectrum; the last of `s` is 2 (m − 1) for m bins by
@@ -196,7 +196,7 @@ pub fn irfftn<const D: usize>(
     dims: Option<&[isize]>,
     norm: Norm,
 ) -> Result<Tensor<D>, ArgumentError> {
-    Call { operation: "irfftn", forward: false, norm }.inverse_real_n(input, s, dims)
+    FftCall { operation: "irfftn", forward: false, norm }.inverse_real_n(input, s, dims)
 }
 
 /// [`fft`](super::fft()) along all but the last of `dims`, then [`hfft`](super::hfft()) along that.
@@ -221,7 +221,7 @@ pub fn hfftn<const D: usize>(
     dims: Option<&[isize]>,
     norm: Norm,
 ) -> Result<Tensor<D>, ArgumentError> {
-    Call { operation: "hfftn", forward: true, norm }.inverse_real_n(input, s, dims)
+    FftCall { operation: "hfftn", forward: true, norm }.inverse_real_n(input, s, dims)
 }
 
 /// Inverse of [`hfftn`].
@@ -246,5 +246,5 @@ pub fn ihfftn<const D: usize>(
     dims: Option<&[isize]>,
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
-    Call { operation: "ihfftn", forward: false, norm }.real_n(input, s, dims)
+    FftCall { operation: "ihfftn", forward: false, norm }.real_n(input, s, dims)
 }

@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 
-use super::along::Call;
+use super::along::FftCall;
 use crate::error::{ArgumentError, ensure};
 use crate::options::Norm;
 
@@ -100,7 +100,7 @@ fn shifted<const D: usize>(
     dims: Option<&[isize]>,
     places: impl Fn(usize) -> usize,
 ) -> Result<Tensor<D>, ArgumentError> {
-    let call = Call { operation, forward: true, norm: Norm::Backward };
+    let call = FftCall { operation, forward: true, norm: Norm::Backward };
     let dims = match dims {
         Some(dims) => dims.iter().map(|&dim| call.dim(dim, D)).collect::<Result<Vec<_>, _>>()?,
         None => (0..D).collect(),

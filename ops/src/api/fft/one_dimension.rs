@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::ComplexTensor;
-use super::along::Call;
+use super::along::FftCall;
 use crate::error::ArgumentError;
 use crate::options::Norm;
 
@@ -36,7 +36,7 @@ pub fn fft<const D: usize>(
     dim: isize,
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = Call { operation: "fft", forward: true, norm };
+    let call = FftCall { operation: "fft", forward: true, norm };
     call.complex(input.into(), n, call.dim(dim, D)?)
 }
 
@@ -62,7 +62,7 @@ pub fn ifft<const D: usize>(
     dim: isize,
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = Call { operation: "ifft", forward: false, norm };
+    let call = FftCall { operation: "ifft", forward: false, norm };
     call.complex(input.into(), n, call.dim(dim, D)?)
 }
 
@@ -87,7 +87,7 @@ pub fn rfft<const D: usize>(
     dim: isize,
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = Call { operation: "rfft", forward: true, norm };
+    let call = FftCall { operation: "rfft", forward: true, norm };
     call.real(input, n, call.dim(dim, D)?)
 }
 
@@ -117,7 +117,7 @@ pub fn irfft<const D: usize>(
     dim: isize,
     norm: Norm,
 ) -> Result<Tensor<D>, ArgumentError> {
-    let call = Call { operation: "irfft", forward: false, norm };
+    let call = FftCall { operation: "irfft", forward: false, norm };
     call.inverse_real(input, n, call.dim(dim, D)?)
 }
 
@@ -145,7 +145,7 @@ pub fn hfft<const D: usize>(
     dim: isize,
     norm: Norm,
 ) -> Result<Tensor<D>, ArgumentError> {
-    let call = Call { operation: "hfft", forward: true, norm };
+    let call = FftCall { operation: "hfft", forward: true, norm };
     call.inverse_real(input, n, call.dim(dim, D)?)
 }
 
@@ -170,6 +170,6 @@ pub fn ihfft<const D: usize>(
     dim: isize,
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = Call { operation: "ihfft", forward: false, norm };
+    let call = FftCall { operation: "ihfft", forward: false, norm };
     call.real(input, n, call.dim(dim, D)?)
 }

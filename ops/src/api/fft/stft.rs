@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::ComplexTensor;
-use super::along::Call;
+use super::along::FftCall;
 use super::framing::{frames, overlap_add, resized};
 use crate::api::check;
 use crate::error::{ArgumentError, ensure};
@@ -45,7 +45,7 @@ pub fn stft<const D: usize, const E: usize>(
     const { assert!(E == D + 1, "spectra have one dimension more than the signal") };
     const NAME: &str = "stft";
     options.validate(NAME)?;
-    let mut inputs = check::Inputs::of(NAME, "signal", &signal)?;
+    let mut inputs = check::InputCheck::of(NAME, "signal", &signal)?;
     let window = padded_window(&mut inputs, window, options)?;
     let dims = signal.dims();
     let (rows, samples, n_fft) = (dims[..D - 1].iter().product(), dims[D - 1], options.n_fft);
@@ -60,7 +60,7 @@ pub fn stft<const D: usize, const E: usize>(
     if let Some(window) = window {
         frames = frames * window.reshape([1, 1, n_fft]);
     }
-    let call = Call { operation: NAME, forward: true, norm: norm(options) };
+    let call = FftCall { operation: NAME, forward: true, norm: norm(options) };
     let spectra = if options.onesided { call.real(frames, None, 2)? } else { call.complex(frames.into(), None, 2)? };
     let mut shape = [0; E];
     shape[..D - 1].copy_from_slice(&dims[..D - 1]);
@@ -108,7 +108,7 @@ pub fn istft<const E: usize, const D: usize>(
     let [bins, count] = [dims[E - 2], dims[E - 1]];
     let expected = format_args!("{} bins and at least 1 frame in the last two dimensions", options.bins());
     ensure(bins == options.bins() && count >= 1, NAME, "spectra", format_args!("{dims:?}"), expected)?;
-    let mut inputs = check::Inputs::of(NAME, "spectra.re", &spectra.re)?;
+    let mut inputs = check::InputCheck::of(NAME, "spectra.re", &spectra.re)?;
     let window = padded_window(&mut inputs, window, options)?;
 
     let start = if options.center { n_fft / 2 } else { 0 };
@@ -122,7 +122,7 @@ pub fn istft<const E: usize, const D: usize>(
     let rows_of = |part: Tensor<E>| part.reshape([rows, bins, count]).swap_dims(1, 2);
     let half = n_fft / 2 + 1;
     let spectra = spectra.map(rows_of).map(|part| if options.onesided { part } else { part.narrow(2, 0, half) });
-    let call = Call { operation: NAME, forward: false, norm: norm(options) };
+    let call = FftCall { operation: NAME, forward: false, norm: norm(options) };
     let mut frames = call.inverse_real(spectra, Some(n_fft), 2)?;
     let window = window.unwrap_or_else(|| Tensor::ones([n_fft], (&frames.device(), frames.dtype())));
     let window = window.reshape([1, 1, n_fft]);
@@ -142,7 +142,7 @@ fn norm(options: &StftOptions) -> Norm {
 
 /// The window in the type of the input, with zeros on both sides up to a frame's length; `None` for ones.
 fn padded_window(
-    inputs: &mut check::Inputs,
+    inputs: &mut check::InputCheck,
     window: Option<Tensor<1>>,
     options: &StftOptions,
 ) -> Result<Option<Tensor<1>>, ArgumentError> {
@@ -157,7 +157,7 @@ fn padded_window(
 
 /// A window in the type of the input, with zeros on both sides up to a frame's length.
 pub(in crate::api) fn full_window(
-    inputs: &mut check::Inputs,
+    inputs: &mut check::InputCheck,
     window: Tensor<1>,
     options: &StftOptions,
 ) -> Result<Tensor<1>, ArgumentError> {

@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::ComplexTensor;
-use super::along::Call;
+use super::along::FftCall;
 use crate::error::ArgumentError;
 use crate::options::Norm;
 
@@ -30,7 +30,7 @@ pub fn fft2<const D: usize>(
     dims: [isize; 2],
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = Call { operation: "fft2", forward: true, norm };
+    let call = FftCall { operation: "fft2", forward: true, norm };
     call.complex_n(input.into(), s.as_ref().map(<[_; 2]>::as_slice), Some(&dims))
 }
 
@@ -56,7 +56,7 @@ pub fn ifft2<const D: usize>(
     dims: [isize; 2],
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = Call { operation: "ifft2", forward: false, norm };
+    let call = FftCall { operation: "ifft2", forward: false, norm };
     call.complex_n(input.into(), s.as_ref().map(<[_; 2]>::as_slice), Some(&dims))
 }
 
@@ -80,7 +80,7 @@ pub fn rfft2<const D: usize>(
     dims: [isize; 2],
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = Call { operation: "rfft2", forward: true, norm };
+    let call = FftCall { operation: "rfft2", forward: true, norm };
     call.real_n(input, s.as_ref().map(<[_; 2]>::as_slice), Some(&dims))
 }
 
@@ -107,7 +107,7 @@ pub fn irfft2<const D: usize>(
     dims: [isize; 2],
     norm: Norm,
 ) -> Result<Tensor<D>, ArgumentError> {
-    let call = Call { operation: "irfft2", forward: false, norm };
+    let call = FftCall { operation: "irfft2", forward: false, norm };
     call.inverse_real_n(input, s.as_ref().map(<[_; 2]>::as_slice), Some(&dims))
 }
 
@@ -131,7 +131,7 @@ pub fn hfft2<const D: usize>(
     dims: [isize; 2],
     norm: Norm,
 ) -> Result<Tensor<D>, ArgumentError> {
-    let call = Call { operation: "hfft2", forward: true, norm };
+    let call = FftCall { operation: "hfft2", forward: true, norm };
     call.inverse_real_n(input, s.as_ref().map(<[_; 2]>::as_slice), Some(&dims))
 }
 
@@ -158,6 +158,6 @@ pub fn ihfft2<const D: usize>(
     dims: [isize; 2],
     norm: Norm,
 ) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = Call { operation: "ihfft2", forward: false, norm };
+    let call = FftCall { operation: "ihfft2", forward: false, norm };
     call.real_n(input, s.as_ref().map(<[_; 2]>::as_slice), Some(&dims))
 }

@@ -20,7 +20,9 @@ use crate::gpu::learned::{
     ExactWeights, LearnedGradients, LearnedWeights, exact_learned_peaks, learned_welch_psd, learned_welch_psd_backward,
 };
 use crate::gpu::welch::{self, WelchGradients};
-use crate::gpu::{ComplexRows, DeviceLimitError, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
+use crate::gpu::{
+    ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k,
+};
 use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
 use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
 
@@ -52,10 +54,10 @@ fn device(tensor: &CubeTensor) -> GpuDevice {
 }
 
 /// A signal, and its rows as kernels read them.
-fn signal_rows(signal: FloatTensor<CubeBackend>) -> (CubeTensor, Frames) {
+fn signal_rows(signal: FloatTensor<CubeBackend>) -> (CubeTensor, DeviceFrames) {
     debug_assert_eq!(signal.dtype, DType::F32, "the public functions pass f32 to a device");
     let ([signal], RowLayout { rows, len, stride }) = evenly_spaced([signal]);
-    let frames = Frames { signal: signal.handle.clone(), rows, len, stride };
+    let frames = DeviceFrames { signal: signal.handle.clone(), rows, len, stride };
     (signal, frames)
 }
 

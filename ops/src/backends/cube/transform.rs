@@ -7,20 +7,21 @@ use burn_cubecl::tensor::CubeTensor;
 use super::rows::evenly_spaced;
 use super::{device, launched, output};
 use crate::gpu::ComplexRows;
-use crate::gpu::transform::{Call, Kind, Problem, StridedRows, is_padded, transform};
+use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, is_padded, transform};
 use crate::options::{Direction, FftOptions};
 
 /// The complex transform of rows, `[…, m]` to `[…, length]`, both parts of one shape.
 pub(super) fn complex(re: CubeTensor, im: CubeTensor, options: &FftOptions) -> (CubeTensor, CubeTensor) {
     // The inverse transform is the transform of exchanged parts, exchanged.
     let inverse = options.direction == Direction::Inverse;
-    let [re, im] = transformed(if inverse { [im, re] } else { [re, im] }, Kind::Complex, options, options.length);
+    let [re, im] =
+        transformed(if inverse { [im, re] } else { [re, im] }, TransformKind::Complex, options, options.length);
     if inverse { (im, re) } else { (re, im) }
 }
 
 /// The half spectrum of real rows, `[…, m]` to `[…, length/2 + 1]`, its interior bins times `interior`.
 pub(super) fn real_forward(signal: CubeTensor, options: &FftOptions) -> (CubeTensor, CubeTensor) {
-    let [re, im] = transformed([signal], Kind::RealForward, options, options.length / 2 + 1);
+    let [re, im] = transformed([signal], TransformKind::RealForward, options, options.length / 2 + 1);
     (re, im)
 }
 
@@ -28,14 +29,14 @@ pub(super) fn real_forward(signal: CubeTensor, options: &FftOptions) -> (CubeTen
 /// ones are multiplied by `interior` and those above the middle are the conjugates of their mirror images. Imaginary
 /// parts of the first bin, and of the middle one of an even length, are ignored.
 pub(super) fn real_inverse(re: CubeTensor, im: CubeTensor, options: &FftOptions) -> CubeTensor {
-    let [rows] = transformed([re, im], Kind::RealInverse, options, options.length);
+    let [rows] = transformed([re, im], TransformKind::RealInverse, options, options.length);
     rows
 }
 
 /// The transformed rows, of `len` values each: one tensor of real rows, two of complex ones, in and out.
 fn transformed<const PARTS: usize, const OUT: usize>(
     tensors: [CubeTensor; PARTS],
-    kind: Kind,
+    kind: TransformKind,
     options: &FftOptions,
     len: usize,
 ) -> [CubeTensor; OUT] {
@@ -47,15 +48,15 @@ fn transformed<const PARTS: usize, const OUT: usize>(
     let outputs: [CubeTensor; OUT] =
         std::array::from_fn(|_| output(&inputs[0], shape.clone(), DType::F32, layout.rows));
     if layout.rows > 0 {
-        let problem = Problem {
+        let problem = TransformProblem {
             points: options.length,
             kind,
             is_padded: is_padded(kind, layout.len, options.length),
             // The other sign of the exponent conjugates the spectrum of real rows.
-            conjugates: kind != Kind::Complex && options.direction == Direction::Inverse,
+            conjugates: kind != TransformKind::Complex && options.direction == Direction::Inverse,
         };
         let (scale, interior) = (options.scale as f32, options.interior as f32);
-        let call = Call { problem, rows: layout.rows, scale, interior };
+        let call = TransformCall { problem, rows: layout.rows, scale, interior };
         let from = StridedRows { values: parts(&inputs), stride: layout.stride, len: layout.len };
         let into = StridedRows { values: parts(&outputs), stride: len, len };
         launched(transform(&device(&inputs[0]), &call, &from, &into));

@@ -3,10 +3,10 @@
 use crate::cpu::butterfly::arguments::{ButterflyGradients, ButterflyTransform};
 use crate::cpu::butterfly::backward_steps::RunBackward;
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
-use crate::cpu::butterfly::prepared::{ClosedGates, Prepared, WeightForm, with_prepared};
+use crate::cpu::butterfly::prepared::{ClosedGates, PreparedButterfly, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::RunLevels;
 use crate::cpu::butterfly::sums::{sum_lanes, write_gradients};
-use crate::cpu::butterfly::tile::{Rows, load_natural, load_reversed, store_reversed, with_rows};
+use crate::cpu::butterfly::tile::{LaneRows, load_natural, load_reversed, store_reversed, with_rows};
 use crate::cpu::butterfly::tiling::{complex_width, tile_blocks};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
 use crate::cpu::isa::register::MAX_LANES;
@@ -55,7 +55,7 @@ pub(super) fn butterfly_backward(
 }
 
 /// Lines of memory for the widest registers.
-fn lines(prepared: &Prepared<'_>, sums_per_slot: usize) -> usize {
+fn lines(prepared: &PreparedButterfly<'_>, sums_per_slot: usize) -> usize {
     let (n, program) = (prepared.program.n, &prepared.program);
     let complexes = (program.passes + 2) * n;
     2 * MAX_LANES * lines_for(n)
@@ -65,8 +65,8 @@ fn lines(prepared: &Prepared<'_>, sums_per_slot: usize) -> usize {
 
 /// The rows of one task.
 struct BackwardKernel<'a> {
-    forward: &'a Prepared<'a>,
-    backward: &'a Prepared<'a>,
+    forward: &'a PreparedButterfly<'a>,
+    backward: &'a PreparedButterfly<'a>,
     order: &'a [u32],
     memory: &'a mut [Line],
     input: (&'a [f32], &'a [f32]),
@@ -115,16 +115,16 @@ impl BackwardKernel<'_> {
                 *has_gradient = has_gradient_at(row);
             }
             let (re, im) = (
-                Rows::<V>::new(re, n, n, Some(&has_gradient), spare_re),
-                Rows::<V>::new(im, n, n, Some(&has_gradient), spare_im),
+                LaneRows::<V>::new(re, n, n, Some(&has_gradient), spare_re),
+                LaneRows::<V>::new(im, n, n, Some(&has_gradient), spare_im),
             );
             // Forward, storing the inputs of every pass.
             load_reversed(token, order, &re, &im, &mut levels[..n]);
             V::call_shared(token, RunLevels::<V, W> { program, weights: forward.weights(), levels });
             // Backward through the stages; the weights' sums stay in lanes until the last tile.
             let (re, im) = (
-                Rows::<V>::new(grad_re, n, n, Some(&has_gradient), spare_re),
-                Rows::<V>::new(grad_im, n, n, Some(&has_gradient), spare_im),
+                LaneRows::<V>::new(grad_re, n, n, Some(&has_gradient), spare_re),
+                LaneRows::<V>::new(grad_im, n, n, Some(&has_gradient), spare_im),
             );
             load_natural(token, &re, &im, grads);
             let sums = slots.as_chunks_mut::<S>().0;

@@ -1,6 +1,6 @@
 //! The loops of a [`Program`] backwards, over the gradients of a tile.
 
-use crate::cpu::butterfly::program::{Kind, Program};
+use crate::cpu::butterfly::program::{ElementKind, Program};
 use crate::cpu::butterfly::steps::{Elements, butterfly};
 use crate::cpu::isa::register::{Complex, Register, SharedKernel};
 
@@ -28,10 +28,10 @@ impl<V: Register, const W: usize, const S: usize> SharedKernel for RunBackward<'
             let elements = Elements::of(program, step, weights);
             let sums = &mut sums[step.slots.clone()];
             match step.kind {
-                Kind::Pair { upper: false } => pairs::<V, W, S, false>(&elements, input, grad, sums),
-                Kind::Pair { upper: true } => pairs::<V, W, S, true>(&elements, input, grad, sums),
-                Kind::Quad { upper: false, .. } => quads::<V, W, S, false>(&elements, input, grad, sums),
-                Kind::Quad { upper: true, .. } => quads::<V, W, S, true>(&elements, input, grad, sums),
+                ElementKind::Pair { upper: false } => pairs::<V, W, S, false>(&elements, input, grad, sums),
+                ElementKind::Pair { upper: true } => pairs::<V, W, S, true>(&elements, input, grad, sums),
+                ElementKind::Quad { upper: false, .. } => quads::<V, W, S, false>(&elements, input, grad, sums),
+                ElementKind::Quad { upper: true, .. } => quads::<V, W, S, true>(&elements, input, grad, sums),
             }
         }
     }

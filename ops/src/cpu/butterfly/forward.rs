@@ -2,9 +2,9 @@
 
 use crate::cpu::butterfly::arguments::ButterflyTransform;
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
-use crate::cpu::butterfly::prepared::{ClosedGates, Prepared, WeightForm, with_prepared};
-use crate::cpu::butterfly::steps::Run;
-use crate::cpu::butterfly::tile::{Rows, RowsMut, load_reversed, store_natural};
+use crate::cpu::butterfly::prepared::{ClosedGates, PreparedButterfly, WeightForm, with_prepared};
+use crate::cpu::butterfly::steps::RunProgram;
+use crate::cpu::butterfly::tile::{LaneRows, LaneRowsMut, load_reversed, store_natural};
 use crate::cpu::butterfly::tiling::{complex_width, tile_tasks};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::MAX_LANES;
@@ -41,7 +41,7 @@ fn lines(n: usize) -> usize {
 
 /// The rows of one task.
 struct ButterflyKernel<'a> {
-    prepared: &'a Prepared<'a>,
+    prepared: &'a PreparedButterfly<'a>,
     /// The bit-reversed order of `n` values.
     order: &'a [u32],
     memory: &'a mut [Line],
@@ -64,19 +64,19 @@ impl Kernel for ButterflyKernel<'_> {
         let tiles = (re.chunks(len).zip(im.chunks(len))).zip(out_re.chunks_mut(len).zip(out_im.chunks_mut(len)));
         for ((re, im), (out_re, out_im)) in tiles {
             // Rows into lanes, in bit-reversed order.
-            let (re, im) = (Rows::<V>::new(re, n, n, None, spare_re), Rows::<V>::new(im, n, n, None, spare_im));
+            let (re, im) = (LaneRows::<V>::new(re, n, n, None, spare_re), LaneRows::<V>::new(im, n, n, None, spare_im));
             load_reversed(token, order, &re, &im, tile);
             // All stages.
             if prepared.soft {
-                V::call_shared(token, Run::<V, 4> { program, weights: prepared.weights(), tile });
+                V::call_shared(token, RunProgram::<V, 4> { program, weights: prepared.weights(), tile });
             } else {
-                V::call_shared(token, Run::<V, 2> { program, weights: prepared.weights(), tile });
+                V::call_shared(token, RunProgram::<V, 2> { program, weights: prepared.weights(), tile });
             }
             // Lanes into rows; the last tile may have fewer rows than lanes.
             if out_re.len() == len {
-                store_natural(tile, RowsMut::<V>::new(out_re, n, n), RowsMut::<V>::new(out_im, n, n));
+                store_natural(tile, LaneRowsMut::<V>::new(out_re, n, n), LaneRowsMut::<V>::new(out_im, n, n));
             } else {
-                store_natural(tile, RowsMut::<V>::new(spare_re, n, n), RowsMut::<V>::new(spare_im, n, n));
+                store_natural(tile, LaneRowsMut::<V>::new(spare_re, n, n), LaneRowsMut::<V>::new(spare_im, n, n));
                 out_re.copy_from_slice(&spare_re[..out_re.len()]);
                 out_im.copy_from_slice(&spare_im[..out_im.len()]);
             }

@@ -2,7 +2,7 @@
 
 /// Outputs of a butterfly that have to be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cpu) enum Outputs {
+pub(in crate::cpu) enum LiveOutputs {
     /// None: the butterfly is closed, which is the identity, or nothing that is read depends on it.
     None,
     /// a + w b alone.
@@ -13,9 +13,9 @@ pub(in crate::cpu) enum Outputs {
 
 /// The needed outputs of every butterfly `[log2 n, n / 2]` of a transform of length `n` of whose outputs the first
 /// `read` are read. `is_open` says of a butterfly, by its index, whether it is more than the identity.
-pub(super) fn needed_outputs(n: usize, read: usize, is_open: impl Fn(usize) -> bool) -> Vec<Outputs> {
+pub(super) fn needed_outputs(n: usize, read: usize, is_open: impl Fn(usize) -> bool) -> Vec<LiveOutputs> {
     let (stages, pairs) = (n.ilog2() as usize, n / 2);
-    let mut needed = vec![Outputs::None; stages * pairs];
+    let mut needed = vec![LiveOutputs::None; stages * pairs];
     // From the last stage to the first: `live` says which outputs of the stage are read.
     let mut live: Vec<bool> = (0..n).map(|output| output < read).collect();
     for stage in (0..stages).rev() {
@@ -27,7 +27,7 @@ pub(super) fn needed_outputs(n: usize, read: usize, is_open: impl Fn(usize) -> b
             if !is_open(index) || !(live[a] || live[b]) {
                 continue;
             }
-            needed[index] = if live[b] { Outputs::Both } else { Outputs::Upper };
+            needed[index] = if live[b] { LiveOutputs::Both } else { LiveOutputs::Upper };
             // Either output depends on both inputs.
             (live[a], live[b]) = (true, true);
         }
@@ -53,7 +53,7 @@ mod tests {
 
     const N: usize = 8;
 
-    fn count(needed: &[Outputs], of: Outputs) -> usize {
+    fn count(needed: &[LiveOutputs], of: LiveOutputs) -> usize {
         needed.iter().filter(|&&found| found == of).count()
     }
 
@@ -74,21 +74,21 @@ mod tests {
 
     #[test]
     fn everything_runs_if_all_is_open_and_read() {
-        assert_eq!(needed_outputs(N, N, |_| true), [Outputs::Both; 12]);
+        assert_eq!(needed_outputs(N, N, |_| true), [LiveOutputs::Both; 12]);
     }
 
     #[test]
     fn closed_butterflies_do_not_run() {
         let needed = needed_outputs(N, N, |index| index != 5);
-        assert_eq!((needed[5], count(&needed, Outputs::Both)), (Outputs::None, 11));
+        assert_eq!((needed[5], count(&needed, LiveOutputs::Both)), (LiveOutputs::None, 11));
     }
 
     #[test]
     fn half_a_spectrum_needs_half_of_the_last_stage() {
         // Outputs 0 to 4: pair 0 gives 0 and 4, the others only their upper output.
         let needed = needed_outputs(N, N / 2 + 1, |_| true);
-        assert_eq!(needed[8..], [Outputs::Both, Outputs::Upper, Outputs::Upper, Outputs::Upper]);
-        assert_eq!(needed[..8], [Outputs::Both; 8]);
+        assert_eq!(needed[8..], [LiveOutputs::Both, LiveOutputs::Upper, LiveOutputs::Upper, LiveOutputs::Upper]);
+        assert_eq!(needed[..8], [LiveOutputs::Both; 8]);
     }
 
     #[test]
@@ -96,15 +96,15 @@ mod tests {
         // The last stage closed: of its inputs only 0 to 4 are read. Stage 1 joins (4, 6) and (5, 7): 5 and 7 are not
         // read, and 6 is not. Stage 0 joins (4, 5) and (6, 7), and all of 4 and 6 comes into 4.
         let needed = needed_outputs(N, N / 2 + 1, |index| index < 8);
-        assert_eq!(needed[8..], [Outputs::None; 4]);
-        assert_eq!(needed[4..8], [Outputs::Both, Outputs::Both, Outputs::Upper, Outputs::None]);
-        assert_eq!(needed[..4], [Outputs::Both, Outputs::Both, Outputs::Upper, Outputs::Upper]);
+        assert_eq!(needed[8..], [LiveOutputs::None; 4]);
+        assert_eq!(needed[4..8], [LiveOutputs::Both, LiveOutputs::Both, LiveOutputs::Upper, LiveOutputs::None]);
+        assert_eq!(needed[..4], [LiveOutputs::Both, LiveOutputs::Both, LiveOutputs::Upper, LiveOutputs::Upper]);
     }
 
     #[test]
     fn one_output_needs_a_tree() {
         let needed = needed_outputs(N, 1, |_| true);
-        assert_eq!(count(&needed, Outputs::None), 12 - 7);
-        assert_eq!(count(&needed, Outputs::Upper), 7);
+        assert_eq!(count(&needed, LiveOutputs::None), 12 - 7);
+        assert_eq!(count(&needed, LiveOutputs::Upper), 7);
     }
 }

@@ -11,7 +11,7 @@ use crate::cpu::runtime::scratch::with_vector;
 
 /// A transform in the form that the kernels run.
 #[derive(Debug)]
-pub(in crate::cpu) struct Prepared<'a> {
+pub(in crate::cpu) struct PreparedButterfly<'a> {
     pub program: Arc<Program>,
     /// Whether weights include their gates, because some gate that runs may not be 1.
     pub soft: bool,
@@ -36,7 +36,7 @@ pub(in crate::cpu) enum WeightForm {
     Backward,
 }
 
-impl Prepared<'_> {
+impl PreparedButterfly<'_> {
     /// Weights of every slot: 2 values if the transform is not [soft](Self::soft), and 4 if it is.
     pub fn weights<const W: usize>(&self) -> &[[f32; W]] {
         debug_assert_eq!(W, if self.soft { 4 } else { 2 });
@@ -50,7 +50,7 @@ pub(in crate::cpu) fn with_prepared<R>(
     outputs: usize,
     closed: ClosedGates,
     form: WeightForm,
-    body: impl FnOnce(&Prepared<'_>) -> R,
+    body: impl FnOnce(&PreparedButterfly<'_>) -> R,
 ) -> R {
     let gates = transform.gates.unwrap_or_default();
     let program = if closed == ClosedGates::Skip && gates.contains(&0.0) {
@@ -72,7 +72,7 @@ pub(in crate::cpu) fn with_prepared<R>(
         } else {
             weights.extend(program.pairs.iter().flat_map(|&pair| twiddles[pair as usize]));
         }
-        body(&Prepared { program, soft, weights })
+        body(&PreparedButterfly { program, soft, weights })
     })
 }
 

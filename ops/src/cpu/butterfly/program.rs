@@ -8,14 +8,14 @@
 
 use std::ops::Range;
 
-use crate::cpu::butterfly::liveness::{Outputs, pair_at};
+use crate::cpu::butterfly::liveness::{LiveOutputs, pair_at};
 
 /// Stages that run block by block: 256 values of eight lanes are 16 KiB.
 const BLOCK_STAGES: usize = 8;
 
-/// Element of a loop.
+/// Kind of an element of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cpu) enum Kind {
+pub(in crate::cpu) enum ElementKind {
     /// One butterfly, on the values at a place and `distance` further on.
     Pair {
         /// Only the upper output is computed.
@@ -36,7 +36,7 @@ pub(in crate::cpu) enum Kind {
 pub(in crate::cpu) struct Step {
     /// Index of the pass over all values that this is part of.
     pub pass: usize,
-    pub kind: Kind,
+    pub kind: ElementKind,
     pub distance: usize,
     /// The elements' places, as a range of [`Program::places`].
     pub places: Range<usize>,
@@ -69,7 +69,7 @@ const BUCKETS: usize = 4 + 2 * 16;
 
 impl Program {
     /// The program that computes the `needed` outputs of all butterflies, `[log2 n, n / 2]`.
-    pub fn new(n: usize, needed: &[Outputs]) -> Self {
+    pub fn new(n: usize, needed: &[LiveOutputs]) -> Self {
         let stages = n.ilog2() as usize;
         debug_assert_eq!(needed.len(), stages * n / 2);
         let mut program = Self {
@@ -106,15 +106,15 @@ impl Program {
         &mut self,
         stage: usize,
         values: Range<usize>,
-        needed: &[Outputs],
+        needed: &[LiveOutputs],
         buckets: &mut [Bucket; BUCKETS],
     ) {
         let distance = 1 << stage;
         for place in values.filter(|place| place & distance == 0) {
             let pair = self.pair(stage, place);
             match needed[pair] {
-                Outputs::None => self.dense = false,
-                used => buckets[usize::from(used == Outputs::Upper)].push(place, &[pair]),
+                LiveOutputs::None => self.dense = false,
+                used => buckets[usize::from(used == LiveOutputs::Upper)].push(place, &[pair]),
             }
         }
     }
@@ -124,24 +124,24 @@ impl Program {
         &mut self,
         stage: usize,
         values: Range<usize>,
-        needed: &[Outputs],
+        needed: &[LiveOutputs],
         buckets: &mut [Bucket; BUCKETS],
     ) {
         let distance = 1 << stage;
         for place in values.filter(|place| place & (3 * distance) == 0) {
             let places = [place, place + 2 * distance, place, place + distance];
             let pairs: [usize; 4] = std::array::from_fn(|index| self.pair(stage + index / 2, places[index]));
-            let runs = pairs.map(|pair| needed[pair] != Outputs::None);
+            let runs = pairs.map(|pair| needed[pair] != LiveOutputs::None);
             let mask = (0..4).filter(|&index| runs[index]).fold(0, |mask, index| mask | 1 << index);
             self.dense &= mask == 0b1111;
             // With one stage skipped, the other's butterflies are pairs.
             if mask & 0b0011 == 0 || mask & 0b1100 == 0 {
                 for index in (0..4).filter(|&index| runs[index]) {
-                    let upper = usize::from(needed[pairs[index]] == Outputs::Upper);
+                    let upper = usize::from(needed[pairs[index]] == LiveOutputs::Upper);
                     buckets[2 * (index / 2) + upper].push(places[index], &pairs[index..=index]);
                 }
             } else {
-                let upper = (2..4).all(|index| needed[pairs[index]] == Outputs::Upper);
+                let upper = (2..4).all(|index| needed[pairs[index]] == LiveOutputs::Upper);
                 let bucket = &mut buckets[4 + 2 * mask + usize::from(upper)];
                 bucket.push(place, &[]);
                 bucket.pairs.extend((0..4).filter(|&index| runs[index]).map(|index| pairs[index] as u32));
@@ -159,8 +159,8 @@ impl Program {
         for (index, bucket) in buckets.iter_mut().enumerate().filter(|(_, bucket)| !bucket.places.is_empty()) {
             let upper = index % 2 == 1;
             let (kind, stage) = match index {
-                0..4 => (Kind::Pair { upper }, stage + index / 2),
-                _ => (Kind::Quad { mask: ((index - 4) / 2) as u8, upper }, stage),
+                0..4 => (ElementKind::Pair { upper }, stage + index / 2),
+                _ => (ElementKind::Quad { mask: ((index - 4) / 2) as u8, upper }, stage),
             };
             let (places, slots) = (self.places.len(), self.pairs.len());
             self.places.append(&mut bucket.places);
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     /// Needed outputs where every third butterfly is closed, and half the outputs are read.
-    fn sparse(n: usize) -> Vec<Outputs> {
+    fn sparse(n: usize) -> Vec<LiveOutputs> {
         needed_outputs(n, n / 2 + 1, |index| index % 3 != 0)
     }
 
@@ -200,7 +200,7 @@ mod tests {
             for needed in [sparse(n), needed_outputs(n, n, |_| true), needed_outputs(n, n, |_| false)] {
                 let mut pairs = Program::new(n, &needed).pairs;
                 pairs.sort_unstable();
-                let expected = (0..needed.len()).filter(|&pair| needed[pair] != Outputs::None);
+                let expected = (0..needed.len()).filter(|&pair| needed[pair] != LiveOutputs::None);
                 assert!(pairs.into_iter().map(|pair| pair as usize).eq(expected), "n {n}");
             }
         }
@@ -237,16 +237,16 @@ mod tests {
     #[test]
     fn a_dense_program_is_full_quads() {
         let program = Program::new(64, &needed_outputs(64, 64, |_| true));
-        let quad = Kind::Quad { mask: 0b1111, upper: false };
+        let quad = ElementKind::Quad { mask: 0b1111, upper: false };
         assert!(program.dense && program.passes == 3);
         assert!(program.steps.iter().all(|step| step.kind == quad && step.places.len() == 16));
 
         let program = Program::new(32, &needed_outputs(32, 17, |_| true));
-        let kinds: Vec<Kind> = program.steps.iter().map(|step| step.kind).collect();
-        let [upper, both] = [true, false].map(|upper| Kind::Quad { mask: 0b1111, upper });
+        let kinds: Vec<ElementKind> = program.steps.iter().map(|step| step.kind).collect();
+        let [upper, both] = [true, false].map(|upper| ElementKind::Quad { mask: 0b1111, upper });
         assert!(program.dense && program.passes == 3);
         // One stage alone, two together, and of the last two stages one quad that gives the highest bin.
-        assert_eq!(kinds, [Kind::Pair { upper: false }, both, both, upper]);
+        assert_eq!(kinds, [ElementKind::Pair { upper: false }, both, both, upper]);
         assert_eq!(program.steps[2].places.len(), 1);
     }
 
@@ -258,8 +258,8 @@ mod tests {
         assert!(!program.dense);
         let found: Vec<_> =
             program.steps.iter().map(|step| (step.pass, step.kind, step.distance, step.places.len())).collect();
-        let quad = |mask| Kind::Quad { mask, upper: false };
-        let pair = Kind::Pair { upper: false };
+        let quad = |mask| ElementKind::Quad { mask, upper: false };
+        let pair = ElementKind::Pair { upper: false };
         assert_eq!(found, [(0, quad(0b1110), 1, 2), (0, quad(0b1111), 1, 2), (1, pair, 8, 8)]);
         assert_eq!(program.places, [0, 8, 4, 12, 0, 4, 1, 5, 2, 6, 3, 7]);
     }

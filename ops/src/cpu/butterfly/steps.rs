@@ -1,46 +1,54 @@
 //! The loops of a [`Program`] over a tile: a value of every row in a register, real and imaginary parts.
 
-use crate::cpu::butterfly::program::{Kind, Program, Step};
+use crate::cpu::butterfly::program::{ElementKind, Program, Step};
 use crate::cpu::isa::register::{Complex, Register, SharedKernel};
 
 /// Runs a program on a tile `[n]`, whose values are in bit-reversed order.
-pub(in crate::cpu) struct Run<'a, V, const W: usize> {
+pub(in crate::cpu) struct RunProgram<'a, V, const W: usize> {
     pub program: &'a Program,
     /// Weights of each slot. `W` is 2 if every gate that runs is 1, and 4 if not: see [`butterfly`].
     pub weights: &'a [[f32; W]],
     pub tile: &'a mut [Complex<V>],
 }
 
-impl<V: Register, const W: usize> SharedKernel for Run<'_, V, W> {
+impl<V: Register, const W: usize> SharedKernel for RunProgram<'_, V, W> {
     #[inline(always)]
     fn run(self) {
         let Self { program, weights, tile } = self;
         for step in &program.steps {
             let elements = Elements::of(program, step, weights);
             match step.kind {
-                Kind::Pair { upper: false } => pairs::<V, W, false, false>(&elements, &[], tile),
-                Kind::Pair { upper: true } => pairs::<V, W, true, false>(&elements, &[], tile),
-                Kind::Quad { mask: 0b0101, .. } => quads::<V, W, 0b0101, false, false>(&elements, &[], tile),
-                Kind::Quad { mask: 0b0110, .. } => quads::<V, W, 0b0110, false, false>(&elements, &[], tile),
-                Kind::Quad { mask: 0b0111, .. } => quads::<V, W, 0b0111, false, false>(&elements, &[], tile),
-                Kind::Quad { mask: 0b1001, .. } => quads::<V, W, 0b1001, false, false>(&elements, &[], tile),
-                Kind::Quad { mask: 0b1010, .. } => quads::<V, W, 0b1010, false, false>(&elements, &[], tile),
-                Kind::Quad { mask: 0b1011, .. } => quads::<V, W, 0b1011, false, false>(&elements, &[], tile),
-                Kind::Quad { mask: 0b1101, upper: false } => quads::<V, W, 0b1101, false, false>(&elements, &[], tile),
-                Kind::Quad { mask: 0b1101, upper: true } => quads::<V, W, 0b1101, true, false>(&elements, &[], tile),
-                Kind::Quad { mask: 0b1110, upper: false } => quads::<V, W, 0b1110, false, false>(&elements, &[], tile),
-                Kind::Quad { mask: 0b1110, upper: true } => quads::<V, W, 0b1110, true, false>(&elements, &[], tile),
-                Kind::Quad { upper: false, .. } => quads::<V, W, 0b1111, false, false>(&elements, &[], tile),
-                Kind::Quad { upper: true, .. } => quads::<V, W, 0b1111, true, false>(&elements, &[], tile),
+                ElementKind::Pair { upper: false } => pairs::<V, W, false, false>(&elements, &[], tile),
+                ElementKind::Pair { upper: true } => pairs::<V, W, true, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b0101, .. } => quads::<V, W, 0b0101, false, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b0110, .. } => quads::<V, W, 0b0110, false, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b0111, .. } => quads::<V, W, 0b0111, false, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b1001, .. } => quads::<V, W, 0b1001, false, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b1010, .. } => quads::<V, W, 0b1010, false, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b1011, .. } => quads::<V, W, 0b1011, false, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b1101, upper: false } => {
+                    quads::<V, W, 0b1101, false, false>(&elements, &[], tile)
+                }
+                ElementKind::Quad { mask: 0b1101, upper: true } => {
+                    quads::<V, W, 0b1101, true, false>(&elements, &[], tile)
+                }
+                ElementKind::Quad { mask: 0b1110, upper: false } => {
+                    quads::<V, W, 0b1110, false, false>(&elements, &[], tile)
+                }
+                ElementKind::Quad { mask: 0b1110, upper: true } => {
+                    quads::<V, W, 0b1110, true, false>(&elements, &[], tile)
+                }
+                ElementKind::Quad { upper: false, .. } => quads::<V, W, 0b1111, false, false>(&elements, &[], tile),
+                ElementKind::Quad { upper: true, .. } => quads::<V, W, 0b1111, true, false>(&elements, &[], tile),
             }
         }
     }
 }
 
-/// As [`Run`] for a dense program, storing the inputs of every pass.
+/// As [`RunProgram`] for a dense program, storing the inputs of every pass.
 pub(in crate::cpu) struct RunLevels<'a, V, const W: usize> {
     pub program: &'a Program,
-    /// As in [`Run`].
+    /// As in [`RunProgram`].
     pub weights: &'a [[f32; W]],
     /// `[passes + 1, n]`: the input first, then the output of each pass.
     pub levels: &'a mut [Complex<V>],
@@ -55,10 +63,10 @@ impl<V: Register, const W: usize> SharedKernel for RunLevels<'_, V, W> {
             let (from, into) = levels[step.pass * program.n..][..2 * program.n].split_at_mut(program.n);
             let elements = Elements::of(program, step, weights);
             match step.kind {
-                Kind::Pair { upper: false } => pairs::<V, W, false, true>(&elements, from, into),
-                Kind::Pair { upper: true } => pairs::<V, W, true, true>(&elements, from, into),
-                Kind::Quad { upper: false, .. } => quads::<V, W, 0b1111, false, true>(&elements, from, into),
-                Kind::Quad { upper: true, .. } => quads::<V, W, 0b1111, true, true>(&elements, from, into),
+                ElementKind::Pair { upper: false } => pairs::<V, W, false, true>(&elements, from, into),
+                ElementKind::Pair { upper: true } => pairs::<V, W, true, true>(&elements, from, into),
+                ElementKind::Quad { upper: false, .. } => quads::<V, W, 0b1111, false, true>(&elements, from, into),
+                ElementKind::Quad { upper: true, .. } => quads::<V, W, 0b1111, true, true>(&elements, from, into),
             }
         }
     }

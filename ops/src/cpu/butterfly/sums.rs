@@ -1,6 +1,6 @@
 //! Sums over rows: over the tiles of a block in every lane, then over the lanes, then over blocks.
 
-use crate::cpu::butterfly::prepared::Prepared;
+use crate::cpu::butterfly::prepared::PreparedButterfly;
 use crate::cpu::isa::register::Register;
 
 /// The sum over lanes of each register.
@@ -21,7 +21,7 @@ pub(in crate::cpu) fn sum_lanes<V: Register>(token: V::Token, registers: &[V], i
 /// Overwrites the gradients of a transform's twiddles and gates, each if given, with the sums `[slots, sums_per_slot]`
 /// of a program's slots. The gradient of a butterfly without a slot is 0.
 pub(in crate::cpu) fn write_gradients(
-    prepared: &Prepared<'_>,
+    prepared: &PreparedButterfly<'_>,
     sums: &[f32],
     sums_per_slot: usize,
     mut twiddles: Option<&mut [f32]>,

@@ -9,7 +9,7 @@ use crate::cpu::{ButterflyGradients, ButterflyTransform, InstructionSet, Real, b
 
 /// Gates of a kind, for a transform of length `n`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::cpu) enum Gates {
+pub(in crate::cpu) enum GatePattern {
     None,
     Soft,
     /// Each 0 or 1.
@@ -20,7 +20,7 @@ pub(in crate::cpu) enum Gates {
     AllOpen,
 }
 
-impl Gates {
+impl GatePattern {
     pub const ALL: [Self; 6] = [Self::None, Self::Soft, Self::Hard, Self::Mixed, Self::AllClosed, Self::AllOpen];
 
     pub fn values(self, n: usize) -> Option<Vec<f64>> {
@@ -84,7 +84,7 @@ fn every_set_computes_the_transform_of_the_definition() {
         let rows = reduced(19, 9);
         let (re, im) = (rounded(noise(rows * n, 52)), rounded(noise(rows * n, 53)));
         for twiddles in [exact_twiddles(n), perturbed_twiddles(n, 54)].map(rounded) {
-            for kind in Gates::ALL {
+            for kind in GatePattern::ALL {
                 let gates = kind.values(n);
                 let expected: Vec<[f64; 2]> = re
                     .chunks(n)
@@ -118,7 +118,7 @@ fn the_longest_transform_is_that_of_the_definition() {
     let n = 1 << 16;
     let (re, im) = (rounded(noise(n, 55)), rounded(noise(n, 56)));
     let twiddles = rounded(exact_twiddles(n));
-    for kind in [Gates::None, Gates::Hard] {
+    for kind in [GatePattern::None, GatePattern::Hard] {
         let gates = kind.values(n);
         let (expected_re, expected_im) = naive_butterfly(&re, &im, &twiddles, gates.as_deref());
         let (twiddles, gates) = (single(&twiddles), gates.as_deref().map(single));
@@ -137,7 +137,7 @@ fn a_closed_butterfly_is_the_identity_whatever_goes_in() {
     let twiddles = single(&perturbed_twiddles(n, 57));
     let (mut re, im) = (single(&noise(n, 58)), single(&noise(n, 59)));
     (re[3], re[20]) = (f32::INFINITY, f32::NAN);
-    for kind in [Gates::Hard, Gates::Mixed, Gates::AllClosed] {
+    for kind in [GatePattern::Hard, GatePattern::Mixed, GatePattern::AllClosed] {
         let gates = kind.values(n).expect("gates");
         let (expected_re, expected_im) = naive_butterfly(&double(&re), &double(&im), &double(&twiddles), Some(&gates));
         let gates = single(&gates);
@@ -159,7 +159,7 @@ fn a_row_has_the_same_bits_wherever_it_is() {
         let rows = reduced(37, 9);
         let (re, im) = (single(&noise(rows * n, 60)), single(&noise(rows * n, 61)));
         let twiddles = single(&perturbed_twiddles(n, 62));
-        for kind in Gates::ALL {
+        for kind in GatePattern::ALL {
             let gates = kind.values(n).map(|gates| single(&gates));
             let transform = ButterflyTransform { n, twiddles: &twiddles, gates: gates.as_deref() };
             for set in InstructionSet::available() {
@@ -183,7 +183,7 @@ fn gradients_are_those_in_double_precision() {
         let rows = reduced(21, 9);
         let [re, im, grad_re, grad_im] = [63, 64, 65, 66].map(|seed| rounded(noise(rows * n, seed)));
         let twiddles = rounded(perturbed_twiddles(n, 67));
-        for kind in Gates::ALL {
+        for kind in GatePattern::ALL {
             let gates = kind.values(n);
             for gates_wanted in [false, true] {
                 if gates_wanted && gates.is_none() {

@@ -19,7 +19,7 @@ pub(in crate::cpu) fn prefetch_column<V: Register>(first: *const f32, stride: us
 
 /// Rows of a tile in memory, as many as a register of `V` has lanes.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cpu) struct Rows<'a, V> {
+pub(in crate::cpu) struct LaneRows<'a, V> {
     /// At least `(lanes - 1) * stride + len` values.
     values: &'a [f32],
     stride: usize,
@@ -27,7 +27,7 @@ pub(in crate::cpu) struct Rows<'a, V> {
     lanes: PhantomData<V>,
 }
 
-impl<'a, V: Register> Rows<'a, V> {
+impl<'a, V: Register> LaneRows<'a, V> {
     /// The rows of `len` values that are `stride` apart in `values`. If there are fewer than a register has lanes, or
     /// `only` excludes some, the others are copied to `spare` `[lanes, len]`, and rows of zeros take the place of
     /// those.
@@ -86,7 +86,7 @@ impl<'a, V: Register> Rows<'a, V> {
         V::transpose_quads([change(0, a), change(1, b), change(2, c), change(3, d)])
     }
 
-    /// [`Rows::gather`] without a change.
+    /// [`LaneRows::gather`] without a change.
     #[inline(always)]
     pub fn quads(&self, token: V::Token, at: usize) -> [V; 4] {
         self.gather(
@@ -111,14 +111,14 @@ unsafe fn register<V: Register>(token: V::Token, quad: *const f32, step: usize) 
 }
 
 /// Rows that a tile is written to, as many as a register of `V` has lanes.
-pub(in crate::cpu) struct RowsMut<'a, V> {
+pub(in crate::cpu) struct LaneRowsMut<'a, V> {
     first: *mut f32,
     stride: usize,
     len: usize,
     rows: PhantomData<(&'a mut [f32], V)>,
 }
 
-impl<'a, V: Register> RowsMut<'a, V> {
+impl<'a, V: Register> LaneRowsMut<'a, V> {
     /// Rows of `len` values, `stride` apart, in `values`, which has room for as many as a register has lanes.
     #[inline(always)]
     pub fn new(values: &'a mut [f32], stride: usize, len: usize) -> Self {
@@ -126,8 +126,8 @@ impl<'a, V: Register> RowsMut<'a, V> {
         Self { first: values.as_mut_ptr(), stride, len, rows: PhantomData }
     }
 
-    /// Stores quad `at` of every row, the inverse of [`Rows::quads`], and prefetches the lines that quads further on
-    /// are in.
+    /// Stores quad `at` of every row, the inverse of [`LaneRows::quads`], and prefetches the lines that quads further
+    /// on are in.
     #[inline(always)]
     pub fn scatter(&mut self, at: usize, values: [V; 4]) {
         assert!(4 * at + 4 <= self.len);
@@ -151,12 +151,12 @@ pub(in crate::cpu) fn with_rows<V: Register>(
     out: &mut [f32],
     len: usize,
     spare: &mut [f32],
-    write: impl FnOnce(RowsMut<'_, V>),
+    write: impl FnOnce(LaneRowsMut<'_, V>),
 ) {
     if out.len() >= V::LANES * len {
-        write(RowsMut::<V>::new(out, len, len));
+        write(LaneRowsMut::<V>::new(out, len, len));
     } else {
-        write(RowsMut::<V>::new(spare, len, len));
+        write(LaneRowsMut::<V>::new(spare, len, len));
         out.copy_from_slice(&spare[..out.len()]);
     }
 }
@@ -177,8 +177,8 @@ fn for_reversed(order: &[u32], mut put: impl FnMut(usize, [usize; 4])) {
 pub(in crate::cpu) fn load_reversed<V: Register>(
     token: V::Token,
     order: &[u32],
-    re: &Rows<'_, V>,
-    im: &Rows<'_, V>,
+    re: &LaneRows<'_, V>,
+    im: &LaneRows<'_, V>,
     tile: &mut [Complex<V>],
 ) {
     for_reversed(
@@ -195,13 +195,13 @@ pub(in crate::cpu) fn load_reversed<V: Register>(
     );
 }
 
-/// As [`load_reversed`] with rows of real values; `change` is that of [`Rows::gather`], and also gets the number of the
-/// quad.
+/// As [`load_reversed`] with rows of real values; `change` is that of [`LaneRows::gather`], and also gets the number of
+/// the quad.
 #[inline(always)]
 pub(in crate::cpu) fn load_real_reversed<V: Register>(
     token: V::Token,
     order: &[u32],
-    rows: &Rows<'_, V>,
+    rows: &LaneRows<'_, V>,
     change: impl Fn(usize, usize, V) -> V,
     tile: &mut [Complex<V>],
 ) {
@@ -228,8 +228,8 @@ pub(in crate::cpu) fn load_real_reversed<V: Register>(
 #[inline(always)]
 pub(in crate::cpu) fn load_natural<V: Register>(
     token: V::Token,
-    re: &Rows<'_, V>,
-    im: &Rows<'_, V>,
+    re: &LaneRows<'_, V>,
+    im: &LaneRows<'_, V>,
     tile: &mut [Complex<V>],
 ) {
     for (quad, tile) in tile.as_chunks_mut::<4>().0.iter_mut().enumerate() {
@@ -242,7 +242,11 @@ pub(in crate::cpu) fn load_natural<V: Register>(
 
 /// Stores a tile in natural order to rows.
 #[inline(always)]
-pub(in crate::cpu) fn store_natural<V: Register>(tile: &[Complex<V>], mut re: RowsMut<'_, V>, mut im: RowsMut<'_, V>) {
+pub(in crate::cpu) fn store_natural<V: Register>(
+    tile: &[Complex<V>],
+    mut re: LaneRowsMut<'_, V>,
+    mut im: LaneRowsMut<'_, V>,
+) {
     for (quad, [a, b, c, d]) in tile.as_chunks().0.iter().enumerate() {
         re.scatter(quad, [a.re, b.re, c.re, d.re]);
         im.scatter(quad, [a.im, b.im, c.im, d.im]);
@@ -255,7 +259,7 @@ pub(in crate::cpu) fn store_reversed<V: Register>(
     order: &[u32],
     tile: &[Complex<V>],
     part: impl Fn(&Complex<V>) -> V,
-    mut rows: RowsMut<'_, V>,
+    mut rows: LaneRowsMut<'_, V>,
 ) {
     for_reversed(
         order,

@@ -2,10 +2,10 @@
 
 use crate::cpu::fft::SPECIALISED_N;
 use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
-use crate::cpu::fft::plan::{Plan, width};
+use crate::cpu::fft::plan::{FftPlan, width};
 use crate::cpu::fft::prefetch::{NextRow, Prefetch, Prefetcher, RowArrays, next_row_pays};
 use crate::cpu::fft::sink::StoreParts;
-use crate::cpu::fft::source::Parts;
+use crate::cpu::fft::source::SplitColumns;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, with_lines};
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
@@ -53,7 +53,7 @@ impl FourierKernel<'_> {
     #[inline(always)]
     fn rows<V: Register, const N: usize>(self, token: V::Token) {
         let Self { n, factor, prefetches_next, mut memory, input, output: [out_re, out_im] } = self;
-        let (n, plan) = (if N > 0 { N } else { n }, Plan::of::<V>(n));
+        let (n, plan) = (if N > 0 { N } else { n }, FftPlan::of::<V>(n));
         let work = take_complexes::<V>(token, &mut memory, n / V::LANES);
         let mut row = RowTransform { token, plan, work, factor: V::splat(token, factor) };
         let outputs = out_re.chunks_exact_mut(n).zip(out_im.chunks_exact_mut(n));
@@ -73,7 +73,7 @@ impl FourierKernel<'_> {
 /// The transform of a row, times a factor.
 struct RowTransform<'a, V: Register> {
     token: V::Token,
-    plan: &'a Plan,
+    plan: &'a FftPlan,
     work: &'a mut [Complex<V>],
     factor: V,
 }
@@ -90,7 +90,7 @@ impl<V: Register> RowTransform<'_, V> {
     ) {
         let &mut Self { token, plan, ref mut work, factor } = self;
         let [re, im] = input.unwrap_or([out_re, out_im]);
-        load_pass(token, plan, Parts { token, re: V::arrays(re), im: V::arrays(im) }, work, prefetcher);
+        load_pass(token, plan, SplitColumns { token, re: V::arrays(re), im: V::arrays(im) }, work, prefetcher);
         column_passes(token, plan, work, prefetcher);
         let (re, im) = (V::arrays_mut(out_re), V::arrays_mut(out_im));
         lane_pass(token, plan, work, StoreParts { re, im, factor, prefetches: prefetches_outputs }, prefetcher);

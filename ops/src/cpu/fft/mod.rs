@@ -1,7 +1,7 @@
 //! Discrete Fourier transforms in f32, a vector across registers.
 //!
 //! A transform of n values in registers of L lanes is one over n / L columns, then one over the L lanes: see
-//! [`passes`]. The tables for it are a [`Plan`](plan::Plan).
+//! [`passes`]. The tables for it are a [`FftPlan`](plan::FftPlan).
 
 mod exact_twiddles;
 mod forward;

@@ -5,19 +5,19 @@
 //! lists, and exp(-2πi k l / n) on what the last one yields. Every L neighbours of that spectrum are then transposed,
 //! so that the transform over lanes, the lane pass, is one across registers again, and its output is in order.
 
-use crate::cpu::fft::plan::{Pass, Plan};
+use crate::cpu::fft::plan::{FftPlan, Pass};
 use crate::cpu::fft::prefetch::Prefetch;
 use crate::cpu::fft::radix::{radix, transpose};
-use crate::cpu::fft::sink::Sink;
-use crate::cpu::fft::source::Source;
+use crate::cpu::fft::sink::ColumnSink;
+use crate::cpu::fft::source::ColumnSource;
 use crate::cpu::isa::register::{Complex, Register};
 
 /// The first pass over columns, on the values of `source` → `work` `[columns]`.
 #[inline(always)]
 pub(in crate::cpu) fn load_pass<V: Register>(
     token: V::Token,
-    plan: &Plan,
-    source: impl Source<V>,
+    plan: &FftPlan,
+    source: impl ColumnSource<V>,
     work: &mut [Complex<V>],
     prefetcher: &mut impl Prefetch,
 ) {
@@ -32,7 +32,7 @@ pub(in crate::cpu) fn load_pass<V: Register>(
 #[inline(always)]
 pub(in crate::cpu) fn column_passes<V: Register>(
     token: V::Token,
-    plan: &Plan,
+    plan: &FftPlan,
     work: &mut [Complex<V>],
     prefetcher: &mut impl Prefetch,
 ) {
@@ -55,9 +55,9 @@ pub(in crate::cpu) fn column_passes<V: Register>(
 #[inline(always)]
 pub(in crate::cpu) fn lane_pass<V: Register>(
     token: V::Token,
-    plan: &Plan,
+    plan: &FftPlan,
     work: &[Complex<V>],
-    sink: impl Sink<V>,
+    sink: impl ColumnSink<V>,
     prefetcher: &mut impl Prefetch,
 ) {
     prefetcher.pass::<V>();
@@ -72,8 +72,8 @@ pub(in crate::cpu) fn lane_pass<V: Register>(
 #[inline(always)]
 fn first_pass<V: Register, const R: usize>(
     token: V::Token,
-    plan: &Plan,
-    source: impl Source<V>,
+    plan: &FftPlan,
+    source: impl ColumnSource<V>,
     work: &mut [Complex<V>],
     prefetcher: &mut impl Prefetch,
 ) {
@@ -133,7 +133,7 @@ fn store_strided<V: Register, const R: usize>(
 #[inline(always)]
 fn last_pass<V: Register, const R: usize>(
     token: V::Token,
-    plan: &Plan,
+    plan: &FftPlan,
     work: &mut [Complex<V>],
     prefetcher: &mut impl Prefetch,
 ) {
@@ -162,9 +162,9 @@ fn store_twiddled<V: Register, const R: usize>(
 #[inline(always)]
 fn lane_groups<V: Register, const L: usize>(
     token: V::Token,
-    plan: &Plan,
+    plan: &FftPlan,
     work: &[Complex<V>],
-    mut sink: impl Sink<V>,
+    mut sink: impl ColumnSink<V>,
     prefetcher: &mut impl Prefetch,
 ) {
     let (groups, entry) = (work.len() / L, V::RADIX);

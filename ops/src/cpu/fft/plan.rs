@@ -26,7 +26,7 @@ pub(in crate::cpu) fn width(n: usize) -> Width {
 /// Tables of the transform of `n` values in registers of one type, `n` at least [`shortest`]: see
 /// [`passes`](super::passes).
 #[derive(Debug)]
-pub(in crate::cpu) struct Plan {
+pub(in crate::cpu) struct FftPlan {
     /// Registers of a vector, `n / L`.
     pub columns: usize,
     /// The passes over columns, first to last. The first has the registers' radix.
@@ -47,13 +47,13 @@ pub(in crate::cpu) struct Pass {
     pub twiddles: Vec<[f32; 2]>,
 }
 
-impl Plan {
+impl FftPlan {
     /// The plan for `n` values in registers of `V`.
     pub fn of<V: Register>(n: usize) -> &'static Self {
         const LENGTHS: usize = MAX_N_FFT.ilog2() as usize + 1;
         // By lanes: 4, 8 and 16 in one row, and two rows of 8.
         const KINDS: usize = 4;
-        static PLANS: [OnceLock<Plan>; LENGTHS * KINDS] = [const { OnceLock::new() }; LENGTHS * KINDS];
+        static PLANS: [OnceLock<FftPlan>; LENGTHS * KINDS] = [const { OnceLock::new() }; LENGTHS * KINDS];
         const { assert!(V::ROWS == 1 || V::LANES == 8) };
         let kind = if V::ROWS == 2 { 3 } else { (V::LANES / 4).ilog2() as usize };
         PLANS[n.ilog2() as usize * KINDS + kind].get_or_init(|| Self::new::<V>(n))

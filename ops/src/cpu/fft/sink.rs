@@ -4,7 +4,7 @@ use crate::cpu::fft::prefetch::prefetch_outputs;
 use crate::cpu::isa::register::{Complex, Register};
 
 /// Consumer of a spectrum's registers. A trait, because closures are not inlined for certain.
-pub(in crate::cpu) trait Sink<V: Register> {
+pub(in crate::cpu) trait ColumnSink<V: Register> {
     /// Takes register `at`.
     fn store(&mut self, at: usize, z: Complex<V>);
 }
@@ -12,7 +12,7 @@ pub(in crate::cpu) trait Sink<V: Register> {
 /// Stores the spectrum.
 pub(in crate::cpu) struct StoreSpectrum<'a, V>(pub &'a mut [Complex<V>]);
 
-impl<V: Register> Sink<V> for StoreSpectrum<'_, V> {
+impl<V: Register> ColumnSink<V> for StoreSpectrum<'_, V> {
     #[inline(always)]
     fn store(&mut self, at: usize, z: Complex<V>) {
         self.0[at] = z;
@@ -28,7 +28,7 @@ pub(in crate::cpu) struct StoreParts<'a, V: Register> {
     pub prefetches: bool,
 }
 
-impl<V: Register> Sink<V> for StoreParts<'_, V> {
+impl<V: Register> ColumnSink<V> for StoreParts<'_, V> {
     #[inline(always)]
     fn store(&mut self, at: usize, z: Complex<V>) {
         if self.prefetches {
@@ -42,7 +42,7 @@ impl<V: Register> Sink<V> for StoreParts<'_, V> {
 /// Stores |Z|².
 pub(in crate::cpu) struct StorePower<'a, V>(pub &'a mut [V]);
 
-impl<V: Register> Sink<V> for StorePower<'_, V> {
+impl<V: Register> ColumnSink<V> for StorePower<'_, V> {
     #[inline(always)]
     fn store(&mut self, at: usize, z: Complex<V>) {
         self.0[at] = z.re.mul_add(z.re, z.im * z.im);
@@ -52,7 +52,7 @@ impl<V: Register> Sink<V> for StorePower<'_, V> {
 /// Adds |Z|².
 pub(in crate::cpu) struct AddPower<'a, V>(pub &'a mut [V]);
 
-impl<V: Register> Sink<V> for AddPower<'_, V> {
+impl<V: Register> ColumnSink<V> for AddPower<'_, V> {
     #[inline(always)]
     fn store(&mut self, at: usize, z: Complex<V>) {
         self.0[at] = z.re.mul_add(z.re, z.im.mul_add(z.im, self.0[at]));

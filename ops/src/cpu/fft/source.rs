@@ -3,20 +3,20 @@
 use crate::cpu::isa::register::{Complex, Register};
 
 /// Complex values, a register of lanes for each column.
-pub(in crate::cpu) trait Source<V: Register>: Copy {
+pub(in crate::cpu) trait ColumnSource<V: Register>: Copy {
     /// Column `c`.
     fn column(&self, c: usize) -> Complex<V>;
 }
 
 /// Complex values whose real and imaginary parts are apart.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct Parts<'a, V: Register> {
+pub(in crate::cpu) struct SplitColumns<'a, V: Register> {
     pub token: V::Token,
     pub re: &'a [V::Array],
     pub im: &'a [V::Array],
 }
 
-impl<V: Register> Source<V> for Parts<'_, V> {
+impl<V: Register> ColumnSource<V> for SplitColumns<'_, V> {
     #[inline(always)]
     fn column(&self, c: usize) -> Complex<V> {
         Complex { re: V::load(self.token, &self.re[c]), im: V::load(self.token, &self.im[c]) }
@@ -47,9 +47,9 @@ impl<'a, V: Register> Windowed<'a, V> {
 
 /// Two segments, the second as the imaginary part.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct Pair<'a, V: Register>(pub Windowed<'a, V>, pub Windowed<'a, V>);
+pub(in crate::cpu) struct SegmentPair<'a, V: Register>(pub Windowed<'a, V>, pub Windowed<'a, V>);
 
-impl<V: Register> Source<V> for Pair<'_, V> {
+impl<V: Register> ColumnSource<V> for SegmentPair<'_, V> {
     #[inline(always)]
     fn column(&self, c: usize) -> Complex<V> {
         Complex { re: self.0.register(c), im: self.1.register(c) }
@@ -60,7 +60,7 @@ impl<V: Register> Source<V> for Pair<'_, V> {
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Single<'a, V: Register>(pub Windowed<'a, V>);
 
-impl<V: Register> Source<V> for Single<'_, V> {
+impl<V: Register> ColumnSource<V> for Single<'_, V> {
     #[inline(always)]
     fn column(&self, c: usize) -> Complex<V> {
         let re = self.0.register(c);
@@ -72,7 +72,7 @@ impl<V: Register> Source<V> for Single<'_, V> {
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Interleaved<'a, V: Register>(pub Windowed<'a, V>);
 
-impl<V: Register> Source<V> for Interleaved<'_, V> {
+impl<V: Register> ColumnSource<V> for Interleaved<'_, V> {
     #[inline(always)]
     fn column(&self, c: usize) -> Complex<V> {
         let (re, im) = V::deinterleave(self.0.register(2 * c), self.0.register(2 * c + 1));

@@ -2,19 +2,19 @@
 
 use crate::cpu::butterfly::backward_steps::RunBackward;
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
-use crate::cpu::butterfly::prepared::{ClosedGates, Prepared, WeightForm, with_prepared};
+use crate::cpu::butterfly::prepared::{ClosedGates, PreparedButterfly, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::RunLevels;
 use crate::cpu::butterfly::sums::{sum_lanes, write_gradients};
-use crate::cpu::butterfly::tile::{Rows, RowsMut, store_reversed};
+use crate::cpu::butterfly::tile::{LaneRows, LaneRowsMut, store_reversed};
 use crate::cpu::butterfly::tiling::{tile_blocks, width};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
 use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::learned::arguments::{LearnedGradients, LearnedWelch};
-use crate::cpu::learned::frames::{Frames, neighbours, squared};
+use crate::cpu::learned::frames::{LearnedFrames, neighbours, squared};
 use crate::cpu::learned::gain::GAIN_TAPS;
-use crate::cpu::learned::sums::{Lengths, Sums};
+use crate::cpu::learned::sums::{LearnedSums, Lengths};
 use crate::cpu::runtime::reduction::sum_blocks;
 use crate::cpu::runtime::scratch::with_zeros;
 use crate::cpu::runtime::tasks::optional_chunks;
@@ -40,8 +40,8 @@ pub(super) fn learned_welch_psd_backward(
             let partial = lengths.total();
             let work = model.options.segments * 4 * forward.program.pairs.len();
             let tasks = tile_blocks(rows, work, partial);
-            let call = LearnedBackward {
-                frames: Frames::new(model, forward, &order, frame_len),
+            let call = LaneBackward {
+                frames: LearnedFrames::new(model, forward, &order, frame_len),
                 backward,
                 through_segments: gradients.signal.is_some() || gradients.window.is_some() || lengths.transform > 0,
                 lengths,
@@ -71,16 +71,16 @@ pub(super) fn learned_welch_psd_backward(
 }
 
 /// Values shared by every row of a call.
-struct LearnedBackward<'a> {
-    frames: Frames<'a>,
-    backward: &'a Prepared<'a>,
+struct LaneBackward<'a> {
+    frames: LearnedFrames<'a>,
+    backward: &'a PreparedButterfly<'a>,
     lengths: Lengths,
     sums_per_slot: usize,
     /// Whether a row's gradient goes on through its segments, or ends at the weights and the gain.
     through_segments: bool,
 }
 
-impl LearnedBackward<'_> {
+impl LaneBackward<'_> {
     /// Lines of memory for the widest registers.
     fn lines(&self) -> usize {
         let (program, options) = (&self.frames.prepared.program, self.frames.options());
@@ -119,12 +119,12 @@ impl LearnedBackward<'_> {
 
 /// The rows of one task.
 struct LearnedBackwardKernel<'a> {
-    call: &'a LearnedBackward<'a>,
+    call: &'a LaneBackward<'a>,
     memory: &'a mut [Line],
     signal: &'a [f32],
     grad_power: &'a [f32],
     grad_signal: Option<&'a mut [f32]>,
-    sums: Sums<'a, f32>,
+    sums: LearnedSums<'a, f32>,
 }
 
 impl Kernel for LearnedBackwardKernel<'_> {
@@ -199,7 +199,7 @@ impl LearnedBackwardKernel<'_> {
     }
 }
 
-impl LearnedBackward<'_> {
+impl LaneBackward<'_> {
     /// The frames of one tile: overwrites `grad_signal`, which may be empty, and adds to the sums.
     #[inline(always)]
     fn tile<V: Register, const W: usize, const S: usize>(
@@ -260,7 +260,7 @@ impl LearnedBackward<'_> {
                 tile.grad,
                 #[inline(always)]
                 |z| z.re,
-                RowsMut::<V>::new(tile.rows, n, n),
+                LaneRowsMut::<V>::new(tile.rows, n, n),
             );
             for row in (0..V::LANES).filter(|&row| has_gradient[row]) {
                 let start = row * self.frames.frame_len + index * model.options.hop;
@@ -284,7 +284,7 @@ impl LearnedBackward<'_> {
     }
 }
 
-/// Loads rows of `bins` values into registers, one for each bin. `only` and `spare` are as in [`Rows::new`].
+/// Loads rows of `bins` values into registers, one for each bin. `only` and `spare` are as in [`LaneRows::new`].
 #[inline(always)]
 fn load_bins<V: Register>(
     token: V::Token,
@@ -294,7 +294,7 @@ fn load_bins<V: Register>(
     spare: &mut [f32],
     into: &mut [V],
 ) {
-    let rows = Rows::<V>::new(values, bins, bins, Some(only), spare);
+    let rows = LaneRows::<V>::new(values, bins, bins, Some(only), spare);
     for (quad, into) in into.as_chunks_mut::<4>().0.iter_mut().enumerate() {
         *into = rows.quads(token, quad);
     }

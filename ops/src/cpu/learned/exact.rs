@@ -7,7 +7,7 @@ use crate::cpu::butterfly::arguments::ButterflyTransform;
 use crate::cpu::fft::direction;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::keyed_cache::KeyedCache;
-use crate::cpu::welch::estimate::{Estimate, Segments};
+use crate::cpu::welch::estimate::{Estimate, FrameSegments};
 use crate::options::Direction;
 use crate::twiddles::exact_twiddle_values;
 
@@ -23,7 +23,7 @@ pub(super) fn with_exact_estimate<T: Real, R>(
     let is_shared =
         weight > T::zero() && weight.is_finite() && open.iter().all(|&index| model.weights[index] == weight);
     (is_shared && is_fourier_transform(&model.transform)).then(|| {
-        let segments = Segments::weighted(&open, weight);
+        let segments = FrameSegments::weighted(&open, weight);
         body(&Estimate { window: model.window, options: model.options, segments, gain: model.gain })
     })
 }

@@ -1,15 +1,15 @@
 //! Learned Welch power and peaks in f32, one frame per lane.
 
 use crate::cpu::butterfly::bit_reversal::bit_reversal;
-use crate::cpu::butterfly::prepared::{ClosedGates, Prepared, WeightForm, with_prepared};
-use crate::cpu::butterfly::steps::Run;
+use crate::cpu::butterfly::prepared::{ClosedGates, PreparedButterfly, WeightForm, with_prepared};
+use crate::cpu::butterfly::steps::RunProgram;
 use crate::cpu::butterfly::tiling::{tile_tasks, width};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
 use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::Register;
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::learned::arguments::LearnedWelch;
-use crate::cpu::learned::frames::{Frames, store_bins};
+use crate::cpu::learned::frames::{LearnedFrames, store_bins};
 use crate::cpu::real::Real;
 use crate::cpu::top_k;
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
@@ -24,7 +24,7 @@ pub(in crate::cpu) fn learned_welch_psd(
     let bins = model.options.bins();
     let (set, rows, order) = (InstructionSet::current(), power.len() / bins, bit_reversal(model.transform.n));
     with_prepared(&model.transform, bins, ClosedGates::Skip, WeightForm::Forward, |prepared| {
-        let frames = Frames::new(model, prepared, &order, frame_len);
+        let frames = LearnedFrames::new(model, prepared, &order, frame_len);
         let tasks = tile_tasks(rows, work(model, prepared));
         let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
         tasks.run(pieces, |(signal, power)| {
@@ -47,7 +47,7 @@ pub(in crate::cpu) fn learned_welch_peaks(
     let bins = model.options.bins();
     let (set, rows, order) = (InstructionSet::current(), out_bins.len() / k, bit_reversal(model.transform.n));
     with_prepared(&model.transform, bins, ClosedGates::Skip, WeightForm::Forward, |prepared| {
-        let frames = Frames::new(model, prepared, &order, frame_len);
+        let frames = LearnedFrames::new(model, prepared, &order, frame_len);
         let tasks = tile_tasks(rows, work(model, prepared) + top_k::work(bins, k));
         let pieces = signal
             .chunks(tasks.rows * frame_len)
@@ -66,13 +66,13 @@ pub(in crate::cpu) fn learned_welch_peaks(
 }
 
 /// Butterflies of a frame.
-fn work(model: &LearnedWelch<'_, f32>, prepared: &Prepared<'_>) -> usize {
+fn work(model: &LearnedWelch<'_, f32>, prepared: &PreparedButterfly<'_>) -> usize {
     let open = model.weights.iter().filter(|&&weight| weight != 0.0).count();
     open * (prepared.program.pairs.len() + model.transform.n / 2)
 }
 
 /// Lines of memory that the power of a tile takes.
-fn power_lines(frames: &Frames<'_>) -> usize {
+fn power_lines(frames: &LearnedFrames<'_>) -> usize {
     3 * MAX_LANES * lines_for(frames.options().n_fft) + frames.power_lines()
 }
 
@@ -80,7 +80,7 @@ fn power_lines(frames: &Frames<'_>) -> usize {
 #[inline(always)]
 fn tile_power<'m, V: Register>(
     token: V::Token,
-    frames: &Frames<'_>,
+    frames: &LearnedFrames<'_>,
     signal: &[f32],
     memory: &mut &'m mut [Line],
 ) -> &'m mut [V] {
@@ -96,9 +96,9 @@ fn tile_power<'m, V: Register>(
         // Windowed samples into lanes, all stages, and the weighted power of the outputs.
         frames.load(token, &frames.segments::<V>(signal, index, None, spare), tile);
         if frames.prepared.soft {
-            V::call_shared(token, Run::<V, 4> { program, weights: frames.prepared.weights(), tile });
+            V::call_shared(token, RunProgram::<V, 4> { program, weights: frames.prepared.weights(), tile });
         } else {
-            V::call_shared(token, Run::<V, 2> { program, weights: frames.prepared.weights(), tile });
+            V::call_shared(token, RunProgram::<V, 2> { program, weights: frames.prepared.weights(), tile });
         }
         frames.add_power(token, tile, weight, power);
     }
@@ -108,7 +108,7 @@ fn tile_power<'m, V: Register>(
 
 /// The power of one task's rows.
 struct PowerKernel<'a> {
-    frames: &'a Frames<'a>,
+    frames: &'a LearnedFrames<'a>,
     memory: &'a mut [Line],
     signal: &'a [f32],
     power: &'a mut [f32],
@@ -142,7 +142,7 @@ impl Kernel for PowerKernel<'_> {
 
 /// The strongest bins of one task's rows.
 struct PeaksKernel<'a> {
-    frames: &'a Frames<'a>,
+    frames: &'a LearnedFrames<'a>,
     memory: &'a mut [Line],
     signal: &'a [f32],
     k: usize,

@@ -1,7 +1,7 @@
 //! Tiles of frames, one frame per lane: the steps that the forward and the backward kernel share.
 
-use crate::cpu::butterfly::prepared::Prepared;
-use crate::cpu::butterfly::tile::{Rows, RowsMut, load_real_reversed};
+use crate::cpu::butterfly::prepared::PreparedButterfly;
+use crate::cpu::butterfly::tile::{LaneRows, LaneRowsMut, load_real_reversed};
 use crate::cpu::isa::lines::lines_for;
 use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::{Complex, Register};
@@ -11,9 +11,9 @@ use crate::cpu::welch::{scaling, segment};
 use crate::options::WelchOptions;
 
 /// Values shared by the frames of a call.
-pub(super) struct Frames<'a> {
+pub(super) struct LearnedFrames<'a> {
     pub model: &'a LearnedWelch<'a, f32>,
-    pub prepared: &'a Prepared<'a>,
+    pub prepared: &'a PreparedButterfly<'a>,
     /// The bit-reversed order of `n_fft` values.
     pub order: &'a [u32],
     pub frame_len: usize,
@@ -21,10 +21,10 @@ pub(super) struct Frames<'a> {
     scale: f32,
 }
 
-impl<'a> Frames<'a> {
+impl<'a> LearnedFrames<'a> {
     pub fn new(
         model: &'a LearnedWelch<'a, f32>,
-        prepared: &'a Prepared<'a>,
+        prepared: &'a PreparedButterfly<'a>,
         order: &'a [u32],
         frame_len: usize,
     ) -> Self {
@@ -36,7 +36,7 @@ impl<'a> Frames<'a> {
         self.model.options
     }
 
-    /// Segment `index` of a tile's frames. `only` and `spare` are as in [`Rows::new`].
+    /// Segment `index` of a tile's frames. `only` and `spare` are as in [`LaneRows::new`].
     #[inline(always)]
     pub fn segments<'f, V: Register>(
         &self,
@@ -44,9 +44,9 @@ impl<'a> Frames<'a> {
         index: usize,
         only: Option<&[bool; MAX_LANES]>,
         spare: &'f mut [f32],
-    ) -> Rows<'f, V> {
+    ) -> LaneRows<'f, V> {
         let &WelchOptions { n_fft, hop, .. } = self.options();
-        Rows::<V>::new(&frames[index * hop..], self.frame_len, n_fft, only, spare)
+        LaneRows::<V>::new(&frames[index * hop..], self.frame_len, n_fft, only, spare)
     }
 
     /// Loads segments, windowed, into a tile in bit-reversed order, and returns the means that detrending subtracted.
@@ -54,7 +54,7 @@ impl<'a> Frames<'a> {
     pub fn load<V: Register>(
         &self,
         token: V::Token,
-        segments: &Rows<'_, V>,
+        segments: &LaneRows<'_, V>,
         tile: &mut [Complex<V>],
     ) -> [f32; MAX_LANES] {
         let mut offsets = [0.0; MAX_LANES];
@@ -118,7 +118,7 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// The means subtracted from the rows of register i of [`Rows::gather`].
+/// The means subtracted from the rows of register i of [`LaneRows::gather`].
 #[inline(always)]
 fn offset<V: Register>(token: V::Token, offsets: &[f32; MAX_LANES], i: usize) -> V {
     let (a, b) = ([offsets[i]; 4], [offsets[4 + i]; 4]);
@@ -141,7 +141,7 @@ pub(super) fn squared<V: Register>(z: &Complex<V>) -> V {
 /// Stores bins, a register each, to rows `stride` apart, as many as a register has lanes.
 #[inline(always)]
 pub(super) fn store_bins<V: Register>(bins: usize, bin: impl Fn(usize) -> V, stride: usize, out: &mut [f32]) {
-    let mut rows = RowsMut::<V>::new(out, stride, bins);
+    let mut rows = LaneRowsMut::<V>::new(out, stride, bins);
     for quad in 0..bins / 4 {
         rows.scatter(quad, [bin(4 * quad), bin(4 * quad + 1), bin(4 * quad + 2), bin(4 * quad + 3)]);
     }

@@ -15,7 +15,7 @@ pub(in crate::cpu) struct Lengths {
 }
 
 /// The sums, empty for gradients that are not requested.
-pub(in crate::cpu) struct Sums<'a, T> {
+pub(in crate::cpu) struct LearnedSums<'a, T> {
     pub window: &'a mut [T],
     pub transform: &'a mut [T],
     pub weights: &'a mut [T],
@@ -39,8 +39,8 @@ impl Lengths {
     }
 
     /// Cuts a buffer of `total` values, or an empty one if no gradient is requested.
-    pub fn cut<'a, T>(&self, mut buffer: &'a mut [T]) -> Sums<'a, T> {
-        Sums {
+    pub fn cut<'a, T>(&self, mut buffer: &'a mut [T]) -> LearnedSums<'a, T> {
+        LearnedSums {
             window: take(&mut buffer, self.window),
             transform: take(&mut buffer, self.transform),
             weights: take(&mut buffer, self.weights),
@@ -49,7 +49,7 @@ impl Lengths {
     }
 }
 
-impl<T: Real> Sums<'_, T> {
+impl<T: Real> LearnedSums<'_, T> {
     /// Overwrites the gradients other than the transform's, each if given, with the sums over all rows.
     pub fn write(
         &self,

@@ -2,17 +2,17 @@
 
 use rayon::ThreadPoolBuilder;
 
-use crate::cpu::butterfly::tests::{Gates, bits, double, rounded};
-use crate::cpu::tests::learned::{Model, options};
+use crate::cpu::butterfly::tests::{GatePattern, bits, double, rounded};
+use crate::cpu::tests::learned::{LearnedModel, options};
 use crate::cpu::tests::learned_gradient::gradients as learned_gradients;
 use crate::cpu::tests::{noise, reduced, relative_error, single, single_tolerance};
 use crate::cpu::{InstructionSet, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd};
 use crate::options::{Detrend, Scaling, WelchOptions};
 
 /// Models with the gates of every kind.
-fn models(options: WelchOptions) -> impl Iterator<Item = Model<f64>> {
-    Gates::ALL.into_iter().map(move |kind| {
-        let mut model = Model::perturbed(options, false);
+fn models(options: WelchOptions) -> impl Iterator<Item = LearnedModel<f64>> {
+    GatePattern::ALL.into_iter().map(move |kind| {
+        let mut model = LearnedModel::perturbed(options, false);
         model.gates = kind.values(options.n_fft);
         model.map(rounded)
     })
@@ -64,7 +64,7 @@ fn the_exact_model_has_the_bits_of_welch() {
                 let options = WelchOptions { detrend, scaling, ..options(n, segments) };
                 let (frame_len, rows, k) = (options.frame() + 1, 37, 9.min(options.bins()));
                 let signal = single(&noise(rows * frame_len, 77));
-                let mut model = Model::exact(options);
+                let mut model = LearnedModel::exact(options);
                 model.gates = Some(vec![1.0; model.twiddles.len() / 2]);
                 let model = model.single();
                 for set in InstructionSet::available() {
@@ -89,7 +89,7 @@ fn learned_results_depend_neither_on_threads_nor_on_neighbours() {
     let (frame_len, rows, k) = (options.frame() + 1, reduced(601, 37), 16);
     let signal = single(&noise(rows * frame_len, 75));
     let grad_power = single(&noise(rows * options.bins(), 76));
-    let exact = Model::windowed(options, &[0, 1], 0.5);
+    let exact = LearnedModel::windowed(options, &[0, 1], 0.5);
     for model in models(options).chain([exact]).map(|model| model.single()) {
         for set in InstructionSet::available() {
             let run = |signal: &[f32]| {

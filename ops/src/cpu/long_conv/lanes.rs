@@ -5,29 +5,29 @@
 
 use std::ops::Range;
 
-use super::tile::{Factors, add_products, convolve, correlate, factors_of};
-use super::tiling::{Tile, Tiling};
-use super::{LongConv, LongConvGradients};
+use super::tile::{BinFactors, add_products, convolve, correlate, factors_of};
+use super::tiling::{ConvTile, Tiling};
+use super::{LongConvGradients, LongConvOperands};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::runtime::scratch::with_vector;
 use crate::cpu::transform::pairs::{load_pairs, multiply_exchanged_pairs, multiply_pairs, store_pairs};
 use crate::cpu::transform::passes::passes;
-use crate::cpu::transform::plan::Plan;
+use crate::cpu::transform::plan::MixedRadixPlan;
 
 /// Rows of a tile, at most.
 pub(super) const ROWS: usize = MAX_LANES;
 
-/// A call, as every task has it.
+/// A convolution with a row per lane, as every task has it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call<'a> {
-    pub inputs: &'a LongConv<'a, f32>,
-    pub plan: &'a Plan,
+pub(super) struct LaneConv<'a> {
+    pub inputs: &'a LongConvOperands<'a, f32>,
+    pub plan: &'a MixedRadixPlan,
     pub tiling: &'a Tiling,
 }
 
-impl Call<'_> {
+impl LaneConv<'_> {
     /// Convolutions → `output`, as [`long_conv`](super::long_conv()).
     pub fn forward(self, output: &mut [f32]) {
         let (set, outputs) = (InstructionSet::current(), self.tiling.deal(Some(output), self.inputs.n));
@@ -36,7 +36,7 @@ impl Call<'_> {
             // Spectrum, product, and two factors.
             self.with_task(task, &tiles, 4, |kernels, memory, width| {
                 let mut tiles: Vec<_> = tiles.iter().zip(outputs.into_iter().flatten()).collect();
-                let kernel = Forward { call: self, kernels, tiles: &mut tiles, memory };
+                let kernel = ConvForward { call: self, kernels, tiles: &mut tiles, memory };
                 dispatch(set, width, kernel);
             });
         });
@@ -54,7 +54,7 @@ impl Call<'_> {
             self.with_task(task, &tiles, 7, |kernels, memory, width| {
                 let rows = of_signal.into_iter().zip(of_gate).map(<[_; 2]>::from);
                 let mut tiles: Vec<_> = tiles.iter().zip(rows).collect();
-                let kernel = Backward { call: self, grad, kernels, tiles: &mut tiles, of_kernel, memory };
+                let kernel = ConvBackward { call: self, grad, kernels, tiles: &mut tiles, of_kernel, memory };
                 dispatch(set, width, kernel);
             });
         });
@@ -62,7 +62,7 @@ impl Call<'_> {
 
     /// Calls `body` with a kernel for each row of a task's tiles, memory for `buffers` tiles of complex values, and the
     /// width of registers.
-    fn with_task(self, task: usize, tiles: &[Tile], buffers: usize, body: impl FnOnce(&[f32], &mut [Line], Width)) {
+    fn with_task(self, task: usize, tiles: &[ConvTile], buffers: usize, body: impl FnOnce(&[f32], &mut [Line], Width)) {
         let Self { inputs, plan, tiling } = self;
         let (taps, rows) = (inputs.taps(), tiles.iter().map(|tile| tile.rows).max().unwrap_or(0));
         // Half of sixteen lanes are enough for a few rows.
@@ -99,7 +99,7 @@ fn part(rows: &Range<usize>, length: usize) -> Range<usize> {
 /// A transform of rows, with a row per lane.
 struct Lanes<'a, V: Register> {
     token: V::Token,
-    plan: &'a Plan,
+    plan: &'a MixedRadixPlan,
     /// Samples of a row.
     n: usize,
     pairs: &'a mut [[Complex<V>; 2]],
@@ -139,26 +139,26 @@ impl<V: Register> Lanes<'_, V> {
 
     /// The factors of kernels of `taps` values; `tile` holds their spectra in between.
     #[inline(always)]
-    fn factors(&mut self, kernels: &[f32], taps: usize, tile: &mut [Complex<V>], factors: &mut [Factors<V>]) {
+    fn factors(&mut self, kernels: &[f32], taps: usize, tile: &mut [Complex<V>], factors: &mut [BinFactors<V>]) {
         self.spectra(kernels, [taps, taps.min(self.n)], None, tile);
         factors_of(self.token, self.plan, tile, factors);
     }
 }
 
 /// The convolutions of one task.
-struct Forward<'a, 'o> {
-    call: Call<'a>,
+struct ConvForward<'a, 'o> {
+    call: LaneConv<'a>,
     /// The kernel of each row of a tile.
     kernels: &'a [f32],
     /// Tiles and their outputs.
-    tiles: &'a mut [(&'a Tile, &'o mut [f32])],
+    tiles: &'a mut [(&'a ConvTile, &'o mut [f32])],
     memory: &'a mut [Line],
 }
 
-impl Kernel for Forward<'_, '_> {
+impl Kernel for ConvForward<'_, '_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
-        let Self { call: Call { inputs, plan, .. }, kernels, tiles, mut memory } = self;
+        let Self { call: LaneConv { inputs, plan, .. }, kernels, tiles, mut memory } = self;
         let (n, taps, points) = (inputs.n, inputs.taps(), plan.points);
         let tile = take_complexes::<V>(token, &mut memory, points);
         let product = take_complexes::<V>(token, &mut memory, points);
@@ -170,7 +170,7 @@ impl Kernel for Forward<'_, '_> {
         while first < kernels.len() / taps {
             let own = rows_of::<V>(first, kernels.len() / taps);
             lanes.factors(&kernels[part(&own, taps)], taps, tile, factors);
-            for (Tile { start, rows, .. }, output) in &mut *tiles {
+            for (ConvTile { start, rows, .. }, output) in &mut *tiles {
                 let own = rows_of::<V>(first, *rows);
                 if own.is_empty() {
                     continue;
@@ -187,22 +187,22 @@ impl Kernel for Forward<'_, '_> {
 }
 
 /// The gradients of one task.
-struct Backward<'a, 'o> {
-    call: Call<'a>,
+struct ConvBackward<'a, 'o> {
+    call: LaneConv<'a>,
     grad: &'a [f32],
     /// The kernel of each row of a tile.
     kernels: &'a [f32],
     /// Tiles, and where the gradients of signal and gate go.
-    tiles: &'a mut [(&'a Tile, [Option<&'o mut [f32]>; 2])],
+    tiles: &'a mut [(&'a ConvTile, [Option<&'o mut [f32]>; 2])],
     /// The gradients of the group's kernels, summed over the tiles.
     of_kernel: Option<&'o mut [f32]>,
     memory: &'a mut [Line],
 }
 
-impl Kernel for Backward<'_, '_> {
+impl Kernel for ConvBackward<'_, '_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
-        let Self { call: Call { inputs, plan, .. }, grad, kernels, tiles, mut of_kernel, mut memory } = self;
+        let Self { call: LaneConv { inputs, plan, .. }, grad, kernels, tiles, mut of_kernel, mut memory } = self;
         let (n, taps, points) = (inputs.n, inputs.taps(), plan.points);
         let signal = take_complexes::<V>(token, &mut memory, points);
         let of_output = take_complexes::<V>(token, &mut memory, points);
@@ -223,7 +223,7 @@ impl Kernel for Backward<'_, '_> {
             for sum in &mut *sums {
                 *sum = [Complex::zero(token); 2];
             }
-            for (Tile { start, rows, .. }, [of_signal, of_gate]) in &mut *tiles {
+            for (ConvTile { start, rows, .. }, [of_signal, of_gate]) in &mut *tiles {
                 let tile_rows = rows_of::<V>(first, *rows);
                 if tile_rows.is_empty() {
                     continue;

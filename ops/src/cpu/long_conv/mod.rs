@@ -15,13 +15,13 @@ mod tiling;
 
 use crate::cpu::real::Real;
 use crate::cpu::runtime::reduction::sum_blocks;
-use crate::cpu::transform::plan::Plan;
+use crate::cpu::transform::plan::MixedRadixPlan;
 use crate::fast_length::next_fast_len;
 use tiling::Tiling;
 
 /// Inputs of a convolution, as contiguous values.
 #[derive(Debug, Clone, Copy)]
-pub struct LongConv<'a, T> {
+pub struct LongConvOperands<'a, T> {
     /// `[batch, channels, n]`.
     pub signal: &'a [T],
     /// `[channels, k]`.
@@ -44,7 +44,7 @@ pub struct LongConvGradients<'a, T> {
     pub gate: Option<&'a mut [T]>,
 }
 
-impl<'a, T: Real> LongConv<'a, T> {
+impl<'a, T: Real> LongConvOperands<'a, T> {
     /// Values of a kernel.
     fn taps(&self) -> usize {
         self.kernel.len() / self.channels
@@ -64,33 +64,33 @@ impl<'a, T: Real> LongConv<'a, T> {
         next_fast_len((self.n + self.used_taps() - 1).div_ceil(2))
     }
 
-    fn as_f32(&self) -> Option<LongConv<'a, f32>> {
+    fn as_f32(&self) -> Option<LongConvOperands<'a, f32>> {
         let gate = match self.gate {
             Some(gate) => Some(T::as_f32(gate)?),
             None => None,
         };
         let (signal, kernel) = (T::as_f32(self.signal)?, T::as_f32(self.kernel)?);
-        Some(LongConv { signal, kernel, gate, channels: self.channels, n: self.n })
+        Some(LongConvOperands { signal, kernel, gate, channels: self.channels, n: self.n })
     }
 }
 
 /// Causal convolutions → `output` `[batch, channels, n]`: Σ_(s ≤ t) kernel_s signal_(t−s), times the gate.
-pub fn long_conv<T: Real>(inputs: &LongConv<'_, T>, output: &mut [T]) {
+pub fn long_conv<T: Real>(inputs: &LongConvOperands<'_, T>, output: &mut [T]) {
     debug_assert_eq!(output.len(), inputs.signal.len());
     if output.is_empty() {
         return;
     }
     if let (Some(inputs), Some(output)) = (inputs.as_f32(), T::as_f32_mut(output))
-        && let Some(plan) = Plan::of(inputs.pairs(), inputs.rows())
+        && let Some(plan) = MixedRadixPlan::of(inputs.pairs(), inputs.rows())
     {
         let tiling = Tiling::new(&inputs, lanes::ROWS);
-        return lanes::Call { inputs: &inputs, plan: &plan, tiling: &tiling }.forward(output);
+        return lanes::LaneConv { inputs: &inputs, plan: &plan, tiling: &tiling }.forward(output);
     }
-    planned::Call { inputs, tiling: &Tiling::new(inputs, 1) }.forward(output);
+    planned::PlannedConv { inputs, tiling: &Tiling::new(inputs, 1) }.forward(output);
 }
 
 /// Gradients of [`long_conv`] for `grad` `[batch, channels, n]`: overwrites those that are given.
-pub fn long_conv_backward<T: Real>(inputs: &LongConv<'_, T>, grad: &[T], mut into: LongConvGradients<'_, T>) {
+pub fn long_conv_backward<T: Real>(inputs: &LongConvOperands<'_, T>, grad: &[T], mut into: LongConvGradients<'_, T>) {
     debug_assert_eq!(grad.len(), inputs.signal.len());
     if inputs.signal.is_empty() {
         if let Some(kernel) = into.kernel {
@@ -98,7 +98,7 @@ pub fn long_conv_backward<T: Real>(inputs: &LongConv<'_, T>, grad: &[T], mut int
         }
         return;
     }
-    let in_lanes = inputs.as_f32().zip(T::as_f32(grad)).zip(Plan::of(inputs.pairs(), inputs.rows()));
+    let in_lanes = inputs.as_f32().zip(T::as_f32(grad)).zip(MixedRadixPlan::of(inputs.pairs(), inputs.rows()));
     let tiling = Tiling::new(inputs, if in_lanes.is_some() { lanes::ROWS } else { 1 });
     // A sum over the batch is made of one partial sum per block.
     let mut partial = Vec::new();
@@ -114,10 +114,10 @@ pub fn long_conv_backward<T: Real>(inputs: &LongConv<'_, T>, grad: &[T], mut int
         Some(((inputs, grad), plan)) => {
             let LongConvGradients { signal, kernel, gate } = gradients;
             let [signal, kernel, gate] = [signal, kernel, gate].map(|part| part.and_then(T::as_f32_mut));
-            let call = lanes::Call { inputs: &inputs, plan: &plan, tiling: &tiling };
+            let call = lanes::LaneConv { inputs: &inputs, plan: &plan, tiling: &tiling };
             call.backward(grad, LongConvGradients { signal, kernel, gate });
         }
-        None => planned::Call { inputs, tiling: &tiling }.backward(grad, gradients),
+        None => planned::PlannedConv { inputs, tiling: &tiling }.backward(grad, gradients),
     }
     if let (Some(kernel), false) = (into.kernel, partial.is_empty()) {
         kernel.copy_from_slice(sum_blocks(&mut partial, kernel.len()));

@@ -6,18 +6,18 @@ use realfft::{ComplexToReal, RealToComplex};
 use rustfft::num_complex::Complex;
 
 use super::tiling::Tiling;
-use super::{LongConv, LongConvGradients};
+use super::{LongConvGradients, LongConvOperands};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::scratch::take;
 
-/// A call, as every task has it; tiles are single rows.
+/// A convolution by planned transforms, as every task has it; tiles are single rows.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call<'a, T> {
-    pub inputs: &'a LongConv<'a, T>,
+pub(super) struct PlannedConv<'a, T> {
+    pub inputs: &'a LongConvOperands<'a, T>,
     pub tiling: &'a Tiling,
 }
 
-impl<T: Real> Call<'_, T> {
+impl<T: Real> PlannedConv<'_, T> {
     /// Convolutions → `output`, as [`long_conv`](super::long_conv()).
     pub fn forward(self, output: &mut [T]) {
         let Self { inputs, tiling } = self;
@@ -103,7 +103,7 @@ struct Buffers<'a, T> {
 }
 
 impl<T: Real> Transforms<T> {
-    fn of(inputs: &LongConv<'_, T>) -> Self {
+    fn of(inputs: &LongConvOperands<'_, T>) -> Self {
         let points = 2 * inputs.pairs();
         let (forward, inverse) = (T::real_plan(points), T::inverse_real_plan(points));
         Self { forward, inverse, scale: T::of(1.0 / points as f64) }

@@ -7,13 +7,13 @@
 
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::transform::passes::splat;
-use crate::cpu::transform::plan::Plan;
+use crate::cpu::transform::plan::MixedRadixPlan;
 
 /// The factors A and B of a bin.
-pub(super) type Factors<V> = [Complex<V>; 2];
+pub(super) type BinFactors<V> = [Complex<V>; 2];
 
 /// Sums over the batch, per bin k: P[k]* Z[k] and P[N − k] Z[k] of spectra P and Z.
-pub(super) type Sums<V> = [Complex<V>; 2];
+pub(super) type BinSums<V> = [Complex<V>; 2];
 
 /// The bin of the conjugate.
 #[inline(always)]
@@ -23,7 +23,7 @@ fn mirrored(k: usize, points: usize) -> usize {
 
 /// −i exp(−πi k/N) of any bin: the plan has those of the lower half.
 #[inline(always)]
-fn half_turn(plan: &Plan, k: usize) -> [f32; 2] {
+fn half_turn(plan: &MixedRadixPlan, k: usize) -> [f32; 2] {
     if 2 * k <= plan.points {
         plan.half_turns[k]
     } else {
@@ -47,9 +47,9 @@ fn scaled<V: Register>(token: V::Token, factor: f32, z: Complex<V>) -> Complex<V
 #[inline(always)]
 pub(super) fn factors_of<V: Register>(
     token: V::Token,
-    plan: &Plan,
+    plan: &MixedRadixPlan,
     spectra: &[Complex<V>],
-    factors: &mut [Factors<V>],
+    factors: &mut [BinFactors<V>],
 ) {
     let points = plan.points;
     let half = 0.5 / points as f32;
@@ -70,8 +70,8 @@ pub(super) fn factors_of<V: Register>(
 #[inline(always)]
 pub(super) fn convolve<V: Register, const REVERSED: bool>(
     token: V::Token,
-    plan: &Plan,
-    factors: &[Factors<V>],
+    plan: &MixedRadixPlan,
+    factors: &[BinFactors<V>],
     spectra: &[Complex<V>],
     into: &mut [Complex<V>],
 ) {
@@ -94,7 +94,7 @@ pub(super) fn add_products<V: Register>(
     token: V::Token,
     signal: &[Complex<V>],
     grad: &[Complex<V>],
-    sums: &mut [Sums<V>],
+    sums: &mut [BinSums<V>],
 ) {
     let points = grad.len();
     for (k, [direct, crossed]) in sums.iter_mut().enumerate() {
@@ -107,7 +107,12 @@ pub(super) fn add_products<V: Register>(
 /// The spectra of correlations, from sums over the batch, divided by the points; in the plan's places, with parts
 /// exchanged.
 #[inline(always)]
-pub(super) fn correlate<V: Register>(token: V::Token, plan: &Plan, sums: &[Sums<V>], into: &mut [Complex<V>]) {
+pub(super) fn correlate<V: Register>(
+    token: V::Token,
+    plan: &MixedRadixPlan,
+    sums: &[BinSums<V>],
+    into: &mut [Complex<V>],
+) {
     let points = plan.points;
     let half = 0.5 / points as f32;
     for (k, &[direct, crossed]) in sums.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Division of the rows of a batch into tiles of one group of channels, and of tiles into tasks.
 
-use super::LongConv;
+use super::LongConvOperands;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 
@@ -26,7 +26,7 @@ pub(super) struct Tiling {
 
 /// Rows of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Tile {
+pub(super) struct ConvTile {
     /// The first row.
     pub start: usize,
     /// Number of rows.
@@ -36,7 +36,7 @@ pub(super) struct Tile {
 }
 
 impl Tiling {
-    pub fn new<T: Real>(inputs: &LongConv<'_, T>, lanes: usize) -> Self {
+    pub fn new<T: Real>(inputs: &LongConvOperands<'_, T>, lanes: usize) -> Self {
         let (rows, channels) = (inputs.rows(), inputs.channels);
         let elements = (lanes / channels).max(1);
         let pairs = inputs.pairs();
@@ -65,7 +65,7 @@ impl Tiling {
     }
 
     /// All tiles, in the order of their rows.
-    pub fn tiles(&self) -> impl Iterator<Item = Tile> + use<> {
+    pub fn tiles(&self) -> impl Iterator<Item = ConvTile> + use<> {
         let tiling = *self;
         let width = self.elements * self.channels;
         (0..self.rows.div_ceil(width)).flat_map(move |step| {
@@ -74,16 +74,16 @@ impl Tiling {
             (0..tiling.groups()).map(move |group| {
                 let task = block * tiling.groups() + group;
                 if tiling.elements > 1 {
-                    return Tile { start, rows: end - start, task };
+                    return ConvTile { start, rows: end - start, task };
                 }
                 let channels = tiling.group(group);
-                Tile { start: start + channels.start, rows: channels.len(), task }
+                ConvTile { start: start + channels.start, rows: channels.len(), task }
             })
         })
     }
 
     /// The tiles of each task.
-    pub fn of_tasks(&self) -> Vec<Vec<Tile>> {
+    pub fn of_tasks(&self) -> Vec<Vec<ConvTile>> {
         let mut tasks = vec![Vec::new(); self.tasks().count];
         for tile in self.tiles() {
             tasks[tile.task].push(tile);
@@ -121,7 +121,7 @@ mod tests {
     fn tiling(batch: usize, channels: usize, lanes: usize, n: usize) -> Tiling {
         let signal = vec![0.0f32; batch * channels * n];
         let kernel = vec![0.0f32; channels * n];
-        Tiling::new(&LongConv { signal: &signal, kernel: &kernel, gate: None, channels, n }, lanes)
+        Tiling::new(&LongConvOperands { signal: &signal, kernel: &kernel, gate: None, channels, n }, lanes)
     }
 
     #[test]

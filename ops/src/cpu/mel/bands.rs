@@ -5,13 +5,13 @@ use crate::cpu::real::Real;
 use crate::mel_filters::MelFilter;
 
 /// Filters as the kernels take them: the weights of all bands, one after the other.
-pub(super) struct Bands<T> {
+pub(super) struct PackedFilters<T> {
     /// First bin of each band, and number of its weights.
     ranges: Vec<[usize; 2]>,
     weights: Vec<T>,
 }
 
-impl<T: Real> Bands<T> {
+impl<T: Real> PackedFilters<T> {
     /// Filters with a factor on every weight.
     pub fn new(filters: &[MelFilter], factor: f64) -> Self {
         let ranges = filters.iter().map(|filter| [filter.first, filter.weights.len()]).collect();
@@ -46,7 +46,7 @@ impl<T: Real> Bands<T> {
     }
 }
 
-impl Bands<f32> {
+impl PackedFilters<f32> {
     /// [`sum`](Self::sum) of registers in memory.
     #[inline(always)]
     pub fn sum_registers<V: Register>(&self, token: V::Token, bins: &[V::Array], bands: &mut [V::Array]) {

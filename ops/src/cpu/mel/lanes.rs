@@ -7,14 +7,14 @@ use super::{FrameRange, MelSpectra};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
-use crate::cpu::transform::{FrameSpectra, Plan, lines_of_frames};
+use crate::cpu::transform::{FrameSpectra, MixedRadixPlan, lines_of_frames};
 
 /// Bands of a range of frames.
-pub(super) fn forward(spectra: &MelSpectra<'_, f32>, plan: &Plan, mut range: FrameRange<'_, f32>) {
+pub(super) fn forward(spectra: &MelSpectra<'_, f32>, plan: &MixedRadixPlan, mut range: FrameRange<'_, f32>) {
     let count = range.bands.first().map_or(0, |band| band.len());
     run(spectra, plan, count, false, |memory, width| {
         let FrameRange { row, first, bands } = &mut range;
-        let forward = Forward { spectra, plan, row, first: *first, count, bands, memory };
+        let forward = MelForward { spectra, plan, row, first: *first, count, bands, memory };
         dispatch(InstructionSet::current(), width, forward);
     });
 }
@@ -22,13 +22,13 @@ pub(super) fn forward(spectra: &MelSpectra<'_, f32>, plan: &Plan, mut range: Fra
 /// Gradients of a row for `grad` `[bands, frames]`.
 pub(super) fn backward(
     spectra: &MelSpectra<'_, f32>,
-    plan: &Plan,
+    plan: &MixedRadixPlan,
     row: &[f32],
     grad: &[f32],
     into: &mut FrameGradients<'_, f32>,
 ) {
     run(spectra, plan, spectra.framing.count, true, |memory, width| {
-        let backward = Backward { spectra, plan, row, grad, into: &mut *into, memory };
+        let backward = MelBackward { spectra, plan, row, grad, into: &mut *into, memory };
         dispatch(InstructionSet::current(), width, backward);
     });
 }
@@ -36,7 +36,7 @@ pub(super) fn backward(
 /// Calls `body` with the memory of this thread that a kernel takes, and with the lanes for `count` frames.
 fn run(
     spectra: &MelSpectra<'_, f32>,
-    plan: &Plan,
+    plan: &MixedRadixPlan,
     count: usize,
     is_backward: bool,
     body: impl FnOnce(&mut [Line], Width),
@@ -51,7 +51,7 @@ fn run(
 }
 
 /// The transforms of as many frames as a register has lanes, and what becomes of them.
-struct Tile<'a, V: Register> {
+struct MelTile<'a, V: Register> {
     token: V::Token,
     spectra: &'a MelSpectra<'a, f32>,
     frames: FrameSpectra<'a, V>,
@@ -63,9 +63,14 @@ struct Tile<'a, V: Register> {
     bands: &'a mut [f32],
 }
 
-impl<'a, V: Register> Tile<'a, V> {
+impl<'a, V: Register> MelTile<'a, V> {
     #[inline(always)]
-    fn new(token: V::Token, spectra: &'a MelSpectra<'a, f32>, plan: &'a Plan, memory: &mut &'a mut [Line]) -> Self {
+    fn new(
+        token: V::Token,
+        spectra: &'a MelSpectra<'a, f32>,
+        plan: &'a MixedRadixPlan,
+        memory: &mut &'a mut [Line],
+    ) -> Self {
         let n = spectra.framing.n_fft;
         Self {
             token,
@@ -115,9 +120,9 @@ impl<'a, V: Register> Tile<'a, V> {
     }
 }
 
-struct Forward<'a, 'b> {
+struct MelForward<'a, 'b> {
     spectra: &'a MelSpectra<'a, f32>,
-    plan: &'a Plan,
+    plan: &'a MixedRadixPlan,
     row: &'a [f32],
     first: usize,
     count: usize,
@@ -125,11 +130,11 @@ struct Forward<'a, 'b> {
     memory: &'a mut [Line],
 }
 
-impl Kernel for Forward<'_, '_> {
+impl Kernel for MelForward<'_, '_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
         let Self { spectra, plan, row, first, count, bands, mut memory } = self;
-        let mut tile = Tile::<V>::new(token, spectra, plan, &mut memory);
+        let mut tile = MelTile::<V>::new(token, spectra, plan, &mut memory);
         for start in (0..count).step_by(V::LANES) {
             let used = V::LANES.min(count - start);
             tile.transform(row, first + start, used);
@@ -150,9 +155,9 @@ impl Kernel for Forward<'_, '_> {
     }
 }
 
-struct Backward<'a, 'g> {
+struct MelBackward<'a, 'g> {
     spectra: &'a MelSpectra<'a, f32>,
-    plan: &'a Plan,
+    plan: &'a MixedRadixPlan,
     row: &'a [f32],
     /// `[bands, frames]`.
     grad: &'a [f32],
@@ -160,7 +165,7 @@ struct Backward<'a, 'g> {
     memory: &'a mut [Line],
 }
 
-impl Kernel for Backward<'_, '_> {
+impl Kernel for MelBackward<'_, '_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
         let Self { spectra, plan, row, grad, into, mut memory } = self;
@@ -168,7 +173,7 @@ impl Kernel for Backward<'_, '_> {
         let grads = take_values(&mut memory, V::LANES * spectra.bands.count());
         let slopes = take_values(&mut memory, V::LANES * (n / 2 + 1));
         let kept = take_complexes::<V>(token, &mut memory, n / 2 + 1);
-        let mut tile = Tile::<V>::new(token, spectra, plan, &mut memory);
+        let mut tile = MelTile::<V>::new(token, spectra, plan, &mut memory);
         for first in (0..count).step_by(V::LANES) {
             let used = V::LANES.min(count - first);
             kept.copy_from_slice(tile.transform(row, first, used));

@@ -10,7 +10,7 @@ mod lanes;
 mod logarithm;
 mod planned;
 
-use self::bands::Bands;
+use self::bands::PackedFilters;
 use self::framing::Framing;
 use self::gradients::FrameGradients;
 use super::isa::register::MAX_LANES;
@@ -77,7 +77,7 @@ struct MelSpectra<'a, T> {
     framing: Framing,
     /// `[n_fft]`.
     window: &'a [T],
-    bands: Bands<T>,
+    bands: PackedFilters<T>,
     /// Whether power is summed, or else amplitude.
     is_power: bool,
     logarithm: Option<logarithm::Scaled>,
@@ -100,7 +100,7 @@ impl<'a, T: Real> MelSpectra<'a, T> {
         Self {
             framing: Framing::new(&options.stft, call.samples),
             window: call.window,
-            bands: Bands::new(&filters, options.factor()),
+            bands: PackedFilters::new(&filters, options.factor()),
             is_power: options.is_power(),
             logarithm: call.logarithm.map(|logarithm| logarithm::Scaled::new(logarithm, options.is_power())),
         }

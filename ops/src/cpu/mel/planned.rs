@@ -11,7 +11,7 @@ use crate::cpu::real::Real;
 use crate::cpu::runtime::scratch::take;
 
 /// The transform of single frames, and its memory.
-struct Frames<'a, T> {
+struct PlannedFrames<'a, T> {
     spectra: &'a MelSpectra<'a, T>,
     plan: Arc<dyn RealToComplex<T>>,
     /// `[n_fft]`.
@@ -25,9 +25,9 @@ struct Frames<'a, T> {
     bands: &'a mut [T],
 }
 
-impl<T: Real> Frames<'_, T> {
+impl<T: Real> PlannedFrames<'_, T> {
     /// Runs `body` with the memory of this thread; `scratch` is how much more complex memory is needed.
-    fn with<R>(spectra: &MelSpectra<'_, T>, scratch: usize, body: impl FnOnce(Frames<'_, T>) -> R) -> R {
+    fn with<R>(spectra: &MelSpectra<'_, T>, scratch: usize, body: impl FnOnce(PlannedFrames<'_, T>) -> R) -> R {
         let (n, bands) = (spectra.framing.n_fft, spectra.bands.count());
         let (bins, plan) = (n / 2 + 1, T::real_plan(n));
         T::with_scratch(|memory| {
@@ -35,7 +35,7 @@ impl<T: Real> Frames<'_, T> {
             let (mut complex, mut real, _) = memory.buffers(bins + scratch, n + bins + bands, 0);
             let spectrum = take(&mut complex, bins);
             let (samples, magnitudes) = (take(&mut real, n), take(&mut real, bins));
-            body(Frames { spectra, plan, samples, spectrum, scratch: complex, magnitudes, bands: real })
+            body(PlannedFrames { spectra, plan, samples, spectrum, scratch: complex, magnitudes, bands: real })
         })
     }
 
@@ -58,7 +58,7 @@ impl<T: Real> Frames<'_, T> {
 pub(super) fn forward<T: Real>(spectra: &MelSpectra<'_, T>, range: FrameRange<'_, T>) {
     let FrameRange { row, first, mut bands } = range;
     let count = bands.first().map_or(0, |band| band.len());
-    Frames::with(spectra, 0, |mut frames| {
+    PlannedFrames::with(spectra, 0, |mut frames| {
         for frame in 0..count {
             frames.transform(row, first + frame);
             for (band, &value) in bands.iter_mut().zip(&*frames.bands) {
@@ -72,7 +72,7 @@ pub(super) fn forward<T: Real>(spectra: &MelSpectra<'_, T>, range: FrameRange<'_
 pub(super) fn backward<T: Real>(spectra: &MelSpectra<'_, T>, row: &[T], grad: &[T], into: &mut FrameGradients<'_, T>) {
     let (n, count) = (spectra.framing.n_fft, spectra.framing.count);
     let inverse = T::inverse_real_plan(n);
-    Frames::with(spectra, inverse.get_scratch_len(), |mut frames| {
+    PlannedFrames::with(spectra, inverse.get_scratch_len(), |mut frames| {
         for frame in 0..count {
             frames.transform(row, frame);
             // Gradients of bands, then of the power or amplitude of bins.

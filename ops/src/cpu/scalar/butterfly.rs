@@ -12,7 +12,7 @@ use crate::cpu::butterfly::bit_reversal::bit_reversal;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::scalar::split::{Split, SplitMut};
-use crate::cpu::scalar::stage::{self, WeightSums, Weights};
+use crate::cpu::scalar::stage::{self, StageWeights, WeightSums};
 
 /// As [`butterfly`](crate::cpu::butterfly()).
 pub(in crate::cpu) fn butterfly<T: Real>(
@@ -89,10 +89,10 @@ impl<T: Real> Schedule<T> {
         if stage < self.early { self.n >> (stage + 1) } else { 1 << stage }
     }
 
-    fn weights(&self, stage: usize) -> Weights<'_, T> {
+    fn weights(&self, stage: usize) -> StageWeights<'_, T> {
         let pairs = stage * self.pairs()..(stage + 1) * self.pairs();
         let twiddles = Split::of(&self.twiddles);
-        Weights {
+        StageWeights {
             twiddle: Split { re: &twiddles.re[pairs.clone()], im: &twiddles.im[pairs.clone()] },
             gates: self.gates.as_deref().map(|gates| &gates[pairs]),
         }

@@ -19,12 +19,12 @@ pub(in crate::cpu) fn learned_welch_psd<T: Real>(
     power: &mut [T],
 ) {
     let bins = model.options.bins();
-    let learned = Learned::new(model);
+    let learned = LearnedRows::new(model);
     let tasks = Tasks::independent(power.len() / bins, learned.work());
     let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
     tasks.run(pieces, |(frames, power)| {
         T::with_scratch(|scratch| {
-            let mut buffers = RowBuffers::cut(scratch.real(RowBuffers::<T>::len(model.options)), model.options);
+            let mut buffers = LearnedBuffers::cut(scratch.real(LearnedBuffers::<T>::len(model.options)), model.options);
             for (frame, power) in frames.chunks_exact(frame_len).zip(power.chunks_exact_mut(bins)) {
                 learned.row(frame, &mut buffers, power);
             }
@@ -42,7 +42,7 @@ pub(in crate::cpu) fn learned_welch_peaks<T: Real>(
     out_power: &mut [T],
 ) {
     let bins = model.options.bins();
-    let learned = Learned::new(model);
+    let learned = LearnedRows::new(model);
     let tasks = Tasks::independent(out_bins.len() / k, learned.work() + top_k::work(bins, k));
     let pieces = signal
         .chunks(tasks.rows * frame_len)
@@ -50,9 +50,9 @@ pub(in crate::cpu) fn learned_welch_peaks<T: Real>(
         .zip(out_power.chunks_mut(tasks.rows * k));
     tasks.run(pieces, |((frames, out_bins), out_power)| {
         T::with_scratch(|scratch| {
-            let (_, real, keys) = scratch.buffers(0, RowBuffers::<T>::len(model.options) + bins, bins);
+            let (_, real, keys) = scratch.buffers(0, LearnedBuffers::<T>::len(model.options) + bins, bins);
             let (power, real) = real.split_at_mut(bins);
-            let mut buffers = RowBuffers::cut(real, model.options);
+            let mut buffers = LearnedBuffers::cut(real, model.options);
             let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
             for (frame, (out_bins, out_power)) in frames.chunks_exact(frame_len).zip(outputs) {
                 learned.row(frame, &mut buffers, power);
@@ -63,7 +63,7 @@ pub(in crate::cpu) fn learned_welch_peaks<T: Real>(
 }
 
 /// Values shared by every row of a call.
-pub(in crate::cpu) struct Learned<'a, T> {
+pub(in crate::cpu) struct LearnedRows<'a, T> {
     pub model: &'a LearnedWelch<'a, T>,
     pub schedule: Schedule<T>,
     /// The factor of the scaling.
@@ -71,14 +71,14 @@ pub(in crate::cpu) struct Learned<'a, T> {
 }
 
 /// Buffers of one row.
-struct RowBuffers<'a, T> {
+struct LearnedBuffers<'a, T> {
     windowed: &'a mut [T],
     zeros: &'a mut [T],
     output: SplitMut<'a, T>,
     work: &'a mut [T],
 }
 
-impl<'a, T: Real> RowBuffers<'a, T> {
+impl<'a, T: Real> LearnedBuffers<'a, T> {
     fn len(options: &WelchOptions) -> usize {
         8 * options.n_fft
     }
@@ -93,7 +93,7 @@ impl<'a, T: Real> RowBuffers<'a, T> {
     }
 }
 
-impl<'a, T: Real> Learned<'a, T> {
+impl<'a, T: Real> LearnedRows<'a, T> {
     pub fn new(model: &'a LearnedWelch<'a, T>) -> Self {
         let scale = T::of(scaling::factor(model.window, model.options.scaling));
         Self { model, schedule: Schedule::new(&model.transform), scale }
@@ -105,8 +105,8 @@ impl<'a, T: Real> Learned<'a, T> {
     }
 
     /// The power of one frame, gain applied.
-    fn row(&self, frame: &[T], buffers: &mut RowBuffers<'_, T>, power: &mut [T]) {
-        let RowBuffers { windowed, zeros, output, work } = buffers;
+    fn row(&self, frame: &[T], buffers: &mut LearnedBuffers<'_, T>, power: &mut [T]) {
+        let LearnedBuffers { windowed, zeros, output, work } = buffers;
         power.fill(T::zero());
         for (index, &weight) in self.model.weights.iter().enumerate() {
             if weight.is_zero() {

@@ -2,13 +2,13 @@
 
 use crate::cpu::learned::arguments::{LearnedGradients, LearnedWelch};
 use crate::cpu::learned::gain;
-use crate::cpu::learned::sums::{Lengths, Sums};
+use crate::cpu::learned::sums::{LearnedSums, Lengths};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::reduction::{sum_blocks, sum_by};
 use crate::cpu::runtime::scratch::take;
 use crate::cpu::runtime::tasks::{Tasks, optional_chunks};
 use crate::cpu::scalar::butterfly::ScheduleSums;
-use crate::cpu::scalar::learned::{Learned, add_power};
+use crate::cpu::scalar::learned::{LearnedRows, add_power};
 use crate::cpu::scalar::split::{Split, SplitMut};
 use crate::cpu::welch::segment::WindowedGradients;
 
@@ -25,7 +25,7 @@ pub(in crate::cpu) fn learned_welch_psd_backward<T: Real>(
 ) {
     let bins = model.options.bins();
     let rows = grad_power.len() / bins;
-    let backward = LearnedBackward::new(model, &gradients);
+    let backward = LearnedBackwardRows::new(model, &gradients);
     let partial = backward.lengths.total();
     let tasks = Tasks::reduction(rows, 4 * backward.learned.work(), partial);
     let mut partials = vec![T::zero(); partial * tasks.count.max(1)];
@@ -51,7 +51,7 @@ pub(in crate::cpu) fn learned_welch_psd_backward<T: Real>(
 }
 
 /// Buffers of one row.
-struct RowBuffers<'a, T> {
+struct LearnedBackwardBuffers<'a, T> {
     zeros: &'a mut [T],
     work: &'a mut [T],
     grad: &'a mut [T],
@@ -62,8 +62,8 @@ struct RowBuffers<'a, T> {
 }
 
 /// Values shared by every row of a call.
-struct LearnedBackward<'a, T> {
-    learned: Learned<'a, T>,
+struct LearnedBackwardRows<'a, T> {
+    learned: LearnedRows<'a, T>,
     lengths: Lengths,
     /// Whether a row's gradient goes on through its segments, or ends at the weights and the gain.
     through_segments: bool,
@@ -71,9 +71,9 @@ struct LearnedBackward<'a, T> {
     store_all: bool,
 }
 
-impl<'a, T: Real> LearnedBackward<'a, T> {
+impl<'a, T: Real> LearnedBackwardRows<'a, T> {
     fn new(model: &'a LearnedWelch<'a, T>, gradients: &LearnedGradients<'_, T>) -> Self {
-        let learned = Learned::new(model);
+        let learned = LearnedRows::new(model);
         let lengths = Lengths::of(model, gradients, learned.schedule.sums_len());
         let through_segments = gradients.signal.is_some() || gradients.window.is_some() || lengths.transform > 0;
         let store_all = model.options.segments * learned.schedule.levels_len() <= MAX_STORED_VALUES;
@@ -90,11 +90,11 @@ impl<'a, T: Real> LearnedBackward<'a, T> {
         5 * options.n_fft + 2 * options.bins() + stored * self.stored_len()
     }
 
-    fn cut<'b>(&self, mut buffer: &'b mut [T]) -> RowBuffers<'b, T> {
+    fn cut<'b>(&self, mut buffer: &'b mut [T]) -> LearnedBackwardBuffers<'b, T> {
         let options = self.learned.model.options;
         let zeros = take(&mut buffer, options.n_fft);
         zeros.fill(T::zero());
-        RowBuffers {
+        LearnedBackwardBuffers {
             zeros,
             work: take(&mut buffer, 2 * options.n_fft),
             grad: take(&mut buffer, 2 * options.n_fft),
@@ -133,9 +133,9 @@ impl<'a, T: Real> LearnedBackward<'a, T> {
         &self,
         frame: &[T],
         grad_gained: &[T],
-        buffers: &mut RowBuffers<'_, T>,
+        buffers: &mut LearnedBackwardBuffers<'_, T>,
         grad_frame: &mut [T],
-        sums: &mut Sums<'_, T>,
+        sums: &mut LearnedSums<'_, T>,
     ) {
         grad_frame.fill(T::zero());
         if grad_gained.iter().all(T::is_zero) {
@@ -143,7 +143,7 @@ impl<'a, T: Real> LearnedBackward<'a, T> {
         }
         // Forward: the power of the row before the gain.
         let model = self.learned.model;
-        let RowBuffers { zeros, work, power, grad_power, stored, .. } = buffers;
+        let LearnedBackwardBuffers { zeros, work, power, grad_power, stored, .. } = buffers;
         power.fill(T::zero());
         for (index, &weight) in model.weights.iter().enumerate().filter(|&(index, _)| self.needs(index)) {
             let storage = self.storage(index, stored);
@@ -166,7 +166,7 @@ impl<'a, T: Real> LearnedBackward<'a, T> {
         self.learned.scale_bins(grad_power);
         for index in (0..model.weights.len()).filter(|&index| self.needs(index)) {
             if !self.store_all {
-                let RowBuffers { zeros, work, stored, .. } = buffers;
+                let LearnedBackwardBuffers { zeros, work, stored, .. } = buffers;
                 self.forward_segment(frame, index, zeros, work, self.storage(index, stored));
             }
             self.segment(frame, index, buffers, grad_frame, sums);
@@ -178,12 +178,12 @@ impl<'a, T: Real> LearnedBackward<'a, T> {
         &self,
         frame: &[T],
         index: usize,
-        buffers: &mut RowBuffers<'_, T>,
+        buffers: &mut LearnedBackwardBuffers<'_, T>,
         grad_frame: &mut [T],
-        sums: &mut Sums<'_, T>,
+        sums: &mut LearnedSums<'_, T>,
     ) {
-        let Learned { model, schedule, .. } = &self.learned;
-        let RowBuffers { zeros, work, grad, grad_power, stored, .. } = buffers;
+        let LearnedRows { model, schedule, .. } = &self.learned;
+        let LearnedBackwardBuffers { zeros, work, grad, grad_power, stored, .. } = buffers;
         let storage = &*self.storage(index, stored);
         let output = self.output(storage);
         // Gradient of the segment's weight.

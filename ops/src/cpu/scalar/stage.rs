@@ -14,7 +14,7 @@ const NARROW: usize = 2;
 
 /// Twiddles and gates of one stage, a value per pair.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct Weights<'a, T> {
+pub(in crate::cpu) struct StageWeights<'a, T> {
     pub twiddle: Split<'a, T>,
     /// Every gate is 1 if absent.
     pub gates: Option<&'a [T]>,
@@ -31,7 +31,7 @@ pub(in crate::cpu) struct WeightSums<'a, T> {
 /// identity of any values.
 pub(in crate::cpu) fn forward<T: Real>(
     distance: usize,
-    weights: Weights<'_, T>,
+    weights: StageWeights<'_, T>,
     input: Split<'_, T>,
     output: SplitMut<'_, T>,
 ) {
@@ -44,7 +44,7 @@ pub(in crate::cpu) fn forward<T: Real>(
 
 /// Turns `grad`, the gradient of the stage's output, into that of its input: with ȧ and ḃ for the gradients of a and b,
 /// ȧ = ȧ' + g ḃ' and ḃ = g w* (ȧ' − ḃ') + (1 − g) ḃ'.
-pub(in crate::cpu) fn backward<T: Real>(distance: usize, weights: Weights<'_, T>, grad: SplitMut<'_, T>) {
+pub(in crate::cpu) fn backward<T: Real>(distance: usize, weights: StageWeights<'_, T>, grad: SplitMut<'_, T>) {
     if distance.is_multiple_of(WIDE) {
         backward_lanes::<T, WIDE>(distance, weights, grad);
     } else {
@@ -56,7 +56,7 @@ pub(in crate::cpu) fn backward<T: Real>(distance: usize, weights: Weights<'_, T>
 /// ẇ = g (ȧ' − ḃ') b* and ġ = Re(ȧ'* t + ḃ'* (a − t − b)).
 pub(in crate::cpu) fn backward_with_sums<T: Real>(
     distance: usize,
-    weights: Weights<'_, T>,
+    weights: StageWeights<'_, T>,
     input: Split<'_, T>,
     grad: SplitMut<'_, T>,
     sums: WeightSums<'_, T>,
@@ -82,7 +82,7 @@ fn for_blocks<const L: usize>(distance: usize, len: usize, mut body: impl FnMut(
 
 fn forward_lanes<T: Real, const L: usize>(
     distance: usize,
-    weights: Weights<'_, T>,
+    weights: StageWeights<'_, T>,
     input: Split<'_, T>,
     output: SplitMut<'_, T>,
 ) {
@@ -111,7 +111,7 @@ fn forward_lanes<T: Real, const L: usize>(
     }
 }
 
-fn backward_lanes<T: Real, const L: usize>(distance: usize, weights: Weights<'_, T>, grad: SplitMut<'_, T>) {
+fn backward_lanes<T: Real, const L: usize>(distance: usize, weights: StageWeights<'_, T>, grad: SplitMut<'_, T>) {
     let len = grad.re.len();
     let twiddles = Blocks::<T, L>::of(weights.twiddle, len / 2);
     let mut grad = BlocksMut::<T, L>::of(grad, len);
@@ -136,7 +136,7 @@ fn backward_lanes<T: Real, const L: usize>(distance: usize, weights: Weights<'_,
 
 fn backward_with_sums_lanes<T: Real, const L: usize>(
     distance: usize,
-    weights: Weights<'_, T>,
+    weights: StageWeights<'_, T>,
     input: Split<'_, T>,
     grad: SplitMut<'_, T>,
     sums: WeightSums<'_, T>,

@@ -51,12 +51,12 @@ pub(in crate::cpu) fn estimate_psd_backward<T: Real>(
         .zip(optional_chunks((partial > 0).then_some(&mut partials[..]), partial.max(1)));
     tasks.run(pieces, |(((frames, grad_power), grad_frames), sums)| {
         let (window, gain) = sums.unwrap_or_default().split_at_mut(window_len);
-        let mut sums = Sums { window, gain };
+        let mut sums = WelchSums { window, gain };
         let rows = frames.chunks_exact(frame_len).zip(grad_power.chunks_exact(bins));
         T::with_scratch(|scratch| {
             let (complex, real, _) = scratch.buffers(backward.complex_len(), 3 * n + bins, 0);
             for ((frame, grad_power), grad_frame) in rows.zip(optional_chunks(grad_frames, frame_len)) {
-                let mut buffers = RowBuffers::cut(complex, real, n);
+                let mut buffers = WelchBackwardBuffers::cut(complex, real, n);
                 backward.row(frame, grad_power, &mut buffers, grad_frame.unwrap_or_default(), &mut sums);
             }
         });
@@ -72,13 +72,13 @@ pub(in crate::cpu) fn estimate_psd_backward<T: Real>(
 }
 
 /// Sums over the rows of a task, empty for gradients that are not requested.
-struct Sums<'a, T> {
+struct WelchSums<'a, T> {
     window: &'a mut [T],
     gain: &'a mut [T],
 }
 
 /// Buffers of one row.
-struct RowBuffers<'a, T> {
+struct WelchBackwardBuffers<'a, T> {
     /// A transform and its scratch.
     complex: &'a mut [Complex<T>],
     /// `[n]`.
@@ -91,7 +91,7 @@ struct RowBuffers<'a, T> {
     power: &'a mut [T],
 }
 
-impl<'a, T> RowBuffers<'a, T> {
+impl<'a, T> WelchBackwardBuffers<'a, T> {
     fn cut(complex: &'a mut [Complex<T>], mut real: &'a mut [T], n: usize) -> Self {
         let [filter, grad, squares] = [0; 3].map(|_| take(&mut real, n));
         Self { complex, filter, grad, squares, power: real }
@@ -126,9 +126,9 @@ impl<'a, T: Real> WelchBackward<'a, T> {
         &self,
         frame: &[T],
         grad_power: &[T],
-        buffers: &mut RowBuffers<'_, T>,
+        buffers: &mut WelchBackwardBuffers<'_, T>,
         grad_frame: &mut [T],
-        sums: &mut Sums<'_, T>,
+        sums: &mut WelchSums<'_, T>,
     ) {
         grad_frame.fill(T::zero());
         if grad_power.iter().all(T::is_zero) {
@@ -136,7 +136,7 @@ impl<'a, T: Real> WelchBackward<'a, T> {
         }
         let Estimate { window, options, segments, gain } = self.forward.estimate;
         let (n, hop) = (options.n_fft, options.hop);
-        let RowBuffers { complex, filter, grad, squares, power } = buffers;
+        let WelchBackwardBuffers { complex, filter, grad, squares, power } = buffers;
         // q, over all n bins.
         power.copy_from_slice(grad_power);
         if let Some(gain) = gain {

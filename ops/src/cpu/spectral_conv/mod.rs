@@ -36,7 +36,7 @@ pub struct SpectralConvGradients<'a, T> {
 /// `input` `[batch, inputs, points…]` and weights `[inputs, outputs, modes…]`, real and imaginary parts → `output`
 /// `[batch, outputs, points…]`.
 pub(crate) fn spectral_conv<T: Real>(input: &[T], weights: [&[T]; 2], shape: &SpectralShape, output: &mut [T]) {
-    let layer = Layer {
+    let layer = SpectralLayer {
         shape,
         weights,
         product: ModeProduct {
@@ -73,7 +73,7 @@ pub(crate) fn spectral_conv_backward<T: Real>(
         [shape.inputs, shape.outputs].map(|channels| [0; 2].map(|_| take(&mut rest, shape.batch * channels * modes)))
     });
     // The gradient of the input is a spectral convolution with the conjugates of the transposed weights.
-    let adjoint = Layer {
+    let adjoint = SpectralLayer {
         shape,
         weights,
         product: ModeProduct {
@@ -93,8 +93,11 @@ pub(crate) fn spectral_conv_backward<T: Real>(
     adjoint.run(grad, kept, of_input);
     let (Some([of_signal, of_grad]), Some(sums)) = (&mut spectra, of_weights) else { return };
     // The product with the input's spectrum is not computed: there is nothing to transform back.
-    let forward =
-        Layer { forward: shape.forward(), product: ModeProduct { terms: shape.inputs, ..adjoint.product }, ..adjoint };
+    let forward = SpectralLayer {
+        forward: shape.forward(),
+        product: ModeProduct { terms: shape.inputs, ..adjoint.product },
+        ..adjoint
+    };
     forward.run(input, Some(of_signal.each_mut().map(|part| &mut **part)), None);
     sum_over_batch(shape, of_grad.each_ref().map(|part| &**part), of_signal.each_ref().map(|part| &**part), sums);
 }
@@ -141,7 +144,7 @@ fn product_work(products: usize) -> usize {
 
 /// A spectral convolution, or its adjoint in the input.
 #[derive(Clone, Copy)]
-struct Layer<'a, T> {
+struct SpectralLayer<'a, T> {
     shape: &'a SpectralShape,
     weights: [&'a [T]; 2],
     /// The product of the spectra of a batch element by the weights; the rows are those of a group.
@@ -151,7 +154,7 @@ struct Layer<'a, T> {
     inverse: FftOptions,
 }
 
-impl<T: Real> Layer<'_, T> {
+impl<T: Real> SpectralLayer<'_, T> {
     /// The transforms of batch elements with `channels` channels each.
     fn transform<'b>(&'b self, options: &'b FftOptions, channels: usize) -> ChannelTransform<'b> {
         ChannelTransform { shape: self.shape, options, all_channels: self.shape.batch * channels }

@@ -1,7 +1,7 @@
 //! Products of complex matrices per mode on one thread.
 
 use super::product::ModeProduct;
-use super::rows::RowsKernel;
+use super::rows::ModeProductKernel;
 use super::tiles::multiply_tiles;
 use crate::cpu::isa::{InstructionSet, Width, dispatch, registers_pay};
 use crate::cpu::real::Real;
@@ -32,7 +32,7 @@ pub(super) fn multiply<T: Real>(
         // SAFETY: the spans were just checked.
         return unsafe { multiply_tiles(product, left, right, [out_re, out_im]) };
     }
-    let kernel = RowsKernel { product, left, right, out: [out_re, out_im] };
+    let kernel = ModeProductKernel { product, left, right, out: [out_re, out_im] };
     if registers_pay() { dispatch(InstructionSet::current(), Width::Sixteen, kernel) } else { kernel.run_rows() }
 }
 

@@ -9,21 +9,21 @@ use crate::cpu::real::Real;
 const LANES: usize = 8;
 
 /// A product whose factors and result have all the values that are read and written.
-pub(super) struct RowsKernel<'a, T> {
+pub(super) struct ModeProductKernel<'a, T> {
     pub product: &'a ModeProduct,
     pub left: [&'a [T]; 2],
     pub right: [&'a [T]; 2],
     pub out: [&'a mut [T]; 2],
 }
 
-impl<T: Real> Kernel for RowsKernel<'_, T> {
+impl<T: Real> Kernel for ModeProductKernel<'_, T> {
     #[inline(always)]
     fn run<V: Register>(self, _token: V::Token) {
         self.run_rows();
     }
 }
 
-impl<T: Real> RowsKernel<'_, T> {
+impl<T: Real> ModeProductKernel<'_, T> {
     /// One row of modes of the product after the other.
     #[inline(always)]
     pub fn run_rows(mut self) {

@@ -100,7 +100,7 @@ impl TilesKernel<'_> {
                         while i < rows {
                             let height = if i + R <= rows { R } else { 1 };
                             let at = mode + product.product.at(first_row + i, j);
-                            let place = Place { at, strides: product.product, adds: first_term > 0, skipped };
+                            let place = TilePlace { at, strides: product.product, adds: first_term > 0, skipped };
                             let (a, out) = (&packed[i * count..(i + height) * count], [&mut *out_re, &mut *out_im]);
                             match (height == R, width == TILE_COLUMNS) {
                                 (true, true) => tile::<V, R, TILE_COLUMNS, CONJUGATES>(token, a, panel, out, &place),
@@ -119,7 +119,7 @@ impl TilesKernel<'_> {
 }
 
 /// Where a tile of a product is stored, and how.
-struct Place {
+struct TilePlace {
     /// Position of its first row and column.
     at: usize,
     strides: Strides,
@@ -136,7 +136,7 @@ fn tile<V: Register, const R: usize, const C: usize, const CONJUGATES: bool>(
     a: &[Complex<V>],
     b: &[Complex<V>],
     [out_re, out_im]: [&mut [f32]; 2],
-    place: &Place,
+    place: &TilePlace,
 ) {
     let mut sums = [[Complex::<V>::zero(token); C]; R];
     if place.adds {

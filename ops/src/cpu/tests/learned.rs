@@ -5,7 +5,7 @@ use crate::cpu::{
 
 /// The tensors of a [`LearnedWelch`].
 #[derive(Debug, Clone)]
-pub(in crate::cpu) struct Model<T> {
+pub(in crate::cpu) struct LearnedModel<T> {
     pub window: Vec<T>,
     pub twiddles: Vec<T>,
     pub gates: Option<Vec<T>>,
@@ -14,7 +14,7 @@ pub(in crate::cpu) struct Model<T> {
     pub options: WelchOptions,
 }
 
-impl Model<f64> {
+impl LearnedModel<f64> {
     /// A model whose tensors are all away from the exact ones.
     pub fn perturbed(options: WelchOptions, gated: bool) -> Self {
         let (n, bins) = (options.n_fft, options.bins());
@@ -61,8 +61,8 @@ impl Model<f64> {
         }
     }
 
-    pub fn single(&self) -> Model<f32> {
-        Model {
+    pub fn single(&self) -> LearnedModel<f32> {
+        LearnedModel {
             window: single(&self.window),
             twiddles: single(&self.twiddles),
             gates: self.gates.as_deref().map(single),
@@ -90,7 +90,7 @@ impl Model<f64> {
     }
 }
 
-impl<T: Real> Model<T> {
+impl<T: Real> LearnedModel<T> {
     pub fn borrow(&self) -> LearnedWelch<'_, T> {
         LearnedWelch {
             window: &self.window,
@@ -123,7 +123,7 @@ fn power_is_that_of_the_definition() {
         for (scaling, detrend) in SCALINGS.into_iter().flat_map(|s| DETRENDS.map(|d| (s, d))) {
             for (segments, gated) in [(1, false), (2, true), (3, true)] {
                 let options = WelchOptions { scaling, detrend, ..options(n, segments) };
-                let model = Model::perturbed(options, gated);
+                let model = LearnedModel::perturbed(options, gated);
                 let frame_len = options.frame() + 2;
                 let signal: Vec<f64> = noise(3 * frame_len, 35).iter().map(|x| x + 0.2).collect();
                 let expected: Vec<f64> = signal.chunks(frame_len).flat_map(|frame| model.naive(frame)).collect();
@@ -143,7 +143,7 @@ fn power_through_exact_transforms_is_that_of_the_definition() {
         for (scaling, detrend) in SCALINGS.into_iter().flat_map(|s| DETRENDS.map(|d| (s, d))) {
             for (open, weight) in [(&[0, 1, 2, 3][..], 0.25), (&[1, 3], 0.5), (&[2], 1.0), (&[0, 1, 3], 0.7)] {
                 let options = WelchOptions { hop: n / 2 + 3, scaling, detrend, ..options(n, 4) };
-                let model = Model::windowed(options, open, weight);
+                let model = LearnedModel::windowed(options, open, weight);
                 let frame_len = options.frame() + 2;
                 let signal: Vec<f64> = noise(3 * frame_len, 61).iter().map(|x| x + 0.2).collect();
                 let expected: Vec<f64> = signal.chunks(frame_len).flat_map(|frame| model.naive(frame)).collect();
@@ -162,7 +162,7 @@ fn power_through_exact_transforms_is_that_of_the_definition() {
 #[test]
 fn the_exact_model_is_welch() {
     let options = WelchOptions { scaling: Scaling::Spectrum, ..options(128, 4) };
-    let model = Model::exact(options);
+    let model = LearnedModel::exact(options);
     let signal = noise(2 * options.frame(), 36);
     let mut expected = vec![0.0; 2 * options.bins()];
     welch_psd(&signal, options.frame(), &model.window, &options, &mut expected);
@@ -172,7 +172,7 @@ fn the_exact_model_is_welch() {
 #[test]
 fn peaks_are_the_top_of_the_power() {
     let options = options(64, 3);
-    let model = Model::perturbed(options, true).single();
+    let model = LearnedModel::perturbed(options, true).single();
     let (rows, bins) = (4, options.bins());
     let signal = single(&noise(rows * options.frame(), 37));
     let power = model.psd(&signal, options.frame());
@@ -188,7 +188,7 @@ fn peaks_are_the_top_of_the_power() {
 #[test]
 fn a_segment_of_weight_zero_is_skipped() {
     let options = WelchOptions { hop: 32, ..options(32, 3) };
-    let mut model = Model::perturbed(options, true);
+    let mut model = LearnedModel::perturbed(options, true);
     model.weights[1] = 0.0;
     let mut signal = noise(options.frame(), 38);
     let before = model.psd(&signal, options.frame());
@@ -199,7 +199,7 @@ fn a_segment_of_weight_zero_is_skipped() {
 #[test]
 fn the_spectrum_is_mirrored_at_its_ends() {
     let options = options(8, 1);
-    let mut model = Model::exact(options);
+    let mut model = LearnedModel::exact(options);
     let signal = noise(options.frame(), 39);
     let power = model.psd(&signal, options.frame());
     model.gain = [1.0, 0.0, 0.0].repeat(5);

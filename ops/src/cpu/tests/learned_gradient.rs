@@ -1,10 +1,10 @@
 use super::*;
-use crate::cpu::tests::learned::{Model, options};
+use crate::cpu::tests::learned::{LearnedModel, options};
 use crate::cpu::{LearnedGradients, Real, learned_welch_psd_backward};
 
 /// All gradients, as [`LearnedGradients`] orders them; no gates, no gradient of theirs.
 pub(in crate::cpu) fn gradients<T: Real>(
-    model: &Model<T>,
+    model: &LearnedModel<T>,
     signal: &[T],
     frame_len: usize,
     grad_power: &[T],
@@ -32,15 +32,15 @@ pub(in crate::cpu) fn gradients<T: Real>(
 }
 
 /// Compares all gradients with differences, each in every `step`-th value.
-fn check(model: &Model<f64>, rows: usize, step: usize) {
+fn check(model: &LearnedModel<f64>, rows: usize, step: usize) {
     let frame_len = model.options.frame() + 2;
     let signal: Vec<f64> = noise(rows * frame_len, 40).iter().map(|x| x + 0.2).collect();
     let grad_power = noise(rows * model.options.bins(), 41);
     let [grad_signal, window, twiddles, gates, weights, gain] = gradients(model, &signal, frame_len, &grad_power);
     let every = |len: usize| (0..len).step_by(step.min(len.max(1)));
-    let loss = |model: &Model<f64>, signal: &[f64]| dot(&model.psd(signal, frame_len), &grad_power);
+    let loss = |model: &LearnedModel<f64>, signal: &[f64]| dot(&model.psd(signal, frame_len), &grad_power);
     assert_gradient_at("signal", every(signal.len()), &grad_signal, &signal, |signal| loss(model, signal));
-    let check = |what: &str, gradient: &[f64], of: fn(&mut Model<f64>) -> &mut Vec<f64>| {
+    let check = |what: &str, gradient: &[f64], of: fn(&mut LearnedModel<f64>) -> &mut Vec<f64>| {
         let values = of(&mut model.clone()).clone();
         assert_gradient_at(what, every(values.len()), gradient, &values, |values| {
             let mut moved = model.clone();
@@ -69,9 +69,9 @@ fn gradients_are_those_of_differences() {
                 let hop = if detrend == Detrend::None { n / 2 } else { n / 4 + 1 };
                 let options = WelchOptions { hop, scaling, detrend, ..options(n, segments) };
                 for gated in [false, true] {
-                    check(&Model::perturbed(options, gated), 2, 1);
+                    check(&LearnedModel::perturbed(options, gated), 2, 1);
                 }
-                check(&Model::exact(options), 2, 1);
+                check(&LearnedModel::exact(options), 2, 1);
             }
         }
     }
@@ -80,7 +80,7 @@ fn gradients_are_those_of_differences() {
 #[test]
 #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
 fn gradients_with_a_skipped_segment_are_those_of_differences() {
-    let mut model = Model::perturbed(options(16, 3), true);
+    let mut model = LearnedModel::perturbed(options(16, 3), true);
     model.weights[1] = 0.0;
     check(&model, 2, 1);
 }
@@ -91,12 +91,12 @@ fn gradients_with_a_skipped_segment_are_those_of_differences() {
 fn gradients_of_long_segments_are_those_of_differences() {
     // As density, because the loss itself must stay small for its differences to be exact.
     let scaling = Scaling::Density { sample_rate: 100.0 };
-    check(&Model::perturbed(WelchOptions { scaling, ..options(4096, 3) }, true), 1, 2999);
+    check(&LearnedModel::perturbed(WelchOptions { scaling, ..options(4096, 3) }, true), 1, 2999);
 }
 
 #[test]
 fn each_gradient_alone_is_the_same() {
-    let model = Model::perturbed(WelchOptions { detrend: Detrend::Constant, ..options(16, 2) }, true);
+    let model = LearnedModel::perturbed(WelchOptions { detrend: Detrend::Constant, ..options(16, 2) }, true);
     let frame_len = model.options.frame();
     let (signal, grad_power) = (noise(3 * frame_len, 42), noise(3 * model.options.bins(), 43));
     let together = gradients(&model, &signal, frame_len, &grad_power);
@@ -124,7 +124,8 @@ fn gradients_through_exact_transforms_are_those_through_butterflies() {
         for (scaling, detrend) in SCALINGS.into_iter().flat_map(|s| DETRENDS.map(|d| (s, d))) {
             for (open, weight) in [(&[0, 1, 2][..], 1.0 / 3.0), (&[0, 2], 0.5), (&[1], 0.8)] {
                 let hop = n / 2 + 1;
-                let model = Model::windowed(WelchOptions { hop, scaling, detrend, ..options(n, 3) }, open, weight);
+                let model =
+                    LearnedModel::windowed(WelchOptions { hop, scaling, detrend, ..options(n, 3) }, open, weight);
                 let frame_len = model.options.frame() + 2;
                 let signal: Vec<f64> = noise(5 * frame_len, 62).iter().map(|x| x + 0.2).collect();
                 let mut grad_power = noise(5 * model.options.bins(), 63);
@@ -151,7 +152,7 @@ fn gradients_through_exact_transforms_are_those_through_butterflies() {
 #[test]
 fn faint_signals_have_finite_power_and_gradients() {
     let options = WelchOptions { scaling: Scaling::Spectrum, detrend: Detrend::Constant, ..options(16, 3) };
-    let model = Model::perturbed(options, true).single();
+    let model = LearnedModel::perturbed(options, true).single();
     let noise = single(&noise(options.frame(), 44));
     for scale in [0.0, 1e-45, 1e-40, 1e-30, 1e-20, 1e-15, 1.0, 1e15] {
         let signal: Vec<f32> = noise.iter().map(|x| x * scale).collect();

@@ -2,7 +2,7 @@
 
 use rayon::ThreadPoolBuilder;
 
-use super::learned::{Model, options};
+use super::learned::{LearnedModel, options};
 use super::*;
 use crate::cpu::*;
 
@@ -12,7 +12,7 @@ const N: usize = 64;
 const K: usize = 5;
 
 /// Bit patterns of everything the kernels compute from `signal`.
-struct Outputs {
+struct RowBits {
     /// Per row.
     rows: Vec<Vec<u32>>,
     /// Sums over rows.
@@ -23,11 +23,11 @@ fn bits(values: &[f32]) -> impl Iterator<Item = u32> {
     values.iter().map(|value| value.to_bits())
 }
 
-fn outputs(signal: &[f32], grad: &[f32]) -> Outputs {
+fn outputs(signal: &[f32], grad: &[f32]) -> RowBits {
     let options = WelchOptions { detrend: Detrend::Constant, scaling: Scaling::Spectrum, ..options(N, 3) };
     let (frame_len, bins) = (options.frame(), options.bins());
     let rows = signal.len() / frame_len;
-    let model = Model::perturbed(options, true).single();
+    let model = LearnedModel::perturbed(options, true).single();
     let zeros = |len: usize| vec![0.0f32; len];
     let mut floats: Vec<(Vec<f32>, usize)> = Vec::new();
     let mut peak_bins = vec![0; 2 * rows * K];
@@ -81,7 +81,7 @@ fn outputs(signal: &[f32], grad: &[f32]) -> Outputs {
         let peak_bins = peak_bins.chunks(K).skip(row).step_by(rows).flatten().map(|&bin| bin as u32);
         floats.iter().flat_map(of_row).chain(peak_bins).collect()
     };
-    Outputs { rows: (0..rows).map(row).collect(), sums }
+    RowBits { rows: (0..rows).map(row).collect(), sums }
 }
 
 fn inputs() -> (Vec<f32>, Vec<f32>) {

@@ -12,7 +12,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 }
 
 /// The strongest bins of rows of power, through one tile.
-struct Search<'a> {
+struct PowerSearch<'a> {
     /// One row per lane of the widest register, each `stride` values long.
     power: &'a [f32],
     stride: usize,
@@ -23,7 +23,7 @@ struct Search<'a> {
     peaks: &'a mut [f32],
 }
 
-impl Kernel for Search<'_> {
+impl Kernel for PowerSearch<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
         let tile = PowerTile { power: &self.power[..self.stride * V::LANES], stride: self.stride, bins: self.bins };
@@ -39,7 +39,11 @@ fn search_with(set: InstructionSet, rows: &[Vec<f32>], k: usize, found: &mut [i6
     for (into, row) in power.chunks_mut(stride).zip(rows) {
         into[..bins].copy_from_slice(row);
     }
-    dispatch(set, Width::Sixteen, Search { power: &power, stride, bins, k, keys: &mut vec![0; bins], found, peaks });
+    dispatch(
+        set,
+        Width::Sixteen,
+        PowerSearch { power: &power, stride, bins, k, keys: &mut vec![0; bins], found, peaks },
+    );
 }
 
 /// Power that makes keys collide: few values, values that differ in the last bits only, and what is not finite.

@@ -5,9 +5,9 @@
 use rustfft::FftDirection;
 use rustfft::num_complex::Complex as Value;
 
-use super::lanes::{Parts, PartsMut};
+use super::lanes::{ComplexParts, ComplexPartsMut};
 use super::passes::passes;
-use super::plan::Plan;
+use super::plan::MixedRadixPlan;
 use super::planned::work;
 use crate::cpu::isa::lines::{Line, take_complexes, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
@@ -50,7 +50,7 @@ impl ColumnTransform {
         debug_assert!(re.len() == matrices * from && im.len() == re.len() && out_im.len() == out_re.len());
         if let (Some(re), Some(im), Some(out_re), Some(out_im)) =
             (T::as_f32(re), T::as_f32(im), T::as_f32_mut(out_re), T::as_f32_mut(out_im))
-            && let Some(plan) = Plan::of(points, width)
+            && let Some(plan) = MixedRadixPlan::of(points, width)
         {
             let tasks = Tasks::independent(matrices, plan.work() * width);
             let inputs = re.chunks(tasks.rows * from).zip(im.chunks(tasks.rows * from));
@@ -102,7 +102,7 @@ impl ColumnTransform {
     }
 
     /// Columns of f32 with a column per lane.
-    fn run_in_lanes(self, plan: &Plan, input: Parts<'_>, output: PartsMut<'_>) {
+    fn run_in_lanes(self, plan: &MixedRadixPlan, input: ComplexParts<'_>, output: ComplexPartsMut<'_>) {
         let lanes = if self.columns.width <= MAX_LANES / 2 { Width::Eight } else { Width::Sixteen };
         let lines = 2 * (plan.points + plan.largest_radix) * MAX_LANES / Line::LEN;
         with_lines(lines, |memory| {
@@ -115,9 +115,9 @@ impl ColumnTransform {
 /// The matrices of one task.
 struct ColumnsKernel<'a> {
     transform: ColumnTransform,
-    plan: &'a Plan,
-    input: Parts<'a>,
-    output: PartsMut<'a>,
+    plan: &'a MixedRadixPlan,
+    input: ComplexParts<'a>,
+    output: ComplexPartsMut<'a>,
     memory: &'a mut [Line],
 }
 

@@ -4,7 +4,7 @@
 //! register has lanes, so that each line is loaded once. The columns left over are copied to a block of four first.
 //! Lines of later tiles are prefetched, of rows that are not too long.
 
-use crate::cpu::butterfly::tile::{Rows, RowsMut, prefetch_column, with_rows};
+use crate::cpu::butterfly::tile::{LaneRows, LaneRowsMut, prefetch_column, with_rows};
 use crate::cpu::fft::radix::transpose;
 use crate::cpu::isa::lines::Line;
 use crate::cpu::isa::register::{MAX_LANES, Register};
@@ -74,7 +74,7 @@ pub(super) fn load_columns<V: Register>(
     start = used / 4 * 4;
     if !quads.is_empty() {
         let address = rows.as_ptr();
-        let rows = Rows::<V>::new(rows, width, used, None, spare);
+        let rows = LaneRows::<V>::new(rows, width, used, None, spare);
         for quad in quads {
             if quad.is_multiple_of(Line::LEN / 4) {
                 prefetch_rows::<V>(address, width, 4 * quad);
@@ -94,7 +94,7 @@ pub(super) fn load_columns<V: Register>(
                 }
             }
         }
-        let columns = Rows::<V>::new(&quad[..4 * lanes], 4, 4, None, &mut []).quads(token, 0);
+        let columns = LaneRows::<V>::new(&quad[..4 * lanes], 4, 4, None, &mut []).quads(token, 0);
         for (i, column) in columns.iter().enumerate().take(used - start) {
             put(start + i, *column);
         }
@@ -168,7 +168,7 @@ pub(super) fn store_columns<V: Register>(
             *column = get(start + i);
         }
         let mut quad = [0.0; QUAD];
-        RowsMut::<V>::new(&mut quad, 4, 4).scatter(0, columns);
+        LaneRowsMut::<V>::new(&mut quad, 4, 4).scatter(0, columns);
         for (row, quad) in rows.chunks_exact_mut(length).zip(quad.as_chunks::<4>().0) {
             for (into, value) in row[start..].iter_mut().zip(quad) {
                 *into = *value;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::Factors;
+use super::OneSidedFactors;
 use super::columns::store_columns;
 use super::lanes::{TileRows, complex_points};
 use super::passes::passes;
-use super::plan::Plan;
+use super::plan::MixedRadixPlan;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 
@@ -20,7 +20,7 @@ pub(in crate::cpu) struct FrameSpectra<'a, V: Register> {
 impl<'a, V: Register> FrameSpectra<'a, V> {
     /// Frames of `n` samples. `memory` has [`lines_of_frames`] lines, of which these are taken.
     #[inline(always)]
-    pub fn new(token: V::Token, plan: &'a Plan, n: usize, memory: &mut &'a mut [Line]) -> Self {
+    pub fn new(token: V::Token, plan: &'a MixedRadixPlan, n: usize, memory: &mut &'a mut [Line]) -> Self {
         let tile = take_complexes::<V>(token, memory, plan.points + 1);
         let pairs = take_complexes::<V>(token, memory, plan.largest_radix).as_chunks_mut::<2>().0;
         let spare = take_values(memory, V::LANES * n);
@@ -35,7 +35,7 @@ impl<'a, V: Register> FrameSpectra<'a, V> {
         let TileRows { token, n, plan, .. } = self.rows;
         self.rows.load_real(frames, n, change);
         passes(token, plan, &mut self.rows.tile[..plan.points], self.pairs);
-        self.rows.unpack(Factors { ends: 1.0, interior: [1.0; 2] });
+        self.rows.unpack(OneSidedFactors { ends: 1.0, interior: [1.0; 2] });
         &mut self.rows.tile[..n / 2 + 1]
     }
 
@@ -58,11 +58,11 @@ impl<'a, V: Register> FrameSpectra<'a, V> {
 }
 
 /// Lines of memory that [`FrameSpectra`] takes, for any registers.
-pub(in crate::cpu) fn lines_of_frames(plan: &Plan, n: usize) -> usize {
+pub(in crate::cpu) fn lines_of_frames(plan: &MixedRadixPlan, n: usize) -> usize {
     2 * (plan.points + 1 + plan.largest_radix) * MAX_LANES / Line::LEN + lines_for(MAX_LANES * n)
 }
 
 /// The plan of real frames of `n` samples, `count` of them, if a frame per lane is the faster way.
-pub(in crate::cpu) fn plan_of_frames(n: usize, count: usize) -> Option<Arc<Plan>> {
-    Plan::of(complex_points(n), count)
+pub(in crate::cpu) fn plan_of_frames(n: usize, count: usize) -> Option<Arc<MixedRadixPlan>> {
+    MixedRadixPlan::of(complex_points(n), count)
 }

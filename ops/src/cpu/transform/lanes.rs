@@ -2,11 +2,11 @@
 //!
 //! Lanes share nothing, so a row has the same bits wherever it is in the batch, and no row disturbs another.
 
-use super::Factors;
+use super::OneSidedFactors;
 use super::columns::{load_columns, store_columns};
 use super::pairs::{load_pairs, store_pairs};
 use super::passes::{passes, splat};
-use super::plan::Plan;
+use super::plan::MixedRadixPlan;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
@@ -14,30 +14,30 @@ use crate::cpu::runtime::tasks::Tasks;
 
 /// A kind of transform of `n` points, and its factors.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum LaneTransformKind {
     /// Complex values to complex values, times the factor.
     Complex(f32),
     /// Real values to the lower half of a spectrum.
-    Real(Factors<f32>),
+    Real(OneSidedFactors<f32>),
     /// The lower half of a spectrum to real values.
-    InverseReal(Factors<f32>),
+    InverseReal(OneSidedFactors<f32>),
 }
 
 /// Rows, each `[rows, width]`: real and imaginary parts, the second empty where values are real.
-pub(super) type Parts<'a> = [&'a [f32]; 2];
-pub(super) type PartsMut<'a> = [&'a mut [f32]; 2];
+pub(super) type ComplexParts<'a> = [&'a [f32]; 2];
+pub(super) type ComplexPartsMut<'a> = [&'a mut [f32]; 2];
 
 /// One transform for all rows.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Transform<'a> {
-    pub kind: Kind,
+pub(super) struct LaneTransform<'a> {
+    pub kind: LaneTransformKind,
     pub n: usize,
     /// Values of an input row.
     pub width: usize,
     /// Values of an output row: of a half spectrum, as many bins as are kept.
     pub length: usize,
     /// The plan of [`complex_points`] points.
-    pub plan: &'a Plan,
+    pub plan: &'a MixedRadixPlan,
 }
 
 /// Points of the complex transform that a real one of `n` points is made of: an even one takes two samples as one
@@ -46,13 +46,13 @@ pub(super) fn complex_points(n: usize) -> usize {
     if n.is_multiple_of(2) { n / 2 } else { n }
 }
 
-impl Transform<'_> {
+impl LaneTransform<'_> {
     /// Registers of the spectra that are kept beside the tile.
     #[inline(always)]
     fn kept(&self) -> usize {
         match self.kind {
-            Kind::InverseReal(_) => self.n / 2 + 1,
-            Kind::Complex(_) | Kind::Real(_) => 0,
+            LaneTransformKind::InverseReal(_) => self.n / 2 + 1,
+            LaneTransformKind::Complex(_) | LaneTransformKind::Real(_) => 0,
         }
     }
 
@@ -63,7 +63,7 @@ impl Transform<'_> {
     }
 
     /// Transforms all rows of `input`, or those that `output` has.
-    pub fn run(&self, input: Option<Parts<'_>>, output: PartsMut<'_>) {
+    pub fn run(&self, input: Option<ComplexParts<'_>>, output: ComplexPartsMut<'_>) {
         let (width, length) = (self.width, self.length);
         let rows = output[0].len() / length;
         // Half of sixteen lanes are enough for a few rows.
@@ -74,25 +74,25 @@ impl Transform<'_> {
         let tasks = Tasks::independent_groups(rows, self.plan.work(), MAX_LANES);
         tasks.run(tasks.pieces(input, width, output, length), |(input, output)| {
             with_lines(lines, |memory| {
-                dispatch(set, lanes, RowsKernel { transform: *self, input, output, memory });
+                dispatch(set, lanes, LaneKernel { transform: *self, input, output, memory });
             });
         });
     }
 }
 
 /// The rows of one task.
-struct RowsKernel<'a> {
-    transform: Transform<'a>,
-    input: Option<Parts<'a>>,
-    output: PartsMut<'a>,
+struct LaneKernel<'a> {
+    transform: LaneTransform<'a>,
+    input: Option<ComplexParts<'a>>,
+    output: ComplexPartsMut<'a>,
     memory: &'a mut [Line],
 }
 
-impl Kernel for RowsKernel<'_> {
+impl Kernel for LaneKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
         let Self { transform, mut input, output: [mut out_re, mut out_im], mut memory } = self;
-        let Transform { kind, n, width, length, plan } = transform;
+        let LaneTransform { kind, n, width, length, plan } = transform;
         let tile = take_complexes::<V>(token, &mut memory, plan.points + 1);
         let kept = take_complexes::<V>(token, &mut memory, transform.kept());
         let pairs = take_complexes::<V>(token, &mut memory, transform.pairs()).as_chunks_mut::<2>().0;
@@ -115,26 +115,26 @@ impl Kernel for RowsKernel<'_> {
             };
             let mut rows = TileRows { token, n, width, plan, tile: &mut *tile, spare: &mut *spare };
             match kind {
-                Kind::Complex(_) => rows.load_complex(re_rows, im_rows),
-                Kind::Real(_) => rows.load_real(
+                LaneTransformKind::Complex(_) => rows.load_complex(re_rows, im_rows),
+                LaneTransformKind::Real(_) => rows.load_real(
                     re_rows,
                     width.min(n),
                     #[inline(always)]
                     |_, column| column,
                 ),
-                Kind::InverseReal(factors) => {
+                LaneTransformKind::InverseReal(factors) => {
                     rows.load_half(factors, re_rows, im_rows, kept);
                     rows.pack(kept);
                 }
             }
             passes(token, plan, &mut rows.tile[..plan.points], pairs);
             match kind {
-                Kind::Complex(factor) => rows.store_complex(factor, n, into_re, into_im),
-                Kind::Real(factors) => {
+                LaneTransformKind::Complex(factor) => rows.store_complex(factor, n, into_re, into_im),
+                LaneTransformKind::Real(factors) => {
                     rows.unpack(factors);
                     rows.store_complex(1.0, length, into_re, into_im);
                 }
-                Kind::InverseReal(_) => rows.store_real(into_re),
+                LaneTransformKind::InverseReal(_) => rows.store_real(into_re),
             }
         }
     }
@@ -146,7 +146,7 @@ pub(super) struct TileRows<'a, V: Register> {
     pub n: usize,
     /// Values from one row to the next.
     pub width: usize,
-    pub plan: &'a Plan,
+    pub plan: &'a MixedRadixPlan,
     /// One register more than the plan has points.
     pub tile: &'a mut [Complex<V>],
     pub spare: &'a mut [f32],
@@ -195,7 +195,7 @@ impl<V: Register> TileRows<'_, V> {
 
     /// The lower bins of a real transform from those of the complex one, times the factors.
     #[inline(always)]
-    pub fn unpack(&mut self, factors: Factors<f32>) {
+    pub fn unpack(&mut self, factors: OneSidedFactors<f32>) {
         let (token, tile, points) = (self.token, &mut *self.tile, self.plan.points);
         let (zero, ends) = (V::splat(token, 0.0), V::splat(token, factors.ends));
         let first = tile[0];
@@ -224,7 +224,7 @@ impl<V: Register> TileRows<'_, V> {
 
     /// The lower bins of spectra in natural order, cut or padded, times the factors.
     #[inline(always)]
-    fn load_half(&mut self, factors: Factors<f32>, re: &[f32], im: &[f32], bins: &mut [Complex<V>]) {
+    fn load_half(&mut self, factors: OneSidedFactors<f32>, re: &[f32], im: &[f32], bins: &mut [Complex<V>]) {
         let used = self.width.min(bins.len());
         load_parts(
             self.token,
@@ -323,7 +323,7 @@ impl<V: Register> TileRows<'_, V> {
 #[inline(always)]
 fn load_parts<V: Register>(
     token: V::Token,
-    parts: Parts<'_>,
+    parts: ComplexParts<'_>,
     [width, used]: [usize; 2],
     spare: &mut [f32],
     values: &mut [Complex<V>],

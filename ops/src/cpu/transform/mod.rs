@@ -1,10 +1,10 @@
 //! Fourier transforms of rows, of any length.
 //!
 //! Rows of complex f32 whose length is a power of two from 256 on go through the passes of [`fft`](crate::cpu::fft),
-//! and others that fill registers through those of a [`Plan`] (`rows.rs`). Other rows of f32 whose length has small
-//! factors are transformed with a row per lane (`lanes.rs`), also by a `Plan`; all others one at a time by rustfft and
-//! realfft (`planned.rs`). All rows of a call go the same way. Families that go on with spectra in the tile take them
-//! from `frame_spectra.rs`. Columns of matrices are transformed with a column per lane, or one at a time
+//! and others that fill registers through those of a [`MixedRadixPlan`] (`rows.rs`). Other rows of f32 whose length has
+//! small factors are transformed with a row per lane (`lanes.rs`), also by a `MixedRadixPlan`; all others one at a time
+//! by rustfft and realfft (`planned.rs`). All rows of a call go the same way. Families that go on with spectra in the
+//! tile take them from `frame_spectra.rs`. Columns of matrices are transformed with a column per lane, or one at a time
 //! (`column_modes.rs`).
 
 mod column_modes;
@@ -24,8 +24,8 @@ use crate::cpu::real::Real;
 use crate::options::{Direction, FftOptions};
 pub use column_modes::{columns_to_modes, modes_to_columns};
 pub(in crate::cpu) use frame_spectra::{FrameSpectra, lines_of_frames, plan_of_frames};
-use lanes::{Kind, Transform, complex_points};
-pub(in crate::cpu) use plan::Plan;
+use lanes::{LaneTransform, LaneTransformKind, complex_points};
+pub(in crate::cpu) use plan::MixedRadixPlan;
 use rows::{Filled, transform_rows};
 
 /// The shortest rows whose length is a power of two that go through the passes of [`fft`](crate::cpu::fft).
@@ -33,14 +33,14 @@ const MIN_FOURIER: usize = 256;
 
 /// Factors on the bins of a one-sided spectrum.
 #[derive(Debug, Clone, Copy)]
-struct Factors<T> {
+struct OneSidedFactors<T> {
     /// On DC and Nyquist.
     ends: T,
     /// On the real and imaginary parts of interior bins.
     interior: [T; 2],
 }
 
-impl<T: Real> Factors<T> {
+impl<T: Real> OneSidedFactors<T> {
     /// The factors of a transform for an engine that computes it in the direction `computed`: in the other one it is
     /// the conjugate.
     fn of(options: &FftOptions, computed: Direction) -> Self {
@@ -87,8 +87,14 @@ fn transform_complex<T: Real>(
         {
             return transform_rows(input, n, filled, options.scale as f32, [out_re, out_im]);
         }
-        if let Some(plan) = Plan::of(n, rows) {
-            let transform = Transform { kind: Kind::Complex(options.scale as f32), n, width, length: n, plan: &plan };
+        if let Some(plan) = MixedRadixPlan::of(n, rows) {
+            let transform = LaneTransform {
+                kind: LaneTransformKind::Complex(options.scale as f32),
+                n,
+                width,
+                length: n,
+                plan: &plan,
+            };
             return transform.run(input, [out_re, out_im]);
         }
     }
@@ -117,10 +123,10 @@ pub fn lowest_bins<T: Real>(
     debug_assert!(out_re.len() == rows * kept && out_im.len() == out_re.len());
     if let (Some(signal), Some(out_re), Some(out_im)) =
         (T::as_f32(signal), T::as_f32_mut(out_re), T::as_f32_mut(out_im))
-        && let Some(plan) = Plan::of(complex_points(n), all_rows)
+        && let Some(plan) = MixedRadixPlan::of(complex_points(n), all_rows)
     {
-        let kind = Kind::Real(Factors::of(options, Direction::Forward));
-        return Transform { kind, n, width, length: kept, plan: &plan }.run(Some([signal, &[]]), [out_re, out_im]);
+        let kind = LaneTransformKind::Real(OneSidedFactors::of(options, Direction::Forward));
+        return LaneTransform { kind, n, width, length: kept, plan: &plan }.run(Some([signal, &[]]), [out_re, out_im]);
     }
     planned::lowest_bins(signal, width, options, kept, [out_re, out_im]);
 }
@@ -145,10 +151,10 @@ pub fn inverse_real_part<T: Real>(
     debug_assert!(re.len() == rows * width && im.len() == rows * width);
     debug_assert_eq!(signal.len(), rows * n);
     if let (Some(re), Some(im), Some(signal)) = (T::as_f32(re), T::as_f32(im), T::as_f32_mut(signal))
-        && let Some(plan) = Plan::of(complex_points(n), all_rows)
+        && let Some(plan) = MixedRadixPlan::of(complex_points(n), all_rows)
     {
-        let kind = Kind::InverseReal(Factors::of(options, Direction::Inverse));
-        return Transform { kind, n, width, length: n, plan: &plan }.run(Some([re, im]), [signal, &mut []]);
+        let kind = LaneTransformKind::InverseReal(OneSidedFactors::of(options, Direction::Inverse));
+        return LaneTransform { kind, n, width, length: n, plan: &plan }.run(Some([re, im]), [signal, &mut []]);
     }
     planned::inverse_real_fft([re, im], width, options, signal);
 }

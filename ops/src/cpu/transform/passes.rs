@@ -5,7 +5,7 @@
 //! of the whole.
 
 use super::odd_radices::{odd_prime, radix3, radix5, radix7};
-use super::plan::{Pass, Plan};
+use super::plan::{MixedRadixPlan, Pass};
 use crate::cpu::fft::radix::radix;
 use crate::cpu::isa::register::{Complex, Register};
 
@@ -14,7 +14,7 @@ use crate::cpu::isa::register::{Complex, Register};
 #[inline(always)]
 pub(in crate::cpu) fn passes<V: Register>(
     token: V::Token,
-    plan: &Plan,
+    plan: &MixedRadixPlan,
     tile: &mut [Complex<V>],
     pairs: &mut [[Complex<V>; 2]],
 ) {

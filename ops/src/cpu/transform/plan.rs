@@ -27,9 +27,9 @@ pub(in crate::cpu) struct Pass {
     pub turns: Vec<[f32; 2]>,
 }
 
-/// Passes of a forward transform of complex values.
+/// Plan of a forward transform of complex values whose length has small factors: its passes.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::cpu) struct Plan {
+pub(in crate::cpu) struct MixedRadixPlan {
     pub points: usize,
     pub(super) passes: Vec<Pass>,
     pub largest_radix: usize,
@@ -40,7 +40,7 @@ pub(in crate::cpu) struct Plan {
     pub half_turns: Vec<[f32; 2]>,
 }
 
-impl Plan {
+impl MixedRadixPlan {
     /// The plan of `points` points for `rows` rows in f32 on this thread, if rows in lanes are the faster way.
     pub fn of(points: usize, rows: usize) -> Option<Arc<Self>> {
         let pays = rows >= MIN_ROWS && points <= MAX_POINTS && registers_pay() && largest_prime(points) <= MAX_PRIME;
@@ -49,7 +49,7 @@ impl Plan {
 
     /// The plan of `points` points on this thread.
     pub(super) fn of_points(points: usize) -> Arc<Self> {
-        static PLANS: KeyedCache<(usize, bool), Plan> = KeyedCache::new();
+        static PLANS: KeyedCache<(usize, bool), MixedRadixPlan> = KeyedCache::new();
         // Thirty-two registers hold sixteen complex values.
         let wide = holds_sixteen(InstructionSet::current());
         PLANS.get((points, wide), || Arc::new(Self::new(points, if wide { 16 } else { 8 })))
@@ -162,12 +162,12 @@ mod tests {
     #[test]
     fn places_are_a_permutation() {
         for n in [1, 2, 6, 15, 60, 97, 128] {
-            let mut places = Plan::new(n, 16).places;
+            let mut places = MixedRadixPlan::new(n, 16).places;
             places.sort_unstable();
             assert!(places.into_iter().eq(0..n as u32));
         }
         // With two radices of 2 it is the order of reversed bits.
-        assert_eq!(Plan::new(4, 2).places, [0, 2, 1, 3]);
+        assert_eq!(MixedRadixPlan::new(4, 2).places, [0, 2, 1, 3]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
-use super::Factors;
+use super::OneSidedFactors;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::scratch::take;
 use crate::cpu::runtime::tasks::Tasks;
@@ -52,7 +52,7 @@ pub(super) fn lowest_bins<T: Real>(
 ) {
     let (n, bins) = (options.length, options.bins());
     let plan = T::real_plan(n);
-    let factors = Factors::<T>::of(options, Direction::Forward);
+    let factors = OneSidedFactors::<T>::of(options, Direction::Forward);
     let tasks = Tasks::independent(out_re.len() / kept, work(n) / 2);
     let outputs = out_re.chunks_mut(tasks.rows * kept).zip(out_im.chunks_mut(tasks.rows * kept));
     tasks.run(signal.chunks(tasks.rows * width).zip(outputs), |(signal, (out_re, out_im))| {
@@ -83,7 +83,7 @@ pub(super) fn lowest_bins<T: Real>(
 pub(super) fn inverse_real_fft<T: Real>([re, im]: [&[T]; 2], width: usize, options: &FftOptions, signal: &mut [T]) {
     let (n, bins) = (options.length, options.bins());
     let plan = T::inverse_real_plan(n);
-    let factors = Factors::<T>::of(options, Direction::Inverse);
+    let factors = OneSidedFactors::<T>::of(options, Direction::Inverse);
     let tasks = Tasks::independent(signal.len() / n, work(n) / 2);
     let inputs = re.chunks(tasks.rows * width).zip(im.chunks(tasks.rows * width));
     tasks.run(inputs.zip(signal.chunks_mut(tasks.rows * n)), |((re, im), signal)| {

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::passes::passes;
-use super::plan::{Plan, largest_prime, turn};
+use super::plan::{MixedRadixPlan, largest_prime, turn};
 use crate::cpu::fft::prefetch::{NextRow, Prefetch, RowArrays, next_row_pays};
 use crate::cpu::fft::radix::{radix, transpose};
 use crate::cpu::fft::unpack::store_rows;
@@ -79,7 +79,7 @@ impl Kernel for ShapeKernel<'_> {
 /// Plan of a transform of n = L m values.
 struct RowPlan {
     /// The plan of the m registers.
-    registers: Arc<Plan>,
+    registers: Arc<MixedRadixPlan>,
     /// exp(-2πi k l / n) for the lanes l of each register k, the same in every row.
     lane_twiddles: Vec<Line>,
 }
@@ -92,7 +92,7 @@ impl RowPlan {
     }
 
     fn new(n: usize, RegisterShape { lanes, rows }: RegisterShape) -> Self {
-        let registers = Plan::of_points(n / lanes);
+        let registers = MixedRadixPlan::of_points(n / lanes);
         let mut twiddles = Vec::with_capacity(2 * rows * n);
         for k in 0..n / lanes {
             for part in 0..2 {
@@ -168,7 +168,7 @@ impl Kernel for RowsKernel<'_> {
 /// The transform of the rows of a register, times a factor.
 struct TileTransform<'a, V: Register> {
     token: V::Token,
-    registers: &'a Plan,
+    registers: &'a MixedRadixPlan,
     tile: &'a mut [Complex<V>],
     pairs: &'a mut [[Complex<V>; 2]],
     twiddles: &'a [Complex<V>],

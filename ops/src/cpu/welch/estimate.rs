@@ -11,7 +11,7 @@ pub(in crate::cpu) struct Estimate<'a, T> {
     /// `[n_fft]`.
     pub window: &'a [T],
     pub options: &'a WelchOptions,
-    pub segments: Segments<'a>,
+    pub segments: FrameSegments<'a>,
     /// `[bins, 3]`, as in [`gain`](crate::cpu::learned::gain). Without it, power stays as it is.
     pub gain: Option<&'a [T]>,
 }
@@ -19,7 +19,7 @@ pub(in crate::cpu) struct Estimate<'a, T> {
 impl<'a, T: Real> Estimate<'a, T> {
     /// Welch's estimate: the mean over all segments.
     pub fn welch(window: &'a [T], options: &'a WelchOptions) -> Self {
-        Self { window, options, segments: Segments::all(options), gain: None }
+        Self { window, options, segments: FrameSegments::all(options), gain: None }
     }
 
     /// The estimate if it is of f32.
@@ -44,7 +44,7 @@ impl<'a, T: Real> Estimate<'a, T> {
 
 /// Segments of a frame that an estimate sums the power of.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cpu) struct Segments<'a> {
+pub(in crate::cpu) struct FrameSegments<'a> {
     /// Their indices, ascending; every index below `count` if `None`.
     indices: Option<&'a [usize]>,
     /// Their number.
@@ -53,7 +53,7 @@ pub(in crate::cpu) struct Segments<'a> {
     pub divisor: f64,
 }
 
-impl<'a> Segments<'a> {
+impl<'a> FrameSegments<'a> {
     /// All segments of a frame, averaged.
     pub fn all(options: &WelchOptions) -> Self {
         Self { indices: None, count: options.segments, divisor: options.segments as f64 }

@@ -2,10 +2,10 @@
 
 use crate::cpu::fft::SPECIALISED_N;
 use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
-use crate::cpu::fft::plan::{MIN_N, MIN_N_SIXTEEN_LANES, MIN_N_TWO_ROWS, Plan, shortest, width};
+use crate::cpu::fft::plan::{FftPlan, MIN_N, MIN_N_SIXTEEN_LANES, MIN_N_TWO_ROWS, shortest, width};
 use crate::cpu::fft::prefetch::{INPUT_DISTANCE, Prefetcher};
 use crate::cpu::fft::sink::{AddPower, StorePower, StoreSpectrum};
-use crate::cpu::fft::source::{Interleaved, Pair, Single, Windowed};
+use crate::cpu::fft::source::{Interleaved, SegmentPair, Single, Windowed};
 use crate::cpu::fft::unpack::{fold_pairs, unpack_real};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
 use crate::cpu::isa::register::MAX_LANES;
@@ -14,7 +14,7 @@ use crate::cpu::isa::{InstructionSet, Kernel, dispatch, dispatch_two_rows};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
-use crate::cpu::welch::estimate::{Estimate, Segments};
+use crate::cpu::welch::estimate::{Estimate, FrameSegments};
 use crate::cpu::welch::gained::Gained;
 use crate::cpu::welch::{segment, short};
 use crate::options::{Detrend, WelchOptions};
@@ -43,7 +43,7 @@ pub(super) fn welch_psd(signal: &[f32], frame_len: usize, estimate: &Estimate<'_
     let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
     tasks.run(pieces, |(frames, power)| {
         with_lines(call.lines(), |memory| {
-            WelchKernel { call, memory, frames, outputs: Outputs::Power(power) }.dispatch(set);
+            WelchKernel { call, memory, frames, outputs: WelchOutputs::Power(power) }.dispatch(set);
         });
     });
 }
@@ -74,7 +74,7 @@ pub(super) fn welch_peaks(
         f32::with_scratch(|scratch| {
             let (_, _, keys) = scratch.buffers(0, 0, options.bins());
             with_lines(call.lines(), |memory| {
-                let outputs = Outputs::Peaks(Peaks { k, keys, bins: out_bins, power: out_power });
+                let outputs = WelchOutputs::Peaks(PeakRows { k, keys, bins: out_bins, power: out_power });
                 WelchKernel { call, memory, frames, outputs }.dispatch(set);
             });
         });
@@ -93,7 +93,7 @@ pub(super) struct WelchCall<'a> {
     /// `[n_fft]`.
     pub window: &'a [f32],
     pub options: &'a WelchOptions,
-    pub segments: Segments<'a>,
+    pub segments: FrameSegments<'a>,
     /// Factor on |X|² summed over segments.
     pub factor: f32,
     /// `[bins, 3]`.
@@ -127,18 +127,18 @@ pub(super) struct WelchKernel<'a> {
     pub memory: &'a mut [Line],
     /// `[rows, frame_len]`.
     pub frames: &'a [f32],
-    pub outputs: Outputs<'a>,
+    pub outputs: WelchOutputs<'a>,
 }
 
 /// Results that rows are computed for.
-pub(super) enum Outputs<'a> {
+pub(super) enum WelchOutputs<'a> {
     /// `[rows, bins]`.
     Power(&'a mut [f32]),
-    Peaks(Peaks<'a>),
+    Peaks(PeakRows<'a>),
 }
 
 /// Strongest bins of rows.
-pub(super) struct Peaks<'a> {
+pub(super) struct PeakRows<'a> {
     pub k: usize,
     /// A value for each bin, overwritten.
     pub keys: &'a mut [u64],
@@ -148,7 +148,7 @@ pub(super) struct Peaks<'a> {
     pub power: &'a mut [f32],
 }
 
-impl Peaks<'_> {
+impl PeakRows<'_> {
     /// Searches the rows of `tile`, the first of which is `row`; `GENERAL` is that of [`top_k_tile`].
     #[inline(always)]
     pub fn search<V: Register, const GENERAL: bool>(&mut self, token: V::Token, row: usize, tile: &PowerTile<'_>) {
@@ -193,11 +193,11 @@ impl WelchKernel<'_> {
         // Power goes to the caller; for peaks it goes to a tile, which is searched when it is full.
         let tile_rows = V::OneRow::LANES;
         let (tile, stride, mut peaks) = match outputs {
-            Outputs::Power(power) => (power, bins, None),
-            Outputs::Peaks(peaks) => (take_values(&mut memory, tile_rows * stride), stride, Some(peaks)),
+            WelchOutputs::Power(power) => (power, bins, None),
+            WelchOutputs::Peaks(peaks) => (take_values(&mut memory, tile_rows * stride), stride, Some(peaks)),
         };
         let mut gained = call.gain.map(|gain| Gained::new(gain, &mut memory));
-        let mut rows = RowPower::<V, N>::new(token, &call, memory);
+        let mut rows = RowPowerBuffers::<V, N>::new(token, &call, memory);
         for (index, frames_beside) in frames.chunks(V::ROWS * frame_len).enumerate() {
             let index = index * V::ROWS;
             let row = if peaks.is_some() { index % tile_rows } else { index };
@@ -249,13 +249,13 @@ fn beside<'t, V: Register>(
 }
 
 /// Buffers and plans to compute the power of rows, as many at once as a register has.
-struct RowPower<'a, V: Register, const N: usize> {
+struct RowPowerBuffers<'a, V: Register, const N: usize> {
     token: V::Token,
     call: &'a WelchCall<'a>,
     /// For two segments as one complex transform.
-    pairs: &'static Plan,
+    pairs: &'static FftPlan,
     /// For one segment alone, its samples taken two by two. None if that is too short for the lanes.
-    halves: Option<&'static Plan>,
+    halves: Option<&'static FftPlan>,
     /// `[n]`.
     window: &'a [V],
     /// `[n]`.
@@ -270,7 +270,7 @@ struct RowPower<'a, V: Register, const N: usize> {
     sparse: Option<usize>,
 }
 
-impl<'a, V: Register, const N: usize> RowPower<'a, V, N> {
+impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
     #[inline(always)]
     fn new(token: V::Token, call: &'a WelchCall<'a>, mut memory: &'a mut [Line]) -> Self {
         let n = call.options.n_fft;
@@ -283,10 +283,10 @@ impl<'a, V: Register, const N: usize> RowPower<'a, V, N> {
         let sums = take_registers(token, &mut memory, columns);
         let spectrum = take_complexes(token, &mut memory, columns / 2);
         let detrended = take_values(&mut memory, 2 * V::ROWS * n);
-        let halves = if n / 2 >= shortest::<V>() { Some(Plan::of::<V>(n / 2)) } else { None };
+        let halves = if n / 2 >= shortest::<V>() { Some(FftPlan::of::<V>(n / 2)) } else { None };
         let is_sparse = 4 * call.segments.samples(call.options) < 3 * call.frame_len;
         let sparse = is_sparse.then(|| INPUT_DISTANCE.next_multiple_of(call.frame_len));
-        Self { token, call, pairs: Plan::of::<V>(n), halves, window, work, sums, spectrum, detrended, sparse }
+        Self { token, call, pairs: FftPlan::of::<V>(n), halves, window, work, sums, spectrum, detrended, sparse }
     }
 
     /// One-sided power of a frame for each row of a register.
@@ -321,7 +321,7 @@ impl<'a, V: Register, const N: usize> RowPower<'a, V, N> {
             if first + 1 < segments.count {
                 let second = segments.index(first + 1);
                 let y = Windowed::new(segment_of_rows::<V>(options, frames, second, y), window);
-                load_pass(token, self.pairs, Pair(x, y), work, &mut prefetcher);
+                load_pass(token, self.pairs, SegmentPair(x, y), work, &mut prefetcher);
             } else if let Some(halves) = self.halves {
                 // The last segment of an odd number: a transform of half the length gives its power directly.
                 let work = &mut work[..columns / 2];

@@ -1,6 +1,6 @@
 //! Welch power and peaks of rows in f32 with a row per lane, for segments of any length.
 
-use super::forward::{Outputs, Peaks, WelchCall};
+use super::forward::{PeakRows, WelchCall, WelchOutputs};
 use super::segment;
 use crate::cpu::isa::lines::{Line, lines_for, take_values, with_lines};
 use crate::cpu::isa::register::{MAX_LANES, Register};
@@ -8,22 +8,22 @@ use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::PowerTile;
-use crate::cpu::transform::{FrameSpectra, Plan, lines_of_frames};
+use crate::cpu::transform::{FrameSpectra, MixedRadixPlan, lines_of_frames};
 use crate::options::{Detrend, WelchOptions};
 
 /// As [`welch_psd`](crate::cpu::welch_psd()).
-pub(super) fn welch_psd(signal: &[f32], call: &WelchCall<'_>, plan: &Plan, power: &mut [f32]) {
+pub(super) fn welch_psd(signal: &[f32], call: &WelchCall<'_>, plan: &MixedRadixPlan, power: &mut [f32]) {
     let (frame_len, bins) = (call.frame_len, call.options.bins());
     let tasks = tasks(power.len() / bins, call.options, plan);
     let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
-    tasks.run(pieces, |(frames, power)| run(call, plan, frames, Outputs::Power(power)));
+    tasks.run(pieces, |(frames, power)| run(call, plan, frames, WelchOutputs::Power(power)));
 }
 
 /// As [`welch_peaks`](crate::cpu::welch_peaks()).
 pub(super) fn welch_peaks(
     signal: &[f32],
     call: &WelchCall<'_>,
-    plan: &Plan,
+    plan: &MixedRadixPlan,
     k: usize,
     out_bins: &mut [i64],
     out_power: &mut [f32],
@@ -36,37 +36,37 @@ pub(super) fn welch_peaks(
     tasks.run(pieces, |((frames, bins), power)| {
         f32::with_scratch(|scratch| {
             let (_, _, keys) = scratch.buffers(0, 0, call.options.bins());
-            run(call, plan, frames, Outputs::Peaks(Peaks { k, keys, bins, power }));
+            run(call, plan, frames, WelchOutputs::Peaks(PeakRows { k, keys, bins, power }));
         });
     });
 }
 
-fn tasks(rows: usize, options: &WelchOptions, plan: &Plan) -> Tasks {
+fn tasks(rows: usize, options: &WelchOptions, plan: &MixedRadixPlan) -> Tasks {
     Tasks::independent_groups(rows, options.segments * plan.work() + options.bins(), MAX_LANES)
 }
 
 /// Runs the kernel on the rows of one task.
-fn run(call: &WelchCall<'_>, plan: &Plan, frames: &[f32], outputs: Outputs<'_>) {
+fn run(call: &WelchCall<'_>, plan: &MixedRadixPlan, frames: &[f32], outputs: WelchOutputs<'_>) {
     let n = call.options.n_fft;
     // Half of sixteen lanes are enough for a few rows.
     let width = if frames.len() <= MAX_LANES / 2 * call.frame_len { Width::Eight } else { Width::Sixteen };
     let bins = lines_for(MAX_LANES * call.options.bins());
     with_lines(lines_of_frames(plan, n) + 2 * bins, |memory| {
-        dispatch(InstructionSet::current(), width, Rows { call, plan, frames, outputs, memory });
+        dispatch(InstructionSet::current(), width, WelchRows { call, plan, frames, outputs, memory });
     });
 }
 
 /// The rows of one task.
-struct Rows<'a> {
+struct WelchRows<'a> {
     call: &'a WelchCall<'a>,
-    plan: &'a Plan,
+    plan: &'a MixedRadixPlan,
     /// `[rows, frame_len]`.
     frames: &'a [f32],
-    outputs: Outputs<'a>,
+    outputs: WelchOutputs<'a>,
     memory: &'a mut [Line],
 }
 
-impl Kernel for Rows<'_> {
+impl Kernel for WelchRows<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
         let Self { call, plan, frames, outputs, mut memory } = self;
@@ -78,8 +78,8 @@ impl Kernel for Rows<'_> {
         // Power goes to the caller; for peaks it goes to a tile, which is searched when it is full.
         let tile = take_values(&mut memory, V::LANES * bins);
         let (mut power, mut peaks) = match outputs {
-            Outputs::Power(power) => (power, None),
-            Outputs::Peaks(peaks) => (&mut [][..], Some(peaks)),
+            WelchOutputs::Power(power) => (power, None),
+            WelchOutputs::Peaks(peaks) => (&mut [][..], Some(peaks)),
         };
         for (group, rows) in frames.chunks(V::LANES * frame_len).enumerate() {
             for index in 0..segments {

@@ -16,7 +16,7 @@ use self::estimate::Estimate;
 use self::forward::WelchCall;
 use crate::cpu::real::Real;
 use crate::cpu::scalar::welch_backward::EstimateGradients;
-use crate::cpu::transform::{Plan, plan_of_frames};
+use crate::cpu::transform::{MixedRadixPlan, plan_of_frames};
 use crate::cpu::{isa, scalar};
 use crate::options::WelchOptions;
 
@@ -25,7 +25,7 @@ enum Engine {
     /// A segment of a power of two samples across registers, or a row per lane where it is short.
     AcrossRegisters,
     /// A row per lane, for any other length that a plan takes.
-    Lanes(Arc<Plan>),
+    Lanes(Arc<MixedRadixPlan>),
 }
 
 impl Engine {

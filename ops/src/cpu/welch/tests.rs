@@ -11,7 +11,7 @@ use crate::cpu::tests::{
 };
 use crate::cpu::top_k::top_k_row;
 use crate::cpu::welch::estimate::Estimate;
-use crate::cpu::welch::forward::{Outputs, Peaks, WelchCall, WelchKernel};
+use crate::cpu::welch::forward::{PeakRows, WelchCall, WelchKernel, WelchOutputs};
 use crate::cpu::{Real, welch_peaks, welch_psd};
 use crate::options::{Detrend, Scaling, WelchOptions};
 
@@ -87,7 +87,7 @@ fn psd_of<V: Register<Token = PortableToken>>(
     let call = WelchCall::new(frame_len, &Estimate::welch(window, options));
     let mut power = vec![f32::NAN; signal.len() / frame_len * options.bins()];
     with_lines(call.lines(), |memory| {
-        WelchKernel { call, memory, frames: signal, outputs: Outputs::Power(&mut power) }.run::<V>(PortableToken);
+        WelchKernel { call, memory, frames: signal, outputs: WelchOutputs::Power(&mut power) }.run::<V>(PortableToken);
     });
     power
 }
@@ -144,8 +144,8 @@ fn rows_side_by_side_have_the_power_of_the_definition_and_share_nothing() {
             let call = WelchCall::new(frame_len, &Estimate::welch(&window_values, &options));
             let (mut keys, mut peak_bins, mut peak_power) = (vec![0; bins], vec![0; rows * k], vec![0.0; rows * k]);
             with_lines(call.lines(), |memory| {
-                let peaks = Peaks { k, keys: &mut keys, bins: &mut peak_bins, power: &mut peak_power };
-                WelchKernel { call, memory, frames: &frames, outputs: Outputs::Peaks(peaks) }
+                let peaks = PeakRows { k, keys: &mut keys, bins: &mut peak_bins, power: &mut peak_power };
+                WelchKernel { call, memory, frames: &frames, outputs: WelchOutputs::Peaks(peaks) }
                     .run::<TwoRows>(PortableToken);
             });
             for (row, power) in power.chunks(bins).enumerate() {

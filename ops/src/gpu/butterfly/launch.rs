@@ -5,12 +5,12 @@ use std::f64::consts::TAU;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::kernel::Kind;
+use super::kernel::ButterflyKind;
 use super::kernel::backward::{self, BlockedRowsLaunch, ButterflyBuffersLaunch};
 use super::kernel::forward::{self, ForwardTablesLaunch};
 use super::kernel::packed::{PACK_UNITS, pack};
 use super::kernel::twiddle_period::{PERIOD_UNITS, find_periods};
-use super::plan::{LaunchPlan, Propagation, launches, recomputed_launch};
+use super::plan::{ButterflyLaunchPlan, Propagation, launches, recomputed_launch};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cached, chunks, cubes, empty, floats, launch};
 use crate::gpu::reduce::{RowBlocks, sum_rows};
@@ -85,11 +85,15 @@ impl ButterflyTransform {
         self.log2_n() as usize * self.n / 2
     }
 
-    fn kind(&self, input: &ComplexRows) -> Kind {
-        Kind { gated: self.gates.is_some(), roots: self.roots, real: input.im.is_none() }
+    fn kind(&self, input: &ComplexRows) -> ButterflyKind {
+        ButterflyKind { gated: self.gates.is_some(), roots: self.roots, real: input.im.is_none() }
     }
 
-    fn launches(&self, device: &GpuDevice, propagation: Propagation) -> Result<Vec<LaunchPlan>, DeviceLimitError> {
+    fn launches(
+        &self,
+        device: &GpuDevice,
+        propagation: Propagation,
+    ) -> Result<Vec<ButterflyLaunchPlan>, DeviceLimitError> {
         launches(self.log2_n(), self.gates.is_some(), &device.limits, propagation)
     }
 
@@ -128,7 +132,7 @@ impl ButterflyTransform {
     fn launch_forward(
         &self,
         device: &GpuDevice,
-        plan: LaunchPlan,
+        plan: ButterflyLaunchPlan,
         table: &Handle,
         [from, into]: [&ComplexRows; 2],
         rows: usize,
@@ -178,7 +182,7 @@ impl ButterflyTransform {
         let client = &device.client;
         let launches = self.launches(device, Propagation::Backward)?;
         // All launches but the last are computed forward again, for the inputs of the later ones.
-        let recomputed: Vec<LaunchPlan> = launches[..launches.len() - 1]
+        let recomputed: Vec<ButterflyLaunchPlan> = launches[..launches.len() - 1]
             .iter()
             .map(|&plan| recomputed_launch(plan, self.gates.is_some(), &device.limits))
             .collect::<Result<_, _>>()?;
@@ -220,7 +224,7 @@ impl ButterflyTransform {
     fn launch_backward(
         &self,
         device: &GpuDevice,
-        plan: LaunchPlan,
+        plan: ButterflyLaunchPlan,
         batch: &BackwardRows,
         sums: &ButterflyGradients,
         blocks: RowBlocks,
@@ -254,7 +258,7 @@ impl ButterflyTransform {
 
     /// The table that each forward launch reads besides twiddles: packed butterflies where there are gates, else the
     /// periods of the twiddles. The roots need neither; any buffer stands in.
-    fn tables(&self, device: &GpuDevice, launches: &[LaunchPlan]) -> Vec<Handle> {
+    fn tables(&self, device: &GpuDevice, launches: &[ButterflyLaunchPlan]) -> Vec<Handle> {
         match &self.gates {
             Some(gates) => launches.iter().map(|&plan| self.packed(device, gates, plan)).collect(),
             None if self.roots || launches.is_empty() => vec![self.twiddles.clone(); launches.len()],
@@ -263,7 +267,7 @@ impl ButterflyTransform {
     }
 
     /// The butterflies of a launch, those of the units of a row side by side: `[butterflies of a unit, units, 4]`.
-    fn packed(&self, device: &GpuDevice, gates: &Handle, plan: LaunchPlan) -> Handle {
+    fn packed(&self, device: &GpuDevice, gates: &Handle, plan: ButterflyLaunchPlan) -> Handle {
         let (count, units) = (plan.unit_butterflies() as usize, plan.row_units());
         let packed = empty(&device.client, 4 * count * units as usize);
         // SAFETY: every unit writes its own butterflies, as many as there is room for, and reads those of the

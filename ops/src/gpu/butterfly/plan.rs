@@ -37,7 +37,7 @@ impl Propagation {
 ///
 /// A tile is the 2^stages values of a row that these stages connect with each other; a cube computes `tiles` of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct LaunchPlan {
+pub struct ButterflyLaunchPlan {
     /// Stages of the transform: log2 of its length.
     pub log2_n: u32,
     /// The first stage.
@@ -52,7 +52,7 @@ pub struct LaunchPlan {
     pub rows_per_unit: u32,
 }
 
-impl LaunchPlan {
+impl ButterflyLaunchPlan {
     /// Units per tile.
     pub const fn tile_units(&self) -> u32 {
         1 << (self.stages - self.log2_values)
@@ -138,7 +138,7 @@ impl LaunchPlan {
 /// Padded offset in shared memory of tile value `at`. After the first pass adjacent units access values far apart, and
 /// after the second, values of several groups: padding keeps either on different banks.
 #[cube]
-pub fn padded(at: u32, #[comptime] plan: LaunchPlan) -> u32 {
+pub fn padded(at: u32, #[comptime] plan: ButterflyLaunchPlan) -> u32 {
     if comptime!(plan.log2_values <= 2) { at + at / 16 * 4 + at / 64 } else { at + at / 16 * 2 + at / 128 + at / 2048 }
 }
 
@@ -146,7 +146,13 @@ pub fn padded(at: u32, #[comptime] plan: LaunchPlan) -> u32 {
 ///
 /// More values per unit mean fewer exchanges, and more rows per unit fewer loads of twiddles and gates; both mean more
 /// registers and code. Devices without planes of one size, such as software ones, get little code.
-pub fn forward_launch(log2_n: u32, first: u32, stages: u32, gated: bool, limits: &Limits) -> Option<LaunchPlan> {
+pub fn forward_launch(
+    log2_n: u32,
+    first: u32,
+    stages: u32,
+    gated: bool,
+    limits: &Limits,
+) -> Option<ButterflyLaunchPlan> {
     // Many stages, or launches that read every row several times.
     let long = stages > 9 || stages < log2_n;
     let (most, rows_per_unit): (u32, u32) = match (limits.plane, gated) {
@@ -155,16 +161,17 @@ pub fn forward_launch(log2_n: u32, first: u32, stages: u32, gated: bool, limits:
         (_, false) => (if stages > 10 { 4 } else { 3 }, 2),
     };
     let passes = stages.div_ceil(most).max(2);
-    let one = LaunchPlan { log2_n, first, stages, log2_values: stages.div_ceil(passes), tiles: 1, rows_per_unit: 1 };
+    let one =
+        ButterflyLaunchPlan { log2_n, first, stages, log2_values: stages.div_ceil(passes), tiles: 1, rows_per_unit: 1 };
     (0..=rows_per_unit.ilog2()).rev().find_map(|log2| {
-        LaunchPlan { rows_per_unit: 1 << log2, ..one }.filled(Propagation::Forward, FORWARD_UNITS, limits)
+        ButterflyLaunchPlan { rows_per_unit: 1 << log2, ..one }.filled(Propagation::Forward, FORWARD_UNITS, limits)
     })
 }
 
 /// The launch that computes `stages` stages from `first` on backward: a unit has two butterflies of each, and keeps
 /// their weights and sums in registers.
-fn backward_launch(log2_n: u32, first: u32, stages: u32, limits: &Limits) -> Option<LaunchPlan> {
-    let one = LaunchPlan { log2_n, first, stages, log2_values: 2, tiles: 1, rows_per_unit: 1 };
+fn backward_launch(log2_n: u32, first: u32, stages: u32, limits: &Limits) -> Option<ButterflyLaunchPlan> {
+    let one = ButterflyLaunchPlan { log2_n, first, stages, log2_values: 2, tiles: 1, rows_per_unit: 1 };
     (stages <= MAX_BACKWARD_STAGES).then_some(one)?.filled(Propagation::Backward, BACKWARD_UNITS, limits)
 }
 
@@ -177,7 +184,7 @@ pub fn launches(
     gated: bool,
     limits: &Limits,
     propagation: Propagation,
-) -> Result<Vec<LaunchPlan>, DeviceLimitError> {
+) -> Result<Vec<ButterflyLaunchPlan>, DeviceLimitError> {
     split(log2_n, gated, limits, propagation).ok_or_else(|| {
         // The least memory that would do, to within a factor of two.
         let enough =
@@ -191,13 +198,17 @@ pub fn launches(
 ///
 /// # Errors
 /// If the device's shared memory does not hold a tile.
-pub fn recomputed_launch(plan: LaunchPlan, gated: bool, limits: &Limits) -> Result<LaunchPlan, DeviceLimitError> {
+pub fn recomputed_launch(
+    plan: ButterflyLaunchPlan,
+    gated: bool,
+    limits: &Limits,
+) -> Result<ButterflyLaunchPlan, DeviceLimitError> {
     let needed = plan.exchange_len() as u64 * size_of::<[f32; 2]>() as u64;
     let error = DeviceLimitError { limit: DeviceLimit::SharedMemory, needed, available: limits.shared as u64 };
     forward_launch(plan.log2_n, plan.first, plan.stages, gated, limits).ok_or(error)
 }
 
-fn split(log2_n: u32, gated: bool, limits: &Limits, propagation: Propagation) -> Option<Vec<LaunchPlan>> {
+fn split(log2_n: u32, gated: bool, limits: &Limits, propagation: Propagation) -> Option<Vec<ButterflyLaunchPlan>> {
     (1..=log2_n / 2).find_map(|count| {
         let bound = |part: u32| part * log2_n / count;
         (0..count)

@@ -1,7 +1,7 @@
 //! Passes follow from limits alone, and keep adjacent units on different banks of shared memory.
 
 use super::kernel::{shared_offset, unit_index};
-use super::plan::{LaunchPlan, forward_launch};
+use super::plan::{ButterflyLaunchPlan, forward_launch};
 use super::{Propagation, launches};
 use crate::gpu::device::{DeviceLimit, Limits};
 
@@ -40,7 +40,10 @@ fn a_row_is_read_once_where_shared_memory_holds_it() {
     let count = |log2_n, limits| launches(log2_n, false, limits, Propagation::Forward).map(|launches| launches.len());
     assert_eq!((count(8, &SMALL), count(12, &LARGE), count(16, &LARGE)), (Ok(1), Ok(1), Ok(2)));
     let plan = forward_launch(8, 0, 8, false, &LARGE);
-    assert_eq!(plan, Some(LaunchPlan { log2_n: 8, first: 0, stages: 8, log2_values: 3, tiles: 8, rows_per_unit: 2 }));
+    assert_eq!(
+        plan,
+        Some(ButterflyLaunchPlan { log2_n: 8, first: 0, stages: 8, log2_values: 3, tiles: 8, rows_per_unit: 2 })
+    );
 }
 
 #[test]
@@ -61,7 +64,7 @@ fn too_little_shared_memory_is_an_error_that_says_how_much_is_needed() {
 }
 
 /// The most values of one bank that sixteen adjacent units access at once.
-fn conflicts(plan: LaunchPlan, pass: u32, from: u32) -> usize {
+fn conflicts(plan: ButterflyLaunchPlan, pass: u32, from: u32) -> usize {
     let at = |unit: u32, i: u32| shared_offset(&unit_index(unit, 0, plan), i, pass, plan);
     let of_value = |i: u32| {
         let banks: Vec<u32> = (from..(from + 16).min(plan.cube_units())).map(|unit| at(unit, i) % 16).collect();

@@ -10,9 +10,9 @@ use cubecl::server::Handle;
 use super::GpuDevice;
 
 /// A device, the runtime that serves it, and the table's name and shape.
-type Key = (DeviceId, TypeId, &'static str, [u32; 2]);
+type TableKey = (DeviceId, TypeId, &'static str, [u32; 2]);
 
-static TABLES: LazyLock<Mutex<HashMap<Key, Handle>>> = LazyLock::new(Default::default);
+static TABLES: LazyLock<Mutex<HashMap<TableKey, Handle>>> = LazyLock::new(Default::default);
 
 /// The table `name` of shape `shape` on a device: `values`, uploaded on first use.
 pub fn cached(device: &GpuDevice, name: &'static str, shape: [u32; 2], values: impl FnOnce() -> Vec<f32>) -> Handle {

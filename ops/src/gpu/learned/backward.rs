@@ -8,7 +8,7 @@ use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, chunks, empty, from_row};
 use crate::gpu::reduce::{active_rows, sum_rows};
 use crate::gpu::segments::{
-    Frames, SegmentBatch, Skip, add_scaling_gradient, power, scaling_factor, signal_gradient, weight_gradients,
+    DeviceFrames, SegmentBatch, Skip, add_scaling_gradient, power, scaling_factor, signal_gradient, weight_gradients,
     weighted_gradient, window_gradient, window_segments,
 };
 use crate::options::WelchOptions;
@@ -29,7 +29,7 @@ pub struct LearnedGradients {
 /// If the device can't transform `n_fft` samples.
 pub fn learned_welch_psd_backward(
     device: &GpuDevice,
-    frames: &Frames,
+    frames: &DeviceFrames,
     learned: &LearnedWeights,
     grad: &Handle,
     into: &LearnedGradients,

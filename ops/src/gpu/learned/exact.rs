@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use cubecl::server::Handle;
 
 use crate::gpu::device::GpuDevice;
-use crate::gpu::segments::Frames;
+use crate::gpu::segments::DeviceFrames;
 use crate::gpu::top_k::PeakBuffers;
 use crate::gpu::welch::{GainedEstimate, gained_peaks};
 use crate::options::{Direction, WelchOptions};
@@ -37,7 +37,7 @@ pub struct ExactWeights<'a> {
 /// are not left out are averaged and at even distances. Returns whether they were computed.
 pub fn exact_learned_peaks(
     device: &GpuDevice,
-    frames: &Frames,
+    frames: &DeviceFrames,
     learned: &ExactWeights<'_>,
     into: &PeakBuffers,
     options: &WelchOptions,
@@ -74,13 +74,14 @@ impl OpenSegments {
 }
 
 /// Twiddles, gates and weights, and what was found of them.
-type Entry = ([(Handle, Vec<usize>); 3], Option<OpenSegments>);
+type CheckedTensors = ([(Handle, Vec<usize>); 3], Option<OpenSegments>);
 
 /// The open segments of an estimate that is exact.
 fn open_segments(device: &GpuDevice, learned: &ExactWeights<'_>, options: &WelchOptions) -> Option<OpenSegments> {
-    static ENTRIES: Mutex<VecDeque<Entry>> = Mutex::new(VecDeque::new());
+    static ENTRIES: Mutex<VecDeque<CheckedTensors>> = Mutex::new(VecDeque::new());
     let lock = || ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_same = |(known, _): &&Entry| known.iter().zip(&learned.choice).all(|(known, tensor)| is_same(known, tensor));
+    let is_same =
+        |(known, _): &&CheckedTensors| known.iter().zip(&learned.choice).all(|(known, tensor)| is_same(known, tensor));
     if let Some((_, found)) = lock().iter().find(is_same) {
         return *found;
     }

@@ -7,7 +7,7 @@ use crate::gpu::butterfly::ButterflyTransform;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, chunks, elements, empty, floats, from_row};
 use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlockShapeLaunch, RowBlocks, sum_rows};
-use crate::gpu::segments::{Frames, SegmentBatch, Skip, power, scaling_factor, window_segments};
+use crate::gpu::segments::{DeviceFrames, SegmentBatch, Skip, power, scaling_factor, window_segments};
 use crate::ops::GAIN_TAPS;
 use crate::options::WelchOptions;
 
@@ -39,7 +39,7 @@ impl LearnedWeights {
 /// If the device can't transform `n_fft` samples.
 pub fn learned_welch_psd(
     device: &GpuDevice,
-    frames: &Frames,
+    frames: &DeviceFrames,
     learned: &LearnedWeights,
     into: &Handle,
     options: &WelchOptions,

@@ -33,14 +33,14 @@ pub fn local_maxima(
     for chunk in chunks(device, rows, length + 2 * ranked, length) {
         let power = from_row(power, chunk.start, length);
         let [maxima, bases] = [&into.maxima, &into.bases].map(|bins| from_row(bins, chunk.start, into.k));
-        let search = Search { device, options, power, rows: chunk.len(), length };
+        let search = MaximaSearch { device, options, power, rows: chunk.len(), length };
         search.rank(&maxima, into.k, ranked);
         search.find_bases(&maxima, &bases, into.k);
     }
 }
 
 /// The rows of one chunk.
-struct Search<'a> {
+struct MaximaSearch<'a> {
     device: &'a GpuDevice,
     options: &'a LocalMaximaOptions,
     power: Handle,
@@ -48,7 +48,7 @@ struct Search<'a> {
     length: usize,
 }
 
-impl Search<'_> {
+impl MaximaSearch<'_> {
     /// Writes the bins of the `k` strongest maxima; `ranked` are ranked to find them.
     fn rank(&self, bins: &Handle, k: usize, ranked: usize) {
         let Self { device, options, ref power, rows, length } = *self;

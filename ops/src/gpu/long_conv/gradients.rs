@@ -10,7 +10,7 @@ use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cubes, elements, launch};
 use crate::gpu::long_conv::kernel::SampleForm;
 use crate::gpu::reduce::sum_rows;
-use crate::gpu::transform::launch_plan::LaunchPlan;
+use crate::gpu::transform::launch_plan::TransformLaunchPlan;
 use crate::gpu::transform::prepared::table_of;
 
 /// Buffers of gradients, for the inputs that have one.
@@ -71,7 +71,7 @@ pub fn long_conv_backward(
 
 impl Convolution<'_> {
     /// Sums over the batch of the products of spectra, `[channels, 2, N]`: partial sums of blocks, then their sum.
-    fn products_in_cubes(&self, launch: LaunchPlan, inputs: &ConvolutionInputs) -> ComplexRows {
+    fn products_in_cubes(&self, launch: TransformLaunchPlan, inputs: &ConvolutionInputs) -> ComplexRows {
         let Self { device, shape, points, .. } = *self;
         let ConvolutionShape { batch, channels, n, .. } = *shape;
         let rows = shape.rows();

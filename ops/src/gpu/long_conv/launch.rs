@@ -4,14 +4,14 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::kernel::{self, ElementShapeLaunch, RowsInputLaunch, RowsShapeLaunch, SamplesArgs};
-use super::plan::{Factors, Plan, RowsPlan};
+use super::plan::{FactorKind, LongConvPlan, RowsPlan};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer};
 use crate::gpu::device::{cached, chunks, cubes, elements, empty, floats, from_row, launch};
-use crate::gpu::transform::launch_plan::{LaunchPlan, roots_len};
+use crate::gpu::transform::launch_plan::{TransformLaunchPlan, roots_len};
 use crate::gpu::transform::prepared::table_of;
 use crate::gpu::transform::tables::roots_table;
-use crate::gpu::transform::{Call, Problem, StridedRows, transform};
+use crate::gpu::transform::{StridedRows, TransformCall, TransformProblem, transform};
 
 /// Sizes of a convolution, none of them 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,14 +107,14 @@ pub(super) enum RowFactors<'a> {
 pub(super) struct Convolution<'a> {
     pub device: &'a GpuDevice,
     pub shape: &'a ConvolutionShape,
-    pub plan: Plan,
+    pub plan: LongConvPlan,
     /// Pairs of samples of a padded row, N.
     pub points: usize,
 }
 
 impl<'a> Convolution<'a> {
     pub fn new(device: &'a GpuDevice, shape: &'a ConvolutionShape) -> Result<Self, DeviceLimitError> {
-        let plan = Plan::of(shape.n, shape.used_taps(), &device.limits)?;
+        let plan = LongConvPlan::of(shape.n, shape.used_taps(), &device.limits)?;
         let largest = (shape.rows() * shape.n).max(shape.channels * 2 * plan.points as usize);
         DeviceLimitError::unless(DeviceLimit::LaunchElements, largest, MAX_ELEMENTS)?;
         Ok(Self { device, shape, plan, points: plan.points as usize })
@@ -131,8 +131,8 @@ impl<'a> Convolution<'a> {
     pub fn spectra(&self, from: &StridedRows, rows: usize) -> Result<ComplexRows, DeviceLimitError> {
         let spectra = ComplexRows::empty(&self.device.client, rows * self.points);
         let into = StridedRows { values: spectra.clone(), stride: self.points, len: self.points };
-        let problem = Problem::pairs(self.points, from.len < 2 * self.points);
-        let call = Call { problem, rows, scale: 1.0, interior: 1.0 };
+        let problem = TransformProblem::pairs(self.points, from.len < 2 * self.points);
+        let call = TransformCall { problem, rows, scale: 1.0, interior: 1.0 };
         transform(self.device, &call, from, &into)?;
         Ok(spectra)
     }
@@ -143,8 +143,8 @@ impl<'a> Convolution<'a> {
         // The inverse transform is the transform of exchanged parts, exchanged.
         let rows_of =
             |values: ComplexRows| StridedRows { values: values.exchanged(), stride: self.points, len: self.points };
-        let problem = Problem::complex(self.points);
-        let call = Call { problem, rows, scale: 1.0 / self.points as f32, interior: 1.0 };
+        let problem = TransformProblem::complex(self.points);
+        let call = TransformCall { problem, rows, scale: 1.0 / self.points as f32, interior: 1.0 };
         transform(self.device, &call, &rows_of(spectra), &rows_of(pairs.clone()))?;
         Ok(pairs)
     }
@@ -169,7 +169,7 @@ impl<'a> Convolution<'a> {
 
     fn convolve_in_cubes(
         &self,
-        launch: LaunchPlan,
+        launch: TransformLaunchPlan,
         signal: &ConvolutionRows,
         spectra: &ComplexRows,
         factors: RowFactors<'_>,
@@ -181,9 +181,9 @@ impl<'a> Convolution<'a> {
         let rows = shape.rows();
         let (factors, form) = match factors {
             // The signal stands in for a buffer that is not read.
-            RowFactors::None => (signal, Factors::None),
-            RowFactors::OfInput(factors) => (factors, Factors::OfInput),
-            RowFactors::OfOutput(factors) => (factors, Factors::OfOutput),
+            RowFactors::None => (signal, FactorKind::None),
+            RowFactors::OfInput(factors) => (factors, FactorKind::OfInput),
+            RowFactors::OfOutput(factors) => (factors, FactorKind::OfOutput),
         };
         let plan = RowsPlan { launch, n: n as u32, factors: form, is_reversed };
         let output = ConvolutionRows { values: output.clone(), stride: n };

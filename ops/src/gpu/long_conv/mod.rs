@@ -18,4 +18,4 @@ pub(super) mod tests;
 
 pub use gradients::{ConvolutionGradients, ConvolutionInputs, long_conv_backward};
 pub use launch::{ConvolutionRows, ConvolutionShape, long_conv};
-pub(super) use plan::Plan;
+pub(super) use plan::LongConvPlan;

@@ -4,32 +4,32 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
-use crate::gpu::transform::launch_plan::{Filter, LaunchPlan};
+use crate::gpu::transform::launch_plan::{Filter, TransformLaunchPlan};
 use crate::gpu::transform::layout::CubeLayout;
 use crate::gpu::transform::layout_search::MemoryOrder;
 use crate::gpu::transform::plan::{convolution_lengths, whole_rows};
 use crate::gpu::transform::prepared::planned;
-use crate::gpu::transform::{Kind, Problem};
+use crate::gpu::transform::{TransformKind, TransformProblem};
 
 /// Longest rows and kernels: samples are counted in 32 bits.
 const MAX_SAMPLES: usize = 1 << 28;
 
 /// Transforms of a convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
+pub struct LongConvPlan {
     /// Pairs of samples of a padded row.
     pub points: u32,
     /// The launch that does all of a row, where a cube holds it.
-    pub in_cube: Option<LaunchPlan>,
+    pub in_cube: Option<TransformLaunchPlan>,
 }
 
-impl Plan {
+impl LongConvPlan {
     /// The plan of rows of `n` samples and kernels of which `taps` taps count, made on the first call.
     ///
     /// # Errors
     /// The limit of the device that is too low for rows so long.
     pub fn of(n: usize, taps: usize, limits: &Limits) -> Result<Self, DeviceLimitError> {
-        static PLANS: LazyLock<Mutex<HashMap<(Limits, u32), Plan>>> = LazyLock::new(Default::default);
+        static PLANS: LazyLock<Mutex<HashMap<(Limits, u32), LongConvPlan>>> = LazyLock::new(Default::default);
         DeviceLimitError::unless(DeviceLimit::LaunchElements, n.max(taps), MAX_SAMPLES)?;
         let least = (n + taps - 1).div_ceil(2) as u32;
         let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,12 +49,13 @@ impl Plan {
             .filter_map(|&points| CubeLayout::of(points, MemoryOrder::Rows, limits))
             .min_by_key(CubeLayout::cost);
         if let Some(layout) = in_cube {
-            let launch = LaunchPlan { filter: Filter::Spectra, ..whole_rows(layout, layout.n) };
+            let launch = TransformLaunchPlan { filter: Filter::Spectra, ..whole_rows(layout, layout.n) };
             return Ok(Self { points: layout.n, in_cube: Some(launch) });
         }
         let transformed = |points: u32| {
             let points = points as usize;
-            planned(limits, Problem::pairs(points, false)).and(planned(limits, Problem::complex(points)))
+            planned(limits, TransformProblem::pairs(points, false))
+                .and(planned(limits, TransformProblem::complex(points)))
         };
         let points = match lengths.iter().find(|&&points| transformed(points).is_ok()) {
             Some(&points) => points,
@@ -66,21 +67,21 @@ impl Plan {
     }
 }
 
-impl Problem {
+impl TransformProblem {
     /// Rows of `2 * points` samples to the spectra of their pairs.
     pub fn pairs(points: usize, is_padded: bool) -> Self {
-        Self { points: 2 * points, kind: Kind::Pairs, is_padded, conjugates: false }
+        Self { points: 2 * points, kind: TransformKind::Pairs, is_padded, conjugates: false }
     }
 
     /// Complex rows of `points` values.
     pub fn complex(points: usize) -> Self {
-        Self { points, kind: Kind::Complex, is_padded: false, conjugates: false }
+        Self { points, kind: TransformKind::Complex, is_padded: false, conjugates: false }
     }
 }
 
-/// Factors that rows are multiplied by.
+/// Rows that are multiplied by factors, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Factors {
+pub enum FactorKind {
     /// None.
     None,
     /// Those of the samples that are read.
@@ -93,11 +94,11 @@ pub enum Factors {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RowsPlan {
     /// Both transforms of a row.
-    pub launch: LaunchPlan,
+    pub launch: TransformLaunchPlan,
     /// Samples of a row.
     pub n: u32,
     /// Factors of rows.
-    pub factors: Factors,
+    pub factors: FactorKind,
     /// Whether kernels are reversed.
     pub is_reversed: bool,
 }

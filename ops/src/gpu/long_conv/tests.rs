@@ -5,7 +5,7 @@
 use cubecl::server::Handle;
 use firefly_reference::long_conv::LongConvDefinition;
 
-use super::plan::{Plan, blocks};
+use super::plan::{LongConvPlan, blocks};
 use super::{
     ConvolutionGradients, ConvolutionInputs, ConvolutionRows, ConvolutionShape, long_conv, long_conv_backward,
 };
@@ -18,7 +18,7 @@ fn transforms_hold_a_row_and_its_kernel() {
     for limits in [Limits::H200, Limits::WEBGPU, Limits::SOFTWARE] {
         for n in (1usize..200).chain([1000, 1024, 4096, 10_007, 16_384, 65_536, 1 << 20]) {
             for taps in [1, n.div_ceil(3), n] {
-                let plan = Plan::of(n, taps, &limits).unwrap();
+                let plan = LongConvPlan::of(n, taps, &limits).unwrap();
                 let (least, points) = ((n + taps - 1).div_ceil(2), plan.points as usize);
                 assert!(points >= least && points <= least + least / 4 + 1, "{n}, {taps}: {plan:?}");
                 if let Some(launch) = plan.in_cube {
@@ -34,7 +34,7 @@ fn transforms_hold_a_row_and_its_kernel() {
 
 #[test]
 fn rows_of_16384_samples_fit_a_cube_of_an_h200() {
-    let is_in_cube = |n, limits| Plan::of(n, n, limits).unwrap().in_cube.is_some();
+    let is_in_cube = |n, limits| LongConvPlan::of(n, n, limits).unwrap().in_cube.is_some();
     assert_eq!([1024, 4096, 16_384, 32_768].map(|n| is_in_cube(n, &Limits::H200)), [true, true, true, false]);
     assert_eq!([1024, 4096, 16_384].map(|n| is_in_cube(n, &Limits::WEBGPU)), [true, true, false]);
 }
@@ -89,7 +89,7 @@ fn a_launch_per_row_and_one_per_step_give_the_same() {
     let expected = [definition.output(&signal, &kernel, Some(&gate)), of_signal, of_kernel, of_gate];
     for device in accelerators() {
         for (device, in_cube) in [(&device, true), (&small(&device), false)] {
-            let plan = Plan::of(SHAPE.n, SHAPE.used_taps(), &device.limits).unwrap();
+            let plan = LongConvPlan::of(SHAPE.n, SHAPE.used_taps(), &device.limits).unwrap();
             assert_eq!(plan.in_cube.is_some(), in_cube);
             let names = ["output", "signal", "kernel", "gate"];
             for ((name, found), expected) in names.iter().zip(results(device, &values)).zip(&expected) {

@@ -9,7 +9,7 @@ use cubecl::server::Handle;
 
 use super::kernel::SparseRowsLaunch;
 use crate::gpu::device::{GpuDevice, buffer, floats};
-use crate::mel_filters::{Key, MelFilter, cached_filters, key};
+use crate::mel_filters::{FilterKey, MelFilter, cached_filters, key};
 use crate::options::MelOptions;
 
 /// A sparse matrix, each of whose rows has its weights side by side.
@@ -49,7 +49,7 @@ impl SparseMatrix {
 
 /// The filters of bands on a device.
 #[derive(Debug)]
-pub struct Filters {
+pub struct DeviceFilters {
     /// The bins of each band.
     pub of_bands: SparseMatrix,
     /// The bands of each bin.
@@ -57,8 +57,8 @@ pub struct Filters {
 }
 
 /// The filters of a call, with the factor of its transform, uploaded on the first call.
-pub fn filters(device: &GpuDevice, options: &MelOptions) -> Arc<Filters> {
-    type Filter = HashMap<(DeviceId, TypeId, Key, u64), Arc<Filters>>;
+pub fn filters(device: &GpuDevice, options: &MelOptions) -> Arc<DeviceFilters> {
+    type Filter = HashMap<(DeviceId, TypeId, FilterKey, u64), Arc<DeviceFilters>>;
     static FILTERS: LazyLock<Mutex<Filter>> = LazyLock::new(Default::default);
     let service = device.client.service_id();
     let (n_fft, factor) = (options.stft.n_fft, options.factor());
@@ -66,7 +66,7 @@ pub fn filters(device: &GpuDevice, options: &MelOptions) -> Arc<Filters> {
     let mut known = FILTERS.lock().unwrap_or_else(PoisonError::into_inner);
     let make = || {
         let filters = cached_filters(n_fft, &options.bands);
-        Arc::new(Filters {
+        Arc::new(DeviceFilters {
             of_bands: SparseMatrix::upload(device, &bands(&filters, factor)),
             of_bins: SparseMatrix::upload(device, &bins(&filters, n_fft / 2 + 1, factor)),
         })

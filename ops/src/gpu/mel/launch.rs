@@ -6,17 +6,17 @@ use cubecl::server::Handle;
 
 use super::filters::filters;
 use super::kernel::{
-    self, BandShapeLaunch, FrameSamplesArgs, FrameShapeLaunch, PairBuffersLaunch, SampleBuffersLaunch,
+    self, BandShapeLaunch, FrameSamplesArgs, MelFrameShapeLaunch, PairBuffersLaunch, SampleBuffersLaunch,
 };
-use super::plan::{BandPlan, FusedPlan};
+use super::plan::{BandPlan, FusedMelPlan};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
     ALIGNMENT, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, cubes, elements, empty, floats, from_row, launch,
     pairs,
 };
-use crate::gpu::segments::Frames;
+use crate::gpu::segments::DeviceFrames;
 use crate::gpu::transform::prepared::prepared;
-use crate::gpu::transform::{Call, Kind, Problem, StridedRows, transform};
+use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::options::{LogGuard, Logarithm, MelOptions};
 
 /// f32 of scratch memory that the frames of a launch take, at most.
@@ -26,7 +26,7 @@ const SCRATCH: usize = 64 << 20;
 #[derive(Debug, Clone)]
 pub struct MelCall<'a> {
     /// The rows; longer than a frame.
-    pub rows: Frames,
+    pub rows: DeviceFrames,
     /// `[n_fft]`.
     pub window: &'a Handle,
     /// Frames and bands.
@@ -55,7 +55,12 @@ pub fn mel(device: &GpuDevice, call: &MelCall<'_>, into: &Handle) -> Result<(), 
 
 /// Samples of rows, and the factors of a frame, as an argument of a launch that transforms frames: in pairs, where rows
 /// are pairs and every frame starts with one, `starts` samples after another or after the start of its row.
-pub(super) fn frame_samples(rows: &Frames, window: &Handle, starts: &[usize], plan: FusedPlan) -> FrameSamplesArgs {
+pub(super) fn frame_samples(
+    rows: &DeviceFrames,
+    window: &Handle,
+    starts: &[usize],
+    plan: FusedMelPlan,
+) -> FrameSamplesArgs {
     let n = plan.bands.n as usize;
     let is_paired = plan.is_by_halves() && starts.iter().all(|start| start.is_multiple_of(2));
     let paired = if is_paired { rows.pairs().zip(pairs(window, n)) } else { None };
@@ -82,13 +87,13 @@ impl MelCall<'_> {
     }
 
     /// Frames `first` to `first + count` of all rows as a kernel argument.
-    pub(super) fn frame_shape(&self, first: usize, count: usize) -> FrameShapeLaunch {
+    pub(super) fn frame_shape(&self, first: usize, count: usize) -> MelFrameShapeLaunch {
         let stft = &self.options.stft;
         let constant = match stft.pad {
             PadMode::Constant(value) => value,
             PadMode::Reflect | PadMode::Edge => 0.0,
         };
-        FrameShapeLaunch::new(
+        MelFrameShapeLaunch::new(
             self.frames() as u32,
             self.rows.len as u32,
             self.rows.stride as u32,
@@ -111,15 +116,15 @@ impl MelCall<'_> {
     }
 
     /// The transform of frames to their spectra, or back, which has the other sign of the exponent.
-    fn problem(&self, kind: Kind) -> Problem {
-        let conjugates = kind == Kind::RealInverse;
-        Problem { points: self.options.stft.n_fft, kind, is_padded: false, conjugates }
+    fn problem(&self, kind: TransformKind) -> TransformProblem {
+        let conjugates = kind == TransformKind::RealInverse;
+        TransformProblem { points: self.options.stft.n_fft, kind, is_padded: false, conjugates }
     }
 
     /// Computes bands in one launch, if the transform of a frame takes one.
     fn launch_fused(&self, device: &GpuDevice, into: &Handle) -> Result<bool, DeviceLimitError> {
-        let prepared = prepared(device, self.problem(Kind::RealForward))?;
-        let Some(plan) = FusedPlan::of(&prepared.plan.launches, self.plan(), device.limits.shared) else {
+        let prepared = prepared(device, self.problem(TransformKind::RealForward))?;
+        let Some(plan) = FusedMelPlan::of(&prepared.plan.launches, self.plan(), device.limits.shared) else {
             return Ok(false);
         };
         let (frames, bands) = (self.rows.rows * self.frames(), self.options.bands.count);
@@ -208,7 +213,8 @@ impl MelCall<'_> {
         let spectra = ComplexRows::empty(&device.client, count * bins);
         let from = StridedRows { values: ComplexRows { re: samples, im: None }, stride: n, len: n };
         let into = StridedRows { values: spectra.clone(), stride: bins, len: bins };
-        let call = Call { problem: self.problem(Kind::RealForward), rows: count, scale: 1.0, interior: 1.0 };
+        let call =
+            TransformCall { problem: self.problem(TransformKind::RealForward), rows: count, scale: 1.0, interior: 1.0 };
         transform(device, &call, &from, &into)?;
         Ok(spectra)
     }
@@ -225,7 +231,8 @@ impl MelCall<'_> {
         let from = StridedRows { values: spectra, stride: bins, len: bins };
         let into = StridedRows { values: ComplexRows { re: samples.clone(), im: None }, stride: n, len: n };
         // The sum over one side of the spectrum counts an interior bin once; the Hermitian sum counts it twice.
-        let call = Call { problem: self.problem(Kind::RealInverse), rows: count, scale: 1.0, interior: 0.5 };
+        let call =
+            TransformCall { problem: self.problem(TransformKind::RealInverse), rows: count, scale: 1.0, interior: 0.5 };
         transform(device, &call, &from, &into)?;
         Ok(samples)
     }

@@ -2,13 +2,13 @@
 
 use burn::tensor::ops::PadMode;
 
-use crate::gpu::transform::LaunchPlan;
+use crate::gpu::transform::TransformLaunchPlan;
 use crate::gpu::transform::layout::CubeLayout;
 use crate::options::{LogGuard, Logarithm, MelOptions};
 
 /// Samples beyond the ends of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Padding {
+pub enum RowPadding {
     /// There are none.
     None,
     /// The mirror image, without the sample at the end.
@@ -19,7 +19,7 @@ pub enum Padding {
     Constant,
 }
 
-impl Padding {
+impl RowPadding {
     /// The padding of frames.
     pub fn of(options: &MelOptions) -> Self {
         match options.stft.pad {
@@ -48,7 +48,7 @@ pub struct BandPlan {
     /// Samples of a frame.
     pub n: u32,
     /// Samples beyond the ends of a row.
-    pub padding: Padding,
+    pub padding: RowPadding,
     /// Whether power is summed, or else amplitude.
     pub is_power: bool,
     /// The output as a function of a sum.
@@ -60,7 +60,7 @@ impl BandPlan {
     pub fn new(options: &MelOptions, logarithm: Option<&Logarithm>) -> Self {
         Self {
             n: options.stft.n_fft as u32,
-            padding: Padding::of(options),
+            padding: RowPadding::of(options),
             is_power: options.is_power(),
             form: match logarithm.map(|logarithm| logarithm.guard) {
                 None => BandForm::Sum,
@@ -78,21 +78,21 @@ impl BandPlan {
 
 /// Bands in one launch: a frame is transformed, squared and summed within a cube.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FusedPlan {
+pub struct FusedMelPlan {
     /// The transform of a frame.
-    pub launch: LaunchPlan,
+    pub launch: TransformLaunchPlan,
     /// The bands.
     pub bands: BandPlan,
 }
 
-impl FusedPlan {
+impl FusedMelPlan {
     /// The plan whose transform is `launches`, if that is one launch without a convolution, of as many frames per cube
     /// as fit `shared` bytes of shared memory.
-    pub fn of(launches: &[LaunchPlan], bands: BandPlan, shared: usize) -> Option<Self> {
+    pub fn of(launches: &[TransformLaunchPlan], bands: BandPlan, shared: usize) -> Option<Self> {
         let &[launch] = launches else { return None };
         let with = |sequences| {
             let layout = CubeLayout { sequences, ..launch.layout };
-            Self { launch: LaunchPlan { layout, ..launch }, bands }
+            Self { launch: TransformLaunchPlan { layout, ..launch }, bands }
         };
         let most = if launch.is_filtered() { 0 } else { launch.layout.sequences };
         (1..=most).rev().map(with).find(|plan| plan.shared_bytes() <= shared)

@@ -3,13 +3,13 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::kernel::{self, FrameInputLaunch, FrameShapeLaunch};
+use super::kernel::{self, FrameInputLaunch, MelFrameShapeLaunch};
 use super::launch::frame_samples;
-use super::plan::{BandForm, BandPlan, FusedPlan, Padding};
+use super::plan::{BandForm, BandPlan, FusedMelPlan, RowPadding};
 use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cubes, floats, launch};
-use crate::gpu::segments::Frames;
+use crate::gpu::segments::DeviceFrames;
 use crate::gpu::transform::prepared::prepared;
-use crate::gpu::transform::{Kind, Problem};
+use crate::gpu::transform::{TransformKind, TransformProblem};
 
 /// One-sided power `[rows, n / 2 + 1]` of the first `n` samples of every row times `window`, times `factor` (one f32)
 /// if there is one. Returns whether the transform takes one launch; nothing is computed otherwise.
@@ -18,16 +18,16 @@ use crate::gpu::transform::{Kind, Problem};
 /// If the device can't transform `n` samples.
 pub fn row_power(
     device: &GpuDevice,
-    rows: &Frames,
+    rows: &DeviceFrames,
     n: usize,
     window: &Handle,
     factor: Option<&Handle>,
     into: &Handle,
 ) -> Result<bool, DeviceLimitError> {
-    let problem = Problem { points: n, kind: Kind::RealForward, is_padded: false, conjugates: false };
+    let problem = TransformProblem { points: n, kind: TransformKind::RealForward, is_padded: false, conjugates: false };
     let prepared = prepared(device, problem)?;
-    let bands = BandPlan { n: n as u32, padding: Padding::None, is_power: true, form: BandForm::Sum };
-    let Some(plan) = FusedPlan::of(&prepared.plan.launches, bands, device.limits.shared) else { return Ok(false) };
+    let bands = BandPlan { n: n as u32, padding: RowPadding::None, is_power: true, form: BandForm::Sum };
+    let Some(plan) = FusedMelPlan::of(&prepared.plan.launches, bands, device.limits.shared) else { return Ok(false) };
     let table = plan.launch.table_len() as usize;
     let sequences = plan.launch.layout.sequences as usize;
     // SAFETY: rows past the last one read what the last one reads, and store nothing; every row has `n` samples within
@@ -45,7 +45,7 @@ pub fn row_power(
                 ),
                 floats(factor.unwrap_or(window), 1),
                 floats(into, rows.rows * (n / 2 + 1)),
-                FrameShapeLaunch::new(1, n as u32, rows.stride as u32, 0, 0, 0.0, 0, rows.rows as u32),
+                MelFrameShapeLaunch::new(1, n as u32, rows.stride as u32, 0, 0, 0.0, 0, rows.rows as u32),
                 factor.is_some(),
                 plan,
             )

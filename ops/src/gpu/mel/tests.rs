@@ -5,7 +5,7 @@ use burn::tensor::ops::PadMode;
 
 use super::{MelCall, mel, row_power};
 use crate::gpu::device::{GpuDevice, empty};
-use crate::gpu::segments::Frames;
+use crate::gpu::segments::DeviceFrames;
 use crate::gpu::tests::devices::{accelerators, noise, read, small, upload};
 use crate::gpu::tests::launched::take_launched;
 use crate::options::{LogGuard, LogUnit, Logarithm, MelBands, MelOptions, SpectrumKind, StftOptions};
@@ -15,8 +15,8 @@ const SAMPLES: usize = 500;
 const BANDS: usize = 12;
 
 /// Rows of samples in device memory.
-fn rows(device: &GpuDevice) -> Frames {
-    Frames::contiguous(upload(device, &noise(ROWS * SAMPLES, 1)), ROWS, SAMPLES)
+fn rows(device: &GpuDevice) -> DeviceFrames {
+    DeviceFrames::contiguous(upload(device, &noise(ROWS * SAMPLES, 1)), ROWS, SAMPLES)
 }
 
 /// Mel spectra of [rows].

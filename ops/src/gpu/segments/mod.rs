@@ -14,5 +14,5 @@ pub(super) use launch::{
     Skip, add_scaling_gradient, filter_by_gradient, power, scaling_factor, signal_gradient, weight_gradients,
     weighted_gradient, window_gradient, window_segments,
 };
-pub use plan::Frames;
+pub use plan::DeviceFrames;
 pub(super) use plan::SegmentBatch;

@@ -11,7 +11,7 @@ pub const CUBE_UNITS: u32 = 128;
 
 /// Frames in device memory.
 #[derive(Debug, Clone)]
-pub struct Frames {
+pub struct DeviceFrames {
     /// Frame `r` is the `len` values from `r * stride` on.
     pub signal: Handle,
     /// Number of frames, at least one.
@@ -22,7 +22,7 @@ pub struct Frames {
     pub stride: usize,
 }
 
-impl Frames {
+impl DeviceFrames {
     /// Frames `rows` of these.
     pub fn slice(&self, rows: std::ops::Range<usize>) -> Self {
         Self { signal: from_row(&self.signal, rows.start, self.stride), rows: rows.len(), ..*self }
@@ -58,7 +58,7 @@ impl Frames {
 /// A batch of frames and the segments taken of them.
 #[derive(Debug, Clone)]
 pub struct SegmentBatch<'a> {
-    pub frames: Frames,
+    pub frames: DeviceFrames,
     pub options: &'a WelchOptions,
     /// Whether two segments of a row are the real and the imaginary part of one complex row.
     pub paired: bool,

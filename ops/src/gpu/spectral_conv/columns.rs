@@ -4,7 +4,7 @@ use super::kernel::{self, ColumnShapeLaunch};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, elements, launch};
 use crate::gpu::transform::prepared::planned;
-use crate::gpu::transform::{Call, ColumnModes, Kind, Problem, StridedRows, transform};
+use crate::gpu::transform::{ColumnModes, StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::spectral_shape::Columns;
 
 /// A transform of the columns of `matrices` matrices.
@@ -20,7 +20,7 @@ impl ColumnTransform {
     pub fn forward(&self, device: &GpuDevice, input: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
         let Columns { points, modes, width } = self.columns;
         let output = ComplexRows::empty(&device.client, self.matrices * modes * width);
-        if self.launch(device, Kind::ColumnsToModes(self.kept()), [input, &output], [points, modes])? {
+        if self.launch(device, TransformKind::ColumnsToModes(self.kept()), [input, &output], [points, modes])? {
             return Ok(output);
         }
         let rows = self.copy(device, input, points);
@@ -34,7 +34,7 @@ impl ColumnTransform {
         let output = ComplexRows::empty(&device.client, self.matrices * points * width);
         // The inverse transform is the transform of exchanged parts, exchanged.
         let [from, into] = [input, &output].map(|values| values.clone().exchanged());
-        if !self.launch(device, Kind::ModesToColumns(self.kept()), [&from, &into], [modes, points])? {
+        if !self.launch(device, TransformKind::ModesToColumns(self.kept()), [&from, &into], [modes, points])? {
             let rows = self.copy(device, &from, modes);
             self.copy_back(device, &self.transform_rows(device, &rows)?, &into, points);
         }
@@ -50,16 +50,16 @@ impl ColumnTransform {
     fn launch(
         &self,
         device: &GpuDevice,
-        kind: Kind,
+        kind: TransformKind,
         [input, output]: [&ComplexRows; 2],
         rows: [usize; 2],
     ) -> Result<bool, DeviceLimitError> {
-        let problem = Problem { points: self.columns.points, kind, is_padded: false, conjugates: false };
+        let problem = TransformProblem { points: self.columns.points, kind, is_padded: false, conjugates: false };
         if planned(&device.limits, problem).is_err() {
             return Ok(false);
         }
         let [from, into] = rows.map(|rows| rows * self.columns.width);
-        let call = Call { problem, rows: self.matrices, scale: 1.0, interior: 1.0 };
+        let call = TransformCall { problem, rows: self.matrices, scale: 1.0, interior: 1.0 };
         let strided = |values: &ComplexRows, len| StridedRows { values: values.clone(), stride: len, len };
         transform(device, &call, &strided(input, from), &strided(output, into))?;
         Ok(true)
@@ -69,8 +69,8 @@ impl ColumnTransform {
     fn transform_rows(&self, device: &GpuDevice, rows: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
         let (points, count) = (self.columns.points, self.matrices * self.columns.width);
         let output = ComplexRows::empty(&device.client, count * points);
-        let problem = Problem { points, kind: Kind::Complex, is_padded: false, conjugates: false };
-        let call = Call { problem, rows: count, scale: 1.0, interior: 1.0 };
+        let problem = TransformProblem { points, kind: TransformKind::Complex, is_padded: false, conjugates: false };
+        let call = TransformCall { problem, rows: count, scale: 1.0, interior: 1.0 };
         let strided = |values: &ComplexRows| StridedRows { values: values.clone(), stride: points, len: points };
         transform(device, &call, &strided(rows), &strided(&output))?;
         Ok(output)

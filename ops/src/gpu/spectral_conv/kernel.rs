@@ -2,12 +2,12 @@
 
 use cubecl::prelude::*;
 
-use super::plan::Tile;
+use super::plan::ModeTile;
 use crate::gpu::complex::{ComplexArray, ComplexBuffers, registers, zeros};
 
 /// Sizes of a product of matrices, its cubes, and where its matrices lie.
 #[derive(CubeType, CubeLaunch)]
-pub struct ProductShape {
+pub struct ModeProductShape {
     pub rows: u32,
     pub columns: u32,
     pub terms: u32,
@@ -36,8 +36,8 @@ pub fn mode_product(
     left: &ComplexBuffers,
     right: &ComplexBuffers,
     product: &mut ComplexBuffers,
-    shape: ProductShape,
-    #[comptime] tile: Tile,
+    shape: ModeProductShape,
+    #[comptime] tile: ModeTile,
 ) {
     // The cube's block of modes, patch of tiles and part of the sum. Cubes of the same modes and rows of the left
     // factor come one after the other, so that they find them in the cache.
@@ -133,7 +133,7 @@ fn factors(values: &ComplexBuffers, starts: &Array<u32>, offset: u32, #[comptime
 
 /// Adds the products of a term to the sums of a tile.
 #[cube]
-fn add_term(sum: &mut ComplexArray, left: &ComplexArray, right: &ComplexArray, #[comptime] tile: Tile) {
+fn add_term(sum: &mut ComplexArray, left: &ComplexArray, right: &ComplexArray, #[comptime] tile: ModeTile) {
     #[unroll]
     for column in 0..comptime!(tile.columns) {
         let re = right.re[comptime!(column as usize)];

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::columns::ColumnTransform;
 use super::plan::ProductSize;
-use super::product::{Matrix, ModeProduct};
+use super::product::{ModeMatrix, ModeProduct};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS};
-use crate::gpu::transform::{Call, Kind, Problem, StridedRows, transform};
+use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::options::{Direction, FftOptions};
 use crate::spectral_shape::SpectralShape;
 
@@ -110,7 +110,7 @@ impl SpectralConv<'_> {
         let per_channel = shape.samples() / points;
         let rows = batch.len() * channels * per_channel;
         let values = ComplexRows::empty(&device.client, rows * kept);
-        let kind = if kept < options.bins() { Kind::LowestBins } else { Kind::RealForward };
+        let kind = if kept < options.bins() { TransformKind::LowestBins } else { TransformKind::RealForward };
         let input = input.skip_rows(batch.start * channels * per_channel);
         let output = StridedRows { values: values.clone(), stride: kept, len: kept };
         transform(device, &call(kind, options, rows, false), &input, &output)?;
@@ -139,7 +139,7 @@ impl SpectralConv<'_> {
         let rows = batch.len() * channels * per_channel;
         let input = StridedRows { values, stride: kept, len: kept };
         let output = output.skip_rows(batch.start * channels * per_channel);
-        transform(device, &call(Kind::RealInverse, options, rows, kept < options.bins()), &input, &output)
+        transform(device, &call(TransformKind::RealInverse, options, rows, kept < options.bins()), &input, &output)
     }
 
     /// Spectra times the weights of their modes, summed over input channels; or, for the adjoint, times the conjugate
@@ -153,10 +153,13 @@ impl SpectralConv<'_> {
         };
         let (row, column) = (shape.outputs * modes, modes);
         let (row, column) = if is_adjoint { (column, row) } else { (row, column) };
-        let weights = Matrix { values: self.weights.clone(), row, column };
+        let weights = ModeMatrix { values: self.weights.clone(), row, column };
         let values = ComplexRows::empty(&self.device.client, batch * columns * modes);
-        let matrix =
-            |values: &ComplexRows, channels| Matrix { values: values.clone(), row: channels * modes, column: modes };
+        let matrix = |values: &ComplexRows, channels| ModeMatrix {
+            values: values.clone(),
+            row: channels * modes,
+            column: modes,
+        };
         let size = ProductSize { rows: batch, columns, terms, modes };
         ModeProduct { size, conjugates: is_adjoint, accumulates: false }.launch(
             self.device,
@@ -175,17 +178,17 @@ impl SpectralConv<'_> {
         let size = ProductSize { rows: shape.outputs, columns: shape.inputs, terms: batch.len(), modes };
         ModeProduct { size, conjugates: true, accumulates: batch.start > 0 }.launch(
             self.device,
-            &Matrix { values: grad.clone(), row: modes, column: row },
-            &Matrix { values: spectra.clone(), row: shape.inputs * modes, column: modes },
-            &Matrix { values: into.clone(), row: modes, column: row },
+            &ModeMatrix { values: grad.clone(), row: modes, column: row },
+            &ModeMatrix { values: spectra.clone(), row: shape.inputs * modes, column: modes },
+            &ModeMatrix { values: into.clone(), row: modes, column: row },
         );
     }
 }
 
 /// A transform of real rows along the last dimension.
-fn call(kind: Kind, options: &FftOptions, rows: usize, is_padded: bool) -> Call {
+fn call(kind: TransformKind, options: &FftOptions, rows: usize, is_padded: bool) -> TransformCall {
     // The other sign of the exponent conjugates half spectra.
     let conjugates = options.direction == Direction::Inverse;
-    let problem = Problem { points: options.length, kind, is_padded, conjugates };
-    Call { problem, rows, scale: options.scale as f32, interior: options.interior as f32 }
+    let problem = TransformProblem { points: options.length, kind, is_padded, conjugates };
+    TransformCall { problem, rows, scale: options.scale as f32, interior: options.interior as f32 }
 }

@@ -47,7 +47,7 @@ pub struct MatrixStrides {
 
 /// The part of a product that one unit computes: what the kernel is compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Tile {
+pub struct ModeTile {
     pub rows: u32,
     pub columns: u32,
     /// Whether no tile goes beyond the rows.
@@ -61,7 +61,7 @@ pub struct Tile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProductPlan {
     /// The tile of a unit.
-    pub tile: Tile,
+    pub tile: ModeTile,
     /// Modes of a cube.
     pub lanes: usize,
     /// Tiles of a cube, below and beside each other.
@@ -95,7 +95,7 @@ impl ProductPlan {
         let busy = CUBES_PER_PROCESSOR * limits.processors.map_or(PROCESSORS, |count| count as usize);
         let parts = (busy / cubes.max(1)).clamp(1, (terms / PART).max(1));
         let part_terms = terms.div_ceil(parts).max(1);
-        let tile = Tile {
+        let tile = ModeTile {
             rows: tile_rows as u32,
             columns: tile_columns as u32,
             has_all_rows: rows.is_multiple_of(tile_rows),

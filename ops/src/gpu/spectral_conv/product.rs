@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::kernel::{self, ProductShapeLaunch};
+use super::kernel::{self, ModeProductShapeLaunch};
 use super::plan::{MatrixStrides, ProductForm, ProductPlan, ProductSize};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{GpuDevice, cubes, launch};
@@ -10,13 +10,13 @@ use crate::gpu::reduce::sum_rows;
 
 /// A matrix of complex rows of modes in device memory; row (i, j) starts at `row`·i + `column`·j.
 #[derive(Debug, Clone)]
-pub struct Matrix {
+pub struct ModeMatrix {
     pub values: ComplexRows,
     pub row: usize,
     pub column: usize,
 }
 
-impl Matrix {
+impl ModeMatrix {
     fn strides(&self) -> MatrixStrides {
         MatrixStrides { row: self.row as u32, column: self.column as u32 }
     }
@@ -34,7 +34,7 @@ pub struct ModeProduct {
 
 impl ModeProduct {
     /// Computes the product of `left` and `right` into `product`, which is contiguous in some order.
-    pub fn launch(&self, device: &GpuDevice, left: &Matrix, right: &Matrix, product: &Matrix) {
+    pub fn launch(&self, device: &GpuDevice, left: &ModeMatrix, right: &ModeMatrix, product: &ModeMatrix) {
         let ProductSize { rows, columns, terms, modes } = self.size;
         let form = ProductForm {
             conjugates: self.conjugates,
@@ -49,7 +49,7 @@ impl ModeProduct {
             true => product.values.clone(),
             false => ComplexRows::empty(&device.client, plan.parts * values),
         };
-        let shape = ProductShapeLaunch::new(
+        let shape = ModeProductShapeLaunch::new(
             rows as u32,
             columns as u32,
             terms as u32,

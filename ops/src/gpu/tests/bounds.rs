@@ -11,10 +11,10 @@ use crate::gpu::{GpuDevice, long_conv, mel, spectral_conv, transform};
 use crate::options::{Detrend, Scaling, WelchOptions};
 
 /// The floats that a family's kernels compute on a device, at least once each.
-type Outputs = fn(&GpuDevice) -> Vec<Vec<f32>>;
+type FamilyOutputs = fn(&GpuDevice) -> Vec<Vec<f32>>;
 
 /// The families whose kernels are launched without bounds checks.
-const FAMILIES: [(&str, Outputs); 5] = [
+const FAMILIES: [(&str, FamilyOutputs); 5] = [
     ("welch, learned and butterfly", power_and_butterflies),
     ("transform", transform::tests::values::outputs_of_kernels),
     ("long_conv", long_conv::tests::outputs_of_kernels),

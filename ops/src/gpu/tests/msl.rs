@@ -13,9 +13,9 @@ use crate::gpu::long_conv::{
 };
 use crate::gpu::mel::{MelCall, MelGradients, mel, mel_backward};
 use crate::gpu::spectral_conv::{SpectralConv, SpectralConvGradients};
-use crate::gpu::transform::{Call, Kind, Problem, StridedRows, transform};
+use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
-use crate::gpu::{ComplexRows, Frames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
+use crate::gpu::{ComplexRows, DeviceFrames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
 use crate::options::{
     Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions, Scaling, SpectrumKind,
     StftOptions, WelchOptions,
@@ -61,7 +61,7 @@ fn every_kernel_compiles() {
 fn welch(device: &GpuDevice, options: &WelchOptions) {
     let new = |len: usize| -> Handle { empty(&device.client, len) };
     let (len, bins) = (options.frame(), options.bins());
-    let frames = Frames::contiguous(new(ROWS * len), ROWS, len);
+    let frames = DeviceFrames::contiguous(new(ROWS * len), ROWS, len);
     let (window, power) = (new(options.n_fft), new(ROWS * bins));
     welch_psd(device, &frames, &window, &power, options).unwrap();
     for k in [1, bins] {
@@ -88,7 +88,7 @@ fn weights(device: &GpuDevice, options: &WelchOptions) -> LearnedWeights {
 fn learned(device: &GpuDevice, options: &WelchOptions) {
     let new = |len: usize| -> Handle { empty(&device.client, len) };
     let (len, learned) = (options.frame(), weights(device, options));
-    let frames = Frames::contiguous(new(ROWS * len), ROWS, len);
+    let frames = DeviceFrames::contiguous(new(ROWS * len), ROWS, len);
     let power = new(ROWS * options.bins());
     learned_welch_psd(device, &frames, &learned, &power, options).unwrap();
     let into = LearnedGradients { signal: new(ROWS * len), learned: weights(device, options) };
@@ -112,10 +112,13 @@ fn transforms(device: &GpuDevice, points: usize) {
         stride: points,
         len: points / 2 + 1,
     };
-    for kind in [Kind::Complex, Kind::RealForward, Kind::LowestBins, Kind::RealInverse] {
+    for kind in
+        [TransformKind::Complex, TransformKind::RealForward, TransformKind::LowestBins, TransformKind::RealInverse]
+    {
         for is_padded in [false, true] {
-            let problem = Problem { points, kind, is_padded, conjugates: is_padded };
-            transform(device, &Call { problem, rows: ROWS, scale: 1.0, interior: 2.0 }, &new(), &new()).unwrap();
+            let problem = TransformProblem { points, kind, is_padded, conjugates: is_padded };
+            transform(device, &TransformCall { problem, rows: ROWS, scale: 1.0, interior: 2.0 }, &new(), &new())
+                .unwrap();
         }
     }
 }
@@ -133,7 +136,7 @@ fn mel_spectra(device: &GpuDevice, n: usize) {
     ] {
         let options = MelOptions::new(StftOptions::new(n).with_pad(pad), MelBands::new(100.0, 4)).with_kind(kind);
         let (window, values) = (new(n), 4 * options.stft.frames(3 * n));
-        let rows = Frames::contiguous(new(ROWS * 3 * n), ROWS, 3 * n);
+        let rows = DeviceFrames::contiguous(new(ROWS * 3 * n), ROWS, 3 * n);
         let call = MelCall { rows, window: &window, options: &options, logarithm: logarithm.as_ref() };
         mel(device, &call, &new(ROWS * values)).unwrap();
         let into = MelGradients { signal: Some(new(ROWS * 3 * n)), window: Some(new(n)) };

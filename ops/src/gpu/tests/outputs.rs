@@ -7,7 +7,7 @@ use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform
 use crate::gpu::device::empty;
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
 use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
-use crate::gpu::{ComplexRows, Frames, GpuDevice, PeakBuffers, top_k};
+use crate::gpu::{ComplexRows, DeviceFrames, GpuDevice, PeakBuffers, top_k};
 use crate::options::WelchOptions;
 
 /// Numbers from 0 to 1 in a new buffer.
@@ -31,7 +31,7 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
     let (n, len, bins) = (options.n_fft, options.frame(), options.bins());
     let (pairs, k) = (options.stages() * n / 2, 5);
     let new = |len: usize| empty(&device.client, len);
-    let frames = Frames::contiguous(positive(device, rows * len, 1), rows, len);
+    let frames = DeviceFrames::contiguous(positive(device, rows * len, 1), rows, len);
     let (window, grad) = (positive(device, n, 2), positive(device, rows * bins, 3));
     let learned = weights(device, options, 10);
 

@@ -4,9 +4,9 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::kernel::{self, TransformInputArgs, TransformOutputArgs, TransformShapeLaunch};
-use super::launch_plan::{Fold, LaunchPlan, RowForm, roots_len};
-use super::plan::{Kind, Problem};
-use super::prepared::{Prepared, prepared};
+use super::launch_plan::{Fold, RowForm, TransformLaunchPlan, roots_len};
+use super::plan::{TransformKind, TransformProblem};
+use super::prepared::{PreparedTransform, prepared};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
     DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, cubes, elements, floats, launch,
@@ -61,9 +61,9 @@ impl StridedRows {
 
 /// A transform of `rows` rows.
 #[derive(Debug, Clone, Copy)]
-pub struct Call {
+pub struct TransformCall {
     /// The transform.
-    pub problem: Problem,
+    pub problem: TransformProblem,
     /// Rows, at least one.
     pub rows: usize,
     /// Factor of every output.
@@ -78,7 +78,7 @@ pub struct Call {
 /// If the length takes more than the device has, or the rows more elements than a launch counts.
 pub fn transform(
     device: &GpuDevice,
-    call: &Call,
+    call: &TransformCall,
     input: &StridedRows,
     output: &StridedRows,
 ) -> Result<(), DeviceLimitError> {
@@ -94,7 +94,7 @@ pub fn transform(
         (0..buffers).map(|_| ComplexRows::empty(&device.client, rows_per_launch * values)).collect();
     for start in (0..call.rows).step_by(rows_per_launch) {
         let chunk = Chunk {
-            call: Call { rows: rows_per_launch.min(call.rows - start), ..*call },
+            call: TransformCall { rows: rows_per_launch.min(call.rows - start), ..*call },
             prepared: &prepared,
             middle: &middle,
             values,
@@ -106,8 +106,8 @@ pub fn transform(
 
 /// The rows that the launches take at a time.
 struct Chunk<'a> {
-    call: Call,
-    prepared: &'a Prepared,
+    call: TransformCall,
+    prepared: &'a PreparedTransform,
     /// Scratch memory that launches write to in turn.
     middle: &'a [ComplexRows],
     /// Complex values per row of it.
@@ -138,7 +138,7 @@ impl Chunk<'_> {
     fn run(
         &self,
         device: &GpuDevice,
-        launch: LaunchPlan,
+        launch: TransformLaunchPlan,
         from: &StridedRows,
         table: &Handle,
         into: &StridedRows,
@@ -220,6 +220,6 @@ impl Chunk<'_> {
 }
 
 /// Whether rows of `len` values lack some that a transform of `points` reads.
-pub fn is_padded(kind: Kind, len: usize, points: usize) -> bool {
-    len < if kind == Kind::RealInverse { points / 2 + 1 } else { points }
+pub fn is_padded(kind: TransformKind, len: usize, points: usize) -> bool {
+    len < if kind == TransformKind::RealInverse { points / 2 + 1 } else { points }
 }

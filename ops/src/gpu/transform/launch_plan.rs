@@ -82,7 +82,7 @@ impl Fold {
 /// The plan determines the table that its kernel reads: twiddles of the passes, chirp, filter, outer twiddles and
 /// twiddles of the fold, in this order, those that it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct LaunchPlan {
+pub struct TransformLaunchPlan {
     /// The transform of a sequence.
     pub layout: CubeLayout,
     /// Sequences per row.
@@ -118,7 +118,7 @@ pub struct LaunchPlan {
     pub output_modes: u32,
 }
 
-impl LaunchPlan {
+impl TransformLaunchPlan {
     /// Whether a sequence is transformed twice.
     pub const fn is_filtered(&self) -> bool {
         !matches!(self.filter, Filter::None)

@@ -20,7 +20,7 @@ pub(super) mod tables;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub(super) use launch_plan::LaunchPlan;
+pub(super) use launch_plan::TransformLaunchPlan;
 
-pub use launch::{Call, StridedRows, is_padded, transform};
-pub use plan::{ColumnModes, Kind, Problem};
+pub use launch::{StridedRows, TransformCall, is_padded, transform};
+pub use plan::{ColumnModes, TransformKind, TransformProblem};

@@ -10,7 +10,7 @@
 //! Real rows of an even number of points are transformed as complex rows of half as many, the pairs of their samples,
 //! so that no row takes part in another's.
 
-use super::launch_plan::{Filter, Fold, LaunchPlan, RowForm, SequenceAccess};
+use super::launch_plan::{Filter, Fold, RowForm, SequenceAccess, TransformLaunchPlan};
 use super::layout::CubeLayout;
 use super::layout_search::{MemoryOrder, is_smooth};
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
@@ -20,7 +20,7 @@ const MAX_POINTS: usize = 1 << 29;
 
 /// Kind of a transform: its rows before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TransformKind {
     /// Complex rows to complex rows.
     Complex,
     /// Real rows to half spectra.
@@ -46,7 +46,7 @@ pub struct ColumnModes {
     pub modes: u32,
 }
 
-impl Kind {
+impl TransformKind {
     /// Points of the complex transform that computes a transform of `points`: half as many of real rows of an even
     /// number.
     const fn complex_points(self, points: u32) -> u32 {
@@ -77,11 +77,11 @@ impl Kind {
 
 /// A transform to be planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Problem {
+pub struct TransformProblem {
     /// Points of the transform.
     pub points: usize,
     /// The rows before and after.
-    pub kind: Kind,
+    pub kind: TransformKind,
     /// Whether rows that are read may be too short: what they lack is 0.
     pub is_padded: bool,
     /// Whether half spectra are conjugated where they are read or written.
@@ -90,26 +90,26 @@ pub struct Problem {
 
 /// The launches of a transform.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct TransformPlan {
     /// The launches, each of which reads what the one before it wrote.
-    pub launches: Vec<LaunchPlan>,
+    pub launches: Vec<TransformLaunchPlan>,
     /// The fold of the spectra by a further launch.
     pub fold: Option<Fold>,
 }
 
-impl Plan {
+impl TransformPlan {
     /// The launches of a transform on a device.
     ///
     /// # Errors
     /// The limit of the device that is too low: a length that takes more than two factors.
-    pub fn of(problem: Problem, limits: &Limits) -> Result<Self, DeviceLimitError> {
+    pub fn of(problem: TransformProblem, limits: &Limits) -> Result<Self, DeviceLimitError> {
         DeviceLimitError::unless(DeviceLimit::LaunchElements, problem.points, MAX_POINTS)?;
         let (kind, points) = (problem.kind, problem.points as u32);
         let (source, sink) = kind.forms(points);
         let points = kind.complex_points(points);
-        let launches = if let Kind::ColumnsToModes(columns) | Kind::ModesToColumns(columns) = kind {
+        let launches = if let TransformKind::ColumnsToModes(columns) | TransformKind::ModesToColumns(columns) = kind {
             CubeLayout::of(points, MemoryOrder::Columns, limits)
-                .map(|layout| vec![column_modes(layout, columns, matches!(kind, Kind::ModesToColumns(_)))])
+                .map(|layout| vec![column_modes(layout, columns, matches!(kind, TransformKind::ModesToColumns(_)))])
         } else if !is_smooth(points) {
             bluestein(points, limits)
         } else if let Some(layout) = CubeLayout::of(points, MemoryOrder::Rows, limits) {
@@ -130,16 +130,17 @@ impl Plan {
         let fold = (sink == RowForm::PairSpectrum && launches.len() > 1).then_some(Fold {
             points,
             conjugates: problem.conjugates,
-            is_cut: kind == Kind::LowestBins,
+            is_cut: kind == TransformKind::LowestBins,
         });
         if let Some(first) = launches.first_mut() {
             (first.source, first.is_padded) = (source, problem.is_padded);
-            first.conjugates = problem.conjugates && kind == Kind::RealInverse;
+            first.conjugates = problem.conjugates && kind == TransformKind::RealInverse;
         }
         if let Some(last) = launches.last_mut() {
             last.sink = if fold.is_some() { RowForm::Complex } else { sink };
-            last.conjugates |= problem.conjugates && matches!(kind, Kind::RealForward | Kind::LowestBins);
-            last.is_cut = kind == Kind::LowestBins;
+            last.conjugates |=
+                problem.conjugates && matches!(kind, TransformKind::RealForward | TransformKind::LowestBins);
+            last.is_cut = kind == TransformKind::LowestBins;
         }
         Ok(Self { launches, fold })
     }
@@ -153,8 +154,8 @@ impl Plan {
 }
 
 /// A launch of complex rows whose sequences are whole rows.
-pub fn whole_rows(layout: CubeLayout, points: u32) -> LaunchPlan {
-    LaunchPlan {
+pub fn whole_rows(layout: CubeLayout, points: u32) -> TransformLaunchPlan {
+    TransformLaunchPlan {
         layout,
         columns: 1,
         input: SequenceAccess::rows(layout.n),
@@ -175,15 +176,26 @@ pub fn whole_rows(layout: CubeLayout, points: u32) -> LaunchPlan {
 }
 
 /// A launch whose sequences are columns of matrices, with modes at its input or at its output.
-fn column_modes(layout: CubeLayout, ColumnModes { columns, modes }: ColumnModes, at_input: bool) -> LaunchPlan {
+fn column_modes(
+    layout: CubeLayout,
+    ColumnModes { columns, modes }: ColumnModes,
+    at_input: bool,
+) -> TransformLaunchPlan {
     let access = SequenceAccess::columns(columns);
     let (input_modes, output_modes) = if at_input { (modes, 0) } else { (0, modes) };
-    LaunchPlan { columns, input: access, output: access, input_modes, output_modes, ..whole_rows(layout, layout.n) }
+    TransformLaunchPlan {
+        columns,
+        input: access,
+        output: access,
+        input_modes,
+        output_modes,
+        ..whole_rows(layout, layout.n)
+    }
 }
 
 /// The two launches of a transform of n = n₁·n₂ points: columns j₂ of n₁ values, which stay where they are, then rows
 /// k₁ of n₂ values, whose output k₂ is bin k₁ + n₁·k₂.
-fn four_step(n: u32, limits: &Limits) -> Option<[LaunchPlan; 2]> {
+fn four_step(n: u32, limits: &Limits) -> Option<[TransformLaunchPlan; 2]> {
     let of = |first: u32| -> Option<[CubeLayout; 2]> {
         Some([
             CubeLayout::of(first, MemoryOrder::Columns, limits)?,
@@ -197,9 +209,9 @@ fn four_step(n: u32, limits: &Limits) -> Option<[LaunchPlan; 2]> {
 }
 
 /// The first launch of [`four_step`].
-fn columns_launch(layout: CubeLayout, columns: u32, points: u32) -> LaunchPlan {
+fn columns_launch(layout: CubeLayout, columns: u32, points: u32) -> TransformLaunchPlan {
     let access = SequenceAccess::columns(columns);
-    LaunchPlan {
+    TransformLaunchPlan {
         columns,
         input: access,
         output: access,
@@ -209,13 +221,13 @@ fn columns_launch(layout: CubeLayout, columns: u32, points: u32) -> LaunchPlan {
 }
 
 /// The second launch of [`four_step`].
-fn rows_launch(layout: CubeLayout, columns: u32, points: u32) -> LaunchPlan {
-    LaunchPlan { columns, output: SequenceAccess::columns(columns), ..whole_rows(layout, points) }
+fn rows_launch(layout: CubeLayout, columns: u32, points: u32) -> TransformLaunchPlan {
+    TransformLaunchPlan { columns, output: SequenceAccess::columns(columns), ..whole_rows(layout, points) }
 }
 
 /// The launches of Bluestein's algorithm: x·chirp is convolved with the conjugate chirp, and the result multiplied by
 /// the chirp.
-fn bluestein(points: u32, limits: &Limits) -> Option<Vec<LaunchPlan>> {
+fn bluestein(points: u32, limits: &Limits) -> Option<Vec<TransformLaunchPlan>> {
     let least = 2 * points - 1;
     let in_cube = convolution_lengths(least)
         .into_iter()
@@ -223,17 +235,27 @@ fn bluestein(points: u32, limits: &Limits) -> Option<Vec<LaunchPlan>> {
         .min_by_key(CubeLayout::cost);
     if let Some(layout) = in_cube {
         let launch = whole_rows(layout, points);
-        return Some(vec![LaunchPlan { chirps_input: true, chirps_output: true, filter: Filter::Chirp, ..launch }]);
+        return Some(vec![TransformLaunchPlan {
+            chirps_input: true,
+            chirps_output: true,
+            filter: Filter::Chirp,
+            ..launch
+        }]);
     }
     // Columns, then rows, which are filtered and at once the first launch back, then columns back.
     convolution_lengths(least).into_iter().find_map(|m| {
         let [columns, rows] = four_step(m, limits)?;
         let (first, second) = (columns.layout, rows.layout);
         let whole = CubeLayout::of(second.n, MemoryOrder::Rows, limits)?;
-        let forth = LaunchPlan { chirps_input: true, points, ..columns };
-        let filtered =
-            LaunchPlan { columns: first.n, filter: Filter::Chirp, twiddle_root: m, ..whole_rows(whole, points) };
-        let back = LaunchPlan { chirps_output: true, twiddle_root: 0, points, ..columns_launch(first, second.n, m) };
+        let forth = TransformLaunchPlan { chirps_input: true, points, ..columns };
+        let filtered = TransformLaunchPlan {
+            columns: first.n,
+            filter: Filter::Chirp,
+            twiddle_root: m,
+            ..whole_rows(whole, points)
+        };
+        let back =
+            TransformLaunchPlan { chirps_output: true, twiddle_root: 0, points, ..columns_launch(first, second.n, m) };
         Some(vec![forth, filtered, back])
     })
 }

@@ -5,10 +5,10 @@ use std::f64::consts::{PI, TAU};
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
-use super::launch_plan::{LaunchPlan, fine_roots, roots_len};
+use super::launch_plan::{TransformLaunchPlan, fine_roots, roots_len};
 
-/// The values of a launch's table, real and imaginary parts in turn; their order is in [`LaunchPlan`].
-pub fn table(launch: &LaunchPlan) -> Vec<f32> {
+/// The values of a launch's table, real and imaginary parts in turn; their order is in [`TransformLaunchPlan`].
+pub fn table(launch: &TransformLaunchPlan) -> Vec<f32> {
     let mut values = Vec::with_capacity(launch.table_len() as usize);
     for pass in 0..launch.passes() {
         let (radix, before) = (launch.radix(pass), launch.before(pass));
@@ -62,7 +62,7 @@ fn chirp(i: u32, points: u32) -> Complex<f64> {
 
 /// The transform of the conjugate chirp over the length m of the convolution, divided by m: of each column the bins
 /// column + columns·k.
-fn filter(launch: &LaunchPlan) -> impl Iterator<Item = Complex<f64>> {
+fn filter(launch: &TransformLaunchPlan) -> impl Iterator<Item = Complex<f64>> {
     let (length, points, columns) = (launch.filter_len() as usize, launch.points, launch.columns as usize);
     let mut values = vec![Complex::new(0.0, 0.0); length];
     for i in 0..points {

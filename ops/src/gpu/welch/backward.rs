@@ -11,7 +11,7 @@ use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, chunks, from_row};
 use crate::gpu::reduce::active_rows;
 use crate::gpu::segments::{
-    Frames, SegmentBatch, Skip, add_scaling_gradient, filter_by_gradient, scaling_factor, signal_gradient,
+    DeviceFrames, SegmentBatch, Skip, add_scaling_gradient, filter_by_gradient, scaling_factor, signal_gradient,
     window_gradient, window_segments,
 };
 use crate::options::WelchOptions;
@@ -31,7 +31,7 @@ pub struct WelchGradients {
 /// If the device can't transform `n_fft` samples.
 pub fn welch_psd_backward(
     device: &GpuDevice,
-    frames: &Frames,
+    frames: &DeviceFrames,
     window: &Handle,
     grad: &Handle,
     into: &WelchGradients,

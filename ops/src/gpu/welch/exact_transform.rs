@@ -3,7 +3,7 @@
 use crate::gpu::butterfly::ButterflyTransform;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice};
-use crate::gpu::transform::{Call, Kind, Problem, StridedRows, transform};
+use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::options::has_butterflies;
 
 /// The transform of complex rows of `n` values: by butterflies where `n` is a length of theirs.
@@ -33,7 +33,13 @@ impl ExactTransform {
             return butterflies.forward(device, input, output, rows);
         }
         let strided = |values: &ComplexRows| StridedRows { values: values.clone(), stride: self.n, len: self.n };
-        let problem = Problem { points: self.n, kind: Kind::Complex, is_padded: false, conjugates: false };
-        transform(device, &Call { problem, rows, scale: 1.0, interior: 1.0 }, &strided(input), &strided(output))
+        let problem =
+            TransformProblem { points: self.n, kind: TransformKind::Complex, is_padded: false, conjugates: false };
+        transform(
+            device,
+            &TransformCall { problem, rows, scale: 1.0, interior: 1.0 },
+            &strided(input),
+            &strided(output),
+        )
     }
 }

@@ -8,11 +8,11 @@ use cubecl::server::Handle;
 use super::exact_transform::ExactTransform;
 use super::kernel::{self, LaunchShapeLaunch, WelchInputLaunch, WelchOutputArgs};
 use super::layout::TransformLayout;
-use super::plan::{FusedPlan, WelchCall};
+use super::plan::{FusedWelchPlan, WelchProblem};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, cached, chunks, empty, floats, from_row, launch};
 use crate::gpu::mel::row_power;
-use crate::gpu::segments::{Frames, SegmentBatch, Skip, power, scaling_factor, window_segments};
+use crate::gpu::segments::{DeviceFrames, SegmentBatch, Skip, power, scaling_factor, window_segments};
 use crate::gpu::top_k::{PeakBuffers, top_k};
 use crate::options::{Detrend, Scaling, WelchOptions, has_butterflies};
 
@@ -22,7 +22,7 @@ use crate::options::{Detrend, Scaling, WelchOptions, has_butterflies};
 /// If the device can't transform `n_fft` samples.
 pub fn welch_psd(
     device: &GpuDevice,
-    frames: &Frames,
+    frames: &DeviceFrames,
     window: &Handle,
     into: &Handle,
     options: &WelchOptions,
@@ -49,7 +49,7 @@ pub fn welch_psd(
 /// As [`welch_psd`].
 pub fn welch_peaks(
     device: &GpuDevice,
-    frames: &Frames,
+    frames: &DeviceFrames,
     window: &Handle,
     into: &PeakBuffers,
     options: &WelchOptions,
@@ -85,7 +85,12 @@ pub struct GainedEstimate<'a> {
 
 /// The strongest bins of a gained estimate, as [`welch_peaks`], in one launch. Returns whether there is a plan for one;
 /// nothing is computed otherwise.
-pub fn gained_peaks(device: &GpuDevice, frames: &Frames, estimate: &GainedEstimate<'_>, into: &PeakBuffers) -> bool {
+pub fn gained_peaks(
+    device: &GpuDevice,
+    frames: &DeviceFrames,
+    estimate: &GainedEstimate<'_>,
+    into: &PeakBuffers,
+) -> bool {
     let &GainedEstimate { window, gain, first, options } = estimate;
     let chunks = || chunks(device, frames.rows, 0, frames.row_values().max(options.bins()));
     let plan = |rows: usize| fused_plan(device, &options, rows, into.k, true);
@@ -105,11 +110,11 @@ pub fn gained_peaks(device: &GpuDevice, frames: &Frames, estimate: &GainedEstima
     true
 }
 
-/// [`welch_psd`] of lengths that [`FusedPlan`] has no plan for: in one launch of the transform of any length where
+/// [`welch_psd`] of lengths that [`FusedWelchPlan`] has no plan for: in one launch of the transform of any length where
 /// there is one segment that fits a cube, else in a launch per step.
 fn separate_psd(
     device: &GpuDevice,
-    frames: &Frames,
+    frames: &DeviceFrames,
     window: &Handle,
     into: &Handle,
     options: &WelchOptions,
@@ -125,7 +130,7 @@ fn separate_psd(
 /// [`welch_psd`] in a launch per step, for any length and device.
 fn segmented_psd(
     device: &GpuDevice,
-    frames: &Frames,
+    frames: &DeviceFrames,
     window: &Handle,
     into: &Handle,
     options: &WelchOptions,
@@ -155,11 +160,17 @@ fn is_scaled(options: &WelchOptions) -> bool {
 }
 
 /// The plan of one launch, for a length that has butterflies.
-fn fused_plan(device: &GpuDevice, options: &WelchOptions, rows: usize, k: usize, gained: bool) -> Option<FusedPlan> {
+fn fused_plan(
+    device: &GpuDevice,
+    options: &WelchOptions,
+    rows: usize,
+    k: usize,
+    gained: bool,
+) -> Option<FusedWelchPlan> {
     if !has_butterflies(options.n_fft) {
         return None;
     }
-    let call = WelchCall {
+    let call = WelchProblem {
         n: options.n_fft as u32,
         hop: options.hop as u32,
         segments: options.segments as u32,
@@ -169,12 +180,12 @@ fn fused_plan(device: &GpuDevice, options: &WelchOptions, rows: usize, k: usize,
         rows: rows as u32,
         k: k as u32,
     };
-    FusedPlan::of(call, &device.limits)
+    FusedWelchPlan::of(call, &device.limits)
 }
 
 /// The inputs of one fused launch.
 struct Fused<'a> {
-    frames: &'a Frames,
+    frames: &'a DeviceFrames,
     window: &'a Handle,
     factor: &'a Handle,
     /// `[bins, 3]`, where the plan is gained.
@@ -188,12 +199,18 @@ struct Fused<'a> {
 
 impl<'a> Fused<'a> {
     /// Welch's estimate of all segments.
-    fn of_welch(frames: &'a Frames, window: &'a Handle, factor: &'a Handle, options: &WelchOptions, k: usize) -> Self {
+    fn of_welch(
+        frames: &'a DeviceFrames,
+        window: &'a Handle,
+        factor: &'a Handle,
+        options: &WelchOptions,
+        k: usize,
+    ) -> Self {
         Self { frames, window, factor, gain: None, first: 0, hop: options.hop, k }
     }
 
-    fn launch(&self, device: &GpuDevice, output: WelchOutputArgs, plan: FusedPlan) {
-        let Frames { rows, stride, .. } = self.frames;
+    fn launch(&self, device: &GpuDevice, output: WelchOutputArgs, plan: FusedWelchPlan) {
+        let DeviceFrames { rows, stride, .. } = self.frames;
         let table = twiddle_table(device, plan.layout);
         let input = WelchInputLaunch::new(
             self.frames.buffer(),

@@ -1,7 +1,7 @@
 //! Exact Welch power, its strongest bins, and gradients.
 //!
 //! Powers of two up to the length whose transform fits a cube: one launch reads each sample once and writes the result
-//! ([`FusedPlan`]). Other segments, and gradients, take a launch per step ([`segments`](super::segments)).
+//! ([`FusedWelchPlan`]). Other segments, and gradients, take a launch per step ([`segments`](super::segments)).
 
 mod backward;
 mod exact_transform;

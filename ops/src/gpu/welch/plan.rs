@@ -35,7 +35,7 @@ pub enum TopK {
 
 impl TopK {
     /// The fastest search for a call.
-    fn of(call: WelchCall, planes: bool) -> Self {
+    fn of(call: WelchProblem, planes: bool) -> Self {
         let lanes = match call.n {
             256 if call.rows > FEW_ROWS => 4,
             1024 => 16,
@@ -74,7 +74,7 @@ pub enum TableStore {
 ///
 /// A team of units takes `rows` rows at a time, and transforms `team / units` of them at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FusedPlan {
+pub struct FusedWelchPlan {
     /// The transform of a pair of segments.
     pub layout: TransformLayout,
     /// Units per team.
@@ -111,14 +111,14 @@ pub struct FusedPlan {
     pub top_k: Option<TopK>,
 }
 
-impl WelchCall {
+impl WelchProblem {
     /// Samples of a row.
     const fn samples(&self) -> u64 {
         self.n as u64 + (self.segments as u64 - 1) * self.hop as u64
     }
 }
 
-impl FusedPlan {
+impl FusedWelchPlan {
     /// One-sided bins.
     pub const fn bins(&self) -> u32 {
         self.layout.n / 2 + 1
@@ -138,7 +138,7 @@ impl FusedPlan {
     }
 }
 
-impl fmt::Display for FusedPlan {
+impl fmt::Display for FusedWelchPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TransformLayout { n, values } = self.layout;
         write!(f, "n {n}: {} units of {values} values per row, {} rows", self.layout.units(), self.rows)?;
@@ -151,9 +151,9 @@ impl fmt::Display for FusedPlan {
     }
 }
 
-/// A call to be planned.
+/// A Welch estimate to be planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WelchCall {
+pub struct WelchProblem {
     /// Samples of a segment: a power of two from 8 to 65,536.
     pub n: u32,
     /// Samples from one segment's start to the next.
@@ -172,9 +172,9 @@ pub struct WelchCall {
     pub k: u32,
 }
 
-impl FusedPlan {
+impl FusedWelchPlan {
     /// The plan of a call on a device, if its transform fits a cube.
-    pub fn of(call: WelchCall, limits: &Limits) -> Option<Self> {
+    pub fn of(call: WelchProblem, limits: &Limits) -> Option<Self> {
         let layout = TransformLayout::of(call.n, limits);
         let (units, passes) = (layout.units(), layout.passes());
         let plane = limits.plane.unwrap_or(TEAM);

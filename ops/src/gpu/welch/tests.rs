@@ -1,7 +1,7 @@
 //! Plans follow from limits alone, and are ones that the kernels can run.
 
 use super::layout::TransformLayout;
-use super::plan::{Barrier, FusedPlan, TableStore, TopK, WelchCall};
+use super::plan::{Barrier, FusedWelchPlan, TableStore, TopK, WelchProblem};
 use crate::gpu::device::Limits;
 
 const H200: Limits = Limits::H200;
@@ -18,18 +18,18 @@ fn a_layout_follows_from_its_length() {
     assert_eq!((least.units(), least.passes(), least.radix(0), least.table_len()), (1, 1, 8, 1));
 }
 
-fn call(n: u32, segments: u32, rows: u32, k: u32) -> WelchCall {
-    WelchCall { n, hop: n / 2, segments, detrend: false, scaled: false, gained: false, rows, k }
+fn call(n: u32, segments: u32, rows: u32, k: u32) -> WelchProblem {
+    WelchProblem { n, hop: n / 2, segments, detrend: false, scaled: false, gained: false, rows, k }
 }
 
-fn planned(n: u32, segments: u32, rows: u32, k: u32, limits: &Limits) -> FusedPlan {
-    FusedPlan::of(call(n, segments, rows, k), limits).unwrap()
+fn planned(n: u32, segments: u32, rows: u32, k: u32, limits: &Limits) -> FusedWelchPlan {
+    FusedWelchPlan::of(call(n, segments, rows, k), limits).unwrap()
 }
 
 #[test]
 fn the_longest_segment_of_one_launch_follows_from_shared_memory() {
     let longest = |limits: &Limits| {
-        (3..=16).map(|log| 1 << log).filter(|&n| FusedPlan::of(call(n, 2, 1000, 16), limits).is_some()).max()
+        (3..=16).map(|log| 1 << log).filter(|&n| FusedWelchPlan::of(call(n, 2, 1000, 16), limits).is_some()).max()
     };
     assert_eq!(longest(&H200), Some(16_384));
     assert_eq!(longest(&WEBGPU), Some(4096));
@@ -81,7 +81,9 @@ fn every_plan_meets_what_the_kernels_assume() {
         for (log, segments, rows) in (3..=16).flat_map(|log| [(log, 1, 1), (log, 2, 65_536), (log, 9, 1_048_576)]) {
             for k in [0, 1, 5, 16, 17, (1 << log) / 2 + 1] {
                 let n = 1 << log;
-                let Some(plan) = FusedPlan::of(call(n, segments, rows, k.min(n / 2 + 1)), &limits) else { continue };
+                let Some(plan) = FusedWelchPlan::of(call(n, segments, rows, k.min(n / 2 + 1)), &limits) else {
+                    continue;
+                };
                 assert!(plan.shared_bytes() <= limits.shared && plan.team * plan.teams <= limits.units, "{plan}");
                 assert!(plan.rows.is_multiple_of(plan.slots()) && plan.slots() > 0, "{plan}");
                 assert!((1..=limits.cubes).contains(&plan.cubes(rows, &limits)), "{plan}");

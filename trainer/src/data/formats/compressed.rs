@@ -9,7 +9,7 @@ use symphonia::core::formats::probe::Hint;
 use symphonia::core::formats::{FormatReader, TrackType};
 use symphonia::core::io::MediaSourceStream;
 
-use super::reader::{Layout, SampleReader};
+use super::reader::{RecordingLayout, SampleReader};
 use crate::data::error::RecordingProblem;
 use crate::data::format::Format;
 
@@ -19,7 +19,7 @@ pub(super) struct CompressedReader {
     container: Box<dyn FormatReader>,
     decoder: Box<dyn AudioDecoder>,
     track: u32,
-    layout: Layout,
+    layout: RecordingLayout,
     /// Decoded samples, interleaved, of which the first `used` have been read.
     decoded: Vec<f32>,
     used: usize,
@@ -39,7 +39,8 @@ impl CompressedReader {
             .make_audio_decoder(parameters, &AudioDecoderOptions::default())
             .map_err(failed)?;
         let channels = parameters.channels.as_ref().map_or(0, |channels| channels.count());
-        let layout = Layout { channels, rate: parameters.sample_rate.map(f64::from), length: track.num_frames };
+        let layout =
+            RecordingLayout { channels, rate: parameters.sample_rate.map(f64::from), length: track.num_frames };
         let track = track.id;
         let mut reader = Self { format, container, decoder, track, layout, decoded: Vec::new(), used: 0 };
         // Where the header has no channels, the first samples tell.
@@ -77,7 +78,7 @@ impl CompressedReader {
 }
 
 impl SampleReader for CompressedReader {
-    fn layout(&self) -> &Layout {
+    fn layout(&self) -> &RecordingLayout {
         &self.layout
     }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use super::reader::{Layout, SampleReader};
+use super::reader::{RecordingLayout, SampleReader};
 use crate::data::error::RecordingProblem;
 use crate::data::format::Format;
 
@@ -24,7 +24,7 @@ pub(super) struct CsvReader {
     separator: u8,
     /// Columns that are channels.
     columns: Vec<usize>,
-    layout: Layout,
+    layout: RecordingLayout,
     /// Rows read in advance.
     ahead: Vec<f32>,
     used: usize,
@@ -38,7 +38,7 @@ impl CsvReader {
             input: BufReader::with_capacity(1 << 16, File::open(path)?),
             separator: b',',
             columns: Vec::new(),
-            layout: Layout { channels: 0, rate: None, length: None },
+            layout: RecordingLayout { channels: 0, rate: None, length: None },
             ahead: Vec::new(),
             used: 0,
             line: Vec::new(),
@@ -141,7 +141,7 @@ impl CsvReader {
 }
 
 impl SampleReader for CsvReader {
-    fn layout(&self) -> &Layout {
+    fn layout(&self) -> &RecordingLayout {
         &self.layout
     }
 

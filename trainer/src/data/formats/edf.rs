@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::number::NumberFormat;
 use super::raw::read_full;
-use super::reader::{Layout, SampleReader};
+use super::reader::{RecordingLayout, SampleReader};
 use crate::data::error::RecordingProblem;
 use crate::data::format::Format;
 
@@ -27,9 +27,9 @@ pub(super) struct EdfReader {
     file: File,
     format: Format,
     numbers: NumberFormat,
-    signals: Vec<Signal>,
+    signals: Vec<EdfSignal>,
     samples_per_record: usize,
-    layout: Layout,
+    layout: RecordingLayout,
     /// Bytes of the current record, and its samples that have been read.
     record: Vec<u8>,
     used: usize,
@@ -38,7 +38,7 @@ pub(super) struct EdfReader {
 }
 
 /// A signal that is a channel.
-struct Signal {
+struct EdfSignal {
     /// Position of its samples in a record, in bytes.
     start: usize,
     gain: f64,
@@ -84,7 +84,7 @@ impl EdfReader {
         }
         let rate = (duration > 0.0).then(|| samples_per_record as f64 / duration);
         let length = Some(records * samples_per_record as u64);
-        let layout = Layout { channels: signals.len(), rate, length };
+        let layout = RecordingLayout { channels: signals.len(), rate, length };
         Ok(Self {
             file,
             format,
@@ -114,7 +114,7 @@ impl EdfReader {
 }
 
 impl SampleReader for EdfReader {
-    fn layout(&self) -> &Layout {
+    fn layout(&self) -> &RecordingLayout {
         &self.layout
     }
 
@@ -187,7 +187,7 @@ impl Text {
 }
 
 /// Channels of a file, their samples per record, and the bytes of a record.
-fn channels(table: &Text, count: usize, width: usize) -> Result<(Vec<Signal>, usize, usize), RecordingProblem> {
+fn channels(table: &Text, count: usize, width: usize) -> Result<(Vec<EdfSignal>, usize, usize), RecordingProblem> {
     // The table has the fields one after the other, each for all signals.
     let field = |before: usize, bytes: usize, signal: usize| {
         let start = before * count + signal * bytes;
@@ -218,7 +218,7 @@ fn channels(table: &Text, count: usize, width: usize) -> Result<(Vec<Signal>, us
         }
         let gain = (physical[1] - physical[0]) / (digital[1] - digital[0]);
         let start = samples[..signal].iter().sum::<usize>() * width;
-        channels.push(Signal { start, gain, offset: physical[0] - digital[0] * gain });
+        channels.push(EdfSignal { start, gain, offset: physical[0] - digital[0] * gain });
     }
     Ok((channels, highest, samples.iter().sum::<usize>() * width))
 }

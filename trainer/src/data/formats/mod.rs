@@ -22,7 +22,7 @@ use std::path::Path;
 pub use array::Array;
 pub use number::{NumberFormat, UnknownNumberFormat};
 pub use raw::RawReader;
-pub use reader::{Layout, SampleReader};
+pub use reader::{RecordingLayout, SampleReader};
 
 use super::error::RecordingProblem;
 pub use super::format::Format;

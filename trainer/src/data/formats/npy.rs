@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::number::NumberFormat;
 use super::raw::read_full;
-use super::reader::{Layout, SampleReader};
+use super::reader::{RecordingLayout, SampleReader};
 use crate::data::error::RecordingProblem;
 use crate::data::format::Format;
 
@@ -47,7 +47,7 @@ pub(super) struct ArrayReader {
     /// One source of interleaved samples, or one per channel.
     sources: Vec<Box<dyn Read + Send>>,
     numbers: NumberFormat,
-    layout: Layout,
+    layout: RecordingLayout,
     left: u64,
     bytes: Vec<u8>,
     channel: Vec<f32>,
@@ -143,14 +143,14 @@ impl ArrayReader {
         let interleaved = channels == 1 || time_is_first != header.fortran_order;
         let starts = if interleaved { 0..1 } else { 0..channels };
         let sources = starts.map(|channel| source(channel * length * width)).collect::<Result<_, _>>()?;
-        let layout = Layout { channels: channels as usize, rate, length: Some(length) };
+        let layout = RecordingLayout { channels: channels as usize, rate, length: Some(length) };
         let (bytes, channel) = (Vec::new(), Vec::new());
         Ok(Self { sources, numbers: header.numbers, layout, left: length, bytes, channel })
     }
 }
 
 impl SampleReader for ArrayReader {
-    fn layout(&self) -> &Layout {
+    fn layout(&self) -> &RecordingLayout {
         &self.layout
     }
 

@@ -8,12 +8,12 @@ use thiserror::Error;
 /// Binary format of a number: type, width and byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NumberFormat {
-    kind: Kind,
+    kind: NumberKind,
     big_endian: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum NumberKind {
     Signed(u8),
     Unsigned(u8),
     Float(u8),
@@ -33,17 +33,17 @@ pub struct UnknownNumberFormat(String);
 impl NumberFormat {
     /// Signed little-endian integers of 1, 2, 3, 4 or 8 bytes.
     pub(super) const fn signed(bytes: u8) -> Self {
-        Self { kind: Kind::Signed(bytes), big_endian: false }
+        Self { kind: NumberKind::Signed(bytes), big_endian: false }
     }
 
     /// Unsigned little-endian integers of 1, 2, 4 or 8 bytes.
     pub(super) const fn unsigned(bytes: u8) -> Self {
-        Self { kind: Kind::Unsigned(bytes), big_endian: false }
+        Self { kind: NumberKind::Unsigned(bytes), big_endian: false }
     }
 
     /// Little-endian floats of 4 or 8 bytes.
     pub(super) const fn float(bytes: u8) -> Self {
-        Self { kind: Kind::Float(bytes), big_endian: false }
+        Self { kind: NumberKind::Float(bytes), big_endian: false }
     }
 
     /// The same format in big-endian byte order.
@@ -54,30 +54,30 @@ impl NumberFormat {
     /// Bytes of one number.
     pub const fn bytes(self) -> usize {
         match self.kind {
-            Kind::Signed(bytes) | Kind::Unsigned(bytes) | Kind::Float(bytes) => bytes as usize,
+            NumberKind::Signed(bytes) | NumberKind::Unsigned(bytes) | NumberKind::Float(bytes) => bytes as usize,
         }
     }
 
     /// Appends the numbers in `bytes` as they are.
     pub(super) fn decode(self, bytes: &[u8], out: &mut Vec<f32>) {
         match self.kind {
-            Kind::Signed(1) => out.extend(bytes.iter().map(|byte| f32::from(byte.cast_signed()))),
-            Kind::Unsigned(1) => out.extend(bytes.iter().map(|byte| f32::from(*byte))),
-            Kind::Signed(2) => self.each(bytes, out, |raw| f32::from(i16::from_le_bytes(raw))),
-            Kind::Unsigned(2) => self.each(bytes, out, |raw| f32::from(u16::from_le_bytes(raw))),
-            Kind::Signed(3) => self.each(bytes, out, |raw| i24(raw) as f32),
-            Kind::Signed(4) => self.each(bytes, out, |raw| i32::from_le_bytes(raw) as f32),
-            Kind::Unsigned(4) => self.each(bytes, out, |raw| u32::from_le_bytes(raw) as f32),
-            Kind::Signed(_) => self.each(bytes, out, |raw| i64::from_le_bytes(raw) as f32),
-            Kind::Unsigned(_) => self.each(bytes, out, |raw| u64::from_le_bytes(raw) as f32),
-            Kind::Float(4) => self.each(bytes, out, f32::from_le_bytes),
-            Kind::Float(_) => self.each(bytes, out, |raw| f64::from_le_bytes(raw) as f32),
+            NumberKind::Signed(1) => out.extend(bytes.iter().map(|byte| f32::from(byte.cast_signed()))),
+            NumberKind::Unsigned(1) => out.extend(bytes.iter().map(|byte| f32::from(*byte))),
+            NumberKind::Signed(2) => self.each(bytes, out, |raw| f32::from(i16::from_le_bytes(raw))),
+            NumberKind::Unsigned(2) => self.each(bytes, out, |raw| f32::from(u16::from_le_bytes(raw))),
+            NumberKind::Signed(3) => self.each(bytes, out, |raw| i24(raw) as f32),
+            NumberKind::Signed(4) => self.each(bytes, out, |raw| i32::from_le_bytes(raw) as f32),
+            NumberKind::Unsigned(4) => self.each(bytes, out, |raw| u32::from_le_bytes(raw) as f32),
+            NumberKind::Signed(_) => self.each(bytes, out, |raw| i64::from_le_bytes(raw) as f32),
+            NumberKind::Unsigned(_) => self.each(bytes, out, |raw| u64::from_le_bytes(raw) as f32),
+            NumberKind::Float(4) => self.each(bytes, out, f32::from_le_bytes),
+            NumberKind::Float(_) => self.each(bytes, out, |raw| f64::from_le_bytes(raw) as f32),
         }
     }
 
     /// Place and value of the first finite number in `bytes` that its decoded value is not.
     pub(super) fn first_beyond_f32(self, bytes: &[u8], decoded: &[f32]) -> Option<(usize, f64)> {
-        if self.kind != Kind::Float(8) {
+        if self.kind != NumberKind::Float(8) {
             return None;
         }
         let (numbers, _) = bytes.as_chunks::<8>();
@@ -94,14 +94,14 @@ impl NumberFormat {
         let first = out.len();
         self.decode(bytes, out);
         let scale = match self.kind {
-            Kind::Float(_) => return,
-            Kind::Unsigned(_) => {
+            NumberKind::Float(_) => return,
+            NumberKind::Unsigned(_) => {
                 // Unsigned samples are centred on half their range.
                 let half = 2f32.powi(8 * self.bytes() as i32 - 1);
                 out[first..].iter_mut().for_each(|sample| *sample -= half);
                 half
             }
-            Kind::Signed(_) => 2f32.powi(8 * self.bytes() as i32 - 1),
+            NumberKind::Signed(_) => 2f32.powi(8 * self.bytes() as i32 - 1),
         };
         out[first..].iter_mut().for_each(|sample| *sample = (*sample / scale).min(BELOW_ONE));
     }
@@ -149,9 +149,9 @@ impl FromStr for NumberFormat {
 impl fmt::Display for NumberFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letter = match self.kind {
-            Kind::Signed(_) => "s",
-            Kind::Unsigned(_) => "u",
-            Kind::Float(_) => "f",
+            NumberKind::Signed(_) => "s",
+            NumberKind::Unsigned(_) => "u",
+            NumberKind::Float(_) => "f",
         };
         let order = match (self.bytes(), self.big_endian) {
             (1, _) => "",

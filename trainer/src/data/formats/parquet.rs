@@ -11,7 +11,7 @@ use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-use super::reader::{Layout, SampleReader};
+use super::reader::{RecordingLayout, SampleReader};
 use crate::data::error::RecordingProblem;
 use crate::data::format::Format;
 
@@ -23,12 +23,12 @@ const TIMES: [&str; 4] = ["time", "t", "time_s", "seconds"];
 /// Table whose columns of floats and integers are channels. Columns of other types and of times are left out; a null is
 /// NaN.
 pub(super) struct ParquetReader {
-    columns: Vec<Column>,
-    layout: Layout,
+    columns: Vec<ParquetColumn>,
+    layout: RecordingLayout,
 }
 
 /// A column, read block by block.
-struct Column {
+struct ParquetColumn {
     file: Arc<SerializedFileReader<File>>,
     column: usize,
     next_row_group: usize,
@@ -49,7 +49,7 @@ impl ParquetReader {
             let name = column.path().string().to_ascii_lowercase();
             let is_flat = column.max_rep_level() == 0 && column.max_def_level() <= 1;
             if is_number && is_flat && !TIMES.contains(&name.as_str()) {
-                columns.push(Column {
+                columns.push(ParquetColumn {
                     file: file.clone(),
                     column: index,
                     next_row_group: 0,
@@ -64,13 +64,13 @@ impl ParquetReader {
         let Some(rows) = u64::try_from(metadata.num_rows()).ok().filter(|rows| *rows > 0) else {
             return Err(RecordingProblem::NoSamples);
         };
-        let layout = Layout { channels: columns.len(), rate: None, length: Some(rows) };
+        let layout = RecordingLayout { channels: columns.len(), rate: None, length: Some(rows) };
         Ok(Self { columns, layout })
     }
 }
 
 impl SampleReader for ParquetReader {
-    fn layout(&self) -> &Layout {
+    fn layout(&self) -> &RecordingLayout {
         &self.layout
     }
 
@@ -94,7 +94,7 @@ impl SampleReader for ParquetReader {
     }
 }
 
-impl Column {
+impl ParquetColumn {
     /// Appends the next values; `false` after the last.
     fn decode(&mut self) -> Result<bool, ParquetError> {
         loop {

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read};
 
 use super::number::NumberFormat;
-use super::reader::{Layout, SampleReader};
+use super::reader::{RecordingLayout, SampleReader};
 use crate::data::error::RecordingProblem;
 
 /// Interleaved samples from any reader, such as standard input. Integers are divided by full scale. Bytes at the end
@@ -11,20 +11,20 @@ use crate::data::error::RecordingProblem;
 pub struct RawReader<R> {
     input: R,
     numbers: NumberFormat,
-    layout: Layout,
+    layout: RecordingLayout,
     bytes: Vec<u8>,
 }
 
 impl<R: Read + Send> RawReader<R> {
     /// A reader of samples of `channels` channels, at least 1, at `rate` samples per second.
     pub fn new(input: R, numbers: NumberFormat, channels: usize, rate: f64) -> Self {
-        let layout = Layout { channels: channels.max(1), rate: Some(rate), length: None };
+        let layout = RecordingLayout { channels: channels.max(1), rate: Some(rate), length: None };
         Self { input, numbers, layout, bytes: Vec::new() }
     }
 }
 
 impl<R: Read + Send> SampleReader for RawReader<R> {
-    fn layout(&self) -> &Layout {
+    fn layout(&self) -> &RecordingLayout {
         &self.layout
     }
 

@@ -7,7 +7,7 @@ const SKIP_BLOCK: usize = 1 << 14;
 
 /// Layout of a recording, known before its samples are read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Layout {
+pub struct RecordingLayout {
     /// Number of channels, at least 1.
     pub channels: usize,
     /// Samples per second, if the file says.
@@ -19,7 +19,7 @@ pub struct Layout {
 /// Recording opened for reading from its start to its end.
 pub trait SampleReader: Send {
     /// Channels, rate and length.
-    fn layout(&self) -> &Layout;
+    fn layout(&self) -> &RecordingLayout;
 
     /// Appends up to `count` samples of each channel to `block`, interleaved `[count, channels]`, and returns their
     /// number per channel: fewer than `count` at the end of the recording only, 0 after it.

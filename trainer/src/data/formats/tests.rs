@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::*;
 
 /// All samples of a file, interleaved, read in blocks of `count`.
-fn read_all(path: &Path, count: usize) -> (Layout, Vec<f32>) {
+fn read_all(path: &Path, count: usize) -> (RecordingLayout, Vec<f32>) {
     let mut reader = open(path).unwrap();
     let mut block = Vec::new();
     while reader.read(&mut block, count).unwrap() > 0 {}

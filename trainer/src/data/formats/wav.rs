@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::number::NumberFormat;
 use super::raw::read_full;
-use super::reader::{Layout, SampleReader};
+use super::reader::{RecordingLayout, SampleReader};
 use crate::data::error::RecordingProblem;
 use crate::data::format::Format;
 
@@ -21,14 +21,14 @@ const EXTENSIBLE: u16 = 0xfffe;
 pub(super) struct WavSamples {
     file: File,
     numbers: NumberFormat,
-    layout: Layout,
+    layout: RecordingLayout,
     /// Samples per channel that are still to be read.
     left: u64,
     bytes: Vec<u8>,
 }
 
 /// Contents of the chunks before the samples.
-struct Header {
+struct WavHeader {
     numbers: NumberFormat,
     channels: u16,
     rate: u32,
@@ -40,7 +40,7 @@ impl WavSamples {
     pub(super) fn open(path: &Path) -> Result<Self, RecordingProblem> {
         let mut file = File::open(path)?;
         let file_bytes = file.metadata()?.len();
-        let header = Header::read(&mut file, file_bytes)?;
+        let header = WavHeader::read(&mut file, file_bytes)?;
         let width = (header.numbers.bytes() * usize::from(header.channels)) as u64;
         let available = file_bytes.saturating_sub(header.data_start);
         let length = header.data_bytes / width;
@@ -54,7 +54,7 @@ impl WavSamples {
         }
         file.seek(SeekFrom::Start(header.data_start))?;
         let rate = Some(f64::from(header.rate));
-        let layout = Layout { channels: header.channels.into(), rate, length: Some(length) };
+        let layout = RecordingLayout { channels: header.channels.into(), rate, length: Some(length) };
         Ok(Self { file, numbers: header.numbers, layout, left: length, bytes: Vec::new() })
     }
 
@@ -64,7 +64,7 @@ impl WavSamples {
 }
 
 impl SampleReader for WavSamples {
-    fn layout(&self) -> &Layout {
+    fn layout(&self) -> &RecordingLayout {
         &self.layout
     }
 
@@ -93,7 +93,7 @@ impl SampleReader for WavSamples {
     }
 }
 
-impl Header {
+impl WavHeader {
     /// Walks through the chunks up to the samples.
     fn read(file: &mut File, file_bytes: u64) -> Result<Self, RecordingProblem> {
         let mut magic = [0; 12];

@@ -25,7 +25,7 @@ pub struct Examples {
 }
 
 /// Signals `[batch, samples]` and their classes `[batch]`.
-pub struct Batch {
+pub struct LabelledBatch {
     /// The signals.
     pub signal: Tensor<2>,
     /// The classes.
@@ -169,7 +169,7 @@ impl Examples {
     }
 
     /// The examples as they are, with white noise of a signal-to-noise ratio.
-    pub fn batch(&self, indices: &[usize], snr_db: Option<f64>, device: &Device) -> Batch {
+    pub fn batch(&self, indices: &[usize], snr_db: Option<f64>, device: &Device) -> LabelledBatch {
         let row = |index: &usize| {
             let mut row = self.excerpts.row(*index);
             if let Some(ratio) = snr_db {
@@ -182,7 +182,14 @@ impl Examples {
 
     /// The examples for training, a function of the seed and the draws that begin at `first`: at random places in their
     /// recordings or in their samples, with white noise of a random ratio in `noise_snr_db`.
-    pub fn augmented(&self, indices: &[usize], data: &DataSection, seed: u64, first: u64, device: &Device) -> Batch {
+    pub fn augmented(
+        &self,
+        indices: &[usize],
+        data: &DataSection,
+        seed: u64,
+        first: u64,
+        device: &Device,
+    ) -> LabelledBatch {
         let row = |(index, draw): (&usize, u64)| {
             let [place, ratio] = uniform(seed, Part::Train, draw);
             let mut row = self.excerpts.moved_row(*index, place);
@@ -195,10 +202,10 @@ impl Examples {
         self.tensors(indices, indices.iter().zip(first..).flat_map(row).collect(), device)
     }
 
-    fn tensors(&self, indices: &[usize], values: Vec<f32>, device: &Device) -> Batch {
+    fn tensors(&self, indices: &[usize], values: Vec<f32>, device: &Device) -> LabelledBatch {
         let classes: Vec<i32> = indices.iter().map(|index| self.classes[*index] as i32).collect();
         let shape = [indices.len(), values.len() / indices.len()];
-        Batch {
+        LabelledBatch {
             signal: Tensor::from_data(TensorData::new(values, shape), device),
             classes: Tensor::from_data(TensorData::new(classes, [indices.len()]), device),
         }

@@ -4,7 +4,7 @@ use burn::tensor::{Device, Tensor};
 use firefly_models::zoo::ZooModel;
 
 use super::baselines::{Noisy, SpectralSubtraction, WienerFilter};
-use super::examples::{Batch, Condition, Examples};
+use super::examples::{Condition, Examples, NoisyBatch};
 use super::quality::{si_snr, snr};
 use super::tuning::tuned;
 use super::{BATCH, DenoisingConfig, denoised};
@@ -60,7 +60,7 @@ impl Ratios {
 }
 
 /// Estimate of the clean signals: name, whether it was trained, and ratios.
-type Estimate = (String, bool, Ratios);
+type EstimateRatios = (String, bool, Ratios);
 
 /// Scores of the noisy signals, of spectral subtraction and of a Wiener filter that knows the noise, both tuned on
 /// training examples, and of models: for each kind of noise and all together, at each ratio.
@@ -77,7 +77,7 @@ pub(super) fn compare(
 ) -> Result<Vec<ScoreRow>, TaskError> {
     let data = &config.data;
     let mut rows = Vec::new();
-    let mut of_all: Vec<Vec<Estimate>> = Vec::new();
+    let mut of_all: Vec<Vec<EstimateRatios>> = Vec::new();
     for kind in &data.noises {
         for (place, snr_db) in data.test_snr_db.iter().enumerate() {
             let condition = Condition { kind: *kind, snr_db: *snr_db };
@@ -112,16 +112,16 @@ fn estimates(
     train: &Examples,
     models: &[(String, ZooModel)],
     device: &Device,
-) -> Result<Vec<Estimate>, TaskError> {
+) -> Result<Vec<EstimateRatios>, TaskError> {
     let rate = config.data.sample_rate;
     let (subtraction, filter) = classical(condition, train, rate, device)?;
     let baselines = ["noisy input", "spectral subtraction", "Wiener filter, known noise"];
-    let mut estimates: Vec<Estimate> =
+    let mut estimates: Vec<EstimateRatios> =
         baselines.iter().map(|name| (name.to_string(), false, Ratios::default())).collect();
     estimates.extend(models.iter().map(|(name, _)| (name.clone(), true, Ratios::default())));
     let indices: Vec<usize> = (0..test.len()).collect();
     for indices in indices.chunks(BATCH) {
-        let Batch { clean, noisy } = test.mixed(indices, |_| condition, device);
+        let NoisyBatch { clean, noisy } = test.mixed(indices, |_| condition, device);
         let spectra = Noisy::new(noisy.clone(), rate)?;
         let noise = noisy.clone() - clean.clone();
         let mut found = vec![noisy.clone(), spectra.subtracted(&subtraction)?, spectra.filtered(&filter, noise)?];
@@ -142,7 +142,7 @@ fn classical(
 ) -> Result<(SpectralSubtraction, WienerFilter), TaskError> {
     let count = train.len().min(TUNED_ON);
     let indices: Vec<usize> = (0..count).map(|index| index * train.len() / count).collect();
-    let Batch { clean, noisy } = train.mixed(&indices, |_| condition, device);
+    let NoisyBatch { clean, noisy } = train.mixed(&indices, |_| condition, device);
     let (noise, noisy) = (noisy.clone() - clean.clone(), Noisy::new(noisy, rate)?);
     let ratio = |estimate: Tensor<2>| {
         let mut ratios = Ratios::default();
@@ -153,7 +153,7 @@ fn classical(
     Ok((subtraction, tuned(|settings| ratio(noisy.filtered(settings, noise.clone())?))?))
 }
 
-fn row(data_set: &str, snr_db: f64, noisy: &Ratios, (name, is_learned, ratios): &Estimate) -> ScoreRow {
+fn row(data_set: &str, snr_db: f64, noisy: &Ratios, (name, is_learned, ratios): &EstimateRatios) -> ScoreRow {
     ScoreRow {
         name: name.clone(),
         is_learned: *is_learned,

@@ -33,7 +33,7 @@ pub struct Condition {
 
 /// Clean signals and the same with noise, `[batch, samples]` each.
 #[derive(Debug, Clone)]
-pub struct Batch {
+pub struct NoisyBatch {
     /// The signals.
     pub clean: Tensor<2>,
     /// The signals with noise.
@@ -181,7 +181,7 @@ impl Examples {
     }
 
     /// Examples at their places, each with noise of its condition.
-    pub fn mixed(&self, indices: &[usize], condition: impl Fn(usize) -> Condition, device: &Device) -> Batch {
+    pub fn mixed(&self, indices: &[usize], condition: impl Fn(usize) -> Condition, device: &Device) -> NoisyBatch {
         let rows = indices.iter().map(|index| {
             let noise = self.noise.row(condition(*index).kind, *index as u64, self.excerpts.source(*index));
             (self.excerpts.row(*index), noise, condition(*index).snr_db)
@@ -191,7 +191,14 @@ impl Examples {
 
     /// Examples for training, a function of the seed and the draws that begin at `first`: at a random place in their
     /// recordings or in their samples, at a random speed, with random noise of a random ratio.
-    pub fn augmented(&self, indices: &[usize], data: &DataSection, seed: u64, first: u64, device: &Device) -> Batch {
+    pub fn augmented(
+        &self,
+        indices: &[usize],
+        data: &DataSection,
+        seed: u64,
+        first: u64,
+        device: &Device,
+    ) -> NoisyBatch {
         let rows = indices.iter().zip(first..).map(|(index, draw)| {
             let [place, ratio] = uniform(seed, Part::Train, 2 * draw);
             let [kind, speed] = uniform(seed, Part::Train, 2 * draw + 1);
@@ -206,7 +213,7 @@ impl Examples {
 }
 
 /// Rows of clean signals with noise of mean square 1, scaled to a ratio.
-fn batch(rows: impl Iterator<Item = (Vec<f32>, Vec<f32>, f64)>, device: &Device) -> Batch {
+fn batch(rows: impl Iterator<Item = (Vec<f32>, Vec<f32>, f64)>, device: &Device) -> NoisyBatch {
     let (mut clean, mut noisy, mut count) = (Vec::new(), Vec::new(), 0);
     for (mut row, noise, snr_db) in rows {
         clean.extend_from_slice(&row);
@@ -218,7 +225,7 @@ fn batch(rows: impl Iterator<Item = (Vec<f32>, Vec<f32>, f64)>, device: &Device)
         let shape = [count, values.len() / count];
         Tensor::from_data(TensorData::new(values, shape), device)
     };
-    Batch { clean: tensor(clean), noisy: tensor(noisy) }
+    NoisyBatch { clean: tensor(clean), noisy: tensor(noisy) }
 }
 
 /// A row played faster by a factor around its middle, by linear interpolation; zeros beyond its ends.
@@ -285,7 +292,7 @@ mod tests {
         let config = DenoisingConfig::default();
         let sets = ExampleSets::open(&config).unwrap();
         let condition = Condition { kind: NoiseKind::Pink, snr_db: 5.0 };
-        let Batch { clean, noisy } = sets.test.mixed(&[0, 3], |_| condition, &Device::flex());
+        let NoisyBatch { clean, noisy } = sets.test.mixed(&[0, 3], |_| condition, &Device::flex());
         assert_eq!(clean.dims(), [2, 8_000]);
         let energy = |signal: Tensor<2>| signal.square().sum_dim(1).into_data().iter::<f32>().collect::<Vec<_>>();
         for (signal, noise) in energy(clean.clone()).into_iter().zip(energy(noisy - clean)) {

@@ -19,7 +19,7 @@ use firefly_models::zoo::{Settings, ZooModel};
 
 pub use baselines::{Noisy, SpectralSubtraction, WienerFilter};
 pub use config::{DataSection, LossSection};
-pub use examples::{Batch, Condition, ExampleSets, Examples};
+pub use examples::{Condition, ExampleSets, Examples, NoisyBatch};
 pub use quality::{si_snr, si_snr_rows, snr};
 pub use spectral_loss::spectral_difference;
 pub use tuning::{Change, Tunable, tuned};
@@ -184,7 +184,8 @@ impl Task for Denoising {
     ) -> Result<StepLoss, TaskError> {
         let (indices, first) = (data.order.batch(share.number), share.first(config.training.batch));
         let indices = &indices[share.rows.clone()];
-        let Batch { clean, noisy } = data.sets.train.augmented(indices, &config.data, config.seed, first, &data.device);
+        let NoisyBatch { clean, noisy } =
+            data.sets.train.augmented(indices, &config.data, config.seed, first, &data.device);
         loss_of(&config.loss, denoised(model, noisy)?, clean)
     }
 
@@ -197,7 +198,7 @@ impl Task for Denoising {
             // The place of an example among those that are validated: their kinds of noise come in turn.
             let place = |index: usize| (index * count).div_ceil(examples.len());
             let condition = |index| validation_condition(&config.data, place(index));
-            let Batch { clean, noisy } = examples.mixed(indices, condition, &data.device);
+            let NoisyBatch { clean, noisy } = examples.mixed(indices, condition, &data.device);
             let estimate = denoised(model, noisy.clone())?;
             let of_batch = loss_of(&config.loss, estimate.clone(), clean.clone())?.total;
             loss += f64::from(of_batch.into_scalar::<f32>()) * indices.len() as f64 / count as f64;

@@ -1,7 +1,7 @@
 //! Report sections: tables, the ratio after denoising over that before, and spectrograms of an example.
 
 use burn::tensor::{FloatDType, Tensor};
-use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series};
+use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Mark, Point};
 use firefly_app::page::figure::Figure;
 use firefly_app::page::heat_map::HeatMap;
 use firefly_models::ArgumentError;
@@ -10,7 +10,7 @@ use firefly_ops::fft::stft;
 use firefly_ops::{StftOptions, Window, WindowSymmetry};
 
 use super::evaluate::{ALL_NOISES, INPUT_SNR, SI_SNR};
-use super::examples::{Batch, Condition};
+use super::examples::{Condition, NoisyBatch};
 use super::{Denoising, DenoisingConfig, DenoisingData, denoised};
 use crate::config::Resolved;
 use crate::task::{ReportParts, TaskError};
@@ -65,11 +65,11 @@ fn ratios(rows: &[ScoreRow]) -> Figure {
         let mut points: Vec<Point> =
             of_name.filter_map(|row| Some(Point::at(row.score(INPUT_SNR)?, row.score(SI_SNR)?))).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Series::new(name, colour, Mark::Line, points)
+        ChartSeries::new(name, colour, Mark::Line, points)
     });
     let chart = Chart {
-        x: Axis::new("signal-to-noise ratio of the input (dB)", Scale::Linear),
-        y: Axis::new("SI-SNR (dB)", Scale::Linear),
+        x: ChartAxis::new("signal-to-noise ratio of the input (dB)", AxisScale::Linear),
+        y: ChartAxis::new("SI-SNR (dB)", AxisScale::Linear),
         series: series.collect(),
         threshold: None,
     };
@@ -83,7 +83,7 @@ fn spectrograms(config: &DenoisingConfig, data: &DenoisingData, model: &ZooModel
     let ratios = &config.data.test_snr_db;
     let snr_db = ratios.get(ratios.len() / 2).copied().unwrap_or_default();
     let condition = Condition { kind: *kind, snr_db };
-    let Batch { clean, noisy } = data.sets.test.mixed(&[0], |_| condition, &data.device);
+    let NoisyBatch { clean, noisy } = data.sets.test.mixed(&[0], |_| condition, &data.device);
     let denoised = denoised(model, noisy.clone())?;
     let with_noise = format!("{} noise at {snr_db} dB", kind.name());
     let signals = [("clean".to_string(), clean.clone()), (with_noise, noisy), ("denoised".to_string(), denoised)];

@@ -14,7 +14,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use firefly_models::zoo::{Settings, ZooModel};
 
 pub use config::{DataSection, ForecastError, LossSection};
-pub use series::{Parts, Series, Standardisation, Table, Windows};
+pub use series::{Series, SeriesTable, Standardisation, WindowSplit, Windows};
 
 use super::scores::{self, ScoreRow};
 use super::zoo_model::{self, ZooSection, ZooTask};
@@ -326,16 +326,16 @@ impl Task for Forecasting {
         let columns = ["file", "row"].map(String::from).into_iter().chain(names).collect();
         let of_file = |Placed { model, device }: &Placed<ZooModel>, path: &PathBuf| {
             let refused = |reason| TaskError::Input { path: path.clone(), reason };
-            let input = Table::read(path)?;
+            let input = SeriesTable::read(path)?;
             let rows = input.rows();
             if rows < look_back || input.channels != channels {
                 let found = format!("it has {rows} rows of {} channels", input.channels);
                 return Err(refused(format!("{found}, but a forecast takes {look_back} rows of {channels}")));
             }
-            let last = Table { channels, values: input.values[(rows - look_back) * channels..].to_vec() };
+            let last = SeriesTable { channels, values: input.values[(rows - look_back) * channels..].to_vec() };
             let standard = TensorData::new(series.standardisation.apply(&last).values, [1, look_back, channels]);
             let (forecast, _) = outputs(model, Tensor::from_data(standard, device))?;
-            let forecast = Table { channels, values: forecast.into_data().iter::<f32>().collect() };
+            let forecast = SeriesTable { channels, values: forecast.into_data().iter::<f32>().collect() };
             let forecast = series.standardisation.revert(&forecast);
             let row = |(index, values): (usize, &[f32])| -> Vec<String> {
                 let place = [path.display().to_string(), (rows + index).to_string()];

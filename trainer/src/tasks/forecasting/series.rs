@@ -17,14 +17,14 @@ const NOISE: f64 = 0.3;
 
 /// Values of a table, row-major `[rows, channels]`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Table {
+pub struct SeriesTable {
     /// Columns.
     pub channels: usize,
     /// The values.
     pub values: Vec<f32>,
 }
 
-impl Table {
+impl SeriesTable {
     /// The table in a file.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ pub struct Standardisation {
 
 impl Standardisation {
     /// Of the first `rows` of a table. A channel that is constant has deviation 1.
-    pub fn of(table: &Table, rows: usize) -> Self {
+    pub fn of(table: &SeriesTable, rows: usize) -> Self {
         let column =
             |channel: usize| table.values.chunks(table.channels).take(rows).map(move |row| f64::from(row[channel]));
         let mean = |channel| column(channel).sum::<f64>() / rows as f64;
@@ -77,27 +77,27 @@ impl Standardisation {
     }
 
     /// Values in units of the deviation from the mean.
-    pub fn apply(&self, table: &Table) -> Table {
+    pub fn apply(&self, table: &SeriesTable) -> SeriesTable {
         self.map(table, |value, mean, deviation| (value - mean) / deviation)
     }
 
     /// Values in the table's own units again.
-    pub fn revert(&self, table: &Table) -> Table {
+    pub fn revert(&self, table: &SeriesTable) -> SeriesTable {
         self.map(table, |value, mean, deviation| value * deviation + mean)
     }
 
-    fn map(&self, table: &Table, change: impl Fn(f64, f64, f64) -> f64) -> Table {
+    fn map(&self, table: &SeriesTable, change: impl Fn(f64, f64, f64) -> f64) -> SeriesTable {
         let value = |(place, value): (usize, &f32)| {
             let channel = place % table.channels;
             change(f64::from(*value), self.means[channel], self.deviations[channel]) as f32
         };
-        Table { channels: table.channels, values: table.values.iter().enumerate().map(value).collect() }
+        SeriesTable { channels: table.channels, values: table.values.iter().enumerate().map(value).collect() }
     }
 }
 
-/// A part of the rows, as first rows of its windows.
+/// Windows of each part of the rows, by their first rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parts {
+pub struct WindowSplit {
     /// Windows to train on.
     pub train: Range<usize>,
     /// Windows whose forecasts are of validation rows.
@@ -106,7 +106,7 @@ pub struct Parts {
     pub test: Range<usize>,
 }
 
-impl Parts {
+impl WindowSplit {
     /// All windows with stride 1. Windows of validation and test look back across their border, and none is dropped.
     pub fn of(section: &DataSection) -> Self {
         let DataSection { look_back, horizon, train_rows, validation_rows, test_rows, .. } = *section;
@@ -126,7 +126,7 @@ pub struct Series {
     look_back: usize,
     horizon: usize,
     /// Windows of each part.
-    pub parts: Parts,
+    pub parts: WindowSplit,
     /// Standardisation by training rows.
     pub standardisation: Standardisation,
     /// Channels.
@@ -152,7 +152,7 @@ impl Series {
         let needed = section.train_rows + section.validation_rows + section.test_rows;
         let (table, fingerprint) = match &section.file {
             Some(path) => {
-                let table = Table::read(path)?;
+                let table = SeriesTable::read(path)?;
                 if table.rows() < needed {
                     let reason = format!(
                         "it has {} rows, but data.train_rows, validation_rows and test_rows take {needed}",
@@ -163,16 +163,16 @@ impl Series {
                 let fingerprint = fingerprint(&table);
                 (table, fingerprint)
             }
-            None => (Table::generated(needed, section.synthetic_channels, seed), 0),
+            None => (SeriesTable::generated(needed, section.synthetic_channels, seed), 0),
         };
         let standardisation = Standardisation::of(&table, section.train_rows);
-        let Table { channels, mut values } = standardisation.apply(&table);
+        let SeriesTable { channels, mut values } = standardisation.apply(&table);
         values.truncate(needed * channels);
         Ok(Self {
             values: Tensor::from_data(TensorData::new(values, [needed, channels]), device),
             look_back: section.look_back,
             horizon: section.horizon,
-            parts: Parts::of(section),
+            parts: WindowSplit::of(section),
             standardisation,
             channels,
             fingerprint,
@@ -203,7 +203,7 @@ impl Series {
     }
 }
 
-fn fingerprint(table: &Table) -> u64 {
+fn fingerprint(table: &SeriesTable) -> u64 {
     let mut fingerprint = Fingerprint::default();
     fingerprint.values(&table.values);
     fingerprint.finish()
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn the_windows_are_those_of_the_protocol() {
         let section = DataSection::default();
-        let parts = Parts::of(&section);
+        let parts = WindowSplit::of(&section);
         assert_eq!(parts.train, 0..8640 - 456 + 1);
         // Every forecast of test rows, 2,880 − 96 + 1 of them, the first of the first test row.
         assert_eq!((parts.test.start + 360, parts.test.len()), (8640 + 2880, 2785));
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn training_rows_have_mean_0_and_variance_1_and_can_be_reverted() {
-        let table = Table::generated(500, 2, 1);
+        let table = SeriesTable::generated(500, 2, 1);
         let standardisation = Standardisation::of(&table, 300);
         let standard = standardisation.apply(&table);
         let again = Standardisation::of(&standard, 300);

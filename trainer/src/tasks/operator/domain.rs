@@ -1,7 +1,7 @@
 //! Domain of a problem: what its fields are at its end, and its symmetries.
 
 use super::config::{Boundary, DataSection, Symmetries};
-use super::symmetry::Symmetry;
+use super::symmetry::DomainSymmetry;
 use crate::grid::{self, coordinates};
 
 /// Continuation of a field at the end of its domain, where it has no point.
@@ -63,7 +63,7 @@ pub struct Domain {
     /// Continuation of the outputs.
     pub output: Closing,
     /// Symmetries of the problem, the identity first; empty if none are used.
-    pub symmetries: Vec<Symmetry>,
+    pub symmetries: Vec<DomainSymmetry>,
 }
 
 impl Domain {
@@ -75,7 +75,7 @@ impl Domain {
         };
         let symmetries = match section.symmetry {
             Symmetries::None => Vec::new(),
-            Symmetries::Square => Symmetry::all(dims),
+            Symmetries::Square => DomainSymmetry::all(dims),
         };
         Self { input, output, symmetries }
     }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn symmetries_of_the_square_need_squares() {
-        let square = Domain { input: Closing::Open, output: Closing::Open, symmetries: Symmetry::all(2) };
+        let square = Domain { input: Closing::Open, output: Closing::Open, symmetries: DomainSymmetry::all(2) };
         assert_eq!(square.check(&[5, 5]), Ok(()));
         let reason = "fields of 3 × 5 points, but data.symmetry = \"square\" needs as many along each dimension";
         assert_eq!(square.check(&[3, 5]), Err(reason.into()));

@@ -7,7 +7,7 @@ use super::domain::Domain;
 use super::fields::{FieldPairs, Fields};
 use super::model::FieldOperator;
 use super::samples::TestSet;
-use super::symmetry::Symmetry;
+use super::symmetry::DomainSymmetry;
 use crate::grid;
 use crate::metrics::Metric;
 use crate::task::{Placed, TaskError, over_devices};
@@ -48,8 +48,9 @@ pub fn outputs_on(placed: &mut [Placed<FieldOperator>], input: &Fields, domain: 
     let indices: Vec<usize> = (0..input.len()).collect();
     let batches: Vec<&[usize]> = indices.chunks((BATCH_VALUES / of_sample.max(1)).max(1)).collect();
     let of_batch = |Placed { model, device }: &Placed<FieldOperator>, indices: &&[usize]| {
-        let of = |symmetry: Option<&Symmetry>| -> Result<Vec<f32>, TaskError> {
-            let changes: Vec<Symmetry> = symmetry.map(|change| vec![change.clone(); indices.len()]).unwrap_or_default();
+        let of = |symmetry: Option<&DomainSymmetry>| -> Result<Vec<f32>, TaskError> {
+            let changes: Vec<DomainSymmetry> =
+                symmetry.map(|change| vec![change.clone(); indices.len()]).unwrap_or_default();
             let batch = input.batch(indices, &changes, domain.input, device);
             Ok(model.try_forward(batch, &points)?.into_data().iter().collect())
         };

@@ -6,7 +6,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 
 use super::config::FieldFiles;
 use super::domain::Closing;
-use super::symmetry::Symmetry;
+use super::symmetry::DomainSymmetry;
 use crate::data::Fingerprint;
 use crate::data::formats::Array;
 use crate::task::TaskError;
@@ -96,7 +96,13 @@ impl Fields {
 
     /// Samples on a device, `[batch, channels · points]` of the closed fields, each changed by its symmetry if there
     /// are any; the points are then as many along each dimension.
-    pub fn batch(&self, indices: &[usize], symmetries: &[Symmetry], closing: Closing, device: &Device) -> Tensor<2> {
+    pub fn batch(
+        &self,
+        indices: &[usize],
+        symmetries: &[DomainSymmetry],
+        closing: Closing,
+        device: &Device,
+    ) -> Tensor<2> {
         let points = closing.points(&self.points);
         let length = self.channels * points.iter().product::<usize>();
         let mut values = closing.closed(&self.selected(indices).values, &self.points);

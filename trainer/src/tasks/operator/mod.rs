@@ -30,7 +30,7 @@ pub use model::{ChannelScales, FieldDescription, FieldOperator};
 pub use samples::{SampleSets, TestSet};
 
 use self::config::dims;
-use self::symmetry::Symmetry;
+use self::symmetry::DomainSymmetry;
 use super::scores::{self, ScoreRow};
 use super::zoo_model::{self, ZooSection, ZooTask};
 use crate::config::{ConfigError, Resolved, RunConfig, Sections, TrainingSection, locate};
@@ -360,7 +360,7 @@ fn ensure_runs(
 
 /// A symmetry for each sample of a share, a function of the seed, the number of the batch and the row; none where the
 /// problem has none.
-fn drawn_symmetries(config: &OperatorConfig, domain: &Domain, share: &BatchShare) -> Vec<Symmetry> {
+fn drawn_symmetries(config: &OperatorConfig, domain: &Domain, share: &BatchShare) -> Vec<DomainSymmetry> {
     let symmetries = &domain.symmetries;
     if symmetries.is_empty() {
         return Vec::new();

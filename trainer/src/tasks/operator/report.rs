@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 use firefly_app::number::significant;
-use firefly_app::page::chart::{Axis, Chart, Point, Scale, Series};
+use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Point};
 use firefly_app::page::figure::Figure;
 use firefly_app::page::heat_map::HeatMap;
 
@@ -65,11 +65,11 @@ fn error_against_resolution(sets: &SampleSets, rows: &[ScoreRow]) -> Option<Figu
             })
             .collect();
         places.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Series::line(name, colour, places.into_iter().map(|point| (point.x, point.y)))
+        ChartSeries::line(name, colour, places.into_iter().map(|point| (point.x, point.y)))
     });
     let chart = Chart {
-        x: Axis::new("points along the first dimension", Scale::Log2),
-        y: Axis::new("relative L2 error", Scale::Linear),
+        x: ChartAxis::new("points along the first dimension", AxisScale::Log2),
+        y: ChartAxis::new("relative L2 error", AxisScale::Linear),
         series: series.collect(),
         threshold: None,
     };
@@ -93,11 +93,11 @@ impl Drawn<'_> {
         let n = self.input.points[0];
         let line = |name: &str, colour: usize, values: &[f32]| {
             let points = values[..n].iter().enumerate();
-            Series::line(name, colour, points.map(|(point, value)| (point as f64 / n as f64, f64::from(*value))))
+            ChartSeries::line(name, colour, points.map(|(point, value)| (point as f64 / n as f64, f64::from(*value))))
         };
         let chart = Chart {
-            x: Axis::new("place (share of the interval)", Scale::Linear),
-            y: Axis::new("value", Scale::Linear),
+            x: ChartAxis::new("place (share of the interval)", AxisScale::Linear),
+            y: ChartAxis::new("value", AxisScale::Linear),
             series: vec![
                 line("input", 0, self.input.sample(self.index)),
                 line("target", 1, self.target.sample(self.index)),

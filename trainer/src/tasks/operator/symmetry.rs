@@ -6,14 +6,14 @@ use crate::grid;
 /// Symmetry of the unit square or cube: an order of the dimensions, and reflections of some. There are as many points
 /// along each dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Symmetry {
+pub struct DomainSymmetry {
     /// Dimension of the original that each dimension of the result is.
     order: Vec<usize>,
     /// Whether each dimension of the result runs backwards.
     reflected: Vec<bool>,
 }
 
-impl Symmetry {
+impl DomainSymmetry {
     /// All symmetries in `dims` dimensions, the identity first: 2, 8 or 48 in one to three.
     pub fn all(dims: usize) -> Vec<Self> {
         let reflections = |order: Vec<usize>| {
@@ -68,7 +68,7 @@ fn orders(dims: usize) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
 
-    fn applied(symmetry: &Symmetry, field: &[f32], points: &[usize]) -> Vec<f32> {
+    fn applied(symmetry: &DomainSymmetry, field: &[f32], points: &[usize]) -> Vec<f32> {
         let mut out = Vec::new();
         symmetry.apply(field, points, &mut out);
         out
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn there_are_2_8_and_48_different_symmetries() {
         for (dims, count) in [(1, 2), (2, 8), (3, 48)] {
-            let all = Symmetry::all(dims);
+            let all = DomainSymmetry::all(dims);
             let points = vec![4; dims];
             let field: Vec<f32> = (0..4usize.pow(dims as u32)).map(|value| value as f32).collect();
             let mut images: Vec<Vec<f32>> = all.iter().map(|symmetry| applied(symmetry, &field, &points)).collect();
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_reflection_runs_backwards_and_an_exchange_transposes() {
-        let all = Symmetry::all(2);
+        let all = DomainSymmetry::all(2);
         let field = [0.0, 1.0, 2.0, 3.0];
         assert_eq!(applied(&all[1], &field, &[2, 2]), [2.0, 3.0, 0.0, 1.0]);
         assert_eq!(applied(&all[4], &field, &[2, 2]), [0.0, 2.0, 1.0, 3.0]);
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_changed_field_is_reverted_to_the_original() {
         let field: Vec<f32> = (0..2 * 27).map(|value| value as f32).collect();
-        for symmetry in Symmetry::all(3) {
+        for symmetry in DomainSymmetry::all(3) {
             let changed = applied(&symmetry, &field, &[3, 3, 3]);
             let mut sum = vec![0.0; field.len()];
             symmetry.add_reverted(&changed, &[3, 3, 3], &mut sum);

@@ -21,7 +21,7 @@ pub fn frames_to_tensor(samples: Vec<f32>, frame: usize, device: &Device) -> Ten
 
 /// A batch of frames and their reference.
 #[derive(Debug, Clone)]
-pub struct Batch {
+pub struct PeaksBatch {
     /// `[batch, frame]`.
     pub signal: Tensor<2>,
     /// Mean reference power of each frame, `[batch, 1]`.
@@ -32,7 +32,7 @@ pub struct Batch {
     pub peaks: Tensor<2>,
 }
 
-impl Batch {
+impl PeaksBatch {
     /// Frames and their reference; `signal` is `[batch, frame]`.
     ///
     /// # Errors
@@ -84,8 +84,8 @@ impl Batches {
     /// Rows of a batch.
     ///
     /// # Errors
-    /// As [`Batch::new`].
-    pub fn at(&self, share: &BatchShare) -> Result<Batch, ArgumentError> {
+    /// As [`PeaksBatch::new`].
+    pub fn at(&self, share: &BatchShare) -> Result<PeaksBatch, ArgumentError> {
         let (first, rows) = (share.first(self.rows), share.rows.len());
         let signal = match &self.corpus {
             Some(corpus) => corpus.batch(first, rows),
@@ -96,6 +96,6 @@ impl Batches {
                 frames_to_tensor(samples, frame, &self.device)
             }
         };
-        Batch::new(signal, &self.reference)
+        PeaksBatch::new(signal, &self.reference)
     }
 }

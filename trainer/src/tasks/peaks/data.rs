@@ -7,7 +7,7 @@ use firefly_models::{LearnedWelchPeaks, Tier, WelchPeaks};
 use firefly_ops::HostPeaks;
 
 use super::PeaksConfig;
-use super::batch::{Batch, Batches, frames_to_tensor};
+use super::batch::{Batches, PeaksBatch, frames_to_tensor};
 use super::evaluate::{Agreement, has_power, peaks_of};
 use super::loss::loss;
 use crate::data::{DataSets, Fingerprint, FrameSource, Frames};
@@ -71,7 +71,7 @@ pub fn fingerprint(data: &DataSets) -> u64 {
 /// Validation frames with their reference.
 pub struct ValidationSet {
     frames: Frames,
-    batch: Batch,
+    batch: PeaksBatch,
     reference: HostPeaks,
 }
 
@@ -85,7 +85,7 @@ impl ValidationSet {
             return Err(TaskError::NoValidationPower);
         }
         Ok(Self {
-            batch: Batch::new(frames_to_tensor(frames.rows(0..frames.len()), frames.frame(), device), reference)?,
+            batch: PeaksBatch::new(frames_to_tensor(frames.rows(0..frames.len()), frames.frame(), device), reference)?,
             reference: peaks,
             frames,
         })

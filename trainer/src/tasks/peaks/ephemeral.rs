@@ -15,7 +15,7 @@ use crate::task::{Task, TaskError};
 
 /// A trained model, with its recall and an exact tier's on frames it was not trained on.
 #[derive(Debug, Clone)]
-pub struct Trained {
+pub struct TrainedPeaks {
     /// The model, without autodiff.
     pub model: LearnedWelchPeaks,
     /// Agreement of the model's peaks, with hard gates, with the reference's.
@@ -28,7 +28,7 @@ pub struct Trained {
 ///
 /// # Errors
 /// If the configuration is out of range, the data can't be read, or training fails.
-pub fn train_ephemeral(config: &PeaksConfig, tier: Tier, device: &Device) -> Result<Trained, RunError> {
+pub fn train_ephemeral(config: &PeaksConfig, tier: Tier, device: &Device) -> Result<TrainedPeaks, RunError> {
     config.validate()?;
     config.check_memory(available_memory())?;
     let data = PeaksTask::open(config, &device.clone().inner(), &Monitor::none())?;
@@ -47,7 +47,7 @@ pub fn evaluate_ephemeral(
     model: LearnedWelchPeaks,
     tier: Tier,
     device: &Device,
-) -> Result<Trained, RunError> {
+) -> Result<TrainedPeaks, RunError> {
     config.validate()?;
     config.check_memory(available_memory())?;
     let data = config.data.open(config.model.frame(), config.seed).map_err(TaskError::Data)?;
@@ -60,7 +60,7 @@ fn compare(
     model: LearnedWelchPeaks,
     tier: Tier,
     device: &Device,
-) -> Result<Trained, ArgumentError> {
+) -> Result<TrainedPeaks, ArgumentError> {
     let (plain, k) = (device.clone().inner(), config.model.k);
     let (_, frames) = evaluation_set(config, data);
     let exact_peaks = |tier| {
@@ -70,7 +70,7 @@ fn compare(
     let reference = exact_peaks(Tier::Reference)?;
     let gates = model.hard_gates();
     let found = peaks_of(frames, &plain, |signal| model.try_forward(signal, &gates))?;
-    Ok(Trained {
+    Ok(TrainedPeaks {
         learned: Agreement::of(&found, &reference, k),
         exact: Agreement::of(&exact_peaks(tier)?, &reference, k),
         model,

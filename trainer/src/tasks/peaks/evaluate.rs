@@ -124,7 +124,7 @@ impl EvaluationRow for PeaksRow {
 }
 
 /// A model that is compared.
-struct Candidate<'a> {
+struct ComparedModel<'a> {
     name: String,
     kind: ModelKind,
     butterflies: usize,
@@ -150,7 +150,7 @@ pub fn compare(
         (1..=Tier::Reference.segments()).map(|segments| exact_candidate(section, segments, device)).collect();
     for (name, model) in learned {
         let gates = model.hard_gates();
-        candidates.push(Candidate {
+        candidates.push(ComparedModel {
             name: name.clone(),
             kind: ModelKind::Learned,
             butterflies: model.count_open_butterflies(),
@@ -185,11 +185,11 @@ pub fn compare(
 }
 
 /// The exact estimate of `segments` segments, by the name of its tier if it is one.
-fn exact_candidate<'a>(section: &ModelSection, segments: usize, device: &Device) -> Candidate<'a> {
+fn exact_candidate<'a>(section: &ModelSection, segments: usize, device: &Device) -> ComparedModel<'a> {
     let tier = Tier::ALL.into_iter().find(|tier| tier.segments() == segments);
     let options = section.exact(Tier::Reference).options().with_segments(segments);
     let (k, window) = (section.k, section.window.tensor(section.n_fft, section.symmetry, FloatDType::F32, device));
-    Candidate {
+    ComparedModel {
         name: tier.map_or_else(|| format!("{segments} segments"), |tier| tier.to_string()),
         kind: ModelKind::Exact,
         butterflies: options.butterflies(),
@@ -203,7 +203,7 @@ fn exact_candidate<'a>(section: &ModelSection, segments: usize, device: &Device)
 fn microseconds_per_frame(
     frames: &Frames,
     device: &Device,
-    candidates: &[Candidate<'_>],
+    candidates: &[ComparedModel<'_>],
 ) -> Result<Vec<f64>, ArgumentError> {
     let samples = frames.iter().cycle().take(BATCH).flatten().copied().collect();
     let signal = frames_to_tensor(samples, frames.frame(), device);

@@ -6,7 +6,7 @@ use burn::tensor::{Tensor, activation::relu};
 use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks, Tier};
 use firefly_ops::top_k;
 
-use super::batch::{Batch, RELATIVE_POWER_FLOOR};
+use super::batch::{PeaksBatch, RELATIVE_POWER_FLOOR};
 use super::config::LossSection;
 
 /// The loss of `model` with `gates` on a batch. `butterflies` `[1]` is the number of open butterflies per frame, and
@@ -23,7 +23,7 @@ use super::config::LossSection;
 pub fn loss(
     model: &LearnedWelchPeaks,
     gates: &Gates,
-    batch: &Batch,
+    batch: &PeaksBatch,
     section: &LossSection,
     butterflies: Tensor<1>,
     price: f64,

@@ -20,7 +20,7 @@ pub struct TransformData {
 }
 
 /// Real and imaginary parts of transforms of real rows, `[rows, n]`.
-pub(super) struct Parts {
+pub(super) struct TargetParts {
     re: Tensor<2>,
     im: Tensor<2>,
 }
@@ -39,9 +39,9 @@ impl TransformData {
     }
 
     /// The transforms of these unit vectors.
-    pub(super) fn transforms_of(&self, units: &Range<usize>) -> Parts {
+    pub(super) fn transforms_of(&self, units: &Range<usize>) -> TargetParts {
         let of = |part: &Tensor<2>| part.clone().slice([units.clone()]);
-        Parts { re: of(&self.re), im: of(&self.im) }
+        TargetParts { re: of(&self.re), im: of(&self.im) }
     }
 
     /// These unit vectors, as rows.
@@ -50,8 +50,8 @@ impl TransformData {
     }
 
     /// The transforms of real rows.
-    pub(super) fn of_rows(&self, rows: &Tensor<2>) -> Parts {
-        Parts { re: rows.clone().matmul(self.re.clone()), im: rows.clone().matmul(self.im.clone()) }
+    pub(super) fn of_rows(&self, rows: &Tensor<2>) -> TargetParts {
+        TargetParts { re: rows.clone().matmul(self.re.clone()), im: rows.clone().matmul(self.im.clone()) }
     }
 
     /// The unit vectors, as rows.
@@ -64,7 +64,7 @@ impl TransformData {
         &self,
         model: &ZooModel,
         rows: Tensor<2>,
-        target: &Parts,
+        target: &TargetParts,
     ) -> Result<Tensor<1>, TaskError> {
         let [re, im] = apply(model, rows)?;
         let of_re = (re - target.re.clone()).square().mean();

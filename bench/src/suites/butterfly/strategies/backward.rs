@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::harness::any_tensor::AnyTensor;
+use crate::harness::any_tensor::RankedTensor;
 use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::routine::{RoutineError, RoutineOutput};
 use crate::harness::strategy::BenchStrategy;
@@ -94,7 +94,7 @@ fn routine<'a>(problem: &ButterflyProblem, inputs: &'a ButterflyInputs) -> impl 
         let (Some(re), Some(im), Some(twiddles), Some(gates)) = all else {
             return Err(RoutineError::MissingGradient);
         };
-        Ok(vec![AnyTensor::from(re), im.into(), twiddles.into(), gates.into()])
+        Ok(vec![RankedTensor::from(re), im.into(), twiddles.into(), gates.into()])
     };
     DeviceRoutine::new(inputs.tensors().to_vec(), device, gradients)
 }

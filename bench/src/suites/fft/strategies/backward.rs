@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::firefly::transform;
-use super::tensors::{Parts, sets};
+use super::tensors::{TensorParts, sets};
 use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
@@ -41,10 +41,10 @@ fn verified<'a, const D: usize>(
     let mut dims = problem.input_dims();
     dims[D - 1] = problem.output().len / problem.shape.outer();
     let tensor = |part: &Vec<f32>| Tensor::<D>::from_data(TensorData::new(part.clone(), dims.clone()), inputs.device());
-    let weights: Parts<D> = host.iter().map(tensor).collect();
+    let weights: TensorParts<D> = host.iter().map(tensor).collect();
     let forward = transform::<D>(problem);
-    let gradients = move |parts: Parts<D>| {
-        let inputs: Parts<D> = parts.into_iter().map(|part| part.autodiff().require_grad()).collect();
+    let gradients = move |parts: TensorParts<D>| {
+        let inputs: TensorParts<D> = parts.into_iter().map(|part| part.autodiff().require_grad()).collect();
         let outputs = forward(inputs.clone())?;
         let terms = outputs.into_iter().zip(&weights).map(|(output, weight)| output * weight.clone().autodiff());
         let loss = terms.reduce(|sum, term| sum + term).ok_or(RoutineError::NotRun)?;

@@ -3,12 +3,12 @@
 use burn::signal::{cfft, irfft, rfft};
 use firefly_ops::Direction;
 
-use super::tensors::{Parts, sets};
+use super::tensors::{TensorParts, sets};
 use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::Unsupported;
-use crate::suites::fft::problem::{FftProblem, Values};
+use crate::suites::fft::problem::{FftProblem, FftValues};
 use crate::suites::fft::verify::check;
 
 /// Burn's own `cfft`, `rfft` and `irfft`.
@@ -19,15 +19,15 @@ pub fn burn_signal() -> BenchStrategy<FftProblem> {
         |problem: &FftProblem, inputs, expected| {
             let (n, values, direction) = (problem.shape.last(), problem.values, problem.direction);
             let is_inverse = direction == Direction::Inverse;
-            if problem.shape.dims().len() > 1 || !n.is_power_of_two() || (values == Values::Complex && is_inverse) {
+            if problem.shape.dims().len() > 1 || !n.is_power_of_two() || (values == FftValues::Complex && is_inverse) {
                 return Err(Unsupported::Transform { library: "burn-signal" }.into());
             }
-            let call = move |mut parts: Parts<2>| {
+            let call = move |mut parts: TensorParts<2>| {
                 let im = if parts.len() == 2 { parts.pop() } else { None };
                 let re = parts.pop().ok_or(RoutineError::NotRun)?;
                 Ok(match (values, im) {
-                    (Values::Complex, Some(im)) => <[_; 2]>::from(cfft(re, im, 1, None)).into(),
-                    (Values::Real, Some(im)) => vec![irfft(re, im, 1, Some(n))],
+                    (FftValues::Complex, Some(im)) => <[_; 2]>::from(cfft(re, im, 1, None)).into(),
+                    (FftValues::Real, Some(im)) => vec![irfft(re, im, 1, Some(n))],
                     (_, None) => <[_; 2]>::from(rfft(re, 1, None)).into(),
                 })
             };

@@ -10,7 +10,7 @@ use crate::baselines::rustfft_rows::{RustFftRoutine, RustFftRows};
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::Unsupported;
 use crate::suites::fft::inputs::FftInputs;
-use crate::suites::fft::problem::{FftProblem, Values};
+use crate::suites::fft::problem::{FftProblem, FftValues};
 use crate::suites::fft::verify::check;
 
 /// rustfft, planned, on interleaved rows; in place also real rows, by realfft on top of it.
@@ -24,7 +24,7 @@ pub fn rustfft(placement: Placement) -> BenchStrategy<FftProblem> {
     BenchStrategy::new(name, summary, move |problem: &FftProblem, inputs: &FftInputs, expected| {
         let is_row = problem.shape.dims().len() == 1;
         match (problem.values, placement) {
-            (Values::Complex, _) if is_row => {
+            (FftValues::Complex, _) if is_row => {
                 let direction = match problem.direction {
                     Direction::Forward => FftDirection::Forward,
                     Direction::Inverse => FftDirection::Inverse,
@@ -32,7 +32,7 @@ pub fn rustfft(placement: Placement) -> BenchStrategy<FftProblem> {
                 let rows = RustFftRows::new(problem.batch, problem.shape.last(), direction, placement);
                 check(problem, RustFftRoutine::new(rows, inputs.interleaved()), 1.0, inputs, expected)
             }
-            (Values::Real, Placement::InPlace) if is_row => realfft::verified(problem, inputs, expected),
+            (FftValues::Real, Placement::InPlace) if is_row => realfft::verified(problem, inputs, expected),
             _ => Err(Unsupported::Transform { library: "rustfft" }.into()),
         }
     })

@@ -9,7 +9,7 @@ use firefly_ops::ArgumentError;
 use firefly_reference::learned::{LearnedValues, learned_welch_power};
 use firefly_reference::peaks::top_k;
 use firefly_trainer::run_folder::RunFolder;
-use firefly_trainer::tasks::peaks::ephemeral::{Trained, evaluate_ephemeral, train_ephemeral};
+use firefly_trainer::tasks::peaks::ephemeral::{TrainedPeaks, evaluate_ephemeral, train_ephemeral};
 use firefly_trainer::tasks::peaks::{Parameters, PeaksConfig, PeaksTask};
 
 use crate::harness::strategy::BenchStrategy;
@@ -66,11 +66,11 @@ pub enum LearnedSource {
 /// steps.
 pub struct TrainedModels {
     source: LearnedSource,
-    trained: Mutex<Vec<(Key, Trained, usize)>>,
+    trained: Mutex<Vec<(ModelKey, TrainedPeaks, usize)>>,
 }
 
 /// Properties that a model is trained for: `n_fft`, tier and K.
-type Key = (usize, Tier, usize);
+type ModelKey = (usize, Tier, usize);
 
 impl TrainedModels {
     /// No model yet.
@@ -102,7 +102,7 @@ impl TrainedModels {
                 known[known.len() - 1].clone()
             }
         };
-        let Trained { model, learned, exact } = trained;
+        let TrainedPeaks { model, learned, exact } = trained;
         Ok((model, Accuracy { train_steps, recall: learned.recall, exact_recall: exact.recall }))
     }
 }
@@ -112,7 +112,7 @@ fn training(error: impl Into<anyhow::Error>) -> CaseError {
 }
 
 /// A model trained for a problem.
-fn train(problem: &PeaksProblem, steps: usize, seed: u64, device: &Device) -> anyhow::Result<Trained> {
+fn train(problem: &PeaksProblem, steps: usize, seed: u64, device: &Device) -> anyhow::Result<TrainedPeaks> {
     let mut config = PeaksConfig { seed, ..PeaksConfig::default() };
     config.model.n_fft = problem.options.n_fft;
     config.model.hop = problem.options.hop;
@@ -127,7 +127,12 @@ fn train(problem: &PeaksProblem, steps: usize, seed: u64, device: &Device) -> an
 }
 
 /// The model of a run, evaluated on synthetic frames.
-fn load(folder: &RunFolder, run: &PeaksConfig, problem: &PeaksProblem, device: &Device) -> anyhow::Result<Trained> {
+fn load(
+    folder: &RunFolder,
+    run: &PeaksConfig,
+    problem: &PeaksProblem,
+    device: &Device,
+) -> anyhow::Result<TrainedPeaks> {
     let config = PeaksConfig { model: run.model.clone(), ..PeaksConfig::default() };
     Ok(evaluate_ephemeral(&config, folder.load_model::<PeaksTask>(device)?, problem.tier, device)?)
 }

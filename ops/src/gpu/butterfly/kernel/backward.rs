@@ -6,9 +6,9 @@
 
 use cubecl::prelude::*;
 
-use super::Kind;
+use super::ButterflyKind;
 use super::index::{UnitIndex, butterfly_offset, input_offset, output_offset, shared_offset, unit_index, upper_value};
-use crate::gpu::butterfly::plan::LaunchPlan;
+use crate::gpu::butterfly::plan::ButterflyLaunchPlan;
 use crate::gpu::complex::{
     Complex, ComplexBuffers, complex, plus_dot, plus_scaled, plus_times_conjugate, scaled, times,
 };
@@ -66,8 +66,8 @@ pub fn backward(
     input_grad: &mut ComplexBuffers,
     sums: &mut ButterflyBuffers,
     blocks: BlockedRows,
-    #[comptime] plan: LaunchPlan,
-    #[comptime] kind: Kind,
+    #[comptime] plan: ButterflyLaunchPlan,
+    #[comptime] kind: ButterflyKind,
 ) {
     let index = unit_index(UNIT_POS, CUBE_POS as u32, plan);
     let passes = comptime!(plan.passes());
@@ -208,8 +208,8 @@ fn prefetch(
     row: u32,
     rows: u32,
     index: &UnitIndex,
-    #[comptime] plan: LaunchPlan,
-    #[comptime] kind: Kind,
+    #[comptime] plan: ButterflyLaunchPlan,
+    #[comptime] kind: ButterflyKind,
 ) {
     let start = row as usize * comptime!(1usize << plan.log2_n);
     let last = comptime!(plan.passes() - 1);
@@ -238,7 +238,7 @@ fn exchange_values(
     #[comptime] next: u32,
     #[comptime] from: u32,
     #[comptime] to: u32,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: ButterflyLaunchPlan,
 ) {
     // Passes take the two buffers in turn, so that one barrier per exchange is enough.
     let base = comptime!(pass % 2 * plan.exchange_len());
@@ -258,8 +258,8 @@ fn exchange_values(
 fn load_butterflies(
     butterflies: &ButterflyBuffers,
     index: &UnitIndex,
-    #[comptime] plan: LaunchPlan,
-    #[comptime] kind: Kind,
+    #[comptime] plan: ButterflyLaunchPlan,
+    #[comptime] kind: ButterflyKind,
 ) -> UnitButterflies {
     let count = comptime!(plan.unit_butterflies());
     let len = comptime!(count as usize);
@@ -295,7 +295,7 @@ fn forward_stage(
     #[comptime] local: u32,
     #[comptime] from: u32,
     #[comptime] to: u32,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: ButterflyLaunchPlan,
     #[comptime] gated: bool,
 ) {
     #[unroll]
@@ -318,7 +318,7 @@ fn backward_stage(
     own: &mut UnitButterflies,
     #[comptime] pass: u32,
     #[comptime] local: u32,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: ButterflyLaunchPlan,
     #[comptime] gated: bool,
 ) {
     let from = comptime!(stage_input(pass, local, &plan) as usize);
@@ -346,7 +346,7 @@ fn backward_stage(
 
 /// Of pair `pair` of stage `local` of pass `pass`: its number among the unit's butterflies, and the numbers of its
 /// upper and lower value among the unit's values.
-fn butterfly_of_stage(pair: u32, pass: u32, local: u32, plan: &LaunchPlan) -> (usize, usize, usize) {
+fn butterfly_of_stage(pair: u32, pass: u32, local: u32, plan: &ButterflyLaunchPlan) -> (usize, usize, usize) {
     let number = ((pass * plan.log2_values + local) << (plan.log2_values - 1)) + pair;
     let upper = upper_value(number, plan);
     (number as usize, upper as usize, (upper + (1 << local)) as usize)
@@ -354,6 +354,6 @@ fn butterfly_of_stage(pair: u32, pass: u32, local: u32, plan: &LaunchPlan) -> (u
 
 /// Offset in `saved` of the inputs of stage `local` of pass `pass`. The inputs of every pass are kept for the whole
 /// row, those of its later stages for one pass.
-fn stage_input(pass: u32, local: u32, plan: &LaunchPlan) -> u32 {
+fn stage_input(pass: u32, local: u32, plan: &ButterflyLaunchPlan) -> u32 {
     (if local == 0 { pass } else { plan.passes() + local - 1 }) << plan.log2_values
 }

@@ -3,13 +3,13 @@
 
 use cubecl::prelude::*;
 
-use super::Kind;
+use super::ButterflyKind;
 use super::index::{
     UnitIndex, butterfly_number, butterfly_of, butterfly_of_constant, group_offset, input_offset, offset_in_group,
     output_offset, shared_offset, unit_index,
 };
 use super::packed::PackedButterfly;
-use crate::gpu::butterfly::plan::LaunchPlan;
+use crate::gpu::butterfly::plan::ButterflyLaunchPlan;
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, product, registers};
 
 /// The butterflies of a forward launch. Of the three only those that the kind has are read.
@@ -30,8 +30,8 @@ pub fn forward(
     tables: &ForwardTables,
     output: &mut ComplexBuffers,
     rows: u32,
-    #[comptime] plan: LaunchPlan,
-    #[comptime] kind: Kind,
+    #[comptime] plan: ButterflyLaunchPlan,
+    #[comptime] kind: ButterflyKind,
 ) {
     // The unit's tile and its position in it, from which all offsets follow.
     let index = unit_index(UNIT_POS, CUBE_POS as u32, plan);
@@ -90,7 +90,7 @@ pub fn forward(
 
 /// Offset of a unit's row number `row_of_unit`.
 #[cube]
-fn row_start(index: &UnitIndex, #[comptime] row_of_unit: u32, #[comptime] plan: LaunchPlan) -> usize {
+fn row_start(index: &UnitIndex, #[comptime] row_of_unit: u32, #[comptime] plan: ButterflyLaunchPlan) -> usize {
     (index.later.row + row_of_unit) as usize * comptime!(1usize << plan.log2_n)
 }
 
@@ -101,8 +101,8 @@ fn load(
     input: &ComplexBuffers,
     index: &UnitIndex,
     #[comptime] row_of_unit: u32,
-    #[comptime] plan: LaunchPlan,
-    #[comptime] kind: Kind,
+    #[comptime] plan: ButterflyLaunchPlan,
+    #[comptime] kind: ButterflyKind,
 ) {
     let start = row_start(index, row_of_unit, plan);
     #[unroll]
@@ -121,8 +121,8 @@ fn stages_of_pass(
     tables: &ForwardTables,
     index: &UnitIndex,
     #[comptime] pass: u32,
-    #[comptime] plan: LaunchPlan,
-    #[comptime] kind: Kind,
+    #[comptime] plan: ButterflyLaunchPlan,
+    #[comptime] kind: ButterflyKind,
 ) {
     let count = comptime!(plan.pass_stages(pass));
     #[unroll]

@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::butterfly::plan::{LaunchPlan, padded};
+use crate::gpu::butterfly::plan::{ButterflyLaunchPlan, padded};
 
 /// A unit's tile, and its position in it.
 #[derive(CubeType)]
@@ -34,7 +34,7 @@ pub struct UnitIndex {
 
 /// The position of unit `unit` of cube `cube`.
 #[cube]
-pub fn unit_index(unit: u32, cube: u32, #[comptime] plan: LaunchPlan) -> UnitIndex {
+pub fn unit_index(unit: u32, cube: u32, #[comptime] plan: ButterflyLaunchPlan) -> UnitIndex {
     UnitIndex {
         first: tile_index(unit, cube, comptime!(!plan.is_single_tile()), plan),
         later: tile_index(unit, cube, comptime!(!plan.is_single_tile() && plan.first > 0), plan),
@@ -48,7 +48,7 @@ pub fn unit_index(unit: u32, cube: u32, #[comptime] plan: LaunchPlan) -> UnitInd
 
 /// The tile of a unit if adjacent units are in adjacent tiles (`across`), or in one tile.
 #[cube]
-fn tile_index(unit: u32, cube: u32, #[comptime] across: bool, #[comptime] plan: LaunchPlan) -> TileIndex {
+fn tile_index(unit: u32, cube: u32, #[comptime] across: bool, #[comptime] plan: ButterflyLaunchPlan) -> TileIndex {
     let (group, unit_of_tile) = if comptime!(across) {
         (unit % comptime!(plan.groups()), unit / comptime!(plan.groups()))
     } else {
@@ -83,7 +83,7 @@ fn reversed_constant(value: u32, bits: u32) -> u32 {
 /// Offset in the row before the launch of value `i` of the first pass. The first launch reads in bit-reversed order;
 /// the group's number is reversed too, so that adjacent units read adjacent samples.
 #[cube]
-pub fn input_offset(index: &UnitIndex, #[comptime] i: u32, #[comptime] plan: LaunchPlan) -> u32 {
+pub fn input_offset(index: &UnitIndex, #[comptime] i: u32, #[comptime] plan: ButterflyLaunchPlan) -> u32 {
     if comptime!(plan.first == 0) {
         let rest = comptime!(plan.stages - plan.log2_values);
         let offset = comptime!(reversed_constant(i, plan.log2_values) << (rest + plan.log2_tiles()));
@@ -99,7 +99,7 @@ pub fn output_offset(
     index: &UnitIndex,
     #[comptime] i: u32,
     #[comptime] pass: u32,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: ButterflyLaunchPlan,
 ) -> u32 {
     group_offset(index, comptime!(group_of(i, pass, &plan)), pass, plan)
         + comptime!(offset_in_group(i, pass, &plan) << plan.first)
@@ -111,7 +111,7 @@ pub fn shared_offset(
     index: &UnitIndex,
     #[comptime] i: u32,
     #[comptime] pass: u32,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: ButterflyLaunchPlan,
 ) -> u32 {
     let group = comptime!(group_of(i, pass, &plan));
     let (tile, origin) = if comptime!(pass == 0) {
@@ -131,7 +131,7 @@ pub fn group_offset(
     index: &UnitIndex,
     #[comptime] group: u32,
     #[comptime] pass: u32,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: ButterflyLaunchPlan,
 ) -> u32 {
     if comptime!(pass == 0) {
         index.first.base | (group_origin(index.first.unit, group, pass, plan) << comptime!(plan.first))
@@ -143,7 +143,12 @@ pub fn group_offset(
 /// Offset in the tile of the first value of group `group` of unit `unit` at pass `pass`: the group's number with as
 /// many zero bits inserted as the pass has stages, above the bits of earlier passes.
 #[cube]
-fn group_origin(unit: u32, #[comptime] group: u32, #[comptime] pass: u32, #[comptime] plan: LaunchPlan) -> u32 {
+fn group_origin(
+    unit: u32,
+    #[comptime] group: u32,
+    #[comptime] pass: u32,
+    #[comptime] plan: ButterflyLaunchPlan,
+) -> u32 {
     let earlier = comptime!(pass * plan.log2_values);
     let number = if comptime!(pass == 0 && plan.first == 0) {
         reversed(unit, comptime!(plan.stages - plan.log2_values))
@@ -155,12 +160,12 @@ fn group_origin(unit: u32, #[comptime] group: u32, #[comptime] pass: u32, #[comp
 }
 
 /// The group that value `i` of a unit belongs to at pass `pass`.
-pub fn group_of(i: u32, pass: u32, plan: &LaunchPlan) -> u32 {
+pub fn group_of(i: u32, pass: u32, plan: &ButterflyLaunchPlan) -> u32 {
     i >> plan.pass_stages(pass)
 }
 
 /// Distance in the tile of value `i` from the first of its group.
-pub fn offset_in_group(i: u32, pass: u32, plan: &LaunchPlan) -> u32 {
+pub fn offset_in_group(i: u32, pass: u32, plan: &ButterflyLaunchPlan) -> u32 {
     (i & ((1 << plan.pass_stages(pass)) - 1)) << (pass * plan.log2_values)
 }
 
@@ -177,12 +182,12 @@ pub fn butterfly_of_constant(at: u32, stage: u32) -> u32 {
 }
 
 /// The number among a unit's butterflies of the one whose upper value is `i`.
-pub fn butterfly_number(i: u32, pass: u32, local: u32, plan: &LaunchPlan) -> usize {
+pub fn butterfly_number(i: u32, pass: u32, local: u32, plan: &ButterflyLaunchPlan) -> usize {
     (((pass * plan.log2_values + local) << (plan.log2_values - 1)) + butterfly_of_constant(i, local)) as usize
 }
 
 /// The upper value of butterfly `number` of a unit: the inverse of [`butterfly_number`].
-pub fn upper_value(number: u32, plan: &LaunchPlan) -> u32 {
+pub fn upper_value(number: u32, plan: &ButterflyLaunchPlan) -> u32 {
     let local = (number >> (plan.log2_values - 1)) % plan.log2_values;
     let pair = number & ((1 << (plan.log2_values - 1)) - 1);
     ((pair >> local) << (local + 1)) | (pair & ((1 << local) - 1))
@@ -190,7 +195,7 @@ pub fn upper_value(number: u32, plan: &LaunchPlan) -> u32 {
 
 /// Offset in `[log2 n, n/2]` of the twiddle and the gate of butterfly `number` of a unit.
 #[cube]
-pub fn butterfly_offset(index: &UnitIndex, #[comptime] number: u32, #[comptime] plan: LaunchPlan) -> u32 {
+pub fn butterfly_offset(index: &UnitIndex, #[comptime] number: u32, #[comptime] plan: ButterflyLaunchPlan) -> u32 {
     let i = comptime!(upper_value(number, &plan));
     let stage_of_launch = comptime!(number >> (plan.log2_values - 1));
     let pass = comptime!(stage_of_launch / plan.log2_values);

@@ -11,7 +11,7 @@ pub use index::{shared_offset, unit_index};
 
 /// The kinds of butterflies, for which different code is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Kind {
+pub struct ButterflyKind {
     /// Whether there are gates.
     pub gated: bool,
     /// Whether the twiddles are the n/2 roots exp(-2πi·j/n) that all stages share, not one per butterfly.

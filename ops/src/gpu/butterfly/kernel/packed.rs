@@ -5,7 +5,7 @@
 use cubecl::prelude::*;
 
 use super::index::{butterfly_offset, unit_index};
-use crate::gpu::butterfly::plan::LaunchPlan;
+use crate::gpu::butterfly::plan::ButterflyLaunchPlan;
 use crate::gpu::complex::Complex;
 
 /// A butterfly: the parts of its twiddle, its gate, and padding.
@@ -16,7 +16,12 @@ pub const PACK_UNITS: u32 = 32;
 
 /// Packs the butterflies of a launch into `[butterflies of a unit, units of a row]`: a unit per unit of a row.
 #[cube(launch, launch_unchecked)]
-pub fn pack(twiddles: &[Complex], gates: &[f32], packed: &mut [PackedButterfly], #[comptime] plan: LaunchPlan) {
+pub fn pack(
+    twiddles: &[Complex],
+    gates: &[f32],
+    packed: &mut [PackedButterfly],
+    #[comptime] plan: ButterflyLaunchPlan,
+) {
     // The number of the unit in its row; adjacent units write adjacent butterflies of the same number.
     let own = CUBE_POS_X * PACK_UNITS + UNIT_POS;
     let units = comptime!(plan.row_units());

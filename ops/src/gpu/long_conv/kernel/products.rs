@@ -7,7 +7,7 @@ use super::samples::{RowPosition, SampleForm, Samples, load_pairs};
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, plus_times_conjugate, registers, zeros};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::kernel::{Sequence, has_short_transform, mirrored, own_sequence, padded, short_transform};
-use crate::gpu::transform::launch_plan::LaunchPlan;
+use crate::gpu::transform::launch_plan::TransformLaunchPlan;
 
 /// The buffers that a launch reads.
 #[derive(CubeType, CubeLaunch)]
@@ -43,7 +43,7 @@ pub struct ProductShape {
 
 /// Sums of products of spectra in a unit's registers.
 #[derive(CubeType)]
-struct Sums {
+struct ProductSums {
     direct: ComplexArray,
     crossed: ComplexArray,
 }
@@ -62,7 +62,7 @@ pub fn add_products(
     let values = comptime!(plan.layout.values());
     let mut x = registers(values);
     let mut g = registers(values);
-    let mut own_sums = Sums { direct: zeros(values), crossed: zeros(values) };
+    let mut own_sums = ProductSums { direct: zeros(values), crossed: zeros(values) };
     let own = own_sequence(shape.blocks * shape.channels, comptime!(plan.input), plan);
     let (block, channel) = (own.row / shape.channels, own.row % shape.channels);
     let unscaled = comptime!(SampleForm { has_factors: false, ..form });
@@ -87,13 +87,13 @@ pub fn add_products(
 /// Adds the products of the bins that a unit holds, if there is such a row.
 #[cube]
 fn add(
-    sums: &mut Sums,
+    sums: &mut ProductSums,
     x: &ComplexArray,
     g: &ComplexArray,
     exchange: &Shared<[Complex]>,
     sequence: &Sequence,
     is_row: bool,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let pass = comptime!(plan.layout.radices.count() - 1);
     let radix = comptime!(plan.radix(pass));
@@ -125,7 +125,7 @@ fn add(
 
 /// Stores the sums of a unit's bins.
 #[cube]
-fn store(own: &Sums, sums: &mut ComplexBuffers, sequence: &Sequence, #[comptime] plan: LaunchPlan) {
+fn store(own: &ProductSums, sums: &mut ComplexBuffers, sequence: &Sequence, #[comptime] plan: TransformLaunchPlan) {
     let points = comptime!(plan.layout.n);
     let pass = comptime!(plan.layout.radices.count() - 1);
     let radix = comptime!(plan.radix(pass));

@@ -5,13 +5,13 @@ use cubecl::prelude::*;
 use super::samples::{Presence, RowPosition, SampleForm, Samples, SamplesExpand, by_parts, load_pairs, pair};
 use super::spectrum::convolved;
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, registers, times};
-use crate::gpu::long_conv::plan::{Factors, RowsPlan};
+use crate::gpu::long_conv::plan::{FactorKind, RowsPlan};
 use crate::gpu::short_transform::{output_position, root_of_unity};
 use crate::gpu::transform::kernel::{
     Sequence, has_short_transform, mirrored, own_sequence, padded, read_exchange, short_transform, short_transforms,
     write_exchange,
 };
-use crate::gpu::transform::launch_plan::LaunchPlan;
+use crate::gpu::transform::launch_plan::TransformLaunchPlan;
 
 /// The buffers that a launch reads.
 #[derive(CubeType, CubeLaunch)]
@@ -53,7 +53,7 @@ pub fn convolve_rows(input: &RowsInput, output: &mut Samples, shape: RowsShape, 
     let row = element * shape.channels + channel;
     let position = RowPosition { first: row * shape.stride, first_factor: row * shape.factor_stride };
     // Load pairs of samples as complex values, and transform them.
-    let read = comptime!(SampleForm { launch, n: plan.n, has_factors: plan.factors == Factors::OfInput });
+    let read = comptime!(SampleForm { launch, n: plan.n, has_factors: plan.factors == FactorKind::OfInput });
     load_pairs(&mut z, &input.values, &input.factors, &position, &own, read);
     transform(&mut z, &mut exchange, &input.table, &own, 0u32, launch);
     // Multiply by the kernel's spectrum, exchange the parts, and transform again: that is the inverse transform,
@@ -61,7 +61,7 @@ pub fn convolve_rows(input: &RowsInput, output: &mut Samples, shape: RowsShape, 
     multiply_spectrum(&mut z, &mut exchange, input, channel, &own, plan);
     transform(&mut z, &mut exchange, &input.table, &own, comptime!(launch.layout.radices.count()), launch);
     // Store the first n samples; the rest is the tail of the convolution, and padding.
-    let written = comptime!(SampleForm { has_factors: plan.factors == Factors::OfOutput, ..read });
+    let written = comptime!(SampleForm { has_factors: plan.factors == FactorKind::OfOutput, ..read });
     let position = RowPosition { first: row * comptime!(plan.n), first_factor: row * shape.factor_stride };
     store_pairs(&z, &input.factors, output, &position, shape.scale, &own, written);
 }
@@ -74,7 +74,7 @@ pub fn transform(
     table: &[Complex],
     sequence: &Sequence,
     #[comptime] first: u32,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let count = comptime!(plan.layout.radices.count());
     #[unroll]
@@ -100,7 +100,7 @@ pub fn write_spectrum(
     z: &ComplexArray,
     exchange: &mut Shared<[Complex]>,
     sequence: &Sequence,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     // No unit may overwrite the exchange before all have read it, or read it before all have written.
     sync_cube();

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::complex::{Complex, ComplexArray, complex};
 use crate::gpu::transform::kernel::{Sequence, short_transform};
-use crate::gpu::transform::launch_plan::LaunchPlan;
+use crate::gpu::transform::launch_plan::TransformLaunchPlan;
 
 /// Rows of samples: the variant is known when the kernel is compiled.
 #[derive(CubeType, CubeLaunch)]
@@ -104,7 +104,7 @@ pub fn by_parts(x: Complex, y: Complex) -> Complex {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SampleForm {
     /// The transform of a row.
-    pub launch: LaunchPlan,
+    pub launch: TransformLaunchPlan,
     /// Samples of a row.
     pub n: u32,
     /// Whether samples are multiplied by factors.

@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::complex::Complex;
-use crate::gpu::mel::plan::{BandForm, BandPlan, Padding};
+use crate::gpu::mel::plan::{BandForm, BandPlan, RowPadding};
 
 /// A sparse matrix, each of whose rows has its weights side by side.
 #[derive(CubeType, CubeLaunch)]
@@ -48,7 +48,7 @@ pub struct FrameInput {
 
 /// Frames of rows, numbered over all rows.
 #[derive(CubeType, CubeLaunch)]
-pub struct FrameShape {
+pub struct MelFrameShape {
     /// Frames of a row.
     pub frames: u32,
     /// Samples of a row.
@@ -98,14 +98,14 @@ pub fn sparse_row(matrix: &SparseRows, row: u32) -> SparseRow {
 
 /// Position of a frame's first band in `[rows, bands, frames]`; the next band is as many values on as a row has frames.
 #[cube]
-pub fn first_band(frame: u32, frames: &FrameShape, bands: &BandShape) -> usize {
+pub fn first_band(frame: u32, frames: &MelFrameShape, bands: &BandShape) -> usize {
     (frame / frames.frames * bands.bands) as usize * frames.frames as usize + (frame % frames.frames) as usize
 }
 
 /// Whether all samples of a frame are of its row, and none of its padding.
 #[cube]
-pub fn is_inner(frame: u32, shape: &FrameShape, #[comptime] plan: BandPlan) -> bool {
-    if comptime!(plan.padding == Padding::None) {
+pub fn is_inner(frame: u32, shape: &MelFrameShape, #[comptime] plan: BandPlan) -> bool {
+    if comptime!(plan.padding == RowPadding::None) {
         true.runtime()
     } else {
         let position = frame % shape.frames * shape.hop;
@@ -115,10 +115,10 @@ pub fn is_inner(frame: u32, shape: &FrameShape, #[comptime] plan: BandPlan) -> b
 
 /// Sample `j` of frame `frame`, which is inner where `padding` is none.
 #[cube]
-pub fn frame_sample(signal: &[f32], frame: u32, j: u32, shape: &FrameShape, #[comptime] padding: Padding) -> f32 {
+pub fn frame_sample(signal: &[f32], frame: u32, j: u32, shape: &MelFrameShape, #[comptime] padding: RowPadding) -> f32 {
     let place = sample_place(frame, j, shape, padding);
     let mut value = shape.constant;
-    if comptime!(padding != Padding::Constant) || place.is_inside {
+    if comptime!(padding != RowPadding::Constant) || place.is_inside {
         value = signal[place.at];
     }
     value
@@ -130,12 +130,12 @@ pub fn frame_sample_of_pairs(
     signal: &[Complex],
     frame: u32,
     j: u32,
-    shape: &FrameShape,
-    #[comptime] padding: Padding,
+    shape: &MelFrameShape,
+    #[comptime] padding: RowPadding,
 ) -> f32 {
     let place = sample_place(frame, j, shape, padding);
     let mut value = shape.constant;
-    if comptime!(padding != Padding::Constant) || place.is_inside {
+    if comptime!(padding != RowPadding::Constant) || place.is_inside {
         let pair = signal[place.at / 2];
         value = select(place.at % 2 == 0, pair.extract(0usize), pair.extract(1usize));
     }
@@ -153,21 +153,21 @@ pub struct SamplePlace {
 
 /// Position of sample `j` of frame `frame`, which is inner where `padding` is none.
 #[cube]
-pub fn sample_place(frame: u32, j: u32, shape: &FrameShape, #[comptime] padding: Padding) -> SamplePlace {
+pub fn sample_place(frame: u32, j: u32, shape: &MelFrameShape, #[comptime] padding: RowPadding) -> SamplePlace {
     let start = (frame / shape.frames) as usize * shape.stride as usize;
     // From the start of the padding on.
     let position = frame % shape.frames * shape.hop + j;
-    if comptime!(padding == Padding::None) {
+    if comptime!(padding == RowPadding::None) {
         // The padding of frames that do not meet it, 0 where there is none.
         SamplePlace { at: start + (position - shape.padding) as usize, is_inside: true.runtime() }
     } else {
         let is_before = position < shape.padding;
         let last = shape.samples - 1;
-        if comptime!(padding == Padding::Constant) {
+        if comptime!(padding == RowPadding::Constant) {
             let is_inside = !is_before && position - shape.padding <= last;
             let at = select(is_inside, position - shape.padding, 0u32.runtime());
             SamplePlace { at: start + at as usize, is_inside }
-        } else if comptime!(padding == Padding::Edge) {
+        } else if comptime!(padding == RowPadding::Edge) {
             let at = min(select(is_before, 0u32.runtime(), position - shape.padding), last);
             SamplePlace { at: start + at as usize, is_inside: true.runtime() }
         } else {

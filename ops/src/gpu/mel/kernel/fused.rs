@@ -4,11 +4,11 @@
 use cubecl::prelude::*;
 
 use super::arguments::{
-    BandShape, FrameInput, FrameSamples, FrameSamplesExpand, FrameShape, PairBuffers, SampleBuffers, SparseRows,
+    BandShape, FrameInput, FrameSamples, FrameSamplesExpand, MelFrameShape, PairBuffers, SampleBuffers, SparseRows,
     first_band, formed, frame_sample, frame_sample_of_pairs, is_inner, sample_place, sparse_row,
 };
 use crate::gpu::complex::{Complex, ComplexArray, complex, registers, times};
-use crate::gpu::mel::plan::{FusedPlan, Padding};
+use crate::gpu::mel::plan::{FusedMelPlan, RowPadding};
 use crate::gpu::transform::kernel::{
     Sequence, mirrored, own_sequence, padded, root, run_passes, short_transform, write_exchange,
 };
@@ -19,9 +19,9 @@ pub fn mel_frames(
     input: &FrameInput,
     filters: &SparseRows,
     output: &mut [f32],
-    frames: FrameShape,
+    frames: MelFrameShape,
     bands: BandShape,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedMelPlan,
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
     let mut magnitudes = Shared::<[f32]>::new_slice(comptime!(plan.magnitudes_len() as usize));
@@ -39,9 +39,9 @@ pub fn row_power(
     input: &FrameInput,
     factor: &[f32],
     output: &mut [f32],
-    frames: FrameShape,
+    frames: MelFrameShape,
     #[comptime] is_scaled: bool,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedMelPlan,
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
     let mut magnitudes = Shared::<[f32]>::new_slice(comptime!(plan.magnitudes_len() as usize));
@@ -72,8 +72,8 @@ fn frame_magnitudes(
     magnitudes: &mut Shared<[f32]>,
     input: &FrameInput,
     own: &Sequence,
-    frames: &FrameShape,
-    #[comptime] plan: FusedPlan,
+    frames: &MelFrameShape,
+    #[comptime] plan: FusedMelPlan,
 ) {
     let mut z = registers(comptime!(plan.launch.layout.values()));
     load_frame(&mut z, input, own, frames, plan);
@@ -93,8 +93,8 @@ fn load_frame(
     z: &mut ComplexArray,
     input: &FrameInput,
     own: &Sequence,
-    frames: &FrameShape,
-    #[comptime] plan: FusedPlan,
+    frames: &MelFrameShape,
+    #[comptime] plan: FusedMelPlan,
 ) {
     // The frames inside their row, which are most, take no part in the arithmetic of padding.
     let frame = frames.first + own.row;
@@ -111,14 +111,14 @@ fn load_windowed(
     z: &mut ComplexArray,
     input: &FrameInput,
     own: &Sequence,
-    frames: &FrameShape,
+    frames: &MelFrameShape,
     #[comptime] is_inner: bool,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedMelPlan,
 ) {
     let launch = comptime!(plan.launch);
     let radix = comptime!(launch.radix(0));
     let span = comptime!(launch.span(0));
-    let padding = comptime!(if is_inner { Padding::None } else { plan.bands.padding });
+    let padding = comptime!(if is_inner { RowPadding::None } else { plan.bands.padding });
     let frame = frames.first + own.row;
     #[unroll]
     for q in 0..comptime!(launch.layout.per_unit(radix)) {
@@ -140,9 +140,9 @@ fn frame_value(
     samples: &FrameSamples,
     frame: u32,
     at: u32,
-    frames: &FrameShape,
-    #[comptime] padding: Padding,
-    #[comptime] plan: FusedPlan,
+    frames: &MelFrameShape,
+    #[comptime] padding: RowPadding,
+    #[comptime] plan: FusedMelPlan,
 ) -> Complex {
     match samples {
         FrameSamples::Single(buffers) => {
@@ -159,7 +159,13 @@ fn frame_value(
 
 /// Sample `j` of a frame times its factor.
 #[cube]
-fn windowed(buffers: &SampleBuffers, frame: u32, j: u32, frames: &FrameShape, #[comptime] padding: Padding) -> f32 {
+fn windowed(
+    buffers: &SampleBuffers,
+    frame: u32,
+    j: u32,
+    frames: &MelFrameShape,
+    #[comptime] padding: RowPadding,
+) -> f32 {
     buffers.window[j as usize] * frame_sample(&buffers.signal, frame, j, frames, padding)
 }
 
@@ -169,12 +175,12 @@ fn windowed_pair(
     buffers: &PairBuffers,
     frame: u32,
     at: u32,
-    frames: &FrameShape,
-    #[comptime] padding: Padding,
+    frames: &MelFrameShape,
+    #[comptime] padding: RowPadding,
 ) -> Complex {
     let factors = buffers.window[at as usize];
     let j = 2u32 * at;
-    let pair = if comptime!(padding == Padding::None) {
+    let pair = if comptime!(padding == RowPadding::None) {
         buffers.signal[sample_place(frame, j, frames, padding).at / 2]
     } else {
         let first = frame_sample_of_pairs(&buffers.signal, frame, j, frames, padding);
@@ -190,7 +196,7 @@ fn square_spectrum(
     magnitudes: &mut Shared<[f32]>,
     input: &FrameInput,
     own: &Sequence,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedMelPlan,
 ) {
     let launch = comptime!(plan.launch);
     let points = comptime!(launch.points);
@@ -218,19 +224,19 @@ fn square_spectrum(
 
 /// Slot of this unit's sequence in its cube.
 #[cube]
-fn own_slot(#[comptime] plan: FusedPlan) -> u32 {
+fn own_slot(#[comptime] plan: FusedMelPlan) -> u32 {
     UNIT_POS / comptime!(plan.launch.layout.units)
 }
 
 /// Position of the magnitude of a bin of the sequence in slot `slot`: those of all sequences are side by side, as units
 /// that sum bands read them.
 #[cube]
-fn magnitude_at(bin: u32, slot: u32, #[comptime] plan: FusedPlan) -> usize {
+fn magnitude_at(bin: u32, slot: u32, #[comptime] plan: FusedMelPlan) -> usize {
     (bin * comptime!(plan.bin_stride()) + slot) as usize
 }
 
 #[cube]
-fn magnitude(re: f32, im: f32, #[comptime] plan: FusedPlan) -> f32 {
+fn magnitude(re: f32, im: f32, #[comptime] plan: FusedMelPlan) -> f32 {
     let power = fma(re, re, im * im);
     if comptime!(plan.bands.is_power) { power } else { power.sqrt() }
 }
@@ -241,9 +247,9 @@ fn store_bands(
     magnitudes: &Shared<[f32]>,
     filters: &SparseRows,
     output: &mut [f32],
-    frames: &FrameShape,
+    frames: &MelFrameShape,
     bands: &BandShape,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedMelPlan,
 ) {
     let launch = comptime!(plan.launch);
     let sequences = comptime!(launch.layout.sequences);

@@ -2,10 +2,10 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{BandShape, FrameShape, SparseRows, first_band, frame_sample, guarded, sparse_row};
+use super::arguments::{BandShape, MelFrameShape, SparseRows, first_band, frame_sample, guarded, sparse_row};
 use super::separate::band_sum;
 use crate::gpu::complex::ComplexBuffers;
-use crate::gpu::mel::plan::{BandForm, BandPlan, Padding};
+use crate::gpu::mel::plan::{BandForm, BandPlan, RowPadding};
 use crate::gpu::reduce::RowBlockShape;
 
 /// Gradients of the sums of bands, `[count, bands]`, from those of the output `[rows, bands, frames]`: a unit per band
@@ -16,7 +16,7 @@ pub fn band_slopes(
     filters: &SparseRows,
     grad: &[f32],
     into: &mut [f32],
-    frames: FrameShape,
+    frames: MelFrameShape,
     shape: BandShape,
     #[comptime] plan: BandPlan,
 ) {
@@ -91,7 +91,7 @@ pub fn add_frames(
     grad: &[f32],
     window: &[f32],
     into: &mut [f32],
-    frames: FrameShape,
+    frames: MelFrameShape,
     first_row: u32,
     rows: u32,
     #[comptime] plan: BandPlan,
@@ -104,7 +104,7 @@ pub fn add_frames(
     let last = frames.samples - 1;
     // The frames at the sample itself, then at the places of the padding that repeat it.
     let mut sum = sum_at(grad, window, row, frames.padding + sample, &frames, plan);
-    if comptime!(plan.padding == Padding::Reflect) {
+    if comptime!(plan.padding == RowPadding::Reflect) {
         // The mirror images before and after the row; the samples at the ends have none.
         if sample > 0 && sample <= frames.padding {
             sum += sum_at(grad, window, row, frames.padding - sample, &frames, plan);
@@ -114,7 +114,7 @@ pub fn add_frames(
         }
     }
     // The ends of the row stand for all of the padding beyond them.
-    if comptime!(plan.padding == Padding::Edge) {
+    if comptime!(plan.padding == RowPadding::Edge) {
         if sample == 0 {
             for position in 0..frames.padding {
                 sum += sum_at(grad, window, row, position, &frames, plan);
@@ -136,7 +136,7 @@ fn sum_at(
     window: &[f32],
     row: u32,
     position: u32,
-    frames: &FrameShape,
+    frames: &MelFrameShape,
     #[comptime] plan: BandPlan,
 ) -> f32 {
     let n = comptime!(plan.n);
@@ -164,7 +164,7 @@ pub fn window_sums(
     signal: &[f32],
     grad: &[f32],
     sums: &mut [f32],
-    frames: FrameShape,
+    frames: MelFrameShape,
     blocks: RowBlockShape,
     #[comptime] plan: BandPlan,
 ) {

@@ -6,7 +6,7 @@ mod gradients;
 mod separate;
 
 pub use arguments::{
-    BandShapeLaunch, FrameInputLaunch, FrameSamplesArgs, FrameShapeLaunch, PairBuffersLaunch, SampleBuffersLaunch,
+    BandShapeLaunch, FrameInputLaunch, FrameSamplesArgs, MelFrameShapeLaunch, PairBuffersLaunch, SampleBuffersLaunch,
     SparseRowsLaunch,
 };
 pub use fused::{mel_frames, row_power};

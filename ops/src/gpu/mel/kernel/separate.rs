@@ -2,13 +2,19 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{BandShape, FrameShape, SparseRows, first_band, formed, frame_sample, sparse_row};
+use super::arguments::{BandShape, MelFrameShape, SparseRows, first_band, formed, frame_sample, sparse_row};
 use crate::gpu::complex::{ComplexBuffers, square};
 use crate::gpu::mel::plan::BandPlan;
 
 /// Windowed frames, `[count, n]`: a unit per value.
 #[cube(launch)]
-pub fn window_frames(signal: &[f32], window: &[f32], into: &mut [f32], frames: FrameShape, #[comptime] plan: BandPlan) {
+pub fn window_frames(
+    signal: &[f32],
+    window: &[f32],
+    into: &mut [f32],
+    frames: MelFrameShape,
+    #[comptime] plan: BandPlan,
+) {
     let at = ABSOLUTE_POS as u32;
     let n = comptime!(plan.n);
     if at >= frames.count * n {
@@ -25,7 +31,7 @@ pub fn frame_bands(
     spectra: &ComplexBuffers,
     filters: &SparseRows,
     output: &mut [f32],
-    frames: FrameShape,
+    frames: MelFrameShape,
     shape: BandShape,
     #[comptime] plan: BandPlan,
 ) {

@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 use super::sequence::{Sequence, has_short_transform, padded, short_transform};
 use crate::gpu::complex::{Complex, ComplexArray, complex};
 use crate::gpu::short_transform::output_position;
-use crate::gpu::transform::launch_plan::LaunchPlan;
+use crate::gpu::transform::launch_plan::TransformLaunchPlan;
 
 /// Writes the outputs of a pass where the next one finds its inputs: output m of short transform j is value m·before of
 /// the block that the `before` earlier short transforms next to it share. The outputs of the last pass are in order.
@@ -15,7 +15,7 @@ pub fn write_exchange(
     exchange: &mut Shared<[Complex]>,
     sequence: &Sequence,
     #[comptime] pass: u32,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let radix = comptime!(plan.radix(pass));
     let before = comptime!(plan.before(pass));
@@ -50,7 +50,7 @@ pub fn read_exchange(
     exchange: &mut Shared<[Complex]>,
     sequence: &Sequence,
     #[comptime] pass: u32,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let radix = comptime!(plan.radix(pass));
     let span = comptime!(plan.span(pass));

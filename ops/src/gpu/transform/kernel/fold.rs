@@ -10,7 +10,7 @@ use super::sink::finished;
 use super::source::{bin, unfolded};
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, conjugate, times};
 use crate::gpu::short_transform::output_position;
-use crate::gpu::transform::launch_plan::{Fold, LaunchPlan};
+use crate::gpu::transform::launch_plan::{Fold, TransformLaunchPlan};
 
 /// Stores the half spectrum of a sequence: through the exchange memory, where units find the mirror images of bins.
 #[cube]
@@ -21,7 +21,7 @@ pub fn store_folded(
     output: &mut TransformOutput,
     sequence: &Sequence,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     // All units have read what they need of the exchange before.
     sync_cube();
@@ -83,7 +83,7 @@ fn store_folded_bin(
     sequence: &Sequence,
     k: u32,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let fold = comptime!(plan.fold());
     // Both are in the exchange memory, whichever units computed them.
@@ -110,7 +110,7 @@ pub fn load_unfolded(
     table: &[Complex],
     sequence: &Sequence,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let bins = comptime!(plan.points / 2 + 1);
     let step = comptime!(plan.layout.cube_units());
@@ -166,7 +166,7 @@ fn exchange_bins(
     sequence: &Sequence,
     k: u32,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let first = sequence.row * shape.input_stride;
     let mirror = comptime!(plan.points) - k;

@@ -14,7 +14,7 @@ use super::sink::{store_outputs, store_staged};
 use super::source::{load_inputs, load_staged};
 use crate::gpu::complex::{Complex, ComplexArray, product, registers};
 use crate::gpu::short_transform::{output_position, transform_radix};
-use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
+use crate::gpu::transform::launch_plan::{RowForm, TransformLaunchPlan};
 
 /// The largest radix whose twiddles are partly computed.
 const MAX_COMPUTED: u32 = 16;
@@ -26,7 +26,7 @@ pub fn transform_sequences(
     table: &[Complex],
     output: &mut TransformOutput,
     shape: TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
     let mut z = registers(comptime!(plan.layout.values()));
@@ -63,7 +63,7 @@ pub fn run_passes(
     table: &[Complex],
     read: &Sequence,
     own: &Sequence,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let passes = comptime!(plan.passes());
     #[unroll]
@@ -99,7 +99,7 @@ pub fn short_transforms(
     table: &[Complex],
     sequence: &Sequence,
     #[comptime] pass: u32,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let radix = comptime!(plan.radix(pass));
     let before = comptime!(plan.before(pass));
@@ -149,7 +149,7 @@ fn multiply_filter(
     table: &[Complex],
     sequence: &Sequence,
     #[comptime] pass: u32,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let radix = comptime!(plan.radix(pass));
     let span = comptime!(plan.span(pass));

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::transform::launch_plan::{LaunchPlan, SequenceAccess};
+use crate::gpu::transform::launch_plan::{SequenceAccess, TransformLaunchPlan};
 
 /// The sequence that a unit works on.
 #[derive(CubeType, Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct Sequence {
 
 /// This unit's sequence among those of `rows` rows, where adjacent units are spread as `access` takes adjacent values.
 #[cube]
-pub fn own_sequence(rows: u32, #[comptime] access: SequenceAccess, #[comptime] plan: LaunchPlan) -> Sequence {
+pub fn own_sequence(rows: u32, #[comptime] access: SequenceAccess, #[comptime] plan: TransformLaunchPlan) -> Sequence {
     let sequences = comptime!(plan.layout.sequences);
     // Side by side in memory: adjacent units in adjacent sequences. One after the other: adjacent units in one
     // sequence.
@@ -34,7 +34,7 @@ pub fn own_sequence(rows: u32, #[comptime] access: SequenceAccess, #[comptime] p
 
 /// The sequence in slot `slot` of this unit's cube, as unit `t` of its units has it.
 #[cube]
-pub fn sequence_at(slot: u32, t: u32, rows: u32, #[comptime] plan: LaunchPlan) -> Sequence {
+pub fn sequence_at(slot: u32, t: u32, rows: u32, #[comptime] plan: TransformLaunchPlan) -> Sequence {
     let number = CUBE_POS as u32 * comptime!(plan.layout.sequences) + slot;
     let count = rows * comptime!(plan.columns);
     // Units past the last sequence compute that one too, because every unit must reach the cube's barriers.
@@ -50,14 +50,24 @@ pub fn sequence_at(slot: u32, t: u32, rows: u32, #[comptime] plan: LaunchPlan) -
 
 /// Number of short transform `q` of a unit; past the last one, the last one.
 #[cube]
-pub fn short_transform(t: u32, #[comptime] q: u32, #[comptime] span: u32, #[comptime] plan: LaunchPlan) -> u32 {
+pub fn short_transform(
+    t: u32,
+    #[comptime] q: u32,
+    #[comptime] span: u32,
+    #[comptime] plan: TransformLaunchPlan,
+) -> u32 {
     let j = t + comptime!(q * plan.layout.units);
     if comptime!(is_always_present(q, span, &plan)) { j } else { min(j, comptime!(span - 1).runtime()) }
 }
 
 /// Whether a unit has a short transform `q`.
 #[cube]
-pub fn has_short_transform(t: u32, #[comptime] q: u32, #[comptime] span: u32, #[comptime] plan: LaunchPlan) -> bool {
+pub fn has_short_transform(
+    t: u32,
+    #[comptime] q: u32,
+    #[comptime] span: u32,
+    #[comptime] plan: TransformLaunchPlan,
+) -> bool {
     if comptime!(is_always_present(q, span, &plan)) {
         true.runtime()
     } else {
@@ -67,7 +77,7 @@ pub fn has_short_transform(t: u32, #[comptime] q: u32, #[comptime] span: u32, #[
 
 /// Offset in shared memory of value `i` of a sequence.
 #[cube]
-pub fn padded(i: u32, #[comptime] plan: LaunchPlan) -> u32 {
+pub fn padded(i: u32, #[comptime] plan: TransformLaunchPlan) -> u32 {
     if comptime!(plan.layout.padding == 0) { i } else { i + i / comptime!(plan.layout.padding) }
 }
 
@@ -79,18 +89,18 @@ pub fn mirrored(k: u32, #[comptime] points: u32) -> u32 {
 
 /// Whether bin `k` of a sequence is one of `modes` modes.
 #[cube]
-pub fn is_mode(k: u32, #[comptime] modes: u32, #[comptime] plan: LaunchPlan) -> bool {
+pub fn is_mode(k: u32, #[comptime] modes: u32, #[comptime] plan: TransformLaunchPlan) -> bool {
     k < comptime!(modes.div_ceil(2)) || k >= comptime!(plan.layout.n - modes / 2)
 }
 
 /// The mode that bin `k` of a sequence is, if it is one.
 #[cube]
-pub fn mode_of(k: u32, #[comptime] modes: u32, #[comptime] plan: LaunchPlan) -> u32 {
+pub fn mode_of(k: u32, #[comptime] modes: u32, #[comptime] plan: TransformLaunchPlan) -> u32 {
     let lower = comptime!(modes.div_ceil(2));
     select(k < lower, k, k - comptime!(plan.layout.n - modes))
 }
 
 /// Whether every unit has a short transform `q`.
-fn is_always_present(q: u32, span: u32, plan: &LaunchPlan) -> bool {
+fn is_always_present(q: u32, span: u32, plan: &TransformLaunchPlan) -> bool {
     (q + 1) * plan.layout.units <= span
 }

@@ -8,7 +8,7 @@ use super::roots::root;
 use super::sequence::{Sequence, has_short_transform, is_mode, mode_of, padded, sequence_at, short_transform};
 use crate::gpu::complex::{Complex, ComplexArray, complex, times};
 use crate::gpu::short_transform::output_position;
-use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
+use crate::gpu::transform::launch_plan::{RowForm, TransformLaunchPlan};
 
 /// Stores the outputs of a unit's short transforms of the last pass.
 #[cube]
@@ -18,7 +18,7 @@ pub fn store_outputs(
     output: &mut TransformOutput,
     sequence: &Sequence,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let pass = comptime!(plan.passes() - 1);
     let radix = comptime!(plan.radix(pass));
@@ -56,7 +56,7 @@ pub fn store_staged(
     output: &mut TransformOutput,
     sequence: &Sequence,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     // All units have read what they need of the exchange before.
     sync_cube();
@@ -99,7 +99,7 @@ fn store_output(
     sequence: &Sequence,
     place: &OutputPlace,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let value = finished(value, table, sequence.column, place.k, place.at, plan);
     // A convolution is longer than the row, a half spectrum shorter, and of that the lowest bins may be kept, or of a
@@ -119,7 +119,7 @@ fn store_output(
 }
 
 /// Values of a row that are written.
-fn kept(plan: &LaunchPlan) -> u32 {
+fn kept(plan: &TransformLaunchPlan) -> u32 {
     if plan.sink == RowForm::HalfSpectrum {
         plan.points / 2 + 1
     } else if plan.chirps_output {
@@ -137,7 +137,7 @@ pub fn finished(
     column: u32,
     k: u32,
     at: u32,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) -> Complex {
     if comptime!(plan.twiddle_root > 0) {
         // The twiddle between the columns and the rows of a long transform.
@@ -160,7 +160,7 @@ fn store(
     row: u32,
     at: u32,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let (re, im) = (value.extract(0usize) * shape.scale, value.extract(1usize) * shape.scale);
     match output {

@@ -7,7 +7,7 @@ use super::exchange::read_exchange;
 use super::roots::root;
 use super::sequence::{Sequence, is_mode, mode_of, padded, sequence_at, short_transform};
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times};
-use crate::gpu::transform::launch_plan::{LaunchPlan, RowForm};
+use crate::gpu::transform::launch_plan::{RowForm, TransformLaunchPlan};
 
 /// Loads the inputs of a unit's short transforms of the first pass.
 #[cube]
@@ -17,7 +17,7 @@ pub fn load_inputs(
     table: &[Complex],
     sequence: &Sequence,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let radix = comptime!(plan.radix(0));
     let span = comptime!(plan.span(0));
@@ -48,7 +48,7 @@ pub fn load_staged(
     table: &[Complex],
     sequence: &Sequence,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) {
     let n = comptime!(plan.layout.n);
     let step = comptime!(plan.layout.cube_units());
@@ -76,7 +76,7 @@ fn load_mode(
     sequence: &Sequence,
     k: u32,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) -> Complex {
     let mut value = complex(0.0f32, 0.0f32);
     if is_mode(k, plan.input_modes, plan) {
@@ -95,7 +95,7 @@ fn load(
     row: u32,
     at: u32,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) -> Complex {
     if comptime!(plan.chirps_input) {
         // The row of a convolution ends at `points`, and is multiplied by the chirp.
@@ -118,7 +118,7 @@ fn load_form(
     row: u32,
     at: u32,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) -> Complex {
     let first = row * shape.input_stride;
     match input {
@@ -135,7 +135,7 @@ fn load_parts(
     first: u32,
     at: u32,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) -> Complex {
     if comptime!(plan.source == RowForm::Complex) {
         complex(part(&rows.re, first, at, shape, plan), part(&rows.im, first, at, shape, plan))
@@ -165,7 +165,7 @@ pub fn bin(
     first: u32,
     bin: u32,
     shape: &TransformShape,
-    #[comptime] plan: LaunchPlan,
+    #[comptime] plan: TransformLaunchPlan,
 ) -> Complex {
     // The first bin, and the middle one of an even number, are real; the others stand for two.
     let interior = bin > 0 && bin < comptime!(end_of_interior(&plan));
@@ -186,13 +186,13 @@ pub fn unfolded(x: Complex, y: Complex, w: Complex) -> Complex {
 }
 
 /// The bin after the last one that stands for two.
-fn end_of_interior(plan: &LaunchPlan) -> u32 {
+fn end_of_interior(plan: &TransformLaunchPlan) -> u32 {
     if plan.source == RowForm::PairSpectrum { plan.points } else { plan.points / 2 + 1 }
 }
 
 /// Value `at` of one part of a row; 0 past the end of a row that is too short.
 #[cube]
-fn part(values: &[f32], first: u32, at: u32, shape: &TransformShape, #[comptime] plan: LaunchPlan) -> f32 {
+fn part(values: &[f32], first: u32, at: u32, shape: &TransformShape, #[comptime] plan: TransformLaunchPlan) -> f32 {
     if comptime!(plan.is_padded) {
         let mut value = 0.0f32;
         if at < shape.samples {
@@ -206,7 +206,13 @@ fn part(values: &[f32], first: u32, at: u32, shape: &TransformShape, #[comptime]
 
 /// Pair `at` of a row; 0 past the end of a row that is too short.
 #[cube]
-fn pair(values: &[Complex], first: u32, at: u32, shape: &TransformShape, #[comptime] plan: LaunchPlan) -> Complex {
+fn pair(
+    values: &[Complex],
+    first: u32,
+    at: u32,
+    shape: &TransformShape,
+    #[comptime] plan: TransformLaunchPlan,
+) -> Complex {
     if comptime!(plan.is_padded) {
         let mut value = complex(0.0f32, 0.0f32);
         if at < shape.samples {

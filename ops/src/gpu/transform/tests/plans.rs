@@ -1,17 +1,17 @@
 //! Plans follow from limits alone, and are ones that the kernels can run.
 
 use crate::gpu::device::{DeviceLimit, Limits};
-use crate::gpu::transform::launch_plan::{LaunchPlan, roots_len};
+use crate::gpu::transform::launch_plan::{TransformLaunchPlan, roots_len};
 use crate::gpu::transform::layout::CubeLayout;
 use crate::gpu::transform::layout_search::MemoryOrder;
-use crate::gpu::transform::plan::{Kind, Plan, Problem};
+use crate::gpu::transform::plan::{TransformKind, TransformPlan, TransformProblem};
 use crate::gpu::transform::tables::{roots_table, table};
 
 /// A device with no more than WebGPU guarantees.
 const LEAST: Limits = Limits { units: 256, shared: 16 << 10, buffer: 128 << 20, ..Limits::SOFTWARE };
 
-fn plan(points: usize, kind: Kind, limits: &Limits) -> Plan {
-    Plan::of(Problem { points, kind, is_padded: false, conjugates: false }, limits).unwrap()
+fn plan(points: usize, kind: TransformKind, limits: &Limits) -> TransformPlan {
+    TransformPlan::of(TransformProblem { points, kind, is_padded: false, conjugates: false }, limits).unwrap()
 }
 
 /// The radices of a layout.
@@ -19,7 +19,7 @@ fn radices(layout: &CubeLayout) -> Vec<u32> {
     (0..layout.radices.count()).map(|pass| layout.radices.radix(pass)).collect()
 }
 
-fn assert_runs(launch: &LaunchPlan, limits: &Limits) {
+fn assert_runs(launch: &TransformLaunchPlan, limits: &Limits) {
     let layout = launch.layout;
     assert_eq!(radices(&layout).iter().product::<u32>(), layout.n, "{launch:?}");
     assert!(layout.shared_bytes() <= limits.shared && layout.cube_units() <= limits.units, "{launch:?}");
@@ -33,13 +33,13 @@ fn assert_runs(launch: &LaunchPlan, limits: &Limits) {
 fn every_length_has_a_plan_on_every_device() {
     for limits in [Limits::H200, Limits::WEBGPU, LEAST] {
         for points in (1..=600).chain([1000, 2011, 4095, 10_007, 16_384, 65_536, 99_991, 1 << 20]) {
-            for kind in [Kind::Complex, Kind::RealForward, Kind::RealInverse] {
+            for kind in [TransformKind::Complex, TransformKind::RealForward, TransformKind::RealInverse] {
                 let plan = plan(points, kind, &limits);
                 plan.launches.iter().for_each(|launch| assert_runs(launch, &limits));
                 let (first, last) = (&plan.launches[0], &plan.launches[plan.launches.len() - 1]);
                 let whole = first.layout.n * first.columns;
                 assert!(whole == first.points || whole >= 2 * first.points - 1 && last.chirps_output, "{plan:?}");
-                let halved = kind != Kind::Complex && points % 2 == 0;
+                let halved = kind != TransformKind::Complex && points % 2 == 0;
                 assert_eq!(first.points as usize, if halved { points / 2 } else { points }, "{plan:?}");
                 assert!(
                     plan.fold.is_none_or(|fold| roots_table(fold.root()).len() == 2 * roots_len(fold.root()) as usize),
@@ -53,14 +53,14 @@ fn every_length_has_a_plan_on_every_device() {
 
 #[test]
 fn the_number_of_launches_follows_from_length_and_shared_memory() {
-    let launches = |points, limits| plan(points, Kind::Complex, limits).launches.len();
+    let launches = |points, limits| plan(points, TransformKind::Complex, limits).launches.len();
     // Small factors in one cube; a convolution in one; two factors; a convolution of two factors.
     assert_eq!([4096, 10_000, 16_384].map(|points| launches(points, &Limits::H200)), [1, 1, 1]);
     assert_eq!([251, 1009, 10_007].map(|points| launches(points, &Limits::H200)), [1, 1, 1]);
     assert_eq!([32_768, 1 << 20].map(|points| launches(points, &Limits::H200)), [2, 2]);
     assert_eq!(launches(100_003, &Limits::H200), 3);
     // Spectra of pairs of samples are folded by the last launch, or by a launch of their own.
-    let folds = |points| plan(points, Kind::RealForward, &Limits::H200).fold.is_some();
+    let folds = |points| plan(points, TransformKind::RealForward, &Limits::H200).fold.is_some();
     assert_eq!([16_384, 16_383, 65_536, 65_535].map(folds), [false, false, true, false]);
     assert_eq!([1024, 4096, 10_007].map(|points| launches(points, &LEAST)), [1, 2, 3]);
 }
@@ -84,10 +84,11 @@ fn radices_are_few_and_units_busy() {
 
 #[test]
 fn a_length_beyond_two_factors_is_an_error() {
-    let problem = Problem { points: 1 << 26, kind: Kind::Complex, is_padded: false, conjugates: false };
-    assert!(Plan::of(problem, &Limits::H200).is_ok());
-    let error = Plan::of(problem, &LEAST).unwrap_err();
+    let problem =
+        TransformProblem { points: 1 << 26, kind: TransformKind::Complex, is_padded: false, conjugates: false };
+    assert!(TransformPlan::of(problem, &Limits::H200).is_ok());
+    let error = TransformPlan::of(problem, &LEAST).unwrap_err();
     assert_eq!((error.limit, error.available), (DeviceLimit::SharedMemory, 16 << 10));
-    let error = Plan::of(Problem { points: 1 << 30, ..problem }, &Limits::H200).unwrap_err();
+    let error = TransformPlan::of(TransformProblem { points: 1 << 30, ..problem }, &Limits::H200).unwrap_err();
     assert_eq!(error.limit, DeviceLimit::LaunchElements);
 }

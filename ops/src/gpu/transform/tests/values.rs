@@ -6,8 +6,8 @@ use firefly_reference::dft::dft_bins;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{GpuDevice, empty};
 use crate::gpu::tests::devices::{accelerators, bits, noise, read, small, upload};
-use crate::gpu::transform::launch::{Call, StridedRows, is_padded, transform};
-use crate::gpu::transform::plan::{Kind, Plan, Problem};
+use crate::gpu::transform::launch::{StridedRows, TransformCall, is_padded, transform};
+use crate::gpu::transform::plan::{TransformKind, TransformPlan, TransformProblem};
 
 /// Bins that are compared per row, at most: the definition takes n operations for each.
 const BINS: usize = 400;
@@ -17,7 +17,7 @@ const INTERIOR: f32 = 2.0;
 /// A transform of `rows` rows of `len` values, `gap` more values apart.
 #[derive(Debug, Clone, Copy)]
 struct Case {
-    kind: Kind,
+    kind: TransformKind,
     points: usize,
     rows: usize,
     len: usize,
@@ -27,8 +27,8 @@ struct Case {
 
 impl Case {
     /// Rows of the length that the transform takes, without gaps.
-    fn new(kind: Kind, points: usize, rows: usize) -> Self {
-        let len = if kind == Kind::RealInverse { points / 2 + 1 } else { points };
+    fn new(kind: TransformKind, points: usize, rows: usize) -> Self {
+        let len = if kind == TransformKind::RealInverse { points / 2 + 1 } else { points };
         Self { kind, points, rows, len, gap: 0, conjugates: false }
     }
 
@@ -38,12 +38,12 @@ impl Case {
         let n = self.points;
         (0..n)
             .map(|i| match self.kind {
-                Kind::Complex => value(i),
-                Kind::RealForward | Kind::LowestBins => Complex::new(value(i).re, 0.0),
-                Kind::ColumnsToModes(_) | Kind::ModesToColumns(_) | Kind::Pairs => {
+                TransformKind::Complex => value(i),
+                TransformKind::RealForward | TransformKind::LowestBins => Complex::new(value(i).re, 0.0),
+                TransformKind::ColumnsToModes(_) | TransformKind::ModesToColumns(_) | TransformKind::Pairs => {
                     unreachable!("convolutions test columns and pairs")
                 }
-                Kind::RealInverse => {
+                TransformKind::RealInverse => {
                     let bin = i.min(n - i);
                     let sign = if (2 * i > n) == self.conjugates { 1.0 } else { -1.0 };
                     // The inverse sum is the forward sum of the conjugate.
@@ -56,16 +56,16 @@ impl Case {
             .collect()
     }
 
-    fn problem(&self) -> Problem {
+    fn problem(&self) -> TransformProblem {
         let is_padded = is_padded(self.kind, self.len, self.points);
-        Problem { points: self.points, kind: self.kind, is_padded, conjugates: self.conjugates }
+        TransformProblem { points: self.points, kind: self.kind, is_padded, conjugates: self.conjugates }
     }
 
     /// Values of an output row.
     fn outputs(&self) -> usize {
         match self.kind {
-            Kind::RealForward => self.points / 2 + 1,
-            Kind::LowestBins => self.points / 3 + 1,
+            TransformKind::RealForward => self.points / 2 + 1,
+            TransformKind::LowestBins => self.points / 3 + 1,
             _ => self.points,
         }
     }
@@ -73,7 +73,7 @@ impl Case {
     /// Output `k` of a row from that of its complex row.
     fn finished(&self, k: usize, value: Complex) -> Complex {
         let scale = f64::from(SCALE);
-        let is_forward = matches!(self.kind, Kind::RealForward | Kind::LowestBins);
+        let is_forward = matches!(self.kind, TransformKind::RealForward | TransformKind::LowestBins);
         let interior = is_forward && k > 0 && 2 * k != self.points;
         let scale = if interior { scale * f64::from(INTERIOR) } else { scale };
         let sign = if is_forward && self.conjugates { -1.0 } else { 1.0 };
@@ -93,11 +93,11 @@ fn outputs(device: &GpuDevice, case: Case, values: &[Vec<f32>; 2]) -> [Vec<f32>;
     let input = StridedRows { values: ComplexRows::new(re, im), stride, len: case.len };
     let outputs = case.outputs();
     let output = match case.kind {
-        Kind::RealInverse => ComplexRows { re: empty(&device.client, case.rows * outputs), im: None },
+        TransformKind::RealInverse => ComplexRows { re: empty(&device.client, case.rows * outputs), im: None },
         _ => ComplexRows::empty(&device.client, case.rows * outputs),
     };
     let into = StridedRows { values: output.clone(), stride: outputs, len: outputs };
-    let call = Call { problem: case.problem(), rows: case.rows, scale: SCALE, interior: INTERIOR };
+    let call = TransformCall { problem: case.problem(), rows: case.rows, scale: SCALE, interior: INTERIOR };
     transform(device, &call, &input, &into).unwrap();
     [&output.re, output.imaginary()].map(|part| read(device, part))
 }
@@ -117,12 +117,12 @@ fn assert_right(device: &GpuDevice, case: Case) {
         let expected: Vec<Complex> = bins.iter().zip(expected).map(|(&k, value)| case.finished(k, value)).collect();
         let largest = expected.iter().fold(0f64, |most, value| most.max(value.norm_sqr())).sqrt();
         // Twice the tolerance of transforms without a convolution where there is one.
-        let plan = Plan::of(case.problem(), &device.limits).unwrap();
+        let plan = TransformPlan::of(case.problem(), &device.limits).unwrap();
         let convolved = plan.launches.iter().any(|launch| launch.is_filtered());
         let tolerance = (2e-6 + 5e-7 * (case.points as f64).log10()) * if convolved { 2.0 } else { 1.0 };
         for (&k, expected) in bins.iter().zip(expected) {
             let [re, im] = found.each_ref().map(|part| f64::from(part[row * outputs + k]));
-            let im = if kind == Kind::RealInverse { 0.0 } else { im - expected.im };
+            let im = if kind == TransformKind::RealInverse { 0.0 } else { im - expected.im };
             let error = Complex::new(re - expected.re, im).norm_sqr().sqrt();
             assert!(
                 error <= tolerance * largest,
@@ -133,14 +133,14 @@ fn assert_right(device: &GpuDevice, case: Case) {
     }
 }
 
-const KINDS: [Kind; 3] = [Kind::Complex, Kind::RealForward, Kind::RealInverse];
+const KINDS: [TransformKind; 3] = [TransformKind::Complex, TransformKind::RealForward, TransformKind::RealInverse];
 
 /// Outputs of every kernel of transforms: of one launch, of a convolution, and of two launches and a fold.
 pub fn outputs_of_kernels(device: &GpuDevice) -> Vec<Vec<f32>> {
     let small = small(device);
     let in_one = lengths(device, &[30, 256, 67, 4095], &[45]).iter();
     let in_one = in_one.flat_map(|&points| KINDS.map(|kind| (device, Case::new(kind, points, 5))));
-    let folded = (&small, Case::new(Kind::LowestBins, 1200, 5));
+    let folded = (&small, Case::new(TransformKind::LowestBins, 1200, 5));
     let outputs = in_one.chain([folded]).flat_map(|(device, case)| {
         outputs(device, case, &[1, 2].map(|seed| noise(case.rows * (case.len + case.gap), seed)))
     });
@@ -183,7 +183,7 @@ fn long_lengths_are_right() {
             KINDS.iter().for_each(|&kind| assert_right(&device, Case::new(kind, points, 3)));
         }
         for &points in lengths(&device, &[1 << 20], &[]) {
-            assert_right(&device, Case::new(Kind::Complex, points, 1));
+            assert_right(&device, Case::new(TransformKind::Complex, points, 1));
         }
     }
 }
@@ -210,7 +210,7 @@ fn rows_are_padded_truncated_and_read_at_their_stride() {
                 for (len, gap) in [(points / 3, 0), (points / 3, 5), (points + 9, 0), (points, 64 - points % 64)] {
                     let case = Case { len, gap, ..Case::new(kind, points, 9) };
                     assert_right(device, case);
-                    assert_right(device, Case { conjugates: kind != Kind::Complex, ..case });
+                    assert_right(device, Case { conjugates: kind != TransformKind::Complex, ..case });
                 }
             }
         }
@@ -222,11 +222,11 @@ fn the_lowest_bins_alone_are_written() {
     for device in accelerators() {
         // An even and an odd length in one launch, as a convolution, and in two launches with a fold.
         for &points in lengths(&device, &[1, 2, 30, 45, 67, 134, 1024], &[30, 45, 134]) {
-            let case = Case::new(Kind::LowestBins, points, 7);
+            let case = Case::new(TransformKind::LowestBins, points, 7);
             assert_right(&device, case);
             assert_right(&device, Case { conjugates: true, ..case });
         }
-        assert_right(&small(&device), Case::new(Kind::LowestBins, 1200, 5));
+        assert_right(&small(&device), Case::new(TransformKind::LowestBins, 1200, 5));
     }
 }
 

@@ -8,11 +8,11 @@ use super::samples::samples_per_unit;
 use super::select::write_strongest;
 use super::team::{TeamIndex, TeamMemory, team_index, wait};
 use super::unit_tables::{UnitTables, load_tables};
-use crate::gpu::welch::plan::FusedPlan;
+use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// Writes the Welch power of every row, or its strongest bins.
 #[cube(launch, launch_unchecked)]
-pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #[comptime] plan: FusedPlan) {
+pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #[comptime] plan: FusedWelchPlan) {
     // The unit's position, and the tables that the plan keeps in its registers or in shared memory.
     let unit = team_index(plan);
     let tables = load_tables(input, &unit, plan);
@@ -76,7 +76,7 @@ fn group_power(
     unit: &TeamIndex,
     group: u32,
     step: u32,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let turns = comptime!(plan.rows / plan.slots());
     for turn in 0..turns {
@@ -93,11 +93,11 @@ fn group_power(
 }
 
 /// Complex values of a cube's exchange memory.
-fn exchange_len(plan: &FusedPlan) -> usize {
+fn exchange_len(plan: &FusedWelchPlan) -> usize {
     (plan.teams * plan.slots() * plan.layout.exchange_len()) as usize
 }
 
 /// Values of a cube's power memory.
-fn power_len(plan: &FusedPlan) -> usize {
+fn power_len(plan: &FusedWelchPlan) -> usize {
     (plan.teams * plan.rows * plan.power_stride()) as usize
 }

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::team::{TeamIndex, TeamMemory, wait};
 use crate::gpu::neighbours::neighbours;
-use crate::gpu::welch::plan::FusedPlan;
+use crate::gpu::welch::plan::FusedWelchPlan;
 use crate::ops::GAIN_TAPS;
 
 /// Applies the gain to the bins t + units·c of a unit, in `power`, and to the Nyquist bin behind them, which is unit
@@ -15,7 +15,7 @@ pub fn apply_gain(
     memory: &mut TeamMemory,
     at: u32,
     unit: &TeamIndex,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let half = comptime!(plan.layout.values / 2);
     let mut below = Array::<f32>::new(comptime!(half as usize + 1));
@@ -63,7 +63,7 @@ fn neighbours_by_shuffles(
     below: &mut Array<f32>,
     above: &mut Array<f32>,
     unit: &TeamIndex,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let half = comptime!(plan.layout.values as usize / 2);
     let units = comptime!(plan.layout.units());
@@ -93,7 +93,7 @@ fn neighbours_from_memory(
     below: &mut Array<f32>,
     above: &mut Array<f32>,
     unit: &TeamIndex,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let half = comptime!(plan.layout.values / 2);
     store_bins(power, memory, at, unit, plan);

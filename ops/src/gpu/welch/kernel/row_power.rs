@@ -9,7 +9,7 @@ use super::stockham::{bin_position, transform};
 use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
 use super::unit_tables::UnitTables;
 use crate::gpu::complex::{ComplexArray, complex, registers};
-use crate::gpu::welch::plan::FusedPlan;
+use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// Offset of this unit's first sample of a row; past the last row, of the last row.
 #[cube]
@@ -24,7 +24,7 @@ pub fn load_first_pair(
     input: &WelchInput,
     start: usize,
     hop: u32,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let to = comptime!(if plan.segments == 1 { plan.layout.values } else { samples_per_unit(&plan) as u32 });
     load_samples(memory, input, start, hop, 0u32, to, plan);
@@ -43,7 +43,7 @@ pub fn sum_segments(
     next: usize,
     hop: u32,
     unit: &TeamIndex,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) -> Array<f32> {
     let values = comptime!(plan.layout.values);
     let pairs = comptime!(plan.segments / 2);
@@ -99,7 +99,7 @@ pub fn sum_segments(
 
 /// Moves the samples that the next pair shares with this one to their registers in the next pair.
 #[cube]
-fn keep_shared_samples(memory: &mut TeamMemory, #[comptime] plan: FusedPlan) {
+fn keep_shared_samples(memory: &mut TeamMemory, #[comptime] plan: FusedWelchPlan) {
     #[unroll]
     for m in 0..comptime!(plan.layout.values / 2) {
         memory.samples[comptime!(m as usize)] = memory.samples[comptime!((m + plan.layout.values) as usize)];
@@ -108,7 +108,7 @@ fn keep_shared_samples(memory: &mut TeamMemory, #[comptime] plan: FusedPlan) {
 
 /// Adds the squares of a transform.
 #[cube]
-fn add_squares(sums: &mut Array<f32>, z: &ComplexArray, #[comptime] plan: FusedPlan) {
+fn add_squares(sums: &mut Array<f32>, z: &ComplexArray, #[comptime] plan: FusedWelchPlan) {
     #[unroll]
     for c in 0..comptime!(plan.layout.values) {
         let at = comptime!(bin_position(c, plan.layout));
@@ -123,7 +123,7 @@ fn segment_means(
     memory: &mut TeamMemory,
     unit: &TeamIndex,
     #[comptime] pair: bool,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) -> Array<f32> {
     let mut means = Array::<f32>::new(2usize);
     if comptime!(plan.detrend) {
@@ -170,7 +170,7 @@ pub fn fold_one_sided(
     at: u32,
     tables: &UnitTables,
     unit: &TeamIndex,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let units = comptime!(plan.layout.units());
     let values = comptime!(plan.layout.values);

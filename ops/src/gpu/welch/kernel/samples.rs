@@ -6,10 +6,10 @@ use super::arguments::WelchInput;
 use super::team::{TeamIndex, TeamMemory};
 use super::unit_tables::UnitTables;
 use crate::gpu::complex::ComplexArray;
-use crate::gpu::welch::plan::{FusedPlan, TableStore};
+use crate::gpu::welch::plan::{FusedWelchPlan, TableStore};
 
 /// Samples in a unit's registers: both segments of a pair, which share half of them with half overlap.
-pub fn samples_per_unit(plan: &FusedPlan) -> usize {
+pub fn samples_per_unit(plan: &FusedWelchPlan) -> usize {
     let values = plan.layout.values;
     (if plan.half_overlap { values + values / 2 } else { 2 * values }) as usize
 }
@@ -23,7 +23,7 @@ pub fn load_samples(
     hop: u32,
     #[comptime] from: u32,
     #[comptime] to: u32,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let values = comptime!(plan.layout.values);
     let units = comptime!(plan.layout.units());
@@ -48,7 +48,7 @@ pub fn apply_window(
     unit: &TeamIndex,
     means: &Array<f32>,
     #[comptime] pair: bool,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let values = comptime!(plan.layout.values);
     #[unroll]
@@ -73,7 +73,7 @@ pub fn apply_window(
 }
 
 /// The register of sample `m` of the second segment.
-pub fn second_segment_at(m: u32, plan: &FusedPlan) -> usize {
+pub fn second_segment_at(m: u32, plan: &FusedWelchPlan) -> usize {
     let values = plan.layout.values;
     (m + if plan.half_overlap { values / 2 } else { values }) as usize
 }

@@ -11,7 +11,7 @@ use super::select_by_network::select_by_network;
 use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
 use crate::gpu::complex::complex;
 use crate::gpu::top_k::PeakOutput;
-use crate::gpu::welch::plan::{FusedPlan, TopK};
+use crate::gpu::welch::plan::{FusedWelchPlan, TopK};
 
 /// Writes the strongest bins of the rows of group `group`, by the search that the plan says.
 #[cube]
@@ -21,7 +21,7 @@ pub fn write_strongest(
     group: u32,
     shape: &LaunchShape,
     unit: &TeamIndex,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let first = group * comptime!(plan.rows);
     if comptime!(matches!(plan.top_k, Some(TopK::SortingNetwork { .. }))) {
@@ -49,7 +49,7 @@ fn select_by_rank(
     row: u32,
     shape: &LaunchShape,
     unit: &TeamIndex,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let count = comptime!(plan.bins());
     for bin in range_stepped(unit.t, count, comptime!(plan.layout.units())) {
@@ -74,7 +74,7 @@ fn select_by_sort(
     row: u32,
     shape: &LaunchShape,
     unit: &TeamIndex,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let n = comptime!(plan.layout.n);
     let units = comptime!(plan.layout.units());

@@ -10,7 +10,7 @@ use super::peak::{NOT_FINITE, comes_before, finite_or_less, write_peak};
 use super::team::{TeamIndex, TeamMemory, exchange_base};
 use crate::gpu::complex::complex;
 use crate::gpu::top_k::PeakOutput;
-use crate::gpu::welch::plan::FusedPlan;
+use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// Writes the strongest bins of row `row`, whose power starts at `memory.power[from]`.
 #[cube]
@@ -21,7 +21,7 @@ pub fn select_by_bound(
     row: u32,
     shape: &LaunchShape,
     unit: &TeamIndex,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let units = comptime!(plan.layout.units());
     let count = comptime!(plan.bins());
@@ -77,6 +77,6 @@ pub fn select_by_bound(
 }
 
 /// Planes of the cube.
-fn planes(plan: &FusedPlan) -> u32 {
+fn planes(plan: &FusedWelchPlan) -> u32 {
     plan.layout.units() / plan.plane
 }

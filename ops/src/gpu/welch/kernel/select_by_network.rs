@@ -12,7 +12,7 @@ use super::arguments::LaunchShape;
 use super::peak::{NOT_FINITE, write_peak};
 use super::team::{TeamIndex, TeamMemory};
 use crate::gpu::top_k::PeakOutput;
-use crate::gpu::welch::plan::{FusedPlan, TopK};
+use crate::gpu::welch::plan::{FusedWelchPlan, TopK};
 use crate::sorting_network::GREEN_16;
 
 /// Ranks per unit after merging.
@@ -28,7 +28,7 @@ pub fn select_by_network(
     first: u32,
     shape: &LaunchShape,
     unit: &TeamIndex,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     // `lanes` units per row: this unit is number `q` of the row's.
     let lanes = comptime!(lanes(&plan));
@@ -90,7 +90,7 @@ pub fn select_by_network(
 }
 
 /// Units per row.
-fn lanes(plan: &FusedPlan) -> u32 {
+fn lanes(plan: &FusedWelchPlan) -> u32 {
     match plan.top_k {
         Some(TopK::SortingNetwork { lanes }) => lanes,
         Some(TopK::Rank | TopK::Sort | TopK::Bound) | None => 1,
@@ -106,7 +106,7 @@ fn search(
     q: u32,
     unit: &TeamIndex,
     keys: &mut Array<u32>,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) -> u32 {
     let lanes = comptime!(lanes(&plan));
     let blocks = comptime!(plan.layout.n / 2 / lanes / 16);
@@ -157,7 +157,7 @@ fn search(
 
 /// Makes the keys of 16 bins of a unit, the first of them `bin`, `lanes` apart.
 #[cube]
-fn load_keys(memory: &TeamMemory, from: u32, bin: u32, keys: &mut Array<u32>, #[comptime] plan: FusedPlan) {
+fn load_keys(memory: &TeamMemory, from: u32, bin: u32, keys: &mut Array<u32>, #[comptime] plan: FusedWelchPlan) {
     let mask = comptime!(plan.layout.n - 1);
     #[unroll]
     for e in 0..16u32 {
@@ -223,7 +223,7 @@ fn add_nyquist(
     q: u32,
     keys: &mut Array<u32>,
     lost: &mut u32,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let mask = comptime!(plan.layout.n - 1);
     let half = comptime!(plan.layout.n / 2);
@@ -285,7 +285,7 @@ fn search_exactly(
     found: &mut Array<u32>,
     value: &mut Array<f32>,
     unit: &TeamIndex,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let lanes = comptime!(lanes(&plan));
     let count = comptime!(plan.bins());

@@ -11,7 +11,7 @@ use super::unit_tables::UnitTables;
 use crate::gpu::complex::{ComplexArray, complex};
 use crate::gpu::short_transform::{output_position, transform_radix};
 use crate::gpu::welch::layout::TransformLayout;
-use crate::gpu::welch::plan::{FusedPlan, TableStore};
+use crate::gpu::welch::plan::{FusedWelchPlan, TableStore};
 
 /// Transforms the values of a row in place. Value c of unit t is sample t + units·c before; bin t + units·c is at
 /// [`bin_position`]`(c)` after.
@@ -22,7 +22,7 @@ pub fn transform(
     input: &WelchInput,
     tables: &UnitTables,
     unit: &TeamIndex,
-    #[comptime] plan: FusedPlan,
+    #[comptime] plan: FusedWelchPlan,
 ) {
     let base = exchange_base(unit, plan);
     let t = unit.t;

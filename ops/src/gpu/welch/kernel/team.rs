@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::complex::Complex;
-use crate::gpu::welch::plan::{Barrier, FusedPlan};
+use crate::gpu::welch::plan::{Barrier, FusedWelchPlan};
 
 /// A unit's position.
 #[derive(CubeType, Clone, Copy)]
@@ -20,7 +20,7 @@ pub struct TeamIndex {
 
 /// This unit's position.
 #[cube]
-pub fn team_index(#[comptime] plan: FusedPlan) -> TeamIndex {
+pub fn team_index(#[comptime] plan: FusedWelchPlan) -> TeamIndex {
     let lane = UNIT_POS_X % comptime!(plan.team);
     TeamIndex {
         team: UNIT_POS_X / comptime!(plan.team),
@@ -45,7 +45,7 @@ pub struct TeamMemory {
 
 /// Offset in the exchange memory of the unit's row.
 #[cube]
-pub fn exchange_base(unit: &TeamIndex, #[comptime] plan: FusedPlan) -> u32 {
+pub fn exchange_base(unit: &TeamIndex, #[comptime] plan: FusedWelchPlan) -> u32 {
     (unit.team * comptime!(plan.slots()) + unit.slot) * comptime!(plan.layout.exchange_len())
 }
 

@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 use super::arguments::WelchInput;
 use super::team::TeamIndex;
 use crate::gpu::complex::Complex;
-use crate::gpu::welch::plan::{FusedPlan, TableStore};
+use crate::gpu::welch::plan::{FusedWelchPlan, TableStore};
 
 /// The tables of a unit. Those that the plan has elsewhere are not filled.
 #[derive(CubeType)]
@@ -24,7 +24,7 @@ pub struct UnitTables {
 
 /// Loads the tables. Every unit of the cube must take part.
 #[cube]
-pub fn load_tables(input: &WelchInput, unit: &TeamIndex, #[comptime] plan: FusedPlan) -> UnitTables {
+pub fn load_tables(input: &WelchInput, unit: &TeamIndex, #[comptime] plan: FusedWelchPlan) -> UnitTables {
     let values = comptime!(plan.layout.values);
     let units = comptime!(plan.team * plan.teams);
     let mut window = Array::<f32>::new(comptime!(values as usize));
@@ -70,10 +70,10 @@ pub fn load_tables(input: &WelchInput, unit: &TeamIndex, #[comptime] plan: Fused
     UnitTables { window, twiddles, shared_window, shared_twiddles, factor }
 }
 
-fn shared_window_len(plan: &FusedPlan) -> usize {
+fn shared_window_len(plan: &FusedWelchPlan) -> usize {
     if plan.window == TableStore::Shared { plan.layout.n as usize } else { 1 }
 }
 
-fn shared_twiddles_len(plan: &FusedPlan) -> usize {
+fn shared_twiddles_len(plan: &FusedWelchPlan) -> usize {
     if plan.twiddles == TableStore::Shared { plan.layout.table_len() } else { 1 }
 }

@@ -2,7 +2,7 @@
 
 use firefly_app::number::{fixed, percent, significant};
 use firefly_app::page::figure::Figure;
-use firefly_app::page::table::{Row, Table};
+use firefly_app::page::table::{HtmlRow, HtmlTable};
 
 use super::recall;
 use crate::tasks::peaks::evaluate::{ModelKind, PeaksRow};
@@ -31,8 +31,8 @@ fn by_data_set(rows: &[PeaksRow]) -> Vec<(&str, Vec<&PeaksRow>)> {
     groups
 }
 
-fn table(data_set: &str, rows: &[&PeaksRow]) -> Table {
-    Table {
+fn table(data_set: &str, rows: &[&PeaksRow]) -> HtmlTable {
+    HtmlTable {
         caption: data_set.to_owned(),
         columns: [
             "model",
@@ -47,7 +47,7 @@ fn table(data_set: &str, rows: &[&PeaksRow]) -> Table {
         .into(),
         rows: rows
             .iter()
-            .map(|row| Row {
+            .map(|row| HtmlRow {
                 colour: Some(recall::colour(row.kind)),
                 name: row.name.clone(),
                 cells: vec![

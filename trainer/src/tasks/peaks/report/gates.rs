@@ -1,7 +1,7 @@
 //! The gates section: heat map of the butterflies and bars of the segments.
 
 use firefly_app::number::{fixed, percent};
-use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series, Threshold};
+use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Mark, Point, Threshold};
 use firefly_app::page::figure::Figure;
 use firefly_app::page::heat_map::HeatMap;
 
@@ -61,9 +61,9 @@ fn segments(gates: &[f32]) -> Figure {
     };
     let points = gates.iter().enumerate().take(MOST_BARS).map(bar).collect();
     let chart = Chart {
-        x: Axis::new("segment of the frame", Scale::Category),
-        y: Axis::new("gate", Scale::Share),
-        series: vec![Series::new("gate", 2, Mark::Bars, points)],
+        x: ChartAxis::new("segment of the frame", AxisScale::Category),
+        y: ChartAxis::new("gate", AxisScale::Share),
+        series: vec![ChartSeries::new("gate", 2, Mark::Bars, points)],
         threshold: Some(Threshold { value: f64::from(OPEN), label: format!("open from {OPEN}") }),
     };
     let mut figure = Figure::chart(SEGMENTS, chart, "No gate is finite.");

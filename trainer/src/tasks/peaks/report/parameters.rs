@@ -1,6 +1,6 @@
 //! The learned taper, and the gain of every bin.
 
-use firefly_app::page::chart::{Axis, Chart, Scale, Series};
+use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries};
 use firefly_app::page::figure::Figure;
 
 use super::PeaksReport;
@@ -26,9 +26,14 @@ pub(super) fn figures(report: &PeaksReport) -> Vec<Figure> {
 fn figure(title: &str, x: &str, y: &str, curves: &[(&str, &Vec<f32>)]) -> Figure {
     let curve = |(index, (name, values)): (usize, &(&str, &Vec<f32>))| {
         let points = values.iter().enumerate().map(|(place, value)| (place as f64, f64::from(*value)));
-        Series::line(name, index, points)
+        ChartSeries::line(name, index, points)
     };
     let series = curves.iter().enumerate().map(curve).collect();
-    let chart = Chart { x: Axis::new(x, Scale::Linear), y: Axis::new(y, Scale::Linear), series, threshold: None };
+    let chart = Chart {
+        x: ChartAxis::new(x, AxisScale::Linear),
+        y: ChartAxis::new(y, AxisScale::Linear),
+        series,
+        threshold: None,
+    };
     Figure::chart(title, chart, EMPTY)
 }

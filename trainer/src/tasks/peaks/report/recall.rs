@@ -1,7 +1,7 @@
 //! Recall against time per frame and against open butterflies.
 
 use firefly_app::number::{fixed, percent, significant};
-use firefly_app::page::chart::{Axis, Chart, Mark, Point, Scale, Series};
+use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Mark, Point};
 use firefly_app::page::figure::Figure;
 
 use crate::tasks::peaks::evaluate::{ModelKind, PeaksRow};
@@ -53,7 +53,7 @@ fn figure(title: &str, cost: &str, rows: &[&PeaksRow], of: impl Fn(&PeaksRow) ->
     let mut rows: Vec<&PeaksRow> =
         rows.iter().copied().filter(|row| row.recall.is_finite() && of(row).is_finite()).collect();
     rows.sort_by(|a, b| of(a).total_cmp(&of(b)));
-    let scale = if rows.iter().all(|row| of(row) > 0.0) { Scale::Log } else { Scale::Linear };
+    let scale = if rows.iter().all(|row| of(row) > 0.0) { AxisScale::Log } else { AxisScale::Linear };
     let prefix = common_prefix(&rows);
     let points = |kind: ModelKind| -> Vec<Point> {
         let of_kind = rows.iter().filter(|row| row.kind == kind);
@@ -66,10 +66,10 @@ fn figure(title: &str, cost: &str, rows: &[&PeaksRow], of: impl Fn(&PeaksRow) ->
             .collect()
     };
     let learned = if prefix.is_empty() { "learned models".to_owned() } else { format!("{prefix}…") };
-    let series = |name: &str, mark, kind| Series::new(name, colour(kind), mark, points(kind));
+    let series = |name: &str, mark, kind| ChartSeries::new(name, colour(kind), mark, points(kind));
     let chart = Chart {
-        x: Axis::new(cost, scale),
-        y: Axis::new("recall of the reference peaks (exact bin)", Scale::Share),
+        x: ChartAxis::new(cost, scale),
+        y: ChartAxis::new("recall of the reference peaks (exact bin)", AxisScale::Share),
         series: vec![
             series("exact estimates", Mark::Line, ModelKind::Exact),
             series(&learned, Mark::Points, ModelKind::Learned),

@@ -28,7 +28,7 @@ fn row(name: &str, kind: ModelKind, recall: f64, butterflies: f64) -> PeaksRow {
 
 /// A page before it is rendered, with the parts of the task as data.
 #[derive(Clone, Default)]
-struct Report {
+struct PeaksPage {
     title: String,
     facts: Vec<(String, String)>,
     training: Vec<TrainingPoint>,
@@ -36,7 +36,7 @@ struct Report {
     config: String,
 }
 
-impl Report {
+impl PeaksPage {
     fn render(&self) -> String {
         let page = report::Report {
             title: self.title.clone(),
@@ -70,12 +70,12 @@ fn point(step: usize, loss: [f64; 4], active_share: f64, recall: Option<f64>) ->
     }
 }
 
-fn full(n_fft: usize, steps: usize) -> Report {
+fn full(n_fft: usize, steps: usize) -> PeaksPage {
     let stages = n_fft.ilog2() as usize;
     let pairs = n_fft / 2;
     // A hash of the index: no two neighbours alike, the worst case of a drawing made of runs.
     let noise = |index: usize| (index as u32).wrapping_mul(2_654_435_761) as f32 / u32::MAX as f32;
-    Report {
+    PeaksPage {
         title: "Run".to_owned(),
         facts: vec![("seed".to_owned(), "7".to_owned())],
         training: (0..steps)
@@ -106,7 +106,7 @@ fn full(n_fft: usize, steps: usize) -> Report {
 }
 
 /// A report whose numbers are not finite and whose text is markup.
-fn hostile() -> Report {
+fn hostile() -> PeaksPage {
     let mut report = full(64, 40);
     report.title = HOSTILE.to_owned();
     report.facts = vec![(HOSTILE.to_owned(), HOSTILE.to_owned())];
@@ -140,7 +140,7 @@ fn hostile() -> Report {
     report
 }
 
-fn reports() -> Vec<Report> {
+fn reports() -> Vec<PeaksPage> {
     let mut mismatched = full(64, 1);
     mismatched.own.gates.pairs = 31;
     let mut without_learned = full(64, 3);
@@ -151,7 +151,7 @@ fn reports() -> Vec<Report> {
     let mut only_gaps = full(8, 5);
     only_gaps.own.taper.fill(f32::NAN);
     only_gaps.own.gates.values.fill(f32::NAN);
-    vec![Report::default(), full(8, 0), full(256, 2_000), hostile(), mismatched, without_learned, only_gaps]
+    vec![PeaksPage::default(), full(8, 0), full(256, 2_000), hostile(), mismatched, without_learned, only_gaps]
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn outside_text_cannot_leave_its_place() {
 
 #[test]
 fn missing_parts_are_said_to_be_missing() {
-    let page = Report::default().render();
+    let page = PeaksPage::default().render();
     for text in [
         "Training report",
         "No model was evaluated.",
