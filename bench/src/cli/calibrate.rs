@@ -20,7 +20,7 @@ use super::ExitStatus;
 use crate::harness::load::{LoadProbe, LoadRecord, in_quiet_rounds};
 use crate::harness::number_list::whole;
 use crate::harness::statistics::Spread;
-use crate::suites::operations;
+use crate::suites::operations::{self, OperationScope};
 use crate::suites::peaks::PeaksProblem;
 use crate::suites::picker::{TimingBudget, Timings, calibrated_strategies, time_in_rounds};
 
@@ -42,6 +42,9 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "N", default_value_t = 5, allow_negative_numbers = true)]
     #[arg(value_parser = value_parser!(u32).range(1..=100))]
     pub rounds: u32,
+    /// Measure the operations of the zoo's models, too, which takes minutes more
+    #[arg(long, conflicts_with = "rough")]
+    pub zoo: bool,
     /// Measure a few points only: to see that it works, not to use
     #[arg(long)]
     pub rough: bool,
@@ -64,6 +67,11 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<Exi
     };
     ensure_writable(&path).with_context(|| path.display().to_string())?;
     let sizes = if arguments.rough { CalibrationSizes::rough() } else { CalibrationSizes::full() };
+    let scope = match (arguments.rough, arguments.zoo) {
+        (true, _) => OperationScope::Rough,
+        (false, true) => OperationScope::Zoo,
+        (false, false) => OperationScope::Peaks,
+    };
     let budget = TimingBudget { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
     let mut probe = LoadProbe::new(id.kind());
     let (measured, mut load) = in_quiet_rounds(1, |_| {
@@ -71,7 +79,7 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<Exi
         let measured = measure_constants(Preset::of(id.kind()).profile(), &device, arguments.rough)?;
         let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(id.id()), ..measured };
         let between = probe.slowdown();
-        operations::measure(&mut profile, &device, arguments.rough)?;
+        operations::measure(&mut profile, &device, scope)?;
         Ok::<_, anyhow::Error>((profile, before.max(between).max(probe.slowdown())))
     })?;
     let constants = measured.into_iter().next().context("nothing was measured")?;
@@ -140,6 +148,7 @@ mod tests {
             out: Some(path.clone()),
             time: 0,
             rounds: 1,
+            zoo: false,
             rough: true,
             quiet: true,
         };

@@ -27,16 +27,28 @@ const ENOUGH: f64 = 50e6;
 /// Batches of the zoo's models: latencies of other ones are interpolated.
 const ZOO_BATCHES: [usize; 2] = [1, 4];
 
-/// Measures the operations of every phase, of every model of peaks and of a model of every family of the zoo, and the
-/// host's search of spectra. A `rough` measurement uses one small problem, to test that measuring works.
+/// Graphs whose operations are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OperationScope {
+    /// Phases and models of peaks of one small problem: to test that measuring works.
+    Rough,
+    /// Phases and models of peaks.
+    Peaks,
+    /// These, and a model of every family of the zoo.
+    Zoo,
+}
+
+/// Measures the operations of the graphs of `scope`, and the host's search of spectra.
 ///
 /// # Errors
 /// For graphs that can't be captured, and a device that fails.
-pub fn measure(profile: &mut DeviceProfile, device: &Device, rough: bool) -> anyhow::Result<()> {
+pub fn measure(profile: &mut DeviceProfile, device: &Device, scope: OperationScope) -> anyhow::Result<()> {
     let problem = |n, batch| PeaksProblem::new(n, Tier::Fast, batch, 16);
-    let problems = match rough {
-        true => vec![problem(64, 8)],
-        false => [(256, 32), (256, 1024), (256, 8192), (1024, 32), (1024, 1024)].map(|(n, b)| problem(n, b)).to_vec(),
+    let problems = match scope {
+        OperationScope::Rough => vec![problem(64, 8)],
+        OperationScope::Peaks | OperationScope::Zoo => {
+            [(256, 32), (256, 1024), (256, 8192), (1024, 32), (1024, 1024)].map(|(n, b)| problem(n, b)).to_vec()
+        }
     };
     let mut graphs = Vec::new();
     for problem in &problems {
@@ -47,7 +59,7 @@ pub fn measure(profile: &mut DeviceProfile, device: &Device, rough: bool) -> any
             graphs.push(model.graph(problem)?);
         }
     }
-    if !rough {
+    if scope == OperationScope::Zoo {
         for name in family_models() {
             let Some(model) = recordable(name)? else { continue };
             for batch in ZOO_BATCHES {
@@ -58,7 +70,7 @@ pub fn measure(profile: &mut DeviceProfile, device: &Device, rough: bool) -> any
     let mut options = MovementOptions::default();
     register_costs(&mut options.costs);
     measure_operations(profile, &graphs, &options, |graph| time(graph, device))?;
-    profile.scan_bandwidth = search_bandwidth(&problem(256, if rough { 8 } else { 4096 }));
+    profile.scan_bandwidth = search_bandwidth(&problem(256, if scope == OperationScope::Rough { 8 } else { 4096 }));
     Ok(())
 }
 
@@ -122,7 +134,7 @@ mod tests {
     #[test]
     fn every_operation_of_the_models_is_measured() {
         let mut profile = Preset::Cpu.profile();
-        measure(&mut profile, &Device::flex(), true).unwrap();
+        measure(&mut profile, &Device::flex(), OperationScope::Rough).unwrap();
         let mut options = MovementOptions::default();
         register_costs(&mut options.costs);
         for model in [PeaksModel::WelchPeaks, PeaksModel::Learned, PeaksModel::Stock(Formulation::Unfold)] {

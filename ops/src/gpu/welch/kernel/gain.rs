@@ -37,7 +37,7 @@ pub fn apply_gain(
 
 /// The bin of value `c` of a unit: the Nyquist bin behind all others.
 #[cube]
-fn bin_of(unit: &TeamIndex, #[comptime] c: u32, #[comptime] plan: FusedPlan) -> u32 {
+fn bin_of(unit: &TeamIndex, #[comptime] c: u32, #[comptime] plan: FusedWelchPlan) -> u32 {
     let half = comptime!(plan.layout.values / 2);
     let units = comptime!(plan.layout.units());
     if comptime!(c < half) { unit.t + comptime!(c * units) } else { comptime!(half * units).runtime() }
@@ -45,7 +45,13 @@ fn bin_of(unit: &TeamIndex, #[comptime] c: u32, #[comptime] plan: FusedPlan) -> 
 
 /// Stores the power of a unit's bins at `memory.power[at..]`.
 #[cube]
-fn store_bins(power: &Array<f32>, memory: &mut TeamMemory, at: u32, unit: &TeamIndex, #[comptime] plan: FusedPlan) {
+fn store_bins(
+    power: &Array<f32>,
+    memory: &mut TeamMemory,
+    at: u32,
+    unit: &TeamIndex,
+    #[comptime] plan: FusedWelchPlan,
+) {
     let half = comptime!(plan.layout.values / 2);
     #[unroll]
     for c in 0..half {
