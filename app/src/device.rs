@@ -1,5 +1,5 @@
 //! Devices by the names that users type: `cpu`, `ndarray`, `wgpu`, `vulkan`, `metal`, `cuda`, `rocm`, each with an
-//! optional index, and `auto`.
+//! optional index, `remote:HOST:PORT` for the devices of a server, and `auto`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,12 +15,16 @@ use burn::tensor::DeviceType;
 pub use firefly_framework::device::{DeviceId, DeviceKind};
 use thiserror::Error;
 
+#[cfg(feature = "remote")]
+use crate::remote;
+use crate::remote::address::{self, AddressError};
 use crate::suggest;
 
 /// Name of the choice that is left to the program.
 const AUTO: &str = "auto";
 
-/// A device as a user names it: a kind and, where a machine may have several, an index (`cuda:1`).
+/// A device as a user names it: a kind and, where a machine may have several, an index (`cuda:1`); for a device of a
+/// server the server's address too (`remote:gpu:7700:1`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceName(DeviceId);
 
@@ -31,7 +35,7 @@ pub enum DeviceError {
     /// The name is not a device's.
     #[error(
         "unknown device `{name}`{hint}; devices are auto, cpu, ndarray, wgpu, vulkan, metal, cuda and rocm, with an index \
-         as in cuda:1"
+         as in cuda:1, and remote:HOST:PORT"
     )]
     Unknown {
         /// The name as typed.
@@ -47,6 +51,18 @@ pub enum DeviceError {
         /// The reason.
         reason: &'static str,
     },
+    /// The address of a server is malformed.
+    #[error("device `{name}`: {reason}")]
+    Address {
+        /// The name as typed.
+        name: String,
+        /// The reason.
+        reason: AddressError,
+    },
+    /// The server can't be used.
+    #[cfg(feature = "remote")]
+    #[error(transparent)]
+    Remote(#[from] remote::RemoteError),
     /// This build lacks the device's feature.
     #[error("device `{0}` is not in this build: build again with `--features {0}`")]
     NotBuilt(&'static str),
@@ -160,7 +176,7 @@ impl DeviceName {
     ///
     /// # Errors
     /// [`DeviceError::NotBuilt`] without the device's feature, [`DeviceError::Absent`] where the machine has no such
-    /// device.
+    /// device, `DeviceError::Remote` where a server can't be used.
     pub fn open(self) -> Result<Device, DeviceError> {
         match self.kind() {
             DeviceKind::Cpu => Ok(Device::flex()),
@@ -177,6 +193,8 @@ impl DeviceName {
             DeviceKind::Cuda => self.present(DeviceType::Cuda, Device::cuda(self.index())),
             #[cfg(feature = "rocm")]
             DeviceKind::Rocm => self.present(DeviceType::Rocm, Device::rocm(self.index())),
+            #[cfg(feature = "remote")]
+            DeviceKind::Remote => Ok(remote::open(self.0)?),
             #[allow(unreachable_patterns, reason = "which kinds are left depends on the features")]
             kind => Err(DeviceError::NotBuilt(kind.name())),
         }
@@ -245,6 +263,10 @@ impl FromStr for DeviceName {
     type Err = DeviceError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some(place) = address::of_name(text) {
+            let (server, index) = place.map_err(|reason| DeviceError::Address { name: text.to_string(), reason })?;
+            return Ok(Self(DeviceId::remote(&server, index)));
+        }
         let (name, index) = match text.split_once(':') {
             Some((name, index)) => (name, Some(index)),
             None => (text, None),
@@ -254,7 +276,10 @@ impl FromStr for DeviceName {
                 name: text.to_string(),
                 hint: match name {
                     "gpu" => format!(" (did you mean `{AUTO}`?)"),
-                    _ => suggest::hint(name, DeviceKind::ALL.map(DeviceKind::name).into_iter().chain([AUTO])),
+                    _ => suggest::hint(
+                        name,
+                        DeviceKind::ALL.map(DeviceKind::name).into_iter().chain([AUTO, DeviceKind::Remote.name()]),
+                    ),
                 },
             })?;
         let wrong = |reason| DeviceError::Index { name: text.to_string(), reason };
@@ -285,6 +310,12 @@ mod tests {
             assert_eq!(text.parse::<DeviceName>().unwrap().to_string(), text);
         }
         assert_eq!("cuda:0".parse::<DeviceName>().unwrap().to_string(), "cuda");
+        for text in ["remote:gpu:7700", "remote:[::1]:7700:2", "remote:wss://gpu:443"] {
+            assert_eq!(text.parse::<DeviceName>().unwrap().to_string(), text);
+        }
+        let error = "remote:gpu".parse::<DeviceName>().unwrap_err().to_string();
+        assert!(error.starts_with("device `remote:gpu`: the port"), "{error}");
+        assert!("remot:gpu:1".parse::<DeviceName>().unwrap_err().to_string().contains("did you mean `remote`?"));
     }
 
     #[test]
@@ -334,6 +365,8 @@ mod tests {
             let error = name.parse::<DeviceName>().unwrap().open().unwrap_err();
             assert!(matches!(error, DeviceError::NotBuilt(_) | DeviceError::Absent { .. }), "{error}");
         }
+        #[cfg(not(feature = "remote"))]
+        assert_eq!("remote:gpu:1".parse::<DeviceName>().unwrap().open(), Err(DeviceError::NotBuilt("remote")));
         #[cfg(not(feature = "ndarray"))]
         assert_eq!(
             "ndarray".parse::<DeviceName>().unwrap().open().unwrap_err().to_string(),

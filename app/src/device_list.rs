@@ -38,7 +38,8 @@ pub enum DeviceListError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum DeviceEntry {
     One(DeviceChoice),
-    Every(DeviceKind),
+    /// Every device of a kind, or of a server, by its first.
+    Every(DeviceName),
 }
 
 /// One device or several of one kind. Of the processor, of which there is one, indices name replicas: `cpu:0,cpu:1` are
@@ -81,7 +82,7 @@ impl DeviceList {
         for entry in &self.0 {
             let found = match entry {
                 DeviceEntry::One(choice) => vec![choice.name()],
-                DeviceEntry::Every(kind) => present(*kind)?,
+                DeviceEntry::Every(first) => present(*first)?,
             };
             for name in found {
                 if names.contains(&name) {
@@ -113,7 +114,7 @@ impl DeviceList {
 /// The entry of a name, one of `several` or alone.
 fn entry(name: &str, several: bool) -> Result<DeviceEntry, DeviceListError> {
     if let Some(kind) = name.strip_suffix(EVERY) {
-        return Ok(DeviceEntry::Every(kind.parse::<DeviceName>()?.kind()));
+        return Ok(DeviceEntry::Every(kind.parse()?));
     }
     // Replicas on the processor, which has no second device.
     if several
@@ -127,14 +128,18 @@ fn entry(name: &str, several: bool) -> Result<DeviceEntry, DeviceListError> {
     Ok(DeviceEntry::One(name.parse()?))
 }
 
-/// Every device of a kind.
-fn present(kind: DeviceKind) -> Result<Vec<DeviceName>, DeviceError> {
-    let first = DeviceName::from(DeviceId::new(kind, 0));
+/// Every device of the kind or the server of `first`.
+fn present(first: DeviceName) -> Result<Vec<DeviceName>, DeviceError> {
+    let kind = first.kind();
     first.open()?;
     if kind.is_host() {
         return Ok(vec![first]);
     }
-    let others = (1..MOST_DEVICES).map(|index| DeviceName::from(DeviceId::new(kind, index)));
+    let at = |index| match kind {
+        DeviceKind::Remote => DeviceId::remote(first.id().server(), index),
+        _ => DeviceId::new(kind, index),
+    };
+    let others = (1..MOST_DEVICES).map(|index| DeviceName::from(at(index)));
     Ok(std::iter::once(first).chain(others.take_while(|name| name.open().is_ok())).collect())
 }
 
@@ -153,7 +158,7 @@ impl fmt::Display for DeviceList {
             let separator = if index == 0 { "" } else { "," };
             match entry {
                 DeviceEntry::One(choice) => write!(f, "{separator}{choice}")?,
-                DeviceEntry::Every(kind) => write!(f, "{separator}{}{EVERY}", kind.name())?,
+                DeviceEntry::Every(first) => write!(f, "{separator}{first}{EVERY}")?,
             }
         }
         Ok(())
@@ -170,7 +175,7 @@ mod tests {
 
     #[test]
     fn lists_parse_and_print() {
-        for text in ["cpu", "auto", "cuda,cuda:1", "cuda:*", "cpu,cpu:1,cpu:2"] {
+        for text in ["cpu", "auto", "cuda,cuda:1", "cuda:*", "cpu,cpu:1,cpu:2", "remote:gpu:7700:*"] {
             assert_eq!(text.parse::<DeviceList>().unwrap().to_string(), text);
         }
         assert_eq!("cpu:0, cpu:1".parse::<DeviceList>().unwrap().to_string(), "cpu,cpu:1");

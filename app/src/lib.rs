@@ -6,6 +6,7 @@
 //! - [`host`]: facts about the machine and its limits.
 //! - [`number`]: numbers as text.
 //! - [`page`]: self-contained HTML pages with charts.
+//! - [`remote`]: devices of servers.
 //! - [`progress`]: progress of a command on the error stream.
 //! - [`streams`]: standard output and error that may be closed or full.
 //! - [`suggest`]: suggestions for misspelled names.
@@ -20,6 +21,7 @@ pub mod host;
 pub mod number;
 pub mod page;
 pub mod progress;
+pub mod remote;
 pub mod streams;
 pub mod suggest;
 pub mod table;

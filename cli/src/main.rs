@@ -52,6 +52,9 @@ enum Command {
     Spectrogram(commands::spectrogram::SpectrogramArgs),
     /// Devices: what is there, what the build supports, what is calibrated
     Devices(commands::devices::DevicesArgs),
+    /// Server of this machine's devices for programs elsewhere
+    #[cfg(feature = "remote")]
+    Serve(commands::serve::ServeArgs),
     /// Training of learned peaks, as the program firefly-train
     Train(firefly_trainer::cli::Cli),
     /// Verified measurements, as the program firefly-bench
@@ -77,6 +80,8 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Spectrum(arguments) => commands::spectrum::run(&arguments),
         Command::Spectrogram(arguments) => commands::spectrogram::run(&arguments),
         Command::Devices(arguments) => commands::devices::run(&arguments),
+        #[cfg(feature = "remote")]
+        Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Train(train) => train.run(),
         Command::Bench(bench) => {
             let mut out = StandardOutput::default();

@@ -37,7 +37,7 @@ pub struct InputOptions {
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct DeviceOptions {
     /// Device: auto (a GPU where there is one, or else the CPU), cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as
-    /// in cuda:1
+    /// in cuda:1, or remote:HOST:PORT
     #[arg(long, default_value_t)]
     device: DeviceChoice,
 }

@@ -1,9 +1,10 @@
 //! Peaks of a block of frames.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use burn::tensor::kind::Basic;
 use burn::tensor::{Element, Tensor};
 use bytemuck::cast_slice;
+use firefly_app::remote::explained_failure;
 
 use crate::journal::Payload;
 
@@ -57,7 +58,9 @@ impl PeakValues {
 /// # Errors
 /// If the device fails.
 pub fn read<E: Element, K: Basic>(tensor: Tensor<2, K>) -> Result<Vec<E>> {
-    tensor.try_into_vec_as().context("reading from the device")
+    let device = tensor.device();
+    let values = tensor.try_into_vec_as();
+    values.map_err(|error| anyhow!(explained_failure(&device, error.to_string()))).context("reading from the device")
 }
 
 /// Number of values per peak that is a strongest bin.

@@ -8,12 +8,18 @@
 //! assert_eq!((id, id.kind(), id.to_string().as_str()), (DeviceId::CPU, DeviceKind::Cpu, "cpu"));
 //! ```
 
+use std::collections::BTreeSet;
 use std::fmt;
+#[cfg(feature = "remote")]
+use std::sync::RwLock;
+use std::sync::{Mutex, PoisonError};
 use std::thread::available_parallelism;
 
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda", feature = "rocm"))]
 use burn::backend::CubeDevice;
 use burn::backend::DispatchDevice;
+#[cfg(feature = "remote")]
+use burn::backend::RemoteDevice;
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
 use burn::backend::{WgpuBackend, WgpuDevice, WgpuDeviceKind};
 use burn::tensor::Device;
@@ -38,10 +44,12 @@ pub enum DeviceKind {
     Cuda,
     /// AMD ROCm, behind the feature `rocm`.
     Rocm,
+    /// Device of a server, in another process or on another machine, behind the feature `remote`.
+    Remote,
 }
 
 impl DeviceKind {
-    /// Every kind, in the order in which they are listed to users.
+    /// Every kind of device of this machine, in the order in which they are listed to users.
     pub const ALL: [Self; 7] =
         [Self::Cpu, Self::NdArray, Self::Wgpu, Self::Vulkan, Self::Metal, Self::Cuda, Self::Rocm];
 
@@ -55,6 +63,7 @@ impl DeviceKind {
             Self::Metal => "metal",
             Self::Cuda => "cuda",
             Self::Rocm => "rocm",
+            Self::Remote => "remote",
         }
     }
 
@@ -64,12 +73,14 @@ impl DeviceKind {
     }
 }
 
-/// Identity of a device on this machine: its kind, and an index among the devices of the kind. Prints as `cuda:1`,
-/// without the index if it is 0.
+/// Identity of a device: its kind, an index among the devices of the kind, and the address of the server that has it
+/// unless it is on this machine. Prints as `cuda:1` or `remote:gpu:7700:1`, without the index if it is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceId {
     kind: DeviceKind,
     index: usize,
+    /// Empty on this machine.
+    server: &'static str,
 }
 
 impl DeviceId {
@@ -78,11 +89,23 @@ impl DeviceId {
 
     /// The device of a kind at an index.
     pub const fn new(kind: DeviceKind, index: usize) -> Self {
-        Self { kind, index }
+        Self { kind, index, server: "" }
+    }
+
+    /// The device of a server at an index. Addresses are kept for the life of the process, each once.
+    pub fn remote(server: &str, index: usize) -> Self {
+        static SERVERS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let server = servers.get(server).copied().unwrap_or_else(|| {
+            let kept: &'static str = Box::leak(Box::from(server));
+            servers.insert(kept);
+            kept
+        });
+        Self { kind: DeviceKind::Remote, index, server }
     }
 
     /// Identity of an open device; of an autodiff device, that of the device it wraps. A device of an unlisted kind is
-    /// identified as `Wgpu`.
+    /// identified as `Wgpu`; a server's device as it was [recorded](Self::record).
     pub fn of(device: &Device) -> Self {
         match device.clone().inner().as_dispatch() {
             #[cfg(feature = "flex")]
@@ -91,6 +114,8 @@ impl DeviceId {
             DispatchDevice::NdArray(_) => Self::new(DeviceKind::NdArray, 0),
             #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda", feature = "rocm"))]
             DispatchDevice::Cube(device) => Self::of_cube(device),
+            #[cfg(feature = "remote")]
+            DispatchDevice::Remote(device) => Self::of_remote(device),
             // Which others there are depends on the features of Burn in the user's build.
             #[allow(unreachable_patterns)]
             _ => Self::new(DeviceKind::Wgpu, 0),
@@ -117,6 +142,28 @@ impl DeviceId {
         }
     }
 
+    #[cfg(feature = "remote")]
+    fn of_remote(device: &RemoteDevice) -> Self {
+        let recorded = RECORDED.read().unwrap_or_else(PoisonError::into_inner);
+        let identity = recorded.iter().find(|(opened, _)| opened == device).map(|(_, identity)| *identity);
+        identity.unwrap_or_else(|| Self::new(DeviceKind::Remote, device.device_index()))
+    }
+
+    /// Records the identity of an open device of a server, which does not tell its address.
+    #[cfg(feature = "remote")]
+    pub fn record(self, device: &Device) {
+        if let DispatchDevice::Remote(device) = device.clone().inner().as_dispatch() {
+            let mut recorded = RECORDED.write().unwrap_or_else(PoisonError::into_inner);
+            recorded.retain(|(opened, _)| opened != device);
+            recorded.push((device.clone(), self));
+        }
+    }
+
+    /// The address of the server that has the device; empty on this machine.
+    pub const fn server(self) -> &'static str {
+        self.server
+    }
+
     /// The kind of device.
     pub const fn kind(self) -> DeviceKind {
         self.kind
@@ -128,9 +175,16 @@ impl DeviceId {
     }
 }
 
+/// Identities of the servers' devices that are open.
+#[cfg(feature = "remote")]
+static RECORDED: RwLock<Vec<(RemoteDevice, DeviceId)>> = RwLock::new(Vec::new());
+
 impl fmt::Display for DeviceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.name())?;
+        if !self.server.is_empty() {
+            write!(f, ":{}", self.server)?;
+        }
         if self.index > 0 {
             write!(f, ":{}", self.index)?;
         }
@@ -180,5 +234,13 @@ mod tests {
     fn identities_print_their_index_unless_it_is_0() {
         assert_eq!(DeviceId::new(DeviceKind::Cuda, 1).to_string(), "cuda:1");
         assert_eq!(DeviceId::new(DeviceKind::Cuda, 0).to_string(), "cuda");
+        assert_eq!(DeviceId::remote("gpu:7700", 1).to_string(), "remote:gpu:7700:1");
+        assert_eq!(DeviceId::remote("gpu:7700", 0).to_string(), "remote:gpu:7700");
+    }
+
+    #[test]
+    fn an_address_is_kept_once() {
+        let [first, second] = [0, 1].map(|index| DeviceId::remote(&"gpu:7700".to_string(), index).server());
+        assert!(std::ptr::eq(first, second));
     }
 }

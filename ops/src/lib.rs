@@ -64,6 +64,7 @@
 //! | `autodiff` (default) | gradients |
 //! | `fusion` | Burn's lazy fusion; on with any CubeCL runtime |
 //! | `capture`, `router` | graph capture; replay and remote execution through `register_spectral_ops` |
+//! | `remote` | devices of another process or machine, through Burn's server |
 //! | `simd`, `rayon` | the features of those names of Burn's CPU backend |
 //!
 //! On a CPU, large results are written to memory that is reused: see [`memory`].

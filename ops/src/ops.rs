@@ -128,6 +128,7 @@ pub struct LongConvTensors<B: Backend> {
     NdArray: cfg(feature = "ndarray"),
     Cube: cfg(feature = "cube"),
     Capture: cfg(feature = "capture"),
+    Remote: cfg(feature = "remote"),
     Autodiff: cfg(feature = "autodiff")
 )]
 ///

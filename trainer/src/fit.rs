@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use burn_train::Interrupter;
+use firefly_app::remote::explained_failure;
 use thiserror::Error;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, RunState};
@@ -221,7 +222,10 @@ impl<'a, T: Task> Trainer<'a, T> {
             let replicas = Replicas::start(scope, stepper, others);
             let mut fit = Fit { config, data, replicas, steps, state, saved };
             let ended = guarded(|| fit.run(checkpointing, interrupter, progress));
-            ended.unwrap_or_else(|cause| Err(fit.failure(fit.replicas.first().name(), cause)))
+            ended.unwrap_or_else(|cause| {
+                let first = fit.replicas.first();
+                Err(fit.failure(first.name(), explained_failure(first.device(), cause)))
+            })
         })
     }
 }

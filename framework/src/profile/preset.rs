@@ -27,13 +27,13 @@ impl Preset {
     /// Every preset.
     pub const ALL: [Self; 5] = [Self::Metal, Self::Cuda, Self::Rocm, Self::Wgpu, Self::Cpu];
 
-    /// The preset for a kind of device.
+    /// The preset for a kind of device; for a server's device, whose kind is not known here, that of CUDA.
     pub const fn of(kind: DeviceKind) -> Self {
         match kind {
             DeviceKind::Cpu | DeviceKind::NdArray => Self::Cpu,
             DeviceKind::Wgpu | DeviceKind::Vulkan => Self::Wgpu,
             DeviceKind::Metal => Self::Metal,
-            DeviceKind::Cuda => Self::Cuda,
+            DeviceKind::Cuda | DeviceKind::Remote => Self::Cuda,
             DeviceKind::Rocm => Self::Rocm,
         }
     }

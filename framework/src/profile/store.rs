@@ -73,7 +73,7 @@ pub fn default_path(device: DeviceId) -> Result<PathBuf, ProfileError> {
 }
 
 fn path_in(folder: &Path, device: &str) -> PathBuf {
-    folder.join("firefly/devices").join(format!("{}.toml", device.replace(':', "-")))
+    folder.join("firefly/devices").join(format!("{}.toml", device.replace([':', '/', '[', ']'], "-")))
 }
 
 /// Writes a profile atomically.

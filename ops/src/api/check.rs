@@ -200,6 +200,8 @@ fn has_adapter(device: &Device) -> bool {
         DispatchDevice::Flex(_) => true,
         #[cfg(feature = "capture")]
         DispatchDevice::Capture(_) => true,
+        #[cfg(feature = "remote")]
+        DispatchDevice::Remote(_) => true,
         #[cfg(feature = "ndarray")]
         DispatchDevice::NdArray(_) => true,
         #[cfg(feature = "cube")]

@@ -29,7 +29,8 @@ pub struct EvalArgs {
     /// inputs, with the outputs in them or beside them.
     #[arg(long, value_name = "DATA,…")]
     data: Vec<String>,
-    /// Device to evaluate on: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1.
+    /// Device to evaluate on: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1, or
+    /// remote:HOST:PORT.
     #[arg(long, default_value = "cpu")]
     device: DeviceChoice,
     /// Also write the rows as JSON.

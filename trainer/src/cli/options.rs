@@ -18,8 +18,8 @@ pub struct TrainingOptions {
     /// Change a key of the configuration; may be given several times.
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub settings: Vec<String>,
-    /// Device to train on: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1; several as in
-    /// cuda:0,cuda:1 or cuda:*. The configuration's devices unless given, or else cpu.
+    /// Device to train on: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1, or
+    /// remote:HOST:PORT; several as in cuda:0,cuda:1 or cuda:*. The configuration's devices unless given, or else cpu.
     #[arg(long, value_name = "DEVICE,…")]
     pub device: Option<DeviceList>,
     /// The run's folder; runs/NAME unless given.

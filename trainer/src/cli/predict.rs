@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use firefly_app::device_list::DeviceList;
 use firefly_app::files::{ensure_writable, write_atomically};
+use firefly_app::remote::explained_failure;
 use firefly_app::streams::note;
 
 use super::options::open_devices;
@@ -26,8 +27,8 @@ pub struct PredictArgs {
     /// CSV file of the outputs, or the folder of them where each is a file.
     #[arg(long, value_name = "PATH")]
     out: PathBuf,
-    /// Device: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1; several, which share the
-    /// batches, as in cuda:0,cuda:1 or cuda:*.
+    /// Device: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1, or remote:HOST:PORT;
+    /// several, which share the batches, as in cuda:0,cuda:1 or cuda:*.
     #[arg(long, default_value = "cpu", value_name = "DEVICE,…")]
     device: DeviceList,
 }
@@ -59,7 +60,11 @@ fn predict<T: Task>(args: &PredictArgs, folder: &RunFolder) -> Result<ExitCode> 
     let place = |device| Ok(Placed { model: folder.load_model::<T>(&device)?, device });
     let mut placed = open_devices(&args.device)?.into_iter().map(place).collect::<Result<Vec<_>, FolderError>>()?;
     let predictions = guarded(|| T::predict(&resolved.config, &mut placed, &args.inputs));
-    let predictions = predictions.map_err(|cause| anyhow!("device {} failed: {cause}", args.device))??;
+    let failed = |cause| match placed.first() {
+        Some(first) => anyhow!("device {} failed: {}", args.device, explained_failure(&first.device, cause)),
+        None => anyhow!("device {} failed: {cause}", args.device),
+    };
+    let predictions = predictions.map_err(failed)??;
     refuse_inputs_as_outputs(&predictions, args)?;
     let written = write(&predictions, &args.out).with_context(|| format!("--out {}", args.out.display()))?;
     note(format_args!("{written} written to {}", args.out.display()));

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
 use burn::tensor::Tensor;
+use firefly_app::remote::explained_failure;
 
 use super::guard::guarded;
 use super::sum::GradientSum;
@@ -169,6 +170,7 @@ fn on_device<T: Task, R>(
     stepper: &mut Stepper<'_, T>,
     work: impl FnOnce(&mut Stepper<'_, T>) -> Result<R, StepError>,
 ) -> Result<R, StepError> {
-    let device = stepper.name();
-    guarded(|| work(stepper)).unwrap_or_else(|cause| Err(StepError::Device { device, cause }))
+    let (name, device) = (stepper.name(), stepper.device().clone());
+    guarded(|| work(stepper))
+        .unwrap_or_else(|cause| Err(StepError::Device { device: name, cause: explained_failure(&device, cause) }))
 }
