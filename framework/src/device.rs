@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn an_address_is_kept_once() {
-        let [first, second] = [0, 1].map(|index| DeviceId::remote(&"gpu:7700".to_string(), index).server());
+        let [first, second] = [0, 1].map(|index| DeviceId::remote("gpu:7700", index).server());
         assert!(std::ptr::eq(first, second));
     }
 }
