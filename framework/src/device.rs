@@ -105,7 +105,7 @@ impl DeviceId {
     }
 
     /// Identity of an open device; of an autodiff device, that of the device it wraps. A device of an unlisted kind is
-    /// identified as `Wgpu`; a server's device as it was [recorded](Self::record).
+    /// identified as `Wgpu`; a server's device as it was recorded when it was opened.
     pub fn of(device: &Device) -> Self {
         match device.clone().inner().as_dispatch() {
             #[cfg(feature = "flex")]
