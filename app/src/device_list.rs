@@ -6,7 +6,7 @@ use std::str::FromStr;
 use burn::tensor::Device;
 use thiserror::Error;
 
-use crate::device::{DeviceChoice, DeviceError, DeviceId, DeviceKind, DeviceName};
+use crate::device::{DeviceChoice, DeviceError, DeviceName};
 
 /// Suffix of a kind that stands for all its devices.
 const EVERY: &str = ":*";
@@ -114,7 +114,8 @@ impl DeviceList {
 /// The entry of a name, one of `several` or alone.
 fn entry(name: &str, several: bool) -> Result<DeviceEntry, DeviceListError> {
     if let Some(kind) = name.strip_suffix(EVERY) {
-        return Ok(DeviceEntry::Every(kind.parse()?));
+        let named: DeviceName = kind.parse()?;
+        return Ok(DeviceEntry::Every(named.id().with_index(0).into()));
     }
     // Replicas on the processor, which has no second device.
     if several
@@ -123,23 +124,18 @@ fn entry(name: &str, several: bool) -> Result<DeviceEntry, DeviceListError> {
         && kind.kind().is_host()
     {
         let index = index.parse().map_err(|_| DeviceListError::Index(name.to_string()))?;
-        return Ok(DeviceEntry::One(DeviceChoice::Named(DeviceName::from(DeviceId::new(kind.kind(), index)))));
+        return Ok(DeviceEntry::One(DeviceChoice::Named(kind.id().with_index(index).into())));
     }
     Ok(DeviceEntry::One(name.parse()?))
 }
 
 /// Every device of the kind or the server of `first`.
 fn present(first: DeviceName) -> Result<Vec<DeviceName>, DeviceError> {
-    let kind = first.kind();
     first.open()?;
-    if kind.is_host() {
+    if first.kind().is_host() {
         return Ok(vec![first]);
     }
-    let at = |index| match kind {
-        DeviceKind::Remote => DeviceId::remote(first.id().server(), index),
-        _ => DeviceId::new(kind, index),
-    };
-    let others = (1..MOST_DEVICES).map(|index| DeviceName::from(at(index)));
+    let others = (1..MOST_DEVICES).map(|index| DeviceName::from(first.id().with_index(index)));
     Ok(std::iter::once(first).chain(others.take_while(|name| name.open().is_ok())).collect())
 }
 
@@ -178,6 +174,8 @@ mod tests {
         for text in ["cpu", "auto", "cuda,cuda:1", "cuda:*", "cpu,cpu:1,cpu:2", "remote:gpu:7700:*"] {
             assert_eq!(text.parse::<DeviceList>().unwrap().to_string(), text);
         }
+        assert_eq!("cuda:1:*".parse::<DeviceList>().unwrap().to_string(), "cuda:*");
+        assert_eq!("remote:gpu:7700:1:*".parse::<DeviceList>().unwrap().to_string(), "remote:gpu:7700:*");
         assert_eq!("cpu:0, cpu:1".parse::<DeviceList>().unwrap().to_string(), "cpu,cpu:1");
         assert_eq!("cpu:*".parse::<DeviceList>().unwrap().open().unwrap(), [Device::flex()]);
         assert_eq!("cpu,cpu:1".parse::<DeviceList>().unwrap().open().unwrap().len(), 2);

@@ -92,6 +92,11 @@ impl DeviceId {
         Self { kind, index, server: "" }
     }
 
+    /// The device at another index of the same kind and server.
+    pub const fn with_index(self, index: usize) -> Self {
+        Self { index, ..self }
+    }
+
     /// The device of a server at an index. Addresses are kept for the life of the process, each once.
     pub fn remote(server: &str, index: usize) -> Self {
         static SERVERS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());

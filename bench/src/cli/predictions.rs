@@ -138,9 +138,7 @@ fn workloads(arguments: &PredictionsArgs) -> anyhow::Result<Vec<Workload>> {
     let names = if filter.is_empty() { family_models() } else { zoo::list(filter) };
     let hint = suggest::hint(filter, zoo::list(""));
     ensure!(!names.is_empty(), "--zoo: no model's name contains `{filter}`{hint}");
-    let batches = numbers(&arguments.zoo_batch);
-    ensure!(!batches.contains(&0), "--zoo-batch: a call has at least one element");
-    Ok(batches.into_iter().map(|batch| Workload::Zoo { names: names.clone(), batch }).collect())
+    Ok(numbers(&arguments.zoo_batch).into_iter().map(|batch| Workload::Zoo { names: names.clone(), batch }).collect())
 }
 
 /// Table with a row per graph, in groups by workload.

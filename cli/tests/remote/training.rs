@@ -12,29 +12,10 @@ use crate::server::{ServerProcess, without_token};
 /// Limit of a run that has lost its server.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A small configuration in `folder`, on synthetic signals.
+/// The small configuration of the trainer's tests in `folder`.
 fn configuration(folder: &Path) -> PathBuf {
     let path = folder.join("small.toml");
-    let config = r#"
-        seed = 3
-        [model]
-        n_fft = 32
-        hop = 16
-        k = 4
-        segments = 8
-        [data]
-        synthetic_frames = 24
-        [training]
-        steps = 30
-        batch = 8
-        [loss]
-        price = 0.1
-        [schedule]
-        log_every = 5
-        validate_every = 10
-        checkpoint_every = 7
-    "#;
-    fs::write(&path, config).unwrap();
+    fs::write(&path, include_str!("../../../trainer/tests/common/small.toml")).unwrap();
     path
 }
 

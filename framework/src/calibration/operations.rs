@@ -37,8 +37,8 @@ pub fn measure_operations<E: From<CalibrationError>>(
         graph.prune();
         for (index, moved) in count(&graph, options).nodes.into_iter().enumerate().filter(|(_, node)| !node.view) {
             let shapes: Vec<Vec<usize>> = moved.inputs.iter().map(|&at| graph.values()[at].shape.clone()).collect();
-            let (axis, size) = moved.latency_size();
-            if !measured.insert((moved.latency_names(), shapes, moved.shapes.clone())) {
+            let (names, (axis, size)) = (moved.latency_names(), moved.latency_size());
+            if !measured.insert((names.clone(), shapes, moved.shapes)) {
                 continue;
             }
             let [none, once] = [0, 1].map(|repeats| graph.isolated(index, repeats));
@@ -46,7 +46,7 @@ pub fn measure_operations<E: From<CalibrationError>>(
             let repeats = ((SPAN / (once - none).max(1.0)) as usize).clamp(1, MOST_REPEATS);
             let Some(many) = time(&graph.isolated(index, 1 + repeats))? else { continue };
             let latency = ((many - once) / repeats as f64).max(1.0);
-            for name in moved.latency_names() {
+            for name in names {
                 latencies.entry((name, axis)).or_default().entry(size).or_default().push(latency);
             }
         }

@@ -9,26 +9,7 @@ use std::process::{Command, Output};
 /// A small configuration in `folder`, on synthetic signals.
 pub fn small_config(folder: &Path) -> PathBuf {
     let path = folder.join("small.toml");
-    let text = r#"
-        seed = 3
-        [model]
-        n_fft = 32
-        hop = 16
-        k = 4
-        segments = 8
-        [data]
-        synthetic_frames = 24
-        [training]
-        steps = 30
-        batch = 8
-        [loss]
-        price = 0.1
-        [schedule]
-        log_every = 5
-        validate_every = 10
-        checkpoint_every = 7
-    "#;
-    fs::write(&path, text).unwrap();
+    fs::write(&path, include_str!("small.toml")).unwrap();
     path
 }
 
