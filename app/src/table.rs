@@ -212,6 +212,13 @@ impl TextTable {
         places.map(|place| self.columns[place].title.as_str()).collect()
     }
 
+    /// A line that names the columns that a layout leaves out; none if it shows all.
+    pub fn remark_on_hidden(&self, layout: TableLayout) -> Option<String> {
+        let hidden = self.hidden(layout);
+        let line = format!("not shown: {}; --wide shows every column", hidden.join(", "));
+        (!hidden.is_empty()).then(|| wrapped(&line, layout.width).join("\n"))
+    }
+
     /// The values that a row's group shares.
     fn heading(&self, row: &TextRow) -> String {
         let pairs = self.columns.iter().zip(&row.cells).take(self.grouped);

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, Gates, LearnedWelchPeaks, Tier, WelchPeaks};
-use firefly_models::{Peaks, Window};
+use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, LearnedWelchPeaks, Peaks, Tier, WelchPeaks, Window};
+use firefly_ops::{LearnedParameters, WelchOptions, learned_welch_peaks, learned_welch_psd};
 use firefly_trainer::manifest::Manifest;
 use firefly_trainer::run_folder::RunFolder;
 use firefly_trainer::tasks::peaks;
@@ -130,13 +130,14 @@ impl ModelRequest {
         k: Option<usize>,
         device: &Device,
     ) -> Result<Self> {
-        let mut given = estimate.given();
-        given.extend(k.map(|_| "-k"));
+        let given = estimate.given();
         ensure!(given.is_empty(), "{} is set by the model of {}", given.join(", "), folder.display());
         let run = RunFolder::new(folder);
         let learned = run.load_model::<peaks::PeaksTask>(device).context("--model")?;
+        let k = k.unwrap_or(learned.config().k);
+        let learned = learned.try_with_k(k)?;
         let weights = Manifest::of(&run.model(), "model").context("--model")?;
-        let (options, k) = (learned.options(), learned.config().k);
+        let options = learned.options();
         Ok(Self {
             name: model.to_string(),
             estimate: format!("n_fft {}, hop {}, learned, {} scaling", options.n_fft, options.hop, options.scaling),
@@ -163,7 +164,7 @@ impl ModelRequest {
                 DeviceModel::Auto(Box::new(AutoWelchPeaksConfig::new().with_peaks(peaks).try_init(device)?))
             }
             RequestedModel::Learned(learned) => {
-                DeviceModel::Learned(Box::new((*learned.clone(), learned.hard_gates())))
+                DeviceModel::Learned(Box::new(learned.try_parameters(&learned.hard_gates())?), learned.options())
             }
         };
         let search = self.search.map(|search| (search, rate / self.n_fft as f64));
@@ -184,7 +185,8 @@ pub struct PeakModel {
 enum DeviceModel {
     Exact(Box<WelchPeaks>),
     Auto(Box<AutoWelchPeaks>),
-    Learned(Box<(LearnedWelchPeaks, Gates)>),
+    /// Parameters of a model whose weights do not change.
+    Learned(Box<LearnedParameters>, WelchOptions),
 }
 
 impl PeakModel {
@@ -201,7 +203,9 @@ impl PeakModel {
         let Peaks { bins, power } = match &self.model {
             DeviceModel::Exact(model) => model.try_forward(frames)?,
             DeviceModel::Auto(model) => model.try_forward(frames)?,
-            DeviceModel::Learned(learned) => learned.0.try_forward(frames, &learned.1)?,
+            DeviceModel::Learned(parameters, options) => {
+                learned_welch_peaks(frames, *parameters.clone(), options, self.k)?
+            }
         };
         Ok(PeakValues { bins: read(bins)?, power: read(power)?, maxima: None })
     }
@@ -210,7 +214,7 @@ impl PeakModel {
     fn power(&self, frames: Tensor<2>) -> Result<Tensor<2>> {
         match &self.model {
             DeviceModel::Exact(model) => Ok(model.try_psd(frames)?),
-            DeviceModel::Learned(learned) => Ok(learned.0.try_psd(frames, &learned.1)?),
+            DeviceModel::Learned(parameters, options) => Ok(learned_welch_psd(frames, *parameters.clone(), options)?),
             DeviceModel::Auto(_) => bail!("the strategies of auto compute the strongest bins only"),
         }
     }

@@ -89,10 +89,8 @@ impl<P: Problem> Comparison<'_, P> {
 
         let table = terminal::table(&cases, self.columns);
         write!(out, "{}", table.render_in(options.layout()))?;
-        let hidden = table.hidden(options.layout());
-        if !(options.quiet || hidden.is_empty()) {
-            let line = format!("not shown: {}; --wide shows every column", hidden.join(", "));
-            writeln!(out, "\n{}", wrapped(&line, options.layout().width).join("\n"))?;
+        if let Some(remark) = table.remark_on_hidden(options.layout()).filter(|_| !options.quiet) {
+            writeln!(out, "\n{remark}")?;
         }
         out.flush()?;
         Ok(cases)

@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use firefly_app::device::DeviceName;
 use firefly_app::streams::note;
 use firefly_framework::cost::PEAKS_AXES;
 use firefly_framework::device::fingerprint;
 use firefly_framework::profile::{DeviceProfile, Preset, ProfileSource, load, load_or_preset};
 
-use super::values::named;
 use crate::suites::picker::strategies_of;
 
 /// Latencies that the picker predicts from and a calibrated profile lacks; none if they are all there.
@@ -55,9 +54,10 @@ pub fn device_profile(device: DeviceName, path: Option<&Path>) -> anyhow::Result
     Ok((resolved.profile, resolved.source))
 }
 
-/// Parser of a preset by its name.
+/// Parser of a preset by one of its names.
 pub fn presets() -> impl TypedValueParser<Value = Preset> {
-    named(Preset::ALL.map(|preset| (preset.name(), preset)))
+    let value = |preset: Preset| PossibleValue::new(preset.name()).aliases(preset.aliases());
+    PossibleValuesParser::new(Preset::ALL.map(value)).try_map(|name| name.parse::<Preset>())
 }
 
 /// The user's calibrated profile of the device that a preset is named after, or else the preset; and which of these it

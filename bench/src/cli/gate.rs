@@ -6,8 +6,8 @@ use std::io::Write;
 use anyhow::ensure;
 use firefly_app::number::duration;
 use firefly_app::table::{Align, TextTable};
-use firefly_framework::cost::PeaksSize;
 use firefly_framework::cost::published::{Breakdown, Path, breakdown};
+use firefly_framework::cost::{LearnedSize, PeaksSize};
 use firefly_framework::profile::{DeviceProfile, Preset, ProfileSource};
 use firefly_ops::WelchOptions;
 use firefly_ops::options::validate_n_fft;
@@ -31,6 +31,9 @@ pub struct GateArgs {
     /// Peaks per frame
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
     pub k: Vec<NumberRange>,
+    /// Estimate a learned model of two segments, too, with this share of its butterflies open, above 0 and up to 1
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub open: Option<f64>,
 }
 
 /// Prints a table per problem to `out`.
@@ -44,6 +47,9 @@ pub fn run(arguments: &GateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStat
         let options = WelchOptions::new(n_fft, 2);
         options.validate("gate")?;
         validate_n_fft("gate", "n_fft", options.n_fft)?;
+        let all = options.butterflies();
+        let open = arguments.open.map(|share| (share * all as f64).round() as usize);
+        let learned = open.map(|open| LearnedSize { open, all, segments: options.segments });
         for k in numbers(&arguments.k) {
             ensure!(k <= options.bins(), "--k: {k} is more than the {} bins of n_fft {n_fft}", options.bins());
             for batch in numbers(&arguments.batch) {
@@ -53,7 +59,7 @@ pub fn run(arguments: &GateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStat
                 writeln!(out, "batch {batch}, n_fft {n_fft}, k {k}: {useful} useful bytes")?;
                 let columns: Vec<(&str, Breakdown)> = profiles
                     .iter()
-                    .map(|(name, profile)| (name.as_str(), breakdown(profile, batch, n_fft, k)))
+                    .map(|(name, profile)| (name.as_str(), breakdown(profile, batch, n_fft, k, learned)))
                     .collect();
                 writeln!(out, "{}", table(&columns).render())?;
             }
@@ -78,7 +84,8 @@ fn table(columns: &[(&str, Breakdown)]) -> TextTable {
     let mut row = |title: &str, cell: &dyn Fn(&Breakdown) -> String| {
         table.row([title.to_string()].into_iter().chain(columns.iter().map(|(_, breakdown)| cell(breakdown))));
     };
-    for path in Path::ALL {
+    let is_estimated = |path: &Path| columns.iter().any(|(_, breakdown)| breakdown.estimate(*path).is_some());
+    for path in Path::ALL.into_iter().filter(is_estimated) {
         row(path.name(), &|breakdown| {
             let estimate = breakdown.estimate(path);
             estimate.map_or_else(String::new, |estimate| {
@@ -99,6 +106,12 @@ fn table(columns: &[(&str, Breakdown)]) -> TextTable {
     row("fuse", &|breakdown| yes(breakdown.should_fuse()));
     row("pick", &|breakdown| breakdown.pick.to_string());
     table
+}
+
+/// A share above 0.
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err("not above 0 and up to 1".into()) }
 }
 
 fn yes(holds: bool) -> String {
@@ -155,5 +168,21 @@ mod tests {
         assert!(printed(&["--n-fft", "100"]).unwrap_err().to_string().contains("n_fft"));
         assert!(printed(&["--k", "130"]).unwrap_err().to_string().contains("130 is more than the 129 bins"));
         assert!(printed(&["--device", "metl"]).is_err());
+        assert!(printed(&["--open", "0"]).is_err());
+    }
+
+    #[test]
+    fn sparse_learned_models_are_estimated_and_picked() {
+        let pick = |open: &str| {
+            let text = printed(&["--device", "metal,vulkan", "--batch", "8192", "--open", open]).unwrap();
+            assert_eq!(cells(&text, "learned").len(), 4, "{text}");
+            cells(&text, "pick").iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        // A quarter of the butterflies is no sparse model.
+        assert_eq!(
+            (pick("0.2"), pick("0.25")),
+            (vec!["learned".into(), "fast".into()], vec!["fused".into(), "fast".into()])
+        );
+        assert!(cells(&printed(&[]).unwrap(), "learned").is_empty());
     }
 }

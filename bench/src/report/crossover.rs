@@ -195,7 +195,11 @@ pub fn render(crossovers: &[Crossover], over: &str, columns: &[&str], layout: Ta
             .collect();
         let title = format!("median milliseconds over {over}: {}", shown.join(", "));
         text += &format!("\n{}\n", wrapped(&title, layout.width).join("\n  "));
-        text += &crossover.table(over).render_in(layout);
+        let table = crossover.table(over);
+        text += &table.render_in(layout);
+        if let Some(remark) = table.remark_on_hidden(layout) {
+            text += &format!("{remark}\n");
+        }
     }
     text
 }

@@ -49,6 +49,14 @@ impl Preset {
         }
     }
 
+    /// Other names: those of the interfaces that wgpu runs on.
+    pub const fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Self::Wgpu => &["vulkan", "webgpu", "directx", "opengl"],
+            _ => &[],
+        }
+    }
+
     /// The constants.
     pub fn profile(self) -> DeviceProfile {
         let from_2048 = MaxSlowdown { batch: 2048, ratio: 1.10 };
@@ -97,7 +105,8 @@ impl FromStr for Preset {
     type Err = UnknownPreset;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|preset| preset.name() == text).ok_or_else(|| UnknownPreset(text.into()))
+        let is_called = |preset: &Self| preset.name() == text || preset.aliases().contains(&text);
+        Self::ALL.into_iter().find(is_called).ok_or_else(|| UnknownPreset(text.into()))
     }
 }
 
@@ -118,6 +127,7 @@ mod tests {
     fn presets_parse_and_are_valid() {
         for preset in Preset::ALL {
             assert_eq!(preset.name().parse(), Ok(preset));
+            assert!(preset.aliases().iter().all(|alias| alias.parse() == Ok(preset)));
             assert_eq!(preset.profile().invalid_constant(), None);
         }
         let error = "metl".parse::<Preset>().unwrap_err().to_string();

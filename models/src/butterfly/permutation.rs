@@ -3,7 +3,7 @@
 use burn::module::{Module, Param};
 use burn::nn::Initializer;
 use burn::tensor::activation::sigmoid;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, s};
 
 use super::config::{ButterflyConfig, PermutationKind};
 use crate::rows::Leading;
@@ -102,7 +102,8 @@ fn relaxed(blocks: Tensor<2>, [separate, first, second]: [Tensor<2>; 3]) -> Tens
     let blocks = mixed(even_before_odd(blocks.clone()), blocks, separate);
     let reversed = |start, probability| {
         let part = blocks.clone().narrow(1, start, half);
-        mixed(part.clone().flip([1]), part, probability)
+        // A slice and no flip, which Burn's remote devices take for one of integers.
+        mixed(part.clone().slice_dim(1, s![..;-1]), part, probability)
     };
     Tensor::cat(vec![reversed(0, first), reversed(half, second)], 1)
 }

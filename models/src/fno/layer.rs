@@ -92,17 +92,13 @@ fn along<const D: usize>(
     dim: usize,
     change: impl FnOnce(Tensor<3>) -> Result<Tensor<3>, ArgumentError>,
 ) -> Result<Tensor<D>, ArgumentError> {
-    // The batch and the other dimensions come first, then channels, then the dimension.
-    let mut order: Vec<usize> = (0..D).filter(|axis| *axis != 1 && *axis != dim).collect();
-    order.extend([1, dim]);
-    let mut back = [0; D];
-    order.iter().enumerate().for_each(|(place, &axis)| back[axis] = place as isize);
-    let forth: [isize; D] = std::array::from_fn(|place| order[place] as isize);
-    let rows = field.permute(forth);
+    // The batch and the other dimensions come first, then channels, then the dimension. Swaps and no permutation, which
+    // Burn's remote devices take for one of integers.
+    let rows = field.swap_dims(dim, D - 1).swap_dims(1, D - 2);
     let dims = rows.dims();
     let count = dims[..D - 2].iter().product();
     let changed = change(rows.reshape([count, dims[D - 2], dims[D - 1]]))?;
-    Ok(changed.reshape(dims).permute(back))
+    Ok(changed.reshape(dims).swap_dims(1, D - 2).swap_dims(dim, D - 1))
 }
 
 /// Layer of a Fourier neural operator.

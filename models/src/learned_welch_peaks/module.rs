@@ -117,6 +117,36 @@ impl LearnedWelchPeaksConfig {
 }
 
 impl LearnedWelchPeaks {
+    /// The same model with `k` peaks per frame, which no weight depends on.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Distribution, Tensor};
+    /// use firefly_models::LearnedWelchPeaksConfig;
+    ///
+    /// let device = Device::flex();
+    /// let model = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(16).init(&device);
+    /// let (gates, signal) = (model.hard_gates(), Tensor::<2>::random([3, 96], Distribution::Default, &device));
+    /// let (all, few) = (model.forward(signal.clone(), &gates), model.with_k(5).forward(signal, &gates));
+    /// few.bins.into_data().assert_eq(&all.bins.narrow(1, 0, 5).into_data(), true);
+    /// ```
+    ///
+    /// # Panics
+    /// With the message of [`try_with_k`](Self::try_with_k)'s error.
+    #[track_caller]
+    pub fn with_k(self, k: usize) -> Self {
+        expect_valid(self.try_with_k(k))
+    }
+
+    /// The same model with `k` peaks per frame.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] if `k` is not from 1 to the number of bins.
+    pub fn try_with_k(self, k: usize) -> Result<Self, ArgumentError> {
+        let config = self.config.with_k(k);
+        config.validate()?;
+        Ok(Self { config, ..self })
+    }
+
     /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first.
     ///
     /// # Panics
@@ -132,7 +162,7 @@ impl LearnedWelchPeaks {
     /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame), signal and gates
     /// are not on the model's device, gates have another shape, or mean gates are given to a model whose gates train.
     pub fn try_forward<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Peaks<D>, ArgumentError> {
-        learned_welch_peaks(signal, self.parameters(gates)?, &self.options(), self.config.k)
+        learned_welch_peaks(signal, self.try_parameters(gates)?, &self.options(), self.config.k)
     }
 
     /// Power of every bin of each frame of `signal` `[.., frame]`: `[.., bins]`, in the signal's unit squared (per
@@ -150,7 +180,7 @@ impl LearnedWelchPeaks {
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
     pub fn try_psd<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Tensor<D>, ArgumentError> {
-        learned_welch_psd(signal, self.parameters(gates)?, &self.options())
+        learned_welch_psd(signal, self.try_parameters(gates)?, &self.options())
     }
 
     /// One draw of every gate, differentiable in the logits: for training. The noise is Burn's, so that
@@ -315,8 +345,38 @@ impl LearnedWelchPeaks {
         self.gate_logits.val().is_require_grad() || self.segment_logits.val().is_require_grad()
     }
 
-    /// Arguments of the learned operations with these gates.
-    fn parameters(&self, gates: &Gates) -> Result<LearnedParameters, ArgumentError> {
+    /// Arguments of the learned operations with these gates, which [`forward`](Self::forward) makes anew in each call:
+    /// a dozen small operations. With them at hand, calls with the same weights are one operation each.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::LearnedWelchPeaksConfig;
+    /// use firefly_ops::learned_welch_peaks;
+    ///
+    /// let device = Device::flex();
+    /// let model = LearnedWelchPeaksConfig::new().with_n_fft(64).init(&device);
+    /// let parameters = model.parameters(&model.hard_gates());
+    /// let (options, k) = (model.options(), model.config().k);
+    /// for frames in [1, 7] {
+    ///     let signal = Tensor::<2>::ones([frames, options.frame()], &device);
+    ///     let peaks = learned_welch_peaks(signal, parameters.clone(), &options, k)?;
+    ///     assert_eq!(peaks.bins.dims(), [frames, k]);
+    /// }
+    /// # Ok::<(), firefly_ops::ArgumentError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// With the message of [`try_parameters`](Self::try_parameters)'s error.
+    #[track_caller]
+    pub fn parameters(&self, gates: &Gates) -> LearnedParameters {
+        expect_valid(self.try_parameters(gates))
+    }
+
+    /// Arguments of the learned operations with these gates, as [`parameters`](Self::parameters).
+    ///
+    /// # Errors
+    /// [`ArgumentError`] if mean gates are given to a model whose gates train.
+    pub fn try_parameters(&self, gates: &Gates) -> Result<LearnedParameters, ArgumentError> {
         if gates.kind() == GateKind::Mean && self.trains_gates() {
             let expected =
                 "sampled gates to train them, or hard gates (those that are exactly 0 or 1 have no gradient)";

@@ -146,7 +146,9 @@ impl VisionStack {
             return Err(ArgumentError::new(name, "images", format!("{:?}", images.dims()), expected));
         }
         let side = image / patch;
-        let pixels: Tensor<6> = images.reshape([batch, channels, side, patch, side, patch]).permute([0, 2, 4, 1, 3, 5]);
+        let pixels: Tensor<6> = images.reshape([batch, channels, side, patch, side, patch]);
+        // [batch, side, side, channels, patch, patch], by swaps: Burn's remote devices take a permutation for one of integers.
+        let pixels = pixels.swap_dims(1, 2).swap_dims(2, 4).swap_dims(3, 4);
         let pixels: Tensor<4> = pixels.reshape([batch, side, side, channels * patch * patch]);
         let embedded = self.patches.forward(pixels) + self.positions.val();
         let mixed = self.blocks.iter().try_fold(embedded, |patches, block| block.try_forward(patches))?;

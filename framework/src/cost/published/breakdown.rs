@@ -5,8 +5,8 @@ use std::fmt;
 use firefly_ops::WelchOptions;
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_ULTRA_BATCH, block, decide, fused, host, is_viable};
-use crate::cost::{FusionDecision, PeaksSize, PeaksWorkload, Strategy};
+use super::{MAX_ULTRA_BATCH, block, decide, fused, host, is_viable, learned_scale};
+use crate::cost::{FusionDecision, LearnedSize, PeaksSize, PeaksWorkload, Strategy};
 use crate::profile::DeviceProfile;
 
 /// Way to compute peaks, as the published bench names it.
@@ -21,11 +21,13 @@ pub enum Path {
     Block,
     /// Two segments, one operation on the device.
     Fused,
+    /// A learned model, one operation on the device.
+    Learned,
 }
 
 impl Path {
     /// Every path.
-    pub const ALL: [Self; 4] = [Self::Ultra, Self::Fast, Self::Block, Self::Fused];
+    pub const ALL: [Self; 5] = [Self::Ultra, Self::Fast, Self::Block, Self::Fused, Self::Learned];
 
     /// The name.
     pub const fn name(self) -> &'static str {
@@ -34,6 +36,7 @@ impl Path {
             Self::Fast => "fast",
             Self::Block => "block",
             Self::Fused => "fused",
+            Self::Learned => "learned",
         }
     }
 
@@ -48,6 +51,7 @@ impl Path {
             Self::Ultra | Self::Fast => Strategy::Host,
             Self::Block => Strategy::Spectrum,
             Self::Fused => Strategy::Fused,
+            Self::Learned => Strategy::Learned,
         }
     }
 }
@@ -82,7 +86,7 @@ pub struct Breakdown {
     pub n_fft: usize,
     /// Peaks per frame.
     pub k: usize,
-    /// Estimates in the order of [`Path::ALL`].
+    /// Estimates in the order of [`Path::ALL`]; none of a learned model unless one is given.
     pub estimates: Vec<PathEstimate>,
     /// Decision of the fusion gate, with score, least gain, benefit and greatest slowdown.
     pub decision: FusionDecision,
@@ -111,22 +115,30 @@ impl Breakdown {
 /// [`Path::Ultra`]), whose frames are in host memory.
 ///
 /// A path whose latencies the profile has is estimated by them, any other by its published estimate. On a GPU, one
-/// segment is no candidate above [`MAX_ULTRA_BATCH`] frames, and fusing one only where the gate decides to fuse; the
-/// block path is what the gate compares fusing with, and never picked.
-pub fn breakdown(profile: &DeviceProfile, batch: usize, n_fft: usize, k: usize) -> Breakdown {
+/// segment is no candidate above [`MAX_ULTRA_BATCH`] frames, and fusing one only where the gate decides to fuse, as is
+/// a `learned` model of two candidate segments, which has to be sparse, too; the block path is what the gate compares
+/// fusing with, and never picked.
+pub fn breakdown(
+    profile: &DeviceProfile,
+    batch: usize,
+    n_fft: usize,
+    k: usize,
+    learned: Option<LearnedSize>,
+) -> Breakdown {
     let size = |path: Path| PeaksSize { options: WelchOptions::new(n_fft, path.segments()), batch, k };
     let decision = decide(&size(Path::Fused), profile);
     let estimates: Vec<PathEstimate> = Path::ALL
         .into_iter()
-        .map(|path| {
-            let (nanoseconds, measured) = estimate(path, &size(path), profile);
+        .filter_map(|path| {
+            let (nanoseconds, measured) = estimate(path, &size(path), profile, learned)?;
             let considered = match path {
                 Path::Ultra => !profile.peaks.gpu || batch <= MAX_ULTRA_BATCH,
                 Path::Fast => true,
                 Path::Block => false,
                 Path::Fused => is_viable(profile) && decision.fuse(),
+                Path::Learned => is_viable(profile) && decision.fuse() && learned.is_some_and(|size| size.is_sparse()),
             };
-            PathEstimate { path, nanoseconds, measured, considered }
+            Some(PathEstimate { path, nanoseconds, measured, considered })
         })
         .collect();
     let considered = estimates.iter().filter(|estimate| estimate.considered);
@@ -134,15 +146,21 @@ pub fn breakdown(profile: &DeviceProfile, batch: usize, n_fft: usize, k: usize) 
     Breakdown { device: profile.name.clone(), batch, n_fft, k, estimates, decision, pick }
 }
 
-/// Nanoseconds of a path, and whether they follow from measured latencies.
-fn estimate(path: Path, size: &PeaksSize, profile: &DeviceProfile) -> (f64, bool) {
-    if let Some(nanoseconds) = PeaksWorkload::new(*size).measured(path.strategy(), profile) {
-        return (nanoseconds, true);
+/// Nanoseconds of a path, and whether they follow from measured latencies; none of a learned model that is not there.
+fn estimate(
+    path: Path,
+    size: &PeaksSize,
+    profile: &DeviceProfile,
+    learned: Option<LearnedSize>,
+) -> Option<(f64, bool)> {
+    if let Some(nanoseconds) = PeaksWorkload::new(*size).with_learned(learned).measured(path.strategy(), profile) {
+        return Some((nanoseconds, true));
     }
     let published = match path {
         Path::Ultra | Path::Fast => host(size, profile),
         Path::Block => block(size, profile),
         Path::Fused => fused(size, profile, 1.0),
+        Path::Learned => fused(size, profile, learned_scale(&learned?)),
     };
-    (published, false)
+    Some((published, false))
 }

@@ -10,7 +10,7 @@ fn size(batch: usize, segments: usize) -> PeaksSize {
 }
 
 fn breakdown_on(preset: Preset, batch: usize) -> Breakdown {
-    breakdown(&preset.profile(), batch, 256, 16)
+    breakdown(&preset.profile(), batch, 256, 16, None)
 }
 
 /// A device that has no native kernel: the fused operation keeps its tail on the host.

@@ -1,11 +1,11 @@
 //! Peaks by a learned model: one that is trained for the problem first, or that of a training run.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::tensor::{Device, TensorData};
 use firefly_models::{LearnedWelchPeaks, Tier};
-use firefly_ops::ArgumentError;
+use firefly_ops::{ArgumentError, learned_welch_peaks};
 use firefly_reference::learned::{LearnedValues, learned_welch_power};
 use firefly_reference::peaks::top_k;
 use firefly_trainer::run_folder::RunFolder;
@@ -25,26 +25,61 @@ use crate::suites::peaks::verify::check_peaks;
 ///
 /// The routine's output is compared with the float64 reference of the learned operation; that it finds other peaks than
 /// the exact estimate is shown as recall, and it doesn't compete.
-pub fn learned(source: LearnedSource) -> BenchStrategy<PeaksProblem> {
-    let models = TrainedModels::new(source);
-    BenchStrategy::new(
+pub fn learned(models: Arc<TrainedModels>) -> BenchStrategy<PeaksProblem> {
+    strategy(
         "learned",
         "Firefly's LearnedWelchPeaks module on the device: that of --run, or one trained for --train-steps on \
          synthetic signals; runs with one of these options or by name",
-        move |problem: &PeaksProblem, inputs, expected| {
-            let (model, accuracy) = models.model(problem, inputs.device())?;
-            let expected = learned_rows(&model, inputs, expected);
+        models,
+        |model, problem, inputs, expected| {
             let gates = model.hard_gates();
-            let routine =
-                TensorRoutine::new(inputs, MemorySpace::Device, move |signal| Ok(model.try_forward(signal, &gates)?));
-            let verified = check_peaks(routine, problem, inputs, &expected, true)?;
-            Ok(Verified { accuracy: Some(accuracy), ..verified })
+            let forward = move |signal| Ok(model.try_forward(signal, &gates)?);
+            check_peaks(TensorRoutine::new(inputs, MemorySpace::Device, forward), problem, inputs, expected, true)
         },
     )
+}
+
+/// The same model, whose parameters are prepared once.
+pub fn learned_compiled(models: Arc<TrainedModels>) -> BenchStrategy<PeaksProblem> {
+    strategy(
+        "learned_compiled",
+        "the model of `learned` as one operation per call, whose parameters are made once",
+        models,
+        |model, problem, inputs, expected| {
+            let (parameters, options, k) = (model.try_parameters(&model.hard_gates())?, model.options(), problem.k);
+            let forward = move |signal| Ok(learned_welch_peaks(signal, parameters.clone(), &options, k)?);
+            check_peaks(TensorRoutine::new(inputs, MemorySpace::Device, forward), problem, inputs, expected, true)
+        },
+    )
+}
+
+/// A strategy that computes the peaks of a learned model, and how it does.
+fn strategy<F>(
+    name: &'static str,
+    summary: &'static str,
+    models: Arc<TrainedModels>,
+    check: F,
+) -> BenchStrategy<PeaksProblem>
+where
+    F: for<'a> Fn(
+            LearnedWelchPeaks,
+            &PeaksProblem,
+            &'a FrameInputs,
+            &[ExpectedPeaks],
+        ) -> Result<Verified<'a>, CaseError>
+        + Send
+        + Sync
+        + 'static,
+{
+    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs, expected| {
+        let (model, accuracy) = models.model(problem, inputs.device())?;
+        let expected = learned_rows(&model, inputs, expected);
+        let verified = check(model, problem, inputs, &expected)?;
+        Ok(Verified { accuracy: Some(accuracy), ..verified })
+    })
     .without_competing()
     .with_memory(memory::of_spectra)
     .by_name()
-    .also_called(&["learned_compiled"])
 }
 
 /// Origin of learned models.
@@ -76,6 +111,15 @@ impl TrainedModels {
     /// No model yet.
     pub fn new(source: LearnedSource) -> Self {
         Self { source, trained: Mutex::default() }
+    }
+
+    /// The model of a run for a problem, with its size; none where models are trained for the bench.
+    ///
+    /// # Errors
+    /// As [`model`](Self::model).
+    pub fn of_run(&self, problem: &PeaksProblem, device: &Device) -> Result<Option<LearnedWelchPeaks>, CaseError> {
+        let is_run = matches!(self.source, LearnedSource::Run(_));
+        is_run.then(|| Ok(self.model(problem, device)?.0)).transpose()
     }
 
     /// The model of a problem, and its accuracy on synthetic frames.
@@ -133,19 +177,21 @@ fn load(
     problem: &PeaksProblem,
     device: &Device,
 ) -> anyhow::Result<TrainedPeaks> {
-    let config = PeaksConfig { model: run.model.clone(), ..PeaksConfig::default() };
-    Ok(evaluate_ephemeral(&config, folder.load_model::<PeaksTask>(device)?, problem.tier, device)?)
+    let mut config = PeaksConfig { model: run.model.clone(), ..PeaksConfig::default() };
+    config.model.k = problem.k;
+    let model = folder.load_model::<PeaksTask>(device)?.try_with_k(problem.k)?;
+    Ok(evaluate_ephemeral(&config, model, problem.tier, device)?)
 }
 
-/// Checks that the model of a run finds the peaks of a problem.
+/// Checks that the model of a run finds the peaks of a problem, of whatever number.
 fn check_fits(run: &PeaksConfig, problem: &PeaksProblem) -> Result<(), ArgumentError> {
-    let (n_fft, k, frame) = (run.model.n_fft, run.model.k, run.model.learned().options().frame());
-    if (n_fft, k) == (problem.options.n_fft, problem.k) && frame <= problem.frame() {
+    let (n_fft, frame) = (run.model.n_fft, run.model.learned().options().frame());
+    if n_fft == problem.options.n_fft && frame <= problem.frame() {
         return Ok(());
     }
-    let got = format!("{}, {} and {} samples", problem.options.n_fft, problem.k, problem.frame());
-    let expected = format!("those of the run's model: {n_fft}, {k} and at least {frame} samples");
-    Err(ArgumentError::new("learned", "n_fft, k and frame", got, expected))
+    let got = format!("{} and {} samples", problem.options.n_fft, problem.frame());
+    let expected = format!("those of the run's model: {n_fft} and at least {frame} samples");
+    Err(ArgumentError::new("learned", "n_fft and frame", got, expected))
 }
 
 /// The same rows as `exact`, with what the model makes of them in float64.
@@ -194,10 +240,12 @@ mod tests {
         let (loaded, accuracy) = models.model(&PeaksProblem::new(32, Tier::Reference, 3, 4), &device).unwrap();
         assert_eq!((loaded.config(), accuracy.train_steps), (model.config(), 7));
         assert!(accuracy.recall > 0.0 && accuracy.recall <= 1.0 && accuracy.exact_recall > 0.99, "{accuracy:?}");
-        for other in [(64, Tier::Fast, 4), (32, Tier::Ultra, 4), (32, Tier::Fast, 5)] {
+        let (other, _) = models.model(&PeaksProblem::new(32, Tier::Fast, 3, 5), &device).unwrap();
+        assert_eq!((other.config().k, other.taper.val().into_data()), (5, loaded.taper.val().into_data()));
+        for other in [(64, Tier::Fast, 4), (32, Tier::Ultra, 4)] {
             let (n_fft, tier, k) = other;
             let Err(error) = models.model(&PeaksProblem::new(n_fft, tier, 3, k), &device) else { panic!("{other:?}") };
-            assert!(error.to_string().contains("those of the run's model: 32, 4 and at least 48 samples"), "{error}");
+            assert!(error.to_string().contains("those of the run's model: 32 and at least 48 samples"), "{error}");
         }
     }
 }

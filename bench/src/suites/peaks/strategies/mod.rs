@@ -11,6 +11,8 @@ pub use from_host::from_host;
 pub use learned::{LearnedSource, TrainedModels, learned_rows};
 pub use on_device::firefly;
 
+use std::sync::Arc;
+
 use super::memory;
 use super::problem::PeaksProblem;
 use crate::baselines::copy;
@@ -18,10 +20,11 @@ use crate::harness::strategy::BenchStrategy;
 
 /// Every strategy, in the order of the table's rows, with learned models of `source`.
 pub fn catalogue(source: LearnedSource) -> Vec<BenchStrategy<PeaksProblem>> {
+    let models = Arc::new(TrainedModels::new(source));
     let compared = [
         on_device::firefly(),
         on_device::many_calls(),
-        published::auto(),
+        published::auto(&models),
         from_host::from_host(false),
         from_host::from_host(true),
         on_device::psd_top_k(),
@@ -29,9 +32,10 @@ pub fn catalogue(source: LearnedSource) -> Vec<BenchStrategy<PeaksProblem>> {
         host_transforms::rustfft(),
         host_transforms::realfft(),
         copy::strategy().with_memory(memory::of_copy),
-        learned::learned(source),
+        learned::learned(models.clone()),
+        learned::learned_compiled(models.clone()),
     ];
-    compared.into_iter().chain(published::others()).chain([fastbuf::fastbuf()]).collect()
+    compared.into_iter().chain(published::others(&models)).chain([fastbuf::fastbuf()]).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! Peaks by the picker, and by the published names of ways to compute them.
 
+use std::sync::Arc;
+
 use firefly_models::{AutoWelchPeaksConfig, PublishedStrategy, Strategy};
 use firefly_ops::ArgumentError;
 
+use super::learned::{TrainedModels, learned_rows};
 use super::on_device::{FIREFLY, kernel_set};
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Selected, Verified};
@@ -16,11 +19,18 @@ use crate::suites::peaks::verify::check_peaks;
 /// [`AutoWelchPeaks`](firefly_models::AutoWelchPeaks) with the candidates of a published name.
 ///
 /// Its output is compared with the float64 reference of the tier that it selects, which may use less of a frame than
-/// the problem's. Only one whose tier is always the problem's takes part in the search for the fastest.
-pub fn published(name: &'static str, summary: &'static str) -> BenchStrategy<PeaksProblem> {
+/// the problem's. Only one whose tier is always the problem's takes part in the search for the fastest. Where the name
+/// has learned models as candidates, that of `--run` is one.
+fn published(name: &'static str, summary: &'static str, models: &Arc<TrainedModels>) -> BenchStrategy<PeaksProblem> {
+    let models = models.clone();
     let strategy = BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs, expected| {
         let auto = AutoWelchPeaksConfig::new().with_peaks(config(problem)).with_published(name)?;
-        let model = auto.with_keep_on_device(true).try_init(inputs.device())?;
+        let has_learned = auto.strategies.contains(&Strategy::Learned);
+        let mut model = auto.with_keep_on_device(true).try_init(inputs.device())?;
+        let learned = if has_learned { models.of_run(problem, inputs.device())? } else { None };
+        if let Some(learned) = &learned {
+            model = model.with_learned(learned.clone());
+        }
         let selected = model.select(problem.batch, problem.frame(), false).selected;
         let needed = PeaksProblem::new(problem.options.n_fft, selected.tier, 1, problem.k).frame();
         if needed > problem.frame() {
@@ -29,7 +39,11 @@ pub fn published(name: &'static str, summary: &'static str) -> BenchStrategy<Pea
         }
         let same_as = (selected.strategy == Strategy::Fused && selected.tier == problem.tier).then(|| FIREFLY.into());
         let routine = TensorRoutine::new(inputs, MemorySpace::Device, move |signal| Ok(model.try_forward(signal)?));
-        let verified = if selected.tier == problem.tier {
+        let verified = if selected.strategy == Strategy::Learned
+            && let Some(learned) = learned
+        {
+            check_peaks(routine, problem, inputs, &learned_rows(&learned, inputs, expected), true)?
+        } else if selected.tier == problem.tier {
             check_peaks(routine, problem, inputs, expected, true)?
         } else {
             let rows = expected_at(selected.tier, problem, inputs, expected).map_err(CaseError::mismatch)?;
@@ -47,14 +61,15 @@ pub fn published(name: &'static str, summary: &'static str) -> BenchStrategy<Pea
 }
 
 /// The picker.
-pub fn auto() -> BenchStrategy<PeaksProblem> {
-    published("auto", "Firefly's AutoWelchPeaks module: the tier by the method predicted fastest")
+pub fn auto(models: &Arc<TrainedModels>) -> BenchStrategy<PeaksProblem> {
+    published("auto", "Firefly's AutoWelchPeaks module: the tier by the method predicted fastest", models)
 }
 
 /// Strategies by other published names.
-pub fn others() -> [BenchStrategy<PeaksProblem>; 6] {
+pub fn others(models: &Arc<TrainedModels>) -> [BenchStrategy<PeaksProblem>; 6] {
+    let published = |name, summary| published(name, summary, models);
     [
-        published("any", "AutoWelchPeaks: the fastest of all tiers and methods"),
+        published("any", "AutoWelchPeaks: the fastest of all tiers and methods, and of the model of --run"),
         published("legacy", "AutoWelchPeaks by the published thresholds on the batch"),
         published("ultra", "AutoWelchPeaks: one segment of each frame, on the host"),
         published("fast", "AutoWelchPeaks: two segments of each frame, on the host"),

@@ -1,0 +1,364 @@
+//! The `welch-peaks` command as a user runs it, and what it does with a strategy that is wrong.
+
+use std::path::Path;
+
+use clap::Parser;
+use firefly_bench::cli::{ExitStatus, welch_peaks};
+use firefly_bench::harness::outcome::{CaseOutcome, CaseRecord};
+use firefly_bench::harness::routine::{Routine, RoutineError, RoutineOutput};
+use firefly_bench::harness::strategy::BenchStrategy;
+use firefly_bench::harness::verification::{CaseError, Unsupported};
+use firefly_bench::report::schema::BenchReport;
+use firefly_bench::suites::peaks::{ExpectedPeaks, PeaksProblem, check_peaks};
+use firefly_ops::{HostPeaks, InstructionSet};
+
+use crate::common::{firefly_bench, run, text};
+
+fn report(path: &Path) -> BenchReport {
+    BenchReport::read(path).unwrap()
+}
+
+#[test]
+fn a_small_grid_is_verified_measured_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new/peaks.json");
+    let json = path.to_str().unwrap();
+    let grid = ["--n-fft", "8,64,1024", "--batch", "1,4..8", "--k", "4,33"];
+    let rest = ["--tier", "ultra,fast,reference", "--threads", "2", "--iters", "3", "--warmup", "1", "--json", json];
+    let output = run("welch-peaks", &[&grid[..], &rest[..]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+
+    let shown = text(&output.stdout);
+    assert!(shown.contains("scaling power, window hann periodic, hop n_fft/2, detrend none"), "{shown}");
+    assert!(shown.contains("× rustfft") && shown.contains("of memcpy") && !shown.contains("FAILED"), "{shown}");
+
+    let report = report(&path);
+    assert_eq!((report.format, report.tool.name.as_str()), (3, "firefly-bench"));
+    assert!(report.date > 1_700_000_000 && report.host.cores >= 1);
+    assert_eq!(report.command.options.get("batch"), Some(&serde_json::json!([1, 4, 8])));
+    assert_eq!(report.command.options.shown("baseline"), "rustfft");
+    assert_eq!(report.facts.shown("detrend"), "none");
+    // 3 lengths, 3 tiers, 3 batches, 2 numbers of peaks, 7 strategies.
+    assert_eq!(report.cases.len(), 378);
+    let mut keys: Vec<String> = report.cases.iter().map(|case| case.label()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), report.cases.len());
+    for case in &report.cases {
+        let name = case.label();
+        let count = |name| case.problem.count(name).unwrap() as usize;
+        match &case.outcome {
+            CaseOutcome::Measured(measured) => {
+                assert_eq!(measured.samples_ns.len(), 3, "{name}");
+                assert!(measured.verification.rows >= count("batch"), "{name}");
+                assert!(measured.verification.error <= measured.verification.tolerance, "{name}");
+                let ratio = measured.speed_over("rustfft").unwrap();
+                assert!(case.strategy != "rustfft" || ratio.median == 1.0, "{name}");
+                assert!(measured.speed_over("memcpy").unwrap().median > 0.0, "{name}");
+                let time = measured.time_ns;
+                assert!(time.min <= time.p10 && time.p10 <= time.median && time.median <= time.p90, "{name}");
+            }
+            CaseOutcome::Unsupported { reason } => {
+                assert_eq!((count("n_fft"), count("k")), (8, 33), "{name}");
+                assert!(reason.contains("from 1 to the number of bins, 5"), "{reason}");
+            }
+            other => panic!("{name}: {}", other.remark()),
+        }
+    }
+}
+
+#[test]
+fn every_set_and_every_number_of_threads_is_a_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets.json");
+    let grid = ["--n-fft", "64,65536", "--batch", "2", "--k", "3", "--threads", "1,2", "--iters", "2", "--warmup", "0"];
+    let names: Vec<&str> = InstructionSet::ALL.iter().map(|set| set.name()).collect();
+    let sets = ["--instruction-set", &names.join(","), "--strategy", "firefly,rustfft,memcpy", "--quiet", "--json"];
+    let output = run("welch-peaks", &[&grid[..], &sets, &[path.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let cases = report(&path).cases;
+    // 2 lengths, 2 numbers of threads, Firefly on every set and the others once.
+    assert_eq!(cases.len(), 2 * 2 * (names.len() + 2));
+    for case in cases.iter().filter(|case| case.strategy == "firefly") {
+        let set = case.instruction_set.as_deref().unwrap();
+        let there = InstructionSet::available().any(|available| available.name() == set);
+        match &case.outcome {
+            CaseOutcome::Measured(measured) => {
+                assert!(there, "{}", case.label());
+                let than: Vec<&str> = measured.speed.iter().map(|speed| speed.baseline.as_str()).collect();
+                assert_eq!(than, ["rustfft", "memcpy", "1 thread"]);
+                assert!(case.threads > 1 || measured.speed_over("1 thread").unwrap().median == 1.0);
+            }
+            CaseOutcome::Unsupported { reason } if !there => {
+                assert_eq!(*reason, format!("this processor does not have {set}"))
+            }
+            other => panic!("{}: {}", case.label(), other.remark()),
+        }
+    }
+    let own = cases.iter().filter(|case| case.strategy == "rustfft").map(|case| case.instruction_set.as_deref());
+    assert!(own.into_iter().all(|set| set.is_some()));
+}
+
+#[test]
+fn a_learned_model_is_trained_verified_and_shown_with_its_recall() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("learned.json");
+    let grid =
+        ["--n-fft", "16", "--batch", "3,40", "--k", "2", "--tier", "ultra,fast", "--iters", "2", "--warmup", "0"];
+    let rest = ["--strategy", "firefly,learned", "--train-steps", "4", "--json", path.to_str().unwrap()];
+    let output = run("welch-peaks", &[&grid[..], &rest].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("recall (exact)"));
+    let cases = report(&path).cases;
+    assert_eq!(cases.len(), 8);
+    for case in &cases {
+        let measured = case.measured().unwrap();
+        let is_learned = case.strategy == "learned";
+        assert_eq!((case.competes, measured.accuracy.is_some()), (!is_learned, is_learned), "{}", case.label());
+        let Some(found) = measured.accuracy else { continue };
+        assert_eq!(found.train_steps, 4);
+        assert!(found.recall > 0.3 && found.recall <= 1.0 && found.exact_recall > 0.3, "{found:?}");
+        assert!(measured.verification.error > 0.0 && measured.verification.rows >= 3);
+    }
+    let refused = run("welch-peaks", &["--strategy", "learned", "--train-steps", "0"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("--train-steps is 0; give a number of steps"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn published_names_select_strategies() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("published.json");
+    let grid = ["--n-fft", "64", "--batch", "2,40", "--k", "3", "--iters", "2", "--warmup", "0", "--quiet"];
+    let names = "auto,ultra-fast,streaming,rlx,8seg,legacy,any,rustfft";
+    let output = run("welch-peaks", &[&grid[..], &["--strategy", names, "--json", path.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let cases = report(&path).cases;
+    let names: Vec<&str> = cases.iter().map(|case| case.strategy.as_str()).collect();
+    assert_eq!(names[..8], ["auto", "ultra", "fast", "fused", "reference", "legacy", "any", "rustfft"]);
+    for case in &cases {
+        match (&case.outcome, case.strategy.as_str()) {
+            (CaseOutcome::Unsupported { reason }, "reference") => {
+                assert!(reason.contains("at a --tier whose frames have at least 288 samples"), "{reason}")
+            }
+            (CaseOutcome::Measured(measured), "rustfft") => assert_eq!(measured.selected, None),
+            (CaseOutcome::Measured(measured), name) => {
+                let selected = measured.selected.as_ref().unwrap();
+                assert!(!selected.choice.is_empty(), "{name}");
+                assert!(name != "ultra" || selected.choice == "ultra fused", "{}", selected.choice);
+            }
+            (other, name) => panic!("{name}: {}", other.remark()),
+        }
+    }
+}
+
+#[test]
+fn frames_may_be_cut_to_the_samples_of_tier_fast() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fastbuf.json");
+    let grid = ["--n-fft", "64", "--batch", "9", "--k", "3", "--tier", "ultra,reference", "--iters", "2", "--quiet"];
+    let output =
+        run("welch-peaks", &[&grid[..], &["--strategy", "fastbuf", "--json", path.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let cases = report(&path).cases;
+    let CaseOutcome::Unsupported { reason } = &cases[0].outcome else { panic!("{}", cases[0].outcome.remark()) };
+    assert!(reason.contains("at a --tier whose frames have at least 96 samples"), "{reason}");
+    let verification = cases[1].measured().unwrap().verification;
+    assert!(verification.rows >= 9 && verification.error > 0.0 && !cases[1].competes, "{verification:?}");
+}
+
+#[test]
+fn a_variable_lets_published_thresholds_select() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("legacy.json");
+    let grid =
+        ["welch-peaks", "--device", "cpu", "--n-fft", "64", "--batch", "2,300", "--k", "3", "--iters", "1", "--quiet"];
+    let mut command = firefly_bench(&grid);
+    command.args(["--strategy", "auto", "--json", path.to_str().unwrap()]);
+    assert!(command.env("FIREFLY_LEGACY_PICKER", "1").output().unwrap().status.success());
+    let choice = |case: &CaseRecord| case.measured().unwrap().selected.clone().unwrap().choice;
+    // One segment up to a batch of 256 on the host, two beyond.
+    assert_eq!(report(&path).cases.iter().map(choice).collect::<Vec<_>>(), ["ultra fused", "fast fused"]);
+}
+
+#[test]
+fn a_control_is_a_second_copy_of_the_baseline() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("control.json");
+    let grid = ["--n-fft", "64", "--batch", "2,8", "--k", "3", "--iters", "3", "--warmup", "0", "--quiet", "--control"];
+    let output =
+        run("welch-peaks", &[&grid[..], &["--strategy", "firefly,rustfft", "--json", path.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let cases = report(&path).cases;
+    let names: Vec<&str> = cases[..3].iter().map(|case| case.strategy.as_str()).collect();
+    assert_eq!(names, ["firefly", "rustfft", "rustfft-control"]);
+    assert!(cases[2].measured().unwrap().speed_over("rustfft").is_some() && !cases[2].competes);
+}
+
+#[test]
+fn quiet_prints_the_table_alone() {
+    let output = run(
+        "welch-peaks",
+        &["--n-fft", "64", "--batch", "2", "--k", "3", "--iters", "1", "--strategy", "realfft", "--quiet"],
+    );
+    assert!(output.status.success());
+    let shown = text(&output.stdout);
+    assert_eq!(shown.lines().count(), 4, "{shown}");
+    assert!(!shown.contains('×'), "one strategy has nothing to be compared with: {shown}");
+    if !cfg!(debug_assertions) {
+        assert_eq!(text(&output.stderr), "");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_explained() {
+    let refused = |arguments: &[&str]| {
+        let output = run("welch-peaks", arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(text(&output.stdout), "", "{arguments:?}");
+        text(&output.stderr)
+    };
+    let unknown = refused(&["--strategy", "rustftt"]);
+    assert!(unknown.contains("unknown strategy `rustftt` (did you mean `rustfft`?)"), "{unknown}");
+    assert!(
+        unknown.contains(
+            "firefly, firefly-queued, auto, firefly-host, firefly-pinned, psd-topk, burn-stock, rustfft, realfft, \
+             memcpy"
+        ),
+        "{unknown}"
+    );
+    assert!(refused(&["--instruction-set", "avx3"]).contains("'avx2'"));
+    assert!(refused(&["--threads", "5000"]).contains("5000 is more than 1024"));
+    assert!(refused(&["--tier", "fats"]).contains("a similar value exists: 'fast'"));
+    assert!(refused(&["--device", "cdua"]).contains("did you mean `cuda`?"));
+    assert!(refused(&["--device", "vulkan"]).contains("vulkan"));
+    assert!(refused(&["--batch", "32..100"]).contains("100 is not one"));
+    assert!(refused(&["--n-fft", "100"]).contains("`n_fft` is 100, but must be a power of two"));
+    assert!(refused(&["--iters", "0"]).contains("iters"));
+    assert!(refused(&["--strategy", "firefly,psd-topk", "--baseline", "rustfft"]).contains("not among the strategies"));
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let output = run("welch-peaks", &["--n-fft", "64", "--batch", "2", "--k", "3", "--iters", "1", "--json", path]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--json"), "{}", text(&output.stderr));
+}
+
+/// Strategy that gives the peaks of the float64 reference, changed by `spoil`.
+fn spoilt(name: &'static str, spoil: fn(&mut HostPeaks)) -> BenchStrategy<PeaksProblem> {
+    BenchStrategy::new(
+        name,
+        "spoilt on purpose",
+        move |problem: &PeaksProblem, inputs, expected: &Vec<ExpectedPeaks>| {
+            let of_set = |set: usize| {
+                let size = problem.batch * problem.k;
+                let mut peaks = HostPeaks { bins: vec![0; size], power: vec![0.0; size] };
+                for row in expected.iter().filter(|row| row.set == set) {
+                    let places = row.row * problem.k..(row.row + 1) * problem.k;
+                    let power = row.bins.iter().map(|&bin| row.power[bin as usize] as f32).collect::<Vec<_>>();
+                    peaks.bins[places.clone()].copy_from_slice(&row.bins);
+                    peaks.power[places].copy_from_slice(&power);
+                }
+                spoil(&mut peaks);
+                peaks
+            };
+            let routine = SpoiltRoutine((0..inputs.count()).map(of_set).collect(), 0);
+            check_peaks(Box::new(routine), problem, inputs, expected, true)
+        },
+    )
+}
+
+/// Strategy that has no result.
+fn refused(name: &'static str, error: fn() -> CaseError) -> BenchStrategy<PeaksProblem> {
+    BenchStrategy::new(name, "refused on purpose", move |_: &PeaksProblem, _, _| Err(error()))
+}
+
+struct SpoiltRoutine(Vec<HostPeaks>, usize);
+
+impl Routine for SpoiltRoutine {
+    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
+        self.1 = set;
+        Ok(())
+    }
+
+    fn checksum(&self) -> u64 {
+        self.1 as u64
+    }
+}
+
+impl RoutineOutput<HostPeaks> for SpoiltRoutine {
+    fn output(&self) -> Result<HostPeaks, RoutineError> {
+        Ok(self.0[self.1].clone())
+    }
+}
+
+#[derive(Parser)]
+struct Program {
+    #[command(flatten)]
+    arguments: welch_peaks::WelchPeaksArgs,
+}
+
+#[test]
+fn a_wrong_strategy_is_a_row_without_a_time_and_fails_the_run() {
+    let catalogue = [
+        spoilt("right", |_| ()),
+        spoilt("power", |peaks| peaks.power[5] *= 1.001),
+        spoilt("bins", |peaks| peaks.bins.rotate_left(1)),
+        refused("elsewhere", || Unsupported::Replay.into()),
+        refused("broken", || RoutineError::Burn("its kernel does not compile".into()).into()),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let arguments = |strategy: &str| {
+        let fixed = [
+            "bench",
+            "--device",
+            "cpu",
+            "--n-fft",
+            "64",
+            "--batch",
+            "4",
+            "--k",
+            "8",
+            "--iters",
+            "2",
+            "--quiet",
+            "--strategy",
+        ];
+        let json = ["--json", path.to_str().unwrap()];
+        Program::parse_from([&fixed[..], &[strategy], &json].concat()).arguments
+    };
+
+    let mut shown = Vec::new();
+    let all = arguments("right,power,bins,elsewhere,broken");
+    assert_eq!(welch_peaks::run(&all, &catalogue, &mut shown).unwrap(), ExitStatus::Failed);
+    let shown = text(&shown);
+    assert_eq!(shown.matches("FAILED").count(), 3, "{shown}");
+    assert!(shown.contains("FAILED: set 0, row 0: power") && shown.contains("of the row's maximum"), "{shown}");
+    assert!(shown.contains("FAILED: its kernel does not compile"), "{shown}");
+    assert!(shown.contains("unsupported: graphs are not replayed on this device"), "{shown}");
+    let outcomes: Vec<CaseOutcome> = report(&path).cases.into_iter().map(|case| case.outcome).collect();
+    assert!(matches!(outcomes[0], CaseOutcome::Measured(_)));
+    assert!(outcomes[1..].iter().all(|outcome| !matches!(outcome, CaseOutcome::Measured(_))));
+
+    let status = |strategy| welch_peaks::run(&arguments(strategy), &catalogue, &mut Vec::new()).unwrap();
+    assert_eq!(status("right,elsewhere"), ExitStatus::Passed);
+    assert_eq!(status("bins"), ExitStatus::Failed);
+}
+
+#[test]
+fn without_its_baseline_a_strategy_is_still_measured() {
+    let catalogue = [spoilt("broken", |peaks| peaks.bins[0] = -7), spoilt("right", |_| ())];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let fixed =
+        ["bench", "--device", "cpu", "--n-fft", "64", "--batch", "4", "--k", "8", "--iters", "2", "--quiet", "--json"];
+    let arguments = Program::parse_from([&fixed[..], &[path.to_str().unwrap()]].concat()).arguments;
+    assert_eq!(welch_peaks::run(&arguments, &catalogue, &mut Vec::new()).unwrap(), ExitStatus::Failed);
+    let report = report(&path);
+    let CaseOutcome::Measured(measured) = &report.cases[1].outcome else { panic!("{:?}", report.cases[1].outcome) };
+    assert_eq!(measured.speed, []);
+}

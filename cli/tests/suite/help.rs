@@ -1,0 +1,89 @@
+//! Help texts: snapshots of them, and every example in them runs as printed.
+
+use std::fs;
+use std::io::pipe;
+
+use crate::common::{errors, firefly, samples, success, wav};
+use insta::assert_snapshot;
+
+/// A run of 30 steps on synthetic signals.
+const RUN: &str = "\
+[model]
+n_fft = 32
+hop = 16
+k = 4
+segments = 2
+[data]
+synthetic_frames = 16
+[training]
+batch = 4
+[schedule]
+validation_frames = 16
+";
+
+#[test]
+fn every_example_of_the_help_runs_as_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    wav(&folder.path().join("recording.wav"), 1, &samples(20_000));
+    wav(&folder.path().join("recordings/a.wav"), 2, &samples(20_000));
+    wav(&folder.path().join("recordings/more/b.wav"), 1, &samples(20_000));
+    fs::write(folder.path().join("run.toml"), RUN).unwrap();
+    let mut examples = 0;
+    for command in [&[][..], &["peaks"], &["spectrum"], &["spectrogram"], &["devices"]] {
+        let help = success(&[command, &["--help"]].concat());
+        let found: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  firefly ")).collect();
+        assert!(!found.is_empty(), "no example in the help of {command:?}");
+        for example in found {
+            let arguments: Vec<&str> = example.split_whitespace().collect();
+            let mut program = firefly(&arguments);
+            let output = program.current_dir(folder.path()).env_remove("FIREFLY_DATA").output().unwrap();
+            assert!(output.status.success(), "firefly {example}: {}", errors(&output));
+            examples += 1;
+        }
+    }
+    assert!(examples >= 7);
+    for output in ["peaks.parquet", "spectrum.svg", "spectrogram.html", "runs/run/report.html"] {
+        assert!(folder.path().join(output).is_file(), "{output}");
+    }
+    // The model of a run has peaks, too.
+    let model = ["peaks", "recording.wav", "--model", "runs/run"];
+    let output = firefly(&model).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    let output = firefly(&[&model[..], &["--n-fft", "64"]].concat()).current_dir(folder.path()).output().unwrap();
+    assert!(errors(&output).contains("--n-fft is set by the model of runs/run"), "{}", errors(&output));
+}
+
+#[test]
+fn help_texts() {
+    for (name, command) in [
+        ("help", &[][..]),
+        ("help_peaks", &["peaks"]),
+        ("help_spectrum", &["spectrum"]),
+        ("help_spectrogram", &["spectrogram"]),
+        ("help_devices", &["devices"]),
+        ("help_train", &["train"]),
+        ("help_bench", &["bench"]),
+    ] {
+        assert_snapshot!(name, success(&[command, &["--help"]].concat()));
+    }
+}
+
+#[test]
+fn the_other_programs_are_subcommands() {
+    assert!(success(&["train", "--help"]).contains("sweep"));
+    assert!(success(&["bench", "--help"]).contains("welch-peaks"));
+    assert!(success(&["bench", "fft", "--help"]).contains("Strategies:"));
+}
+
+#[test]
+fn a_reader_that_is_gone_loses_no_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = wav(&folder.path().join("x.wav"), 1, &samples(20_000));
+    let out = folder.path().join("x.csv");
+    let (reader, writer) = pipe().unwrap();
+    drop(reader);
+    let arguments = ["peaks", input.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let output = firefly(&arguments).stdout(writer.try_clone().unwrap()).stderr(writer).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(out.is_file());
+}

@@ -1,0 +1,13 @@
+//! The program as a user runs it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+mod help;
+#[cfg(unix)]
+mod inputs;
+mod local_maxima;
+mod peaks;
+#[cfg(feature = "remote")]
+mod remote;
+mod resume;
+mod spectra;

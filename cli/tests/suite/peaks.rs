@@ -1,0 +1,199 @@
+//! `firefly peaks`: its outputs, their order and their bytes.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::common::{errors, firefly, number, rows, run, samples, success, text, wav};
+use firefly_reference::peaks::top_k;
+use firefly_reference::welch::{PowerScaling, WelchDefinition, welch_psd};
+use firefly_reference::window::{Symmetry, WindowShape, window};
+use firefly_trainer::data::formats::open;
+
+#[test]
+fn peaks_are_those_of_the_definition_in_the_order_of_file_frame_channel_and_rank() {
+    let folder = tempfile::tempdir().unwrap();
+    let signal = samples(2 * 1500);
+    wav(&folder.path().join("in/b.wav"), 2, &signal);
+    wav(&folder.path().join("in/a.wav"), 1, &signal[..700]);
+    wav(&folder.path().join("in/short.wav"), 1, &signal[..100]);
+    let out = folder.path().join("peaks.csv");
+    let input = folder.path().join("in");
+    let printed = success(&[
+        "peaks",
+        text(&input),
+        "--model",
+        "reference",
+        "--n-fft",
+        "64",
+        "-k",
+        "5",
+        "--scaling",
+        "density",
+        "--detrend",
+        "constant",
+        "--step",
+        "200",
+        "--out",
+        text(&out),
+    ]);
+    assert!(printed.contains("recordings that are too short, left out: 1"), "{printed}");
+    let rows = rows(&out);
+    let frame = 64 + 7 * 32;
+    let coefficients = window(WindowShape::Hann, Symmetry::Periodic, 64);
+    let definition = WelchDefinition {
+        n_fft: 64,
+        hop: 32,
+        segments: 8,
+        scaling: PowerScaling::Density { sample_rate: 8000.0 },
+        remove_mean: true,
+    };
+    let mut expected = rows.iter();
+    for (name, channels, length) in [("a.wav", 1, 700), ("b.wav", 2, 1500)] {
+        for index in (0..).take_while(|index| index * 200 + frame <= length) {
+            for channel in 0..channels {
+                let start = index * 200;
+                let samples: Vec<f64> =
+                    (start..start + frame).map(|at| f64::from(signal[at * channels + channel])).collect();
+                let power = welch_psd(&samples, frame, &coefficients, &definition);
+                let (bins, power) = top_k(&power, 33, 5);
+                for rank in 0..5 {
+                    let row = expected.next().unwrap();
+                    assert_eq!(row["file"], name);
+                    let found = ["channel", "frame", "rank", "bin"].map(|column| number(row, column) as usize);
+                    assert_eq!(found, [channel, index, rank + 1, bins[rank] as usize]);
+                    assert_eq!(number(row, "time_s"), start as f64 / 8000.0);
+                    assert_eq!(number(row, "frequency_hz"), bins[rank] as f64 * 125.0);
+                    assert!((number(row, "power") / power[rank] - 1.0).abs() < 1e-5);
+                    assert!((number(row, "power_db") - 10.0 * power[rank].log10()).abs() < 1e-4);
+                }
+            }
+        }
+    }
+    assert!(expected.next().is_none());
+}
+
+#[test]
+fn every_format_has_the_same_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = wav(&folder.path().join("x.wav"), 1, &samples(200_000));
+    let path = |extension: &str| folder.path().join(format!("p.{extension}"));
+    for extension in ["csv", "jsonl", "npy", "parquet"] {
+        success(&["peaks", text(&input), "--model", "ultra", "--out", text(&path(extension))]);
+    }
+    let csv = rows(&path("csv"));
+    // More rows than a row group of Parquet has: 781 frames would be 12,496.
+    assert_eq!(csv.len(), 200_000 / 256 * 16);
+    let json = fs::read_to_string(path("jsonl")).unwrap();
+    for (line, row) in json.lines().zip(&csv) {
+        let object: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(object["file"], row["file"]);
+        for column in ["channel", "frame", "time_s", "rank", "bin", "frequency_hz", "power_db"] {
+            assert_eq!(object[column].as_f64().unwrap(), number(row, column), "{column}");
+        }
+        assert_eq!(object["power"].as_f64().unwrap() as f32, number(row, "power") as f32);
+    }
+    assert_eq!(json.lines().count(), csv.len());
+    // A table's columns of numbers are read as channels; times are left out.
+    let mut parquet = Vec::new();
+    let mut reader = open(&path("parquet")).unwrap();
+    assert_eq!(reader.layout().length, Some(csv.len() as u64));
+    while reader.read(&mut parquet, 1000).unwrap() > 0 {}
+    let columns = ["channel", "frame", "rank", "bin", "frequency_hz", "power", "power_db"];
+    for (values, row) in parquet.chunks(columns.len()).zip(&csv) {
+        assert_eq!(values, columns.map(|column| number(row, column) as f32));
+    }
+    let npy = fs::read(path("npy")).unwrap();
+    let header = String::from_utf8_lossy(&npy[10..1024]);
+    let width = text(&input).len() + 4 + 8 + 8 + 4 + 4 + 8 + 4 + 8;
+    assert!(header.contains(&format!("'shape': ({},)", csv.len())), "{header}");
+    assert_eq!(npy.len(), 1024 + width * csv.len());
+    for (record, row) in npy[1024..].chunks(width).zip(&csv) {
+        assert_eq!(record[width - 8..], number(row, "power_db").to_le_bytes());
+    }
+}
+
+#[test]
+fn shards_together_are_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let signal = samples(50_000);
+    let one = wav(&folder.path().join("one/a.wav"), 2, &signal);
+    for name in ["a.wav", "b.wav", "c.wav", "d.wav", "e.wav"] {
+        wav(&folder.path().join("many").join(name), 1, &signal);
+    }
+    let many = folder.path().join("many");
+    let options = [&[][..], &["--local-maxima", "--prominence", "6dB"]];
+    for (input, options) in [text(&one), text(&many)].into_iter().flat_map(|input| options.map(|more| (input, more))) {
+        let rows_of = |shard: &str| {
+            let out = folder.path().join("x.jsonl");
+            let arguments = ["peaks", input, "--shard", shard, "--step", "100", "--out", text(&out)];
+            success(&[&arguments, options].concat());
+            fs::read_to_string(out).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let mut whole = rows_of("1/1");
+        let mut together: Vec<String> = (1..=3).flat_map(|shard| rows_of(&format!("{shard}/3"))).collect();
+        whole.sort();
+        together.sort();
+        assert!(whole == together);
+    }
+    let output = run(&["peaks", text(&many), "--shard", "0/3"]);
+    assert!(errors(&output).contains("I from 1 to N"), "{}", errors(&output));
+}
+
+#[test]
+fn samples_on_standard_input_have_the_peaks_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let signal = samples(60_000);
+    let input = wav(&folder.path().join("-"), 3, &signal).with_extension("wav");
+    fs::rename(folder.path().join("-"), &input).unwrap();
+    let [from_file, from_pipe] = ["file.csv", "pipe.csv"].map(|name| folder.path().join(name));
+    success(&["peaks", text(&input), "--out", text(&from_file)]);
+    let raw = ["peaks", "-", "--rate", "8000", "--format", "f32le", "--channels", "3", "--out", text(&from_pipe)];
+    let mut child = firefly(&raw).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let bytes: Vec<u8> = signal.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+    child.stdin.take().unwrap().write_all(&bytes).unwrap();
+    assert!(child.wait().unwrap().success());
+    let without_name = |path: &Path| {
+        let text = fs::read_to_string(path).unwrap();
+        text.lines().map(|line| line.split_once(',').unwrap().1.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(without_name(&from_file), without_name(&from_pipe));
+}
+
+#[test]
+fn what_can_not_be_done_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = wav(&folder.path().join("x.wav"), 1, &samples(5000));
+    let text_file = folder.path().join("x.txt");
+    fs::write(&text_file, "no sound").unwrap();
+    let numbers = folder.path().join("x.csv");
+    fs::write(&numbers, "1\n2\n".repeat(500)).unwrap();
+    let refused = |arguments: &[&str], message: &str| {
+        let output = run(&[&["peaks"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(errors(&output).contains(message), "{}", errors(&output));
+    };
+    let input = text(&input);
+    refused(&[input, "--n-fft", "100"], "`n_fft` is 100");
+    refused(&[input, "-k", "200"], "from 1 to the number of bins, 129");
+    refused(&[input, "--hop", "0"], "`hop` is 0");
+    refused(&[input, "--model", "referense"], "did you mean `reference`?");
+    refused(&[input, "--scaling", "densty"], "did you mean `density`?");
+    refused(&[input, "--out", "x.txt"], "accepted: parquet, csv, jsonl and npy");
+    refused(&[input, "--out", text(folder.path())], "accepted: parquet");
+    refused(&[input, "--format", "s16"], "--format is for samples on standard input");
+    refused(&[input, "--n-fft", "8192"], "no recording has the 12288 samples of a frame");
+    refused(&["-"], "need --rate and --format");
+    refused(&["no-such.wav"], "no-such.wav: No such file");
+    refused(&[text(&text_file)], "no recording could be read");
+    refused(&[text(&text_file)], "accepted: wav, flac, ogg");
+    refused(&[text(&numbers)], "give --rate HZ");
+    success(&["peaks", text(&numbers), "--rate", "100"]);
+    #[cfg(unix)]
+    {
+        let device = folder.path().join("null.csv");
+        std::os::unix::fs::symlink("/dev/null", &device).unwrap();
+        refused(&[input, "--out", text(&device)], "an output must be a file");
+    }
+}

@@ -1,0 +1,47 @@
+//! Models of the zoo on a server and here.
+
+use std::path::Path;
+
+use burn::tensor::{Device, Tensor};
+use firefly_app::device::DeviceName;
+use firefly_bench::suites::zoo_models::inputs;
+use firefly_models::zoo::{self, Settings, ZooModel};
+
+use super::server::ServerProcess;
+
+/// Elements of a batch.
+const BATCH: usize = 2;
+
+/// Float outputs, flattened, and the sum of their squares as the loss of a step backward.
+fn outputs(model: &ZooModel, device: &Device) -> Vec<Vec<f32>> {
+    let outputs = model.try_forward(inputs(model, BATCH, device)).unwrap();
+    let floats = outputs.into_iter().filter(|output| output.is_float());
+    let floats: Vec<Tensor<1>> = floats.map(|output| output.try_flatten("test", "output").unwrap()).collect();
+    let losses = floats.iter().map(|output| (output.clone() * output.clone()).sum());
+    let _gradients = losses.reduce(|sum, loss| sum + loss).unwrap().backward();
+    floats.into_iter().map(|output| output.into_data().try_to_vec().unwrap()).collect()
+}
+
+#[test]
+fn every_family_has_the_outputs_of_a_local_device() {
+    let server = ServerProcess::start();
+    let remote = server.device().parse::<DeviceName>().unwrap().open().unwrap().autodiff();
+    let local = Device::flex().autodiff();
+    let tiny: Vec<&str> = zoo::list("").into_iter().filter(|name| name.ends_with("_tiny")).collect();
+    assert!(tiny.len() >= 19, "{tiny:?}");
+    for name in tiny {
+        // Initial weights are drawn on the device, so that those of one model go to both.
+        let model = zoo::create(name, &Settings::new(), &local).unwrap();
+        let weights = model.to_bytes().unwrap();
+        let copy = zoo::from_bytes(Path::new(name), weights, &remote).unwrap();
+        let (expected, found) = (outputs(&model, &local), outputs(&copy, &remote));
+        assert_eq!(found.len(), expected.len(), "{name}");
+        for (found, expected) in found.iter().zip(&expected) {
+            let scale = expected.iter().fold(0.0f32, |most, value| most.max(value.abs()));
+            assert_eq!(found.len(), expected.len(), "{name}");
+            for (found, expected) in found.iter().zip(expected) {
+                assert!((found - expected).abs() <= 1e-5 * scale, "{name}: {found}, and {expected} here");
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Custom operations and their gradients, on a server and here.
+
+use burn::tensor::kind::Basic;
+use burn::tensor::{Device, FloatDType, Tensor, TensorData};
+use firefly_app::device::DeviceName;
+use firefly_ops::fft::{self, ComplexTensor};
+use firefly_ops::{
+    HostMemory, LearnedParameters, LocalMaximaOptions, LogUnit, Logarithm, MelBands, MelOptions, Norm, StftOptions,
+    WelchOptions, Window, WindowSymmetry, butterfly, exact_twiddles, host_chunks, learned_welch_peaks,
+    learned_welch_psd, local_maxima, log_mel, long_conv, mel, spectral_conv, top_k, welch_peaks, welch_peaks_from_host,
+    welch_psd,
+};
+
+use super::server::ServerProcess;
+use crate::common::samples;
+
+const N: usize = 64;
+
+/// Results by name.
+#[derive(Default)]
+struct Results(Vec<(String, TensorData)>);
+
+impl Results {
+    fn add<const D: usize, K: Basic>(&mut self, name: &str, tensor: Tensor<D, K>) {
+        self.0.push((name.into(), tensor.into_data()));
+    }
+
+    /// An output, and the gradients of the sum of its squares.
+    fn add_with_gradients<const D: usize>(&mut self, name: &str, output: Tensor<D>, inputs: &[(&str, Leaf)]) {
+        self.add(name, output.clone().inner());
+        let gradients = (output.clone() * output).sum().backward();
+        for (input, leaf) in inputs {
+            let gradient = match leaf {
+                Leaf::One(tensor) => tensor.grad(&gradients).map(Tensor::into_data),
+                Leaf::Two(tensor) => tensor.grad(&gradients).map(Tensor::into_data),
+                Leaf::Three(tensor) => tensor.grad(&gradients).map(Tensor::into_data),
+            };
+            self.0.push((format!("gradient of {name} in {input}"), gradient.unwrap()));
+        }
+    }
+}
+
+/// An input that gradients are taken in.
+enum Leaf {
+    One(Tensor<1>),
+    Two(Tensor<2>),
+    Three(Tensor<3>),
+}
+
+/// Values of noise and tones as a tensor that tracks gradients.
+fn input<const D: usize>(shape: [usize; D], device: &Device) -> Tensor<D> {
+    let values = samples(shape.iter().product());
+    Tensor::from_data(TensorData::new(values, shape), &device.clone().autodiff()).require_grad()
+}
+
+/// Results of every operation on a device.
+fn results(device: &Device) -> Results {
+    let mut results = Results::default();
+    spectra(device, &mut results);
+    learned(device, &mut results);
+    convolutions(device, &mut results);
+    transforms(device, &mut results);
+    results
+}
+
+fn spectra(device: &Device, results: &mut Results) {
+    let options = WelchOptions::new(N, 3);
+    let tracked = device.clone().autodiff();
+    let window = Window::Hann.tensor(N, WindowSymmetry::Periodic, FloatDType::F32, &tracked).require_grad();
+    let signal = input([5, options.frame()], device);
+    let leaves = || [("signal", Leaf::Two(signal.clone())), ("window", Leaf::One(window.clone()))];
+
+    let power = welch_psd(signal.clone(), window.clone(), &options).unwrap();
+    results.add_with_gradients("welch_psd", power.clone(), &leaves());
+    let peaks = welch_peaks(signal.clone(), window.clone(), &options, 4).unwrap();
+    results.add("welch_peaks, bins", peaks.bins);
+    results.add_with_gradients("welch_peaks", peaks.power, &leaves());
+    let values = input([5, 33], device);
+    let largest = top_k(values.clone(), 3).unwrap();
+    results.add("top_k, bins", largest.bins);
+    results.add_with_gradients("top_k", largest.power, &[("values", Leaf::Two(values))]);
+    let lines = local_maxima(power.inner(), &LocalMaximaOptions::new(), 3).unwrap();
+    results.add("local_maxima, bins", lines.bins);
+    results.add("local_maxima, offset", lines.offset);
+
+    let options = MelOptions::new(StftOptions::new(N).with_hop(N / 2), MelBands::new(8_000.0, 8));
+    let signal = input([2, 400], device);
+    let leaves = || [("signal", Leaf::Two(signal.clone())), ("window", Leaf::One(window.clone()))];
+    let bands: Tensor<3> = mel(signal.clone(), window.clone(), &options).unwrap();
+    results.add_with_gradients("mel", bands, &leaves());
+    let bands: Tensor<3> = log_mel(signal.clone(), window.clone(), &options, &Logarithm::new(LogUnit::Ten)).unwrap();
+    results.add_with_gradients("log_mel", bands, &leaves());
+}
+
+fn learned(device: &Device, results: &mut Results) {
+    let options = WelchOptions::new(N, 2);
+    let tracked = device.clone().autodiff();
+    let parameters = LearnedParameters::exact(Tensor::ones([N], &tracked), &options).unwrap();
+    let weights = (parameters.weights.clone() * 0.9).detach().require_grad();
+    let parameters = parameters.with_weights(weights.clone());
+    let signal = input([5, options.frame()], device);
+    let leaves = || [("signal", Leaf::Two(signal.clone())), ("weights", Leaf::One(weights.clone()))];
+    let power = learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap();
+    results.add_with_gradients("learned_welch_psd", power, &leaves());
+    let peaks = learned_welch_peaks(signal.clone(), parameters, &options, 4).unwrap();
+    results.add("learned_welch_peaks, bins", peaks.bins);
+    results.add_with_gradients("learned_welch_peaks", peaks.power, &leaves());
+
+    let (re, im) = (input([5, N], device), input([5, N], device));
+    let twiddles = exact_twiddles(N, firefly_ops::Direction::Forward, FloatDType::F32, &tracked).unwrap();
+    let twiddles = twiddles.detach().require_grad();
+    let (out, _) = butterfly(re.clone(), im.clone(), twiddles.clone(), None).unwrap();
+    let leaves = [("re", Leaf::Two(re)), ("im", Leaf::Two(im)), ("twiddles", Leaf::Three(twiddles))];
+    results.add_with_gradients("butterfly", out, &leaves);
+}
+
+fn convolutions(device: &Device, results: &mut Results) {
+    let (signal, re, im) = (input([2, 3, 32], device), input([3, 2, 5], device), input([3, 2, 5], device));
+    let out = spectral_conv(signal.clone(), ComplexTensor::new(re.clone(), im.clone())).unwrap();
+    let leaves = [("input", Leaf::Three(signal.clone())), ("re", Leaf::Three(re)), ("im", Leaf::Three(im))];
+    results.add_with_gradients("spectral_conv", out, &leaves);
+
+    let (kernel, gate) = (input([3, 20], device), input([2, 3, 32], device));
+    let out = long_conv(signal.clone(), kernel.clone(), Some(gate.clone())).unwrap();
+    let leaves = [("signal", Leaf::Three(signal)), ("kernel", Leaf::Two(kernel)), ("gate", Leaf::Three(gate))];
+    results.add_with_gradients("long_conv", out, &leaves);
+}
+
+fn transforms(device: &Device, results: &mut Results) {
+    let signal = input([3, 60], device);
+    let leaves = || [("signal", Leaf::Two(signal.clone()))];
+    let spectrum = fft::rfft(signal.clone(), None, -1, Norm::Backward).unwrap();
+    results.add("rfft, imaginary", spectrum.im.clone().inner());
+    results.add_with_gradients("rfft", spectrum.re.clone(), &leaves());
+    let spectrum = fft::rfft(signal.clone(), None, -1, Norm::Backward).unwrap();
+    let back = fft::irfft(spectrum, None, -1, Norm::Backward).unwrap();
+    results.add_with_gradients("irfft", back, &leaves());
+    let spectrum = fft::fft(signal.clone(), Some(64), -1, Norm::Ortho).unwrap();
+    results.add_with_gradients("fft", spectrum.re, &leaves());
+
+    let window = Tensor::ones([N], device);
+    let values = samples(7 * N);
+    let chunks = host_chunks(&values, N, HostMemory::Pageable).unwrap();
+    let peaks = welch_peaks_from_host(chunks, window, &WelchOptions::new(N, 1), 4).unwrap();
+    results.0.push(("welch_peaks_from_host, bins".into(), TensorData::new(peaks.bins, [7, 4])));
+    results.0.push(("welch_peaks_from_host, power".into(), TensorData::new(peaks.power, [7, 4])));
+}
+
+#[test]
+fn operations_have_the_bits_of_a_local_device() {
+    let server = ServerProcess::start();
+    let name: DeviceName = server.device().parse().unwrap();
+    let device = name.open().unwrap();
+    assert_eq!(DeviceName::of(&device), name);
+    assert_eq!(DeviceName::of(&device.clone().autodiff()), name);
+    let (remote, local) = (results(&device), results(&Device::flex()));
+    assert_eq!(remote.0.len(), local.0.len());
+    for ((name, remote), (_, local)) in remote.0.iter().zip(&local.0) {
+        assert_eq!((remote.shape(), remote.dtype()), (local.shape(), local.dtype()), "{name}");
+        assert!(remote.bytes() == local.bytes(), "{name} differs");
+    }
+}

@@ -1,0 +1,101 @@
+//! `firefly spectrum` and `firefly spectrogram`: their values, drawings and errors.
+
+use std::fs;
+
+use crate::common::{errors, run, samples, success, text, wav};
+use firefly_reference::welch::{PowerScaling, WelchDefinition, welch_psd};
+use firefly_reference::window::{Symmetry, WindowShape, window};
+
+#[test]
+fn a_spectrum_is_the_average_over_all_whole_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    let signal = samples(2 * 3333);
+    let input = wav(&folder.path().join("x.wav"), 2, &signal);
+    let out = folder.path().join("x.csv");
+    let options = ["--n-fft", "64", "--hop", "48", "--window", "hamming", "--scaling", "density", "--out", text(&out)];
+    let printed = success(&[&["spectrum", text(&input)], &options[..]].concat());
+    assert!(printed.contains("segments"), "{printed}");
+    let definition = WelchDefinition {
+        n_fft: 64,
+        hop: 48,
+        segments: (3333 - 64) / 48 + 1,
+        scaling: PowerScaling::Density { sample_rate: 8000.0 },
+        remove_mean: false,
+    };
+    let coefficients = window(WindowShape::Hamming, Symmetry::Periodic, 64);
+    let table = fs::read_to_string(out).unwrap();
+    let mut rows = table.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+    for channel in 0..2 {
+        let samples: Vec<f64> = signal.iter().skip(channel).step_by(2).map(|sample| f64::from(*sample)).collect();
+        for (bin, power) in welch_psd(&samples, 3333, &coefficients, &definition).into_iter().enumerate() {
+            let row = rows.next().unwrap();
+            assert_eq!(row[1..4], [channel.to_string(), bin.to_string(), (bin as f64 * 125.0).to_string()]);
+            assert!((row[4].parse::<f64>().unwrap() / power - 1.0).abs() < 1e-5, "bin {bin}");
+        }
+    }
+    assert!(rows.next().is_none());
+}
+
+#[test]
+fn a_spectrogram_has_a_row_per_segment_of_its_channel() {
+    let folder = tempfile::tempdir().unwrap();
+    let signal = samples(3 * 2000);
+    let input = wav(&folder.path().join("x.wav"), 3, &signal);
+    let out = folder.path().join("x.npy");
+    success(&["spectrogram", text(&input), "--n-fft", "128", "--channel", "1", "--out", text(&out)]);
+    let bytes = fs::read(out).unwrap();
+    let segments = (2000 - 128) / 64 + 1;
+    assert!(String::from_utf8_lossy(&bytes[..128]).contains(&format!("'shape': ({segments}, 65)")));
+    let power: Vec<f32> = bytes[128..].as_chunks::<4>().0.iter().map(|raw| f32::from_le_bytes(*raw)).collect();
+    assert_eq!(power.len(), segments * 65);
+    let definition =
+        WelchDefinition { n_fft: 128, hop: 64, segments: 1, scaling: PowerScaling::Raw, remove_mean: false };
+    let coefficients = window(WindowShape::Hann, Symmetry::Periodic, 128);
+    let channel: Vec<f64> = signal.iter().skip(1).step_by(3).map(|sample| f64::from(*sample)).collect();
+    for (segment, found) in power.chunks(65).enumerate() {
+        let samples = &channel[segment * 64..segment * 64 + 128];
+        let expected = welch_psd(samples, 128, &coefficients, &definition);
+        let scale = expected.iter().copied().fold(0.0, f64::max);
+        assert!(found.iter().zip(&expected).all(|(found, power)| (f64::from(*found) - power).abs() < 1e-5 * scale));
+    }
+}
+
+#[test]
+fn drawings_are_self_contained_and_name_their_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = wav(&folder.path().join("a<b>.wav"), 1, &samples(40_000));
+    for command in ["peaks", "spectrum", "spectrogram"] {
+        for extension in ["svg", "html", "png"] {
+            let path = folder.path().join(format!("{command}.{extension}"));
+            success(&[command, text(&input), "--plot", text(&path)]);
+            let bytes = fs::read(&path).unwrap();
+            if extension == "png" {
+                assert!(bytes.starts_with(b"\x89PNG") && bytes.ends_with(b"IEND\xae\x42\x60\x82"));
+            } else {
+                let drawing = String::from_utf8(bytes).unwrap();
+                assert!(drawing.contains("<svg") && drawing.contains("a&lt;b&gt;.wav") && !drawing.contains("NaN"));
+                assert!(!drawing.contains("src=\"http") && !drawing.contains("href="), "{command}.{extension}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_can_not_be_shown_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = wav(&folder.path().join("x.wav"), 1, &samples(1000));
+    wav(&folder.path().join("y.wav"), 1, &samples(1000));
+    let refused = |arguments: &[&str], message: &str| {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(errors(&output).contains(message), "{}", errors(&output));
+    };
+    let [svg, csv] = ["x.svg", "x.csv"].map(|name| folder.path().join(name));
+    refused(&["spectrogram", text(&input)], "--plot");
+    refused(&["spectrogram", text(folder.path()), "--plot", text(&svg)], "has 2 recordings; a spectrogram shows one");
+    refused(&["spectrogram", text(&input), "--channel", "1", "--plot", text(&svg)], "channels 0 to 0");
+    refused(&["spectrogram", text(&input), "--out", text(&csv)], "written as .npy");
+    refused(&["spectrum", text(&input), "--plot", "x.gif"], "accepted: svg, png and html");
+    refused(&["spectrum", text(&input), "--n-fft", "4096"], "no recording has the 4096 samples of a segment");
+    assert!(!svg.exists() && !csv.exists());
+}

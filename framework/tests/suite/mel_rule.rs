@@ -1,0 +1,213 @@
+//! Mel spectra of separate operations are rewritten to one where the outputs are the same and it pays.
+
+use burn::backend::Flex;
+use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
+use firefly_framework::graph::{CustomOperations, Graph, Input, Operation, Outputs, Replay, capture};
+use firefly_framework::movement::MovementOptions;
+use firefly_framework::profile::{DeviceProfile, Preset};
+use firefly_framework::rewrite::{MelRule, Rewriter, Rewritten, register_costs};
+use firefly_ops::fft::{ComplexTensor, rfft, stft};
+use firefly_ops::{MelBands, MelNorm, MelScale, Norm, StftOptions, Window, WindowSymmetry, mel_filters};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+const ROWS: usize = 3;
+const SAMPLES: usize = 2000;
+const N_FFT: usize = 400;
+const HOP: usize = 160;
+const BANDS: usize = 20;
+
+fn record<O: Outputs>(model: impl FnOnce(Tensor<2>, &Device) -> O) -> Graph {
+    capture(&[Input::new("signal", [ROWS, SAMPLES])], model).unwrap()
+}
+
+fn rewrite(graph: &Graph, device: &DeviceProfile) -> Rewritten {
+    let mut options = MovementOptions::default();
+    register_costs(&mut options.costs);
+    let mut rewriter = Rewriter::new(options);
+    rewriter.register(MelRule);
+    rewriter.run(graph, device)
+}
+
+fn run(graph: &Graph) -> Vec<f64> {
+    let mut random = StdRng::seed_from_u64(1);
+    let signal: Vec<f32> = (0..ROWS * SAMPLES).map(|_| random.random_range(-1.0..1.0)).collect();
+    let custom = CustomOperations::<Flex>::spectral_and_fourier();
+    let mut replay = Replay::new(graph, &Default::default(), &custom).unwrap();
+    let outputs = replay.run(vec![TensorData::new(signal, [ROWS, SAMPLES])]).unwrap();
+    outputs.iter().flat_map(|output| output.try_to_vec_as::<f64>().unwrap()).collect()
+}
+
+/// Asserts that a graph becomes one mel spectrum and at most `others` other operations that run, with the same
+/// outputs.
+fn becomes(label: &str, graph: &Graph, others: usize) {
+    let rewritten = rewrite(graph, &Preset::Cpu.profile());
+    let left: Vec<_> = rewritten.graph.nodes().iter().map(|node| node.operation.name().into_owned()).collect();
+    assert_eq!(rewritten.applied(), 1, "{label}: {left:?}, from {:?}", names(graph));
+    let running = rewritten.graph.nodes().iter().filter(|node| !node.operation.is_view()).count();
+    assert!(left.iter().filter(|name| *name == "firefly::mel").count() == 1, "{label}: {left:?}");
+    assert!(running <= 1 + others, "{label}: {left:?}");
+    let (before, after) = (run(graph), run(&rewritten.graph));
+    assert_eq!(before.len(), after.len());
+    let largest = before.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+    for (before, after) in before.iter().zip(&after) {
+        assert!((before - after).abs() <= 2e-5 * largest, "{label}: {before} became {after}");
+    }
+}
+
+fn names(graph: &Graph) -> Vec<String> {
+    graph.nodes().iter().map(|node| node.operation.name().into_owned()).collect()
+}
+
+fn stays(label: &str, graph: &Graph) {
+    let rewritten = rewrite(graph, &Preset::Cpu.profile());
+    assert!(rewritten.outcomes.is_empty(), "{label}: {}", rewritten.explain());
+    assert_eq!(rewritten.graph.nodes().len(), graph.nodes().len(), "{label}");
+}
+
+fn bands() -> MelBands {
+    MelBands::new(16_000.0, BANDS)
+}
+
+/// Filters `[bands, bins]`.
+fn filters(bands: &MelBands, device: &Device) -> Tensor<2> {
+    let values = mel_filters(N_FFT, bands).unwrap().concat();
+    Tensor::from_data(TensorData::new(values, [bands.count, N_FFT / 2 + 1]), (device, DType::F32))
+}
+
+fn hann(device: &Device) -> Tensor<1> {
+    Window::Hann.tensor(N_FFT, WindowSymmetry::Periodic, FloatDType::F32, device)
+}
+
+fn options() -> StftOptions {
+    StftOptions::new(N_FFT).with_hop(HOP)
+}
+
+/// Power `[rows, bins, frames]`.
+fn power(signal: Tensor<2>, options: &StftOptions, device: &Device) -> Tensor<3> {
+    stft::<2, 3>(signal, Some(hann(device)), options).unwrap().abs_squared()
+}
+
+#[test]
+fn short_time_transforms_with_filters_are_one_operation() {
+    for center in [true, false] {
+        let options = options().with_center(center);
+        // The padding of centred frames, and of the last frame, stays.
+        let plain =
+            record(|signal, device| filters(&bands(), device).unsqueeze::<3>().matmul(power(signal, &options, device)));
+        becomes(&format!("mel, centred {center}"), &plain, 8);
+        let offset = record(|signal, device| {
+            (filters(&bands(), device).unsqueeze::<3>().matmul(power(signal, &options, device)) + 1e-6).log()
+        });
+        becomes(&format!("log of sum, centred {center}"), &offset, 8);
+    }
+}
+
+#[test]
+fn spellings_of_the_same_are_recognised() {
+    let htk = bands().with_scale(MelScale::Htk).with_norm(MelNorm::None);
+    let from_the_right = record(|signal, device| {
+        let frames: Tensor<3> = signal.unfold(1, N_FFT, HOP);
+        let spectra = rfft(frames * hann(device).reshape([1, 1, N_FFT]), None, -1, Norm::Backward).unwrap();
+        let power = spectra.re.clone() * spectra.re + spectra.im.clone() * spectra.im;
+        power.matmul(filters(&htk, device).transpose().unsqueeze::<3>()).clamp_min(1e-5).log()
+    });
+    becomes("unfolded frames, filters from the right, floor", &from_the_right, 0);
+    let powers = record(|signal, device| {
+        let ComplexTensor { re, im } = stft::<2, 3>(signal, Some(hann(device)), &options().with_center(false)).unwrap();
+        let power = re.powf_scalar(2.0) + im.powi_scalar(2);
+        filters(&htk, device).unsqueeze::<3>().expand([ROWS, BANDS, N_FFT / 2 + 1]).matmul(power)
+    });
+    becomes("powers, repeated filters", &powers, 8);
+}
+
+#[test]
+fn amplitude_is_recognised() {
+    let plain = record(|signal, device| {
+        filters(&bands(), device).unsqueeze::<3>().matmul(power(signal, &options(), device).sqrt())
+    });
+    becomes("amplitude", &plain, 8);
+    let logarithm = record(|signal, device| {
+        let amplitude = power(signal, &options(), device).powf_scalar(0.5);
+        filters(&bands(), device).unsqueeze::<3>().matmul(amplitude).clamp_min(1e-5).log()
+    });
+    becomes("logarithm of amplitude", &logarithm, 8);
+}
+
+/// Operations that follow a mel spectrum of power, or else of amplitude, after `tail`.
+fn follows(is_power: bool, tail: fn(Tensor<3>) -> Tensor<3>) -> Vec<String> {
+    let options = options().with_center(false);
+    let graph = record(|signal, device| {
+        let power = power(signal, &options, device);
+        let spectrum = if is_power { power } else { power.sqrt() };
+        tail(filters(&bands(), device).unsqueeze::<3>().matmul(spectrum))
+    });
+    becomes("with a factor", &graph, 8);
+    let rewritten = names(&rewrite(&graph, &Preset::Cpu.profile()).graph);
+    rewritten.into_iter().skip_while(|name| name != "firefly::mel").skip(1).collect()
+}
+
+#[test]
+fn units_of_logarithms_are_recognised() {
+    use std::f64::consts::{LN_10, LOG10_E};
+    let none = Vec::<String>::new();
+    assert_eq!(follows(true, |bands| bands.clamp_min(1e-10).log() * LOG10_E), none);
+    assert_eq!(follows(true, |bands| bands.clamp_min(1e-10).log() * (10.0 * LOG10_E)), none);
+    assert_eq!(follows(true, |bands| (bands + 1e-6).log() / LN_10 * 10.0), none);
+    assert_eq!(follows(false, |bands| bands.clamp_min(1e-5).log().mul_scalar(20.0) / LN_10), none);
+    // Decibels of power are not those of amplitude.
+    assert_eq!(follows(false, |bands| (bands + 1e-5).log() / LN_10 * 10.0), ["multiply by 10"]);
+    assert_eq!(follows(true, |bands| (bands + 1e-5).log() * 2.0), ["multiply by 2"]);
+    assert_eq!(follows(true, |bands| (bands + 1e-5).log() / LN_10 + 4.0), ["add 4"]);
+}
+
+#[test]
+fn near_misses_are_left_alone() {
+    let miss = |label: &str, model: fn(Tensor<2>, &Device) -> Tensor<3>| stays(label, &record(model));
+    miss("amplitude of a sum", |signal, device| {
+        filters(&bands(), device).unsqueeze::<3>().matmul((power(signal, &options(), device) + 1e-9).sqrt())
+    });
+    miss("the fourth root of power", |signal, device| {
+        filters(&bands(), device).unsqueeze::<3>().matmul(power(signal, &options(), device).sqrt().sqrt())
+    });
+    miss("a matrix that is no filters", |signal, device| {
+        (filters(&bands(), device) * 0.5).unsqueeze::<3>().matmul(power(signal, &options(), device))
+    });
+    miss("normalised transforms", |signal, device| {
+        let options = options().with_normalized(true);
+        filters(&bands(), device).unsqueeze::<3>().matmul(power(signal, &options, device))
+    });
+    miss("the real part alone", |signal, device| {
+        let spectra = stft::<2, 3>(signal, Some(hann(device)), &options()).unwrap();
+        filters(&bands(), device).unsqueeze::<3>().matmul(spectra.re.square())
+    });
+    miss("a spectrum read elsewhere", |signal, device| {
+        let power = power(signal, &options(), device);
+        filters(&bands(), device).unsqueeze::<3>().matmul(power.clone()) / power.sum_dim(1)
+    });
+    miss("filters of another length", |signal, device| {
+        let filters = filters(&bands(), device).slice([0..BANDS, 1..N_FFT / 2 + 1]);
+        filters.unsqueeze::<3>().matmul(power(signal, &options(), device).narrow(1, 1, N_FFT / 2))
+    });
+}
+
+#[test]
+fn logarithms_that_something_else_reads_stay() {
+    let graph = record(|signal, device| {
+        let bands = filters(&bands(), device).unsqueeze::<3>().matmul(power(signal, &options(), device));
+        ((bands.clone() + 1e-6).log(), bands)
+    });
+    let rewritten = rewrite(&graph, &Preset::Cpu.profile());
+    assert_eq!(rewritten.applied(), 1);
+    assert!(rewritten.graph.nodes().iter().any(|node| node.operation == Operation::Logarithm));
+}
+
+#[test]
+fn a_gain_below_the_fusion_gate_leaves_the_graph() {
+    let graph =
+        record(|signal, device| filters(&bands(), device).unsqueeze::<3>().matmul(power(signal, &options(), device)));
+    let strict = DeviceProfile { min_gain: 1e12, ..Preset::Cpu.profile() };
+    let rewritten = rewrite(&graph, &strict);
+    assert_eq!((rewritten.applied(), rewritten.outcomes.len()), (0, 1));
+    assert!(rewritten.explain().contains("leave on cpu"), "{}", rewritten.explain());
+}

@@ -1,0 +1,336 @@
+//! Every operation recorded as a graph, and replayed on Flex.
+
+use burn::backend::{Dispatch, Flex};
+use burn::tensor::ops::PadMode;
+use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
+use firefly_framework::graph::{CustomOperations, Graph, GraphError, Input, Outputs, Replay, capture};
+use firefly_ops::{
+    ButterflyTensors, Detrend, Interpolation, LearnedParameters, LearnedTensors, LocalMaximaOptions, LogGuard, LogUnit,
+    Logarithm, MelBands, MelNorm, MelOptions, MelScale, OptionalGates, Scaling, SpectralConvTensors, SpectralOps,
+    SpectrumKind, StftOptions, WelchOptions, WelchTensors, butterfly, learned_welch_peaks, learned_welch_psd,
+    local_maxima, log_mel, mel, top_k, welch_peaks, welch_psd,
+};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+const ROWS: usize = 3;
+
+/// No field at its default, so that a field that gets lost is seen.
+const OPTIONS: WelchOptions = WelchOptions::new(16, 3)
+    .with_hop(7)
+    .with_scaling(Scaling::Density { sample_rate: 250.5 })
+    .with_detrend(Detrend::Constant);
+
+/// Outputs of a model that can be read back.
+trait Read: Outputs {
+    fn read(self) -> Vec<TensorData>;
+}
+
+impl<const D: usize> Read for Tensor<D> {
+    fn read(self) -> Vec<TensorData> {
+        vec![self.into_data()]
+    }
+}
+
+impl<const D: usize> Read for Tensor<D, Int> {
+    fn read(self) -> Vec<TensorData> {
+        // The capture device's integers, whatever the width of another's.
+        vec![self.cast(IntDType::I64).into_data()]
+    }
+}
+
+impl<A: Read, B: Read> Read for (A, B) {
+    fn read(self) -> Vec<TensorData> {
+        let mut data = self.0.read();
+        data.extend(self.1.read());
+        data
+    }
+}
+
+/// Numbers from -1 to 1.
+fn noise<const D: usize>(shape: [usize; D], seed: u64) -> TensorData {
+    let mut random = StdRng::seed_from_u64(seed);
+    let values = (0..shape.iter().product()).map(|_| random.random_range(-1.0f32..1.0)).collect::<Vec<_>>();
+    TensorData::new(values, shape)
+}
+
+fn samples(rows: usize, seed: u64) -> TensorData {
+    noise([rows, OPTIONS.frame()], seed)
+}
+
+/// Whether two runs gave the same bits, any NaN being the same as any other.
+fn same(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()))
+}
+
+/// Parameters away from the exact ones, gates and weights in (0, 1).
+fn parameters(device: &Device) -> LearnedParameters {
+    let (n, stages, bins) = (OPTIONS.n_fft, OPTIONS.stages(), OPTIONS.bins());
+    LearnedParameters::new(
+        Tensor::from_data(noise([n], 1), device),
+        Tensor::from_data(noise([stages, n / 2, 2], 2), device),
+        Tensor::<2>::from_data(noise([stages, n / 2], 3), device) * 0.45 + 0.5,
+        Tensor::<1>::from_data(noise([OPTIONS.segments], 4), device) * 0.4 + 0.6,
+        Tensor::from_data(noise([bins, 3], 5), device),
+    )
+}
+
+fn signal() -> [Input; 1] {
+    [Input::new("signal", [ROWS, OPTIONS.frame()])]
+}
+
+fn recorded<O: Outputs>(model: impl Fn(Tensor<2>, &Device) -> O) -> Graph {
+    capture(&signal(), model).unwrap()
+}
+
+/// Checks that a model's graph holds the custom operations `names` and replays as the model runs.
+fn check<O: Read>(names: &[&str], model: impl Fn(Tensor<2>, &Device) -> O) {
+    let graph = recorded(&model);
+    assert_eq!(graph.custom_operations().collect::<Vec<_>>(), names);
+    let mut replay = Replay::new(&graph, &Default::default(), &CustomOperations::<Flex>::spectral()).unwrap();
+    let (flex, input) = (Device::flex(), samples(ROWS, 2));
+    let expected = model(Tensor::from_data(input.clone(), &flex), &flex).read();
+    let there = || Tensor::<2>::from_data(input.clone(), &flex).try_into_primitive::<Flex>().unwrap();
+    // A replay must not use its graph up, wherever its inputs come from.
+    for on_device in [false, true, false, true] {
+        let run = if on_device { replay.run_on_device(vec![there()]) } else { replay.run(vec![input.clone()]) };
+        let replayed = run.unwrap();
+        assert_eq!(replayed.len(), expected.len(), "{names:?}");
+        for (replayed, expected) in replayed.iter().zip(&expected) {
+            assert_eq!((replayed.shape(), replayed.dtype()), (expected.shape(), expected.dtype()), "{names:?}");
+            let [replayed, expected] = [replayed, expected].map(|data| data.try_to_vec_as::<f64>().unwrap());
+            assert!(same(&replayed, &expected), "{names:?}: {replayed:?} is not {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn welch_operations_replay() {
+    check(&["firefly::welch_psd"], |signal, device| welch_psd(signal, parameters(device).window, &OPTIONS).unwrap());
+    check(&["firefly::welch_peaks"], |signal, device| {
+        let peaks = welch_peaks(signal, parameters(device).window, &OPTIONS, 4).unwrap();
+        (peaks.bins, peaks.power)
+    });
+    for scaling in [Scaling::Power, Scaling::Spectrum] {
+        let options = OPTIONS.with_scaling(scaling).with_detrend(Detrend::None);
+        check(&["firefly::welch_psd"], |signal, device| {
+            welch_psd(signal, parameters(device).window, &options).unwrap()
+        });
+    }
+}
+
+#[test]
+fn searches_replay() {
+    check(&["firefly::top_k"], |signal, _| {
+        let largest = top_k(signal, 4).unwrap();
+        (largest.bins, largest.power)
+    });
+    let any = LocalMaximaOptions::new();
+    for options in [any, any.with_height(0.1).with_distance(3).with_prominence(0.2)] {
+        check(&["firefly::local_maxima"], |signal, _| {
+            // Power is positive, so that offsets are computed.
+            let options = options.with_interpolation(Interpolation::Hann);
+            let found = local_maxima(signal + 1.5, &options, 4).unwrap();
+            ((found.bins, found.power), (found.prominence, found.offset))
+        });
+    }
+}
+
+#[test]
+fn integers_of_any_width_replay() {
+    check(&[], |signal, _| {
+        let (power, places) = signal.topk_with_indices(3, 1);
+        (places.cast(IntDType::I32).cast(IntDType::I64), power)
+    });
+}
+
+#[test]
+fn butterflies_replay() {
+    for gated in [false, true] {
+        check(&["firefly::butterfly"], |signal, device| {
+            let (re, im) = (signal.clone().narrow(1, 0, 16), signal.narrow(1, 4, 16));
+            let parameters = parameters(device);
+            butterfly(re, im, parameters.twiddles, gated.then_some(parameters.gates)).unwrap()
+        });
+    }
+}
+
+#[test]
+fn learned_operations_replay() {
+    check(&["firefly::learned_welch_psd"], |signal, device| {
+        learned_welch_psd(signal, parameters(device), &OPTIONS).unwrap()
+    });
+    check(&["firefly::learned_welch_peaks"], |signal, device| {
+        let peaks = learned_welch_peaks(signal, parameters(device), &OPTIONS, 4).unwrap();
+        (peaks.bins, peaks.power)
+    });
+}
+
+fn mel_options() -> MelOptions {
+    let stft = StftOptions::new(14).with_hop(3).with_pad(PadMode::Constant(0.5)).with_normalized(true);
+    let bands = MelBands::new(100.0, 5).with_f_min(1.0).with_f_max(45.0).with_scale(MelScale::Htk);
+    MelOptions::new(stft, bands.with_norm(MelNorm::None)).with_kind(SpectrumKind::Amplitude)
+}
+
+const LOGARITHM: Logarithm = Logarithm::new(LogUnit::Decibel).with_guard(LogGuard::Offset(0.25));
+
+#[test]
+fn mel_spectra_replay() {
+    let window = |device: &Device| parameters(device).window.narrow(0, 0, 14);
+    check(&["firefly::mel"], |signal, device| mel::<2, 3>(signal, window(device), &mel_options()).unwrap());
+    check(&["firefly::mel"], |signal, device| {
+        log_mel::<2, 3>(signal, window(device), &mel_options(), &LOGARITHM).unwrap()
+    });
+    check(&["firefly::mel_backward"], |signal, device| {
+        let frames = mel_options().stft.frames(OPTIONS.frame());
+        let grad = Tensor::<3>::ones([ROWS, 5, frames], device).into_dispatch();
+        let (signal, window) = (signal.into_dispatch(), window(device).into_dispatch());
+        let logarithm = Some(LOGARITHM);
+        let (signal, window) = Dispatch::mel_backward(signal, window, grad, mel_options(), logarithm, [true, true]);
+        (Tensor::<2>::from_dispatch(signal), Tensor::<1>::from_dispatch(window))
+    });
+}
+
+#[test]
+fn operations_replay_among_others() {
+    check(&["firefly::welch_psd", "firefly::learned_welch_psd"], |signal, device| {
+        let exact = welch_psd(signal.clone() * 3.0, parameters(device).window, &OPTIONS).unwrap();
+        let learned = learned_welch_psd(signal, parameters(device), &OPTIONS).unwrap();
+        (exact.log().sum_dim(1), (learned.clone() + 1.0, learned.mean_dim(0)))
+    });
+}
+
+/// Backward passes are recorded by lazy fusion alone, since Burn's capture takes no tape; but they are described as the
+/// others are.
+#[test]
+fn backward_passes_replay() {
+    check(&["firefly::welch_psd_backward"], |signal, device| {
+        let window = parameters(device).window.into_dispatch();
+        let grad = Tensor::<2>::ones([ROWS, 9], device).into_dispatch();
+        let inputs = WelchTensors { signal: signal.into_dispatch(), window };
+        let WelchTensors { signal, window } = Dispatch::welch_psd_backward(inputs, grad, OPTIONS);
+        (Tensor::<2>::from_dispatch(signal), Tensor::<1>::from_dispatch(window))
+    });
+    let parts = |signal: Tensor<2>, device: &Device| {
+        let twiddles = parameters(device).twiddles.into_dispatch();
+        let [re, im, grad_re, grad_im] = [0, 4, 8, 12].map(|start| signal.clone().narrow(1, start, 16).into_dispatch());
+        (ButterflyTensors { re, im, twiddles, gates: OptionalGates::Open }, grad_re, grad_im)
+    };
+    check(&["firefly::butterfly_backward"], |signal, device| {
+        let (inputs, grad_re, grad_im) = parts(signal, device);
+        let ButterflyTensors { re, im, twiddles, .. } = Dispatch::butterfly_backward(inputs, grad_re, grad_im);
+        let complex = (Tensor::<2>::from_dispatch(re), Tensor::<2>::from_dispatch(im));
+        (complex, Tensor::<3>::from_dispatch(twiddles))
+    });
+    check(&["firefly::butterfly_backward"], |signal, device| {
+        let (inputs, grad_re, grad_im) = parts(signal, device);
+        let gates = OptionalGates::Given(parameters(device).gates.into_dispatch());
+        let gradients = Dispatch::butterfly_backward(ButterflyTensors { gates, ..inputs }, grad_re, grad_im);
+        let [re, im] = [gradients.re, gradients.im].map(Tensor::<2>::from_dispatch);
+        let gates = gradients.gates.into_tensor().expect("gates have a gradient");
+        ((re, im), (Tensor::<3>::from_dispatch(gradients.twiddles), Tensor::<2>::from_dispatch(gates)))
+    });
+    check(&["firefly::learned_welch_psd_backward"], |signal, device| {
+        let LearnedParameters { window, twiddles, gates, weights, gain, .. } = parameters(device);
+        let tensors = LearnedTensors::<Dispatch> {
+            signal: signal.into_dispatch(),
+            window: window.into_dispatch(),
+            twiddles: twiddles.into_dispatch(),
+            gates: gates.into_dispatch(),
+            weights: weights.into_dispatch(),
+            gain: gain.into_dispatch(),
+        };
+        let grad = Tensor::<2>::ones([ROWS, 9], device).into_dispatch();
+        let wanted = [true, false, true, true, false, true];
+        let grads = Dispatch::learned_welch_psd_backward(tensors, grad, OPTIONS, wanted);
+        let network = (Tensor::<3>::from_dispatch(grads.twiddles), Tensor::<2>::from_dispatch(grads.gates));
+        let rest = (Tensor::<2>::from_dispatch(grads.gain), Tensor::<1>::from_dispatch(grads.weights));
+        (Tensor::<2>::from_dispatch(grads.signal), (network, rest))
+    });
+}
+
+#[test]
+fn spectral_convolutions_replay() {
+    let tensors = |signal: Tensor<2>, device: &Device| {
+        let weights = |seed| Tensor::<3>::from_data(noise([2, 4, 5], seed), device).into_dispatch();
+        let input = signal.reshape([ROWS, 2, 15]).into_dispatch();
+        SpectralConvTensors::<Dispatch> { input, weights_re: weights(6), weights_im: weights(7) }
+    };
+    check(&["firefly::spectral_conv"], |signal, device| {
+        Tensor::<3>::from_dispatch(Dispatch::spectral_conv(tensors(signal, device)))
+    });
+    check(&["firefly::spectral_conv_backward"], |signal, device| {
+        let grad = Tensor::<3>::from_data(noise([ROWS, 4, 15], 8), device).into_dispatch();
+        let gradients = Dispatch::spectral_conv_backward(tensors(signal, device), grad, [true; 3]);
+        let SpectralConvTensors { input, weights_re, weights_im } = gradients;
+        let weights = (Tensor::<3>::from_dispatch(weights_re), Tensor::<3>::from_dispatch(weights_im));
+        (Tensor::<3>::from_dispatch(input), weights)
+    });
+}
+
+#[test]
+fn unregistered_operations_are_named() {
+    let graph = recorded(|signal, device| welch_psd(signal, parameters(device).window, &OPTIONS).unwrap());
+    let replay = Replay::new(&graph, &Default::default(), &CustomOperations::<Flex>::default());
+    assert_eq!(replay.err(), Some(GraphError::UnknownOperation("firefly::welch_psd".into())));
+}
+
+#[test]
+fn tensors_of_another_device_are_errors() {
+    let result = capture(&signal(), |_: Tensor<2>, _| Tensor::<1>::ones([3], &Device::flex()));
+    assert_eq!(result.err(), Some(GraphError::ForeignTensor));
+}
+
+#[test]
+fn inputs_that_do_not_fit_are_errors() {
+    let graph = recorded(|signal, _| signal * 2.0);
+    let mut replay = Replay::new(&graph, &Default::default(), &CustomOperations::<Flex>::spectral()).unwrap();
+    let message = |result: Result<Vec<TensorData>, GraphError>| result.unwrap_err().to_string();
+    let wrong = message(replay.run(vec![samples(ROWS + 1, 2)]));
+    assert!(wrong.contains("`signal` is [4, 30] of F32, but the graph was captured with [3, 30] of F32"), "{wrong}");
+    assert!(message(replay.run(Vec::new())).contains("the number of inputs is 0"));
+
+    let two = capture(&signal(), |(signal, other): (Tensor<2>, Tensor<2>), _: &Device| signal + other);
+    assert!(two.unwrap_err().to_string().contains("input 1: the model takes 2 axes of floats, but none is declared"));
+    let inputs = [Input::new("a", [2]), Input::new("b", [2])];
+    let one = capture(&inputs, |a: Tensor<1>, _: &Device| a);
+    assert!(one.unwrap_err().to_string().contains("input 1: the model takes no more inputs, but `b` is declared"));
+    let rank = capture(&signal(), |signal: Tensor<1>, _: &Device| signal);
+    assert!(rank.unwrap_err().to_string().contains("takes 1 axes of floats, but `signal` is [3, 30] of F32"));
+}
+
+#[test]
+fn several_inputs_and_outputs_keep_their_order() {
+    let inputs = [Input::new("a", [2]), Input::new("unused", [3]), Input::new("places", [2]).with_dtype(DType::I64)];
+    let model = |(a, (_, places)): (Tensor<1>, (Tensor<1>, Tensor<1, Int>)), _: &Device| {
+        let unread = a.clone().exp();
+        let doubled = a.clone() * 2.0;
+        let _ = unread + 1.0;
+        (doubled.clone() + places.float(), (doubled.clone(), doubled))
+    };
+    let graph = capture(&inputs, model).unwrap();
+    let names: Vec<_> = graph.inputs().iter().map(|&id| graph.input_name(id).unwrap()).collect();
+    assert_eq!(names, ["a", "unused", "places"]);
+    assert!(graph.nodes().iter().all(|node| node.operation.name() != "Exp"), "{:?}", graph.nodes());
+    let mut replay = Replay::new(&graph, &Default::default(), &CustomOperations::<Flex>::spectral()).unwrap();
+    let data = [TensorData::from([1f32, 2.0]), TensorData::from([0f32; 3]), TensorData::from([10i64, 20])];
+    let outputs = replay.run(data.to_vec()).unwrap();
+    let expected = [[12f32, 24.0], [2.0, 4.0], [2.0, 4.0]].map(TensorData::from);
+    assert_eq!(outputs, expected);
+}
+
+#[test]
+fn unrecordable_operations_are_named() {
+    let result = capture(&signal(), |signal: Tensor<2>, device: &Device| {
+        let strongest = signal.clone().exp().max().into_data();
+        signal * Tensor::<1>::from_data(strongest, device).unsqueeze()
+    });
+    let error = result.unwrap_err().to_string();
+    assert!(error.starts_with("capture: reading the result of `Max` can't be recorded: "), "{error}");
+    let result = capture(&signal(), |_: Tensor<2>, device: &Device| {
+        device.seed(1);
+        Tensor::<1>::random([3], burn::tensor::Distribution::Default, device)
+    });
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("the first operation can't be recorded: seeding is not supported"), "{error}");
+}

@@ -1,0 +1,132 @@
+//! `AutoWelchPeaks`: every strategy of a tier gives the same peaks.
+
+use std::time::Instant;
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
+use firefly_framework::cost::PEAKS_AXES;
+use firefly_framework::profile::{DeviceProfile, LatencyAxis, LatencyTable, Preset};
+use firefly_models::{AutoWelchPeaksConfig, LearnedWelchPeaksConfig, Peaks, Strategy, Tier, WelchPeaksConfig};
+
+const BATCH: usize = 9;
+
+fn config() -> WelchPeaksConfig {
+    WelchPeaksConfig::new().with_n_fft(64).with_k(5).with_tier(Tier::Fast)
+}
+
+fn frames(frame: usize) -> Tensor<2> {
+    let sample = |index: usize| {
+        let (row, sample) = ((index / frame) as f64, (index % frame) as f64);
+        ((0.21 + 0.07 * row) * sample).sin() + 0.4 * (1.3 * sample).sin() + 0.1 * (sample * sample * 0.37).sin()
+    };
+    let samples: Vec<f32> = (0..BATCH * frame).map(|index| sample(index) as f32).collect();
+    Tensor::from_data(TensorData::new(samples, [BATCH, frame]), &Device::flex())
+}
+
+fn values<const D: usize>(peaks: Peaks<D>) -> (Vec<f64>, Vec<f64>) {
+    (peaks.bins.into_data().try_to_vec_as().unwrap(), peaks.power.into_data().try_to_vec_as().unwrap())
+}
+
+/// A configuration with a profile under which one strategy of a CPU is the fastest.
+fn favouring(strategy: Strategy) -> AutoWelchPeaksConfig {
+    let axis = |(name, interpolation): (&str, _)| LatencyAxis { name: name.into(), interpolation, values: vec![1.0] };
+    let axes: Vec<LatencyAxis> = PEAKS_AXES.map(axis).to_vec();
+    let table = |of| LatencyTable::new(axes.clone(), vec![if of == strategy { 1.0 } else { 1e6 }]).unwrap();
+    let latencies = Strategy::ALL.map(|of| (of.name().to_string(), table(of))).into();
+    auto().with_profile(Some(DeviceProfile { latencies, ..Preset::Cpu.profile() }))
+}
+
+fn auto() -> AutoWelchPeaksConfig {
+    AutoWelchPeaksConfig::new().with_peaks(config())
+}
+
+fn published(name: &str) -> AutoWelchPeaksConfig {
+    auto().with_published(name).unwrap()
+}
+
+#[test]
+fn strategies_of_a_tier_agree() {
+    let device = Device::flex();
+    let exact = values(config().init(&device).forward(frames(96)));
+    for strategy in [Strategy::Fused, Strategy::Spectrum] {
+        let model = favouring(strategy).init(&device);
+        assert_eq!(model.select(BATCH, 96, false).selected.to_string(), format!("fast {strategy}"));
+        let (bins, power) = values(model.forward(frames(96)));
+        assert_eq!(bins, exact.0, "{strategy}");
+        assert_eq!(values(model.forward(frames(96).reshape([3, BATCH / 3, 96]))).0, exact.0, "{strategy}, rank 3");
+        assert!(
+            power.iter().zip(&exact.1).all(|(got, expected)| (got - expected).abs() <= 1e-5 * expected),
+            "{strategy}"
+        );
+    }
+}
+
+#[test]
+fn published_names_compute_their_tiers() {
+    let device = Device::flex();
+    for (name, tier) in [("ultra", Tier::Ultra), ("fast", Tier::Fast), ("reference", Tier::Reference)] {
+        let expected = config().with_tier(tier).init(&device).forward(frames(288));
+        assert_eq!(values(published(name).init(&device).forward(frames(288))).0, values(expected).0, "{name}");
+    }
+    // A frame of two segments is too short for eight.
+    let error = published("reference").init(&device).try_forward(frames(96)).unwrap_err();
+    assert!(error.to_string().contains("96 samples"), "{error}");
+}
+
+#[test]
+fn a_forced_learned_model_runs() {
+    let device = Device::flex();
+    let learned = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(5).init(&device);
+    let expected = values(learned.forward(frames(96), &learned.hard_gates()));
+    let model = published("learned").init(&device);
+    assert!(model.try_forward(frames(96)).unwrap_err().to_string().contains("learned without a model"));
+    let model = model.with_learned(learned);
+    assert_eq!(values(model.forward(frames(96))), expected);
+    assert_eq!(model.select(BATCH, 96, false).selected.to_string(), "fast learned");
+}
+
+#[test]
+fn only_any_and_legacy_change_the_tier() {
+    let selected = |name: &str| {
+        let model = published(name).with_profile(Some(Preset::Cpu.profile())).init(&Device::flex());
+        model.select(BATCH, 288, false).selected.tier
+    };
+    assert_eq!([selected("auto"), selected("any"), selected("legacy")], [Tier::Fast, Tier::Ultra, Tier::Ultra]);
+}
+
+#[test]
+fn gradients_flow_through_the_selected_strategy() {
+    let device = Device::flex().autodiff();
+    let model = favouring(Strategy::Spectrum).init(&Device::flex());
+    let signal = Tensor::<2>::from_data(frames(96).into_data(), &device).require_grad();
+    let gradients = model.forward(signal.clone()).power.sum().backward();
+    let gradient: Vec<f64> = signal.grad(&gradients).unwrap().into_data().try_to_vec_as().unwrap();
+    assert!(gradient.iter().any(|value| *value != 0.0));
+}
+
+#[test]
+fn the_module_nests_and_moves() {
+    #[derive(Module, Debug)]
+    struct Detector {
+        peaks: firefly_models::AutoWelchPeaks,
+    }
+    let device = Device::flex();
+    let detector = Detector { peaks: auto().init(&device) };
+    let expected = values(detector.peaks.forward(frames(96)));
+    assert_eq!(values(detector.to_device(&device).peaks.forward(frames(96))), expected);
+}
+
+/// Selecting again for a known shape is a look-up. The limit leaves room for a machine under other load.
+#[test]
+fn a_known_shape_is_selected_fast() {
+    let model = auto().init(&Device::flex());
+    let first = model.select(BATCH, 96, false);
+    let fastest = (0..100)
+        .map(|_| {
+            let start = Instant::now();
+            assert_eq!(model.select(BATCH, 96, false), first);
+            start.elapsed()
+        })
+        .min();
+    assert!(fastest.is_some_and(|time| time.as_nanos() < 5000), "{fastest:?}");
+}

@@ -1,0 +1,171 @@
+//! Saved models with random damage: loading them is an error or gives a model that runs, and never a panic.
+
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use burn::tensor::{Device, Tensor};
+use firefly_models::{LearnedWelchPeaks, LearnedWelchPeaksConfig};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::Value;
+
+const CONFIG: &str = "config.json";
+const WEIGHTS: &str = "model.safetensors";
+
+/// Damage to the bytes of a file.
+#[derive(Debug, Clone)]
+enum Damage {
+    Set(Index, u8),
+    Insert(Index, Vec<u8>),
+    Remove(Index, Index),
+    Truncate(Index),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    prop_oneof![
+        (any::<Index>(), any::<u8>()).prop_map(|(at, byte)| Damage::Set(at, byte)),
+        (any::<Index>(), prop::collection::vec(any::<u8>(), 1..20)).prop_map(|(at, bytes)| Damage::Insert(at, bytes)),
+        (any::<Index>(), any::<Index>()).prop_map(|(from, to)| Damage::Remove(from, to)),
+        any::<Index>().prop_map(Damage::Truncate),
+    ]
+}
+
+impl Damage {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        if bytes.is_empty() {
+            return;
+        }
+        let length = bytes.len();
+        match self {
+            Self::Set(at, byte) => bytes[at.index(length)] = *byte,
+            Self::Insert(at, new) => {
+                let at = at.index(length);
+                bytes.splice(at..at, new.iter().copied());
+            }
+            Self::Remove(from, to) => {
+                let (from, to) = (from.index(length), to.index(length));
+                bytes.drain(from.min(to)..from.max(to));
+            }
+            Self::Truncate(at) => bytes.truncate(at.index(length)),
+        }
+    }
+}
+
+/// A value of JSON in place of another: numbers at the ends of their ranges, other types, other names.
+fn replacement() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        (0u64..300).prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        prop::sample::select(vec![
+            "F64", "F16", "BF16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL", "F8_E4M3", "C64",
+            "hann"
+        ])
+        .prop_map(Value::from),
+        prop::collection::vec(any::<char>(), 0..8).prop_map(|text| text.into_iter().collect::<String>().into()),
+        prop::collection::vec(any::<u64>(), 0..4).prop_map(Value::from),
+        prop::collection::vec(0u64..40, 0..4).prop_map(Value::from),
+    ]
+}
+
+/// Every place in a value that can be replaced.
+fn places(value: &Value, at: String, all: &mut Vec<String>) {
+    match value {
+        Value::Object(entries) => entries.iter().for_each(|(key, value)| places(value, format!("{at}/{key}"), all)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(i, value)| places(value, format!("{at}/{i}"), all)),
+        _ => {}
+    }
+    all.push(at);
+}
+
+fn replace(value: &mut Value, at: &Index, new: Value) {
+    let mut all = Vec::new();
+    places(value, String::new(), &mut all);
+    if let Some(value) = value.pointer_mut(&all[at.index(all.len())]) {
+        *value = new;
+    }
+}
+
+/// The files of an undamaged model, saved once.
+static FILES: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let config = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).with_open_segments(Some(vec![0, 1]));
+    config.init(&Device::flex()).save(folder.path()).unwrap();
+    [CONFIG, WEIGHTS].map(|name| fs::read(folder.path().join(name)).unwrap())
+});
+
+/// A folder with a copy of them.
+fn saved() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in [CONFIG, WEIGHTS].iter().zip(FILES.iter()) {
+        fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    folder
+}
+
+/// Loads a model, and runs it if there is one and its frames fit into memory.
+fn load(folder: &Path) {
+    let device = Device::flex();
+    if let Ok(model) = LearnedWelchPeaks::load(folder, &device) {
+        let options = model.options();
+        if options.frame() > 1 << 20 {
+            return;
+        }
+        let frames = Tensor::<2>::ones([1, options.frame()], &device);
+        assert_eq!(model.psd(frames.clone(), &model.hard_gates()).dims(), [1, options.bins()]);
+        assert_eq!(model.forward(frames, &model.hard_gates()).bins.dims(), [1, model.config().k]);
+    }
+}
+
+fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = fs::read(path).unwrap();
+    change(&mut bytes);
+    fs::write(path, bytes).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
+
+    #[test]
+    fn damaged_bytes_never_panic(
+        in_config in prop::collection::vec(damage(), 0..4),
+        in_weights in prop::collection::vec(damage(), 0..4),
+    ) {
+        let folder = saved();
+        change(&folder.path().join(CONFIG), |bytes| in_config.iter().for_each(|damage| damage.apply(bytes)));
+        change(&folder.path().join(WEIGHTS), |bytes| in_weights.iter().for_each(|damage| damage.apply(bytes)));
+        load(folder.path());
+    }
+
+    #[test]
+    fn other_values_in_the_configuration_never_panic(at: Index, new in replacement()) {
+        let folder = saved();
+        change(&folder.path().join(CONFIG), |bytes| {
+            let mut config: Value = serde_json::from_slice(bytes).unwrap();
+            replace(&mut config, &at, new);
+            *bytes = serde_json::to_vec(&config).unwrap();
+        });
+        load(folder.path());
+    }
+
+    #[test]
+    fn other_values_in_the_header_of_the_weights_never_panic(
+        changes in prop::collection::vec((any::<Index>(), replacement()), 1..3),
+    ) {
+        let folder = saved();
+        change(&folder.path().join(WEIGHTS), |bytes| {
+            let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+            let mut header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+            for (at, new) in changes {
+                replace(&mut header, &at, new);
+            }
+            let header = serde_json::to_vec(&header).unwrap();
+            *bytes = [&(header.len() as u64).to_le_bytes(), &header[..], &bytes[8 + length..]].concat();
+        });
+        load(folder.path());
+    }
+}

@@ -1,0 +1,19 @@
+//! The program as a user runs it, and what it ships.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod cards;
+mod command_line;
+#[path = "../common/mod.rs"]
+mod common;
+mod configs;
+mod damaged_runs;
+mod gates;
+#[cfg(unix)]
+mod interruption;
+mod messages;
+mod operator;
+mod optimizers;
+mod parallel;
+#[cfg(unix)]
+mod streams;
+mod tasks;
