@@ -4,7 +4,7 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, ExtensionType, backend_extension};
 use burn::tensor::IntDType;
 
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
 
 /// Inputs of a Welch estimate, or their gradients.
 #[derive(ExtensionType, Debug, Clone)]
@@ -116,6 +116,28 @@ pub struct LongConvTensors<B: Backend> {
     /// Factors of the output, or their gradients.
     #[extension_type]
     pub gate: OptionalGates<B>,
+}
+
+/// Rows of power, and the reference peaks that they are compared with.
+#[derive(ExtensionType, Debug, Clone)]
+pub struct PeakLossTensors<B: Backend> {
+    /// `[rows, bins]`.
+    pub power: FloatTensor<B>,
+    /// Power of the ranks k and k + 1 of each row, `[rows, 2]`, or of rank k alone, `[rows, 1]`.
+    pub strongest: FloatTensor<B>,
+    /// Power that power is relative to, `[rows, 1]`.
+    pub level: FloatTensor<B>,
+    /// 1 at the reference's peaks and 0 at all other bins, `[rows, bins]`.
+    pub peaks: FloatTensor<B>,
+    /// Power of the reference, `[rows, bins]`.
+    pub reference: FloatTensor<B>,
+}
+
+impl<B: Backend> PeakLossTensors<B> {
+    /// The tensors in the order of the fields.
+    pub fn into_array(self) -> [FloatTensor<B>; 5] {
+        [self.power, self.strongest, self.level, self.peaks, self.reference]
+    }
 }
 
 /// Firefly's operations on a backend's own tensors.
@@ -241,6 +263,17 @@ pub trait SpectralOps: Backend {
         logarithm: Option<Logarithm>,
         wanted: [bool; 2],
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
+
+    /// Ranking loss and power loss of each row, `[rows, 2]`.
+    fn peak_loss(#[extension_type] inputs: PeakLossTensors<Self>, options: PeakLossOptions) -> FloatTensor<Self>;
+
+    /// Gradient in the power, `[rows, bins]`, of [`peak_loss`](Self::peak_loss).
+    fn peak_loss_backward(
+        #[extension_type] inputs: PeakLossTensors<Self>,
+        grad: FloatTensor<Self>,
+        options: PeakLossOptions,
+    ) -> FloatTensor<Self>;
+
     /// `[batch, out, n…]`: the transform of `[batch, in, n…]`, of which the modes of the weights are kept, multiplied
     /// by the weights mode by mode, summed over `in`, and transformed back.
     fn spectral_conv(#[extension_type] inputs: SpectralConvTensors<Self>) -> FloatTensor<Self>;

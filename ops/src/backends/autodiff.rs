@@ -12,8 +12,10 @@ use burn_autodiff::{Autodiff, NodeId};
 use super::linear;
 use super::recorded::operations_as_data;
 use crate::descriptor::{OpDescriptor, OperationOutputs, take};
-use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
+use crate::ops::{
+    ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+};
+use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
 
 /// Backward pass of an operation.
 #[derive(Debug)]
@@ -65,6 +67,11 @@ impl<B: SpectralOps, const N: usize> Backward<B, N> for SpectralBackward {
                 let wanted = std::array::from_fn(|input| ops.parents.get(input).is_some_and(Option::is_some));
                 OpDescriptor::LongConvBackward { gated, wanted }.run::<B>(inputs).into_floats()
             }
+            OpDescriptor::PeakLoss { options } => {
+                // The first parent is the power; targets have no gradient.
+                inputs.push(grad);
+                OpDescriptor::PeakLossBackward { options }.run::<B>(inputs).into_floats()
+            }
             OpDescriptor::TopK { .. } => vec![grad].into_iter(),
             OpDescriptor::Mel { options, logarithm } => {
                 inputs.push(grad);
@@ -114,6 +121,7 @@ fn apply<B: SpectralOps, C: CheckpointStrategy>(
         2 => apply_to::<B, C, 2>(operation, inputs),
         3 => apply_to::<B, C, 3>(operation, inputs),
         4 => apply_to::<B, C, 4>(operation, inputs),
+        5 => apply_to::<B, C, 5>(operation, inputs),
         _ => apply_to::<B, C, 6>(operation, inputs),
     }
 }
@@ -129,6 +137,7 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
         | OpDescriptor::Butterfly { .. }
         | OpDescriptor::LearnedWelchPsd { .. }
         | OpDescriptor::Mel { .. }
+        | OpDescriptor::PeakLoss { .. }
         | OpDescriptor::SpectralConv {}
         | OpDescriptor::LongConv { .. } => 0,
         backward => panic!("{}: second derivatives are not supported", backward.name()),

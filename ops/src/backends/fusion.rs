@@ -10,8 +10,10 @@ use burn_fusion::{ExecutionError, Fusion, FusionBackend, FusionRuntime, FusionTe
 
 use super::recorded::{operations_as_data, outputs};
 use crate::descriptor::{OpDescriptor, OperationOutputs, execute, take};
-use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
+use crate::ops::{
+    ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+};
+use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
 
 #[derive(Debug)]
 struct Queued<B> {

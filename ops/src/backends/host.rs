@@ -5,10 +5,14 @@ use burn::tensor::{DType, IntDType, Shape, TensorData};
 
 use super::host_long_conv;
 use super::host_tensors::{AsArray, Host, HostReal, like, with_real};
-use crate::cpu::{self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, SpectralConvGradients};
+use crate::cpu::{
+    self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, PeakLossInputs, SpectralConvGradients,
+};
 use crate::memory::OutputBuffer;
-use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
+use crate::ops::{
+    ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+};
+use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
 use crate::spectral_shape::SpectralShape;
 
 fn float<B: Host, T: HostReal>(values: Vec<T>, shape: impl Into<Shape>) -> FloatTensor<B> {
@@ -53,6 +57,12 @@ fn transform<'a, A: AsArray, T: HostReal>(
     gates: Option<&'a A>,
 ) -> ButterflyTransform<'a, T> {
     ButterflyTransform { n, twiddles: twiddles.slice(), gates: gates.map(A::slice) }
+}
+
+/// The arguments of the losses as the kernels take them, from arrays in the order of [`PeakLossTensors`].
+fn peak_loss_inputs<A: AsArray, T: HostReal>(arrays: &[A; 5]) -> PeakLossInputs<'_, T> {
+    let [power, strongest, level, peaks, reference] = arrays.each_ref().map(A::slice);
+    PeakLossInputs { power, strongest, level, peaks, reference }
 }
 
 /// The parameters of a learned estimate as the kernels take them, from arrays in the order of [`LearnedTensors`].
@@ -297,6 +307,29 @@ impl<B: Host> SpectralOps for B {
             let into = into.map(|(values, is_wanted)| is_wanted.then_some(values));
             cpu::mel_backward::<T>(signal.slice(), &call, grad.slice(), into);
             (float::<B, T>(of_signal, signal.shape().clone()), float::<B, T>(of_window, window.shape().clone()))
+        })
+    }
+
+    fn peak_loss(inputs: PeakLossTensors<B>, options: PeakLossOptions) -> FloatTensor<B> {
+        let arrays = inputs.into_array().map(B::array);
+        let rows = arrays[0].shape()[0];
+        with_real!(arrays[0].dtype(), T => {
+            let mut losses = OutputBuffer::<T>::new(rows * 2);
+            cpu::peak_loss::<T>(&peak_loss_inputs(&arrays), &options, &mut losses);
+            B::float(losses.into_data([rows, 2]))
+        })
+    }
+
+    fn peak_loss_backward(
+        inputs: PeakLossTensors<B>,
+        grad: FloatTensor<B>,
+        options: PeakLossOptions,
+    ) -> FloatTensor<B> {
+        let (arrays, grad) = (inputs.into_array().map(B::array), B::array(grad));
+        with_real!(arrays[0].dtype(), T => {
+            let mut of_power = like::<B, T>(&arrays[0]);
+            cpu::peak_loss_backward::<T>(&peak_loss_inputs(&arrays), grad.slice(), &options, &mut of_power);
+            B::float(of_power.into_data(arrays[0].shape().clone()))
         })
     }
 

@@ -143,6 +143,19 @@ macro_rules! operations_as_data {
             (take(&mut gradients), take(&mut gradients))
         }
 
+        fn peak_loss(inputs: PeakLossTensors<Self>, options: PeakLossOptions) -> FloatTensor<Self> {
+            take(&mut $apply(OpDescriptor::PeakLoss { options }, inputs.into_vec()).into_floats())
+        }
+
+        fn peak_loss_backward(
+            inputs: PeakLossTensors<Self>,
+            grad: FloatTensor<Self>,
+            options: PeakLossOptions,
+        ) -> FloatTensor<Self> {
+            let inputs = [inputs.into_vec(), vec![grad]].concat();
+            take(&mut $apply(OpDescriptor::PeakLossBackward { options }, inputs).into_floats())
+        }
+
         fn spectral_conv(inputs: SpectralConvTensors<Self>) -> FloatTensor<Self> {
             take(&mut $apply(OpDescriptor::SpectralConv {}, inputs.into_vec()).into_floats())
         }

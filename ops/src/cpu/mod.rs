@@ -5,8 +5,9 @@
 //! | `runtime/` | tasks on rayon, per-thread buffers, keyed cache, sums over rows |
 //! | `isa/` | registers of each instruction set, the tokens that prove its detection, and the choice at run time |
 //! | `fft/` | passes of power-of-two transforms inside a row, which the families share |
-//! | `transform/`, `butterfly/`, `welch/`, `learned/`, `top_k/`, `local_maxima/`, `long_conv/`, `mel/` | one operation family each |
+//! | `transform/`, `butterfly/`, `welch/`, `learned/`, `top_k/`, `local_maxima/`, `long_conv/`, `mel/`, `peak_loss/` | one operation family each |
 //! | `spectral_conv/` | transforms that keep few modes, products per mode, and transforms back |
+//! | `elementary.rs` | logarithms and exponentials of many f32 |
 //! | `scalar/` | the engine for f64, and for f32 where no instruction set was detected |
 //!
 //! In each family, `mod.rs` has the entry functions, which choose the engine; `forward.rs` and `backward.rs` have the
@@ -18,12 +19,14 @@
 //! alone. Nothing is allocated per row; buffers are kept per thread.
 
 mod butterfly;
+mod elementary;
 mod fft;
 mod isa;
 mod learned;
 mod local_maxima;
 mod long_conv;
 mod mel;
+mod peak_loss;
 mod real;
 mod runtime;
 mod scalar;
@@ -42,6 +45,7 @@ pub use learned::{LearnedGradients, LearnedWelch, learned_welch_peaks, learned_w
 pub use local_maxima::local_maxima;
 pub use long_conv::{LongConvGradients, LongConvOperands, long_conv, long_conv_backward};
 pub use mel::{MelCall, mel, mel_backward};
+pub use peak_loss::{PeakLossInputs, peak_loss, peak_loss_backward};
 pub use real::Real;
 pub use spectral_conv::SpectralConvGradients;
 pub(crate) use spectral_conv::{spectral_conv, spectral_conv_backward, workspace_len};

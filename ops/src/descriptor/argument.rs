@@ -8,7 +8,7 @@ use burn::tensor::ops::PadMode;
 
 use crate::options::{
     Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelNorm,
-    MelOptions, MelScale, Scaling, SpectrumKind, StftOptions, WelchOptions,
+    MelOptions, MelScale, PeakLossOptions, Scaling, SpectrumKind, StftOptions, WelchOptions,
 };
 
 /// An argument of an operation as the scalars of its record.
@@ -110,6 +110,21 @@ impl Argument for LocalMaximaOptions {
             (Argument::decode(scalars)?, Argument::decode(scalars)?, Argument::decode(scalars)?);
         let interpolation = if bool::decode(scalars)? { Interpolation::Hann } else { Interpolation::LogParabola };
         Some(Self { height, distance, prominence, interpolation })
+    }
+}
+
+impl Argument for PeakLossOptions {
+    fn encode(&self, scalars: &mut Vec<ScalarIr>) {
+        self.k.encode(scalars);
+        self.temperature.encode(scalars);
+        self.floor.encode(scalars);
+        self.weights.iter().for_each(|weight| weight.encode(scalars));
+    }
+
+    fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
+        let options = Self::new(Argument::decode(scalars)?);
+        let options = options.with_temperature(Argument::decode(scalars)?).with_floor(Argument::decode(scalars)?);
+        Some(options.with_weights([Argument::decode(scalars)?, Argument::decode(scalars)?]))
     }
 }
 

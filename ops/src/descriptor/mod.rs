@@ -22,7 +22,7 @@ pub(crate) use self::record::execute;
 pub use self::record::register_spectral_ops;
 #[cfg(any(feature = "autodiff", feature = "fusion", feature = "router"))]
 pub(crate) use self::run::{OperationOutputs, take};
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
+use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
 
 /// Declares the operations: a constant with the name of each, the enum of all of them with their scalar arguments, and
 /// both ways between that enum and recorded operations.
@@ -189,6 +189,16 @@ operations! {
         logarithm: Option<Logarithm>,
         /// Which gradients are computed: of the signal, and of the window.
         wanted: [bool; 2],
+    }
+    /// Losses of power against reference peaks.
+    PEAK_LOSS = "firefly::peak_loss": PeakLoss {
+        /// Parameters of the losses.
+        options: PeakLossOptions,
+    }
+    /// Gradient of [`PeakLoss`](Self::PeakLoss).
+    PEAK_LOSS_BACKWARD = "firefly::peak_loss_backward": PeakLossBackward {
+        /// Parameters of the losses.
+        options: PeakLossOptions,
     }
     /// Spectral convolution.
     SPECTRAL_CONV = "firefly::spectral_conv": SpectralConv {}

@@ -33,6 +33,8 @@ impl OpDescriptor {
                 vec![(Shape::from([rows, options.bands.count, options.stft.frames(samples)]), float)]
             }
             Self::MelBackward { .. } => vec![like(0), like(1)],
+            Self::PeakLoss { .. } => vec![(row(2), float)],
+            Self::PeakLossBackward { .. } => vec![like(0)],
             Self::SpectralConv {} => {
                 let mut shape = inputs[0].shape.clone();
                 shape[1] = inputs[1].shape[1];

@@ -5,7 +5,8 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 
 use super::OpDescriptor;
 use crate::ops::{
-    ButterflyTensors, LearnedTensors, LongConvTensors, OptionalGates, SpectralConvTensors, SpectralOps, WelchTensors,
+    ButterflyTensors, LearnedTensors, LongConvTensors, OptionalGates, PeakLossTensors, SpectralConvTensors,
+    SpectralOps, WelchTensors,
 };
 
 impl OpDescriptor {
@@ -59,6 +60,13 @@ impl OpDescriptor {
             Self::MelBackward { options, logarithm, wanted } => {
                 let [signal, window, grad] = std::array::from_fn(|_| take(inputs));
                 OperationOutputs::parts(B::mel_backward(signal, window, grad, options, logarithm, wanted))
+            }
+            Self::PeakLoss { options } => {
+                OperationOutputs::Floats(vec![B::peak_loss(PeakLossTensors::take(inputs), options)])
+            }
+            Self::PeakLossBackward { options } => {
+                let loss = PeakLossTensors::take(inputs);
+                OperationOutputs::Floats(vec![B::peak_loss_backward(loss, take(inputs), options)])
             }
             Self::SpectralConv {} => {
                 OperationOutputs::Floats(vec![B::spectral_conv(SpectralConvTensors::take(inputs))])
@@ -165,6 +173,19 @@ impl<B: Backend> LearnedTensors<B> {
     /// The next tensors of a list, in the order of the fields.
     pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>) -> Self {
         Self::from_array(std::array::from_fn(|_| take(tensors)))
+    }
+
+    /// The tensors in the order of the fields.
+    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
+        self.into_array().into()
+    }
+}
+
+impl<B: Backend> PeakLossTensors<B> {
+    /// The next tensors of a list, in the order of the fields.
+    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>) -> Self {
+        let [power, strongest, level, peaks, reference] = std::array::from_fn(|_| take(tensors));
+        Self { power, strongest, level, peaks, reference }
     }
 
     /// The tensors in the order of the fields.

@@ -9,7 +9,8 @@ use burn_router::{CustomOpRegistry, TensorInterpreter};
 
 use super::*;
 use crate::options::{
-    Detrend, Direction, Interpolation, LogGuard, LogUnit, MelBands, MelScale, Scaling, SpectrumKind, StftOptions,
+    Detrend, Direction, Interpolation, LogGuard, LogUnit, MelBands, MelScale, PeakLossOptions, Scaling, SpectrumKind,
+    StftOptions,
 };
 
 #[test]
@@ -19,6 +20,7 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
     let fft = FftOptions { length: 15, direction: Direction::Inverse, scale: 0.25, interior: 2.0 };
     let stft = StftOptions::new(25).with_hop(7).with_window_length(20).with_pad(PadMode::Constant(0.5));
     let bands = MelBands::new(100.0, 9).with_f_min(1.0).with_f_max(40.0).with_scale(MelScale::Htk);
+    let peak_loss = PeakLossOptions::new(7).with_temperature(0.3).with_floor(1e-5).with_weights([2.0, 0.5]);
     let mel = MelOptions::new(stft, bands).with_kind(SpectrumKind::Amplitude);
     let logarithm = Logarithm::new(LogUnit::Decibel).with_guard(LogGuard::Offset(0.25));
     let (k, bins, wanted) = (7, IntDType::I32, [true, false, true, true, false, false]);
@@ -40,6 +42,8 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::InverseRealFft { options: fft },
             OpDescriptor::Mel { options: mel, logarithm: None },
             OpDescriptor::MelBackward { options: mel, logarithm: Some(logarithm), wanted: [true, false] },
+            OpDescriptor::PeakLoss { options: peak_loss },
+            OpDescriptor::PeakLossBackward { options: peak_loss },
             OpDescriptor::SpectralConv {},
             OpDescriptor::SpectralConvBackward { wanted: [true, false, true] },
             OpDescriptor::LongConv { gated: true },

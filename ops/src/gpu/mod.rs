@@ -12,6 +12,7 @@
 //! - `welch`: exact Welch power and peaks, in one launch where a row fits a cube, else by `segments`.
 //! - `learned`: learned Welch power, by `segments` and a gain.
 //! - `mel`: mel spectra, in one launch where a frame fits a cube, else around `transform`.
+//! - `peak_loss`: losses of power against reference peaks.
 //! - `spectral_conv`: transforms that keep few modes, products per mode, and transforms back.
 //! - `top_k`, `local_maxima`, `reduce`: the strongest bins and the local maxima of rows in device memory; sums over
 //!   rows.
@@ -32,6 +33,7 @@ mod local_maxima;
 pub mod long_conv;
 pub mod mel;
 mod neighbours;
+mod peak_loss;
 mod reduce;
 mod requirement;
 mod segments;
@@ -46,6 +48,7 @@ pub mod welch;
 pub use complex::ComplexRows;
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice};
 pub use local_maxima::{MaximaBuffers, local_maxima};
+pub use peak_loss::{PeakLossBuffers, peak_loss, peak_loss_backward};
 pub use requirement::{Requirement, check, check_fft, check_frames, check_long_conv};
 pub use segments::DeviceFrames;
 pub use top_k::{PeakBuffers, top_k};

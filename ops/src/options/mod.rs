@@ -7,6 +7,7 @@ mod local_maxima;
 mod logarithm;
 mod mel;
 mod norm;
+mod peak_loss;
 mod power_spectrum;
 mod stft;
 mod welch;
@@ -19,6 +20,7 @@ pub use local_maxima::{Interpolation, LocalMaximaOptions};
 pub use logarithm::{LogGuard, LogUnit, Logarithm};
 pub use mel::{MelBands, MelNorm, MelOptions, MelScale, SpectrumKind};
 pub use norm::Norm;
+pub use peak_loss::PeakLossOptions;
 pub use power_spectrum::PowerSpectrumOptions;
 pub use stft::StftOptions;
 #[cfg(feature = "cube")]

@@ -2,6 +2,7 @@
 
 mod long_conv;
 mod mel;
+mod peak_loss;
 mod rows;
 mod spectral_conv;
 mod transform;
@@ -23,8 +24,10 @@ use crate::gpu::welch::{self, WelchGradients};
 use crate::gpu::{
     ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k,
 };
-use crate::ops::{ButterflyTensors, LearnedTensors, LongConvTensors, SpectralConvTensors, SpectralOps, WelchTensors};
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, WelchOptions};
+use crate::ops::{
+    ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+};
+use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
 
 /// The tensor in contiguous memory.
 fn contiguous(tensor: FloatTensor<CubeBackend>) -> CubeTensor {
@@ -277,6 +280,18 @@ impl SpectralOps for CubeBackend {
         wanted: [bool; 2],
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         mel::mel_backward([signal, window, grad_bands], &options, logarithm.as_ref(), wanted)
+    }
+
+    fn peak_loss(inputs: PeakLossTensors<Self>, options: PeakLossOptions) -> FloatTensor<Self> {
+        peak_loss::forward(inputs, &options)
+    }
+
+    fn peak_loss_backward(
+        inputs: PeakLossTensors<Self>,
+        grad: FloatTensor<Self>,
+        options: PeakLossOptions,
+    ) -> FloatTensor<Self> {
+        peak_loss::backward(inputs, grad, &options)
     }
 
     fn spectral_conv(inputs: SpectralConvTensors<Self>) -> FloatTensor<Self> {

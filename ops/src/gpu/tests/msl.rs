@@ -15,10 +15,13 @@ use crate::gpu::mel::{MelCall, MelGradients, mel, mel_backward};
 use crate::gpu::spectral_conv::{SpectralConv, SpectralConvGradients};
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
-use crate::gpu::{ComplexRows, DeviceFrames, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k};
+use crate::gpu::{
+    ComplexRows, DeviceFrames, GpuDevice, MaximaBuffers, PeakBuffers, PeakLossBuffers, local_maxima, peak_loss,
+    peak_loss_backward, top_k,
+};
 use crate::options::{
-    Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions, Scaling, SpectrumKind,
-    StftOptions, WelchOptions,
+    Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions, PeakLossOptions, Scaling,
+    SpectrumKind, StftOptions, WelchOptions,
 };
 use crate::spectral_shape::SpectralShape;
 
@@ -37,6 +40,7 @@ fn every_kernel_compiles() {
         learned(&device, &other);
         butterflies(&device, n);
         maxima(&device, n);
+        peak_losses(&device, n);
     }
     for points in [1, 6, 15, 67, 360, 1000, 2048, 65_536, 65_537] {
         transforms(&device, points);
@@ -71,6 +75,25 @@ fn welch(device: &GpuDevice, options: &WelchOptions) {
     }
     let into = WelchGradients { signal: new(ROWS * len), window: new(options.n_fft) };
     welch_psd_backward(device, &frames, &window, &power, &into, options).unwrap();
+}
+
+fn peak_losses(device: &GpuDevice, bins: usize) {
+    let new = |len: usize| -> Handle { empty(&device.client, len) };
+    for ranks in [1, 2] {
+        let inputs = PeakLossBuffers {
+            power: new(ROWS * bins),
+            strongest: new(ROWS * ranks),
+            level: new(ROWS),
+            peaks: new(ROWS * bins),
+            reference: new(ROWS * bins),
+            rows: ROWS,
+            bins,
+            ranks,
+        };
+        let (options, losses) = (PeakLossOptions::new(1), new(2 * ROWS));
+        peak_loss(device, &inputs, &options, &losses);
+        peak_loss_backward(device, &inputs, &losses, &options, &new(ROWS * bins));
+    }
 }
 
 fn weights(device: &GpuDevice, options: &WelchOptions) -> LearnedWeights {

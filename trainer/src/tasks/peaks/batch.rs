@@ -26,8 +26,8 @@ pub struct PeaksBatch {
     pub signal: Tensor<2>,
     /// Mean reference power of each frame, `[batch, 1]`.
     pub level: Tensor<2>,
-    /// Natural logarithm of reference power relative to the level, `[batch, bins]`.
-    pub log_reference: Tensor<2>,
+    /// Reference power, `[batch, bins]`.
+    pub power: Tensor<2>,
     /// 1 at the reference peaks, 0 elsewhere, `[batch, bins]`.
     pub peaks: Tensor<2>,
 }
@@ -44,7 +44,7 @@ impl PeaksBatch {
         // A frame without finite power has no peaks: its bins are −1 and add 0 to bin 0.
         let is_peak = bins.clone().greater_equal_elem(0).float();
         let peaks = power.zeros_like().scatter(1, bins.clamp_min(0), is_peak, IndexingUpdateOp::Add);
-        Ok(Self { log_reference: (power / level.clone() + RELATIVE_POWER_FLOOR).log(), signal, level, peaks })
+        Ok(Self { signal, level, power, peaks })
     }
 
     /// Frames in the batch.

@@ -1,0 +1,97 @@
+//! Loss of power against reference peaks.
+
+use burn::backend::Dispatch;
+use burn::tensor::Tensor;
+
+use super::check;
+use super::rows::Leading;
+use super::top_k::top_k;
+use crate::error::ArgumentError;
+use crate::ops::{PeakLossTensors, SpectralOps};
+use crate::options::PeakLossOptions;
+
+/// Reference peaks that the power of rows is compared with, of the same rank as the power.
+#[non_exhaustive]
+#[derive(Debug, Clone)]
+pub struct PeakTargets<const D: usize> {
+    /// 1 at the bins of the reference's peaks and 0 at all others, `[.., bins]`.
+    pub peaks: Tensor<D>,
+    /// Power of the reference, `[.., bins]`, which counts at its peaks.
+    pub power: Tensor<D>,
+    /// Power that power is relative to, `[.., 1]`, above 0.
+    pub level: Tensor<D>,
+}
+
+impl<const D: usize> PeakTargets<D> {
+    /// Targets of the shapes that the fields state; checked when [`peak_loss`] takes them.
+    pub fn new(peaks: Tensor<D>, power: Tensor<D>, level: Tensor<D>) -> Self {
+        Self { peaks, power, level }
+    }
+}
+
+/// How far the power of each row is from ranking a reference's peaks first, and from equalling their power.
+///
+/// With the relative log power `l = ln(power / level + floor)` of a bin, and a boundary halfway between those of the
+/// row's own ranks k and k + 1 (that of rank k alone where a row has k bins), the two losses of a row are
+///
+/// - ranking: the sum over all bins of `ln(1 + exp(±(boundary − l) / temperature))`, plus at the reference's peaks,
+///   which belong above the boundary, and minus at all other bins;
+/// - power: the sum over the reference's peaks of `(l − l_reference)²`;
+///
+/// each times its weight.
+///
+/// The boundary is a constant: gradients move bins, not the boundary.
+///
+/// - `power`: `[.., bins]`, of any rank from 1, not negative.
+/// - returns `[.., 2]`: the ranking loss and the power loss of each row. Differentiable in the power.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::{PeakLossOptions, PeakTargets, peak_loss};
+///
+/// // The reference's peak is bin 0, of power 4; the second row ranks bin 1 first.
+/// let device = Device::flex().autodiff();
+/// let power = Tensor::<2>::from_floats([[4.0, 1.0, 1.0], [1.0, 4.0, 1.0]], &device).require_grad();
+/// let peaks = Tensor::from_floats([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], &device);
+/// let targets = PeakTargets::new(peaks.clone(), 4.0 * peaks, Tensor::ones([2, 1], &device));
+///
+/// let losses = peak_loss(power.clone(), targets, &PeakLossOptions::new(1))?;
+/// let values: Vec<f32> = losses.clone().into_data().iter().collect();
+/// assert!(values[0] < values[2] && values[1] < 1e-6 && values[3] > 1.0, "{values:?}");
+/// let gradients = losses.sum().backward();
+/// // Less loss with more power at bin 0 of the second row.
+/// let gradient: Vec<f32> = power.grad(&gradients).unwrap().into_data().iter().collect();
+/// assert!(gradient[3] < 0.0);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
+/// # Errors
+/// [`ArgumentError`] for options out of range, or targets of another shape or device.
+pub fn peak_loss<const D: usize>(
+    power: Tensor<D>,
+    targets: PeakTargets<D>,
+    options: &PeakLossOptions,
+) -> Result<Tensor<D>, ArgumentError> {
+    const NAME: &str = "peak_loss";
+    let (leading, bins) = Leading::of(&power);
+    options.validate(NAME, bins)?;
+    let dims = power.dims();
+    let mut inputs = check::InputCheck::of(NAME, "power", &power)?;
+    let level_dims = std::array::from_fn(|dim| if dim + 1 == D { 1 } else { dims[dim] });
+    let peaks = inputs.next("peaks", targets.peaks, dims)?;
+    let reference = inputs.next("power of the targets", targets.power, dims)?;
+    let level = inputs.next("level", targets.level, level_dims)?;
+
+    // Ranks k and k + 1, whose powers make the boundary. What is detached from a leaf is a leaf again.
+    let ranked = (options.k + 1).min(bins);
+    let constant = power.clone().detach().set_require_grad(false);
+    let strongest = top_k(constant, ranked)?.power.narrow(D - 1, options.k - 1, ranked - options.k + 1);
+    let tensors = PeakLossTensors {
+        power: leading.flatten(inputs.first(power)),
+        strongest: leading.flatten(strongest),
+        level: leading.flatten(level),
+        peaks: leading.flatten(peaks),
+        reference: leading.flatten(reference),
+    };
+    Ok(leading.unflatten(Dispatch::peak_loss(tensors, *options), 2))
+}

@@ -1,0 +1,6 @@
+//! Losses of rows of power against reference peaks: one launch forward, and one backward.
+
+mod kernel;
+mod launch;
+
+pub use launch::{PeakLossBuffers, peak_loss, peak_loss_backward};

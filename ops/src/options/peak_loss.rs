@@ -1,0 +1,58 @@
+//! Parameters of the loss of power against reference peaks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ArgumentError, ensure};
+
+/// Parameters of [`peak_loss`](crate::peak_loss).
+///
+/// ```
+/// use firefly_ops::PeakLossOptions;
+///
+/// let options = PeakLossOptions::new(16).with_temperature(0.5).with_floor(1e-9);
+/// assert_eq!((options.k, options.temperature, options.floor), (16, 0.5, 1e-9));
+/// ```
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PeakLossOptions {
+    /// Number of reference peaks of each row, from 1 to its bins.
+    pub k: usize,
+    /// Distance, in nepers, from the boundary over which the ranking loss bends, above 0.
+    pub temperature: f64,
+    /// What is added to relative power before its logarithm is taken, above 0.
+    pub floor: f64,
+    /// Factors of the ranking loss and of the power loss.
+    pub weights: [f64; 2],
+}
+
+impl PeakLossOptions {
+    /// The parameters for `k` peaks: a temperature of 1 neper, a floor of 10⁻⁶, and weights of 1.
+    pub const fn new(k: usize) -> Self {
+        Self { k, temperature: 1.0, floor: 1e-6, weights: [1.0; 2] }
+    }
+
+    /// The same parameters with another temperature, in nepers.
+    pub const fn with_temperature(self, temperature: f64) -> Self {
+        Self { temperature, ..self }
+    }
+
+    /// The same parameters with another floor.
+    pub const fn with_floor(self, floor: f64) -> Self {
+        Self { floor, ..self }
+    }
+
+    /// The same parameters with other factors of the ranking loss and of the power loss.
+    pub const fn with_weights(self, weights: [f64; 2]) -> Self {
+        Self { weights, ..self }
+    }
+
+    /// Checks the parameters for rows of `bins`.
+    pub(crate) fn validate(&self, operation: &'static str, bins: usize) -> Result<(), ArgumentError> {
+        let is_positive = |value: f64| value.is_finite() && value > 0.0;
+        ensure((1..=bins).contains(&self.k), operation, "k", self.k, format_args!("from 1 to the bins, {bins}"))?;
+        ensure(is_positive(self.temperature), operation, "temperature", self.temperature, "a number above 0")?;
+        ensure(is_positive(self.floor), operation, "floor", self.floor, "a number above 0")?;
+        let are_finite = self.weights.iter().all(|weight| weight.is_finite());
+        ensure(are_finite, operation, "weights", format_args!("{:?}", self.weights), "two finite numbers")
+    }
+}
