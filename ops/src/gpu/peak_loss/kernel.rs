@@ -79,7 +79,8 @@ pub(super) fn losses(input: &PeakLossInput, output: &mut [f32], shape: PeakLossS
     }
     // Each unit adds the losses of every `UNITS`-th bin.
     let of_row = boundary(input, &shape, row, ranks);
-    let (mut ranking, mut of_power) = (0.0f32, 0.0f32);
+    let mut ranking = 0.0f32;
+    let mut of_power = 0.0f32;
     for place in range_stepped(UNIT_POS, shape.bins, UNITS) {
         let at = row * shape.bins + place;
         let bin = bin(input, &shape, row, at, of_row);
