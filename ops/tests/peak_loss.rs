@@ -9,6 +9,7 @@ use burn::tensor::{DType, Device, Tensor};
 use common::devices::{CpuTest, DeviceTest, Trials, computed, tests};
 use common::{tensor, uniform, values};
 use firefly_ops::{PeakLossOptions, PeakTargets, peak_loss};
+use firefly_reference::peak_loss::PeakLossDefinition;
 
 const ROWS: usize = 7;
 
@@ -54,22 +55,14 @@ impl Case {
         }
     }
 
-    /// The two losses of a row for its power, with the boundary of other power, by their definition.
-    fn losses(&self, row: usize, power: &[f64], boundary_of: &[f64]) -> [f64; 2] {
+    /// The two losses of a row for its power, with the boundary of other power, times their weights.
+    fn losses(&self, row: usize, power: &[f64], ranked: &[f64]) -> [f64; 2] {
         let PeakLossOptions { k, temperature, floor, weights, .. } = self.options;
-        let of_row = |values: &[f64]| values[row * self.bins..(row + 1) * self.bins].to_vec();
-        let log = |power: f64| (power / self.level[row] + floor).ln();
-        let mut ranked = boundary_of.to_vec();
-        ranked.sort_by(|a, b| b.total_cmp(a));
-        let ranked: Vec<f64> = ranked[k - 1..(k + 1).min(self.bins)].iter().map(|power| log(*power)).collect();
-        let boundary = ranked.iter().sum::<f64>() / ranked.len() as f64;
-        let mut losses = [0.0; 2];
-        for ((power, peak), reference) in power.iter().zip(of_row(&self.peaks)).zip(of_row(&self.reference)) {
-            let side = 2.0 * peak - 1.0;
-            losses[0] += ((boundary - log(*power)) * side / temperature).exp().ln_1p();
-            losses[1] += peak * (log(*power) - log(reference)).powi(2);
-        }
-        [losses[0] * weights[0], losses[1] * weights[1]]
+        let bins = row * self.bins..(row + 1) * self.bins;
+        let (peaks, reference) = (&self.peaks[bins.clone()], &self.reference[bins]);
+        let definition = PeakLossDefinition { peaks, reference, level: self.level[row], k, temperature, floor };
+        let [ranking, of_power] = definition.losses(power, ranked);
+        [weights[0] * ranking, weights[1] * of_power]
     }
 
     fn targets(&self, device: &Device, dtype: DType) -> PeakTargets<2> {

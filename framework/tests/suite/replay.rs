@@ -6,9 +6,9 @@ use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, GraphError, Input, Outputs, Replay, capture};
 use firefly_ops::{
     ButterflyTensors, Detrend, Interpolation, LearnedParameters, LearnedTensors, LocalMaximaOptions, LogGuard, LogUnit,
-    Logarithm, MelBands, MelNorm, MelOptions, MelScale, OptionalGates, Scaling, SpectralConvTensors, SpectralOps,
-    SpectrumKind, StftOptions, WelchOptions, WelchTensors, butterfly, learned_welch_peaks, learned_welch_psd,
-    local_maxima, log_mel, mel, top_k, welch_peaks, welch_psd,
+    Logarithm, MelBands, MelNorm, MelOptions, MelScale, OptionalGates, PeakLossOptions, PeakTargets, Scaling,
+    SpectralConvTensors, SpectralOps, SpectrumKind, StftOptions, WelchOptions, WelchTensors, butterfly,
+    learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, mel, peak_loss, top_k, welch_peaks, welch_psd,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -124,6 +124,12 @@ fn searches_replay() {
     check(&["firefly::top_k"], |signal, _| {
         let largest = top_k(signal, 4).unwrap();
         (largest.bins, largest.power)
+    });
+    check(&["firefly::top_k", "firefly::peak_loss"], |signal, _| {
+        let power = signal + 1.5;
+        let targets = PeakTargets::new(power.zeros_like(), power.clone() + 1.0, power.clone().mean_dim(1));
+        let options = PeakLossOptions::new(3).with_temperature(0.5).with_floor(1e-3).with_weights([0.3, 2.0]);
+        peak_loss(power, targets, &options).unwrap()
     });
     let any = LocalMaximaOptions::new();
     for options in [any, any.with_height(0.1).with_distance(3).with_prominence(0.2)] {

@@ -11,6 +11,7 @@
 //! | [`window`] | the four windows, periodic and symmetric |
 //! | [`welch`] | averaged one-sided power of rows |
 //! | [`peaks`] | the K strongest bins of a row |
+//! | [`peak_loss`] | losses of a row against reference peaks |
 //! | [`local_maxima`] | local maxima of a row, with height, distance and prominence |
 //! | [`long_conv`] | causal convolution with a kernel per channel, and its gradients |
 //! | [`mel`] | power or amplitude of frames in mel bands, and their logarithms |
@@ -34,6 +35,7 @@ pub mod learned;
 pub mod local_maxima;
 pub mod long_conv;
 pub mod mel;
+pub mod peak_loss;
 pub mod peaks;
 pub mod spectral_conv;
 pub mod welch;
