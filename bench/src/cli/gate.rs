@@ -32,7 +32,7 @@ pub struct GateArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
     pub k: Vec<NumberRange>,
     /// Estimate a learned model of two segments, too, with this share of its butterflies open, above 0 and up to 1
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE")]
     pub open: Option<f64>,
 }
 
@@ -41,6 +41,9 @@ pub struct GateArgs {
 /// # Errors
 /// For a problem that is out of range, and output that can't be written.
 pub fn run(arguments: &GateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
+    if let Some(open) = arguments.open {
+        ensure!(open > 0.0 && open <= 1.0, "--open is {open}, but must be above 0 and up to 1");
+    }
     let profiles: Vec<(String, DeviceProfile)> =
         distinct(arguments.device.iter().copied()).into_iter().flat_map(profiles).collect();
     for n_fft in numbers(&arguments.n_fft) {
@@ -106,12 +109,6 @@ fn table(columns: &[(&str, Breakdown)]) -> TextTable {
     row("fuse", &|breakdown| yes(breakdown.should_fuse()));
     row("pick", &|breakdown| breakdown.pick.to_string());
     table
-}
-
-/// A share above 0.
-fn share(text: &str) -> Result<f64, String> {
-    let share: f64 = text.parse().map_err(|_| "not a number".to_string())?;
-    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err("not above 0 and up to 1".into()) }
 }
 
 fn yes(holds: bool) -> String {

@@ -55,3 +55,18 @@ pub fn outcome(run: &Path) -> (Vec<u8>, Vec<String>) {
     let timeless = |line: &str| line.split(",\"step_milliseconds\"").next().unwrap().to_string();
     (weights, metrics.lines().map(timeless).collect())
 }
+
+/// Checks that a finished run whose last checkpoint, model and report are gone resumes at `step` to the same bits.
+pub fn assert_resumes_to_the_same_bits(arguments: &[&str], out: &Path, step: usize) {
+    let whole = outcome(out);
+    fs::remove_dir_all(out.join("model")).unwrap();
+    fs::remove_file(out.join("report.html")).unwrap();
+    let mut checkpoints: Vec<PathBuf> =
+        fs::read_dir(out.join("checkpoints")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    checkpoints.sort();
+    fs::remove_dir_all(checkpoints.last().unwrap()).unwrap();
+    let output = run(&[arguments, &["--resume"]].concat());
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(errors(&output).contains(&format!("resuming at step {step}")), "{}", errors(&output));
+    assert!(outcome(out) == whole, "other bits");
+}

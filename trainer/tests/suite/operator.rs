@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{errors, evaluation, outcome, run, text};
+use crate::common::{assert_resumes_to_the_same_bits, errors, evaluation, run, text};
 use firefly_trainer::data::formats::Array;
 
 const TINY: &str = "../configs/operator-tiny.toml";
@@ -55,16 +55,7 @@ fn solutions_are_learned_at_every_resolution_and_predicted_in_their_own_units() 
     let error = (sum(&|(a, b)| (a - b).powi(2)) / sum(&|(_, b)| b.powi(2))).sqrt();
     assert!(error < 0.03, "{error}");
 
-    let whole = outcome(&out);
-    fs::remove_dir_all(out.join("model")).unwrap();
-    fs::remove_file(out.join("report.html")).unwrap();
-    let mut checkpoints: Vec<PathBuf> =
-        fs::read_dir(out.join("checkpoints")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    checkpoints.sort();
-    fs::remove_dir_all(checkpoints.last().unwrap()).unwrap();
-    let output = run(&[&arguments(TINY, &out, &settings)[..], &["--resume"]].concat());
-    assert!(errors(&output).contains("resuming at step 200"), "{}", errors(&output));
-    assert!(outcome(&out) == whole, "other bits");
+    assert_resumes_to_the_same_bits(&arguments(TINY, &out, &settings), &out, 200);
 
     let again = run(&["eval", text(&out), "--data", text(&solved)]);
     let table = String::from_utf8_lossy(&again.stdout).into_owned();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{errors, evaluation, outcome, run, text};
+use crate::common::{assert_resumes_to_the_same_bits, errors, evaluation, run, text};
 
 /// The path of a shipped configuration.
 fn shipped(name: &str) -> PathBuf {
@@ -15,21 +15,6 @@ fn score(out: &Path, model: &str, score: &str) -> f64 {
     let rows = evaluation(out);
     let row = rows.iter().find(|row| row["name"] == model).unwrap();
     row[score].as_f64().unwrap()
-}
-
-/// Checks that a finished run whose last checkpoint, model and report are gone resumes at `step` to the same bits.
-fn assert_resumes_to_the_same_bits(arguments: &[&str], out: &Path, step: usize) {
-    let whole = outcome(out);
-    fs::remove_dir_all(out.join("model")).unwrap();
-    fs::remove_file(out.join("report.html")).unwrap();
-    let mut checkpoints: Vec<PathBuf> =
-        fs::read_dir(out.join("checkpoints")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    checkpoints.sort();
-    fs::remove_dir_all(checkpoints.last().unwrap()).unwrap();
-    let output = run(&[arguments, &["--resume"]].concat());
-    assert!(output.status.success(), "{}", errors(&output));
-    assert!(errors(&output).contains(&format!("resuming at step {step}")), "{}", errors(&output));
-    assert!(outcome(out) == whole, "other bits");
 }
 
 #[test]

@@ -4,8 +4,8 @@ mod row;
 #[cfg(test)]
 mod tests;
 
-use self::row::{Boundary, ElementaryFunctions, PeakLossRow};
-use super::elementary::{Approximate, Exact};
+use self::row::{Boundary, PeakLossRow};
+use super::elementary::{Approximate, ElementaryFunctions, Exact};
 use super::isa::register::Register;
 use super::isa::{InstructionSet, Kernel, Width, dispatch};
 use super::real::Real;

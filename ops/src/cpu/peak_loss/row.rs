@@ -1,6 +1,6 @@
 //! One row, sixteen bins at a time: loops over arrays that compilers turn into instructions on whole registers.
 
-pub(super) use crate::cpu::elementary::ElementaryFunctions;
+use crate::cpu::elementary::ElementaryFunctions;
 use crate::cpu::real::Real;
 use crate::options::PeakLossOptions;
 

@@ -8,8 +8,6 @@ use firefly_ops::top_k;
 use crate::data::{DeviceCorpus, FrameSource};
 use crate::task::BatchShare;
 
-/// Added to power relative to a frame's mean before its logarithm is taken, so that the logarithm is bounded.
-pub const RELATIVE_POWER_FLOOR: f64 = 1e-9;
 /// Added to a frame's mean power, so that a silent frame can be divided by it.
 const MIN_LEVEL: f64 = 1e-30;
 

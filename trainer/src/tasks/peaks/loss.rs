@@ -6,8 +6,11 @@ use burn::tensor::Tensor;
 use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks, Tier};
 use firefly_ops::{PeakLossOptions, PeakTargets, peak_loss};
 
-use super::batch::{PeaksBatch, RELATIVE_POWER_FLOOR};
+use super::batch::PeaksBatch;
 use super::config::LossSection;
+
+/// Added to power relative to a frame's mean before its logarithm is taken, so that the logarithm is bounded.
+const RELATIVE_POWER_FLOOR: f64 = 1e-9;
 
 /// The loss of `model` with `gates` on a batch. `butterflies` `[1]` is the number of open butterflies per frame, and
 /// `price` the price of as many butterflies as the exact fast tier has.

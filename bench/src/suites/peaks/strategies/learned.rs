@@ -113,7 +113,7 @@ impl TrainedModels {
         Self { source, trained: Mutex::default() }
     }
 
-    /// The model of a run for a problem, with its size; none where models are trained for the bench.
+    /// The model of a run for a problem; none where models are trained for the bench.
     ///
     /// # Errors
     /// As [`model`](Self::model).

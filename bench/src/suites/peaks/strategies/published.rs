@@ -39,16 +39,12 @@ fn published(name: &'static str, summary: &'static str, models: &Arc<TrainedMode
         }
         let same_as = (selected.strategy == Strategy::Fused && selected.tier == problem.tier).then(|| FIREFLY.into());
         let routine = TensorRoutine::new(inputs, MemorySpace::Device, move |signal| Ok(model.try_forward(signal)?));
-        let verified = if selected.strategy == Strategy::Learned
-            && let Some(learned) = learned
-        {
-            check_peaks(routine, problem, inputs, &learned_rows(&learned, inputs, expected), true)?
-        } else if selected.tier == problem.tier {
-            check_peaks(routine, problem, inputs, expected, true)?
-        } else {
-            let rows = expected_at(selected.tier, problem, inputs, expected).map_err(CaseError::mismatch)?;
-            check_peaks(routine, problem, inputs, &rows, true)?
+        let other = match learned {
+            Some(learned) if selected.strategy == Strategy::Learned => Some(learned_rows(&learned, inputs, expected)),
+            _ if selected.tier == problem.tier => None,
+            _ => Some(expected_at(selected.tier, problem, inputs, expected).map_err(CaseError::mismatch)?),
         };
+        let verified = check_peaks(routine, problem, inputs, other.as_ref().unwrap_or(expected), true)?;
         Ok(Verified { selected: Some(Selected { choice: selected.to_string(), same_as }), ..verified })
     })
     .with_forced_sets(kernel_set)
