@@ -79,7 +79,7 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<Exi
         let measured = measure_constants(Preset::of(id.kind()).profile(), &device, arguments.rough)?;
         let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(id.id()), ..measured };
         let between = probe.slowdown();
-        operations::measure(&mut profile, &device, scope)?;
+        operations::measure(&mut profile, &device, scope, arguments.quiet)?;
         Ok::<_, anyhow::Error>((profile, before.max(between).max(probe.slowdown())))
     })?;
     let constants = measured.into_iter().next().context("nothing was measured")?;

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use burn::tensor::{Device, Tensor};
 use firefly_app::device::DeviceName;
+use firefly_app::progress::StepProgress;
 use firefly_framework::calibration::measure_operations;
 use firefly_framework::graph::{Graph, GraphError};
 use firefly_framework::movement::MovementOptions;
@@ -40,11 +41,12 @@ pub enum OperationScope {
     Zoo,
 }
 
-/// Measures the operations of the graphs of `scope`, and the host's search of spectra.
+/// Measures the operations of the graphs of `scope`, and the host's search of spectra; says on the error stream how far
+/// it is, unless `quiet`.
 ///
 /// # Errors
 /// For graphs that can't be captured, and a device that fails.
-pub fn measure(profile: &mut DeviceProfile, device: &Device, scope: OperationScope) -> anyhow::Result<()> {
+pub fn measure(profile: &mut DeviceProfile, device: &Device, scope: OperationScope, quiet: bool) -> anyhow::Result<()> {
     let problem = |n, batch| PeaksProblem::new(n, Tier::Fast, batch, 16);
     let problems = match scope {
         OperationScope::Rough => vec![problem(64, 8)],
@@ -71,7 +73,19 @@ pub fn measure(profile: &mut DeviceProfile, device: &Device, scope: OperationSco
     }
     let mut options = MovementOptions::default();
     register_costs(&mut options.costs);
-    measure_operations(profile, &graphs, &options, |graph| time(graph, device))?;
+    let mut bar = None;
+    let progress = |done, all| {
+        let bar = bar.get_or_insert_with(|| {
+            let bar = StepProgress::new(quiet, all);
+            bar.say(format!("{all} operations"));
+            bar
+        });
+        bar.set_position(done as u64);
+    };
+    measure_operations(profile, &graphs, &options, progress, |graph| time(graph, device))?;
+    if let Some(bar) = bar {
+        bar.finish();
+    }
     profile.scan_bandwidth = search_bandwidth(&problem(256, if scope == OperationScope::Rough { 8 } else { 4096 }));
     Ok(())
 }
@@ -137,7 +151,7 @@ mod tests {
     #[test]
     fn every_operation_of_the_models_is_measured() {
         let mut profile = Preset::Cpu.profile();
-        measure(&mut profile, &Device::flex(), OperationScope::Rough).unwrap();
+        measure(&mut profile, &Device::flex(), OperationScope::Rough, true).unwrap();
         let mut options = MovementOptions::default();
         register_costs(&mut options.costs);
         for model in [PeaksModel::WelchPeaks, PeaksModel::Learned, PeaksModel::Stock(Formulation::Unfold)] {

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::graph::Graph;
-use crate::movement::{MovementOptions, count};
+use crate::movement::{MovementOptions, NodeMovement, count};
 use crate::profile::{AxisInterpolation, DeviceProfile, LatencyAxis, LatencyTable};
 
 use super::CalibrationError;
 
 /// Nanoseconds that the repetitions of an operation take together, about.
 const SPAN: f64 = 2e6;
-/// Most repetitions.
-const MOST_REPEATS: usize = 64;
+/// Numbers of repetitions: a few, so that a device that compiles a sequence of operations into one kernel has few to
+/// compile.
+const REPEATS: [usize; 4] = [64, 16, 4, 1];
 
 /// Measures each kind of operation in `graphs`, alone, through the views that it reads through, and at each size that
 /// occurs, and puts a latency table per kind and views into `profile`.
@@ -19,7 +20,8 @@ const MOST_REPEATS: usize = 64;
 /// `time` gets a graph of one operation, repeated, and returns the nanoseconds of a run; none for an operation that the
 /// device can't run, which stays unmeasured. Give it graphs of one model at several batches: latencies between them are
 /// interpolated, and those beyond them extrapolated, linearly in the
-/// [size](crate::movement::NodeMovement::latency_size) of an operation.
+/// [size](crate::movement::NodeMovement::latency_size) of an operation. `progress` gets the number of operations done
+/// and of all before each one.
 ///
 /// # Errors
 /// The errors of `time`, and [`CalibrationError`] for times that make no table.
@@ -27,28 +29,29 @@ pub fn measure_operations<E: From<CalibrationError>>(
     profile: &mut DeviceProfile,
     graphs: &[Graph],
     options: &MovementOptions,
+    mut progress: impl FnMut(usize, usize),
     mut time: impl FnMut(&Graph) -> Result<Option<f64>, E>,
 ) -> Result<(), E> {
-    // Nanoseconds of each operation by its name and what its size is, by size.
-    let mut latencies: BTreeMap<(String, &str), BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
-    let mut measured = HashSet::new();
-    for graph in graphs {
+    let pruned = |graph: &Graph| {
         let mut graph = graph.clone();
         graph.prune();
-        for (index, moved) in count(&graph, options).nodes.into_iter().enumerate().filter(|(_, node)| !node.view) {
-            let shapes: Vec<Vec<usize>> = moved.inputs.iter().map(|&at| graph.values()[at].shape.clone()).collect();
-            let (names, (axis, size)) = (moved.latency_names(), moved.latency_size());
-            if !measured.insert((names.clone(), shapes, moved.shapes)) {
-                continue;
-            }
-            let [none, once] = [0, 1].map(|repeats| graph.isolated(index, repeats));
-            let (Some(none), Some(once)) = (time(&none)?, time(&once)?) else { continue };
-            let repeats = ((SPAN / (once - none).max(1.0)) as usize).clamp(1, MOST_REPEATS);
-            let Some(many) = time(&graph.isolated(index, 1 + repeats))? else { continue };
-            let latency = ((many - once) / repeats as f64).max(1.0);
-            for name in names {
-                latencies.entry((name, axis)).or_default().entry(size).or_default().push(latency);
-            }
+        graph
+    };
+    let graphs: Vec<Graph> = graphs.iter().map(pruned).collect();
+    let operations = distinct_operations(&graphs, options);
+    // Nanoseconds of each operation by its name and what its size is, by size.
+    let mut latencies: BTreeMap<(String, &str), BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
+    for (done, (graph, index, moved)) in operations.iter().enumerate() {
+        progress(done, operations.len());
+        let [none, once] = [0, 1].map(|repeats| graph.isolated(*index, repeats));
+        let (Some(none), Some(once)) = (time(&none)?, time(&once)?) else { continue };
+        let longest = SPAN / (once - none).max(1.0);
+        let repeats = REPEATS.into_iter().find(|&repeats| repeats as f64 <= longest).unwrap_or(1);
+        let Some(many) = time(&graph.isolated(*index, 1 + repeats))? else { continue };
+        let latency = ((many - once) / repeats as f64).max(1.0);
+        let (axis, size) = moved.latency_size();
+        for name in moved.latency_names() {
+            latencies.entry((name, axis)).or_default().entry(size).or_default().push(latency);
         }
     }
     for ((name, axis), by_size) in latencies {
@@ -58,6 +61,22 @@ pub fn measure_operations<E: From<CalibrationError>>(
         profile.operations.insert(name, table);
     }
     Ok(())
+}
+
+/// The operations of `graphs` that are not views, each with its graph and its index in it; the same operation on the
+/// same shapes once.
+fn distinct_operations<'a>(graphs: &'a [Graph], options: &MovementOptions) -> Vec<(&'a Graph, usize, NodeMovement)> {
+    let mut known = HashSet::new();
+    let mut operations = Vec::new();
+    for graph in graphs {
+        for (index, moved) in count(graph, options).nodes.into_iter().enumerate().filter(|(_, node)| !node.view) {
+            let shapes: Vec<Vec<usize>> = moved.inputs.iter().map(|&at| graph.values()[at].shape.clone()).collect();
+            if known.insert((moved.latency_names(), shapes, moved.shapes.clone())) {
+                operations.push((graph, index, moved));
+            }
+        }
+    }
+    operations
 }
 
 /// Geometric mean: shapes of the same traffic may take different times.
@@ -98,7 +117,7 @@ mod tests {
         let options = MovementOptions::default();
         let graphs = [10, 1000].map(model);
         let timed = |graph: &Graph| Ok::<_, CalibrationError>(Some(time(graph)));
-        measure_operations(&mut profile, &graphs, &options, timed).unwrap();
+        measure_operations(&mut profile, &graphs, &options, |_, _| (), timed).unwrap();
         assert_eq!(profile.operations.keys().collect::<Vec<_>>(), ["add", "multiply by scalar"]);
         for batch in [1, 100, 5000] {
             let graph = model(batch);
@@ -111,7 +130,7 @@ mod tests {
     fn operations_that_can_not_run_stay_unmeasured() {
         let mut profile = Preset::Cpu.profile();
         let none = |_: &Graph| Ok::<_, CalibrationError>(None);
-        measure_operations(&mut profile, &[model(4)], &MovementOptions::default(), none).unwrap();
+        measure_operations(&mut profile, &[model(4)], &MovementOptions::default(), |_, _| (), none).unwrap();
         assert!(profile.operations.is_empty());
     }
 }
