@@ -4,6 +4,7 @@ mod config;
 mod family;
 mod gates;
 mod module;
+mod sampling;
 mod store;
 
 pub use config::LearnedWelchPeaksConfig;
