@@ -14,6 +14,7 @@
 //! | [`learned_welch_psd`] | signal, [`LearnedParameters`] → power `[.., bins]` | all of them |
 //! | [`learned_welch_peaks`] | the same → bins (int) and power `[.., k]` | all of them (through power) |
 //! | [`peak_loss`] | power `[.., bins]`, [`PeakTargets`] → losses of ranks and power `[.., 2]` | power |
+//! | [`adam_step`] | [`AdamState`], gradient → the state after a step of Adam or AdamW | none |
 //! | [`spectral_conv`] | input `[batch, in, n…]`, weights `[in, out, modes…]` → `[batch, out, n…]` | both |
 //!
 //! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`.
@@ -97,9 +98,9 @@ mod twiddles;
 
 pub use api::fft;
 pub use api::{
-    HostError, HostMemory, HostPeaks, LearnedParameters, LocalMaxima, MAX_TOP_K_LENGTH, PeakTargets, Peaks, butterfly,
-    host_chunks, learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, long_conv, mel, mel_filters, peak_loss,
-    power_spectrum, spectral_conv, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
+    AdamState, HostError, HostMemory, HostPeaks, LearnedParameters, LocalMaxima, MAX_TOP_K_LENGTH, PeakTargets, Peaks,
+    adam_step, butterfly, host_chunks, learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, long_conv, mel,
+    mel_filters, peak_loss, power_spectrum, spectral_conv, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
 };
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 #[cfg_attr(docsrs, doc(cfg(any(feature = "flex", feature = "ndarray"))))]
@@ -112,12 +113,12 @@ pub use cpu::{InstructionSet, welch_instruction_set};
 pub use descriptor::register_spectral_ops;
 pub use error::ArgumentError;
 pub use ops::{
-    ButterflyTensors, LearnedTensors, LongConvTensors, OptionalGates, PeakLossTensors, SpectralConvTensors,
-    SpectralOps, WelchTensors,
+    AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, OptionalGates, PeakLossTensors,
+    SpectralConvTensors, SpectralOps, WelchTensors,
 };
 pub use options::{
-    ConvolveMode, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm,
-    MAX_N_FFT, MIN_N_FFT, MelBands, MelNorm, MelOptions, MelScale, Norm, PeakLossOptions, PowerSpectrumOptions,
-    Scaling, SpectrumKind, StftOptions, WelchOptions, Window, WindowSymmetry,
+    AdamOptions, ConvolveMode, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit,
+    Logarithm, MAX_N_FFT, MIN_N_FFT, MelBands, MelNorm, MelOptions, MelScale, Norm, PeakLossOptions,
+    PowerSpectrumOptions, Scaling, SpectrumKind, StftOptions, WeightDecay, WelchOptions, Window, WindowSymmetry,
 };
 pub use twiddles::{exact_twiddle_values, exact_twiddles};

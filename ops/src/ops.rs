@@ -4,7 +4,9 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, ExtensionType, backend_extension};
 use burn::tensor::IntDType;
 
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
+use crate::options::{
+    AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
+};
 
 /// Inputs of a Welch estimate, or their gradients.
 #[derive(ExtensionType, Debug, Clone)]
@@ -137,6 +139,24 @@ impl<B: Backend> PeakLossTensors<B> {
     /// The tensors in the order of the fields.
     pub fn into_array(self) -> [FloatTensor<B>; 5] {
         [self.power, self.strongest, self.level, self.peaks, self.reference]
+    }
+}
+
+/// A parameter and its moments, of one shape.
+#[derive(ExtensionType, Debug, Clone)]
+pub struct AdamTensors<B: Backend> {
+    /// The parameter.
+    pub parameter: FloatTensor<B>,
+    /// Decaying mean of the gradients.
+    pub moment_1: FloatTensor<B>,
+    /// Decaying mean of their squares.
+    pub moment_2: FloatTensor<B>,
+}
+
+impl<B: Backend> AdamTensors<B> {
+    /// The tensors in the order of the fields.
+    pub fn into_array(self) -> [FloatTensor<B>; 3] {
+        [self.parameter, self.moment_1, self.moment_2]
     }
 }
 
@@ -273,6 +293,13 @@ pub trait SpectralOps: Backend {
         grad: FloatTensor<Self>,
         options: PeakLossOptions,
     ) -> FloatTensor<Self>;
+
+    /// A parameter and its moments after a step of Adam.
+    fn adam_step(
+        #[extension_type] state: AdamTensors<Self>,
+        gradient: FloatTensor<Self>,
+        options: AdamOptions,
+    ) -> AdamTensors<Self>;
 
     /// `[batch, out, n…]`: the transform of `[batch, in, n…]`, of which the modes of the weights are kept, multiplied
     /// by the weights mode by mode, summed over `in`, and transformed back.

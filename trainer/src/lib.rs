@@ -20,6 +20,7 @@
 #[doc = include_str!("../../README.md")]
 struct Readme;
 
+mod adam;
 pub mod average;
 pub mod checkpoint;
 pub mod cli;

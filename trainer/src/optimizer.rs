@@ -1,4 +1,4 @@
-//! Optimizer and learning rates by the section `[optimizer]`, from burn-optim.
+//! Optimizer and learning rates by the section `[optimizer]`, but for Adam from burn-optim.
 
 use burn::grad_clipping::GradientClippingConfig;
 use burn::module::ParamGroup;
@@ -10,32 +10,29 @@ use burn::optim::lr_scheduler::module_lr_scheduler::{ModuleLrScheduler, ModuleLr
 use burn::optim::lr_scheduler::sequential::SequentialLrSchedulerConfig;
 use burn::optim::lr_scheduler::step::StepLrSchedulerConfig;
 use burn::optim::momentum::MomentumConfig;
-use burn::optim::{AdamConfig, AdamWConfig, ModuleOptimizer, SgdConfig};
+use burn::optim::{ModuleOptimizer, SgdConfig};
+use firefly_ops::WeightDecay;
 
+use crate::adam::Adam;
 use crate::config::{Optimizer, OptimizerSection, RateSchedule};
 use crate::task::GroupRate;
 
 /// The optimizer of a section. It clips the elements of gradients; their common norm is clipped before.
 pub fn optimizer(section: &OptimizerSection) -> ModuleOptimizer {
-    let [beta_1, beta_2, epsilon] = [section.beta_1, section.beta_2, section.epsilon].map(|value| value as f32);
-    let decay = (section.weight_decay > 0.0).then(|| WeightDecayConfig::new(section.weight_decay as f32));
     let clipping = (section.clip_value > 0.0).then_some(GradientClippingConfig::Value(section.clip_value as f32));
+    let adam = |decay: fn(f64) -> WeightDecay| {
+        let weight_decay = if section.weight_decay > 0.0 { decay(section.weight_decay) } else { WeightDecay::None };
+        let adam = ModuleOptimizer::from(Adam::new(section, weight_decay));
+        match &clipping {
+            Some(clipping) => adam.with_grad_clipping(clipping.init()),
+            None => adam,
+        }
+    };
     match section.kind {
-        Optimizer::Adam => AdamConfig::new()
-            .with_beta_1(beta_1)
-            .with_beta_2(beta_2)
-            .with_epsilon(epsilon)
-            .with_weight_decay(decay)
-            .with_grad_clipping(clipping)
-            .init(),
-        Optimizer::AdamW => AdamWConfig::new()
-            .with_beta_1(beta_1)
-            .with_beta_2(beta_2)
-            .with_epsilon(epsilon)
-            .with_weight_decay(section.weight_decay as f32)
-            .with_grad_clipping(clipping)
-            .init(),
+        Optimizer::Adam => adam(WeightDecay::Coupled),
+        Optimizer::AdamW => adam(WeightDecay::Decoupled),
         Optimizer::Sgd => {
+            let decay = (section.weight_decay > 0.0).then(|| WeightDecayConfig::new(section.weight_decay as f32));
             let momentum = MomentumConfig::new()
                 .with_momentum(section.momentum)
                 .with_dampening(0.0)

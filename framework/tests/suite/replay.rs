@@ -5,10 +5,11 @@ use burn::tensor::ops::PadMode;
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, GraphError, Input, Outputs, Replay, capture};
 use firefly_ops::{
-    ButterflyTensors, Detrend, Interpolation, LearnedParameters, LearnedTensors, LocalMaximaOptions, LogGuard, LogUnit,
-    Logarithm, MelBands, MelNorm, MelOptions, MelScale, OptionalGates, PeakLossOptions, PeakTargets, Scaling,
-    SpectralConvTensors, SpectralOps, SpectrumKind, StftOptions, WelchOptions, WelchTensors, butterfly,
-    learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, mel, peak_loss, top_k, welch_peaks, welch_psd,
+    AdamOptions, AdamState, ButterflyTensors, Detrend, Interpolation, LearnedParameters, LearnedTensors,
+    LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, OptionalGates,
+    PeakLossOptions, PeakTargets, Scaling, SpectralConvTensors, SpectralOps, SpectrumKind, StftOptions, WeightDecay,
+    WelchOptions, WelchTensors, adam_step, butterfly, learned_welch_peaks, learned_welch_psd, local_maxima, log_mel,
+    mel, peak_loss, top_k, welch_peaks, welch_psd,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -138,6 +139,18 @@ fn searches_replay() {
             let options = options.with_interpolation(Interpolation::Hann);
             let found = local_maxima(signal + 1.5, &options, 4).unwrap();
             ((found.bins, found.power), (found.prominence, found.offset))
+        });
+    }
+}
+
+#[test]
+fn steps_of_adam_replay() {
+    for decay in [WeightDecay::None, WeightDecay::Coupled(0.1), WeightDecay::Decoupled(0.2)] {
+        check(&["firefly::adam_step"], |signal, _| {
+            let state = AdamState::new(signal.clone(), signal.clone() * 0.5, signal.clone() + 1.5);
+            let options = AdamOptions::new(0.1, 3).with_betas([0.8, 0.9]).with_weight_decay(decay);
+            let AdamState { parameter, moment_1, moment_2, .. } = adam_step(state, signal, &options).unwrap();
+            (parameter, (moment_1, moment_2))
         });
     }
 }

@@ -12,6 +12,7 @@
 //! | [`welch`] | averaged one-sided power of rows |
 //! | [`peaks`] | the K strongest bins of a row |
 //! | [`peak_loss`] | losses of a row against reference peaks |
+//! | [`adam`] | steps of Adam and AdamW |
 //! | [`local_maxima`] | local maxima of a row, with height, distance and prominence |
 //! | [`long_conv`] | causal convolution with a kernel per channel, and its gradients |
 //! | [`mel`] | power or amplitude of frames in mel bands, and their logarithms |
@@ -26,6 +27,7 @@
 //!
 //! Lengths that contradict each other are a mistake in the calling test and panic; each function names its conditions.
 
+pub mod adam;
 pub mod butterfly;
 pub mod butterfly_gradient;
 pub mod complex;

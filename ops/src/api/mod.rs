@@ -1,6 +1,7 @@
 //! The operations as users call them: arguments are checked and converted to one type, then dispatched to the tensors'
 //! backend.
 
+mod adam;
 mod butterfly;
 mod check;
 pub mod fft;
@@ -17,6 +18,7 @@ mod rows;
 mod spectral_conv;
 mod top_k;
 
+pub use adam::{AdamState, adam_step};
 pub use butterfly::butterfly;
 pub use from_host::{HostError, HostMemory, HostPeaks, host_chunks, welch_peaks_from_host};
 pub use learned::{LearnedParameters, learned_welch_peaks, learned_welch_psd};

@@ -13,9 +13,12 @@ use super::linear;
 use super::recorded::operations_as_data;
 use crate::descriptor::{OpDescriptor, OperationOutputs, take};
 use crate::ops::{
-    ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+    AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps,
+    WelchTensors,
 };
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
+use crate::options::{
+    AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
+};
 
 /// Backward pass of an operation.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 use burn_flex::FlexTensor;
 
-use super::host_tensors::{AsArray, Host};
+use super::host::{AsArray, Host};
 
 /// A contiguous Flex tensor.
 pub(super) struct Contiguous(FlexTensor);

@@ -11,9 +11,12 @@ use burn_fusion::{ExecutionError, Fusion, FusionBackend, FusionRuntime, FusionTe
 use super::recorded::{operations_as_data, outputs};
 use crate::descriptor::{OpDescriptor, OperationOutputs, execute, take};
 use crate::ops::{
-    ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+    AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps,
+    WelchTensors,
 };
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
+use crate::options::{
+    AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
+};
 
 #[derive(Debug)]
 struct Queued<B> {

@@ -14,10 +14,6 @@ mod flex;
 mod fusion;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 mod host;
-#[cfg(any(feature = "flex", feature = "ndarray"))]
-mod host_long_conv;
-#[cfg(any(feature = "flex", feature = "ndarray"))]
-mod host_tensors;
 #[cfg(feature = "autodiff")]
 mod linear;
 #[cfg(feature = "ndarray")]

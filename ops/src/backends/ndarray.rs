@@ -6,7 +6,7 @@ use burn::backend::ops::{FloatTensorOps, IntTensorOps};
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData, try_read_sync};
 
-use super::host_tensors::{AsArray, Host};
+use super::host::{AsArray, Host};
 
 impl AsArray for TensorData {
     fn slice<T: Element + bytemuck::Pod>(&self) -> &[T] {

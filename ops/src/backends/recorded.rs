@@ -156,6 +156,11 @@ macro_rules! operations_as_data {
             take(&mut $apply(OpDescriptor::PeakLossBackward { options }, inputs).into_floats())
         }
 
+        fn adam_step(state: AdamTensors<Self>, gradient: FloatTensor<Self>, options: AdamOptions) -> AdamTensors<Self> {
+            let inputs = [state.into_vec(), vec![gradient]].concat();
+            AdamTensors::take(&mut $apply(OpDescriptor::AdamStep { options }, inputs).into_floats())
+        }
+
         fn spectral_conv(inputs: SpectralConvTensors<Self>) -> FloatTensor<Self> {
             take(&mut $apply(OpDescriptor::SpectralConv {}, inputs.into_vec()).into_floats())
         }

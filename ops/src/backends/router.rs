@@ -8,9 +8,12 @@ use burn_router::{BackendRouter, RouterChannel, RouterClient, RouterTensor};
 use super::recorded::{operations_as_data, outputs};
 use crate::descriptor::{OpDescriptor, OperationOutputs, take};
 use crate::ops::{
-    ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+    AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps,
+    WelchTensors,
 };
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
+use crate::options::{
+    AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
+};
 
 fn record<C: RouterChannel>(
     operation: OpDescriptor,

@@ -7,6 +7,7 @@
 //! | `fft/` | passes of power-of-two transforms inside a row, which the families share |
 //! | `transform/`, `butterfly/`, `welch/`, `learned/`, `top_k/`, `local_maxima/`, `long_conv/`, `mel/`, `peak_loss/` | one operation family each |
 //! | `spectral_conv/` | transforms that keep few modes, products per mode, and transforms back |
+//! | `adam.rs` | steps of Adam |
 //! | `elementary.rs` | logarithms and exponentials of many f32 |
 //! | `scalar/` | the engine for f64, and for f32 where no instruction set was detected |
 //!
@@ -18,6 +19,7 @@
 //! depend on each other, and a sum over rows is made of partial sums over blocks whose size follows from the shapes
 //! alone. Nothing is allocated per row; buffers are kept per thread.
 
+mod adam;
 mod butterfly;
 mod elementary;
 mod fft;
@@ -37,6 +39,7 @@ mod top_k;
 mod transform;
 mod welch;
 
+pub use adam::adam_step;
 pub use butterfly::{ButterflyGradients, ButterflyTransform, butterfly, butterfly_backward};
 pub use isa::instruction_set;
 #[cfg(feature = "testing")]

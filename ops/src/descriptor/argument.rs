@@ -7,8 +7,9 @@ use burn::tensor::IntDType;
 use burn::tensor::ops::PadMode;
 
 use crate::options::{
-    Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelNorm,
-    MelOptions, MelScale, PeakLossOptions, Scaling, SpectrumKind, StftOptions, WelchOptions,
+    AdamOptions, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm,
+    MelBands, MelNorm, MelOptions, MelScale, PeakLossOptions, Scaling, SpectrumKind, StftOptions, WeightDecay,
+    WelchOptions,
 };
 
 /// An argument of an operation as the scalars of its record.
@@ -125,6 +126,34 @@ impl Argument for PeakLossOptions {
         let options = Self::new(Argument::decode(scalars)?);
         let options = options.with_temperature(Argument::decode(scalars)?).with_floor(Argument::decode(scalars)?);
         Some(options.with_weights([Argument::decode(scalars)?, Argument::decode(scalars)?]))
+    }
+}
+
+impl Argument for AdamOptions {
+    fn encode(&self, scalars: &mut Vec<ScalarIr>) {
+        self.step.encode(scalars);
+        [self.learning_rate, self.betas[0], self.betas[1], self.epsilon].iter().for_each(|value| value.encode(scalars));
+        let kind = match self.weight_decay {
+            WeightDecay::None => 0usize,
+            WeightDecay::Coupled(_) => 1,
+            WeightDecay::Decoupled(_) => 2,
+        };
+        kind.encode(scalars);
+        self.weight_decay.factor().encode(scalars);
+    }
+
+    fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
+        let step = usize::decode(scalars)?;
+        let mut number = || f64::decode(scalars);
+        let (rate, betas, epsilon) = (number()?, [number()?, number()?], number()?);
+        let weight_decay = match (usize::decode(scalars)?, f64::decode(scalars)?) {
+            (0, _) => WeightDecay::None,
+            (1, factor) => WeightDecay::Coupled(factor),
+            (2, factor) => WeightDecay::Decoupled(factor),
+            _ => return None,
+        };
+        let options = Self::new(rate, step).with_betas(betas).with_epsilon(epsilon);
+        Some(options.with_weight_decay(weight_decay))
     }
 }
 

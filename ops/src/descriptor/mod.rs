@@ -22,7 +22,9 @@ pub(crate) use self::record::execute;
 pub use self::record::register_spectral_ops;
 #[cfg(any(feature = "autodiff", feature = "fusion", feature = "router"))]
 pub(crate) use self::run::{OperationOutputs, take};
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
+use crate::options::{
+    AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
+};
 
 /// Declares the operations: a constant with the name of each, the enum of all of them with their scalar arguments, and
 /// both ways between that enum and recorded operations.
@@ -199,6 +201,11 @@ operations! {
     PEAK_LOSS_BACKWARD = "firefly::peak_loss_backward": PeakLossBackward {
         /// Parameters of the losses.
         options: PeakLossOptions,
+    }
+    /// Step of Adam or AdamW.
+    ADAM_STEP = "firefly::adam_step": AdamStep {
+        /// Number of the step, rates and decays.
+        options: AdamOptions,
     }
     /// Spectral convolution.
     SPECTRAL_CONV = "firefly::spectral_conv": SpectralConv {}

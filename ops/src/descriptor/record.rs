@@ -35,6 +35,7 @@ impl OpDescriptor {
             Self::MelBackward { .. } => vec![like(0), like(1)],
             Self::PeakLoss { .. } => vec![(row(2), float)],
             Self::PeakLossBackward { .. } => vec![like(0)],
+            Self::AdamStep { .. } => (0..3).map(like).collect(),
             Self::SpectralConv {} => {
                 let mut shape = inputs[0].shape.clone();
                 shape[1] = inputs[1].shape[1];

@@ -5,8 +5,8 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 
 use super::OpDescriptor;
 use crate::ops::{
-    ButterflyTensors, LearnedTensors, LongConvTensors, OptionalGates, PeakLossTensors, SpectralConvTensors,
-    SpectralOps, WelchTensors,
+    AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, OptionalGates, PeakLossTensors,
+    SpectralConvTensors, SpectralOps, WelchTensors,
 };
 
 impl OpDescriptor {
@@ -67,6 +67,10 @@ impl OpDescriptor {
             Self::PeakLossBackward { options } => {
                 let loss = PeakLossTensors::take(inputs);
                 OperationOutputs::Floats(vec![B::peak_loss_backward(loss, take(inputs), options)])
+            }
+            Self::AdamStep { options } => {
+                let state = AdamTensors::take(inputs);
+                OperationOutputs::Floats(B::adam_step(state, take(inputs), options).into_vec())
             }
             Self::SpectralConv {} => {
                 OperationOutputs::Floats(vec![B::spectral_conv(SpectralConvTensors::take(inputs))])
@@ -186,6 +190,18 @@ impl<B: Backend> PeakLossTensors<B> {
     pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>) -> Self {
         let [power, strongest, level, peaks, reference] = std::array::from_fn(|_| take(tensors));
         Self { power, strongest, level, peaks, reference }
+    }
+
+    /// The tensors in the order of the fields.
+    pub(crate) fn into_vec(self) -> Vec<FloatTensor<B>> {
+        self.into_array().into()
+    }
+}
+
+impl<B: Backend> AdamTensors<B> {
+    /// The next tensors of a list, in the order of the fields.
+    pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>) -> Self {
+        Self { parameter: take(tensors), moment_1: take(tensors), moment_2: take(tensors) }
     }
 
     /// The tensors in the order of the fields.

@@ -9,8 +9,8 @@ use burn_router::{CustomOpRegistry, TensorInterpreter};
 
 use super::*;
 use crate::options::{
-    Detrend, Direction, Interpolation, LogGuard, LogUnit, MelBands, MelScale, PeakLossOptions, Scaling, SpectrumKind,
-    StftOptions,
+    AdamOptions, Detrend, Direction, Interpolation, LogGuard, LogUnit, MelBands, MelScale, PeakLossOptions, Scaling,
+    SpectrumKind, StftOptions, WeightDecay,
 };
 
 #[test]
@@ -24,7 +24,10 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
     let mel = MelOptions::new(stft, bands).with_kind(SpectrumKind::Amplitude);
     let logarithm = Logarithm::new(LogUnit::Decibel).with_guard(LogGuard::Offset(0.25));
     let (k, bins, wanted) = (7, IntDType::I32, [true, false, true, true, false, false]);
-    for scaling in [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }] {
+    let adam = AdamOptions::new(0.1, 12).with_betas([0.5, 0.25]).with_epsilon(1e-3);
+    let decays = [WeightDecay::None, WeightDecay::Coupled(0.5), WeightDecay::Decoupled(0.25)];
+    let scalings = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }];
+    for (scaling, decay) in scalings.into_iter().zip(decays) {
         let options = WelchOptions { hop: 100, scaling, detrend: Detrend::Constant, ..WelchOptions::new(256, 3) };
         let operations = [
             OpDescriptor::WelchPsd { options },
@@ -44,6 +47,7 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::MelBackward { options: mel, logarithm: Some(logarithm), wanted: [true, false] },
             OpDescriptor::PeakLoss { options: peak_loss },
             OpDescriptor::PeakLossBackward { options: peak_loss },
+            OpDescriptor::AdamStep { options: adam.with_weight_decay(decay) },
             OpDescriptor::SpectralConv {},
             OpDescriptor::SpectralConvBackward { wanted: [true, false, true] },
             OpDescriptor::LongConv { gated: true },

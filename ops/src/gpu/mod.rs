@@ -14,6 +14,7 @@
 //! - `mel`: mel spectra, in one launch where a frame fits a cube, else around `transform`.
 //! - `peak_loss`: losses of power against reference peaks.
 //! - `spectral_conv`: transforms that keep few modes, products per mode, and transforms back.
+//! - `adam`: steps of Adam, in place.
 //! - `top_k`, `local_maxima`, `reduce`: the strongest bins and the local maxima of rows in device memory; sums over
 //!   rows.
 #![allow(
@@ -25,6 +26,7 @@
     reason = "kernels are written in the subset of Rust that CubeCL compiles"
 )]
 
+mod adam;
 pub mod butterfly;
 mod complex;
 mod device;
@@ -45,6 +47,7 @@ mod top_k;
 pub mod transform;
 pub mod welch;
 
+pub use adam::adam_step;
 pub use complex::ComplexRows;
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice};
 pub use local_maxima::{MaximaBuffers, local_maxima};

@@ -1,5 +1,6 @@
 //! Options of the operations: plain data, checked when an operation is called.
 
+mod adam;
 mod convolve_mode;
 mod direction;
 mod fft;
@@ -13,6 +14,9 @@ mod stft;
 mod welch;
 mod window;
 
+#[cfg(any(feature = "flex", feature = "ndarray", feature = "cube"))]
+pub(crate) use adam::AdamCoefficients;
+pub use adam::{AdamOptions, WeightDecay};
 pub use convolve_mode::ConvolveMode;
 pub use direction::Direction;
 pub use fft::FftOptions;

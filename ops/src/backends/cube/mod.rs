@@ -1,5 +1,6 @@
 //! CubeCL's backend: CUDA, Vulkan, WebGPU and Metal.
 
+mod adam;
 mod long_conv;
 mod mel;
 mod peak_loss;
@@ -25,9 +26,12 @@ use crate::gpu::{
     ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k,
 };
 use crate::ops::{
-    ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+    AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps,
+    WelchTensors,
 };
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
+use crate::options::{
+    AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
+};
 
 /// The tensor in contiguous memory.
 fn contiguous(tensor: FloatTensor<CubeBackend>) -> CubeTensor {
@@ -292,6 +296,10 @@ impl SpectralOps for CubeBackend {
         options: PeakLossOptions,
     ) -> FloatTensor<Self> {
         peak_loss::backward(inputs, grad, &options)
+    }
+
+    fn adam_step(state: AdamTensors<Self>, gradient: FloatTensor<Self>, options: AdamOptions) -> AdamTensors<Self> {
+        adam::step(state, gradient, &options)
     }
 
     fn spectral_conv(inputs: SpectralConvTensors<Self>) -> FloatTensor<Self> {

@@ -3,7 +3,7 @@
 use burn::backend::tensor::FloatTensor;
 use burn::tensor::DType;
 
-use super::host_tensors::{AsArray, Host, HostReal, like, with_real};
+use super::tensors::{AsArray, Host, HostReal, like, with_real};
 use crate::cpu::{self, LongConvGradients, LongConvOperands};
 use crate::memory::OutputBuffer;
 use crate::ops::LongConvTensors;

@@ -1,19 +1,23 @@
 //! Backends whose tensors are in host memory: all of them run the kernels of [`crate::cpu`].
 
+mod long_conv;
+mod spectral_conv;
+mod tensors;
+
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, IntDType, Shape, TensorData};
 
-use super::host_long_conv;
-use super::host_tensors::{AsArray, Host, HostReal, like, with_real};
-use crate::cpu::{
-    self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, PeakLossInputs, SpectralConvGradients,
-};
+pub(super) use self::tensors::{AsArray, Host};
+use self::tensors::{HostReal, like, with_real};
+use crate::cpu::{self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, PeakLossInputs};
 use crate::memory::OutputBuffer;
 use crate::ops::{
-    ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps, WelchTensors,
+    AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps,
+    WelchTensors,
 };
-use crate::options::{FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions};
-use crate::spectral_shape::SpectralShape;
+use crate::options::{
+    AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
+};
 
 fn float<B: Host, T: HostReal>(values: Vec<T>, shape: impl Into<Shape>) -> FloatTensor<B> {
     B::float(TensorData::new(values, shape.into()))
@@ -21,6 +25,16 @@ fn float<B: Host, T: HostReal>(values: Vec<T>, shape: impl Into<Shape>) -> Float
 
 fn zeros<T: HostReal>(shape: &Shape) -> Vec<T> {
     vec![T::zero(); shape.num_elements()]
+}
+
+/// The numbers of a tensor that nothing else holds: its own, or a copy.
+fn unique<B: Host, T: HostReal>(tensor: FloatTensor<B>) -> B::Array {
+    let mut array = B::array(tensor);
+    if array.unique_slice::<T>().is_none() {
+        let copy = float::<B, T>(array.slice::<T>().to_vec(), array.shape().clone());
+        array = B::array(copy);
+    }
+    array
 }
 
 /// Batch and frame length.
@@ -333,55 +347,35 @@ impl<B: Host> SpectralOps for B {
         })
     }
 
-    fn spectral_conv(inputs: SpectralConvTensors<B>) -> FloatTensor<B> {
-        let [input, re, im] = [inputs.input, inputs.weights_re, inputs.weights_im].map(B::array);
-        let sizes = SpectralShape::of(input.shape(), re.shape());
-        let mut shape = input.shape().clone();
-        shape[1] = sizes.outputs;
-        with_real!(input.dtype(), T => {
-            let mut output = OutputBuffer::<T>::new(shape.num_elements());
-            cpu::spectral_conv::<T>(input.slice(), [re.slice(), im.slice()], &sizes, &mut output);
-            B::float(output.into_data(shape))
+    fn adam_step(state: AdamTensors<B>, gradient: FloatTensor<B>, options: AdamOptions) -> AdamTensors<B> {
+        let gradient = B::array(gradient);
+        with_real!(gradient.dtype(), T => {
+            let [mut parameter, mut moment_1, mut moment_2] = state.into_array().map(unique::<B, T>);
+            let state = [&mut parameter, &mut moment_1, &mut moment_2];
+            let state = state.map(|array| array.unique_slice::<T>().expect("nothing else holds it"));
+            cpu::adam_step::<T>(state, gradient.slice(), &options);
+            let [parameter, moment_1, moment_2] = [parameter, moment_1, moment_2].map(B::tensor);
+            AdamTensors { parameter, moment_1, moment_2 }
         })
     }
 
-    /// The gradients that are not wanted are the inputs.
+    fn spectral_conv(inputs: SpectralConvTensors<B>) -> FloatTensor<B> {
+        spectral_conv::forward(inputs)
+    }
+
     fn spectral_conv_backward(
         inputs: SpectralConvTensors<B>,
         grad: FloatTensor<B>,
         wanted: [bool; 3],
     ) -> SpectralConvTensors<B> {
-        let mut gradients = inputs.clone();
-        let [input, re, im] = [inputs.input, inputs.weights_re, inputs.weights_im].map(B::array);
-        let grad = B::array(grad);
-        let sizes = SpectralShape::of(input.shape(), re.shape());
-        let (of_input, of_weights) = (wanted[0], wanted[1] || wanted[2]);
-        with_real!(input.dtype(), T => {
-            let mut into_input = of_input.then(|| like::<B, T>(&input));
-            let mut into_weights = of_weights.then(|| [&re, &im].map(like::<B, T>));
-            let mut workspace = OutputBuffer::<T>::new(cpu::workspace_len(&sizes, of_weights));
-            let into = SpectralConvGradients {
-                input: into_input.as_deref_mut(),
-                weights: into_weights.as_mut().map(|parts| parts.each_mut().map(|part| &mut **part)),
-            };
-            let weights = [re.slice(), im.slice()];
-            cpu::spectral_conv_backward::<T>(input.slice(), weights, &sizes, grad.slice(), into, &mut workspace);
-            let tensor = |values: OutputBuffer<T>, input: &B::Array| B::float(values.into_data(input.shape().clone()));
-            if let Some(into) = into_input {
-                gradients.input = tensor(into, &input);
-            }
-            if let Some([into_re, into_im]) = into_weights {
-                (gradients.weights_re, gradients.weights_im) = (tensor(into_re, &re), tensor(into_im, &im));
-            }
-        });
-        gradients
+        spectral_conv::backward(inputs, grad, wanted)
     }
 
     fn long_conv(inputs: LongConvTensors<B>) -> FloatTensor<B> {
-        host_long_conv::forward(inputs)
+        long_conv::forward(inputs)
     }
 
     fn long_conv_backward(inputs: LongConvTensors<B>, grad: FloatTensor<B>, wanted: [bool; 3]) -> LongConvTensors<B> {
-        host_long_conv::backward(inputs, grad, wanted)
+        long_conv::backward(inputs, grad, wanted)
     }
 }

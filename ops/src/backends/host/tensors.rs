@@ -8,7 +8,7 @@ use crate::cpu::Real;
 use crate::memory::OutputBuffer;
 
 /// Access to a backend's tensors in host memory. A backend that provides it has every operation of [`SpectralOps`].
-pub(super) trait Host: Backend {
+pub(in crate::backends) trait Host: Backend {
     /// A tensor's numbers, contiguous and in row-major order.
     type Array: AsArray;
 
@@ -23,7 +23,7 @@ pub(super) trait Host: Backend {
 }
 
 /// A contiguous tensor of known shape and type.
-pub(super) trait AsArray {
+pub(in crate::backends) trait AsArray {
     fn slice<T: Element + bytemuck::Pod>(&self) -> &[T];
     /// The numbers for writing, if nothing else holds them.
     fn unique_slice<T: Element + bytemuck::Pod>(&mut self) -> Option<&mut [T]>;

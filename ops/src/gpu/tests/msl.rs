@@ -16,12 +16,12 @@ use crate::gpu::spectral_conv::{SpectralConv, SpectralConvGradients};
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
 use crate::gpu::{
-    ComplexRows, DeviceFrames, GpuDevice, MaximaBuffers, PeakBuffers, PeakLossBuffers, local_maxima, peak_loss,
-    peak_loss_backward, top_k,
+    ComplexRows, DeviceFrames, GpuDevice, MaximaBuffers, PeakBuffers, PeakLossBuffers, adam_step, local_maxima,
+    peak_loss, peak_loss_backward, top_k,
 };
 use crate::options::{
-    Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions, PeakLossOptions, Scaling,
-    SpectrumKind, StftOptions, WelchOptions,
+    AdamOptions, Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions, PeakLossOptions,
+    Scaling, SpectrumKind, StftOptions, WeightDecay, WelchOptions,
 };
 use crate::spectral_shape::SpectralShape;
 
@@ -42,6 +42,7 @@ fn every_kernel_compiles() {
         maxima(&device, n);
         peak_losses(&device, n);
     }
+    steps(&device);
     for points in [1, 6, 15, 67, 360, 1000, 2048, 65_536, 65_537] {
         transforms(&device, points);
         convolutions(&device, points);
@@ -93,6 +94,14 @@ fn peak_losses(device: &GpuDevice, bins: usize) {
         let (options, losses) = (PeakLossOptions::new(1), new(2 * ROWS));
         peak_loss(device, &inputs, &options, &losses);
         peak_loss_backward(device, &inputs, &losses, &options, &new(ROWS * bins));
+    }
+}
+
+fn steps(device: &GpuDevice) {
+    let new = || -> Handle { empty(&device.client, ROWS) };
+    for decay in [WeightDecay::None, WeightDecay::Coupled(0.1)] {
+        let options = AdamOptions::new(0.1, 1).with_weight_decay(decay);
+        adam_step(device, [new(), new(), new()], &new(), ROWS, &options);
     }
 }
 

@@ -1,0 +1,46 @@
+//! A step of Adam: a unit per element.
+
+use cubecl::prelude::*;
+
+/// The numbers of [`AdamCoefficients`](crate::options::AdamCoefficients).
+#[derive(CubeType, CubeLaunch)]
+pub struct StepCoefficients {
+    pub keep_1: f32,
+    pub keep_2: f32,
+    pub add_1: f32,
+    pub add_2: f32,
+    pub scale: f32,
+    pub divisor_1: f32,
+    pub divisor_2: f32,
+    pub epsilon: f32,
+    pub rate: f32,
+    pub kept: f32,
+    pub penalty: f32,
+}
+
+/// Updates a parameter and its moments in place by its gradient, all of the same length.
+#[cube(launch)]
+pub(super) fn step(
+    parameter: &mut [f32],
+    moment_1: &mut [f32],
+    moment_2: &mut [f32],
+    gradient: &[f32],
+    by: StepCoefficients,
+    #[comptime] is_penalised: bool,
+) {
+    let at = ABSOLUTE_POS;
+    if at >= parameter.len() {
+        terminate!();
+    }
+    let x = parameter[at];
+    let mut g = gradient[at];
+    if comptime!(is_penalised) {
+        g += x * by.penalty;
+    }
+    let m = moment_1[at] * by.keep_1 + g * by.add_1;
+    let v = moment_2[at] * by.keep_2 + g * g * by.add_2;
+    moment_1[at] = m;
+    moment_2[at] = v;
+    let delta = m * by.scale / by.divisor_1 / ((v / by.divisor_2).sqrt() + by.epsilon);
+    parameter[at] = x * by.kept - delta * by.rate;
+}

@@ -1,0 +1,145 @@
+//! Parameters of a step of Adam.
+
+use num_traits::Float;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ArgumentError, ensure};
+
+/// Parameters of [`adam_step`](crate::adam_step).
+///
+/// ```
+/// use firefly_ops::{AdamOptions, WeightDecay};
+///
+/// let options = AdamOptions::new(1e-3, 1).with_betas([0.9, 0.95]).with_weight_decay(WeightDecay::Decoupled(0.01));
+/// assert_eq!((options.learning_rate, options.step, options.betas), (1e-3, 1, [0.9, 0.95]));
+/// ```
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct AdamOptions {
+    /// Learning rate, not negative.
+    pub learning_rate: f64,
+    /// Number of the step, from 1.
+    pub step: usize,
+    /// Decays of the first and of the second moment, from 0 to below 1.
+    pub betas: [f64; 2],
+    /// What is added to the root of the second moment, above 0.
+    pub epsilon: f64,
+    /// Weight decay.
+    pub weight_decay: WeightDecay,
+}
+
+/// Weight decay of [`adam_step`](crate::adam_step).
+///
+/// ```
+/// use firefly_ops::{AdamOptions, WeightDecay};
+///
+/// assert_eq!(AdamOptions::new(1e-3, 1).weight_decay, WeightDecay::None);
+/// ```
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum WeightDecay {
+    /// No decay.
+    None,
+    /// This factor times the parameter is added to its gradient (Adam).
+    Coupled(f64),
+    /// The learning rate times this factor times the parameter is taken from the parameter (AdamW).
+    Decoupled(f64),
+}
+
+impl WeightDecay {
+    /// The factor; 0 for none.
+    pub(crate) fn factor(self) -> f64 {
+        match self {
+            Self::None => 0.0,
+            Self::Coupled(factor) | Self::Decoupled(factor) => factor,
+        }
+    }
+}
+
+impl AdamOptions {
+    /// Step `step`, from 1, with a learning rate, decays of 0.9 and 0.999, an epsilon of 10⁻⁸, and no weight decay.
+    pub const fn new(learning_rate: f64, step: usize) -> Self {
+        Self { learning_rate, step, betas: [0.9, 0.999], epsilon: 1e-8, weight_decay: WeightDecay::None }
+    }
+
+    /// The same parameters of another step.
+    pub const fn with_step(self, step: usize) -> Self {
+        Self { step, ..self }
+    }
+
+    /// The same parameters with another learning rate.
+    pub const fn with_learning_rate(self, learning_rate: f64) -> Self {
+        Self { learning_rate, ..self }
+    }
+
+    /// The same parameters with other decays of the moments.
+    pub const fn with_betas(self, betas: [f64; 2]) -> Self {
+        Self { betas, ..self }
+    }
+
+    /// The same parameters with another epsilon.
+    pub const fn with_epsilon(self, epsilon: f64) -> Self {
+        Self { epsilon, ..self }
+    }
+
+    /// The same parameters with another weight decay.
+    pub const fn with_weight_decay(self, weight_decay: WeightDecay) -> Self {
+        Self { weight_decay, ..self }
+    }
+
+    /// Checks the parameters.
+    pub(crate) fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
+        let is_amount = |value: f64| value.is_finite() && value >= 0.0;
+        ensure(is_amount(self.learning_rate), operation, "learning_rate", self.learning_rate, "a number from 0")?;
+        let counted = (1..=i32::MAX as usize).contains(&self.step);
+        ensure(counted, operation, "step", self.step, format_args!("from 1 to {}", i32::MAX))?;
+        let decays = self.betas.iter().all(|beta| (0.0..1.0).contains(beta));
+        ensure(decays, operation, "betas", format_args!("{:?}", self.betas), "two numbers from 0 to below 1")?;
+        let is_positive = self.epsilon.is_finite() && self.epsilon > 0.0;
+        ensure(is_positive, operation, "epsilon", self.epsilon, "a number above 0")?;
+        let factor = self.weight_decay.factor();
+        ensure(is_amount(factor), operation, "weight_decay", factor, "a number from 0")
+    }
+
+    /// The numbers that every element of the parameter is updated with.
+    pub(crate) fn coefficients<T: Float>(&self) -> AdamCoefficients<T> {
+        let of = |value: f64| T::from(value).unwrap_or_else(T::nan);
+        let (one, step) = (T::one(), i32::try_from(self.step).unwrap_or(i32::MAX));
+        let (betas, epsilon) = (self.betas.map(of), of(self.epsilon));
+        // In the type of the parameter, and in the order of burn-optim, so that f32 has the bits of its Adam, which
+        // corrects both moments by one factor, and of its AdamW, which divides each of them.
+        let [rest_1, rest_2] = betas.map(|beta| one - beta.powi(step));
+        let is_decoupled = matches!(self.weight_decay, WeightDecay::Decoupled(_));
+        let (scale, divisors, epsilon) = if is_decoupled {
+            (one, [rest_1, rest_2], epsilon)
+        } else {
+            (rest_2.sqrt() / rest_1, [one, one], epsilon * rest_2.sqrt())
+        };
+        let decay = self.weight_decay.factor();
+        AdamCoefficients {
+            keep: betas,
+            add: betas.map(|beta| one - beta),
+            scale,
+            divisors,
+            epsilon,
+            rate: of(self.learning_rate),
+            kept: if is_decoupled { of(1.0 - self.learning_rate * decay) } else { one },
+            penalty: if is_decoupled { T::zero() } else { of(decay) },
+        }
+    }
+}
+
+/// What every element of a parameter is updated with: its gradient g, with `penalty` times the parameter added, makes
+/// the moments m = `keep`₁ m + `add`₁ g and v = `keep`₂ v + `add`₂ g², and the parameter is `kept` times itself minus
+/// `rate` (`scale` m / `divisors`₁) / (√(v / `divisors`₂) + `epsilon`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct AdamCoefficients<T> {
+    pub keep: [T; 2],
+    pub add: [T; 2],
+    pub scale: T,
+    pub divisors: [T; 2],
+    pub epsilon: T,
+    pub rate: T,
+    pub kept: T,
+    pub penalty: T,
+}
