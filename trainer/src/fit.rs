@@ -258,6 +258,11 @@ impl<T: Task> Fit<'_, '_, T> {
             let last = done == steps;
 
             let validate = last || done.is_multiple_of(schedule.validate_every);
+            let is_logged = validate || done.is_multiple_of(schedule.log_every);
+            if is_logged {
+                // Devices compute behind the host: their part of the steps counts, that of a validation does not.
+                timer.wait(|| point.finite_loss())?;
+            }
             if validate && self.validate(&mut point)? && schedule.patience > 0 {
                 checkpointing.save_best(&self.replicas.first().result(), self.config)?;
             }
@@ -269,7 +274,7 @@ impl<T: Task> Fit<'_, '_, T> {
                 // A checkpoint of a run that has broken down is not worth keeping.
                 point.finite_loss()?;
             }
-            if validate || done.is_multiple_of(schedule.log_every) {
+            if is_logged {
                 let point = point.complete(self.step_info(learning_rate, timer.take_mean_milliseconds()))?;
                 progress.on(Event::Measured { point: &point, steps, text: &T::describe(&point) });
                 checkpointing.append(&point)?;
@@ -353,10 +358,15 @@ struct StepTimer {
 
 impl StepTimer {
     fn time<T>(&mut self, step: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let result = step();
-        self.total += start.elapsed();
         self.steps += 1;
+        self.wait(step)
+    }
+
+    /// Adds the time of waiting for the steps before.
+    fn wait<T>(&mut self, wait: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = wait();
+        self.total += start.elapsed();
         result
     }
 
