@@ -154,4 +154,5 @@ fn arguments_out_of_range_are_refused() {
     assert!(message(any.with_epsilon(0.0), ones(3)).contains("`epsilon` is 0"));
     let decay = any.with_weight_decay(WeightDecay::Decoupled(f64::NAN));
     assert!(message(decay, ones(3)).contains("`weight_decay` is NaN"));
+    assert!(message(any, ones(3).autodiff()).contains("`state` is on a device with autodiff"));
 }

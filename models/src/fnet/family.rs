@@ -6,7 +6,7 @@ use firefly_ops::ArgumentError;
 
 use super::config::FNetConfig;
 use super::module::FNet;
-use crate::zoo::{Family, FamilyCard, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
 impl Family for FNet {
     type Config = FNetConfig;
@@ -32,7 +32,13 @@ impl Family for FNet {
                 meaning: "values of the sequence, from its first token",
             },
         ],
-        results: &[],
+        results: &[Measurement {
+            model: "fnet",
+            what: "test accuracy of bearing faults at load 3 from frames of 512 samples as tokens, trained on loads 0 to 2, in percent: 2 blocks of 32 values (most frequent class: 11.1; mel_classifier_bearing: 100)",
+            value: "92.4",
+            command: "firefly train configs/classification-bearing-fnet.toml --data DATA",
+            machine: MACHINE,
+        }],
     };
 
     fn variants() -> Vec<Variant<FNetConfig>> {

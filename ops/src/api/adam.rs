@@ -37,7 +37,7 @@ impl<const D: usize> AdamState<D> {
 /// parameter and its moments after a gradient, in one pass over memory. Tensors that nothing else holds are updated
 /// where they are.
 ///
-/// - `state`: tensors of any rank, not tracked by autodiff (the `inner` ones of a tracked model).
+/// - `state`: tensors of any rank on a device without autodiff (the `inner` ones of a model in training).
 /// - `gradient`: of the same shape.
 ///
 /// ```
@@ -54,10 +54,8 @@ impl<const D: usize> AdamState<D> {
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for options out of range, and tensors of another shape or device.
-///
-/// # Panics
-/// For tensors that autodiff tracks: a step is not differentiable.
+/// [`ArgumentError`] for options out of range, tensors of another shape or device, and tensors on a device with
+/// autodiff.
 pub fn adam_step<const D: usize>(
     state: AdamState<D>,
     gradient: Tensor<D>,
@@ -70,6 +68,7 @@ pub fn adam_step<const D: usize>(
     let moment_1 = inputs.next("moment_1", state.moment_1, shape)?;
     let moment_2 = inputs.next("moment_2", state.moment_2, shape)?;
     let gradient = inputs.next("gradient", gradient, shape)?;
+    inputs.untracked("state")?;
     let tensors = AdamTensors {
         parameter: inputs.first(state.parameter).into_dispatch(),
         moment_1: moment_1.into_dispatch(),

@@ -148,6 +148,12 @@ impl InputCheck {
         }
     }
 
+    /// Checks that autodiff tracks none of the inputs so far, for an operation that is not differentiable.
+    pub fn untracked(&self, argument: &'static str) -> Result<(), ArgumentError> {
+        let expected = "inner tensors: the operation is not differentiable";
+        ensure(self.checkpointing.is_none(), self.operation, argument, "on a device with autodiff", expected)
+    }
+
     /// The first input in the type the operation computes in.
     pub fn first<const D: usize>(&self, tensor: Tensor<D>) -> Tensor<D> {
         tensor.cast(self.dtype)
