@@ -14,7 +14,7 @@ mod stft;
 mod welch;
 mod window;
 
-#[cfg(any(feature = "flex", feature = "ndarray", feature = "cube"))]
+#[cfg(any(feature = "flex", feature = "ndarray"))]
 pub(crate) use adam::AdamCoefficients;
 pub use adam::{AdamOptions, WeightDecay};
 pub use convolve_mode::ConvolveMode;

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-/// The numbers of [`AdamCoefficients`](crate::options::AdamCoefficients).
+/// The numbers of `AdamCoefficients`.
 #[derive(CubeType, CubeLaunch)]
 pub struct StepCoefficients {
     pub keep_1: f32,
