@@ -12,7 +12,7 @@ const NOISE_MARGIN: f32 = 1e-6;
 
 impl LearnedWelchPeaks {
     /// One draw of every gate, differentiable in the logits: for training. The noise is Burn's, so that
-    /// [`Device::seed`] makes the draw repeatable.
+    /// [`Device::seed`](burn::tensor::Device::seed) makes the draw repeatable.
     ///
     /// A draw whose segment gates sum to less than 1 is filled up to 1 with the segment of the greatest logit.
     pub fn sample_gates(&self) -> Gates {
