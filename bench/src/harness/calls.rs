@@ -17,7 +17,7 @@ pub const QUEUED: &str = "the same, calls of 40 ms before a synchronisation: the
 pub enum Calls {
     /// One, which is waited for.
     One,
-    /// As many as take 40 ms, at least 16 and at most 512, before a synchronisation.
+    /// The number of calls that take 40 ms, from 16 to 512, followed by one synchronisation.
     InFlight,
 }
 

@@ -41,7 +41,7 @@ type Inputs<P> = <P as Problem>::Inputs;
 /// Bytes of host memory that a strategy takes beside the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryNeed {
-    /// From its verification to the end of the measurement.
+    /// Bytes that it holds from its verification to the end of the measurement.
     pub held: usize,
     /// While it runs or its result is compared.
     pub transient: usize,

@@ -1,4 +1,4 @@
-//! Fusion gate: whether a rewrite pays on a device, as data.
+//! Fusion gate: the decision whether a rewritten graph replaces the original on a device, as data.
 
 use std::fmt::Write;
 

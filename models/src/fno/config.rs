@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Name in errors.
 const NAME: &str = "FnoConfig";
-/// Most zeros behind a field per point of it.
+/// Largest number of zeros appended to a field, per point of the field.
 const MAX_PADDING_SHARE: f64 = 4.0;
 
 /// Kind of the layers of a Fourier neural operator.

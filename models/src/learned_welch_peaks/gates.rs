@@ -144,8 +144,8 @@ impl Gates {
         &self.segments
     }
 
-    /// Share of each segment in the power, `[segments]`: its gate over the sum of all. One tensor for all calls, by
-    /// which an accelerator remembers what it found of it.
+    /// Weight of each segment in the power, `[segments]`: its gate over the sum of all gates. All calls get the same
+    /// tensor, because an accelerator caches the properties of a tensor that it has read back.
     pub(super) fn weights(&self) -> &Tensor<1> {
         &self.weights
     }

@@ -1,4 +1,5 @@
-//! Logarithms and exponentials of f32 as polynomials, in loops that compilers turn into instructions on whole registers.
+//! Logarithms and exponentials of f32 as polynomials, in loops that compilers turn into instructions on whole
+//! registers.
 
 use super::real::Real;
 
@@ -93,7 +94,7 @@ pub(in crate::cpu) fn ln(x: f32) -> f32 {
 /// x = k ln 2 + r with |r| up to ½ ln 2, and e^x = 2^k e^r, by the series of e^r up to r⁷/7!.
 #[inline(always)]
 fn exp_of_negative(x: f32) -> f32 {
-    /// To the value that is added and subtracted, numbers are rounded to integers, which are its lowest bits.
+    /// 1.5 · 2²³: adding it rounds a small number to an integer, which is then in the lowest bits of the sum.
     const ROUND: f32 = 1.5 * (1 << 23) as f32;
     const TERMS: [f32; 7] = [1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0];
     let x = if x < -87.0 { -87.0 } else { x };

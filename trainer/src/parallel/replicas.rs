@@ -77,8 +77,8 @@ impl<'s, 'a, T: Task> Replicas<'s, 'a, T> {
         self.is_intact
     }
 
-    /// Takes the step that follows `step` steps. Returns the loss of each device's share, whose sum is that of the batch,
-    /// and the base learning rate.
+    /// Takes the step that follows `step` steps. Returns the loss of each device's share, whose sum is that of the
+    /// batch, and the base learning rate.
     ///
     /// # Errors
     /// If a batch does not fit the model, or a device fails.
@@ -106,7 +106,7 @@ impl<'s, 'a, T: Task> Replicas<'s, 'a, T> {
 }
 
 impl Worker {
-    /// What the device reports of the step it was sent.
+    /// Losses and gradients of the device's share of the current step.
     fn part(&self) -> Result<ShareGradients, StepError> {
         let lost = || StepError::Device { device: "a further device".into(), cause: "its thread has ended".into() };
         self.parts.recv().unwrap_or_else(|_| Err(lost()))
@@ -137,7 +137,8 @@ fn serve<T: Task>(stepper: &mut Stepper<'_, T>, sum: &GradientSum, channels: &Th
     }
 }
 
-/// Gradients of a device's share of the batch, those as one vector if they are summed, and what the calling thread needs.
+/// Gradients of a device's share of the batch, those as one vector if they are summed, and what the calling thread
+/// needs.
 fn share<T: Task>(
     stepper: &mut Stepper<'_, T>,
     sum: &GradientSum,

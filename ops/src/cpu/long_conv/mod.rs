@@ -34,7 +34,7 @@ pub struct LongConvOperands<'a, T> {
     pub n: usize,
 }
 
-/// Where gradients go, for the inputs that have one.
+/// Gradients that the backward pass writes; absent ones are not computed.
 pub struct LongConvGradients<'a, T> {
     /// `[batch, channels, n]`.
     pub signal: Option<&'a mut [T]>,

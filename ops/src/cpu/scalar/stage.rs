@@ -23,7 +23,7 @@ pub(in crate::cpu) struct StageWeights<'a, T> {
 /// Gradient sums of one stage's twiddles and gates, a value per pair.
 pub(in crate::cpu) struct WeightSums<'a, T> {
     pub twiddle: SplitMut<'a, T>,
-    /// As long as the stage's gates: empty if they are absent.
+    /// Gradients of the stage's gates, of the same length; empty if there are no gates.
     pub gates: &'a mut [T],
 }
 

@@ -25,7 +25,7 @@ const TILE_ROWS: usize = 4;
 /// Groups that a batch is cut into before they grow.
 const GROUPS: usize = 8;
 
-/// Where gradients are written; what is absent is not computed.
+/// Gradients that the backward pass writes; absent ones are not computed.
 pub struct SpectralConvGradients<'a, T> {
     /// `[batch, inputs, points…]`.
     pub input: Option<&'a mut [T]>,

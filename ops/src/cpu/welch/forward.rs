@@ -266,7 +266,7 @@ struct RowPowerBuffers<'a, V: Register, const N: usize> {
     spectrum: &'a mut [Complex<V>],
     /// `[n]` for each row's even and odd segments.
     detrended: &'a mut [f32],
-    /// Where a good part of a frame is not read: distance to the same samples of a later row.
+    /// Distance to the same samples of a later row, for frames of which a good part is not read.
     sparse: Option<usize>,
 }
 

@@ -151,10 +151,10 @@ pub enum Boundary {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Symmetries {
-    /// None that is used.
+    /// No symmetry is used.
     #[default]
     None,
-    /// Those of the square or the cube: reflections and exchanges of dimensions, for inputs and outputs that are
+    /// Symmetries of the square or the cube: reflections and exchanges of dimensions, for inputs and outputs that are
     /// scalars.
     Square,
 }
