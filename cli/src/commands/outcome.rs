@@ -40,7 +40,7 @@ impl CommandOutcome {
         }
     }
 
-    /// Recordings and samples that were left out, as lines of text.
+    /// Counts of recordings that were left out or failed, as lines of text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (count, what) in [
