@@ -74,15 +74,17 @@ pub(in crate::cpu) fn ln(x: f32) -> f32 {
         0.105_308_644,
         -0.062_015,
     ];
+    // Exponent e and f of x = 2^e (1 + f), from the bits of x.
     let shifted = x.to_bits().wrapping_sub(SQRT_HALF);
     let exponent = (shifted as i32 >> 23) as f32;
     let f = f32::from_bits((shifted & 0x007f_ffff) + SQRT_HALF) - 1.0;
+    // P(f) by Horner's scheme.
     let mut p = P[9];
     for coefficient in P[..9].iter().rev() {
         p = p * f + coefficient;
     }
     let square = f * f;
-    // From the smallest term to the largest.
+    // The terms of the result are added from the smallest to the largest, which rounds least.
     let rest = (p * f * square + exponent * LN_2[1]) - 0.5 * square;
     let result = exponent * LN_2[0] + (f + rest);
     if x < f32::INFINITY { result } else { x }
