@@ -114,7 +114,7 @@ impl FnoConfig {
         self.padding + padded.saturating_sub(points)
     }
 
-    /// Most modes along a dimension of `points`.
+    /// Largest number of modes along a dimension of `points`.
     fn most_modes(&self, dim: usize, points: usize) -> usize {
         let padded = points + self.zeros_behind(points);
         let is_half = dim + 1 == self.dims() || self.kind == FnoKind::Factorized;

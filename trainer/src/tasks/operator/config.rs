@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::OperatorConfig;
 use crate::config::{ConfigError, MAX_FRAMES, ensure};
 
-/// Most points along a dimension.
+/// Largest number of points along a dimension.
 const MAX_POINTS: usize = 1 << 20;
-/// Most steps of a solver.
+/// Largest number of steps of a solver.
 const MAX_SOLVER_STEPS: usize = 10_000_000;
 
 /// Files of inputs and outputs: arrays `[samples, points…]` or `[samples, channels, points…]`.
