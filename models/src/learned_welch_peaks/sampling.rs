@@ -61,8 +61,8 @@ impl LearnedWelchPeaks {
         Gates::of_kind(GateKind::Sampled, butterflies, segments + self.likeliest_segment() * shortfall)
     }
 
-    /// Every gate without noise, in `[0, 1]`: to look at, not to train with, since a gate whose logit is beyond ±2.4 is
-    /// exactly 0 or 1 here and has no gradient. A model whose gates train refuses them; its
+    /// Every gate without noise, in `[0, 1]`, for inspection. They are not for training, because a gate whose logit is
+    /// beyond ±2.4 is exactly 0 or 1 here and has no gradient. A model whose gates train refuses them; its
     /// [`valid`](burn::module::Module::valid) copy accepts them.
     ///
     /// ```
@@ -100,7 +100,7 @@ impl LearnedWelchPeaks {
     }
 }
 
-/// Uniform noise kept off 0 and 1.
+/// Uniform noise, kept away from 0 and 1.
 fn off_the_ends<const D: usize>(uniform: Tensor<D>) -> Tensor<D> {
     uniform.clamp(NOISE_MARGIN, 1.0 - NOISE_MARGIN)
 }
