@@ -68,7 +68,7 @@ pub enum FitError {
     },
 }
 
-/// Way to continue a run after the failure of a device, by the step of its last checkpoint.
+/// Sentence that says how to continue a run after the failure of a device, from the step of its last checkpoint.
 fn resumable(saved: Option<usize>) -> String {
     saved.map_or("the run has no checkpoint".into(), |step| {
         format!("the checkpoint of step {step} holds the run: --resume continues it, on other devices too")
@@ -102,7 +102,7 @@ pub enum Checkpointing {
 }
 
 impl FitError {
-    /// Whether training itself broke down, rather than its data, files or settings.
+    /// Whether training diverged (the loss is not finite), rather than failed by its data, files or settings.
     pub fn is_divergence(&self) -> bool {
         matches!(self, Self::ValidationLossNotFinite { .. } | Self::Metrics(MetricsError::LossNotFinite { .. }))
     }
@@ -305,7 +305,8 @@ impl<T: Task> Fit<'_, '_, T> {
         Ok(())
     }
 
-    /// The error of a device that failed in a step. The state before that step is saved if the first device still has it.
+    /// The error of a device that failed in a step. The state before that step is saved if the first device still has
+    /// it.
     fn rescue(&mut self, device: String, cause: String, checkpointing: &mut Checkpointing) -> FitError {
         let is_saved = self.saved.unwrap_or(0) == self.state.step;
         if self.replicas.is_intact() && !is_saved {

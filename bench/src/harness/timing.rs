@@ -10,8 +10,8 @@ use rand_chacha::ChaCha8Rng;
 use super::execution::ExecutionConfig;
 use super::routine::{Routine, RoutineError};
 
-/// Least time of the untimed runs that precede a timed one. They bring code, tables, buffers and clocks into the state
-/// that a loop of nothing but these calls finds them in.
+/// Least time of the untimed runs that precede a timed one. They bring caches and clock speed into the state of a loop
+/// over the same calls.
 const CONDITIONING: Duration = Duration::from_micros(500);
 /// Time of these runs from which they don't go through all input sets any more.
 const LONG_CONDITIONING: Duration = Duration::from_millis(2);

@@ -7,7 +7,7 @@ pub fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The shortest names that tell files apart: their stems, or else as many of the last parts of their paths as differ.
+/// Shortest distinct names of files: their stems, or else as many of the last parts of their paths as make them differ.
 /// One file that is named twice has one name.
 pub fn distinct_names(paths: &[&Path]) -> Vec<String> {
     // Name number 0 of a file is its stem, number n the last n parts of its path.

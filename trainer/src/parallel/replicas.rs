@@ -14,7 +14,7 @@ use crate::metrics::StepLoss;
 use crate::step::{StepError, StepGradients, Stepper};
 use crate::task::Task;
 
-/// The devices of a fit: the first on the calling thread, each other one on a thread of its own.
+/// Devices of a fit. The first computes on the calling thread, each further one on its own thread.
 ///
 /// No device waits for another that has failed: gradients are summed only once every device has reported its own.
 pub struct Replicas<'s, 'a, T: Task> {
@@ -24,14 +24,14 @@ pub struct Replicas<'s, 'a, T: Task> {
     is_intact: bool,
 }
 
-/// The calling thread's ends of the channels to the thread of a device.
+/// Channels to the thread of a further device, as the calling thread holds them.
 struct Worker {
     steps: Sender<usize>,
     parts: Receiver<Result<ShareGradients, StepError>>,
     totals: Sender<Arc<Vec<f32>>>,
 }
 
-/// The thread's ends of the channels.
+/// Channels to the calling thread, as the thread of a further device holds them.
 struct ThreadChannels {
     steps: Receiver<usize>,
     parts: Sender<Result<ShareGradients, StepError>>,
@@ -137,8 +137,8 @@ fn serve<T: Task>(stepper: &mut Stepper<'_, T>, sum: &GradientSum, channels: &Th
     }
 }
 
-/// Gradients of a device's share of the batch, those as one vector if they are summed, and what the calling thread
-/// needs.
+/// Gradients of a device's share of the batch; the same as one vector if they are summed over devices; and the loss and
+/// values that the calling thread gets.
 fn share<T: Task>(
     stepper: &mut Stepper<'_, T>,
     sum: &GradientSum,
