@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_leave_what_is_not_used_of_them() {
+    fn memory_left_is_the_limit_minus_its_use() {
         let limits = "Limit                     Soft Limit           Hard Limit           Units     \n\
                       Max data size             unlimited            unlimited            bytes     \n\
                       Max address space         4194304              unlimited            bytes     \n";

@@ -134,7 +134,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// As writing would.
 pub fn ensure_writable(path: &Path) -> io::Result<()> {
     let target = output_path(path)?;
-    let existing = folder_of(&target).ancestors().map(or_here).find(|folder| folder.exists()).unwrap_or(Path::new("."));
+    let existing =
+        folder_of(&target).ancestors().map(or_current_folder).find(|folder| folder.exists()).unwrap_or(Path::new("."));
     if !existing.is_dir() {
         return Err(io::Error::from(io::ErrorKind::NotADirectory));
     }
@@ -214,11 +215,11 @@ fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
 }
 
 fn folder_of(path: &Path) -> &Path {
-    or_here(path.parent().unwrap_or(Path::new("")))
+    or_current_folder(path.parent().unwrap_or(Path::new("")))
 }
 
 /// A folder whose path may be empty, as that of a relative file is.
-fn or_here(folder: &Path) -> &Path {
+fn or_current_folder(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 

@@ -251,7 +251,9 @@ impl<T: Task> Fit<'_, '_, T> {
         let mut timer = StepTimer::default();
         while self.state.step < steps && !self.has_stalled() {
             let (mut point, learning_rate) = match timer.time(|| self.step()) {
-                Err(StepError::Device { device, cause }) => return Err(self.rescue(device, cause, checkpointing)),
+                Err(StepError::Device { device, cause }) => {
+                    return Err(self.save_after_failure(device, cause, checkpointing));
+                }
                 stepped => stepped?,
             };
             let done = self.state.step;
@@ -307,7 +309,7 @@ impl<T: Task> Fit<'_, '_, T> {
 
     /// The error of a device that failed in a step. The state before that step is saved if the first device still has
     /// it.
-    fn rescue(&mut self, device: String, cause: String, checkpointing: &mut Checkpointing) -> FitError {
+    fn save_after_failure(&mut self, device: String, cause: String, checkpointing: &mut Checkpointing) -> FitError {
         let is_saved = self.saved.unwrap_or(0) == self.state.step;
         if self.replicas.is_intact() && !is_saved {
             // A failure to save leaves the previous checkpoint as the last one.

@@ -55,8 +55,8 @@ impl LearnedWelchPeaks {
     }
 
     fn sample(&self, butterflies: Tensor<2>, segments: Tensor<1>) -> Gates {
-        let butterflies = HardConcrete::PAPER.sample(self.gate_logits.val(), off_the_ends(butterflies));
-        let segments = HardConcrete::PAPER.sample(self.segment_logits.val(), off_the_ends(segments));
+        let butterflies = HardConcrete::PAPER.sample(self.gate_logits.val(), inside_unit_interval(butterflies));
+        let segments = HardConcrete::PAPER.sample(self.segment_logits.val(), inside_unit_interval(segments));
         let shortfall = (-segments.clone().sum() + 1.0).clamp_min(0.0);
         Gates::of_kind(GateKind::Sampled, butterflies, segments + self.likeliest_segment() * shortfall)
     }
@@ -101,7 +101,7 @@ impl LearnedWelchPeaks {
 }
 
 /// Uniform noise, kept away from 0 and 1.
-fn off_the_ends<const D: usize>(uniform: Tensor<D>) -> Tensor<D> {
+fn inside_unit_interval<const D: usize>(uniform: Tensor<D>) -> Tensor<D> {
     uniform.clamp(NOISE_MARGIN, 1.0 - NOISE_MARGIN)
 }
 

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn purposes_share_no_stream() {
+    fn purposes_have_different_random_streams() {
         let all = [Purpose::Frames, Purpose::Augmentation, Purpose::Noise, Purpose::Examples, Purpose::Once];
         let mut first: Vec<u64> =
             all.map(|purpose| Draw::at(1, Part::Train, purpose, 5).below(u64::MAX)).into_iter().collect();

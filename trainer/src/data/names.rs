@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_as_short_as_they_can_be_told_apart() {
+    fn names_are_the_shortest_that_differ() {
         let names = |paths: &[&str]| distinct_names(&paths.iter().map(Path::new).collect::<Vec<_>>());
         assert_eq!(names(&["a/x_16.npy", "a/x_32.npy"]), ["x_16", "x_32"]);
         assert_eq!(names(&["a/x.npy", "b/x.npy", "b/y.npz"]), ["a/x.npy", "b/x.npy", "y"]);
