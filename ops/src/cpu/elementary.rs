@@ -33,7 +33,7 @@ impl ElementaryFunctions<f32> for Approximate {
     #[inline(always)]
     fn ln_1p(x: f32) -> f32 {
         let sum = 1.0 + x;
-        // What the sum lost of x, times the slope of the logarithm.
+        // Correction: the rounding error of 1 + x, times the slope of the logarithm.
         ln(sum) + (x - (sum - 1.0)) / sum
     }
 }

@@ -50,12 +50,12 @@ fn run(
     with_lines(forward + backward, |memory| body(memory, width));
 }
 
-/// The transforms of as many frames as a register has lanes, and what becomes of them.
+/// Transforms, magnitudes and bands of as many frames as a register has lanes.
 struct MelTile<'a, V: Register> {
     token: V::Token,
     spectra: &'a MelSpectra<'a, f32>,
     frames: FrameSpectra<'a, V>,
-    /// Frames that are not in the row as a whole, `[lanes, n]`.
+    /// Copies of frames that reach beyond the row, `[lanes, n]`.
     staged: &'a mut [f32],
     /// Power or amplitude, `[bins, lanes]`.
     magnitudes: &'a mut [f32],

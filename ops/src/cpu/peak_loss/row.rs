@@ -34,7 +34,7 @@ impl<T: Real> Boundary<T> {
     }
 }
 
-/// A row of power and what it is compared with.
+/// A row of power and its reference peaks.
 pub(super) struct PeakLossRow<'a, T> {
     pub power: &'a [T],
     pub peaks: &'a [T],

@@ -67,7 +67,7 @@ struct LearnedBackwardBuffers<'a, T> {
 struct LearnedBackwardRows<'a, T> {
     learned: LearnedRows<'a, T>,
     lengths: Lengths,
-    /// Whether a row's gradient goes on through its segments, or ends at the weights and the gain.
+    /// Whether any gradient needs the backward pass through the segments, and not only through weights and gain.
     through_segments: bool,
     /// Whether the stages of all segments are stored, or of one at a time.
     store_all: bool,

@@ -104,7 +104,7 @@ impl<'a, T> WelchBackwardBuffers<'a, T> {
 struct WelchBackward<'a, T> {
     forward: PlannedWelch<'a, T>,
     inverse: Arc<dyn Fft<T>>,
-    /// Whether a row's gradient goes on through its segments, or ends at the gain.
+    /// Whether any gradient needs the backward pass through the segments, and not only through the gain.
     through_segments: bool,
 }
 

@@ -19,11 +19,11 @@ use crate::cpu::welch::gained::Gained;
 use crate::cpu::welch::{segment, short};
 use crate::options::{Detrend, WelchOptions};
 
-/// The longest segments that run in registers with two rows, which take as much memory again.
+/// The longest segments that are computed with two rows per register, which takes twice the memory.
 const MAX_TWO_ROW_N: usize = 256;
 
-/// Tasks that few rows are shared out among, although the tiles that are searched for peaks are not full then: the
-/// transforms take longer than the search.
+/// Number of tasks that few rows are divided into, although their tiles are then not full when they are searched for
+/// peaks: the transforms take longer than the search.
 const FEW_TASKS: usize = 4;
 const FEWEST_ROWS_OF_TILE: usize = 4;
 

@@ -22,7 +22,7 @@ pub struct ElementShape {
     pub factor_stride: u32,
     /// Values of a row that is written.
     pub len: u32,
-    /// Samples of a row that are there; those that are written past them are 0.
+    /// Samples of a row that is read; values that are written past them are 0.
     pub samples: u32,
 }
 
