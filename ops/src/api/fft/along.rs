@@ -75,7 +75,8 @@ impl FftCall {
         Ok(back(leading.unflatten(Dispatch::inverse_real_fft(re, im, options), n), dim))
     }
 
-    /// The sign of the exponent: that of hfft and ihfft is the other one of what they undo.
+    /// Direction of the transform, that is the sign of its exponent. `hfft` is a forward transform of a Hermitian
+    /// signal and `ihfft` its inverse, though the former returns and the latter takes real values.
     fn direction(&self) -> Direction {
         if self.forward { Direction::Forward } else { Direction::Inverse }
     }
