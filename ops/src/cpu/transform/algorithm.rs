@@ -10,8 +10,9 @@ use super::real_rows::RealRows;
 use super::{long_rows, rows, short_rows};
 use crate::cpu::isa;
 
-/// The shortest rows whose length is a power of two that go through the passes of [`fft`](crate::cpu::fft).
-const MIN_PASSES: usize = 256;
+/// The shortest rows whose length is a power of two that go through the passes of [`fft`](crate::cpu::fft) if registers do
+/// not hold them.
+const MIN_PASSES: usize = 128;
 /// The shortest real rows whose length is a power of two that are faster as complex rows than in lanes.
 const MIN_REAL_ROWS: usize = 1024;
 
@@ -41,13 +42,16 @@ impl ComplexAlgorithm {
 
     /// The algorithm that fills registers with the values of a row, for any number of rows of `n` values.
     pub fn of_whole_rows(n: usize) -> Option<Self> {
+        if let Some(filled) = short_rows::filled_by(n) {
+            return Some(Self::Short(filled));
+        }
         if long_rows::takes(n) {
             return Some(Self::Long);
         }
         if n.is_power_of_two() && n >= MIN_PASSES && isa::takes(n) {
             return Some(Self::Passes);
         }
-        short_rows::filled_by(n).map(Self::Short).or_else(|| rows::filled_by(n).map(Self::Rows))
+        rows::filled_by(n).map(Self::Rows)
     }
 }
 
@@ -100,8 +104,8 @@ mod tests {
             assert_eq!(names(1, [8, 16, 64, 256, 4096]), ["short", "short", "short", "passes", "passes"]);
             assert_eq!(names(1, [8192, 1 << 20]), ["long", "long"]);
             assert_eq!(names(1, [192, 1080, 10_000]), ["rows", "rows", "rows"]);
-            assert_eq!(names(100, [4, 100, 199, 1009]), ["lanes", "lanes", "lanes", "chirp"]);
-            assert_eq!(names(1, [100, 251, 1009, 401, 8 * 1031]), ["rustfft", "chirp", "chirp", "rustfft", "rustfft"]);
+            assert_eq!(names(100, [4, 100, 199, 1031]), ["lanes", "lanes", "lanes", "chirp"]);
+            assert_eq!(names(1, [100, 251, 1031, 401, 8 * 1031]), ["rustfft", "chirp", "chirp", "rustfft", "rustfft"]);
         });
     }
 
