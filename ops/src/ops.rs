@@ -256,6 +256,14 @@ pub trait SpectralOps: Backend {
         options: FftOptions,
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
 
+    /// Transforms of the columns of complex matrices, `[matrices, n, width]` each part and of both results: what
+    /// [`complex_fft`](Self::complex_fft) is to rows, of n values.
+    fn complex_fft_columns(
+        re: FloatTensor<Self>,
+        im: FloatTensor<Self>,
+        options: FftOptions,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>);
+
     /// The lower n/2 + 1 bins of [`complex_fft`](Self::complex_fft) of real rows `[rows, m]`, the interior ones times
     /// `interior`.
     fn real_fft(signal: FloatTensor<Self>, options: FftOptions) -> (FloatTensor<Self>, FloatTensor<Self>);

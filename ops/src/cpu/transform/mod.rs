@@ -37,7 +37,7 @@ use crate::cpu::fft::fourier;
 use crate::cpu::real::Real;
 use crate::options::{Direction, FftOptions};
 use algorithm::{ComplexAlgorithm, RealAlgorithm};
-pub use column_modes::{columns_to_modes, modes_to_columns};
+pub use column_modes::{columns_fill_lanes, columns_to_modes, complex_fft_columns, modes_to_columns};
 pub(in crate::cpu) use frame_spectra::{FrameSpectra, lines_of_frames, plan_of_frames};
 use lanes::{LaneTransform, LaneTransformKind};
 use long_rows::transform_long_rows;
