@@ -1,7 +1,7 @@
 //! Reverse-mode differentiation: each operation runs on the inner backend and leaves its backward pass on the tape.
 
 use burn::backend::tensor::{FloatTensor, IntTensor};
-use burn::backend::{Backend, TensorMetadata, get_device_settings};
+use burn::backend::{AutodiffBackend, Backend, TensorMetadata, get_device_settings};
 use burn::tensor::{IndexingUpdateOp, IntDType};
 use burn_autodiff::checkpoint::base::Checkpointer;
 use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
@@ -10,6 +10,7 @@ use burn_autodiff::ops::{Backward, Ops, OpsKind};
 use burn_autodiff::{Autodiff, NodeId};
 
 use super::linear;
+use super::parts::PartGradients;
 use super::recorded::operations_as_data;
 use crate::descriptor::{OpDescriptor, OperationOutputs, take};
 use crate::ops::{
@@ -32,52 +33,51 @@ struct BackwardState<B: Backend> {
     inputs: Vec<NodeId>,
     /// Selected bins, and the number of bins that they were selected from.
     selected: Option<(IntTensor<B>, usize)>,
+    /// Gradients of the outputs, of an operation that has two.
+    parts: Option<PartGradients<B>>,
 }
 
 impl<B: SpectralOps, const N: usize> Backward<B, N> for SpectralBackward {
     type State = BackwardState<B>;
 
     fn backward(self, ops: Ops<Self::State, N>, grads: &mut Gradients, checkpointer: &mut Checkpointer) {
-        let BackwardState { operation, inputs, selected } = ops.state;
+        let BackwardState { operation, inputs, selected, parts } = ops.state;
         let mut inputs: Vec<FloatTensor<B>> =
             inputs.into_iter().map(|node| checkpointer.retrieve_node_output(node)).collect();
-        let grad = grads.consume::<B>(&ops.node);
-        let grad = match selected {
-            Some((bins, length)) => scatter::<B>(grad, bins, length),
-            None => grad,
-        };
+        if let Some(parts) = parts {
+            inputs.extend(parts.take());
+        } else {
+            let grad = grads.consume::<B>(&ops.node);
+            inputs.push(match selected {
+                Some((bins, length)) => scatter::<B>(grad, bins, length),
+                None => grad,
+            });
+        }
         let gradients = match operation {
             OpDescriptor::WelchPsd { options } | OpDescriptor::WelchPeaks { options, .. } => {
-                inputs.push(grad);
                 OpDescriptor::WelchPsdBackward { options }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::Butterfly { gated } => {
-                inputs.extend(linear::unstack::<B>(grad));
                 OpDescriptor::ButterflyBackward { gated }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::LearnedWelchPsd { options } | OpDescriptor::LearnedWelchPeaks { options, .. } => {
-                inputs.push(grad);
                 let wanted = std::array::from_fn(|input| ops.parents[input].is_some());
                 OpDescriptor::LearnedWelchPsdBackward { options, wanted }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::SpectralConv {} => {
-                inputs.push(grad);
                 let wanted = std::array::from_fn(|input| ops.parents[input].is_some());
                 OpDescriptor::SpectralConvBackward { wanted }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::LongConv { gated } => {
-                inputs.push(grad);
                 let wanted = std::array::from_fn(|input| ops.parents.get(input).is_some_and(Option::is_some));
                 OpDescriptor::LongConvBackward { gated, wanted }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::PeakLoss { options } => {
                 // The first parent is the power; targets have no gradient.
-                inputs.push(grad);
                 OpDescriptor::PeakLossBackward { options }.run::<B>(inputs).into_floats()
             }
-            OpDescriptor::TopK { .. } => vec![grad].into_iter(),
+            OpDescriptor::TopK { .. } => inputs.into_iter(),
             OpDescriptor::Mel { options, logarithm } => {
-                inputs.push(grad);
                 let wanted = std::array::from_fn(|input| ops.parents[input].is_some());
                 OpDescriptor::MelBackward { options, logarithm, wanted }.run::<B>(inputs).into_floats()
             }
@@ -146,41 +146,35 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
         backward => panic!("{}: second derivatives are not supported", backward.name()),
     };
     let nodes: [_; N] = std::array::from_fn(|input| inputs[input].node());
-    let (bins, output) = match SpectralBackward.prepare::<C>(nodes).compute_bound().stateful() {
+    let primitives = |inputs: Vec<FloatTensor<Autodiff<B, C>>>| inputs.into_iter().map(|input| input.into_primitive());
+    match SpectralBackward.prepare::<C>(nodes).compute_bound().stateful() {
         OpsKind::Tracked(mut prep) => {
             // The gradient of a selection depends on the bins alone.
             let saved = if matches!(operation, OpDescriptor::TopK { .. }) { &[][..] } else { &inputs[..] };
             let saved = saved.iter().map(|input| prep.checkpoint(input)).collect();
-            let (bins, output) = run::<B, C>(operation, inputs);
-            let selected = bins.clone().map(|bins| (bins, length));
-            (bins, prep.finish(BackwardState { operation, inputs: saved, selected }, output))
+            let mut state = BackwardState { operation, inputs: saved, selected: None, parts: None };
+            match operation.run::<B>(primitives(inputs).collect()) {
+                OperationOutputs::Peaks(bins, power) => {
+                    state.selected = Some((bins.clone(), length));
+                    OperationOutputs::Peaks(bins, prep.finish(state, power))
+                }
+                OperationOutputs::Floats(floats) => OperationOutputs::Floats(match <[_; 2]>::try_from(floats) {
+                    Ok(outputs) => {
+                        let parts = state.parts.insert(PartGradients::default()).clone();
+                        parts.outputs::<C>(&prep.finish(state, outputs[0].clone()), outputs)
+                    }
+                    Err(floats) => vec![prep.finish(state, take(&mut floats.into_iter()))],
+                }),
+                OperationOutputs::Bins(_) => unreachable!("{operation:?} has no float output"),
+            }
         }
-        OpsKind::UnTracked(prep) => {
-            let (bins, output) = run::<B, C>(operation, inputs);
-            (bins, prep.finish(output))
-        }
-    };
-    match (bins, operation) {
-        (Some(bins), _) => OperationOutputs::Peaks(bins, output),
-        (None, OpDescriptor::Butterfly { .. }) => {
-            OperationOutputs::Floats(linear::unstack::<Autodiff<B, C>>(output).into())
-        }
-        (None, _) => OperationOutputs::Floats(vec![output]),
-    }
-}
-
-/// Runs an operation on the inner backend: bins, if it selects any, and one float output, since that is what the tape
-/// takes per operation. Two parts are stacked, `[2 * rows, length]`.
-fn run<B: SpectralOps, C: CheckpointStrategy>(
-    operation: OpDescriptor,
-    inputs: Vec<FloatTensor<Autodiff<B, C>>>,
-) -> (Option<IntTensor<B>>, FloatTensor<B>) {
-    let inputs = inputs.into_iter().map(|input| input.into_primitive()).collect();
-    match operation.run::<B>(inputs) {
-        OperationOutputs::Peaks(bins, power) => (Some(bins), power),
-        OperationOutputs::Floats(floats) if floats.len() == 1 => (None, take(&mut floats.into_iter())),
-        OperationOutputs::Floats(parts) => (None, B::float_cat(parts, 0)),
-        OperationOutputs::Bins(_) => unreachable!("{operation:?} has no float output"),
+        OpsKind::UnTracked(_) => match operation.run::<B>(primitives(inputs).collect()) {
+            OperationOutputs::Peaks(bins, power) => OperationOutputs::Peaks(bins, Autodiff::<B, C>::from_inner(power)),
+            OperationOutputs::Floats(floats) => {
+                OperationOutputs::Floats(floats.into_iter().map(Autodiff::<B, C>::from_inner).collect())
+            }
+            OperationOutputs::Bins(bins) => OperationOutputs::Bins(bins),
+        },
     }
 }
 

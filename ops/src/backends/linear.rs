@@ -1,7 +1,7 @@
 //! Reverse-mode differentiation of linear operations: the backward pass is the adjoint, and nothing is saved for it.
 
 use burn::backend::tensor::FloatTensor;
-use burn::backend::{Backend, TensorMetadata};
+use burn::backend::{AutodiffBackend, Backend, TensorMetadata};
 use burn::tensor::Slice;
 use burn_autodiff::Autodiff;
 use burn_autodiff::checkpoint::base::Checkpointer;
@@ -9,6 +9,7 @@ use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
 use burn_autodiff::grads::Gradients;
 use burn_autodiff::ops::{Backward, Ops, OpsKind};
 
+use super::parts::PartGradients;
 use crate::descriptor::{OpDescriptor, OperationOutputs, take};
 use crate::ops::SpectralOps;
 
@@ -18,38 +19,29 @@ struct LinearBackward;
 
 /// State of a backward pass.
 #[derive(Debug, Clone)]
-struct LinearState {
+struct LinearState<B: Backend> {
     adjoint: OpDescriptor,
     /// Values along the last dimension of the operation's inputs.
     width: usize,
-    /// Whether the output is two parts, stacked.
-    stacked: bool,
+    /// Gradients of the outputs, of an operation that has two.
+    parts: Option<PartGradients<B>>,
 }
 
 impl<B: SpectralOps, const N: usize> Backward<B, N> for LinearBackward {
-    type State = LinearState;
+    type State = LinearState<B>;
 
-    fn backward(self, ops: Ops<LinearState, N>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
-        let LinearState { adjoint, width, stacked } = ops.state;
-        let grad = grads.consume::<B>(&ops.node);
-        let parts = if stacked { unstack::<B>(grad).into() } else { vec![grad] };
-        for (parent, gradient) in ops.parents.into_iter().zip(adjoint.run::<B>(parts).into_floats()) {
+    fn backward(self, ops: Ops<Self::State, N>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
+        let LinearState { adjoint, width, parts } = ops.state;
+        let gradients = match parts {
+            Some(parts) => parts.take().into(),
+            None => vec![grads.consume::<B>(&ops.node)],
+        };
+        for (parent, gradient) in ops.parents.into_iter().zip(adjoint.run::<B>(gradients).into_floats()) {
             if let Some(parent) = parent {
                 grads.register::<B>(parent.id, resized::<B>(gradient, width));
             }
         }
     }
-}
-
-/// The two halves of a tensor along its first dimension.
-pub(super) fn unstack<B: Backend>(stacked: FloatTensor<B>) -> [FloatTensor<B>; 2] {
-    let shape = stacked.shape();
-    let half = shape[0] / 2;
-    [0..half, half..2 * half].map(|part| {
-        let others = (1..shape.num_dims()).map(|dim| Slice::from(0..shape[dim]));
-        let slices: Vec<_> = std::iter::once(Slice::from(part)).chain(others).collect();
-        B::float_slice(stacked.clone(), &slices)
-    })
 }
 
 /// A tensor cut or padded with zeros to `width` values along its last dimension.
@@ -88,13 +80,19 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
     let nodes: [_; N] = std::array::from_fn(|input| inputs[input].node());
     let width = inputs[0].shape().last().copied().unwrap_or(0);
     let inputs = inputs.into_iter().map(|input| input.into_primitive()).collect();
-    let mut outputs = operation.run::<B>(inputs).into_floats();
-    // One output is what the tape takes per operation: two parts are stacked along the first dimension.
-    let stacked = outputs.len() == 2;
-    let output = if stacked { B::float_cat(outputs.collect(), 0) } else { take(&mut outputs) };
-    let output = match LinearBackward.prepare::<C>(nodes).compute_bound().stateful() {
-        OpsKind::Tracked(prep) => prep.finish(LinearState { adjoint, width, stacked }, output),
-        OpsKind::UnTracked(prep) => prep.finish(output),
-    };
-    OperationOutputs::Floats(if stacked { unstack::<Autodiff<B, C>>(output).into() } else { vec![output] })
+    let outputs: Vec<_> = operation.run::<B>(inputs).into_floats().collect();
+    let step = LinearBackward.prepare::<C>(nodes).compute_bound().stateful();
+    OperationOutputs::Floats(match step {
+        OpsKind::Tracked(prep) => match <[_; 2]>::try_from(outputs) {
+            Ok(outputs) => {
+                let parts = PartGradients::<B>::default();
+                let state = LinearState { adjoint, width, parts: Some(parts.clone()) };
+                parts.outputs::<C>(&prep.finish(state, outputs[0].clone()), outputs)
+            }
+            Err(outputs) => {
+                vec![prep.finish(LinearState { adjoint, width, parts: None }, take(&mut outputs.into_iter()))]
+            }
+        },
+        OpsKind::UnTracked(_) => outputs.into_iter().map(Autodiff::<B, C>::from_inner).collect(),
+    })
 }

@@ -20,6 +20,8 @@ mod host;
 mod linear;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+#[cfg(feature = "autodiff")]
+mod parts;
 #[cfg(any(feature = "autodiff", feature = "fusion", feature = "router"))]
 mod recorded;
 #[cfg(feature = "router")]

@@ -58,7 +58,8 @@ impl FftCall {
         let (re, im) = self.parts(input, dim, options.length)?;
         let matrices = Shape::from([dims[..dim].iter().product(), dims[dim], dims[dim + 1..].iter().product()]);
         // A graph that is being captured records no reshape that changes nothing.
-        let reshaped = |part, shape: Shape| if D == 3 { part } else { Dispatch::float_reshape(part, shape) };
+        let is_view = matrices != Shape::from(dims);
+        let reshaped = |part, shape: Shape| if is_view { Dispatch::float_reshape(part, shape) } else { part };
         let [re, im] = [re, im].map(|part| reshaped(part.into_dispatch(), matrices.clone()));
         let (re, im) = Dispatch::complex_fft_columns(re, im, options);
         let [re, im] = [re, im].map(|part| Tensor::from_dispatch(reshaped(part, Shape::from(dims))));
