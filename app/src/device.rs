@@ -20,11 +20,11 @@ use crate::remote;
 use crate::remote::address::{self, AddressError};
 use crate::suggest;
 
-/// Name of the choice that is left to the program.
+/// Name of the automatic choice.
 const AUTO: &str = "auto";
 
-/// A device as a user names it: a kind and, where a machine may have several, an index (`cuda:1`); for a device of a
-/// server the server's address too (`remote:gpu:7700:1`).
+/// Name of a device: a kind, an index where a machine may have several (`cuda:1`), and the address of the server for a
+/// device of a server (`remote:gpu:7700:1`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceName(DeviceId);
 

@@ -47,8 +47,8 @@ pub fn start_threads() -> Result<(), ThreadError> {
     }
 }
 
-/// Bytes of memory that this process can still take: the least of what the machine has free, what its control groups
-/// leave, and what its limits on address space and data leave. Unknown on other systems than Linux.
+/// Memory available to this process, in bytes: the least of the machine's free memory, of the rest within its control
+/// groups, and of the rest within its limits on address space and data. `None` on systems other than Linux.
 pub fn available_memory() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let machine = kibibytes(&read("/proc/meminfo"), "MemAvailable:");
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_leave_what_is_not_used_of_them() {
+    fn memory_left_is_the_limit_minus_its_use() {
         let limits = "Limit                     Soft Limit           Hard Limit           Units     \n\
                       Max data size             unlimited            unlimited            bytes     \n\
                       Max address space         4194304              unlimited            bytes     \n";

@@ -1,6 +1,6 @@
 //! Numbers as text, in tables and pages alike.
 
-/// What a table or a description says in place of a number that is not finite.
+/// Text in a table or a description in place of a number that is not finite.
 pub const NOT_AVAILABLE: &str = "n/a";
 
 /// `value` with `decimals` decimals, thousands separated by commas.
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fixed_groups_thousands_and_signs() {
+    fn fixed_point_numbers_have_grouped_thousands_and_signs() {
         assert_eq!(fixed(1_234_567.0, 0), "1,234,567");
         assert_eq!(whole(1_048_576), "1,048,576");
         assert_eq!(fixed(-1_024.25, 1), "−1,024.2");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_and_significant_digits() {
+    fn percentages_and_significant_digits_are_formatted() {
         assert_eq!(percent(0.5), "50.0\u{202F}%");
         assert_eq!(percent(f64::NAN), "n/a");
         assert_eq!(significant(0.012_345, 3), "0.0123");

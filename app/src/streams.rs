@@ -1,7 +1,7 @@
-//! Standard output and error of a program, whose readers may be gone and whose disks may be full.
+//! Standard output and error of a program, robust against closed readers and full disks.
 //!
-//! The error stream never fails and never panics: what can't be written is dropped. Standard output drops what follows
-//! once its reader has closed it (`| head`), and the program ends with the status that it would have had; any other
+//! Writing to standard error never fails and never panics: text that can't be written is dropped. Once the reader of
+//! standard output has closed it (`| head`), further output is dropped, and the exit status is unaffected. Any other
 //! failure, such as a full disk, is an error.
 
 use std::borrow::Cow;

@@ -343,7 +343,7 @@ n_fft 256, batch 16
     }
 
     #[test]
-    fn words_that_are_always_shown_are_broken_between_words() {
+    fn columns_that_are_always_shown_break_between_words() {
         let mut table = TextTable::default().column("model", Align::Left).column("recall", Align::Right);
         table.row(["learned at a price with a long name".into(), "0.850".into()]);
         table.row(["fast".into(), "0.829".into()]);

@@ -76,7 +76,7 @@ enum Share {
     All,
 }
 
-/// Holds `share` and `all` frames on a device, and computes the peaks of either whenever it is told to.
+/// Thread that holds `share` and `all` frames on a device, and computes the peaks of either on request.
 fn serve(device: Device, [share, all]: [usize; 2], orders: &Receiver<Share>, report: &Sender<()>) {
     let window =
         |device: &Device| Window::Hann.tensor(OPTIONS.n_fft, WindowSymmetry::Periodic, FloatDType::F32, device);

@@ -1,5 +1,5 @@
-//! What a call costs in plain loops, beside operations of Burn's, to hold against the figures of `firefly-bench`:
-//! `cargo run --release -p firefly-bench --example plain_loop -- cpu 32,1024,8192`, then
+//! Times of calls in plain loops, beside those of Burn's operations, for comparison with the figures of
+//! `firefly-bench`: `cargo run --release -p firefly-bench --example plain_loop -- cpu 32,1024,8192`, then
 //! `firefly-bench welch-peaks --batch 32,1024,8192` and `firefly-bench butterfly --n 256 --batch 32,1024,8192` on it.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program for developers")]

@@ -35,7 +35,7 @@ pub struct Block<T> {
 /// Samples `[count, channels, frame]`, row-major.
 pub type SampleBlock = Block<Vec<f32>>;
 
-/// How a recording is cut into frames: `length` samples each, one every `step` samples from its start.
+/// Division of a recording into frames: `length` samples each, one every `step` samples from its start.
 ///
 /// Samples at the end that do not fill a frame are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

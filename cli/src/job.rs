@@ -19,7 +19,7 @@ pub struct Job<'a> {
     pub sources: &'a Sources,
     /// The frames.
     pub cut: Cut,
-    /// What else the values follow from: the command, its options, the device.
+    /// Everything else that the values depend on: the command, its options, the device.
     pub options: Value,
     /// Whether neither progress nor notes are shown.
     pub quiet: bool,
@@ -48,8 +48,8 @@ pub fn complete(journal: Option<Journal>, computed: Result<()>, commit: impl FnO
 }
 
 impl Job<'_> {
-    /// Computes all blocks and hands them to `take`: first those of the journal, until `take` returns false for one that
-    /// it can't continue from, then those that are computed of samples `[frames, channels, frame]`.
+    /// Computes all blocks and hands them to `take`: first those of the journal, until `take` returns false for one
+    /// that it can't continue from, then those that are computed of samples `[frames, channels, frame]`.
     ///
     /// # Errors
     /// The first error of `compute`, `take` or the journal.

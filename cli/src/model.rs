@@ -57,7 +57,7 @@ impl fmt::Display for ModelName {
     }
 }
 
-/// What a model computes, independent of the sample rate.
+/// Computation of a model, independent of the sample rate.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModelRequest {
     /// The model, as the user named it.

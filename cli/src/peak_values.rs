@@ -15,7 +15,7 @@ pub struct PeakValues {
     pub bins: Vec<i32>,
     /// Power at those bins; NaN where the bin is −1.
     pub power: Vec<f32>,
-    /// What local maxima have beside that.
+    /// Further values of local maxima.
     pub maxima: Option<MaximumValues>,
 }
 

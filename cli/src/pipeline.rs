@@ -23,20 +23,20 @@ pub struct OpenRecording {
     pub rate: f64,
 }
 
-/// What one thread tells the next.
+/// Message from one thread of the pipeline to the next.
 pub enum Message<T> {
-    /// Frames of a recording, or what was computed of them.
+    /// Frames of a recording, or their results.
     Block(OpenRecording, Block<T>),
     /// A recording has been read to its end; it has `channels` 0 if it could not be opened.
     End(OpenRecording),
-    /// A recording can't be read, or not further. Its end follows.
+    /// A recording can't be opened or read to its end. Its [`End`](Self::End) follows.
     Failed(anyhow::Error),
 }
 
 /// Position to begin at: a recording, and its frame.
 pub type Start = (usize, Option<u64>);
 
-/// Reads every frame of the sources from `start` on, computes, and hands what was computed to `write`, in order. `compute`
+/// Reads every frame of the sources from `start` on, computes, and passes the results to `write`, in order. `compute`
 /// gets the samples of a block, `[frames, channels, frame]`.
 ///
 /// # Errors

@@ -18,18 +18,18 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempPath};
 
-/// Links followed before a path is taken to have no end, as in Linux.
+/// Number of links that are followed before they are assumed to form a loop, as in Linux.
 const MOST_LINKS: usize = 40;
 
-/// An output file that is being written, and takes its place with [`commit`](Self::commit). Dropped before that, it
-/// leaves nothing behind.
+/// Output file that is being written; [`commit`](Self::commit) moves it to its place. If it is dropped before that, it
+/// is removed.
 pub struct AtomicFile {
     temporary: NamedTempFile,
     target: PathBuf,
 }
 
 impl AtomicFile {
-    /// A file that will be at `path`, in place of a file that is there. Missing folders are created.
+    /// A file that will be at `path`, in place of an existing one. Missing folders are created.
     ///
     /// # Errors
     /// If `path` names something else than a file, or its folder can't be created or written.
@@ -37,9 +37,8 @@ impl AtomicFile {
         Self::from_temporary(path, |target| temporary_in(folder_of(target)))
     }
 
-    /// A file as [`create`](Self::create) makes it, for a program that makes sure by a lock that it is the only one to
-    /// write to `path`: what a killed program leaves behind has a fixed name, `.NAME.partial`, and the next one
-    /// replaces it.
+    /// [`create`](Self::create) for a program that holds a lock on `path`, so that no other writes to it. The
+    /// unfinished file has a fixed name, `.NAME.partial`, and one that a killed program left behind is replaced.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -49,7 +48,7 @@ impl AtomicFile {
         Ok(file)
     }
 
-    /// The file that a killed program left behind, as it is, to be read and continued; an empty one if there is none.
+    /// The unfinished file of a killed program, to be read and continued; an empty one if there is none.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -64,7 +63,7 @@ impl AtomicFile {
         })
     }
 
-    /// Cuts the file off behind its first `length` bytes, or fills it up with zeros.
+    /// Truncates the file to `length` bytes, or extends it with zeros.
     ///
     /// # Errors
     /// If the file can't be written.
@@ -135,7 +134,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// As writing would.
 pub fn ensure_writable(path: &Path) -> io::Result<()> {
     let target = output_path(path)?;
-    let existing = folder_of(&target).ancestors().map(or_here).find(|folder| folder.exists()).unwrap_or(Path::new("."));
+    let existing =
+        folder_of(&target).ancestors().map(or_current_folder).find(|folder| folder.exists()).unwrap_or(Path::new("."));
     if !existing.is_dir() {
         return Err(io::Error::from(io::ErrorKind::NotADirectory));
     }
@@ -215,11 +215,11 @@ fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
 }
 
 fn folder_of(path: &Path) -> &Path {
-    or_here(path.parent().unwrap_or(Path::new("")))
+    or_current_folder(path.parent().unwrap_or(Path::new("")))
 }
 
 /// A folder whose path may be empty, as that of a relative file is.
-fn or_here(folder: &Path) -> &Path {
+fn or_current_folder(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 

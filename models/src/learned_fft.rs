@@ -148,10 +148,9 @@ impl LearnedFftConfig {
 
 /// Gated butterfly transform with learned twiddles in place of an exact transform, before power, mel bands or peaks.
 ///
-/// Untrained, it is the exact transform, whose gates training closes where its loss allows: each open gate is one
-/// butterfly that is computed. [`exact`](Self::exact) computes the same features by an exact transform, which any
-/// result should be compared with. Gates are hard concrete variables, as in
-/// [`LearnedWelchPeaks`](crate::LearnedWelchPeaks).
+/// The untrained model is the exact transform. Training closes gates where the loss allows; each open gate is one
+/// butterfly that is computed. [`exact`](Self::exact) computes the same features by an exact transform, for comparison.
+/// Gates are hard concrete variables, as in [`LearnedWelchPeaks`](crate::LearnedWelchPeaks).
 ///
 /// ```
 /// use burn::tensor::{Device, Distribution, Tensor};
@@ -265,12 +264,12 @@ impl LearnedFft {
         top_k(self.one_sided(self.exact_power(frames)?), self.config.k)
     }
 
-    /// Every gate as 0 or 1, open where its logit is not negative: to run a model. Without gradient in the logits.
+    /// Every gate as 0 or 1, open where its logit is not negative, for running a model. Without gradient in the logits.
     pub fn hard_gates(&self) -> Tensor<2> {
         self.gate_logits.val().detach().greater_equal_elem(0.0).float()
     }
 
-    /// One draw of every gate, differentiable in the logits: to train a model.
+    /// One draw of every gate, differentiable in the logits, for training a model.
     ///
     /// ```
     /// use burn::tensor::{Device, Distribution, Tensor};
@@ -290,7 +289,7 @@ impl LearnedFft {
         HardConcrete::PAPER.sample(logits, uniform.clamp(1e-6, 1.0 - 1e-6))
     }
 
-    /// Expected number of open gates, `[1]`, differentiable in the logits: what a price is put on.
+    /// Expected number of open gates, `[1]`, differentiable in the logits, for a price in the loss.
     pub fn expected_open_gates(&self) -> Tensor<1> {
         HardConcrete::PAPER.open_probability(self.gate_logits.val()).sum()
     }

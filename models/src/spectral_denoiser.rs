@@ -15,7 +15,7 @@ use crate::log_mel::RECORDINGS;
 use crate::rows::Leading;
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Signature, Variant, exactly};
 
-/// Added to power before its logarithm, and to a variance before its root.
+/// Constant added to power before its logarithm, and to a variance before its root.
 const OFFSET: f64 = 1e-8;
 /// Sharpness of the softmax that weighs the frames of a noise profile: the factor of their negative mean.
 const PROFILE_SHARPNESS: f64 = 4.0;
@@ -41,10 +41,11 @@ pub struct SpectralDenoiserConfig {
     /// Channels between the layers.
     #[config(default = 64)]
     pub hidden: usize,
-    /// Layers between the first and the last one; layer i looks 2^i frames ahead and back.
+    /// Layers between the first and the last one; layer i has a dilation of 2^i frames.
     #[config(default = 4)]
     pub layers: usize,
-    /// Whether the layers see powers relative to a noise profile, the mean of each bin over the quiet frames.
+    /// Whether the input of the layers is power relative to a noise profile, the mean of each bin over the quiet
+    /// frames.
     #[config(default = false)]
     pub profile: bool,
     /// Samples of a row of the declared inputs; rows of other lengths are accepted as well.
@@ -115,12 +116,12 @@ impl SpectralDenoiserConfig {
 }
 
 /// Denoiser of recordings: convolutions over the frames of a short-time spectrum compute a mask in `[0, 1]` for each
-/// bin, which the spectrum is multiplied by before it becomes a signal again.
+/// bin; the masked spectrum is transformed back.
 ///
-/// The convolutions see the logarithm of power, brought to mean 0 and variance 1 per recording, so that a recording
-/// twice as loud becomes one twice as loud. With a noise profile they see it relative to the mean of each bin over the
-/// quiet frames (by a softmax of how quiet they are), and a linear layer on that mean is added to the first layer's
-/// output. Hidden layers are residual, with dilations 1, 2, 4, …; weights are drawn
+/// The input of the convolutions is the logarithm of power, standardised to mean 0 and variance 1 per recording, so
+/// that the output is proportional to the level of the recording. With a noise profile, power is relative to the mean
+/// of each bin over the quiet frames (weighted by a softmax of the negative level), and a linear layer on that mean is
+/// added to the output of the first layer. Hidden layers are residual, with dilations 1, 2, 4, …; weights are drawn
 /// uniformly from ±1/√(inputs of a channel).
 ///
 /// ```

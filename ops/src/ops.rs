@@ -1,4 +1,4 @@
-//! The contract of Firefly's operations: what a backend provides.
+//! Contract of a backend: the operations of Firefly that it provides, on its own tensors.
 
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, ExtensionType, backend_extension};
@@ -11,9 +11,9 @@ use crate::options::{
 /// Inputs of a Welch estimate, or their gradients.
 #[derive(ExtensionType, Debug, Clone)]
 pub struct WelchTensors<B: Backend> {
-    /// `[rows, frame]`.
+    /// Signal, `[rows, frame]`.
     pub signal: FloatTensor<B>,
-    /// `[n_fft]`.
+    /// Window, `[n_fft]`.
     pub window: FloatTensor<B>,
 }
 
@@ -24,15 +24,15 @@ pub struct ButterflyTensors<B: Backend> {
     pub re: FloatTensor<B>,
     /// Imaginary parts, `[rows, n]`.
     pub im: FloatTensor<B>,
-    /// `[log2 n, n/2, 2]`.
+    /// Twiddle factors, `[log2 n, n/2, 2]`.
     pub twiddles: FloatTensor<B>,
     /// Gates, or their gradients.
     #[extension_type]
     pub gates: OptionalGates<B>,
 }
 
-/// Gates of a butterfly transform, `[log2 n, n/2]`, or of a long convolution, `[batch, channels, n]`. (An enum of its
-/// own, since dispatch does not map an `Option`.)
+/// Gates of a butterfly transform, `[log2 n, n/2]`, or of a long convolution, `[batch, channels, n]`; an enum because
+/// Burn's dispatch does not support `Option`.
 ///
 /// ```
 /// use burn::backend::Flex;
@@ -70,13 +70,13 @@ pub(crate) const GAIN_TAPS: usize = 3;
 /// Inputs of a learned Welch estimate, or their gradients.
 #[derive(ExtensionType, Debug, Clone)]
 pub struct LearnedTensors<B: Backend> {
-    /// `[rows, frame]`.
+    /// Signal, `[rows, frame]`.
     pub signal: FloatTensor<B>,
-    /// `[n_fft]`.
+    /// Window, `[n_fft]`.
     pub window: FloatTensor<B>,
-    /// `[log2 n_fft, n_fft/2, 2]`.
+    /// Twiddle factors, `[log2 n_fft, n_fft/2, 2]`.
     pub twiddles: FloatTensor<B>,
-    /// `[log2 n_fft, n_fft/2]`.
+    /// Gates, `[log2 n_fft, n_fft/2]`.
     pub gates: FloatTensor<B>,
     /// Weight of each segment's power, `[segments]`.
     pub weights: FloatTensor<B>,
@@ -100,7 +100,7 @@ impl<B: Backend> LearnedTensors<B> {
 /// Inputs of a spectral convolution, or their gradients.
 #[derive(ExtensionType, Debug, Clone)]
 pub struct SpectralConvTensors<B: Backend> {
-    /// `[batch, in, n…]`, with one to three dimensions n.
+    /// Input, `[batch, in, n…]`, with one to three dimensions n.
     pub input: FloatTensor<B>,
     /// Real parts of the weights, `[in, out, modes…]`.
     pub weights_re: FloatTensor<B>,
@@ -111,9 +111,9 @@ pub struct SpectralConvTensors<B: Backend> {
 /// Inputs of a long convolution, or their gradients.
 #[derive(ExtensionType, Debug, Clone)]
 pub struct LongConvTensors<B: Backend> {
-    /// `[batch, channels, n]`.
+    /// Signal, `[batch, channels, n]`.
     pub signal: FloatTensor<B>,
-    /// `[channels, k]`.
+    /// Kernels, `[channels, k]`.
     pub kernel: FloatTensor<B>,
     /// Factors of the output, or their gradients.
     #[extension_type]
@@ -123,11 +123,11 @@ pub struct LongConvTensors<B: Backend> {
 /// Rows of power, and the reference peaks that they are compared with.
 #[derive(ExtensionType, Debug, Clone)]
 pub struct PeakLossTensors<B: Backend> {
-    /// `[rows, bins]`.
+    /// Power, `[rows, bins]`.
     pub power: FloatTensor<B>,
     /// Power of the ranks k and k + 1 of each row, `[rows, 2]`, or of rank k alone, `[rows, 1]`.
     pub strongest: FloatTensor<B>,
-    /// Power that power is relative to, `[rows, 1]`.
+    /// Unit of relative power, `[rows, 1]`: both powers are divided by it.
     pub level: FloatTensor<B>,
     /// 1 at the reference's peaks and 0 at all other bins, `[rows, bins]`.
     pub peaks: FloatTensor<B>,
@@ -162,8 +162,8 @@ impl<B: Backend> AdamTensors<B> {
 
 /// Firefly's operations on a backend's own tensors.
 ///
-/// Arguments have been checked, and are of one float type, f32 or (not on `Cube`) f64, when they arrive here: users
-/// call the functions at the crate's root, which define the operations. Each `_backward` returns the gradients of its
+/// The functions at the crate's root define the operations. They check the arguments and convert them to one float
+/// type, f32 or (not on `Cube`) f64, before they call these methods. Each `_backward` returns the gradients of its
 /// operation's inputs from the gradient of its output. It is not differentiable itself: on `Autodiff` it panics.
 #[backend_extension(
     Flex: cfg(feature = "flex"),
@@ -251,6 +251,14 @@ pub trait SpectralOps: Backend {
     /// Transforms of complex rows, `[rows, m]` each part, cut or padded with zeros to n values: real and imaginary
     /// parts `[rows, n]` of `scale` Σ_j x_j exp(∓2πi jk/n), minus in the forward direction.
     fn complex_fft(
+        re: FloatTensor<Self>,
+        im: FloatTensor<Self>,
+        options: FftOptions,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>);
+
+    /// Transforms of the columns of complex matrices, `[matrices, n, width]` each part and of both results: what
+    /// [`complex_fft`](Self::complex_fft) is to rows, of n values.
+    fn complex_fft_columns(
         re: FloatTensor<Self>,
         im: FloatTensor<Self>,
         options: FftOptions,

@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn a_spoilt_row_disturbs_no_other(
+    fn a_row_that_is_not_finite_changes_no_other(
         case in any_case(),
         dtype in any_dtype(),
         row in 0usize..9,

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         learned_gradients_are_right_and_repeat,
         butterfly_gradients_are_right_and_repeat,
         batches_of_any_size_are_right_to_the_last_row,
-        a_spoilt_row_disturbs_no_other,
+        a_row_that_is_not_finite_changes_no_other,
         equal_powers_go_to_the_lower_bin,
         layouts_and_small_floats_make_no_difference,
         no_rows_give_no_rows_and_gradients_of_zero,
@@ -154,7 +154,7 @@ fn cases(device: &Device) -> impl Iterator<Item = Case> {
     settings().into_iter().filter(|options| takes(device, options.n_fft)).map(case)
 }
 
-fn a_spoilt_row_disturbs_no_other(device: &Device) {
+fn a_row_that_is_not_finite_changes_no_other(device: &Device) {
     for case in cases(device) {
         let mut samples = case.samples();
         let clean = case.outputs(case.signal_on(device, &samples, DType::F32));

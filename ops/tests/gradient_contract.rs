@@ -171,7 +171,7 @@ fn a_row_of_nan_disturbs_no_other() {
 }
 
 #[test]
-fn what_is_tracked_does_not_change_a_gradient() {
+fn gradients_do_not_depend_on_which_inputs_are_tracked() {
     for subject in subjects(plain_options(), 3) {
         let count = subject.inputs.len();
         for device in tapes() {

@@ -49,7 +49,7 @@ fn results(signal: &Tensor<2>, parameters: &LearnedParameters, options: &WelchOp
 }
 
 #[test]
-fn nothing_of_earlier_results_is_seen() {
+fn reused_memory_shows_no_earlier_results() {
     let device = Device::flex();
     let options = WelchOptions::new(N, 2);
     let frame = options.frame();

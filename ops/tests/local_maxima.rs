@@ -57,7 +57,7 @@ fn stored_cases_equal_scipy(device: &Device) {
 }
 
 /// Multiples of 1/64, of which many are equal, and some values that are not finite: differences are exact in f32.
-fn awkward(count: usize, seed: u64) -> Vec<f64> {
+fn special_values(count: usize, seed: u64) -> Vec<f64> {
     let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0];
     let value = |(i, (noise, kind)): (usize, (f64, f64))| match kind {
         kind if kind < 0.6 => (64.0 * noise).round() / 64.0,
@@ -83,7 +83,7 @@ fn rows_of_any_kind_equal_the_definition(device: &Device) {
     const ROWS: usize = 7;
     for &dtype in computed(device) {
         for length in [1, 2, 3, 16, 33, 129, 300] {
-            let input = awkward(ROWS * length, length as u64);
+            let input = special_values(ROWS * length, length as u64);
             let on_device = tensor(&input, [ROWS, length], device, dtype);
             for (options, k) in conditions().into_iter().zip([1, 5, 16, 129, 4, 3]) {
                 let k = length.min(k);
@@ -235,7 +235,7 @@ fn neighbours_that_are_not_positive_give_no_offset() {
 }
 
 fn small_floats_are_searched_as_f32() {
-    let input = tensor(&awkward(3 * 40, 8), [3, 40], &Device::flex(), DType::F32);
+    let input = tensor(&special_values(3 * 40, 8), [3, 40], &Device::flex(), DType::F32);
     for small in [DType::F16, DType::BF16] {
         let small = input.clone().cast(small);
         let [found, expected] = [small.clone(), small.cast(DType::F32)]
@@ -247,7 +247,7 @@ fn small_floats_are_searched_as_f32() {
 }
 
 fn rows_do_not_depend_on_threads() {
-    let input = awkward(3001 * 65, 5);
+    let input = special_values(3001 * 65, 5);
     let run = |threads| {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {

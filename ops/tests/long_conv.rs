@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         gradients_are_those_of_the_sum,
         long_rows_are_right,
         gradients_repeat_to_the_bit,
-        what_is_tracked_does_not_change_a_gradient,
+        gradients_do_not_depend_on_which_inputs_are_tracked,
         a_row_does_not_depend_on_its_neighbours,
         views_and_small_floats_make_no_difference,
         no_rows_give_no_rows,
@@ -204,7 +204,7 @@ fn gradients_repeat_to_the_bit(device: &Device) {
     assert!(run().iter().zip(&run()).all(|(first, second)| same(first, second)));
 }
 
-fn what_is_tracked_does_not_change_a_gradient(device: &Device) {
+fn gradients_do_not_depend_on_which_inputs_are_tracked(device: &Device) {
     let case = Case::new(3, 5, 31, 31, true);
     for device in [device.clone().autodiff(), device.clone().autodiff().gradient_checkpointing()] {
         let all = case.gradients(&device, DType::F32, [true; 3]);

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         any_number_of_rows_is_right_to_the_last,
         gradients_match_differences,
         spectra_are_those_of_scipy,
-        a_spoilt_row_disturbs_no_other,
+        a_row_that_is_not_finite_changes_no_other,
         wrong_arguments_are_refused_by_name,
     ];
     Trials::default().on_devices(on_devices).on_cpu(on_cpu).run()
@@ -199,7 +199,7 @@ fn spectra_are_those_of_scipy() {
     }
 }
 
-fn a_spoilt_row_disturbs_no_other() {
+fn a_row_that_is_not_finite_changes_no_other() {
     for n in [60, 211, 446] {
         let mut signal = noise(20 * n, 1);
         let of = |signal: &[f64]| {

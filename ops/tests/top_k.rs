@@ -30,7 +30,7 @@ fn main() -> ExitCode {
 }
 
 /// Values of every kind: noise of both signs, few levels that tie, zeros of both signs, infinities, NaN, extremes.
-fn awkward(count: usize, seed: u64) -> Vec<f64> {
+fn special_values(count: usize, seed: u64) -> Vec<f64> {
     let kind = uniform(count, 0.0..1.0, seed + 1);
     let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, f64::from(f32::MAX), f64::from(f32::MIN)];
     let value = |(i, (noise, kind)): (usize, (f64, f64))| match kind {
@@ -53,7 +53,7 @@ fn assert_largest(label: &str, found: Peaks<2>, input: &[f64], length: usize, k:
 fn the_largest_values_come_in_the_order_of_the_definition(device: &Device) {
     for &dtype in computed(device) {
         for length in [1, 2, 3, 5, 16, 17, 33, 64, 100, 129, 1000] {
-            let input = awkward(7 * length, length as u64);
+            let input = special_values(7 * length, length as u64);
             let on_device = tensor(&input, [7, length], device, dtype);
             for k in [1, length.min(4), length.min(16), length / 2 + 1, length] {
                 let label = format!("{dtype:?}, length {length}, k {k}");
@@ -102,7 +102,7 @@ fn the_largest_of_a_spectrum_are_its_peaks_to_the_bit(device: &Device) {
 
 fn small_floats_are_searched_as_f32() {
     let device = Device::flex();
-    let input = tensor(&awkward(3 * 40, 8), [3, 40], &device, DType::F32);
+    let input = tensor(&special_values(3 * 40, 8), [3, 40], &device, DType::F32);
     for small in [DType::F16, DType::BF16] {
         let small = input.clone().cast(small);
         let [found, expected] = [small.clone(), small.cast(DType::F32)].map(|input| top_k(input, 9).unwrap());
@@ -116,7 +116,7 @@ fn rows_do_not_depend_on_order_layout_or_threads() {
     const ROWS: usize = 3001;
     const LENGTH: usize = 65;
     let device = Device::flex();
-    let input = awkward(ROWS * LENGTH, 5);
+    let input = special_values(ROWS * LENGTH, 5);
     let on_device = tensor(&input, [ROWS, LENGTH], &device, DType::F32);
     let run = |input: Tensor<2>| {
         let peaks = top_k(input, 6).unwrap();

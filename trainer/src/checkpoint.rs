@@ -24,7 +24,7 @@ use crate::manifest::{Manifest, ManifestError};
 const PREFIX: &str = "step-";
 const PARTIAL: &str = ".partial-";
 const DAMAGED: &str = "damaged-";
-/// Checkpoints kept at least: the last, and the one before in case the last is damaged.
+/// Least number of checkpoints that are kept: the last, and the one before in case the last is damaged.
 pub const LEAST_KEPT: usize = 2;
 const STATE: &str = "state.json";
 const MODEL: &str = "model";
@@ -47,7 +47,7 @@ pub enum CheckpointError {
         /// The cause.
         source: Cause,
     },
-    /// A checkpoint whose files are those that were written can't be read.
+    /// A checkpoint can't be read although its files match its manifest.
     #[error("reading the checkpoint {}", folder.display())]
     Read {
         /// The checkpoint's folder.
@@ -136,8 +136,7 @@ pub struct LatestCheckpoint {
 }
 
 impl Checkpoints {
-    /// Checkpoints in `folder` of the run that `run` identifies, of which the last `keep` are kept, [`LEAST_KEPT`] at
-    /// least.
+    /// Checkpoints in `folder` of the run with the identifier `run`; the last `keep` are kept, at least [`LEAST_KEPT`].
     pub fn new(folder: PathBuf, run: String, keep: usize) -> Self {
         Self { folder, run, keep: keep.max(LEAST_KEPT) }
     }
@@ -181,8 +180,8 @@ impl Checkpoints {
         self.remove_old()
     }
 
-    /// The last checkpoint whose files are those that were written; none if the run has no checkpoint yet. Later,
-    /// damaged ones are renamed; partial checkpoints of a killed run are removed.
+    /// The last checkpoint whose files match its manifest; `None` if the run has no checkpoint yet. Later, damaged
+    /// checkpoints are renamed; partial checkpoints of a killed run are removed.
     ///
     /// # Errors
     /// If there are checkpoints and none can be used, or the folder can't be listed or changed.

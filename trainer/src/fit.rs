@@ -68,7 +68,7 @@ pub enum FitError {
     },
 }
 
-/// Way to continue a run after the failure of a device, by the step of its last checkpoint.
+/// Sentence that says how to continue a run after the failure of a device, from the step of its last checkpoint.
 fn resumable(saved: Option<usize>) -> String {
     saved.map_or("the run has no checkpoint".into(), |step| {
         format!("the checkpoint of step {step} holds the run: --resume continues it, on other devices too")
@@ -102,7 +102,7 @@ pub enum Checkpointing {
 }
 
 impl FitError {
-    /// Whether training itself broke down, rather than its data, files or settings.
+    /// Whether training diverged (the loss is not finite), rather than failed by its data, files or settings.
     pub fn is_divergence(&self) -> bool {
         matches!(self, Self::ValidationLossNotFinite { .. } | Self::Metrics(MetricsError::LossNotFinite { .. }))
     }
@@ -251,7 +251,9 @@ impl<T: Task> Fit<'_, '_, T> {
         let mut timer = StepTimer::default();
         while self.state.step < steps && !self.has_stalled() {
             let (mut point, learning_rate) = match timer.time(|| self.step()) {
-                Err(StepError::Device { device, cause }) => return Err(self.rescue(device, cause, checkpointing)),
+                Err(StepError::Device { device, cause }) => {
+                    return Err(self.save_after_failure(device, cause, checkpointing));
+                }
                 stepped => stepped?,
             };
             let done = self.state.step;
@@ -305,8 +307,9 @@ impl<T: Task> Fit<'_, '_, T> {
         Ok(())
     }
 
-    /// The error of a device that failed in a step. The state before that step is saved if the first device still has it.
-    fn rescue(&mut self, device: String, cause: String, checkpointing: &mut Checkpointing) -> FitError {
+    /// The error of a device that failed in a step. The state before that step is saved if the first device still has
+    /// it.
+    fn save_after_failure(&mut self, device: String, cause: String, checkpointing: &mut Checkpointing) -> FitError {
         let is_saved = self.saved.unwrap_or(0) == self.state.step;
         if self.replicas.is_intact() && !is_saved {
             // A failure to save leaves the previous checkpoint as the last one.

@@ -1,4 +1,4 @@
-//! Optimizer and learning rates by the section `[optimizer]`, but for Adam from burn-optim.
+//! Optimizer and learning rates of the section `[optimizer]`. All optimizers but Adam are those of burn-optim.
 
 use burn::grad_clipping::GradientClippingConfig;
 use burn::module::ParamGroup;

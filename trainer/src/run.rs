@@ -48,7 +48,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether training itself broke down, rather than its data, files or settings.
+    /// Whether training diverged (the loss is not finite), rather than failed by its data, files or settings.
     pub fn is_divergence(&self) -> bool {
         matches!(self, Self::Fit(error) if error.is_divergence())
     }
@@ -57,8 +57,8 @@ impl RunError {
 /// Folder of a run and its evaluation, or none if the run was interrupted.
 pub type Trained<T> = (RunFolder, Option<Vec<<T as Task>::Row>>);
 
-/// Trains as [`train`], in `folder` or, without one, in the first free one of `runs/NAME`, `runs/NAME-2` and so on; a run
-/// that is resumed is the last of the same configuration that is not complete.
+/// Trains as [`train`], in `folder` or, without one, in the first free one of `runs/NAME`, `runs/NAME-2` and so on; a
+/// run that is resumed is the last of the same configuration that is not complete.
 ///
 /// # Errors
 /// As [`train`].
@@ -81,8 +81,8 @@ pub fn train_in<T: Task>(
     }
 }
 
-/// Trains in `folder` from the start, or from the last checkpoint with `resume`, on `devices` of one kind, at least one;
-/// then evaluates and reports. Returns the evaluation, or none if the run was interrupted.
+/// Trains in `folder` from the start, or from the last checkpoint with `resume`, on `devices` of one kind, at least
+/// one; then evaluates and reports. Returns the evaluation, or none if the run was interrupted.
 ///
 /// # Errors
 /// If the folder holds another run, the data can't be read, training fails, or an output can't be written.

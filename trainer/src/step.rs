@@ -39,9 +39,9 @@ pub enum StepError {
     },
 }
 
-/// Loss and gradients of the share of a batch that a device takes, before they change anything.
+/// Loss and gradients of a device's share of a batch, before the update.
 pub struct StepGradients<T: Task> {
-    /// The model as it goes into the step.
+    /// The model before the step.
     pub model: T::Model,
     /// Loss of the share, weighted by its rows, still on the device.
     pub loss: StepLoss,
@@ -64,7 +64,7 @@ pub struct Stepper<'a, T: Task> {
 }
 
 impl<'a, T: Task> Stepper<'a, T> {
-    /// The configured model at the first of `steps` steps, on `device`, which has this place among several.
+    /// The configured model before the first of `steps` steps, on `device`, the one at this position among several.
     ///
     /// # Errors
     /// If the configuration is out of range.

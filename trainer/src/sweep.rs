@@ -92,7 +92,7 @@ pub enum SweepError {
 }
 
 impl SweepError {
-    /// Whether training itself broke down, rather than its data, files or settings.
+    /// Whether training diverged (the loss is not finite), rather than failed by its data, files or settings.
     pub fn is_divergence(&self) -> bool {
         matches!(self, Self::Run(error) if error.is_divergence())
     }
@@ -160,8 +160,8 @@ impl SweepAxis {
     }
 }
 
-/// Trains a run per value on `devices`, each in a folder of its own in `folder`, and writes the page that compares them. Returns the
-/// evaluation, or none if the sweep was interrupted.
+/// Trains a run per value on `devices`, each in a folder of its own in `folder`, and writes the page that compares
+/// them. Returns the evaluation, or none if the sweep was interrupted.
 ///
 /// Runs that are complete are not repeated: a sweep that was interrupted continues.
 ///

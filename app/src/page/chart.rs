@@ -29,11 +29,11 @@ pub struct Chart {
 pub struct ChartAxis {
     /// The quantity with its unit.
     pub label: String,
-    /// How values map to distance.
+    /// Scale of the axis.
     pub scale: AxisScale,
 }
 
-/// How values map to distance on an axis.
+/// Scale of an axis: the mapping of values to distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AxisScale {
@@ -56,7 +56,7 @@ pub struct ChartSeries {
     pub name: String,
     /// Index of its colour and shape; both repeat after eight, with dashed lines.
     pub colour: usize,
-    /// What its points are drawn as.
+    /// Shape that its points are drawn as.
     pub mark: Mark,
     /// The points, by increasing `x` for a line.
     pub points: Vec<Point>,
@@ -65,7 +65,7 @@ pub struct ChartSeries {
     thinned: bool,
 }
 
-/// What the points of a series are drawn as.
+/// Shape that the points of a series are drawn as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
@@ -82,7 +82,7 @@ pub enum Mark {
 pub struct Threshold {
     /// The value.
     pub value: f64,
-    /// What the line means.
+    /// Meaning of the line.
     pub label: String,
 }
 

@@ -10,12 +10,12 @@ const LIBRARIES: [&str; 2] =
     [include_str!("vendor/chart.umd.min.js"), include_str!("vendor/chartjs-chart-matrix.min.js")];
 const LICENSES: &str = include_str!("vendor/LICENSES.txt");
 const SCRIPT: &str = include_str!("charts.js");
-/// What a browser may load for the page: nothing but what stands in it.
+/// Content security policy: a browser may load nothing outside the page.
 pub(super) const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'";
 
 /// A self-contained HTML page. Its markup is XML as well as HTML, but for the document type and the scripts.
 pub struct Document<'a> {
-    /// What kind of page it is, above its heading.
+    /// Kind of page, above its heading.
     pub kind: &'a str,
     /// The heading.
     pub title: &'a str,

@@ -15,7 +15,7 @@ pub struct HeatMap {
     /// Columns of the values in one column drawn.
     pooled: usize,
     rows: Vec<HeatMapRow>,
-    /// What the ends of the colour scale mean.
+    /// Meanings of the ends of the colour scale.
     #[serde(skip)]
     ends: [String; 2],
 }
@@ -57,7 +57,7 @@ impl HeatMap {
         22 * self.rows.len() + 90
     }
 
-    /// What 0 and 1 mean.
+    /// Meanings of 0 and 1.
     pub(super) fn ends(&self) -> [&str; 2] {
         self.ends.each_ref().map(String::as_str)
     }

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_are_written_short_and_without_what_json_lacks() {
+    fn points_are_written_as_short_and_valid_json() {
         let mut point = Point::at(2048.0, 1.0 / 3.0);
         assert_eq!(serde_json::to_string(&point).unwrap(), r#"{"x":2048,"y":0.3333333}"#);
         point.y = f64::NAN;

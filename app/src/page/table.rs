@@ -6,7 +6,7 @@ use super::escape::escape;
 
 /// A table with a row header in its first column and figures in the others.
 pub struct HtmlTable {
-    /// What it is about.
+    /// Caption of the table.
     pub caption: String,
     /// Names of the columns, that of the row headers first.
     pub columns: Vec<String>,

@@ -84,7 +84,7 @@ fn chart_without_finite_points_is_a_note() {
 }
 
 #[test]
-fn values_that_a_logarithmic_axis_lacks_are_said_to_be_missing() {
+fn values_without_a_logarithm_are_reported_as_missing() {
     let line = ChartSeries::line("a", 0, [(0.0, 3.0), (1.0, 0.0)]);
     assert!(Figure::chart("Loss", chart(AxisScale::Log, vec![line]), "").caption.contains("no place"));
 }

@@ -1,4 +1,4 @@
-//! Fewer points for the same picture.
+//! Reduction of points to as many as a chart can show.
 
 use super::point::{Point, Range};
 

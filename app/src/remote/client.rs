@@ -47,10 +47,10 @@ fn connect(server: &'static str, index: usize) -> Result<Device, RemoteError> {
         Some(token) => host.with_credential(token.text()),
         None => host,
     };
-    let device = within(server, LIMIT, move || Device::remote_options(&host).device_index(index).init())?
+    let device = with_time_limit(server, LIMIT, move || Device::remote_options(&host).device_index(index).init())?
         .map_err(|error| RemoteError::of_connection(error, server, index, has_token))?;
     let opened = device.clone();
-    let (theirs, ours) = (within(server, LIMIT, move || version::of_server(&opened))?, version::own());
+    let (theirs, ours) = (with_time_limit(server, LIMIT, move || version::of_server(&opened))?, version::own());
     match theirs {
         Some(theirs) if theirs == ours => Ok(device),
         theirs => {

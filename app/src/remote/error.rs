@@ -22,7 +22,7 @@ pub enum RemoteError {
         /// The system's reason.
         reason: String,
     },
-    /// What answers at the address is no server of devices.
+    /// Another service than a server of devices answers at the address.
     #[error("{server} is no server of devices: {reason}")]
     OtherService {
         /// The address.
@@ -30,7 +30,7 @@ pub enum RemoteError {
         /// What is known of it.
         reason: String,
     },
-    /// The server wants a token, and there is none.
+    /// The server requires a token, and none is set.
     #[error("server {0} wants a token, and none is given: set {TOKEN} or {FILE} to the server's token")]
     TokenMissing(String),
     /// The server has another token.

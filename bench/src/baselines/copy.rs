@@ -1,4 +1,4 @@
-//! Copy of the input within the memory of the device: a lower bound on the time of whatever reads it from there.
+//! Copy of the input within the memory of the device: a lower bound on the time of every strategy that reads it.
 
 use burn::tensor::{Device, Tensor};
 use firefly_app::device::DeviceName;

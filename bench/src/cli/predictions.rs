@@ -93,7 +93,7 @@ pub fn run(arguments: &PredictionsArgs, out: &mut dyn Write) -> anyhow::Result<E
     Ok(ExitStatus::Passed)
 }
 
-/// What is predicted and timed together.
+/// Graphs that are predicted and timed together.
 enum Workload {
     /// The phases and models of a peaks problem.
     Peaks(PeaksProblem),

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-/// Time of the calls before a synchronisation, about: waking up from one that waited for long takes up to half a
-/// millisecond.
+/// Approximate time of the calls before a synchronisation. It is long because waking up after a long wait takes up to
+/// half a millisecond.
 const IN_FLIGHT: Duration = Duration::from_millis(40);
 /// Number of calls that may be in flight.
 const CALLS_IN_FLIGHT: RangeInclusive<usize> = 16..=512;
@@ -15,9 +15,9 @@ pub const QUEUED: &str = "the same, calls of 40 ms before a synchronisation: the
 /// Calls of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calls {
-    /// One, which is waited for.
+    /// One call, followed by a synchronisation.
     One,
-    /// As many as take 40 ms, at least 16 and at most 512, before a synchronisation.
+    /// The number of calls that take 40 ms, from 16 to 512, followed by one synchronisation.
     InFlight,
 }
 

@@ -8,15 +8,15 @@ use firefly_app::device::DeviceKind;
 
 use super::machine::available_cores;
 
-/// Time of a unit of work, about: much shorter than a scheduler's time slice, so that some units are not interrupted
-/// even where another process always runs.
+/// Approximate time of a unit of work. It is much shorter than a scheduler's time slice, so that some units are not
+/// interrupted even if another process always runs.
 const UNIT: Duration = Duration::from_micros(200);
 /// Units that each core computes per sample: together longer than several time slices.
 const UNITS: usize = 60;
-/// Slowdown from which the machine is busy: one more process on every second core, or on one of two.
+/// Slowdown above which the machine is busy: that of one more process on every second core.
 const BUSY: f64 = 1.25;
 
-/// Probe that computes the same on several cores at once, and compares the time with that of undisturbed work.
+/// Probe of other load: the same work on several cores at once, whose time is compared with that of undisturbed work.
 pub struct LoadProbe {
     cores: usize,
     /// Steps of a unit of work.
@@ -26,8 +26,8 @@ pub struct LoadProbe {
 }
 
 impl LoadProbe {
-    /// A probe for measurements on a kind of device: of every core that this process may use where they compute, of one
-    /// where a thread launches what an accelerator computes.
+    /// A probe for measurements on a kind of device: on a host, of every core that this process may use; on an
+    /// accelerator, of one core, because one thread launches the kernels.
     pub fn new(kind: DeviceKind) -> Self {
         let mut steps = 1 << 10;
         while timed(steps) < UNIT.as_nanos() as f64 {

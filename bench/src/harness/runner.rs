@@ -126,9 +126,8 @@ impl<'a, P: Problem> Runner<'a, P> {
         Ok(run_cases(cases.collect(), problem.size(), *iterations, *seed, progress))
     }
 
-    /// Bytes of host memory that a problem takes: its inputs, what all cases hold, and what the largest takes while it
-    /// runs. On an accelerator, results and temporaries are in the memory of the device, which doesn't say how large it
-    /// is.
+    /// Bytes of host memory that a problem takes: its inputs, the buffers that all cases hold, and the temporaries of
+    /// the largest. On an accelerator, results and temporaries are in device memory, whose size is not known.
     fn memory(&self, problem: &P, most_sets: usize) -> usize {
         let inputs = problem.input_memory(most_sets);
         if !self.setup.device_name.kind().is_host() {

@@ -14,11 +14,11 @@ pub struct StrategyInfo {
     pub summary: &'static str,
     /// Whether its kernels are Firefly's for host processors, which can be forced to use an instruction set.
     pub takes_instruction_sets: bool,
-    /// Whether it is about moving data to a device with memory of its own and back: on the host it runs only by name.
+    /// Whether it measures transfers to a device with memory of its own and back; on the host it runs only by name.
     pub needs_accelerator: bool,
     /// Whether it runs only by name, because preparing it takes longer than measuring it.
     pub by_name: bool,
-    /// Whether it takes part in the search for the fastest: not a lower bound, and not what computes another result.
+    /// Whether it takes part in the search for the fastest. Lower bounds and strategies with other results do not.
     pub competes: bool,
     /// Name of the strategy that it improves on: its speed is also given relative to that one.
     pub previous: Option<&'static str>,
@@ -41,7 +41,7 @@ type Inputs<P> = <P as Problem>::Inputs;
 /// Bytes of host memory that a strategy takes beside the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryNeed {
-    /// From its verification to the end of the measurement.
+    /// Bytes that it holds from its verification to the end of the measurement.
     pub held: usize,
     /// While it runs or its result is compared.
     pub transient: usize,

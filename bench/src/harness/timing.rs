@@ -10,8 +10,8 @@ use rand_chacha::ChaCha8Rng;
 use super::execution::ExecutionConfig;
 use super::routine::{Routine, RoutineError};
 
-/// Least time of the untimed runs that precede a timed one. They bring code, tables, buffers and clocks into the state
-/// that a loop of nothing but these calls finds them in.
+/// Least time of the untimed runs that precede a timed one. They bring caches and clock speed into the state of a loop
+/// over the same calls.
 const CONDITIONING: Duration = Duration::from_micros(500);
 /// Time of these runs from which they don't go through all input sets any more.
 const LONG_CONDITIONING: Duration = Duration::from_millis(2);
@@ -37,8 +37,8 @@ pub struct VerifiedCase<'a> {
 
 /// Order in which `count` cases take their turns, drawn anew for each iteration.
 ///
-/// A fixed cycle would give each case the same predecessor in all but one of its turns, and whoever follows a case that
-/// leaves the machine in a good state would seem faster.
+/// A fixed cycle would give each case the same predecessor in all but one of its turns. A case that follows one that
+/// leaves caches and clock speed in a good state would then seem faster.
 pub struct TurnOrder {
     random: ChaCha8Rng,
     places: Vec<usize>,
@@ -60,11 +60,11 @@ impl TurnOrder {
 /// Nanoseconds of each case's iterations, or the error that ended it: a run that failed, or whose result was not the
 /// verified one.
 ///
-/// In each iteration every case has a turn, in an order drawn from `seed`. A turn is what a loop over the same calls
-/// does: some untimed runs, then one that is timed, on input sets that rotate. A sample begins with dropping the result
-/// of the run before and ends with the end of [`Routine::run`], on a thread of the case. Reading the result back and
-/// comparing its checksum come after, with the untimed runs of the next turn between them and the next sample. `tick`
-/// is called after each iteration.
+/// In each iteration every case has a turn, in an order drawn from `seed`. A turn makes some untimed runs and then one
+/// that is timed, as a loop over the same calls would, on input sets that rotate. The time of a run is from dropping
+/// the previous result to the end of [`Routine::run`], on a thread of the case. The result is then read back and its
+/// checksum compared; the untimed runs of the next turn keep this out of the next time. `tick` is called after each
+/// iteration.
 pub fn interleave(
     cases: &mut [VerifiedCase<'_>],
     iterations: Iterations,

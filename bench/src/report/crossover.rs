@@ -42,9 +42,9 @@ pub struct Fastest {
     pub is_clear: bool,
 }
 
-/// The crossovers over the parameter `over`, for every combination of the others that has at least two sizes, and
-/// more than one strategy at one of them, among cases that compete. What doesn't compete
-/// has a column, but for copies of the input and second copies of a baseline.
+/// Crossovers over the parameter `over`, for every combination of the other parameters that has at least two sizes, and
+/// at one of them more than one strategy that competes. Strategies that do not compete have a column too, except copies
+/// of the input and controls.
 pub fn crossovers(cases: &[CaseRecord], over: &str) -> Vec<Crossover> {
     let mut groups: Vec<(ParameterMap, Vec<(u64, &CaseRecord)>)> = Vec::new();
     let has_column = |case: &&CaseRecord| case.strategy != COPY_BASELINE && !case.strategy.ends_with(CONTROL);

@@ -20,8 +20,8 @@ use super::zoo_models::{family_models, recordable};
 use crate::harness::routine::RoutineError;
 use crate::harness::verification::CaseError;
 
-/// Most runs of which the fastest counts, after one that is not timed: an operation is timed by the difference of two
-/// times, which what else a machine does would drown.
+/// Largest number of runs of which the fastest counts, after one that is not timed: an operation is timed by the
+/// difference of two times, which what else a machine does would drown.
 const MOST_RUNS: usize = 9;
 /// Nanoseconds of runs after which no further one begins on the host. On an accelerator, several runs compile kernels
 /// before one is as fast as all later ones.

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_on_either_side_count_alike() {
+    fn ratios_and_their_inverses_count_equally() {
         assert_eq!(share_within(2.0, [1.0, 0.5, 2.0, 0.4, 2.1, 1.9]), Some(4.0 / 6.0));
         assert_eq!(share_within(2.0, []), None);
     }

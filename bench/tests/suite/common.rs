@@ -1,4 +1,4 @@
-//! What the tests of the program share.
+//! Helpers of the program's tests.
 
 use std::process::{Command, Output};
 

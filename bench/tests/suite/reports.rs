@@ -167,7 +167,7 @@ fn reports_of_every_command_become_a_page_and_only_times_are_compared() {
 }
 
 #[test]
-fn what_is_no_report_is_refused() {
+fn files_that_are_no_report_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("other.json");
     std::fs::write(&file, "{\"format\": 99}").unwrap();

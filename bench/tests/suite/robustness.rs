@@ -103,7 +103,7 @@ fn a_measurement_that_is_interrupted_leaves_what_was_done() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_does_not_fit_into_memory_is_a_row_and_the_rest_is_measured() {
+fn problems_that_do_not_fit_into_memory_are_rows_and_the_others_are_measured() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
     let grid = ["welch-peaks", "--device", "cpu", "--batch", "32,1048576", "--iters", "2", "--warmup", "1", "--quiet"];
@@ -156,7 +156,7 @@ fn a_refused_command_leaves_no_folder() {
 }
 
 #[test]
-fn nothing_measured_is_not_success() {
+fn a_command_that_measured_nothing_fails() {
     for arguments in [
         &["welch-peaks", "--device", "cpu", "--batch", "8", "--k", "200", "--quiet"][..],
         &["butterfly", "--device", "cpu", "--n", "7", "--batch", "8", "--quiet"],

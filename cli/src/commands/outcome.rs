@@ -22,7 +22,8 @@ impl CommandOutcome {
         self.failures += 1;
     }
 
-    /// Counts a recording without a whole frame; one that could not be opened has no channels and counts as failed only.
+    /// Counts a recording without a whole frame; one that could not be opened has no channels and counts as failed
+    /// only.
     pub fn shorter(&mut self, recording: OpenRecording) {
         self.shorter += u64::from(recording.channels > 0);
     }
@@ -39,7 +40,7 @@ impl CommandOutcome {
         }
     }
 
-    /// What was left out, as lines of text.
+    /// Counts of recordings that were left out or failed, as lines of text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (count, what) in [

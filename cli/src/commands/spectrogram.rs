@@ -134,7 +134,7 @@ impl Payload for PowerRows {
     }
 }
 
-/// What becomes of the power.
+/// Results of the power: output file, drawing and summary.
 struct Spectrogram {
     bins: usize,
     matrix: Option<NpyMatrix>,

@@ -123,7 +123,7 @@ impl Payload for PowerSums {
     }
 }
 
-/// What becomes of the spectra.
+/// Results of the spectra: output file, drawing and summary.
 struct Spectra<'a> {
     estimate: &'a EstimateOptions,
     sources: &'a Sources,

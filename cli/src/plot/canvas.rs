@@ -6,14 +6,14 @@ pub type Colour = [u8; 3];
 /// Black, of text and axes.
 pub const INK: Colour = [34, 34, 34];
 
-/// Where a text's position is.
+/// Part of a text that its position refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// At its start.
+    /// Its start.
     Start,
     /// In its middle.
     Middle,
-    /// At its end.
+    /// Its end.
     End,
 }
 

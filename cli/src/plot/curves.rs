@@ -32,7 +32,7 @@ pub struct Curve {
 
 /// Curves over a common axis.
 pub struct Curves {
-    /// What is shown.
+    /// Title of the drawing.
     pub title: String,
     /// The curves.
     pub curves: Vec<Curve>,

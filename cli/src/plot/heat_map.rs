@@ -17,7 +17,7 @@ const SHORTEST: usize = 4;
 
 /// Plot of a spectrogram.
 pub struct SpectrogramPlot {
-    /// What is shown.
+    /// Title of the drawing.
     pub title: String,
     /// Half the sample rate in hertz.
     pub nyquist: f64,

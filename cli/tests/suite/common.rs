@@ -1,4 +1,4 @@
-//! What the tests of the program share.
+//! Helpers of the program's tests.
 
 use std::collections::HashMap;
 use std::fs;
@@ -26,7 +26,7 @@ pub fn success(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a run wrote to standard error.
+/// Standard error of a run.
 pub fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

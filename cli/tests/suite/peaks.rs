@@ -162,7 +162,7 @@ fn samples_on_standard_input_have_the_peaks_of_the_file() {
 }
 
 #[test]
-fn what_can_not_be_done_says_why() {
+fn impossible_commands_are_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let input = wav(&folder.path().join("x.wav"), 1, &samples(5000));
     let text_file = folder.path().join("x.txt");

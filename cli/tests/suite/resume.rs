@@ -101,7 +101,7 @@ fn a_spectrogram_whose_rows_are_gone_is_computed_anew() {
 }
 
 #[test]
-fn what_was_computed_with_other_options_is_not_continued() {
+fn a_journal_of_other_options_is_not_continued() {
     let folder = tempfile::tempdir().unwrap();
     let numbers = folder.path().join("x.csv");
     let rows: Vec<String> = samples(1 << 17).iter().map(f32::to_string).collect();

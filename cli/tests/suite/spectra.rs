@@ -81,7 +81,7 @@ fn drawings_are_self_contained_and_name_their_recording() {
 }
 
 #[test]
-fn what_can_not_be_shown_says_why() {
+fn impossible_drawings_are_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let input = wav(&folder.path().join("x.wav"), 1, &samples(1000));
     wav(&folder.path().join("y.wav"), 1, &samples(1000));

@@ -14,17 +14,16 @@ const LARGE_BYTES: usize = 256 << 20;
 const ROUGH_BYTES: usize = 4 << 20;
 /// Launches of the chain that the launch overhead is measured with.
 const CHAIN: usize = 1000;
-/// Operations on a large tensor that take a single one's time where they run as one kernel, and the ratio of times up
-/// to which they do.
+/// Number of elementwise operations in the test for lazy fusion, and the largest ratio of their time to that of a
+/// single one at which they count as one kernel.
 const MERGED: usize = 4;
 const MERGED_RATIO: f64 = 2.0;
-/// Runs that a median is taken of, and runs before them that are not counted.
+/// Number of runs whose median is taken, and of warm-up runs before them.
 const RUNS: usize = 9;
 const WARM_UP_RUNS: usize = 2;
 
-/// The preset with its launch overhead, round trip, bandwidths of memory and link, and whether elementwise operations
-/// run as one kernel, replaced by what is measured. A `rough` measurement uses small tensors, to test that measuring
-/// works.
+/// The preset with measured values of its launch overhead, round trip, bandwidths of memory and link, and of whether
+/// elementwise operations run as one kernel. A `rough` measurement uses small tensors; it is for tests.
 ///
 /// # Errors
 /// [`CalibrationError::Device`] if the device fails.
@@ -98,7 +97,7 @@ fn elapsed(start: Instant) -> f64 {
     start.elapsed().as_nanos() as f64
 }
 
-/// Median of the times that a few runs return, after runs that are not counted.
+/// Median of the times that a few runs return, after warm-up runs.
 fn median(mut run: impl FnMut() -> Result<f64, CalibrationError>) -> Result<f64, CalibrationError> {
     for _ in 0..WARM_UP_RUNS {
         run()?;

@@ -16,8 +16,8 @@ pub struct LatencySpread {
 impl LatencySpread {
     /// Geometric mean of the two percentiles.
     ///
-    /// A shared machine runs at two speeds, as other load comes and goes, and a median is of the one that happened to
-    /// last longer; the geometric mean is off by the same factor for either.
+    /// A shared machine alternates between two speeds, with and without other load. A median is that of whichever speed
+    /// lasted longer; the geometric mean differs from either by the same factor.
     fn middle(&self) -> f64 {
         (self.p10 * self.p90).sqrt()
     }
@@ -65,8 +65,8 @@ fn check_count(what: &'static str, got: usize, expected: usize) -> Result<(), Ca
     if got == expected { Ok(()) } else { Err(CalibrationError::Count { what, got, expected }) }
 }
 
-/// The table of `times`, the batch running fastest; times of batches that are too large to time are extrapolated from
-/// the batches before.
+/// The table of `times`, in which the batch is the last axis. Times of batches that are too large to measure are
+/// extrapolated from the batches before.
 fn fit(axes: Vec<LatencyAxis>, times: &[Option<f64>]) -> Result<LatencyTable, crate::profile::LatencyTableError> {
     let batches = axes.last().map_or(&[][..], |axis| &axis.values);
     let mut all = Vec::with_capacity(times.len());

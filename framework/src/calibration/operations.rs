@@ -8,18 +8,18 @@ use crate::profile::{AxisInterpolation, DeviceProfile, LatencyAxis, LatencyTable
 
 use super::CalibrationError;
 
-/// Nanoseconds that the repetitions of an operation take together, about.
+/// Approximate time of all repetitions of an operation, in nanoseconds.
 const SPAN: f64 = 2e6;
 /// Numbers of repetitions: a few, so that a device that compiles a sequence of operations into one kernel has few to
 /// compile.
 const REPEATS: [usize; 4] = [64, 16, 4, 1];
 
-/// Measures each kind of operation in `graphs`, alone, through the views that it reads through, and at each size that
-/// occurs, and puts a latency table per kind and views into `profile`.
+/// Measures each kind of operation in `graphs` alone, with the views through which it reads its inputs and at each size
+/// that occurs, and adds a latency table per kind and views to `profile`.
 ///
-/// `time` gets a graph of one operation, repeated, and returns the nanoseconds of a run; none for an operation that the
-/// device can't run, which stays unmeasured. Give it graphs of one model at several batches: latencies between them are
-/// interpolated, and those beyond them extrapolated, linearly in the
+/// `time` gets a graph of one operation, repeated, and returns the nanoseconds of a run, or `None` for an operation
+/// that the device can't run, which stays unmeasured. `graphs` should have each model at several batches: latencies
+/// between them are interpolated, and those beyond them extrapolated, linearly in the
 /// [size](crate::movement::NodeMovement::latency_size) of an operation. `progress` gets the number of operations done
 /// and of all before each one.
 ///
@@ -79,7 +79,7 @@ fn distinct_operations<'a>(graphs: &'a [Graph], options: &MovementOptions) -> Ve
     operations
 }
 
-/// Geometric mean: shapes of the same traffic may take different times.
+/// Geometric mean of times: shapes with the same traffic may take different times.
 fn middle(times: &[f64]) -> f64 {
     (times.iter().map(|time| time.ln()).sum::<f64>() / times.len() as f64).exp()
 }

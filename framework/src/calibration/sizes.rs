@@ -21,8 +21,9 @@ pub struct CalibrationSizes {
 }
 
 impl CalibrationSizes {
-    /// The sizes of a calibrated profile. Batches are closely spaced, because threads or a larger kernel set in at a
-    /// batch that differs from length to length; K has a value on each side of 16, up to which a faster search is used.
+    /// The sizes of a calibrated profile. Batches are closely spaced, because the batch from which several threads or a
+    /// larger kernel are used differs between lengths. K has a value on each side of 16, up to which the search is
+    /// faster.
     pub fn full() -> Self {
         let between = [(128, 4, 4), (256, 40, 16), (512, 1000, 16), (1024, 12, 4), (2048, 100, 40), (256, 3000, 64)];
         let held_out = [2, 8]
@@ -37,7 +38,7 @@ impl CalibrationSizes {
         }
     }
 
-    /// A few sizes, to test that measuring works.
+    /// A few sizes, for tests.
     pub fn rough() -> Self {
         Self {
             n_fft: vec![64, 256],
@@ -59,7 +60,7 @@ impl CalibrationSizes {
         PEAKS_AXES.into_iter().zip(values).map(axis).collect()
     }
 
-    /// Every combination of the axes' values, the last axis running fastest.
+    /// Every combination of the axes' values, in row-major order (the last axis changes fastest).
     pub fn points(&self) -> Vec<PeaksSize> {
         let mut points = Vec::new();
         for &n_fft in &self.n_fft {

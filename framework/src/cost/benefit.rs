@@ -14,7 +14,7 @@ pub struct Benefit {
     pub launches: i64,
     /// Synchronisations saved.
     pub syncs: i64,
-    /// Bytes of host output saved: what the device moves for it is traffic.
+    /// Bytes of host output saved; the device's own traffic for it is counted in `traffic`.
     pub read_back: i64,
     /// Bytes of device memory traffic saved.
     pub traffic: i64,

@@ -1,4 +1,4 @@
-//! Fusion gate: whether a rewrite pays on a device, as data.
+//! Fusion gate: the decision whether a rewritten graph replaces the original on a device, as data.
 
 use std::fmt::Write;
 
@@ -29,7 +29,7 @@ impl SlowdownCheck {
 pub struct FusionDecision {
     /// The device's name.
     pub device: String,
-    /// Data movement and predicted time of the graph as it is.
+    /// Data movement and predicted time of the original graph.
     pub before: (DataMovement, Prediction),
     /// Data movement and predicted time of the rewritten graph.
     pub after: (DataMovement, Prediction),

@@ -13,7 +13,7 @@ use crate::profile::{AxisInterpolation, DeviceProfile};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
-    /// Frames are copied to the host, and everything is computed there.
+    /// Copy of the frames to the host, and computation there.
     Host,
     /// One operation on the device.
     Fused,

@@ -71,9 +71,9 @@ impl Prediction {
     }
 }
 
-/// Latency of an operation by its measured ones, if the profile has them along the same size, of the most specific name
-/// that it has: interpolated, and beyond the largest that was measured at least what its traffic takes. Of elementwise
-/// operations that run as one kernel, that is the traffic of the kernel.
+/// Latency of an operation from the latency table of its most specific name, if the profile has one over the same kind
+/// of size. It is interpolated; beyond the largest measured size it is at least the time of the operation's traffic,
+/// which for elementwise operations that run as one kernel is the traffic of the kernel.
 fn measured_latency(node: &NodeMovement, device: &DeviceProfile) -> Option<f64> {
     let by_name = node.latency_names().iter().find_map(|name| device.operations.get(name));
     let table = by_name.or_else(|| device.operations.get(&node.kind))?;

@@ -5,7 +5,7 @@ use burn::backend::{Dispatch, DispatchTensor, TensorMetadata};
 use burn::tensor::{DType, Device, Int, Shape, Tensor, TensorData};
 use firefly_ops::ArgumentError;
 
-/// Float or integer tensor of any rank: what models of different signatures have in common.
+/// Float or integer tensor of any rank, the common type of the inputs and outputs of all models.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

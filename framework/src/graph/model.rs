@@ -252,9 +252,9 @@ impl Graph {
         views
     }
 
-    /// A graph that runs the node at `index` alone, `repeats` times over, on constants in the place of values that
-    /// other nodes compute: what measures the node's time. Views that it reads through run before it each time, since
-    /// they decide how it accesses memory. Its only input is also its only output, one f32 `[1, 1]`.
+    /// A graph for measuring the time of the node at `index`: the node alone, `repeats` times, on constants in place of
+    /// values that other nodes compute. The views through which it reads its inputs run before it each time, because
+    /// they determine its memory accesses. The only input, an f32 tensor `[1, 1]`, is also the only output.
     ///
     /// # Panics
     /// If there is no such node.
@@ -295,8 +295,8 @@ impl Graph {
     }
 }
 
-/// Data of a value's shape and type: floats spread over [0.5, 1.5), so that no arithmetic overflows and an order has to
-/// be found; zeros of other types, which index anything.
+/// Data of a value's shape and type. Floats are spread over [0.5, 1.5), so that no arithmetic overflows and sorting has
+/// work to do. Other types are zeros, which are valid indices.
 fn placeholder(value: &Value) -> TensorData {
     let spread = |index: usize| (index as u32).wrapping_mul(2_654_435_761) as f32 / u32::MAX as f32 + 0.5;
     let number = |index: usize| if value.dtype.is_float() { spread(index) } else { 0.0 };

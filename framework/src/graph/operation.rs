@@ -56,13 +56,13 @@ pub enum Operation {
     Cast,
     /// A constant tensor of one value.
     Fill(f64),
-    /// Element by element.
+    /// The elementwise sum.
     Add,
-    /// Element by element.
+    /// The elementwise difference.
     Subtract,
-    /// Element by element.
+    /// The elementwise product.
     Multiply,
-    /// Element by element.
+    /// The elementwise quotient.
     Divide,
     /// Every element plus the value.
     AddScalar(f64),
@@ -136,7 +136,7 @@ impl Operation {
         matches!(self, Self::Reshape | Self::Expand | Self::Permute { .. } | Self::Slice { .. } | Self::Unfold { .. })
     }
 
-    /// Whether each element of the output follows from one element of each input: what lazy fusion merges.
+    /// Whether each element of the output follows from one element of each input; lazy fusion merges such operations.
     pub const fn is_elementwise(&self) -> bool {
         matches!(
             self,

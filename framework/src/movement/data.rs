@@ -5,7 +5,7 @@ use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
-/// On a device with memory of its own, the share of its traffic that reading results back costs again.
+/// Divisor of a device's traffic: on a device without unified memory, this part of it is added to the bytes read back.
 const STAGED_SHARE: u64 = 4;
 
 /// Launches, synchronisations and bytes of a computation.

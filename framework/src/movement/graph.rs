@@ -78,7 +78,7 @@ pub struct GraphMovement {
     pub total: DataMovement,
     /// Bytes of inputs and constants, which are allocated throughout.
     pub held_bytes: u64,
-    /// Most bytes of device memory allocated at once; a view shares the memory of its input.
+    /// Peak device memory, in bytes; a view shares the memory of its input.
     pub peak_bytes: u64,
 }
 

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_later_is_written() {
+    fn values_that_are_read_later_are_written() {
         let mut graph = Graph::default();
         let x = graph.input("x", &[8], F32);
         let [a, b] = [2.0, 3.0].map(|factor| graph.apply(Operation::MultiplyScalar(factor), &[x], &[8], F32));

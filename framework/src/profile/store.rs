@@ -153,7 +153,7 @@ pub struct ResolvedProfile {
     pub ignored: Option<ProfileError>,
 }
 
-/// The user's calibrated profile of a device; the preset of its kind if there is none, or none that can be used.
+/// The user's calibrated profile of a device, or the preset of its kind if there is no usable one.
 pub fn load_or_preset(device: DeviceId) -> ResolvedProfile {
     let loaded = default_path(device).and_then(|path| load(&path, &fingerprint(device)));
     let preset = |ignored| ResolvedProfile {

@@ -1,6 +1,6 @@
-//! Registered costs of Firefly's operations: a Welch estimate reads the samples of its segments, not all of a longer
-//! frame; a long convolution writes and reads the spectra of its kernels, a spectral convolution what lies between its
-//! transforms.
+//! Registered costs of Firefly's operations. A Welch estimate reads the samples of its segments, not all of a longer
+//! frame. A long convolution also writes and reads the spectra of its kernels, and a spectral convolution the modes
+//! between its transforms.
 
 use firefly_ops::descriptor::{LONG_CONV, SPECTRAL_CONV};
 

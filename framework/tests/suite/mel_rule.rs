@@ -104,7 +104,7 @@ fn short_time_transforms_with_filters_are_one_operation() {
 }
 
 #[test]
-fn spellings_of_the_same_are_recognised() {
+fn equivalent_formulations_are_recognised() {
     let htk = bands().with_scale(MelScale::Htk).with_norm(MelNorm::None);
     let from_the_right = record(|signal, device| {
         let frames: Tensor<3> = signal.unfold(1, N_FFT, HOP);

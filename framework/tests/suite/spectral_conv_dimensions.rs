@@ -124,7 +124,7 @@ fn layer(image: Tensor<4>) -> Tensor<4> {
 }
 
 #[test]
-fn layers_of_images_in_several_spellings_are_found() {
+fn layers_of_images_in_several_formulations_are_found() {
     found("a tensor of weights per corner, assigned into zeros", IMAGE, layer);
     found("zeros between corners", IMAGE, |image| back(joined(corners(&spectrum(image), 5))));
     found("zeros between and behind corners", IMAGE, |image| {

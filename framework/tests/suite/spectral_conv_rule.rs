@@ -96,7 +96,7 @@ fn assigned(product: ComplexTensor<3>) -> ComplexTensor<3> {
 }
 
 #[test]
-fn layers_in_several_spellings_are_found() {
+fn layers_in_several_formulations_are_found() {
     found("elements", |signal, weights| back(by_elements(lowest(signal), weights)));
     found("elements, zeros joined", |signal, weights| back(padded(by_elements(lowest(signal), weights))));
     found("elements, assigned into zeros", |signal, weights| back(assigned(by_elements(lowest(signal), weights))));

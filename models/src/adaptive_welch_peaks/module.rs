@@ -16,7 +16,7 @@ const INITIAL_THRESHOLD: f64 = 0.5;
 /// Initial sharpness: doubt per natural logarithm of power.
 const INITIAL_SHARPNESS: f64 = 4.0;
 
-/// Peaks, and the segments that they were found with.
+/// Peaks, and the number of segments that each frame took.
 #[derive(Debug, Clone)]
 pub struct AdaptivePeaks<const D: usize> {
     /// Bins and power of the peaks, `[.., k]`, strongest first.
@@ -42,8 +42,8 @@ pub struct AdaptiveRounds<const D: usize> {
 /// threshold, the frame gets the segments of the next round.
 ///
 /// [`forward`](Self::forward) computes the segments that are needed; [`forward_dense`](Self::forward_dense) computes
-/// all of them and has the same results, and while the model trains a mean over rounds weighted by the probability of
-/// stopping there, which thresholds and sharpness have gradients through.
+/// all of them and has the same results. While the model trains, its results are means over rounds, weighted by the
+/// probability of stopping there, which is differentiable in thresholds and sharpness.
 ///
 /// ```
 /// use burn::tensor::{Device, Distribution, Tensor};
@@ -61,7 +61,7 @@ pub struct AdaptiveRounds<const D: usize> {
 /// ```
 #[derive(Module, Debug)]
 pub struct AdaptiveWelchPeaks {
-    /// Doubt above which a frame goes on after each round but the last, `[rounds − 1]`.
+    /// Doubt above which a frame takes the segments of the next round, after each round but the last, `[rounds − 1]`.
     pub thresholds: Param<Tensor<1>>,
     /// Natural logarithm of the sharpness, `[1]`.
     pub log_sharpness: Param<Tensor<1>>,
@@ -215,8 +215,8 @@ impl AdaptiveWelchPeaks {
         Ok((mean, (stops * counts.unsqueeze()).sum_dim(D - 1)))
     }
 
-    /// Every round of each frame of `signal` `[.., frame]`, for losses of their own: what a frame loses if it stops
-    /// after a round, times the probability that it does, is differentiable in thresholds and sharpness.
+    /// Every round of each frame of `signal` `[.., frame]`, for custom losses: the loss of a frame that stops after a
+    /// round, times the probability that it does, is differentiable in thresholds and sharpness.
     ///
     /// ```
     /// use burn::tensor::{Device, Distribution, Tensor};

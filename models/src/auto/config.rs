@@ -33,8 +33,8 @@ pub struct AutoWelchPeaksConfig {
     /// The estimate.
     #[config(default = "WelchPeaksConfig::new()")]
     pub peaks: WelchPeaksConfig,
-    /// Candidate tiers, of which those are considered whose segments the frames hold; the tier of the estimate alone if
-    /// empty.
+    /// Candidate tiers; if empty, only the tier of the estimate. A tier is considered if the frames are long enough for
+    /// its segments.
     #[config(default = "Vec::new()")]
     pub tiers: Vec<Tier>,
     /// Candidate strategies.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Shortest and longest rows.
 const LENGTHS: [usize; 2] = [4, 65_536];
-/// Most products of a butterfly matrix and a permutation.
+/// Largest number of products of a butterfly matrix and a permutation.
 const MAX_PRODUCTS: usize = 8;
 
 /// Permutation before each butterfly matrix.

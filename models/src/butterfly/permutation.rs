@@ -8,14 +8,14 @@ use burn::tensor::{Device, Tensor, s};
 use super::config::{ButterflyConfig, PermutationKind};
 use crate::rows::Leading;
 
-/// Logit of a step that is taken for certain, and the negative of that of one that is not: its sigmoid is 1 in f32.
+/// Logit of a step with probability 1 (its sigmoid is 1 in f32); its negative is that of a step with probability 0.
 const CERTAIN: f32 = 50.0;
 
-/// Product of permutations of blocks, each taken with a probability, after Dao et al. 2019, section 3.2.
+/// Product of permutations of blocks, each applied with a probability, after Dao et al. 2019, section 3.2.
 ///
 /// Blocks of n, n/2, … 4 values go through three steps: values at even places before those at odd ones, the first half
-/// reversed, the second half reversed. Step s with probability p is p·(permuted) + (1 − p)·(as it was), with one p per
-/// step and length of the blocks, or one per step. Three more steps on whole rows may come first.
+/// reversed, the second half reversed. A step with probability p returns p · permuted + (1 − p) · unpermuted values,
+/// with one p per step and length of the blocks, or one per step. Three more steps on whole rows may come first.
 #[derive(Module, Debug)]
 pub struct RelaxedPermutation {
     /// Logits of the steps' probabilities, `[log2 n − 1, 3]`, longest blocks first, or `[1, 3]` if blocks of every
@@ -115,7 +115,7 @@ fn even_before_odd(blocks: Tensor<2>) -> Tensor<2> {
     pairs.swap_dims(1, 2).reshape([count, length])
 }
 
-/// The mean of a step taken and not taken, exact for probabilities 0 and 1.
+/// The mean of permuted and unpermuted values, weighted by the probability; exact for probabilities 0 and 1.
 fn mixed(taken: Tensor<2>, not_taken: Tensor<2>, probability: Tensor<2>) -> Tensor<2> {
     taken * probability.clone() + not_taken * (-probability + 1.0)
 }

@@ -13,9 +13,9 @@ const VARIANCE_OFFSET: f64 = 1e-5;
 
 /// Forecasting by interpolation in the frequency domain.
 ///
-/// Each channel is brought to mean 0 and variance 1 (reversible instance normalisation); the lowest bins of its
-/// spectrum go through one complex linear layer to the spectrum of a longer series, whose inverse transform, with mean
-/// and variance restored, is the look-back again and the forecast behind it.
+/// Each channel is standardised to mean 0 and variance 1 (reversible instance normalisation). One complex linear layer
+/// maps the lowest bins of its spectrum to the spectrum of a longer series. The inverse transform, with mean and
+/// variance restored, is the reconstructed look-back followed by the forecast.
 ///
 /// After Z. Xu, A. Zeng and Q. Xu, "FITS: Modeling time series with 10k parameters" (2024). As in the authors' program,
 /// weights and bias are real at first, drawn uniformly from ±1/√(bins kept).

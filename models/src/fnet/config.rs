@@ -18,7 +18,7 @@ pub struct FNetConfig {
     /// Number of different tokens.
     #[config(default = 32_000)]
     pub vocabulary: usize,
-    /// Most tokens of a sequence, and tokens of the declared inputs.
+    /// Largest number of tokens of a sequence, and tokens of the declared inputs.
     #[config(default = 512)]
     pub length: usize,
     /// Values per token.

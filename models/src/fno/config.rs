@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Name in errors.
 const NAME: &str = "FnoConfig";
-/// Most zeros behind a field per point of it.
+/// Largest number of zeros appended to a field, per point of the field.
 const MAX_PADDING_SHARE: f64 = 4.0;
 
 /// Kind of the layers of a Fourier neural operator.
@@ -61,12 +61,13 @@ pub struct FnoConfig {
     /// Whether the last point's coordinate is 1, so that points are k/(n − 1), or else points are k/n.
     #[config(default = true)]
     pub endpoint: bool,
-    /// Points of zeros behind the field along each dimension, for fields that are not periodic; removed from the
+    /// Zeros appended to the field along each dimension, for fields that are not periodic; they are removed from the
     /// output.
     #[config(default = 0)]
     pub padding: usize,
-    /// Zeros behind the field as a share of its domain, which ends at the last point with an endpoint, else one point
-    /// after it. Their number is rounded, and depends on the resolution, so that the padded domain does not.
+    /// Zeros appended to the field, as a share of its domain. The domain ends at the last point with `endpoint`, and
+    /// one point after it without. The number of zeros is rounded and depends on the resolution; the padded domain does
+    /// not.
     #[config(default = 0.0)]
     pub padding_share: f64,
     /// Points along each dimension of the declared inputs; fields of other lengths are accepted as well.
@@ -114,7 +115,7 @@ impl FnoConfig {
         self.padding + padded.saturating_sub(points)
     }
 
-    /// Most modes along a dimension of `points`.
+    /// Largest number of modes along a dimension of `points`.
     fn most_modes(&self, dim: usize, points: usize) -> usize {
         let padded = points + self.zeros_behind(points);
         let is_half = dim + 1 == self.dims() || self.kind == FnoKind::Factorized;

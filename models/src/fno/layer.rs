@@ -65,7 +65,7 @@ impl<const D: usize> SpectralWeights<D> {
 pub struct FactorizedLayer {
     /// Weights along each dimension, `[width, width, modes]`.
     pub spectral: Vec<SpectralWeights<3>>,
-    /// From the width to four times as many channels.
+    /// Linear layer from the width to four times as many channels.
     pub hidden: ChannelLinear,
     /// Back to the width.
     pub output: ChannelLinear,

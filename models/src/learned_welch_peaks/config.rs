@@ -5,7 +5,7 @@ use firefly_ops::{ArgumentError, Detrend, Scaling, WelchOptions, Window, WindowS
 
 use crate::welch_peaks::validate;
 
-/// Most candidate segments.
+/// Largest number of candidate segments.
 const MAX_SEGMENTS: usize = 65_536;
 /// Largest initial logit: a gate with a larger one would never close.
 const MAX_LOGIT: f64 = 50.0;

@@ -88,21 +88,21 @@ impl HardConcrete {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GateKind {
-    /// 0 or 1, by the sign of the logit: how a trained model runs. Without gradient.
+    /// 0 or 1, by the sign of the logit, for running a trained model. Without gradient.
     Hard,
-    /// Drawn at random: how gates are trained.
+    /// Drawn at random, for training.
     Sampled,
-    /// Without noise, in `[0, 1]`, to look at: a gate that is exactly 0 or 1 has no gradient.
+    /// Without noise, in `[0, 1]`, for inspection: a gate that is exactly 0 or 1 has no gradient.
     Mean,
-    /// Given by the caller.
+    /// Chosen by the caller.
     Given,
 }
 
 /// Values of all gates of a [`LearnedWelchPeaks`](crate::LearnedWelchPeaks), each in `[0, 1]`.
 ///
-/// The model makes them: [`hard_gates`](crate::LearnedWelchPeaks::hard_gates) to run it,
-/// [`sample_gates`](crate::LearnedWelchPeaks::sample_gates) to train it, and
-/// [`mean_gates`](crate::LearnedWelchPeaks::mean_gates) to look at.
+/// Made by the model: [`hard_gates`](crate::LearnedWelchPeaks::hard_gates) for running it,
+/// [`sample_gates`](crate::LearnedWelchPeaks::sample_gates) for training it, and
+/// [`mean_gates`](crate::LearnedWelchPeaks::mean_gates) for inspection.
 #[derive(Debug, Clone)]
 pub struct Gates {
     butterflies: Tensor<2>,
@@ -144,8 +144,8 @@ impl Gates {
         &self.segments
     }
 
-    /// Share of each segment in the power, `[segments]`: its gate over the sum of all. One tensor for all calls, by
-    /// which an accelerator remembers what it found of it.
+    /// Weight of each segment in the power, `[segments]`: its gate over the sum of all gates. All calls get the same
+    /// tensor, because an accelerator caches the properties of a tensor that it has read back.
     pub(super) fn weights(&self) -> &Tensor<1> {
         &self.weights
     }

@@ -24,9 +24,9 @@ const NEIGHBOUR_LOG_GAIN: f32 = -4.0;
 /// Both results, peaks by [`forward`](Self::forward) and power by [`psd`](Self::psd), are computed with the [`Gates`]
 /// that the caller passes:
 ///
-/// - [`hard_gates`](Self::hard_gates), 0 or 1, to run a model;
-/// - [`sample_gates`](Self::sample_gates) to train it;
-/// - [`mean_gates`](Self::mean_gates) to look at; they are refused where gates train.
+/// - [`hard_gates`](Self::hard_gates), 0 or 1, for running a model;
+/// - [`sample_gates`](Self::sample_gates) for training it;
+/// - [`mean_gates`](Self::mean_gates) for inspection; they are refused while gates train.
 ///
 /// ```
 /// use burn::tensor::{Device, Distribution, Tensor};
@@ -115,7 +115,7 @@ impl LearnedWelchPeaksConfig {
 }
 
 impl LearnedWelchPeaks {
-    /// The same model with `k` peaks per frame, which no weight depends on.
+    /// The same model with `k` peaks per frame; no weight depends on `k`.
     ///
     /// ```
     /// use burn::tensor::{Device, Distribution, Tensor};
@@ -250,13 +250,13 @@ impl LearnedWelchPeaks {
         }
     }
 
-    /// Whether gradients of the logits are wanted.
+    /// Whether gradients of the logits are tracked.
     pub(super) fn trains_gates(&self) -> bool {
         self.gate_logits.val().is_require_grad() || self.segment_logits.val().is_require_grad()
     }
 
-    /// Arguments of the learned operations with these gates, which [`forward`](Self::forward) makes anew in each call:
-    /// a dozen small operations. With them at hand, calls with the same weights are one operation each.
+    /// Arguments of the learned operations with these gates. [`forward`](Self::forward) computes them in each call,
+    /// which takes a dozen small operations; a call of an operation with precomputed arguments is a single one.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};

@@ -55,14 +55,14 @@ impl LearnedWelchPeaks {
     }
 
     fn sample(&self, butterflies: Tensor<2>, segments: Tensor<1>) -> Gates {
-        let butterflies = HardConcrete::PAPER.sample(self.gate_logits.val(), off_the_ends(butterflies));
-        let segments = HardConcrete::PAPER.sample(self.segment_logits.val(), off_the_ends(segments));
+        let butterflies = HardConcrete::PAPER.sample(self.gate_logits.val(), inside_unit_interval(butterflies));
+        let segments = HardConcrete::PAPER.sample(self.segment_logits.val(), inside_unit_interval(segments));
         let shortfall = (-segments.clone().sum() + 1.0).clamp_min(0.0);
         Gates::of_kind(GateKind::Sampled, butterflies, segments + self.likeliest_segment() * shortfall)
     }
 
-    /// Every gate without noise, in `[0, 1]`: to look at, not to train with, since a gate whose logit is beyond ±2.4 is
-    /// exactly 0 or 1 here and has no gradient. A model whose gates train refuses them; its
+    /// Every gate without noise, in `[0, 1]`, for inspection. They are not for training, because a gate whose logit is
+    /// beyond ±2.4 is exactly 0 or 1 here and has no gradient. A model whose gates train refuses them; its
     /// [`valid`](burn::module::Module::valid) copy accepts them.
     ///
     /// ```
@@ -100,8 +100,8 @@ impl LearnedWelchPeaks {
     }
 }
 
-/// Uniform noise kept off 0 and 1.
-fn off_the_ends<const D: usize>(uniform: Tensor<D>) -> Tensor<D> {
+/// Uniform noise, kept away from 0 and 1.
+fn inside_unit_interval<const D: usize>(uniform: Tensor<D>) -> Tensor<D> {
     uniform.clamp(NOISE_MARGIN, 1.0 - NOISE_MARGIN)
 }
 

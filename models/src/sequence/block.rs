@@ -52,7 +52,7 @@ pub enum Channels {
 pub struct FeedForward {
     /// The normalisation.
     pub norm: LayerNorm,
-    /// To four times as many channels.
+    /// Linear layer to four times as many channels.
     pub hidden: ChannelLinear,
     /// Back again.
     pub output: ChannelLinear,

@@ -68,7 +68,7 @@ sequence_config! {
     /// assert!(config.with_layers(0).validate().unwrap_err().to_string().contains("`layers` is 0"));
     /// ```
     LongConvConfig;
-    /// Distance by which taps are moved towards 0 before they are used; nearer ones become 0.
+    /// Soft threshold: taps are moved towards 0 by this distance before they are used, and smaller ones become 0.
     threshold: f64 = 0.001, 0.0;
 }
 
@@ -100,7 +100,7 @@ sequence_config! {
     HyenaConfig;
     /// Products by a projection of the input: one more than there are long convolutions.
     order: usize = 2, 2.0;
-    /// Frequencies of the position that the filters' network takes, sine and cosine of each.
+    /// Number of frequencies whose sine and cosine at the position are inputs of the filters' network.
     frequencies: usize = 1, 1.0;
     /// Hidden units of the filters' network.
     filter_width: usize = 64, 1.0;

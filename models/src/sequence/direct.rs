@@ -13,8 +13,8 @@ const DEVIATION: f64 = 0.02;
 
 /// Causal convolution with a kernel per channel whose taps are parameters, moved towards 0 by a threshold.
 ///
-/// Taps are normal at first, and decay exponentially: channel c of C by exp(−(C/2)^(c/C) t/n) at tap t of n, so that
-/// channels differ in how far back they reach.
+/// Initial taps are normal random numbers times an exponential decay, exp(−(C/2)^(c/C) t/n) at tap t of n in channel c
+/// of C, so that channels have different ranges.
 ///
 /// ```
 /// use burn::module::Param;

@@ -6,15 +6,15 @@ use burn::module::{Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, TensorData};
 
-/// Least decay of a filter over the whole length, and greatest: to 1 % in 1.5 and in 0.3 of it.
+/// Least and greatest decay rate of a filter: to 1 % within 1.5 and within 0.3 times the whole length.
 const DECAY: [f64; 2] = [2.0 * LN_10 / 1.5, 2.0 * LN_10 / 0.3];
 /// Frequency of the first pair of sine and cosine, in periods per length.
 const FIRST_FREQUENCY: f64 = 1e-4;
 
 /// Network from the position of a tap to the taps of all filters, under windows that decay at different rates.
 ///
-/// The position and sines and cosines of it go through three linear layers with sines between them, whose frequencies
-/// are parameters, and a last one without bias.
+/// The position and its sines and cosines are the inputs of four linear layers, the last one without bias. Between them
+/// are sines, whose frequencies are parameters.
 ///
 /// ```
 /// use burn::tensor::Device;
@@ -71,7 +71,7 @@ impl HyenaFilter {
 }
 
 impl FilterShape {
-    /// A value of what the network takes: the position, then cosines, then sines with a negative sign.
+    /// An input of the network: the position, then cosines, then sines with a negative sign.
     fn position(&self, tap: usize, column: usize) -> f64 {
         if column == 0 {
             return tap as f64 / (self.length - 1) as f64;

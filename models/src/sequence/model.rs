@@ -16,13 +16,13 @@ use crate::expect_valid;
 /// Stack of residual blocks between a linear layer over channels and a linear layer on the mean over samples.
 #[derive(Module, Debug)]
 pub struct SequenceStack {
-    /// From the input to the width.
+    /// Linear layer from the channels of the input to the width.
     pub encoder: ChannelLinear,
     /// The blocks.
     pub blocks: Vec<SequenceBlock>,
     /// Normalisation behind the blocks.
     pub norm: LayerNorm,
-    /// From the mean over samples to the outputs.
+    /// Linear layer from the mean over samples to the outputs.
     pub head: Linear,
 }
 

@@ -30,7 +30,7 @@ pub struct ButterflyWelchPeaks {
     k: usize,
     /// `[1, 1, n_fft]`.
     window: Tensor<3>,
-    /// Of the exact forward transform, `[log2 n_fft, n_fft/2, 2]`.
+    /// Twiddle factors of the exact forward transform, `[log2 n_fft, n_fft/2, 2]`.
     twiddles: Tensor<3>,
     /// `[1, bins]`.
     one_sided: Tensor<2>,

@@ -39,8 +39,9 @@ impl Inception {
     }
 }
 
-/// Block of TimesNet: the series as a picture for each of its strongest periods, a period per row, through two layers
-/// of convolutions; the mean of the results, weighted by amplitude, is added to the series.
+/// Block of TimesNet. For each of its strongest periods, the series is folded into an image with a period per row, to
+/// which two layers of convolutions are applied. The mean of the results, weighted by amplitude, is added to the
+/// series.
 ///
 /// ```
 /// use burn::tensor::{Device, Distribution, Tensor};

@@ -13,8 +13,8 @@ const DEVIATION: f64 = 0.02;
 
 /// Two complex linear layers over the channels of every bin, the same for all bins, with block-diagonal weights.
 ///
-/// A rectifier of both parts lies between the layers; bins are shrunk towards 0 before the inverse transform, which
-/// keeps few of them.
+/// Between the layers is a rectifier (ReLU) of the real and imaginary parts. After them soft thresholding shrinks bins
+/// towards 0, so that few of them are not 0.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

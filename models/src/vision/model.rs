@@ -83,7 +83,7 @@ impl VisionBlock {
 /// Image classifier: patches, their positions, blocks, and a linear layer on the mean of the normalised patches.
 #[derive(Module, Debug)]
 pub struct VisionStack {
-    /// From the pixels of a patch to the width.
+    /// Linear layer from the pixels of a patch to the width.
     pub patches: Linear,
     /// Added to each patch, `[1, rows, columns, width]`.
     pub positions: Param<Tensor<4>>,
@@ -91,7 +91,7 @@ pub struct VisionStack {
     pub blocks: Vec<VisionBlock>,
     /// Normalisation behind the blocks.
     pub norm: LayerNorm,
-    /// From the mean of the patches to the classes.
+    /// Linear layer from the mean of the patches to the classes.
     pub head: Linear,
     #[module(skip)]
     sizes: ClassifierSizes,
@@ -147,7 +147,8 @@ impl VisionStack {
         }
         let side = image / patch;
         let pixels: Tensor<6> = images.reshape([batch, channels, side, patch, side, patch]);
-        // [batch, side, side, channels, patch, patch], by swaps: Burn's remote devices take a permutation for one of integers.
+        // [batch, side, side, channels, patch, patch], by swaps: Burn's remote devices take a permutation for one of
+        // integers.
         let pixels = pixels.swap_dims(1, 2).swap_dims(2, 4).swap_dims(3, 4);
         let pixels: Tensor<4> = pixels.reshape([batch, side, side, channels * patch * patch]);
         let embedded = self.patches.forward(pixels) + self.positions.val();

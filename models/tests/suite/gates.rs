@@ -78,7 +78,7 @@ fn mean_gates_are_refused_where_gates_train() {
 }
 
 #[test]
-fn gates_say_how_they_came_about() {
+fn gates_know_their_origin() {
     let device = Device::flex();
     let model = small(2, &device);
     let given = Gates::new(Tensor::ones([4, 8], &device), Tensor::ones([2], &device));

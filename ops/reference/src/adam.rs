@@ -7,7 +7,7 @@ pub struct AdamDefinition {
     pub learning_rate: f64,
     /// Decays of the moments.
     pub betas: [f64; 2],
-    /// What is added to the root of the second moment.
+    /// Constant added to the root of the second moment.
     pub epsilon: f64,
     /// Factor of the parameter that is added to its gradient.
     pub penalty: f64,

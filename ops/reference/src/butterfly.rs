@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pair_by_hand() {
+    fn one_butterfly_has_the_values_computed_by_hand() {
         // a = 1, b = 2, w = i, g = 1/4: t = 2i, a' = 1 + i/2, b' = (1 − 2i)/4 + 3/2.
         let output = gated_butterfly(&[1.0.into(), 2.0.into()], &[0.0, 1.0], Some(&[0.25]));
         assert_eq!(output, [Complex::new(1.0, 0.5), Complex::new(1.75, -0.5)]);

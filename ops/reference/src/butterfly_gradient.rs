@@ -106,7 +106,7 @@ mod tests {
 
     /// The output is of degree one in every single real number, so that a central difference is exact but for rounding.
     #[test]
-    fn gradients_are_differences() {
+    fn gradients_equal_central_differences() {
         for n in [2usize, 8, 16] {
             let stages = n.trailing_zeros() as usize;
             let inputs = [scattered(2 * n, 0.3), scattered(stages * n, 0.9), scattered(stages * n / 2, 1.3)];
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn no_gates_are_open_gates() {
+    fn absent_gates_count_as_open() {
         let (input, twiddles) = (complex(&scattered(16, 0.1)), scattered(24, 0.7));
         let output = complex(&scattered(16, 2.2));
         let open = gated_butterfly_gradients(&input, &twiddles, Some(&[1.0; 12]), &output);

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn three_points_by_hand() {
+    fn three_points_have_the_values_computed_by_hand() {
         let row: Vec<Complex> = [1.0, 2.0, 4.0].map(Complex::from).to_vec();
         let bin = definition(3, true).complex(&row)[1];
         // 1 + 2·(−½ − i√¾) + 4·(−½ + i√¾).

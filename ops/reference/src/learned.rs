@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn gain_by_hand() {
+    fn the_gain_has_the_values_computed_by_hand() {
         let gain = [1.0, 10.0, 100.0, 2.0, 20.0, 200.0, 3.0, 30.0, 300.0];
         assert_eq!(apply_gain(&[1.0, 2.0, 5.0], &gain), [212.0, 1042.0, 756.0]);
     }

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_no_maximum_and_ends_a_side() {
+    fn bins_that_are_not_finite_are_no_maxima_and_end_the_search_for_a_base() {
         let row = [0.0, f64::INFINITY, 1.0, 2.0, 1.5, f64::NAN, 0.0, 1.0, 0.0];
         assert_eq!(maxima(&row, &ANY), [3, 7]);
         assert_eq!((base(&row, 3), base(&row, 7)), (4, 6));

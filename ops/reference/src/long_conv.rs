@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_samples_by_hand() {
+    fn three_samples_have_the_values_computed_by_hand() {
         let definition = LongConvDefinition { channels: 1, n: 3, taps: 2 };
         let (signal, kernel, gate) = ([1.0, 2.0, 4.0], [3.0, 10.0], [1.0, 0.0, 2.0]);
         assert_eq!(definition.output(&signal, &kernel, None), [3.0, 16.0, 32.0]);

@@ -61,7 +61,7 @@ pub struct MelDefinition {
     pub n_fft: usize,
     /// Samples from the start of one frame to the start of the next.
     pub hop: usize,
-    /// What a signal is padded with by n_fft/2 samples on both sides; `None` for no padding.
+    /// Padding of a signal by n_fft/2 samples on both sides; `None` for no padding.
     pub padding: Option<Padding>,
     /// Whether spectra are divided by √n_fft.
     pub normalized: bool,

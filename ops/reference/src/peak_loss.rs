@@ -13,7 +13,7 @@ pub struct PeakLossDefinition<'a> {
     pub k: usize,
     /// Nepers over which the ranking loss bends.
     pub temperature: f64,
-    /// What is added to relative power.
+    /// Constant added to relative power.
     pub floor: f64,
 }
 

@@ -15,7 +15,7 @@ pub enum WindowShape {
     Rectangular,
 }
 
-/// Where a window's period ends.
+/// Period of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symmetry {
     /// θ = 2πj/n: the sample after the last equals the first, for spectral analysis.

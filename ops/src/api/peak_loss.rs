@@ -16,9 +16,9 @@ use crate::options::PeakLossOptions;
 pub struct PeakTargets<const D: usize> {
     /// 1 at the bins of the reference's peaks and 0 at all others, `[.., bins]`.
     pub peaks: Tensor<D>,
-    /// Power of the reference, `[.., bins]`, which counts at its peaks.
+    /// Power of the reference, `[.., bins]`; only its values at the reference's peaks are used.
     pub power: Tensor<D>,
-    /// Power that power is relative to, `[.., 1]`, above 0.
+    /// Unit of relative power, `[.., 1]`, above 0: both powers are divided by it.
     pub level: Tensor<D>,
 }
 
@@ -29,18 +29,17 @@ impl<const D: usize> PeakTargets<D> {
     }
 }
 
-/// How far the power of each row is from ranking a reference's peaks first, and from equalling their power.
+/// Losses of the power of each row against a reference's peaks: of their ranks, and of their power.
 ///
-/// With the relative log power `l = ln(power / level + floor)` of a bin, and a boundary halfway between those of the
-/// row's own ranks k and k + 1 (that of rank k alone where a row has k bins), the two losses of a row are
+/// The relative log power of a bin is `l = ln(power / level + floor)`. The boundary is halfway between the relative log
+/// powers of the row's own ranks k and k + 1; in a row of k bins it is that of rank k. A row has two losses, each times
+/// its weight:
 ///
-/// - ranking: the sum over all bins of `ln(1 + exp(±(boundary − l) / temperature))`, plus at the reference's peaks,
-///   which belong above the boundary, and minus at all other bins;
-/// - power: the sum over the reference's peaks of `(l − l_reference)²`;
+/// - ranking: the sum over all bins of `ln(1 + exp(±(boundary − l) / temperature))`, with plus at the reference's
+///   peaks, which should be above the boundary, and minus at all other bins;
+/// - power: the sum over the reference's peaks of `(l − l_reference)²`.
 ///
-/// each times its weight.
-///
-/// The boundary is a constant: gradients move bins, not the boundary.
+/// The boundary counts as a constant: it has no gradient.
 ///
 /// - `power`: `[.., bins]`, of any rank from 1, not negative.
 /// - returns `[.., 2]`: the ranking loss and the power loss of each row. Differentiable in the power.

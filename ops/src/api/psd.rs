@@ -41,7 +41,7 @@ pub fn welch_psd<const D: usize>(
     welch_psd_of("welch_psd", signal, window, options)
 }
 
-/// As [`welch_psd`], on behalf of an operation.
+/// [`welch_psd`] for `operation`, which errors name.
 pub(super) fn welch_psd_of<const D: usize>(
     operation: &'static str,
     signal: Tensor<D>,

@@ -20,7 +20,7 @@ struct LinearBackward;
 #[derive(Debug, Clone)]
 struct LinearState {
     adjoint: OpDescriptor,
-    /// Values per row of the operation's inputs.
+    /// Values along the last dimension of the operation's inputs.
     width: usize,
     /// Whether the output is two parts, stacked.
     stacked: bool,
@@ -41,21 +41,30 @@ impl<B: SpectralOps, const N: usize> Backward<B, N> for LinearBackward {
     }
 }
 
-/// The two halves of the rows of a tensor `[2 * rows, length]`.
+/// The two halves of a tensor along its first dimension.
 pub(super) fn unstack<B: Backend>(stacked: FloatTensor<B>) -> [FloatTensor<B>; 2] {
-    let (rows, length) = (stacked.shape()[0] / 2, stacked.shape()[1]);
-    [0..rows, rows..2 * rows].map(|half| B::float_slice(stacked.clone(), &[Slice::from(half), Slice::from(0..length)]))
+    let shape = stacked.shape();
+    let half = shape[0] / 2;
+    [0..half, half..2 * half].map(|part| {
+        let others = (1..shape.num_dims()).map(|dim| Slice::from(0..shape[dim]));
+        let slices: Vec<_> = std::iter::once(Slice::from(part)).chain(others).collect();
+        B::float_slice(stacked.clone(), &slices)
+    })
 }
 
-/// Rows cut or padded with zeros to `width` values.
-fn resized<B: Backend>(rows: FloatTensor<B>, width: usize) -> FloatTensor<B> {
-    let (count, length) = (rows.shape()[0], rows.shape()[1]);
-    let within = [Slice::from(0..count), Slice::from(0..width.min(length))];
+/// A tensor cut or padded with zeros to `width` values along its last dimension.
+fn resized<B: Backend>(tensor: FloatTensor<B>, width: usize) -> FloatTensor<B> {
+    let mut shape = tensor.shape();
+    let last = shape.num_dims() - 1;
+    let length = shape[last];
+    let within: Vec<_> =
+        (0..=last).map(|dim| Slice::from(0..if dim == last { width.min(length) } else { shape[dim] })).collect();
     if width <= length {
-        return if width == length { rows } else { B::float_slice(rows, &within) };
+        return if width == length { tensor } else { B::float_slice(tensor, &within) };
     }
-    let zeros = B::float_zeros([count, width].into(), &rows.device(), rows.dtype().into());
-    B::float_slice_assign(zeros, &within, rows)
+    shape[last] = width;
+    let zeros = B::float_zeros(shape, &tensor.device(), tensor.dtype().into());
+    B::float_slice_assign(zeros, &within, tensor)
 }
 
 /// Runs a linear operation on the inner backend, and puts its adjoint on the tape.
@@ -77,10 +86,10 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
     inputs: Vec<FloatTensor<Autodiff<B, C>>>,
 ) -> OperationOutputs<Autodiff<B, C>> {
     let nodes: [_; N] = std::array::from_fn(|input| inputs[input].node());
-    let width = inputs[0].shape()[1];
+    let width = inputs[0].shape().last().copied().unwrap_or(0);
     let inputs = inputs.into_iter().map(|input| input.into_primitive()).collect();
     let mut outputs = operation.run::<B>(inputs).into_floats();
-    // One output is what the tape takes per operation: two parts are stacked, `[2 * rows, length]`.
+    // One output is what the tape takes per operation: two parts are stacked along the first dimension.
     let stacked = outputs.len() == 2;
     let output = if stacked { B::float_cat(outputs.collect(), 0) } else { take(&mut outputs) };
     let output = match LinearBackward.prepare::<C>(nodes).compute_bound().stateful() {

@@ -6,6 +6,8 @@
 
 #[cfg(feature = "autodiff")]
 mod autodiff;
+#[cfg(any(feature = "flex", feature = "ndarray", feature = "cube"))]
+mod columns;
 #[cfg(feature = "cube")]
 mod cube;
 #[cfg(feature = "flex")]

@@ -112,6 +112,15 @@ macro_rules! operations_as_data {
             (take(&mut parts), take(&mut parts))
         }
 
+        fn complex_fft_columns(
+            re: FloatTensor<Self>,
+            im: FloatTensor<Self>,
+            options: FftOptions,
+        ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+            let mut parts = $apply(OpDescriptor::ComplexFftColumns { options }, vec![re, im]).into_floats();
+            (take(&mut parts), take(&mut parts))
+        }
+
         fn real_fft(signal: FloatTensor<Self>, options: FftOptions) -> (FloatTensor<Self>, FloatTensor<Self>) {
             let mut parts = $apply(OpDescriptor::RealFft { options }, vec![signal]).into_floats();
             (take(&mut parts), take(&mut parts))

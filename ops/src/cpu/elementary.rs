@@ -1,4 +1,5 @@
-//! Logarithms and exponentials of f32 as polynomials, in loops that compilers turn into instructions on whole registers.
+//! Logarithms and exponentials of f32 as polynomials, in loops that compilers turn into instructions on whole
+//! registers.
 
 use super::real::Real;
 
@@ -32,7 +33,7 @@ impl ElementaryFunctions<f32> for Approximate {
     #[inline(always)]
     fn ln_1p(x: f32) -> f32 {
         let sum = 1.0 + x;
-        // What the sum lost of x, times the slope of the logarithm.
+        // Correction: the rounding error of 1 + x, times the slope of the logarithm.
         ln(sum) + (x - (sum - 1.0)) / sum
     }
 }
@@ -73,15 +74,17 @@ pub(in crate::cpu) fn ln(x: f32) -> f32 {
         0.105_308_644,
         -0.062_015,
     ];
+    // Exponent e and f of x = 2^e (1 + f), from the bits of x.
     let shifted = x.to_bits().wrapping_sub(SQRT_HALF);
     let exponent = (shifted as i32 >> 23) as f32;
     let f = f32::from_bits((shifted & 0x007f_ffff) + SQRT_HALF) - 1.0;
+    // P(f) by Horner's scheme.
     let mut p = P[9];
     for coefficient in P[..9].iter().rev() {
         p = p * f + coefficient;
     }
     let square = f * f;
-    // From the smallest term to the largest.
+    // The terms of the result are added from the smallest to the largest, which rounds least.
     let rest = (p * f * square + exponent * LN_2[1]) - 0.5 * square;
     let result = exponent * LN_2[0] + (f + rest);
     if x < f32::INFINITY { result } else { x }
@@ -93,7 +96,7 @@ pub(in crate::cpu) fn ln(x: f32) -> f32 {
 /// x = k ln 2 + r with |r| up to ½ ln 2, and e^x = 2^k e^r, by the series of e^r up to r⁷/7!.
 #[inline(always)]
 fn exp_of_negative(x: f32) -> f32 {
-    /// To the value that is added and subtracted, numbers are rounded to integers, which are its lowest bits.
+    /// 1.5 · 2²³: adding it rounds a small number to an integer, which is then in the lowest bits of the sum.
     const ROUND: f32 = 1.5 * (1 << 23) as f32;
     const TERMS: [f32; 7] = [1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0];
     let x = if x < -87.0 { -87.0 } else { x };

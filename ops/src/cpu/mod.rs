@@ -53,5 +53,7 @@ pub use real::Real;
 pub use spectral_conv::SpectralConvGradients;
 pub(crate) use spectral_conv::{spectral_conv, spectral_conv_backward, workspace_len};
 pub use top_k::top_k;
-pub use transform::{complex_fft, complex_fft_in_place, inverse_real_fft, real_fft};
+pub use transform::{
+    columns_fill_lanes, complex_fft, complex_fft_columns, complex_fft_in_place, inverse_real_fft, real_fft,
+};
 pub use welch::{welch_peaks, welch_psd, welch_psd_backward};

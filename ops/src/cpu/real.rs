@@ -44,7 +44,7 @@ pub trait Real: FftNum + Float + NumAssign + Default + Into<f64> {
     fn with_scratch<R>(body: impl FnOnce(&mut Scratch<Self, Self::Key>) -> R) -> R;
 }
 
-/// One planner per process, and what `$plan` makes of it.
+/// A plan from the planner of the process, of type `$planner`: the result of the closure `$plan`.
 macro_rules! planned {
     ($planner:ty, $plan:expr) => {{
         static PLANNER: LazyLock<Mutex<$planner>> = LazyLock::new(|| Mutex::new(<$planner>::new()));

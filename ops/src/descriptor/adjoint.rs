@@ -14,6 +14,7 @@ impl OpDescriptor {
         match *self {
             // Σ_k Re(conj(g_k) Σ_j x_j w^jk) = Σ_j Re(conj(Σ_k g_k w^-jk) x_j).
             Self::ComplexFft { options } => Some(Self::ComplexFft { options: opposite(options) }),
+            Self::ComplexFftColumns { options } => Some(Self::ComplexFftColumns { options: opposite(options) }),
             // The sum over one side of the spectrum counts an interior bin once; the Hermitian sum counts it twice.
             Self::RealFft { options } => {
                 let options = FftOptions { interior: 0.5 * options.interior, ..opposite(options) };

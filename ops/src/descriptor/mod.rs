@@ -166,6 +166,11 @@ operations! {
         /// Length, direction and factors.
         options: FftOptions,
     }
+    /// Fourier transform of the columns of complex matrices.
+    COMPLEX_FFT_COLUMNS = "firefly::complex_fft_columns": ComplexFftColumns {
+        /// Length, direction and factors.
+        options: FftOptions,
+    }
     /// One-sided Fourier transform of real rows.
     REAL_FFT = "firefly::real_fft": RealFft {
         /// Length, direction and factors.

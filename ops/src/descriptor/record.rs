@@ -22,7 +22,9 @@ impl OpDescriptor {
                 vec![(row(k), bins.into()), (row(k), float)]
             }
             Self::LocalMaxima { k, bins, .. } => vec![(row(k), bins.into()), (row(k), bins.into())],
-            Self::Butterfly { .. } | Self::WelchPsdBackward { .. } => vec![like(0), like(1)],
+            Self::Butterfly { .. } | Self::WelchPsdBackward { .. } | Self::ComplexFftColumns { .. } => {
+                vec![like(0), like(1)]
+            }
             Self::ButterflyBackward { gated } => (0..3 + usize::from(gated)).map(like).collect(),
             Self::LearnedWelchPsdBackward { .. } => (0..6).map(like).collect(),
             Self::ComplexFft { options } => vec![(row(options.length), float); 2],

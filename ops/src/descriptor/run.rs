@@ -50,6 +50,9 @@ impl OpDescriptor {
             Self::ComplexFft { options } => {
                 OperationOutputs::parts(B::complex_fft(take(inputs), take(inputs), options))
             }
+            Self::ComplexFftColumns { options } => {
+                OperationOutputs::parts(B::complex_fft_columns(take(inputs), take(inputs), options))
+            }
             Self::RealFft { options } => OperationOutputs::parts(B::real_fft(take(inputs), options)),
             Self::InverseRealFft { options } => {
                 OperationOutputs::Floats(vec![B::inverse_real_fft(take(inputs), take(inputs), options)])

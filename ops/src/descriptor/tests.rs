@@ -41,6 +41,7 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::LearnedWelchPsdBackward { options, wanted },
             OpDescriptor::LearnedWelchPeaks { options, k, bins },
             OpDescriptor::ComplexFft { options: fft },
+            OpDescriptor::ComplexFftColumns { options: fft },
             OpDescriptor::RealFft { options: FftOptions { direction: Direction::Forward, ..fft } },
             OpDescriptor::InverseRealFft { options: fft },
             OpDescriptor::Mel { options: mel, logarithm: None },

@@ -133,7 +133,7 @@ impl ComplexRows {
         Self::new(empty(client, values), empty(client, values))
     }
 
-    /// The imaginary parts; where there are none, the real parts stand in for a kernel that does not read them.
+    /// The imaginary parts; if there are none, the real parts, as an argument for a kernel that does not read them.
     pub(super) fn imaginary(&self) -> &Handle {
         self.im.as_ref().unwrap_or(&self.re)
     }

@@ -22,7 +22,7 @@ pub struct AdamOptions {
     pub step: usize,
     /// Decays of the first and of the second moment, from 0 to below 1.
     pub betas: [f64; 2],
-    /// What is added to the root of the second moment, above 0.
+    /// Constant added to the root of the second moment, above 0.
     pub epsilon: f64,
     /// Weight decay.
     pub weight_decay: WeightDecay,
@@ -129,9 +129,11 @@ impl AdamOptions {
     }
 }
 
-/// What every element of a parameter is updated with: its gradient g, with `penalty` times the parameter added, makes
-/// the moments m = `keep`₁ m + `add`₁ g and v = `keep`₂ v + `add`₂ g², and the parameter is `kept` times itself minus
-/// `rate` (`scale` m / `divisors`₁) / (√(v / `divisors`₂) + `epsilon`).
+/// Coefficients of a step of Adam, the same for every element p of a parameter with gradient g and moments m and v:
+///
+/// - g' = g + `penalty` p;
+/// - m' = `keep`₁ m + `add`₁ g' and v' = `keep`₂ v + `add`₂ g'²;
+/// - p' = `kept` p − `rate` (`scale` m' / `divisors`₁) / (√(v' / `divisors`₂) + `epsilon`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct AdamCoefficients<T> {
     pub keep: [T; 2],

@@ -1,6 +1,6 @@
 //! Extent of a convolution.
 
-/// Samples of a convolution of n samples with a kernel of k that are returned.
+/// Part of a convolution of n samples with a kernel of k taps that is returned.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -17,13 +17,13 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum ConvolveMode {
-    /// All n + k − 1.
+    /// All n + k − 1 samples.
     #[default]
     Full,
-    /// The n in the middle of `Full`.
+    /// The n samples in the middle of `Full`.
     Same,
-    /// The n − k + 1 that no sample outside of the signal has a share in.
+    /// The n − k + 1 samples that depend on no sample outside the signal.
     Valid,
-    /// n, of the signal repeated without end.
+    /// The n samples of the circular convolution, in which the signal is repeated periodically.
     Circular,
 }

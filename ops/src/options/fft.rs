@@ -26,7 +26,7 @@ pub struct FftOptions {
 }
 
 impl FftOptions {
-    /// A transform of `length` points whose outputs are as they come.
+    /// A transform of `length` points without factors on its outputs.
     pub const fn new(length: usize, direction: Direction) -> Self {
         Self { length, direction, scale: 1.0, interior: 1.0 }
     }

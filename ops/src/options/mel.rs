@@ -1,4 +1,4 @@
-//! Parameters of mel spectra: the bands, and the frames that they are taken of.
+//! Parameters of mel spectra: frames, bands, and the quantity that is summed into bands.
 
 use serde::{Deserialize, Serialize};
 
@@ -125,7 +125,7 @@ impl MelBands {
         self.f_max.unwrap_or(self.sample_rate / 2.0)
     }
 
-    /// Checks every field on behalf of an operation.
+    /// Checks every field; errors name `operation`.
     ///
     /// # Errors
     /// [`ArgumentError`] for the first field that is out of range.

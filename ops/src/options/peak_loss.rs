@@ -19,7 +19,7 @@ pub struct PeakLossOptions {
     pub k: usize,
     /// Distance, in nepers, from the boundary over which the ranking loss bends, above 0.
     pub temperature: f64,
-    /// What is added to relative power before its logarithm is taken, above 0.
+    /// Constant added to relative power before its logarithm, above 0.
     pub floor: f64,
     /// Factors of the ranking loss and of the power loss.
     pub weights: [f64; 2],

@@ -11,7 +11,7 @@ pub const MAX_N_FFT: usize = 65_536;
 
 /// Scaling of one-sided power.
 ///
-/// `Spectrum` and `Density` are what `scipy.signal.welch` calls them; `Power` is |X|² as the transform gives it.
+/// `Spectrum` and `Density` are those of `scipy.signal.welch`; `Power` is |X|² of the unnormalised transform.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -161,7 +161,7 @@ impl WelchOptions {
         self.segments * self.stages() * self.n_fft / 2
     }
 
-    /// Checks every field on behalf of `operation`.
+    /// Checks every field; errors name `operation`.
     ///
     /// # Errors
     /// [`ArgumentError`] naming the first field that is out of range.

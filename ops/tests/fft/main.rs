@@ -17,9 +17,10 @@ use conventions::{
 };
 use gradients::{gradients_are_the_adjoint, gradients_match_those_in_float64};
 use values::{
-    a_spoilt_row_disturbs_no_other, an_input_that_is_kept_stays_as_it_is, any_number_of_rows_is_right_to_the_last,
-    lengths_up_to_512_match_the_definition, long_lengths_match_float64, no_rows_give_no_rows,
-    primes_match_the_definition, rows_are_cut_and_padded, small_floats_compute_in_f32, transposed_input_is_the_same,
+    a_row_that_is_not_finite_changes_no_other, an_input_that_is_kept_stays_as_it_is,
+    any_number_of_rows_is_right_to_the_last, lengths_up_to_512_match_the_definition, long_lengths_match_float64,
+    no_rows_give_no_rows, primes_match_the_definition, rows_are_cut_and_padded, small_floats_compute_in_f32,
+    transposed_input_is_the_same,
 };
 
 fn main() -> ExitCode {
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
         long_lengths_match_float64,
         conventions_are_those_of_scipy,
         gradients_are_the_adjoint,
-        a_spoilt_row_disturbs_no_other,
+        a_row_that_is_not_finite_changes_no_other,
         transposed_input_is_the_same,
         no_rows_give_no_rows,
         frequencies_are_those_of_scipy,

@@ -173,7 +173,7 @@ pub fn small_floats_compute_in_f32(device: &Device) {
     assert_eq!(values(spectrum.re), [2.0, 0.0, 0.0]);
 }
 
-pub fn a_spoilt_row_disturbs_no_other() {
+pub fn a_row_that_is_not_finite_changes_no_other() {
     for n in [7, 60, 64, 97, 100] {
         for rows in [2, 20] {
             let clean = FftRows::noise(rows, n);

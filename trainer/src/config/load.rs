@@ -1,4 +1,4 @@
-//! From TOML text and `--set section.key=value` to a checked configuration.
+//! Loading of a checked configuration from TOML text and `--set section.key=value`.
 
 use std::io;
 use std::path::{self, Path, PathBuf};

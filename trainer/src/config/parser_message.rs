@@ -4,7 +4,7 @@ use firefly_app::suggest;
 
 use super::ConfigError;
 
-/// Most characters of a line of an error.
+/// Largest number of characters of a line of an error.
 const MAX_LINE: usize = 200;
 /// Messages of the parser that name its own types, and what they mean.
 const EXPLANATIONS: [(&str, &str); 5] = [

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::ConfigError;
 
-/// Most bytes of a configuration's file.
+/// Largest number of bytes of a configuration's file.
 pub(super) const MAX_LENGTH: u64 = 1 << 20;
 
 /// The text of a configuration.

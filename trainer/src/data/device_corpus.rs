@@ -8,7 +8,7 @@ use super::frames::{FrameDraw, FrameSampler};
 /// Upper limit of a corpus in samples: 128 MiB, which fits a buffer of every device.
 const MAX_SAMPLES: usize = (128 << 20) / size_of::<f32>();
 
-/// Rows from which on drawing them in parallel saves more time than starting the tasks takes.
+/// Least number of rows for which drawing them in parallel saves time.
 const MANY_ROWS: usize = 2048;
 
 /// A corpus in a device's memory, with the sampler of its frames.

@@ -8,19 +8,18 @@ use rand_chacha::ChaCha8Rng;
 /// Part of an experiment. Parts never share a random stream, so that validation and test frames are not trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Frames to fit on.
+    /// Frames to train on.
     Train,
-    /// Frames to choose a model by.
+    /// Frames to validate on, by which a model is chosen.
     Validation,
-    /// Frames to report on.
+    /// Frames to test on.
     Test,
 }
 
-/// Purpose of random draws. Purposes never share a random stream, so that what is drawn for one says nothing about what
-/// is drawn for another.
+/// Purpose of random draws. Purposes never share a random stream, so that draws for different purposes are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Frames of the task `peaks`, by their number. Other tasks have none: the order of their examples, by its epoch.
+    /// Frames of the task `peaks`, by their number; in other tasks the order of examples, by the epoch.
     Frames = 0,
     /// Random changes of examples: place, level, speed, symmetry.
     Augmentation = 1,
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn purposes_share_no_stream() {
+    fn purposes_have_different_random_streams() {
         let all = [Purpose::Frames, Purpose::Augmentation, Purpose::Noise, Purpose::Examples, Purpose::Once];
         let mut first: Vec<u64> =
             all.map(|purpose| Draw::at(1, Part::Train, purpose, 5).below(u64::MAX)).into_iter().collect();

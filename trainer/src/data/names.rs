@@ -7,7 +7,7 @@ pub fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The shortest names that tell files apart: their stems, or else as many of the last parts of their paths as differ.
+/// Shortest distinct names of files: their stems, or else as many of the last parts of their paths as make them differ.
 /// One file that is named twice has one name.
 pub fn distinct_names(paths: &[&Path]) -> Vec<String> {
     // Name number 0 of a file is its stem, number n the last n parts of its path.
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_as_short_as_they_can_be_told_apart() {
+    fn names_are_the_shortest_that_differ() {
         let names = |paths: &[&str]| distinct_names(&paths.iter().map(Path::new).collect::<Vec<_>>());
         assert_eq!(names(&["a/x_16.npy", "a/x_32.npy"]), ["x_16", "x_32"]);
         assert_eq!(names(&["a/x.npy", "b/x.npy", "b/y.npz"]), ["a/x.npy", "b/x.npy", "y"]);

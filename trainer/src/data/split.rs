@@ -131,11 +131,11 @@ fn default_validation_share() -> f64 {
 /// Recordings split into training, validation and test.
 #[derive(Debug, Clone)]
 pub struct Corpora {
-    /// To fit on.
+    /// Recordings to train on.
     pub train: Corpus,
-    /// To choose a checkpoint by.
+    /// Recordings to validate on, by which a checkpoint is chosen.
     pub validation: Corpus,
-    /// To report on, if the configuration sets files aside.
+    /// Recordings to test on, if the configuration has some.
     pub test: Option<Corpus>,
     /// Recordings not used because they are shorter than a frame.
     pub skipped: usize,

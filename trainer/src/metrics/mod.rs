@@ -166,8 +166,8 @@ impl MetricsLog {
     }
 }
 
-/// Length of the part of a file of metrics that was written by the time of a checkpoint, when it had `written` bytes. A
-/// file that has been damaged since is replaced by those of its lines that can be read; the length is then another.
+/// Length, in bytes, of the part of a metrics file that belongs to a checkpoint, at which the file had `written` bytes.
+/// A damaged file is replaced by its readable lines, which have another length.
 ///
 /// # Errors
 /// If the file can't be read, or can't be replaced.

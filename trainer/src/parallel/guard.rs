@@ -3,8 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The result of `work`, or the message of its panic: by one, a backend of Burn reports that its device is lost or out of
-/// memory.
+/// The result of `work`, or the message of its panic. Burn's backends panic when a device is lost or out of memory.
 ///
 /// # Errors
 /// With the message of a panic.

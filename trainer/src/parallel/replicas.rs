@@ -14,7 +14,7 @@ use crate::metrics::StepLoss;
 use crate::step::{StepError, StepGradients, Stepper};
 use crate::task::Task;
 
-/// The devices of a fit: the first on the calling thread, each other one on a thread of its own.
+/// Devices of a fit. The first computes on the calling thread, each further one on its own thread.
 ///
 /// No device waits for another that has failed: gradients are summed only once every device has reported its own.
 pub struct Replicas<'s, 'a, T: Task> {
@@ -24,14 +24,14 @@ pub struct Replicas<'s, 'a, T: Task> {
     is_intact: bool,
 }
 
-/// The calling thread's ends of the channels to the thread of a device.
+/// Channels to the thread of a further device, as the calling thread holds them.
 struct Worker {
     steps: Sender<usize>,
     parts: Receiver<Result<ShareGradients, StepError>>,
     totals: Sender<Arc<Vec<f32>>>,
 }
 
-/// The thread's ends of the channels.
+/// Channels to the calling thread, as the thread of a further device holds them.
 struct ThreadChannels {
     steps: Receiver<usize>,
     parts: Sender<Result<ShareGradients, StepError>>,
@@ -77,8 +77,8 @@ impl<'s, 'a, T: Task> Replicas<'s, 'a, T> {
         self.is_intact
     }
 
-    /// Takes the step that follows `step` steps. Returns the loss of each device's share, whose sum is that of the batch,
-    /// and the base learning rate.
+    /// Takes the step that follows `step` steps. Returns the loss of each device's share, whose sum is that of the
+    /// batch, and the base learning rate.
     ///
     /// # Errors
     /// If a batch does not fit the model, or a device fails.
@@ -106,7 +106,7 @@ impl<'s, 'a, T: Task> Replicas<'s, 'a, T> {
 }
 
 impl Worker {
-    /// What the device reports of the step it was sent.
+    /// Losses and gradients of the device's share of the current step.
     fn part(&self) -> Result<ShareGradients, StepError> {
         let lost = || StepError::Device { device: "a further device".into(), cause: "its thread has ended".into() };
         self.parts.recv().unwrap_or_else(|_| Err(lost()))
@@ -137,7 +137,8 @@ fn serve<T: Task>(stepper: &mut Stepper<'_, T>, sum: &GradientSum, channels: &Th
     }
 }
 
-/// Gradients of a device's share of the batch, those as one vector if they are summed, and what the calling thread needs.
+/// Gradients of a device's share of the batch; the same as one vector if they are summed over devices; and the loss and
+/// values that the calling thread gets.
 fn share<T: Task>(
     stepper: &mut Stepper<'_, T>,
     sum: &GradientSum,

@@ -31,7 +31,7 @@ impl GradientSum {
         matches!(self, Self::Own)
     }
 
-    /// What the host needs of one device's vector `[values]`.
+    /// The part of the sum that one device contributes on the host: its vector `[values]`, or nothing if devices sum.
     pub fn part(&self, vector: &Tensor<1>) -> Vec<f32> {
         match self {
             Self::Host => vector.clone().into_data().iter().collect(),
@@ -49,8 +49,8 @@ impl GradientSum {
         total
     }
 
-    /// The sum as a vector on the device of `own`, that device's vector; `total` is that of [`total`](Self::total). With
-    /// a collective, every device has to call it.
+    /// The sum as a vector on the device of `own`, that device's vector; `total` is that of [`total`](Self::total).
+    /// With a collective, every device has to call it.
     pub fn on_device(&self, own: Tensor<1>, total: &[f32]) -> Tensor<1> {
         match self {
             Self::Own => own,

@@ -4,14 +4,14 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 
-/// The gradients of a module, one after the other in the order of its parameters, `[values]`; none where it has none.
+/// Gradients of a module, concatenated in the order of its parameters, `[values]`; `None` if it has none.
 pub(super) fn joined<M: Module>(model: &M, gradients: &GradientsParams) -> Option<Tensor<1>> {
     let mut join = Join { gradients, parts: Vec::new() };
     model.visit(&mut join);
     (!join.parts.is_empty()).then(|| Tensor::cat(join.parts, 0))
 }
 
-/// The gradients with the values of a vector as [`joined`] makes it.
+/// Gradients with values from a vector in the layout of [`joined`].
 pub(super) fn split<M: Module>(model: &M, gradients: GradientsParams, vector: Tensor<1>) -> GradientsParams {
     let mut split = Split { gradients, vector, next: 0 };
     model.visit(&mut split);

@@ -1,10 +1,10 @@
-//! The folder of a run: its files, and who may write them.
+//! The folder of a run: its files, and the lock on them.
 //!
 //! `config.toml` (resolved) · `metrics.jsonl` · `checkpoints/` · `best/` (with early stopping) · `model/` ·
 //! `evaluation.json` · `report.html`.
 //!
-//! A process that uses the folder holds the file `.lock` locked, and a folder with nothing but that file is taken over:
-//! its run ended before its configuration was written.
+//! A process that uses the folder holds a lock on the file `.lock`. A folder with no other file is used again: its run
+//! ended before its configuration was written.
 
 mod comparison;
 mod default;
@@ -187,8 +187,8 @@ impl RunFolder {
         Ok(FolderLock { taken_over: left, ..lock })
     }
 
-    /// Locks the folder to resume its run, on whatever devices. A run that ended before its configuration was written is
-    /// started.
+    /// Locks the folder to resume its run, on whatever devices. A run that ended before its configuration was written
+    /// is started.
     ///
     /// # Errors
     /// If the folder holds no run, or one of another configuration, or another process is training in it.

@@ -59,7 +59,7 @@ pub struct MetricCurve {
 pub struct ReportParts {
     /// Name of the data that the run is reported on.
     pub data_set: String,
-    /// Name and value of what fixes the run besides data, device, versions and seed.
+    /// Names and values that identify the run, besides data, device, versions and seed.
     pub facts: Vec<(String, String)>,
     /// Tables of the evaluation as HTML.
     pub tables: Vec<String>,
@@ -71,8 +71,8 @@ pub struct ReportParts {
 
 /// Kind of training: data, loss, metrics and evaluation, beside the [`Sections`] of its configuration.
 ///
-/// An implementation holds the opened data of one run. The loop, checkpoints, sweeps and the report's page are written
-/// once for all of them.
+/// An implementation holds the opened data of one run. The loop, checkpoints, sweeps and the report are generic over
+/// the task.
 pub trait Task: Sections {
     /// Terms of the loss: name in the metrics, and name in the report.
     const TERMS: &'static [(&'static str, &'static str)];
@@ -95,7 +95,7 @@ pub trait Task: Sections {
     /// If the data can't be read or don't fit the model; [`TaskError::Interrupted`] if `monitor` says to stop.
     fn open(config: &RunConfig<Self>, device: &Device, monitor: &Monitor<'_>) -> Result<Self::Data, TaskError>;
 
-    /// The data to train on with a further device; what is in host memory is shared.
+    /// The data for training on a further device; data in host memory are shared.
     ///
     /// # Errors
     /// If the data don't fit the model.
@@ -114,8 +114,8 @@ pub trait Task: Sections {
         config.training.batch()
     }
 
-    /// Reason for which the loss is not a mean over the examples of a batch, so that devices can't share one; none where
-    /// it is.
+    /// Reason why the loss is not a mean over the examples of a batch, so that a batch can't be divided among devices;
+    /// `None` if it is such a mean.
     fn joins_examples(_config: &RunConfig<Self>) -> Option<&'static str> {
         None
     }
@@ -134,7 +134,7 @@ pub trait Task: Sections {
         model
     }
 
-    /// The model as it goes into the step that follows `step` of `steps` steps.
+    /// The model before the step that follows `step` of `steps` steps.
     ///
     /// # Errors
     /// If the data don't fit the model.
@@ -153,8 +153,8 @@ pub trait Task: Sections {
         Vec::new()
     }
 
-    /// Mean loss of the model over rows of a batch of training data: a function of the seed, the number of the batch and
-    /// the rows. `step` counts the steps taken before.
+    /// Mean loss of the model over rows of a batch of training data: a function of the seed, the number of the batch
+    /// and the rows. `step` counts the steps taken before.
     ///
     /// # Errors
     /// If the batch does not fit the model.
@@ -194,7 +194,7 @@ pub trait Task: Sections {
     /// If the files are damaged.
     fn load(folder: &Path, config: &RunConfig<Self>, device: &Device) -> Result<LoadedModel<Self>, ModelError>;
 
-    /// Evaluates models with their names, and what they are compared with, on test data.
+    /// Evaluates models, each with its name, and the baselines of the task on test data.
     ///
     /// # Errors
     /// If there are no data, or they don't fit the models.

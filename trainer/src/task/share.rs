@@ -11,9 +11,9 @@ pub struct Place {
     pub devices: usize,
 }
 
-/// The rows of a batch that one device takes.
+/// Share of a batch: the rows that one device takes.
 ///
-/// Every draw is a function of the batch's number and of the row in it, so that a batch is the same however it is shared.
+/// Every draw is a function of the batch's number and of the row in it, so a batch does not depend on its division.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchShare {
     /// Number of the batch.
@@ -26,8 +26,8 @@ impl Place {
     /// The place of the only device.
     pub const ONLY: Self = Self { index: 0, devices: 1 };
 
-    /// The share of batch `number`, which has `rows` rows, and the share's weight in the mean over the batch. A device for
-    /// which no row is left takes the first with a weight of 0.
+    /// The share of batch `number`, which has `rows` rows, and the share's weight in the mean over the batch. A device
+    /// for which no row is left takes the first with a weight of 0.
     ///
     /// ```
     /// use firefly_trainer::task::Place;

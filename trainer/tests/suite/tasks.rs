@@ -98,7 +98,7 @@ fn a_forecast_of_a_generated_series_is_better_than_repetition_and_resumes_to_the
 }
 
 #[test]
-fn families_of_signals_are_told_apart_and_predicted() {
+fn families_of_signals_are_classified_and_predicted() {
     let folder = tempfile::tempdir().unwrap();
     let (config, out) = (shipped("classification-synthetic"), folder.path().join("run"));
     let output = run(&[text(&config), "--out", text(&out), "--set", "data.test_snr_db=[20.0]"]);

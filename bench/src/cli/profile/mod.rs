@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_does_not_have_is_an_error() {
+    fn unknown_outputs_and_operations_are_errors() {
         let error = |arguments: &[&str]| {
             let cli = Cli::parse_from([&["profile", "stock-loop"], arguments].concat());
             run(&cli.arguments, &mut Vec::new()).unwrap_err().to_string()

@@ -68,14 +68,14 @@ fn simulated(leave: &[u64], timed: usize) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn neither_the_routine_before_nor_a_read_back_reaches_into_a_sample() {
+fn previous_routines_and_read_backs_are_outside_the_timed_part() {
     for samples in simulated(&[0; 5], 20) {
         assert_eq!(samples, [300_000; 20]);
     }
 }
 
 #[test]
-fn two_copies_of_one_entrant_come_to_one() {
+fn two_copies_of_a_case_have_a_ratio_of_one() {
     // The third leaves something behind that outlasts the untimed runs of whoever comes next: a third more time.
     let samples = simulated(&[0, 0, 100_000, 0, 0], 4000);
     let disturbed = samples[0].iter().filter(|sample| **sample > 300_000).count();

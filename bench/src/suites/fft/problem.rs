@@ -24,9 +24,9 @@ pub const DIRECTIONS: [(&str, Direction); 2] = [("forward", Direction::Forward),
 /// Transforms per call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extent {
-    /// As many transforms as each of these numbers.
+    /// Each of these numbers of transforms.
     Batches(Vec<usize>),
-    /// As many transforms as have about so many points together, at least one.
+    /// The number of transforms that have about this many points in total, at least one.
     Points(usize),
 }
 

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::harness::number_list::{NumberError, NumberRange, distinct, numbers};
 
-/// Most dimensions of a transform.
+/// Largest number of dimensions of a transform.
 const MAX_RANK: usize = 3;
 
 /// Points along each dimension of a transform, one to three of them.

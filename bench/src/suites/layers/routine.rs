@@ -12,9 +12,9 @@ use crate::harness::routine::{RoutineError, RoutineOutput};
 /// Formulation of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerFormulation {
-    /// By one operation.
+    /// One operation.
     Fused,
-    /// By separate operations.
+    /// Separate operations.
     Separate,
 }
 

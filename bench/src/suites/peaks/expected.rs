@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_transform_and_the_sum_agree() {
+    fn expected_power_equals_the_sum_of_the_definition() {
         for (n_fft, tier) in [(64, Tier::Reference), (512, Tier::Fast), (1024, Tier::Ultra)] {
             let problem = PeaksProblem::new(n_fft, tier, 2, 4);
             let inputs = FrameInputs::generate(&problem, 3, 1, &Device::flex());

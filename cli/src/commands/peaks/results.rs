@@ -1,4 +1,4 @@
-//! What becomes of the peaks: table, drawing and summary.
+//! Results of the peaks: table, drawing and summary.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::peak_values::{MaximumValues, PeakValues};
 use crate::pipeline::OpenRecording;
 use crate::table::{ColumnValues, TableColumn};
 
-/// What rows follow from, beside the peaks.
+/// Sizes that determine the rows of the table, beside the peaks.
 #[derive(Debug, Clone, Copy)]
 pub struct PeakRowLayout {
     /// Peaks per frame; of local maxima at most.
@@ -20,8 +20,8 @@ pub struct PeakRowLayout {
 }
 
 impl PeakRowLayout {
-    /// Rows of a block: one per peak. A frame with too few finite bins has rows of bin −1; one with too few local maxima
-    /// has fewer rows.
+    /// Rows of a block: one per peak. A frame with too few finite bins has rows of bin −1; one with too few local
+    /// maxima has fewer rows.
     pub fn rows(&self, name: Arc<str>, recording: OpenRecording, block: Block<PeakValues>) -> Vec<TableColumn> {
         let Block { first, values, .. } = block;
         let is_shorter = values.maxima.is_some();

@@ -9,7 +9,7 @@ use super::{MAX_ULTRA_BATCH, block, decide, fused, host, is_viable, learned_scal
 use crate::cost::{FusionDecision, LearnedSize, PeaksSize, PeaksWorkload, Strategy};
 use crate::profile::DeviceProfile;
 
-/// Way to compute peaks, as the published bench names it.
+/// Way to compute peaks, named as in the published benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
@@ -75,7 +75,7 @@ pub struct PathEstimate {
     pub considered: bool,
 }
 
-/// Everything that the choice of a path follows from, for one problem on one device.
+/// Estimates and decision that determine the choice of a path, for one problem on one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Breakdown {
     /// Name of the device profile.
@@ -90,7 +90,7 @@ pub struct Breakdown {
     pub estimates: Vec<PathEstimate>,
     /// Decision of the fusion gate, with score, least gain, benefit and greatest slowdown.
     pub decision: FusionDecision,
-    /// The considered path of the least estimate.
+    /// The candidate with the least estimate.
     pub pick: Path,
 }
 
@@ -114,10 +114,13 @@ impl Breakdown {
 /// Breakdown for `batch` frames of two segments of `n_fft` samples with `k` peaks each (one segment for
 /// [`Path::Ultra`]), whose frames are in host memory.
 ///
-/// A path whose latencies the profile has is estimated by them, any other by its published estimate. On a GPU, one
-/// segment is no candidate above [`MAX_ULTRA_BATCH`] frames, and fusing one only where the gate decides to fuse, as is
-/// a `learned` model of two candidate segments, which has to be sparse, too; the block path is what the gate compares
-/// fusing with, and never picked.
+/// A path is estimated by its measured latencies if the profile has them, and else by its published estimate. Rules for
+/// candidates on a GPU:
+///
+/// - one segment: not above [`MAX_ULTRA_BATCH`] frames;
+/// - the fused operation: where the gate decides to fuse;
+/// - a `learned` model of two candidate segments: where the gate decides to fuse and the model is sparse;
+/// - the block path: never, because it is the baseline that the gate compares the fused operation with.
 pub fn breakdown(
     profile: &DeviceProfile,
     batch: usize,
@@ -146,7 +149,8 @@ pub fn breakdown(
     Breakdown { device: profile.name.clone(), batch, n_fft, k, estimates, decision, pick }
 }
 
-/// Nanoseconds of a path, and whether they follow from measured latencies; none of a learned model that is not there.
+/// Nanoseconds of a path, and whether they follow from measured latencies; `None` for `Learned` without a learned
+/// model.
 fn estimate(
     path: Path,
     size: &PeaksSize,

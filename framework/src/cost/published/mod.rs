@@ -2,7 +2,7 @@
 //!
 //! Each way to compute peaks has an estimate of its own: the [host path](host), the [block path](block), whose
 //! spectrum the host searches, and the [fused] operation. A [`Breakdown`] has all of them for one problem, with
-//! the decision of the fusion gate and what is picked.
+//! the decision of the fusion gate and the path that is picked.
 
 mod breakdown;
 mod graphs;
@@ -20,9 +20,9 @@ const BLOCK_SHARE: f64 = 0.72;
 const BLOCK_SEARCH: f64 = 80.0;
 /// Below this batch, a fused operation on a GPU takes at least [`LEAST_TIME`].
 const LEAST_TIME_BATCH: usize = 512;
-/// Nanoseconds that a fused operation of a small batch takes at least on a GPU.
+/// Least time of a fused operation of a small batch on a GPU, in nanoseconds.
 const LEAST_TIME: f64 = 400_000.0;
-/// The least share of the fused time that a learned model is estimated at.
+/// Least estimate of a learned model, as a share of the fused time.
 const LEAST_LEARNED_SCALE: f64 = 0.25;
 /// From this batch on, host paths that are compared with a GPU grow by the logarithm of the batch.
 const GROWTH_BATCH: f64 = 512.0;
@@ -33,7 +33,7 @@ pub const MAX_ULTRA_BATCH: usize = 128;
 
 /// Nanoseconds of a host that transforms every segment on its own and then searches each frame's spectrum.
 ///
-/// Compared with a GPU (`device`), host paths grow dearer with the batch.
+/// Compared with a GPU (`device`), the estimate of a host path is increased with the batch.
 pub fn host(size: &PeaksSize, device: &DeviceProfile) -> f64 {
     let io = Prediction::new(&size.host_movement(), &Preset::Cpu.profile()).total();
     let [gentle, steep] = device.peaks.host_growth;

@@ -122,7 +122,7 @@ fn the_fused_estimate_is_scaled_clamped_and_has_a_floor() {
 }
 
 #[test]
-fn the_block_path_pays_for_each_peak_on_gpus() {
+fn the_block_path_has_a_cost_per_peak_on_gpus() {
     let cuda = Preset::Cuda.profile();
     let io = 26_000.0 + 184_549_376.0 / 800.0 + (33_554_432.0 + 184_549_376.0 / 4.0) / 50.0;
     assert_near(block(&size(8192, 2), &cuda), 0.72 * io + 80.0 * 8192.0 * 16.0);
@@ -131,7 +131,7 @@ fn the_block_path_pays_for_each_peak_on_gpus() {
 }
 
 #[test]
-fn host_paths_grow_dearer_beside_a_gpu() {
+fn estimates_of_host_paths_grow_when_compared_with_a_gpu() {
     let growth = |preset: Preset, batch| {
         let size = size(batch, 2);
         host(&size, &preset.profile()) / host(&size, &Preset::Cpu.profile())

@@ -22,7 +22,7 @@ impl Bins {
         Self { place: 0, count, first: 0, weight: 0 }
     }
 
-    /// Those between two places, with the first of these as the new start; `None` if there are none.
+    /// The bins between two places, with the first of these as the new start; `None` if there are none.
     fn cut(self, start: usize, end: usize) -> Option<Self> {
         let (from, to) = (self.place.max(start), (self.place + self.count).min(end));
         let skipped = from - self.place;

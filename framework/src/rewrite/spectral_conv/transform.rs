@@ -39,7 +39,7 @@ impl Fft {
         let Operation::Custom { name, scalars } = &node.operation else { return None };
         let shape = &graph.get(*node.inputs.first()?).shape;
         if name != RFFT && name != IRFFT {
-            return Self::of_rows(&OpDescriptor::parse(name, scalars)?, shape.len().checked_sub(1)?);
+            return Self::of_rank(&OpDescriptor::parse(name, scalars)?, shape.len());
         }
         let [ScalarIr::UInt(axis), ScalarIr::Bool(is_given), ScalarIr::UInt(points)] = scalars[..] else { return None };
         let axis = axis as usize;
@@ -52,11 +52,15 @@ impl Fft {
         })
     }
 
-    /// One of Firefly's transforms of rows along `axis`.
-    fn of_rows(operation: &OpDescriptor, axis: usize) -> Option<Self> {
+    /// One of Firefly's transforms, of a tensor of `rank` dimensions: along the last one, or of columns.
+    fn of_rank(operation: &OpDescriptor, rank: usize) -> Option<Self> {
+        let is_of_columns = matches!(operation, OpDescriptor::ComplexFftColumns { .. });
+        let axis = rank.checked_sub(if is_of_columns { 2 } else { 1 })?;
         let (kind, options) = match *operation {
             OpDescriptor::RealFft { options } if options.direction == Direction::Forward => (FftKind::Real, options),
-            OpDescriptor::ComplexFft { options } => (FftKind::Complex(options.direction), options),
+            OpDescriptor::ComplexFft { options } | OpDescriptor::ComplexFftColumns { options } => {
+                (FftKind::Complex(options.direction), options)
+            }
             OpDescriptor::InverseRealFft { options } if options.direction == Direction::Inverse => {
                 (FftKind::InverseReal, options)
             }

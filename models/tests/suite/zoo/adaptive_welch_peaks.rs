@@ -36,7 +36,7 @@ fn segments_are_added_to_some_frames_and_both_ways_agree() {
 }
 
 #[test]
-fn thresholds_at_both_ends_are_the_fixed_estimates() {
+fn extreme_thresholds_give_the_estimates_of_fixed_segments() {
     let device = Device::flex();
     for (threshold, segments) in [(2.0, 2), (-1.0, 8)] {
         let mut model = model(&device);

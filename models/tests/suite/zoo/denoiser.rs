@@ -30,7 +30,7 @@ fn silence_stays_silent() {
 }
 
 #[test]
-fn training_takes_noise_away() {
+fn training_reduces_noise() {
     let device = Device::flex().autodiff();
     device.seed(1);
     let mut model = model(&device);

@@ -48,7 +48,7 @@ fn trained() -> MelClassifier {
 }
 
 #[test]
-fn tones_are_told_apart_however_loud_they_are() {
+fn tones_are_distinguished_at_every_level() {
     let (model, device) = (trained(), Device::flex());
     let (signal, classes) = tones(1.1, &device);
     let scores = model.forward(signal.clone());

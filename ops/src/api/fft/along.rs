@@ -1,7 +1,8 @@
 //! Transforms along one dimension: arguments checked, the dimension moved to the end, rows dispatched.
 
 use burn::backend::Dispatch;
-use burn::tensor::Tensor;
+use burn::backend::ops::FloatTensorOps;
+use burn::tensor::{Shape, Tensor};
 
 use super::ComplexTensor;
 use crate::api::check;
@@ -35,11 +36,33 @@ impl FftCall {
         n: Option<usize>,
         dim: usize,
     ) -> Result<ComplexTensor<D>, ArgumentError> {
-        let n = n.unwrap_or(input.dims()[dim]);
+        let points = input.dims()[dim];
+        let n = n.unwrap_or(points);
         let options = self.options(n, self.direction())?;
+        if dim + 1 < D && n == points {
+            return self.complex_columns(input, options, dim);
+        }
         let (leading, re, im) = self.rows(input, dim, n)?;
         let (re, im) = Dispatch::complex_fft(re, im, options);
         Ok(ComplexTensor { re: leading.unflatten(re, n), im: leading.unflatten(im, n) }.map(|part| back(part, dim)))
+    }
+
+    /// Complex to complex along a dimension that is not the last, all of it.
+    fn complex_columns<const D: usize>(
+        &self,
+        input: ComplexTensor<D>,
+        options: FftOptions,
+        dim: usize,
+    ) -> Result<ComplexTensor<D>, ArgumentError> {
+        let dims = input.dims();
+        let (re, im) = self.parts(input, dim, options.length)?;
+        let matrices = Shape::from([dims[..dim].iter().product(), dims[dim], dims[dim + 1..].iter().product()]);
+        // A graph that is being captured records no reshape that changes nothing.
+        let reshaped = |part, shape: Shape| if D == 3 { part } else { Dispatch::float_reshape(part, shape) };
+        let [re, im] = [re, im].map(|part| reshaped(part.into_dispatch(), matrices.clone()));
+        let (re, im) = Dispatch::complex_fft_columns(re, im, options);
+        let [re, im] = [re, im].map(|part| Tensor::from_dispatch(reshaped(part, Shape::from(dims))));
+        Ok(ComplexTensor { re, im })
     }
 
     /// Real to the lower half of a spectrum.
@@ -75,7 +98,8 @@ impl FftCall {
         Ok(back(leading.unflatten(Dispatch::inverse_real_fft(re, im, options), n), dim))
     }
 
-    /// The sign of the exponent: that of hfft and ihfft is the other one of what they undo.
+    /// Direction of the transform, that is the sign of its exponent. `hfft` is a forward transform of a Hermitian
+    /// signal and `ihfft` its inverse, though the former returns and the latter takes real values.
     fn direction(&self) -> Direction {
         if self.forward { Direction::Forward } else { Direction::Inverse }
     }
@@ -92,14 +116,25 @@ impl FftCall {
         dim: usize,
         n: usize,
     ) -> Result<(Leading<D>, DispatchRows, DispatchRows), ArgumentError> {
+        let (re, im) = self.parts(input, dim, n)?;
+        let [re, im] = [re, im].map(|part| part.swap_dims(dim, D - 1));
+        let leading = Leading::of(&re).0;
+        Ok((leading, leading.flatten(re), leading.flatten(im)))
+    }
+
+    /// Both parts, checked and in one type, for a transform of `n` points along `dim`.
+    fn parts<const D: usize>(
+        &self,
+        input: ComplexTensor<D>,
+        dim: usize,
+        n: usize,
+    ) -> Result<(Tensor<D>, Tensor<D>), ArgumentError> {
         let dims = input.dims();
         let mut inputs = check::InputCheck::of(self.operation, "input.re", &input.re)?;
         self.has_values(dims, dim)?;
         inputs.fft("input.re", &input.re, dim, n)?;
-        let im = inputs.next("input.im", input.im, dims)?.swap_dims(dim, D - 1);
-        let re = inputs.first(input.re).swap_dims(dim, D - 1);
-        let leading = Leading::of(&re).0;
-        Ok((leading, leading.flatten(re), leading.flatten(im)))
+        let im = inputs.next("input.im", input.im, dims)?;
+        Ok((inputs.first(input.re), im))
     }
 
     fn has_values<const D: usize>(&self, dims: [usize; D], dim: usize) -> Result<(), ArgumentError> {

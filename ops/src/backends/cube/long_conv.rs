@@ -26,7 +26,7 @@ pub(super) fn forward(inputs: LongConvTensors<CubeBackend>) -> CubeTensor {
     convolved
 }
 
-/// Gradients of the inputs that are wanted; the others are the inputs.
+/// Gradients of the inputs for which `wanted` is true; in place of the others the inputs are returned.
 pub(super) fn backward(
     inputs: LongConvTensors<CubeBackend>,
     grad: CubeTensor,

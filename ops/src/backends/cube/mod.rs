@@ -17,6 +17,7 @@ use burn_cubecl::ops::numeric::zeros_client;
 use burn_cubecl::tensor::CubeTensor;
 
 use self::rows::{RowLayout, evenly_spaced};
+use crate::backends::columns::columns_as_rows;
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::learned::{
     ExactWeights, LearnedGradients, LearnedWeights, exact_learned_peaks, learned_welch_psd, learned_welch_psd_backward,
@@ -256,6 +257,14 @@ impl SpectralOps for CubeBackend {
         options: FftOptions,
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         transform::complex(re, im, &options)
+    }
+
+    fn complex_fft_columns(
+        re: FloatTensor<Self>,
+        im: FloatTensor<Self>,
+        options: FftOptions,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        columns_as_rows::<Self>(re, im, options)
     }
 
     fn real_fft(signal: FloatTensor<Self>, options: FftOptions) -> (FloatTensor<Self>, FloatTensor<Self>) {

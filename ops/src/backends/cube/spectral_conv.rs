@@ -30,7 +30,7 @@ pub(super) fn forward(inputs: SpectralConvTensors<CubeBackend>) -> CubeTensor {
     result
 }
 
-/// Gradients of the inputs that are wanted; the others are the inputs.
+/// Gradients of the inputs for which `wanted` is true; in place of the others the inputs are returned.
 pub(super) fn backward(
     inputs: SpectralConvTensors<CubeBackend>,
     grad: CubeTensor,

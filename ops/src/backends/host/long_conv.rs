@@ -19,7 +19,7 @@ pub(super) fn forward<B: Host>(inputs: LongConvTensors<B>) -> FloatTensor<B> {
     })
 }
 
-/// Gradients of the inputs that are wanted; the others are the inputs.
+/// Gradients of the inputs for which `wanted` is true; in place of the others the inputs are returned.
 pub(super) fn backward<B: Host>(
     inputs: LongConvTensors<B>,
     grad: FloatTensor<B>,

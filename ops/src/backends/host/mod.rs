@@ -4,11 +4,13 @@ mod long_conv;
 mod spectral_conv;
 mod tensors;
 
+use burn::backend::TensorMetadata;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, IntDType, Shape, TensorData};
 
 pub(super) use self::tensors::{AsArray, Host};
 use self::tensors::{HostReal, like, with_real};
+use crate::backends::columns::columns_as_rows;
 use crate::cpu::{self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, PeakLossInputs};
 use crate::memory::OutputBuffer;
 use crate::ops::{
@@ -266,6 +268,22 @@ impl<B: Host> SpectralOps for B {
                 cpu::complex_fft::<T>([re.slice(), im.slice()], width, &options, [out_re, out_im]);
             })
         })
+    }
+
+    fn complex_fft_columns(
+        re: FloatTensor<B>,
+        im: FloatTensor<B>,
+        options: FftOptions,
+    ) -> (FloatTensor<B>, FloatTensor<B>) {
+        let shape = re.shape();
+        let width = shape[2];
+        if re.dtype() != DType::F32 || !cpu::columns_fill_lanes(options.length, width) {
+            return columns_as_rows::<B>(re, im, options);
+        }
+        let [re, im] = [re, im].map(B::array);
+        let [mut out_re, mut out_im] = [0; 2].map(|_| like::<B, f32>(&re));
+        cpu::complex_fft_columns([re.slice(), im.slice()], width, &options, [&mut out_re, &mut out_im]);
+        (B::float(out_re.into_data(shape.clone())), B::float(out_im.into_data(shape)))
     }
 
     fn real_fft(signal: FloatTensor<B>, options: FftOptions) -> (FloatTensor<B>, FloatTensor<B>) {

@@ -22,7 +22,7 @@ pub(super) fn forward<B: Host>(inputs: SpectralConvTensors<B>) -> FloatTensor<B>
     })
 }
 
-/// Gradients of the inputs that are wanted; the others are the inputs.
+/// Gradients of the inputs for which `wanted` is true; in place of the others the inputs are returned.
 pub(super) fn backward<B: Host>(
     inputs: SpectralConvTensors<B>,
     grad: FloatTensor<B>,

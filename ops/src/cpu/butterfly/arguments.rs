@@ -30,16 +30,16 @@ impl<'a, T: Real> ButterflyTransform<'a, T> {
     }
 }
 
-/// Gradients that [`butterfly_backward`](super::butterfly_backward()) overwrites, each if given.
+/// Gradients that [`butterfly_backward`](super::butterfly_backward()) overwrites; each may be absent.
 #[derive(Debug, Default)]
 pub struct ButterflyGradients<'a, T> {
-    /// Of the input's real parts, `[rows, n]`.
+    /// Gradient of the input's real parts, `[rows, n]`.
     pub re: Option<&'a mut [T]>,
-    /// Of the input's imaginary parts, `[rows, n]`.
+    /// Gradient of the input's imaginary parts, `[rows, n]`.
     pub im: Option<&'a mut [T]>,
-    /// Of the twiddles, `[log2 n, n / 2, 2]`.
+    /// Gradient of the twiddles, `[log2 n, n / 2, 2]`.
     pub twiddles: Option<&'a mut [T]>,
-    /// Of the gates, `[log2 n, n / 2]`; only for a transform that has gates.
+    /// Gradient of the gates, `[log2 n, n / 2]`; only for a transform that has gates.
     pub gates: Option<&'a mut [T]>,
 }
 

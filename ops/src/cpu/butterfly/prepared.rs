@@ -76,7 +76,8 @@ pub(in crate::cpu) fn with_prepared<R>(
     })
 }
 
-/// Program of the last transform with closed gates on this thread, with what it depends on.
+/// Cache entry: the program of the last transform with closed gates on this thread, and its key (length, outputs that
+/// are read, open gates).
 struct SparseProgram {
     n: usize,
     outputs: usize,

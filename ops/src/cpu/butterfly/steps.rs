@@ -15,6 +15,8 @@ impl<V: Register, const W: usize> SharedKernel for RunProgram<'_, V, W> {
     #[inline(always)]
     fn run(self) {
         let Self { program, weights, tile } = self;
+        // The kind of a step becomes constants of a loop, so that the loops have no branches. A quad's mask has a bit
+        // per butterfly that runs; masks that leave only one stage are pairs.
         for step in &program.steps {
             let elements = Elements::of(program, step, weights);
             match step.kind {
@@ -45,7 +47,7 @@ impl<V: Register, const W: usize> SharedKernel for RunProgram<'_, V, W> {
     }
 }
 
-/// As [`RunProgram`] for a dense program, storing the inputs of every pass.
+/// [`RunProgram`] for a dense program (one that skips no butterfly), with the inputs of every pass stored.
 pub(in crate::cpu) struct RunLevels<'a, V, const W: usize> {
     pub program: &'a Program,
     /// As in [`RunProgram`].
@@ -91,7 +93,8 @@ impl<'a, const W: usize> Elements<'a, W> {
     }
 }
 
-/// Butterflies of one stage. `APART`: from `from` into `tile`, not in `tile` alone.
+/// Butterflies of one stage: in place in `tile`, or with `APART` from `from` into `tile`. With `UPPER` only the upper
+/// outputs are stored, because no later stage reads the lower ones.
 #[inline(always)]
 fn pairs<V: Register, const W: usize, const UPPER: bool, const APART: bool>(
     elements: &Elements<'_, W>,
@@ -110,7 +113,7 @@ fn pairs<V: Register, const W: usize, const UPPER: bool, const APART: bool>(
     }
 }
 
-/// Butterflies of two stages. `APART` is as in [`pairs`].
+/// Butterflies of two stages. `APART` and `UPPER` (of the second stage) are as in [`pairs`].
 #[inline(always)]
 fn quads<V: Register, const W: usize, const MASK: usize, const UPPER: bool, const APART: bool>(
     elements: &Elements<'_, W>,

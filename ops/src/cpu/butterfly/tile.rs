@@ -28,9 +28,8 @@ pub(in crate::cpu) struct LaneRows<'a, V> {
 }
 
 impl<'a, V: Register> LaneRows<'a, V> {
-    /// The rows of `len` values that are `stride` apart in `values`. If there are fewer than a register has lanes, or
-    /// `only` excludes some, the others are copied to `spare` `[lanes, len]`, and rows of zeros take the place of
-    /// those.
+    /// The rows of `len` values that are `stride` apart in `values`. If there are fewer rows than lanes, or `only`
+    /// excludes some, the rows are copied to `spare` `[lanes, len]`, where missing and excluded ones are zeros.
     #[inline(always)]
     pub fn new(
         values: &'a [f32],

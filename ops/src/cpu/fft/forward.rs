@@ -71,17 +71,18 @@ impl FourierKernel<'_> {
 }
 
 /// The transform of a row, times a factor.
-struct RowTransform<'a, V: Register> {
-    token: V::Token,
-    plan: &'a FftPlan,
-    work: &'a mut [Complex<V>],
-    factor: V,
+pub(in crate::cpu) struct RowTransform<'a, V: Register> {
+    pub token: V::Token,
+    pub plan: &'a FftPlan,
+    /// A register for each of the plan's columns.
+    pub work: &'a mut [Complex<V>],
+    pub factor: V,
 }
 
 impl<V: Register> RowTransform<'_, V> {
     /// Transforms `input`, or else the values that the output has.
     #[inline(always)]
-    fn run(
+    pub fn run(
         &mut self,
         input: Option<[&[f32]; 2]>,
         [out_re, out_im]: [&mut [f32]; 2],

@@ -14,7 +14,7 @@ pub(in crate::cpu) mod source;
 pub(in crate::cpu) mod unpack;
 
 pub(in crate::cpu) use exact_twiddles::{direction, forward_twiddles};
-pub(in crate::cpu) use forward::fourier;
+pub(in crate::cpu) use forward::{RowTransform, fourier};
 
 /// The length with code of its own where registers are wide: its loops are so short that their bookkeeping counts.
 pub(in crate::cpu) const SPECIALISED_N: usize = 256;

@@ -29,6 +29,8 @@ pub(in crate::cpu) fn load_pass<V: Register>(
 }
 
 /// The other passes over columns, and the twiddles of the lanes.
+///
+/// Each block of the first pass's output goes through all of them before the next: it stays in the first-level cache.
 #[inline(always)]
 pub(in crate::cpu) fn column_passes<V: Register>(
     token: V::Token,
@@ -38,16 +40,20 @@ pub(in crate::cpu) fn column_passes<V: Register>(
 ) {
     prefetcher.pass::<V>();
     let Some((last, inner)) = plan.passes[1..].split_last() else { return };
-    for pass in inner {
-        for block in work.chunks_exact_mut(pass.size) {
-            inner_pass::<V, 4>(token, pass, block);
+    let size = inner.first().map_or(work.len(), |pass| pass.size);
+    for (index, block) in work.chunks_exact_mut(size).enumerate() {
+        for pass in inner {
+            for block in block.chunks_exact_mut(pass.size) {
+                inner_pass::<V, 4>(token, pass, block);
+            }
         }
-    }
-    match last.radix {
-        16 if V::RADIX == 16 => last_pass::<V, 16>(token, plan, work, prefetcher),
-        8 => last_pass::<V, 8>(token, plan, work, prefetcher),
-        4 => last_pass::<V, 4>(token, plan, work, prefetcher),
-        _ => last_pass::<V, 2>(token, plan, work, prefetcher),
+        let first = index * size;
+        match last.radix {
+            16 if V::RADIX == 16 => last_pass::<V, 16>(token, plan, first, block, prefetcher),
+            8 => last_pass::<V, 8>(token, plan, first, block, prefetcher),
+            4 => last_pass::<V, 4>(token, plan, first, block, prefetcher),
+            _ => last_pass::<V, 2>(token, plan, first, block, prefetcher),
+        }
     }
 }
 
@@ -129,16 +135,17 @@ fn store_strided<V: Register, const R: usize>(
     }
 }
 
-/// The last pass over columns, and the twiddles of the lanes.
+/// The last pass over the columns from `first` on, and the twiddles of the lanes.
 #[inline(always)]
 fn last_pass<V: Register, const R: usize>(
     token: V::Token,
     plan: &FftPlan,
+    first: usize,
     work: &mut [Complex<V>],
     prefetcher: &mut impl Prefetch,
 ) {
     let blocks = work.as_chunks_mut::<R>().0;
-    let twiddles = &plan.lane_twiddles(token).as_chunks::<R>().0[..blocks.len()];
+    let twiddles = &plan.lane_twiddles(token)[first..].as_chunks::<R>().0[..blocks.len()];
     for (block, twiddles) in blocks.iter_mut().zip(twiddles) {
         prefetcher.transform::<V>();
         store_twiddled::<V, R>(radix(*block), twiddles, block);

@@ -25,18 +25,18 @@ use crate::options::{MAX_N_FFT, MIN_N_FFT};
 pub(in crate::cpu) use dispatch::{Kernel, Width, dispatch, dispatch_two_rows};
 pub use instruction_set::InstructionSet;
 
-/// Whether the f32 kernels take transforms of length `n` on this thread; the scalar engine takes the others.
+/// Whether the f32 kernels compute transforms of length `n` on this thread; the scalar engine computes the others.
 ///
-/// One rule for every operation: see [`registers_pay`].
+/// The rule is the same for every operation: see [`registers_pay`].
 pub(in crate::cpu) fn takes(n: usize) -> bool {
     registers_pay() && (MIN_N_FFT..=MAX_N_FFT).contains(&n)
 }
 
 /// Whether the f32 kernels run on this thread at all.
 ///
-/// The processor has an instruction set beyond the portable one, with which the scalar engine is faster; and the build
-/// is optimised, for without optimisation a kernel, all of it inlined, takes more than a thread's stack. A forced set
-/// runs in any build.
+/// They do if the processor has another instruction set than the portable one, with which the scalar engine is faster,
+/// and if the build is optimised. Without optimisation a kernel, in which everything is inlined, takes more than a
+/// thread's stack. A forced set runs in any build.
 pub(in crate::cpu) fn registers_pay() -> bool {
     let pays = InstructionSet::current() > InstructionSet::Portable && !cfg!(debug_assertions);
     pays || InstructionSet::is_forced()

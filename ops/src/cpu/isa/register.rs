@@ -8,10 +8,11 @@ pub(in crate::cpu) const MAX_LANES: usize = 16;
 
 /// Loads, stores and operations lane by lane.
 ///
-/// A value proves that the processor has the instructions of its type: values are made only by functions that take the
-/// type's [`Token`](Self::Token), which detection at run time alone creates. So methods on values are safe.
+/// A value proves that the processor has the instructions of its type. Only functions with an argument of the type's
+/// [`Token`](Self::Token) make values, and only detection at run time makes tokens. Methods on values are therefore
+/// safe.
 ///
-/// Key operations take the lanes' bits for unsigned integers.
+/// Operations on keys treat the lanes' bits as unsigned integers.
 ///
 /// # Safety
 /// `Self` must be plain data without padding, made of `ROWS * LANES` f32 and nothing else, for which any bits are
@@ -30,7 +31,7 @@ pub(in crate::cpu) unsafe trait Lanewise:
     /// `[f32; LANES]`.
     type Array: Copy + Default + AsRef<[f32]> + AsMut<[f32]>;
 
-    /// The proof that this value is.
+    /// The token that this value proves.
     fn token(self) -> Self::Token;
     /// `values` cut into arrays; what is left over at the end is dropped.
     fn arrays(values: &[f32]) -> &[Self::Array];

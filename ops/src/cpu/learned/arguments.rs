@@ -9,8 +9,8 @@ use crate::options::WelchOptions;
 ///
 /// Every segment, detrended and windowed, goes through the transform as the real part of its input. With Y_s the
 /// transform's output for segment s: P\[k\] = scale · Σ_s weights\[s\] c_k |Y_s\[k\]|² for k = 0..=n/2, scale and c_k
-/// as for [`welch_psd`](crate::cpu::welch_psd); then the gain is applied. Exact twiddles, open gates, weights 1 / segments
-/// and no gain (or a gain of (0, 1, 0)) give the Welch power.
+/// as for [`welch_psd`](crate::cpu::welch_psd); then the gain is applied. Exact twiddles, open gates, weights 1 /
+/// segments and no gain (or a gain of (0, 1, 0)) give the Welch power.
 ///
 /// With exact twiddles and open gates, segments that have one weight share transforms in pairs, as in the Welch power,
 /// and gradients of signal, window and gain go back through those.
@@ -53,20 +53,21 @@ impl<'a, T: Real> LearnedWelch<'a, T> {
     }
 }
 
-/// Gradients that [`learned_welch_psd_backward`](super::learned_welch_psd_backward) overwrites, each if given.
+/// Gradients that [`learned_welch_psd_backward`](super::learned_welch_psd_backward) overwrites; each may be
+/// absent.
 #[derive(Debug, Default)]
 pub struct LearnedGradients<'a, T> {
-    /// Of the signal, `[rows, frame_len]`; 0 past the last segment.
+    /// Gradient of the signal, `[rows, frame_len]`; 0 past the last segment.
     pub signal: Option<&'a mut [T]>,
-    /// Of the window, `[n_fft]`, with the part through the scaling.
+    /// Gradient of the window, `[n_fft]`, including its part through the scaling.
     pub window: Option<&'a mut [T]>,
-    /// Of the twiddles, `[log2 n, n / 2, 2]`.
+    /// Gradient of the twiddles, `[log2 n, n / 2, 2]`.
     pub twiddles: Option<&'a mut [T]>,
-    /// Of the gates, `[log2 n, n / 2]`; only for a transform that has gates.
+    /// Gradient of the gates, `[log2 n, n / 2]`; only for a transform that has gates.
     pub gates: Option<&'a mut [T]>,
-    /// Of the segments' weights, `[segments]`, a skipped segment's included.
+    /// Gradient of the segments' weights, `[segments]`, including those of skipped segments.
     pub weights: Option<&'a mut [T]>,
-    /// Of the gain, `[bins, 3]`; only for a model that has a gain.
+    /// Gradient of the gain, `[bins, 3]`; only for a model that has a gain.
     pub gain: Option<&'a mut [T]>,
 }
 

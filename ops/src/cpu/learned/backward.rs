@@ -33,8 +33,11 @@ pub(super) fn learned_welch_psd_backward(
 ) {
     let (n, bins) = (model.options.n_fft, model.options.bins());
     let (set, rows, order) = (InstructionSet::current(), grad_power.len() / bins, bit_reversal(n));
+    // Closed butterflies are computed too, because their gates have gradients.
     with_prepared(&model.transform, bins, ClosedGates::Compute, WeightForm::Forward, |forward| {
         with_prepared(&model.transform, bins, ClosedGates::Compute, WeightForm::Backward, |backward| {
+            // One partial sum of each parameter's gradient per block of rows, so that the order of sums follows from
+            // shapes.
             let sums_per_slot = if gradients.gates.is_some() { 3 } else { 2 };
             let lengths = Lengths::of(model, &gradients, forward.program.pairs.len() * sums_per_slot);
             let partial = lengths.total();
@@ -60,6 +63,7 @@ pub(super) fn learned_welch_psd_backward(
                         dispatch(set, width(rows), kernel);
                     });
                 });
+                // Add the blocks in order, and turn the slots' sums into gradients of twiddles and gates.
                 let total = call.lengths.cut(sum_blocks(partials, partial));
                 if call.lengths.transform > 0 {
                     write_gradients(forward, total.transform, sums_per_slot, gradients.twiddles, gradients.gates);
@@ -76,7 +80,7 @@ struct LaneBackward<'a> {
     backward: &'a PreparedButterfly<'a>,
     lengths: Lengths,
     sums_per_slot: usize,
-    /// Whether a row's gradient goes on through its segments, or ends at the weights and the gain.
+    /// Whether any gradient needs the backward pass through the segments, and not only through weights and gain.
     through_segments: bool,
 }
 
@@ -91,7 +95,7 @@ impl LaneBackward<'_> {
             + 3 * self.frames.power_lines()
     }
 
-    /// Whether segment `index` has to go through the transform: one of weight 0 only for the gradient of its weight.
+    /// Whether segment `index` has to be transformed: one of weight 0 only for the gradient of its weight.
     fn needs(&self, index: usize) -> bool {
         self.lengths.weights > 0 || self.frames.model.weights[index] != 0.0
     }
@@ -102,6 +106,7 @@ impl LaneBackward<'_> {
         let bins = grad_gained.len();
         if let Some(gain) = self.frames.model.gain {
             let taps = gain.as_chunks::<GAIN_TAPS>().0;
+            // The transposed gain: each bin's own factor first, then its factors for the bins below and above.
             for k in 0..bins {
                 grad_power[k] = grad_gained[k] * V::splat(token, taps[k][1]);
             }
@@ -180,6 +185,7 @@ impl LearnedBackwardKernel<'_> {
         tile.slots.fill(none);
         tile.weights.fill(none);
         tile.gain.fill(none);
+        // A tile has a row per lane. Sums over rows stay in lanes until the last tile.
         let tiles = signal
             .chunks(V::LANES * call.frames.frame_len)
             .zip(grad_power.chunks(V::LANES * bins))
@@ -187,6 +193,7 @@ impl LearnedBackwardKernel<'_> {
         for ((signal, grad_power), grad_signal) in tiles {
             call.tile::<V, W, S>(token, signal, grad_power, grad_signal.unwrap_or_default(), &mut tile, sums.window);
         }
+        // Add the lanes in order.
         if !sums.transform.is_empty() {
             sum_lanes(token, tile.slots, sums.transform);
         }

@@ -54,7 +54,7 @@ fn lowest_before<T: Real>(
     open.clear();
     for bin in bins {
         let mut base = bin as u32;
-        // What is not greater than this bin hides no earlier bin from the bins that follow.
+        // Bins on the stack that are not greater than this one can't be the nearest greater bin of any later bin.
         while let Some(&(before, lowest_before)) = open.last()
             && row[before as usize] <= row[bin]
         {

@@ -8,7 +8,7 @@ use crate::cpu::local_maxima::prominence::{Bases, base};
 use crate::options::LocalMaximaOptions;
 
 /// Values with plateaus, ties, and some that are not finite.
-fn awkward() -> impl Strategy<Value = f64> {
+fn special_values() -> impl Strategy<Value = f64> {
     prop_oneof![
         6 => -3.0..3.0,
         6 => (-3..3).prop_map(f64::from),
@@ -32,7 +32,7 @@ proptest! {
     #[test]
     fn maxima_are_those_of_the_definition(
         (length, values) in (1usize..60).prop_flat_map(|length| {
-            (Just(length), prop::collection::vec(awkward(), length * 3))
+            (Just(length), prop::collection::vec(special_values(), length * 3))
         }),
         options in options(),
         k in 1usize..20,
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn bases_by_search_are_those_of_the_linear_pass(row in prop::collection::vec(awkward(), 1..80)) {
+    fn bases_by_search_are_those_of_the_linear_pass(row in prop::collection::vec(special_values(), 1..80)) {
         let mut bases = Bases::new(row.len());
         bases.measure(&row);
         for bin in (0..row.len()).filter(|&bin| row[bin].is_finite()) {

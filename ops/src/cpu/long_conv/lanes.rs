@@ -84,13 +84,13 @@ impl LaneConv<'_> {
     }
 }
 
-/// The rows of a tile, from `first` on, that a register has lanes for.
+/// Rows of a tile, from `first` on, as many as a register has lanes.
 #[inline(always)]
 fn rows_of<V: Register>(first: usize, rows: usize) -> Range<usize> {
     first..(first + V::LANES).min(rows)
 }
 
-/// The part of `values`, rows of `length` values, that `rows` are.
+/// Indices of the values of `rows`, with `length` values per row.
 #[inline(always)]
 fn part(rows: &Range<usize>, length: usize) -> Range<usize> {
     rows.start * length..rows.end * length
@@ -168,6 +168,7 @@ impl Kernel for ConvForward<'_, '_> {
         let mut lanes = Lanes { token, plan, n, pairs, spare };
         let mut first = 0;
         while first < kernels.len() / taps {
+            // Factors of the kernels, a row per lane: transformed once for all tiles of the task.
             let own = rows_of::<V>(first, kernels.len() / taps);
             lanes.factors(&kernels[part(&own, taps)], taps, tile, factors);
             for (ConvTile { start, rows, .. }, output) in &mut *tiles {
@@ -176,6 +177,7 @@ impl Kernel for ConvForward<'_, '_> {
                     continue;
                 }
                 let input = part(&(start + own.start..start + own.end), n);
+                // Spectra of the signal, times those of the kernels, back to samples, times the gate.
                 lanes.spectra(&inputs.signal[input.clone()], [n, n], None, tile);
                 convolve::<V, false>(token, plan, factors, tile, product);
                 let gate = inputs.gate.map(|gate| &gate[input]);
@@ -192,7 +194,7 @@ struct ConvBackward<'a, 'o> {
     grad: &'a [f32],
     /// The kernel of each row of a tile.
     kernels: &'a [f32],
-    /// Tiles, and where the gradients of signal and gate go.
+    /// Tiles, and the memory for their gradients of signal and gate.
     tiles: &'a mut [(&'a ConvTile, [Option<&'o mut [f32]>; 2])],
     /// The gradients of the group's kernels, summed over the tiles.
     of_kernel: Option<&'o mut [f32]>,
@@ -219,6 +221,7 @@ impl Kernel for ConvBackward<'_, '_> {
         let mut first = 0;
         while first < kernels.len() / taps {
             let own = rows_of::<V>(first, kernels.len() / taps);
+            // Factors of the kernels, and no products yet.
             lanes.factors(&kernels[part(&own, taps)], taps, product, factors);
             for sum in &mut *sums {
                 *sum = [Complex::zero(token); 2];
@@ -229,6 +232,7 @@ impl Kernel for ConvBackward<'_, '_> {
                     continue;
                 }
                 let input = part(&(start + tile_rows.start..start + tile_rows.end), n);
+                // Spectra of g = gate · grad and of the signal, each only if a gradient takes it.
                 let gate = inputs.gate.map(|gate| &gate[input.clone()]);
                 if of_signal.is_some() || of_kernel.is_some() {
                     lanes.spectra(&grad[input.clone()], [n, n], gate, of_output);
@@ -236,18 +240,22 @@ impl Kernel for ConvBackward<'_, '_> {
                 if of_gate.is_some() || of_kernel.is_some() {
                     lanes.spectra(&inputs.signal[input.clone()], [n, n], None, signal);
                 }
+                // Gradient of the kernel: spectra of the correlation of signal and g, summed over the batch.
                 if of_kernel.is_some() {
                     add_products(token, signal, of_output, sums);
                 }
+                // Gradient of the signal: g convolved with the reversed kernel.
                 if let Some(of_signal) = of_signal {
                     convolve::<V, true>(token, plan, factors, of_output, product);
                     lanes.store(product, n, None, &mut of_signal[part(&tile_rows, n)]);
                 }
+                // Gradient of the gate: the convolution, times grad.
                 if let Some(of_gate) = of_gate {
                     convolve::<V, false>(token, plan, factors, signal, product);
                     lanes.store(product, n, Some(&grad[input]), &mut of_gate[part(&tile_rows, n)]);
                 }
             }
+            // One inverse transform per kernel gives the correlation at each lag, that is the gradient of each tap.
             if let Some(of_kernel) = &mut of_kernel {
                 correlate(token, plan, sums, product);
                 let used = taps.min(n);
@@ -261,7 +269,7 @@ impl Kernel for ConvBackward<'_, '_> {
 }
 
 /// Adds the lags of correlations, `used` per row from row `first` on, to the gradients of the rows' kernels, which rows
-/// of several elements of the batch share. Taps that no row meets have none.
+/// of several elements of the batch share. Taps past the `used` ones multiply no sample: their gradients stay 0.
 #[inline(always)]
 fn add_kernels(lags: &[f32], first: usize, [taps, used]: [usize; 2], of_kernel: &mut [f32]) {
     let kernels = of_kernel.len() / taps;

@@ -1,8 +1,8 @@
 //! Causal convolutions of rows with a kernel per channel, and their gradients.
 //!
-//! f32 goes with a row per lane (`lanes`, of parts in `tile`) where the transform has a plan; everything else one row
-//! at a time by realfft (`planned`). Either way a task has the rows of a few channels (`tiling`), whose kernels it
-//! transforms once.
+//! f32 is computed with a row per lane (`lanes`, with the products in `tile`) where the transform has a plan; all other
+//! cases are computed one row at a time by realfft (`planned`). In both, a task has the rows of a few channels
+//! (`tiling`), whose kernels it transforms once.
 //!
 //! The gradients are convolutions too. With g = gate · grad: that of the signal is g convolved with the reversed
 //! kernel, that of the gate the convolution times grad, and that of the kernel the correlation of signal and g, summed
@@ -34,7 +34,7 @@ pub struct LongConvOperands<'a, T> {
     pub n: usize,
 }
 
-/// Where gradients go, for the inputs that have one.
+/// Gradients that the backward pass writes; absent ones are not computed.
 pub struct LongConvGradients<'a, T> {
     /// `[batch, channels, n]`.
     pub signal: Option<&'a mut [T]>,

@@ -46,33 +46,38 @@ impl<T: Real> PlannedConv<'_, T> {
         let tasks = tiling.of_tasks().into_iter().zip(of_kernel).zip(of_signal).zip(of_gate).enumerate();
         tiling.tasks().run(tasks, |(task, (((tiles, of_kernel), of_signal), of_gate))| {
             transforms.with_buffers(|mut buffers, [kernel, signal, of_output, sum]| {
+                // The spectrum of the task's kernel, and an empty sum for its gradient.
                 transforms.forward(self.kernel(task), None, kernel, &mut buffers);
                 sum.fill(Complex::new(T::zero(), T::zero()));
                 for (tile, (of_signal, of_gate)) in tiles.into_iter().zip(of_signal.into_iter().zip(of_gate)) {
                     let row = tile.start * n..(tile.start + 1) * n;
                     let (input, grad) = (&inputs.signal[row.clone()], &grad[row.clone()]);
+                    // Spectra of g = gate · grad and of the signal, each only if a gradient takes it.
                     if of_signal.is_some() || of_kernel.is_some() {
                         transforms.forward(grad, inputs.gate.map(|gate| &gate[row]), of_output, &mut buffers);
                     }
                     if of_gate.is_some() || of_kernel.is_some() {
                         transforms.forward(input, None, signal, &mut buffers);
                     }
+                    // Gradient of the kernel: the correlation of signal and g, summed over the batch as spectra.
                     if of_kernel.is_some() {
                         for (sum, (x, g)) in sum.iter_mut().zip(signal.iter().zip(&*of_output)) {
                             *sum += x.conj() * g;
                         }
                     }
+                    // Gradient of the signal: g convolved with the reversed kernel, whose spectrum is the conjugate.
                     if let Some(of_signal) = of_signal {
                         of_output.iter_mut().zip(&*kernel).for_each(|(z, kernel)| *z *= kernel.conj());
                         transforms.inverse(of_output, None, of_signal, &mut buffers);
                     }
+                    // Gradient of the gate: the convolution, times grad.
                     if let Some(of_gate) = of_gate {
                         signal.iter_mut().zip(&*kernel).for_each(|(z, kernel)| *z *= kernel);
                         transforms.inverse(signal, Some(grad), of_gate, &mut buffers);
                     }
                 }
                 if let Some(of_kernel) = of_kernel {
-                    // Taps that no row meets have no gradient.
+                    // One inverse transform gives the gradient of each tap; taps past the row's length have none.
                     let (used, rest) = of_kernel.split_at_mut(inputs.used_taps());
                     transforms.inverse(sum, None, used, &mut buffers);
                     rest.fill(T::zero());

@@ -117,7 +117,8 @@ pub(super) fn correlate<V: Register>(
     let half = 0.5 / points as f32;
     for (k, &[direct, crossed]) in sums.iter().enumerate() {
         let [far_direct, far_crossed] = sums[mirrored(k, points)].map(|sum| conjugate(token, sum));
-        // V = Σ A* Z[k] − Σ B* Z[N − k]* with the factors of the signal, in which Q stands for P[N − k]*.
+        // V = Σ A* Z[k] − Σ B* Z[N − k]*, with the factors A and B of the signal, in which Q is P[N − k]*. Written out,
+        // both sums are combinations of the direct and the crossed sum at k and at its mirror image.
         let turn = half_turn(plan, k);
         let [minus_sin, minus_cos] = [V::splat(token, turn[0]), V::splat(token, turn[1])];
         let back = splat(token, [turn[0], -turn[1]]);

@@ -4,12 +4,13 @@ use super::LongConvOperands;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 
-/// Tasks that are enough for any number of threads.
+/// Number of tasks that is enough for any number of threads.
 const TASKS: usize = 64;
 
-/// Tiles of at most as many consecutive rows as lanes, which have the same channels in the same lanes: the channels of
-/// a group from one element of the batch, or all channels of several elements where they are few. A task has the tiles
-/// of one group in one block of the batch.
+/// Division of rows into tiles of at most as many consecutive rows as lanes. A tile has the channels of one group from
+/// one element of the batch, or, where there are few channels, all channels of several elements. All tiles of a group
+/// have the same channels in the same lanes, so that kernels are transformed once. A task has the tiles of one group in
+/// one block of the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tiling {
     /// Rows of a group of channels in a tile, at most.

@@ -1,4 +1,4 @@
-//! From the gradient of windowed frames to those of a row and of the window.
+//! Adjoint of framing and window: gradients of a row and of the window from the gradient of windowed frames.
 
 use super::framing::Framing;
 use crate::cpu::real::Real;
@@ -28,7 +28,7 @@ impl<T: Real> FrameGradients<'_, T> {
         sums.zip(grad).zip(&row[inside]).for_each(|((sum, &grad), &sample)| *sum += sample * grad);
     }
 
-    /// As [`add`](Self::add), of a frame with samples beyond the row.
+    /// [`add`](Self::add) for a frame that reaches beyond the row.
     fn add_at_an_end(&mut self, row: &[T], frame: usize, grad: &[T]) {
         for (j, &grad) in grad.iter().enumerate() {
             let sample = self.framing.sample(frame, j);

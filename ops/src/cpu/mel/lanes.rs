@@ -50,12 +50,12 @@ fn run(
     with_lines(forward + backward, |memory| body(memory, width));
 }
 
-/// The transforms of as many frames as a register has lanes, and what becomes of them.
+/// Transforms, magnitudes and bands of as many frames as a register has lanes.
 struct MelTile<'a, V: Register> {
     token: V::Token,
     spectra: &'a MelSpectra<'a, f32>,
     frames: FrameSpectra<'a, V>,
-    /// Frames that are not in the row as a whole, `[lanes, n]`.
+    /// Copies of frames that reach beyond the row, `[lanes, n]`.
     staged: &'a mut [f32],
     /// Power or amplitude, `[bins, lanes]`.
     magnitudes: &'a mut [f32],
@@ -87,6 +87,8 @@ impl<'a, V: Register> MelTile<'a, V> {
     fn transform(&mut self, row: &[f32], first: usize, count: usize) -> &mut [Complex<V>] {
         let Self { token, spectra, .. } = *self;
         let (window, n, hop) = (spectra.window, spectra.framing.n_fft, spectra.framing.hop);
+        // Frames inside the row are read where they are, one hop apart. Frames that reach beyond it, or are fewer than
+        // the lanes, are copied with their padding first.
         let last = first + V::LANES - 1;
         let inside = (spectra.framing.inside(first)).zip(spectra.framing.inside(last)).filter(
             #[inline(always)]
@@ -101,12 +103,14 @@ impl<'a, V: Register> MelTile<'a, V> {
                 (&*self.staged, n)
             }
         };
+        // Transform with a frame per lane; the load multiplies by the window.
         let bins = self.frames.transform(
             frames,
             stride,
             #[inline(always)]
             |j, column| column * V::splat(token, window[j]),
         );
+        // Squared magnitudes or their roots, then their weighted sums.
         for (bin, into) in bins.iter().zip(V::arrays_mut(self.magnitudes)) {
             bin.re.mul_add(bin.re, bin.im * bin.im).store(into);
         }

@@ -22,7 +22,7 @@ impl Scaled {
         T::of(self.factor) * self.guarded(value).ln()
     }
 
-    /// The value with its offset, or from the floor up. What is not a number stays so.
+    /// The guarded value: plus the offset, or at least the floor. NaN stays NaN.
     #[inline(always)]
     fn guarded<T: Real>(&self, value: T) -> T {
         match self.guard {

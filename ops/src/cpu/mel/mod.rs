@@ -72,7 +72,7 @@ impl<'a, T> MelCall<'a, T> {
     }
 }
 
-/// What all frames of a call share.
+/// Tables and sizes that all frames of a call share.
 struct MelSpectra<'a, T> {
     framing: Framing,
     /// `[n_fft]`.

@@ -17,7 +17,7 @@ const LOSSES: usize = 2;
 /// Work of a bin, in the unit of [`Tasks`].
 const WORK_OF_BIN: usize = 8;
 
-/// Rows of power and what they are compared with.
+/// Rows of power and their reference peaks.
 #[derive(Debug, Clone, Copy)]
 pub struct PeakLossInputs<'a, T> {
     /// `[rows, bins]`.

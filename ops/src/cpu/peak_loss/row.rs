@@ -7,7 +7,7 @@ use crate::options::PeakLossOptions;
 /// Bins that are computed at once.
 const BLOCK: usize = 16;
 
-/// Where a row's peaks end, and how power is compared with it.
+/// Boundary between a row's peaks and its other bins, and the constants of the comparison with it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Boundary<T> {
     /// Relative log power of the boundary.
@@ -20,7 +20,7 @@ pub(super) struct Boundary<T> {
 }
 
 impl<T: Real> Boundary<T> {
-    /// The boundary at the mean of the relative log power of the `strongest` that count.
+    /// The boundary at the mean relative log power of `strongest`, the powers of ranks k and k + 1 (or of k alone).
     #[inline(always)]
     pub fn new<F: ElementaryFunctions<T>>(strongest: &[T], level: T, options: &PeakLossOptions) -> Self {
         let floor = T::of(options.floor);
@@ -34,7 +34,7 @@ impl<T: Real> Boundary<T> {
     }
 }
 
-/// A row of power and what it is compared with.
+/// A row of power and its reference peaks.
 pub(super) struct PeakLossRow<'a, T> {
     pub power: &'a [T],
     pub peaks: &'a [T],
@@ -42,7 +42,7 @@ pub(super) struct PeakLossRow<'a, T> {
     pub boundary: Boundary<T>,
 }
 
-/// What both passes compute of a block of bins.
+/// Intermediate values of a block of bins, which the forward and the backward pass share.
 struct Bins<T> {
     /// 1 at the reference's peaks, 0 at all other bins.
     peaks: [T; BLOCK],

@@ -1,4 +1,4 @@
-//! Tasks: rows cut into pieces, run on rayon where that pays.
+//! Tasks: consecutive rows of a call, which run on rayon's threads if the call has enough work.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -28,8 +28,8 @@ impl Tasks {
         Self::cut(rows, work, MAX_TASKS)
     }
 
-    /// As [`Self::independent`], with a multiple of `group` rows per task, for kernels that take so many at once; the
-    /// last task may have fewer.
+    /// As [`Self::independent`], with a multiple of `group` rows per task, for kernels that compute `group` rows at
+    /// once; the last task may have fewer.
     pub fn independent_groups(rows: usize, work: usize, group: usize) -> Self {
         let rows_of_task = Self::independent(rows, work).rows.next_multiple_of(group);
         Self { rows: rows_of_task, count: rows.div_ceil(rows_of_task) }

@@ -176,8 +176,8 @@ impl<T: Real> Schedule<T> {
     }
 
     /// Turns `grad`, the gradient of the output, into the gradient of `input`, and adds those of twiddles and gates to
-    /// `sums`, if it is given. `levels` is what [`Self::forward_levels`] stored (not read without `sums`); `work` has 2
-    /// n values.
+    /// `sums`, if it is given. `levels` is the output of [`Self::forward_levels`] (not read without `sums`); `work` has
+    /// 2 n values.
     pub fn backward(
         &self,
         input: Split<'_, T>,

@@ -20,6 +20,7 @@ pub(in crate::cpu) fn butterfly_backward<T: Real>(
     let n = transform.n;
     let rows = re.len() / n;
     let schedule = Schedule::new(transform);
+    // One partial sum of the weights' gradients per block of rows, so that the order of sums follows from shapes.
     let with_weights = gradients.twiddles.is_some() || gradients.gates.is_some();
     let partial = if with_weights { schedule.sums_len() } else { 0 };
     let tasks = Tasks::reduction(rows, 4 * schedule.work(), partial);
@@ -46,6 +47,7 @@ pub(in crate::cpu) fn butterfly_backward<T: Real>(
                 grad.im.copy_from_slice(grad_im);
                 if !grad_re.iter().chain(grad_im).all(T::is_zero) {
                     let input = Split { re, im };
+                    // Gradients of weights need the inputs of every stage.
                     if with_weights {
                         schedule.forward_levels(input, levels, work);
                     }

@@ -26,6 +26,7 @@ pub(in crate::cpu) fn learned_welch_psd_backward<T: Real>(
     let bins = model.options.bins();
     let rows = grad_power.len() / bins;
     let backward = LearnedBackwardRows::new(model, &gradients);
+    // One partial sum of each parameter's gradient per block of rows, so that the order of sums follows from shapes.
     let partial = backward.lengths.total();
     let tasks = Tasks::reduction(rows, 4 * backward.learned.work(), partial);
     let mut partials = vec![T::zero(); partial * tasks.count.max(1)];
@@ -43,6 +44,7 @@ pub(in crate::cpu) fn learned_welch_psd_backward<T: Real>(
             }
         });
     });
+    // Add the blocks in order.
     let total = backward.lengths.cut(sum_blocks(&mut partials, partial));
     if gradients.twiddles.is_some() || gradients.gates.is_some() {
         backward.learned.schedule.write_gradients(total.transform, gradients.twiddles, gradients.gates);
@@ -65,7 +67,7 @@ struct LearnedBackwardBuffers<'a, T> {
 struct LearnedBackwardRows<'a, T> {
     learned: LearnedRows<'a, T>,
     lengths: Lengths,
-    /// Whether a row's gradient goes on through its segments, or ends at the weights and the gain.
+    /// Whether any gradient needs the backward pass through the segments, and not only through weights and gain.
     through_segments: bool,
     /// Whether the stages of all segments are stored, or of one at a time.
     store_all: bool,

@@ -23,7 +23,7 @@ pub(in crate::cpu) struct StageWeights<'a, T> {
 /// Gradient sums of one stage's twiddles and gates, a value per pair.
 pub(in crate::cpu) struct WeightSums<'a, T> {
     pub twiddle: SplitMut<'a, T>,
-    /// As long as the stage's gates: empty if they are absent.
+    /// Gradients of the stage's gates, of the same length; empty if there are no gates.
     pub gates: &'a mut [T],
 }
 
@@ -91,6 +91,7 @@ fn forward_lanes<T: Real, const L: usize>(
     let input = Blocks::<T, L>::of(input, len);
     let mut output = BlocksMut::<T, L>::of(output, len);
     match weights.gates {
+        // a' = a + w b, b' = a − w b.
         None => for_blocks::<L>(distance, len, |at_a, at_b, pair| {
             let (a, b) = (input.load(at_a), input.load(at_b));
             let t = twiddles.load(pair) * b;
@@ -104,6 +105,8 @@ fn forward_lanes<T: Real, const L: usize>(
                 let t = twiddles.load(pair) * b;
                 let gate = Pack(gates[pair]);
                 let keep = Pack::splat(T::one()) - gate;
+                // a' = a + g w b, b' = g (a − w b) + (1 − g) b. A closed butterfly copies its inputs, so that a value
+                // that is not finite stays in its place.
                 output.store(at_a, (a + t * gate).or_where_zero(gate, a));
                 output.store(at_b, ((a - t) * gate + b * keep).or_where_zero(gate, b));
             });
@@ -116,6 +119,7 @@ fn backward_lanes<T: Real, const L: usize>(distance: usize, weights: StageWeight
     let twiddles = Blocks::<T, L>::of(weights.twiddle, len / 2);
     let mut grad = BlocksMut::<T, L>::of(grad, len);
     match weights.gates {
+        // The conjugate transpose of the butterfly: ȧ = ȧ' + ḃ', ḃ = w* (ȧ' − ḃ').
         None => for_blocks::<L>(distance, len, |at_a, at_b, pair| {
             let (a, b) = (grad.load(at_a), grad.load(at_b));
             grad.store(at_a, a + b);
@@ -127,6 +131,7 @@ fn backward_lanes<T: Real, const L: usize>(distance: usize, weights: StageWeight
                 let (a, b) = (grad.load(at_a), grad.load(at_b));
                 let gate = Pack(gates[pair]);
                 let keep = Pack::splat(T::one()) - gate;
+                // ȧ = ȧ' + g ḃ', ḃ = g w* (ȧ' − ḃ') + (1 − g) ḃ'.
                 grad.store(at_a, a + b * gate);
                 grad.store(at_b, twiddles.load(pair).conj_mul((a - b) * gate) + b * keep);
             });
@@ -149,6 +154,7 @@ fn backward_with_sums_lanes<T: Real, const L: usize>(
     match weights.gates {
         None => for_blocks::<L>(distance, len, |at_a, at_b, pair| {
             let (grad_a, grad_b) = (grad.load(at_a), grad.load(at_b));
+            // Of t = w b: the gradient ȧ' − ḃ', from which those of b and w follow.
             let grad_t = grad_a - grad_b;
             grad.store(at_a, grad_a + grad_b);
             grad.store(at_b, twiddles.load(pair).conj_mul(grad_t));
@@ -163,10 +169,12 @@ fn backward_with_sums_lanes<T: Real, const L: usize>(
                 let (twiddle, gate) = (twiddles.load(pair), Pack(gates[pair]));
                 let keep = Pack::splat(T::one()) - gate;
                 let t = twiddle * b;
+                // Of t = w b: the gradient g (ȧ' − ḃ'), from which those of b and w follow.
                 let grad_t = (grad_a - grad_b) * gate;
                 grad.store(at_a, grad_a + grad_b * gate);
                 grad.store(at_b, twiddle.conj_mul(grad_t) + grad_b * keep);
                 twiddle_sums.store(pair, twiddle_sums.load(pair) + b.conj_mul(grad_t));
+                // The gate multiplies t in a', and a − t − b in b'.
                 let through_gate = grad_a.dot(t) + grad_b.dot(a - t - b);
                 gate_sums[pair] = (Pack(gate_sums[pair]) + through_gate).0;
             });

@@ -15,7 +15,7 @@ use crate::cpu::welch::estimate::Estimate;
 use crate::cpu::welch::scaling;
 use crate::cpu::welch::segment::WindowedGradients;
 
-/// Gradients of an estimate that are overwritten, each if given.
+/// Gradients of an estimate that the backward pass overwrites; each may be absent.
 #[derive(Debug, Default)]
 pub(in crate::cpu) struct EstimateGradients<'a, T> {
     /// `[rows, frame_len]`; 0 past the last segment.
@@ -40,6 +40,7 @@ pub(in crate::cpu) fn estimate_psd_backward<T: Real>(
     let rows = grad_power.len() / bins;
     let through_segments = gradients.signal.is_some() || gradients.window.is_some();
     let backward = WelchBackward::new(estimate, through_segments);
+    // One partial sum `[window, gain]` per block of rows, so that the order of sums follows from shapes.
     let window_len = if gradients.window.is_some() { n } else { 0 };
     let gain_len = if gradients.gain.is_some() { GAIN_TAPS * bins } else { 0 };
     let partial = window_len + gain_len;
@@ -61,6 +62,7 @@ pub(in crate::cpu) fn estimate_psd_backward<T: Real>(
             }
         });
     });
+    // Add the blocks in order. The scaling is a function of the window, too, and adds its part to the gradient.
     let (window, gain) = sum_blocks(&mut partials, partial).split_at(window_len);
     if let Some(grad_window) = gradients.window {
         grad_window.copy_from_slice(window);
@@ -102,7 +104,7 @@ impl<'a, T> WelchBackwardBuffers<'a, T> {
 struct WelchBackward<'a, T> {
     forward: PlannedWelch<'a, T>,
     inverse: Arc<dyn Fft<T>>,
-    /// Whether a row's gradient goes on through its segments, or ends at the gain.
+    /// Whether any gradient needs the backward pass through the segments, and not only through the gain.
     through_segments: bool,
 }
 
@@ -137,7 +139,7 @@ impl<'a, T: Real> WelchBackward<'a, T> {
         let Estimate { window, options, segments, gain } = self.forward.estimate;
         let (n, hop) = (options.n_fft, options.hop);
         let WelchBackwardBuffers { complex, filter, grad, squares, power } = buffers;
-        // q, over all n bins.
+        // The filter q of all n bins, from the gradient of the power before the gain.
         power.copy_from_slice(grad_power);
         if let Some(gain) = gain {
             gain::adjoint(gain, power);

@@ -25,7 +25,7 @@ const TILE_ROWS: usize = 4;
 /// Groups that a batch is cut into before they grow.
 const GROUPS: usize = 8;
 
-/// Where gradients are written; what is absent is not computed.
+/// Gradients that the backward pass writes; absent ones are not computed.
 pub struct SpectralConvGradients<'a, T> {
     /// `[batch, inputs, points…]`.
     pub input: Option<&'a mut [T]>,
@@ -199,12 +199,14 @@ impl<T: Real> SpectralLayer<'_, T> {
             let outputs = optional_chunks(output, group * columns * samples);
             for ((input, kept), output) in input.chunks(group * terms * samples).zip(kept).zip(outputs) {
                 let rows = input.len() / (terms * samples);
+                // Modes of the input's spectra, in memory of the caller if they are kept.
                 let [re, im] = match kept {
                     (Some(re), Some(im)) => [re, im],
                     _ => [&mut own_re[..rows * terms * modes], &mut own_im[..rows * terms * modes]],
                 };
                 self.transform(&self.forward, terms).forward(input, [&mut *re, &mut *im], rest);
                 let Some(output) = output else { continue };
+                // Products with the weights, mode by mode, and the transforms back.
                 let product = [&mut product_re[..rows * columns * modes], &mut product_im[..rows * columns * modes]];
                 let [product_re, product_im] = product;
                 let product = ModeProduct { rows, ..self.product };

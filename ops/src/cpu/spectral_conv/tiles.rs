@@ -118,12 +118,12 @@ impl TilesKernel<'_> {
     }
 }
 
-/// Where a tile of a product is stored, and how.
+/// Place of a tile in the product, and the way in which it is stored.
 struct TilePlace {
     /// Position of its first row and column.
     at: usize,
     strides: Strides,
-    /// Whether it is added to what is there.
+    /// Whether it is added to the values that are stored there.
     adds: bool,
     /// Lanes from the first one on that belong to the modes before.
     skipped: usize,

@@ -65,7 +65,7 @@ proptest! {
 
 #[test]
 #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
-fn gradients_are_those_of_differences() {
+fn gradients_match_differences_of_the_loss() {
     for n in [8, 16, 32, 64] {
         let gates = random_gates(n, 15);
         for twiddles in [exact_twiddles(n), perturbed_twiddles(n, 16)] {

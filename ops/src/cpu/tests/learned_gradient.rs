@@ -62,7 +62,7 @@ fn check(model: &LearnedModel<f64>, rows: usize, step: usize) {
 
 #[test]
 #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
-fn gradients_are_those_of_differences() {
+fn gradients_match_differences_of_the_loss() {
     for n in [8, 16, 64] {
         for segments in 1..=3 {
             for (scaling, detrend) in SCALINGS.into_iter().flat_map(|s| DETRENDS.map(|d| (s, d))) {
@@ -79,7 +79,7 @@ fn gradients_are_those_of_differences() {
 
 #[test]
 #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
-fn gradients_with_a_skipped_segment_are_those_of_differences() {
+fn gradients_with_a_skipped_segment_match_differences_of_the_loss() {
     let mut model = LearnedModel::perturbed(options(16, 3), true);
     model.weights[1] = 0.0;
     check(&model, 2, 1);
@@ -88,7 +88,7 @@ fn gradients_with_a_skipped_segment_are_those_of_differences() {
 /// More values than are stored: the stages of a segment are computed twice.
 #[test]
 #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
-fn gradients_of_long_segments_are_those_of_differences() {
+fn gradients_of_long_segments_match_differences_of_the_loss() {
     // As density, because the loss itself must stay small for its differences to be exact.
     let scaling = Scaling::Density { sample_rate: 100.0 };
     check(&LearnedModel::perturbed(WelchOptions { scaling, ..options(4096, 3) }, true), 1, 2999);

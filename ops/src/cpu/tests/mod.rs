@@ -6,6 +6,7 @@ pub(in crate::cpu) mod learned_gradient;
 mod psd;
 mod rows;
 mod top_k;
+mod transform;
 
 use std::f64::consts::TAU;
 

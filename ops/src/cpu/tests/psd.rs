@@ -53,7 +53,7 @@ fn power_is_that_of_the_definition() {
 
 #[test]
 #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
-fn gradients_are_those_of_differences() {
+fn gradients_match_differences_of_the_loss() {
     for n in [8, 16, 64] {
         for options in every_option(n) {
             let frame_len = options.frame() + 3;
@@ -103,7 +103,7 @@ fn peaks_are_the_top_of_the_power() {
 }
 
 #[test]
-fn gradients_of_peaks_are_those_of_differences() {
+fn gradients_of_peaks_match_differences_of_the_loss() {
     let options =
         WelchOptions { n_fft: 32, hop: 16, segments: 2, scaling: Scaling::Spectrum, detrend: Detrend::Constant };
     let (frame_len, bins, rows) = (options.frame(), options.bins(), 3);

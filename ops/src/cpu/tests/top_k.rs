@@ -21,7 +21,7 @@ fn check<T: Real>(power: &[T], k: usize) {
     }
 }
 
-fn awkward() -> impl Strategy<Value = f64> {
+fn special_values() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => 0.0..3.0,
         4 => (0..4).prop_map(f64::from),
@@ -35,7 +35,7 @@ fn awkward() -> impl Strategy<Value = f64> {
 proptest! {
     #[test]
     #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
-    fn the_strongest_bins_in_order(power in proptest::collection::vec(awkward(), 1..140), part in 0.0..1.0) {
+    fn the_strongest_bins_in_order(power in proptest::collection::vec(special_values(), 1..140), part in 0.0..1.0) {
         let k = 1 + (part * power.len() as f64) as usize;
         check(&power, k.min(power.len()));
         check(&power.iter().map(|&p| p as f32).collect::<Vec<_>>(), k.min(power.len()));

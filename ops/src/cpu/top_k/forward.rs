@@ -19,7 +19,7 @@ use crate::sorting_network::for_each_comparator;
 const BLOCK: usize = 16;
 /// Largest k for the search in registers.
 const MAX_K: usize = 4 * BLOCK;
-/// Most bins of a row for the search in registers: with more, keys have too few bits left for the power.
+/// Largest number of bins of a row for the search in registers: with more, keys have too few bits left for the power.
 const MAX_BINS: usize = 1 << 11 | 1;
 /// Keys of the least and the greatest finite value in a general search, as `Lanewise::ordered` makes them, without
 /// the bits that number bins.

@@ -4,7 +4,7 @@ use crate::cpu::real::Real;
 
 /// The strongest bins of a row of power, strongest first, as many as the outputs are long: at most all of them.
 ///
-/// Equal powers give the lower bin first. Non-finite power is never selected; what is missing is bin −1 with power NaN.
+/// Equal powers give the lower bin first. Non-finite power is never selected; missing ranks have bin −1 and power NaN.
 /// `keys`, as long as `power`, is overwritten.
 pub(in crate::cpu) fn top_k_row<T: Real>(power: &[T], keys: &mut [T::Key], out_bins: &mut [i64], out_power: &mut [T]) {
     let k = out_bins.len();

@@ -47,7 +47,7 @@ fn search_with(set: InstructionSet, rows: &[Vec<f32>], k: usize, found: &mut [i6
 }
 
 /// Power that makes keys collide: few values, values that differ in the last bits only, and what is not finite.
-fn awkward_power() -> impl Strategy<Value = f32> {
+fn special_power() -> impl Strategy<Value = f32> {
     prop_oneof![
         6 => (0u32..200).prop_map(|low| f32::from_bits(0x3f80_0000 + low)),
         4 => any::<u32>().prop_map(|bits| f32::from_bits(bits & 0x7eff_ffff)),
@@ -58,12 +58,12 @@ fn awkward_power() -> impl Strategy<Value = f32> {
     ]
 }
 
-fn awkward_row(bins: usize) -> impl Strategy<Value = Vec<f32>> {
+fn special_row(bins: usize) -> impl Strategy<Value = Vec<f32>> {
     prop_oneof![
-        3 => prop::collection::vec(awkward_power(), bins),
+        3 => prop::collection::vec(special_power(), bins),
         3 => prop::collection::vec((0u32..1 << 12).prop_map(|low| f32::from_bits(0x4120_0000 + low)), bins),
         4 => prop::collection::vec(0.0f32..1e3, bins),
-        1 => awkward_power().prop_map(move |power| vec![power; bins]),
+        1 => special_power().prop_map(move |power| vec![power; bins]),
     ]
 }
 
@@ -80,23 +80,23 @@ fn searched_exactly<'a>(rows: impl IntoIterator<Item = &'a [f32]>, k: usize) -> 
 }
 
 /// Values of either sign that make keys collide.
-fn awkward_value() -> impl Strategy<Value = f32> {
+fn special_value() -> impl Strategy<Value = f32> {
     prop_oneof![
-        4 => (awkward_power(), any::<bool>()).prop_map(|(power, negative)| if negative { -power } else { power }),
+        4 => (special_power(), any::<bool>()).prop_map(|(power, negative)| if negative { -power } else { power }),
         4 => -1e3f32..1e3,
         1 => prop_oneof![Just(f32::NEG_INFINITY), Just(f32::MIN), Just(-0.0), Just(-f32::NAN)],
     ]
 }
 
 /// Rows with few values that are not finite, or none, or most.
-fn awkward_values(length: usize) -> impl Strategy<Value = Vec<f32>> {
+fn special_values(length: usize) -> impl Strategy<Value = Vec<f32>> {
     prop_oneof![
-        2 => prop::collection::vec(awkward_value(), length),
+        2 => prop::collection::vec(special_value(), length),
         3 => prop::collection::vec(-1.0f32..1.0, length),
         2 => prop::collection::vec((0u32..1 << 12).prop_map(|low| f32::from_bits(0xc120_0000 + low)), length),
         2 => prop::collection::vec((0u32..200).prop_map(|low| f32::from_bits(low.rotate_right(1))), length),
-        1 => awkward_value().prop_map(move |value| vec![value; length]),
-        1 => (prop::collection::vec(-1.0f32..1.0, length), 0..length, awkward_value()).prop_map(|(mut row, at, value)| {
+        1 => special_value().prop_map(move |value| vec![value; length]),
+        1 => (prop::collection::vec(-1.0f32..1.0, length), 0..length, special_value()).prop_map(|(mut row, at, value)| {
             row[at] = value;
             row
         }),
@@ -109,7 +109,7 @@ proptest! {
     #[test]
     fn strongest_bins_are_those_of_the_definition(
         (rows, k) in prop_oneof![Just(17), Just(33), Just(65), Just(129), Just(513)]
-            .prop_flat_map(|bins| (prop::collection::vec(awkward_row(bins), 1..=16), 1..=bins.min(64))),
+            .prop_flat_map(|bins| (prop::collection::vec(special_row(bins), 1..=16), 1..=bins.min(64))),
     ) {
         let expected = searched_exactly(rows.iter().map(Vec::as_slice), k);
         for set in InstructionSet::available() {
@@ -134,7 +134,7 @@ proptest! {
     #[test]
     fn largest_values_of_any_rows_are_those_of_the_definition(
         (rows, k) in prop_oneof![4 => 1usize..200, 1 => 200usize..700, 1 => Just(2049)]
-            .prop_flat_map(|length| (prop::collection::vec(awkward_values(length), 1..=40), 1..=length.min(70))),
+            .prop_flat_map(|length| (prop::collection::vec(special_values(length), 1..=40), 1..=length.min(70))),
     ) {
         let length = rows[0].len();
         let expected = searched_exactly(rows.iter().map(Vec::as_slice), k);

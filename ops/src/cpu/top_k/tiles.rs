@@ -6,7 +6,7 @@ use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::{PowerTile, search_exactly, top_k_tile};
 
-/// As [`top_k`](super::top_k()), for what [`takes`](super::forward::takes) accepts.
+/// [`top_k`](super::top_k()) in registers, for sizes that [`takes`](super::forward::takes) accepts.
 pub(super) fn top_k(values: &[f32], length: usize, k: usize, out_bins: &mut [i64], out_values: &mut [f32]) {
     let set = InstructionSet::current();
     let tasks = Tasks::independent_groups(values.len() / length, length / 2, MAX_LANES);
@@ -30,7 +30,7 @@ struct TopKKernel<'a> {
     k: usize,
     /// Memory for `MAX_LANES` rows, overwritten.
     spare: &'a mut [f32],
-    /// As long as a row, overwritten.
+    /// Scratch memory for the keys of one row, `[length]`, overwritten.
     keys: &'a mut [u64],
     /// `[rows, k]`.
     out_bins: &'a mut [i64],

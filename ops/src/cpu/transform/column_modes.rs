@@ -1,4 +1,4 @@
-//! Transforms of the columns of matrices, between all points of a column and the modes that are kept of it.
+//! Transforms of the columns of matrices: of all points to all bins, or between points and the modes that are kept.
 //!
 //! Adjacent columns are adjacent in memory, so a register holds as many without a transposition.
 
@@ -14,14 +14,33 @@ use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
-use crate::options::Direction;
+use crate::options::{Direction, FftOptions};
 use crate::spectral_shape::Columns;
+
+/// Whether [`complex_fft_columns`] takes columns of `points` values, `width` beside each other, on this thread.
+pub fn columns_fill_lanes(points: usize, width: usize) -> bool {
+    MixedRadixPlan::of(points, width).is_some()
+}
+
+/// Transforms of the columns of matrices, where [`columns_fill_lanes`]: `input` and `output` `[matrices, n, width]`,
+/// what [`complex_fft`](super::complex_fft()) is to rows.
+pub fn complex_fft_columns(input: [&[f32]; 2], width: usize, options: &FftOptions, output: [&mut [f32]; 2]) {
+    let n = options.length;
+    let columns = Columns { points: n, modes: n, width };
+    let transform =
+        ColumnTransform { columns, direction: Direction::Forward, rows: [n; 2], factor: options.scale as f32 };
+    // The inverse transform is the forward one with real and imaginary parts exchanged.
+    match (options.direction, input, output) {
+        (Direction::Forward, input, output) => transform.run(input, output),
+        (Direction::Inverse, [re, im], [out_re, out_im]) => transform.run([im, re], [out_im, out_re]),
+    }
+}
 
 /// The modes of the columns of matrices: `input` `[matrices, points, width]` → `output` `[matrices, modes, width]`,
 /// bins of the unnormalised forward transform.
 pub fn columns_to_modes<T: Real>(columns: &Columns, input: [&[T]; 2], output: [&mut [T]; 2]) {
     let rows = [columns.points, columns.modes];
-    ColumnTransform { columns: *columns, direction: Direction::Forward, rows }.run(input, output);
+    ColumnTransform { columns: *columns, direction: Direction::Forward, rows, factor: 1.0 }.run(input, output);
 }
 
 /// The columns of matrices from their modes, all other bins being 0: `input` `[matrices, modes, width]` → `output`
@@ -29,7 +48,8 @@ pub fn columns_to_modes<T: Real>(columns: &Columns, input: [&[T]; 2], output: [&
 pub fn modes_to_columns<T: Real>(columns: &Columns, [re, im]: [&[T]; 2], [out_re, out_im]: [&mut [T]; 2]) {
     let rows = [columns.modes, columns.points];
     // The inverse transform is the forward one with real and imaginary parts exchanged.
-    ColumnTransform { columns: *columns, direction: Direction::Inverse, rows }.run([im, re], [out_im, out_re]);
+    ColumnTransform { columns: *columns, direction: Direction::Inverse, rows, factor: 1.0 }
+        .run([im, re], [out_im, out_re]);
 }
 
 /// One transform for the columns of all matrices.
@@ -40,6 +60,8 @@ struct ColumnTransform {
     direction: Direction,
     /// Rows of the input and of the output.
     rows: [usize; 2],
+    /// Factor on every output.
+    factor: f32,
 }
 
 impl ColumnTransform {
@@ -94,7 +116,9 @@ impl ColumnTransform {
                     plan.process_with_scratch(values, spare);
                     for row in 0..self.rows[1] {
                         let value = values[self.place(row, !is_inverse)];
-                        (out_re[row * width + column], out_im[row * width + column]) = (value.re, value.im);
+                        let factor = T::of(self.factor.into());
+                        (out_re[row * width + column], out_im[row * width + column]) =
+                            (value.re * factor, value.im * factor);
                     }
                 }
             }
@@ -125,7 +149,7 @@ impl Kernel for ColumnsKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
         let Self { transform, plan, input: [re, im], output: [out_re, out_im], mut memory } = self;
-        let width = transform.columns.width;
+        let (width, factor) = (transform.columns.width, V::splat(token, transform.factor));
         let [from, to] = transform.rows.map(|rows| rows * width);
         let is_inverse = transform.direction == Direction::Inverse;
         let tile = take_complexes::<V>(token, &mut memory, plan.points);
@@ -149,8 +173,8 @@ impl Kernel for ColumnsKernel<'_> {
                 for row in 0..transform.rows[1] {
                     let at = row * width + start..row * width + start + used;
                     let value = tile[transform.place(row, !is_inverse)];
-                    store(value.re, &mut out_re[at.clone()]);
-                    store(value.im, &mut out_im[at]);
+                    store(value.re * factor, &mut out_re[at.clone()]);
+                    store(value.im * factor, &mut out_im[at]);
                 }
             }
         }

@@ -1,35 +1,49 @@
 //! Fourier transforms of rows, of any length.
 //!
-//! Rows of complex f32 whose length is a power of two from 256 on go through the passes of [`fft`](crate::cpu::fft),
-//! and others that fill registers through those of a [`MixedRadixPlan`] (`rows.rs`). Other rows of f32 whose length has
-//! small factors are transformed with a row per lane (`lanes.rs`), also by a `MixedRadixPlan`; all others one at a time
-//! by rustfft and realfft (`planned.rs`). All rows of a call go the same way. Families that go on with spectra in the
-//! tile take them from `frame_spectra.rs`. Columns of matrices are transformed with a column per lane, or one at a time
-//! (`column_modes.rs`).
+//! Which way rows in f32 go is an `algorithm`; all rows of a call go the same way:
+//!
+//! | file | rows |
+//! | --- | --- |
+//! | `short_rows` | complex, powers of two up to a few registers, held in them from load to store |
+//! | [`fft`](crate::cpu::fft) | complex, powers of two from 256 on, by passes within the first-level cache |
+//! | `long_rows` | complex, longer powers of two, by those passes in parts |
+//! | `rows` | complex, multiples of the lanes with small prime factors |
+//! | `lanes` | several rows, with small prime factors, a row per lane |
+//! | `bluestein` | large prime factors, as convolutions with a chirp |
+//! | `real_rows` | real, as complex rows of half the length |
+//! | `planned` | all others, and f64: one at a time by rustfft and realfft |
+//!
+//! Families that go on with spectra in a tile take them from `frame_spectra`. Columns of matrices are transformed with
+//! a column per lane, or one at a time (`column_modes`).
 
+mod algorithm;
+mod bluestein;
 mod column_modes;
 mod columns;
+mod filled;
 mod frame_spectra;
 mod lanes;
+mod long_rows;
 mod odd_radices;
 pub(in crate::cpu) mod pairs;
 pub(in crate::cpu) mod passes;
 pub(in crate::cpu) mod plan;
 mod planned;
+mod real_rows;
 mod rows;
+mod short_rows;
 
 use crate::cpu::fft::fourier;
-use crate::cpu::isa;
 use crate::cpu::real::Real;
 use crate::options::{Direction, FftOptions};
-pub use column_modes::{columns_to_modes, modes_to_columns};
+use algorithm::{ComplexAlgorithm, RealAlgorithm};
+pub use column_modes::{columns_fill_lanes, columns_to_modes, complex_fft_columns, modes_to_columns};
 pub(in crate::cpu) use frame_spectra::{FrameSpectra, lines_of_frames, plan_of_frames};
-use lanes::{LaneTransform, LaneTransformKind, complex_points};
+use lanes::{LaneTransform, LaneTransformKind};
+use long_rows::transform_long_rows;
 pub(in crate::cpu) use plan::MixedRadixPlan;
-use rows::{Filled, transform_rows};
-
-/// The shortest rows whose length is a power of two that go through the passes of [`fft`](crate::cpu::fft).
-const MIN_FOURIER: usize = 256;
+use rows::transform_rows;
+use short_rows::transform_short_rows;
 
 /// Factors on the bins of a one-sided spectrum.
 #[derive(Debug, Clone, Copy)]
@@ -79,23 +93,18 @@ fn transform_complex<T: Real>(
     };
     if let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im)) {
         let input = input.and_then(|[re, im]| Some([T::as_f32(re)?, T::as_f32(im)?]));
-        if width == n && n >= MIN_FOURIER && n.is_power_of_two() && isa::takes(n) {
-            return fourier(input, n, options.scale as f32, [out_re, out_im]);
-        }
-        if width == n
-            && let Some(filled) = Filled::by(n)
-        {
-            return transform_rows(input, n, filled, options.scale as f32, [out_re, out_im]);
-        }
-        if let Some(plan) = MixedRadixPlan::of(n, rows) {
-            let transform = LaneTransform {
-                kind: LaneTransformKind::Complex(options.scale as f32),
-                n,
-                width,
-                length: n,
-                plan: &plan,
-            };
-            return transform.run(input, [out_re, out_im]);
+        let (factor, output) = (options.scale as f32, [&mut *out_re, &mut *out_im]);
+        match ComplexAlgorithm::of(n, width, rows) {
+            Some(ComplexAlgorithm::Short(filled)) => return transform_short_rows(input, n, filled, factor, output),
+            Some(ComplexAlgorithm::Passes) => return fourier(input, n, factor, output),
+            Some(ComplexAlgorithm::Long) => return transform_long_rows(input, n, factor, output),
+            Some(ComplexAlgorithm::Rows(filled)) => return transform_rows(input, n, filled, factor, output),
+            Some(ComplexAlgorithm::Lanes(plan)) => {
+                let kind = LaneTransformKind::Complex(factor);
+                return LaneTransform { kind, n, width, length: n, plan: &plan }.run(input, output);
+            }
+            Some(ComplexAlgorithm::Chirp(plan)) => return plan.complex_fft(input, width, factor, output),
+            None => {}
         }
     }
     planned::complex_fft(input, width, options, [out_re, out_im]);
@@ -123,10 +132,18 @@ pub fn lowest_bins<T: Real>(
     debug_assert!(out_re.len() == rows * kept && out_im.len() == out_re.len());
     if let (Some(signal), Some(out_re), Some(out_im)) =
         (T::as_f32(signal), T::as_f32_mut(out_re), T::as_f32_mut(out_im))
-        && let Some(plan) = MixedRadixPlan::of(complex_points(n), all_rows)
     {
-        let kind = LaneTransformKind::Real(OneSidedFactors::of(options, Direction::Forward));
-        return LaneTransform { kind, n, width, length: kept, plan: &plan }.run(Some([signal, &[]]), [out_re, out_im]);
+        let output = [&mut *out_re, &mut *out_im];
+        match RealAlgorithm::of(n, all_rows) {
+            Some(RealAlgorithm::Lanes(plan)) => {
+                let kind = LaneTransformKind::Real(OneSidedFactors::of(options, Direction::Forward));
+                let transform = LaneTransform { kind, n, width, length: kept, plan: &plan };
+                return transform.run(Some([signal, &[]]), output);
+            }
+            Some(RealAlgorithm::Pairs(rows)) => return rows.lowest_bins(signal, width, options, kept, output),
+            Some(RealAlgorithm::Chirp(plan)) => return plan.lowest_bins(signal, width, options, kept, output),
+            None => {}
+        }
     }
     planned::lowest_bins(signal, width, options, kept, [out_re, out_im]);
 }
@@ -150,11 +167,17 @@ pub fn inverse_real_part<T: Real>(
     let (n, rows) = (options.length, signal.len() / options.length);
     debug_assert!(re.len() == rows * width && im.len() == rows * width);
     debug_assert_eq!(signal.len(), rows * n);
-    if let (Some(re), Some(im), Some(signal)) = (T::as_f32(re), T::as_f32(im), T::as_f32_mut(signal))
-        && let Some(plan) = MixedRadixPlan::of(complex_points(n), all_rows)
-    {
-        let kind = LaneTransformKind::InverseReal(OneSidedFactors::of(options, Direction::Inverse));
-        return LaneTransform { kind, n, width, length: n, plan: &plan }.run(Some([re, im]), [signal, &mut []]);
+    if let (Some(re), Some(im), Some(signal)) = (T::as_f32(re), T::as_f32(im), T::as_f32_mut(signal)) {
+        match RealAlgorithm::of(n, all_rows) {
+            Some(RealAlgorithm::Lanes(plan)) => {
+                let kind = LaneTransformKind::InverseReal(OneSidedFactors::of(options, Direction::Inverse));
+                let transform = LaneTransform { kind, n, width, length: n, plan: &plan };
+                return transform.run(Some([re, im]), [signal, &mut []]);
+            }
+            Some(RealAlgorithm::Pairs(rows)) => return rows.inverse([re, im], width, options, signal),
+            Some(RealAlgorithm::Chirp(plan)) => return plan.inverse_real_fft([re, im], width, options, signal),
+            None => {}
+        }
     }
     planned::inverse_real_fft([re, im], width, options, signal);
 }

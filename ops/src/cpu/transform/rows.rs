@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use super::filled::{Filled, RegisterShape};
 use super::passes::passes;
 use super::plan::{MixedRadixPlan, largest_prime, turn};
 use crate::cpu::fft::prefetch::{NextRow, Prefetch, RowArrays, next_row_pays};
@@ -14,7 +15,7 @@ use crate::cpu::fft::radix::{radix, transpose};
 use crate::cpu::fft::unpack::store_rows;
 use crate::cpu::isa::lines::{Line, complexes, lines_for, lines_of, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
-use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, dispatch_two_rows, registers_pay};
+use crate::cpu::isa::{Kernel, registers_pay};
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
@@ -23,57 +24,13 @@ const MAX_PRIME: usize = 19;
 /// The longest rows: the tile of longer ones, of one row as it is, is not in the caches of a core.
 const MAX_VALUES: usize = 1 << 16;
 
-/// Registers that rows of `n` values fill, at least as many of each row as it has lanes there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Filled {
-    /// One row in sixteen lanes.
-    Sixteen,
-    /// Two rows in eight lanes each, or one where there are no such registers.
-    Eight,
-}
-
-impl Filled {
-    /// The registers that rows of `n` values fill on this thread, if any.
-    pub fn by(n: usize) -> Option<Self> {
-        let fills = |lanes: usize| n.is_multiple_of(lanes) && n / lanes >= lanes;
-        if !registers_pay() || n > MAX_VALUES || !fills(MAX_LANES / 2) || largest_prime(n) > MAX_PRIME {
-            return None;
-        }
-        Some(if fills(MAX_LANES) { Self::Sixteen } else { Self::Eight })
+/// The registers that rows of `n` values fill on this thread, at least as many of each row as it has lanes there, if any.
+pub(super) fn filled_by(n: usize) -> Option<Filled> {
+    let fills = |lanes: usize| n.is_multiple_of(lanes) && n / lanes >= lanes;
+    if !registers_pay() || n > MAX_VALUES || !fills(MAX_LANES / 2) || largest_prime(n) > MAX_PRIME {
+        return None;
     }
-
-    /// Runs `kernel` on such registers.
-    fn dispatch(self, kernel: impl Kernel) {
-        let set = InstructionSet::current();
-        match self {
-            Self::Sixteen => dispatch(set, Width::Sixteen, kernel),
-            Self::Eight => dispatch_two_rows(set, kernel),
-        }
-    }
-
-    /// The shape of the registers that a kernel runs on.
-    fn shape(self) -> RegisterShape {
-        let mut shape = RegisterShape::default();
-        self.dispatch(ShapeKernel(&mut shape));
-        shape
-    }
-}
-
-/// Lanes and rows of a register.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-struct RegisterShape {
-    lanes: usize,
-    rows: usize,
-}
-
-/// Kernel that finds the shape of its registers.
-struct ShapeKernel<'a>(&'a mut RegisterShape);
-
-impl Kernel for ShapeKernel<'_> {
-    #[inline(always)]
-    fn run<V: Register>(self, _token: V::Token) {
-        *self.0 = RegisterShape { lanes: V::LANES, rows: V::ROWS };
-    }
+    Some(if fills(MAX_LANES) { Filled::Sixteen } else { Filled::Eight })
 }
 
 /// Plan of a transform of n = L m values.

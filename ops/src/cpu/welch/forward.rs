@@ -19,11 +19,11 @@ use crate::cpu::welch::gained::Gained;
 use crate::cpu::welch::{segment, short};
 use crate::options::{Detrend, WelchOptions};
 
-/// The longest segments that run in registers with two rows, which take as much memory again.
+/// The longest segments that are computed with two rows per register, which takes twice the memory.
 const MAX_TWO_ROW_N: usize = 256;
 
-/// Tasks that few rows are shared out among, although the tiles that are searched for peaks are not full then: the
-/// transforms take longer than the search.
+/// Number of tasks that few rows are divided into, although their tiles are then not full when they are searched for
+/// peaks: the transforms take longer than the search.
 const FEW_TASKS: usize = 4;
 const FEWEST_ROWS_OF_TILE: usize = 4;
 
@@ -202,7 +202,7 @@ impl WelchKernel<'_> {
             let index = index * V::ROWS;
             let row = if peaks.is_some() { index % tile_rows } else { index };
             let (frame, next) = frames_beside.split_at(frame_len);
-            // The last row may have none beside it.
+            // The last row of an odd number has no second row.
             let alone = next.is_empty();
             let is_last = (index + V::ROWS) * frame_len >= frames.len();
             let is_full = peaks.is_some() && row + V::ROWS == tile_rows;
@@ -212,6 +212,8 @@ impl WelchKernel<'_> {
                 None => beside::<V>(&mut tile[row * stride..], stride, bins, spare, alone),
             };
             rows.compute([frame, if alone { frame } else { next }], into);
+            // The gain is applied one turn late: to the row before, and to this one only where no row follows in the
+            // tile.
             if let Some(gained) = &mut gained {
                 if row > 0 {
                     let before = beside::<V>(&mut tile[(row - V::ROWS) * stride..], stride, bins, spare, false);
@@ -222,6 +224,7 @@ impl WelchKernel<'_> {
                     gained.apply::<V::OneRow>(token, turn, into);
                 }
             }
+            // Search a full tile, or the last one, for the peaks of all its rows at once.
             if let Some(peaks) = &mut peaks
                 && (is_last || is_full)
             {
@@ -252,9 +255,10 @@ fn beside<'t, V: Register>(
 struct RowPowerBuffers<'a, V: Register, const N: usize> {
     token: V::Token,
     call: &'a WelchCall<'a>,
-    /// For two segments as one complex transform.
+    /// Plan of two segments as one complex transform.
     pairs: &'static FftPlan,
-    /// For one segment alone, its samples taken two by two. None if that is too short for the lanes.
+    /// Plan of a single segment as a complex transform of its pairs of samples. None if that is too short for the
+    /// lanes.
     halves: Option<&'static FftPlan>,
     /// `[n]`.
     window: &'a [V],
@@ -266,7 +270,7 @@ struct RowPowerBuffers<'a, V: Register, const N: usize> {
     spectrum: &'a mut [Complex<V>],
     /// `[n]` for each row's even and odd segments.
     detrended: &'a mut [f32],
-    /// Where a good part of a frame is not read: distance to the same samples of a later row.
+    /// Distance to the same samples of a later row, for frames of which a good part is not read.
     sparse: Option<usize>,
 }
 

@@ -9,8 +9,9 @@ const MARGIN: usize = Line::LEN;
 
 /// Gain of the bins, and the power of rows before the gain.
 ///
-/// There are two turns: the gain is applied to one while the power of the other is computed, because a neighbour's
-/// register straddles two that were stored, and is read at once only when both have arrived in the cache.
+/// There are two buffers, used in turn: the gain is applied to one while the power of the next row is written to the
+/// other. The load of a neighbour's power straddles two registers that were stored, and would wait for both stores to
+/// reach the cache if it followed them at once.
 pub(super) struct Gained<'a> {
     /// Factors of the bin below, of the bin itself and of the bin above, `[bins]` each.
     taps: [&'a [f32]; GAIN_TAPS],
@@ -41,7 +42,7 @@ impl<'a> Gained<'a> {
         Self { taps: [below, own, above], rows, bins }
     }
 
-    /// Where the power of each row goes before the gain.
+    /// Memory for the power of each row before the gain.
     #[inline(always)]
     pub fn power(&mut self, turn: usize) -> [&mut [f32]; 2] {
         let bins = self.bins;

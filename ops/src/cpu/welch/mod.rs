@@ -20,7 +20,7 @@ use crate::cpu::transform::{MixedRadixPlan, plan_of_frames};
 use crate::cpu::{isa, scalar};
 use crate::options::WelchOptions;
 
-/// The engines for f32; all else goes through planned transforms.
+/// Engines for f32; all other cases use planned transforms.
 enum Engine {
     /// A segment of a power of two samples across registers, or a row per lane where it is short.
     AcrossRegisters,

@@ -15,11 +15,12 @@ use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cached, chunks, cubes, empty, floats, launch};
 use crate::gpu::reduce::{RowBlocks, sum_rows};
 
-/// Values of a transform's blocks that give every processor of a large device work.
+/// Number of values at which a transform's blocks occupy every processor of a large device.
 const FILLING_VALUES: usize = 512 * 256;
-/// Rows of a block beyond that: a block's sums take as much memory as two rows.
+/// Rows of a block of larger transforms. A block's sums take as much memory as two rows.
 const BLOCK_ROWS: usize = 16;
-/// Blocks of a transform, at most: so many that the last wave of cubes, when some processors idle, is one of several.
+/// Largest number of blocks of a transform. It gives several waves of cubes, so that idle processors in the last wave
+/// matter little.
 const MAX_TRANSFORM_BLOCKS: usize = 4096;
 
 /// The butterflies of a transform of length `n`.
@@ -62,7 +63,7 @@ pub struct BackwardRows {
 }
 
 impl ButterflyTransform {
-    /// A transform of butterflies of its own: twiddles `[log2 n, n/2, 2]`, gates `[log2 n, n/2]`.
+    /// A transform with a twiddle and a gate per butterfly: twiddles `[log2 n, n/2, 2]`, gates `[log2 n, n/2]`.
     pub fn new(n: usize, twiddles: Handle, gates: Option<Handle>) -> Self {
         Self { n, twiddles, gates, roots: false }
     }
@@ -140,7 +141,7 @@ impl ButterflyTransform {
         let groups = rows.div_ceil(plan.rows_per_unit as usize) << plan.log2_tiles();
         let values = rows * self.n;
         let packed_len = (plan.row_units() * plan.unit_butterflies()) as usize;
-        // A kind reads one of the tables; any buffer stands in for the other.
+        // A kernel reads at most one of the tables; any buffer will do for the other argument.
         let (periods, packed) = match (&self.gates, self.roots) {
             (Some(_), _) => (buffer::<u32>(table, 1), buffer::<[f32; 4]>(table, packed_len)),
             (None, true) => (buffer::<u32>(table, 1), buffer::<[f32; 4]>(table, 1)),
@@ -256,8 +257,8 @@ impl ButterflyTransform {
         }
     }
 
-    /// The table that each forward launch reads besides twiddles: packed butterflies where there are gates, else the
-    /// periods of the twiddles. The roots need neither; any buffer stands in.
+    /// The table that each forward launch reads besides twiddles: packed butterflies where there are gates, or else the
+    /// periods of the twiddles. Roots of unity need neither, so any buffer will do.
     fn tables(&self, device: &GpuDevice, launches: &[ButterflyLaunchPlan]) -> Vec<Handle> {
         match &self.gates {
             Some(gates) => launches.iter().map(|&plan| self.packed(device, gates, plan)).collect(),

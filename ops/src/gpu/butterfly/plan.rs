@@ -17,9 +17,9 @@ const BANKS: u32 = 16;
 /// The way through the stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
-    /// From the input to the output.
+    /// Output from the input.
     Forward,
-    /// From the output's gradient to the input's, and to sums for the butterflies.
+    /// Gradient of the input, and sums for the gradients of the butterflies, from the gradient of the output.
     Backward,
 }
 

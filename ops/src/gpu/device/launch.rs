@@ -1,9 +1,9 @@
-//! The one way to launch a kernel without bounds checks.
+//! The only macro that launches kernels without bounds checks.
 
 /// Launches a kernel: `launch!(device, kernel(client, cubes, units, arguments…))`.
 ///
-/// Without bounds checks, so the call stands in an `unsafe` block whose reason says why every index is within its
-/// buffer and every loop ends; with them where [`GpuDevice::bounds_checks`](super::GpuDevice::bounds_checks) says so.
+/// The launch has no bounds checks, unless [`GpuDevice::bounds_checks`](super::GpuDevice::bounds_checks) is set. The
+/// call is therefore in an `unsafe` block, whose comment says why every index is within its buffer and every loop ends.
 /// `tests/bounds.rs` fails for a kernel whose results were not compared with and without them.
 macro_rules! launch {
     ($device:expr, $($kernel:ident)::+ ($($argument:expr),* $(,)?)) => {{

@@ -1,8 +1,8 @@
 //! Learned estimates whose transform is the discrete Fourier transform: their peaks take the launch of exact ones.
 //!
-//! Whether an estimate is one follows from the values of its twiddles, gates and weights. They are read back once for
-//! each set of tensors; the last sets are remembered, and held, so that their memory neither changes nor becomes that
-//! of another tensor.
+//! The values of twiddles, gates and weights decide whether an estimate is one. They are read back once for each set of
+//! tensors, and the answers for the last sets are cached. The cache holds the tensors, so that their memory is neither
+//! changed nor reused.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -16,10 +16,10 @@ use crate::gpu::welch::{GainedEstimate, gained_peaks};
 use crate::options::{Direction, WelchOptions};
 use crate::twiddles::exact_twiddle_values;
 
-/// The shortest transform that is looked at: shorter ones run as butterflies in any case.
+/// The shortest transform that is checked; shorter ones always run as butterflies.
 const SHORTEST: usize = 64;
-/// Sets of tensors that are remembered.
-const REMEMBERED: usize = 16;
+/// Sets of tensors in the cache.
+const CACHED_SETS: usize = 16;
 
 /// Parameters of a learned estimate that may be exact.
 pub struct ExactWeights<'a> {
@@ -27,14 +27,14 @@ pub struct ExactWeights<'a> {
     pub window: &'a Handle,
     /// `[bins, 3]`.
     pub gain: &'a Handle,
-    /// Twiddles, gates and weights of segments, each with its strides: what stands for their values.
+    /// Handle and strides of twiddles, gates and weights of segments, which identify their values in the cache.
     pub choice: [(Handle, Vec<usize>); 3],
-    /// The values of those.
+    /// Their contiguous values, called only if they are not in the cache.
     pub values: &'a dyn Fn() -> [Handle; 3],
 }
 
-/// The strongest bins of learned power in one launch, if twiddles are exact, no gate is closed, and the segments that
-/// are not left out are averaged and at even distances. Returns whether they were computed.
+/// The strongest bins of learned power in one launch, if twiddles are exact, no gate is closed, and the open segments
+/// have equal weights and are equally spaced. Returns whether they were computed.
 pub fn exact_learned_peaks(
     device: &GpuDevice,
     frames: &DeviceFrames,
@@ -52,7 +52,7 @@ pub fn exact_learned_peaks(
     gained_peaks(device, frames, &estimate, into)
 }
 
-/// Segments at even distances, by their indices.
+/// Equally spaced segments, by their indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct OpenSegments {
     first: usize,
@@ -61,7 +61,7 @@ struct OpenSegments {
 }
 
 impl OpenSegments {
-    /// The segments that `weights` average, if they are at even distances.
+    /// The segments with weights other than 0, if the weights are equal and the segments equally spaced.
     fn of(weights: &[f32]) -> Option<Self> {
         let open: Vec<usize> = (0..weights.len()).filter(|&index| weights[index] != 0.0).collect();
         let (&first, count) = (open.first()?, open.len());
@@ -73,7 +73,7 @@ impl OpenSegments {
     }
 }
 
-/// Twiddles, gates and weights, and what was found of them.
+/// Entry of the cache: twiddles, gates and weights, and the open segments if the estimate is exact.
 type CheckedTensors = ([(Handle, Vec<usize>); 3], Option<OpenSegments>);
 
 /// The open segments of an estimate that is exact.
@@ -87,7 +87,7 @@ fn open_segments(device: &GpuDevice, learned: &ExactWeights<'_>, options: &Welch
     }
     let found = read_open_segments(device, (learned.values)(), options);
     let mut entries = lock();
-    entries.truncate(REMEMBERED - 1);
+    entries.truncate(CACHED_SETS - 1);
     entries.push_front((learned.choice.clone(), found));
     found
 }

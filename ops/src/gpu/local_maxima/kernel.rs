@@ -46,16 +46,16 @@ pub fn mark_maxima(power: &[f32], maxima: &mut [f32], shape: MaximaShape, #[comp
     // Adjacent units read adjacent bins.
     let bin = at % shape.length;
     let own = ordered(power[at as usize]);
-    // Between the keys of both infinities.
+    // Finite power only: its key is between those of the two infinities. Bin 0 has no neighbour below.
     if bin > 0 && own >= shape.least && own > 0x007f_ffffu32 && own < 0xff80_0000u32 {
-        // The first of a run of equal values, most of which are of one, decides for all of them.
+        // The unit of the first bin of a plateau decides for all of it; most plateaus are one bin long.
         if ordered(power[(at - 1) as usize]) < own {
             let (first, last) = (at - bin, at - bin + shape.length - 1);
             let mut end = at;
             while end < last && ordered(power[min(end + 1, last) as usize]) == own {
                 end += 1;
             }
-            // A plateau that falls on its far side too is one maximum, at its middle, rounded down.
+            // A plateau that also falls on its upper side is one maximum, at its middle, rounded down.
             if end < last && ordered(power[min(end + 1, last) as usize]) < own {
                 let middle = (at + end) / 2;
                 let mut kept = true;
@@ -89,7 +89,7 @@ pub fn separate(
     }
     let first = row * shape.length;
     let last = first + shape.length - 1;
-    // Greedily, from the strongest maximum on: which ones are kept depends on those before, so a row is one unit's.
+    // Greedy selection from the strongest maximum on. Each choice depends on those before, so one unit computes a row.
     let mut found = 0u32;
     let mut rank = 0u32;
     let mut open = true;
@@ -101,7 +101,7 @@ pub fn separate(
             let bin = u32::cast_from(bin);
             let at = first + bin;
             let size = u32::reinterpret(maxima[at as usize]) & 0x7fff_ffffu32;
-            // What a stronger maximum has cleared is NaN.
+            // A maximum that a stronger one has cleared is NaN.
             if size < 0x7f80_0000u32 {
                 // It clears itself and all that are too close, whether it is prominent or not.
                 for other in at - min(ranking.reach, bin)..min(at + ranking.reach, last) + 1 {
@@ -120,7 +120,7 @@ pub fn separate(
             open = rank < ranking.count && found < ranking.k;
         }
     }
-    // What is missing.
+    // Ranks without a maximum.
     for rank in found..ranking.k {
         bins[(row * ranking.k + rank) as usize] = -1i32;
     }
@@ -144,7 +144,8 @@ pub fn find_bases(power: &[f32], maxima: &[i32], bases: &mut [i32], rows: u32, l
     if place >= rows * k {
         terminate!();
     }
-    // Units of the maxima of a row read the same row, from a cache; how far depends on the power itself.
+    // The units of a row's maxima all read that row, so most reads come from a cache. How far they read depends on the
+    // power.
     let bin = maxima[place as usize];
     if bin < 0 {
         bases[place as usize] = -1i32;

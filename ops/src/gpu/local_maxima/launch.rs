@@ -19,7 +19,7 @@ pub struct MaximaBuffers {
 }
 
 /// The `into.k` strongest local maxima of each row of `length` values that meet the options, strongest first, ties to
-/// the lower bin, and their bases: `power` `[rows, length]`. What is missing is −1.
+/// the lower bin, and their bases: `power` `[rows, length]`. Ranks without a maximum are −1.
 pub fn local_maxima(
     device: &GpuDevice,
     power: &Handle,
@@ -115,7 +115,7 @@ impl MaximaSearch<'_> {
     }
 }
 
-/// The least f32 that is not below a number: what a comparison of f32 with the number is a comparison with.
+/// The least f32 that is not below a number. `x >= at_least(number)` holds for the same f32 x as `x >= number`.
 fn at_least(number: f64) -> f32 {
     let nearest = number as f32;
     if f64::from(nearest) < number { nearest.next_up() } else { nearest }

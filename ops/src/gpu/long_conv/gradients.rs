@@ -80,7 +80,7 @@ impl Convolution<'_> {
         let width = channels * 2 * points;
         let partial = ComplexRows::empty(&device.client, blocks * width);
         let ConvolutionInputs { signal, gate, grad, .. } = inputs;
-        // The gradients stand in for factors that are not read.
+        // Factors that are not read: the gradients will do.
         let factors = gate.as_ref().unwrap_or(grad);
         let is_paired = [signal, grad, factors].iter().all(|rows| rows.is_paired(n));
         let form = SampleForm { launch, n: n as u32, has_factors: gate.is_some() };

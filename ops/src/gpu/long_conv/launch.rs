@@ -180,7 +180,7 @@ impl<'a> Convolution<'a> {
         let ConvolutionShape { channels, n, .. } = *shape;
         let rows = shape.rows();
         let (factors, form) = match factors {
-            // The signal stands in for a buffer that is not read.
+            // A buffer that is not read: the signal will do.
             RowFactors::None => (signal, FactorKind::None),
             RowFactors::OfInput(factors) => (factors, FactorKind::OfInput),
             RowFactors::OfOutput(factors) => (factors, FactorKind::OfOutput),
@@ -319,7 +319,7 @@ impl<'a> Convolution<'a> {
         let device = self.device;
         let (cubes, units) = elements(device, rows * len);
         let stride = factors.map_or(0, |factors| factors.stride);
-        // The output's place is taken by the pairs where there are no factors to read.
+        // Without factors, the argument is not read: the pairs will do.
         let read =
             factors.map_or_else(|| floats(&pairs.re, rows * self.points), |factors| factors.floats(rows, samples));
         // SAFETY: units past the last sample end at once; the others access a sample of the rows.

@@ -79,14 +79,14 @@ impl TransformProblem {
     }
 }
 
-/// Rows that are multiplied by factors, if any.
+/// Samples that are multiplied by the factors, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FactorKind {
-    /// None.
+    /// No samples.
     None,
-    /// Those of the samples that are read.
+    /// The samples that are read.
     OfInput,
-    /// Those of the samples that are written.
+    /// The samples that are written.
     OfOutput,
 }
 

@@ -8,7 +8,7 @@ use super::launch::MelCall;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, elements, empty, floats, from_row};
 use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlockShapeLaunch, RowBlocks, sum_rows};
 
-/// The gradients to be written; those that are not wanted are `None`.
+/// Gradients that the backward pass writes; those that are not required are `None`.
 #[derive(Debug, Clone)]
 pub struct MelGradients {
     /// `[rows, samples]`, zeros.

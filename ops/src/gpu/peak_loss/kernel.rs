@@ -33,7 +33,7 @@ pub struct PeakLossShape {
     pub of_power: f32,
 }
 
-/// What both passes compute of a bin.
+/// Intermediate values of a bin, which the forward and the backward pass share.
 #[derive(CubeType)]
 struct Bin {
     /// Power relative to the level, with the floor.

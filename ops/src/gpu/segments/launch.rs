@@ -45,7 +45,7 @@ pub fn window_segments(
     let im = batch.paired.then(|| empty(client, values));
     let means = empty(client, batch.segments());
     let slots = batch.frames.rows * layout.slots() as usize;
-    // Kernels do not access the buffers that stand in for missing ones.
+    // Kernels do not access the buffers that are passed in place of missing ones.
     let none = empty(client, 1);
     kernel::window_segments::launch(
         client,

@@ -86,7 +86,7 @@ mod tests {
     use crate::gpu::transform::layout_search::MemoryOrder;
 
     #[test]
-    fn values_of_one_bank_take_turns_and_the_same_value_none() {
+    fn accesses_of_one_bank_take_turns_unless_they_read_the_same_value() {
         let mut banks = Banks::default();
         [0, 1, 15, 1].into_iter().for_each(|address| banks.take(address));
         assert_eq!(banks.turns(), 1);

@@ -149,7 +149,7 @@ fn segmented_psd(
     Ok(())
 }
 
-/// The factor of the scaling on the device; where that is 1 it is not read, and any buffer stands in.
+/// The factor of the scaling on the device; a factor of 1 is not read, so any buffer will do.
 fn factor_of(device: &GpuDevice, window: &Handle, options: &WelchOptions) -> Handle {
     if is_scaled(options) { scaling_factor(device, window, options) } else { window.clone() }
 }
@@ -217,7 +217,7 @@ impl<'a> Fused<'a> {
             floats(self.window, plan.layout.n as usize),
             floats(&table, 2 * plan.layout.table_len()),
             floats(self.factor, 1),
-            // Any buffer stands in for a gain that is not read.
+            // A gain that is not read: any buffer will do.
             floats(self.gain.unwrap_or(self.factor), plan.gain_len().max(1)),
         );
         let lengths = [*rows, *stride, self.first, self.hop, self.k].map(|length| length as u32);

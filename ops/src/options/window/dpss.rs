@@ -31,7 +31,7 @@ pub(super) fn dpss(n: usize, nw: f64) -> Vec<f64> {
 /// A symmetric tridiagonal matrix.
 struct Tridiagonal {
     diagonal: Vec<f64>,
-    /// Beside the diagonal.
+    /// Elements beside the diagonal.
     beside: Vec<f64>,
 }
 
@@ -44,7 +44,7 @@ impl Tridiagonal {
         Self { diagonal, beside }
     }
 
-    /// By bisection of the interval that Gershgorin's circles give.
+    /// The largest eigenvalue, by bisection of the interval that Gershgorin's circles give.
     fn largest_eigenvalue(&self) -> f64 {
         let n = self.diagonal.len();
         let beside = |j: usize| self.beside.get(j).copied().unwrap_or(0.0);
@@ -77,7 +77,8 @@ impl Tridiagonal {
         count
     }
 
-    /// By inverse iteration from ones, which the symmetric eigenvector is not orthogonal to.
+    /// The eigenvector of `eigenvalue`, by inverse iteration from ones, to which this symmetric vector is not
+    /// orthogonal.
     fn eigenvector(&self, eigenvalue: f64) -> Vec<f64> {
         let n = self.diagonal.len();
         // Just above the largest eigenvalue the matrix is definite, and elimination needs no pivoting.

@@ -12,9 +12,9 @@ use crate::data::format::Format;
 
 /// Bytes of the fixed part of a header, and of what it has per signal.
 const HEADER_BYTES: usize = 256;
-/// Most signals of a file.
+/// Largest number of signals of a file.
 const MOST_SIGNALS: usize = 4096;
-/// Most bytes of one record.
+/// Largest number of bytes of one record.
 const MOST_RECORD_BYTES: usize = 1 << 28;
 /// Labels of signals that hold text.
 const ANNOTATIONS: [&str; 2] = ["EDF Annotations", "BDF Annotations"];

@@ -126,17 +126,17 @@ impl SyntheticConfig {
                 "at least one of tones, harmonics, am, fm, chirps, noise",
             ));
         }
-        within("frequency", self.frequency, 1e-6, 0.4999)?;
+        check_range("frequency", self.frequency, 1e-6, 0.4999)?;
         counts("tones", self.tones, 1, 1000)?;
-        within("tone_level_db", self.tone_level_db, -120.0, 120.0)?;
+        check_range("tone_level_db", self.tone_level_db, -120.0, 120.0)?;
         counts("harmonics", self.harmonics, 1, 1000)?;
-        within("harmonic_decay_db", self.harmonic_decay_db, 0.0, 60.0)?;
-        within("am_depth", self.am_depth, 0.0, 1.0)?;
-        within("modulation_rate", self.modulation_rate, 1e-6, 0.25)?;
-        within("fm_deviation", self.fm_deviation, 0.0, 0.25)?;
-        within("noise_exponent", self.noise_exponent, -2.0, 4.0)?;
-        within("snr_db", self.snr_db, -60.0, 200.0)?;
-        within("level_db", self.level_db, -200.0, 200.0)?;
+        check_range("harmonic_decay_db", self.harmonic_decay_db, 0.0, 60.0)?;
+        check_range("am_depth", self.am_depth, 0.0, 1.0)?;
+        check_range("modulation_rate", self.modulation_rate, 1e-6, 0.25)?;
+        check_range("fm_deviation", self.fm_deviation, 0.0, 0.25)?;
+        check_range("noise_exponent", self.noise_exponent, -2.0, 4.0)?;
+        check_range("snr_db", self.snr_db, -60.0, 200.0)?;
+        check_range("level_db", self.level_db, -200.0, 200.0)?;
         self.validate_together()
     }
 
@@ -173,7 +173,7 @@ impl SyntheticConfig {
     }
 }
 
-fn within(key: &'static str, got: [f64; 2], least: f64, greatest: f64) -> Result<(), DataError> {
+fn check_range(key: &'static str, got: [f64; 2], least: f64, greatest: f64) -> Result<(), DataError> {
     let [low, high] = got;
     // Written so that a NaN fails.
     if low >= least && low <= high && high <= greatest {

@@ -175,7 +175,7 @@ fn the_level_is_the_root_mean_square() {
 }
 
 #[test]
-fn parts_and_seeds_draw_apart() {
+fn parts_and_seeds_have_different_draws() {
     let config = SyntheticConfig::default();
     let train = source(config.clone(), 64);
     let other = Synthetic::new(config, 64, 12).unwrap();

@@ -7,7 +7,7 @@ use super::input::{InputForm, image_spectrum};
 use crate::config::{ConfigError, MAX_FRAMES, ensure};
 use crate::data::{RecordingsConfig, SyntheticConfig};
 
-/// Most samples of an example.
+/// Largest number of samples of an example.
 const MAX_SAMPLES: usize = 1 << 22;
 
 /// Part of a file's name that is its label.

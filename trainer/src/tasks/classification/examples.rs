@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_parts_of_the_names() {
+    fn labels_are_read_from_file_names() {
         let mut data = DataSection::default();
         assert_eq!(label(&data, Path::new("x/7_theo_12.wav")), "7");
         (data.separator, data.label) = ("-".into(), LabelPart::BeforeLast);

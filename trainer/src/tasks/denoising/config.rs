@@ -8,9 +8,9 @@ use super::DenoisingConfig;
 use crate::config::{ConfigError, MAX_FRAMES, ensure};
 use crate::data::{NoiseKind, RecordingsConfig, SyntheticConfig};
 
-/// Most samples of an example.
+/// Largest number of samples of an example.
 const MAX_SAMPLES: usize = 1 << 22;
-/// Most voices of babble.
+/// Largest number of voices of babble.
 const MAX_VOICES: usize = 64;
 
 /// Section `[data]`.

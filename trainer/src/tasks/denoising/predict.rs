@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_fade_into_each_other() {
+    fn overlapping_parts_are_cross_faded() {
         let signal: Vec<f32> = (0..107).map(|index| index as f32).collect();
         let same = in_parts(&signal, 20, 5, |part| Ok::<_, Infallible>(part.to_vec())).unwrap();
         let error = same.iter().zip(&signal).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn short_signals_stand_in_the_middle_of_zeros() {
+    fn short_signals_are_centred_in_zeros() {
         assert_eq!(padded(&[1.0, 2.0], 5), (vec![0.0, 1.0, 2.0, 0.0, 0.0], 1));
         assert_eq!(padded(&[1.0, 2.0], 2), (vec![1.0, 2.0], 0));
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Forecasting;
 use crate::config::{ConfigError, MAX_FRAMES, RunConfig, ensure};
 
-/// Most samples of a look-back or a forecast.
+/// Largest number of samples of a look-back or a forecast.
 const MAX_SAMPLES: usize = 1 << 16;
 
 /// Section `[data]`. The rows of a table are split in time: training, then validation, then test.

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::OperatorConfig;
 use crate::config::{ConfigError, MAX_FRAMES, ensure};
 
-/// Most points along a dimension.
+/// Largest number of points along a dimension.
 const MAX_POINTS: usize = 1 << 20;
-/// Most steps of a solver.
+/// Largest number of steps of a solver.
 const MAX_SOLVER_STEPS: usize = 10_000_000;
 
 /// Files of inputs and outputs: arrays `[samples, points…]` or `[samples, channels, points…]`.
@@ -151,10 +151,10 @@ pub enum Boundary {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Symmetries {
-    /// None that is used.
+    /// No symmetry is used.
     #[default]
     None,
-    /// Those of the square or the cube: reflections and exchanges of dimensions, for inputs and outputs that are
+    /// Symmetries of the square or the cube: reflections and exchanges of dimensions, for inputs and outputs that are
     /// scalars.
     Square,
 }

@@ -13,7 +13,7 @@ use crate::metrics::Metric;
 use crate::task::{Placed, TaskError, over_devices};
 use crate::tasks::scores::ScoreRow;
 
-/// Most input values in a batch of an evaluation.
+/// Largest number of input values in a batch of an evaluation.
 const BATCH_VALUES: usize = 1 << 16;
 /// Added to a squared error in the loss, relative to the square of the output: its root has a gradient everywhere.
 const LEAST_SQUARE: f64 = 1e-14;
@@ -36,8 +36,8 @@ pub fn outputs(model: &FieldOperator, input: &Fields, domain: &Domain, device: &
     outputs_on(&mut [Placed { model: model.clone(), device: device.clone() }], input, domain)
 }
 
-/// Outputs of a model for `input`, whose batches are shared among devices: its own, or the mean over the symmetries of a
-/// domain of the outputs for the changed inputs, changed back.
+/// Outputs of a model for `input`, whose batches are shared among devices: its own, or the mean over the symmetries of
+/// a domain of the outputs for the changed inputs, changed back.
 ///
 /// # Errors
 /// If the fields do not fit the model.

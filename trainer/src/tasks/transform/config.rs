@@ -8,7 +8,7 @@ use crate::config::{self as common, ConfigError, Training, ensure};
 
 /// Accepted sizes.
 const SIZES: [usize; 2] = [4, 4096];
-/// Most random starts.
+/// Largest number of random starts.
 const MAX_STARTS: usize = 1024;
 
 /// Data that the model learns from.

@@ -344,8 +344,8 @@ fn backward_stage(
     }
 }
 
-/// Of pair `pair` of stage `local` of pass `pass`: its number among the unit's butterflies, and the numbers of its
-/// upper and lower value among the unit's values.
+/// Indices of pair `pair` of stage `local` of pass `pass`: the number of its butterfly among the unit's butterflies,
+/// and the numbers of its upper and lower value among the unit's values.
 fn butterfly_of_stage(pair: u32, pass: u32, local: u32, plan: &ButterflyLaunchPlan) -> (usize, usize, usize) {
     let number = ((pass * plan.log2_values + local) << (plan.log2_values - 1)) + pair;
     let upper = upper_value(number, plan);

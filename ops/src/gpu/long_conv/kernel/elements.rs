@@ -22,7 +22,7 @@ pub struct ElementShape {
     pub factor_stride: u32,
     /// Values of a row that is written.
     pub len: u32,
-    /// Samples of a row that are there; those that are written past them are 0.
+    /// Samples of a row that is read; values that are written past them are 0.
     pub samples: u32,
 }
 
@@ -76,7 +76,7 @@ pub fn add_element_products(
     let to = channel * comptime!(2 * points) + k;
     let mut direct = complex(0.0f32, 0.0f32);
     let mut crossed = complex(0.0f32, 0.0f32);
-    // Go on from the sums of the launches before this one.
+    // Start from the sums of earlier launches, so that a batch may be cut into launches.
     if shape.before > 0 {
         direct = complex(sums.re[to as usize], sums.im[to as usize]);
         crossed = complex(sums.re[(to + points) as usize], sums.im[(to + points) as usize]);
@@ -87,7 +87,7 @@ pub fn add_element_products(
         let z = value(grad, row * points + k);
         let far = value(signal, row * points + mirror);
         direct = plus_times_conjugate(direct, z, value(signal, row * points + k));
-        // Products with X[N − k] itself: the conjugate of its conjugate.
+        // Products with X[N − k]: `plus_times_conjugate` conjugates its last argument, so that takes X[N − k]*.
         crossed = plus_times_conjugate(crossed, z, complex(far.extract(0usize), -far.extract(1usize)));
     }
     sums.re[to as usize] = direct.extract(0usize);

@@ -108,12 +108,12 @@ fn add(
                 let mirror = mirrored(j + comptime!(m * span), comptime!(plan.layout.n));
                 let far = exchange[(sequence.base + padded(mirror, plan)) as usize];
                 let grad = complex(g.re[held], g.im[held]);
-                // Products with X[k]*, which the unit holds itself.
+                // Products with X[k]*, from the unit's own registers.
                 let direct = complex(sums.direct.re[held], sums.direct.im[held]);
                 let direct = plus_times_conjugate(direct, grad, complex(x.re[held], x.im[held]));
                 sums.direct.re[held] = direct.extract(0usize);
                 sums.direct.im[held] = direct.extract(1usize);
-                // Products with X[N − k] itself: the conjugate of its conjugate.
+                // Products with X[N − k]: `plus_times_conjugate` conjugates its last argument, so that takes X[N − k]*.
                 let crossed = complex(sums.crossed.re[held], sums.crossed.im[held]);
                 let crossed = plus_times_conjugate(crossed, grad, complex(far.extract(0usize), -far.extract(1usize)));
                 sums.crossed.re[held] = crossed.extract(0usize);

@@ -16,12 +16,12 @@ pub enum Samples {
     Pairs(Box<[Complex]>),
 }
 
-/// Places of a row's first sample, and of its first factor where there are factors.
+/// Indices of a row's first sample, and of its first factor where there are factors.
 #[derive(CubeType)]
 pub struct RowPosition {
-    /// Of the row's first sample.
+    /// Index of the row's first sample.
     pub first: u32,
-    /// Of the row's first factor.
+    /// Index of the row's first factor.
     pub first_factor: u32,
 }
 
@@ -120,7 +120,7 @@ pub enum Presence {
 }
 
 impl SampleForm {
-    /// Of the samples of `count` pairs from pair `first` on.
+    /// Presence of the samples of `count` pairs from pair `first` on.
     pub fn presence(&self, first: u32, count: u32) -> Presence {
         if 2 * (first + count) <= self.n {
             Presence::Always

@@ -177,13 +177,14 @@ pub fn sample_place(frame: u32, j: u32, shape: &MelFrameShape, #[comptime] paddi
     }
 }
 
-/// The sum of a band in the form that is wanted.
+/// A band in the form of the plan: its sum, or the scaled logarithm of its guarded sum.
 #[cube]
 pub fn formed(sum: f32, shape: &BandShape, #[comptime] plan: BandPlan) -> f32 {
     if comptime!(plan.form == BandForm::Sum) { sum } else { shape.factor * guarded(sum, shape, plan).ln() }
 }
 
-/// The sum of a band with its offset, or from the floor up. What is not a number stays so.
+/// The guarded sum of a band: plus the offset, or at least the floor. NaN stays NaN, because no comparison with it
+/// holds.
 #[cube]
 pub fn guarded(sum: f32, shape: &BandShape, #[comptime] plan: BandPlan) -> f32 {
     if comptime!(plan.form == BandForm::OffsetLog) {

@@ -1,4 +1,4 @@
-//! From the gradient of windowed segments to those of the signal and the window.
+//! Adjoint of the window: gradients of the signal and of the window from the gradient of windowed segments.
 
 use cubecl::prelude::*;
 

@@ -60,7 +60,7 @@ pub fn select_by_bound(
         }
     }
     sync_cube();
-    // The rank of each is the number of candidates before it; ranks without a candidate are missing.
+    // The rank of each candidate is the number of candidates that precede it; ranks without one are missing.
     let found = reached[0].load();
     for candidate in range_stepped(unit.t, max(found, shape.k), units) {
         if candidate < found {

@@ -12,7 +12,7 @@ const TOLERANCE: f64 = 1e-11;
 const ITERATIONS_PER_POINT: usize = 40;
 /// Squared inverse length of the covariance of the random field.
 const TAU_SQUARED: f64 = 9.0;
-/// Most cosines along a dimension of the random field: amplitudes fall with the square of the frequency.
+/// Largest number of cosines along a dimension of the random field: amplitudes fall with the square of the frequency.
 const MOST_MODES: usize = 64;
 
 /// Random numbers that a permeability on a grid of `intervals` takes.

@@ -106,7 +106,7 @@ fn full(n_fft: usize, steps: usize) -> PeaksPage {
 }
 
 /// A report whose numbers are not finite and whose text is markup.
-fn hostile() -> PeaksPage {
+fn page_of_markup_and_non_finite_values() -> PeaksPage {
     let mut report = full(64, 40);
     report.title = HOSTILE.to_owned();
     report.facts = vec![(HOSTILE.to_owned(), HOSTILE.to_owned())];
@@ -151,7 +151,15 @@ fn reports() -> Vec<PeaksPage> {
     let mut only_gaps = full(8, 5);
     only_gaps.own.taper.fill(f32::NAN);
     only_gaps.own.gates.values.fill(f32::NAN);
-    vec![PeaksPage::default(), full(8, 0), full(256, 2_000), hostile(), mismatched, without_learned, only_gaps]
+    vec![
+        PeaksPage::default(),
+        full(8, 0),
+        full(256, 2_000),
+        page_of_markup_and_non_finite_values(),
+        mismatched,
+        without_learned,
+        only_gaps,
+    ]
 }
 
 #[test]
@@ -180,7 +188,7 @@ fn charts_hold_no_value_that_cannot_be_drawn() {
 
 #[test]
 fn outside_text_cannot_leave_its_place() {
-    let page = hostile().render();
+    let page = page_of_markup_and_non_finite_values().render();
     assert_eq!(page.matches("<script>").count(), 1);
     assert_eq!(page.matches("</pre>").count(), 1);
     assert!(!page.contains('\u{1b}') && !page.contains('\0'));
@@ -188,7 +196,7 @@ fn outside_text_cannot_leave_its_place() {
 }
 
 #[test]
-fn missing_parts_are_said_to_be_missing() {
+fn missing_parts_are_reported_as_missing() {
     let page = PeaksPage::default().render();
     for text in [
         "Training report",
