@@ -3,7 +3,8 @@
 Functions take the names, arguments and defaults of SciPy where SciPy has them. Arrays may be of any shape, stride and
 byte order; lists, and tensors of other libraries that support DLPack, are arrays too. float32 computes in float32,
 float64 and integers in float64. Results are NumPy arrays, which other libraries take by DLPack
-(``torch.from_dlpack``).
+(``torch.from_dlpack``). In a build for CUDA tensors in a GPU's memory are computed with there, and results are a
+`DeviceArray` there, which other libraries take the same way.
 
 >>> import numpy as np, firefly
 >>> time = np.arange(4096) / 1000
@@ -13,6 +14,7 @@ float64 and integers in float64. Results are NumPy arrays, which other libraries
 """
 
 from . import fft, zoo
+from ._arrays import DeviceArray
 from ._mel import log_mel, mel, mel_filters
 from ._native import __version__, num_threads, set_num_threads
 from ._select import LocalMaxima, TopK, local_maxima, top_k
@@ -21,6 +23,7 @@ from ._train import Run, train
 from ._welch import Peaks, periodogram, welch, welch_peaks, welch_psd
 
 __all__ = [
+    "DeviceArray",
     "LocalMaxima",
     "Peaks",
     "Run",

@@ -4,15 +4,63 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from . import _native
+
+if TYPE_CHECKING or hasattr(_native, "DeviceArray"):
+    from ._native import DeviceArray as DeviceArray
+else:
+
+    class DeviceArray:
+        """Array in a GPU's memory. This build is not for CUDA, and has none."""
+
 
 Array = NDArray[Any]
 
 # DLPack's kinds of devices whose memory is the host's: CPU, and memory of the host that CUDA or ROCm has pinned.
 _HOST = (1, 3, 11)
+# DLPack's kinds of devices whose memory is a CUDA device's, or moved there by CUDA.
+_CUDA = (2, 13)
+
+
+def placed(
+    values: Any, device: str | None, as_numbers: Callable[[Any, str], Array], argument: str = "x"
+) -> Tuple[Array, str]:
+    """Values where they are computed with, and the name of that device.
+
+    In a build for CUDA values in a GPU's memory are a `DeviceArray` there, which stands for an array of NumPy in what
+    follows; `device` may be None or the same. Others are what `as_numbers`, `real` or `numeric`, makes of them.
+    """
+    if not _is_on_gpu(values):
+        return as_numbers(values, argument), "cpu" if device is None else device
+    array = _native.from_dlpack(values, argument, device)
+    if array.dtype.kind not in "fc":
+        raise ValueError(f"{argument} is of {array.dtype}, but GPUs compute in float32: copy it to the host first")
+    if as_numbers is real and array.dtype.kind == "c":
+        raise TypeError(f"{argument} is complex, but must be real")
+    return cast(Array, array), array.device
+
+
+def on_host(array: Array, option: str) -> None:
+    """Refuses an array in a GPU's memory where `option` is computed from the host's."""
+    if isinstance(array, DeviceArray):
+        raise ValueError(
+            f"x is in the memory of a device, {array.device}, but {option} is computed from the host's: copy it to the "
+            "host first, as with `.cpu()`"
+        )
+
+
+def _is_on_gpu(values: Any) -> bool:
+    """Whether values are in the memory of a CUDA device, and this build is for those."""
+    if isinstance(values, DeviceArray):
+        return True
+    if not hasattr(_native, "from_dlpack") or isinstance(values, np.ndarray) or not hasattr(values, "__dlpack__"):
+        return False
+    return int(values.__dlpack_device__()[0]) in _CUDA
 
 
 def as_array(values: Any, argument: str) -> Array:
@@ -65,6 +113,8 @@ def as_rows(array: Array, axis: int, argument: str = "x") -> Tuple[Array, Tuple[
     """An array as contiguous rows ``[rows, n]`` along `axis`, and the lengths of its other dimensions."""
     if array.ndim == 0:
         raise ValueError(f"{argument} is a scalar, but must have at least one dimension")
+    if isinstance(array, DeviceArray):
+        return _device_rows(array, axis, argument)
     moved = array if axis in (-1, array.ndim - 1) else np.moveaxis(array, axis, -1)
     leading = moved.shape[:-1]
     rows = moved.reshape(math.prod(leading), moved.shape[-1])
@@ -73,8 +123,33 @@ def as_rows(array: Array, axis: int, argument: str = "x") -> Tuple[Array, Tuple[
 
 def from_rows(rows: Array, leading: Tuple[int, ...], axis: int = -1) -> Array:
     """Rows ``[rows, …]`` in the dimensions that `as_rows` took apart, their last one at `axis`."""
+    if isinstance(rows, DeviceArray):
+        return _from_device_rows(rows, leading, axis)
     array = rows.reshape(leading + rows.shape[1:])
     return array if axis in (-1, array.ndim - 1) else np.moveaxis(array, -1, axis)
+
+
+def _device_rows(array: DeviceArray, axis: int, argument: str) -> Tuple[Array, Tuple[int, ...]]:
+    """As `as_rows`, of an array in a GPU's memory."""
+    shape = array.shape
+    if not -len(shape) <= axis < len(shape):
+        raise ValueError(f"axis is {axis}, but {argument} has {len(shape)} dimensions")
+    axis %= len(shape)
+    before, length, after = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+    if after != 1:
+        array = _native.swapped(array, [before, length, after])
+    return cast(Array, _native.reshaped(array, [before * after, length])), shape[:axis] + shape[axis + 1 :]
+
+
+def _from_device_rows(rows: DeviceArray, leading: Tuple[int, ...], axis: int) -> Array:
+    """As `from_rows`, of rows in a GPU's memory."""
+    inner = rows.shape[1:]
+    if axis in (-1, len(leading)) or len(inner) != 1:
+        return cast(Array, _native.reshaped(rows, [*leading, *inner]))
+    axis %= len(leading) + 1
+    before, after = math.prod(leading[:axis]), math.prod(leading[axis:])
+    array = rows if after == 1 else _native.swapped(rows, [before, after, inner[0]])
+    return cast(Array, _native.reshaped(array, [*leading[:axis], *inner, *leading[axis:]]))
 
 
 def count(value: Any, argument: str, least: int = 1) -> int:

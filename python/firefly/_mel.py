@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._arrays import Array, as_rows, count, from_rows, real
+from ._arrays import Array, as_rows, count, from_rows, placed, real
 from ._windows import coefficients, is_named
 
 
@@ -27,7 +27,7 @@ def mel(
     fmax: float | None = None,
     htk: bool = False,
     norm: str | None = "slaney",
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Array:
     """Mel spectra ``[…, n_mels, frames]`` of signals ``[…, samples]``, as ``librosa.feature.melspectrogram``.
 
@@ -69,7 +69,7 @@ def log_mel(
     fmax: float | None = None,
     htk: bool = False,
     norm: str | None = "slaney",
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Array:
     """Logarithm of `mel`, in one operation: ``librosa.power_to_db(…, top_db=None)`` of its mel spectra.
 
@@ -106,8 +106,9 @@ def mel_filters(
     return _native.mel_filters(count(n_fft, "n_fft"), _bands(fs, n_mels, fmin, fmax, htk, norm))
 
 
-def _mel(x: Any, window: Array, frames: dict[str, Any], bands: dict[str, Any], device: str) -> Array:
-    rows, leading = as_rows(real(x), -1)
+def _mel(x: Any, window: Array, frames: dict[str, Any], bands: dict[str, Any], device: str | None) -> Array:
+    array, device = placed(x, device, real)
+    rows, leading = as_rows(array, -1)
     return from_rows(_native.mel(rows, window, frames, bands, device), leading)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from . import _native
-from ._arrays import Array, as_rows, count, from_rows, real
+from ._arrays import Array, as_rows, count, from_rows, placed, real
 
 
 class TopK(NamedTuple):
@@ -24,7 +24,7 @@ class LocalMaxima(NamedTuple):
     offset: Array
 
 
-def top_k(x: Any, k: int, axis: int = -1, *, device: str = "cpu") -> TopK:
+def top_k(x: Any, k: int, axis: int = -1, *, device: str | None = None) -> TopK:
     """The `k` largest values along an axis, largest first; among equals the lower index is first.
 
     Values that are not finite are never selected: a row with fewer than `k` finite ones ends in index −1 and value NaN.
@@ -33,7 +33,8 @@ def top_k(x: Any, k: int, axis: int = -1, *, device: str = "cpu") -> TopK:
     >>> top_k([1.0, 4.0, float("inf"), 4.0, 3.0], 3)
     TopK(indices=array([1, 3, 4], dtype=int32), values=array([4., 4., 3.]))
     """
-    rows, leading = as_rows(real(x), axis)
+    array, device = placed(x, device, real)
+    rows, leading = as_rows(array, axis)
     indices, values = _native.top_k(rows, count(k, "k"), device)
     return TopK(from_rows(indices, leading, axis), from_rows(values, leading, axis))
 
@@ -47,7 +48,7 @@ def local_maxima(
     *,
     interpolation: str = "log_parabola",
     axis: int = -1,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> LocalMaxima:
     """The `k` strongest local maxima along an axis, chosen as ``scipy.signal.find_peaks`` does.
 
@@ -71,6 +72,7 @@ def local_maxima(
         "prominence": prominence,
         "interpolation": interpolation,
     }
-    rows, leading = as_rows(real(x), axis)
+    array, device = placed(x, device, real)
+    rows, leading = as_rows(array, axis)
     found = _native.local_maxima(rows, count(k, "k"), conditions, device)
     return LocalMaxima(*(from_rows(values, leading, axis) for values in found))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Tuple
 
 import numpy as np
 
-from ._arrays import Array, as_rows, count, from_rows, real
+from ._arrays import Array, DeviceArray, as_rows, count, from_rows, on_host, placed, real
 from ._native import WelchEstimate
 from ._segments import Detrend, Segments, detrended, removes_mean, segments_of
 from ._select import top_k
@@ -52,7 +52,7 @@ class _Estimate:
     def mean(self, rows: Array, removes_mean: bool) -> Array:
         """Mean power ``[rows, bins]`` over all segments."""
         number = self.segments.number(rows.shape[1])
-        if number <= _DIRECT:
+        if number <= _DIRECT or isinstance(rows, DeviceArray):
             return self.averaging(number, removes_mean).psd(rows)
         blocks, rest = divmod(number, _BLOCK)
         advance = _BLOCK * self.segments.step
@@ -99,7 +99,7 @@ def welch(
     axis: int = -1,
     average: str = "mean",
     *,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Tuple[Array, Array]:
     """Frequencies and power spectral density, with the arguments of ``scipy.signal.welch``.
 
@@ -116,7 +116,8 @@ def welch(
     scaling : "density" (per hertz), "spectrum", or "power" (the squared magnitude itself).
     axis : the dimension along which samples lie.
     average : "mean" or "median".
-    device : where the power is computed, such as "cpu" or "cuda:0".
+    device : where the power is computed, such as "cpu" or "cuda:0"; by default on the GPU whose memory `x` is in, where
+        the result stays, or else on the CPU.
 
     Differences from SciPy: complex signals and two-sided spectra raise; scaling "power" is more; a short signal without
     an explicit `nperseg` is one segment without a warning; an array without samples raises.
@@ -130,15 +131,19 @@ def welch(
         raise ValueError("return_onesided is False, but power is one-sided")
     if average not in ("mean", "median"):
         raise ValueError(f"average is {average!r}, but must be 'mean' or 'median'")
-    rows, leading = as_rows(_real_signal(x), axis)
+    array, device = _real_signal(x, device)
+    rows, leading = as_rows(array, axis)
     estimate = _estimate(rows, fs, (window, nperseg, noverlap, nfft), scaling, device)
     if average == "mean" and estimate.is_mean(detrend):
         power = estimate.mean(rows, removes_mean(detrend))
     else:
+        on_host(rows, "a median, an nfft above nperseg or a detrend function")
         each = estimate.each(rows, detrend)
         power = each.mean(axis=1) if average == "mean" else np.median(each, axis=1) / _median_bias(each.shape[1])
     frequency = np.fft.rfftfreq(estimate.segments.nfft, 1 / float(fs))
-    return frequency, from_rows(power.astype(rows.dtype, copy=False), leading, axis)
+    if not isinstance(power, DeviceArray):
+        power = power.astype(rows.dtype, copy=False)
+    return frequency, from_rows(power, leading, axis)
 
 
 def welch_psd(x: Any, *args: Any, **kwargs: Any) -> Array:
@@ -161,7 +166,7 @@ def periodogram(
     scaling: str = "density",
     axis: int = -1,
     *,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Tuple[Array, Array]:
     """Frequencies and power spectral density of whole rows, with the arguments of ``scipy.signal.periodogram``.
 
@@ -172,7 +177,12 @@ def periodogram(
     >>> float(f[p.argmax()])
     10.0
     """
-    array = _real_signal(x)
+    array, device = _real_signal(x, device)
+    if isinstance(array, DeviceArray):
+        samples = array.shape[axis] if -array.ndim <= axis < array.ndim else 0
+        if nfft is not None and nfft != samples:
+            on_host(array, "a periodogram with an nfft that is not the number of samples")
+        return welch(array, fs, window, samples, 0, None, detrend, return_onesided, scaling, axis, device=device)
     if array.ndim:
         array = np.moveaxis(array, axis, -1)
         if nfft is not None:
@@ -194,11 +204,16 @@ def welch_peaks(
     detrend: Detrend = "constant",
     scaling: str = "density",
     axis: int = -1,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Peaks:
     """The `k` strongest bins of `welch` and their power, strongest first; ties go to the lower bin.
 
-    The arguments are those of `welch`. Bin b lies at ``b * fs / nperseg`` hertz.
+    The arguments are those of `welch`. Bin b lies at ``b * fs / nperseg`` hertz. Of a tensor in a GPU's memory, bins
+    and power are a `DeviceArray` each, there:
+
+    >>> x = torch.randn(8192, 384, device="cuda")  # doctest: +SKIP
+    >>> torch.from_dlpack(welch_peaks(x).power).device  # doctest: +SKIP
+    device(type='cuda', index=0)
 
     >>> import numpy as np
     >>> time = np.arange(384)
@@ -207,10 +222,12 @@ def welch_peaks(
     >>> peaks.bins[:, 0].tolist(), peaks.power.shape
     ([10, 20], (2, 3))
     """
-    rows, leading = as_rows(_real_signal(x), axis)
+    array, device = _real_signal(x, device)
+    rows, leading = as_rows(array, axis)
     estimate = _estimate(rows, fs, (window, nperseg, noverlap, None), scaling, device)
     number = estimate.segments.number(rows.shape[1])
-    if number > _DIRECT or not estimate.is_mean(detrend):
+    is_direct = number <= _DIRECT or isinstance(rows, DeviceArray)
+    if not is_direct or not estimate.is_mean(detrend):
         power = welch_psd(rows, fs, window, nperseg, noverlap, detrend=detrend, scaling=scaling, device=device)
         bins, power = top_k(power, k, device=device)
     else:
@@ -218,9 +235,9 @@ def welch_peaks(
     return Peaks(from_rows(bins, leading, axis), from_rows(power, leading, axis))
 
 
-def _real_signal(x: Any) -> Array:
+def _real_signal(x: Any, device: str | None) -> Tuple[Array, str]:
     try:
-        return real(x)
+        return placed(x, device, real)
     except TypeError as error:
         if "is complex" not in str(error):
             raise

@@ -18,12 +18,12 @@ from typing import Any, List, Sequence, Tuple
 import numpy as np
 
 from . import _native
-from ._arrays import Array, as_rows, count, from_rows, numeric, real
+from ._arrays import Array, DeviceArray, as_rows, count, from_rows, numeric, placed, real
 
 __all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn"]
 
 
-def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str = "cpu") -> Array:
+def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
     """Complex transform along an axis, cut or padded with zeros to `n` points.
 
     >>> fft([1.0, 0.0, 0.0, 0.0])
@@ -32,7 +32,7 @@ def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *
     return _complex(x, n, axis, norm, (False, device))
 
 
-def ifft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str = "cpu") -> Array:
+def ifft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
     """Inverse of `fft`.
 
     >>> ifft([4.0, 0.0, 0.0, 0.0])
@@ -41,24 +41,26 @@ def ifft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return _complex(x, n, axis, norm, (True, device))
 
 
-def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str = "cpu") -> Array:
+def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
     """The ``n // 2 + 1`` bins from 0 up of the transform of real values.
 
     >>> rfft([1.0, 0.0, 0.0])
     array([1.+0.j, 1.+0.j])
     """
-    rows, leading = as_rows(real(x), axis)
+    array, device = placed(x, device, real)
+    rows, leading = as_rows(array, axis)
     points = _points(n, rows.shape[1])
     return from_rows(_joined(_native.rfft(rows, points, _norm(norm), device)), leading, axis)
 
 
-def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str = "cpu") -> Array:
+def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
     """Inverse of `rfft`: `n` real values, ``2 * (m - 1)`` of m bins by default.
 
     >>> irfft([3.0, 0.0], 3)
     array([1., 1., 1.])
     """
-    rows, leading = as_rows(numeric(x), axis)
+    array, device = placed(x, device, numeric)
+    rows, leading = as_rows(array, axis)
     points = _points(n, 2 * (rows.shape[1] - 1))
     return from_rows(_native.irfft(_pairs(rows), points, _norm(norm), device), leading, axis)
 
@@ -69,7 +71,7 @@ def fftn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
     *,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Array:
     """`fft` along several axes, all of them by default.
 
@@ -86,7 +88,7 @@ def ifftn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
     *,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Array:
     """Inverse of `fftn`."""
     return _along(ifft, x, _axes(x, s, axes), norm, device)
@@ -98,7 +100,7 @@ def rfftn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
     *,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Array:
     """`rfft` along the last axis, then `fft` along the others.
 
@@ -115,7 +117,7 @@ def irfftn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
     *,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Array:
     """Inverse of `rfftn`; the last of `s` is ``2 * (m - 1)`` of m bins by default."""
     *others, (last, points) = _axes(x, s, axes)
@@ -128,7 +130,7 @@ def fft2(
     axes: Sequence[int] = (-2, -1),
     norm: str | None = None,
     *,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Array:
     """`fftn` along two axes."""
     return fftn(x, s, axes, norm, device=device)
@@ -140,7 +142,7 @@ def ifft2(
     axes: Sequence[int] = (-2, -1),
     norm: str | None = None,
     *,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Array:
     """`ifftn` along two axes."""
     return ifftn(x, s, axes, norm, device=device)
@@ -152,7 +154,7 @@ def rfft2(
     axes: Sequence[int] = (-2, -1),
     norm: str | None = None,
     *,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Array:
     """`rfftn` along two axes."""
     return rfftn(x, s, axes, norm, device=device)
@@ -164,15 +166,16 @@ def irfft2(
     axes: Sequence[int] = (-2, -1),
     norm: str | None = None,
     *,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Array:
     """`irfftn` along two axes."""
     return irfftn(x, s, axes, norm, device=device)
 
 
-def _complex(x: Any, n: int | None, axis: int, norm: str | None, call: Tuple[bool, str]) -> Array:
-    inverse, device = call
-    rows, leading = as_rows(numeric(x), axis)
+def _complex(x: Any, n: int | None, axis: int, norm: str | None, call: Tuple[bool, str | None]) -> Array:
+    inverse, name = call
+    array, device = placed(x, name, numeric)
+    rows, leading = as_rows(array, axis)
     points = _points(n, rows.shape[1])
     return from_rows(_joined(_native.fft(_pairs(rows), points, inverse, _norm(norm), device)), leading, axis)
 
@@ -189,12 +192,16 @@ def _norm(norm: str | None) -> str:
 
 
 def _pairs(rows: Array) -> Array:
-    """Complex rows as pairs, ``[rows, n, 2]``; real ones as they are."""
+    """Complex rows as pairs, ``[rows, n, 2]``; real ones, and those in a GPU's memory, as they are."""
+    if isinstance(rows, DeviceArray):
+        return rows
     return rows.view(rows.real.dtype).reshape(*rows.shape, 2) if rows.dtype.kind == "c" else rows
 
 
 def _joined(pairs: Array) -> Array:
-    """Pairs ``[rows, n, 2]`` as complex values."""
+    """Pairs ``[rows, n, 2]`` as complex values; in a GPU's memory they are already."""
+    if isinstance(pairs, DeviceArray):
+        return pairs
     return pairs.view(np.result_type(pairs, np.complex64)).reshape(pairs.shape[:-1])
 
 
@@ -210,7 +217,9 @@ def _axes(x: Any, s: Sequence[int] | None, axes: Sequence[int] | None) -> List[T
     return list(zip(axes, s if s is not None else [None] * len(axes)))
 
 
-def _along(transform: Any, x: Any, axes: Sequence[Tuple[int, int | None]], norm: str | None, device: str) -> Array:
+def _along(
+    transform: Any, x: Any, axes: Sequence[Tuple[int, int | None]], norm: str | None, device: str | None
+) -> Array:
     for axis, points in reversed(axes):
         x = transform(x, points, axis, norm, device=device)
-    return numeric(x)
+    return placed(x, device, numeric)[0]

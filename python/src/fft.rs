@@ -1,17 +1,19 @@
 //! Fourier transforms of rows. A row of complex values is an array of pairs, `[n, 2]`.
 
-use burn::tensor::{DType, Device, Element, Tensor, TensorData};
+#[cfg(feature = "cuda")]
+use burn::tensor::Tensor;
+use burn::tensor::{DType, Element, TensorData};
+use firefly_ops::Norm;
 use firefly_ops::fft::ComplexTensor;
-use firefly_ops::{ArgumentError, Norm};
-use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::array::{borrow, own};
-use crate::device::{open, upload};
-use crate::error::value_error;
-use crate::threads::run;
+#[cfg(feature = "cuda")]
+use crate::cuda::DeviceArray;
+use crate::device::upload;
+use crate::error::CallError;
+use crate::rows::{Memory, Output, Rows};
 
 /// Values that one thread interleaves at a time.
 const BLOCK: usize = 1 << 14;
@@ -20,46 +22,49 @@ const BLOCK: usize = 1 << 14;
 #[pyfunction]
 pub fn fft<'py>(
     py: Python<'py>,
-    values: &Bound<'py, PyUntypedArray>,
+    values: &Bound<'py, PyAny>,
     n: usize,
     inverse: bool,
     norm: &str,
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (values, norm, device) = (borrow(values)?, norm_of(norm)?, open(device)?);
-    let spectrum = run(py, move || {
+    let (values, norm) = (Rows::of(values, device)?, norm_of(norm)?);
+    let spectrum = values.compute(py, move |rows, memory| {
         let transform = if inverse { firefly_ops::fft::ifft::<2> } else { firefly_ops::fft::fft::<2> };
-        Ok(joined(transform(parts(values, &device), Some(n), -1, norm)?))
+        joined(transform(parts(rows)?, Some(n), -1, norm)?, &memory)
     })?;
-    own(py, spectrum.map_err(|error: ArgumentError| value_error(error))?)
+    spectrum.give(py)
 }
 
 /// Transform of real rows `[rows, m]` to `n / 2 + 1` bins, `[rows, bins, 2]`.
 #[pyfunction]
 pub fn rfft<'py>(
     py: Python<'py>,
-    values: &Bound<'py, PyUntypedArray>,
+    values: &Bound<'py, PyAny>,
     n: usize,
     norm: &str,
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (values, norm, device) = (borrow(values)?, norm_of(norm)?, open(device)?);
-    let transformed = move || Ok(joined(firefly_ops::fft::rfft(upload::<2>(values, &device), Some(n), -1, norm)?));
-    own(py, run(py, transformed)?.map_err(|error: ArgumentError| value_error(error))?)
+    let (values, norm) = (Rows::of(values, device)?, norm_of(norm)?);
+    let spectrum = values.compute(py, move |rows, memory| {
+        joined(firefly_ops::fft::rfft(rows.tensor::<2>()?, Some(n), -1, norm)?, &memory)
+    })?;
+    spectrum.give(py)
 }
 
 /// Inverse of `rfft`: real rows `[rows, n]` of bins `[rows, m]` or `[rows, m, 2]`.
 #[pyfunction]
 pub fn irfft<'py>(
     py: Python<'py>,
-    values: &Bound<'py, PyUntypedArray>,
+    values: &Bound<'py, PyAny>,
     n: usize,
     norm: &str,
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (values, norm, device) = (borrow(values)?, norm_of(norm)?, open(device)?);
-    let transformed = move || firefly_ops::fft::irfft(parts(values, &device), Some(n), -1, norm).map(Tensor::into_data);
-    own(py, run(py, transformed)?.map_err(value_error)?)
+    let (values, norm) = (Rows::of(values, device)?, norm_of(norm)?);
+    let signal = values
+        .compute(py, move |rows, memory| memory.float(firefly_ops::fft::irfft(parts(rows)?, Some(n), -1, norm)?))?;
+    signal.give(py)
 }
 
 fn norm_of(name: &str) -> PyResult<Norm> {
@@ -75,17 +80,32 @@ fn norm_of(name: &str) -> PyResult<Norm> {
 }
 
 /// Rows `[rows, m]` or pairs `[rows, m, 2]` as a complex tensor.
-fn parts(values: TensorData, device: &Device) -> ComplexTensor<2> {
+fn parts(rows: Rows) -> Result<ComplexTensor<2>, CallError> {
+    let (values, device) = match rows {
+        Rows::Host(values, device) => (values, device),
+        #[cfg(feature = "cuda")]
+        Rows::Resident(array) if array.is_complex() => return Ok(pair_parts(array.tensor::<3>()?)),
+        #[cfg(feature = "cuda")]
+        Rows::Resident(array) => return Ok(array.tensor::<2>()?.into()),
+    };
     let shape = values.shape().to_vec();
     if shape.len() == 2 {
-        return upload::<2>(values, device).into();
+        return Ok(upload::<2>(values, &device).into());
     }
     let shape = [shape[0], shape[1]];
     let [re, im] = match values.dtype() {
         DType::F64 => split::<f64>(&values, shape),
         _ => split::<f32>(&values, shape),
     };
-    ComplexTensor::new(upload(re, device), upload(im, device))
+    Ok(ComplexTensor::new(upload(re, &device), upload(im, &device)))
+}
+
+/// Pairs `[rows, m, 2]` on a device as a complex tensor.
+#[cfg(feature = "cuda")]
+fn pair_parts(pairs: Tensor<3>) -> ComplexTensor<2> {
+    let [rows, m, _] = pairs.dims();
+    let part = |index: usize| pairs.clone().narrow(2, index, 1).reshape([rows, m]);
+    ComplexTensor::new(part(0), part(1))
 }
 
 /// The first and the second of each pair.
@@ -101,12 +121,21 @@ fn split<T: Element + bytemuck::Pod>(pairs: &TensorData, shape: [usize; 2]) -> [
 }
 
 /// A complex tensor as pairs, `[rows, n, 2]`.
-fn joined(spectrum: ComplexTensor<2>) -> TensorData {
-    let [rows, n] = spectrum.dims();
-    let (re, im) = (spectrum.re.into_data(), spectrum.im.into_data());
-    match re.dtype() {
-        DType::F64 => pairs::<f64>(&re, &im, [rows, n, 2]),
-        _ => pairs::<f32>(&re, &im, [rows, n, 2]),
+fn joined(spectrum: ComplexTensor<2>, memory: &Memory) -> Result<Output, CallError> {
+    match memory {
+        Memory::Host => {
+            let [rows, n] = spectrum.dims();
+            let (re, im) = (spectrum.re.into_data(), spectrum.im.into_data());
+            Ok(Output::Host(match re.dtype() {
+                DType::F64 => pairs::<f64>(&re, &im, [rows, n, 2]),
+                _ => pairs::<f32>(&re, &im, [rows, n, 2]),
+            }))
+        }
+        #[cfg(feature = "cuda")]
+        Memory::Resident(resident) => {
+            let pairs = Tensor::stack::<3>(vec![spectrum.re, spectrum.im], 2);
+            DeviceArray::complex(pairs, resident).map(Output::Resident)
+        }
     }
 }
 

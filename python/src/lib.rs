@@ -1,13 +1,17 @@
 //! Extension module `firefly._native`: the operations, the zoo and the trainer on contiguous NumPy arrays.
 //!
 //! The Python code of the package checks and arranges arguments; here arrays are rows, `[rows, n]`, of one type. Every
-//! function computes without the interpreter's lock, on threads of its own, and can be interrupted.
+//! function computes without the interpreter's lock, on threads of its own, and can be interrupted. In builds for CUDA
+//! rows may be in a GPU's memory, where results then stay.
 
 mod array;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod device;
 mod error;
 mod fft;
 mod mel;
+mod rows;
 mod select;
 mod threads;
 mod train;
@@ -20,6 +24,9 @@ use pyo3::prelude::*;
 /// The extension module.
 #[pymodule]
 mod _native {
+    #[cfg(feature = "cuda")]
+    #[pymodule_export]
+    use super::cuda::{DeviceArray, from_dlpack, reshaped, swapped};
     #[pymodule_export]
     use super::fft::{fft, irfft, rfft};
     #[pymodule_export]

@@ -1,18 +1,16 @@
 //! Mel spectra.
 
+use burn::tensor::TensorData;
 use burn::tensor::ops::PadMode;
-use burn::tensor::{Tensor, TensorData};
-use firefly_ops::{
-    ArgumentError, LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind, StftOptions,
-};
-use numpy::{PyReadonlyArray1, PyUntypedArray};
+use firefly_ops::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind, StftOptions};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::array::{borrow, own};
-use crate::device::{open, upload};
+use crate::array::own;
+use crate::device::upload;
 use crate::error::value_error;
-use crate::threads::run;
+use crate::rows::Rows;
 
 /// The bands, as the entries of a dictionary.
 #[derive(FromPyObject)]
@@ -88,26 +86,26 @@ impl FrameArguments {
 #[pyfunction]
 pub fn mel<'py>(
     py: Python<'py>,
-    signal: &Bound<'py, PyUntypedArray>,
+    signal: &Bound<'py, PyAny>,
     window: PyReadonlyArray1<'py, f64>,
     frames: FrameArguments,
     bands: BandArguments,
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (signal, device) = (borrow(signal)?, open(device)?);
+    let signal = Rows::of(signal, device)?;
     let window = window.as_array().to_vec();
     let options = frames.options(window.len(), bands.bands())?;
     let logarithm = frames.logarithm()?;
     let window = TensorData::new(window.clone(), [window.len()]).convert_dtype(signal.dtype());
-    let bands = run(py, move || {
-        let (signal, window) = (upload::<2>(signal, &device), upload::<1>(window, &device));
-        let bands = match logarithm {
-            None => firefly_ops::mel::<2, 3>(signal, window, &options),
-            Some(logarithm) => firefly_ops::log_mel::<2, 3>(signal, window, &options, &logarithm),
-        };
-        bands.map(Tensor::into_data)
+    let bands = signal.compute(py, move |signal, memory| {
+        let window = upload::<1>(window, signal.device());
+        let signal = signal.tensor::<2>()?;
+        memory.float(match logarithm {
+            None => firefly_ops::mel::<2, 3>(signal, window, &options)?,
+            Some(logarithm) => firefly_ops::log_mel::<2, 3>(signal, window, &options, &logarithm)?,
+        })
     })?;
-    own(py, bands.map_err(|error: ArgumentError| value_error(error))?)
+    bands.give(py)
 }
 
 /// Filters `[bands, bins]` of spectra of `n_fft` samples.

@@ -1,31 +1,24 @@
 //! The largest values of rows, and their local maxima.
 
-use burn::tensor::Tensor;
 use firefly_ops::{Interpolation, LocalMaximaOptions};
-use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::array::{borrow, own};
-use crate::device::{open, upload};
-use crate::error::value_error;
-use crate::threads::run;
+use crate::rows::Rows;
 
 /// Positions and values `[rows, k]` of the largest values of each row of `[rows, length]`.
 #[pyfunction]
 pub fn top_k<'py>(
     py: Python<'py>,
-    values: &Bound<'py, PyUntypedArray>,
+    values: &Bound<'py, PyAny>,
     k: usize,
     device: &str,
 ) -> PyResult<[Bound<'py, PyAny>; 2]> {
-    let (values, device) = (borrow(values)?, open(device)?);
-    let found = run(py, move || {
-        let largest = firefly_ops::top_k(upload::<2>(values, &device), k)?;
-        Ok([largest.bins.into_data(), largest.power.into_data()])
+    let [positions, values] = Rows::of(values, device)?.compute(py, move |rows, memory| {
+        let largest = firefly_ops::top_k(rows.tensor::<2>()?, k)?;
+        Ok([memory.int(largest.bins)?, memory.float(largest.power)?])
     })?;
-    let [positions, values] = found.map_err(|error: firefly_ops::ArgumentError| value_error(error))?;
-    Ok([own(py, positions)?, own(py, values)?])
+    Ok([positions.give(py)?, values.give(py)?])
 }
 
 /// Conditions that local maxima must meet, as the entries of a dictionary.
@@ -58,17 +51,16 @@ impl ConditionsDict {
 #[pyfunction]
 pub fn local_maxima<'py>(
     py: Python<'py>,
-    power: &Bound<'py, PyUntypedArray>,
+    power: &Bound<'py, PyAny>,
     k: usize,
     conditions: ConditionsDict,
     device: &str,
 ) -> PyResult<[Bound<'py, PyAny>; 4]> {
-    let (power, options, device) = (borrow(power)?, conditions.options()?, open(device)?);
-    let found = run(py, move || {
-        let maxima = firefly_ops::local_maxima(upload::<2>(power, &device), &options, k)?;
-        let [power, prominence, offset] = [maxima.power, maxima.prominence, maxima.offset].map(Tensor::into_data);
-        Ok([maxima.bins.into_data(), power, prominence, offset])
+    let (power, options) = (Rows::of(power, device)?, conditions.options()?);
+    let [bins, power, prominence, offset] = power.compute(py, move |rows, memory| {
+        let maxima = firefly_ops::local_maxima(rows.tensor::<2>()?, &options, k)?;
+        let [power, prominence] = [memory.float(maxima.power)?, memory.float(maxima.prominence)?];
+        Ok([memory.int(maxima.bins)?, power, prominence, memory.float(maxima.offset)?])
     })?;
-    let [bins, power, prominence, offset] = found.map_err(|error: firefly_ops::ArgumentError| value_error(error))?;
-    Ok([own(py, bins)?, own(py, power)?, own(py, prominence)?, own(py, offset)?])
+    Ok([bins.give(py)?, power.give(py)?, prominence.give(py)?, offset.give(py)?])
 }

@@ -1,18 +1,17 @@
 //! Welch power spectra and their strongest bins.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, Tensor, TensorData};
 use firefly_ops::{
     ArgumentError, Detrend, HostError, HostMemory, Scaling, WelchOptions, host_chunks, welch_peaks,
     welch_peaks_from_host, welch_psd,
 };
-use numpy::{PyReadonlyArray1, PyUntypedArray};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::array::{borrow, own};
 use crate::device::{open, upload};
 use crate::error::{runtime_error, value_error};
-use crate::threads::run;
+use crate::rows::{Output, Rows};
 
 /// An estimate of power: a window, segments of its length, scaling and detrending, on a device.
 #[pyclass(frozen)]
@@ -58,51 +57,64 @@ impl WelchEstimate {
     }
 
     /// Power `[rows, bins]` of a signal `[rows, frame]`.
-    fn psd<'py>(&self, py: Python<'py>, signal: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
-        let (signal, options) = (borrow(signal)?, self.options);
-        let (window, device) = (self.window(&signal), self.device.clone());
-        let power = run(py, move || welch_psd(upload::<2>(signal, &device), window, &options).map(Tensor::into_data))?;
-        own(py, power.map_err(value_error)?)
+    fn psd<'py>(&self, py: Python<'py>, signal: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (signal, options) = (self.rows(signal)?, self.options);
+        let window = self.window(signal.dtype());
+        let power = signal.compute(py, move |signal, memory| {
+            let window = upload(window, signal.device());
+            memory.float(welch_psd(signal.tensor::<2>()?, window, &options)?)
+        })?;
+        power.give(py)
     }
 
     /// Bins and power `[rows, k]` of the strongest bins of a signal `[rows, frame]`.
     fn peaks<'py>(
         &self,
         py: Python<'py>,
-        signal: &Bound<'py, PyUntypedArray>,
+        signal: &Bound<'py, PyAny>,
         k: usize,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let (signal, options) = (borrow(signal)?, self.options);
-        let (window, device) = (self.window(&signal), self.device.clone());
-        let found = run(py, move || strongest(signal, window, &options, k, &device))?;
+        let (signal, options) = (self.rows(signal)?, self.options);
+        let window = self.window(signal.dtype());
+        let found = signal.compute(py, move |signal, memory| {
+            let window = upload(window, signal.device());
+            match signal {
+                Rows::Host(data, device) if device != Device::flex() => {
+                    Ok(from_host(data, window, &options, k).map(|peaks| peaks.map(Output::Host)))
+                }
+                signal => {
+                    let peaks = welch_peaks(signal.tensor::<2>()?, window, &options, k)?;
+                    Ok(Ok([memory.int(peaks.bins)?, memory.float(peaks.power)?]))
+                }
+            }
+        })?;
         let [bins, power] = found.map_err(|error| match error {
             HostError::Argument(error) => value_error(error),
             error => runtime_error(error),
         })?;
-        Ok((own(py, bins)?, own(py, power)?))
+        Ok((bins.give(py)?, power.give(py)?))
     }
 }
 
 impl WelchEstimate {
-    /// The window in the type of a signal.
-    fn window(&self, signal: &TensorData) -> Tensor<1> {
-        let window = TensorData::new(self.window.clone(), [self.window.len()]);
-        upload(window.convert_dtype(signal.dtype()), &self.device)
+    /// The rows of a signal.
+    fn rows(&self, signal: &Bound<'_, PyAny>) -> PyResult<Rows> {
+        Rows::on(signal, || Ok(self.device.clone()))
+    }
+
+    /// The window in a signal's type.
+    fn window(&self, dtype: DType) -> TensorData {
+        TensorData::new(self.window.clone(), [self.window.len()]).convert_dtype(dtype)
     }
 }
 
-/// Bins and power; on accelerators in chunks, whose transfers overlap with the computation.
-fn strongest(
+/// Bins and power of frames that go to an accelerator in chunks, whose transfers overlap with the computation.
+fn from_host(
     signal: TensorData,
     window: Tensor<1>,
     options: &WelchOptions,
     k: usize,
-    device: &Device,
 ) -> Result<[TensorData; 2], HostError> {
-    if *device == Device::flex() {
-        let peaks = welch_peaks(upload::<2>(signal, device), window, options, k)?;
-        return Ok([peaks.bins.into_data(), peaks.power.into_data()]);
-    }
     let shape: &[usize] = signal.shape();
     let (rows, frame) = (shape[0], shape[1]);
     let samples = signal.as_slice::<f32>().map_err(|_| {

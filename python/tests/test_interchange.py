@@ -66,8 +66,12 @@ class Exporter:
 def test_arrays_are_taken_by_dlpack() -> None:
     x = np.random.default_rng(1).normal(size=(3, 384))
     assert_array_equal(firefly.welch(Exporter(x))[1], firefly.welch(x)[1])
+    # A GPU of AMD, whose memory no build takes, and one of NVIDIA, which is not there or does not hold the array.
     with pytest.raises(ValueError, match="memory of a device"):
+        firefly.welch(Exporter(x, device=10))
+    with pytest.raises((TypeError, ValueError)):
         firefly.welch(Exporter(x, device=2))
+    assert not isinstance(firefly.welch_psd(x), firefly.DeviceArray)
 
 
 def test_tensors_of_torch_go_in_and_out() -> None:

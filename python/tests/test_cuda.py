@@ -1,0 +1,329 @@
+"""Tensors in a GPU's memory. Skipped where PyTorch or CuPy, a CUDA device, or a build for CUDA is missing."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import firefly
+from firefly import _native
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(_native, "from_dlpack"), reason="the package was built without the feature cuda"),
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),
+]
+
+_GENERATOR = np.random.default_rng(0)
+
+
+def noise(*shape: int) -> Any:
+    """Noise of float32 on the first GPU, and the same on the host."""
+    host = _GENERATOR.normal(size=shape).astype(np.float32)
+    return torch.from_numpy(host).cuda(), host
+
+
+def complex_noise(*shape: int) -> Any:
+    """Noise of complex64 on the first GPU, and the same on the host."""
+    host = (_GENERATOR.normal(size=shape) + 1j * _GENERATOR.normal(size=shape)).astype(np.complex64)
+    return torch.from_numpy(host).cuda(), host
+
+
+def assert_same(result: Any, expected: Any, rtol: float = 2e-4) -> None:
+    """An array on the first GPU, of the type, shape and values of an array on the host."""
+    assert isinstance(result, firefly.DeviceArray)
+    assert (result.shape, result.dtype, result.device) == (expected.shape, expected.dtype, "cuda")
+    assert (result.ndim, result.size, len(result)) == (expected.ndim, expected.size, len(expected))
+    taken = torch.from_dlpack(result)
+    assert taken.device == torch.device("cuda", 0)
+    assert_array_equal(taken.cpu().numpy(), result.numpy())
+    assert_allclose(result.numpy(), expected, rtol=rtol, atol=rtol * max(1e-30, float(np.abs(expected).max(initial=0))))
+
+
+def test_peaks_of_a_tensor_stay_on_its_gpu() -> None:
+    x, host = noise(500, 384)
+    peaks, expected = firefly.welch_peaks(x, k=5, fs=100.0), firefly.welch_peaks(host, k=5, fs=100.0)
+    assert_same(peaks.power, expected.power)
+    assert isinstance(peaks.bins, firefly.DeviceArray) and peaks.bins.dtype == np.int32
+    assert (peaks.bins.numpy() == expected.bins).mean() > 0.999
+    assert torch.from_dlpack(peaks.bins).dtype == torch.int32
+    assert repr(peaks.power) == "DeviceArray(shape=(500, 5), dtype=float32, device='cuda')"
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "welch": lambda x: firefly.welch(x, fs=10.0, nperseg=64)[1],
+    "welch without detrend": lambda x: firefly.welch_psd(x, detrend=False, scaling="spectrum"),
+    "welch of many segments": lambda x: firefly.welch_psd(x, nperseg=16),
+    "welch along the first axis": lambda x: firefly.welch_psd(x, nperseg=8, axis=0),
+    "welch along the middle axis": lambda x: firefly.welch_psd(x.reshape(6, 60, -1), nperseg=8, axis=1),
+    "welch of an axis from the end": lambda x: firefly.welch_psd(x.reshape(6, 60, -1), nperseg=8, axis=-2),
+    "periodogram": lambda x: firefly.periodogram(x, window="hann")[1],
+    "top_k": lambda x: firefly.top_k(x, 7).values,
+    "top_k along the first axis": lambda x: firefly.top_k(x, 7, axis=0).values,
+    "positions along the first axis": lambda x: firefly.top_k(x, 7, axis=0).indices,
+    "local_maxima": lambda x: firefly.local_maxima(x, 4, prominence=0.5).prominence,
+    "mel": lambda x: firefly.mel(x, fs=8000, n_mels=20, n_fft=256),
+    "log_mel": lambda x: firefly.log_mel(x.reshape(2, -1, 600), fs=8000, n_mels=20, n_fft=256, floor=1e-3),
+    "rfft": lambda x: firefly.fft.rfft(x),
+    "rfft of fewer points": lambda x: firefly.fft.rfft(x, 100, norm="ortho"),
+    "rfft along the first axis": lambda x: firefly.fft.rfft(x, axis=0),
+    "fft of real values": lambda x: firefly.fft.fft(x, 700),
+    "irfft of real values": lambda x: firefly.fft.irfft(x),
+    "rfft2": lambda x: firefly.fft.rfft2(x),
+    "fftn": lambda x: firefly.fft.fftn(x.reshape(6, 60, -1)),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS.keys())
+def test_results_are_those_of_the_host(function: Callable[[Any], Any]) -> None:
+    x, host = noise(360, 600)
+    assert_same(function(x), function(host))
+
+
+COMPLEX_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "fft": lambda z: firefly.fft.fft(z),
+    "ifft": lambda z: firefly.fft.ifft(z, 50),
+    "fft along the first axis": lambda z: firefly.fft.fft(z, axis=0),
+    "irfft": lambda z: firefly.fft.irfft(z),
+    "irfft along the middle axis": lambda z: firefly.fft.irfft(z.reshape(4, 9, -1), axis=1),
+    "ifft2": lambda z: firefly.fft.ifft2(z),
+    "irfftn": lambda z: firefly.fft.irfftn(z.reshape(4, 9, -1)),
+}
+
+
+@pytest.mark.parametrize("function", COMPLEX_FUNCTIONS.values(), ids=COMPLEX_FUNCTIONS.keys())
+def test_results_of_complex_values_are_those_of_the_host(function: Callable[[Any], Any]) -> None:
+    z, host = complex_noise(36, 65)
+    assert_same(function(z), function(host))
+
+
+def test_results_are_inputs_without_a_copy() -> None:
+    x, host = noise(20, 300)
+    spectrum = firefly.fft.rfft(x)
+    assert_same(firefly.fft.irfft(spectrum), host)
+    power = firefly.welch_psd(x)
+    assert firefly._native.from_dlpack(power, "x", None).__dlpack_device__() == power.__dlpack_device__()
+    assert_same(firefly.top_k(power, 3).values, firefly.top_k(firefly.welch_psd(host), 3).values)
+    with pytest.raises(ValueError, match="int32"):
+        firefly.top_k(firefly.top_k(power, 3).indices, 2)
+
+
+def test_results_are_given_without_a_copy() -> None:
+    x, _ = noise(20, 300)
+    power = firefly.welch_psd(x)
+    one, other = torch.from_dlpack(power), torch.from_dlpack(power)
+    assert one.data_ptr() == other.data_ptr()
+    one.fill_(7)
+    assert (power.numpy() == 7).all() and (np.asarray(power) == 7).all()
+    assert (firefly.top_k(power, 2).values.numpy() == 7).all()
+    assert np.asarray(power, np.float64).dtype == np.float64
+
+
+def test_a_tensor_outlives_the_array_that_it_was_taken_of() -> None:
+    x, host = noise(200, 384)
+    taken = torch.from_dlpack(firefly.welch_psd(x))
+    gc.collect()
+    for _ in range(20):
+        firefly.welch_psd(torch.zeros_like(x))
+    assert_allclose(taken.cpu().numpy(), firefly.welch_psd(host), rtol=2e-4, atol=1e-6)
+
+
+def test_memory_is_reused_only_when_its_work_is_done() -> None:
+    x, host = noise(200, 384)
+    side = torch.cuda.Stream()
+    for _ in range(5):
+        taken = torch.from_dlpack(firefly.welch_psd(x))
+        with torch.cuda.stream(side):
+            torch.cuda._sleep(50_000_000)
+            copy = taken.clone()
+        del taken
+        gc.collect()
+        for _ in range(3):
+            firefly.welch_psd(torch.zeros_like(x))
+        side.synchronize()
+        assert_allclose(copy.cpu().numpy(), firefly.welch_psd(host), rtol=2e-4, atol=1e-6)
+
+
+def test_work_in_flight_on_an_input_is_waited_for() -> None:
+    x, host = noise(200, 384)
+    for stream in (torch.cuda.current_stream(), torch.cuda.Stream()):
+        late = torch.zeros_like(x)
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(100_000_000)
+            late.copy_(x)
+            result = firefly.welch_psd(late)
+        assert_same(result, firefly.welch_psd(host))
+
+
+def test_gaps_between_rows_are_left_out() -> None:
+    x, host = noise(64, 500)
+    for part in (np.s_[:, 100:484], np.s_[::2], np.s_[3:, :384], np.s_[5], np.s_[:1, :300]):
+        assert_same(firefly.welch_psd(x[part]), firefly.welch_psd(host[part]))
+    x, host = noise(4, 8, 500)
+    assert_same(firefly.welch_psd(x[..., 20:420]), firefly.welch_psd(host[..., 20:420]))
+    assert_same(firefly.welch_psd(x[:, 2:]), firefly.welch_psd(host[:, 2:]))
+    for strided in (x[0].T, x[..., ::2], x.transpose(0, 1), x[:, 1:, 1:], x[:1].expand(4, 8, 500)):
+        with pytest.raises(ValueError, match="contiguous"):
+            firefly.welch_psd(strided)
+        assert_same(firefly.welch_psd(strided.contiguous()), firefly.welch_psd(strided.cpu().numpy()))
+
+
+def test_types_are_those_of_the_guide() -> None:
+    x, host = noise(10, 384)
+    half = firefly.welch_psd(x.half())
+    assert_same(half, firefly.welch_psd(host.astype(np.float16)))
+    for other in (x.double(), x.int(), x.bool(), x.to(torch.uint8), x.to(torch.complex128)):
+        with pytest.raises(ValueError, match="float32"):
+            firefly.top_k(other, 2)
+    with pytest.raises(TypeError, match="x is of bfloat16"):
+        firefly.welch(x.bfloat16())
+    with pytest.raises(TypeError, match="complex"):
+        firefly.welch(x.to(torch.complex64))
+    with pytest.raises(TypeError, match="complex"):
+        firefly.top_k(x.to(torch.complex64), 2)
+    with pytest.raises(TypeError, match="grad"):
+        firefly.welch(x.requires_grad_())
+
+
+def test_a_device_is_the_tensor_s() -> None:
+    x, host = noise(10, 384)
+    for device in ("cuda", "cuda:0", "auto"):
+        assert_same(firefly.welch_psd(x, device=device), firefly.welch_psd(host))
+    for device in ("cpu", "cuda:1"):
+        with pytest.raises(ValueError, match="memory of a device, cuda, but device is"):
+            firefly.welch_psd(x, device=device)
+    with pytest.raises(ValueError, match="unknown device"):
+        firefly.welch_psd(x, device="gpu0")
+    assert isinstance(firefly.welch_psd(host, device="cuda"), np.ndarray)
+
+
+def test_a_second_gpu_computes_what_it_holds() -> None:
+    if torch.cuda.device_count() < 2:
+        pytest.skip("there is one CUDA device")
+    x, host = noise(10, 384)
+    power = firefly.welch_psd(x.to("cuda:1"))
+    assert power.device == "cuda:1" and torch.from_dlpack(power).device == torch.device("cuda", 1)
+    assert_allclose(power.numpy(), firefly.welch_psd(host), rtol=2e-4, atol=1e-6)
+
+
+def test_no_rows_give_no_rows() -> None:
+    empty = torch.zeros((0, 384), device="cuda")
+    assert_same(firefly.welch_psd(empty), np.zeros((0, 129), np.float32))
+    assert_same(firefly.fft.rfft(empty), np.zeros((0, 193), np.complex64))
+    assert firefly.welch_peaks(torch.zeros((2, 0, 384), device="cuda"), k=3).bins.shape == (2, 0, 3)
+    with pytest.raises(ValueError, match="no samples"):
+        firefly.welch(torch.zeros((3, 0), device="cuda"))
+    with pytest.raises(ValueError, match="dimensions"):
+        firefly.welch(torch.zeros((), device="cuda"))
+
+
+def test_what_is_computed_on_the_host_says_so() -> None:
+    x, _ = noise(10, 384)
+    for function in (
+        lambda: firefly.stft(x),
+        lambda: firefly.istft(firefly.fft.rfft(x)),
+        lambda: firefly.welch(x, average="median"),
+        lambda: firefly.welch(x, nperseg=100, nfft=200),
+        lambda: firefly.periodogram(x, nfft=200),
+        lambda: firefly.welch(np.zeros(384, np.float32), window=x[0]),
+    ):
+        with pytest.raises(ValueError, match="memory of a device"):
+            function()
+
+
+def test_arrays_of_cupy_go_in_and_out() -> None:
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    _, host = noise(10, 384)
+    power = firefly.welch_psd(cupy.asarray(host))
+    assert_same(power, firefly.welch_psd(host))
+    assert_array_equal(cupy.asnumpy(cupy.from_dlpack(power)), power.numpy())
+    with cupy.cuda.Stream(non_blocking=True):
+        assert_same(firefly.welch_psd(cupy.asarray(host) * 2), firefly.welch_psd(host * 2))
+
+
+def test_the_protocol_of_dlpack_is_kept() -> None:
+    x, _ = noise(10, 384)
+    power = firefly.welch_psd(x)
+    assert power.__dlpack_device__() == (2, 0)
+    assert '"dltensor"' in repr(power.__dlpack__())
+    assert '"dltensor_versioned"' in repr(power.__dlpack__(max_version=(1, 1), stream=1, dl_device=(2, 0), copy=False))
+    assert_array_equal(np.from_dlpack(_OnHost(power)), power.numpy())
+    for options in ({"copy": True}, {"dl_device": (2, 1)}, {"dl_device": (1, 0), "copy": False}):
+        with pytest.raises(BufferError):
+            power.__dlpack__(**options)
+    with pytest.raises(ValueError, match="copy"):
+        power.__array__(copy=False)
+
+
+class _OnHost:
+    """An array in a GPU's memory, which is asked for in the host's."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(dl_device=(1, 0))
+
+    def __dlpack_device__(self) -> Any:
+        return (1, 0)
+
+
+def test_a_tensor_on_another_device_than_it_says_is_refused() -> None:
+    class Liar(_OnHost):
+        def __dlpack_device__(self) -> Any:
+            return (2, 0)
+
+    x, _ = noise(10, 384)
+    with pytest.raises(ValueError, match="memory of a device"):
+        firefly.welch(Liar(firefly.welch_psd(x)))
+
+
+def test_threads_compute_side_by_side_on_a_gpu() -> None:
+    inputs = [noise(100, 384) for _ in range(8)]
+    expected = [firefly.welch_psd(host) for _, host in inputs]
+    results: dict[int, Any] = {}
+
+    def compute(index: int) -> None:
+        for _ in range(10):
+            results[index] = torch.from_dlpack(firefly.welch_psd(inputs[index][0])).clone()
+
+    threads = [threading.Thread(target=compute, args=(index,)) for index in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for index, power in enumerate(expected):
+        assert_allclose(results[index].cpu().numpy(), power, rtol=2e-4, atol=1e-6)
+
+
+def test_memory_does_not_grow_with_calls() -> None:
+    x, _ = noise(20_000, 384)
+    for _ in range(5):
+        torch.from_dlpack(firefly.welch_peaks(x).power).sum()
+    torch.cuda.synchronize()
+    before, _ = torch.cuda.mem_get_info()
+    for _ in range(50):
+        torch.from_dlpack(firefly.welch_peaks(x).power).sum()
+    torch.cuda.synchronize()
+    after, _ = torch.cuda.mem_get_info()
+    assert before - after < 64 << 20
+
+
+def test_inputs_are_neither_changed_nor_kept_on_a_gpu() -> None:
+    x, _ = noise(2000, 384)
+    before = x.clone()
+    for _ in range(3):
+        firefly.welch_peaks(x)
+        firefly.top_k(x, 3)
+        firefly.fft.fft(x)
+    assert torch.equal(x, before)
+    used = torch.cuda.memory_allocated()
+    del x
+    gc.collect()
+    assert torch.cuda.memory_allocated() < used
