@@ -68,7 +68,8 @@ pub fn run(
             .with("values", of_problems("values"))
             .with("direction", of_problems("direction"))
             .with("n", of_problems("n"))
-            .with("batch", batches)
+            // One of the two: the other is refused beside it.
+            .with("batch", points.is_none().then_some(batches))
             .with("points", *points),
         problems,
         columns: &["values", "direction", "n", "batch"],

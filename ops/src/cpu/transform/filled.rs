@@ -13,19 +13,18 @@ pub(super) enum Filled {
 }
 
 impl Filled {
-    /// Runs `kernel` on such registers.
-    pub fn dispatch(self, kernel: impl Kernel) {
-        let set = InstructionSet::current();
+    /// Runs `kernel` with `set` on such registers.
+    pub fn dispatch(self, set: InstructionSet, kernel: impl Kernel) {
         match self {
             Self::Sixteen => dispatch(set, Width::Sixteen, kernel),
             Self::Eight => dispatch_two_rows(set, kernel),
         }
     }
 
-    /// The shape of the registers that a kernel runs on.
+    /// The shape of the registers that a kernel runs on, called from this thread.
     pub fn shape(self) -> RegisterShape {
         let mut shape = RegisterShape::default();
-        self.dispatch(ShapeKernel(&mut shape));
+        self.dispatch(InstructionSet::current(), ShapeKernel(&mut shape));
         shape
     }
 }

@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use super::filled::Filled;
+use super::passes::splat;
 use super::plan::turn;
 use crate::cpu::fft::RowTransform;
 use crate::cpu::fft::plan::FftPlan;
@@ -18,8 +20,6 @@ use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, registers_pay};
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
-
-use super::passes::splat;
 
 /// The shortest rows.
 const MIN_VALUES: usize = 8192;
@@ -80,11 +80,12 @@ impl LongPlan {
 /// The forward transform of every row of `input` `[rows, n]`, or of the rows that `output` has, times `factor`.
 pub(super) fn transform_long_rows(input: Option<[&[f32]; 2]>, n: usize, factor: f32, output: [&mut [f32]; 2]) {
     let tasks = Tasks::independent(output[0].len() / n, n * n.ilog2() as usize / 16);
+    let (set, plan) = (InstructionSet::current(), LongPlan::of(n, Filled::Sixteen.shape().lanes));
     tasks.run(tasks.pieces(input, n, output, n), |(input, output)| {
         // A line more after each part, at least of four values each.
         let parts = 2 * lines_for(n + n / MIN_VALUES * 4 * Line::LEN);
         with_lines(parts + 2 * lines_for(MAX_PART), |memory| {
-            dispatch(InstructionSet::current(), Width::Sixteen, LongRowsKernel { n, factor, memory, input, output });
+            dispatch(set, Width::Sixteen, LongRowsKernel { n, plan: &plan, factor, memory, input, output });
         });
     });
 }
@@ -92,6 +93,7 @@ pub(super) fn transform_long_rows(input: Option<[&[f32]; 2]>, n: usize, factor: 
 /// The rows of one task.
 struct LongRowsKernel<'a> {
     n: usize,
+    plan: &'a LongPlan,
     factor: f32,
     memory: &'a mut [Line],
     input: Option<[&'a [f32]; 2]>,
@@ -101,9 +103,8 @@ struct LongRowsKernel<'a> {
 impl Kernel for LongRowsKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
-        let Self { n, factor, mut memory, input, output: [out_re, out_im] } = self;
-        let plan = LongPlan::of(n, V::LANES);
-        let LongPlan { part, places, joins } = &*plan;
+        let Self { n, plan: LongPlan { part, places, joins }, factor, mut memory, input, output: [out_re, out_im] } =
+            self;
         // Values from one part to the next: a line more, so that their lines are in different sets of the cache.
         let stride = part + Line::LEN;
         let work = take_complexes::<V>(token, &mut memory, part / V::LANES);

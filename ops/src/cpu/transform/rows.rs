@@ -15,7 +15,7 @@ use crate::cpu::fft::radix::{radix, transpose};
 use crate::cpu::fft::unpack::store_rows;
 use crate::cpu::isa::lines::{Line, complexes, lines_for, lines_of, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
-use crate::cpu::isa::{Kernel, registers_pay};
+use crate::cpu::isa::{InstructionSet, Kernel, registers_pay};
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
@@ -76,9 +76,10 @@ pub(super) fn transform_rows(
     let prefetches = output[0].len() > 2 * n && next_row_pays(output[0].len());
     // The tile, a row in place of a second one that is missing, and the pairs of a pass with the largest prime.
     let lines = (4 + 2) * lines_for(n) + 2 * (MAX_PRIME + 1) * MAX_LANES / Line::LEN;
+    let set = InstructionSet::current();
     tasks.run(tasks.pieces(input, n, output, n), |(input, output)| {
         with_lines(lines, |memory| {
-            filled.dispatch(RowsKernel { plan: &plan, factor, prefetches, memory, input, output });
+            filled.dispatch(set, RowsKernel { plan: &plan, factor, prefetches, memory, input, output });
         });
     });
 }

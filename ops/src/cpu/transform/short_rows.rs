@@ -15,7 +15,7 @@ use super::plan::turn;
 use crate::cpu::fft::radix::radix;
 use crate::cpu::isa::lines::{Line, complexes, lines_of};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
-use crate::cpu::isa::{Kernel, registers_pay};
+use crate::cpu::isa::{InstructionSet, Kernel, registers_pay};
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
@@ -100,8 +100,9 @@ pub(super) fn transform_short_rows(
     let plan = ShortPlan::of(n, shape);
     let rows_at_once = shape.rows * (GROUP * shape.lanes / n).max(1);
     let tasks = Tasks::independent_groups(output[0].len() / n, n * n.ilog2() as usize / 16, rows_at_once);
+    let set = InstructionSet::current();
     tasks.run(tasks.pieces(input, n, output, n), |(input, output)| {
-        filled.dispatch(ShortRowsKernel { n, plan: &plan, factor, input, output });
+        filled.dispatch(set, ShortRowsKernel { n, plan: &plan, factor, input, output });
     });
 }
 
