@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::filled::{Filled, RegisterShape};
 use super::plan::turn;
+use crate::cpu::fft::prefetch::INPUT_DISTANCE;
 use crate::cpu::fft::radix::radix;
 use crate::cpu::isa::lines::{Line, complexes, lines_of};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
@@ -25,6 +26,9 @@ const GROUP: usize = 4;
 const MAX_REGISTERS: usize = 2 * GROUP;
 /// Values of the largest group.
 const MAX_GROUP: usize = MAX_REGISTERS * MAX_LANES;
+
+/// Values of a call's output from which on it prefetches: fewer, read and written, are in the caches.
+const MIN_PREFETCHED: usize = 1 << 19;
 
 /// Twiddles of rows of n values, a register of lanes each.
 struct ShortPlan {
@@ -100,9 +104,11 @@ pub(super) fn transform_short_rows(
     let plan = ShortPlan::of(n, shape);
     let rows_at_once = shape.rows * (GROUP * shape.lanes / n).max(1);
     let tasks = Tasks::independent_groups(output[0].len() / n, n * n.ilog2() as usize / 16, rows_at_once);
+    // In place, the processor foresees the few streams of memory.
+    let prefetches = input.is_some() && n <= GROUP * shape.lanes && output[0].len() >= MIN_PREFETCHED;
     let set = InstructionSet::current();
     tasks.run(tasks.pieces(input, n, output, n), |(input, output)| {
-        filled.dispatch(set, ShortRowsKernel { n, plan: &plan, factor, input, output });
+        filled.dispatch(set, ShortRowsKernel { n, plan: &plan, factor, prefetches, input, output });
     });
 }
 
@@ -111,6 +117,7 @@ struct ShortRowsKernel<'a> {
     n: usize,
     plan: &'a ShortPlan,
     factor: f32,
+    prefetches: bool,
     input: Option<[&'a [f32]; 2]>,
     output: [&'a mut [f32]; 2],
 }
@@ -131,7 +138,7 @@ impl ShortRowsKernel<'_> {
     /// Transforms `ALL` registers at once, `REGISTERS` of them per row.
     #[inline(always)]
     fn groups<V: Register, const REGISTERS: usize, const ALL: usize>(self, token: V::Token) {
-        let Self { plan, factor, input, output: [out_re, out_im], .. } = self;
+        let Self { plan, factor, prefetches, input, output: [out_re, out_im], .. } = self;
         let twiddles = ShortTwiddles {
             within: complexes::<V>(token, &plan.within),
             across: complexes::<V>(token, &plan.across),
@@ -145,6 +152,14 @@ impl ShortRowsKernel<'_> {
                 Some([re, im]) => [&re[i * len..(i + 1) * len], &im[i * len..(i + 1) * len]],
                 None => [&*out_re, &*out_im],
             };
+            if prefetches {
+                for line in (0..len).step_by(Line::LEN) {
+                    V::prefetch(re.as_ptr().wrapping_add(INPUT_DISTANCE + line));
+                    V::prefetch(im.as_ptr().wrapping_add(INPUT_DISTANCE + line));
+                    V::prefetch(out_re.as_ptr().wrapping_add(INPUT_DISTANCE + line));
+                    V::prefetch(out_im.as_ptr().wrapping_add(INPUT_DISTANCE + line));
+                }
+            }
             let values = load::<V, REGISTERS, ALL>(token, re, im);
             store::<V, REGISTERS, ALL>(transform::<V, REGISTERS, ALL>(values, &twiddles), factor, out_re, out_im);
         }
