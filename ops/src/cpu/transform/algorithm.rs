@@ -14,7 +14,7 @@ use crate::cpu::isa;
 /// not hold them.
 const MIN_PASSES: usize = 128;
 /// The shortest real rows whose length is a power of two that are faster as complex rows than in lanes.
-const MIN_REAL_ROWS: usize = 1024;
+const MIN_REAL_ROWS: usize = 2048;
 
 /// How complex rows are transformed.
 pub(super) enum ComplexAlgorithm {
