@@ -256,8 +256,8 @@ pub trait SpectralOps: Backend {
         options: FftOptions,
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
 
-    /// Transforms of the columns of complex matrices, `[matrices, n, width]` each part and of both results: what
-    /// [`complex_fft`](Self::complex_fft) is to rows, of n values.
+    /// Transforms of the columns of complex matrices, `[matrices, n, width]` each part, as [`complex_fft`](Self::complex_fft)
+    /// transforms rows of n values: both results have the inputs' shape.
     fn complex_fft_columns(
         re: FloatTensor<Self>,
         im: FloatTensor<Self>,
