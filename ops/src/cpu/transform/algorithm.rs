@@ -10,8 +10,8 @@ use super::real_rows::RealRows;
 use super::{long_rows, rows, short_rows};
 use crate::cpu::isa;
 
-/// The shortest rows whose length is a power of two that go through the passes of [`fft`](crate::cpu::fft) if registers do
-/// not hold them.
+/// The shortest rows of a power of two values that go through the passes of [`fft`](crate::cpu::fft), if registers do not
+/// hold them.
 const MIN_PASSES: usize = 128;
 /// The shortest real rows whose length is a power of two that are faster as complex rows than in lanes.
 const MIN_REAL_ROWS: usize = 2048;

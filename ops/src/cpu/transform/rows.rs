@@ -24,7 +24,7 @@ const MAX_PRIME: usize = 19;
 /// The longest rows: the tile of longer ones, of one row as it is, is not in the caches of a core.
 const MAX_VALUES: usize = 1 << 16;
 
-/// The registers that rows of `n` values fill on this thread, at least as many of each row as it has lanes there, if any.
+/// The registers that rows of `n` values fill on this thread, if any: a row has as many registers as lanes, or more.
 pub(super) fn filled_by(n: usize) -> Option<Filled> {
     let fills = |lanes: usize| n.is_multiple_of(lanes) && n / lanes >= lanes;
     if !registers_pay() || n > MAX_VALUES || !fills(MAX_LANES / 2) || largest_prime(n) > MAX_PRIME {

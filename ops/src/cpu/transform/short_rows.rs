@@ -1,12 +1,12 @@
 //! Transforms of complex rows in f32 that fit into registers, which hold them from load to store.
 //!
-//! Four registers make a group: four rows of L values, L the lanes, or one row of 4 L. A row of twice or four times as
-//! many values is taken apart into its values of even and odd number first, each a row of a group, and their spectra
-//! are joined by a last pass (decimation in time). A register with two rows transforms twice as many.
+//! Four registers are transformed at once: four rows of L values, L the lanes, or one row of 4 L. A row of twice as many
+//! values is split into its values of even and of odd number first, and a last pass joins their two spectra (decimation
+//! in time). A register with two rows transforms twice as many rows.
 //!
-//! With value j = L c + 4 h + l in lane l of quad h of register c, a pass joins what is in different registers; between
-//! passes, registers change places with quads or lanes, so that every digit of j is that of the registers once, and
-//! digits of the bin follow in natural order.
+//! Value j = L c + 4 h + l is lane l of quad h of register c. A pass joins values of different registers. Between
+//! passes registers change places with quads, or with the lanes of quads, so that each of the digits c, h and l is the
+//! number of the register once; the bins come out in natural order.
 
 use std::sync::Arc;
 
@@ -32,11 +32,11 @@ const MIN_PREFETCHED: usize = 1 << 19;
 
 /// Twiddles of rows of n values, a register of lanes each.
 struct ShortPlan {
-    /// Between the passes over the values of a register: exp(-2πi jk / L) as they are applied.
+    /// Before the last pass over the L values of a row of registers: see [`four_rows`] and [`lane_digits`].
     within: Vec<Line>,
-    /// Of four registers: exp(-2πi k j / 4L) for k from 1 to 3, j the lane.
+    /// After the pass over the four registers of a row: exp(-2πi k j / 4 L) for k from 1 to 3, j the lane.
     across: Vec<Line>,
-    /// Of the last pass over P parts: exp(-2πi k p / n) for p from 1 to P - 1 and every bin k of a part.
+    /// On the spectrum of values of odd number: exp(-2πi k / n) for each of its bins k. None if a row is not split.
     joining: Vec<Line>,
 }
 
@@ -58,7 +58,7 @@ impl ShortPlan {
     fn new(n: usize, shape: RegisterShape) -> Self {
         let lanes = shape.lanes;
         let registers = n / lanes;
-        // Values of a row of a group, and rows of a group that a row is taken apart into.
+        // Values that the passes over four registers transform, and how many such transforms a row is split into.
         let (len, parts) = if registers < GROUP { (lanes, registers) } else { (GROUP * lanes, registers / GROUP) };
         let within = match lanes {
             // Bin digit k of register k, value digit l of lane l or, where rows are the lanes, of quad l.
@@ -69,10 +69,7 @@ impl ShortPlan {
             _ => Vec::new(),
         };
         let across = shape.lines(1..4, |k, lane| turn(k * lane, GROUP * lanes));
-        let joining = shape.lines(0..(parts - 1) * len / lanes, |at, lane| {
-            let (part, register) = (1 + at * lanes / len, at % (len / lanes));
-            turn(part * (register * lanes + lane), n)
-        });
+        let joining = shape.lines(0..(parts - 1) * len / lanes, |register, lane| turn(register * lanes + lane, n));
         Self { within, across, joining }
     }
 }
