@@ -197,9 +197,9 @@ impl Join {
         let (re, im) = (&mut re[..4 * registers], &mut im[..4 * registers]);
         for (k, starts) in self.starts.iter().enumerate() {
             let mut values = [Complex::zero(token); 4];
-            for p in 0..4 {
+            for (p, value) in values.iter_mut().enumerate() {
                 let at = p * registers + k;
-                values[p] = Complex { re: V::load(token, &re[at]), im: V::load(token, &im[at]) };
+                *value = Complex { re: V::load(token, &re[at]), im: V::load(token, &im[at]) };
             }
             for p in 1..4 {
                 values[p] = values[p].times(splat::<V>(token, starts[p - 1]).times(lanes[p - 1]));

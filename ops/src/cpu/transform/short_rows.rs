@@ -196,11 +196,11 @@ fn load<V: Register, const REGISTERS: usize, const ALL: usize>(
     let len = ALL * V::LANES * V::ROWS;
     let (re, im) = (&re[..len], &im[..len]);
     let mut values = [Complex::zero(token); ALL];
-    for i in 0..ALL {
+    for (i, value) in values.iter_mut().enumerate() {
         let first = start::<V, REGISTERS>(i);
         let second = first + (V::ROWS - 1) * REGISTERS * V::LANES;
         let rows = [first..first + V::LANES, second..second + V::LANES];
-        values[i] = Complex {
+        *value = Complex {
             re: V::load_rows(
                 token,
                 rows.clone().map(
@@ -230,10 +230,10 @@ fn store<V: Register, const REGISTERS: usize, const ALL: usize>(
 ) {
     let len = ALL * V::LANES * V::ROWS;
     let (re, im) = (&mut re[..len], &mut im[..len]);
-    for i in 0..ALL {
+    for (i, value) in values.iter().enumerate() {
         let at = start::<V, REGISTERS>(i);
-        store_register(values[i].re * factor, &mut re[at..], REGISTERS * V::LANES);
-        store_register(values[i].im * factor, &mut im[at..], REGISTERS * V::LANES);
+        store_register(value.re * factor, &mut re[at..], REGISTERS * V::LANES);
+        store_register(value.im * factor, &mut im[at..], REGISTERS * V::LANES);
     }
 }
 
