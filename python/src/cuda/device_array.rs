@@ -263,7 +263,7 @@ impl DeviceArray {
 }
 
 /// A tensor of another library in a GPU's memory, copied within it, or a `DeviceArray` itself. `argument` is the name in
-/// errors; `device` the name of the device that the caller has asked for.
+/// errors; `device` the name of a device that must be the tensor's, if given.
 #[pyfunction]
 pub fn from_dlpack(
     py: Python<'_>,

@@ -63,7 +63,7 @@ pub fn from_dlpack(
     resident(py, move || foreign.copy(gpu, &like))
 }
 
-/// Refuses a device that was asked for and is not the one that the values are on.
+/// An error for a named device that is not the one that the values are on.
 fn check_device(on: &Device, argument: &str, asked: Option<&str>) -> PyResult<()> {
     let Some(asked) = asked else { return Ok(()) };
     match asked.parse().map_err(value_error)? {

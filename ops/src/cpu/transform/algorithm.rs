@@ -68,12 +68,11 @@ pub(super) enum RealAlgorithm {
 impl RealAlgorithm {
     /// The algorithm for `rows` rows of `n` samples on this thread; none where realfft is faster.
     pub fn of(n: usize, rows: usize) -> Option<Self> {
-        let pairs = RealRows::of(n).map(Self::Pairs);
-        if n.is_power_of_two() && n >= MIN_REAL_ROWS && pairs.is_some() {
-            return pairs;
-        }
-        let lanes = MixedRadixPlan::of(complex_points(n), rows).map(Self::Lanes);
-        lanes.or(pairs).or_else(|| ChirpPlan::of(n).map(Self::Chirp))
+        let pairs = || RealRows::of(n).map(Self::Pairs);
+        let lanes = || MixedRadixPlan::of(complex_points(n), rows).map(Self::Lanes);
+        let is_long = n.is_power_of_two() && n >= MIN_REAL_ROWS;
+        let rows = if is_long { pairs().or_else(lanes) } else { lanes().or_else(pairs) };
+        rows.or_else(|| ChirpPlan::of(n).map(Self::Chirp))
     }
 }
 

@@ -221,8 +221,8 @@ impl ChirpPlan {
 /// and which rustfft plans where p - 1 has small factors.
 fn is_faster(n: usize) -> bool {
     let prime = largest_prime(n);
-    let is_short = 10 * convolution_length(2 * n - 1) <= 21 * n;
-    prime >= MIN_PRIME && n / prime <= MAX_COFACTOR && (is_short || largest_prime(prime - 1) > 7)
+    let is_short = || 10 * convolution_length(2 * n - 1) <= 21 * n;
+    prime >= MIN_PRIME && n / prime <= MAX_COFACTOR && (largest_prime(prime - 1) > 7 || is_short())
 }
 
 /// The least length from `least` on that transforms are fast for.
