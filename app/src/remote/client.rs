@@ -61,7 +61,7 @@ fn connect(server: &'static str, index: usize) -> Result<Device, RemoteError> {
 }
 
 /// The result of `exchange`, which runs on a thread of its own and is abandoned at the limit.
-fn within<R: Send + 'static>(
+fn with_time_limit<R: Send + 'static>(
     server: &str,
     limit: Duration,
     exchange: impl FnOnce() -> R + Send + 'static,

@@ -94,7 +94,7 @@ pub(in crate::cpu) fn store_rows<V: Register>(value: V, [first, second]: &mut [&
 
 /// Loads the register at value `at` of its rows.
 #[inline(always)]
-fn load_rows<V: Register>(token: V::Token, [first, second]: &[&mut [f32]; 2], at: usize) -> V {
+pub(in crate::cpu) fn load_rows<V: Register>(token: V::Token, [first, second]: &[&mut [f32]; 2], at: usize) -> V {
     let first = &V::arrays(&first[at..at + V::LANES])[0];
     if V::ROWS == 1 {
         V::load(token, first)
@@ -105,7 +105,7 @@ fn load_rows<V: Register>(token: V::Token, [first, second]: &[&mut [f32]; 2], at
 
 /// Lane 0 of each row.
 #[inline(always)]
-fn first_lanes<V: Register>(value: V) -> [f32; 2] {
+pub(in crate::cpu) fn first_lanes<V: Register>(value: V) -> [f32; 2] {
     let mut rows = [V::Array::default(); 2];
     let [first, second] = &mut rows;
     value.store_rows([first, second]);

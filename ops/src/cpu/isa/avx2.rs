@@ -104,6 +104,24 @@ impl Register for Avx2 {
     }
 
     #[inline(always)]
+    fn shifted_up(self, before: Self) -> Self {
+        intrinsic!({
+            let lanes = _mm256_castps_si256(self.0);
+            let before = _mm256_permute2x128_si256::<0x21>(_mm256_castps_si256(before.0), lanes);
+            Self(_mm256_castsi256_ps(_mm256_alignr_epi8::<12>(lanes, before)))
+        })
+    }
+
+    #[inline(always)]
+    fn shifted_down(self, after: Self) -> Self {
+        intrinsic!({
+            let lanes = _mm256_castps_si256(self.0);
+            let after = _mm256_permute2x128_si256::<0x21>(lanes, _mm256_castps_si256(after.0));
+            Self(_mm256_castsi256_ps(_mm256_alignr_epi8::<4>(after, lanes)))
+        })
+    }
+
+    #[inline(always)]
     fn prefetch(address: *const f32) {
         // SAFETY: every x86-64 processor has the instruction, which takes any address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }

@@ -130,6 +130,22 @@ impl Register for Avx512 {
     }
 
     #[inline(always)]
+    fn shifted_up(self, before: Self) -> Self {
+        intrinsic!({
+            let (lanes, before) = (_mm512_castps_si512(self.0), _mm512_castps_si512(before.0));
+            Self(_mm512_castsi512_ps(_mm512_alignr_epi32::<15>(lanes, before)))
+        })
+    }
+
+    #[inline(always)]
+    fn shifted_down(self, after: Self) -> Self {
+        intrinsic!({
+            let (lanes, after) = (_mm512_castps_si512(self.0), _mm512_castps_si512(after.0));
+            Self(_mm512_castsi512_ps(_mm512_alignr_epi32::<1>(after, lanes)))
+        })
+    }
+
+    #[inline(always)]
     fn prefetch(address: *const f32) {
         // SAFETY: every x86-64 processor has the instruction, which takes any address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }

@@ -97,6 +97,16 @@ impl Register for Avx512TwoRows {
     }
 
     #[inline(always)]
+    fn shifted_up(self, before: Self) -> Self {
+        self.pick(before, [23, 0, 1, 2, 3, 4, 5, 6, 31, 8, 9, 10, 11, 12, 13, 14])
+    }
+
+    #[inline(always)]
+    fn shifted_down(self, after: Self) -> Self {
+        self.pick(after, [1, 2, 3, 4, 5, 6, 7, 16, 9, 10, 11, 12, 13, 14, 15, 24])
+    }
+
+    #[inline(always)]
     fn prefetch(address: *const f32) {
         Avx512::prefetch(address);
     }

@@ -91,4 +91,14 @@ impl Register for Neon {
     fn mirror(self, next: Self) -> Self {
         Self(intrinsic!(vextq_f32::<3>(vdupq_laneq_f32::<0>(next.0), self.reverse().0)))
     }
+
+    #[inline(always)]
+    fn shifted_up(self, before: Self) -> Self {
+        Self(intrinsic!(vextq_f32::<3>(before.0, self.0)))
+    }
+
+    #[inline(always)]
+    fn shifted_down(self, after: Self) -> Self {
+        Self(intrinsic!(vextq_f32::<1>(self.0, after.0)))
+    }
 }

@@ -216,4 +216,14 @@ where
     fn mirror(self, next: Self) -> Self {
         Self::from_lanes(|row, lane| if lane == 0 { next.0[row][0] } else { self.0[row][L - lane] })
     }
+
+    #[inline]
+    fn shifted_up(self, before: Self) -> Self {
+        Self::from_lanes(|row, lane| if lane == 0 { before.0[row][L - 1] } else { self.0[row][lane - 1] })
+    }
+
+    #[inline]
+    fn shifted_down(self, after: Self) -> Self {
+        Self::from_lanes(|row, lane| if lane == L - 1 { after.0[row][0] } else { self.0[row][lane + 1] })
+    }
 }

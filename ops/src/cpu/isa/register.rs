@@ -101,6 +101,10 @@ pub(in crate::cpu) trait Register: Lanewise {
     fn reverse(self) -> Self;
     /// Lane 0 of `next`, then the lanes of `self` from the last down to lane 1.
     fn mirror(self, next: Self) -> Self;
+    /// The last lane of `before`, then the lanes of `self` but the last.
+    fn shifted_up(self, before: Self) -> Self;
+    /// The lanes of `self` but the first, then lane 0 of `after`.
+    fn shifted_down(self, after: Self) -> Self;
 
     /// Prefetches the cache line at `address`, which need not be valid.
     #[inline(always)]

@@ -15,7 +15,7 @@ use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
 use crate::cpu::welch::estimate::{Estimate, FrameSegments};
-use crate::cpu::welch::gained::Gained;
+use crate::cpu::welch::gained::{Gained, gain_lines};
 use crate::cpu::welch::{segment, short};
 use crate::options::{Detrend, WelchOptions};
 
@@ -111,7 +111,7 @@ impl<'a> WelchCall<'a> {
     pub fn lines(&self) -> usize {
         let n = self.options.n_fft;
         let rows = if n <= MAX_TWO_ROW_N { 2 } else { 1 };
-        let gained = if self.gain.is_some() { Gained::lines(self.options.bins()) } else { 0 };
+        let gained = if self.gain.is_some() { gain_lines(self.options.bins(), rows) } else { 0 };
         7 * rows * lines_for(n) + lines_for((MAX_LANES + 1) * self.stride()) + gained
     }
 
@@ -196,7 +196,7 @@ impl WelchKernel<'_> {
             WelchOutputs::Power(power) => (power, bins, None),
             WelchOutputs::Peaks(peaks) => (take_values(&mut memory, tile_rows * stride), stride, Some(peaks)),
         };
-        let mut gained = call.gain.map(|gain| Gained::new(gain, &mut memory));
+        let gained = call.gain.map(|gain| Gained::<V>::new(token, gain, &mut memory));
         let mut rows = RowPowerBuffers::<V, N>::new(token, &call, memory);
         for (index, frames_beside) in frames.chunks(V::ROWS * frame_len).enumerate() {
             let index = index * V::ROWS;
@@ -206,23 +206,10 @@ impl WelchKernel<'_> {
             let alone = next.is_empty();
             let is_last = (index + V::ROWS) * frame_len >= frames.len();
             let is_full = peaks.is_some() && row + V::ROWS == tile_rows;
-            let turn = row / V::ROWS % 2;
-            let into = match &mut gained {
-                Some(gained) => gained.power(turn),
-                None => beside::<V>(&mut tile[row * stride..], stride, bins, spare, alone),
-            };
-            rows.compute([frame, if alone { frame } else { next }], into);
-            // The gain is applied one turn late: to the row before, and to this one only where no row follows in the
-            // tile.
-            if let Some(gained) = &mut gained {
-                if row > 0 {
-                    let before = beside::<V>(&mut tile[(row - V::ROWS) * stride..], stride, bins, spare, false);
-                    gained.apply::<V::OneRow>(token, 1 - turn, before);
-                }
-                if is_last || is_full {
-                    let into = beside::<V>(&mut tile[row * stride..], stride, bins, spare, alone);
-                    gained.apply::<V::OneRow>(token, turn, into);
-                }
+            let mut power = beside::<V>(&mut tile[row * stride..], stride, bins, spare, alone);
+            rows.compute([frame, if alone { frame } else { next }], &mut power);
+            if let Some(gained) = &gained {
+                gained.apply::<N>(token, power);
             }
             // Search a full tile, or the last one, for the peaks of all its rows at once.
             if let Some(peaks) = &mut peaks
@@ -295,7 +282,7 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
 
     /// One-sided power of a frame for each row of a register.
     #[inline(always)]
-    fn compute(&mut self, frames: [&[f32]; 2], mut power: [&mut [f32]; 2]) {
+    fn compute(&mut self, frames: [&[f32]; 2], power: &mut [&mut [f32]; 2]) {
         let token = self.token;
         let &WelchCall { options, segments, factor, frame_len, .. } = self.call;
         let columns = if N > 0 { N / V::LANES } else { self.window.len() };
@@ -333,9 +320,9 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
                 column_passes(token, halves, work, &mut prefetcher);
                 lane_pass(token, halves, work, StoreSpectrum(spectrum), &mut prefetcher);
                 if first > 0 {
-                    fold_pairs(token, sums, factor, &mut power);
+                    fold_pairs(token, sums, factor, power);
                 }
-                return unpack_real(token, spectrum, halves.half_turn(token), factor, first > 0, &mut power);
+                return unpack_real(token, spectrum, halves.half_turn(token), factor, first > 0, power);
             } else {
                 load_pass(token, self.pairs, Single(x), work, &mut prefetcher);
             }
@@ -347,7 +334,7 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
                 lane_pass(token, self.pairs, work, AddPower(sums), &mut prefetcher);
             }
         }
-        fold_pairs(token, sums, factor, &mut power);
+        fold_pairs(token, sums, factor, power);
     }
 }
 

@@ -1,90 +1,76 @@
 //! Gain of the bins on rows of power, a register of bins at a time.
 
-use crate::cpu::isa::lines::{Line, lines_for, take_values};
+use crate::cpu::fft::unpack::{first_lanes, load_rows, store_rows};
+use crate::cpu::isa::lines::{Line, lines_for, take_registers};
 use crate::cpu::isa::register::Register;
 use crate::cpu::learned::gain::GAIN_TAPS;
 
-/// Values before the power of a row, the last of which is DC's mirrored neighbour: a line, so that power is aligned.
-const MARGIN: usize = Line::LEN;
-
-/// Gain of the bins, and the power of rows before the gain.
-///
-/// There are two buffers, used in turn: the gain is applied to one while the power of the next row is written to the
-/// other. The load of a neighbour's power straddles two registers that were stored, and would wait for both stores to
-/// reach the cache if it followed them at once.
-pub(super) struct Gained<'a> {
-    /// Factors of the bin below, of the bin itself and of the bin above, `[bins]` each.
-    taps: [&'a [f32]; GAIN_TAPS],
-    /// `[MARGIN + bins + 1]` for each turn and each row of a register.
-    rows: [[&'a mut [f32]; 2]; 2],
-    bins: usize,
+/// Gain of the bins.
+pub(super) struct Gained<'a, V> {
+    /// Factors of the bins below, of the bins themselves and of the bins above, `[n / 2 / L, 3]` registers.
+    taps: &'a [V],
+    /// Those of Nyquist, in every lane.
+    nyquist: [V; GAIN_TAPS],
 }
 
-impl<'a> Gained<'a> {
-    /// Lines of memory for rows of `bins` values.
-    pub fn lines(bins: usize) -> usize {
-        GAIN_TAPS * lines_for(bins) + 4 * lines_for(MARGIN + bins + 1)
-    }
-
-    /// The gain `[bins, 3]` in the order of the registers.
+impl<'a, V: Register> Gained<'a, V> {
+    /// The gain `[bins, 3]`.
     #[inline(always)]
-    pub fn new(gain: &[f32], memory: &mut &'a mut [Line]) -> Self {
-        let bins = gain.len() / GAIN_TAPS;
-        let (below, own, above) = (take_values(memory, bins), take_values(memory, bins), take_values(memory, bins));
-        for (bin, factors) in gain.as_chunks::<GAIN_TAPS>().0.iter().enumerate() {
-            [below[bin], own[bin], above[bin]] = *factors;
-        }
-        let len = MARGIN + bins + 1;
-        let rows = [
-            [take_values(memory, len), take_values(memory, len)],
-            [take_values(memory, len), take_values(memory, len)],
-        ];
-        Self { taps: [below, own, above], rows, bins }
-    }
-
-    /// Memory for the power of each row before the gain.
-    #[inline(always)]
-    pub fn power(&mut self, turn: usize) -> [&mut [f32]; 2] {
-        let bins = self.bins;
-        let [first, second] = &mut self.rows[turn];
-        [&mut first[MARGIN..MARGIN + bins], &mut second[MARGIN..MARGIN + bins]]
-    }
-
-    /// Writes each row's power after the gain; a row that `into` has no room for is left out.
-    #[inline(always)]
-    pub fn apply<V: Register>(&mut self, token: V::Token, turn: usize, into: [&mut [f32]; 2]) {
-        for (row, into) in self.rows[turn].iter_mut().zip(into) {
-            if into.is_empty() {
-                continue;
+    pub fn new(token: V::Token, gain: &[f32], memory: &mut &'a mut [Line]) -> Self {
+        let factors = gain.as_chunks::<GAIN_TAPS>().0;
+        let last = factors.len() - 1;
+        let taps = take_registers::<V>(token, memory, last / V::LANES * GAIN_TAPS);
+        for (registers, factors) in taps.chunks_exact_mut(GAIN_TAPS).zip(factors.chunks_exact(V::LANES)) {
+            for (tap, register) in registers.iter_mut().enumerate() {
+                let mut values = V::Array::default();
+                for (value, factors) in values.as_mut().iter_mut().zip(factors) {
+                    *value = factors[tap];
+                }
+                *register = V::load(token, &values);
             }
-            // The spectrum is mirrored at its ends.
-            row[MARGIN - 1] = row[MARGIN + 1];
-            row[MARGIN + self.bins] = row[MARGIN + self.bins - 2];
-            apply_from::<V>(token, &self.taps, row, 0, into);
-            // Bins are one more than whole registers: the last register ends at the last bin, and computes bins before
-            // it again.
-            apply_from::<V>(token, &self.taps, row, self.bins - V::LANES, into);
+        }
+        let [below, own, above] = factors[last];
+        Self { taps, nyquist: [V::splat(token, below), V::splat(token, own), V::splat(token, above)] }
+    }
+
+    /// Applies the gain to the power `[bins]` of each row of a register, in place; `N` is twice `bins - 1`, if the code
+    /// is compiled for that alone, or 0.
+    ///
+    /// Power is loaded by the registers that it was stored by, and neighbours are moved between registers: a load that
+    /// straddles two registers would wait until both are in the cache.
+    #[inline(always)]
+    pub fn apply<const N: usize>(&self, token: V::Token, power: [&mut [f32]; 2]) {
+        let columns = if N > 0 { N / 2 / V::LANES } else { self.taps.len() / GAIN_TAPS };
+        let last = columns * V::LANES;
+        let [first, second] = power;
+        let second = if V::ROWS == 1 { second } else { &mut second[..last + 1] };
+        let mut power = [&mut first[..last + 1], second];
+        // Nyquist in lane 0, and the bin below it in lane 1.
+        let nyquist = load_rows::<V>(token, &power, last + 1 - V::LANES).reverse();
+        let mut here = load_rows::<V>(token, &power, 0);
+        // The spectrum is mirrored at its ends: the bin below DC is bin 1, here in the last lane.
+        let mut before = here.mirror(here);
+        for (c, taps) in self.taps[..columns * GAIN_TAPS].chunks_exact(GAIN_TAPS).enumerate() {
+            let after = if c + 1 < columns { load_rows(token, &power, (c + 1) * V::LANES) } else { nyquist };
+            let neighbours = [here.shifted_up(before), here.shifted_down(after)];
+            store_rows(combined(here, neighbours, [taps[0], taps[1], taps[2]]), &mut power, c * V::LANES);
+            (before, here) = (here, after);
+        }
+        let neighbour = nyquist.shifted_down(nyquist);
+        let gained = first_lanes(combined(nyquist, [neighbour, neighbour], self.nyquist));
+        for (gained, power) in gained.into_iter().zip(power).take(V::ROWS) {
+            power[last] = gained;
         }
     }
 }
 
-/// The whole registers from bin `first` on.
+/// Lines of memory that the gain of `bins` bins takes in registers of as many rows.
+pub(super) fn gain_lines(bins: usize, rows: usize) -> usize {
+    GAIN_TAPS * rows * lines_for(bins)
+}
+
+/// Power of bins, and of their neighbours below and above, with the factors of those below, of them and of those above.
 #[inline(always)]
-fn apply_from<V: Register>(
-    token: V::Token,
-    [below, own, above]: &[&[f32]; GAIN_TAPS],
-    row: &[f32],
-    first: usize,
-    into: &mut [f32],
-) {
-    let power = &row[MARGIN - 1 + first..];
-    let taps = V::arrays(&below[first..]).iter().zip(V::arrays(&own[first..])).zip(V::arrays(&above[first..]));
-    let neighbours = V::arrays(power).iter().zip(V::arrays(&power[1..])).zip(V::arrays(&power[2..]));
-    for ((into, ((below, own), above)), ((lower, here), upper)) in
-        V::arrays_mut(&mut into[first..]).iter_mut().zip(taps).zip(neighbours)
-    {
-        let from_below = V::load(token, lower) * V::load(token, below);
-        let sum = V::load(token, here).mul_add(V::load(token, own), from_below);
-        V::load(token, upper).mul_add(V::load(token, above), sum).store(into);
-    }
+fn combined<V: Register>(here: V, [lower, upper]: [V; 2], [below, own, above]: [V; GAIN_TAPS]) -> V {
+    upper.mul_add(above, here.mul_add(own, lower * below))
 }
