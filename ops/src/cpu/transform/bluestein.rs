@@ -265,7 +265,7 @@ impl Kernel for ProductKernel<'_> {
 
 /// The complex values from `at` on.
 #[inline(always)]
-pub(super) fn load<V: Register>(token: V::Token, re: &[f32], im: &[f32], at: usize) -> Complex<V> {
+pub(in crate::cpu) fn load<V: Register>(token: V::Token, re: &[f32], im: &[f32], at: usize) -> Complex<V> {
     Complex {
         re: V::load(token, &V::arrays(&re[at..at + V::LANES])[0]),
         im: V::load(token, &V::arrays(&im[at..at + V::LANES])[0]),

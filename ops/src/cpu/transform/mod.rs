@@ -17,9 +17,10 @@
 //! a column per lane, or one at a time (`column_modes`).
 
 mod algorithm;
-mod bluestein;
+pub(in crate::cpu) mod bluestein;
 mod column_modes;
 mod columns;
+pub(in crate::cpu) mod even_odd;
 mod filled;
 mod frame_spectra;
 mod lanes;
@@ -29,7 +30,7 @@ pub(in crate::cpu) mod pairs;
 pub(in crate::cpu) mod passes;
 pub(in crate::cpu) mod plan;
 mod planned;
-mod real_rows;
+pub(in crate::cpu) mod real_rows;
 mod rows;
 mod short_rows;
 

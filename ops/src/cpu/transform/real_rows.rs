@@ -6,19 +6,21 @@ use std::sync::Arc;
 use super::OneSidedFactors;
 use super::algorithm::ComplexAlgorithm;
 use super::bluestein::load;
+use super::even_odd::{JoinKernel, SplitKernel};
 use super::plan::turn;
-use crate::cpu::isa::register::{Complex, Register};
+use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 use crate::cpu::runtime::scratch::with_vector;
 use crate::cpu::runtime::tasks::Tasks;
+use crate::fast_length::next_fast_len;
 use crate::options::{Direction, FftOptions};
 
 /// Complex values that are transformed at a time, at least a row: few enough for the caches of a core.
 const BLOCK: usize = 4096;
 
 /// Real rows of `n` samples, as complex rows of half as many values.
-pub(super) struct RealRows {
+pub(in crate::cpu) struct RealRows {
     n: usize,
     /// -i exp(-2πi k / n) for k up to n / 2, real and imaginary parts.
     half_turns: [Vec<f32>; 2],
@@ -32,10 +34,26 @@ impl RealRows {
         is_taken.then(|| ROWS.get(n, || Arc::new(Self::new(n))))
     }
 
+    /// The rows of the fewest samples from `n` on that have no prime factor above 7 and are taken.
+    pub fn from(n: usize) -> Option<Arc<Self>> {
+        let points = (n.div_ceil(2)..=n.next_power_of_two() / 2).filter(|points| points.is_multiple_of(MAX_LANES));
+        points.filter(|&points| next_fast_len(points) == points).find_map(|points| Self::of(2 * points))
+    }
+
     fn new(n: usize) -> Self {
         // -i is a quarter of a turn.
         let turns: Vec<_> = (0..=n / 2).map(|k| turn(4 * k + n, 4 * n)).collect();
         Self { n, half_turns: [0, 1].map(|part| turns.iter().map(|turn| turn[part]).collect()) }
+    }
+
+    /// Values of a complex row.
+    pub fn points(&self) -> usize {
+        self.n / 2
+    }
+
+    /// -i exp(-πi k / N) for the bins k of a complex row of N values, and for N: real and imaginary parts.
+    pub fn half_turns(&self) -> [&[f32]; 2] {
+        self.half_turns.each_ref().map(Vec::as_slice)
     }
 
     /// Work of a row in the unit of [`Tasks`], a radix-2 butterfly.
@@ -44,8 +62,8 @@ impl RealRows {
     }
 
     /// The transform of as many complex values, and how many rows are transformed at a time.
-    fn points(&self) -> (FftOptions, usize) {
-        let points = self.n / 2;
+    fn transform(&self) -> (FftOptions, usize) {
+        let points = self.points();
         (FftOptions::new(points, Direction::Forward), (BLOCK / points).max(1))
     }
 
@@ -59,7 +77,7 @@ impl RealRows {
         [out_re, out_im]: [&mut [f32]; 2],
     ) {
         let factors = OneSidedFactors::<f32>::of(options, Direction::Forward);
-        let (transform, at_once) = self.points();
+        let (transform, at_once) = self.transform();
         let points = transform.length;
         let tasks = Tasks::independent(out_re.len() / kept, self.work());
         let outputs = out_re.chunks_mut(tasks.rows * kept).zip(out_im.chunks_mut(tasks.rows * kept));
@@ -72,7 +90,7 @@ impl RealRows {
                 for (signal, (out_re, out_im)) in signals.zip(outputs) {
                     let count = out_re.len() / kept;
                     let (re, im) = memory[..2 * points * count].split_at_mut(points * count);
-                    run(SplitKernel { signal, width, points, values: [&mut *re, &mut *im] });
+                    run(SplitKernel { signal, factors: None, width, points, values: [&mut *re, &mut *im] });
                     super::complex_fft_in_place(&transform, [&mut *re, &mut *im]);
                     run(UnpackKernel { rows: self, values: [re, im], factors, kept, bins: [out_re, out_im] });
                 }
@@ -83,7 +101,7 @@ impl RealRows {
     /// As [`inverse_real_fft`](super::inverse_real_fft()).
     pub fn inverse(&self, [re, im]: [&[f32]; 2], width: usize, options: &FftOptions, signal: &mut [f32]) {
         let factors = OneSidedFactors::<f32>::of(options, Direction::Inverse);
-        let (transform, at_once) = self.points();
+        let (transform, at_once) = self.transform();
         let points = transform.length;
         let tasks = Tasks::independent(signal.len() / self.n, self.work());
         let inputs = re.chunks(tasks.rows * width).zip(im.chunks(tasks.rows * width));
@@ -100,7 +118,7 @@ impl RealRows {
                     run(PackKernel { rows: self, input: [in_re, in_im], width, factors, spectrum, values });
                     // With real and imaginary parts exchanged, the inverse transform.
                     super::complex_fft_in_place(&transform, [&mut *im, &mut *re]);
-                    run(JoinKernel { values: [re, im], signal });
+                    run(JoinKernel { values: [re, im], factors: None, points, length: self.n, signal });
                 }
             });
         });
@@ -109,54 +127,6 @@ impl RealRows {
 
 fn run(kernel: impl Kernel) {
     dispatch(InstructionSet::current(), Width::Sixteen, kernel);
-}
-
-/// Takes the samples of rows apart into those of even and of odd number, cut or padded with zeros to `points` of each.
-struct SplitKernel<'a> {
-    signal: &'a [f32],
-    width: usize,
-    points: usize,
-    values: [&'a mut [f32]; 2],
-}
-
-impl Kernel for SplitKernel<'_> {
-    #[inline(always)]
-    fn run<V: Register>(self, token: V::Token) {
-        let Self { signal, width, points, values: [re, im] } = self;
-        let used = width.min(2 * points);
-        let outputs = re.chunks_exact_mut(points).zip(im.chunks_exact_mut(points));
-        for (signal, (re, im)) in signal.chunks_exact(width).zip(outputs) {
-            let registers = used / (2 * V::LANES);
-            for (i, pair) in V::arrays(signal).as_chunks::<2>().0[..registers].iter().enumerate() {
-                let (even, odd) = V::load(token, &pair[0]).deinterleave(V::load(token, &pair[1]));
-                even.store(&mut V::arrays_mut(&mut re[i * V::LANES..])[0]);
-                odd.store(&mut V::arrays_mut(&mut im[i * V::LANES..])[0]);
-            }
-            let start = registers * V::LANES;
-            re[start..].fill(0.0);
-            im[start..].fill(0.0);
-            for (j, &sample) in signal[..used].iter().enumerate().skip(2 * start) {
-                *if j.is_multiple_of(2) { &mut re[j / 2] } else { &mut im[j / 2] } = sample;
-            }
-        }
-    }
-}
-
-/// Joins the samples of even and of odd number to rows.
-struct JoinKernel<'a> {
-    values: [&'a [f32]; 2],
-    signal: &'a mut [f32],
-}
-
-impl Kernel for JoinKernel<'_> {
-    #[inline(always)]
-    fn run<V: Register>(self, _token: V::Token) {
-        let Self { values: [re, im], signal } = self;
-        // Plain code, which the compiler turns into shuffles of the instruction set.
-        for (pair, (re, im)) in signal.as_chunks_mut::<2>().0.iter_mut().zip(re.iter().zip(im)) {
-            *pair = [*re, *im];
-        }
-    }
 }
 
 /// Computes the lowest bins of rows from the transforms of their complex values, times the factors.
@@ -173,7 +143,7 @@ impl Kernel for UnpackKernel<'_> {
     fn run<V: Register>(self, token: V::Token) {
         let Self { rows, values: [re, im], factors, kept, bins: [out_re, out_im] } = self;
         let points = rows.n / 2;
-        let [turns_re, turns_im] = rows.half_turns.each_ref().map(Vec::as_slice);
+        let [turns_re, turns_im] = rows.half_turns();
         let interior = factors.interior.map(|factor| 0.5 * factor);
         let [factor_re, factor_im] = interior.map(|factor| V::splat(token, factor));
         let rows = re.chunks_exact(points).zip(im.chunks_exact(points));
@@ -221,7 +191,7 @@ impl Kernel for PackKernel<'_> {
     fn run<V: Register>(self, token: V::Token) {
         let Self { rows, input: [in_re, in_im], width, factors, spectrum, values: [out_re, out_im] } = self;
         let points = rows.n / 2;
-        let [turns_re, turns_im] = rows.half_turns.each_ref().map(Vec::as_slice);
+        let [turns_re, turns_im] = rows.half_turns();
         let interior = factors.interior;
         let [factor_re, factor_im] = interior.map(|factor| V::splat(token, factor));
         let (padded_re, padded_im) = spectrum.split_at_mut(points + 1);
@@ -260,7 +230,7 @@ impl Kernel for PackKernel<'_> {
 
 /// The complex values from `at` down.
 #[inline(always)]
-fn mirrored<V: Register>(token: V::Token, re: &[f32], im: &[f32], at: usize) -> Complex<V> {
+pub(in crate::cpu) fn mirrored<V: Register>(token: V::Token, re: &[f32], im: &[f32], at: usize) -> Complex<V> {
     let z = load::<V>(token, re, im, at + 1 - V::LANES);
     Complex { re: z.re.reverse(), im: z.im.reverse() }
 }
