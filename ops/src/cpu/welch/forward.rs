@@ -14,10 +14,11 @@ use crate::cpu::isa::{InstructionSet, Kernel, dispatch, dispatch_two_rows};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
+use crate::cpu::welch::detrended::segment_of_rows;
 use crate::cpu::welch::estimate::{Estimate, FrameSegments};
 use crate::cpu::welch::gained::{Gained, gain_lines};
-use crate::cpu::welch::{segment, short};
-use crate::options::{Detrend, WelchOptions};
+use crate::cpu::welch::short;
+use crate::options::WelchOptions;
 
 /// The longest segments that are computed with two rows per register, which takes twice the memory.
 const MAX_TWO_ROW_N: usize = 256;
@@ -308,10 +309,10 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
             };
             // Load pass: window two segments as one complex vector, or an odd last one as a real vector.
             let (x, y) = self.detrended.split_at_mut(V::ROWS * options.n_fft);
-            let x = Windowed::new(segment_of_rows::<V>(options, frames, segments.index(first), x), window);
+            let x = Windowed::new(segment_of_rows::<V>(token, options, frames, segments.index(first), x), window);
             if first + 1 < segments.count {
                 let second = segments.index(first + 1);
-                let y = Windowed::new(segment_of_rows::<V>(options, frames, second, y), window);
+                let y = Windowed::new(segment_of_rows::<V>(token, options, frames, second, y), window);
                 load_pass(token, self.pairs, SegmentPair(x, y), work, &mut prefetcher);
             } else if let Some(halves) = self.halves {
                 // The last segment of an odd number: a transform of half the length gives its power directly.
@@ -336,31 +337,4 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
         }
         fold_pairs(token, sums, factor, power);
     }
-}
-
-/// [`segment`] of each row of a register; if there is one row, twice that.
-#[inline(always)]
-fn segment_of_rows<'f, V: Register>(
-    options: &WelchOptions,
-    frames: [&'f [f32]; 2],
-    index: usize,
-    detrended: &'f mut [f32],
-) -> [&'f [f32]; 2] {
-    let (first, second) = detrended.split_at_mut(options.n_fft);
-    let first = segment(options, frames[0], index, first);
-    [first, if V::ROWS == 1 { first } else { segment(options, frames[1], index, second) }]
-}
-
-/// Segment `index` of a frame; if its mean is to be subtracted, the difference, stored in `detrended`.
-#[inline(always)]
-fn segment<'f>(options: &WelchOptions, frame: &'f [f32], index: usize, detrended: &'f mut [f32]) -> &'f [f32] {
-    let samples = &frame[index * options.hop..][..options.n_fft];
-    if options.detrend == Detrend::None {
-        return samples;
-    }
-    let mean = segment::offset(samples, options.detrend);
-    for (value, &sample) in detrended.iter_mut().zip(samples) {
-        *value = sample - mean;
-    }
-    detrended
 }

@@ -1,5 +1,6 @@
 //! Welch power spectra and their strongest bins, with exact transforms.
 
+mod detrended;
 pub(in crate::cpu) mod estimate;
 pub(in crate::cpu) mod forward;
 mod gained;
