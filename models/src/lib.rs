@@ -108,7 +108,7 @@ pub use timesnet::{Periods, TimesBlock, TimesNet, TimesNetConfig, find_periods};
 pub use vision::{
     Afno, AfnoConfig, AfnoMixer, BlockLinear, GfNet, GfNetConfig, GlobalFilter, PatchMixer, VisionBlock, VisionStack,
 };
-pub use weights::Misfit;
+pub use weights::ParameterMismatch;
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 
 pub use firefly_ops::{ArgumentError, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry};

@@ -16,7 +16,7 @@ use super::peaks::{FrameInputs, PeaksProblem};
 use super::phases::{Phase, replay};
 use super::zoo_models::{inputs, recordable};
 use crate::harness::routine::RoutineError;
-use crate::harness::statistics::Spread;
+use crate::harness::statistics::Percentiles;
 use crate::harness::timing::TurnOrder;
 use crate::harness::verification::CaseError;
 
@@ -33,7 +33,7 @@ pub struct PredictedGraph {
     /// Predicted nanoseconds, from inputs on the device to results in host memory.
     pub predicted: f64,
     /// Measured nanoseconds.
-    pub measured: Spread,
+    pub measured: Percentiles,
 }
 
 impl PredictedGraph {
@@ -167,7 +167,7 @@ fn in_turn(runners: &[Runner], iterations: usize) -> anyhow::Result<Vec<Predicte
     let timed = runners.iter().zip(samples);
     Ok(timed
         .filter_map(|(Runner { name, predicted, .. }, samples)| {
-            Some(PredictedGraph { name, predicted: *predicted, measured: Spread::of(samples)? })
+            Some(PredictedGraph { name, predicted: *predicted, measured: Percentiles::of(samples)? })
         })
         .collect())
 }

@@ -110,6 +110,6 @@ pub fn from_bytes(path: &Path, bytes: Vec<u8>, device: &Device) -> Result<ZooMod
     let family = family.ok_or_else(|| refused(format!("there is no family `{}`", header.family)))?;
     (family.restore)(&header.settings, bytes, device).map_err(|error| match error {
         RestoreError::Settings(error) => refused(error.to_string()),
-        RestoreError::Weights(misfit) => ZooError::OtherModel { path: path.into(), misfit },
+        RestoreError::Weights(mismatch) => ZooError::OtherModel { path: path.into(), mismatch },
     })
 }
