@@ -67,11 +67,11 @@ struct TextColumn {
 /// Whether a column is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Importance {
-    /// Always.
+    /// Column that is always shown.
     Key,
-    /// Where it fits; the greatest number is the first to be left out.
+    /// Column that is shown where it fits; the greatest number is the first to be left out.
     Optional(u8),
-    /// Only where every column is.
+    /// Column that is shown only where every column is.
     Wide,
 }
 

@@ -102,7 +102,7 @@ impl DeviceArray {
         self.buffer.device()
     }
 
-    /// What makes further arrays on the device.
+    /// Device of further arrays beside this one.
     pub fn resident(&self) -> Resident {
         Resident { device: self.buffer.device().clone(), index: self.buffer.index() }
     }

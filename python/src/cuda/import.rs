@@ -17,7 +17,7 @@ use super::memory::{Buffer, Values};
 use crate::device::open;
 use crate::error::{CallError, value_error};
 
-/// What a capsule says of a tensor.
+/// Tensor of another library, as its DLPack capsule describes it.
 struct Foreign {
     address: u64,
     shape: Vec<usize>,

@@ -13,7 +13,7 @@ use cubecl_runtime::runtime::Runtime;
 use super::driver::Gpu;
 use crate::error::CallError;
 
-/// What CubeCL keeps the memory of a tensor in place with. It is only dropped, so that its lock is never taken.
+/// Owner that CubeCL keeps until the memory of a tensor is free. It is only dropped, so that its lock is never taken.
 type Resource = Mutex<Box<dyn Send>>;
 
 /// CubeCL's stream for tensors that stay on a GPU. One for all threads: its pool then reuses what an earlier call has
