@@ -8,7 +8,7 @@ use super::chart::{AxisScale, Chart, ChartSeries, Point};
 use super::document::nothing;
 use super::escape::{escape, json};
 use super::heat_map::HeatMap;
-use super::table::{HtmlRow, HtmlTable};
+use super::html_table::{HtmlRow, HtmlTable};
 use crate::number::{fixed, significant};
 
 /// Rows of a table of drawn values at most; of more points, as many are taken at equal distances.

@@ -22,7 +22,7 @@ use crate::harness::machine::MachineInfo;
 use crate::harness::number_list::{NumberRange, distinct, numbers, whole};
 use crate::harness::statistics::Percentiles;
 use crate::report::json::now;
-use crate::report::picker::{GOOD, LOW_REGRET, PICKER_FORMAT, PickerCase, PickerReport};
+use crate::report::picker_report::{GOOD, LOW_REGRET, PICKER_FORMAT, PickerCase, PickerReport};
 use crate::report::schema::Tool;
 use crate::suites::peaks::{PeaksProblem, grid};
 use crate::suites::picker::{TimingBudget, Timings, model, strategies_of, time_in_rounds};

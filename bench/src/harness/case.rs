@@ -3,10 +3,10 @@ use firefly_app::progress::StepProgress;
 
 use super::execution::ExecutionConfig;
 use super::outcome::{CaseOutcome, Measured, SpeedRatio};
+use super::phase_traffic::PhaseTraffic;
 use super::problem::WorkSize;
 use super::statistics::Percentiles;
 use super::timing::{Iterations, VerifiedCase, interleave};
-use super::traffic::PhaseTraffic;
 use super::verification::{Accuracy, CaseError, Selected, Verification, Verified};
 
 /// Strategy on an execution configuration.

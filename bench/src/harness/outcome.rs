@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::parameters::ParameterMap;
+use super::phase_traffic::PhaseTraffic;
 use super::problem::WorkSize;
 use super::statistics::Percentiles;
-use super::traffic::PhaseTraffic;
 use super::verification::{Accuracy, CaseError, Selected, Verification};
 
 /// Parameters of a problem that follow from the others: labels omit them.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use firefly_app::page::escape;
+
 use super::canvas::{Anchor, Canvas, Colour};
 
 /// Canvas of SVG elements. Rectangles of one colour that follow each other are one path.
@@ -75,9 +77,4 @@ fn short(number: f64) -> f64 {
 
 fn hex([red, green, blue]: Colour) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
-}
-
-fn escape(text: &str) -> String {
-    let text: String = text.chars().filter(|character| !character.is_control()).collect();
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,6 +1,6 @@
 //! Rewriter: applies rules to a graph where the fusion gate passes.
 
-use super::rule::{Replacement, Rule};
+use super::rewrite_rule::{Replacement, Rule};
 use super::{LongConvRule, MelRule, SpectralConvRule, WelchPeaksRule, register_costs};
 use crate::cost::FusionDecision;
 use crate::graph::{Graph, ValueId};

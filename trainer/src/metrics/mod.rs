@@ -1,7 +1,7 @@
 //! Metrics of training, as JSON lines.
 
-mod loss;
 mod point;
+mod step_loss;
 
 use std::error::Error as StdError;
 use std::fs::{self, File, OpenOptions};
@@ -12,8 +12,8 @@ use burn::tensor::Tensor;
 use firefly_app::files::write_atomically;
 use thiserror::Error;
 
-pub use self::loss::{StepLoss, Validation};
 pub use self::point::{Metric, MetricValue, TrainingPoint, ValidationPoint};
+pub use self::step_loss::{StepLoss, Validation};
 
 /// Failure to measure, write or read metrics.
 #[derive(Debug, Error)]

@@ -1,7 +1,7 @@
 //! The rule: inverse transforms of products by weights become spectral convolutions.
 
 use super::axes::AxisRole;
-use super::interpretation::SpectralConvValues;
+use super::conv_interpretation::SpectralConvValues;
 use super::layer::SpectralConvMatch;
 use super::transform::{Fft, FftKind};
 use super::value::Spectrum;
