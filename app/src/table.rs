@@ -229,7 +229,8 @@ impl TextTable {
         shown.collect::<Vec<_>>().join(", ")
     }
 
-    /// Cells of the columns shown. Where they are wider than `width`, the widest column of words is broken between words.
+    /// Cells of the columns shown. Where they are wider than `width`, the widest column of words is broken between
+    /// words.
     fn fitting_cells(&self, shown: &[usize], width: usize) -> Vec<Vec<String>> {
         let excess = self.total_width(shown).saturating_sub(width);
         let words = shown.iter().copied().filter(|&place| self.columns[place].align == Align::Left);

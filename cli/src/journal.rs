@@ -2,8 +2,8 @@
 //!
 //! The journal of the output `NAME` is `NAME.journal`. Its first line states the job: version, options and files. Then
 //! follow the values of one block each, with a checksum. A command that is started again with the same job takes those
-//! from it and continues behind them, so that the output has the bytes of an uninterrupted run. A journal of another job
-//! is replaced.
+//! from it and continues behind them, so that the output has the bytes of an uninterrupted run. A journal of another
+//! job is replaced.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};

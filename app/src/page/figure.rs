@@ -103,11 +103,9 @@ pub fn grid(figures: &[Figure]) -> String {
 
 /// A canvas with its specification.
 fn drawing(description: &str, height: usize, specification: &impl Serialize) -> String {
-    format!(
-        r#"<div class="plot" style="height:{height}px"><canvas role="img" aria-label="{}"></canvas><script type="application/json">{}</script></div>"#,
-        escape(description),
-        json(specification),
-    )
+    let script = format!(r#"<script type="application/json">{}</script>"#, json(specification));
+    let canvas = format!(r#"<canvas role="img" aria-label="{}"></canvas>"#, escape(description));
+    format!(r#"<div class="plot" style="height:{height}px">{canvas}{script}</div>"#)
 }
 
 /// The values of the series at every horizontal value that one of them has.

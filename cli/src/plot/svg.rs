@@ -24,11 +24,12 @@ impl SvgCanvas {
     pub fn finish(mut self, title: &str) -> String {
         self.close();
         let [width, height] = self.size;
+        let size = format!(r#"width="{width}" height="{height}""#);
+        let font = r#"font-family="sans-serif" font-size="12""#;
+        let (title, body) = (escape(title), self.body);
         format!(
-            r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" font-family="sans-serif" font-size="12"><title>{}</title><rect width="{width}" height="{height}" fill="#fff"/>{}</svg>
-"##,
-            escape(title),
-            self.body
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" {size} role=\"img\" {font}>\
+             <title>{title}</title><rect {size} fill=\"#fff\"/>{body}</svg>\n"
         )
     }
 
