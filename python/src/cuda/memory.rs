@@ -103,8 +103,8 @@ impl Buffer {
         Ok(Self { values, device, index, gpu, address, held, is_shared })
     }
 
-    /// The values. After another library was given the address, they are complete only once [`settle`](Self::settle) has
-    /// returned.
+    /// The values. After another library was given the address, they are complete only once [`settle`](Self::settle)
+    /// has returned.
     pub fn values(&self) -> &Values {
         &self.values
     }
