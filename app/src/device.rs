@@ -34,8 +34,8 @@ pub struct DeviceName(DeviceId);
 pub enum DeviceError {
     /// The name is not a device's.
     #[error(
-        "unknown device `{name}`{hint}; devices are auto, cpu, ndarray, wgpu, vulkan, metal, cuda and rocm, with an index \
-         as in cuda:1, and remote:HOST:PORT"
+        "unknown device `{name}`{hint}; devices are auto, cpu, ndarray, wgpu, vulkan, metal, cuda and rocm, with an \
+         index as in cuda:1, and remote:HOST:PORT"
     )]
     Unknown {
         /// The name as typed.

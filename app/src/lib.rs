@@ -1,4 +1,4 @@
-//! Code shared by Firefly's two programs, `firefly-train` and `firefly-bench`.
+//! Code shared by Firefly's programs, `firefly`, `firefly-train` and `firefly-bench`.
 //!
 //! - [`device`]: devices by the names that users type.
 //! - [`device_list`]: lists of devices.

@@ -62,7 +62,7 @@ impl StepProgress {
     }
 
     /// Shows a message about the current work.
-    pub fn say(&self, message: impl Into<String>) {
+    pub fn set_message(&self, message: impl Into<String>) {
         match self {
             Self::Quiet => (),
             Self::Bar(bar) => bar.set_message(printable(&message.into()).into_owned()),

@@ -67,11 +67,11 @@ struct TextColumn {
 /// Whether a column is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Importance {
-    /// Always.
+    /// Column that is always shown.
     Key,
-    /// Where it fits; the greatest number is the first to be left out.
+    /// Column that is shown where it fits; the greatest number is the first to be left out.
     Optional(u8),
-    /// Only where every column is.
+    /// Column that is shown only where every column is.
     Wide,
 }
 
@@ -229,7 +229,8 @@ impl TextTable {
         shown.collect::<Vec<_>>().join(", ")
     }
 
-    /// Cells of the columns shown. Where they are wider than `width`, the widest column of words is broken between words.
+    /// Cells of the columns shown. Where they are wider than `width`, the widest column of words is broken between
+    /// words.
     fn fitting_cells(&self, shown: &[usize], width: usize) -> Vec<Vec<String>> {
         let excess = self.total_width(shown).saturating_sub(width);
         let words = shown.iter().copied().filter(|&place| self.columns[place].align == Align::Left);

@@ -10,7 +10,7 @@ use std::time::Instant;
 use burn::tensor::{Device, Distribution, FloatDType, Tensor};
 use firefly_app::device::DeviceName;
 use firefly_app::number::duration;
-use firefly_bench::harness::statistics::Spread;
+use firefly_bench::harness::statistics::Percentiles;
 use firefly_bench::harness::timing::TurnOrder;
 use firefly_ops::{WelchOptions, Window, WindowSymmetry, welch_peaks};
 
@@ -61,7 +61,7 @@ fn main() {
             }
         }
     }
-    let [one, all] = times.map(|times| Spread::of(times).unwrap());
+    let [one, all] = times.map(|times| Percentiles::of(times).unwrap());
     println!("{frames} frames of {} samples, medians of {ITERATIONS} and the range from p10 to p90", OPTIONS.frame());
     for (name, time) in [(names[0].to_string(), one), (format!("{} devices", names.len()), all)] {
         println!("{name}: {} ({} to {})", duration(time.median), duration(time.p10), duration(time.p90));

@@ -9,7 +9,7 @@ use std::time::Instant;
 use burn::tensor::{Device, Distribution, FloatDType, Tensor};
 use firefly_app::device::DeviceChoice;
 use firefly_app::number::duration;
-use firefly_bench::harness::statistics::Spread;
+use firefly_bench::harness::statistics::Percentiles;
 use firefly_models::{LearnedWelchPeaksConfig, WelchPeaks, WelchPeaksConfig};
 use firefly_ops::{Direction, butterfly, exact_twiddles};
 
@@ -79,6 +79,6 @@ fn report<T>(device: &Device, name: &str, bytes: usize, call: impl Fn(usize) -> 
         drop(results);
         each
     });
-    let median = |times: Vec<f64>| duration(Spread::of(times).unwrap().median);
+    let median = |times: Vec<f64>| duration(Percentiles::of(times).unwrap().median);
     println!("{name:48} {:>10} {:>10} {:>10}", median(calls), median(issues), median(in_flight.collect()));
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use firefly_app::device::DeviceName;
 use firefly_app::number::duration;
-use firefly_bench::harness::statistics::Spread;
+use firefly_bench::harness::statistics::Percentiles;
 use firefly_ops::{
     HostMemory, HostPeaks, WelchOptions, Window, WindowSymmetry, host_chunks, welch_peaks, welch_peaks_from_host,
 };
@@ -45,10 +45,9 @@ fn main() {
                 }
             }
         }
-        let [local, remote] = times.map(|times| Spread::of(times).unwrap());
-        let text = |spread: Spread| {
-            format!("{} ({} to {})", duration(spread.median), duration(spread.p10), duration(spread.p90))
-        };
+        let [local, remote] = times.map(|times| Percentiles::of(times).unwrap());
+        let text =
+            |time: Percentiles| format!("{} ({} to {})", duration(time.median), duration(time.p10), duration(time.p90));
         let speed = local.median / remote.median;
         println!("{call_name}: cpu {}, {name} {}, {speed:.2} of the speed", text(local), text(remote));
     }

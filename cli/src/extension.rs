@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// The format that a path's extension, in upper or lower case, names among `formats`; `kind` and `accepted` describe them
-/// in the error.
+/// The format that a path's extension, in upper or lower case, names among `formats`; `kind` and `accepted` describe
+/// them in the error.
 ///
 /// # Errors
 /// For an extension that names none.

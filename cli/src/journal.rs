@@ -2,8 +2,8 @@
 //!
 //! The journal of the output `NAME` is `NAME.journal`. Its first line states the job: version, options and files. Then
 //! follow the values of one block each, with a checksum. A command that is started again with the same job takes those
-//! from it and continues behind them, so that the output has the bytes of an uninterrupted run. A journal of another job
-//! is replaced.
+//! from it and continues behind them, so that the output has the bytes of an uninterrupted run. A journal of another
+//! job is replaced.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -221,7 +221,11 @@ fn decode<T: Payload>(payload: &[u8]) -> Option<JournalEntry<T>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::peak_values::PeakValues;
 
     impl Payload for Vec<u8> {
         fn encode(&self, out: &mut Vec<u8>) {
@@ -306,6 +310,46 @@ mod tests {
         });
         drop(journal.unwrap());
         assert_eq!(reopened(&output, "a").1, entries()[..1]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_journal_replays_its_entries_before_the_damage(
+            damages in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let output = folder.path().join("x.csv");
+            let path = folder.path().join("x.csv.journal");
+            let (mut journal, _) = reopened(&output, "{}");
+            entries().iter().for_each(|entry| journal.append(entry).unwrap());
+            drop(journal);
+            let mut bytes = fs::read(&path).unwrap();
+            for (place, byte) in damages {
+                let place = place.index(bytes.len());
+                bytes[place] = byte;
+            }
+            fs::write(&path, bytes).unwrap();
+            let (_, found) = reopened(&output, "{}");
+            prop_assert_eq!(&found[..], &entries()[..found.len()]);
+        }
+
+        #[test]
+        fn any_bytes_are_an_entry_or_none(kind in 0u8..4, columns in 0u8..6, bytes in vec(any::<u8>(), 0..200)) {
+            let mut payload = vec![kind];
+            payload.extend(&bytes);
+            if let Some(place) = payload.get_mut(1 + 5 * 8) {
+                *place = columns;
+            }
+            if let Some(entry) = decode::<PeakValues>(&payload) {
+                let mut encoded = Vec::new();
+                encode(&entry, &mut encoded);
+                match entry {
+                    JournalEntry::Block(..) => prop_assert_eq!(encoded, payload),
+                    JournalEntry::End(_, None) => prop_assert!(payload.starts_with(&encoded)),
+                    JournalEntry::End(_, Some(_)) => prop_assert_eq!(kind, 2),
+                }
+            }
+        }
     }
 
     #[cfg(unix)]

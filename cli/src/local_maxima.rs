@@ -23,8 +23,8 @@ pub struct LocalMaximaArgs {
     /// Least power of a local maximum: in the unit of --scaling, or in decibels as in -40dB [default: any]
     #[arg(long, value_name = "POWER", requires = "local_maxima", allow_hyphen_values = true)]
     height: Option<Level>,
-    /// Least prominence of a local maximum: its power above its base in the unit of --scaling, as in 0.001, or relative to
-    /// it in decibels, as in 10dB (0dB to 60dB) [default: any]
+    /// Least prominence of a local maximum: its power above its base in the unit of --scaling, as in 0.001, or relative
+    /// to it in decibels, as in 10dB (0dB to 60dB) [default: any]
     #[arg(long, value_name = "POWER", requires = "local_maxima", allow_hyphen_values = true)]
     prominence: Option<Level>,
     /// Least distance of local maxima, in bins, as in 4, or in hertz, as in 120Hz: of two that are closer the weaker is

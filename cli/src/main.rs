@@ -1,4 +1,5 @@
-//! The `firefly` program: spectral peaks, spectra and spectrograms of recordings, and the other programs as subcommands.
+//! The `firefly` program: spectral peaks, spectra and spectrograms of recordings, and the other programs as
+//! subcommands.
 //!
 //! Exit status: 0 if everything was done, 1 if a recording or a case failed, 2 if the command could not be carried out.
 
@@ -33,8 +34,8 @@ use tracing::Level;
 #[command(
     name = "firefly",
     version,
-    after_help = "Exit status: 0 if everything was done, 1 if a recording or a case failed, 2 if the command could not be \
-                  carried out.\n\nExamples:\n  firefly peaks recording.wav\n  firefly train run.toml --steps 20\n  \
+    after_help = "Exit status: 0 if everything was done, 1 if a recording or a case failed, 2 if the command could not \
+                  be carried out.\n\nExamples:\n  firefly peaks recording.wav\n  firefly train run.toml --steps 20\n  \
                   firefly bench fft --n 64 --batch 8 --iters 3 --warmup 1"
 )]
 struct Cli {

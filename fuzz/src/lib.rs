@@ -1,5 +1,7 @@
-//! Fuzz targets for every file Firefly reads: training configurations, recordings, weights, device profiles and bench
-//! reports. A target holds when a file is either read or refused with an error; it fails on a panic.
+//! Fuzz targets for the files that Firefly reads: recordings of every format, arrays, saved models, training
+//! configurations, metrics and manifests of runs, device profiles and bench reports. A target holds when a file is
+//! either read or refused with an error; it fails on a panic. The journal of `firefly` is read by a private module of
+//! the program and has property tests there.
 //!
 //! Targets edit valid files, since random bytes rarely get past a parser's first check. `cargo test` runs each of them
 //! on random edits; `BOLERO_RANDOM_TEST_TIME_MS=60000` sets for how long. `cargo bolero test -p firefly-fuzz NAME`

@@ -20,10 +20,10 @@
 //! All of them are Burn modules: they nest in other modules, train with them and are saved with them. The module
 //! [`zoo`] lists every family by name, and creates, saves and loads its models.
 //!
-//! Models of frames, recordings and rows take tensors of any rank and work along the last dimension. Models of peaks map
-//! frames `[.., frame]` to [`Peaks`] `[.., k]`. A frame of S segments has `n_fft + (S − 1) · hop` samples; further
-//! samples are ignored. Power is in the signal's unit squared, one-sided, and scaled as [`Scaling`]
-//! says. [`SpectrumLayout`] joins the parts of complex spectra in one tensor.
+//! Models of frames, recordings and rows take tensors of any rank and work along the last dimension. Models of peaks
+//! map frames `[.., frame]` to [`Peaks`] `[.., k]`. A frame of S segments has `n_fft + (S − 1) · hop` samples; further
+//! samples are ignored. Power is in the signal's unit squared, one-sided, and scaled as [`Scaling`] says.
+//! [`SpectrumLayout`] joins the parts of complex spectra in one tensor.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
@@ -37,8 +37,8 @@
 //! ```
 //!
 //! # Errors
-//! Methods that follow Burn's conventions, such as `init`, `forward` and `psd`, panic on bad arguments with the message of
-//! a typed error; `try_init`, `try_forward` and `try_psd` return it as an [`ArgumentError`].
+//! Methods that follow Burn's conventions, such as `init`, `forward` and `psd`, panic on bad arguments with the message
+//! of a typed error; `try_init`, `try_forward` and `try_psd` return it as an [`ArgumentError`].
 //!
 //! # Features
 //! | feature | effect |
@@ -108,7 +108,7 @@ pub use timesnet::{Periods, TimesBlock, TimesNet, TimesNetConfig, find_periods};
 pub use vision::{
     Afno, AfnoConfig, AfnoMixer, BlockLinear, GfNet, GfNetConfig, GlobalFilter, PatchMixer, VisionBlock, VisionStack,
 };
-pub use weights::Misfit;
+pub use weights::ParameterMismatch;
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 
 pub use firefly_ops::{ArgumentError, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry};

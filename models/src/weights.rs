@@ -8,7 +8,7 @@ use thiserror::Error;
 /// Reason why a file does not hold the parameters of a module.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum Misfit {
+pub enum ParameterMismatch {
     /// The file can't be read.
     #[error("damaged or cut short: {0}")]
     Damaged(SafetensorsStoreError),
@@ -49,28 +49,41 @@ pub fn serialize<M: Module>(module: &M, (key, value): (&str, &str)) -> Result<Ve
 
 /// Reads the parameters of `module` from a safetensors file, as [`serialize`] wrote it.
 ///
+/// ```
+/// use burn::nn::LinearConfig;
+/// use burn::tensor::Device;
+/// use firefly_models::{ParameterMismatch, weights};
+///
+/// let device = Device::flex();
+/// let bytes = weights::serialize(&LinearConfig::new(3, 2).init(&device), ("layer", "output"))?;
+/// weights::apply(&mut LinearConfig::new(3, 2).init(&device), bytes.clone())?;
+/// let other = weights::apply(&mut LinearConfig::new(4, 2).init(&device), bytes);
+/// assert!(matches!(other, Err(ParameterMismatch::OtherModel(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
-/// [`Misfit`] for a damaged file, parameters that are missing, unknown or of another shape or type, and values that are
-/// not finite.
-pub fn apply<M: Module>(module: &mut M, bytes: Vec<u8>) -> Result<(), Misfit> {
+/// [`ParameterMismatch`] for a damaged file, parameters that are missing, unknown or of another shape or type, and
+/// values that are not finite.
+pub fn apply<M: Module>(module: &mut M, bytes: Vec<u8>) -> Result<(), ParameterMismatch> {
     // Without the store's own checks, whose errors are lists for programmers.
     let mut store = SafetensorsStore::from_bytes(Some(bytes)).allow_partial(true).validate(false);
-    let applied = module.load_from(&mut store).map_err(Misfit::Damaged)?;
+    let applied = module.load_from(&mut store).map_err(ParameterMismatch::Damaged)?;
     let missing = applied.missing.first().map(|(parameter, _)| format!("`{parameter}` is missing"));
-    if let Some(reason) = applied.errors.first().map(misfit).or(missing) {
-        return Err(Misfit::OtherModel(reason));
+    if let Some(reason) = applied.errors.first().map(mismatch).or(missing) {
+        return Err(ParameterMismatch::OtherModel(reason));
     }
     if let Some(tensor) = applied.unused.into_iter().next() {
-        return Err(Misfit::UnknownTensor(tensor));
+        return Err(ParameterMismatch::UnknownTensor(tensor));
     }
     match first_not_finite(module) {
-        Some(parameter) => Err(Misfit::NotFinite(parameter)),
+        Some(parameter) => Err(ParameterMismatch::NotFinite(parameter)),
         None => Ok(()),
     }
 }
 
 /// Description of the fault of a parameter.
-fn misfit(error: &ApplyError) -> String {
+fn mismatch(error: &ApplyError) -> String {
     match error {
         ApplyError::ShapeMismatch { path, expected, found } => {
             format!("`{path}` has the shape {:?}, not {:?}", found.as_slice(), expected.as_slice())

@@ -16,8 +16,8 @@ struct ArrayMemory {
     array: Py<PyUntypedArray>,
 }
 
-// SAFETY: the memory may be read by any thread; writing to an array while it is computed with is a race that NumPy's own
-// functions leave to their callers, too.
+// SAFETY: the memory may be read by any thread; writing to an array while it is computed with is a race that NumPy's
+// own functions leave to their callers, too.
 unsafe impl Send for ArrayMemory {}
 
 impl AsRef<[u8]> for ArrayMemory {

@@ -73,8 +73,8 @@ pub fn zoo_error(error: ZooError) -> PyErr {
     }
 }
 
-/// `ValueError` for a configuration, `FileExistsError` for a folder in use, `OSError` for other failures of folders, else
-/// `RuntimeError`.
+/// `ValueError` for a configuration, `FileExistsError` for a folder in use, `OSError` for other failures of folders,
+/// else `RuntimeError`.
 pub fn run_error(error: RunError) -> PyErr {
     match &error {
         RunError::Config(_) => value_error(error),

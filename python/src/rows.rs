@@ -38,8 +38,8 @@ impl Rows {
     /// A NumPy array for `device`, or a `DeviceArray` for its own.
     ///
     /// # Errors
-    /// `TypeError` for other objects and types, `ValueError` for an array that is not contiguous and for a device that is
-    /// not there.
+    /// `TypeError` for other objects and types, `ValueError` for an array that is not contiguous and for a device that
+    /// is not there.
     pub fn of(values: &Bound<'_, PyAny>, device: &str) -> PyResult<Self> {
         Self::on(values, || open(device))
     }

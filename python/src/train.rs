@@ -34,8 +34,8 @@ pub struct RunArguments {
 }
 
 /// Trains a run, and returns its folder and whether generated data stood in for recordings.
-/// `observer` is called with `"measured"`, the steps of the run and a line of metrics as JSON, or with `"message"`, 0 and a
-/// text. Ctrl-C ends the run at its next step, and its exception is raised then.
+/// `observer` is called with `"measured"`, the steps of the run and a line of metrics as JSON, or with `"message"`, 0
+/// and a text. Ctrl-C ends the run at its next step, and its exception is raised then.
 #[pyfunction]
 pub fn train(py: Python<'_>, arguments: RunArguments, observer: Py<PyAny>) -> PyResult<(PathBuf, bool)> {
     let refused = |error: DeviceListError| PyValueError::new_err(error.to_string());

@@ -21,7 +21,7 @@ pub struct WelchEstimate {
     device: Device,
 }
 
-/// What an estimate is made of, as the entries of a dictionary.
+/// Parameters of an estimate, as the entries of a dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct WelchArguments {

@@ -16,7 +16,7 @@ use crate::metrics::{MetricsError, MetricsLog, PendingPoint, StepInfo, TrainingP
 use crate::parallel::{Replicas, guarded};
 use crate::progress::{Event, Progress};
 use crate::step::{StepError, Stepper};
-use crate::task::{ModelError, Place, Task, TaskError};
+use crate::task::{DeviceRank, ModelError, Task, TaskError};
 
 /// Failure of training.
 #[derive(Debug, Error)]
@@ -57,7 +57,7 @@ pub enum FitError {
     /// A device is lost or out of memory.
     #[error("device {device} failed after step {step}: {cause}; {}", resumable(*saved))]
     Device {
-        /// Name of the device, and its place among several.
+        /// Name of the device, and its rank among several.
         device: String,
         /// Steps done.
         step: usize,
@@ -165,7 +165,7 @@ impl<'a, T: Task> Trainer<'a, T> {
             }
         };
         let on = |(index, (data, device)): (usize, (&'a T::Data, &Device))| {
-            Stepper::new(config, data, steps, device, Place { index, devices: count })
+            Stepper::new(config, data, steps, device, DeviceRank { index, devices: count })
         };
         let mut steppers = data.iter().zip(devices).enumerate().map(on);
         let stepper = steppers.next().ok_or(FitError::NoDevice)??;

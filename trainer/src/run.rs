@@ -132,7 +132,7 @@ pub fn train<T: Task>(
         }
     }
     let written = trainer.state().metrics_bytes;
-    let kept = metrics::salvage(&folder.metrics(), written)?;
+    let kept = metrics::repair(&folder.metrics(), written)?;
     if kept != written {
         progress.on(Event::MetricsDamaged { path: &folder.metrics() });
     }

@@ -14,7 +14,7 @@ use crate::config::{RunConfig, Training};
 use crate::gradients::clip_norm;
 use crate::metrics::StepLoss;
 use crate::optimizer::{optimizer, scheduler};
-use crate::task::{Place, Task, TaskError};
+use crate::task::{DeviceRank, Task, TaskError};
 
 /// Failure of a step.
 #[derive(Debug, Error)]
@@ -32,7 +32,7 @@ pub enum StepError {
     /// A device is lost or out of memory.
     #[error("device {device} failed: {cause}")]
     Device {
-        /// Name of the device, and its place among several.
+        /// Name of the device, and its rank among several.
         device: String,
         /// Message of the backend.
         cause: String,
@@ -55,7 +55,7 @@ pub struct Stepper<'a, T: Task> {
     data: &'a T::Data,
     steps: usize,
     device: Device,
-    place: Place,
+    rank: DeviceRank,
     model: T::Model,
     optimizer: ModuleOptimizer,
     scheduler: ModuleLrScheduler,
@@ -73,18 +73,18 @@ impl<'a, T: Task> Stepper<'a, T> {
         data: &'a T::Data,
         steps: usize,
         device: &Device,
-        place: Place,
+        rank: DeviceRank,
     ) -> Result<Self, StepError> {
         let model = T::freeze(T::init(config, data, &device.clone().autodiff())?, config);
         let rate = config.training.learning_rate();
         // The average is validated and kept, which the first device does.
-        let has_average = config.optimizer.average_decay > 0.0 && place.index == 0;
+        let has_average = config.optimizer.average_decay > 0.0 && rank.index == 0;
         Ok(Self {
             config,
             data,
             steps,
             device: device.clone(),
-            place,
+            rank,
             optimizer: optimizer(&config.optimizer),
             scheduler: scheduler(&config.optimizer, rate, steps, &T::rates(config)).map_err(StepError::Schedule)?,
             average: has_average.then(|| model.valid()),
@@ -97,9 +97,9 @@ impl<'a, T: Task> Stepper<'a, T> {
         &self.device
     }
 
-    /// Name of the device, with its place among several.
+    /// Name of the device, with its rank among several.
     pub fn name(&self) -> String {
-        let (name, Place { index, devices }) = (DeviceName::of(&self.device), self.place);
+        let (name, DeviceRank { index, devices }) = (DeviceName::of(&self.device), self.rank);
         if devices == 1 { name.to_string() } else { format!("{name} ({} of {devices})", index + 1) }
     }
 
@@ -190,7 +190,7 @@ impl<'a, T: Task> Stepper<'a, T> {
 
     /// Loss of this device's share of a batch: its part of `weight` times the mean over the batch.
     fn share_of_loss(&self, model: &T::Model, batch: usize, step: usize, weight: f64) -> Result<StepLoss, StepError> {
-        let (share, of_batch) = self.place.share(batch, T::batch_rows(self.config, self.data, batch));
+        let (share, of_batch) = self.rank.share(batch, T::batch_rows(self.config, self.data, batch));
         let loss = T::loss(self.config, self.data, model, &share, step)?;
         let weight = weight * of_batch;
         Ok(if weight == 1.0 { loss } else { loss.scaled(weight) })

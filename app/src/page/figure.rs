@@ -8,7 +8,7 @@ use super::chart::{AxisScale, Chart, ChartSeries, Point};
 use super::document::nothing;
 use super::escape::{escape, json};
 use super::heat_map::HeatMap;
-use super::table::{HtmlRow, HtmlTable};
+use super::html_table::{HtmlRow, HtmlTable};
 use crate::number::{fixed, significant};
 
 /// Rows of a table of drawn values at most; of more points, as many are taken at equal distances.
@@ -103,11 +103,9 @@ pub fn grid(figures: &[Figure]) -> String {
 
 /// A canvas with its specification.
 fn drawing(description: &str, height: usize, specification: &impl Serialize) -> String {
-    format!(
-        r#"<div class="plot" style="height:{height}px"><canvas role="img" aria-label="{}"></canvas><script type="application/json">{}</script></div>"#,
-        escape(description),
-        json(specification),
-    )
+    let script = format!(r#"<script type="application/json">{}</script>"#, json(specification));
+    let canvas = format!(r#"<canvas role="img" aria-label="{}"></canvas>"#, escape(description));
+    format!(r#"<div class="plot" style="height:{height}px">{canvas}{script}</div>"#)
 }
 
 /// The values of the series at every horizontal value that one of them has.

@@ -11,8 +11,10 @@ pub mod document;
 mod escape;
 pub mod figure;
 pub mod heat_map;
+pub mod html_table;
 mod point;
-pub mod table;
 #[cfg(test)]
 mod tests;
 mod thin;
+
+pub use self::escape::escape;

@@ -5,7 +5,7 @@ use super::check::{assert_self_contained, markup, specifications};
 use super::document::{Document, details, facts, nothing};
 use super::figure::{Figure, grid};
 use super::heat_map::HeatMap;
-use super::table::{HtmlRow, HtmlTable};
+use super::html_table::{HtmlRow, HtmlTable};
 
 const HOSTILE: &str = "</script></pre><script>alert('x')</script> & \"quoted\" \u{0}\u{1b}[1m]]> <!-- \u{2028} NaN";
 

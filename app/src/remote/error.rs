@@ -27,7 +27,7 @@ pub enum RemoteError {
     OtherService {
         /// The address.
         server: String,
-        /// What is known of it.
+        /// Difference from the answer of a server of devices.
         reason: String,
     },
     /// The server requires a token, and none is set.
@@ -69,7 +69,7 @@ pub enum RemoteError {
     Ended {
         /// Address of the server.
         server: String,
-        /// What is known of it.
+        /// Cause, as far as it is known.
         reason: String,
     },
 }

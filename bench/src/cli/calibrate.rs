@@ -19,7 +19,7 @@ use firefly_models::Tier;
 use super::ExitStatus;
 use crate::harness::load::{LoadProbe, LoadRecord, in_quiet_rounds};
 use crate::harness::number_list::whole;
-use crate::harness::statistics::Spread;
+use crate::harness::statistics::Percentiles;
 use crate::suites::operations::{self, OperationScope};
 use crate::suites::peaks::PeaksProblem;
 use crate::suites::picker::{TimingBudget, Timings, calibrated_strategies, time_in_rounds};
@@ -108,7 +108,7 @@ fn problem(size: &PeaksSize) -> anyhow::Result<PeaksProblem> {
 }
 
 fn spread(samples: Vec<f64>) -> anyhow::Result<LatencySpread> {
-    let Spread { p10, p90, .. } = Spread::of(samples).context("nothing was timed")?;
+    let Percentiles { p10, p90, .. } = Percentiles::of(samples).context("nothing was timed")?;
     Ok(LatencySpread { p10, p90 })
 }
 

@@ -9,7 +9,7 @@ use firefly_app::table::TableLayout;
 
 use super::ExitStatus;
 use crate::report::any::AnyReport;
-use crate::report::compare::{ReportChanges, differences};
+use crate::report::changes::{ReportChanges, differences};
 use crate::report::schema::BenchReport;
 
 /// Options of `compare`.

@@ -77,7 +77,7 @@ impl<P: Problem> Comparison<'_, P> {
             let parameters = problem.parameters();
             let shown: Vec<String> =
                 self.columns.iter().map(|name| format!("{name} {}", parameters.shown(name))).collect();
-            progress.say(shown.join(", "));
+            progress.set_message(shown.join(", "));
             cases.extend(runner.run(problem, &mut inputs, &progress));
             if recorded.elapsed() >= RECORD_EVERY {
                 record(&cases, false)?;

@@ -87,7 +87,7 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
     let progress = StepProgress::new(*quiet, problems.len());
     let mut cases = Vec::new();
     for problem in &problems {
-        progress.say(format!("n_fft {}, {}, k {}", problem.options.n_fft, problem.tier, problem.k));
+        progress.set_message(format!("n_fft {}, {}, k {}", problem.options.n_fft, problem.tier, problem.k));
         let outcome = match largest(problem, *name) {
             Ok((limit, row_bytes)) => {
                 let most = (prove.saturating_mul(1 << 20) / row_bytes).min(provable(problem, limit.free_bytes));

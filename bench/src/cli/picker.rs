@@ -20,9 +20,9 @@ use super::welch_options::lengths;
 use crate::harness::load::LoadProbe;
 use crate::harness::machine::MachineInfo;
 use crate::harness::number_list::{NumberRange, distinct, numbers, whole};
-use crate::harness::statistics::Spread;
+use crate::harness::statistics::Percentiles;
 use crate::report::json::now;
-use crate::report::picker::{GOOD, LOW_REGRET, PICKER_FORMAT, PickerCase, PickerReport};
+use crate::report::picker_report::{GOOD, LOW_REGRET, PICKER_FORMAT, PickerCase, PickerReport};
 use crate::report::schema::Tool;
 use crate::suites::peaks::{PeaksProblem, grid};
 use crate::suites::picker::{TimingBudget, Timings, model, strategies_of, time_in_rounds};
@@ -135,11 +135,11 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
             let considered = choice.considered.iter().find(|candidate| candidate.strategy == strategy);
             considered.map(|candidate| candidate.nanoseconds)
         };
-        let spread = |samples: Vec<f64>| Spread::of(samples).context("nothing was timed");
-        let measured = samples.into_iter().map(spread).collect::<anyhow::Result<Vec<_>>>()?;
+        let percentiles = |samples: Vec<f64>| Percentiles::of(samples).context("nothing was timed");
+        let measured = samples.into_iter().map(percentiles).collect::<anyhow::Result<Vec<_>>>()?;
         let chosen = choice.selected.strategy;
         let place = methods.iter().position(|method| *method == chosen).context("a method that was not measured")?;
-        let fastest = measured.iter().map(|spread| spread.median).fold(f64::INFINITY, f64::min);
+        let fastest = measured.iter().map(|time| time.median).fold(f64::INFINITY, f64::min);
         let prediction = predicted(chosen).unwrap_or(f64::NAN);
         cases.push(PickerCase {
             n_fft: problem.options.n_fft,
@@ -150,11 +150,7 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
             prediction: prediction / measured[place].median,
             prediction_p10: prediction / measured[place].p10,
             regret: measured[place].median / fastest - 1.0,
-            methods: methods
-                .iter()
-                .zip(&measured)
-                .map(|(m, spread)| (m.name().into(), predicted(*m), *spread))
-                .collect(),
+            methods: methods.iter().zip(&measured).map(|(m, time)| (m.name().into(), predicted(*m), *time)).collect(),
         });
     }
 
@@ -175,8 +171,8 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
         predicted_well_p10: good(|case| case.prediction_p10),
         mean_regret: cases.iter().map(|case| case.regret).sum::<f64>() / count,
         worst_regret: cases.iter().map(|case| case.regret).fold(0.0, f64::max),
-        deciding_first_ns: Spread::of(decision_times.first).context("nothing was decided")?,
-        deciding_again_ns: Spread::of(decision_times.again).context("nothing was decided")?,
+        deciding_first_ns: Percentiles::of(decision_times.first).context("nothing was decided")?,
+        deciding_again_ns: Percentiles::of(decision_times.again).context("nothing was decided")?,
         left_out,
         cases,
     };

@@ -68,7 +68,7 @@ pub fn run(arguments: &PredictionsArgs, out: &mut dyn Write) -> anyhow::Result<E
     let progress = StepProgress::new(arguments.quiet, workloads.len());
     let mut results = Vec::new();
     for workload in workloads {
-        progress.say(workload.to_string());
+        progress.set_message(workload.to_string());
         let graphs = match &workload {
             Workload::Peaks(problem) => measure_peaks(problem, &profile, &device, iterations)?,
             Workload::Zoo { names, batch } => measure_zoo(names, *batch, &profile, &device, iterations)?,

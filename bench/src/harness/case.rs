@@ -3,10 +3,10 @@ use firefly_app::progress::StepProgress;
 
 use super::execution::ExecutionConfig;
 use super::outcome::{CaseOutcome, Measured, SpeedRatio};
+use super::phase_traffic::PhaseTraffic;
 use super::problem::WorkSize;
-use super::statistics::Spread;
+use super::statistics::Percentiles;
 use super::timing::{Iterations, VerifiedCase, interleave};
-use super::traffic::PhaseTraffic;
 use super::verification::{Accuracy, CaseError, Selected, Verification, Verified};
 
 /// Strategy on an execution configuration.
@@ -69,7 +69,7 @@ pub fn run_cases(
         outcomes[*index] = Some(match timed {
             Ok(samples) => {
                 let speed = |(name, other): &(String, usize)| {
-                    let ratio = Spread::of_speed_ratio(samples_of(*other)?, samples)?;
+                    let ratio = Percentiles::of_speed_ratio(samples_of(*other)?, samples)?;
                     Some(SpeedRatio { baseline: name.clone(), ratio })
                 };
                 match Measured::new(size, found.verification, routine.checksums.len(), samples.clone()) {

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::parameters::ParameterMap;
+use super::phase_traffic::PhaseTraffic;
 use super::problem::WorkSize;
-use super::statistics::Spread;
-use super::traffic::PhaseTraffic;
+use super::statistics::Percentiles;
 use super::verification::{Accuracy, CaseError, Selected, Verification};
 
 /// Parameters of a problem that follow from the others: labels omit them.
@@ -69,8 +69,8 @@ pub struct Measured {
     pub input_sets: usize,
     /// Nanoseconds per iteration after the warm-up, in order.
     pub samples_ns: Vec<u64>,
-    /// Median and spread of the samples.
-    pub time_ns: Spread,
+    /// Percentiles of the samples.
+    pub time_ns: Percentiles,
     /// Median nanoseconds per row.
     pub ns_per_row: f64,
     /// Rows per second at the median.
@@ -127,7 +127,7 @@ pub struct SpeedRatio {
     #[serde(rename = "than")]
     pub baseline: String,
     /// The other case's time divided by this case's, iteration by iteration.
-    pub ratio: Spread,
+    pub ratio: Percentiles,
 }
 
 impl CaseRecord {
@@ -195,7 +195,7 @@ impl From<CaseError> for CaseOutcome {
 impl Measured {
     /// Figures computed from the times of the iterations; none without times.
     pub fn new(size: WorkSize, verification: Verification, input_sets: usize, samples_ns: Vec<u64>) -> Option<Self> {
-        let time_ns = Spread::of(samples_ns.iter().map(|&sample| sample as f64))?;
+        let time_ns = Percentiles::of(samples_ns.iter().map(|&sample| sample as f64))?;
         // A clock too coarse for the work would give zero.
         let median = time_ns.median.max(1.0);
         Some(Self {
@@ -214,7 +214,7 @@ impl Measured {
     }
 
     /// Speed relative to the case of that name.
-    pub fn speed_over(&self, name: &str) -> Option<&Spread> {
+    pub fn speed_over(&self, name: &str) -> Option<&Percentiles> {
         self.speed.iter().find(|speed| speed.baseline == name).map(|speed| &speed.ratio)
     }
 }

@@ -7,9 +7,9 @@ use firefly_ops::{ArgumentError, InstructionSet};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::phase_traffic::PhaseTraffic;
 use super::problem::ProblemError;
 use super::routine::{Routine, RoutineError, RoutineOutput};
-use super::traffic::PhaseTraffic;
 
 /// Result of a verification. Errors are relative to the greatest reference value of their row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

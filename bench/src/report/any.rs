@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::json::{ReportError, parse_versioned, read_bytes};
-use super::picker::{PICKER_FORMAT, PickerReport};
+use super::picker_report::{PICKER_FORMAT, PickerReport};
 use super::profile::{PROFILE_FORMAT, ProfileReport};
 use super::schema::BenchReport;
 

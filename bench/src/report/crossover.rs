@@ -5,7 +5,7 @@ use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
 use crate::harness::outcome::CaseRecord;
 use crate::harness::parameters::ParameterMap;
 use crate::harness::runner::{CONTROL, COPY_BASELINE};
-use crate::harness::statistics::Spread;
+use crate::harness::statistics::Percentiles;
 use firefly_app::number::{milliseconds, significant};
 
 /// Times of strategies over a range of sizes.
@@ -25,7 +25,7 @@ pub struct SizeRow {
     /// The size.
     pub size: u64,
     /// Nanoseconds of each strategy; none where it was not measured.
-    pub times: Vec<Option<Spread>>,
+    pub times: Vec<Option<Percentiles>>,
     /// The fastest.
     pub fastest: Fastest,
 }
@@ -99,7 +99,7 @@ fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option
         .iter()
         .filter_map(|cases| {
             let time = |name: &String| find(cases, name)?.measured().map(|measured| measured.time_ns);
-            let times: Vec<Option<Spread>> = strategies.iter().map(|(name, _)| time(name)).collect();
+            let times: Vec<Option<Percentiles>> = strategies.iter().map(|(name, _)| time(name)).collect();
             let competes = |name: &str| find(cases, name).is_some_and(|case| case.competes);
             let any = strategies.iter().any(|(name, _)| competes(name));
             let own = |place: &usize| {
@@ -118,8 +118,8 @@ fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option
 }
 
 /// The fastest of the strategies that make calls of their own, as `own` says of a position.
-fn fastest(times: &[Option<Spread>], own: impl Fn(&usize) -> bool) -> Option<Fastest> {
-    let mut ranked: Vec<(usize, Spread)> =
+fn fastest(times: &[Option<Percentiles>], own: impl Fn(&usize) -> bool) -> Option<Fastest> {
+    let mut ranked: Vec<(usize, Percentiles)> =
         (0..times.len()).filter(own).filter_map(|place| Some((place, times[place]?))).collect();
     ranked.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
     let (place, time) = *ranked.first()?;

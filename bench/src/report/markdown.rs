@@ -6,7 +6,7 @@ use firefly_app::table::{Align, TextTable};
 use serde_json::Value;
 
 use super::any::AnyReport;
-use super::picker::PickerReport;
+use super::picker_report::PickerReport;
 use super::profile::ProfileReport;
 use super::schema::{BenchReport, Tool};
 use super::{decision, terminal, traffic};

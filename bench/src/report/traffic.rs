@@ -5,7 +5,7 @@ use firefly_framework::movement::DataMovement;
 
 use super::terminal::key_columns;
 use crate::harness::outcome::CaseRecord;
-use crate::harness::traffic::PhaseTraffic;
+use crate::harness::phase_traffic::PhaseTraffic;
 use crate::suites::phases::Phase;
 use crate::suites::predictions::{GOOD, share_within};
 

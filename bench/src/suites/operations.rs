@@ -77,7 +77,7 @@ pub fn measure(profile: &mut DeviceProfile, device: &Device, scope: OperationSco
     let progress = |done, all| {
         let bar = bar.get_or_insert_with(|| {
             let bar = StepProgress::new(quiet, all);
-            bar.say(format!("{all} operations"));
+            bar.set_message(format!("{all} operations"));
             bar
         });
         bar.set_position(done as u64);

@@ -16,7 +16,7 @@ use thiserror::Error;
 use super::peaks::{DeviceOutput, HostOutput, HostPeaksOutput, PeaksProblem};
 use crate::harness::load::{LoadProbe, LoadRecord, in_quiet_rounds};
 use crate::harness::routine::RoutineError;
-use crate::harness::statistics::Spread;
+use crate::harness::statistics::Percentiles;
 use crate::harness::timing::TurnOrder;
 
 /// Least time of the untimed runs that precede a timed one.
@@ -24,9 +24,9 @@ const CONDITIONING: Duration = Duration::from_micros(200);
 /// Problems after which the load of the machine is probed again.
 const PROBED: usize = 16;
 /// Least number of timed iterations, after one that is not timed.
-const FEWEST: usize = 3;
+const MIN_ITERATIONS: usize = 3;
 /// Greatest number of timed iterations.
-const MOST: usize = 200;
+const MAX_ITERATIONS: usize = 200;
 /// Greatest difference allowed between powers, relative to the strongest of a row: strategies round in another order.
 const TOLERANCE: f32 = 1e-4;
 
@@ -127,7 +127,7 @@ pub fn time_in_rounds(
     let (rounds, load) = in_quiet_rounds(budget.rounds, |round| {
         let purpose =
             if round < budget.rounds { format!(" of {}", budget.rounds) } else { ", in place of a busy one".into() };
-        progress.say(format!("round {}{purpose}", round + 1));
+        progress.set_message(format!("round {}{purpose}", round + 1));
         let (mut times, mut slowdowns) = (Vec::with_capacity(problems.len()), vec![probe.slowdown()]);
         for (place, problem) in problems.iter().enumerate() {
             times.push(time_strategies(problem, strategies, &noise, profile, device, budget.time)?);
@@ -136,7 +136,7 @@ pub fn time_in_rounds(
             }
             progress.advance(1);
         }
-        let slowdown = Spread::of(slowdowns).map_or(1.0, |spread| spread.median);
+        let slowdown = Percentiles::of(slowdowns).map_or(1.0, |slowdown| slowdown.median);
         if LoadRecord::is_busy(slowdown) {
             progress.note(&format!(
                 "round {}: the machine is busy: other load makes the slowest core take {slowdown:.2} times as long",
@@ -204,7 +204,7 @@ fn time_strategies(
     let mut samples = vec![Vec::new(); strategies.len()];
     let mut order = TurnOrder::new(strategies.len(), problem.batch as u64);
     let start = Instant::now();
-    while samples[0].len() < FEWEST || (start.elapsed() < time && samples[0].len() < MOST) {
+    while samples[0].len() < MIN_ITERATIONS || (start.elapsed() < time && samples[0].len() < MAX_ITERATIONS) {
         for &which in order.draw() {
             // Untimed runs first: a sample follows its own strategy, as in a loop over nothing else.
             let begin = Instant::now();
@@ -246,7 +246,7 @@ mod tests {
         assert!(matches!(times(7 * 96 - 1), Err(TimingError::ShortNoise)));
         let times = times(7 * 96).unwrap();
         assert!(times.iter().flatten().all(|time| *time > 0.0));
-        assert!(times.iter().all(|times| times.len() == FEWEST));
+        assert!(times.iter().all(|times| times.len() == MIN_ITERATIONS));
     }
 
     #[test]

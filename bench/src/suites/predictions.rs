@@ -16,7 +16,7 @@ use super::peaks::{FrameInputs, PeaksProblem};
 use super::phases::{Phase, replay};
 use super::zoo_models::{inputs, recordable};
 use crate::harness::routine::RoutineError;
-use crate::harness::statistics::Spread;
+use crate::harness::statistics::Percentiles;
 use crate::harness::timing::TurnOrder;
 use crate::harness::verification::CaseError;
 
@@ -33,7 +33,7 @@ pub struct PredictedGraph {
     /// Predicted nanoseconds, from inputs on the device to results in host memory.
     pub predicted: f64,
     /// Measured nanoseconds.
-    pub measured: Spread,
+    pub measured: Percentiles,
 }
 
 impl PredictedGraph {
@@ -69,12 +69,12 @@ pub fn measure_peaks(
     iterations: usize,
 ) -> anyhow::Result<Vec<PredictedGraph>> {
     let frames = FrameInputs::generate(problem, 0, 1, device);
-    let mut runners = Vec::new();
+    let mut calls = Vec::new();
     for (name, graph) in peaks_graphs(problem)? {
         match replay(&graph, device) {
             Ok(run) => {
                 let frames = frames.tensors()[0].clone();
-                runners.push(Runner::new(name, &graph, profile, move || Ok(run(frames.clone())?)));
+                calls.push(TimedCall::new(name, &graph, profile, move || Ok(run(frames.clone())?)));
             }
             Err(
                 CaseError::Unsupported(_) | CaseError::Routine(RoutineError::Graph(GraphError::UnknownOperation(_))),
@@ -82,7 +82,7 @@ pub fn measure_peaks(
             Err(error) => return Err(error.into()),
         }
     }
-    in_turn(&runners, iterations)
+    in_turn(&calls, iterations)
 }
 
 /// Predicts and times models of the zoo on a batch, as their users call them. Models that can't be recorded are left
@@ -97,7 +97,7 @@ pub fn measure_zoo(
     device: &Device,
     iterations: usize,
 ) -> anyhow::Result<Vec<PredictedGraph>> {
-    let mut runners = Vec::new();
+    let mut calls = Vec::new();
     for name in names {
         let Some(recorded) = recordable(name)? else { continue };
         let graph = recorded.capture(batch)?;
@@ -107,9 +107,9 @@ pub fn measure_zoo(
             let outputs = model.try_forward(inputs.clone())?;
             Ok(outputs.into_iter().map(|output| output.into_data()).collect())
         };
-        runners.push(Runner::new(name, &graph, profile, run));
+        calls.push(TimedCall::new(name, &graph, profile, run));
     }
-    in_turn(&runners, iterations)
+    in_turn(&calls, iterations)
 }
 
 /// The graphs of phases and models of peaks by name.
@@ -120,13 +120,13 @@ fn peaks_graphs(problem: &PeaksProblem) -> Result<Vec<(&'static str, Graph)>, Gr
 }
 
 /// Computation with its predicted time.
-struct Runner {
+struct TimedCall {
     name: &'static str,
     predicted: f64,
     run: Box<dyn Fn() -> anyhow::Result<Vec<TensorData>>>,
 }
 
-impl Runner {
+impl TimedCall {
     fn new(
         name: &'static str,
         graph: &Graph,
@@ -147,27 +147,27 @@ impl Runner {
 }
 
 /// Times computations in an order that is drawn anew each time.
-fn in_turn(runners: &[Runner], iterations: usize) -> anyhow::Result<Vec<PredictedGraph>> {
-    let mut samples = vec![Vec::with_capacity(iterations); runners.len()];
-    let mut order = TurnOrder::new(runners.len(), 0);
+fn in_turn(calls: &[TimedCall], iterations: usize) -> anyhow::Result<Vec<PredictedGraph>> {
+    let mut samples = vec![Vec::with_capacity(iterations); calls.len()];
+    let mut order = TurnOrder::new(calls.len(), 0);
     for _ in 0..iterations {
         for &which in order.draw() {
             let begin = Instant::now();
             loop {
-                runners[which].read()?;
+                calls[which].read()?;
                 if begin.elapsed() >= CONDITIONING {
                     break;
                 }
             }
             let start = Instant::now();
-            runners[which].read()?;
+            calls[which].read()?;
             samples[which].push(start.elapsed().as_nanos() as f64);
         }
     }
-    let timed = runners.iter().zip(samples);
+    let timed = calls.iter().zip(samples);
     Ok(timed
-        .filter_map(|(Runner { name, predicted, .. }, samples)| {
-            Some(PredictedGraph { name, predicted: *predicted, measured: Spread::of(samples)? })
+        .filter_map(|(TimedCall { name, predicted, .. }, samples)| {
+            Some(PredictedGraph { name, predicted: *predicted, measured: Percentiles::of(samples)? })
         })
         .collect())
 }

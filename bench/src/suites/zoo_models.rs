@@ -14,7 +14,7 @@ pub fn family_models() -> Vec<&'static str> {
 /// # Errors
 /// [`ZooError`] for an unknown name.
 pub fn recordable(name: &str) -> Result<Option<ZooModel>, ZooError> {
-    let is_recordable = zoo::card(name)?.unrecordable.is_none();
+    let is_recordable = zoo::card(name)?.capture_unsupported.is_none();
     is_recordable.then(|| zoo::create(name, &Settings::new(), &Device::flex())).transpose()
 }
 

@@ -1,7 +1,7 @@
 //! The `fusion-phases` command as a user runs it.
 
 use firefly_bench::harness::outcome::CaseRecord;
-use firefly_bench::harness::traffic::PhaseTraffic;
+use firefly_bench::harness::phase_traffic::PhaseTraffic;
 use firefly_bench::report::schema::BenchReport;
 use firefly_framework::device::{DeviceId, fingerprint};
 use firefly_framework::profile::{DeviceProfile, Preset, save};

@@ -5,12 +5,12 @@ use std::path::Path;
 use firefly_app::table::{TableLayout, TextTable};
 use firefly_bench::harness::outcome::{BatchLimit, CaseOutcome, CaseRecord, LimitedBy, Measured, SpeedRatio};
 use firefly_bench::harness::parameters::ParameterMap;
+use firefly_bench::harness::phase_traffic::PhaseTraffic;
 use firefly_bench::harness::problem::WorkSize;
-use firefly_bench::harness::statistics::Spread;
-use firefly_bench::harness::traffic::PhaseTraffic;
+use firefly_bench::harness::statistics::Percentiles;
 use firefly_bench::harness::verification::{Accuracy, Selected, Verification};
 use firefly_bench::report::any::AnyReport;
-use firefly_bench::report::compare::ReportChanges;
+use firefly_bench::report::changes::ReportChanges;
 use firefly_bench::report::crossover::{self, crossovers};
 use firefly_bench::report::decision;
 use firefly_bench::report::profile::{PROFILE_FORMAT, ProfileReport};
@@ -48,7 +48,7 @@ fn case(strategy: &str, batch: u64, samples_ns: [u64; 3], ratio: [f64; 3]) -> Ca
     let verification = Verification { rows: 8, tolerance: 3e-6, error: 1.5e-7, ranking: None };
     let size = WorkSize { rows: batch as usize, useful_bytes: 1664 * batch as usize };
     let measured = Measured::new(size, verification, 4, samples_ns.to_vec()).unwrap();
-    let speed = |baseline: &str| SpeedRatio { baseline: baseline.into(), ratio: Spread::of(ratio).unwrap() };
+    let speed = |baseline: &str| SpeedRatio { baseline: baseline.into(), ratio: Percentiles::of(ratio).unwrap() };
     let measured = Measured { speed: vec![speed("rustfft"), speed("memcpy")], ..measured };
     let problem = ParameterMap::default().with("n_fft", 256).with("tier", "fast").with("batch", batch).with("k", 16);
     CaseRecord {

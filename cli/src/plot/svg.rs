@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use firefly_app::page::escape;
+
 use super::canvas::{Anchor, Canvas, Colour};
 
 /// Canvas of SVG elements. Rectangles of one colour that follow each other are one path.
@@ -22,11 +24,12 @@ impl SvgCanvas {
     pub fn finish(mut self, title: &str) -> String {
         self.close();
         let [width, height] = self.size;
+        let size = format!(r#"width="{width}" height="{height}""#);
+        let font = r#"font-family="sans-serif" font-size="12""#;
+        let (title, body) = (escape(title), self.body);
         format!(
-            r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" font-family="sans-serif" font-size="12"><title>{}</title><rect width="{width}" height="{height}" fill="#fff"/>{}</svg>
-"##,
-            escape(title),
-            self.body
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" {size} role=\"img\" {font}>\
+             <title>{title}</title><rect {size} fill=\"#fff\"/>{body}</svg>\n"
         )
     }
 
@@ -75,9 +78,4 @@ fn short(number: f64) -> f64 {
 
 fn hex([red, green, blue]: Colour) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
-}
-
-fn escape(text: &str) -> String {
-    let text: String = text.chars().filter(|character| !character.is_control()).collect();
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -89,8 +89,8 @@ impl TableFormat {
         format_of(path, "tables", "parquet, csv, jsonl and npy", &formats)
     }
 
-    /// A writer to a file. `texts` is the length of the longest text in bytes; `locked`: whether the caller holds a lock
-    /// on the output, so that the file that a killed command leaves behind can be replaced.
+    /// A writer to a file. `texts` is the length of the longest text in bytes; `locked`: whether the caller holds a
+    /// lock on the output, so that the file that a killed command leaves behind can be replaced.
     ///
     /// # Errors
     /// If the file can't be created.

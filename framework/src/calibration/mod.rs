@@ -22,12 +22,12 @@
 //! # Ok::<_, CalibrationError>(())
 //! ```
 
-mod constants;
+mod device_constants;
 mod latencies;
 mod operations;
 mod sizes;
 
-pub use constants::measure_constants;
+pub use device_constants::measure_constants;
 pub use latencies::{LatencySpread, measure_latencies};
 pub use operations::measure_operations;
 pub use sizes::CalibrationSizes;

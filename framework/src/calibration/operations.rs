@@ -43,11 +43,11 @@ pub fn measure_operations<E: From<CalibrationError>>(
     let mut latencies: BTreeMap<(String, &str), BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
     for (done, (graph, index, moved)) in operations.iter().enumerate() {
         progress(done, operations.len());
-        let [none, once] = [0, 1].map(|repeats| graph.isolated(*index, repeats));
+        let [none, once] = [0, 1].map(|repeats| graph.measurement_graph(*index, repeats));
         let (Some(none), Some(once)) = (time(&none)?, time(&once)?) else { continue };
         let longest = SPAN / (once - none).max(1.0);
         let repeats = REPEATS.into_iter().find(|&repeats| repeats as f64 <= longest).unwrap_or(1);
-        let Some(many) = time(&graph.isolated(*index, 1 + repeats))? else { continue };
+        let Some(many) = time(&graph.measurement_graph(*index, 1 + repeats))? else { continue };
         let latency = ((many - once) / repeats as f64).max(1.0);
         let (axis, size) = moved.latency_size();
         for name in moved.latency_names() {

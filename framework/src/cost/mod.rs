@@ -23,10 +23,12 @@
 mod benefit;
 mod fusion_gate;
 mod peaks;
+mod peaks_size;
 mod prediction;
 pub mod published;
 
 pub use benefit::{Benefit, Score};
 pub use fusion_gate::{FusionDecision, SlowdownCheck};
-pub use peaks::{LearnedSize, PEAKS_AXES, PeaksSize, PeaksWorkload, Strategy};
+pub use peaks::{PeaksWorkload, Strategy};
+pub use peaks_size::{LearnedSize, PEAKS_AXES, PeaksSize};
 pub use prediction::Prediction;

@@ -5,9 +5,9 @@ use std::fmt;
 use firefly_ops::WelchOptions;
 use serde::{Deserialize, Serialize};
 
+use super::peaks_size::{LearnedSize, PeaksSize, SAMPLE_BYTES};
 use super::published;
-use crate::movement::DataMovement;
-use crate::profile::{AxisInterpolation, DeviceProfile};
+use crate::profile::DeviceProfile;
 
 /// Strategy of computing Welch peaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,88 +41,6 @@ impl Strategy {
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// Axes of the latency tables of [`Strategy`], with their interpolation.
-pub const PEAKS_AXES: [(&str, AxisInterpolation); 4] = [
-    ("n_fft", AxisInterpolation::LogLog),
-    ("segments", AxisInterpolation::LogLog),
-    ("k", AxisInterpolation::LogLog),
-    ("batch", AxisInterpolation::Linear),
-];
-
-/// A learned model is a candidate only if it has fewer open butterflies than one in this many.
-const LEARNED_SPARSITY: usize = 4;
-const SAMPLE_BYTES: u64 = 4;
-const COMPLEX_BYTES: u64 = 8;
-/// A bin of 4 bytes and a power of 4 bytes.
-const PEAK_BYTES: u64 = 8;
-
-/// Problem size of Welch peaks.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PeaksSize {
-    /// Parameters of the estimate.
-    pub options: WelchOptions,
-    /// Number of frames.
-    pub batch: usize,
-    /// Peaks per frame.
-    pub k: usize,
-}
-
-impl PeaksSize {
-    /// Coordinates along [`PEAKS_AXES`].
-    pub fn coordinates(&self) -> [f64; 4] {
-        [self.options.n_fft, self.options.segments, self.k, self.batch].map(|size| size as f64)
-    }
-
-    /// Bytes of the frames: every sample once.
-    pub const fn input_bytes(&self) -> u64 {
-        self.batch as u64 * self.options.frame() as u64 * SAMPLE_BYTES
-    }
-
-    /// Bytes of the peaks.
-    pub const fn peaks_bytes(&self) -> u64 {
-        self.batch as u64 * self.k as u64 * PEAK_BYTES
-    }
-
-    /// Samples of all segments, those of overlapping segments counted in each.
-    const fn segment_samples(&self) -> u64 {
-        self.batch as u64 * self.options.segments as u64 * self.options.n_fft as u64
-    }
-
-    /// Bytes that any strategy has to move: every segment's samples, and the peaks.
-    pub const fn useful_bytes(&self) -> u64 {
-        self.segment_samples() * SAMPLE_BYTES + self.peaks_bytes()
-    }
-
-    /// Data movement on a host that transforms every segment on its own and then searches each frame's spectrum.
-    pub const fn host_movement(&self) -> DataMovement {
-        let samples = self.segment_samples();
-        DataMovement {
-            launches: self.batch as u64 * self.options.segments as u64 + self.batch as u64,
-            syncs: 0,
-            host_output: self.peaks_bytes(),
-            traffic: samples * SAMPLE_BYTES + samples * COMPLEX_BYTES + self.peaks_bytes(),
-        }
-    }
-}
-
-/// Size of a learned model, as far as its time depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LearnedSize {
-    /// Open butterflies per frame.
-    pub open: usize,
-    /// Butterflies per frame with every gate open.
-    pub all: usize,
-    /// Open segments per frame.
-    pub segments: usize,
-}
-
-impl LearnedSize {
-    /// Whether so few butterflies are open that the published rules make the model a candidate.
-    pub const fn is_sparse(&self) -> bool {
-        self.open * LEARNED_SPARSITY < self.all
     }
 }
 
@@ -219,6 +137,7 @@ impl PeaksWorkload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost::PEAKS_AXES;
     use crate::profile::{LatencyAxis, LatencyTable, Preset};
 
     fn workload(batch: usize) -> PeaksWorkload {
@@ -227,14 +146,6 @@ mod tests {
 
     fn times(workload: &PeaksWorkload, device: &DeviceProfile) -> Vec<Option<f64>> {
         Strategy::ALL.map(|strategy| workload.predict(strategy, device)).to_vec()
-    }
-
-    #[test]
-    fn the_host_launches_one_transform_per_segment() {
-        let size = workload(3).size;
-        let expected = DataMovement { launches: 9, syncs: 0, host_output: 384, traffic: 6144 + 12_288 + 384 };
-        assert_eq!(size.host_movement(), expected);
-        assert_eq!(size.useful_bytes(), 6144 + 384);
     }
 
     #[test]

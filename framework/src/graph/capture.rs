@@ -19,7 +19,7 @@ use super::{Graph, GraphError, Node, ValueId};
 /// parameters have to be moved to.
 ///
 /// # Errors
-/// [`GraphError::Declaration`] where the model takes other inputs, [`GraphError::Unrecordable`] where it reads a
+/// [`GraphError::Declaration`] where the model takes other inputs, [`GraphError::CaptureUnsupported`] where it reads a
 /// computed value or uses an operation that can't be recorded, [`GraphError::ForeignTensor`] where it returns a tensor
 /// of another device, [`GraphError::Model`] where it fails, [`GraphError::Capture`] where Burn's capture refuses the
 /// graph.
@@ -57,7 +57,7 @@ pub fn capture<A: Arguments, O: Outputs>(
         Err(Failure::Error(error)) => return Err(error),
         Err(Failure::Panic(reason)) => {
             let operations = captured.as_ref().map_or(&[][..], |captured| &captured.graph.operations);
-            return Err(GraphError::Unrecordable { operation: unrecordable(&reason, operations), reason });
+            return Err(GraphError::CaptureUnsupported { operation: unsupported_action(&reason, operations), reason });
         }
     };
     let captured = captured.map_err(|error| GraphError::Capture(error.to_string()))?;
@@ -77,7 +77,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
 }
 
 /// Action at which the model panicked: it read a tensor, or did something else after the last recorded operation.
-fn unrecordable(reason: &str, operations: &[OperationIr]) -> String {
+fn unsupported_action(reason: &str, operations: &[OperationIr]) -> String {
     let makes = |operation: &&OperationIr, id| operation.outputs().any(|output| output.id == id);
     let read = tensor_in_message(reason).and_then(|id| operations.iter().find(|operation| makes(operation, id)));
     if let Some(operation) = read {

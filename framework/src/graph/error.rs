@@ -11,7 +11,7 @@ pub enum GraphError {
     Capture(String),
     /// The model read a computed value, or used an operation that can't be recorded.
     #[error("capture: {operation} can't be recorded: {reason}")]
-    Unrecordable {
+    CaptureUnsupported {
         /// The model's action.
         operation: String,
         /// Burn's reason.

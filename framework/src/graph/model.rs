@@ -258,7 +258,7 @@ impl Graph {
     ///
     /// # Panics
     /// If there is no such node.
-    pub fn isolated(&self, index: usize, repeats: usize) -> Self {
+    pub fn measurement_graph(&self, index: usize, repeats: usize) -> Self {
         let nodes: Vec<Node> =
             self.views_before(index).into_iter().chain([index]).map(|place| self.nodes[place].clone()).collect();
         let is_read = |id: ValueId| {
@@ -273,14 +273,14 @@ impl Graph {
             };
             Value { origin, ..value.clone() }
         };
-        let mut isolated = Self {
+        let mut measurement = Self {
             values: self.values.iter().enumerate().map(value).collect(),
             nodes: vec![nodes; repeats].concat(),
             ..Self::default()
         };
-        let start = isolated.input("start", &[1, 1], DType::F32);
-        isolated.set_outputs(&[start]);
-        isolated
+        let start = measurement.input("start", &[1, 1], DType::F32);
+        measurement.set_outputs(&[start]);
+        measurement
     }
 
     /// Replaces the nodes at the indices `replaced` by `nodes`, at the index of the first of them.
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn an_isolated_node_reads_through_the_same_views() {
+    fn a_measured_node_reads_through_the_same_views() {
         let mut graph = Graph::default();
         let x = graph.input("x", &[2, 3], DType::F32);
         let doubled = graph.apply(Operation::MultiplyScalar(2.0), &[x], &[2, 3], DType::F32);
@@ -337,11 +337,11 @@ mod tests {
         let sum = graph.apply(Operation::Add, &[flat, flat], &[6], DType::F32);
         graph.set_outputs(&[sum]);
         assert_eq!(graph.views_before(4), [1, 2]);
-        let isolated = graph.isolated(4, 2);
-        let kinds: Vec<&str> = isolated.nodes().iter().map(|node| node.operation.kind()).collect();
+        let measurement = graph.measurement_graph(4, 2);
+        let kinds: Vec<&str> = measurement.nodes().iter().map(|node| node.operation.kind()).collect();
         assert_eq!(kinds, ["permute", "reshape", "add", "permute", "reshape", "add"]);
-        let constants = |id: &ValueId| matches!(isolated.get(*id).origin, Origin::Constant(_));
-        assert_eq!(isolated.value_ids().filter(constants).collect::<Vec<_>>(), [doubled]);
+        let constants = |id: &ValueId| matches!(measurement.get(*id).origin, Origin::Constant(_));
+        assert_eq!(measurement.value_ids().filter(constants).collect::<Vec<_>>(), [doubled]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::ops::Add;
 use serde::{Deserialize, Serialize};
 
 /// Divisor of a device's traffic: on a device without unified memory, this part of it is added to the bytes read back.
-const STAGED_SHARE: u64 = 4;
+const STAGED_DIVISOR: u64 = 4;
 
 /// Launches, synchronisations and bytes of a computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct DataMovement {
 impl DataMovement {
     /// Bytes that come back to the host: its output, and without unified memory also a quarter of the device's traffic.
     pub const fn read_back(&self, unified: bool) -> u64 {
-        if unified { self.host_output } else { self.host_output + self.traffic / STAGED_SHARE }
+        if unified { self.host_output } else { self.host_output + self.traffic / STAGED_DIVISOR }
     }
 }
 

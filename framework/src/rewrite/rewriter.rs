@@ -1,33 +1,11 @@
 //! Rewriter: applies rules to a graph where the fusion gate passes.
 
+use super::rewrite_rule::{Replacement, Rule};
 use super::{LongConvRule, MelRule, SpectralConvRule, WelchPeaksRule, register_costs};
 use crate::cost::FusionDecision;
 use crate::graph::{Graph, ValueId};
 use crate::movement::{MovementOptions, count};
 use crate::profile::DeviceProfile;
-
-/// Rule that finds parts of a graph which a cheaper operation can compute.
-pub trait Rule {
-    /// Name of the rule in reports.
-    fn name(&self) -> &str;
-
-    /// Every replacement that the rule finds. The replaced graph must compute the same outputs.
-    fn find(&self, graph: &Graph) -> Vec<Replacement>;
-}
-
-/// A graph with one part replaced.
-#[derive(Debug, Clone)]
-pub struct Replacement {
-    /// The graph with the part replaced; it may still hold nodes that became unused.
-    pub graph: Graph,
-    /// The value that the replacement computes, which identifies it.
-    pub target: ValueId,
-    /// Values that must be unused after the replacement: if one is still read, nothing is gained and the graph is left
-    /// as it is.
-    pub obsolete: Vec<ValueId>,
-    /// Number of rows.
-    pub batch: u64,
-}
 
 /// Outcome of one replacement.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,18 +1,16 @@
-//! Configuration of [`AutoWelchPeaks`].
+//! Configuration of [`AutoWelchPeaks`](super::AutoWelchPeaks).
 
 use burn::config::Config;
-use burn::tensor::Device;
 use firefly_framework::cost::Strategy;
 use firefly_framework::profile::DeviceProfile;
 use firefly_ops::ArgumentError;
 
-use super::AutoWelchPeaks;
 use super::names::{EXACT, PublishedStrategy};
-use crate::expect_valid;
 use crate::tier::Tier;
 use crate::welch_peaks::WelchPeaksConfig;
 
-/// Configuration of [`AutoWelchPeaks`]: the estimate, and the candidates among which predicted time decides.
+/// Configuration of [`AutoWelchPeaks`](super::AutoWelchPeaks): the estimate, and the candidates among which predicted
+/// time decides.
 ///
 /// By default the tier is that of the estimate, so that accuracy does not depend on the batch, and every strategy that
 /// computes exact peaks is a candidate.
@@ -64,22 +62,5 @@ impl AutoWelchPeaksConfig {
             tiers => config.tiers = tiers.to_vec(),
         }
         Ok(config)
-    }
-
-    /// The module for frames on `device`.
-    ///
-    /// # Panics
-    /// With the message of [`try_init`](Self::try_init)'s error.
-    #[track_caller]
-    pub fn init(&self, device: &Device) -> AutoWelchPeaks {
-        expect_valid(self.try_init(device))
-    }
-
-    /// The module for frames on `device`.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field of the estimate that is out of range.
-    pub fn try_init(&self, device: &Device) -> Result<AutoWelchPeaks, ArgumentError> {
-        AutoWelchPeaks::new(self.clone(), device)
     }
 }

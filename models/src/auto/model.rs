@@ -89,8 +89,27 @@ struct SelectionKey {
     direct: bool,
 }
 
+impl AutoWelchPeaksConfig {
+    /// The module for frames on `device`.
+    ///
+    /// # Panics
+    /// With the message of [`try_init`](Self::try_init)'s error.
+    #[track_caller]
+    pub fn init(&self, device: &Device) -> AutoWelchPeaks {
+        expect_valid(self.try_init(device))
+    }
+
+    /// The module for frames on `device`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field of the estimate that is out of range.
+    pub fn try_init(&self, device: &Device) -> Result<AutoWelchPeaks, ArgumentError> {
+        AutoWelchPeaks::new(self.clone(), device)
+    }
+}
+
 impl AutoWelchPeaks {
-    pub(super) fn new(config: AutoWelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
+    fn new(config: AutoWelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
         let per_tier = |device: &Device| -> Result<[WelchPeaks; 3], ArgumentError> {
             let of = |tier| config.peaks.clone().with_tier(tier).try_init(device);
             Ok([of(Tier::Ultra)?, of(Tier::Fast)?, of(Tier::Reference)?])

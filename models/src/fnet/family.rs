@@ -34,7 +34,8 @@ impl Family for FNet {
         ],
         results: &[Measurement {
             model: "fnet",
-            what: "test accuracy of bearing faults at load 3 from frames of 512 samples as tokens, trained on loads 0 to 2, in percent: 2 blocks of 32 values (most frequent class: 11.1; mel_classifier_bearing: 100)",
+            what: "test accuracy of bearing faults at load 3 from frames of 512 samples as tokens, trained on loads 0 \
+                   to 2, in percent: 2 blocks of 32 values (most frequent class: 11.1; mel_classifier_bearing: 100)",
             value: "92.4",
             command: "firefly train configs/classification-bearing-fnet.toml --data DATA",
             machine: MACHINE,

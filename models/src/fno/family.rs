@@ -20,8 +20,8 @@ const BURGERS: &[Measurement] = &[
         model: "fno1d",
         what: "relative L2 on Burgers' equation at 1,024 points, trained at 128 points in 60 epochs",
         value: "0.0011",
-        command: "firefly train configs/operator-burgers.toml --set training.epochs=60 --set data.validation_share=0.1 --set \
-                  data.generated.points=128",
+        command: "firefly train configs/operator-burgers.toml --set training.epochs=60 --set data.validation_share=0.1 \
+                  --set data.generated.points=128",
         machine: MACHINE,
     },
     Measurement {

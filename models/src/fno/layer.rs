@@ -61,6 +61,17 @@ impl<const D: usize> SpectralWeights<D> {
 
 /// Spectral convolution along each dimension of a field, summed, and two linear layers over channels with a rectifier
 /// between them.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::{Fno2d, FnoConfig, FnoKind, FnoLayer};
+///
+/// let config = FnoConfig::new(vec![5, 3]).with_width(8).with_points(32).with_kind(FnoKind::Factorized);
+/// let model: Fno2d = config.init(&Device::flex());
+/// let FnoLayer::Factorized(layer) = &model.layers[0] else { panic!("{config}") };
+/// let modes: Vec<usize> = layer.spectral.iter().map(|weights| weights.re.dims()[2]).collect();
+/// assert_eq!(modes, [5, 3]); // along each dimension
+/// ```
 #[derive(Module, Debug)]
 pub struct FactorizedLayer {
     /// Weights along each dimension, `[width, width, modes]`.
@@ -124,6 +135,17 @@ pub enum FnoLayer<const D: usize> {
 }
 
 /// Spectral convolution plus a linear layer over channels.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::{Fno1d, FnoConfig, FnoLayer};
+///
+/// let config = FnoConfig::new(vec![5]).with_width(8).with_points(32);
+/// let model: Fno1d = config.init(&Device::flex());
+/// let FnoLayer::Dense(layer) = &model.layers[0] else { panic!("{config}") };
+/// assert_eq!(layer.spectral.re.dims(), [8, 8, 5]); // [width, width, modes]
+/// assert_eq!(layer.linear.weight.dims(), [8, 8]);
+/// ```
 #[derive(Module, Debug)]
 pub struct DenseLayer<const D: usize> {
     /// Weights of the modes.

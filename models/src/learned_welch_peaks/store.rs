@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use super::config::LearnedWelchPeaksConfig;
 use super::module::LearnedWelchPeaks;
-use crate::weights::{self, Misfit};
+use crate::weights::{self, ParameterMismatch};
 
 /// Version of the files' layout; files of another version are refused.
 pub const WEIGHTS_FORMAT: u32 = 1;
@@ -184,10 +184,10 @@ impl LearnedWelchPeaks {
         let (path, weights) = read(folder, WEIGHTS_FILE)?;
         match weights::apply(&mut model, weights) {
             Ok(()) => Ok(model),
-            Err(Misfit::Damaged(error)) => Err(StoreError::Weights { path, error }),
-            Err(Misfit::OtherModel(reason)) => Err(StoreError::OtherModel { path, reason }),
-            Err(Misfit::UnknownTensor(tensor)) => Err(StoreError::UnknownTensor { path, tensor }),
-            Err(Misfit::NotFinite(parameter)) => Err(StoreError::NotFinite { path, parameter }),
+            Err(ParameterMismatch::Damaged(error)) => Err(StoreError::Weights { path, error }),
+            Err(ParameterMismatch::OtherModel(reason)) => Err(StoreError::OtherModel { path, reason }),
+            Err(ParameterMismatch::UnknownTensor(tensor)) => Err(StoreError::UnknownTensor { path, tensor }),
+            Err(ParameterMismatch::NotFinite(parameter)) => Err(StoreError::NotFinite { path, parameter }),
         }
     }
 }

@@ -48,6 +48,16 @@ pub enum Channels {
 }
 
 /// Normalisation, and two linear layers over channels with a Gaussian error linear unit between them.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::{Channels, HyenaConfig};
+///
+/// let model = HyenaConfig::new().with_width(8).init(&Device::flex());
+/// let Channels::FeedForward(layers) = &model.stack.blocks[0].channels else { panic!("{}", model.config()) };
+/// assert_eq!(layers.hidden.weight.dims(), [32, 8]); // [out, in]
+/// assert_eq!(layers.output.weight.dims(), [8, 32]);
+/// ```
 #[derive(Module, Debug)]
 pub struct FeedForward {
     /// The normalisation.

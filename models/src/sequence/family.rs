@@ -71,7 +71,8 @@ sequence_family!(
     },
     &[Measurement {
         model: "long_conv",
-        what: "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs on steps of 16 samples (most frequent class: 10.0)",
+        what: "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs on steps of \
+               16 samples (most frequent class: 10.0)",
         value: "84.0",
         command: "firefly train configs/classification-digits-long-conv.toml --data DATA --device cuda",
         machine: MACHINE,
@@ -98,7 +99,8 @@ sequence_family!(
     },
     &[Measurement {
         model: "s4d",
-        what: "test accuracy of spoken digits from waveforms, official split, in percent: width 64, 4 layers, 16 pairs of states on steps of 16 samples (most frequent class: 10.0)",
+        what: "test accuracy of spoken digits from waveforms, official split, in percent: width 64, 4 layers, 16 pairs \
+               of states on steps of 16 samples (most frequent class: 10.0)",
         value: "96.5",
         command: "firefly train configs/classification-digits-s4d.toml --data DATA --device cuda",
         machine: MACHINE,
@@ -127,7 +129,8 @@ sequence_family!(
     },
     &[Measurement {
         model: "hyena",
-        what: "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs: width 64, 3 layers, on steps of 16 samples (most frequent class: 10.0)",
+        what: "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs: width 64, 3 \
+               layers, on steps of 16 samples (most frequent class: 10.0)",
         value: "80.5",
         command: "firefly train configs/classification-digits-hyena.toml --data DATA --device cuda",
         machine: MACHINE,

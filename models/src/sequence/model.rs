@@ -14,6 +14,15 @@ use crate::channel_linear::ChannelLinear;
 use crate::expect_valid;
 
 /// Stack of residual blocks between a linear layer over channels and a linear layer on the mean over samples.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::S4dConfig;
+///
+/// let stack = S4dConfig::new().with_width(8).with_layers(2).with_outputs(3).init(&Device::flex()).stack;
+/// assert_eq!(stack.blocks.len(), 2);
+/// assert_eq!(stack.head.weight.dims(), [8, 3]);
+/// ```
 #[derive(Module, Debug)]
 pub struct SequenceStack {
     /// Linear layer from the channels of the input to the width.

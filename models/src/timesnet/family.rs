@@ -38,7 +38,7 @@ impl Family for TimesNet {
         }],
     };
 
-    const UNRECORDABLE: Option<&'static str> = Some("shapes depend on the periods of the series");
+    const CAPTURE_UNSUPPORTED: Option<&'static str> = Some("shapes depend on the periods of the series");
 
     fn variants() -> Vec<Variant<TimesNetConfig>> {
         let config = TimesNetConfig::new();

@@ -33,6 +33,15 @@ pub struct AfnoMixer {
 }
 
 /// Complex linear layer with block-diagonal weights.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::AfnoMixer;
+///
+/// let layer = &AfnoMixer::new(8, 2, 0.01, &Device::flex()).layers[0]; // eight channels in two blocks
+/// assert_eq!(layer.weight_re.dims(), [2, 4, 4]);
+/// assert_eq!(layer.bias_im.dims(), [2, 1, 4]);
+/// ```
 #[derive(Module, Debug)]
 pub struct BlockLinear {
     /// Real part of the weights, `[blocks, in, out]`.

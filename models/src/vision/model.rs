@@ -81,6 +81,17 @@ impl VisionBlock {
 }
 
 /// Image classifier: patches, their positions, blocks, and a linear layer on the mean of the normalised patches.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::GfNetConfig;
+///
+/// let config = GfNetConfig::new().with_image(16).with_patch(4).with_width(8).with_layers(2).with_classes(5);
+/// let stack = config.init(&Device::flex()).stack;
+/// assert_eq!(stack.positions.dims(), [1, 4, 4, 8]); // 4 × 4 patches
+/// assert_eq!(stack.head.weight.dims(), [8, 5]);
+/// assert_eq!(stack.blocks.len(), 2);
+/// ```
 #[derive(Module, Debug)]
 pub struct VisionStack {
     /// Linear layer from the pixels of a patch to the width.

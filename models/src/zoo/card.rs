@@ -85,7 +85,7 @@ pub struct Card {
     /// Whether trained weights ship with this crate.
     pub has_weights: bool,
     /// The reason why the model can't be captured, if it can't.
-    pub unrecordable: Option<&'static str>,
+    pub capture_unsupported: Option<&'static str>,
     /// Measured results of the variant.
     pub results: Vec<Measurement>,
 }

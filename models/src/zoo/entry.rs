@@ -6,7 +6,7 @@ use super::card::{Card, FamilyCard};
 use super::error::ZooError;
 use super::family::{Family, Variant};
 use super::settings::Settings;
-use crate::weights::{self, Misfit};
+use crate::weights::{self, ParameterMismatch};
 
 /// Family in the registry: its functions, whatever its type. `M` is the model of any family.
 pub(super) struct FamilyEntry<M> {
@@ -27,7 +27,7 @@ pub(super) struct FamilyEntry<M> {
 /// Reason why a model can't be restored.
 pub(super) enum RestoreError {
     Settings(ZooError),
-    Weights(Misfit),
+    Weights(ParameterMismatch),
 }
 
 impl<M> FamilyEntry<M> {
@@ -68,7 +68,7 @@ fn card<F: Family>(name: &str) -> Result<Card, ZooError> {
         settings: Settings::of(&config),
         parameters: F::from_config(&config, &host())?.num_params(),
         has_weights: weights.is_some(),
-        unrecordable: F::UNRECORDABLE,
+        capture_unsupported: F::CAPTURE_UNSUPPORTED,
         results: results.iter().filter(|result| result.model == name).copied().collect(),
     })
 }

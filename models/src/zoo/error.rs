@@ -9,7 +9,7 @@ use firefly_ops::ArgumentError;
 use thiserror::Error;
 
 use super::format::WEIGHTS_FORMAT;
-use crate::weights::Misfit;
+use crate::weights::ParameterMismatch;
 
 /// Reason why a model of the zoo can't be created, run, saved or loaded.
 ///
@@ -95,12 +95,12 @@ pub enum ZooError {
         error: SafetensorsStoreError,
     },
     /// The weights are not those of the configuration.
-    #[error("{path}: {misfit}")]
+    #[error("{path}: {mismatch}")]
     OtherModel {
         /// The file.
         path: PathBuf,
         /// The first parameter that does not fit.
-        misfit: Misfit,
+        mismatch: ParameterMismatch,
     },
 }
 

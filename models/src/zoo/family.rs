@@ -58,7 +58,7 @@ pub trait Family: Module {
     const CARD: FamilyCard;
 
     /// The reason why models of the family can't be captured, if they can't.
-    const UNRECORDABLE: Option<&'static str> = None;
+    const CAPTURE_UNSUPPORTED: Option<&'static str> = None;
 
     /// Named configurations: the family's own name first; one that ends in `_tiny` is small enough for every test.
     fn variants() -> Vec<Variant<Self::Config>>;

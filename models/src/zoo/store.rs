@@ -95,6 +95,19 @@ pub fn load(path: &Path, device: &Device) -> Result<ZooModel, ZooError> {
 
 /// The model of the bytes that [`ZooModel::to_bytes`] returns, on `device`; errors name `path`.
 ///
+/// ```
+/// use std::path::Path;
+///
+/// use burn::tensor::Device;
+/// use firefly_models::zoo;
+///
+/// let (path, device) = (Path::new("model.safetensors"), Device::flex());
+/// let bytes = zoo::pretrained("butterfly_dft_8", &device)?.to_bytes()?;
+/// assert_eq!(zoo::from_bytes(path, bytes, &device)?.family().name, "butterfly");
+/// assert!(zoo::from_bytes(path, b"text".to_vec(), &device).unwrap_err().to_string().contains("model.safetensors"));
+/// # Ok::<(), zoo::ZooError>(())
+/// ```
+///
 /// # Errors
 /// As [`load`], but for the file.
 pub fn from_bytes(path: &Path, bytes: Vec<u8>, device: &Device) -> Result<ZooModel, ZooError> {
@@ -110,6 +123,6 @@ pub fn from_bytes(path: &Path, bytes: Vec<u8>, device: &Device) -> Result<ZooMod
     let family = family.ok_or_else(|| refused(format!("there is no family `{}`", header.family)))?;
     (family.restore)(&header.settings, bytes, device).map_err(|error| match error {
         RestoreError::Settings(error) => refused(error.to_string()),
-        RestoreError::Weights(misfit) => ZooError::OtherModel { path: path.into(), misfit },
+        RestoreError::Weights(mismatch) => ZooError::OtherModel { path: path.into(), mismatch },
     })
 }

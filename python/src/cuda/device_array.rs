@@ -102,7 +102,7 @@ impl DeviceArray {
         self.buffer.device()
     }
 
-    /// What makes further arrays on the device.
+    /// Device of further arrays beside this one.
     pub fn resident(&self) -> Resident {
         Resident { device: self.buffer.device().clone(), index: self.buffer.index() }
     }
@@ -237,8 +237,8 @@ impl DeviceArray {
         (dlpack::CUDA, self.buffer.index())
     }
 
-    /// DLPack capsule of the array's own memory. Values are complete when an array exists, so that there is nothing that
-    /// `stream` would have to wait for.
+    /// DLPack capsule of the array's own memory. Values are complete when an array exists, so that there is nothing
+    /// that `stream` would have to wait for.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         &self,
@@ -262,8 +262,8 @@ impl DeviceArray {
     }
 }
 
-/// A tensor of another library in a GPU's memory, copied within it, or a `DeviceArray` itself. `argument` is the name in
-/// errors; `device` the name of a device that must be the tensor's, if given.
+/// A tensor of another library in a GPU's memory, copied within it, or a `DeviceArray` itself. `argument` is the name
+/// in errors; `device` the name of a device that must be the tensor's, if given.
 #[pyfunction]
 pub fn from_dlpack(
     py: Python<'_>,

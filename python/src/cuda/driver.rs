@@ -9,8 +9,8 @@ use cudarc::driver::sys;
 
 use super::layout::PitchedRows;
 
-/// A GPU's primary context, which CubeCL, PyTorch and CuPy share, and a stream for copies in it. It lives as long as the
-/// process.
+/// A GPU's primary context, which CubeCL, PyTorch and CuPy share, and a stream for copies in it. It lives as long as
+/// the process.
 pub struct Gpu {
     context: sys::CUcontext,
     stream: sys::CUstream,

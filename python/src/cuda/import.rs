@@ -17,7 +17,7 @@ use super::memory::{Buffer, Values};
 use crate::device::open;
 use crate::error::{CallError, value_error};
 
-/// What a capsule says of a tensor.
+/// Tensor of another library, as its DLPack capsule describes it.
 struct Foreign {
     address: u64,
     shape: Vec<usize>,
@@ -75,8 +75,8 @@ fn check_device(on: &Device, argument: &str, asked: Option<&str>) -> PyResult<()
     }
 }
 
-/// The capsule of a tensor, whose values are complete for work in this package's stream. Versions of the protocol before
-/// 1 know no `max_version`.
+/// The capsule of a tensor, whose values are complete for work in this package's stream. Versions of the protocol
+/// before 1 know no `max_version`.
 fn request<'py>(values: &Bound<'py, PyAny>, gpu: &Gpu) -> PyResult<Bound<'py, PyAny>> {
     let py = values.py();
     let arguments = PyDict::new(py);
@@ -164,8 +164,9 @@ impl Foreign {
         let buffer =
             Buffer::of(Values::Float(Tensor::empty([values], (&like.device, self.dtype))), &like.device, like.index)?;
         if let Some(rows) = &self.rows {
-            // SAFETY: the producer has ordered this stream after its own work on the tensor, which the capsule keeps alive.
-            // The buffer has as many values; what CubeCL did there before is finished, since a buffer is complete.
+            // SAFETY: the producer has ordered this stream after its own work on the tensor, which the capsule keeps
+            // alive. The buffer has as many values; what CubeCL did there before is finished, since a buffer is
+            // complete.
             unsafe { gpu.copy(self.address, buffer.address(), rows) }?;
         }
         let buffer = match (self.dtype, buffer.values()) {
@@ -199,8 +200,8 @@ fn element_of(given: dlpack::DataType, argument: &str) -> PyResult<(Element, DTy
     };
     Err(if wide {
         PyValueError::new_err(format!(
-            "{argument} is of {name}, which is computed in float64, but GPUs compute in float32: convert it first, as with \
-             `.float()`, or copy it to the host"
+            "{argument} is of {name}, which is computed in float64, but GPUs compute in float32: convert it first, as \
+             with `.float()`, or copy it to the host"
         ))
     } else {
         PyTypeError::new_err(format!("{argument} is of {name}: convert it to float32 first, as with `.float()`"))

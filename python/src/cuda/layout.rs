@@ -8,8 +8,8 @@ pub struct PitchedRows {
     pub pitch_bytes: usize,
 }
 
-/// The rows of a tensor whose values lie in the order of its indices: contiguous, or with one gap per row, as in a slice
-/// of columns. `strides` are in values of `size` bytes. `None` for every other layout, and without values.
+/// The rows of a tensor whose values lie in the order of its indices: contiguous, or with one gap per row, as in a
+/// slice of columns. `strides` are in values of `size` bytes. `None` for every other layout, and without values.
 pub fn pitched_rows(shape: &[usize], strides: &[i64], size: usize) -> Option<PitchedRows> {
     // Outermost dimensions first; a dimension of one index has no stride that matters.
     let mut dimensions = shape

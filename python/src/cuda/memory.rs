@@ -13,7 +13,7 @@ use cubecl_runtime::runtime::Runtime;
 use super::driver::Gpu;
 use crate::error::CallError;
 
-/// What CubeCL keeps the memory of a tensor in place with. It is only dropped, so that its lock is never taken.
+/// Owner that CubeCL keeps until the memory of a tensor is free. It is only dropped, so that its lock is never taken.
 type Resource = Mutex<Box<dyn Send>>;
 
 /// CubeCL's stream for tensors that stay on a GPU. One for all threads: its pool then reuses what an earlier call has
@@ -103,8 +103,8 @@ impl Buffer {
         Ok(Self { values, device, index, gpu, address, held, is_shared })
     }
 
-    /// The values. After another library was given the address, they are complete only once [`settle`](Self::settle) has
-    /// returned.
+    /// The values. After another library was given the address, they are complete only once [`settle`](Self::settle)
+    /// has returned.
     pub fn values(&self) -> &Values {
         &self.values
     }

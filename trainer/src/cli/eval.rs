@@ -17,7 +17,7 @@ use firefly_app::streams::note;
 
 use super::options::open_device;
 use super::outcome::print;
-use super::progress::StderrProgress;
+use super::stderr_progress::StderrProgress;
 
 #[derive(Args)]
 pub struct EvalArgs {

@@ -6,7 +6,7 @@ mod new;
 mod options;
 mod outcome;
 mod predict;
-mod progress;
+mod stderr_progress;
 mod sweep;
 mod train;
 

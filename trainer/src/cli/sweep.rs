@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::options::{TrainingOptions, open_devices};
 use super::outcome::{interrupter, report_outcome};
-use super::progress::StderrProgress;
+use super::stderr_progress::StderrProgress;
 
 #[derive(Args)]
 pub struct SweepArgs {

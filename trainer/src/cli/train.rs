@@ -12,7 +12,7 @@ use firefly_app::suggest::hint;
 
 use super::options::{TrainingOptions, open_devices};
 use super::outcome::{interrupter, report_outcome};
-use super::progress::StderrProgress;
+use super::stderr_progress::StderrProgress;
 
 #[derive(Args)]
 pub struct TrainArgs {

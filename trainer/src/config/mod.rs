@@ -3,14 +3,14 @@
 mod devices;
 mod load;
 mod needs;
-mod optimizer;
+mod optimizer_section;
 mod parser_message;
 mod read;
 pub mod reference;
 mod resolved;
 mod sections;
 mod task_name;
-mod training;
+mod training_section;
 mod validate;
 
 use serde::{Deserialize, Serialize};
@@ -19,11 +19,11 @@ pub use devices::DeviceNames;
 pub use load::{ConfigError, Loaded, load, load_text, task_of, task_of_text};
 pub(crate) use load::{locate, locate_recordings};
 pub(crate) use needs::{Need, Shortage, ensure_fits};
-pub use optimizer::{Optimizer, OptimizerSection, RateSchedule};
+pub use optimizer_section::{Optimizer, OptimizerSection, RateSchedule};
 pub use resolved::Resolved;
 pub use sections::{Section, Sections};
 pub use task_name::TaskName;
-pub use training::{Length, Training, TrainingSection};
+pub use training_section::{Length, Training, TrainingSection};
 pub(crate) use validate::{MAX_FRAMES, ensure};
 
 /// A training run of a task, as its TOML file states it. Every key has a default.

@@ -1,7 +1,7 @@
 //! Metrics of training, as JSON lines.
 
-mod loss;
 mod point;
+mod step_loss;
 
 use std::error::Error as StdError;
 use std::fs::{self, File, OpenOptions};
@@ -12,8 +12,8 @@ use burn::tensor::Tensor;
 use firefly_app::files::write_atomically;
 use thiserror::Error;
 
-pub use self::loss::{StepLoss, Validation};
 pub use self::point::{Metric, MetricValue, TrainingPoint, ValidationPoint};
+pub use self::step_loss::{StepLoss, Validation};
 
 /// Failure to measure, write or read metrics.
 #[derive(Debug, Error)]
@@ -171,7 +171,7 @@ impl MetricsLog {
 ///
 /// # Errors
 /// If the file can't be read, or can't be replaced.
-pub fn salvage(path: &Path, written: u64) -> Result<u64, MetricsError> {
+pub fn repair(path: &Path, written: u64) -> Result<u64, MetricsError> {
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         read => read.map_err(|source| MetricsError::Open { path: path.into(), source })?,
@@ -215,18 +215,18 @@ mod tests {
         let whole = first.clone() + &second;
         let written = whole.len() as u64;
         fs::write(&path, whole.clone() + &line(3)).unwrap();
-        assert_eq!(salvage(&path, written).unwrap(), written);
+        assert_eq!(repair(&path, written).unwrap(), written);
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 3, "an undamaged file is not changed");
 
         for damaged in [whole[..whole.len() - 4].to_string(), whole.clone() + "{", whole.replace("\"step\":2", "x")] {
             fs::write(&path, &damaged).unwrap();
             let written = damaged.len().max(whole.len()) as u64;
-            let kept = salvage(&path, written).unwrap();
+            let kept = repair(&path, written).unwrap();
             assert!(kept == first.len() as u64 || damaged.ends_with('{') && kept == whole.len() as u64);
             assert_eq!(fs::metadata(&path).unwrap().len(), kept);
         }
         fs::remove_file(&path).unwrap();
-        assert_eq!(salvage(&path, written).unwrap(), 0, "a missing file starts empty");
+        assert_eq!(repair(&path, written).unwrap(), 0, "a missing file starts empty");
     }
 
     #[test]

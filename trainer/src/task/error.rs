@@ -74,7 +74,7 @@ pub enum TaskError {
     TestSet {
         /// Name of the test set.
         data_set: String,
-        /// The misfit.
+        /// The mismatch.
         reason: String,
     },
     /// A model does not have the outputs that the task needs.

@@ -20,7 +20,7 @@ use crate::progress::Monitor;
 pub use self::error::{ModelError, TaskError};
 pub use self::placed::{Placed, over_devices};
 pub use self::predictions::{PredictionFile, PredictionForm, PredictionTable, Predictions};
-pub use self::share::{BatchShare, Place};
+pub use self::share::{BatchShare, DeviceRank};
 
 /// One model measured on one data set.
 pub trait EvaluationRow: Debug + Clone + Serialize {

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-/// Place of a device among those that train together.
+/// Rank of a device among those that train together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct DeviceRank {
     /// Index of the device.
     pub index: usize,
     /// Number of devices.
@@ -22,17 +22,17 @@ pub struct BatchShare {
     pub rows: Range<usize>,
 }
 
-impl Place {
-    /// The place of the only device.
+impl DeviceRank {
+    /// The rank of the only device.
     pub const ONLY: Self = Self { index: 0, devices: 1 };
 
     /// The share of batch `number`, which has `rows` rows, and the share's weight in the mean over the batch. A device
     /// for which no row is left takes the first with a weight of 0.
     ///
     /// ```
-    /// use firefly_trainer::task::Place;
+    /// use firefly_trainer::task::DeviceRank;
     ///
-    /// let (share, weight) = Place { index: 1, devices: 2 }.share(7, 3);
+    /// let (share, weight) = DeviceRank { index: 1, devices: 2 }.share(7, 3);
     /// assert_eq!((share.number, share.rows, weight), (7, 1..3, 2.0 / 3.0));
     /// ```
     pub fn share(self, number: usize, rows: usize) -> (BatchShare, f64) {
@@ -62,14 +62,14 @@ mod tests {
     #[test]
     fn shares_are_every_row_once_and_their_weights_sum_to_1() {
         for (rows, devices) in [(8, 2), (7, 3), (2, 3), (1, 1), (1, 4)] {
-            let shares: Vec<_> = (0..devices).map(|index| Place { index, devices }.share(5, rows)).collect();
+            let shares: Vec<_> = (0..devices).map(|index| DeviceRank { index, devices }.share(5, rows)).collect();
             let counted: Vec<usize> =
                 shares.iter().filter(|(_, weight)| *weight > 0.0).flat_map(|(share, _)| share.rows.clone()).collect();
             assert_eq!(counted, (0..rows).collect::<Vec<_>>(), "{rows} rows on {devices} devices");
             assert!((shares.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs() < 1e-12);
             assert!(shares.iter().all(|(share, _)| !share.rows.is_empty() && share.rows.end <= rows));
         }
-        assert_eq!(Place::ONLY.share(3, 8), (BatchShare::whole(3, 8), 1.0));
+        assert_eq!(DeviceRank::ONLY.share(3, 8), (BatchShare::whole(3, 8), 1.0));
         assert_eq!(BatchShare { number: 3, rows: 2..4 }.first(10), 32);
     }
 }

@@ -1,7 +1,7 @@
 //! Evaluation rows of tasks whose results are a few numbers per model.
 
 use firefly_app::number::significant;
-use firefly_app::page::table::{HtmlRow, HtmlTable};
+use firefly_app::page::html_table::{HtmlRow, HtmlTable};
 use firefly_app::table::{Align, TextTable};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

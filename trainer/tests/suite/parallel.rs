@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::common::{errors, outcome, run, small_config, text};
 use safetensors::SafeTensors;
 
-/// Largest difference of a weight after 100 steps on two or three devices, relative to the largest weight of its tensor.
+/// Largest difference of a weight after 100 steps on two or three devices, relative to the largest weight of its
+/// tensor.
 const TOLERANCE: f32 = 1e-3;
 
 /// Name and values of a tensor of weights.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use super::*;
-use crate::harness::statistics::Spread;
+use crate::harness::statistics::Percentiles;
 
 /// Machine whose clock advances by what routines cost.
 #[derive(Default)]
@@ -80,7 +80,7 @@ fn two_copies_of_a_case_have_a_ratio_of_one() {
     let samples = simulated(&[0, 0, 100_000, 0, 0], 4000);
     let disturbed = samples[0].iter().filter(|sample| **sample > 300_000).count();
     assert!((860..1060).contains(&disturbed), "{disturbed} of 4000 samples follow the third; 960 are expected");
-    let ratio = Spread::of_speed_ratio(&samples[0], &samples[1]).unwrap();
+    let ratio = Percentiles::of_speed_ratio(&samples[0], &samples[1]).unwrap();
     assert_eq!(ratio.median, 1.0);
     let mean = |samples: &[u64]| samples.iter().sum::<u64>() as f64 / samples.len() as f64;
     // Each mean has a standard error of 0.2 % (33 % · √(0.24 · 0.76 / 4000)); a fixed cycle would be off by 33 %.

@@ -12,7 +12,7 @@ use firefly_app::page::figure::grid;
 use crate::harness::date::date;
 use crate::report::any::AnyReport;
 use crate::report::decision;
-use crate::report::picker::PickerReport;
+use crate::report::picker_report::PickerReport;
 use crate::report::profile::ProfileReport;
 use crate::report::schema::BenchReport;
 

@@ -1,6 +1,6 @@
 //! Cases and crossovers as HTML tables.
 
-use firefly_app::page::table::{HtmlRow, HtmlTable};
+use firefly_app::page::html_table::{HtmlRow, HtmlTable};
 use firefly_app::table::TextTable;
 
 use crate::harness::outcome::{CaseOutcome, CaseRecord, DERIVED, SpeedRatio};

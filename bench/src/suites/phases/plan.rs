@@ -10,7 +10,7 @@ use firefly_models::testing::ButterflyWelchPeaks;
 use firefly_models::{Peaks, SpectrumLayout};
 use firefly_ops::ArgumentError;
 
-use crate::harness::traffic::PhaseTraffic;
+use crate::harness::phase_traffic::PhaseTraffic;
 use crate::suites::peaks::{PeaksProblem, config, exact_model};
 
 /// The model of separate operations for a problem, on `device`.

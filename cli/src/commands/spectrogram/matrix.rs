@@ -51,8 +51,8 @@ impl NpyMatrix {
         header
     }
 
-    /// The next `rows` rows of the file that a killed command left behind, if they are there and have the checksum. They
-    /// are kept.
+    /// The next `rows` rows of the file that a killed command left behind, if they are there and have the checksum.
+    /// They are kept.
     ///
     /// # Errors
     /// If the file can't be read.

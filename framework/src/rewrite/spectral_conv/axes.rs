@@ -2,7 +2,7 @@
 
 /// Dimension that runs along an axis, or along a part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum AxisRole {
     /// Elements of the batch.
     Batch,
     /// Channels of the input.
@@ -16,7 +16,7 @@ pub enum Role {
 }
 
 /// Roles along one axis with their lengths, greater than 1, the outermost first; without any, its values are the same.
-pub type AxisRoles = Vec<(Role, usize)>;
+pub type AxisRoles = Vec<(AxisRole, usize)>;
 
 /// The axes of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,17 +26,17 @@ impl ValueAxes {
     /// The axes of a tensor of which nothing is known.
     pub fn own(shape: &[usize]) -> Self {
         let axis =
-            |(axis, &length): (usize, &usize)| Vec::from_iter((length != 1).then_some((Role::Own(axis), length)));
+            |(axis, &length): (usize, &usize)| Vec::from_iter((length != 1).then_some((AxisRole::Own(axis), length)));
         Self(shape.iter().enumerate().map(axis).collect())
     }
 
     /// The roles in the order of the elements.
-    pub fn roles(&self) -> Vec<Role> {
+    pub fn roles(&self) -> Vec<AxisRole> {
         self.0.iter().flatten().map(|(role, _)| *role).collect()
     }
 
     /// The same axes with other names of the roles.
-    pub fn renamed(&self, name: impl Fn(Role) -> Role) -> Self {
+    pub fn renamed(&self, name: impl Fn(AxisRole) -> AxisRole) -> Self {
         let axis = |axis: &AxisRoles| axis.iter().map(|&(role, length)| (name(role), length)).collect();
         Self(self.0.iter().map(axis).collect())
     }
@@ -89,7 +89,7 @@ impl ValueAxes {
     /// The dimension whose points or bins run along an axis, and nothing else.
     pub fn mode_along(&self, axis: usize) -> Option<usize> {
         match self.0[axis][..] {
-            [(Role::Mode(dim), _)] => Some(dim),
+            [(AxisRole::Mode(dim), _)] => Some(dim),
             _ => None,
         }
     }
@@ -97,7 +97,7 @@ impl ValueAxes {
     /// The same axes with another number of bins along one. Of a single one, no role is left.
     pub fn with_modes(&self, axis: usize, dim: usize, length: usize) -> Self {
         let mut axes = self.clone();
-        axes.0[axis] = Vec::from_iter((length > 1).then_some((Role::Mode(dim), length)));
+        axes.0[axis] = Vec::from_iter((length > 1).then_some((AxisRole::Mode(dim), length)));
         axes
     }
 

@@ -2,7 +2,7 @@
 
 mod axes;
 mod bins;
-mod interpretation;
+mod conv_interpretation;
 mod layer;
 mod rule;
 mod transform;

@@ -1,7 +1,7 @@
 //! The rule: inverse transforms of products by weights become spectral convolutions.
 
-use super::axes::Role;
-use super::interpretation::SpectralConvValues;
+use super::axes::AxisRole;
+use super::conv_interpretation::SpectralConvValues;
 use super::layer::SpectralConvMatch;
 use super::transform::{Fft, FftKind};
 use super::value::Spectrum;
@@ -77,9 +77,9 @@ fn replace(graph: &Graph, interpretation: &SpectralConvValues<'_>, index: usize)
 /// Whether the elements of a spectrum are in the order of a tensor `[batch, out, n…]`.
 fn has_axes(spectrum: &Spectrum, shape: &[usize]) -> bool {
     let dims = shape.len() - 2;
-    let roles = [Role::Batch, Role::Output].into_iter().chain((0..dims).map(Role::Mode));
+    let roles = [AxisRole::Batch, AxisRole::Output].into_iter().chain((0..dims).map(AxisRole::Mode));
     let last_modes = spectrum.axes.0.last().map_or(1, |axis| axis.iter().map(|(_, length)| length).product());
     let lengths = shape[..=dims].iter().copied().chain([last_modes]);
-    let expected: Vec<Role> = roles.zip(lengths).filter(|(_, length)| *length > 1).map(|(role, _)| role).collect();
+    let expected: Vec<AxisRole> = roles.zip(lengths).filter(|(_, length)| *length > 1).map(|(role, _)| role).collect();
     spectrum.axes.roles() == expected
 }

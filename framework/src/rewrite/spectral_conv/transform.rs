@@ -3,7 +3,7 @@
 use firefly_ops::Direction;
 use firefly_ops::descriptor::OpDescriptor;
 
-use super::axes::Role;
+use super::axes::AxisRole;
 use super::bins::BinBlock;
 use super::value::{RealTransform, Spectrum, Stage, View};
 use crate::graph::{Graph, Node, Operation, ScalarIr, ValueId};
@@ -81,7 +81,7 @@ impl Fft {
         let input = graph.get(input);
         let is_source = |view: &&View| {
             let source = graph.get(view.source);
-            let last = (Role::Own(source.shape.len() - 1), self.points);
+            let last = (AxisRole::Own(source.shape.len() - 1), self.points);
             let is_whole = view.axes.cover(&input.shape) && source.elements() == input.elements();
             (3..=5).contains(&source.shape.len()) && is_whole && view.axes.0[self.axis] == [last]
         };

@@ -1,6 +1,6 @@
 //! Abstract values: what is known of a value of a graph, in terms of a spectral convolution.
 
-use super::axes::{AxisRoles, Role, ValueAxes};
+use super::axes::{AxisRole, AxisRoles, ValueAxes};
 use super::bins::{BinBlock, Bins, Term, sum};
 use crate::graph::{AxisSlice, ValueId};
 use crate::rewrite::abstract_value::SpectrumPart;
@@ -78,9 +78,9 @@ impl Spectrum {
     pub fn of_real(transform: RealTransform, axes: &ValueAxes, axis: usize, scale: f64, part: SpectrumPart) -> Self {
         let dims = transform.points.len();
         let axes = axes.renamed(|role| match role {
-            Role::Own(0) => Role::Batch,
-            Role::Own(1) => Role::Input,
-            Role::Own(axis) => Role::Mode(axis - 2),
+            AxisRole::Own(0) => AxisRole::Batch,
+            AxisRole::Own(1) => AxisRole::Input,
+            AxisRole::Own(axis) => AxisRole::Mode(axis - 2),
             other => other,
         });
         let half = transform.points[dims - 1] / 2 + 1;
@@ -105,7 +105,7 @@ impl Spectrum {
     /// which no more than a bin is left, if there is one.
     pub fn dim_along(&self, axis: usize) -> Option<usize> {
         let roles = self.axes.roles();
-        let mut single = (0..self.stages.len()).filter(|dim| !roles.contains(&Role::Mode(*dim)));
+        let mut single = (0..self.stages.len()).filter(|dim| !roles.contains(&AxisRole::Mode(*dim)));
         let only = single.next().filter(|_| self.axes.0[axis].is_empty() && single.next().is_none());
         self.axes.mode_along(axis).or(only)
     }
@@ -160,7 +160,7 @@ impl Spectrum {
         let (of_weights, [inputs, outputs]) = weights.axes.0.split_last_chunk()?;
         let is_sum = match (&columns[..], &inputs[..]) {
             ([], []) => true,
-            ([(Role::Input, length)], [(Role::Own(0), same)]) => length == same,
+            ([(AxisRole::Input, length)], [(AxisRole::Own(0), same)]) => length == same,
             _ => false,
         };
         let leading = own.iter().zip(of_weights).map(|(own, weights)| joined(own, weights));
@@ -180,7 +180,7 @@ impl Spectrum {
         if length == 1 {
             return Some(self.clone());
         }
-        let [(Role::Input, _)] = self.axes.0[axis][..] else { return None };
+        let [(AxisRole::Input, _)] = self.axes.0[axis][..] else { return None };
         let mut axes = self.axes.clone();
         axes.0[axis].clear();
         Some(self.with_axes(axes))
@@ -189,14 +189,15 @@ impl Spectrum {
 
 /// The roles along an axis of a product of a spectrum with weights.
 fn joined(own: &AxisRoles, weights: &AxisRoles) -> Option<AxisRoles> {
-    let is_pair = |((role, length), (of_weights, same)): (&(Role, usize), &(Role, usize))| match (role, of_weights) {
-        (Role::Input, Role::Own(0)) => length == same,
-        (Role::Mode(dim), Role::Own(axis)) => dim + 2 == *axis && length == same,
-        _ => false,
-    };
+    let is_pair =
+        |((role, length), (of_weights, same)): (&(AxisRole, usize), &(AxisRole, usize))| match (role, of_weights) {
+            (AxisRole::Input, AxisRole::Own(0)) => length == same,
+            (AxisRole::Mode(dim), AxisRole::Own(axis)) => dim + 2 == *axis && length == same,
+            _ => false,
+        };
     match (&own[..], &weights[..]) {
-        ([], &[(Role::Own(1), length)]) => Some(vec![(Role::Output, length)]),
-        (own, []) => own.iter().all(|(role, _)| *role == Role::Batch).then(|| own.to_vec()),
+        ([], &[(AxisRole::Own(1), length)]) => Some(vec![(AxisRole::Output, length)]),
+        (own, []) => own.iter().all(|(role, _)| *role == AxisRole::Batch).then(|| own.to_vec()),
         (own, weights) => (own.len() == weights.len() && own.iter().zip(weights).all(is_pair)).then(|| own.to_vec()),
     }
 }

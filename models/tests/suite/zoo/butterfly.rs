@@ -124,8 +124,8 @@ fn a_permutation_may_share_its_steps_and_begin_with_extra_ones() {
     assert!(fixed.validate().unwrap_err().to_string().contains("`extra_steps` is true"));
 }
 
-/// Values at even places, then those at odd ones in reverse, are w; output k of the cosine transform is the real part of
-/// exp(−iπk/2n) times bin k of the Fourier transform of w.
+/// Values at even places, then those at odd ones in reverse, are w; output k of the cosine transform is the real part
+/// of exp(−iπk/2n) times bin k of the Fourier transform of w.
 #[test]
 fn the_cosine_transform_is_the_real_part_of_bpp() {
     let device = Device::flex();

@@ -15,8 +15,8 @@ use crate::common::{assert_close, samples, tensor, values};
 const LEADING: [usize; 2] = [2, 3];
 const ROWS: usize = 6;
 
-/// Asserts that outputs of the first row, `rank_1`, and of the batch, `rank_3`, have the values of those of the rows, and
-/// that their shapes end alike.
+/// Asserts that outputs of the first row, `rank_1`, and of the batch, `rank_3`, have the values of those of the rows,
+/// and that their shapes end alike.
 fn assert_rows(what: &str, [rank_1, rank_2, rank_3]: [(Vec<usize>, Vec<f64>); 3]) {
     let ([_, end @ ..], rows) = (&rank_2.0[..], rank_2.1) else { panic!("{what} has no rows") };
     assert_eq!(rank_1.0, end, "{what}");

@@ -160,7 +160,7 @@ fn replay(graph: &Graph, model: &ZooModel) -> Vec<Vec<f32>> {
 fn a_captured_model_replays_with_the_same_bits() {
     for name in tiny() {
         let model = create(name, &Device::flex());
-        if zoo::card(name).unwrap().unrecordable.is_some() {
+        if zoo::card(name).unwrap().capture_unsupported.is_some() {
             assert!(model.capture(BATCH).is_err(), "{name} can be captured");
             continue;
         }
@@ -175,7 +175,7 @@ fn a_rewritten_model_has_the_same_values() {
     let mut device = Preset::Cpu.profile();
     device.min_gain = 0.0;
     for name in tiny() {
-        if zoo::card(name).unwrap().unrecordable.is_some() {
+        if zoo::card(name).unwrap().capture_unsupported.is_some() {
             continue;
         }
         let model = create(name, &Device::flex());

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn settings_that_need_too_much_memory_are_named() {
         let message = |change: fn(&mut ClassificationConfig)| {
             let mut config = ClassificationConfig::default();
             change(&mut config);

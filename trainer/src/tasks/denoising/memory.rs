@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn settings_that_need_too_much_memory_are_named() {
         let message = |change: fn(&mut DenoisingConfig)| {
             let mut config = DenoisingConfig::default();
             change(&mut config);

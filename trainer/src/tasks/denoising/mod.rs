@@ -2,10 +2,10 @@
 
 mod baselines;
 mod config;
+mod denoised;
 mod evaluate;
 mod examples;
 mod memory;
-mod predict;
 mod quality;
 mod report;
 mod spectral_loss;
@@ -253,7 +253,7 @@ impl Task for Denoising {
         placed: &mut [Placed<ZooModel>],
         inputs: &[PathBuf],
     ) -> Result<Predictions, TaskError> {
-        Ok(Predictions::Files(predict::files(config, placed, inputs)?))
+        Ok(Predictions::Files(denoised::files(config, placed, inputs)?))
     }
 
     fn report(

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn settings_that_need_too_much_memory_are_named() {
         let message = |change: fn(&mut ForecastingConfig)| {
             let mut config = ForecastingConfig::default();
             change(&mut config);

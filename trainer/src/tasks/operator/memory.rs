@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn settings_that_need_too_much_memory_are_named() {
         let message = |change: fn(&mut OperatorConfig), available: u64| {
             let mut config = OperatorConfig::default();
             change(&mut config);

@@ -131,8 +131,8 @@ struct ComparedModel<'a> {
     peaks: Box<dyn Fn(Tensor<2>) -> Result<Peaks<2>, ArgumentError> + 'a>,
 }
 
-/// Exact estimates of one segment up to the reference's eight, and the learned models with their names, evaluated on one
-/// data set.
+/// Exact estimates of one segment up to the reference's eight, and the learned models with their names, evaluated on
+/// one data set.
 ///
 /// # Errors
 /// If there are no frames, or they don't fit the models.

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn settings_that_need_too_much_memory_are_named() {
         let config = PeaksConfig::default();
         assert!(config.check_memory(Some(1 << 30)).is_ok());
         assert!(config.check_memory(None).is_ok());

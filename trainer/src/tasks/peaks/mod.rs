@@ -1,17 +1,17 @@
 //! Task `peaks`: learned Welch peaks, fitted to the peaks of the exact reference tier.
 
 pub mod batch;
+mod checks;
 mod config;
 mod data;
 pub mod ephemeral;
 pub mod evaluate;
+mod gated_loss;
 mod loss;
 mod memory;
 pub mod report;
 mod row;
-mod step;
 mod table;
-mod validate;
 
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,7 @@ impl Sections for PeaksTask {
     }
 
     fn validate(config: &PeaksConfig) -> Result<(), ConfigError> {
-        validate::validate(config)
+        checks::validate(config)
     }
 
     fn check_memory(config: &PeaksConfig, available: u64) -> Result<(), ConfigError> {
@@ -131,7 +131,7 @@ impl Task for PeaksTask {
     }
 
     fn freeze(model: LearnedWelchPeaks, config: &PeaksConfig) -> LearnedWelchPeaks {
-        step::freeze(model, config)
+        gated_loss::freeze(model, config)
     }
 
     fn rates(config: &PeaksConfig) -> Vec<GroupRate> {
@@ -148,7 +148,7 @@ impl Task for PeaksTask {
         share: &BatchShare,
         step: usize,
     ) -> Result<StepLoss, TaskError> {
-        Ok(step::step_loss(config, &data.batches, model, share, step)?)
+        Ok(gated_loss::step_loss(config, &data.batches, model, share, step)?)
     }
 
     fn properties(config: &PeaksConfig, model: &LearnedWelchPeaks) -> Vec<Metric> {

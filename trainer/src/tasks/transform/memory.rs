@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn settings_that_need_too_much_memory_are_named() {
         let message = |change: fn(&mut TransformConfig)| {
             let mut config = TransformConfig::default();
             change(&mut config);

@@ -8,8 +8,8 @@ use firefly_models::zoo::ZooModel;
 #[derive(Module, Debug)]
 pub struct Starts {
     models: Vec<ZooModel>,
-    /// 1 for each start that is trained, 0 for those that were dropped; none for a single start. It is a parameter so that
-    /// checkpoints hold it.
+    /// 1 for each start that is trained, 0 for those that were dropped; none for a single start. It is a parameter so
+    /// that checkpoints hold it.
     trained: Option<Param<Tensor<1>>>,
 }
 

@@ -170,8 +170,8 @@ fn a_device_that_fails_ends_the_run_with_a_message_and_a_checkpoint_that_resumes
         assert_eq!(
             error.to_string(),
             format!(
-                "device {failed} failed after step 10: can't allocate 42 bytes; the checkpoint of step 10 holds the run: \
-                 --resume continues it, on other devices too"
+                "device {failed} failed after step 10: can't allocate 42 bytes; the checkpoint of step 10 holds the \
+                 run: --resume continues it, on other devices too"
             )
         );
         let output = run(&[text(&config), "--out", text(&out), "--resume", "--device", "cpu"]);

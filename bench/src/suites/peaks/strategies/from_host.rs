@@ -6,9 +6,9 @@ use firefly_ops::{ArgumentError, HostMemory, HostPeaks, host_chunks};
 
 use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
 use crate::harness::strategy::BenchStrategy;
+use crate::suites::peaks::exact_module::exact_model;
 use crate::suites::peaks::inputs::FrameInputs;
 use crate::suites::peaks::memory;
-use crate::suites::peaks::model::exact_model;
 use crate::suites::peaks::problem::PeaksProblem;
 use crate::suites::peaks::verify::check_peaks;
 

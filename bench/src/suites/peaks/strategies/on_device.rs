@@ -6,8 +6,8 @@ use firefly_ops::{InstructionSet, welch_instruction_set};
 
 use crate::harness::calls::{Calls, QUEUED};
 use crate::harness::strategy::BenchStrategy;
+use crate::suites::peaks::exact_module::{config, exact_model};
 use crate::suites::peaks::memory;
-use crate::suites::peaks::model::{config, exact_model};
 use crate::suites::peaks::problem::PeaksProblem;
 use crate::suites::peaks::tensor_routine::{MemorySpace, TensorRoutine};
 use crate::suites::peaks::verify::check_peaks;

@@ -2,7 +2,7 @@
 
 use firefly_app::number::{fixed, percent, significant};
 use firefly_app::page::figure::Figure;
-use firefly_app::page::table::{HtmlRow, HtmlTable};
+use firefly_app::page::html_table::{HtmlRow, HtmlTable};
 
 use super::recall;
 use crate::tasks::peaks::evaluate::{ModelKind, PeaksRow};

@@ -26,8 +26,8 @@ pub(super) fn against_butterflies(data_set: &str, rows: &[&PeaksRow]) -> Figure 
     butterflies
 }
 
-/// Recall of the rows of one data set against their median time per frame, with the best learned model set beside the exact
-/// estimate that takes no longer.
+/// Recall of the rows of one data set against their median time per frame, with the best learned model set beside the
+/// exact estimate that takes no longer.
 pub fn against_time(data_set: &str, rows: &[&PeaksRow]) -> Figure {
     let mut time = figure(
         &format!("Recall against time: {data_set}"),
@@ -134,7 +134,8 @@ fn short_name(row: &PeaksRow, prefix: &str) -> String {
     short
 }
 
-/// The best learned model beside the best exact estimate that costs no more. `of` is what a row costs, and `words` say so.
+/// The best learned model beside the best exact estimate that costs no more. `of` is what a row costs, and `words` say
+/// so.
 fn comparison(rows: &[&PeaksRow], of: impl Fn(&PeaksRow) -> f64, words: impl Fn(f64) -> String) -> String {
     let best = |kind, budget: f64| {
         rows.iter().filter(|row| row.kind == kind && of(row) <= budget).max_by(|a, b| a.recall.total_cmp(&b.recall))

@@ -26,7 +26,7 @@ impl StderrProgress {
         match display {
             Display::Bar(bar) => {
                 bar.set_position(point.step as u64);
-                if validated { display.note(text) } else { display.say(text.to_owned()) }
+                if validated { display.note(text) } else { display.set_message(text.to_owned()) }
             }
             Display::Lines if validated => {
                 note(format_args!("{}/{steps}  {text}", point.step));

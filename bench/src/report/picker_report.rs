@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::schema::Tool;
 use crate::harness::machine::MachineInfo;
-use crate::harness::statistics::Spread;
+use crate::harness::statistics::Percentiles;
 use firefly_app::number::{duration, significant};
 
 /// Factor of the measured time within which a prediction is good.
@@ -42,9 +42,9 @@ pub struct PickerReport {
     /// Largest regret of a case.
     pub worst_regret: f64,
     /// Nanoseconds per decision on a problem that was not decided on before.
-    pub deciding_first_ns: Spread,
+    pub deciding_first_ns: Percentiles,
     /// Nanoseconds per decision on a problem that was.
-    pub deciding_again_ns: Spread,
+    pub deciding_again_ns: Percentiles,
     /// Problems left out, with the reason.
     pub left_out: Vec<String>,
     /// One record per problem.
@@ -65,7 +65,7 @@ pub struct PickerCase {
     /// Method chosen.
     pub chosen: String,
     /// Every method with its predicted nanoseconds, if predicted, and the measured ones.
-    pub methods: Vec<(String, Option<f64>, Spread)>,
+    pub methods: Vec<(String, Option<f64>, Percentiles)>,
     /// Predicted by measured median time of the chosen method.
     pub prediction: f64,
     /// The same by the fastest tenth of the samples.
@@ -131,7 +131,7 @@ impl PickerReport {
         }
         table = table.columns(["predicted / measured", "regret, %"], Align::Right);
         for case in self.cases.iter().filter(|case| is_shown(case)) {
-            let times = case.methods.iter().map(|(_, _, spread)| duration(spread.median));
+            let times = case.methods.iter().map(|(_, _, time)| duration(time.median));
             let sizes = [case.n_fft.to_string(), case.tier.clone(), case.batch.to_string(), case.k.to_string()];
             let rest = [significant(case.prediction, 3), format!("{:.1}", 100.0 * case.regret)];
             table.row(sizes.into_iter().chain([case.chosen.clone()]).chain(times).chain(rest));

@@ -36,10 +36,9 @@ const LONG: usize = 24;
 impl HtmlTable {
     /// The table as HTML, in a box that scrolls sideways on a narrow screen.
     pub fn html(&self) -> String {
-        let mut html = format!(
-            r#"<div class="scroll" role="region" tabindex="0" aria-label="{caption}"><table><caption>{caption}</caption><thead><tr>"#,
-            caption = escape(&self.caption)
-        );
+        let caption = escape(&self.caption);
+        let mut html = format!(r#"<div class="scroll" role="region" tabindex="0" aria-label="{caption}">"#);
+        let _ = write!(html, "<table><caption>{caption}</caption><thead><tr>");
         for column in &self.columns {
             let _ = write!(html, r#"<th scope="col">{}</th>"#, escape(column));
         }

@@ -6,7 +6,7 @@ use firefly_app::table::{Align, TextTable};
 
 use super::schema::BenchReport;
 use crate::harness::outcome::{CaseOutcome, CaseRecord, DERIVED};
-use crate::harness::statistics::Spread;
+use crate::harness::statistics::Percentiles;
 use firefly_app::number::{duration, duration_range, significant, whole};
 
 /// Change of a case.
@@ -97,7 +97,7 @@ impl ReportChanges {
 fn change(before: &CaseOutcome, after: &CaseOutcome, threshold: f64) -> CaseChange {
     match (before, after) {
         (CaseOutcome::Measured(before), CaseOutcome::Measured(after)) => {
-            let (before, after): (&Spread, &Spread) = (&before.time_ns, &after.time_ns);
+            let (before, after): (&Percentiles, &Percentiles) = (&before.time_ns, &after.time_ns);
             if after.p10 > before.p90 && after.median > (1.0 + threshold) * before.median {
                 CaseChange::Slower
             } else if after.p90 < before.p10 {

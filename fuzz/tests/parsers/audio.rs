@@ -1,10 +1,10 @@
-//! WAV files: any bytes are recordings or an error.
+//! WAV, FLAC and Ogg files: any bytes are recordings or an error.
 
 use std::fs;
 
-use firefly_fuzz::{Edit, edited};
-use firefly_trainer::data::read_recording;
 use hound::{SampleFormat, WavSpec, WavWriter};
+
+use crate::recordings_are_read_or_refused;
 
 #[test]
 fn wav_files_are_read_or_refused() {
@@ -23,8 +23,20 @@ fn wav_files_are_read_or_refused() {
         writer.finalize().unwrap();
         files.push(fs::read(&path).unwrap());
     }
-    bolero::check!().with_type::<(u8, Vec<Edit>)>().for_each(|(which, edits)| {
-        fs::write(&path, edited(&files[*which as usize % files.len()], edits)).unwrap();
-        let _ = read_recording(&path);
-    });
+    recordings_are_read_or_refused("wav", &files);
+}
+
+/// A file beside the tests of the readers.
+fn fixture(name: &str) -> Vec<u8> {
+    fs::read(format!("../trainer/src/data/formats/fixtures/{name}")).unwrap()
+}
+
+#[test]
+fn flac_files_are_read_or_refused() {
+    recordings_are_read_or_refused("flac", &[fixture("stereo.flac")]);
+}
+
+#[test]
+fn ogg_files_are_read_or_refused() {
+    recordings_are_read_or_refused("ogg", &[fixture("tones.ogg")]);
 }
