@@ -9,6 +9,7 @@ use firefly_ops::HostPeaks;
 use super::PeaksConfig;
 use super::batch::{Batches, PeaksBatch, frames_to_tensor};
 use super::evaluate::{Agreement, has_power, peaks_of};
+use super::gated_loss::FixedGates;
 use super::loss::loss;
 use crate::data::{DataSets, Fingerprint, FrameSource, Frames};
 use crate::metrics::{Metric, Validation};
@@ -25,6 +26,8 @@ pub struct PeaksData {
     pub batches: Batches,
     /// Validation frames with their reference, on the first device.
     pub validation: Arc<ValidationSet>,
+    /// The gates, if none are learned.
+    pub(super) fixed_gates: FixedGates,
     /// The device.
     pub device: Device,
 }
@@ -40,7 +43,8 @@ impl PeaksData {
         let frames = sets.validation.evenly_spaced(config.schedule.validation_frames);
         let validation = ValidationSet::new(frames, &reference, device)?.into();
         let batches = Batches::new(sets.train.clone(), reference, config.training.batch, device.clone());
-        Ok(Self { sets: sets.into(), batches, validation, device: device.clone() })
+        let fixed_gates = FixedGates::default();
+        Ok(Self { sets: sets.into(), batches, validation, fixed_gates, device: device.clone() })
     }
 
     /// The same data with training batches on another device without autodiff.
@@ -50,7 +54,8 @@ impl PeaksData {
     pub fn on_device(&self, config: &PeaksConfig, device: &Device) -> Result<Self, TaskError> {
         let reference = config.model.exact(Tier::Reference).try_init(device)?;
         let (sets, validation) = (self.sets.clone(), self.validation.clone());
-        Ok(Self { sets, batches: self.batches.on_device(reference, device), validation, device: device.clone() })
+        let batches = self.batches.on_device(reference, device);
+        Ok(Self { sets, batches, validation, fixed_gates: FixedGates::default(), device: device.clone() })
     }
 }
 

@@ -1,27 +1,27 @@
 //! Loss of a training step: the gates that are sampled for it, and the price of the open butterflies.
 
-use crate::metrics::StepLoss;
+use std::sync::OnceLock;
+
 use burn::tensor::{Tensor, TensorData};
 use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::batch::Batches;
 use super::loss::loss;
-use super::{Parameters, PeaksConfig};
+use super::{Parameters, PeaksConfig, PeaksData};
+use crate::metrics::StepLoss;
 use crate::task::BatchShare;
 
 /// Loss of the model on rows of a batch, after `step` steps.
 pub(super) fn step_loss(
     config: &PeaksConfig,
-    batches: &Batches,
+    data: &PeaksData,
     model: &LearnedWelchPeaks,
     share: &BatchShare,
     step: usize,
 ) -> Result<StepLoss, ArgumentError> {
-    let batch = batches.at(share)?;
-    let gates = gates(config, model, share.number)?;
-    let butterflies = expected_butterflies(config, model, &gates);
+    let batch = data.batches.at(share)?;
+    let (gates, butterflies) = gates_and_butterflies(config, &data.fixed_gates, model, share.number)?;
     loss(model, &gates, &batch, &config.loss, butterflies, price(config, step))
 }
 
@@ -44,6 +44,27 @@ fn learns(config: &PeaksConfig, group: Parameters) -> bool {
 fn price(config: &PeaksConfig, step: usize) -> f64 {
     let ramp = config.loss.price_ramp * config.training.steps as f64;
     config.loss.price * if ramp > 0.0 { (step as f64 / ramp).min(1.0) } else { 1.0 }
+}
+
+/// The gates of a run that learns none, and the butterflies that they leave open: the same in every step.
+#[derive(Debug, Default)]
+pub(super) struct FixedGates(OnceLock<(Gates, Tensor<1>)>);
+
+/// The gates of a batch, and open butterflies per frame.
+fn gates_and_butterflies(
+    config: &PeaksConfig,
+    fixed: &FixedGates,
+    model: &LearnedWelchPeaks,
+    number: usize,
+) -> Result<(Gates, Tensor<1>), ArgumentError> {
+    let of = |gates: Gates| {
+        let butterflies = expected_butterflies(config, model, &gates);
+        (gates, butterflies)
+    };
+    if learns(config, Parameters::Gates) || learns(config, Parameters::Segments) {
+        return Ok(of(gates(config, model, number)?));
+    }
+    Ok(fixed.0.get_or_init(|| of(model.hard_gates())).clone())
 }
 
 /// The gates of a batch: sampled where they are learned, hard where they are not.

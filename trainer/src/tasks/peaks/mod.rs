@@ -148,7 +148,7 @@ impl Task for PeaksTask {
         share: &BatchShare,
         step: usize,
     ) -> Result<StepLoss, TaskError> {
-        Ok(gated_loss::step_loss(config, &data.batches, model, share, step)?)
+        Ok(gated_loss::step_loss(config, data, model, share, step)?)
     }
 
     fn properties(config: &PeaksConfig, model: &LearnedWelchPeaks) -> Vec<Metric> {
