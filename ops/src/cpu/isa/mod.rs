@@ -11,6 +11,7 @@ mod avx512;
 mod avx512_two_rows;
 mod dispatch;
 mod instruction_set;
+mod kernel;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanewise;
 pub(in crate::cpu) mod lines;
@@ -22,8 +23,9 @@ pub(in crate::cpu) mod register;
 mod tests;
 
 use crate::options::{MAX_N_FFT, MIN_N_FFT};
-pub(in crate::cpu) use dispatch::{Kernel, Width, dispatch, dispatch_two_rows};
+pub(in crate::cpu) use dispatch::{Width, dispatch, dispatch_two_rows};
 pub use instruction_set::InstructionSet;
+pub(in crate::cpu) use kernel::Kernel;
 
 /// Whether the f32 kernels compute transforms of length `n` on this thread; the scalar engine computes the others.
 ///

@@ -1,6 +1,6 @@
 //! Fourier transforms of rows, of any length.
 //!
-//! Which way rows in f32 go is an `algorithm`; all rows of a call go the same way:
+//! Which way rows in f32 go is chosen by `complex_algorithm` and `real_algorithm`; all rows of a call go the same way:
 //!
 //! | file | rows |
 //! | --- | --- |
@@ -16,10 +16,10 @@
 //! Families that go on with spectra in a tile take them from `frame_spectra`. Columns of matrices are transformed with
 //! a column per lane, or one at a time (`column_modes`).
 
-mod algorithm;
 mod bluestein;
 mod column_modes;
 mod columns;
+mod complex_algorithm;
 mod filled;
 mod frame_spectra;
 mod lanes;
@@ -29,6 +29,7 @@ pub(in crate::cpu) mod pairs;
 pub(in crate::cpu) mod passes;
 pub(in crate::cpu) mod plan;
 mod planned;
+mod real_algorithm;
 mod real_rows;
 mod rows;
 mod short_rows;
@@ -36,12 +37,13 @@ mod short_rows;
 use crate::cpu::fft::fourier;
 use crate::cpu::real::Real;
 use crate::options::{Direction, FftOptions};
-use algorithm::{ComplexAlgorithm, RealAlgorithm};
 pub use column_modes::{columns_fill_lanes, columns_to_modes, complex_fft_columns, modes_to_columns};
+use complex_algorithm::ComplexAlgorithm;
 pub(in crate::cpu) use frame_spectra::{FrameSpectra, lines_of_frames, plan_of_frames};
 use lanes::{LaneTransform, LaneTransformKind};
 use long_rows::transform_long_rows;
 pub(in crate::cpu) use plan::MixedRadixPlan;
+use real_algorithm::RealAlgorithm;
 use rows::transform_rows;
 use short_rows::transform_short_rows;
 

@@ -1,22 +1,18 @@
-//! Choice of the algorithm for rows in f32, by their length and number.
+//! Choice of the algorithm for complex rows in f32, by their length and number.
 
 use std::sync::Arc;
 
 use super::bluestein::ChirpPlan;
 use super::filled::Filled;
-use super::lanes::complex_points;
 use super::plan::MixedRadixPlan;
-use super::real_rows::RealRows;
 use super::{long_rows, rows, short_rows};
 use crate::cpu::isa;
 
 /// The shortest rows of a power of two values that go through the passes of [`fft`](crate::cpu::fft), if registers do not
 /// hold them.
 const MIN_PASSES: usize = 128;
-/// The shortest real rows whose length is a power of two that are faster as complex rows than in lanes.
-const MIN_REAL_ROWS: usize = 2048;
 
-/// How complex rows are transformed.
+/// Algorithm that transforms complex rows.
 pub(super) enum ComplexAlgorithm {
     /// In registers from load to store.
     Short(Filled),
@@ -55,27 +51,6 @@ impl ComplexAlgorithm {
     }
 }
 
-/// How real rows are transformed to their lower bins, and back.
-pub(super) enum RealAlgorithm {
-    /// By mixed radices with a row per lane.
-    Lanes(Arc<MixedRadixPlan>),
-    /// As complex rows of half as many values.
-    Pairs(Arc<RealRows>),
-    /// As a convolution with a chirp.
-    Chirp(Arc<ChirpPlan>),
-}
-
-impl RealAlgorithm {
-    /// The algorithm for `rows` rows of `n` samples on this thread; none where realfft is faster.
-    pub fn of(n: usize, rows: usize) -> Option<Self> {
-        let pairs = || RealRows::of(n).map(Self::Pairs);
-        let lanes = || MixedRadixPlan::of(complex_points(n), rows).map(Self::Lanes);
-        let is_long = n.is_power_of_two() && n >= MIN_REAL_ROWS;
-        let rows = if is_long { pairs().or_else(lanes) } else { lanes().or_else(pairs) };
-        rows.or_else(|| ChirpPlan::of(n).map(Self::Chirp))
-    }
-}
-
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
@@ -96,29 +71,17 @@ mod tests {
 
     #[test]
     fn the_algorithm_follows_from_length_and_number_of_rows() {
-        if InstructionSet::detected() < InstructionSet::Avx2 {
-            return;
+        for set in [InstructionSet::Avx2, InstructionSet::Avx512] {
+            set.choose(|| {
+                assert_eq!(names(1, [8, 16, 64, 256, 4096]), ["short", "short", "short", "passes", "passes"]);
+                assert_eq!(names(1, [8192, 1 << 20]), ["long", "long"]);
+                assert_eq!(names(1, [192, 1080, 10_000]), ["rows", "rows", "rows"]);
+                assert_eq!(names(100, [4, 100, 199, 1031]), ["lanes", "lanes", "lanes", "chirp"]);
+                assert_eq!(
+                    names(1, [100, 251, 1031, 401, 8 * 1031]),
+                    ["rustfft", "chirp", "chirp", "rustfft", "rustfft"]
+                );
+            });
         }
-        InstructionSet::detected().force(|| {
-            assert_eq!(names(1, [8, 16, 64, 256, 4096]), ["short", "short", "short", "passes", "passes"]);
-            assert_eq!(names(1, [8192, 1 << 20]), ["long", "long"]);
-            assert_eq!(names(1, [192, 1080, 10_000]), ["rows", "rows", "rows"]);
-            assert_eq!(names(100, [4, 100, 199, 1031]), ["lanes", "lanes", "lanes", "chirp"]);
-            assert_eq!(names(1, [100, 251, 1031, 401, 8 * 1031]), ["rustfft", "chirp", "chirp", "rustfft", "rustfft"]);
-        });
-    }
-
-    #[test]
-    fn real_rows_of_long_powers_of_two_are_complex_rows() {
-        if InstructionSet::detected() < InstructionSet::Avx2 {
-            return;
-        }
-        InstructionSet::detected().force(|| {
-            assert!(matches!(RealAlgorithm::of(512, 100), Some(RealAlgorithm::Lanes(_))));
-            assert!(matches!(RealAlgorithm::of(512, 1), Some(RealAlgorithm::Pairs(_))));
-            assert!(matches!(RealAlgorithm::of(4096, 100), Some(RealAlgorithm::Pairs(_))));
-            assert!(matches!(RealAlgorithm::of(2003, 1), Some(RealAlgorithm::Chirp(_))));
-            assert!(RealAlgorithm::of(99, 1).is_none());
-        });
     }
 }
