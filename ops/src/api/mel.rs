@@ -129,7 +129,7 @@ fn dispatch<const D: usize, const E: usize>(
     options.stft.validate_signal(operation, samples)?;
     let mut inputs = check::InputCheck::of(operation, "signal", &signal)?;
     let frames = options.stft.frames(samples);
-    inputs.frames("signal", &signal, options.stft.n_fft, frames)?;
+    inputs.mel(&signal, options, frames)?;
     let window = full_window(&mut inputs, window, &options.stft)?;
     let dims = signal.dims();
     let signal = leading.flatten(inputs.first(signal));

@@ -52,6 +52,6 @@ pub use complex::ComplexRows;
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice};
 pub use local_maxima::{MaximaBuffers, local_maxima};
 pub use peak_loss::{PeakLossBuffers, peak_loss, peak_loss_backward};
-pub use requirement::{Requirement, check, check_fft, check_frames, check_long_conv};
+pub use requirement::{Requirement, check, check_fft, check_long_conv, check_mel, check_spectral_conv};
 pub use segments::DeviceFrames;
 pub use top_k::{PeakBuffers, top_k};

@@ -3,12 +3,13 @@
 use burn::backend::TensorMetadata;
 use burn::tensor::DType;
 use burn_cubecl::CubeBackend;
+use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::tensor::CubeTensor;
 
 use super::rows::evenly_spaced;
 use super::{complex, contiguous, device, launched, output};
 use crate::gpu::ComplexRows;
-use crate::gpu::spectral_conv::{SpectralConv, SpectralConvGradients};
+use crate::gpu::spectral_conv::{BatchPlan, SpectralConv, SpectralConvGradients};
 use crate::gpu::transform::StridedRows;
 use crate::ops::SpectralConvTensors;
 use crate::spectral_shape::SpectralShape;
@@ -24,7 +25,7 @@ pub(super) fn forward(inputs: SpectralConvTensors<CubeBackend>) -> CubeTensor {
         let [weights_re, weights_im] = [weights_re, weights_im].map(contiguous);
         let device = device(&input);
         let layer = SpectralConv { device: &device, shape: &sizes, weights: complex(&weights_re, &weights_im) };
-        let (_input, rows) = rows_of(input);
+        let [(_input, rows)] = counted_rows([input], &sizes);
         launched(layer.forward(&rows, &contiguous_rows(&result, &sizes)));
     }
     result
@@ -54,10 +55,21 @@ pub(super) fn backward(
         let [weights_re, weights_im] = [weights_re, weights_im].map(contiguous);
         let device = device(&input);
         let layer = SpectralConv { device: &device, shape: &sizes, weights: complex(&weights_re, &weights_im) };
-        let ((_input, rows), (_grad, grad_rows)) = (rows_of(input), rows_of(grad));
+        let [(_input, rows), (_grad, grad_rows)] = counted_rows([input, grad], &sizes);
         launched(layer.backward(&rows, &grad_rows, &into));
     }
     gradients
+}
+
+/// Tensors, and their real rows along the last dimension: as they are, or copied where launches count no rows so far
+/// apart.
+fn counted_rows<const N: usize>(tensors: [CubeTensor; N], shape: &SpectralShape) -> [(CubeTensor, StridedRows); N] {
+    let rows = tensors.map(rows_of);
+    let strides: Vec<usize> = rows.iter().map(|(_, rows)| rows.stride).chain([shape.points[shape.last()]]).collect();
+    if BatchPlan::of(shape, &strides).is_ok() {
+        return rows;
+    }
+    rows.map(|(tensor, _)| rows_of(into_contiguous(tensor)))
 }
 
 /// A tensor, and its real rows along the last dimension.

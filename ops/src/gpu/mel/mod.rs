@@ -16,4 +16,5 @@ pub(super) mod tests;
 
 pub use backward::{MelGradients, mel_backward};
 pub use launch::{MelCall, mel};
+pub use plan::check_bands;
 pub use row_power::row_power;

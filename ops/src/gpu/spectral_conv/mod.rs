@@ -1,9 +1,10 @@
 //! Spectral convolutions: transforms that keep few modes, products of matrices per mode, and transforms back.
 //!
-//! - `plan`: how a product is spread over cubes; `kernel`: device code of the product and of columns as rows.
+//! - `batch_plan`: parts of a batch; `plan`: how a product is spread over cubes; `kernel`: device code of the product and of columns as rows.
 //! - `product`, `columns`: launches of a product and of the transforms of columns.
 //! - `launch`: the convolution and its backward pass.
 
+mod batch_plan;
 mod columns;
 mod kernel;
 mod launch;
@@ -12,4 +13,5 @@ mod product;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub use batch_plan::BatchPlan;
 pub use launch::{SpectralConv, SpectralConvGradients};
