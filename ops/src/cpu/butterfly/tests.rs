@@ -2,8 +2,8 @@
 //! the definitions, and against itself.
 
 use crate::cpu::tests::{
-    exact_twiddles, lengths, naive_butterfly, noise, perturbed_twiddles, random_gates, reduced, relative_error, single,
-    single_tolerance,
+    defined_butterfly, exact_twiddles, lengths, noise, perturbed_twiddles, random_gates, reduced, relative_error,
+    single, single_tolerance,
 };
 use crate::cpu::{ButterflyGradients, ButterflyTransform, InstructionSet, Real, butterfly, butterfly_backward};
 
@@ -90,7 +90,7 @@ fn every_set_computes_the_transform_of_the_definition() {
                     .chunks(n)
                     .zip(im.chunks(n))
                     .flat_map(|(re, im)| {
-                        let (re, im) = naive_butterfly(re, im, &twiddles, gates.as_deref());
+                        let (re, im) = defined_butterfly(re, im, &twiddles, gates.as_deref());
                         re.into_iter().zip(im).map(|(re, im)| [re, im])
                     })
                     .collect();
@@ -120,7 +120,7 @@ fn the_longest_transform_is_that_of_the_definition() {
     let twiddles = rounded(exact_twiddles(n));
     for kind in [GatePattern::None, GatePattern::Hard] {
         let gates = kind.values(n);
-        let (expected_re, expected_im) = naive_butterfly(&re, &im, &twiddles, gates.as_deref());
+        let (expected_re, expected_im) = defined_butterfly(&re, &im, &twiddles, gates.as_deref());
         let (twiddles, gates) = (single(&twiddles), gates.as_deref().map(single));
         let transform = ButterflyTransform { n, twiddles: &twiddles, gates: gates.as_deref() };
         for set in InstructionSet::available() {
@@ -139,7 +139,8 @@ fn a_closed_butterfly_is_the_identity_whatever_goes_in() {
     (re[3], re[20]) = (f32::INFINITY, f32::NAN);
     for kind in [GatePattern::Hard, GatePattern::Mixed, GatePattern::AllClosed] {
         let gates = kind.values(n).expect("gates");
-        let (expected_re, expected_im) = naive_butterfly(&double(&re), &double(&im), &double(&twiddles), Some(&gates));
+        let (expected_re, expected_im) =
+            defined_butterfly(&double(&re), &double(&im), &double(&twiddles), Some(&gates));
         let gates = single(&gates);
         for set in InstructionSet::available() {
             let transform = ButterflyTransform { n, twiddles: &twiddles, gates: Some(&gates) };
