@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         equal_powers_go_to_the_lower_bin,
         layouts_and_small_floats_make_no_difference,
         no_rows_give_no_rows_and_gradients_of_zero,
-        operations_meet_burns_own_in_one_queue,
+        operations_among_burns_own_are_right,
         calls_beyond_a_limit_are_refused_by_name,
     ];
     Trials::default().on_accelerators(tests).run()
@@ -232,7 +232,7 @@ fn no_rows_give_no_rows_and_gradients_of_zero(device: &Device) {
 }
 
 /// Operations of ours between operations of Burn's, which lazy fusion queues together.
-fn operations_meet_burns_own_in_one_queue(device: &Device) {
+fn operations_among_burns_own_are_right(device: &Device) {
     let run = |case: &Case, device: &Device| {
         let signal = case.signal_on(device, &case.samples(), DType::F32) * 3.0 + 1.0;
         let window = case.learned().tensors(&case.options, device, DType::F32).window * 0.5;

@@ -7,7 +7,7 @@ use burn::tensor::{DType, Device, IntDType, Tensor};
 #[cfg(feature = "cube")]
 use burn_cubecl::CubeDevice;
 
-use super::rows::Leading;
+use super::leading_dimensions::Leading;
 use crate::error::{ArgumentError, ensure};
 #[cfg(feature = "cube")]
 use crate::gpu::{self, DeviceLimit, DeviceLimitError, Requirement};

@@ -1,8 +1,10 @@
 //! Kernels for CubeCL's devices: CUDA, Vulkan, WebGPU and Metal, from one source.
 //!
 //! Functions take a [`GpuDevice`] and handles of buffers; Burn's tensors stay in `backends/cube`. Each operation family
-//! has a folder with the same roles: `plan.rs` decides from shapes and limits, as plain data; `kernel` is the device
-//! code; `launch.rs` binds buffers and launches; `tests.rs` checks plans without a device.
+//! has a folder: `kernel` is the device code, and `launch.rs` binds buffers and launches. Where shapes and limits leave
+//! a choice, `plan.rs` decides, as plain data, which `tests` check without a device; `top_k`, `local_maxima`,
+//! `peak_loss`, `learned` and `adam` have none. Where gradients take launches of their own, those of `welch`,
+//! `learned`, `mel` and `long_conv` are in `backward.rs`, all others in `launch.rs`.
 //!
 //! - `device`: limits, grids, buffers, cached tables and the check before dispatch.
 //! - `butterfly`: the butterfly transform of any length, forward and backward.

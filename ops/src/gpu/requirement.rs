@@ -8,7 +8,7 @@ use burn_cubecl::CubeDevice;
 use super::butterfly::{self, Propagation};
 use super::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, Limits, MAX_ELEMENTS};
 use super::transform::plan::{TransformKind, TransformProblem};
-use super::transform::prepared::planned;
+use super::transform::plan_cache::planned;
 use super::{long_conv, mel, spectral_conv};
 use crate::options::has_butterflies;
 use crate::spectral_shape::SpectralShape;
@@ -51,8 +51,8 @@ pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize
     DeviceLimitError::unless(DeviceLimit::LaunchElements, rows.min(ALIGNMENT).saturating_mul(largest), MAX_ELEMENTS)
 }
 
-/// Whether the device can compute `bands` bands of `frames` frames of `n_fft` samples of `rows` rows of `samples` samples,
-/// and their gradients.
+/// Whether the device can compute `bands` bands of `frames` frames of `n_fft` samples of `rows` rows of `samples`
+/// samples, and their gradients.
 ///
 /// # Errors
 /// The first limit that is too low.

@@ -6,7 +6,7 @@ use burn_cubecl::CubeBackend;
 use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::tensor::CubeTensor;
 
-use super::rows::evenly_spaced;
+use super::row_layout::evenly_spaced;
 use super::{complex, contiguous, device, launched, output};
 use crate::gpu::ComplexRows;
 use crate::gpu::spectral_conv::{BatchPlan, SpectralConv, SpectralConvGradients};
@@ -31,26 +31,27 @@ pub(super) fn forward(inputs: SpectralConvTensors<CubeBackend>) -> CubeTensor {
     result
 }
 
-/// Gradients of the inputs for which `wanted` is true; in place of the others the inputs are returned.
+/// Gradients of the inputs for which `requires_grad` is true; in place of the others the inputs are returned.
 pub(super) fn backward(
     inputs: SpectralConvTensors<CubeBackend>,
     grad: CubeTensor,
-    wanted: [bool; 3],
+    requires_grad: [bool; 3],
 ) -> SpectralConvTensors<CubeBackend> {
     let mut gradients = inputs.clone();
     let SpectralConvTensors { input, weights_re, weights_im } = inputs;
     let sizes = SpectralShape::of(&input.shape(), &weights_re.shape());
     let like = |tensor: &CubeTensor| output(tensor, tensor.shape(), DType::F32, sizes.batch);
-    if wanted[0] {
+    if requires_grad[0] {
         gradients.input = like(&input);
     }
-    if wanted[1] || wanted[2] {
+    if requires_grad[1] || requires_grad[2] {
         (gradients.weights_re, gradients.weights_im) = (like(&weights_re), like(&weights_im));
     }
     if sizes.batch > 0 {
         let into = SpectralConvGradients {
-            input: wanted[0].then(|| contiguous_rows(&gradients.input, &sizes)),
-            weights: (wanted[1] || wanted[2]).then(|| complex(&gradients.weights_re, &gradients.weights_im)),
+            input: requires_grad[0].then(|| contiguous_rows(&gradients.input, &sizes)),
+            weights: (requires_grad[1] || requires_grad[2])
+                .then(|| complex(&gradients.weights_re, &gradients.weights_im)),
         };
         let [weights_re, weights_im] = [weights_re, weights_im].map(contiguous);
         let device = device(&input);

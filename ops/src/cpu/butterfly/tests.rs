@@ -68,13 +68,13 @@ fn gradients<T: Real>(
     let mut into =
         [input[0].len(), input[1].len(), transform.twiddles.len(), gate_count].map(|len| vec![T::nan(); len]);
     let [re, im, twiddles, into_gates] = &mut into;
-    let wanted = ButterflyGradients {
+    let gradients = ButterflyGradients {
         re: Some(re),
         im: Some(im),
         twiddles: Some(twiddles),
         gates: gates.then_some(&mut into_gates[..]),
     };
-    butterfly_backward(input[0], input[1], transform, grad[0], grad[1], wanted);
+    butterfly_backward(input[0], input[1], transform, grad[0], grad[1], gradients);
     into
 }
 
@@ -186,17 +186,18 @@ fn gradients_are_those_in_double_precision() {
         let twiddles = rounded(perturbed_twiddles(n, 67));
         for kind in GatePattern::ALL {
             let gates = kind.values(n);
-            for gates_wanted in [false, true] {
-                if gates_wanted && gates.is_none() {
+            for gates_require_grad in [false, true] {
+                if gates_require_grad && gates.is_none() {
                     continue;
                 }
                 let transform = ButterflyTransform { n, twiddles: &twiddles, gates: gates.as_deref() };
-                let expected = gradients([&re, &im], &transform, [&grad_re, &grad_im], gates_wanted);
+                let expected = gradients([&re, &im], &transform, [&grad_re, &grad_im], gates_require_grad);
                 let (twiddles, gates) = (single(&twiddles), gates.as_deref().map(single));
                 let transform = ButterflyTransform { n, twiddles: &twiddles, gates: gates.as_deref() };
                 let [re, im, grad_re, grad_im] = [&re, &im, &grad_re, &grad_im].map(|values| single(values));
                 for set in InstructionSet::available() {
-                    let found = set.force(|| gradients([&re, &im], &transform, [&grad_re, &grad_im], gates_wanted));
+                    let found =
+                        set.force(|| gradients([&re, &im], &transform, [&grad_re, &grad_im], gates_require_grad));
                     for (what, (found, expected)) in found.iter().zip(&expected).enumerate() {
                         if expected.iter().all(|&value| value == 0.0) {
                             assert!(found.iter().all(|&value| value == 0.0));

@@ -1,10 +1,10 @@
 //! Tests of the kernels against their definitions in double precision, and of gradients against differences.
 
 mod butterfly;
+mod independence;
 pub(in crate::cpu) mod learned;
 pub(in crate::cpu) mod learned_gradient;
 mod psd;
-mod rows;
 mod top_k;
 mod transform;
 

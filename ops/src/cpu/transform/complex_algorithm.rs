@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::bluestein::ChirpPlan;
 use super::filled::Filled;
 use super::plan::MixedRadixPlan;
-use super::{long_rows, rows, short_rows};
+use super::{long_rows, mixed_radix_rows, short_rows};
 use crate::cpu::isa;
 
-/// The shortest rows of a power of two values that go through the passes of [`fft`](crate::cpu::fft), if registers do not
-/// hold them.
+/// The shortest rows of a power of two values that go through the passes of [`fft`](crate::cpu::fft), if registers do
+/// not hold them.
 const MIN_PASSES: usize = 128;
 
 /// Algorithm that transforms complex rows.
@@ -36,18 +36,19 @@ impl ComplexAlgorithm {
         whole.or_else(|| MixedRadixPlan::of(n, rows).map(Self::Lanes)).or_else(|| ChirpPlan::of(n).map(Self::Chirp))
     }
 
-    /// The algorithm that fills registers with the values of a row, for any number of rows of `n` values.
+    /// The algorithm that fills registers with the values of a row, for any number of rows of `n` values, if there is
+    /// one.
     pub fn of_whole_rows(n: usize) -> Option<Self> {
         if let Some(filled) = short_rows::filled_by(n) {
             return Some(Self::Short(filled));
         }
-        if long_rows::takes(n) {
+        if long_rows::supports_length(n) {
             return Some(Self::Long);
         }
-        if n.is_power_of_two() && n >= MIN_PASSES && isa::takes(n) {
+        if n.is_power_of_two() && n >= MIN_PASSES && isa::supports_length(n) {
             return Some(Self::Passes);
         }
-        rows::filled_by(n).map(Self::Rows)
+        mixed_radix_rows::filled_by(n).map(Self::Rows)
     }
 }
 

@@ -7,7 +7,7 @@
 //! | `short_rows` | complex, powers of two up to a few registers, held in them from load to store |
 //! | [`fft`](crate::cpu::fft) | complex, powers of two from 256 on, by passes within the first-level cache |
 //! | `long_rows` | complex, longer powers of two, by those passes in parts |
-//! | `rows` | complex, multiples of the lanes with small prime factors |
+//! | `mixed_radix_rows` | complex, multiples of the lanes with small prime factors |
 //! | `lanes` | several rows, with small prime factors, a row per lane |
 //! | `bluestein` | large prime factors, as convolutions with a chirp |
 //! | `real_rows` | real, as complex rows of half the length |
@@ -18,12 +18,12 @@
 
 mod bluestein;
 mod column_modes;
-mod columns;
 mod complex_algorithm;
 mod filled;
 mod frame_spectra;
 mod lanes;
 mod long_rows;
+mod mixed_radix_rows;
 mod odd_radices;
 pub(in crate::cpu) mod pairs;
 pub(in crate::cpu) mod passes;
@@ -31,8 +31,8 @@ pub(in crate::cpu) mod plan;
 mod planned;
 mod real_algorithm;
 mod real_rows;
-mod rows;
 mod short_rows;
+mod transposition;
 
 use crate::cpu::fft::fourier;
 use crate::cpu::real::Real;
@@ -42,9 +42,9 @@ use complex_algorithm::ComplexAlgorithm;
 pub(in crate::cpu) use frame_spectra::{FrameSpectra, lines_of_frames, plan_of_frames};
 use lanes::{LaneTransform, LaneTransformKind};
 use long_rows::transform_long_rows;
+use mixed_radix_rows::transform_rows;
 pub(in crate::cpu) use plan::MixedRadixPlan;
 use real_algorithm::RealAlgorithm;
-use rows::transform_rows;
 use short_rows::transform_short_rows;
 
 /// Factors on the bins of a one-sided spectrum.

@@ -14,7 +14,7 @@ use crate::gpu::device::{
     ALIGNMENT, DeviceLimitError, GpuDevice, buffer, cubes, elements, empty, floats, from_row, launch, pairs,
 };
 use crate::gpu::segments::DeviceFrames;
-use crate::gpu::transform::prepared::prepared;
+use crate::gpu::transform::plan_cache::prepared;
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::options::{LogGuard, Logarithm, MelOptions};
 

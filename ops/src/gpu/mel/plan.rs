@@ -4,7 +4,7 @@ use burn::tensor::ops::PadMode;
 
 use crate::gpu::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, MAX_ELEMENTS};
 use crate::gpu::transform::TransformLaunchPlan;
-use crate::gpu::transform::layout::CubeLayout;
+use crate::gpu::transform::cube_layout::CubeLayout;
 use crate::options::{LogGuard, Logarithm, MelOptions};
 
 /// Rows whose values a launch counts, `largest` per row: a multiple of the rows after which devices bind memory anew.

@@ -1,4 +1,5 @@
-//! Limits of launches without a device; mel spectra and power of rows on the devices that are present. The public functions are checked in `tests/mel.rs`.
+//! Limits of launches without a device; mel spectra and power of rows on the devices that are present. The public
+//! functions are checked in `tests/mel.rs`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use burn::tensor::ops::PadMode;

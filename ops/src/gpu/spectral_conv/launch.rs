@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::batch_plan::BatchPlan;
-use super::columns::ColumnTransform;
+use super::column_transform::ColumnTransform;
 use super::plan::ProductSize;
 use super::product::{ModeMatrix, ModeProduct};
 use crate::gpu::complex::ComplexRows;
