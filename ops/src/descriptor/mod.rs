@@ -208,7 +208,7 @@ operations! {
         /// Which gradients are computed: of the signal, and of the window.
         requires_grad: [bool; 2],
     }
-    /// Losses of power against reference peaks.
+    /// Losses of power against target peaks.
     PEAK_LOSS = "firefly::peak_loss": PeakLoss {
         /// Parameters of the losses.
         options: PeakLossOptions,

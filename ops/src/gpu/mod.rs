@@ -14,7 +14,7 @@
 //! - `welch`: exact Welch power and peaks, in one launch where a row fits a cube, else by `segments`.
 //! - `learned`: learned Welch power, by `segments` and a gain.
 //! - `mel`: mel spectra, in one launch where a frame fits a cube, else around `transform`.
-//! - `peak_loss`: losses of power against reference peaks.
+//! - `peak_loss`: losses of power against target peaks.
 //! - `spectral_conv`: transforms that keep few modes, products per mode, and transforms back.
 //! - `adam`: steps of Adam, in place.
 //! - `top_k`, `local_maxima`, `reduce`: the strongest bins and the local maxima of rows in device memory; sums over
