@@ -10,7 +10,7 @@
 //! | [`top_k`] | values `[.., length]` → positions (int) and values `[.., k]` | values |
 //! | [`local_maxima`] | power `[.., length]` → bins (int), power, prominence and offset `[.., k]` | power |
 //! | [`butterfly`] | re, im `[.., n]`, twiddles, gates → re, im `[.., n]` | all of them |
-//! | [`long_conv`] | signal `[batch, channels, n]`, kernel `[channels, k]`, gate → `[batch, channels, n]` | all of them |
+//! | [`long_conv`] | signal `[batch, channels, n]`, kernel `[channels, k]`, gate → the signal's shape | all of them |
 //! | [`learned_welch_psd`] | signal, [`LearnedParameters`] → power `[.., bins]` | all of them |
 //! | [`learned_welch_peaks`] | the same → bins (int) and power `[.., k]` | all of them (through power) |
 //! | [`peak_loss`] | power `[.., bins]`, [`PeakTargets`] → losses of ranks and power `[.., 2]` | power |
@@ -38,7 +38,9 @@
 //! ```
 //!
 //! # Contract
-//! - **Rank**: tensors are of any rank from 1. Operations work along the last dimension, each row on its own.
+//! - **Rank**: tensors are of any rank from 1, and operations work along the last dimension, each row on its own; but
+//!   [`long_conv`] takes a batch of channels, rank 3, and [`spectral_conv`] a batch of channels of one to three
+//!   dimensions, ranks 3 to 5, which it transforms along all of them.
 //! - **Sizes**: `n_fft` is any number from 1 (of butterflies and learned estimates a power of two from 8 to 65,536),
 //!   `k` from 1 to `n_fft / 2 + 1`; a frame shorter than its segments need is an error. [`top_k`] and [`local_maxima`]
 //!   take any length up to 1,048,576.

@@ -120,7 +120,7 @@ pub struct LongConvTensors<B: Backend> {
     pub gate: OptionalGates<B>,
 }
 
-/// Rows of power, and the reference peaks that they are compared with.
+/// Rows of power, and the target peaks that they are compared with.
 #[derive(ExtensionType, Debug, Clone)]
 pub struct PeakLossTensors<B: Backend> {
     /// Power, `[rows, bins]`.
@@ -128,17 +128,17 @@ pub struct PeakLossTensors<B: Backend> {
     /// Power of the ranks k and k + 1 of each row, `[rows, 2]`, or of rank k alone, `[rows, 1]`.
     pub strongest: FloatTensor<B>,
     /// Unit of relative power, `[rows, 1]`: both powers are divided by it.
-    pub level: FloatTensor<B>,
-    /// 1 at the reference's peaks and 0 at all other bins, `[rows, bins]`.
+    pub reference_power: FloatTensor<B>,
+    /// 1 at the target peaks and 0 at all other bins, `[rows, bins]`.
     pub peaks: FloatTensor<B>,
-    /// Power of the reference, `[rows, bins]`.
-    pub reference: FloatTensor<B>,
+    /// Power of the targets, `[rows, bins]`.
+    pub target_power: FloatTensor<B>,
 }
 
 impl<B: Backend> PeakLossTensors<B> {
     /// The tensors in the order of the fields.
     pub fn into_array(self) -> [FloatTensor<B>; 5] {
-        [self.power, self.strongest, self.level, self.peaks, self.reference]
+        [self.power, self.strongest, self.reference_power, self.peaks, self.target_power]
     }
 }
 
@@ -231,13 +231,13 @@ pub trait SpectralOps: Backend {
     /// Power `[rows, bins]`.
     fn learned_welch_psd(#[extension_type] inputs: LearnedTensors<Self>, options: WelchOptions) -> FloatTensor<Self>;
 
-    /// Gradients of the inputs of [`learned_welch_psd`](Self::learned_welch_psd) that are `wanted`, in the order of the
-    /// fields; the contents of the others are unspecified.
+    /// Gradients of the inputs of [`learned_welch_psd`](Self::learned_welch_psd) for which `requires_grad` is true, in
+    /// the order of the fields; the contents of the others are unspecified.
     fn learned_welch_psd_backward(
         #[extension_type] inputs: LearnedTensors<Self>,
         grad_power: FloatTensor<Self>,
         options: WelchOptions,
-        wanted: [bool; 6],
+        requires_grad: [bool; 6],
     ) -> LearnedTensors<Self>;
 
     /// Numbers (of type `bins`) and power of the `k` strongest bins, both `[rows, k]`.
@@ -256,8 +256,8 @@ pub trait SpectralOps: Backend {
         options: FftOptions,
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
 
-    /// Transforms of the columns of complex matrices, `[matrices, n, width]` each part, as [`complex_fft`](Self::complex_fft)
-    /// transforms rows of n values: both results have the inputs' shape.
+    /// Transforms of the columns of complex matrices, `[matrices, n, width]` each part, as
+    /// [`complex_fft`](Self::complex_fft) transforms rows of n values: both results have the inputs' shape.
     fn complex_fft_columns(
         re: FloatTensor<Self>,
         im: FloatTensor<Self>,
@@ -281,15 +281,15 @@ pub trait SpectralOps: Backend {
         logarithm: Option<Logarithm>,
     ) -> FloatTensor<Self>;
 
-    /// Gradients of the signal and the window of [`mel`](Self::mel) that are `wanted`; the contents of the other are
-    /// unspecified.
+    /// Gradients of the signal and the window of [`mel`](Self::mel) for which `requires_grad` is true; the contents of
+    /// the other are unspecified.
     fn mel_backward(
         signal: FloatTensor<Self>,
         window: FloatTensor<Self>,
         grad_bands: FloatTensor<Self>,
         options: MelOptions,
         logarithm: Option<Logarithm>,
-        wanted: [bool; 2],
+        requires_grad: [bool; 2],
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
 
     /// Ranking loss and power loss of each row, `[rows, 2]`.
@@ -313,22 +313,22 @@ pub trait SpectralOps: Backend {
     /// by the weights mode by mode, summed over `in`, and transformed back.
     fn spectral_conv(#[extension_type] inputs: SpectralConvTensors<Self>) -> FloatTensor<Self>;
 
-    /// Gradients of the inputs of [`spectral_conv`](Self::spectral_conv) that are `wanted`, in the order of the fields;
-    /// the contents of the others are unspecified.
+    /// Gradients of the inputs of [`spectral_conv`](Self::spectral_conv) for which `requires_grad` is true, in the
+    /// order of the fields; the contents of the others are unspecified.
     fn spectral_conv_backward(
         #[extension_type] inputs: SpectralConvTensors<Self>,
         grad: FloatTensor<Self>,
-        wanted: [bool; 3],
+        requires_grad: [bool; 3],
     ) -> SpectralConvTensors<Self>;
 
     /// Causal convolutions times their gates, `[batch, channels, n]`.
     fn long_conv(#[extension_type] inputs: LongConvTensors<Self>) -> FloatTensor<Self>;
 
-    /// Gradients of the inputs of [`long_conv`](Self::long_conv) that are `wanted`, in the order of the fields; the
-    /// contents of the others are unspecified.
+    /// Gradients of the inputs of [`long_conv`](Self::long_conv) for which `requires_grad` is true, in the order of the
+    /// fields; the contents of the others are unspecified.
     fn long_conv_backward(
         #[extension_type] inputs: LongConvTensors<Self>,
         grad: FloatTensor<Self>,
-        wanted: [bool; 3],
+        requires_grad: [bool; 3],
     ) -> LongConvTensors<Self>;
 }

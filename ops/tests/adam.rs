@@ -43,7 +43,7 @@ fn trained(
     dtype: DType,
 ) -> [Vec<f64>; 3] {
     let of = |values: &[f64]| tensor(values, [start.len()], device, dtype);
-    let mut state = AdamState::start(of(start));
+    let mut state = AdamState::zeros(of(start));
     for (step, gradient) in (1..).zip(gradients) {
         state = adam_step(state, of(gradient), &options.with_step(step)).unwrap();
     }
@@ -98,7 +98,7 @@ fn tensors_that_are_kept_stay_as_they_are(device: &Device) {
 
 fn empty_parameters_stay_empty(device: &Device) {
     let empty = Tensor::<2>::zeros([0, 3], device);
-    let state = adam_step(AdamState::start(empty.clone()), empty, &AdamOptions::new(0.1, 1)).unwrap();
+    let state = adam_step(AdamState::zeros(empty.clone()), empty, &AdamOptions::new(0.1, 1)).unwrap();
     assert_eq!(state.parameter.dims(), [0, 3]);
 }
 
@@ -107,18 +107,18 @@ fn parameters_of_any_rank_and_size_take_the_same_steps() {
     let device = Device::flex();
     let of = |seed| tensor(&noise(LENGTH, seed), [LENGTH], &device, DType::F32);
     for options in options() {
-        let flat = adam_step(AdamState::start(of(1)), of(2), &options).unwrap();
+        let flat = adam_step(AdamState::zeros(of(1)), of(2), &options).unwrap();
         let cube = |seed| of(seed).reshape([3, 7, 11_000]);
-        let of_cube = adam_step(AdamState::start(cube(1)), cube(2), &options).unwrap();
+        let of_cube = adam_step(AdamState::zeros(cube(1)), cube(2), &options).unwrap();
         let part = |seed| of(seed).narrow(0, 100_000, 5);
-        let of_part = adam_step(AdamState::start(part(1)), part(2), &options).unwrap();
+        let of_part = adam_step(AdamState::zeros(part(1)), part(2), &options).unwrap();
         assert_eq!(of_cube.parameter.dims(), [3, 7, 11_000]);
         let all = values(flat.parameter);
         assert_eq!(values(of_cube.parameter), all);
         assert_eq!(values(of_part.parameter), all[100_000..100_005]);
         // A view that is not contiguous.
         let turned = |seed| cube(seed).swap_dims(0, 1);
-        let of_turned = adam_step(AdamState::start(turned(1)), turned(2), &options).unwrap();
+        let of_turned = adam_step(AdamState::zeros(turned(1)), turned(2), &options).unwrap();
         assert_eq!(values(of_turned.parameter.swap_dims(0, 1)), all);
     }
 }
@@ -126,7 +126,7 @@ fn parameters_of_any_rank_and_size_take_the_same_steps() {
 fn half_precision_stays_half_precision() {
     let device = Device::flex();
     let half = tensor(&[1.0, -2.0], [2], &device, DType::F16);
-    let state = adam_step(AdamState::start(half.clone()), half, &AdamOptions::new(0.5, 1)).unwrap();
+    let state = adam_step(AdamState::zeros(half.clone()), half, &AdamOptions::new(0.5, 1)).unwrap();
     assert_eq!((state.parameter.dtype(), state.moment_2.dtype()), (DType::F16, DType::F32));
     assert_eq!(values(state.parameter), [0.5, -1.5]);
 }
@@ -134,7 +134,7 @@ fn half_precision_stays_half_precision() {
 fn parameters_that_are_not_finite_spoil_no_moments() {
     let device = Device::flex();
     let of = |values: &[f64]| tensor(values, [2], &device, DType::F32);
-    let state = AdamState::start(of(&[f64::INFINITY, 1.0]));
+    let state = AdamState::zeros(of(&[f64::INFINITY, 1.0]));
     let state = adam_step(state, of(&[1.0, 1.0]), &AdamOptions::new(0.1, 1)).unwrap();
     let moments = values(state.moment_1);
     assert_eq!(moments[0], moments[1]);
@@ -144,7 +144,7 @@ fn arguments_out_of_range_are_refused() {
     let device = Device::flex();
     let ones = |length| Tensor::<1>::ones([length], &device);
     let message = |options: AdamOptions, gradient| {
-        adam_step(AdamState::start(ones(3)), gradient, &options).unwrap_err().to_string()
+        adam_step(AdamState::zeros(ones(3)), gradient, &options).unwrap_err().to_string()
     };
     let any = AdamOptions::new(0.1, 1);
     assert!(message(any, ones(2)).contains("`gradient` is [2]"));

@@ -17,8 +17,8 @@ use common::tape::{
 };
 use common::{integers, noise, relative_error, same, values};
 use firefly_ops::{
-    Detrend, Direction, LearnedParameters, Scaling, WelchOptions, butterfly, exact_twiddles, learned_welch_peaks,
-    welch_peaks, welch_psd,
+    Detrend, Direction, LearnedParameters, MelBands, MelOptions, Scaling, StftOptions, WelchOptions, butterfly,
+    exact_twiddles, learned_welch_peaks, mel, spectral_conv, welch_peaks, welch_psd,
 };
 
 const ROWS: usize = 3;
@@ -33,8 +33,8 @@ fn main() -> ExitCode {
         equal_powers_go_to_the_lower_bin,
         layouts_and_small_floats_make_no_difference,
         no_rows_give_no_rows_and_gradients_of_zero,
-        operations_meet_burns_own_in_one_queue,
-        what_a_device_lacks_is_said,
+        operations_among_burns_own_are_right,
+        calls_beyond_a_limit_are_refused_by_name,
     ];
     Trials::default().on_accelerators(tests).run()
 }
@@ -232,7 +232,7 @@ fn no_rows_give_no_rows_and_gradients_of_zero(device: &Device) {
 }
 
 /// Operations of ours between operations of Burn's, which lazy fusion queues together.
-fn operations_meet_burns_own_in_one_queue(device: &Device) {
+fn operations_among_burns_own_are_right(device: &Device) {
     let run = |case: &Case, device: &Device| {
         let signal = case.signal_on(device, &case.samples(), DType::F32) * 3.0 + 1.0;
         let window = case.learned().tensors(&case.options, device, DType::F32).window * 0.5;
@@ -247,13 +247,23 @@ fn operations_meet_burns_own_in_one_queue(device: &Device) {
     }
 }
 
-fn what_a_device_lacks_is_said(device: &Device) {
+fn calls_beyond_a_limit_are_refused_by_name(device: &Device) {
     let window = Tensor::<1>::ones([8], device);
     if device.supports_dtype(DType::F64) {
         let signal = Tensor::<2>::zeros([2, 8], (device, DType::F64));
         let error = welch_psd(signal, window, &WelchOptions::new(8, 1)).unwrap_err();
         assert_eq!(error.expected, "f32, f16 or bf16 on this device");
     }
+    // Sizes that no launch counts, of tensors without memory of their own.
+    let grids = Tensor::<4>::ones([1, 1, 1, 1], device).expand([64, 1, 8193, 4097]);
+    let error = spectral_conv(grids, Tensor::<4>::ones([1, 1, 2, 2], device).into()).unwrap_err();
+    assert_eq!((error.operation, error.argument), ("spectral_conv", "input"));
+    assert!(error.expected.contains("elements per launch"), "{error}");
+    let recording = Tensor::<1>::ones([1], device).expand([1 << 20]);
+    let options = MelOptions::new(StftOptions::new(8).with_hop(1), MelBands::new(8000.0, 1 << 12));
+    let error = mel::<1, 2>(recording, Tensor::ones([8], device), &options).unwrap_err();
+    assert_eq!((error.operation, error.argument), ("mel", "signal"));
+    assert!(error.expected.contains("elements per launch"), "{error}");
     // Terabytes: the result is described at once, and refused when it is read.
     let rows = 1usize << 36;
     let wide = Tensor::<2>::ones([1, 8], device).expand([rows, 8]);

@@ -33,8 +33,8 @@ struct Case {
     options: PeakLossOptions,
     power: Vec<f64>,
     peaks: Vec<f64>,
-    reference: Vec<f64>,
-    level: Vec<f64>,
+    target_power: Vec<f64>,
+    reference_power: Vec<f64>,
 }
 
 impl Case {
@@ -50,8 +50,8 @@ impl Case {
             options,
             power: of(1).iter().map(|x| narrow((12.0 * x - 9.0).exp())).collect(),
             peaks,
-            reference: of(2).iter().map(|x| narrow((6.0 * x - 4.0).exp())).collect(),
-            level: uniform(rows, 0.5..2.0, 3),
+            target_power: of(2).iter().map(|x| narrow((6.0 * x - 4.0).exp())).collect(),
+            reference_power: uniform(rows, 0.5..2.0, 3),
         }
     }
 
@@ -59,20 +59,27 @@ impl Case {
     fn losses(&self, row: usize, power: &[f64], ranked: &[f64]) -> [f64; 2] {
         let PeakLossOptions { k, temperature, floor, weights, .. } = self.options;
         let bins = row * self.bins..(row + 1) * self.bins;
-        let (peaks, reference) = (&self.peaks[bins.clone()], &self.reference[bins]);
-        let definition = PeakLossDefinition { peaks, reference, level: self.level[row], k, temperature, floor };
+        let (peaks, target_power) = (&self.peaks[bins.clone()], &self.target_power[bins]);
+        let definition = PeakLossDefinition {
+            peaks,
+            target_power,
+            reference_power: self.reference_power[row],
+            k,
+            temperature,
+            floor,
+        };
         let [ranking, of_power] = definition.losses(power, ranked);
         [weights[0] * ranking, weights[1] * of_power]
     }
 
     fn targets(&self, device: &Device, dtype: DType) -> PeakTargets<2> {
-        let rows = self.level.len();
+        let rows = self.reference_power.len();
         let of = |values: &[f64], width: usize| tensor(values, [rows, width], device, dtype);
-        PeakTargets::new(of(&self.peaks, self.bins), of(&self.reference, self.bins), of(&self.level, 1))
+        PeakTargets::new(of(&self.peaks, self.bins), of(&self.target_power, self.bins), of(&self.reference_power, 1))
     }
 
     fn power(&self, device: &Device, dtype: DType) -> Tensor<2> {
-        tensor(&self.power, [self.level.len(), self.bins], device, dtype)
+        tensor(&self.power, [self.reference_power.len(), self.bins], device, dtype)
     }
 }
 
@@ -141,14 +148,15 @@ fn no_rows_give_no_losses(device: &Device) {
 
 fn ranks_of_any_number_are_rows() {
     let (device, case) = (Device::flex(), Case::new(6, 20, PeakLossOptions::new(3)));
-    let PeakTargets { peaks, power: reference, level, .. } = case.targets(&device, DType::F32);
+    let PeakTargets { peaks, power: target_power, reference_power, .. } = case.targets(&device, DType::F32);
     let power = case.power(&device, DType::F32);
     let cubes = PeakTargets::new(
         peaks.clone().reshape([2, 3, 20]),
-        reference.clone().reshape([2, 3, 20]),
-        level.clone().reshape([2, 3, 1]),
+        target_power.clone().reshape([2, 3, 20]),
+        reference_power.clone().reshape([2, 3, 1]),
     );
-    let expected = peak_loss(power.clone(), PeakTargets::new(peaks, reference, level), &case.options).unwrap();
+    let expected =
+        peak_loss(power.clone(), PeakTargets::new(peaks, target_power, reference_power), &case.options).unwrap();
     let found = peak_loss(power.reshape([2, 3, 20]), cubes, &case.options).unwrap();
     assert_eq!(found.dims(), [2, 3, 2]);
     assert_eq!(values(found), values(expected));
@@ -156,11 +164,16 @@ fn ranks_of_any_number_are_rows() {
 
 fn many_rows_are_those_of_small_batches() {
     let (device, case) = (Device::flex(), Case::new(3001, 65, PeakLossOptions::new(9)));
-    let PeakTargets { peaks, power: reference, level, .. } = case.targets(&device, DType::F32);
+    let PeakTargets { peaks, power: target_power, reference_power, .. } = case.targets(&device, DType::F32);
     let power = case.power(&device, DType::F32);
     let of = |rows: std::ops::Range<usize>| {
         let part = |tensor: &Tensor<2>| tensor.clone().slice([rows.clone()]);
-        peak_loss(part(&power), PeakTargets::new(part(&peaks), part(&reference), part(&level)), &case.options).unwrap()
+        peak_loss(
+            part(&power),
+            PeakTargets::new(part(&peaks), part(&target_power), part(&reference_power)),
+            &case.options,
+        )
+        .unwrap()
     };
     let all = values(of(0..3001));
     assert_eq!(all[2 * 1700..2 * 1703], values(of(1700..1703)));
@@ -176,6 +189,6 @@ fn arguments_out_of_range_are_refused() {
     assert!(message(&PeakLossOptions::new(0), targets()).contains("`k` is 0"));
     assert!(message(&case.options.with_temperature(0.0), targets()).contains("`temperature` is 0"));
     assert!(message(&case.options.with_floor(f64::NAN), targets()).contains("`floor` is NaN"));
-    let narrow = PeakTargets::new(targets().peaks.narrow(1, 0, 8), targets().power, targets().level);
+    let narrow = PeakTargets::new(targets().peaks.narrow(1, 0, 8), targets().power, targets().reference_power);
     assert!(message(&case.options, narrow).contains("`peaks`"));
 }

@@ -36,7 +36,7 @@ impl Optimizer for Adam {
             Some(Record { momentum }) => {
                 (momentum.time, AdamState::new(parameter, momentum.moment_1, momentum.moment_2))
             }
-            None => (0, AdamState::start(parameter)),
+            None => (0, AdamState::zeros(parameter)),
         };
         let options = self.first.with_step(time + 1).with_learning_rate(rate);
         // A gradient has the shape of its parameter, and rates are checked with the configuration.

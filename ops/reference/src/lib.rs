@@ -11,7 +11,7 @@
 //! | [`window`] | the four windows, periodic and symmetric |
 //! | [`welch`] | averaged one-sided power of rows |
 //! | [`peaks`] | the K strongest bins of a row |
-//! | [`peak_loss`] | losses of a row against reference peaks |
+//! | [`peak_loss`] | losses of a row against target peaks |
 //! | [`adam`] | steps of Adam and AdamW |
 //! | [`local_maxima`] | local maxima of a row, with height, distance and prominence |
 //! | [`long_conv`] | causal convolution with a kernel per channel, and its gradients |

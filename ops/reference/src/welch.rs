@@ -75,7 +75,10 @@ pub fn welch_psd_bins(
 }
 
 /// Segment `s` of a row, detrended and windowed, as complex numbers with imaginary part 0: \[n_fft\].
-pub(super) fn tapered_segment(row: &[f64], window: &[f64], options: &WelchDefinition, s: usize) -> Vec<Complex> {
+///
+/// # Panics
+/// If the row is shorter than the segment needs.
+pub fn tapered_segment(row: &[f64], window: &[f64], options: &WelchDefinition, s: usize) -> Vec<Complex> {
     let segment = &row[s * options.hop..][..options.n_fft];
     let offset = if options.remove_mean { segment.iter().sum::<f64>() / options.n_fft as f64 } else { 0.0 };
     segment.iter().zip(window).map(|(x, w)| (w * (x - offset)).into()).collect()

@@ -27,7 +27,7 @@ impl<const D: usize> AdamState<D> {
     }
 
     /// A parameter before its first step: its moments are zero.
-    pub fn start(parameter: Tensor<D>) -> Self {
+    pub fn zeros(parameter: Tensor<D>) -> Self {
         let zeros = parameter.zeros_like();
         Self::new(parameter, zeros.clone(), zeros)
     }
@@ -45,7 +45,7 @@ impl<const D: usize> AdamState<D> {
 /// use firefly_ops::{AdamOptions, AdamState, adam_step};
 ///
 /// // Towards the minimum of x² from 1: the first step is as long as the learning rate.
-/// let mut state = AdamState::start(Tensor::<1>::ones([1], &Device::flex()));
+/// let mut state = AdamState::zeros(Tensor::<1>::ones([1], &Device::flex()));
 /// state = adam_step(state.clone(), 2.0 * state.parameter, &AdamOptions::new(0.1, 1))?;
 /// assert!((state.parameter.clone().into_scalar::<f32>() - 0.9).abs() < 1e-6);
 /// state = adam_step(state.clone(), 2.0 * state.parameter, &AdamOptions::new(0.1, 2))?;

@@ -4,7 +4,7 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::check;
-use super::rows::Leading;
+use super::leading_dimensions::Leading;
 use crate::error::ArgumentError;
 use crate::ops::{ButterflyTensors, SpectralOps};
 use crate::options::validate_n_fft;

@@ -7,11 +7,13 @@ use burn::tensor::{DType, Device, IntDType, Tensor};
 #[cfg(feature = "cube")]
 use burn_cubecl::CubeDevice;
 
-use super::rows::Leading;
+use super::leading_dimensions::Leading;
 use crate::error::{ArgumentError, ensure};
 #[cfg(feature = "cube")]
 use crate::gpu::{self, DeviceLimit, DeviceLimitError, Requirement};
-use crate::options::WelchOptions;
+use crate::options::{MelOptions, WelchOptions};
+#[cfg(feature = "cube")]
+use crate::spectral_shape::SpectralShape;
 
 /// No device has a strategy where nothing is differentiable.
 #[cfg(not(feature = "autodiff"))]
@@ -79,21 +81,32 @@ impl InputCheck {
         self.without_limits((argument, first, dim, n))
     }
 
-    /// Checks that the device can transform `frames` frames of `n_fft` samples of every row of `first`; `argument` is
-    /// its name.
-    pub fn frames<const D: usize>(
+    /// Checks that the device can compute the bands of `frames` frames of every row of `signal`.
+    pub fn mel<const D: usize>(
         &self,
-        argument: &'static str,
-        first: &Tensor<D>,
-        n_fft: usize,
+        signal: &Tensor<D>,
+        options: &MelOptions,
         frames: usize,
     ) -> Result<(), ArgumentError> {
         #[cfg(feature = "cube")]
-        return self.within_limits([argument, "n_fft"], first, n_fft, |device, dims| {
-            gpu::check_frames(device, n_fft, frames, dims[D - 1])
+        return self.within_limits(["signal", "n_fft"], signal, options.stft.n_fft, |device, dims| {
+            let rows = [dims[..D - 1].iter().product(), dims[D - 1]];
+            gpu::check_mel(device, rows, [options.stft.n_fft, frames, options.bands.count])
         });
         #[cfg(not(feature = "cube"))]
-        self.without_limits((argument, first, n_fft, frames))
+        self.without_limits((signal, options, frames))
+    }
+
+    /// Checks that the device can compute spectral convolutions of `input` with weights of the shape `weights`.
+    pub fn spectral_conv<const D: usize>(&self, input: &Tensor<D>, weights: [usize; D]) -> Result<(), ArgumentError> {
+        #[cfg(feature = "cube")]
+        return self.within_limits(["input", "n"], input, input.dims()[D - 1], |device, dims| {
+            // An empty batch launches nothing.
+            let shape = SpectralShape { batch: dims[0].max(1), ..SpectralShape::of(&dims, &weights) };
+            gpu::check_spectral_conv(device, &shape)
+        });
+        #[cfg(not(feature = "cube"))]
+        self.without_limits((input, weights))
     }
 
     /// Checks that the device can convolve the rows of `signal` with kernels of `taps` taps.

@@ -4,8 +4,8 @@ use burn::backend::Dispatch;
 use burn::tensor::{Tensor, TensorData};
 
 use super::check;
+use super::leading_dimensions::Leading;
 use super::peaks::Peaks;
-use super::rows::Leading;
 use crate::error::ArgumentError;
 use crate::ops::{GAIN_TAPS, LearnedTensors, SpectralOps};
 use crate::options::{Direction, WelchOptions, validate_n_fft};

@@ -4,7 +4,7 @@ use burn::backend::Dispatch;
 use burn::tensor::{Bool, DType, Int, Tensor};
 
 use super::check;
-use super::rows::Leading;
+use super::leading_dimensions::Leading;
 use super::top_k::MAX_TOP_K_LENGTH;
 use crate::error::{ArgumentError, ensure};
 use crate::ops::SpectralOps;

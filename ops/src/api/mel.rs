@@ -6,7 +6,7 @@ use burn::tensor::{Shape, Tensor};
 
 use super::check;
 use super::fft::full_window;
-use super::rows::Leading;
+use super::leading_dimensions::Leading;
 use crate::error::{ArgumentError, ensure};
 use crate::mel_filters::{MelFilter, cached_filters};
 use crate::ops::SpectralOps;
@@ -49,7 +49,7 @@ pub fn mel<const D: usize, const E: usize>(
 ///
 /// | as in | bands | kind | logarithm |
 /// | --- | --- | --- | --- |
-/// | librosa `melspectrogram`, `power_to_db(top_db=None)` | the defaults, zeros as padding | power | decibels, floor 10⁻¹⁰ |
+/// | librosa `melspectrogram`, `power_to_db(top_db=None)` | defaults, zero padding | power | decibels, floor 10⁻¹⁰ |
 /// | torchaudio `MelSpectrogram`, `AmplitudeToDB` | HTK scale, no norm | power | decibels, floor 10⁻¹⁰ |
 /// | Whisper | the defaults | power | log₁₀, floor 10⁻¹⁰; its last frame is dropped |
 /// | HiFi-GAN | the defaults | amplitude | natural, floor 10⁻⁵ |
@@ -129,7 +129,7 @@ fn dispatch<const D: usize, const E: usize>(
     options.stft.validate_signal(operation, samples)?;
     let mut inputs = check::InputCheck::of(operation, "signal", &signal)?;
     let frames = options.stft.frames(samples);
-    inputs.frames("signal", &signal, options.stft.n_fft, frames)?;
+    inputs.mel(&signal, options, frames)?;
     let window = full_window(&mut inputs, window, &options.stft)?;
     let dims = signal.dims();
     let signal = leading.flatten(inputs.first(signal));

@@ -6,6 +6,7 @@ mod butterfly;
 mod check;
 pub mod fft;
 mod from_host;
+mod leading_dimensions;
 mod learned;
 mod local_maxima;
 mod long_conv;
@@ -14,7 +15,6 @@ mod peak_loss;
 mod peaks;
 mod power_spectrum;
 mod psd;
-mod rows;
 mod spectral_conv;
 mod top_k;
 

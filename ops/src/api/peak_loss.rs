@@ -1,43 +1,43 @@
-//! Loss of power against reference peaks.
+//! Loss of power against target peaks.
 
 use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::check;
-use super::rows::Leading;
+use super::leading_dimensions::Leading;
 use super::top_k::top_k;
 use crate::error::ArgumentError;
 use crate::ops::{PeakLossTensors, SpectralOps};
 use crate::options::PeakLossOptions;
 
-/// Reference peaks that the power of rows is compared with, of the same rank as the power.
+/// Target peaks that the power of rows is compared with, of the same rank as the power.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct PeakTargets<const D: usize> {
-    /// 1 at the bins of the reference's peaks and 0 at all others, `[.., bins]`.
+    /// 1 at the bins of the target peaks and 0 at all others, `[.., bins]`.
     pub peaks: Tensor<D>,
-    /// Power of the reference, `[.., bins]`; only its values at the reference's peaks are used.
+    /// Power of the targets, `[.., bins]`; only its values at the target peaks are used.
     pub power: Tensor<D>,
     /// Unit of relative power, `[.., 1]`, above 0: both powers are divided by it.
-    pub level: Tensor<D>,
+    pub reference_power: Tensor<D>,
 }
 
 impl<const D: usize> PeakTargets<D> {
     /// Targets of the shapes that the fields state; checked when [`peak_loss`] takes them.
-    pub fn new(peaks: Tensor<D>, power: Tensor<D>, level: Tensor<D>) -> Self {
-        Self { peaks, power, level }
+    pub fn new(peaks: Tensor<D>, power: Tensor<D>, reference_power: Tensor<D>) -> Self {
+        Self { peaks, power, reference_power }
     }
 }
 
-/// Losses of the power of each row against a reference's peaks: of their ranks, and of their power.
+/// Losses of the power of each row against target peaks: of their ranks, and of their power.
 ///
-/// The relative log power of a bin is `l = ln(power / level + floor)`. The boundary is halfway between the relative log
-/// powers of the row's own ranks k and k + 1; in a row of k bins it is that of rank k. A row has two losses, each times
-/// its weight:
+/// The relative log power of a bin is `l = ln(power / reference_power + floor)`. The boundary is halfway between the
+/// relative log powers of the row's own ranks k and k + 1; in a row of k bins it is that of rank k. A row has two
+/// losses, each times its weight:
 ///
-/// - ranking: the sum over all bins of `ln(1 + exp(±(boundary − l) / temperature))`, with plus at the reference's
+/// - ranking: the sum over all bins of `ln(1 + exp(±(boundary − l) / temperature))`, with plus at the target
 ///   peaks, which should be above the boundary, and minus at all other bins;
-/// - power: the sum over the reference's peaks of `(l − l_reference)²`.
+/// - power: the sum over the target peaks of `(l − l_target)²`.
 ///
 /// The boundary counts as a constant: it has no gradient.
 ///
@@ -48,7 +48,7 @@ impl<const D: usize> PeakTargets<D> {
 /// use burn::tensor::{Device, Tensor};
 /// use firefly_ops::{PeakLossOptions, PeakTargets, peak_loss};
 ///
-/// // The reference's peak is bin 0, of power 4; the second row ranks bin 1 first.
+/// // The target peak is bin 0, of power 4; the second row ranks bin 1 first.
 /// let device = Device::flex().autodiff();
 /// let power = Tensor::<2>::from_floats([[4.0, 1.0, 1.0], [1.0, 4.0, 1.0]], &device).require_grad();
 /// let peaks = Tensor::from_floats([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], &device);
@@ -76,10 +76,10 @@ pub fn peak_loss<const D: usize>(
     options.validate(NAME, bins)?;
     let dims = power.dims();
     let mut inputs = check::InputCheck::of(NAME, "power", &power)?;
-    let level_dims = std::array::from_fn(|dim| if dim + 1 == D { 1 } else { dims[dim] });
+    let row_dims = std::array::from_fn(|dim| if dim + 1 == D { 1 } else { dims[dim] });
     let peaks = inputs.next("peaks", targets.peaks, dims)?;
-    let reference = inputs.next("power of the targets", targets.power, dims)?;
-    let level = inputs.next("level", targets.level, level_dims)?;
+    let target_power = inputs.next("power of the targets", targets.power, dims)?;
+    let reference_power = inputs.next("reference_power", targets.reference_power, row_dims)?;
 
     // Ranks k and k + 1, whose powers make the boundary. What is detached from a leaf is a leaf again.
     let ranked = (options.k + 1).min(bins);
@@ -88,9 +88,9 @@ pub fn peak_loss<const D: usize>(
     let tensors = PeakLossTensors {
         power: leading.flatten(inputs.first(power)),
         strongest: leading.flatten(strongest),
-        level: leading.flatten(level),
+        reference_power: leading.flatten(reference_power),
         peaks: leading.flatten(peaks),
-        reference: leading.flatten(reference),
+        target_power: leading.flatten(target_power),
     };
     Ok(leading.unflatten(Dispatch::peak_loss(tensors, *options), 2))
 }

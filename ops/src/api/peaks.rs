@@ -3,7 +3,7 @@
 use burn::backend::{Dispatch, DispatchTensor};
 use burn::tensor::{Int, Tensor};
 
-use super::rows::Leading;
+use super::leading_dimensions::Leading;
 use super::{check, psd};
 use crate::error::ArgumentError;
 use crate::ops::SpectralOps;

@@ -3,8 +3,8 @@
 use burn::tensor::Tensor;
 
 use super::check;
+use super::leading_dimensions::Leading;
 use super::psd::welch_psd_of;
-use super::rows::Leading;
 use crate::error::{ArgumentError, ensure};
 use crate::options::{PowerSpectrumOptions, WelchOptions};
 
@@ -31,8 +31,8 @@ use crate::options::{PowerSpectrumOptions, WelchOptions};
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for rows without samples, a window of another length, a sample rate that is not positive, or tensors
-/// on different devices.
+/// [`ArgumentError`] for rows without samples, a window of another length, a sample rate that is not positive, or
+/// tensors on different devices.
 pub fn power_spectrum<const D: usize>(
     signal: Tensor<D>,
     window: Option<Tensor<1>>,

@@ -53,15 +53,13 @@ const NAME: &str = "spectral_conv";
 ///
 /// # Errors
 /// [`ArgumentError`] for dimensions or channels of length 0, weights of other channels or of more modes than there are
-/// bins, or a device without kernels.
+/// bins, a device without kernels, or batches and weights of more values than its kernels count.
 pub fn spectral_conv<const D: usize>(input: Tensor<D>, weights: ComplexTensor<D>) -> Result<Tensor<D>, ArgumentError> {
     const { assert!(D >= 3 && D <= 5, "batch, channels, and one to three dimensions") };
     let (dims, kept) = (input.dims(), weights.dims());
     check_sizes(&dims, &kept)?;
     let mut inputs = check::InputCheck::of(NAME, "input", &input)?;
-    for (dim, &points) in dims.iter().enumerate().skip(2) {
-        inputs.fft("input", &input, dim, points)?;
-    }
+    inputs.spectral_conv(&input, kept)?;
     let tensors = SpectralConvTensors {
         weights_re: inputs.next("weights.re", weights.re, kept)?.into_dispatch(),
         weights_im: inputs.next("weights.im", weights.im, kept)?.into_dispatch(),

@@ -4,8 +4,8 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::check;
+use super::leading_dimensions::Leading;
 use super::peaks::Peaks;
-use super::rows::Leading;
 use crate::error::{ArgumentError, ensure};
 use crate::ops::SpectralOps;
 

@@ -61,16 +61,16 @@ impl<B: SpectralOps, const N: usize> Backward<B, N> for SpectralBackward {
                 OpDescriptor::ButterflyBackward { gated }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::LearnedWelchPsd { options } | OpDescriptor::LearnedWelchPeaks { options, .. } => {
-                let wanted = std::array::from_fn(|input| ops.parents[input].is_some());
-                OpDescriptor::LearnedWelchPsdBackward { options, wanted }.run::<B>(inputs).into_floats()
+                let requires_grad = std::array::from_fn(|input| ops.parents[input].is_some());
+                OpDescriptor::LearnedWelchPsdBackward { options, requires_grad }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::SpectralConv {} => {
-                let wanted = std::array::from_fn(|input| ops.parents[input].is_some());
-                OpDescriptor::SpectralConvBackward { wanted }.run::<B>(inputs).into_floats()
+                let requires_grad = std::array::from_fn(|input| ops.parents[input].is_some());
+                OpDescriptor::SpectralConvBackward { requires_grad }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::LongConv { gated } => {
-                let wanted = std::array::from_fn(|input| ops.parents.get(input).is_some_and(Option::is_some));
-                OpDescriptor::LongConvBackward { gated, wanted }.run::<B>(inputs).into_floats()
+                let requires_grad = std::array::from_fn(|input| ops.parents.get(input).is_some_and(Option::is_some));
+                OpDescriptor::LongConvBackward { gated, requires_grad }.run::<B>(inputs).into_floats()
             }
             OpDescriptor::PeakLoss { options } => {
                 // The first parent is the power; targets have no gradient.
@@ -78,8 +78,8 @@ impl<B: SpectralOps, const N: usize> Backward<B, N> for SpectralBackward {
             }
             OpDescriptor::TopK { .. } => inputs.into_iter(),
             OpDescriptor::Mel { options, logarithm } => {
-                let wanted = std::array::from_fn(|input| ops.parents[input].is_some());
-                OpDescriptor::MelBackward { options, logarithm, wanted }.run::<B>(inputs).into_floats()
+                let requires_grad = std::array::from_fn(|input| ops.parents[input].is_some());
+                OpDescriptor::MelBackward { options, logarithm, requires_grad }.run::<B>(inputs).into_floats()
             }
             _ => unreachable!("{operation:?} is not on the tape"),
         };

@@ -7,7 +7,7 @@
 #[cfg(feature = "autodiff")]
 mod autodiff;
 #[cfg(any(feature = "flex", feature = "ndarray", feature = "cube"))]
-mod columns;
+mod columns_as_rows;
 #[cfg(feature = "cube")]
 mod cube;
 #[cfg(feature = "flex")]

@@ -87,9 +87,9 @@ macro_rules! operations_as_data {
             inputs: LearnedTensors<Self>,
             grad_power: FloatTensor<Self>,
             options: WelchOptions,
-            wanted: [bool; 6],
+            requires_grad: [bool; 6],
         ) -> LearnedTensors<Self> {
-            let operation = OpDescriptor::LearnedWelchPsdBackward { options, wanted };
+            let operation = OpDescriptor::LearnedWelchPsdBackward { options, requires_grad };
             let inputs = [inputs.into_vec(), vec![grad_power]].concat();
             LearnedTensors::take(&mut $apply(operation, inputs).into_floats())
         }
@@ -145,9 +145,9 @@ macro_rules! operations_as_data {
             grad_bands: FloatTensor<Self>,
             options: MelOptions,
             logarithm: Option<Logarithm>,
-            wanted: [bool; 2],
+            requires_grad: [bool; 2],
         ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-            let operation = OpDescriptor::MelBackward { options, logarithm, wanted };
+            let operation = OpDescriptor::MelBackward { options, logarithm, requires_grad };
             let mut gradients = $apply(operation, vec![signal, window, grad_bands]).into_floats();
             (take(&mut gradients), take(&mut gradients))
         }
@@ -177,10 +177,10 @@ macro_rules! operations_as_data {
         fn spectral_conv_backward(
             inputs: SpectralConvTensors<Self>,
             grad: FloatTensor<Self>,
-            wanted: [bool; 3],
+            requires_grad: [bool; 3],
         ) -> SpectralConvTensors<Self> {
             let inputs = [inputs.into_vec(), vec![grad]].concat();
-            let operation = OpDescriptor::SpectralConvBackward { wanted };
+            let operation = OpDescriptor::SpectralConvBackward { requires_grad };
             SpectralConvTensors::take(&mut $apply(operation, inputs).into_floats())
         }
 
@@ -192,11 +192,11 @@ macro_rules! operations_as_data {
         fn long_conv_backward(
             inputs: LongConvTensors<Self>,
             grad: FloatTensor<Self>,
-            wanted: [bool; 3],
+            requires_grad: [bool; 3],
         ) -> LongConvTensors<Self> {
             let gated = inputs.gated();
             let inputs = [inputs.into_vec(), vec![grad]].concat();
-            let mut gradients = $apply(OpDescriptor::LongConvBackward { gated, wanted }, inputs).into_floats();
+            let mut gradients = $apply(OpDescriptor::LongConvBackward { gated, requires_grad }, inputs).into_floats();
             LongConvTensors::take(&mut gradients, gated)
         }
     };

@@ -5,14 +5,27 @@
 //! | `runtime/` | tasks on rayon, per-thread buffers, keyed cache, sums over rows |
 //! | `isa/` | registers of each instruction set, the tokens that prove its detection, and the choice at run time |
 //! | `fft/` | passes of power-of-two transforms inside a row, which the families share |
-//! | `transform/`, `butterfly/`, `welch/`, `learned/`, `top_k/`, `local_maxima/`, `long_conv/`, `mel/`, `peak_loss/` | one operation family each |
-//! | `spectral_conv/` | transforms that keep few modes, products per mode, and transforms back |
-//! | `adam.rs` | steps of Adam |
+//! | `transform/`, `butterfly/` | Fourier transforms of any length; gated butterfly transforms |
+//! | `welch/`, `learned/`, `mel/` | exact, learned and mel spectra |
+//! | `top_k/`, `local_maxima/`, `peak_loss/` | searches for peaks, and the losses of power against peaks |
+//! | `spectral_conv/`, `long_conv/` | convolutions by transforms |
+//! | `adam/` | steps of Adam |
 //! | `elementary.rs` | logarithms and exponentials of many f32 |
 //! | `scalar/` | the engine for f64, and for f32 where no instruction set was detected |
 //!
-//! In each family, `mod.rs` has the entry functions, which choose the engine; `forward.rs` and `backward.rs` have the
-//! f32 kernels, generic over registers.
+//! In each family, `mod.rs` has the entry functions, which choose the kernel. Files of one name have one role in every
+//! family that has them:
+//!
+//! | file | role | families |
+//! | --- | --- | --- |
+//! | `forward.rs` | results in f32 by butterflies or passes, and peaks | `butterfly`, `learned`, `top_k`, `welch` |
+//! | `backward.rs` | gradients in f32 by butterflies | `butterfly`, `learned` |
+//! | `lanes.rs` | rows or frames in f32, one per lane | `long_conv`, `mel`, `transform`, `welch` |
+//! | `planned.rs` | rows or frames one by one, by plans of rustfft and realfft | `long_conv`, `mel`, `transform` |
+//! | `row.rs` | one row, in any type | `local_maxima`, `peak_loss`, `top_k` |
+//!
+//! `adam` is one loop, in its `mod.rs`, and `spectral_conv` has a file per step. Where there is no `backward.rs`,
+//! gradients are in the files of the forward pass; those of exact Welch power are in `scalar/`.
 //!
 //! Every entry function takes row-major slices whose lengths its caller has checked, runs its rows on rayon's
 //! current pool when there is enough to do, and gives the same bits whatever the number of threads: rows do not

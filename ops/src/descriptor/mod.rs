@@ -2,6 +2,17 @@
 //!
 //! Differentiation, lazy fusion, graph capture and replay share this folder, so that they cannot differ: the table
 //! here, `record` (output shapes, records and their execution) and `run` (calls of a backend's methods).
+//!
+//! ```
+//! use burn::tensor::IntDType;
+//! use firefly_ops::descriptor::{NAMES, OpDescriptor};
+//!
+//! // An operation of a recorded graph: its name and its arguments that are not tensors.
+//! let operation = OpDescriptor::TopK { k: 5, bins: IntDType::I32 };
+//! let (name, scalars) = (operation.name(), operation.scalars());
+//! assert!(name == "firefly::top_k" && NAMES.contains(&name));
+//! assert_eq!(OpDescriptor::parse(name, &scalars), Some(operation));
+//! ```
 
 #[cfg(feature = "autodiff")]
 mod adjoint;
@@ -150,7 +161,7 @@ operations! {
         options: WelchOptions,
         /// Which inputs' gradients are computed, in the order of the fields of
         /// [`LearnedTensors`](crate::LearnedTensors).
-        wanted: [bool; 6],
+        requires_grad: [bool; 6],
     }
     /// Strongest bins of Welch power through learned parameters.
     LEARNED_WELCH_PEAKS = "firefly::learned_welch_peaks": LearnedWelchPeaks {
@@ -195,9 +206,9 @@ operations! {
         /// The logarithm that was taken.
         logarithm: Option<Logarithm>,
         /// Which gradients are computed: of the signal, and of the window.
-        wanted: [bool; 2],
+        requires_grad: [bool; 2],
     }
-    /// Losses of power against reference peaks.
+    /// Losses of power against target peaks.
     PEAK_LOSS = "firefly::peak_loss": PeakLoss {
         /// Parameters of the losses.
         options: PeakLossOptions,
@@ -218,7 +229,7 @@ operations! {
     SPECTRAL_CONV_BACKWARD = "firefly::spectral_conv_backward": SpectralConvBackward {
         /// Which inputs' gradients are computed, in the order of the fields of
         /// [`SpectralConvTensors`](crate::SpectralConvTensors).
-        wanted: [bool; 3],
+        requires_grad: [bool; 3],
     }
     /// Causal convolution of rows with a kernel per channel.
     LONG_CONV = "firefly::long_conv": LongConv {
@@ -231,7 +242,7 @@ operations! {
         gated: bool,
         /// Which inputs' gradients are computed, in the order of the fields of
         /// [`LongConvTensors`](crate::LongConvTensors).
-        wanted: [bool; 3],
+        requires_grad: [bool; 3],
     }
 }
 

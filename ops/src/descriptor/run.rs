@@ -38,10 +38,10 @@ impl OpDescriptor {
             Self::LearnedWelchPsd { options } => {
                 OperationOutputs::Floats(vec![B::learned_welch_psd(LearnedTensors::take(inputs), options)])
             }
-            Self::LearnedWelchPsdBackward { options, wanted } => {
+            Self::LearnedWelchPsdBackward { options, requires_grad } => {
                 let estimate = LearnedTensors::take(inputs);
                 OperationOutputs::Floats(
-                    B::learned_welch_psd_backward(estimate, take(inputs), options, wanted).into_vec(),
+                    B::learned_welch_psd_backward(estimate, take(inputs), options, requires_grad).into_vec(),
                 )
             }
             Self::LearnedWelchPeaks { options, k, bins } => {
@@ -60,9 +60,9 @@ impl OpDescriptor {
             Self::Mel { options, logarithm } => {
                 OperationOutputs::Floats(vec![B::mel(take(inputs), take(inputs), options, logarithm)])
             }
-            Self::MelBackward { options, logarithm, wanted } => {
+            Self::MelBackward { options, logarithm, requires_grad } => {
                 let [signal, window, grad] = std::array::from_fn(|_| take(inputs));
-                OperationOutputs::parts(B::mel_backward(signal, window, grad, options, logarithm, wanted))
+                OperationOutputs::parts(B::mel_backward(signal, window, grad, options, logarithm, requires_grad))
             }
             Self::PeakLoss { options } => {
                 OperationOutputs::Floats(vec![B::peak_loss(PeakLossTensors::take(inputs), options)])
@@ -78,16 +78,16 @@ impl OpDescriptor {
             Self::SpectralConv {} => {
                 OperationOutputs::Floats(vec![B::spectral_conv(SpectralConvTensors::take(inputs))])
             }
-            Self::SpectralConvBackward { wanted } => {
+            Self::SpectralConvBackward { requires_grad } => {
                 let convolution = SpectralConvTensors::take(inputs);
-                OperationOutputs::Floats(B::spectral_conv_backward(convolution, take(inputs), wanted).into_vec())
+                OperationOutputs::Floats(B::spectral_conv_backward(convolution, take(inputs), requires_grad).into_vec())
             }
             Self::LongConv { gated } => {
                 OperationOutputs::Floats(vec![B::long_conv(LongConvTensors::take(inputs, gated))])
             }
-            Self::LongConvBackward { gated, wanted } => {
+            Self::LongConvBackward { gated, requires_grad } => {
                 let convolution = LongConvTensors::take(inputs, gated);
-                OperationOutputs::Floats(B::long_conv_backward(convolution, take(inputs), wanted).into_vec())
+                OperationOutputs::Floats(B::long_conv_backward(convolution, take(inputs), requires_grad).into_vec())
             }
         }
     }
@@ -191,8 +191,8 @@ impl<B: Backend> LearnedTensors<B> {
 impl<B: Backend> PeakLossTensors<B> {
     /// The next tensors of a list, in the order of the fields.
     pub(crate) fn take(tensors: &mut impl Iterator<Item = FloatTensor<B>>) -> Self {
-        let [power, strongest, level, peaks, reference] = std::array::from_fn(|_| take(tensors));
-        Self { power, strongest, level, peaks, reference }
+        let [power, strongest, reference_power, peaks, target_power] = std::array::from_fn(|_| take(tensors));
+        Self { power, strongest, reference_power, peaks, target_power }
     }
 
     /// The tensors in the order of the fields.

@@ -23,7 +23,7 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
     let peak_loss = PeakLossOptions::new(7).with_temperature(0.3).with_floor(1e-5).with_weights([2.0, 0.5]);
     let mel = MelOptions::new(stft, bands).with_kind(SpectrumKind::Amplitude);
     let logarithm = Logarithm::new(LogUnit::Decibel).with_guard(LogGuard::Offset(0.25));
-    let (k, bins, wanted) = (7, IntDType::I32, [true, false, true, true, false, false]);
+    let (k, bins, requires_grad) = (7, IntDType::I32, [true, false, true, true, false, false]);
     let adam = AdamOptions::new(0.1, 12).with_betas([0.5, 0.25]).with_epsilon(1e-3);
     let decays = [WeightDecay::None, WeightDecay::Coupled(0.5), WeightDecay::Decoupled(0.25)];
     let scalings = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }];
@@ -38,21 +38,21 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::Butterfly { gated: true },
             OpDescriptor::ButterflyBackward { gated: false },
             OpDescriptor::LearnedWelchPsd { options },
-            OpDescriptor::LearnedWelchPsdBackward { options, wanted },
+            OpDescriptor::LearnedWelchPsdBackward { options, requires_grad },
             OpDescriptor::LearnedWelchPeaks { options, k, bins },
             OpDescriptor::ComplexFft { options: fft },
             OpDescriptor::ComplexFftColumns { options: fft },
             OpDescriptor::RealFft { options: FftOptions { direction: Direction::Forward, ..fft } },
             OpDescriptor::InverseRealFft { options: fft },
             OpDescriptor::Mel { options: mel, logarithm: None },
-            OpDescriptor::MelBackward { options: mel, logarithm: Some(logarithm), wanted: [true, false] },
+            OpDescriptor::MelBackward { options: mel, logarithm: Some(logarithm), requires_grad: [true, false] },
             OpDescriptor::PeakLoss { options: peak_loss },
             OpDescriptor::PeakLossBackward { options: peak_loss },
             OpDescriptor::AdamStep { options: adam.with_weight_decay(decay) },
             OpDescriptor::SpectralConv {},
-            OpDescriptor::SpectralConvBackward { wanted: [true, false, true] },
+            OpDescriptor::SpectralConvBackward { requires_grad: [true, false, true] },
             OpDescriptor::LongConv { gated: true },
-            OpDescriptor::LongConvBackward { gated: false, wanted: [true, false, false] },
+            OpDescriptor::LongConvBackward { gated: false, requires_grad: [true, false, false] },
         ];
         assert_eq!(operations.map(|operation| operation.name())[..], *NAMES);
         for operation in operations {

@@ -1,8 +1,10 @@
 //! Kernels for CubeCL's devices: CUDA, Vulkan, WebGPU and Metal, from one source.
 //!
 //! Functions take a [`GpuDevice`] and handles of buffers; Burn's tensors stay in `backends/cube`. Each operation family
-//! has a folder with the same roles: `plan.rs` decides from shapes and limits, as plain data; `kernel` is the device
-//! code; `launch.rs` binds buffers and launches; `tests.rs` checks plans without a device.
+//! has a folder: `kernel` is the device code, and `launch.rs` binds buffers and launches. Where shapes and limits leave
+//! a choice, `plan.rs` decides, as plain data, which `tests` check without a device; `top_k`, `local_maxima`,
+//! `peak_loss`, `learned` and `adam` have none. Where gradients take launches of their own, those of `welch`,
+//! `learned`, `mel` and `long_conv` are in `backward.rs`, all others in `launch.rs`.
 //!
 //! - `device`: limits, grids, buffers, cached tables and the check before dispatch.
 //! - `butterfly`: the butterfly transform of any length, forward and backward.
@@ -12,7 +14,7 @@
 //! - `welch`: exact Welch power and peaks, in one launch where a row fits a cube, else by `segments`.
 //! - `learned`: learned Welch power, by `segments` and a gain.
 //! - `mel`: mel spectra, in one launch where a frame fits a cube, else around `transform`.
-//! - `peak_loss`: losses of power against reference peaks.
+//! - `peak_loss`: losses of power against target peaks.
 //! - `spectral_conv`: transforms that keep few modes, products per mode, and transforms back.
 //! - `adam`: steps of Adam, in place.
 //! - `top_k`, `local_maxima`, `reduce`: the strongest bins and the local maxima of rows in device memory; sums over
@@ -52,6 +54,6 @@ pub use complex::ComplexRows;
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice};
 pub use local_maxima::{MaximaBuffers, local_maxima};
 pub use peak_loss::{PeakLossBuffers, peak_loss, peak_loss_backward};
-pub use requirement::{Requirement, check, check_fft, check_frames, check_long_conv};
+pub use requirement::{Requirement, check, check_fft, check_long_conv, check_mel, check_spectral_conv};
 pub use segments::DeviceFrames;
 pub use top_k::{PeakBuffers, top_k};

@@ -7,10 +7,11 @@ use burn_cubecl::CubeDevice;
 
 use super::butterfly::{self, Propagation};
 use super::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, Limits, MAX_ELEMENTS};
-use super::long_conv;
 use super::transform::plan::{TransformKind, TransformProblem};
-use super::transform::prepared::planned;
+use super::transform::plan_cache::planned;
+use super::{long_conv, mel, spectral_conv};
 use crate::options::has_butterflies;
+use crate::spectral_shape::SpectralShape;
 
 /// Units of the largest cube whose size does not follow from the device's limits.
 const FIXED_UNITS: usize = 256;
@@ -50,14 +51,33 @@ pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize
     DeviceLimitError::unless(DeviceLimit::LaunchElements, rows.min(ALIGNMENT).saturating_mul(largest), MAX_ELEMENTS)
 }
 
-/// Whether the device can run transforms of `n_fft` points over `frames` frames of rows of `samples` samples, and their
-/// adjoints.
+/// Whether the device can compute `bands` bands of `frames` frames of `n_fft` samples of `rows` rows of `samples`
+/// samples, and their gradients.
 ///
 /// # Errors
 /// The first limit that is too low.
-pub fn check_frames(device: &CubeDevice, n_fft: usize, frames: usize, samples: usize) -> Result<(), DeviceLimitError> {
+pub fn check_mel(
+    device: &CubeDevice,
+    [rows, samples]: [usize; 2],
+    [n_fft, frames, bands]: [usize; 3],
+) -> Result<(), DeviceLimitError> {
     check_fft(device, n_fft, 1, n_fft)?;
-    DeviceLimitError::unless(DeviceLimit::LaunchElements, ALIGNMENT.saturating_mul(samples.max(frames)), MAX_ELEMENTS)
+    let largest = ALIGNMENT.saturating_mul(samples.max(frames));
+    DeviceLimitError::unless(DeviceLimit::LaunchElements, largest, MAX_ELEMENTS)?;
+    mel::check_bands(rows, frames, bands)
+}
+
+/// Whether the device can compute spectral convolutions of a shape, and their gradients.
+///
+/// # Errors
+/// The first limit that is too low.
+pub fn check_spectral_conv(device: &CubeDevice, shape: &SpectralShape) -> Result<(), DeviceLimitError> {
+    let samples = shape.samples();
+    for &points in &shape.points {
+        check_fft(device, points, shape.batch * shape.inputs * (samples / points), points)?;
+    }
+    // Rows of tensors that are further apart than this are copied where launches don't count their values.
+    spectral_conv::BatchPlan::of(shape, &[shape.points[shape.last()]]).map(|_| ())
 }
 
 /// Whether the device can convolve rows `[batch, channels, n]` with kernels of `taps` taps, and their gradients.

@@ -109,7 +109,7 @@ fn transform4(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u
 #[cube]
 fn transform_odd(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u32, #[comptime] radix: u32) {
     let half = comptime!((radix - 1) / 2);
-    // Sums and differences of the pairs; the sum of all values is output 0.
+    // First half: sums and differences of the pairs; the sum of all values is output 0.
     let mut sums = registers(half);
     let mut gaps = registers(half);
     let (x, y) = (z.re[comptime!(base as usize)], z.im[comptime!(base as usize)]);
@@ -129,7 +129,8 @@ fn transform_odd(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride
     }
     z.re[comptime!(base as usize)] = re;
     z.im[comptime!(base as usize)] = im;
-    // Outputs m and radix − m: even part e, and odd part o times -i or i.
+    // Second half: outputs m and radix − m from an even part e, value 0 and the sums times cosines, and an odd part o,
+    // the differences times sines, which both of them take, times -i and i.
     #[unroll]
     for m in 1..comptime!(half + 1) {
         let mut er = x;
@@ -160,6 +161,7 @@ fn transform_odd(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride
 /// Multiplies value `at` by exp(-2πi·turn/of); quarters of a turn take no multiplication.
 #[cube]
 fn rotate(z: &mut ComplexArray, #[comptime] at: u32, #[comptime] turn: u32, #[comptime] of: u32) {
+    // Which turn it is, is known as the kernel is compiled: only one branch is left.
     let at = comptime!(at as usize);
     let eighths = comptime!(8 * (turn % of) / of);
     let exact = comptime!(8 * (turn % of) % of == 0);
@@ -175,6 +177,7 @@ fn rotate(z: &mut ComplexArray, #[comptime] at: u32, #[comptime] turn: u32, #[co
         z.re[at] = -y;
         z.im[at] = x;
     } else {
+        // Any other turn: (x + iy)(c − is), each part with one rounding less by a fused product.
         let c = comptime!(cosine(turn, of));
         let s = comptime!(sine(turn, of));
         let c = f32::new(c);

@@ -1,4 +1,13 @@
 //! Options of the operations: plain data, checked when an operation is called.
+//!
+//! ```
+//! use firefly_ops::options::{Scaling, WelchOptions};
+//!
+//! let options = WelchOptions::new(256, 3).with_hop(64).with_scaling(Scaling::Spectrum);
+//! assert_eq!((options.frame(), options.bins()), (384, 129));
+//! let error = options.with_hop(0).validate("welch_psd").unwrap_err();
+//! assert_eq!(error.to_string(), "welch_psd: `hop` is 0, but must be at least 1");
+//! ```
 
 mod adam;
 mod convolve_mode;

@@ -19,6 +19,7 @@
 /// assert_eq!((bin(Norm::Backward)?, bin(Norm::Ortho)?, bin(Norm::Forward)?), (4.0, 2.0, 1.0));
 /// # Ok::<(), firefly_ops::ArgumentError>(())
 /// ```
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Norm {
     /// Inverse transforms are divided by n.

@@ -1,4 +1,4 @@
-//! Parameters of the loss of power against reference peaks.
+//! Parameters of the loss of power against target peaks.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::error::{ArgumentError, ensure};
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PeakLossOptions {
-    /// Number of reference peaks of each row, from 1 to its bins.
+    /// Number of target peaks of each row, from 1 to its bins.
     pub k: usize,
     /// Distance, in nepers, from the boundary over which the ranking loss bends, above 0.
     pub temperature: f64,

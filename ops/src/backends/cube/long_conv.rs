@@ -5,7 +5,7 @@ use burn::tensor::DType;
 use burn_cubecl::CubeBackend;
 use burn_cubecl::tensor::CubeTensor;
 
-use super::rows::evenly_spaced;
+use super::row_layout::evenly_spaced;
 use super::{contiguous, device, launched, output};
 use crate::gpu::long_conv::{
     ConvolutionGradients, ConvolutionInputs, ConvolutionRows, ConvolutionShape, long_conv, long_conv_backward,
@@ -26,27 +26,27 @@ pub(super) fn forward(inputs: LongConvTensors<CubeBackend>) -> CubeTensor {
     convolved
 }
 
-/// Gradients of the inputs for which `wanted` is true; in place of the others the inputs are returned.
+/// Gradients of the inputs for which `requires_grad` is true; in place of the others the inputs are returned.
 pub(super) fn backward(
     inputs: LongConvTensors<CubeBackend>,
     grad: CubeTensor,
-    wanted: [bool; 3],
+    requires_grad: [bool; 3],
 ) -> LongConvTensors<CubeBackend> {
     let (shape, kernel) = (sizes(&inputs), contiguous(inputs.kernel));
     let (signal, signal_rows) = rows(inputs.signal);
     let count = shape.batch * shape.channels;
-    let gradient = |wanted: bool, input: &CubeTensor| {
-        if wanted { output(input, input.shape(), DType::F32, count) } else { input.clone() }
+    let gradient = |requires_grad: bool, input: &CubeTensor| {
+        if requires_grad { output(input, input.shape(), DType::F32, count) } else { input.clone() }
     };
     let gate = inputs.gate.into_tensor();
-    let (of_signal, of_kernel) = (gradient(wanted[0], &signal), gradient(wanted[1], &kernel));
-    let of_gate = gate.as_ref().map(|gate| gradient(wanted[2], gate));
+    let (of_signal, of_kernel) = (gradient(requires_grad[0], &signal), gradient(requires_grad[1], &kernel));
+    let of_gate = gate.as_ref().map(|gate| gradient(requires_grad[2], gate));
     if count > 0 {
-        let handle = |wanted: bool, tensor: &CubeTensor| wanted.then(|| tensor.handle.clone());
+        let handle = |requires_grad: bool, tensor: &CubeTensor| requires_grad.then(|| tensor.handle.clone());
         let into = ConvolutionGradients {
-            signal: handle(wanted[0], &of_signal),
-            kernel: handle(wanted[1], &of_kernel),
-            gate: of_gate.as_ref().and_then(|of_gate| handle(wanted[2], of_gate)),
+            signal: handle(requires_grad[0], &of_signal),
+            kernel: handle(requires_grad[1], &of_kernel),
+            gate: of_gate.as_ref().and_then(|of_gate| handle(requires_grad[2], of_gate)),
         };
         let (gate, grad) = (gate.map(rows), rows(grad));
         let inputs = ConvolutionInputs {

@@ -26,21 +26,21 @@ pub(super) fn mel(
     bands
 }
 
-/// Gradients of signal and window from the signal, the window and the gradient of the bands. Those that are not wanted
-/// are uninitialised.
+/// Gradients of signal and window from the signal, the window and the gradient of the bands. Those that are not
+/// required are uninitialised.
 pub(super) fn mel_backward(
     [signal, window, grad]: [CubeTensor; 3],
     options: &MelOptions,
     logarithm: Option<&Logarithm>,
-    wanted: [bool; 2],
+    requires_grad: [bool; 2],
 ) -> (CubeTensor, CubeTensor) {
     let ((signal, rows), [window, grad]) = (signal_rows(signal), [window, grad].map(contiguous));
     let of_signal = zeros_client(signal.client.clone(), signal.device.clone(), signal.shape(), DType::F32);
     let of_window = output(&signal, window.shape(), DType::F32, rows.rows);
     if rows.rows > 0 {
         let into = MelGradients {
-            signal: wanted[0].then(|| of_signal.handle.clone()),
-            window: wanted[1].then(|| of_window.handle.clone()),
+            signal: requires_grad[0].then(|| of_signal.handle.clone()),
+            window: requires_grad[1].then(|| of_window.handle.clone()),
         };
         let call = MelCall { rows, window: &window.handle, options, logarithm };
         launched(mel::mel_backward(&device(&signal), &call, &grad.handle, &into));

@@ -4,7 +4,7 @@ mod adam;
 mod long_conv;
 mod mel;
 mod peak_loss;
-mod rows;
+mod row_layout;
 mod spectral_conv;
 mod transform;
 
@@ -16,8 +16,8 @@ use burn_cubecl::kernel::{cast, into_contiguous};
 use burn_cubecl::ops::numeric::zeros_client;
 use burn_cubecl::tensor::CubeTensor;
 
-use self::rows::{RowLayout, evenly_spaced};
-use crate::backends::columns::columns_as_rows;
+use self::row_layout::{RowLayout, evenly_spaced};
+use crate::backends::columns_as_rows::columns_as_rows;
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::learned::{
     ExactWeights, LearnedGradients, LearnedWeights, exact_learned_peaks, learned_welch_psd, learned_welch_psd_backward,
@@ -210,7 +210,7 @@ impl SpectralOps for CubeBackend {
         inputs: LearnedTensors<Self>,
         grad_power: FloatTensor<Self>,
         options: WelchOptions,
-        wanted: [bool; 6],
+        requires_grad: [bool; 6],
     ) -> LearnedTensors<Self> {
         let inputs = inputs.into_array().map(contiguous);
         let grad = contiguous(grad_power);
@@ -221,7 +221,7 @@ impl SpectralOps for CubeBackend {
             let (of_signal, of_weights) = learned(&gradients);
             let into = LearnedGradients { signal: of_signal.handle, learned: of_weights };
             let (device, grad) = (device(&signal), &grad.handle);
-            launched(learned_welch_psd_backward(&device, &frames, &weights, grad, &into, &options, wanted));
+            launched(learned_welch_psd_backward(&device, &frames, &weights, grad, &into, &options, requires_grad));
         }
         LearnedTensors::from_array(gradients)
     }
@@ -290,9 +290,9 @@ impl SpectralOps for CubeBackend {
         grad_bands: FloatTensor<Self>,
         options: MelOptions,
         logarithm: Option<Logarithm>,
-        wanted: [bool; 2],
+        requires_grad: [bool; 2],
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        mel::mel_backward([signal, window, grad_bands], &options, logarithm.as_ref(), wanted)
+        mel::mel_backward([signal, window, grad_bands], &options, logarithm.as_ref(), requires_grad)
     }
 
     fn peak_loss(inputs: PeakLossTensors<Self>, options: PeakLossOptions) -> FloatTensor<Self> {
@@ -318,9 +318,9 @@ impl SpectralOps for CubeBackend {
     fn spectral_conv_backward(
         inputs: SpectralConvTensors<Self>,
         grad: FloatTensor<Self>,
-        wanted: [bool; 3],
+        requires_grad: [bool; 3],
     ) -> SpectralConvTensors<Self> {
-        spectral_conv::backward(inputs, grad, wanted)
+        spectral_conv::backward(inputs, grad, requires_grad)
     }
 
     fn long_conv(inputs: LongConvTensors<Self>) -> FloatTensor<Self> {
@@ -330,9 +330,9 @@ impl SpectralOps for CubeBackend {
     fn long_conv_backward(
         inputs: LongConvTensors<Self>,
         grad: FloatTensor<Self>,
-        wanted: [bool; 3],
+        requires_grad: [bool; 3],
     ) -> LongConvTensors<Self> {
-        long_conv::backward(inputs, grad, wanted)
+        long_conv::backward(inputs, grad, requires_grad)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Losses of power against reference peaks, of tensors.
+//! Losses of power against target peaks, of tensors.
 
 use burn::tensor::DType;
 use burn_cubecl::CubeBackend;
@@ -11,11 +11,20 @@ use crate::options::PeakLossOptions;
 
 /// The tensors in contiguous memory as the kernels take them, and the power.
 fn buffers(inputs: PeakLossTensors<CubeBackend>) -> (CubeTensor, PeakLossBuffers) {
-    let [power, strongest, level, peaks, reference] = inputs.into_array().map(contiguous);
+    let [power, strongest, reference_power, peaks, target_power] = inputs.into_array().map(contiguous);
     let ([rows, bins], [_, ranks]) = (size(&power), size(&strongest));
-    let [strongest, level, peaks, reference] = [strongest, level, peaks, reference].map(|tensor| tensor.handle);
-    let buffers =
-        PeakLossBuffers { power: power.handle.clone(), strongest, level, peaks, reference, rows, bins, ranks };
+    let [strongest, reference_power, peaks, target_power] =
+        [strongest, reference_power, peaks, target_power].map(|tensor| tensor.handle);
+    let buffers = PeakLossBuffers {
+        power: power.handle.clone(),
+        strongest,
+        reference_power,
+        peaks,
+        target_power,
+        rows,
+        bins,
+        ranks,
+    };
     (power, buffers)
 }
 

@@ -4,7 +4,7 @@ use burn::backend::TensorMetadata;
 use burn::tensor::DType;
 use burn_cubecl::tensor::CubeTensor;
 
-use super::rows::evenly_spaced;
+use super::row_layout::evenly_spaced;
 use super::{device, launched, output};
 use crate::gpu::ComplexRows;
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, is_padded, transform};

@@ -19,19 +19,19 @@ pub(super) fn forward<B: Host>(inputs: LongConvTensors<B>) -> FloatTensor<B> {
     })
 }
 
-/// Gradients of the inputs for which `wanted` is true; in place of the others the inputs are returned.
+/// Gradients of the inputs for which `requires_grad` is true; in place of the others the inputs are returned.
 pub(super) fn backward<B: Host>(
     inputs: LongConvTensors<B>,
     grad: FloatTensor<B>,
-    wanted: [bool; 3],
+    requires_grad: [bool; 3],
 ) -> LongConvTensors<B> {
     let given = inputs.clone();
     let [signal, kernel, grad] = [inputs.signal, inputs.kernel, grad].map(B::array);
     let gate = inputs.gate.into_tensor().map(B::array);
     with_real!(signal.dtype(), T => {
-        let new = |wanted: bool, input: &B::Array| wanted.then(|| like::<B, T>(input));
-        let (mut of_signal, mut of_kernel) = (new(wanted[0], &signal), new(wanted[1], &kernel));
-        let mut of_gate = gate.as_ref().and_then(|gate| new(wanted[2], gate));
+        let new = |requires_grad: bool, input: &B::Array| requires_grad.then(|| like::<B, T>(input));
+        let (mut of_signal, mut of_kernel) = (new(requires_grad[0], &signal), new(requires_grad[1], &kernel));
+        let mut of_gate = gate.as_ref().and_then(|gate| new(requires_grad[2], gate));
         let into = LongConvGradients {
             signal: of_signal.as_deref_mut(),
             kernel: of_kernel.as_deref_mut(),

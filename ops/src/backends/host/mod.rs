@@ -1,6 +1,7 @@
 //! Backends whose tensors are in host memory: all of them run the kernels of [`crate::cpu`].
 
 mod long_conv;
+mod mel;
 mod spectral_conv;
 mod tensors;
 
@@ -10,7 +11,7 @@ use burn::tensor::{DType, IntDType, Shape, TensorData};
 
 pub(super) use self::tensors::{AsArray, Host};
 use self::tensors::{HostReal, like, with_real};
-use crate::backends::columns::columns_as_rows;
+use crate::backends::columns_as_rows::columns_as_rows;
 use crate::cpu::{self, ButterflyGradients, ButterflyTransform, LearnedGradients, LearnedWelch, PeakLossInputs};
 use crate::memory::OutputBuffer;
 use crate::ops::{
@@ -77,8 +78,8 @@ fn transform<'a, A: AsArray, T: HostReal>(
 
 /// The arguments of the losses as the kernels take them, from arrays in the order of [`PeakLossTensors`].
 fn peak_loss_inputs<A: AsArray, T: HostReal>(arrays: &[A; 5]) -> PeakLossInputs<'_, T> {
-    let [power, strongest, level, peaks, reference] = arrays.each_ref().map(A::slice);
-    PeakLossInputs { power, strongest, level, peaks, reference }
+    let [power, strongest, reference_power, peaks, target_power] = arrays.each_ref().map(A::slice);
+    PeakLossInputs { power, strongest, reference_power, peaks, target_power }
 }
 
 /// The parameters of a learned estimate as the kernels take them, from arrays in the order of [`LearnedTensors`].
@@ -215,19 +216,20 @@ impl<B: Host> SpectralOps for B {
         })
     }
 
-    /// The gradients that are not wanted are zero.
+    /// The gradients that are not required are zero.
     fn learned_welch_psd_backward(
         inputs: LearnedTensors<B>,
         grad_power: FloatTensor<B>,
         options: WelchOptions,
-        wanted: [bool; 6],
+        requires_grad: [bool; 6],
     ) -> LearnedTensors<B> {
         let arrays = inputs.into_array().map(B::array);
         let grad_power = B::array(grad_power);
         let (_, frame) = sizes(&arrays[0]);
         with_real!(arrays[0].dtype(), T => {
             let mut into = arrays.each_ref().map(|input| zeros::<T>(input.shape()));
-            let mut slots = into.iter_mut().zip(wanted).map(|(into, wanted)| wanted.then_some(&mut into[..]));
+            let slots = into.iter_mut().zip(requires_grad);
+            let mut slots = slots.map(|(into, is_needed)| is_needed.then_some(&mut into[..]));
             let [signal, window, twiddles, gates, weights, gain] = std::array::from_fn(|_| slots.next().flatten());
             let gradients = LearnedGradients { signal, window, twiddles, gates, weights, gain };
             let model = learned(&arrays, &options);
@@ -310,36 +312,18 @@ impl<B: Host> SpectralOps for B {
         options: MelOptions,
         logarithm: Option<Logarithm>,
     ) -> FloatTensor<B> {
-        let [signal, window] = [signal, window].map(B::array);
-        let (rows, samples) = sizes(&signal);
-        let shape = [rows, options.bands.count, options.stft.frames(samples)];
-        with_real!(signal.dtype(), T => {
-            let mut bands = OutputBuffer::<T>::new(shape.iter().product());
-            let call = cpu::MelCall { samples, window: window.slice(), options: &options, logarithm: logarithm.as_ref() };
-            cpu::mel::<T>(signal.slice(), &call, &mut bands);
-            B::float(bands.into_data(shape))
-        })
+        mel::forward::<B>(signal, window, &options, logarithm.as_ref())
     }
 
-    /// The gradients that are not wanted are zero.
     fn mel_backward(
         signal: FloatTensor<B>,
         window: FloatTensor<B>,
         grad_bands: FloatTensor<B>,
         options: MelOptions,
         logarithm: Option<Logarithm>,
-        wanted: [bool; 2],
+        requires_grad: [bool; 2],
     ) -> (FloatTensor<B>, FloatTensor<B>) {
-        let [signal, window, grad] = [signal, window, grad_bands].map(B::array);
-        let (_, samples) = sizes(&signal);
-        with_real!(signal.dtype(), T => {
-            let (mut of_signal, mut of_window) = (zeros::<T>(signal.shape()), zeros::<T>(window.shape()));
-            let call = cpu::MelCall { samples, window: window.slice(), options: &options, logarithm: logarithm.as_ref() };
-            let into = [(&mut of_signal[..], wanted[0]), (&mut of_window[..], wanted[1])];
-            let into = into.map(|(values, is_wanted)| is_wanted.then_some(values));
-            cpu::mel_backward::<T>(signal.slice(), &call, grad.slice(), into);
-            (float::<B, T>(of_signal, signal.shape().clone()), float::<B, T>(of_window, window.shape().clone()))
-        })
+        mel::backward::<B>([signal, window, grad_bands], &options, logarithm.as_ref(), requires_grad)
     }
 
     fn peak_loss(inputs: PeakLossTensors<B>, options: PeakLossOptions) -> FloatTensor<B> {
@@ -384,16 +368,20 @@ impl<B: Host> SpectralOps for B {
     fn spectral_conv_backward(
         inputs: SpectralConvTensors<B>,
         grad: FloatTensor<B>,
-        wanted: [bool; 3],
+        requires_grad: [bool; 3],
     ) -> SpectralConvTensors<B> {
-        spectral_conv::backward(inputs, grad, wanted)
+        spectral_conv::backward(inputs, grad, requires_grad)
     }
 
     fn long_conv(inputs: LongConvTensors<B>) -> FloatTensor<B> {
         long_conv::forward(inputs)
     }
 
-    fn long_conv_backward(inputs: LongConvTensors<B>, grad: FloatTensor<B>, wanted: [bool; 3]) -> LongConvTensors<B> {
-        long_conv::backward(inputs, grad, wanted)
+    fn long_conv_backward(
+        inputs: LongConvTensors<B>,
+        grad: FloatTensor<B>,
+        requires_grad: [bool; 3],
+    ) -> LongConvTensors<B> {
+        long_conv::backward(inputs, grad, requires_grad)
     }
 }

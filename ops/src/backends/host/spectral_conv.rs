@@ -22,17 +22,17 @@ pub(super) fn forward<B: Host>(inputs: SpectralConvTensors<B>) -> FloatTensor<B>
     })
 }
 
-/// Gradients of the inputs for which `wanted` is true; in place of the others the inputs are returned.
+/// Gradients of the inputs for which `requires_grad` is true; in place of the others the inputs are returned.
 pub(super) fn backward<B: Host>(
     inputs: SpectralConvTensors<B>,
     grad: FloatTensor<B>,
-    wanted: [bool; 3],
+    requires_grad: [bool; 3],
 ) -> SpectralConvTensors<B> {
     let mut gradients = inputs.clone();
     let [input, re, im] = [inputs.input, inputs.weights_re, inputs.weights_im].map(B::array);
     let grad = B::array(grad);
     let sizes = SpectralShape::of(input.shape(), re.shape());
-    let (of_input, of_weights) = (wanted[0], wanted[1] || wanted[2]);
+    let (of_input, of_weights) = (requires_grad[0], requires_grad[1] || requires_grad[2]);
     with_real!(input.dtype(), T => {
         let mut into_input = of_input.then(|| like::<B, T>(&input));
         let mut into_weights = of_weights.then(|| [&re, &im].map(like::<B, T>));

@@ -40,7 +40,7 @@ pub fn butterfly<T: Real>(
     let rows = re.len() / n;
     debug_assert_eq!(re.len(), rows * n);
     debug_assert!([im.len(), out_re.len(), out_im.len()] == [re.len(); 3]);
-    if isa::takes(n)
+    if isa::supports_length(n)
         && let (Some(re), Some(im), Some(transform)) = (T::as_f32(re), T::as_f32(im), transform.as_f32())
         && let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im))
     {
@@ -71,7 +71,7 @@ pub fn butterfly_backward<T: Real>(
     debug_assert_eq!(re.len(), rows * n);
     debug_assert!([im.len(), grad_re.len(), grad_im.len()] == [re.len(); 3]);
     debug_assert!(gradients.gates.is_none() || transform.gates.is_some());
-    if isa::takes(n)
+    if isa::supports_length(n)
         && let (Some(re), Some(im), Some(transform)) = (T::as_f32(re), T::as_f32(im), transform.as_f32())
         && let (Some(grad_re), Some(grad_im)) = (T::as_f32(grad_re), T::as_f32(grad_im))
     {

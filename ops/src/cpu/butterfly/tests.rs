@@ -2,8 +2,8 @@
 //! the definitions, and against itself.
 
 use crate::cpu::tests::{
-    exact_twiddles, lengths, naive_butterfly, noise, perturbed_twiddles, random_gates, reduced, relative_error, single,
-    single_tolerance,
+    defined_butterfly, exact_twiddles, lengths, noise, perturbed_twiddles, random_gates, reduced, relative_error,
+    single, single_tolerance,
 };
 use crate::cpu::{ButterflyGradients, ButterflyTransform, InstructionSet, Real, butterfly, butterfly_backward};
 
@@ -68,13 +68,13 @@ fn gradients<T: Real>(
     let mut into =
         [input[0].len(), input[1].len(), transform.twiddles.len(), gate_count].map(|len| vec![T::nan(); len]);
     let [re, im, twiddles, into_gates] = &mut into;
-    let wanted = ButterflyGradients {
+    let gradients = ButterflyGradients {
         re: Some(re),
         im: Some(im),
         twiddles: Some(twiddles),
         gates: gates.then_some(&mut into_gates[..]),
     };
-    butterfly_backward(input[0], input[1], transform, grad[0], grad[1], wanted);
+    butterfly_backward(input[0], input[1], transform, grad[0], grad[1], gradients);
     into
 }
 
@@ -90,7 +90,7 @@ fn every_set_computes_the_transform_of_the_definition() {
                     .chunks(n)
                     .zip(im.chunks(n))
                     .flat_map(|(re, im)| {
-                        let (re, im) = naive_butterfly(re, im, &twiddles, gates.as_deref());
+                        let (re, im) = defined_butterfly(re, im, &twiddles, gates.as_deref());
                         re.into_iter().zip(im).map(|(re, im)| [re, im])
                     })
                     .collect();
@@ -120,7 +120,7 @@ fn the_longest_transform_is_that_of_the_definition() {
     let twiddles = rounded(exact_twiddles(n));
     for kind in [GatePattern::None, GatePattern::Hard] {
         let gates = kind.values(n);
-        let (expected_re, expected_im) = naive_butterfly(&re, &im, &twiddles, gates.as_deref());
+        let (expected_re, expected_im) = defined_butterfly(&re, &im, &twiddles, gates.as_deref());
         let (twiddles, gates) = (single(&twiddles), gates.as_deref().map(single));
         let transform = ButterflyTransform { n, twiddles: &twiddles, gates: gates.as_deref() };
         for set in InstructionSet::available() {
@@ -139,7 +139,8 @@ fn a_closed_butterfly_is_the_identity_whatever_goes_in() {
     (re[3], re[20]) = (f32::INFINITY, f32::NAN);
     for kind in [GatePattern::Hard, GatePattern::Mixed, GatePattern::AllClosed] {
         let gates = kind.values(n).expect("gates");
-        let (expected_re, expected_im) = naive_butterfly(&double(&re), &double(&im), &double(&twiddles), Some(&gates));
+        let (expected_re, expected_im) =
+            defined_butterfly(&double(&re), &double(&im), &double(&twiddles), Some(&gates));
         let gates = single(&gates);
         for set in InstructionSet::available() {
             let transform = ButterflyTransform { n, twiddles: &twiddles, gates: Some(&gates) };
@@ -185,17 +186,18 @@ fn gradients_are_those_in_double_precision() {
         let twiddles = rounded(perturbed_twiddles(n, 67));
         for kind in GatePattern::ALL {
             let gates = kind.values(n);
-            for gates_wanted in [false, true] {
-                if gates_wanted && gates.is_none() {
+            for gates_require_grad in [false, true] {
+                if gates_require_grad && gates.is_none() {
                     continue;
                 }
                 let transform = ButterflyTransform { n, twiddles: &twiddles, gates: gates.as_deref() };
-                let expected = gradients([&re, &im], &transform, [&grad_re, &grad_im], gates_wanted);
+                let expected = gradients([&re, &im], &transform, [&grad_re, &grad_im], gates_require_grad);
                 let (twiddles, gates) = (single(&twiddles), gates.as_deref().map(single));
                 let transform = ButterflyTransform { n, twiddles: &twiddles, gates: gates.as_deref() };
                 let [re, im, grad_re, grad_im] = [&re, &im, &grad_re, &grad_im].map(|values| single(values));
                 for set in InstructionSet::available() {
-                    let found = set.force(|| gradients([&re, &im], &transform, [&grad_re, &grad_im], gates_wanted));
+                    let found =
+                        set.force(|| gradients([&re, &im], &transform, [&grad_re, &grad_im], gates_require_grad));
                     for (what, (found, expected)) in found.iter().zip(&expected).enumerate() {
                         if expected.iter().all(|&value| value == 0.0) {
                             assert!(found.iter().all(|&value| value == 0.0));

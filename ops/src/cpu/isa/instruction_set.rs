@@ -69,13 +69,19 @@ impl InstructionSet {
     /// Runs `body`, whose calls from this thread use this set, or the detected one if the processor lacks this one.
     /// For tests and benchmarks.
     pub fn force<R>(self, body: impl FnOnce() -> R) -> R {
+        self.min(Self::detected()).choose(body)
+    }
+
+    /// Runs `body`, in which [`current`](Self::current) is this set, whatever the processor has. Kernels are dispatched
+    /// to detected sets in any case, so this is for what is chosen without running one.
+    pub(in crate::cpu) fn choose<R>(self, body: impl FnOnce() -> R) -> R {
         struct Restore(Option<InstructionSet>);
         impl Drop for Restore {
             fn drop(&mut self) {
                 FORCED.set(self.0);
             }
         }
-        let _restore = Restore(FORCED.replace(Some(self.min(Self::detected()))));
+        let _restore = Restore(FORCED.replace(Some(self)));
         body()
     }
 

@@ -11,6 +11,7 @@ mod avx512;
 mod avx512_two_rows;
 mod dispatch;
 mod instruction_set;
+mod kernel;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanewise;
 pub(in crate::cpu) mod lines;
@@ -22,31 +23,35 @@ pub(in crate::cpu) mod register;
 mod tests;
 
 use crate::options::{MAX_N_FFT, MIN_N_FFT};
-pub(in crate::cpu) use dispatch::{Kernel, Width, dispatch, dispatch_two_rows};
+pub(in crate::cpu) use dispatch::{Width, dispatch, dispatch_two_rows};
 pub use instruction_set::InstructionSet;
+pub(in crate::cpu) use kernel::Kernel;
 
 /// Whether the f32 kernels compute transforms of length `n` on this thread; the scalar engine computes the others.
 ///
-/// The rule is the same for every operation: see [`registers_pay`].
-pub(in crate::cpu) fn takes(n: usize) -> bool {
-    registers_pay() && (MIN_N_FFT..=MAX_N_FFT).contains(&n)
+/// The rule is the same for every operation: see [`simd_enabled`].
+pub(in crate::cpu) fn supports_length(n: usize) -> bool {
+    simd_enabled() && (MIN_N_FFT..=MAX_N_FFT).contains(&n)
 }
+
+/// [`supports_length`] by its earlier name.
+pub(in crate::cpu) use supports_length as takes;
 
 /// Whether the f32 kernels run on this thread at all.
 ///
 /// They do if the processor has another instruction set than the portable one, with which the scalar engine is faster,
 /// and if the build is optimised. Without optimisation a kernel, in which everything is inlined, takes more than a
 /// thread's stack. A forced set runs in any build.
-pub(in crate::cpu) fn registers_pay() -> bool {
-    let pays = InstructionSet::current() > InstructionSet::Portable && !cfg!(debug_assertions);
-    pays || InstructionSet::is_forced()
+pub(in crate::cpu) fn simd_enabled() -> bool {
+    let is_faster = InstructionSet::current() > InstructionSet::Portable && !cfg!(debug_assertions);
+    is_faster || InstructionSet::is_forced()
 }
 
 /// The instruction set of Firefly's own kernels for Welch estimates in f32 from segments of `n_fft` samples, when
 /// called from this thread; none where planned transforms of rustfft run instead, which choose their own.
 #[cfg_attr(not(feature = "testing"), allow(dead_code, reason = "a report of benchmarks"))]
 pub fn welch_instruction_set(n_fft: usize) -> Option<InstructionSet> {
-    takes(n_fft).then(InstructionSet::current)
+    supports_length(n_fft).then(InstructionSet::current)
 }
 
 /// Name of the best instruction set that this processor has kernels for: `portable`, `neon`, `avx2` or `avx512`.

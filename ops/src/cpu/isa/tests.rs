@@ -29,8 +29,8 @@ const ALLOWED: &[&str] = &[
     "top_k::forward::restore_order",
     "welch::segment::WindowedGradients",
     // Scalar by design: frames beyond the ends of rows, and sums over overlapping frames.
-    "mel::framing::Framing",
-    "mel::gradients::FrameGradients",
+    "mel::frame_samples::Framing",
+    "mel::frame_gradients::FrameGradients",
 ];
 
 /// An executable's code, its functions, and its pointers to functions.

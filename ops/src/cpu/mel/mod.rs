@@ -4,15 +4,15 @@
 //! tile (`lanes.rs`); all others one at a time by realfft (`planned.rs`). All frames of a call go the same way.
 
 mod bands;
-mod framing;
-mod gradients;
+mod frame_gradients;
+mod frame_samples;
 mod lanes;
 mod logarithm;
 mod planned;
 
 use self::bands::PackedFilters;
-use self::framing::Framing;
-use self::gradients::FrameGradients;
+use self::frame_gradients::FrameGradients;
+use self::frame_samples::Framing;
 use super::isa::register::MAX_LANES;
 use super::real::Real;
 use super::runtime::reduction::sum_blocks;

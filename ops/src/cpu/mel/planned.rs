@@ -5,7 +5,7 @@ use std::sync::Arc;
 use realfft::RealToComplex;
 use rustfft::num_complex::Complex;
 
-use super::gradients::FrameGradients;
+use super::frame_gradients::FrameGradients;
 use super::{FrameRange, MelSpectra};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::scratch::take;

@@ -1,4 +1,4 @@
-//! Losses of rows of power against reference peaks.
+//! Losses of rows of power against target peaks.
 
 mod row;
 #[cfg(test)]
@@ -17,7 +17,7 @@ const LOSSES: usize = 2;
 /// Work of a bin, in the unit of [`Tasks`].
 const WORK_OF_BIN: usize = 8;
 
-/// Rows of power and their reference peaks.
+/// Rows of power and their target peaks.
 #[derive(Debug, Clone, Copy)]
 pub struct PeakLossInputs<'a, T> {
     /// `[rows, bins]`.
@@ -25,11 +25,11 @@ pub struct PeakLossInputs<'a, T> {
     /// Power of the ranks that the boundary is between, `[rows, ranks]`.
     pub strongest: &'a [T],
     /// `[rows]`.
-    pub level: &'a [T],
+    pub reference_power: &'a [T],
     /// `[rows, bins]`.
     pub peaks: &'a [T],
     /// `[rows, bins]`.
-    pub reference: &'a [T],
+    pub target_power: &'a [T],
 }
 
 /// The two losses of each row: `output` `[rows, 2]`.
@@ -68,7 +68,7 @@ pub fn peak_loss_backward<T: Real>(
 
 impl<'a, T: Real> PeakLossInputs<'a, T> {
     fn rows(&self) -> usize {
-        self.level.len()
+        self.reference_power.len()
     }
 
     fn bins(&self) -> usize {
@@ -84,9 +84,9 @@ impl<'a, T: Real> PeakLossInputs<'a, T> {
         Some(PeakLossInputs {
             power: T::as_f32(self.power)?,
             strongest: T::as_f32(self.strongest)?,
-            level: T::as_f32(self.level)?,
+            reference_power: T::as_f32(self.reference_power)?,
             peaks: T::as_f32(self.peaks)?,
-            reference: T::as_f32(self.reference)?,
+            target_power: T::as_f32(self.target_power)?,
         })
     }
 
@@ -99,9 +99,9 @@ impl<'a, T: Real> PeakLossInputs<'a, T> {
             PeakLossInputs {
                 power: of(inputs.power, bins),
                 strongest: of(inputs.strongest, ranks),
-                level: of(inputs.level, 1),
+                reference_power: of(inputs.reference_power, 1),
                 peaks: of(inputs.peaks, bins),
-                reference: of(inputs.reference, bins),
+                target_power: of(inputs.target_power, bins),
             }
         })
     }
@@ -113,11 +113,11 @@ impl<'a, T: Real> PeakLossInputs<'a, T> {
         let (bins, ranks) = (self.power.len() / rows, self.strongest.len() / rows);
         let bins = row * bins..(row + 1) * bins;
         let strongest = &self.strongest[row * ranks..(row + 1) * ranks];
-        let boundary = Boundary::new::<F>(strongest, self.level[row], options);
+        let boundary = Boundary::new::<F>(strongest, self.reference_power[row], options);
         PeakLossRow {
             power: &self.power[bins.clone()],
             peaks: &self.peaks[bins.clone()],
-            reference: &self.reference[bins],
+            target_power: &self.target_power[bins],
             boundary,
         }
     }

@@ -12,7 +12,7 @@ const BLOCK: usize = 16;
 pub(super) struct Boundary<T> {
     /// Relative log power of the boundary.
     log_power: T,
-    level: T,
+    reference_power: T,
     floor: T,
     inverse_temperature: T,
     /// Factors of the two losses.
@@ -22,39 +22,39 @@ pub(super) struct Boundary<T> {
 impl<T: Real> Boundary<T> {
     /// The boundary at the mean relative log power of `strongest`, the powers of ranks k and k + 1 (or of k alone).
     #[inline(always)]
-    pub fn new<F: ElementaryFunctions<T>>(strongest: &[T], level: T, options: &PeakLossOptions) -> Self {
+    pub fn new<F: ElementaryFunctions<T>>(strongest: &[T], reference_power: T, options: &PeakLossOptions) -> Self {
         let floor = T::of(options.floor);
         let mut sum = T::zero();
         for &power in strongest {
-            sum += F::ln(power / level + floor);
+            sum += F::ln(power / reference_power + floor);
         }
         let log_power = sum / T::of(strongest.len() as f64);
         let weights = [T::of(options.weights[0]), T::of(options.weights[1])];
-        Self { log_power, level, floor, inverse_temperature: T::of(1.0 / options.temperature), weights }
+        Self { log_power, reference_power, floor, inverse_temperature: T::of(1.0 / options.temperature), weights }
     }
 }
 
-/// A row of power and its reference peaks.
+/// A row of power and its target peaks.
 pub(super) struct PeakLossRow<'a, T> {
     pub power: &'a [T],
     pub peaks: &'a [T],
-    pub reference: &'a [T],
+    pub target_power: &'a [T],
     pub boundary: Boundary<T>,
 }
 
 /// Intermediate values of a block of bins, which the forward and the backward pass share.
 struct Bins<T> {
-    /// 1 at the reference's peaks, 0 at all other bins.
+    /// 1 at the target peaks, 0 at all other bins.
     peaks: [T; BLOCK],
-    /// Power relative to the level, with the floor.
+    /// Power relative to the reference power, with the floor.
     relative: [T; BLOCK],
-    /// 1 at the reference's peaks and −1 at all other bins, per temperature.
+    /// 1 at the target peaks and −1 at all other bins, per temperature.
     slope: [T; BLOCK],
     /// Distance on the wrong side of the boundary, in temperatures.
     wrong: [T; BLOCK],
     /// exp(−|wrong|).
     tail: [T; BLOCK],
-    /// Logarithm of the ratio to the reference.
+    /// Logarithm of the ratio to the target power.
     error: [T; BLOCK],
 }
 
@@ -90,7 +90,7 @@ impl<T: Real> PeakLossRow<'_, T> {
                 let share = T::one() / (T::one() + tail[lane]);
                 let sigmoid = if wrong[lane] < T::zero() { tail[lane] * share } else { share };
                 let of_log = two_of_power * error[lane] * peaks[lane] - of_ranking * sigmoid * slope[lane];
-                gradients[lane] = of_log / (relative[lane] * self.boundary.level);
+                gradients[lane] = of_log / (relative[lane] * self.boundary.reference_power);
             }
             output[first..first + count].copy_from_slice(&gradients[..count]);
         }
@@ -99,18 +99,18 @@ impl<T: Real> PeakLossRow<'_, T> {
     /// The `count` bins from `first` on, and bins without power behind them.
     #[inline(always)]
     fn bins<F: ElementaryFunctions<T>>(&self, first: usize, count: usize) -> Bins<T> {
-        let Boundary { log_power: boundary, level, floor, inverse_temperature, .. } = self.boundary;
+        let Boundary { log_power: boundary, reference_power, floor, inverse_temperature, .. } = self.boundary;
         let power = block(&self.power[first..first + count]);
         let peaks = block(&self.peaks[first..first + count]);
-        let reference = block(&self.reference[first..first + count]);
+        let target_power = block(&self.target_power[first..first + count]);
         let [mut relative, mut slope, mut wrong, mut tail, mut error] = [[T::zero(); BLOCK]; 5];
         for lane in 0..BLOCK {
-            relative[lane] = power[lane] / level + floor;
+            relative[lane] = power[lane] / reference_power + floor;
             let log_power = F::ln(relative[lane]);
             slope[lane] = (peaks[lane] + peaks[lane] - T::one()) * inverse_temperature;
             wrong[lane] = (boundary - log_power) * slope[lane];
             tail[lane] = F::exp_of_negative(-wrong[lane].abs());
-            error[lane] = F::ln(relative[lane] / (reference[lane] / level + floor));
+            error[lane] = F::ln(relative[lane] / (target_power[lane] / reference_power + floor));
         }
         Bins { peaks, relative, slope, wrong, tail, error }
     }

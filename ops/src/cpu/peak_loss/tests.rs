@@ -19,20 +19,20 @@ fn f32_is_near_f64_on_rows_of_every_length() {
         let of = |seed| uniform(ROWS * bins, seed);
         let power: Vec<f64> = of(1).iter().map(|x| f64::from((30.0 * x - 25.0).exp() as f32)).collect();
         let peaks: Vec<f64> = of(2).iter().map(|x| f64::from(*x < 0.2)).collect();
-        let (reference, level, grad) = (of(3), uniform(ROWS, 4), uniform(2 * ROWS, 5));
+        let (target_power, reference_power, grad) = (of(3), uniform(ROWS, 4), uniform(2 * ROWS, 5));
         let strongest: Vec<f64> = power.chunks(bins).map(|row| row.iter().copied().fold(0.0, f64::max)).collect();
         let options = PeakLossOptions::new(1).with_temperature(0.5).with_weights([0.3, 2.0]);
         let inputs = PeakLossInputs {
             power: &power,
             strongest: &strongest,
-            level: &level,
+            reference_power: &reference_power,
             peaks: &peaks,
-            reference: &reference,
+            target_power: &target_power,
         };
         let narrow = |values: &[f64]| values.iter().map(|value| *value as f32).collect::<Vec<f32>>();
-        let arrays = [&power, &strongest, &level, &peaks, &reference].map(|values| narrow(values));
-        let [power, strongest, level, peaks, reference] = arrays.each_ref().map(Vec::as_slice);
-        let narrow_inputs = PeakLossInputs { power, strongest, level, peaks, reference };
+        let arrays = [&power, &strongest, &reference_power, &peaks, &target_power].map(|values| narrow(values));
+        let [power, strongest, reference_power, peaks, target_power] = arrays.each_ref().map(Vec::as_slice);
+        let narrow_inputs = PeakLossInputs { power, strongest, reference_power, peaks, target_power };
 
         let (mut expected, mut found) = (vec![0.0; 2 * ROWS], vec![0.0; 2 * ROWS]);
         peak_loss(&inputs, &options, &mut expected);

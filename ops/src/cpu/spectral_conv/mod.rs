@@ -4,13 +4,13 @@
 //! enough to read the weights seldom. Results do not depend on the groups: every value is a sum in one order.
 
 mod multiply;
-mod product;
-mod rows;
+mod product_rows;
+mod product_shape;
+mod product_tiles;
 mod spectra;
-mod tiles;
 
 use self::multiply::multiply;
-use self::product::{ModeProduct, Strides};
+use self::product_shape::{ModeProduct, Strides};
 use self::spectra::{ChannelTransform, spare_len};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::scratch::take;
@@ -168,7 +168,7 @@ impl<T: Real> SpectralLayer<'_, T> {
     }
 
     /// The spectra of `input` `[batch, terms, points…]`, into `spectra` if they are to be kept, and the `output`
-    /// `[batch, columns, points…]`, if it is wanted.
+    /// `[batch, columns, points…]`, if it is required.
     fn run(&self, input: &[T], spectra: Option<[&mut [T]; 2]>, output: Option<&mut [T]>) {
         let ModeProduct { columns, terms, modes, .. } = self.product;
         let samples = self.shape.samples();

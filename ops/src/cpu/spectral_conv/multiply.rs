@@ -1,9 +1,9 @@
 //! Products of complex matrices per mode on one thread.
 
-use super::product::ModeProduct;
-use super::rows::ModeProductKernel;
-use super::tiles::multiply_tiles;
-use crate::cpu::isa::{InstructionSet, Width, dispatch, registers_pay};
+use super::product_rows::ModeProductKernel;
+use super::product_shape::ModeProduct;
+use super::product_tiles::multiply_tiles;
+use crate::cpu::isa::{InstructionSet, Width, dispatch, simd_enabled};
 use crate::cpu::real::Real;
 
 /// The fewest modes that registers take.
@@ -27,13 +27,13 @@ pub(super) fn multiply<T: Real>(
     if modes >= MIN_MODES
         && let (Some(left), Some(right)) = (single(left), single(right))
         && let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im))
-        && registers_pay()
+        && simd_enabled()
     {
         // SAFETY: the spans were just checked.
         return unsafe { multiply_tiles(product, left, right, [out_re, out_im]) };
     }
     let kernel = ModeProductKernel { product, left, right, out: [out_re, out_im] };
-    if registers_pay() { dispatch(InstructionSet::current(), Width::Sixteen, kernel) } else { kernel.run_rows() }
+    if simd_enabled() { dispatch(InstructionSet::current(), Width::Sixteen, kernel) } else { kernel.run_rows() }
 }
 
 /// Parts in f32, if they are.

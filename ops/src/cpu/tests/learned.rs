@@ -1,3 +1,5 @@
+use firefly_reference::learned::{LearnedValues, learned_welch_power};
+
 use super::*;
 use crate::cpu::{
     ButterflyTransform, InstructionSet, LearnedWelch, Real, learned_welch_peaks, learned_welch_psd, welch_psd,
@@ -72,21 +74,16 @@ impl LearnedModel<f64> {
         }
     }
 
-    fn naive(&self, frame: &[f64]) -> Vec<f64> {
-        let options = &self.options;
-        let mut power = vec![0.0; options.bins()];
-        for (segment, weight) in self.weights.iter().enumerate() {
-            let windowed = naive_windowed(frame, &self.window, options, segment);
-            let zeros = vec![0.0; options.n_fft];
-            let (re, im) = naive_butterfly(&windowed, &zeros, &self.twiddles, self.gates.as_deref());
-            for (k, power) in power.iter_mut().enumerate() {
-                *power += weight * naive_factor(&self.window, options, k) * (re[k] * re[k] + im[k] * im[k]);
-            }
-        }
-        let last = power.len() - 1;
-        let mirrored = |k: usize, tap: usize| if k + tap == 0 { 1 } else { (k + tap - 1).min(2 * last + 1 - k - tap) };
-        let bin = |k: usize| (0..3).map(|tap| self.gain[3 * k + tap] * power[mirrored(k, tap)]).sum();
-        (0..=last).map(bin).collect()
+    /// Power of every row by the definition.
+    fn defined(&self, signal: &[f64], frame_len: usize) -> Vec<f64> {
+        let open = vec![1.0; self.twiddles.len() / 2];
+        let learned = LearnedValues {
+            twiddles: &self.twiddles,
+            gates: self.gates.as_deref().unwrap_or(&open),
+            segment_weights: &self.weights,
+            gain: &self.gain,
+        };
+        learned_welch_power(signal, frame_len, &self.window, &definition(&self.options), &learned)
     }
 }
 
@@ -126,7 +123,7 @@ fn power_is_that_of_the_definition() {
                 let model = LearnedModel::perturbed(options, gated);
                 let frame_len = options.frame() + 2;
                 let signal: Vec<f64> = noise(3 * frame_len, 35).iter().map(|x| x + 0.2).collect();
-                let expected: Vec<f64> = signal.chunks(frame_len).flat_map(|frame| model.naive(frame)).collect();
+                let expected = model.defined(&signal, frame_len);
                 assert!(relative_error(&model.psd(&signal, frame_len), &expected) < 1e-13);
                 let power = model.single().psd(&single(&signal), frame_len);
                 let power: Vec<f64> = power.into_iter().map(f64::from).collect();
@@ -146,7 +143,7 @@ fn power_through_exact_transforms_is_that_of_the_definition() {
                 let model = LearnedModel::windowed(options, open, weight);
                 let frame_len = options.frame() + 2;
                 let signal: Vec<f64> = noise(3 * frame_len, 61).iter().map(|x| x + 0.2).collect();
-                let expected: Vec<f64> = signal.chunks(frame_len).flat_map(|frame| model.naive(frame)).collect();
+                let expected = model.defined(&signal, frame_len);
                 assert!(relative_error(&model.psd(&signal, frame_len), &expected) < 1e-13, "{options:?}");
                 for set in InstructionSet::available() {
                     let power = set.force(|| model.single().psd(&single(&signal), frame_len));

@@ -1,15 +1,19 @@
-//! Tests of the kernels against definitions written out in double precision, and of gradients against differences.
+//! Tests of the kernels against their definitions in double precision, and of gradients against differences.
 
 mod butterfly;
+mod independence;
 pub(in crate::cpu) mod learned;
 pub(in crate::cpu) mod learned_gradient;
 mod psd;
-mod rows;
 mod top_k;
 mod transform;
 
 use std::f64::consts::TAU;
 
+use firefly_reference::Complex;
+pub(in crate::cpu) use firefly_reference::butterfly::exact_twiddles;
+use firefly_reference::butterfly::gated_butterfly;
+use firefly_reference::welch::{PowerScaling, WelchDefinition, one_sided_factor, power_scale, tapered_segment};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -51,18 +55,6 @@ pub(in crate::cpu) fn window(n: usize) -> Vec<f64> {
     (0..n).map(|j| 0.5 - 0.5 * (TAU * j as f64 / n as f64).cos() + 0.05 * noise[j]).collect()
 }
 
-pub(in crate::cpu) fn exact_twiddles(n: usize) -> Vec<f64> {
-    let stages = n.ilog2() as usize;
-    let mut twiddles = Vec::with_capacity(stages * n);
-    for half in (0..stages).map(|stage| 1 << stage) {
-        for pair in 0..n / 2 {
-            let angle = -TAU * (pair % half) as f64 / (2 * half) as f64;
-            twiddles.extend([angle.cos(), angle.sin()]);
-        }
-    }
-    twiddles
-}
-
 pub(in crate::cpu) fn perturbed_twiddles(n: usize, seed: u64) -> Vec<f64> {
     let exact = exact_twiddles(n);
     let noise = noise(exact.len(), seed);
@@ -73,73 +65,41 @@ pub(in crate::cpu) fn random_gates(n: usize, seed: u64) -> Vec<f64> {
     uniform(n.ilog2() as usize * n / 2, seed, 0.05, 0.95)
 }
 
-/// The DFT by its sum, as (re, im).
-fn naive_dft(re: &[f64], im: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let n = re.len();
-    let bin = |k: usize| {
-        (0..n).fold((0.0, 0.0), |(sum_re, sum_im), j| {
-            let (sin, cos) = (-TAU * (j * k % n) as f64 / n as f64).sin_cos();
-            (sum_re + re[j] * cos - im[j] * sin, sum_im + re[j] * sin + im[j] * cos)
-        })
-    };
-    (0..n).map(bin).unzip()
-}
-
-/// The gated butterfly transform by its definition, as (re, im); closed butterflies are the identity whatever goes in.
-pub(in crate::cpu) fn naive_butterfly(
+/// The gated butterfly transform by its definition, as (re, im).
+pub(in crate::cpu) fn defined_butterfly(
     re: &[f64],
     im: &[f64],
     twiddles: &[f64],
     gates: Option<&[f64]>,
 ) -> (Vec<f64>, Vec<f64>) {
-    let n = re.len();
-    let stages = n.ilog2();
-    let reversed = |i: usize| i.reverse_bits() >> (usize::BITS - stages);
-    let mut v: Vec<(f64, f64)> = (0..n).map(|i| (re[reversed(i)], im[reversed(i)])).collect();
-    for stage in 0..stages as usize {
-        let half = 1 << stage;
-        for block in 0..n / (2 * half) {
-            for j in 0..half {
-                let pair = stage * n / 2 + block * half + j;
-                let (w_re, w_im) = (twiddles[2 * pair], twiddles[2 * pair + 1]);
-                let g = gates.map_or(1.0, |gates| gates[pair]);
-                if g == 0.0 {
-                    continue;
-                }
-                let at = 2 * block * half + j;
-                let ((a_re, a_im), (b_re, b_im)) = (v[at], v[at + half]);
-                let (t_re, t_im) = (w_re * b_re - w_im * b_im, w_re * b_im + w_im * b_re);
-                v[at] = (a_re + g * t_re, a_im + g * t_im);
-                v[at + half] = (g * (a_re - t_re) + (1.0 - g) * b_re, g * (a_im - t_im) + (1.0 - g) * b_im);
-            }
-        }
-    }
-    v.into_iter().unzip()
+    let input: Vec<Complex> = re.iter().zip(im).map(|(&re, &im)| Complex::new(re, im)).collect();
+    gated_butterfly(&input, twiddles, gates).into_iter().map(|z| (z.re, z.im)).unzip()
 }
 
-/// The windowed samples of one segment.
+/// The options of a Welch estimate as its definition has them.
+fn definition(options: &WelchOptions) -> WelchDefinition {
+    let scaling = match options.scaling {
+        Scaling::Power => PowerScaling::Raw,
+        Scaling::Spectrum => PowerScaling::Spectrum,
+        Scaling::Density { sample_rate } => PowerScaling::Density { sample_rate },
+    };
+    let WelchOptions { n_fft, hop, segments, detrend, .. } = *options;
+    WelchDefinition { n_fft, hop, segments, scaling, remove_mean: detrend == Detrend::Constant }
+}
+
+/// The windowed samples of one segment, by the definition.
 pub(in crate::cpu) fn naive_windowed(
     frame: &[f64],
     window: &[f64],
     options: &WelchOptions,
     segment: usize,
 ) -> Vec<f64> {
-    let samples = &frame[segment * options.hop..][..options.n_fft];
-    let offset = match options.detrend {
-        Detrend::None => 0.0,
-        Detrend::Constant => samples.iter().sum::<f64>() / options.n_fft as f64,
-    };
-    samples.iter().zip(window).map(|(x, w)| w * (x - offset)).collect()
+    tapered_segment(frame, window, &definition(options), segment).into_iter().map(|z| z.re).collect()
 }
 
-/// Factor on |X\[k\]|² for one segment: scale and one-sidedness.
+/// Factor on |X\[k\]|² for one segment, by the definition: scale and one-sidedness.
 pub(in crate::cpu) fn naive_factor(window: &[f64], options: &WelchOptions, bin: usize) -> f64 {
-    let scale = match options.scaling {
-        Scaling::Power => 1.0,
-        Scaling::Spectrum => 1.0 / window.iter().sum::<f64>().powi(2),
-        Scaling::Density { sample_rate } => 1.0 / (sample_rate * window.iter().map(|w| w * w).sum::<f64>()),
-    };
-    if bin == 0 || bin == options.n_fft / 2 { scale } else { 2.0 * scale }
+    power_scale(window, definition(options).scaling) * one_sided_factor(bin, options.n_fft)
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -22,7 +22,7 @@ pub fn top_k<T: Real>(values: &[T], length: usize, k: usize, out_bins: &mut [i64
     let rows = values.len() / length;
     debug_assert!((1..=length).contains(&k));
     debug_assert_eq!((out_bins.len(), out_values.len()), (rows * k, rows * k));
-    if isa::registers_pay()
+    if isa::simd_enabled()
         && forward::takes(k, length)
         && let (Some(values), Some(out_values)) = (T::as_f32(values), T::as_f32_mut(out_values))
     {

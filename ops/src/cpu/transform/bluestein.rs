@@ -1,7 +1,7 @@
 //! Transforms in f32 of lengths with large prime factors, as convolutions with a chirp.
 //!
-//! Since jk = (j² + k² - (k - j)²) / 2, X_k = c_k Σ_j (x_j c_j) c*_(k - j) with c_j = exp(-πi j² / n): a convolution, by
-//! transforms of a length from 2 n - 1 on that has small factors only (L. Bluestein, "A linear filtering approach to
+//! Since jk = (j² + k² - (k - j)²) / 2, X_k = c_k Σ_j (x_j c_j) c*_(k - j) with c_j = exp(-πi j² / n): a convolution,
+//! by transforms of a length from 2 n - 1 on that has small factors only (L. Bluestein, "A linear filtering approach to
 //! the computation of discrete Fourier transform", 1970).
 
 use std::f64::consts::PI;
@@ -13,7 +13,7 @@ use rustfft::num_complex::Complex as Value;
 use super::OneSidedFactors;
 use super::plan::{largest_prime, turn};
 use crate::cpu::isa::register::{Complex, Register};
-use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, registers_pay};
+use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, simd_enabled};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 use crate::cpu::runtime::scratch::with_vector;
@@ -44,7 +44,7 @@ impl ChirpPlan {
     /// The plan of `n` values, if this is the way for them on this thread.
     pub fn of(n: usize) -> Option<Arc<Self>> {
         static PLANS: KeyedCache<usize, ChirpPlan> = KeyedCache::new();
-        (registers_pay() && is_faster(n)).then(|| PLANS.get(n, || Arc::new(Self::new(n))))
+        (simd_enabled() && is_faster(n)).then(|| PLANS.get(n, || Arc::new(Self::new(n))))
     }
 
     fn new(n: usize) -> Self {
@@ -72,8 +72,8 @@ impl ChirpPlan {
         length * length.ilog2() as usize / 8
     }
 
-    /// Transforms `rows` rows of `arrays`. `load` puts the n values of a row, times the chirp, into two buffers, or fewer
-    /// and zeros after them; `store` gets the spectrum of a row before it is multiplied by the chirp.
+    /// Transforms `rows` rows of `arrays`. `load` puts the n values of a row, times the chirp, into two buffers, or
+    /// fewer and zeros after them; `store` gets the spectrum of a row before it is multiplied by the chirp.
     fn run<A>(
         &self,
         rows: usize,
@@ -87,6 +87,7 @@ impl ChirpPlan {
         with_vector(|memory| {
             memory.resize(2 * at_once.min(rows) * length, 0.0);
             for first in (0..rows).step_by(at_once) {
+                // Rows times the chirp, padded with zeros to the length of the convolution.
                 let count = at_once.min(rows - first);
                 let (re, im) = memory[..2 * count * length].split_at_mut(count * length);
                 for (row, (re, im)) in re.chunks_exact_mut(length).zip(im.chunks_exact_mut(length)).enumerate() {
@@ -94,6 +95,7 @@ impl ChirpPlan {
                     im[n..].fill(0.0);
                     load(arrays, first + row, [&mut re[..n], &mut im[..n]]);
                 }
+                // The convolution with the conjugate chirp: a product of spectra.
                 super::complex_fft_in_place(&transform, [&mut *re, &mut *im]);
                 for (re, im) in re.chunks_exact_mut(length).zip(im.chunks_exact_mut(length)) {
                     multiply(None, spectrum, 1.0, [re, im]);
@@ -121,6 +123,7 @@ impl ChirpPlan {
             self.run(
                 out_re.len() / n,
                 &mut [out_re, out_im],
+                // A row, cut or padded, times the chirp; in place the row is that of the output.
                 |outputs, row, [re, im]| {
                     let (parts, width) = match input {
                         Some(parts) => (parts, width),
@@ -131,6 +134,7 @@ impl ChirpPlan {
                     re[used..].fill(0.0);
                     im[used..].fill(0.0);
                 },
+                // The bins: the convolution times the chirp and the factor.
                 |outputs, row, [re, im]| {
                     let output = outputs.each_mut().map(|output| &mut output[row * n..][..n]);
                     multiply(Some([re, im]), self.chirp(n), factor, output);
@@ -156,12 +160,15 @@ impl ChirpPlan {
             self.run(
                 out_re.len() / kept,
                 &mut [out_re, out_im],
+                // Samples, cut or padded, as complex values times the chirp.
                 |_, row, [re, im]| {
                     re[..used].copy_from_slice(&signal[row * width..][..used]);
                     re[used..].fill(0.0);
                     im.fill(0.0);
                     multiply(None, self.chirp(used), 1.0, [&mut re[..used], &mut im[..used]]);
                 },
+                // The lowest bins: the convolution times the chirp, then the factors of DC and Nyquist, which are real,
+                // and of interior bins.
                 |outputs, row, [re, im]| {
                     let [out_re, out_im] = outputs.each_mut().map(|output| &mut output[row * kept..][..kept]);
                     multiply(Some([&re[..kept], &im[..kept]]), self.chirp(kept), 1.0, [&mut *out_re, &mut *out_im]);
@@ -206,6 +213,7 @@ impl ChirpPlan {
                     }
                     multiply(None, self.chirp(n), 1.0, [into_im, into_re]);
                 },
+                // The samples: real parts of the convolution times the chirp.
                 |signal, row, [im, re]| {
                     multiply(None, self.chirp(n), 1.0, [&mut *im, &mut *re]);
                     signal[row * n..][..n].copy_from_slice(re);
@@ -247,6 +255,7 @@ impl Kernel for ProductKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
         let Self { input, factors: [by_re, by_im], scale, output: [out_re, out_im] } = self;
+        // Whole registers, then the values left over, one by one.
         let whole = out_re.len() / V::LANES * V::LANES;
         let factor = V::splat(token, scale);
         for at in (0..whole).step_by(V::LANES) {

@@ -66,6 +66,7 @@ struct ColumnTransform {
 
 impl ColumnTransform {
     fn run<T: Real>(self, [re, im]: [&[T]; 2], [out_re, out_im]: [&mut [T]; 2]) {
+        // In f32 and with a plan a column per lane, else column by column. A task has whole matrices.
         let Columns { points, width, .. } = self.columns;
         let [from, to] = self.rows.map(|rows| rows * width);
         let matrices = out_re.len() / to;
@@ -108,12 +109,14 @@ impl ColumnTransform {
             let outputs = out_re.chunks_exact_mut(to).zip(out_im.chunks_exact_mut(to));
             for ((re, im), (out_re, out_im)) in inputs.zip(outputs) {
                 for column in 0..width {
+                    // The column, or its modes at their bins, every other bin 0.
                     values.fill(Value::new(T::zero(), T::zero()));
                     for row in 0..self.rows[0] {
                         let at = row * width + column;
                         values[self.place(row, is_inverse)] = Value::new(re[at], im[at]);
                     }
                     plan.process_with_scratch(values, spare);
+                    // All points, or the bins of the modes that are kept.
                     for row in 0..self.rows[1] {
                         let value = values[self.place(row, !is_inverse)];
                         let factor = T::of(self.factor.into());
@@ -161,15 +164,18 @@ impl Kernel for ColumnsKernel<'_> {
                 // The last block is full too, and takes some columns again. There may be fewer columns than lanes.
                 let start = (block * V::LANES).min(width.saturating_sub(V::LANES));
                 let used = V::LANES.min(width);
+                // Bins without a mode are 0.
                 if transform.rows[0] < plan.points {
                     tile.fill(Complex::zero(token));
                 }
+                // Rows go where the passes take them, so that the outputs are in natural order.
                 for row in 0..transform.rows[0] {
                     let at = row * width + start..row * width + start + used;
                     let place = plan.places[transform.place(row, is_inverse)] as usize;
                     tile[place] = Complex { re: load(token, &re[at.clone()]), im: load(token, &im[at]) };
                 }
                 passes(token, plan, tile, pairs);
+                // All points, or the bins of the modes that are kept, times the factor.
                 for row in 0..transform.rows[1] {
                     let at = row * width + start..row * width + start + used;
                     let value = tile[transform.place(row, !is_inverse)];

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::OneSidedFactors;
-use super::columns::store_columns;
 use super::lanes::{TileRows, complex_points};
 use super::passes::passes;
 use super::plan::MixedRadixPlan;
+use super::transposition::store_columns;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 

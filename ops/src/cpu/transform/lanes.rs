@@ -3,10 +3,10 @@
 //! Lanes share nothing, so a row has the same bits wherever it is in the batch, and no row disturbs another.
 
 use super::OneSidedFactors;
-use super::columns::{load_columns, store_columns};
 use super::pairs::{load_pairs, store_pairs};
 use super::passes::{passes, splat};
 use super::plan::MixedRadixPlan;
+use super::transposition::{load_columns, store_columns};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
@@ -98,6 +98,7 @@ impl Kernel for LaneKernel<'_> {
         let pairs = take_complexes::<V>(token, &mut memory, transform.pairs()).as_chunks_mut::<2>().0;
         let spare = take_values(&mut memory, V::LANES * width.max(length));
         while !out_re.is_empty() {
+            // The rows of a register, fewer of them at the end of the task, from both parts of input and output.
             let (into_re, rest) = out_re.split_at_mut(out_re.len().min(V::LANES * length));
             out_re = rest;
             let (into_im, rest) = out_im.split_at_mut(out_im.len().min(V::LANES * length));
@@ -113,6 +114,7 @@ impl Kernel for LaneKernel<'_> {
                 ),
                 None => [&*into_re, &*into_im],
             };
+            // Rows to lanes, in the order that the passes take: transposed, and of real transforms as complex values.
             let mut rows = TileRows { token, n, width, plan, tile: &mut *tile, spare: &mut *spare };
             match kind {
                 LaneTransformKind::Complex(_) => rows.load_complex(re_rows, im_rows),
@@ -128,6 +130,7 @@ impl Kernel for LaneKernel<'_> {
                 }
             }
             passes(token, plan, &mut rows.tile[..plan.points], pairs);
+            // Lanes to rows, in natural order; the bins of a real transform are taken apart first.
             match kind {
                 LaneTransformKind::Complex(factor) => rows.store_complex(factor, n, into_re, into_im),
                 LaneTransformKind::Real(factors) => {
@@ -225,6 +228,7 @@ impl<V: Register> TileRows<'_, V> {
     /// The lower bins of spectra in natural order, cut or padded, times the factors.
     #[inline(always)]
     fn load_half(&mut self, factors: OneSidedFactors<f32>, re: &[f32], im: &[f32], bins: &mut [Complex<V>]) {
+        // The bins that the input has, and zeros for those that it lacks.
         let used = self.width.min(bins.len());
         load_parts(
             self.token,
@@ -239,6 +243,7 @@ impl<V: Register> TileRows<'_, V> {
         for bin in &mut bins[used..] {
             *bin = Complex { re: zero, im: zero };
         }
+        // Interior bins stand for their mirror images too; DC and Nyquist are real and stand for themselves alone.
         let [re, im] = [V::splat(token, factors.interior[0]), V::splat(token, factors.interior[1])];
         let interior = self.n.div_ceil(2);
         for bin in &mut bins[1..interior.max(1)] {

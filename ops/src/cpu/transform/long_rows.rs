@@ -17,7 +17,7 @@ use crate::cpu::fft::prefetch::{NextRow, RowArrays};
 use crate::cpu::fft::radix::{radix, transpose};
 use crate::cpu::isa::lines::{Line, complexes, lines_for, lines_of, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, Register};
-use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, registers_pay};
+use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, simd_enabled};
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
@@ -27,8 +27,8 @@ const MIN_VALUES: usize = 8192;
 const MAX_PART: usize = 4096;
 
 /// Whether rows of `n` values go this way on this thread.
-pub(super) fn takes(n: usize) -> bool {
-    registers_pay() && n.is_power_of_two() && n >= MIN_VALUES
+pub(super) fn supports_length(n: usize) -> bool {
+    simd_enabled() && n.is_power_of_two() && n >= MIN_VALUES
 }
 
 /// Plan of a transform of P parts.

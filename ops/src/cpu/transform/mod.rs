@@ -1,13 +1,13 @@
 //! Fourier transforms of rows, of any length.
 //!
-//! Which way rows in f32 go is an `algorithm`; all rows of a call go the same way:
+//! Which way rows in f32 go is chosen by `complex_algorithm` and `real_algorithm`; all rows of a call go the same way:
 //!
 //! | file | rows |
 //! | --- | --- |
 //! | `short_rows` | complex, powers of two up to a few registers, held in them from load to store |
 //! | [`fft`](crate::cpu::fft) | complex, powers of two from 256 on, by passes within the first-level cache |
 //! | `long_rows` | complex, longer powers of two, by those passes in parts |
-//! | `rows` | complex, multiples of the lanes with small prime factors |
+//! | `mixed_radix_rows` | complex, multiples of the lanes with small prime factors |
 //! | `lanes` | several rows, with small prime factors, a row per lane |
 //! | `bluestein` | large prime factors, as convolutions with a chirp |
 //! | `real_rows` | real, as complex rows of half the length |
@@ -16,34 +16,36 @@
 //! Families that go on with spectra in a tile take them from `frame_spectra`. Columns of matrices are transformed with
 //! a column per lane, or one at a time (`column_modes`).
 
-mod algorithm;
 pub(in crate::cpu) mod bluestein;
 mod column_modes;
-mod columns;
+mod complex_algorithm;
 pub(in crate::cpu) mod even_odd;
 mod filled;
 mod frame_spectra;
 mod lanes;
 mod long_rows;
+mod mixed_radix_rows;
 mod odd_radices;
 pub(in crate::cpu) mod pairs;
 pub(in crate::cpu) mod passes;
 pub(in crate::cpu) mod plan;
 mod planned;
+mod real_algorithm;
 pub(in crate::cpu) mod real_rows;
-mod rows;
 mod short_rows;
+mod transposition;
 
 use crate::cpu::fft::fourier;
 use crate::cpu::real::Real;
 use crate::options::{Direction, FftOptions};
-use algorithm::{ComplexAlgorithm, RealAlgorithm};
 pub use column_modes::{columns_fill_lanes, columns_to_modes, complex_fft_columns, modes_to_columns};
+use complex_algorithm::ComplexAlgorithm;
 pub(in crate::cpu) use frame_spectra::{FrameSpectra, lines_of_frames, plan_of_frames};
 use lanes::{LaneTransform, LaneTransformKind};
 use long_rows::transform_long_rows;
+use mixed_radix_rows::transform_rows;
 pub(in crate::cpu) use plan::MixedRadixPlan;
-use rows::transform_rows;
+use real_algorithm::RealAlgorithm;
 use short_rows::transform_short_rows;
 
 /// Factors on the bins of a one-sided spectrum.

@@ -1,6 +1,6 @@
 //! Real rows as pairs of samples: sample 2j is the real part of value j, sample 2j + 1 its imaginary part.
 
-use super::columns::{load_columns, store_columns};
+use super::transposition::{load_columns, store_columns};
 use crate::cpu::isa::register::{Complex, Register};
 
 /// Loads the first `used` samples of rows of `width`, `change` applied to each column, to the places of their pairs in

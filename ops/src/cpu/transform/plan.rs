@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 use std::sync::Arc;
 
 use crate::cpu::isa::InstructionSet;
-use crate::cpu::isa::registers_pay;
+use crate::cpu::isa::simd_enabled;
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 
 /// The most points of a transform: a tile of rows stays within the second-level cache.
@@ -43,7 +43,7 @@ pub(in crate::cpu) struct MixedRadixPlan {
 impl MixedRadixPlan {
     /// The plan of `points` points for `rows` rows in f32 on this thread, if rows in lanes are the faster way.
     pub fn of(points: usize, rows: usize) -> Option<Arc<Self>> {
-        let pays = rows >= MIN_ROWS && points <= MAX_POINTS && registers_pay() && largest_prime(points) <= MAX_PRIME;
+        let pays = rows >= MIN_ROWS && points <= MAX_POINTS && simd_enabled() && largest_prime(points) <= MAX_PRIME;
         pays.then(|| Self::of_points(points))
     }
 

@@ -26,6 +26,7 @@ pub(super) fn complex_fft<T: Real>(
             let (row, spare) = buffer.split_at_mut(n);
             let outputs = out_re.chunks_exact_mut(n).zip(out_im.chunks_exact_mut(n));
             for (at, (out_re, out_im)) in outputs.enumerate() {
+                // The parts of a row are interleaved, as rustfft takes them, and cut or padded to n values.
                 match input {
                     Some(parts) => {
                         let [re, im] = parts.map(|part| &part[at * width..][..width]);
@@ -34,6 +35,7 @@ pub(super) fn complex_fft<T: Real>(
                     None => load(row, out_re, out_im),
                 }
                 plan.process_with_scratch(row, spare);
+                // Taken apart again, times the factor.
                 for ((z, re), im) in row.iter().zip(out_re).zip(out_im) {
                     (*re, *im) = (z.re * scale, z.im * scale);
                 }
@@ -61,10 +63,12 @@ pub(super) fn lowest_bins<T: Real>(
             let spectrum = take(&mut buffer, bins);
             let outputs = out_re.chunks_exact_mut(kept).zip(out_im.chunks_exact_mut(kept));
             for (signal, (out_re, out_im)) in signal.chunks_exact(width).zip(outputs) {
+                // Cut or padded to n samples, which realfft overwrites.
                 let used = width.min(n);
                 samples[..used].copy_from_slice(&signal[..used]);
                 samples[used..].fill(T::zero());
                 plan.process_with_scratch(samples, spectrum, buffer).expect("the buffers have the plan's lengths");
+                // The factor of interior bins on all that are kept, then that of DC and Nyquist, which are real.
                 let ends = [0, bins - 1].map(|bin| spectrum[bin]);
                 for ((z, re), im) in spectrum.iter().zip(&mut *out_re).zip(&mut *out_im) {
                     (*re, *im) = (z.re * factors.interior[0], z.im * factors.interior[1]);
@@ -92,6 +96,8 @@ pub(super) fn inverse_real_fft<T: Real>([re, im]: [&[T]; 2], width: usize, optio
             let spectrum = take(&mut buffer, bins);
             let inputs = re.chunks_exact(width).zip(im.chunks_exact(width));
             for ((re, im), signal) in inputs.zip(signal.chunks_exact_mut(n)) {
+                // The lower bins, cut or padded, times the factors of interior bins, and of DC and Nyquist, whose
+                // imaginary parts do not count: realfft refuses them.
                 load(spectrum, re, im);
                 for z in &mut spectrum[options.interior_bins()] {
                     *z = Complex::new(z.re * factors.interior[0], z.im * factors.interior[1]);

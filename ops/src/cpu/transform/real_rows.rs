@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::OneSidedFactors;
-use super::algorithm::ComplexAlgorithm;
 use super::bluestein::load;
+use super::complex_algorithm::ComplexAlgorithm;
 use super::even_odd::{JoinKernel, SplitKernel};
 use super::plan::turn;
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};

@@ -1,8 +1,8 @@
 //! Transforms of complex rows in f32 that fit into registers, which hold them from load to store.
 //!
-//! Four registers are transformed at once: four rows of L values, L the lanes, or one row of 4 L. A row of twice as many
-//! values is split into its values of even and of odd number first, and a last pass joins their two spectra (decimation
-//! in time). A register with two rows transforms twice as many rows.
+//! Four registers are transformed at once: four rows of L values, L the lanes, or one row of 4 L. A row of twice as
+//! many values is split into its values of even and of odd number first, and a last pass joins their two spectra
+//! (decimation in time). A register with two rows transforms twice as many rows.
 //!
 //! Value j = L c + 4 h + l is lane l of quad h of register c. A pass joins values of different registers. Between
 //! passes registers change places with quads, or with the lanes of quads, so that each of the digits c, h and l is the
@@ -16,7 +16,7 @@ use crate::cpu::fft::prefetch::INPUT_DISTANCE;
 use crate::cpu::fft::radix::radix;
 use crate::cpu::isa::lines::{Line, complexes, lines_of};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
-use crate::cpu::isa::{InstructionSet, Kernel, registers_pay};
+use crate::cpu::isa::{InstructionSet, Kernel, simd_enabled};
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
@@ -42,7 +42,7 @@ struct ShortPlan {
 
 /// The registers that short rows of `n` values fill on this thread, if they are short enough.
 pub(super) fn filled_by(n: usize) -> Option<Filled> {
-    if !registers_pay() || !n.is_power_of_two() {
+    if !simd_enabled() || !n.is_power_of_two() {
         return None;
     }
     let fills = |filled: &Filled| (1..=MAX_REGISTERS).contains(&(n / filled.shape().lanes));
@@ -149,6 +149,7 @@ impl ShortRowsKernel<'_> {
                 Some([re, im]) => [&re[i * len..(i + 1) * len], &im[i * len..(i + 1) * len]],
                 None => [&*out_re, &*out_im],
             };
+            // Lines of later groups, of both arrays: four streams are more than the processor foresees.
             if prefetches {
                 for line in (0..len).step_by(Line::LEN) {
                     V::prefetch(re.as_ptr().wrapping_add(INPUT_DISTANCE + line));
@@ -193,10 +194,12 @@ fn load<V: Register, const REGISTERS: usize, const ALL: usize>(
     re: &[f32],
     im: &[f32],
 ) -> [Complex<V>; ALL] {
+    // Slices of a length that the compiler knows: no access below is checked.
     let len = ALL * V::LANES * V::ROWS;
     let (re, im) = (&re[..len], &im[..len]);
     let mut values = [Complex::zero(token); ALL];
     for (i, value) in values.iter_mut().enumerate() {
+        // A register with two rows has the same values of the row that follows.
         let first = start::<V, REGISTERS>(i);
         let second = first + (V::ROWS - 1) * REGISTERS * V::LANES;
         let rows = [first..first + V::LANES, second..second + V::LANES];
@@ -266,14 +269,18 @@ fn transform<V: Register, const REGISTERS: usize, const ALL: usize>(
 ) -> [Complex<V>; ALL] {
     let z = &mut values;
     match REGISTERS {
+        // A row per register, four of them transposed, so that the passes over lanes are passes over registers.
         1 => [z[0], z[1], z[2], z[3]] = four_rows([z[0], z[1], z[2], z[3]], twiddles),
+        // Two registers per row: values of even and of odd number are rows of one register, whose spectra are joined.
         2 => {
             let ([a, b], [c, d]) = (split(z[0], z[1]), split(z[2], z[3]));
             let [a, b, c, d] = four_rows([a, b, c, d], twiddles);
             [z[0], z[1]] = join([a], [b], twiddles.joining);
             [z[2], z[3]] = join([c], [d], twiddles.joining);
         }
+        // Four registers per row: a pass over registers, then one over lanes.
         4 => [z[0], z[1], z[2], z[3]] = one_row([z[0], z[1], z[2], z[3]], twiddles),
+        // Eight: values of even and of odd number are rows of four registers.
         _ => {
             let ([a, b], [c, d]) = (split(z[0], z[1]), split(z[2], z[3]));
             let ([e, f], [g, h]) = (split(z[4], z[5]), split(z[6], z[7]));

@@ -32,15 +32,20 @@ pub(super) fn step(
     if at >= parameter.len() {
         terminate!();
     }
+    // Coupled weight decay is a gradient of its own. Without it nothing is added: a parameter that is not finite would
+    // turn 0 · x into NaN.
     let x = parameter[at];
     let mut g = gradient[at];
     if comptime!(is_penalised) {
         g += x * by.penalty;
     }
+    // The decaying means of the gradients and of their squares.
     let m = moment_1[at] * by.keep_1 + g * by.add_1;
     let v = moment_2[at] * by.keep_2 + g * g * by.add_2;
     moment_1[at] = m;
     moment_2[at] = v;
+    // Both means are divided by the weight that they have had so far, as they began with 0; the step is their ratio.
+    // Decoupled weight decay shrinks the parameter itself.
     let delta = m * by.scale / by.divisor_1 / ((v / by.divisor_2).sqrt() + by.epsilon);
     parameter[at] = x * by.kept - delta * by.rate;
 }

@@ -9,7 +9,7 @@ use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer};
 use crate::gpu::device::{cached, chunks, cubes, elements, empty, floats, from_row, launch};
 use crate::gpu::transform::launch_plan::{TransformLaunchPlan, roots_len};
-use crate::gpu::transform::prepared::table_of;
+use crate::gpu::transform::plan_cache::table_of;
 use crate::gpu::transform::tables::roots_table;
 use crate::gpu::transform::{StridedRows, TransformCall, TransformProblem, transform};
 

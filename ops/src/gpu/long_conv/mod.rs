@@ -9,13 +9,13 @@
 //! after one that transforms the kernels; else by a launch for each step. The gradient of a kernel is the correlation
 //! of signal and gradient, whose spectra are multiplied and summed over the batch before one transform per channel.
 
-mod gradients;
+mod backward;
 mod kernel;
 mod launch;
 mod plan;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub use gradients::{ConvolutionGradients, ConvolutionInputs, long_conv_backward};
+pub use backward::{ConvolutionGradients, ConvolutionInputs, long_conv_backward};
 pub use launch::{ConvolutionRows, ConvolutionShape, long_conv};
 pub(super) use plan::LongConvPlan;

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
+use crate::gpu::transform::cube_layout::CubeLayout;
 use crate::gpu::transform::launch_plan::{Filter, TransformLaunchPlan};
-use crate::gpu::transform::layout::CubeLayout;
 use crate::gpu::transform::layout_search::MemoryOrder;
 use crate::gpu::transform::plan::{convolution_lengths, whole_rows};
-use crate::gpu::transform::prepared::planned;
+use crate::gpu::transform::plan_cache::planned;
 use crate::gpu::transform::{TransformKind, TransformProblem};
 
 /// Longest rows and kernels: samples are counted in 32 bits.

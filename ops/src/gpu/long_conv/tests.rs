@@ -80,6 +80,7 @@ pub fn outputs_of_kernels(device: &GpuDevice) -> Vec<Vec<f32>> {
 }
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn a_launch_per_row_and_one_per_step_give_the_same() {
     let values = inputs();
     let definition = LongConvDefinition { channels: SHAPE.channels, n: SHAPE.n, taps: SHAPE.taps };

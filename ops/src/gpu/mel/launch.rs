@@ -8,14 +8,13 @@ use super::filters::filters;
 use super::kernel::{
     self, BandShapeLaunch, FrameSamplesArgs, MelFrameShapeLaunch, PairBuffersLaunch, SampleBuffersLaunch,
 };
-use super::plan::{BandPlan, FusedMelPlan};
+use super::plan::{BandPlan, FusedMelPlan, rows_per_launch};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
-    ALIGNMENT, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, cubes, elements, empty, floats, from_row, launch,
-    pairs,
+    ALIGNMENT, DeviceLimitError, GpuDevice, buffer, cubes, elements, empty, floats, from_row, launch, pairs,
 };
 use crate::gpu::segments::DeviceFrames;
-use crate::gpu::transform::prepared::prepared;
+use crate::gpu::transform::plan_cache::prepared;
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::options::{LogGuard, Logarithm, MelOptions};
 
@@ -78,8 +77,7 @@ impl MelCall<'_> {
 
     /// Rows whose samples and frames a launch counts.
     pub(super) fn rows_per_launch(&self) -> usize {
-        let largest = self.rows.row_values().max(self.options.bands.count.max(1) * self.frames());
-        (MAX_ELEMENTS / largest / ALIGNMENT * ALIGNMENT).max(ALIGNMENT)
+        rows_per_launch(self.rows.row_values().max(self.options.bands.count.max(1) * self.frames()))
     }
 
     pub(super) fn plan(&self) -> BandPlan {

@@ -2,18 +2,19 @@
 //!
 //! - `plan`: what kernels are compiled for, and whether one launch does it all.
 //! - `filters`: sparse filters in device memory.
-//! - `kernel`: device code; `launch`: the forward pass; `backward`: the gradients; `row_power`: bins
+//! - `kernel`: device code; `launch`: the forward pass; `backward`: the gradients; `frame_power`: bins
 //!   in the place of bands.
 
 mod backward;
 mod filters;
+mod frame_power;
 mod kernel;
 mod launch;
 mod plan;
-mod row_power;
 #[cfg(test)]
 pub(super) mod tests;
 
 pub use backward::{MelGradients, mel_backward};
+pub use frame_power::row_power;
 pub use launch::{MelCall, mel};
-pub use row_power::row_power;
+pub use plan::check_bands;

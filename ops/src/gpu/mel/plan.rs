@@ -2,9 +2,24 @@
 
 use burn::tensor::ops::PadMode;
 
+use crate::gpu::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, MAX_ELEMENTS};
 use crate::gpu::transform::TransformLaunchPlan;
-use crate::gpu::transform::layout::CubeLayout;
+use crate::gpu::transform::cube_layout::CubeLayout;
 use crate::options::{LogGuard, Logarithm, MelOptions};
+
+/// Rows whose values a launch counts, `largest` per row: a multiple of the rows after which devices bind memory anew.
+pub fn rows_per_launch(largest: usize) -> usize {
+    (MAX_ELEMENTS / largest / ALIGNMENT * ALIGNMENT).max(ALIGNMENT)
+}
+
+/// Whether launches count the bands of `rows` rows.
+///
+/// # Errors
+/// If the fewest rows of a launch have more bands than it counts.
+pub fn check_bands(rows: usize, frames: usize, bands: usize) -> Result<(), DeviceLimitError> {
+    let values = rows.min(ALIGNMENT).saturating_mul(frames).saturating_mul(bands);
+    DeviceLimitError::unless(DeviceLimit::LaunchElements, values, MAX_ELEMENTS)
+}
 
 /// Samples beyond the ends of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,10 +1,12 @@
-//! Mel spectra and power of rows on the devices that are present. The public functions are checked in `tests/mel.rs`.
+//! Limits of launches without a device; mel spectra and power of rows on the devices that are present. The public
+//! functions are checked in `tests/mel.rs`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use burn::tensor::ops::PadMode;
 
-use super::{MelCall, mel, row_power};
-use crate::gpu::device::{GpuDevice, empty};
+use super::plan::rows_per_launch;
+use super::{MelCall, check_bands, mel, row_power};
+use crate::gpu::device::{DeviceLimit, GpuDevice, MAX_ELEMENTS, empty};
 use crate::gpu::segments::DeviceFrames;
 use crate::gpu::tests::devices::{accelerators, noise, read, small, upload};
 use crate::gpu::tests::launched::take_launched;
@@ -55,6 +57,22 @@ pub fn outputs_of_kernels(device: &GpuDevice) -> Vec<Vec<f32>> {
 }
 
 #[test]
+fn more_bands_than_a_launch_counts_are_refused() {
+    for (rows, frames, bands) in [(1, 1 << 20, 1 << 11), (64, 1 << 20, 32), (1000, 1 << 15, 1 << 10)] {
+        check_bands(rows, frames, bands).unwrap();
+        let per_launch = rows.min(rows_per_launch(frames * bands));
+        assert!(per_launch * frames * bands <= MAX_ELEMENTS, "{rows} rows");
+        let error = check_bands(rows, frames, bands + 1).unwrap_err();
+        assert_eq!(
+            (error.limit, error.needed as usize),
+            (DeviceLimit::LaunchElements, rows.min(64) * frames * (bands + 1))
+        );
+    }
+    assert!(check_bands(usize::MAX, usize::MAX, usize::MAX).is_err());
+}
+
+#[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn one_launch_and_one_per_step_give_the_same() {
     for device in accelerators() {
         let is_in_one = || take_launched()[0].contains("mel_frames");

@@ -13,11 +13,11 @@ pub struct PeakLossInput {
     /// `[rows, ranks]`.
     pub strongest: Box<[f32]>,
     /// `[rows]`.
-    pub level: Box<[f32]>,
+    pub reference_power: Box<[f32]>,
     /// `[rows, bins]`.
     pub peaks: Box<[f32]>,
     /// `[rows, bins]`.
-    pub reference: Box<[f32]>,
+    pub target_power: Box<[f32]>,
 }
 
 /// The shape of a launch, and the parameters of the loss.
@@ -36,15 +36,15 @@ pub struct PeakLossShape {
 /// Intermediate values of a bin, which the forward and the backward pass share.
 #[derive(CubeType)]
 struct Bin {
-    /// Power relative to the level, with the floor.
+    /// Power relative to the reference power, with the floor.
     relative: f32,
-    /// 1 at the reference's peaks and −1 at all other bins, per temperature.
+    /// 1 at the target peaks and −1 at all other bins, per temperature.
     slope: f32,
     /// Distance on the wrong side of the boundary, in temperatures.
     wrong: f32,
     /// exp(−|wrong|).
     tail: f32,
-    /// Logarithm of the ratio to the reference.
+    /// Logarithm of the ratio to the target power.
     error: f32,
 }
 
@@ -55,18 +55,18 @@ fn boundary(input: &PeakLossInput, shape: &PeakLossShape, row: u32, #[comptime] 
     #[unroll]
     for rank in 0..ranks {
         let power = input.strongest[(row * ranks + rank) as usize];
-        sum += (power / input.level[row as usize] + shape.floor).ln();
+        sum += (power / input.reference_power[row as usize] + shape.floor).ln();
     }
     sum / comptime!(ranks as f32)
 }
 
 #[cube]
 fn bin(input: &PeakLossInput, shape: &PeakLossShape, row: u32, at: u32, boundary: f32) -> Bin {
-    let level = input.level[row as usize];
-    let relative = input.power[at as usize] / level + shape.floor;
+    let reference_power = input.reference_power[row as usize];
+    let relative = input.power[at as usize] / reference_power + shape.floor;
     let slope = (2.0f32 * input.peaks[at as usize] - 1.0f32) * shape.inverse_temperature;
     let wrong = (boundary - relative.ln()) * slope;
-    let error = (relative / (input.reference[at as usize] / level + shape.floor)).ln();
+    let error = (relative / (input.target_power[at as usize] / reference_power + shape.floor)).ln();
     Bin { relative, slope, wrong, tail: (-wrong.abs()).exp(), error }
 }
 
@@ -129,5 +129,5 @@ pub(super) fn gradients(
     let sigmoid = select(bin.wrong < 0.0f32, bin.tail * share, share);
     let of_power = 2.0f32 * shape.of_power * grad[(2 * row + 1) as usize] * bin.error * input.peaks[at as usize];
     let of_ranking = shape.ranking * grad[(2 * row) as usize] * sigmoid * bin.slope;
-    output[at as usize] = (of_power - of_ranking) / (bin.relative * input.level[row as usize]);
+    output[at as usize] = (of_power - of_ranking) / (bin.relative * input.reference_power[row as usize]);
 }

@@ -15,11 +15,11 @@ pub struct PeakLossBuffers {
     /// `[rows, ranks]`.
     pub strongest: Handle,
     /// `[rows]`.
-    pub level: Handle,
+    pub reference_power: Handle,
     /// `[rows, bins]`.
     pub peaks: Handle,
     /// `[rows, bins]`.
-    pub reference: Handle,
+    pub target_power: Handle,
     /// Number of rows.
     pub rows: usize,
     /// Bins of a row.
@@ -35,9 +35,9 @@ impl PeakLossBuffers {
         PeakLossInputLaunch::new(
             of(&self.power, self.bins),
             of(&self.strongest, self.ranks),
-            of(&self.level, 1),
+            of(&self.reference_power, 1),
             of(&self.peaks, self.bins),
-            of(&self.reference, self.bins),
+            of(&self.target_power, self.bins),
         )
     }
 

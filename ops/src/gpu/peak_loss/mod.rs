@@ -1,4 +1,4 @@
-//! Losses of rows of power against reference peaks: one launch forward, and one backward.
+//! Losses of rows of power against target peaks: one launch forward, and one backward.
 
 mod kernel;
 mod launch;

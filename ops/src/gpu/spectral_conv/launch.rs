@@ -1,20 +1,16 @@
-//! Launches of a spectral convolution and of its backward pass, batches split to the device's memory.
+//! Launches of a spectral convolution and of its backward pass, for each part of a batch.
 
 use std::ops::Range;
 
-use super::columns::ColumnTransform;
+use super::batch_plan::BatchPlan;
+use super::column_transform::ColumnTransform;
 use super::plan::ProductSize;
 use super::product::{ModeMatrix, ModeProduct};
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS};
+use crate::gpu::device::{DeviceLimitError, GpuDevice};
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::options::{Direction, FftOptions};
 use crate::spectral_shape::SpectralShape;
-
-/// Bytes of scratch memory per launch, about.
-const SCRATCH: usize = 512 << 20;
-/// Batches are cut where a buffer starts at a multiple of so many values, as devices align bindings to 256 bytes.
-const ALIGNED_VALUES: usize = 64;
 
 /// A spectral convolution on a device.
 pub struct SpectralConv<'a> {
@@ -42,7 +38,7 @@ impl SpectralConv<'_> {
     /// If a length takes more than the device has, or a batch element more values than a launch counts.
     pub fn forward(&self, input: &StridedRows, output: &StridedRows) -> Result<(), DeviceLimitError> {
         let shape = self.shape;
-        for batch in self.chunks(&[input.stride, output.stride])? {
+        for batch in BatchPlan::of(shape, &[input.stride, output.stride])?.parts() {
             let spectra = self.transform(&shape.forward(), input, &batch, shape.inputs)?;
             let product = self.times_weights(&spectra, batch.len(), false);
             self.transform_back(&shape.inverse(), product, &batch, shape.outputs, output)?;
@@ -61,7 +57,8 @@ impl SpectralConv<'_> {
         into: &SpectralConvGradients,
     ) -> Result<(), DeviceLimitError> {
         let shape = self.shape;
-        for batch in self.chunks(&[input.stride, grad.stride, shape.points[shape.last()]])? {
+        let strides = [input.stride, grad.stride, shape.points[shape.last()]];
+        for batch in BatchPlan::of(shape, &strides)?.parts() {
             let of_output = self.transform(&shape.inverse_adjoint(), grad, &batch, shape.outputs)?;
             if let Some(of_weights) = &into.weights {
                 let spectra = self.transform(&shape.forward(), input, &batch, shape.inputs)?;
@@ -73,28 +70,6 @@ impl SpectralConv<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The batch in parts whose arrays are counted in 32 bits and take limited memory. `strides` are the distances of
-    /// the rows that are read and written.
-    fn chunks(&self, strides: &[usize]) -> Result<impl Iterator<Item = Range<usize>> + use<>, DeviceLimitError> {
-        let shape = self.shape;
-        let (last, channels) = (shape.last(), shape.inputs.max(shape.outputs));
-        let rows = shape.samples() / shape.points[last];
-        let largest = strides.iter().fold(0, |most, &stride| most.max(channels * rows * stride));
-        let aligned_after = |values: usize| ALIGNED_VALUES >> values.trailing_zeros().min(ALIGNED_VALUES.ilog2());
-        let unit = strides
-            .iter()
-            .flat_map(|stride| [shape.inputs, shape.outputs].map(|channels| aligned_after(channels * rows * stride)))
-            .fold(1, usize::max);
-        let unit = unit.min(shape.batch);
-        DeviceLimitError::unless(DeviceLimit::LaunchElements, unit.saturating_mul(largest), MAX_ELEMENTS)?;
-        let between = if last == 0 { shape.channel_modes() } else { shape.values_between(last - 1) };
-        // Two arrays of complex values are in use at a time.
-        let in_scratch = SCRATCH / (2 * size_of::<[f32; 2]>() * channels * between);
-        let step = (in_scratch.min(MAX_ELEMENTS / largest) / unit * unit).max(unit);
-        let batch = shape.batch;
-        Ok((0..batch).step_by(step).map(move |start| start..batch.min(start + step)))
     }
 
     /// The kept modes `[batch, channels, modes…]` of rows.

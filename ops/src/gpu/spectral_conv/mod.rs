@@ -1,10 +1,12 @@
 //! Spectral convolutions: transforms that keep few modes, products of matrices per mode, and transforms back.
 //!
-//! - `plan`: how a product is spread over cubes; `kernel`: device code of the product and of columns as rows.
-//! - `product`, `columns`: launches of a product and of the transforms of columns.
+//! - `batch_plan`: parts of a batch; `plan`: how a product is spread over cubes; `kernel`: device code of the product
+//!   and of columns as rows.
+//! - `product`, `column_transform`: launches of a product and of the transforms of columns.
 //! - `launch`: the convolution and its backward pass.
 
-mod columns;
+mod batch_plan;
+mod column_transform;
 mod kernel;
 mod launch;
 mod plan;
@@ -12,4 +14,5 @@ mod product;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub use batch_plan::BatchPlan;
 pub use launch::{SpectralConv, SpectralConvGradients};

@@ -1,12 +1,12 @@
-//! Plans of products without a device, and spectral convolutions on the devices that are present.
+//! Plans of products and batches without a device, and spectral convolutions on the devices that are present.
 
 use firefly_reference::Complex;
 use firefly_reference::spectral_conv::SpectralConvDefinition;
 
 use super::plan::{MatrixStrides, ProductForm, ProductPlan, ProductSize};
-use super::{SpectralConv, SpectralConvGradients};
+use super::{BatchPlan, SpectralConv, SpectralConvGradients};
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{GpuDevice, Limits, empty};
+use crate::gpu::device::{DeviceLimit, GpuDevice, Limits, MAX_ELEMENTS, empty};
 use crate::gpu::tests::devices::{accelerators, noise, read, small, upload};
 use crate::gpu::transform::StridedRows;
 use crate::spectral_shape::SpectralShape;
@@ -45,6 +45,37 @@ fn a_sum_over_a_batch_fills_the_device() {
     let plan = ProductPlan::of(size, FORM, &Limits::H200);
     assert_eq!((plan.tile.rows, plan.tile.columns, plan.lanes), (4, 8, 16));
     assert_eq!((plan.patch, plan.patches, plan.parts), ([4, 4], [4, 2], 16));
+}
+
+/// A convolution of `channels` channels with `[3, 3]` modes, or fewer where there are fewer points.
+fn shape(batch: usize, channels: [usize; 2], points: [usize; 2]) -> SpectralShape {
+    let modes = points.map(|points| points.min(3)).to_vec();
+    SpectralShape { batch, inputs: channels[0], outputs: channels[1], points: points.to_vec(), modes }
+}
+
+#[test]
+fn a_batch_that_cannot_be_cut_into_counted_parts_is_refused() {
+    let plan = |shape: &SpectralShape| BatchPlan::of(shape, &[shape.points[1]]);
+    // Elements of an odd number of values start at aligned addresses only 64 elements apart.
+    let odd = shape(64, [1, 1], [8193, 4097]);
+    let error = plan(&odd).unwrap_err();
+    assert_eq!((error.limit, error.needed), (DeviceLimit::LaunchElements, 64 * 8193 * 4097));
+    assert!(plan(&SpectralShape { batch: 63, ..odd.clone() }).is_ok(), "smaller batches are not cut");
+    assert_eq!(plan(&shape(128, [1, 1], [8192, 4096])).unwrap().step, 64, "elements are aligned by their size");
+    assert!(plan(&SpectralShape { outputs: 2, batch: 63, ..odd }).is_err(), "output channels count, too");
+    let many_weights = SpectralShape { modes: vec![1000, 100], ..shape(1, [200, 200], [1000, 200]) };
+    assert_eq!(plan(&many_weights).unwrap_err().needed, 200 * 200 * 1000 * 100);
+}
+
+#[test]
+fn parts_of_a_batch_cover_it_once() {
+    for shape in [shape(1, [1, 1], [5, 7]), shape(1000, [3, 2], [700, 301]), shape(77, [2, 5], [1024, 1024])] {
+        let plan = BatchPlan::of(&shape, &[shape.points[1]]).unwrap();
+        let elements: Vec<usize> = plan.parts().flatten().collect();
+        assert_eq!(elements, (0..shape.batch).collect::<Vec<_>>());
+        let values = shape.inputs.max(shape.outputs) * shape.samples();
+        assert!(plan.parts().all(|part| part.len() * values <= MAX_ELEMENTS), "{plan:?}");
+    }
 }
 
 fn wide(values: &[f32]) -> Vec<f64> {
@@ -147,6 +178,7 @@ pub fn outputs_of_kernels(device: &GpuDevice) -> Vec<Vec<f32>> {
 }
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn convolutions_and_their_gradients_are_right() {
     for device in accelerators() {
         let cases = [
@@ -171,6 +203,7 @@ fn convolutions_and_their_gradients_are_right() {
 }
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn columns_that_fit_no_cube_are_copied() {
     for device in accelerators().iter().map(small) {
         copied_columns().check(&device);

@@ -23,6 +23,7 @@ const FAMILIES: [(&str, FamilyOutputs); 5] = [
 ];
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn bounds_checks_change_no_bit_of_any_kernel() {
     for device in accelerators() {
         let checked = GpuDevice { bounds_checks: true, ..device.clone() };

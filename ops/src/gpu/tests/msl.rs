@@ -84,9 +84,9 @@ fn peak_losses(device: &GpuDevice, bins: usize) {
         let inputs = PeakLossBuffers {
             power: new(ROWS * bins),
             strongest: new(ROWS * ranks),
-            level: new(ROWS),
+            reference_power: new(ROWS),
             peaks: new(ROWS * bins),
-            reference: new(ROWS * bins),
+            target_power: new(ROWS * bins),
             rows: ROWS,
             bins,
             ranks,

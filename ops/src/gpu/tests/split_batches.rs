@@ -5,6 +5,7 @@ use super::outputs::outputs;
 use crate::options::WelchOptions;
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn a_batch_that_no_buffer_holds_gives_the_same_results() {
     let (rows, options) = (200, WelchOptions::new(64, 1));
     for device in accelerators() {

@@ -3,7 +3,7 @@
 //! Shared memory lies in banks, each of which gives one value per turn: an access of several units takes as many turns
 //! as the most values that they read or write in one bank.
 
-use super::layout::CubeLayout;
+use super::cube_layout::CubeLayout;
 
 /// Banks of complex values.
 const BANKS: usize = 16;

@@ -6,7 +6,7 @@ use cubecl::server::Handle;
 use super::kernel::{self, TransformInputArgs, TransformOutputArgs, TransformShapeLaunch};
 use super::launch_plan::{Fold, RowForm, TransformLaunchPlan, roots_len};
 use super::plan::{TransformKind, TransformProblem};
-use super::prepared::{PreparedTransform, prepared};
+use super::plan_cache::{PreparedTransform, prepared};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
     DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, cubes, elements, floats, launch,

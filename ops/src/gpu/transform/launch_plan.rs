@@ -1,6 +1,6 @@
 //! One launch of a transform, as plain data: what its sequences are, what it reads, and what it writes.
 
-use super::layout::CubeLayout;
+use super::cube_layout::CubeLayout;
 
 /// Units of a sequence below which their accesses to a row are too short for the memory: 64 bytes of f32.
 const FEW_UNITS: u32 = 16;

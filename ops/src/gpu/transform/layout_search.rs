@@ -1,7 +1,7 @@
 //! Search for the cheapest layout of a transform on a device.
 
 use super::banks::half_turns;
-use super::layout::{CubeLayout, Radices};
+use super::cube_layout::{CubeLayout, Radices};
 use crate::gpu::device::Limits;
 use crate::gpu::short_transform::MAX_PRIME;
 

@@ -3,19 +3,19 @@
 //! Rows are read at their stride. Of rows that are longer than a transform the rest is ignored; shorter ones are
 //! continued with zeros.
 //!
-//! - `plan`: the launches of a transform (`launch_plan`), how a cube computes one (`layout`, found by
+//! - `plan`: the launches of a transform (`launch_plan`), how a cube computes one (`cube_layout`, found by
 //!   `layout_search`), and where in shared memory (`banks`).
-//! - `tables`, `prepared`: what kernels read besides values, made once per device.
+//! - `tables`, `plan_cache`: what kernels read besides values, made once per device.
 //! - `kernel`: device code; `launch`: launches.
 
 mod banks;
+pub(super) mod cube_layout;
 pub(super) mod kernel;
 mod launch;
 pub(super) mod launch_plan;
-pub(super) mod layout;
 pub(super) mod layout_search;
 pub(super) mod plan;
-pub(super) mod prepared;
+pub(super) mod plan_cache;
 pub(super) mod tables;
 #[cfg(test)]
 pub(super) mod tests;

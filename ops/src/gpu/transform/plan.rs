@@ -10,8 +10,8 @@
 //! Real rows of an even number of points are transformed as complex rows of half as many, the pairs of their samples,
 //! so that no row takes part in another's.
 
+use super::cube_layout::CubeLayout;
 use super::launch_plan::{Filter, Fold, RowForm, SequenceAccess, TransformLaunchPlan};
-use super::layout::CubeLayout;
 use super::layout_search::{MemoryOrder, is_smooth};
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
 

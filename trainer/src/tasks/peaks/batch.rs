@@ -23,7 +23,7 @@ pub struct PeaksBatch {
     /// `[batch, frame]`.
     pub signal: Tensor<2>,
     /// Mean reference power of each frame, `[batch, 1]`.
-    pub level: Tensor<2>,
+    pub reference_power: Tensor<2>,
     /// Reference power, `[batch, bins]`.
     pub power: Tensor<2>,
     /// 1 at the reference peaks, 0 elsewhere, `[batch, bins]`.
@@ -38,11 +38,11 @@ impl PeaksBatch {
     pub fn new(signal: Tensor<2>, reference: &WelchPeaks) -> Result<Self, ArgumentError> {
         let power = reference.try_psd(signal.clone())?;
         let bins = top_k(power.clone(), reference.k())?.bins;
-        let level = power.clone().mean_dim(1) + MIN_LEVEL;
+        let reference_power = power.clone().mean_dim(1) + MIN_LEVEL;
         // A frame without finite power has no peaks: its bins are −1 and add 0 to bin 0.
         let is_peak = bins.clone().greater_equal_elem(0).float();
         let peaks = power.zeros_like().scatter(1, bins.clamp_min(0), is_peak, IndexingUpdateOp::Add);
-        Ok(Self { signal, level, power, peaks })
+        Ok(Self { signal, reference_power, power, peaks })
     }
 
     /// Frames in the batch.

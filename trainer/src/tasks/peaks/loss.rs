@@ -38,7 +38,7 @@ pub fn loss(
         .with_temperature(section.temperature)
         .with_floor(RELATIVE_POWER_FLOOR)
         .with_weights([section.ranking * section.temperature * per_peak, section.log_power * per_peak]);
-    let targets = PeakTargets::new(batch.peaks.clone(), batch.power.clone(), batch.level.clone());
+    let targets = PeakTargets::new(batch.peaks.clone(), batch.power.clone(), batch.reference_power.clone());
     let losses = peak_loss(power, targets, &parameters)?;
 
     let fast = options.with_segments(Tier::Fast.segments());

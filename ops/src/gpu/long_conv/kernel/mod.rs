@@ -1,9 +1,9 @@
-//! Device code: `rows` convolves rows within cubes, `products` sums the products of their spectra, `spectrum`
-//! multiplies one bin, and `elements` does each step by itself for rows that no cube holds.
+//! Device code: `row_convolution` convolves rows within cubes, `products` sums the products of their spectra,
+//! `spectrum` multiplies one bin, and `elements` does each step by itself for rows that no cube holds.
 
 mod elements;
 mod products;
-mod rows;
+mod row_convolution;
 mod samples;
 mod spectrum;
 
@@ -11,5 +11,5 @@ pub use elements::{
     ElementShapeLaunch, add_element_products, convolve_spectra, correlated_spectra, multiply_rows, store_samples,
 };
 pub use products::{ProductInputLaunch, ProductShapeLaunch, add_products};
-pub use rows::{RowsInputLaunch, RowsShapeLaunch, convolve_rows};
+pub use row_convolution::{RowsInputLaunch, RowsShapeLaunch, convolve_rows};
 pub use samples::{SampleForm, SamplesArgs};

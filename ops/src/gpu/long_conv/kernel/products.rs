@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::rows::{transform, write_spectrum};
+use super::row_convolution::{transform, write_spectrum};
 use super::samples::{RowPosition, SampleForm, Samples, load_pairs};
 use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, plus_times_conjugate, registers, zeros};
 use crate::gpu::short_transform::output_position;
@@ -66,7 +66,8 @@ pub fn add_products(
     let own = own_sequence(shape.blocks * shape.channels, comptime!(plan.input), plan);
     let (block, channel) = (own.row / shape.channels, own.row % shape.channels);
     let unscaled = comptime!(SampleForm { has_factors: false, ..form });
-    // Every sequence of a cube takes as many turns, since all units meet at its barriers.
+    // A sequence sums the products of one channel over a block of batch elements in registers; later launches add up
+    // the blocks. Every sequence of a cube takes as many turns, since all units meet at its barriers.
     for turn in 0..shape.elements {
         let element = block * shape.elements + turn;
         let row = min(element, shape.batch - 1) * shape.channels + channel;
@@ -95,6 +96,7 @@ fn add(
     is_row: bool,
     #[comptime] plan: TransformLaunchPlan,
 ) {
+    // After the last pass, output m of short transform q is bin j + m · span; mirror image N − k is in other units.
     let pass = comptime!(plan.layout.radices.count() - 1);
     let radix = comptime!(plan.radix(pass));
     let span = comptime!(plan.span(pass));
@@ -126,6 +128,8 @@ fn add(
 /// Stores the sums of a unit's bins.
 #[cube]
 fn store(own: &ProductSums, sums: &mut ComplexBuffers, sequence: &Sequence, #[comptime] plan: TransformLaunchPlan) {
+    // Rows `[block, channel, 2, points]`: the products with X[k]*, then those with X[N − k], at the bins of the last
+    // pass.
     let points = comptime!(plan.layout.n);
     let pass = comptime!(plan.layout.radices.count() - 1);
     let radix = comptime!(plan.radix(pass));

@@ -116,6 +116,8 @@ fn load_windowed(
     #[comptime] plan: FusedMelPlan,
 ) {
     let launch = comptime!(plan.launch);
+    // The first pass takes values `span` apart: a unit loads those of its short transforms, so that the pass needs no
+    // exchange before it. Adjacent units load adjacent values.
     let radix = comptime!(launch.radix(0));
     let span = comptime!(launch.span(0));
     let padding = comptime!(if is_inner { RowPadding::None } else { plan.bands.padding });
@@ -146,6 +148,8 @@ fn frame_value(
 ) -> Complex {
     match samples {
         FrameSamples::Single(buffers) => {
+            // A frame of even length is transformed as half as many complex values, samples of even number their real
+            // parts and those of odd number their imaginary parts.
             if comptime!(plan.is_by_halves()) {
                 let first = windowed(buffers, frame, 2u32 * at, frames, padding);
                 complex(first, windowed(buffers, frame, 2u32 * at + 1, frames, padding))
@@ -180,6 +184,7 @@ fn windowed_pair(
 ) -> Complex {
     let factors = buffers.window[at as usize];
     let j = 2u32 * at;
+    // One load of two samples where there is no padding, else each sample where it is mirrored, held or constant.
     let pair = if comptime!(padding == RowPadding::None) {
         buffers.signal[sample_place(frame, j, frames, padding).at / 2]
     } else {
@@ -202,6 +207,7 @@ fn square_spectrum(
     let points = comptime!(launch.points);
     let slot = own_slot(plan);
     for k in range_stepped(own.t, comptime!(points / 2 + 1), comptime!(launch.layout.units)) {
+        // The units of a sequence share out its bins; positions are padded so that they are on different banks.
         let bin = exchange[(own.base + padded(k, launch)) as usize];
         let (a, b) = (bin.extract(0usize), bin.extract(1usize));
         if comptime!(plan.is_by_halves()) {
@@ -255,6 +261,7 @@ fn store_bands(
     let sequences = comptime!(launch.layout.sequences);
     let slot = UNIT_POS % sequences;
     let own = CUBE_POS as u32 * sequences + slot;
+    // A unit goes through every `units`th band of one frame.
     // Units past the last frame have nothing to store, and no barrier follows.
     if own < frames.count {
         let to = first_band(frames.first + own, frames, bands);

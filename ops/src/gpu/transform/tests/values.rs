@@ -148,6 +148,7 @@ pub fn outputs_of_kernels(device: &GpuDevice) -> Vec<Vec<f32>> {
 }
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn short_lengths_are_right() {
     for device in accelerators() {
         let all: Vec<usize> = (1..=64).collect();
@@ -158,6 +159,7 @@ fn short_lengths_are_right() {
 }
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn lengths_of_small_factors_are_right() {
     for device in accelerators() {
         let all = [100, 128, 243, 256, 360, 456, 512, 1000, 1024, 1080, 1920, 2048, 4095];
@@ -168,6 +170,7 @@ fn lengths_of_small_factors_are_right() {
 }
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn primes_are_right() {
     for device in accelerators() {
         for &points in lengths(&device, &[67, 251, 502, 1009, 2011], &[251, 502]) {
@@ -177,6 +180,7 @@ fn primes_are_right() {
 }
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn long_lengths_are_right() {
     for device in accelerators() {
         for &points in lengths(&device, &[8192, 10_000, 10_007, 16_384, 65_536], &[10_000]) {
@@ -189,6 +193,7 @@ fn long_lengths_are_right() {
 }
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn lengths_that_a_smaller_device_splits_are_right() {
     for device in accelerators().iter().map(small) {
         for &points in lengths(&device, &[510, 1024, 1155, 2000, 509], &[1155, 2000, 509]) {
@@ -198,6 +203,7 @@ fn lengths_that_a_smaller_device_splits_are_right() {
 }
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn rows_are_padded_truncated_and_read_at_their_stride() {
     for device in accelerators() {
         // In one launch, as a convolution, and in two launches.
@@ -218,6 +224,7 @@ fn rows_are_padded_truncated_and_read_at_their_stride() {
 }
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn the_lowest_bins_alone_are_written() {
     for device in accelerators() {
         // An even and an odd length in one launch, as a convolution, and in two launches with a fold.
@@ -231,6 +238,7 @@ fn the_lowest_bins_alone_are_written() {
 }
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn every_row_of_a_large_batch_is_right() {
     for device in accelerators() {
         for &points in lengths(&device, &[5, 16, 256, 360], &[5]) {
@@ -240,6 +248,7 @@ fn every_row_of_a_large_batch_is_right() {
 }
 
 #[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn a_row_does_not_depend_on_its_neighbours() {
     for device in accelerators() {
         for (kind, points) in KINDS.into_iter().flat_map(|kind| [(kind, 60), (kind, 67), (kind, 45)]) {

@@ -186,8 +186,8 @@ pub fn fold_one_sided(
         }
         wait(plan.barrier);
     }
-    // With a gain, the unit's bins t + units·c, and behind them the Nyquist bin, which is unit 0's, wait for it; without
-    // one they are stored at once.
+    // With a gain, the unit's bins t + units·c, and behind them the Nyquist bin, which is unit 0's, wait for it;
+    // without one they are stored at once.
     let mut power = Array::<f32>::new(comptime!(if plan.gained { values as usize / 2 + 1 } else { 1 }));
     #[unroll]
     for c in 0..comptime!(values / 2) {

@@ -3,7 +3,7 @@
 use super::kernel::{self, ColumnShapeLaunch};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, elements, launch};
-use crate::gpu::transform::prepared::planned;
+use crate::gpu::transform::plan_cache::planned;
 use crate::gpu::transform::{ColumnModes, StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::spectral_shape::Columns;
 

@@ -11,7 +11,7 @@ use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cubes, elements, l
 use crate::gpu::long_conv::kernel::SampleForm;
 use crate::gpu::reduce::sum_rows;
 use crate::gpu::transform::launch_plan::TransformLaunchPlan;
-use crate::gpu::transform::prepared::table_of;
+use crate::gpu::transform::plan_cache::table_of;
 
 /// Buffers of gradients, for the inputs that have one.
 #[derive(Debug, Clone)]

@@ -60,6 +60,7 @@ pub(super) fn load_columns<V: Register>(
     spare: &mut [f32],
     mut put: impl FnMut(usize, V),
 ) {
+    // Blocks as wide as a register, of full tiles: a line is loaded once, before the lines of other rows evict it.
     let lanes = V::LANES;
     let mut start = 0;
     if by_blocks(width, lanes) && rows.len() >= lanes * width {
@@ -70,6 +71,7 @@ pub(super) fn load_columns<V: Register>(
             _ => load_blocks::<V, 4>(token, rows, width, start, &mut put),
         }
     }
+    // Then four columns at a time, of any number of rows.
     let quads = start / 4..used / 4;
     start = used / 4 * 4;
     if !quads.is_empty() {
@@ -85,6 +87,7 @@ pub(super) fn load_columns<V: Register>(
             }
         }
     }
+    // Then the last one to three columns, by a copy, as four of them may go beyond the last row.
     if start < used {
         let mut quad = [0.0; QUAD];
         for (row, into) in quad.as_chunks_mut::<4>().0[..lanes].iter_mut().enumerate() {
@@ -111,6 +114,7 @@ fn load_blocks<V: Register, const L: usize>(
     put: &mut impl FnMut(usize, V),
 ) {
     for block in 0..end / L {
+        // Part of a row per register; transposed, a column per register.
         prefetch_rows::<V>(rows.as_ptr(), width, block * L);
         let mut registers = [V::splat(token, 0.0); L];
         for (row, register) in registers.iter_mut().enumerate() {
@@ -133,6 +137,7 @@ pub(super) fn store_columns<V: Register>(
     spare: &mut [f32],
     get: impl Fn(usize) -> V,
 ) {
+    // The steps of `load_columns`: blocks of full tiles, four columns at a time, and a copy of the last ones.
     let lanes = V::LANES;
     let mut start = 0;
     if by_blocks(length, lanes) && rows.len() == lanes * length {
@@ -187,6 +192,7 @@ fn store_blocks<V: Register, const L: usize>(
     get: &impl Fn(usize) -> V,
 ) {
     for block in 0..end / L {
+        // A column per register; transposed, part of a row per register.
         prefetch_rows::<V>(rows.as_ptr(), length, block * L);
         let mut columns = [V::splat(token, 0.0); L];
         for (i, column) in columns.iter_mut().enumerate() {

@@ -8,7 +8,7 @@ use super::launch::frame_samples;
 use super::plan::{BandForm, BandPlan, FusedMelPlan, RowPadding};
 use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cubes, floats, launch};
 use crate::gpu::segments::DeviceFrames;
-use crate::gpu::transform::prepared::prepared;
+use crate::gpu::transform::plan_cache::prepared;
 use crate::gpu::transform::{TransformKind, TransformProblem};
 
 /// One-sided power `[rows, n / 2 + 1]` of the first `n` samples of every row times `window`, times `factor` (one f32)

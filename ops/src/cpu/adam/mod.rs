@@ -1,9 +1,9 @@
 //! Steps of Adam over parameters in host memory.
 
-use super::isa::register::Register;
-use super::isa::{InstructionSet, Kernel, Width, dispatch};
-use super::real::Real;
-use super::runtime::tasks::Tasks;
+use crate::cpu::isa::register::Register;
+use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
+use crate::cpu::real::Real;
+use crate::cpu::runtime::tasks::Tasks;
 use crate::options::{AdamCoefficients, AdamOptions};
 
 /// Elements per row of a task, so that tasks end at cache lines.
@@ -19,19 +19,19 @@ pub fn adam_step<T: Real>(state: [&mut [T]; 3], gradient: &[T], options: &AdamOp
     let [parameter, moment_1, moment_2] = state.map(|values| values.chunks_mut(length));
     let pieces = parameter.zip(moment_1).zip(moment_2).zip(gradient.chunks(length));
     tasks.run(pieces, |(((parameter, moment_1), moment_2), gradient)| {
-        let step = Step { state: [parameter, moment_1, moment_2], gradient, by: coefficients };
+        let step = AdamKernel { state: [parameter, moment_1, moment_2], gradient, by: coefficients };
         dispatch(InstructionSet::current(), Width::Sixteen, step);
     });
 }
 
-/// The elements of a task.
-struct Step<'a, T> {
+/// Step over the elements of a task.
+struct AdamKernel<'a, T> {
     state: [&'a mut [T]; 3],
     gradient: &'a [T],
     by: AdamCoefficients<T>,
 }
 
-impl<T: Real> Kernel for Step<'_, T> {
+impl<T: Real> Kernel for AdamKernel<'_, T> {
     /// A loop over slices, which the compiler turns into the instructions of the set that it is compiled for.
     #[inline(always)]
     fn run<V: Register>(self, _token: V::Token) {

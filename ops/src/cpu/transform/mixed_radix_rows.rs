@@ -15,7 +15,7 @@ use crate::cpu::fft::radix::{radix, transpose};
 use crate::cpu::fft::unpack::store_rows;
 use crate::cpu::isa::lines::{Line, complexes, lines_for, lines_of, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
-use crate::cpu::isa::{InstructionSet, Kernel, registers_pay};
+use crate::cpu::isa::{InstructionSet, Kernel, simd_enabled};
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
@@ -27,7 +27,7 @@ const MAX_VALUES: usize = 1 << 16;
 /// The registers that rows of `n` values fill on this thread, if any: a row has as many registers as lanes, or more.
 pub(super) fn filled_by(n: usize) -> Option<Filled> {
     let fills = |lanes: usize| n.is_multiple_of(lanes) && n / lanes >= lanes;
-    if !registers_pay() || n > MAX_VALUES || !fills(MAX_LANES / 2) || largest_prime(n) > MAX_PRIME {
+    if !simd_enabled() || n > MAX_VALUES || !fills(MAX_LANES / 2) || largest_prime(n) > MAX_PRIME {
         return None;
     }
     Some(if fills(MAX_LANES) { Filled::Sixteen } else { Filled::Eight })
@@ -99,6 +99,7 @@ impl Kernel for RowsKernel<'_> {
     fn run<V: Register>(self, token: V::Token) {
         let Self { plan, factor, prefetches, mut memory, input, output: [out_re, out_im] } = self;
         let registers = &*plan.registers;
+        // Memory of the task: the tile, the pairs of a pass, and a row that stands for a second one at the end.
         let n = V::LANES * registers.points;
         let tile = take_complexes::<V>(token, &mut memory, registers.points);
         let pairs = take_complexes::<V>(token, &mut memory, registers.largest_radix).as_chunks_mut::<2>().0;
@@ -111,6 +112,7 @@ impl Kernel for RowsKernel<'_> {
                 Some([re, im]) => Some([&re[at..at + out_re.len()], &im[at..at + out_re.len()]]),
                 None => None,
             };
+            // Later rows are prefetched between the steps of this one, where a call is larger than the caches.
             let arrays = RowArrays::of(input, [out_re, out_im]);
             let output = [out_re, out_im];
             if prefetches {
@@ -145,6 +147,7 @@ impl<V: Register> TileTransform<'_, V> {
         prefetcher: &mut impl Prefetch,
     ) {
         let n = V::LANES * self.registers.points;
+        // Registers to their places, transforms over the registers with the lanes apart, then those over lanes.
         let [re, im] = input.unwrap_or([out_re, out_im]);
         self.load(rows_of(re, n), rows_of(im, n), prefetcher);
         passes(self.token, self.registers, self.tile, self.pairs);
@@ -181,6 +184,7 @@ impl<V: Register> TileTransform<'_, V> {
             // The last group begins with registers of the one before where there are not enough left.
             let start = start.min(count - L);
             let (tile, twiddles) = (&self.tile[start..start + L], &self.twiddles[start..start + L]);
+            // The twiddles between the two transforms: exp(-2πi k l / n) for register k and lane l.
             let mut columns = [[V::splat(token, 0.0); L]; 2];
             for i in 0..L {
                 let z = tile[i].times(twiddles[i]);
@@ -192,6 +196,7 @@ impl<V: Register> TileTransform<'_, V> {
             for i in 0..L {
                 lanes[i] = Complex { re: lanes_re[i], im: lanes_im[i] };
             }
+            // Output i of the lanes of register k is bin i m + k of m registers.
             for (i, z) in radix::<V, L>(lanes).iter().enumerate() {
                 let at = i * count + start;
                 store_rows(z.re * self.factor, &mut re, at);

@@ -1,6 +1,6 @@
 //! Adjoint of framing and window: gradients of a row and of the window from the gradient of windowed frames.
 
-use super::framing::Framing;
+use super::frame_samples::Framing;
 use crate::cpu::real::Real;
 
 /// Sums that the gradients of a row's frames are added to; either may be empty.

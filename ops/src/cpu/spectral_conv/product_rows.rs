@@ -1,6 +1,6 @@
 //! Products of complex matrices per mode in any float type, which the compiler vectorises for each instruction set.
 
-use super::product::ModeProduct;
+use super::product_shape::ModeProduct;
 use crate::cpu::isa::Kernel;
 use crate::cpu::isa::register::Register;
 use crate::cpu::real::Real;

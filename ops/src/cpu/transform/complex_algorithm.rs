@@ -1,0 +1,88 @@
+//! Choice of the algorithm for complex rows in f32, by their length and number.
+
+use std::sync::Arc;
+
+use super::bluestein::ChirpPlan;
+use super::filled::Filled;
+use super::plan::MixedRadixPlan;
+use super::{long_rows, mixed_radix_rows, short_rows};
+use crate::cpu::isa;
+
+/// The shortest rows of a power of two values that go through the passes of [`fft`](crate::cpu::fft), if registers do
+/// not hold them.
+const MIN_PASSES: usize = 128;
+
+/// Algorithm that transforms complex rows.
+pub(super) enum ComplexAlgorithm {
+    /// In registers from load to store.
+    Short(Filled),
+    /// By the passes of [`fft`](crate::cpu::fft).
+    Passes,
+    /// By those passes in parts, whose spectra are joined.
+    Long,
+    /// By mixed radices over registers with values of a row side by side.
+    Rows(Filled),
+    /// By mixed radices with a row per lane; also of rows that are cut or padded.
+    Lanes(Arc<MixedRadixPlan>),
+    /// As a convolution with a chirp; also of rows that are cut or padded.
+    Chirp(Arc<ChirpPlan>),
+}
+
+impl ComplexAlgorithm {
+    /// The algorithm for `rows` rows of `n` values, cut or padded from `width`, on this thread; none where rustfft is
+    /// faster.
+    pub fn of(n: usize, width: usize, rows: usize) -> Option<Self> {
+        let whole = if width == n { Self::of_whole_rows(n) } else { None };
+        whole.or_else(|| MixedRadixPlan::of(n, rows).map(Self::Lanes)).or_else(|| ChirpPlan::of(n).map(Self::Chirp))
+    }
+
+    /// The algorithm that fills registers with the values of a row, for any number of rows of `n` values, if there is
+    /// one.
+    pub fn of_whole_rows(n: usize) -> Option<Self> {
+        if let Some(filled) = short_rows::filled_by(n) {
+            return Some(Self::Short(filled));
+        }
+        if long_rows::supports_length(n) {
+            return Some(Self::Long);
+        }
+        if n.is_power_of_two() && n >= MIN_PASSES && isa::supports_length(n) {
+            return Some(Self::Passes);
+        }
+        mixed_radix_rows::filled_by(n).map(Self::Rows)
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::cpu::isa::InstructionSet;
+
+    fn names(rows: usize, lengths: impl IntoIterator<Item = usize>) -> Vec<&'static str> {
+        let name = |n| match ComplexAlgorithm::of(n, n, rows) {
+            Some(ComplexAlgorithm::Short(_)) => "short",
+            Some(ComplexAlgorithm::Passes) => "passes",
+            Some(ComplexAlgorithm::Long) => "long",
+            Some(ComplexAlgorithm::Rows(_)) => "rows",
+            Some(ComplexAlgorithm::Lanes(_)) => "lanes",
+            Some(ComplexAlgorithm::Chirp(_)) => "chirp",
+            None => "rustfft",
+        };
+        lengths.into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn the_algorithm_follows_from_length_and_number_of_rows() {
+        for set in [InstructionSet::Avx2, InstructionSet::Avx512] {
+            set.choose(|| {
+                assert_eq!(names(1, [8, 16, 64, 256, 4096]), ["short", "short", "short", "passes", "passes"]);
+                assert_eq!(names(1, [8192, 1 << 20]), ["long", "long"]);
+                assert_eq!(names(1, [192, 1080, 10_000]), ["rows", "rows", "rows"]);
+                assert_eq!(names(100, [4, 100, 199, 1031]), ["lanes", "lanes", "lanes", "chirp"]);
+                assert_eq!(
+                    names(1, [100, 251, 1031, 401, 8 * 1031]),
+                    ["rustfft", "chirp", "chirp", "rustfft", "rustfft"]
+                );
+            });
+        }
+    }
+}
