@@ -1,4 +1,4 @@
-//! Causal convolutions: against the sum, gradients in float64, batches, types, capture and replay, and refused
+//! Causal convolutions: against the sum, gradients in float64, batches, types, instruction sets, threads, and refused
 //! arguments.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

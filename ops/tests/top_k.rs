@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     ];
     let on_cpu = tests![CpuTest:
         small_floats_are_searched_as_f32,
+        searches_of_burn_select_values_that_are_not_finite,
         rows_do_not_depend_on_order_layout_or_threads,
         lengths_and_counts_out_of_range_are_refused,
     ];
@@ -82,6 +83,17 @@ fn values_that_are_not_finite_are_never_selected(device: &Device) {
     let Peaks { bins, power } = top_k(input, 4).unwrap();
     assert_eq!(integers(bins), [1, 3, -1, -1, 0, 1, 2, 3]);
     assert!(same(&values(power), &[1.0, -2.0, f64::NAN, f64::NAN, 5.0, 5.0, 5.0, 5.0]));
+}
+
+/// Why no rule rewrites Burn's searches, which also leave the order of ties open.
+fn searches_of_burn_select_values_that_are_not_finite() {
+    let row = [1.0, 4.0, f64::INFINITY, 4.0, f64::NAN, 2.0];
+    let input: Tensor<2> = tensor(&row, [1, 6], &Device::flex(), DType::F32);
+    let (power, bins) = input.clone().topk_with_indices(3, 1);
+    assert!(same(&values(power), &[f64::NAN, f64::INFINITY, 4.0]));
+    assert_eq!(integers(bins)[..2], [4, 2]);
+    let Peaks { bins, power } = top_k(input, 3).unwrap();
+    assert_eq!((values(power), integers(bins)), (vec![4.0, 4.0, 2.0], vec![1, 3, 5]));
 }
 
 fn the_largest_of_a_spectrum_are_its_peaks_to_the_bit(device: &Device) {

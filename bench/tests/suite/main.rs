@@ -8,6 +8,7 @@ mod fft;
 mod fusion_phases;
 mod layers;
 mod max_batch;
+mod profile;
 mod reports;
 #[cfg(unix)]
 mod robustness;

@@ -8,7 +8,7 @@ use super::constants;
 use super::elementwise::{reduced, root, scaled, squared, sum, weighted, windowed};
 use super::layout::{assign, concatenate, reshape, slice, unfold};
 use super::spectral_nodes::{is_open_butterfly, real_transform_length};
-use crate::graph::{Graph, Node, Operation, ScalarIr, ValueId};
+use crate::graph::{Graph, Node, Operation, Origin, ScalarIr, ValueId};
 
 /// Name of Burn's transform of real samples.
 pub const RFFT: &str = "signal::rfft";
@@ -170,10 +170,19 @@ impl<'a> Interpretation<'a> {
             return None;
         }
         match &value.kind {
-            ValueKind::Samples(_) => windowed(value, source),
+            ValueKind::Samples(_) => windowed(value, self.first_equal(source)),
             ValueKind::Power(_) => weighted(value, &constants::vector(self.graph, &self.producers, source)?),
             ValueKind::Spectrum(..) | ValueKind::Amplitude(_) => None,
         }
+    }
+
+    /// The first constant with the elements of a constant, and any other value itself: segments that are cut one by one
+    /// may have a copy of the window each.
+    fn first_equal(&self, id: ValueId) -> ValueId {
+        let Origin::Constant(data) = &self.graph.get(id).origin else { return id };
+        let is_equal =
+            |other: &ValueId| matches!(&self.graph.get(*other).origin, Origin::Constant(found) if found == data);
+        self.graph.value_ids().find(is_equal).unwrap_or(id)
     }
 
     /// Outputs of Burn's transform of real samples: real and imaginary parts of the one-sided spectrum.

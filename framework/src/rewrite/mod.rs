@@ -3,8 +3,9 @@
 //! A model that computes Welch peaks with stock operations can be written in many ways. [`WelchPeaksRule`] does not
 //! match patterns of nodes: an abstract interpretation derives, node by node from the inputs forward, what each value
 //! is in terms of a Welch estimate. Wherever the strongest bins of a value are searched that is a Welch spectrum by the
-//! [contract](firefly_ops), `welch_peaks` replaces the search. [`MelRule`] does the same where the power of frames is
-//! multiplied by mel filters. [`SpectralConvRule`] finds the layer of a Fourier neural operator in the same way.
+//! [contract](firefly_ops), `welch_peaks` replaces the search; where something else reads the power, [`WelchPsdRule`]
+//! puts `welch_psd` in its place. [`MelRule`] does the same where the power of frames is multiplied by mel filters.
+//! [`SpectralConvRule`] finds the layer of a Fourier neural operator in the same way.
 //!
 //! [`LongConvRule`] does the same for products of spectra that make a causal convolution: `long_conv` replaces them.
 //!
@@ -36,11 +37,13 @@ mod mel_bands;
 mod mel_rule;
 mod operands;
 mod operation_costs;
+mod power_estimate;
 mod rewrite_rule;
 mod rewriter;
 mod spectral_conv;
 mod spectral_nodes;
 mod welch_peaks_rule;
+mod welch_psd_rule;
 
 pub use long_conv_rule::LongConvRule;
 pub use mel_rule::MelRule;
@@ -49,3 +52,4 @@ pub use rewrite_rule::{Replacement, Rule};
 pub use rewriter::{ReplacementOutcome, Rewriter, Rewritten};
 pub use spectral_conv::SpectralConvRule;
 pub use welch_peaks_rule::WelchPeaksRule;
+pub use welch_psd_rule::WelchPsdRule;

@@ -6,6 +6,12 @@ use firefly_ops::{Direction, FftOptions, Logarithm, MelOptions, WelchOptions};
 
 use crate::graph::{Operation, ScalarIr};
 
+/// `welch_psd` as a node: signal and window to power.
+pub fn welch_psd_operation(options: WelchOptions) -> Operation {
+    let descriptor = OpDescriptor::WelchPsd { options };
+    Operation::Custom { name: descriptor.name().into(), scalars: descriptor.scalars() }
+}
+
 /// `welch_peaks` as a node: signal and window to bins, of type `bins`, and power.
 pub fn welch_peaks_operation(options: WelchOptions, k: usize, bins: IntDType) -> Operation {
     let descriptor = OpDescriptor::WelchPeaks { options, k, bins };

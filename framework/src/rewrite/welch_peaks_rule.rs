@@ -1,16 +1,12 @@
 //! Recognition of Welch peaks in models of stock operations.
 
 use burn::tensor::{DType, IntDType};
-use firefly_ops::WelchOptions;
 
-use super::abstract_value::{AbstractValue, PowerSpectrum, SpectrumPart, ValueKind};
 use super::interpretation::Interpretation;
+use super::power_estimate::PowerEstimate;
 use super::spectral_nodes::welch_peaks_operation;
 use super::{Replacement, Rule, operands};
 use crate::graph::{AxisSlice, Graph, Node, Operation, Ranked, ValueId};
-
-/// Relative tolerance of weights: constants are f32.
-const TOLERANCE: f64 = 1e-6;
 
 /// Rule that replaces the strongest bins of a Welch spectrum of stock operations by one `welch_peaks`.
 ///
@@ -122,49 +118,12 @@ impl SortedCut {
     }
 }
 
-/// A power spectrum that `welch_peaks` computes: the options, the first sample, and the factor of its power.
-struct PowerEstimate {
-    options: WelchOptions,
-    start: usize,
-    factor: f64,
-}
-
-impl PowerEstimate {
-    fn of(value: &AbstractValue) -> Option<(Self, &PowerSpectrum)> {
-        let ValueKind::Power(power) = &value.kind else { return None };
-        let (count, n_fft) = (power.segments.starts.len(), power.segments.length);
-        let all_bins = power.first_bin == 0 && power.weights.len() == n_fft / 2 + 1;
-        if !value.is_frames_by_points() || power.part != SpectrumPart::Both || !all_bins {
-            return None;
-        }
-        // Interior bins weigh twice as much as DC and Nyquist.
-        let weight = power.weights[0];
-        let one_sided = power.weights.iter().enumerate().all(|(bin, actual)| {
-            let expected = if bin == 0 || 2 * bin == n_fft { weight } else { 2.0 * weight };
-            (actual - expected).abs() <= TOLERANCE * expected
-        });
-        // welch_peaks averages over segments; a negative factor would reverse the order.
-        let factor = count as f64 * weight;
-        if !(one_sided && factor.is_finite() && factor > 0.0) {
-            return None;
-        }
-        // Segments are equally spaced.
-        let mut starts = power.segments.starts.clone();
-        starts.sort_unstable();
-        let hop = starts.get(1).map_or(n_fft / 2, |second| second - starts[0]);
-        if !starts.windows(2).all(|pair| pair[1] - pair[0] == hop) {
-            return None;
-        }
-        let options = WelchOptions::new(n_fft, count).with_hop(hop);
-        options.validate("welch_peaks").ok()?;
-        Some((Self { options, start: starts[0], factor }, power))
-    }
-}
-
 /// The graph with `welch_peaks` in place of a search.
 fn replace(graph: &Graph, interpretation: &Interpretation<'_>, search: PeaksSearch) -> Option<Replacement> {
-    let (estimate, spectrum) = PowerEstimate::of(interpretation.value(search.input)?)?;
-    if search.axis != 1 || search.k > estimate.options.bins() {
+    let value = interpretation.value(search.input)?;
+    let estimate = PowerEstimate::of(value)?;
+    let spectrum = estimate.spectrum;
+    if !value.is_frames_by_points() || search.axis != 1 || search.k > estimate.options.bins() {
         return None;
     }
     let mut after = graph.clone();
@@ -186,7 +145,7 @@ fn replace(graph: &Graph, interpretation: &Interpretation<'_>, search: PeaksSear
     let bins = search.positions.unwrap_or_else(|| after.computed(&[rows, search.k], bins_dtype));
     let power = search.values.unwrap_or_else(|| after.computed(&[rows, search.k], dtype));
     // welch_peaks averages without weights: any other factor is applied to its power.
-    let scale = (estimate.factor - 1.0).abs() > TOLERANCE;
+    let scale = estimate.is_scaled();
     let unscaled = if scale { after.computed(&[rows, search.k], dtype) } else { power };
     let operation = welch_peaks_operation(estimate.options, search.k, IntDType::from(bins_dtype));
     nodes.push(Node::new(operation, vec![signal, window], vec![bins, unscaled]));

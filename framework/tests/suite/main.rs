@@ -6,3 +6,4 @@ mod mel_rule;
 mod replay;
 mod spectral_conv_dimensions;
 mod spectral_conv_rule;
+mod welch_psd_rule;

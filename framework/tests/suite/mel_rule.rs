@@ -69,10 +69,14 @@ fn bands() -> MelBands {
     MelBands::new(16_000.0, BANDS)
 }
 
-/// Filters `[bands, bins]`.
+/// Filters `[bands, bins]` of frames of `n_fft` samples.
+fn filters_of(n_fft: usize, bands: &MelBands, device: &Device) -> Tensor<2> {
+    let values = mel_filters(n_fft, bands).unwrap().concat();
+    Tensor::from_data(TensorData::new(values, [bands.count, n_fft / 2 + 1]), (device, DType::F32))
+}
+
 fn filters(bands: &MelBands, device: &Device) -> Tensor<2> {
-    let values = mel_filters(N_FFT, bands).unwrap().concat();
-    Tensor::from_data(TensorData::new(values, [bands.count, N_FFT / 2 + 1]), (device, DType::F32))
+    filters_of(N_FFT, bands, device)
 }
 
 fn hann(device: &Device) -> Tensor<1> {
@@ -119,6 +123,28 @@ fn equivalent_formulations_are_recognised() {
         filters(&htk, device).unsqueeze::<3>().expand([ROWS, BANDS, N_FFT / 2 + 1]).matmul(power)
     });
     becomes("powers, repeated filters", &powers, 8);
+}
+
+#[test]
+fn transforms_of_burn_are_recognised() {
+    const N: usize = 512;
+    // Burn transforms powers of two.
+    let power = |signal: Tensor<2>, device: &Device| {
+        let window = Window::Hann.tensor(N, WindowSymmetry::Periodic, FloatDType::F32, device);
+        let frames: Tensor<3> = signal.unfold(1, N, HOP);
+        let (re, im) = burn::signal::rfft(frames * window.reshape([1, 1, N]), 2, None);
+        re.powi_scalar(2) + im.powi_scalar(2)
+    };
+    let from_the_right = record(|signal, device| {
+        let filters = filters_of(N, &bands(), device).transpose().unsqueeze::<3>();
+        (power(signal, device).matmul(filters) + 1e-6).log()
+    });
+    becomes("logarithm, frames first", &from_the_right, 0);
+    let from_the_left = record(|signal, device| {
+        let filters = filters_of(N, &bands(), device).unsqueeze::<3>();
+        filters.matmul(power(signal, device).sqrt().swap_dims(1, 2))
+    });
+    becomes("amplitude, bands first", &from_the_left, 0);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Every operation recorded as a graph, and replayed on Flex.
 
+mod fourier;
+
 use burn::backend::{Dispatch, Flex};
 use burn::tensor::ops::PadMode;
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};

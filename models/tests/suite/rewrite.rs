@@ -9,7 +9,7 @@ use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{Rewriter, Rewritten, WelchPeaksRule, register_costs};
 use firefly_models::testing::{ButterflyWelchPeaks, Formulation, StockWelchPeaks, one_sided};
 use firefly_models::{Tier, WelchPeaksConfig, Window, WindowSymmetry};
-use firefly_ops::{Direction, butterfly, exact_twiddles};
+use firefly_ops::{Direction, Norm, butterfly, exact_twiddles, fft};
 
 const ROWS: usize = 5;
 const N_FFT: usize = 64;
@@ -131,6 +131,25 @@ fn hann(device: &Device) -> Tensor<2> {
 fn one_segment(signal: Tensor<2>, device: &Device) -> Tensor<2> {
     let (re, im) = rfft(signal.narrow(1, 3, N_FFT) * hann(device), 1, None);
     re.powi_scalar(2) + im.powi_scalar(2)
+}
+
+#[test]
+fn transforms_of_any_length_are_recognised() {
+    for (n, segments, hop) in
+        [(2, 1, 1), (45, 3, 20), (60, 2, 30), (64, 2, 32), (97, 1, 48), (100, 4, 75), (512, 2, 256)]
+    {
+        let frame = n + (segments - 1) * hop + 5;
+        let graph = record(frame, |signal, device| {
+            let window: Tensor<1> = Window::Hann.tensor(n, WindowSymmetry::Symmetric, FloatDType::F32, device);
+            let frames: Tensor<3> = signal.narrow(1, 0, frame - 5).unfold(1, n, hop);
+            let spectra = fft::rfft(frames * window.reshape([1, 1, n]), None, -1, Norm::Backward).unwrap();
+            let sides: Vec<f32> = (0..n / 2 + 1).map(|k| if k == 0 || 2 * k == n { 1.0 } else { 2.0 }).collect();
+            let sides = Tensor::<1>::from_data(sides.as_slice(), device).unsqueeze::<2>();
+            let power = spectra.abs_squared().mean_dim(1).squeeze_dim::<2>(1) * sides;
+            power.topk_with_indices(K.min(n / 2 + 1), 1)
+        });
+        becomes_welch_peaks(&format!("{segments} segments of {n}"), &graph, frame, 0);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod common;
 mod conventions;
 mod gradients;
+mod long_fixtures;
 mod rows;
 mod values;
 
@@ -16,6 +17,7 @@ use conventions::{
     wrong_arguments_are_refused_by_name,
 };
 use gradients::{gradients_are_the_adjoint, gradients_match_those_in_float64};
+use long_fixtures::long_transforms_are_those_of_scipy;
 use values::{
     a_row_that_is_not_finite_changes_no_other, an_input_that_is_kept_stays_as_it_is,
     any_number_of_rows_is_right_to_the_last, lengths_up_to_512_match_the_definition, long_lengths_match_float64,
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
     let on_cpu = tests![CpuTest:
         primes_match_the_definition,
         long_lengths_match_float64,
+        long_transforms_are_those_of_scipy,
         conventions_are_those_of_scipy,
         gradients_are_the_adjoint,
         a_row_that_is_not_finite_changes_no_other,

@@ -81,10 +81,10 @@ pub fn any_number_of_rows_is_right_to_the_last(device: &Device) {
 }
 
 pub fn primes_match_the_definition() {
-    let primes = (513..=2011).filter(|&n| largest_factor(n) == n);
-    for (index, n) in primes.enumerate() {
-        let dtype = [DType::F32, DType::F64][index % 2];
-        check_kinds(&Device::flex(), dtype, 2, n, &[1]);
+    for n in (513..=2011).filter(|&n| largest_factor(n) == n) {
+        for dtype in [DType::F32, DType::F64] {
+            check_kinds(&Device::flex(), dtype, 2, n, &[1]);
+        }
     }
 }
 
@@ -95,37 +95,78 @@ pub fn long_lengths_match_float64() {
     let powers = (15..=20).map(|power| 1 << power);
     let mut planner = FftPlanner::<f64>::new();
     for (index, n) in smooth.chain(powers).chain([19_999, 65_537, 100_003]).enumerate() {
-        let dtype = [DType::F32, DType::F64][index % 2];
         let rows = if n > 2048 { 1 } else { [1, 18][index % 5 / 4] };
-        let full = FftRows::noise(rows, n);
-        let last = rows - 1;
-        let mut expected: Vec<_> =
-            full.row(last).iter().map(|z| rustfft::num_complex::Complex::new(z.re, z.im)).collect();
-        planner.plan_fft_forward(n).process(&mut expected);
-        let expected: Vec<Complex> = expected.iter().map(|z| Complex::new(z.re, z.im)).collect();
-        let bins = [0, 1, n / 3, n - 1];
-        let defined = dft_bins(&full.row(last), &bins);
-        let picked: Vec<Complex> = bins.iter().map(|&bin| expected[bin]).collect();
-        assert!(relative_error(&flat(&picked), &flat(&defined)) < 1e-12, "rustfft, {n}");
+        let expected = LongRow::of(FftRows::noise(rows, n), FftRows::noise(rows, n / 2 + 1), n, &mut planner);
+        for dtype in [DType::F32, DType::F64] {
+            expected.check(dtype, rows - 1);
+        }
+    }
+}
 
+/// Rows of `n` values, rows of as many bins as a real row of `n` values has, and the transforms of the last ones.
+struct LongRow {
+    n: usize,
+    full: FftRows,
+    half: FftRows,
+    forward: Vec<Complex>,
+    inverse_real: Vec<f64>,
+}
+
+impl LongRow {
+    fn of(full: FftRows, half: FftRows, n: usize, planner: &mut FftPlanner<f64>) -> Self {
+        let plan = planner.plan_fft_forward(n);
+        let transform = |row: &[Complex]| {
+            let mut row: Vec<_> = row.iter().map(|z| rustfft::num_complex::Complex::new(z.re, z.im)).collect();
+            plan.process(&mut row);
+            row.iter().map(|z| Complex::new(z.re, z.im)).collect::<Vec<_>>()
+        };
+        let last = full.re.len() / n - 1;
+        let (row, bins) = (full.row(last), half.row(last));
+        let forward = transform(&row);
+        let picked = [0, 1, n / 3, n - 1];
+        let of_picked: Vec<Complex> = picked.iter().map(|&bin| forward[bin]).collect();
+        let error = relative_error(&flat(&of_picked), &flat(&dft_bins(&row, &picked)));
+        assert!(error < 1e-12, "rustfft, {n}");
+        // The inverse transform of a Hermitian spectrum is the forward one of its conjugate.
+        let conjugate = |k: usize| match k {
+            0 => Complex::new(bins[0].re, 0.0),
+            k if 2 * k == n => Complex::new(bins[k].re, 0.0),
+            k if 2 * k < n => Complex::new(bins[k].re, -bins[k].im),
+            k => bins[n - k],
+        };
+        let samples = transform(&(0..n).map(conjugate).collect::<Vec<_>>());
+        let inverse_real = samples.iter().map(|z| z.re / n as f64).collect();
+        Self { n, full, half, forward, inverse_real }
+    }
+
+    /// The inverse transform, whose bins are those of the forward one in the other order.
+    fn inverse(&self) -> Vec<Complex> {
+        let scale = 1.0 / self.n as f64;
+        (0..self.n).map(|k| self.forward[(self.n - k) % self.n]).map(|z| scale * z).collect()
+    }
+
+    /// The transform of the real part alone, up to Nyquist.
+    fn real(&self) -> Vec<Complex> {
+        let mirrored = |k: usize| {
+            let (a, b) = (self.forward[k], self.forward[(self.n - k) % self.n]);
+            0.5 * Complex::new(a.re + b.re, a.im - b.im)
+        };
+        (0..self.n / 2 + 1).map(mirrored).collect()
+    }
+
+    fn check(&self, dtype: DType, row: usize) {
+        let (n, device) = (self.n, &Device::flex());
         let tolerance = tolerance(n, dtype);
-        let input = full.tensor(&Device::flex(), dtype);
-        let spectrum = fft(input.clone(), None, 1, Norm::Backward).unwrap();
-        check(&format!("fft of {n} in {dtype:?}"), &both(spectrum.clone()), last, &flat(&expected), tolerance);
-        // One back from the other: as much error again.
-        let again = both(ifft(spectrum, None, 1, Norm::Backward).unwrap());
-        let signal = flat(&full.row(last));
-        check(&format!("ifft of {n} in {dtype:?}"), &again, last, &signal, 2.0 * tolerance);
-        let half = rfft(input.re.clone(), None, 1, Norm::Backward).unwrap();
-        let mirrored: Vec<Complex> = (0..=n / 2)
-            .map(|k| {
-                let (a, b) = (expected[k], expected[(n - k) % n]);
-                Complex::new(0.0, 0.0) + 0.5 * Complex::new(a.re + b.re, a.im - b.im)
-            })
-            .collect();
-        check(&format!("rfft of {n} in {dtype:?}"), &both(half.clone()), last, &flat(&mirrored), 1.5 * tolerance);
-        let again = vec![values(irfft(half, Some(n), 1, Norm::Backward).unwrap())];
-        check(&format!("irfft of {n} in {dtype:?}"), &again, last, full.real(last), 2.0 * tolerance);
+        let label = |kind: &str| format!("{kind} of {n} in {dtype:?}");
+        let input = self.full.tensor(device, dtype);
+        let forward = both(fft(input.clone(), None, 1, Norm::Backward).unwrap());
+        check(&label("fft"), &forward, row, &flat(&self.forward), tolerance);
+        let inverse = both(ifft(input.clone(), None, 1, Norm::Backward).unwrap());
+        check(&label("ifft"), &inverse, row, &flat(&self.inverse()), tolerance);
+        let real = both(rfft(input.re, None, 1, Norm::Backward).unwrap());
+        check(&label("rfft"), &real, row, &flat(&self.real()), tolerance);
+        let inverse_real = vec![values(irfft(self.half.tensor(device, dtype), Some(n), 1, Norm::Backward).unwrap())];
+        check(&label("irfft"), &inverse_real, row, &self.inverse_real, tolerance);
     }
 }
 

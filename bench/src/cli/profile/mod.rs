@@ -63,8 +63,8 @@ pub struct ProfileArgs {
 /// Prints the data movement of a model to `out`.
 ///
 /// # Errors
-/// For a problem that the model can't be made for, outputs and operations that it doesn't have, and output that can't
-/// be written.
+/// For a problem that the model can't be made for, models that can't be captured, outputs and operations that a model
+/// doesn't have, and output that can't be written.
 pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let outputs = [("--json", &arguments.json), ("--dot", &arguments.dot), ("--svg", &arguments.svg)];
     let mut written: Vec<(&str, &PathBuf)> = Vec::new();

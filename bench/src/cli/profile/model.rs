@@ -74,7 +74,7 @@ impl ModelOptions {
     /// The graph of `model`, and the parameters that it was made with.
     ///
     /// # Errors
-    /// For options of other models, and parameters that the model can't be made with.
+    /// For options of other models, parameters that the model can't be made with, and models that can't be captured.
     pub fn capture(&self, model: ProfiledModel) -> Result<(Graph, ParameterMap)> {
         let batch = usize::try_from(self.batch)?;
         match model {
@@ -98,6 +98,9 @@ impl ModelOptions {
                     [("--n-fft", self.n_fft.is_some()), ("--k", self.k.is_some()), ("--tier", self.tier.is_some())];
                 if let Some((option, _)) = options.into_iter().find(|(_, is_given)| *is_given) {
                     bail!("{option}: {name} is of the zoo; --set gives it its settings");
+                }
+                if let Some(reason) = zoo::card(name)?.unrecordable {
+                    bail!("{name} can't be captured: {reason}");
                 }
                 let settings: Settings = self.set.join(",").parse()?;
                 let graph = zoo::create(name, &settings, &Device::flex())?.capture(batch)?;
