@@ -20,7 +20,7 @@ fn profile(name: &str) -> Result<String, String> {
 #[test]
 fn every_model_of_the_zoo_names_its_rules_or_why_it_has_none() {
     for name in zoo::list("") {
-        let (profile, reason) = (profile(name), zoo::card(name).unwrap().unrecordable);
+        let (profile, reason) = (profile(name), zoo::card(name).unwrap().capture_unsupported);
         match (&profile, reason) {
             (Ok(text), None) => {
                 let names_a_rule = RULES.iter().any(|rule| text.contains(&format!("{rule}:\nThe gate ")));

@@ -99,7 +99,7 @@ impl ModelOptions {
                 if let Some((option, _)) = options.into_iter().find(|(_, is_given)| *is_given) {
                     bail!("{option}: {name} is of the zoo; --set gives it its settings");
                 }
-                if let Some(reason) = zoo::card(name)?.unrecordable {
+                if let Some(reason) = zoo::card(name)?.capture_unsupported {
                     bail!("{name} can't be captured: {reason}");
                 }
                 let settings: Settings = self.set.join(",").parse()?;
