@@ -3,6 +3,7 @@
 //! - [`device`]: devices by the names that users type.
 //! - [`device_list`]: lists of devices.
 //! - [`files`]: atomic output files.
+//! - [`guard`]: panics as errors.
 //! - [`host`]: facts about the machine and its limits.
 //! - [`number`]: numbers as text.
 //! - [`page`]: self-contained HTML pages with charts.
@@ -17,6 +18,7 @@
 pub mod device;
 pub mod device_list;
 pub mod files;
+pub mod guard;
 pub mod host;
 pub mod number;
 pub mod page;

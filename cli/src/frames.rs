@@ -14,8 +14,10 @@ const BLOCK_SAMPLES: usize = 1 << 18;
 /// Samples that are read at a time: they are decoded while they are in the first caches.
 const READ_SAMPLES: usize = 1 << 14;
 
-/// Copies of a block in memory at most: being read, waiting, being computed, and its results.
-const COPIES: u64 = 8;
+/// Blocks in memory at most: being read, and being written.
+const COPIES: u64 = 2;
+/// Blocks in memory at most per device: waiting, being computed, and results that wait.
+const COPIES_PER_DEVICE: u64 = 6;
 /// Memory that a command takes beside its blocks.
 const RESERVE: u64 = 64 << 20;
 /// Memory available at the first recording: to find out takes as long as to open a few files.
@@ -73,11 +75,17 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// A reader from frame `start` on, or of the frames of a part from there on.
+    /// A reader from frame `start` on, or of the frames of a part from there on, of blocks for so many devices.
     ///
     /// # Errors
     /// If the recording can't be read up to there, or a part is wanted of one whose length is not known.
-    pub fn new(reader: Box<dyn SampleReader>, cut: Cut, part: Option<Shard>, start: Option<u64>) -> Result<Self> {
+    pub fn new(
+        reader: Box<dyn SampleReader>,
+        cut: Cut,
+        part: Option<Shard>,
+        start: Option<u64>,
+        devices: usize,
+    ) -> Result<Self> {
         let layout = reader.layout();
         let channels = layout.channels;
         let (mut first, mut end) = (0, u64::MAX);
@@ -91,7 +99,7 @@ impl FrameReader {
         // Samples between frames are held too, until the block is complete.
         let samples = BLOCK_SAMPLES / channels;
         let block = (samples / cut.length).min(samples.saturating_sub(cut.length) / cut.step + 1).max(1);
-        ensure_memory(cut, channels, block)?;
+        ensure_memory(cut, channels, block, devices)?;
         let gap = next * cut.step as u64;
         Ok(Self { reader, cut, channels, block, next, end, held: Vec::new(), gap })
     }
@@ -171,9 +179,10 @@ impl FrameReader {
 }
 
 /// Checks that the blocks of a recording fit into memory.
-fn ensure_memory(cut: Cut, channels: usize, frames: usize) -> Result<()> {
+fn ensure_memory(cut: Cut, channels: usize, frames: usize, devices: usize) -> Result<()> {
     let frame = (cut.length as u64).saturating_mul(channels as u64).saturating_mul(size_of::<f32>() as u64);
-    let needed = frame.saturating_mul(frames as u64).saturating_mul(COPIES).saturating_add(RESERVE);
+    let copies = COPIES.saturating_add(COPIES_PER_DEVICE.saturating_mul(devices as u64));
+    let needed = frame.saturating_mul(frames as u64).saturating_mul(copies).saturating_add(RESERVE);
     let available = AVAILABLE.unwrap_or(u64::MAX);
     ensure!(
         needed <= available,
@@ -199,7 +208,7 @@ mod tests {
         let bytes: Vec<u8> = interleaved.flat_map(|value| (value as f32).to_le_bytes()).collect();
         let format: NumberFormat = "f32".parse().unwrap();
         let reader = RawReader::new(std::io::Cursor::new(bytes), format, channels, 1.0);
-        let mut reader = FrameReader::new(Box::new(reader), Cut { length, step }, None, start).unwrap();
+        let mut reader = FrameReader::new(Box::new(reader), Cut { length, step }, None, start, 1).unwrap();
         reader.block = 3;
         let mut rows = Vec::new();
         while let Some(frames) = reader.next_block().unwrap() {
@@ -239,7 +248,8 @@ mod tests {
         let format: NumberFormat = "u8".parse().unwrap();
         let bytes = std::io::repeat(1).take(100_000_000);
         let reader = RawReader::new(bytes, format, 1, 1.0);
-        let mut reader = FrameReader::new(Box::new(reader), Cut { length: 8, step: 10_000_000 }, None, None).unwrap();
+        let mut reader =
+            FrameReader::new(Box::new(reader), Cut { length: 8, step: 10_000_000 }, None, None, 1).unwrap();
         let mut frames = 0;
         while let Some(block) = reader.next_block().unwrap() {
             frames += block.count;
@@ -253,7 +263,7 @@ mod tests {
         let format: NumberFormat = "u8".parse().unwrap();
         let reader = RawReader::new(std::io::empty(), format, 65_536, 1.0);
         let cut = Cut { length: usize::MAX, step: 1 };
-        let error = FrameReader::new(Box::new(reader), cut, None, None).err().unwrap().to_string();
+        let error = FrameReader::new(Box::new(reader), cut, None, None, 1).err().unwrap().to_string();
         assert!(error.contains("samples of 65536 channels take"), "{error}");
     }
 }

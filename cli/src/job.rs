@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::frames::Cut;
 use crate::journal::{Journal, JournalEntry, LockedJournal, Payload};
-use crate::pipeline::{self, Message, OpenRecording, Start};
+use crate::pipeline::{self, Compute, Message, Start};
 use crate::source::Sources;
 
 /// Recordings, and how they are cut into frames.
@@ -49,14 +49,15 @@ pub fn complete(journal: Option<Journal>, computed: Result<()>, commit: impl FnO
 
 impl Job<'_> {
     /// Computes all blocks and hands them to `take`: first those of the journal, until `take` returns false for one
-    /// that it can't continue from, then those that are computed of samples `[frames, channels, frame]`.
+    /// that it can't continue from, then those that are computed: each by the next of `computations`, one
+    /// per device, which take the blocks in turn.
     ///
     /// # Errors
-    /// The first error of `compute`, `take` or the journal.
+    /// The first error of a computation, `take` or the journal.
     pub fn run<T: Payload + Send>(
         &self,
         journal: Option<LockedJournal>,
-        compute: impl FnMut(OpenRecording, Vec<f32>) -> Result<T> + Send,
+        computations: Vec<impl Compute<T>>,
         mut take: impl FnMut(JournalEntry<T>) -> Result<bool>,
     ) -> Result<Option<Journal>> {
         let (mut start, mut frames) = ((0, None), 0);
@@ -78,7 +79,7 @@ impl Job<'_> {
         }
         let progress = StepProgress::with_time_left(self.quiet, self.sources.bytes());
         let mut failure = None;
-        let outcome = pipeline::run(self.sources, self.cut, start, &progress, compute, |message| {
+        let outcome = pipeline::run(self.sources, self.cut, start, &progress, computations, |message| {
             let entry = match message {
                 Message::Block(recording, block) => JournalEntry::Block(recording, block),
                 Message::End(recording) => JournalEntry::End(recording, failure.take()),

@@ -12,6 +12,7 @@ mod job;
 mod journal;
 mod local_maxima;
 mod model;
+mod open_device;
 mod options;
 mod peak_values;
 mod pipeline;

@@ -221,9 +221,9 @@ impl PeakModel {
 }
 
 /// Power of every bin of single segments, by the exact estimate.
+#[derive(Clone)]
 pub struct PowerModel {
     estimate: EstimateOptions,
-    device: Device,
     /// Model of the current sample rate.
     model: Option<(f64, WelchPeaks)>,
 }
@@ -233,23 +233,23 @@ impl PowerModel {
     ///
     /// # Errors
     /// If one is out of range.
-    pub fn new(estimate: &EstimateOptions, device: Device) -> Result<Self> {
+    pub fn new(estimate: &EstimateOptions) -> Result<Self> {
         estimate.config(Tier::Ultra, 1, 1.0).validate()?;
-        Ok(Self { estimate: estimate.clone(), device, model: None })
+        Ok(Self { estimate: estimate.clone(), model: None })
     }
 
-    /// Power `[rows, bins]` of samples `[rows, n_fft]`.
+    /// Power `[rows, bins]` of samples `[rows, n_fft]`, always on the same device.
     ///
     /// # Errors
     /// If the device fails.
-    pub fn power(&mut self, rate: f64, samples: Vec<f32>) -> Result<Vec<f32>> {
+    pub fn power(&mut self, device: &Device, rate: f64, samples: Vec<f32>) -> Result<Vec<f32>> {
         let model = match self.model.take() {
             Some((same, model)) if same == rate => model,
-            _ => self.estimate.config(Tier::Ultra, 1, rate).try_init(&self.device)?,
+            _ => self.estimate.config(Tier::Ultra, 1, rate).try_init(device)?,
         };
         let n_fft = self.estimate.n_fft();
         let shape = [samples.len() / n_fft, n_fft];
-        let power = model.try_psd(Tensor::<2>::from_data(TensorData::new(samples, shape), &self.device))?;
+        let power = model.try_psd(Tensor::<2>::from_data(TensorData::new(samples, shape), device))?;
         self.model = Some((rate, model));
         read(power)
     }

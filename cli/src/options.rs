@@ -4,11 +4,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use burn::tensor::Device;
 use clap::value_parser;
-use firefly_app::device::{DeviceChoice, DeviceError};
+use firefly_app::device::{DeviceChoice, DeviceName};
+use firefly_app::device_list::{DeviceList, DeviceListError};
 use firefly_models::{Detrend, Scaling, Tier, WelchPeaksConfig, Window, WindowSymmetry};
 use firefly_trainer::data::formats::NumberFormat;
+
+use crate::open_device::{OpenDevice, names_of};
 
 /// The recordings of a command.
 #[derive(Debug, Clone, clap::Args)]
@@ -33,32 +35,28 @@ pub struct InputOptions {
     pub quiet: bool,
 }
 
-/// The device of a command.
-#[derive(Debug, Clone, Copy, clap::Args)]
+/// The devices of a command.
+#[derive(Debug, Clone, clap::Args)]
 pub struct DeviceOptions {
     /// Device: auto (a GPU where there is one, or else the CPU), cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as
-    /// in cuda:1, or remote:HOST:PORT
-    #[arg(long, default_value_t)]
-    device: DeviceChoice,
+    /// in cuda:1, or remote:HOST:PORT; several, which share the frames, as in cuda:0,cuda:1 or cuda:*
+    #[arg(long, default_value = "auto", value_name = "DEVICE,…")]
+    device: DeviceList,
 }
 
 impl DeviceOptions {
-    /// Opens the device.
+    /// Opens the devices: one at least, all of one kind.
     ///
     /// # Errors
-    /// If this build or this machine has none.
-    pub fn open(self) -> Result<Device, DeviceError> {
-        self.device.name().open()
+    /// For a list that names one twice or mixes kinds, and for a device that this build or this machine lacks.
+    pub fn open(&self) -> Result<Vec<OpenDevice>, DeviceListError> {
+        let open = |name: DeviceName| Ok(OpenDevice { name, device: name.open()? });
+        self.device.names()?.into_iter().map(open).collect()
     }
 
-    /// Its name.
-    pub fn name(self) -> String {
-        self.device.name().to_string()
-    }
-
-    /// Its name, and why it is this one if that was left open.
-    pub fn explained(self) -> String {
-        self.device.explained()
+    /// The names of the open devices, and why it is this one if that was left open.
+    pub fn explained(&self, devices: &[OpenDevice]) -> String {
+        if self.device.is_auto() { DeviceChoice::Auto.explained() } else { names_of(devices, ", ") }
     }
 }
 

@@ -1,9 +1,13 @@
-//! Reading, computing and writing, each on its own thread.
+//! Reading, computing on each device, and writing, each on its own thread.
+//!
+//! Blocks are dealt to the devices in turn, and their results taken in the same turn, so that results are in the order of
+//! the blocks whatever the number of devices. What is between two blocks goes the way of the second.
 
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SendError, SyncSender, sync_channel};
 use std::thread;
 
 use anyhow::{Result, anyhow};
+use firefly_app::guard::guarded;
 use firefly_app::progress::StepProgress;
 
 use crate::frames::{Block, Cut, FrameReader};
@@ -36,41 +40,93 @@ pub enum Message<T> {
 /// Position to begin at: a recording, and its frame.
 pub type Start = (usize, Option<u64>);
 
-/// Reads every frame of the sources from `start` on, computes, and passes the results to `write`, in order. `compute`
-/// gets the samples of a block, `[frames, channels, frame]`.
+/// Computation of a block's results on one device, from samples `[frames, channels, frame]`.
+pub trait Compute<T>: FnMut(OpenRecording, Vec<f32>) -> Result<T> + Send {}
+
+impl<T, F: FnMut(OpenRecording, Vec<f32>) -> Result<T> + Send> Compute<T> for F {}
+
+/// Reads every frame of the sources from `start` on, computes, and passes the results to `write`, in order. Each of
+/// `computations`, one at least, takes the next block in turn.
 ///
 /// # Errors
-/// The first error of `compute` or `write`; errors of recordings are messages.
+/// The first error of a computation or `write`, or the message of a computation's panic; errors of recordings are messages.
 pub fn run<T: Send>(
     sources: &Sources,
     cut: Cut,
     start: Start,
     progress: &StepProgress,
-    mut compute: impl FnMut(OpenRecording, Vec<f32>) -> Result<T> + Send,
+    computations: Vec<impl Compute<T>>,
     mut write: impl FnMut(Message<T>) -> Result<()>,
 ) -> Result<()> {
     thread::scope(|scope| {
-        let (frames, to_compute) = sync_channel(WAITING);
-        let (computed, to_write) = sync_channel(WAITING);
-        let reading = move || read(sources, cut, start, progress, &frames);
+        let (mut frames, mut computed, mut computing) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, mut compute) in computations.into_iter().enumerate() {
+            let (to_device, to_compute) = sync_channel(WAITING);
+            let (from_device, to_write) = sync_channel(WAITING);
+            let work = move || compute_all(&to_compute, &from_device, &mut compute);
+            let work = move || guarded(work).unwrap_or_else(|panic| Err(anyhow!(panic)));
+            computing.push(thread::Builder::new().name(format!("compute {number}")).spawn_scoped(scope, work)?);
+            frames.push(to_device);
+            computed.push(to_write);
+        }
+        let reading = move || guarded(move || read(sources, cut, start, progress, &mut Turns::of(frames)));
         let reader = thread::Builder::new().name("read".into()).spawn_scoped(scope, reading)?;
-        let computing = move || compute_all(&to_compute, &computed, &mut compute);
-        let computer = thread::Builder::new().name("compute".into()).spawn_scoped(scope, computing)?;
-        let written = to_write.into_iter().try_for_each(&mut write);
+        let written = Turns::of(computed).receive_all(&mut write);
         // A thread whose receiver is gone ends; its own error comes first.
-        let computed = computer.join().map_err(|_| anyhow!("the computing thread panicked"));
-        let read = reader.join().map_err(|_| anyhow!("the reading thread panicked"));
-        written.and(computed?).and(read)
+        let mut computed = Ok(());
+        for thread in computing {
+            computed = computed.and(thread.join().unwrap_or_else(|_| Err(anyhow!("a computing thread panicked"))));
+        }
+        let read = reader.join().unwrap_or_else(|_| Err("it panicked".into()));
+        written.and(computed).and(read.map_err(|panic| anyhow!("reading failed: {panic}")))
     })
 }
 
-/// Reads all recordings; ends early when the receiver is closed.
+/// Ends of the channels to the devices, or from them, and whose turn it is.
+struct Turns<E> {
+    ends: Vec<E>,
+    next: usize,
+}
+
+impl<E> Turns<E> {
+    fn of(ends: Vec<E>) -> Self {
+        Self { ends, next: 0 }
+    }
+
+    /// The end that a message takes: the next, whose turn is over with a block.
+    fn of_message<T>(&mut self, message: &Message<T>) -> &E {
+        let end = &self.ends[self.next];
+        if matches!(message, Message::Block(..)) {
+            self.next = (self.next + 1) % self.ends.len();
+        }
+        end
+    }
+}
+
+impl<T> Turns<SyncSender<Message<T>>> {
+    fn send(&mut self, message: Message<T>) -> Result<(), SendError<Message<T>>> {
+        self.of_message(&message).send(message)
+    }
+}
+
+impl<T> Turns<Receiver<Message<T>>> {
+    /// Takes all messages; ends early when the device whose turn it is has failed.
+    fn receive_all(mut self, write: &mut impl FnMut(Message<T>) -> Result<()>) -> Result<()> {
+        while let Ok(message) = self.ends[self.next].recv() {
+            self.of_message(&message);
+            write(message)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads all recordings; ends early when a receiver is closed.
 fn read(
     sources: &Sources,
     cut: Cut,
     (first, mut frame): Start,
     progress: &StepProgress,
-    out: &SyncSender<Message<Vec<f32>>>,
+    out: &mut Turns<SyncSender<Message<Vec<f32>>>>,
 ) {
     let mut bytes: u64 = sources.list[..first.min(sources.list.len())].iter().map(|source| source.bytes).sum();
     for (index, source) in sources.list.iter().enumerate().skip(first) {
@@ -78,7 +134,7 @@ fn read(
         let mut recording = OpenRecording { source: index, channels: 0, rate: 0.0 };
         let mut blocks = || -> Result<bool> {
             let (reader, rate) = sources.open(source)?;
-            let mut reader = FrameReader::new(reader, cut, sources.part, frame.take())?;
+            let mut reader = FrameReader::new(reader, cut, sources.part, frame.take(), out.ends.len())?;
             recording = OpenRecording { channels: reader.channels(), rate, ..recording };
             while let Some(frames) = reader.next_block()? {
                 let share = reader.share_read().unwrap_or(0.0);
@@ -105,7 +161,7 @@ fn read(
 fn compute_all<T>(
     frames: &Receiver<Message<Vec<f32>>>,
     out: &SyncSender<Message<T>>,
-    compute: &mut impl FnMut(OpenRecording, Vec<f32>) -> Result<T>,
+    compute: &mut impl Compute<T>,
 ) -> Result<()> {
     for message in frames {
         let message = match message {
@@ -120,4 +176,107 @@ fn compute_all<T>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+    use std::{fs, path::Path};
+
+    use clap::Parser;
+
+    use super::*;
+    use crate::options::InputOptions;
+
+    #[derive(Parser)]
+    struct Input {
+        #[command(flatten)]
+        options: InputOptions,
+    }
+
+    /// Recordings of these numbers of samples, each sample the number of the recording, and one that can't be read.
+    fn sources(folder: &Path, lengths: &[usize]) -> Sources {
+        fs::write(folder.join("unreadable.wav"), "no sound").unwrap();
+        for (index, length) in lengths.iter().enumerate() {
+            let spec = hound::WavSpec {
+                channels: 1,
+                sample_rate: 100,
+                bits_per_sample: 32,
+                sample_format: hound::SampleFormat::Float,
+            };
+            let mut writer = hound::WavWriter::create(folder.join(format!("{index}.wav")), spec).unwrap();
+            (0..*length).for_each(|_| writer.write_sample(index as f32).unwrap());
+            writer.finalize().unwrap();
+        }
+        let input = Input::parse_from(["test", folder.to_str().unwrap()]);
+        Sources::find(&input.options, None).unwrap()
+    }
+
+    /// What reaches the writer: blocks by recording, first frame and samples, ends, and failures.
+    fn messages(sources: &Sources, computations: Vec<impl Compute<f32>>) -> (Vec<String>, Result<()>) {
+        let mut seen = Vec::new();
+        let outcome = run(
+            sources,
+            Cut { length: 1 << 10, step: 1 << 10 },
+            (0, None),
+            &StepProgress::with_time_left(true, sources.bytes()),
+            computations,
+            |message| {
+                seen.push(match message {
+                    Message::Block(recording, block) => {
+                        format!("{} {} {}", recording.source, block.first, block.values)
+                    }
+                    Message::End(recording) => format!("{} end", recording.source),
+                    Message::Failed(_) => "failed".to_owned(),
+                });
+                Ok(())
+            },
+        );
+        (seen, outcome)
+    }
+
+    #[test]
+    fn results_are_in_order_whichever_device_is_slow() {
+        let folder = tempfile::tempdir().unwrap();
+        let sources = sources(folder.path(), &[1 << 20, 500, 1 << 10, 1 << 10, 3 << 18, 1 << 10]);
+        let of = |delays: &[u64]| {
+            let computation = |delay: &u64| {
+                let delay = Duration::from_millis(*delay);
+                move |_: OpenRecording, samples: Vec<f32>| {
+                    thread::sleep(delay);
+                    Ok(samples.iter().sum())
+                }
+            };
+            let (seen, outcome) = messages(&sources, delays.iter().map(computation).collect());
+            outcome.unwrap();
+            seen
+        };
+        let one = of(&[0]);
+        assert_eq!(one.len(), 4 + 1 + 1 + 3 + 1 + 7 + 1);
+        assert_eq!(one.iter().filter(|message| message.ends_with("end")).count(), 7);
+        for delays in [&[0, 0][..], &[20, 0], &[0, 20], &[0, 10, 3]] {
+            assert_eq!(of(delays), one, "{delays:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_fails_ends_the_run_with_its_message() {
+        let folder = tempfile::tempdir().unwrap();
+        let sources = sources(folder.path(), &[1 << 22]);
+        for (failing, panics) in [(0, false), (0, true), (1, false), (1, true)] {
+            let computation = |number: usize| {
+                let mut blocks = 0;
+                move |_: OpenRecording, samples: Vec<f32>| {
+                    blocks += 1;
+                    assert!(!(number == failing && panics && blocks == 3), "device {number} is lost");
+                    anyhow::ensure!(number != failing || blocks < 3, "device {number} is lost");
+                    Ok(samples[0])
+                }
+            };
+            let (seen, outcome) = messages(&sources, [0, 1].map(computation).into());
+            assert_eq!(outcome.unwrap_err().to_string(), format!("device {failing} is lost"));
+            // The blocks before the one that failed.
+            assert_eq!(seen.len(), 2 * 2 + failing);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Tuple
 
 import numpy as np
 
@@ -15,8 +15,23 @@ _SYNONYMS = {
     "box": "rectangular",
     "ones": "rectangular",
     "rect": "rectangular",
-    "tukey": "tukey(0.5)",
+    "han": "hann",
+    "hamm": "hamming",
+    "ham": "hamming",
+    "black": "blackman",
+    "blk": "blackman",
+    "nutl": "nuttall",
+    "nut": "nuttall",
+    "blackharr": "blackmanharris",
+    "bkh": "blackmanharris",
+    "flat": "flattop",
+    "flt": "flattop",
+    "ksr": "kaiser",
+    "gauss": "gaussian",
+    "gss": "gaussian",
+    "tuk": "tukey",
 }
+_PERIODIC, _SYMMETRIC = "_periodic", "_symmetric"
 _NAMED = (
     "boxcar",
     "hann",
@@ -38,14 +53,13 @@ def is_named(window: Any) -> bool:
 
 
 def coefficients(window: Any, n: int) -> Array:
-    """The `n` coefficients of a periodic window, from its name, its name and parameter, or coefficients."""
-    if isinstance(window, str):
-        return _of_name(_SYNONYMS.get(window, window), n)
-    if isinstance(window, tuple):
-        name, *parameters = window
-        if not parameters:
-            return coefficients(name, n)
-        return _of_name(f"{name}({','.join(repr(float(value)) for value in parameters)})", n)
+    """The `n` coefficients of a window, from its name, its name and parameters, or coefficients.
+
+    A window of a name is periodic, or symmetric where the name ends in ``_symmetric``.
+    """
+    if isinstance(window, (str, tuple)):
+        name, *parameters = (window,) if isinstance(window, str) else window
+        return _of_name(str(name), tuple(float(value) for value in parameters), n)
     array = np.asarray(real(window, "window"), np.float64)
     if array.ndim != 1:
         raise ValueError(f"window has {array.ndim} dimensions, but must have one")
@@ -53,15 +67,24 @@ def coefficients(window: Any, n: int) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _of_name(name: str, n: int) -> Array:
+def _of_name(name: str, parameters: Tuple[float, ...], n: int) -> Array:
+    base = name
+    for suffix in (_PERIODIC, _SYMMETRIC):
+        if name.endswith(suffix):
+            base = name[: -len(suffix)]
+            break
+    base = _SYNONYMS.get(base, base)
+    if base == "tukey" and not parameters:
+        parameters = (0.5,)
+    text = f"{base}({','.join(map(repr, parameters))})" if parameters else base
     try:
-        values = _native.window(name, n, True)
+        values = _native.window(text, n, not name.endswith(_SYMMETRIC))
     except ValueError as error:
         if "`name`" not in str(error):
             raise
         raise ValueError(
-            f"window {name!r} is none of {', '.join(_NAMED)}; pass the coefficients of others, as "
-            "scipy.signal.get_window gives them"
+            f"window {name!r} is none of {', '.join(_NAMED)}, also with {_PERIODIC} or {_SYMMETRIC} behind the name; "
+            "pass the coefficients of others, as scipy.signal.get_window gives them"
         ) from None
     values.flags.writeable = False
     return values

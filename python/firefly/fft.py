@@ -90,7 +90,12 @@ def ifftn(
     *,
     device: str | None = None,
 ) -> Array:
-    """Inverse of `fftn`."""
+    """Inverse of `fftn`.
+
+    >>> ifftn([[4.0, 0.0], [0.0, 0.0]])
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
+    """
     return _along(ifft, x, _axes(x, s, axes), norm, device)
 
 
@@ -119,7 +124,12 @@ def irfftn(
     *,
     device: str | None = None,
 ) -> Array:
-    """Inverse of `rfftn`; the last of `s` is ``2 * (m - 1)`` of m bins by default."""
+    """Inverse of `rfftn`; the last of `s` is ``2 * (m - 1)`` of m bins by default.
+
+    >>> irfftn(rfftn([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), (2, 3)).round(12)
+    array([[1., 2., 3.],
+           [4., 5., 6.]])
+    """
     *others, (last, points) = _axes(x, s, axes)
     return irfft(_along(ifft, x, others, norm, device), points, last, norm, device=device)
 
@@ -132,7 +142,12 @@ def fft2(
     *,
     device: str | None = None,
 ) -> Array:
-    """`fftn` along two axes."""
+    """`fftn` along two axes.
+
+    >>> fft2([[1.0, 1.0], [1.0, 1.0]])
+    array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]])
+    """
     return fftn(x, s, axes, norm, device=device)
 
 
@@ -144,7 +159,12 @@ def ifft2(
     *,
     device: str | None = None,
 ) -> Array:
-    """`ifftn` along two axes."""
+    """`ifftn` along two axes.
+
+    >>> ifft2([[4.0, 0.0], [0.0, 0.0]]).real
+    array([[1., 1.],
+           [1., 1.]])
+    """
     return ifftn(x, s, axes, norm, device=device)
 
 
@@ -156,7 +176,12 @@ def rfft2(
     *,
     device: str | None = None,
 ) -> Array:
-    """`rfftn` along two axes."""
+    """`rfftn` along two axes.
+
+    >>> rfft2([[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]).real
+    array([[8., 0., 0.],
+           [0., 0., 0.]])
+    """
     return rfftn(x, s, axes, norm, device=device)
 
 
@@ -168,7 +193,12 @@ def irfft2(
     *,
     device: str | None = None,
 ) -> Array:
-    """`irfftn` along two axes."""
+    """`irfftn` along two axes.
+
+    >>> irfft2([[8.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    array([[1., 1., 1., 1.],
+           [1., 1., 1., 1.]])
+    """
     return irfftn(x, s, axes, norm, device=device)
 
 

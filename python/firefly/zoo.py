@@ -32,7 +32,11 @@ def list_models(filter: str = "") -> List[str]:
 
 
 def list_pretrained() -> List[str]:
-    """Names of the models whose trained weights ship with the package."""
+    """Names of the models whose trained weights ship with the package.
+
+    >>> "butterfly_dft_8" in list_pretrained()
+    True
+    """
     return _native.list_pretrained()
 
 
@@ -55,12 +59,23 @@ def create(name: str, *, device: str = "cpu", **settings: Any) -> Model:
 
 
 def pretrained(name: str, *, device: str = "cpu") -> Model:
-    """Model with the trained weights that ship with the package."""
+    """Model with the trained weights that ship with the package.
+
+    >>> pretrained("butterfly_dft_8").family
+    'butterfly'
+    """
     return Model(_native.pretrained(name, device))
 
 
 def load(path: str | os.PathLike[str], *, device: str = "cpu") -> Model:
-    """Model that `Model.save` wrote to a safetensors file; of a run, see `firefly.Run.model`."""
+    """Model that `Model.save` wrote to a safetensors file; of a run, see `firefly.Run.model`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     create("fits_tiny").save(f"{folder}/model.safetensors")
+    ...     load(f"{folder}/model.safetensors")
+    <firefly.zoo.Model fits, 180 parameters>
+    """
     return Model(_native.load(os.fspath(path), device))
 
 

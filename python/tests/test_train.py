@@ -30,6 +30,20 @@ def test_a_dictionary_trains_and_its_results_can_be_read(tmp_path: Path) -> None
     assert firefly.Run(run.folder).model().parameters == model.parameters
 
 
+def test_several_devices_train_to_the_loss_of_one(tmp_path: Path) -> None:
+    config = {"model": {"n_fft": 64, "k": 4}, "training": {"steps": 4, "batch": 8}, "schedule": {"log_every": 1}}
+
+    def losses(device: str) -> Any:
+        run = firefly.train(config, out=tmp_path / device.replace(":", "-"), device=device)
+        return [line["loss"] for line in run.metrics]
+
+    one, two = losses("cpu"), losses("cpu:0,cpu:1")
+    assert len(one) >= 4
+    np.testing.assert_allclose(two, one, rtol=1e-4)
+    with pytest.raises(ValueError, match="named twice"):
+        firefly.train(config, out=tmp_path / "twice", device="cpu:1,cpu:1")
+
+
 def test_a_trained_model_of_peaks_predicts(tmp_path: Path) -> None:
     config = {"model": {"n_fft": 64, "k": 4}, "training": {"steps": 2, "batch": 8}}
     run = firefly.train(config, out=tmp_path / "run")

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use burn_train::Interrupter;
+use firefly_app::guard::guarded;
 use firefly_app::remote::explained_failure;
 use thiserror::Error;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, RunState};
 use crate::config::{ConfigError, Length, RunConfig, Training};
 use crate::metrics::{MetricsError, MetricsLog, PendingPoint, StepInfo, TrainingPoint};
-use crate::parallel::{Replicas, guarded};
+use crate::parallel::Replicas;
 use crate::progress::{Event, Progress};
 use crate::step::{StepError, Stepper};
 use crate::task::{DeviceRank, ModelError, Task, TaskError};

@@ -20,6 +20,7 @@ use crate::frames::Cut;
 use crate::job::{Job, complete, journal_of};
 use crate::local_maxima::LocalMaximaArgs;
 use crate::model::{ModelName, ModelRequest, PeakModel};
+use crate::open_device::{OpenDevice, names_of};
 use crate::options::{DeviceOptions, EstimateOptions, InputOptions, Shard};
 use crate::peak_values::PeakValues;
 use crate::pipeline::OpenRecording;
@@ -81,38 +82,40 @@ pub struct PeaksArgs {
 /// Computes the peaks.
 pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     let PeaksArgs { model, estimate, maxima, k, out, plot, .. } = arguments;
-    let device = arguments.device.open()?;
-    let request = ModelRequest::new(model, estimate, maxima, *k, &device)?;
+    let devices = arguments.device.open()?;
+    // The weights of a run's model are read onto each device.
+    let request_of = |device: &OpenDevice| ModelRequest::new(model, estimate, maxima, *k, &device.device);
+    let requests = devices.iter().map(request_of).collect::<Result<Vec<_>>>()?;
+    let request = &requests[0];
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
     let sources = Sources::find(&arguments.input, arguments.shard)?;
     let step = arguments.step.map_or(request.frame, |step| step as usize);
     let job = Job {
         sources: &sources,
         cut: Cut { length: request.frame, step },
-        options: json!({ "peaks": &request, "device": arguments.device.name() }),
+        options: json!({ "peaks": request, "device": names_of(&devices, ",") }),
         quiet: arguments.input.quiet,
     };
-    let mut results = Results::new(&request, &sources, job.cut);
+    let mut results = Results::new(request, &sources, job.cut);
     results.drawing = plot.as_ref().map(|_| Drawing::new(request.n_fft, request.k));
     let journal = journal_of(out.as_deref(), &sources)?;
     if let (Some(path), Some(format)) = (out, format) {
         let table = format.create(path, sources.longest_name(), journal.is_some());
         results.table = Some(table.with_context(|| format!("--out {}", path.display()))?);
     }
-    let mut compute = Compute { request: &request, device, model: None };
-    let journal = job.run(
-        journal,
-        |recording, samples| compute.peaks(recording, samples),
-        |entry| results.take(entry).map(|()| true),
-    )?;
+    let computations = devices.iter().zip(&requests).map(|(device, request)| {
+        let mut compute = DevicePeaks { request, model: None };
+        move |recording, samples| device.run(|device| compute.peaks(device, recording, samples))
+    });
+    let journal = job.run(journal, computations.collect(), |entry| results.take(entry).map(|()| true))?;
     let frame = format!("{} samples of a frame of {}", request.frame, request.name);
     let computed = results.outcome.ensure_something(results.summary.rows, &frame);
     let table = results.table.take();
     complete(journal, computed, || table.map_or(Ok(()), |table| table.finish()))?;
     if let (Some(path), Some(format)) = (plot, plot_format) {
-        draw(arguments, &request, &results, path, format).context("--plot")?;
+        draw(arguments, request, &results, path, format).context("--plot")?;
     }
-    print(&results.text(&arguments.device.explained(), out.as_deref()))?;
+    print(&results.text(&arguments.device.explained(&devices), out.as_deref()))?;
     Ok(results.outcome.status())
 }
 
@@ -133,18 +136,17 @@ fn draw(
     Ok(format.write(path, &title, &facts, figures)?)
 }
 
-/// Model of the current sample rate.
-struct Compute<'a> {
+/// Peaks on one device, by its model of the current sample rate.
+struct DevicePeaks<'a> {
     request: &'a ModelRequest,
-    device: Device,
     model: Option<(f64, PeakModel)>,
 }
 
-impl Compute<'_> {
-    fn peaks(&mut self, recording: OpenRecording, samples: Vec<f32>) -> Result<PeakValues> {
+impl DevicePeaks<'_> {
+    fn peaks(&mut self, device: &Device, recording: OpenRecording, samples: Vec<f32>) -> Result<PeakValues> {
         let model = match self.model.take() {
             Some((rate, model)) if rate == recording.rate => model,
-            _ => self.request.open(recording.rate, &self.device)?,
+            _ => self.request.open(recording.rate, device)?,
         };
         let values = model.peaks(samples)?;
         self.model = Some((recording.rate, model));

@@ -15,6 +15,7 @@ use crate::frames::Cut;
 use crate::job::{Job, complete, journal_of};
 use crate::journal::{JournalEntry, Payload};
 use crate::model::PowerModel;
+use crate::open_device::names_of;
 use crate::options::{DeviceOptions, EstimateOptions, InputOptions};
 use crate::pipeline::OpenRecording;
 use crate::plot::{Picture, PlotFigure, PlotFormat, SpectrogramPlot};
@@ -58,19 +59,19 @@ pub struct SpectrogramArgs {
 /// Computes the spectrogram.
 pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     let SpectrogramArgs { input, estimate, channel, out, plot, .. } = arguments;
-    let device = arguments.device.open()?;
+    let devices = arguments.device.open()?;
     let plot_format = plot.as_deref().map(PlotFormat::of).transpose().context("--plot")?;
     out.as_deref().map(ensure_npy).transpose().context("--out")?;
     for path in [plot, out].into_iter().flatten() {
         ensure_writable(path).with_context(|| path.display().to_string())?;
     }
-    let mut model = PowerModel::new(estimate, device)?;
+    let model = PowerModel::new(estimate)?;
     let sources = Sources::find(input, None)?;
     let [source] = &sources.list[..] else {
         bail!("{} has {} recordings; a spectrogram shows one", input.input.display(), sources.list.len());
     };
     let cut = Cut { length: estimate.n_fft(), step: estimate.hop() };
-    let device = arguments.device.name();
+    let device = names_of(&devices, ",");
     let options = json!({ "spectrogram": estimate.to_string(), "channel": channel, "device": device });
     let job = Job { sources: &sources, cut, options, quiet: input.quiet };
     let bins = estimate.n_fft() / 2 + 1;
@@ -84,14 +85,15 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
         rate: 0.0,
         failure: None,
     };
-    let journal = job.run(
-        journal,
-        |recording, samples| {
+    let computations = devices.iter().map(|device| {
+        let mut model = model.clone();
+        move |recording: OpenRecording, samples| {
             let samples = one_channel(recording, samples, *channel, cut.length)?;
-            Ok(PowerRows::Computed(model.power(recording.rate, samples)?))
-        },
-        |entry| spectrogram.take(entry),
-    )?;
+            let power = device.run(|device| model.power(device, recording.rate, samples))?;
+            Ok(PowerRows::Computed(power))
+        }
+    });
+    let journal = job.run(journal, computations.collect(), |entry| spectrogram.take(entry))?;
     let Spectrogram { matrix, picture, segments, rate, failure, .. } = spectrogram;
     let mut outcome = CommandOutcome::default();
     if let Some(failure) = failure {
@@ -107,7 +109,7 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
         let map = SpectrogramPlot { title: source.name.clone(), nyquist: rate / 2.0, seconds, tracks, picture };
         format.write(path, &source.name, &names, &[PlotFigure::HeatMap(map)]).context("--plot")?;
     }
-    let device = arguments.device.explained();
+    let device = arguments.device.explained(&devices);
     print(&format!("estimate: {estimate}\ndevice: {device}\n\n{}: {facts}\n{}", source.name, outcome.text()))?;
     Ok(outcome.status())
 }

@@ -12,6 +12,7 @@ use crate::frames::{Block, Cut};
 use crate::job::{Job, complete, journal_of};
 use crate::journal::{JournalEntry, Payload};
 use crate::model::PowerModel;
+use crate::open_device::names_of;
 use crate::options::{DeviceOptions, EstimateOptions, InputOptions};
 use crate::pipeline::OpenRecording;
 use crate::plot::{Curve, Curves, PlotFigure};
@@ -53,14 +54,14 @@ pub struct SpectrumArgs {
 /// Computes the spectra.
 pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
     let SpectrumArgs { input, estimate, out, plot, .. } = arguments;
-    let device = arguments.device.open()?;
+    let devices = arguments.device.open()?;
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
-    let mut model = PowerModel::new(estimate, device)?;
+    let model = PowerModel::new(estimate)?;
     let sources = Sources::find(input, None)?;
     let job = Job {
         sources: &sources,
         cut: Cut { length: estimate.n_fft(), step: estimate.hop() },
-        options: json!({ "spectrum": estimate.to_string(), "device": arguments.device.name() }),
+        options: json!({ "spectrum": estimate.to_string(), "device": names_of(&devices, ",") }),
         quiet: input.quiet,
     };
     let journal = journal_of(out.as_deref(), &sources)?;
@@ -81,18 +82,18 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
         outcome: CommandOutcome::default(),
     };
     let bins = estimate.n_fft() / 2 + 1;
-    let journal = job.run(
-        journal,
-        |recording, samples| {
-            let power = model.power(recording.rate, samples)?;
+    let computations = devices.iter().map(|device| {
+        let mut model = model.clone();
+        move |recording: OpenRecording, samples| {
+            let power = device.run(|device| model.power(device, recording.rate, samples))?;
             let mut sums = vec![0.0; recording.channels * bins];
             for segment in power.chunks(sums.len()) {
                 sums.iter_mut().zip(segment).for_each(|(sum, power)| *sum += f64::from(*power));
             }
             Ok(PowerSums(sums))
-        },
-        |entry| spectra.take(entry),
-    )?;
+        }
+    });
+    let journal = job.run(journal, computations.collect(), |entry| spectra.take(entry))?;
     let unit = format!("{} samples of a segment", estimate.n_fft());
     let computed = spectra.outcome.ensure_something(spectra.summary.rows, &unit);
     let table = spectra.table.take();
@@ -103,7 +104,7 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
         let figure = PlotFigure::Curves(Curves { title: estimate.to_string(), curves });
         format.write(path, &input.input.display().to_string(), &facts, &[figure]).context("--plot")?;
     }
-    let device = arguments.device.explained();
+    let device = arguments.device.explained(&devices);
     let (summary, outcome) = (spectra.summary.text(), spectra.outcome.text());
     print(&format!("estimate: {estimate}\ndevice: {device}\n\n{summary}{outcome}"))?;
     Ok(spectra.outcome.status())

@@ -49,6 +49,13 @@ fn every_example_of_the_help_runs_as_printed() {
     let model = ["peaks", "recording.wav", "--model", "runs/run"];
     let output = firefly(&model).current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", errors(&output));
+    let [one, two] = ["cpu", "cpu:0,cpu:1"].map(|devices| {
+        let arguments = [&model[..], &["--step", "2", "--device", devices, "--out", "learned.csv"]].concat();
+        let output = firefly(&arguments).current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", errors(&output));
+        fs::read(folder.path().join("learned.csv")).unwrap()
+    });
+    assert!(one == two);
     let output = firefly(&[&model[..], &["--n-fft", "64"]].concat()).current_dir(folder.path()).output().unwrap();
     assert!(errors(&output).contains("--n-fft is set by the model of runs/run"), "{}", errors(&output));
 }

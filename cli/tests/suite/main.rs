@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
+mod devices;
 mod help;
 #[cfg(unix)]
 mod inputs;

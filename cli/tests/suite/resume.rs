@@ -42,10 +42,11 @@ fn a_killed_command_continues_to_the_same_bytes() {
     fs::write(many.join("bad.wav"), "no sound").unwrap();
     let one = wav(&folder.path().join("one.wav"), 2, &signal);
     let many = text(&many);
-    let commands: [(&[&str], &str, i32); 5] = [
+    let commands: [(&[&str], &str, i32); 6] = [
         (&["peaks", many, "--step", "64"], "parquet", 1),
         (&["peaks", many, "--step", "64"], "npy", 1),
         (&["peaks", many, "--step", "128", "--local-maxima", "--height", "-20dB"], "csv", 1),
+        (&["peaks", many, "--step", "64", "--device", "cpu:0,cpu:1"], "csv", 1),
         (&["spectrum", many, "--hop", "4", "--n-fft", "128"], "csv", 1),
         (&["spectrogram", text(&one), "--channel", "1", "--hop", "8", "--n-fft", "128"], "npy", 0),
     ];

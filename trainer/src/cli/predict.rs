@@ -8,11 +8,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use firefly_app::device_list::DeviceList;
 use firefly_app::files::{ensure_writable, write_atomically};
+use firefly_app::guard::guarded;
 use firefly_app::remote::explained_failure;
 use firefly_app::streams::note;
 
 use super::options::open_devices;
-use crate::parallel::guarded;
 use crate::run_folder::{FolderError, RunFolder};
 use crate::task::{Placed, PredictionForm, PredictionTable, Predictions, Task};
 use crate::with_task;

@@ -4,10 +4,8 @@
 //! sums them over all devices, and makes the same update on each. Validation and checkpoints use the first device
 //! alone, so that checkpoints do not depend on the number of devices.
 
-mod guard;
 mod replicas;
 mod sum;
 mod vector;
 
-pub(crate) use guard::guarded;
 pub use replicas::Replicas;

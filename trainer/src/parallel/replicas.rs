@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
 use burn::tensor::Tensor;
+use firefly_app::guard::guarded;
 use firefly_app::remote::explained_failure;
 
-use super::guard::guarded;
 use super::sum::GradientSum;
 use super::vector::{joined, split};
 use crate::metrics::StepLoss;

@@ -47,6 +47,22 @@ fn a_wrong_and_a_missing_token_are_refused() {
 }
 
 #[test]
+fn the_token_of_a_file_is_required() {
+    let folder = tempfile::tempdir().unwrap();
+    let [token, recording] = ["token", "a.wav"].map(|name| folder.path().join(name));
+    fs::write(&token, format!("{TOKEN}\n")).unwrap();
+    let server = ServerProcess::with_token_file(&token);
+    let message = refusal(server.device(), None);
+    assert!(message.contains("wants a token, and none is given"), "{message}");
+    let message = refusal(server.device(), Some("another-token-of-the-tests"));
+    assert!(message.contains("refused the token"), "{message}");
+    wav(&recording, 1, &samples(4_000));
+    let mut command = without_token(&["peaks", text(&recording), "--device", server.device()]);
+    let output = command.env("FIREFLY_TOKEN", TOKEN).output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+}
+
+#[test]
 fn an_address_without_a_server_is_named() {
     let address = free_address();
     let message = refusal(&format!("remote:{address}"), None);

@@ -1,6 +1,7 @@
 //! Custom operations and their gradients, on a server and here.
 
 use burn::tensor::kind::Basic;
+use burn::tensor::ops::PadMode;
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use firefly_app::device::DeviceName;
 use firefly_ops::fft::{self, ComplexTensor};
@@ -57,6 +58,7 @@ fn input<const D: usize>(shape: [usize; D], device: &Device) -> Tensor<D> {
 fn results(device: &Device) -> Results {
     let mut results = Results::default();
     spectra(device, &mut results);
+    short_time(device, &mut results);
     learned(device, &mut results);
     convolutions(device, &mut results);
     transforms(device, &mut results);
@@ -90,6 +92,18 @@ fn spectra(device: &Device, results: &mut Results) {
     results.add_with_gradients("mel", bands, &leaves());
     let bands: Tensor<3> = log_mel(signal.clone(), window.clone(), &options, &Logarithm::new(LogUnit::Ten)).unwrap();
     results.add_with_gradients("log_mel", bands, &leaves());
+}
+
+fn short_time(device: &Device, results: &mut Results) {
+    let tracked = device.clone().autodiff();
+    let window = Window::Hann.tensor(N, WindowSymmetry::Periodic, FloatDType::F32, &tracked).require_grad();
+    for pad in [PadMode::Reflect, PadMode::Edge, PadMode::Constant(0.5)] {
+        let signal = input([2, 200], device);
+        let options = StftOptions::new(N).with_hop(N / 4).with_pad(pad);
+        let spectra = fft::stft::<2, 3>(signal.clone(), Some(window.clone()), &options).unwrap();
+        let leaves = [("signal", Leaf::Two(signal)), ("window", Leaf::One(window.clone()))];
+        results.add_with_gradients(&format!("stft, {pad:?}"), spectra.abs_squared(), &leaves);
+    }
 }
 
 fn learned(device: &Device, results: &mut Results) {

@@ -1,9 +1,10 @@
 //! A server in another process.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use crate::common::firefly;
+use crate::common::{firefly, text};
 
 /// Token of the tests.
 pub const TOKEN: &str = "a-token-of-the-tests-alone";
@@ -25,6 +26,12 @@ impl ServerProcess {
     pub fn with_token(token: &str) -> Self {
         let mut command = without_token(&["serve", "--device", "cpu", "--listen", "127.0.0.1:0"]);
         Self::of(command.env("FIREFLY_TOKEN", token))
+    }
+
+    /// A server with the token in a file.
+    pub fn with_token_file(path: &Path) -> Self {
+        let options = ["--token-file", text(path)];
+        Self::of(&mut without_token(&[&["serve", "--device", "cpu", "--listen", "127.0.0.1:0"][..], &options].concat()))
     }
 
     fn of(command: &mut Command) -> Self {

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::server::{ServerProcess, without_token};
-use crate::common::{errors, text};
+use crate::common::{errors, samples, text, wav};
 
 /// Limit of a run that has lost its server.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -43,6 +43,26 @@ fn a_model_trains_to_the_loss_of_a_local_device() {
     for (local, remote) in local.iter().zip(&remote) {
         assert!((local - remote).abs() <= 1e-5 * local.abs(), "{local} here, {remote} on the server");
     }
+}
+
+#[test]
+fn predictions_are_those_of_a_local_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, run) = (configuration(folder.path()), folder.path().join("run"));
+    let recording = wav(&folder.path().join("a.wav"), 1, &samples(20_000));
+    let output = without_token(&["train", text(&config), "--device", "cpu", "--out", text(&run)]).output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    let servers = [ServerProcess::start(), ServerProcess::start()];
+    let both = servers.each_ref().map(ServerProcess::device).join(",");
+    let [local, remote, several] = ["cpu", servers[0].device(), &both].map(|device| {
+        let out = folder.path().join("out.csv");
+        let arguments = ["train", "predict", text(&run), text(&recording), "--out", text(&out), "--device", device];
+        let output = without_token(&arguments).output().unwrap();
+        assert!(output.status.success(), "{}", errors(&output));
+        fs::read(out).unwrap()
+    });
+    assert!(local == remote && local == several);
+    assert!(local.iter().filter(|byte| **byte == b'\n').count() > 100);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::ComplexTensor;
 use super::along::FftCall;
-use super::framing::{frames, overlap_add, resized};
+use super::framing::{frames, overlap_add, padded, resized};
 use crate::api::check;
 use crate::error::{ArgumentError, ensure};
 use crate::options::{Norm, StftOptions};
@@ -52,8 +52,7 @@ pub fn stft<const D: usize, const E: usize>(
     let mut signal = inputs.first(signal).reshape([rows, samples]);
     options.validate_signal(NAME, samples)?;
     if options.center {
-        let half = options.padding();
-        signal = signal.pad([(half, half)], options.pad);
+        signal = padded(signal, options.padding(), options.pad);
     }
     let count = options.frames(samples);
     let mut frames = frames(signal, n_fft, options.hop, count);

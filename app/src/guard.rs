@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 ///
 /// # Errors
 /// With the message of a panic.
-pub(crate) fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+pub fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(panic.as_ref()))
 }
 
