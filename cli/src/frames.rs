@@ -41,14 +41,14 @@ pub type SampleBlock = Block<Vec<f32>>;
 ///
 /// Samples at the end that do not fill a frame are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cut {
+pub struct Framing {
     /// Samples of a frame.
     pub length: usize,
     /// Samples between the starts of frames.
     pub step: usize,
 }
 
-impl Cut {
+impl Framing {
     /// Number of whole frames of so many samples.
     pub fn frames(self, samples: u64) -> u64 {
         match samples.checked_sub(self.length as u64) {
@@ -61,7 +61,7 @@ impl Cut {
 /// Reader of a recording's frames, block by block.
 pub struct FrameReader {
     reader: Box<dyn SampleReader>,
-    cut: Cut,
+    framing: Framing,
     channels: usize,
     /// Frames of a block.
     block: usize,
@@ -81,7 +81,7 @@ impl FrameReader {
     /// If the recording can't be read up to there, or a part is wanted of one whose length is not known.
     pub fn new(
         reader: Box<dyn SampleReader>,
-        cut: Cut,
+        framing: Framing,
         part: Option<Shard>,
         start: Option<u64>,
         devices: usize,
@@ -91,17 +91,17 @@ impl FrameReader {
         let (mut first, mut end) = (0, u64::MAX);
         if let Some(shard) = part {
             let length = layout.length.ok_or_else(|| anyhow::anyhow!("--shard: its length is not known"))?;
-            let frames = u128::from(cut.frames(length));
+            let frames = u128::from(framing.frames(length));
             let border = |index: u64| (frames * u128::from(index) / u128::from(shard.count)) as u64;
             (first, end) = (border(shard.index - 1), border(shard.index));
         }
         let next = start.unwrap_or(first);
         // Samples between frames are held too, until the block is complete.
         let samples = BLOCK_SAMPLES / channels;
-        let block = (samples / cut.length).min(samples.saturating_sub(cut.length) / cut.step + 1).max(1);
-        ensure_memory(cut, channels, block, devices)?;
-        let gap = next * cut.step as u64;
-        Ok(Self { reader, cut, channels, block, next, end, held: Vec::new(), gap })
+        let block = (samples / framing.length).min(samples.saturating_sub(framing.length) / framing.step + 1).max(1);
+        ensure_memory(framing, channels, block, devices)?;
+        let gap = next * framing.step as u64;
+        Ok(Self { reader, framing, channels, block, next, end, held: Vec::new(), gap })
     }
 
     /// Channels of the recording.
@@ -112,7 +112,7 @@ impl FrameReader {
     /// Share of the recording that was read, where its length is known.
     pub fn share_read(&self) -> Option<f64> {
         let length = self.reader.layout().length?;
-        Some(((self.next * self.cut.step as u64) as f64 / length as f64).min(1.0))
+        Some(((self.next * self.framing.step as u64) as f64 / length as f64).min(1.0))
     }
 
     /// The next block; `None` at the end.
@@ -131,7 +131,7 @@ impl FrameReader {
         if wanted == 0 {
             return Ok(None);
         }
-        let samples = (wanted - 1) * self.cut.step + self.cut.length;
+        let samples = (wanted - 1) * self.framing.step + self.framing.length;
         let most = (READ_SAMPLES / self.channels).max(1);
         self.held.reserve((samples * self.channels).saturating_sub(self.held.len()));
         while self.held.len() < samples * self.channels {
@@ -140,7 +140,7 @@ impl FrameReader {
                 break;
             }
         }
-        let count = (self.cut.frames((self.held.len() / self.channels) as u64) as usize).min(wanted);
+        let count = (self.framing.frames((self.held.len() / self.channels) as u64) as usize).min(wanted);
         if count == 0 {
             return Ok(None);
         }
@@ -152,7 +152,7 @@ impl FrameReader {
 
     /// Copies frames out of the samples held, and drops those that no later frame has.
     fn take(&mut self, count: usize) -> Vec<f32> {
-        let Cut { length, step } = self.cut;
+        let Framing { length, step } = self.framing;
         let channels = self.channels;
         let used = count * step * channels;
         if channels == 1 && step == length {
@@ -179,15 +179,15 @@ impl FrameReader {
 }
 
 /// Checks that the blocks of a recording fit into memory.
-fn ensure_memory(cut: Cut, channels: usize, frames: usize, devices: usize) -> Result<()> {
-    let frame = (cut.length as u64).saturating_mul(channels as u64).saturating_mul(size_of::<f32>() as u64);
+fn ensure_memory(framing: Framing, channels: usize, frames: usize, devices: usize) -> Result<()> {
+    let frame = (framing.length as u64).saturating_mul(channels as u64).saturating_mul(size_of::<f32>() as u64);
     let copies = COPIES.saturating_add(COPIES_PER_DEVICE.saturating_mul(devices as u64));
     let needed = frame.saturating_mul(frames as u64).saturating_mul(copies).saturating_add(RESERVE);
     let available = AVAILABLE.unwrap_or(u64::MAX);
     ensure!(
         needed <= available,
         "its frames of {} samples of {channels} channels take {} of memory, of which {} are available",
-        cut.length,
+        framing.length,
         bytes(needed),
         bytes(available)
     );
@@ -203,12 +203,18 @@ mod tests {
     use super::*;
 
     /// Frames of a recording whose sample `i` of channel `c` is `i + 1000 c`, as their first and last samples.
-    fn cut(samples: usize, channels: usize, length: usize, step: usize, start: Option<u64>) -> Vec<(u64, f32, f32)> {
+    fn framing(
+        samples: usize,
+        channels: usize,
+        length: usize,
+        step: usize,
+        start: Option<u64>,
+    ) -> Vec<(u64, f32, f32)> {
         let interleaved = (0..samples).flat_map(|index| (0..channels).map(move |channel| index + 1000 * channel));
         let bytes: Vec<u8> = interleaved.flat_map(|value| (value as f32).to_le_bytes()).collect();
         let format: NumberFormat = "f32".parse().unwrap();
         let reader = RawReader::new(std::io::Cursor::new(bytes), format, channels, 1.0);
-        let mut reader = FrameReader::new(Box::new(reader), Cut { length, step }, None, start, 1).unwrap();
+        let mut reader = FrameReader::new(Box::new(reader), Framing { length, step }, None, start, 1).unwrap();
         reader.block = 3;
         let mut rows = Vec::new();
         while let Some(frames) = reader.next_block().unwrap() {
@@ -233,11 +239,11 @@ mod tests {
                     .flat_map(|(frame, start)| (0..channels).map(move |channel| (frame, start + 1000 * channel)))
                     .map(|(frame, first)| (frame, first as f32, (first + length - 1) as f32))
                     .collect();
-                let found = cut(samples, channels, length, step, None);
+                let found = framing(samples, channels, length, step, None);
                 assert_eq!(found, expected, "{samples} samples, {length} every {step}");
-                let frames = Cut { length, step }.frames(samples as u64) as usize;
+                let frames = Framing { length, step }.frames(samples as u64) as usize;
                 assert_eq!(frames * channels, expected.len());
-                let later = cut(samples, channels, length, step, Some(2));
+                let later = framing(samples, channels, length, step, Some(2));
                 assert_eq!(later, expected[expected.len().min(2 * channels)..]);
             }
         }
@@ -249,7 +255,7 @@ mod tests {
         let bytes = std::io::repeat(1).take(100_000_000);
         let reader = RawReader::new(bytes, format, 1, 1.0);
         let mut reader =
-            FrameReader::new(Box::new(reader), Cut { length: 8, step: 10_000_000 }, None, None, 1).unwrap();
+            FrameReader::new(Box::new(reader), Framing { length: 8, step: 10_000_000 }, None, None, 1).unwrap();
         let mut frames = 0;
         while let Some(block) = reader.next_block().unwrap() {
             frames += block.count;
@@ -262,8 +268,8 @@ mod tests {
     fn frames_that_do_not_fit_into_memory_are_refused() {
         let format: NumberFormat = "u8".parse().unwrap();
         let reader = RawReader::new(std::io::empty(), format, 65_536, 1.0);
-        let cut = Cut { length: usize::MAX, step: 1 };
-        let error = FrameReader::new(Box::new(reader), cut, None, None, 1).err().unwrap().to_string();
+        let framing = Framing { length: usize::MAX, step: 1 };
+        let error = FrameReader::new(Box::new(reader), framing, None, None, 1).err().unwrap().to_string();
         assert!(error.contains("samples of 65536 channels take"), "{error}");
     }
 }

@@ -8,7 +8,7 @@ use firefly_app::progress::StepProgress;
 use firefly_app::streams::note;
 use serde_json::{Value, json};
 
-use crate::frames::Cut;
+use crate::frames::Framing;
 use crate::journal::{Journal, JournalEntry, LockedJournal, Payload};
 use crate::pipeline::{self, Compute, Message, Start};
 use crate::source::Sources;
@@ -18,7 +18,7 @@ pub struct Job<'a> {
     /// The recordings.
     pub sources: &'a Sources,
     /// The frames.
-    pub cut: Cut,
+    pub framing: Framing,
     /// Everything else that the values depend on: the command, its options, the device.
     pub options: Value,
     /// Whether neither progress nor notes are shown.
@@ -79,7 +79,7 @@ impl Job<'_> {
         }
         let progress = StepProgress::with_time_left(self.quiet, self.sources.bytes());
         let mut failure = None;
-        let outcome = pipeline::run(self.sources, self.cut, start, &progress, computations, |message| {
+        let outcome = pipeline::run(self.sources, self.framing, start, &progress, computations, |message| {
             let entry = match message {
                 Message::Block(recording, block) => JournalEntry::Block(recording, block),
                 Message::End(recording) => JournalEntry::End(recording, failure.take()),
@@ -104,8 +104,8 @@ impl Job<'_> {
         let statement = json!({
             "firefly": env!("CARGO_PKG_VERSION"),
             "options": self.options,
-            "frame": self.cut.length,
-            "step": self.cut.step,
+            "frame": self.framing.length,
+            "step": self.framing.step,
             "rate": self.sources.given_rate(),
             "part": self.sources.part.map(|part| part.to_string()),
             "recordings": self.sources.list,

@@ -10,7 +10,7 @@ use anyhow::{Result, anyhow};
 use firefly_app::guard::guarded;
 use firefly_app::progress::StepProgress;
 
-use crate::frames::{Block, Cut, FrameReader};
+use crate::frames::{Block, FrameReader, Framing};
 use crate::source::Sources;
 
 /// Blocks that wait between two threads.
@@ -52,7 +52,7 @@ impl<T, F: FnMut(OpenRecording, Vec<f32>) -> Result<T> + Send> Compute<T> for F 
 /// The first error of a computation or `write`, or the message of a computation's panic; errors of recordings are messages.
 pub fn run<T: Send>(
     sources: &Sources,
-    cut: Cut,
+    framing: Framing,
     start: Start,
     progress: &StepProgress,
     computations: Vec<impl Compute<T>>,
@@ -69,7 +69,7 @@ pub fn run<T: Send>(
             frames.push(to_device);
             computed.push(to_write);
         }
-        let reading = move || guarded(move || read(sources, cut, start, progress, &mut Turns::of(frames)));
+        let reading = move || guarded(move || read(sources, framing, start, progress, &mut Turns::of(frames)));
         let reader = thread::Builder::new().name("read".into()).spawn_scoped(scope, reading)?;
         let written = Turns::of(computed).receive_all(&mut write);
         // A thread whose receiver is gone ends; its own error comes first.
@@ -123,7 +123,7 @@ impl<T> Turns<Receiver<Message<T>>> {
 /// Reads all recordings; ends early when a receiver is closed.
 fn read(
     sources: &Sources,
-    cut: Cut,
+    framing: Framing,
     (first, mut frame): Start,
     progress: &StepProgress,
     out: &mut Turns<SyncSender<Message<Vec<f32>>>>,
@@ -134,7 +134,7 @@ fn read(
         let mut recording = OpenRecording { source: index, channels: 0, rate: 0.0 };
         let mut blocks = || -> Result<bool> {
             let (reader, rate) = sources.open(source)?;
-            let mut reader = FrameReader::new(reader, cut, sources.part, frame.take(), out.ends.len())?;
+            let mut reader = FrameReader::new(reader, framing, sources.part, frame.take(), out.ends.len())?;
             recording = OpenRecording { channels: reader.channels(), rate, ..recording };
             while let Some(frames) = reader.next_block()? {
                 let share = reader.share_read().unwrap_or(0.0);
@@ -217,7 +217,7 @@ mod tests {
         let mut seen = Vec::new();
         let outcome = run(
             sources,
-            Cut { length: 1 << 10, step: 1 << 10 },
+            Framing { length: 1 << 10, step: 1 << 10 },
             (0, None),
             &StepProgress::with_time_left(true, sources.bytes()),
             computations,

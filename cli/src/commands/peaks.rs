@@ -16,7 +16,7 @@ use self::drawing::Drawing;
 use self::results::Results;
 use super::outcome::print;
 use super::outputs::formats;
-use crate::frames::Cut;
+use crate::frames::Framing;
 use crate::job::{Job, complete, journal_of};
 use crate::local_maxima::LocalMaximaArgs;
 use crate::model::{ModelName, ModelRequest, PeakModel};
@@ -92,11 +92,11 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     let step = arguments.step.map_or(request.frame, |step| step as usize);
     let job = Job {
         sources: &sources,
-        cut: Cut { length: request.frame, step },
+        framing: Framing { length: request.frame, step },
         options: json!({ "peaks": request, "device": names_of(&devices, ",") }),
         quiet: arguments.input.quiet,
     };
-    let mut results = Results::new(request, &sources, job.cut);
+    let mut results = Results::new(request, &sources, job.framing);
     results.drawing = plot.as_ref().map(|_| Drawing::new(request.n_fft, request.k));
     let journal = journal_of(out.as_deref(), &sources)?;
     if let (Some(path), Some(format)) = (out, format) {

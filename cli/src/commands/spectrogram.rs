@@ -11,7 +11,7 @@ use serde_json::json;
 
 use self::matrix::{NpyMatrix, checksum, ensure_npy};
 use super::outcome::{CommandOutcome, print};
-use crate::frames::Cut;
+use crate::frames::Framing;
 use crate::job::{Job, complete, journal_of};
 use crate::journal::{JournalEntry, Payload};
 use crate::model::PowerModel;
@@ -70,10 +70,10 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     let [source] = &sources.list[..] else {
         bail!("{} has {} recordings; a spectrogram shows one", input.input.display(), sources.list.len());
     };
-    let cut = Cut { length: estimate.n_fft(), step: estimate.hop() };
+    let framing = Framing { length: estimate.n_fft(), step: estimate.hop() };
     let device = names_of(&devices, ",");
     let options = json!({ "spectrogram": estimate.to_string(), "channel": channel, "device": device });
-    let job = Job { sources: &sources, cut, options, quiet: input.quiet };
+    let job = Job { sources: &sources, framing, options, quiet: input.quiet };
     let bins = estimate.n_fft() / 2 + 1;
     let journal = journal_of(out.as_deref(), &sources)?;
     let create = |path: &PathBuf| NpyMatrix::create(path, bins, journal.is_some());
@@ -88,7 +88,7 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     let computations = devices.iter().map(|device| {
         let mut model = model.clone();
         move |recording: OpenRecording, samples| {
-            let samples = one_channel(recording, samples, *channel, cut.length)?;
+            let samples = one_channel(recording, samples, *channel, framing.length)?;
             let power = device.run(|device| model.power(device, recording.rate, samples))?;
             Ok(PowerRows::Computed(power))
         }
@@ -99,9 +99,9 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     if let Some(failure) = failure {
         outcome.failed(&source.name, &failure);
     }
-    let computed = outcome.ensure_something(segments, &format!("{} samples of a segment", cut.length));
+    let computed = outcome.ensure_something(segments, &format!("{} samples of a segment", framing.length));
     complete(journal, computed, || matrix.map_or(Ok(()), NpyMatrix::finish))?;
-    let seconds = ((segments - 1) * cut.step as u64 + cut.length as u64) as f64 / rate;
+    let seconds = ((segments - 1) * framing.step as u64 + framing.length as u64) as f64 / rate;
     let facts = format!("{segments} segments over {seconds:.3} s at {rate} Hz, channel {channel}");
     if let (Some(path), Some(format)) = (plot, plot_format) {
         let names = [("estimate", estimate.to_string()), ("recording", facts.clone())];

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::outcome::{CommandOutcome, print};
 use super::outputs::formats;
-use crate::frames::{Block, Cut};
+use crate::frames::{Block, Framing};
 use crate::job::{Job, complete, journal_of};
 use crate::journal::{JournalEntry, Payload};
 use crate::model::PowerModel;
@@ -60,7 +60,7 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
     let sources = Sources::find(input, None)?;
     let job = Job {
         sources: &sources,
-        cut: Cut { length: estimate.n_fft(), step: estimate.hop() },
+        framing: Framing { length: estimate.n_fft(), step: estimate.hop() },
         options: json!({ "spectrum": estimate.to_string(), "device": names_of(&devices, ",") }),
         quiet: input.quiet,
     };

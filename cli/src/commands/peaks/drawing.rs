@@ -1,6 +1,6 @@
 //! Drawing of the peaks of the first channels over time and frequency.
 
-use crate::frames::{Block, Cut};
+use crate::frames::{Block, Framing};
 use crate::peak_values::PeakValues;
 use crate::pipeline::OpenRecording;
 use crate::plot::{Picture, PlotFigure, SpectrogramPlot};
@@ -41,8 +41,8 @@ impl Drawing {
     }
 
     /// Ends a recording of so many frames.
-    pub fn end(&mut self, recording: OpenRecording, name: &str, cut: Cut, frames: u64) {
-        let seconds = (frames.saturating_sub(1) * cut.step as u64 + cut.length as u64) as f64 / recording.rate;
+    pub fn end(&mut self, recording: OpenRecording, name: &str, framing: Framing, frames: u64) {
+        let seconds = (frames.saturating_sub(1) * framing.step as u64 + framing.length as u64) as f64 / recording.rate;
         for (channel, picture) in self.pictures.drain(..).enumerate() {
             let title = if recording.channels > 1 { format!("{name}, channel {channel}") } else { name.to_owned() };
             let map = SpectrogramPlot { title, nyquist: recording.rate / 2.0, seconds, tracks: 0, picture };

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::drawing::Drawing;
 use super::rows::PeakRowLayout;
 use crate::commands::outcome::CommandOutcome;
-use crate::frames::{Block, Cut};
+use crate::frames::{Block, Framing};
 use crate::journal::JournalEntry;
 use crate::model::ModelRequest;
 use crate::peak_values::PeakValues;
@@ -21,7 +21,7 @@ use crate::table::TableWriter;
 pub struct Results<'a> {
     request: &'a ModelRequest,
     sources: &'a Sources,
-    cut: Cut,
+    framing: Framing,
     names: Vec<Arc<str>>,
     /// Table of the peaks, and its rows.
     pub table: Option<Box<dyn TableWriter>>,
@@ -36,11 +36,11 @@ pub struct Results<'a> {
 
 impl<'a> Results<'a> {
     /// No results.
-    pub fn new(request: &'a ModelRequest, sources: &'a Sources, cut: Cut) -> Self {
+    pub fn new(request: &'a ModelRequest, sources: &'a Sources, framing: Framing) -> Self {
         Self {
             request,
             sources,
-            cut,
+            framing,
             names: sources.list.iter().map(|source| source.name.as_str().into()).collect(),
             table: None,
             rows: 0,
@@ -70,7 +70,7 @@ impl<'a> Results<'a> {
             drawing.add(recording, &block);
         }
         if let Some(table) = &mut self.table {
-            let layout = PeakRowLayout { k: self.request.k, n_fft: self.request.n_fft, step: self.cut.step };
+            let layout = PeakRowLayout { k: self.request.k, n_fft: self.request.n_fft, step: self.framing.step };
             let rows = layout.rows(self.names[recording.source].clone(), recording, block);
             self.rows += rows.first().map_or(0, |column| column.values.len()) as u64;
             table.write(&rows).context("writing the output")?;
@@ -82,7 +82,7 @@ impl<'a> Results<'a> {
         let name = &self.names[recording.source];
         let frames = self.summary.end(recording, name);
         if let Some(drawing) = &mut self.drawing {
-            drawing.end(recording, name, self.cut, frames);
+            drawing.end(recording, name, self.framing, frames);
         }
         match failure {
             Some(failure) => self.outcome.failed(name, &failure),
@@ -101,8 +101,8 @@ impl<'a> Results<'a> {
         let mut text = format!(
             "{}: {peaks} of {} samples, one every {}\nestimate: {}\ndevice: {device}\n\n{}{}",
             request.name,
-            self.cut.length,
-            self.cut.step,
+            self.framing.length,
+            self.framing.step,
             request.estimate,
             self.summary.text(),
             self.outcome.text()
