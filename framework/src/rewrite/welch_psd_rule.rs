@@ -17,9 +17,9 @@ const USUAL: RangeInclusive<f64> = 1e-30..=1e30;
 /// [`power_spectrum`](firefly_ops::power_spectrum).
 ///
 /// Recognised patterns: those of [`WelchPeaksRule`](super::WelchPeaksRule) up to the power, of segments of any length
-/// from 2 on, whatever reads it. A constant factor becomes the scaling where the window is a constant or missing, and is applied to
-/// the result otherwise. Left alone are power without doubled interior bins, segments that are not averaged or not
-/// equally spaced, and a model in which something else reads the spectra too.
+/// from 2 on, whatever reads it. A constant factor becomes the scaling where the window is a constant or missing, and
+/// is applied to the result otherwise. Left alone are power without doubled interior bins, segments that are not averaged
+/// or not equally spaced, and a model in which something else reads the spectra too.
 ///
 /// Registered after the rule for peaks: where peaks alone are wanted, power is not written.
 #[derive(Debug, Clone, Copy, Default)]
