@@ -63,7 +63,6 @@ pub fn run(
     out: &mut dyn Write,
 ) -> anyhow::Result<ExitStatus> {
     let problems = arguments.problems();
-    let of_problems = |name| distinct(problems.iter().map(|problem| problem.parameters().shown(name)));
     let comparison = Comparison {
         command: "layers",
         heading: vec![
@@ -72,11 +71,7 @@ pub fn run(
                 .into(),
         ],
         facts: ParameterMap::default().with("values", "f32"),
-        options: ParameterMap::default()
-            .with("layer", of_problems("layer"))
-            .with("batch", numbers(&arguments.batch))
-            .with("shape", of_problems("shape"))
-            .with("modes", of_problems("modes")),
+        options: arguments.options(),
         columns: &["layer", "batch", "shape", "modes"],
         problems,
         catalogue,
@@ -87,6 +82,27 @@ pub fn run(
 }
 
 impl LayersArgs {
+    /// The options that the layers have, by their names.
+    fn options(&self) -> ParameterMap {
+        let has = |kind| self.layer.contains(&kind);
+        let layers: Vec<_> =
+            LayerKind::NAMED.into_iter().filter(|(_, kind)| has(*kind)).map(|(name, _)| name).collect();
+        let shapes: Vec<_> = Shapes::of(&self.n).iter().map(ToString::to_string).collect();
+        let convolutions = has(LayerKind::SpectralConv) || has(LayerKind::LongConv);
+        let of = |has: bool, list: &[NumberRange]| has.then(|| numbers(list));
+        ParameterMap::default()
+            .with("layer", layers)
+            .with("batch", numbers(&self.batch))
+            .with("channels", of(convolutions, &self.channels))
+            .with("n", convolutions.then_some(shapes))
+            .with("modes", of(has(LayerKind::SpectralConv), &self.modes))
+            .with("gated", self.gated)
+            .with("samples", of(has(LayerKind::LogMel), &self.samples))
+            .with("n_fft", of(has(LayerKind::LogMel), &self.n_fft))
+            .with("hop", of(has(LayerKind::LogMel), &self.hop))
+            .with("mels", of(has(LayerKind::LogMel), &self.mels))
+    }
+
     /// Every combination of the options that a layer has.
     fn problems(&self) -> Vec<LayerProblem> {
         let shapes = Shapes::of(&self.n);

@@ -34,9 +34,6 @@ pub(in crate::cpu) fn supports_length(n: usize) -> bool {
     simd_enabled() && (MIN_N_FFT..=MAX_N_FFT).contains(&n)
 }
 
-/// [`supports_length`] by its earlier name.
-pub(in crate::cpu) use supports_length as takes;
-
 /// Whether the f32 kernels run on this thread at all.
 ///
 /// They do if the processor has another instruction set than the portable one, with which the scalar engine is faster,

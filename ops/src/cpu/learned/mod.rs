@@ -29,7 +29,7 @@ pub fn learned_welch_psd<T: Real>(signal: &[T], frame_len: usize, model: &Learne
     if exact.is_some() {
         return;
     }
-    if isa::takes(model.options.n_fft)
+    if isa::supports_length(model.options.n_fft)
         && let (Some(signal), Some(model)) = (T::as_f32(signal), model.as_f32())
         && let Some(power) = T::as_f32_mut(power)
     {
@@ -60,7 +60,7 @@ pub fn learned_welch_peaks<T: Real>(
     if exact.is_some() {
         return;
     }
-    if isa::takes(model.options.n_fft)
+    if isa::supports_length(model.options.n_fft)
         && let (Some(signal), Some(model)) = (T::as_f32(signal), model.as_f32())
         && let Some(out_power) = T::as_f32_mut(out_power)
     {
@@ -104,7 +104,7 @@ pub fn learned_welch_psd_backward<T: Real>(
             return;
         }
     }
-    if isa::takes(model.options.n_fft)
+    if isa::supports_length(model.options.n_fft)
         && let (Some(signal), Some(model)) = (T::as_f32(signal), model.as_f32())
         && let Some(grad_power) = T::as_f32(grad_power)
     {

@@ -33,7 +33,7 @@ impl Engine {
     /// The engine of an estimate of `rows` rows on this thread.
     fn of(options: &WelchOptions, rows: usize) -> Option<Self> {
         let n = options.n_fft;
-        if n.is_power_of_two() && isa::takes(n) {
+        if n.is_power_of_two() && isa::supports_length(n) {
             return Some(Self::AcrossRegisters);
         }
         plan_of_frames(n, rows).map(Self::Lanes)
