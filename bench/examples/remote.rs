@@ -20,6 +20,9 @@ const N_FFT: usize = 256;
 const SEGMENTS: usize = 2;
 const K: usize = 16;
 
+/// A way to compute the peaks of frames.
+type Call = fn(&Place, &[f32]) -> HostPeaks;
+
 fn main() {
     let name: DeviceName = std::env::args().nth(1).expect("the name of a server's device").parse().unwrap();
     let batch: usize = std::env::args().nth(2).map_or(8_192, |batch| batch.parse().unwrap());
@@ -28,7 +31,7 @@ fn main() {
     let places = [DeviceName::CPU, name].map(|name| Place::new(name.open().unwrap(), options));
 
     println!("{batch} frames of {} samples, medians of {ITERATIONS} and the range from p10 to p90", options.frame());
-    let calls: [(&str, fn(&Place, &[f32]) -> HostPeaks); 2] =
+    let calls: [(&str, Call); 2] =
         [("from host, in chunks", Place::in_chunks), ("one upload, one call", Place::at_once)];
     for (call_name, call) in calls {
         let expected = call(&places[0], &samples);

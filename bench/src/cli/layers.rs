@@ -8,7 +8,6 @@ use super::options::MeasureOptions;
 use super::values::named;
 use crate::harness::number_list::{NumberRange, distinct, numbers};
 use crate::harness::parameters::ParameterMap;
-use crate::harness::problem::Problem;
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::fft::{FftShape, Shapes};
 use crate::suites::layers::{LayerKind, LayerProblem, LogMelShape, LongConvShape, SpectralConvShape};
