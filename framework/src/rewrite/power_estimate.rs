@@ -3,6 +3,8 @@
 use firefly_ops::WelchOptions;
 
 use super::abstract_value::{AbstractValue, AxisRole, PowerSpectrum, SpectrumPart, ValueKind};
+use super::operands;
+use crate::graph::{Graph, Node, ValueId};
 
 /// Relative tolerance of weights: constants are f32.
 pub const TOLERANCE: f64 = 1e-6;
@@ -57,5 +59,15 @@ impl<'a> PowerEstimate<'a> {
     /// Whether its power differs from that of `options` by a factor.
     pub fn is_scaled(&self) -> bool {
         (self.factor - 1.0).abs() > TOLERANCE
+    }
+
+    /// Inputs of the operation: the signal from the first sample on, and the window. What computes them is appended to
+    /// `nodes`.
+    pub fn inputs(&self, after: &mut Graph, nodes: &mut Vec<Node>) -> Option<Vec<ValueId>> {
+        let source = after.get(self.spectrum.segments.source);
+        let (length, dtype) = (source.shape[1] - self.start, source.dtype);
+        let signal = operands::samples(after, nodes, self.spectrum.segments.source, self.start, length);
+        let window = operands::window(after, nodes, self.spectrum.segments.window, self.options.n_fft, dtype)?;
+        Some(vec![signal, window])
     }
 }

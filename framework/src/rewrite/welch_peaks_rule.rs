@@ -5,7 +5,7 @@ use burn::tensor::{DType, IntDType};
 use super::interpretation::Interpretation;
 use super::power_estimate::PowerEstimate;
 use super::spectral_nodes::welch_peaks_operation;
-use super::{Replacement, Rule, operands};
+use super::{Replacement, Rule};
 use crate::graph::{AxisSlice, Graph, Node, Operation, Ranked, ValueId};
 
 /// Rule that replaces the strongest bins of a Welch spectrum of stock operations by one `welch_peaks`.
@@ -135,11 +135,7 @@ fn replace(graph: &Graph, interpretation: &Interpretation<'_>, search: PeaksSear
         return None;
     };
 
-    // Inputs: the signal from the first sample on, and the window.
-    let n_fft = estimate.options.n_fft;
-    let length = graph.get(source).shape[1] - estimate.start;
-    let signal = operands::samples(&mut after, &mut nodes, source, estimate.start, length);
-    let window = operands::window(&mut after, &mut nodes, spectrum.segments.window, n_fft, dtype)?;
+    let inputs = estimate.inputs(&mut after, &mut nodes)?;
     // Outputs: those of the search, and new values for what it does not return.
     let bins_dtype = search.positions.map_or(DType::I64, |positions| graph.get(positions).dtype);
     let bins = search.positions.unwrap_or_else(|| after.computed(&[rows, search.k], bins_dtype));
@@ -148,7 +144,7 @@ fn replace(graph: &Graph, interpretation: &Interpretation<'_>, search: PeaksSear
     let scale = estimate.is_scaled();
     let unscaled = if scale { after.computed(&[rows, search.k], dtype) } else { power };
     let operation = welch_peaks_operation(estimate.options, search.k, IntDType::from(bins_dtype));
-    nodes.push(Node::new(operation, vec![signal, window], vec![bins, unscaled]));
+    nodes.push(Node::new(operation, inputs, vec![bins, unscaled]));
     if scale {
         nodes.push(Node::new(Operation::MultiplyScalar(estimate.factor), vec![unscaled], vec![power]));
     }

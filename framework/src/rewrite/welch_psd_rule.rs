@@ -7,7 +7,7 @@ use firefly_ops::{Scaling, WelchOptions};
 use super::interpretation::Interpretation;
 use super::power_estimate::{PowerEstimate, TOLERANCE};
 use super::spectral_nodes::welch_psd_operation;
-use super::{Replacement, Rule, constants, operands};
+use super::{Replacement, Rule, constants};
 use crate::graph::{Graph, Node, Operation, ValueId};
 
 /// Factors and sample rates far from the limits of f32.
@@ -76,14 +76,12 @@ fn replace(graph: &Graph, interpretation: &Interpretation<'_>, index: usize) -> 
         return None;
     }
     let (mut after, mut nodes) = (graph.clone(), Vec::new());
-    let PowerEstimate { spectrum, options, start, factor } = estimate;
-    let source = spectrum.segments.source;
-    let (rows, length, dtype) = (graph.get(source).shape[0], graph.get(source).shape[1], graph.get(source).dtype);
+    let PowerEstimate { spectrum, options, factor, .. } = estimate;
+    let source = graph.get(spectrum.segments.source);
+    let (rows, dtype) = (source.shape[0], source.dtype);
     let scaling = scaling(graph, interpretation, &estimate);
 
-    // Inputs: the signal from the first sample on, and the window.
-    let signal = operands::samples(&mut after, &mut nodes, source, start, length - start);
-    let window = operands::window(&mut after, &mut nodes, spectrum.segments.window, options.n_fft, dtype)?;
+    let inputs = estimate.inputs(&mut after, &mut nodes)?;
     // The result, without axes of length 1 and the factor that is no scaling, and the steps from it to the target.
     let shape = [rows, options.bins()];
     let mut steps = Vec::new();
@@ -99,7 +97,7 @@ fn replace(graph: &Graph, interpretation: &Interpretation<'_>, index: usize) -> 
         power = unscaled;
     }
     let options: WelchOptions = options.with_scaling(scaling.unwrap_or_default());
-    nodes.push(Node::new(welch_psd_operation(options), vec![signal, window], vec![power]));
+    nodes.push(Node::new(welch_psd_operation(options), inputs, vec![power]));
     nodes.extend(steps.into_iter().rev());
     after.replace(&[index], nodes);
     Some(Replacement { graph: after, target, obsolete: spectrum.spectra.clone(), batch: rows as u64 })

@@ -4,6 +4,7 @@
 mod long_conv_rule;
 mod mel_rule;
 mod replay;
+mod rules;
 mod spectral_conv_dimensions;
 mod spectral_conv_rule;
 mod welch_psd_rule;

@@ -1,15 +1,13 @@
 //! Mel spectra of separate operations are rewritten to one where the outputs are the same and it pays.
 
-use burn::backend::Flex;
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
-use firefly_framework::graph::{CustomOperations, Graph, Input, Operation, Outputs, Replay, capture};
-use firefly_framework::movement::MovementOptions;
+use firefly_framework::graph::{Graph, Input, Operation, Outputs, capture};
 use firefly_framework::profile::{DeviceProfile, Preset};
-use firefly_framework::rewrite::{MelRule, Rewriter, Rewritten, register_costs};
+use firefly_framework::rewrite::{MelRule, Rewritten};
 use firefly_ops::fft::{ComplexTensor, rfft, stft};
 use firefly_ops::{MelBands, MelNorm, MelScale, Norm, StftOptions, Window, WindowSymmetry, mel_filters};
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+
+use crate::rules::{self, assert_left_alone, assert_same_outputs, names};
 
 const ROWS: usize = 3;
 const SAMPLES: usize = 2000;
@@ -22,47 +20,23 @@ fn record<O: Outputs>(model: impl FnOnce(Tensor<2>, &Device) -> O) -> Graph {
 }
 
 fn rewrite(graph: &Graph, device: &DeviceProfile) -> Rewritten {
-    let mut options = MovementOptions::default();
-    register_costs(&mut options.costs);
-    let mut rewriter = Rewriter::new(options);
-    rewriter.register(MelRule);
-    rewriter.run(graph, device)
-}
-
-fn run(graph: &Graph) -> Vec<f64> {
-    let mut random = StdRng::seed_from_u64(1);
-    let signal: Vec<f32> = (0..ROWS * SAMPLES).map(|_| random.random_range(-1.0..1.0)).collect();
-    let custom = CustomOperations::<Flex>::spectral_and_fourier();
-    let mut replay = Replay::new(graph, &Default::default(), &custom).unwrap();
-    let outputs = replay.run(vec![TensorData::new(signal, [ROWS, SAMPLES])]).unwrap();
-    outputs.iter().flat_map(|output| output.try_to_vec_as::<f64>().unwrap()).collect()
+    rules::rewrite(MelRule, graph, device)
 }
 
 /// Asserts that a graph becomes one mel spectrum and at most `others` other operations that run, with the same
 /// outputs.
 fn becomes(label: &str, graph: &Graph, others: usize) {
     let rewritten = rewrite(graph, &Preset::Cpu.profile());
-    let left: Vec<_> = rewritten.graph.nodes().iter().map(|node| node.operation.name().into_owned()).collect();
+    let left = names(&rewritten.graph);
     assert_eq!(rewritten.applied(), 1, "{label}: {left:?}, from {:?}", names(graph));
     let running = rewritten.graph.nodes().iter().filter(|node| !node.operation.is_view()).count();
     assert!(left.iter().filter(|name| *name == "firefly::mel").count() == 1, "{label}: {left:?}");
     assert!(running <= 1 + others, "{label}: {left:?}");
-    let (before, after) = (run(graph), run(&rewritten.graph));
-    assert_eq!(before.len(), after.len());
-    let largest = before.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-    for (before, after) in before.iter().zip(&after) {
-        assert!((before - after).abs() <= 2e-5 * largest, "{label}: {before} became {after}");
-    }
-}
-
-fn names(graph: &Graph) -> Vec<String> {
-    graph.nodes().iter().map(|node| node.operation.name().into_owned()).collect()
+    assert_same_outputs(label, graph, &rewritten.graph, 2e-5);
 }
 
 fn stays(label: &str, graph: &Graph) {
-    let rewritten = rewrite(graph, &Preset::Cpu.profile());
-    assert!(rewritten.outcomes.is_empty(), "{label}: {}", rewritten.explain());
-    assert_eq!(rewritten.graph.nodes().len(), graph.nodes().len(), "{label}");
+    assert_left_alone(label, MelRule, graph);
 }
 
 fn bands() -> MelBands {

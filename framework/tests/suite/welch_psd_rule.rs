@@ -1,15 +1,13 @@
 //! Welch power of separate operations is rewritten to one where the outputs are the same and it pays.
 
-use burn::backend::Flex;
-use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
-use firefly_framework::graph::{CustomOperations, Graph, Input, Operation, Outputs, Replay, capture};
-use firefly_framework::movement::MovementOptions;
+use burn::tensor::{DType, Device, FloatDType, Tensor};
+use firefly_framework::graph::{Graph, Input, Operation, Outputs, capture};
 use firefly_framework::profile::{DeviceProfile, Preset};
-use firefly_framework::rewrite::{Rewriter, Rewritten, WelchPsdRule, register_costs};
+use firefly_framework::rewrite::{Rewriter, Rewritten, WelchPsdRule};
 use firefly_ops::fft::{rfft, stft};
 use firefly_ops::{Direction, Norm, StftOptions, Window, WindowSymmetry, butterfly, exact_twiddles};
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+
+use crate::rules::{self, assert_left_alone, assert_same_outputs, names, run};
 
 const ROWS: usize = 3;
 const SAMPLES: usize = 300;
@@ -21,28 +19,7 @@ fn record<O: Outputs>(model: impl FnOnce(Tensor<2>, &Device) -> O) -> Graph {
 }
 
 fn rewrite(graph: &Graph, device: &DeviceProfile) -> Rewritten {
-    let mut options = MovementOptions::default();
-    register_costs(&mut options.costs);
-    let mut rewriter = Rewriter::new(options);
-    rewriter.register(WelchPsdRule);
-    rewriter.run(graph, device)
-}
-
-fn run(graph: &Graph) -> Vec<f64> {
-    let mut random = StdRng::seed_from_u64(1);
-    let custom = CustomOperations::<Flex>::spectral_and_fourier();
-    let mut replay = Replay::new(graph, &Default::default(), &custom).unwrap();
-    let inputs = graph.inputs().iter().map(|&input| {
-        let shape = graph.get(input).shape.clone();
-        let values: Vec<f32> = (0..shape.iter().product()).map(|_| random.random_range(-1.0..1.0)).collect();
-        TensorData::new(values, shape)
-    });
-    let outputs = replay.run(inputs.collect()).unwrap();
-    outputs.iter().flat_map(|output| output.try_to_vec_as::<f64>().unwrap()).collect()
-}
-
-fn names(graph: &Graph) -> Vec<String> {
-    graph.nodes().iter().map(|node| node.operation.name().into_owned()).collect()
+    rules::rewrite(WelchPsdRule, graph, device)
 }
 
 /// Asserts that a graph becomes one Welch spectrum and exactly `others` other operations that run, with the same
@@ -54,18 +31,11 @@ fn becomes(label: &str, graph: &Graph, others: usize) {
     assert_eq!(left.iter().filter(|name| *name == "firefly::welch_psd").count(), 1, "{label}: {left:?}");
     let running = rewritten.graph.nodes().iter().filter(|node| !node.operation.is_view()).count();
     assert_eq!(running, 1 + others, "{label}: {left:?}");
-    let (before, after) = (run(graph), run(&rewritten.graph));
-    assert_eq!(before.len(), after.len());
-    let largest = before.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-    for (before, after) in before.iter().zip(&after) {
-        assert!((before - after).abs() <= 4e-6 * largest, "{label}: {before} became {after}");
-    }
+    assert_same_outputs(label, graph, &rewritten.graph, 4e-6);
 }
 
 fn stays(label: &str, graph: &Graph) {
-    let rewritten = rewrite(graph, &Preset::Cpu.profile());
-    assert!(rewritten.outcomes.is_empty(), "{label}: {}", rewritten.explain());
-    assert_eq!(rewritten.graph.nodes().len(), graph.nodes().len(), "{label}");
+    assert_left_alone(label, WelchPsdRule, graph);
 }
 
 fn hann(n: usize, device: &Device) -> Tensor<1> {

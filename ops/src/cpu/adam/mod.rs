@@ -1,7 +1,7 @@
 //! Steps of Adam over parameters in host memory.
 
 use crate::cpu::isa::register::Register;
-use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
+use crate::cpu::isa::{Kernel, dispatch_widest};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::options::{AdamCoefficients, AdamOptions};
@@ -20,7 +20,7 @@ pub fn adam_step<T: Real>(state: [&mut [T]; 3], gradient: &[T], options: &AdamOp
     let pieces = parameter.zip(moment_1).zip(moment_2).zip(gradient.chunks(length));
     tasks.run(pieces, |(((parameter, moment_1), moment_2), gradient)| {
         let step = AdamKernel { state: [parameter, moment_1, moment_2], gradient, by: coefficients };
-        dispatch(InstructionSet::current(), Width::Sixteen, step);
+        dispatch_widest(step);
     });
 }
 

@@ -19,6 +19,11 @@ pub(in crate::cpu) enum Width {
     Sixteen,
 }
 
+/// Runs `kernel` with this thread's set, in the widest registers.
+pub(in crate::cpu) fn dispatch_widest(kernel: impl Kernel) {
+    dispatch(InstructionSet::current(), Width::Sixteen, kernel);
+}
+
 /// Runs `kernel` with `set`, or with the best set this processor has if that is less.
 #[cfg(target_arch = "x86_64")]
 pub(in crate::cpu) fn dispatch(set: InstructionSet, width: Width, kernel: impl Kernel) {

@@ -23,7 +23,7 @@ pub(in crate::cpu) mod register;
 mod tests;
 
 use crate::options::{MAX_N_FFT, MIN_N_FFT};
-pub(in crate::cpu) use dispatch::{Width, dispatch, dispatch_two_rows};
+pub(in crate::cpu) use dispatch::{Width, dispatch, dispatch_two_rows, dispatch_widest};
 pub use instruction_set::InstructionSet;
 pub(in crate::cpu) use kernel::Kernel;
 

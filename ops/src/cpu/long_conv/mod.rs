@@ -81,9 +81,14 @@ impl<'a, T: Real> LongConvOperands<'a, T> {
         self.signal.len() / self.n
     }
 
+    /// The fewest pairs of samples that hold the convolution of a row.
+    fn least_pairs(&self) -> usize {
+        (self.n + self.used_taps() - 1).div_ceil(2)
+    }
+
     /// Half the points of the transforms: pairs of samples.
     fn pairs(&self) -> usize {
-        next_fast_len((self.n + self.used_taps() - 1).div_ceil(2))
+        next_fast_len(self.least_pairs())
     }
 
     fn as_f32(&self) -> Option<LongConvOperands<'a, f32>> {

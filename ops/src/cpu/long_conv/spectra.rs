@@ -3,8 +3,9 @@
 //! The formulas are those of [`tile`](super::tile); here a bin and its mirror image are lanes of two registers, of which
 //! one is reversed. Spectra have N bins, N the points of the transform, real and imaginary parts apart.
 
+use super::tile::conjugate;
 use crate::cpu::isa::register::{Complex, Register};
-use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
+use crate::cpu::isa::{Kernel, dispatch_widest};
 use crate::cpu::transform::bluestein::load;
 use crate::cpu::transform::real_rows::mirrored;
 
@@ -66,9 +67,7 @@ impl<const REVERSED: bool> Bins for Convolution<'_, REVERSED> {
         let (a, b) = (at::<V>(token, self.factors[0], bin), at::<V>(token, self.factors[1], bin));
         // A Z[k] + B Z[N − k]*, or A* Z[k] − B* Z[N − k]*.
         let value = if REVERSED {
-            let product = beyond.times(b);
-            let conjugate = Complex { re: product.re, im: V::splat(token, 0.0) - product.im };
-            conjugate_times(a, z).minus(conjugate)
+            conjugate_times(a, z).minus(conjugate(token, beyond.times(b)))
         } else {
             z.times(a).plus(conjugate_times(beyond, b))
         };
@@ -156,7 +155,7 @@ pub(super) enum Bin {
 
 /// Computes all bins.
 pub(super) fn compute(bins: impl Bins) {
-    dispatch(InstructionSet::current(), Width::Sixteen, BinsKernel(bins));
+    dispatch_widest(BinsKernel(bins));
 }
 
 struct BinsKernel<B>(B);

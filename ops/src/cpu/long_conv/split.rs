@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::LongConvOperands;
 use super::rows::{RowSpectra, RowTransforms};
 use super::spectra::{AddProducts, Convolution, Correlation, Factors, compute};
+use crate::cpu::isa::dispatch_widest;
 use crate::cpu::isa::register::MAX_LANES;
-use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::runtime::scratch::{take, with_vector};
 use crate::cpu::transform::complex_fft_in_place;
 use crate::cpu::transform::even_odd::{JoinKernel, SplitKernel};
@@ -24,8 +24,7 @@ pub(super) struct SplitTransforms {
 impl SplitTransforms {
     /// The transforms of rows, if they fill registers on this thread.
     pub fn of(inputs: &LongConvOperands<'_, f32>) -> Option<Self> {
-        let least = (inputs.n + inputs.used_taps() - 1).div_ceil(2);
-        RealRows::from(2 * least.max(MIN_POINTS)).map(|padded| Self { padded })
+        RealRows::from(2 * inputs.least_pairs().max(MIN_POINTS)).map(|padded| Self { padded })
     }
 }
 
@@ -104,10 +103,6 @@ impl RowSpectra<f32> for SplitSpectra<'_> {
     }
 }
 
-fn run(kernel: impl Kernel) {
-    dispatch(InstructionSet::current(), Width::Sixteen, kernel);
-}
-
 fn read<'a>([re, im]: &'a Parts<'_>) -> [&'a [f32]; 2] {
     [re, im]
 }
@@ -119,7 +114,7 @@ fn write<'a>([re, im]: &'a mut Parts<'_>) -> [&'a mut [f32]; 2] {
 /// The spectrum of a row, padded with zeros, times factors.
 fn forward(row: &[f32], factors: Option<&[f32]>, spectrum: &mut Parts<'_>) {
     let points = spectrum[0].len();
-    run(SplitKernel { signal: row, factors, width: row.len(), points, values: write(spectrum) });
+    dispatch_widest(SplitKernel { signal: row, factors, width: row.len(), points, values: write(spectrum) });
     complex_fft_in_place(&FftOptions::new(points, Direction::Forward), write(spectrum));
 }
 
@@ -129,5 +124,5 @@ fn inverse(spectrum: &mut Parts<'_>, factors: Option<&[f32]>, row: &mut [f32]) {
     // With real and imaginary parts exchanged, the inverse transform.
     let [re, im] = write(spectrum);
     complex_fft_in_place(&FftOptions::new(points, Direction::Forward), [im, re]);
-    run(JoinKernel { values: read(spectrum), factors, points, length: row.len(), signal: row });
+    dispatch_widest(JoinKernel { values: read(spectrum), factors, points, length: row.len(), signal: row });
 }

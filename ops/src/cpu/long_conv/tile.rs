@@ -33,7 +33,7 @@ fn half_turn(plan: &MixedRadixPlan, k: usize) -> [f32; 2] {
 }
 
 #[inline(always)]
-fn conjugate<V: Register>(token: V::Token, z: Complex<V>) -> Complex<V> {
+pub(super) fn conjugate<V: Register>(token: V::Token, z: Complex<V>) -> Complex<V> {
     Complex { re: z.re, im: V::splat(token, 0.0) - z.im }
 }
 

@@ -7,7 +7,7 @@ mod tests;
 use self::row::{Boundary, PeakLossRow};
 use super::elementary::{Approximate, ElementaryFunctions, Exact};
 use super::isa::register::Register;
-use super::isa::{InstructionSet, Kernel, Width, dispatch};
+use super::isa::{Kernel, dispatch_widest};
 use super::real::Real;
 use super::runtime::tasks::Tasks;
 use crate::options::PeakLossOptions;
@@ -37,7 +37,7 @@ pub fn peak_loss<T: Real>(inputs: &PeakLossInputs<'_, T>, options: &PeakLossOpti
     let tasks = inputs.tasks();
     if let (Some(inputs), Some(output)) = (inputs.as_f32(), T::as_f32_mut(output)) {
         tasks.run(inputs.pieces(&tasks).zip(output.chunks_mut(tasks.rows * LOSSES)), |(inputs, output)| {
-            dispatch(InstructionSet::current(), Width::Sixteen, LossTask { inputs, options, output });
+            dispatch_widest(LossTask { inputs, options, output });
         });
         return;
     }
@@ -58,7 +58,7 @@ pub fn peak_loss_backward<T: Real>(
     if let (Some(inputs), Some(grad), Some(output)) = (inputs.as_f32(), T::as_f32(grad), T::as_f32_mut(output)) {
         let pieces = inputs.pieces(&tasks).zip(grad.chunks(tasks.rows * LOSSES)).zip(output.chunks_mut(values));
         tasks.run(pieces, |((inputs, grad), output)| {
-            dispatch(InstructionSet::current(), Width::Sixteen, GradientTask { inputs, grad, options, output });
+            dispatch_widest(GradientTask { inputs, grad, options, output });
         });
         return;
     }

@@ -3,7 +3,7 @@
 use super::product_rows::ModeProductKernel;
 use super::product_shape::ModeProduct;
 use super::product_tiles::multiply_tiles;
-use crate::cpu::isa::{InstructionSet, Width, dispatch, simd_enabled};
+use crate::cpu::isa::{dispatch_widest, simd_enabled};
 use crate::cpu::real::Real;
 
 /// The fewest modes that registers take.
@@ -33,7 +33,7 @@ pub(super) fn multiply<T: Real>(
         return unsafe { multiply_tiles(product, left, right, [out_re, out_im]) };
     }
     let kernel = ModeProductKernel { product, left, right, out: [out_re, out_im] };
-    if simd_enabled() { dispatch(InstructionSet::current(), Width::Sixteen, kernel) } else { kernel.run_rows() }
+    if simd_enabled() { dispatch_widest(kernel) } else { kernel.run_rows() }
 }
 
 /// Parts in f32, if they are.

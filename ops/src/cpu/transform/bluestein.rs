@@ -13,7 +13,7 @@ use rustfft::num_complex::Complex as Value;
 use super::OneSidedFactors;
 use super::plan::{largest_prime, turn};
 use crate::cpu::isa::register::{Complex, Register};
-use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, simd_enabled};
+use crate::cpu::isa::{Kernel, dispatch_widest, simd_enabled};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 use crate::cpu::runtime::scratch::with_vector;
@@ -241,7 +241,7 @@ fn convolution_length(least: usize) -> usize {
 
 /// Multiplies complex values, those of `input` or else those that `output` has, by `factors` and by `scale`.
 fn multiply(input: Option<[&[f32]; 2]>, factors: [&[f32]; 2], scale: f32, output: [&mut [f32]; 2]) {
-    dispatch(InstructionSet::current(), Width::Sixteen, ProductKernel { input, factors, scale, output });
+    dispatch_widest(ProductKernel { input, factors, scale, output });
 }
 
 struct ProductKernel<'a> {

@@ -9,7 +9,7 @@ use super::complex_algorithm::ComplexAlgorithm;
 use super::even_odd::{JoinKernel, SplitKernel};
 use super::plan::turn;
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
-use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
+use crate::cpu::isa::{Kernel, dispatch_widest};
 use crate::cpu::runtime::keyed_cache::KeyedCache;
 use crate::cpu::runtime::scratch::with_vector;
 use crate::cpu::runtime::tasks::Tasks;
@@ -36,8 +36,10 @@ impl RealRows {
 
     /// The rows of the fewest samples from `n` on that have no prime factor above 7 and are taken.
     pub fn from(n: usize) -> Option<Arc<Self>> {
-        let points = (n.div_ceil(2)..=n.next_power_of_two() / 2).filter(|points| points.is_multiple_of(MAX_LANES));
-        points.filter(|&points| next_fast_len(points) == points).find_map(|points| Self::of(2 * points))
+        let registers = n.div_ceil(2 * MAX_LANES);
+        // Where the next length does not fill registers, or is too long for mixed radices, a power of two may.
+        let lengths = [next_fast_len(registers), registers.next_power_of_two()];
+        lengths.into_iter().find_map(|registers| Self::of(2 * MAX_LANES * registers))
     }
 
     fn new(n: usize) -> Self {
@@ -90,9 +92,15 @@ impl RealRows {
                 for (signal, (out_re, out_im)) in signals.zip(outputs) {
                     let count = out_re.len() / kept;
                     let (re, im) = memory[..2 * points * count].split_at_mut(points * count);
-                    run(SplitKernel { signal, factors: None, width, points, values: [&mut *re, &mut *im] });
+                    dispatch_widest(SplitKernel { signal, factors: None, width, points, values: [&mut *re, &mut *im] });
                     super::complex_fft_in_place(&transform, [&mut *re, &mut *im]);
-                    run(UnpackKernel { rows: self, values: [re, im], factors, kept, bins: [out_re, out_im] });
+                    dispatch_widest(UnpackKernel {
+                        rows: self,
+                        values: [re, im],
+                        factors,
+                        kept,
+                        bins: [out_re, out_im],
+                    });
                 }
             });
         });
@@ -115,18 +123,14 @@ impl RealRows {
                     let count = signal.len() / self.n;
                     let (re, im) = memory[..2 * points * count].split_at_mut(points * count);
                     let values = [&mut *re, &mut *im];
-                    run(PackKernel { rows: self, input: [in_re, in_im], width, factors, spectrum, values });
+                    dispatch_widest(PackKernel { rows: self, input: [in_re, in_im], width, factors, spectrum, values });
                     // With real and imaginary parts exchanged, the inverse transform.
                     super::complex_fft_in_place(&transform, [&mut *im, &mut *re]);
-                    run(JoinKernel { values: [re, im], factors: None, points, length: self.n, signal });
+                    dispatch_widest(JoinKernel { values: [re, im], factors: None, points, length: self.n, signal });
                 }
             });
         });
     }
-}
-
-fn run(kernel: impl Kernel) {
-    dispatch(InstructionSet::current(), Width::Sixteen, kernel);
 }
 
 /// Computes the lowest bins of rows from the transforms of their complex values, times the factors.

@@ -14,9 +14,9 @@ use crate::cpu::isa::{InstructionSet, Kernel, dispatch, dispatch_two_rows};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
+use crate::cpu::welch::bin_gain::{BinGain, gain_lines};
 use crate::cpu::welch::detrended::segment_of_rows;
 use crate::cpu::welch::estimate::{Estimate, FrameSegments};
-use crate::cpu::welch::gained::{Gained, gain_lines};
 use crate::cpu::welch::short;
 use crate::options::WelchOptions;
 
@@ -112,8 +112,8 @@ impl<'a> WelchCall<'a> {
     pub fn lines(&self) -> usize {
         let n = self.options.n_fft;
         let rows = if n <= MAX_TWO_ROW_N { 2 } else { 1 };
-        let gained = if self.gain.is_some() { gain_lines(self.options.bins(), rows) } else { 0 };
-        7 * rows * lines_for(n) + lines_for((MAX_LANES + 1) * self.stride()) + gained
+        let gain = if self.gain.is_some() { gain_lines(self.options.bins(), rows) } else { 0 };
+        7 * rows * lines_for(n) + lines_for((MAX_LANES + 1) * self.stride()) + gain
     }
 
     /// Values from one row of a tile to the next.
@@ -197,7 +197,7 @@ impl WelchKernel<'_> {
             WelchOutputs::Power(power) => (power, bins, None),
             WelchOutputs::Peaks(peaks) => (take_values(&mut memory, tile_rows * stride), stride, Some(peaks)),
         };
-        let gained = call.gain.map(|gain| Gained::<V>::new(token, gain, &mut memory));
+        let gain = call.gain.map(|gain| BinGain::<V>::new(token, gain, &mut memory));
         let mut rows = RowPowerBuffers::<V, N>::new(token, &call, memory);
         for (index, frames_beside) in frames.chunks(V::ROWS * frame_len).enumerate() {
             let index = index * V::ROWS;
@@ -209,8 +209,8 @@ impl WelchKernel<'_> {
             let is_full = peaks.is_some() && row + V::ROWS == tile_rows;
             let mut power = beside::<V>(&mut tile[row * stride..], stride, bins, spare, alone);
             rows.compute([frame, if alone { frame } else { next }], &mut power);
-            if let Some(gained) = &gained {
-                gained.apply::<N>(token, power);
+            if let Some(gain) = &gain {
+                gain.apply::<N>(token, power);
             }
             // Search a full tile, or the last one, for the peaks of all its rows at once.
             if let Some(peaks) = &mut peaks

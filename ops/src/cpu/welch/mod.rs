@@ -1,9 +1,9 @@
 //! Welch power spectra and their strongest bins, with exact transforms.
 
+mod bin_gain;
 mod detrended;
 pub(in crate::cpu) mod estimate;
 pub(in crate::cpu) mod forward;
-mod gained;
 mod lanes;
 pub(in crate::cpu) mod scaling;
 pub(in crate::cpu) mod segment;

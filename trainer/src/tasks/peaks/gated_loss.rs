@@ -50,36 +50,29 @@ fn price(config: &PeaksConfig, step: usize) -> f64 {
 #[derive(Debug, Default)]
 pub(super) struct FixedGates(OnceLock<(Gates, Tensor<1>)>);
 
-/// The gates of a batch, and open butterflies per frame.
+/// The gates of a batch, sampled where they are learned and hard where they are not, and open butterflies per frame.
 fn gates_and_butterflies(
     config: &PeaksConfig,
     fixed: &FixedGates,
     model: &LearnedWelchPeaks,
     number: usize,
 ) -> Result<(Gates, Tensor<1>), ArgumentError> {
-    let of = |gates: Gates| {
+    let with_butterflies = |gates: Gates| {
         let butterflies = expected_butterflies(config, model, &gates);
         (gates, butterflies)
     };
-    if learns(config, Parameters::Gates) || learns(config, Parameters::Segments) {
-        return Ok(of(gates(config, model, number)?));
-    }
-    Ok(fixed.0.get_or_init(|| of(model.hard_gates())).clone())
-}
-
-/// The gates of a batch: sampled where they are learned, hard where they are not.
-fn gates(config: &PeaksConfig, model: &LearnedWelchPeaks, number: usize) -> Result<Gates, ArgumentError> {
     let hard = || model.hard_gates();
     let sampled = || {
         let (butterflies, segments) = gate_noise(config.seed, model, number);
         model.try_sample_gates_from(butterflies, segments)
     };
-    Ok(match (learns(config, Parameters::Gates), learns(config, Parameters::Segments)) {
+    let gates = match (learns(config, Parameters::Gates), learns(config, Parameters::Segments)) {
         (true, true) => sampled()?,
         (true, false) => Gates::new(sampled()?.butterflies().clone(), hard().segments().clone()),
         (false, true) => Gates::new(hard().butterflies().clone(), sampled()?.segments().clone()),
-        (false, false) => hard(),
-    })
+        (false, false) => return Ok(fixed.0.get_or_init(|| with_butterflies(hard())).clone()),
+    };
+    Ok(with_butterflies(gates))
 }
 
 /// Uniform noise for the gates of butterflies and of segments, a function of the seed and the number of the batch

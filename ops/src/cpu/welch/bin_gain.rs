@@ -6,14 +6,14 @@ use crate::cpu::isa::register::Register;
 use crate::cpu::learned::gain::GAIN_TAPS;
 
 /// Gain of the bins.
-pub(super) struct Gained<'a, V> {
+pub(super) struct BinGain<'a, V> {
     /// Factors of the bins below, of the bins themselves and of the bins above, `[n / 2 / L, 3]` registers.
     taps: &'a [V],
     /// Those of Nyquist, in every lane.
     nyquist: [V; GAIN_TAPS],
 }
 
-impl<'a, V: Register> Gained<'a, V> {
+impl<'a, V: Register> BinGain<'a, V> {
     /// The gain `[bins, 3]`.
     #[inline(always)]
     pub fn new(token: V::Token, gain: &[f32], memory: &mut &'a mut [Line]) -> Self {
