@@ -1,8 +1,9 @@
 //! A server in another process.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread;
 
 use crate::common::{firefly, text};
 
@@ -13,7 +14,6 @@ pub const TOKEN: &str = "a-token-of-the-tests-alone";
 pub struct ServerProcess {
     child: Child,
     device: String,
-    _log: BufReader<ChildStderr>,
 }
 
 impl ServerProcess {
@@ -40,7 +40,10 @@ impl ServerProcess {
         let mut line = String::new();
         log.read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("serving cpu at ").unwrap_or_else(|| panic!("{line}"));
-        Self { device: format!("remote:{address}"), child, _log: log }
+        let device = format!("remote:{address}");
+        // A server whose log nobody reads waits until somebody does.
+        thread::spawn(move || io::copy(&mut log, &mut io::sink()));
+        Self { child, device }
     }
 
     /// Name of the server's device.
