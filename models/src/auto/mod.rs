@@ -1,16 +1,16 @@
 //! Welch peaks by the strategy that is predicted to be fastest.
 //!
 //! `config` holds the candidates: tiers and strategies. `request` predicts the time of each candidate for a batch and
-//! selects the fastest; it has the table of published thresholds. `model` runs the selection. `names` is the table of
+//! selects the fastest; it has the table of published thresholds. `module` runs the selection. `names` is the table of
 //! published names.
 
 mod config;
-mod model;
+mod module;
 mod names;
 mod request;
 
 pub use config::AutoWelchPeaksConfig;
 pub use firefly_framework::cost::Strategy;
-pub use model::{AutoWelchPeaks, traces_selections};
+pub use module::{AutoWelchPeaks, traces_selections};
 pub use names::{PUBLISHED_STRATEGIES, PublishedStrategy};
 pub use request::{Candidate, Selection};

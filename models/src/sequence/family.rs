@@ -5,7 +5,7 @@ use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::ArgumentError;
 
 use super::config::{HyenaConfig, LongConvConfig, S4dConfig};
-use super::model::{Hyena, LongConv, S4d};
+use super::module::{Hyena, LongConv, S4d};
 use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant, exactly};
 
 /// Machine of the results on the cards.

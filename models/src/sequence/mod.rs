@@ -8,7 +8,7 @@ mod direct;
 mod family;
 mod hyena;
 mod hyena_filter;
-mod model;
+mod module;
 
 pub use block::{Channels, FeedForward, Mixer, SequenceBlock};
 pub use config::{HyenaConfig, LongConvConfig, S4dConfig};
@@ -16,4 +16,4 @@ pub use diagonal::DiagonalStateSpace;
 pub use direct::DirectKernel;
 pub use hyena::HyenaOperator;
 pub use hyena_filter::HyenaFilter;
-pub use model::{Hyena, LongConv, S4d, SequenceStack};
+pub use module::{Hyena, LongConv, S4d, SequenceStack};

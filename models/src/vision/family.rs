@@ -5,7 +5,7 @@ use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::ArgumentError;
 
 use super::config::{AfnoConfig, GfNetConfig};
-use super::model::{Afno, GfNet};
+use super::module::{Afno, GfNet};
 use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant, exactly};
 
 /// Machine of the results on the cards.

@@ -5,9 +5,9 @@ mod afno_mixer;
 mod config;
 mod family;
 mod global_filter;
-mod model;
+mod module;
 
 pub use afno_mixer::{AfnoMixer, BlockLinear};
 pub use config::{AfnoConfig, GfNetConfig};
 pub use global_filter::GlobalFilter;
-pub use model::{Afno, GfNet, PatchMixer, VisionBlock, VisionStack};
+pub use module::{Afno, GfNet, PatchMixer, VisionBlock, VisionStack};
