@@ -17,7 +17,7 @@ from typing import Any, Dict, List
 import numpy as np
 
 from . import _native
-from ._arrays import Array, as_array, count, real
+from ._arrays import Array, DeviceArray, as_array, count, placed, real
 
 __all__ = ["Model", "card", "create", "list_models", "list_pretrained", "load", "pretrained"]
 
@@ -101,11 +101,17 @@ class Model:
 
         Floats compute in float32, the type of the weights; tokens are integers. A model with one output returns an
         array, with several a named tuple. With `batch_size`, so many examples are computed at a time.
+
+        Floats in the memory of the model's GPU are computed with there, all inputs at once, and outputs stay there.
         """
         floats = self._native.float_inputs()
         if len(inputs) != len(floats):
             raise ValueError(f"{len(inputs)} inputs are given, but {self._native.family()} has {len(floats)}")
-        arrays = [_input(value, is_float) for value, is_float in zip(inputs, floats)]
+        device = self._native.device()
+        arrays = [_input(value, is_float, device) for value, is_float in zip(inputs, floats)]
+        on_device = [isinstance(array, DeviceArray) for array in arrays]
+        if any(on_device) and (batch_size is not None or not all(on_device)):
+            raise ValueError("inputs are in a GPU's memory: all of them have to be, and batch_size can't be given")
         if batch_size is None:
             outputs = self._native.predict(arrays)
         else:
@@ -150,9 +156,12 @@ def _from_bytes(weights: bytes, device: str) -> Model:
     return Model(_native.from_bytes(weights, device))
 
 
-def _input(value: Any, is_float: bool) -> Array:
+def _input(value: Any, is_float: bool, device: str) -> Array:
     if is_float:
-        return np.require(real(value, "input"), np.float32, ["C_CONTIGUOUS", "ALIGNED"])
+        array, _ = placed(value, device, real, "input")
+        if isinstance(array, DeviceArray):
+            return array
+        return np.require(array, np.float32, ["C_CONTIGUOUS", "ALIGNED"])
     array = as_array(value, "input")
     if array.dtype.kind not in "iu":
         raise TypeError(f"input is of {array.dtype}, but must be of integers")

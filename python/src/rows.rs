@@ -1,6 +1,7 @@
-//! Rows that a function computes with, in the host's memory or a GPU's, and results in the same.
+//! Arrays that a function computes with, in the host's memory or a GPU's, and results in the same.
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use firefly_framework::graph::AnyTensor;
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 
@@ -66,12 +67,16 @@ impl Rows {
         py: Python<'_>,
         work: impl FnOnce(Self, Memory) -> Result<T, CallError> + Send + 'static,
     ) -> PyResult<T> {
-        #[cfg(feature = "cuda")]
-        if let Self::Resident(array) = &self {
-            let memory = Memory::Resident(array.resident());
-            return resident(py, move || work(self, memory));
+        self.memory().compute(py, move |memory| work(self, memory))
+    }
+
+    /// Memory of the rows, which results go to.
+    pub fn memory(&self) -> Memory {
+        match self {
+            Self::Host(..) => Memory::Host,
+            #[cfg(feature = "cuda")]
+            Self::Resident(array) => Memory::Resident(array.resident()),
         }
-        Ok(run(py, move || work(self, Memory::Host))??)
     }
 
     /// The device.
@@ -92,6 +97,18 @@ impl Rows {
         }
     }
 
+    /// The array as a tensor of its own number of dimensions and type on the device.
+    ///
+    /// # Errors
+    /// [`CallError::Device`] for complex values in a GPU's memory, or if it fails.
+    pub fn any_tensor(self) -> Result<AnyTensor, CallError> {
+        match self {
+            Self::Host(data, device) => Ok(AnyTensor::from_data(data, &device)),
+            #[cfg(feature = "cuda")]
+            Self::Resident(array) => array.any_tensor(),
+        }
+    }
+
     /// The rows as a tensor of `D` dimensions on the device.
     ///
     /// # Errors
@@ -106,6 +123,34 @@ impl Rows {
 }
 
 impl Memory {
+    /// The result of `work`, which runs without the interpreter's lock.
+    ///
+    /// # Errors
+    /// As [`Rows::compute`].
+    pub fn compute<T: Send + 'static>(
+        self,
+        py: Python<'_>,
+        work: impl FnOnce(Self) -> Result<T, CallError> + Send + 'static,
+    ) -> PyResult<T> {
+        match self {
+            Self::Host => Ok(run(py, move || work(Self::Host))??),
+            #[cfg(feature = "cuda")]
+            Self::Resident(place) => resident(py, move || work(Self::Resident(place))),
+        }
+    }
+
+    /// A tensor of any number of dimensions as a result.
+    ///
+    /// # Errors
+    /// [`CallError::Device`] if a GPU fails.
+    pub fn any(&self, tensor: AnyTensor) -> Result<Output, CallError> {
+        match self {
+            Self::Host => Ok(Output::Host(tensor.into_data())),
+            #[cfg(feature = "cuda")]
+            Self::Resident(resident) => DeviceArray::any(tensor, resident).map(Output::Resident),
+        }
+    }
+
     /// Floats as a result.
     ///
     /// # Errors

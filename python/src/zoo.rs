@@ -3,23 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use burn::module::Module;
-use burn::tensor::{Device, TensorData};
+use burn::tensor::Device;
 use firefly_app::device::DeviceName;
-use firefly_framework::graph::AnyTensor;
 use firefly_models::LearnedWelchPeaks;
 use firefly_models::zoo::{self, Settings, ZooModel};
-use firefly_ops::ArgumentError;
 use firefly_trainer::run_folder::RunFolder;
 use firefly_trainer::tasks::TaskName;
-use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Serialize;
 
-use crate::array::{borrow, own};
 use crate::device::open;
 use crate::error::{os_error, value_error, zoo_error};
+use crate::rows::{Memory, Rows};
 use crate::threads::run;
 
 /// Names of the models that contain a text.
@@ -96,21 +93,22 @@ impl Model {
 
 #[pymethods]
 impl Model {
-    /// Outputs of the inputs, in the order of the card.
+    /// Outputs of the inputs, in the order of the card, in the memory of the first input.
     fn predict<'py>(
         &self,
         py: Python<'py>,
-        inputs: Vec<Bound<'py, PyUntypedArray>>,
+        inputs: Vec<Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let inputs = inputs.iter().map(borrow).collect::<PyResult<Vec<TensorData>>>()?;
-        let (model, device) = (self.model.clone(), self.device.clone());
-        let outputs = run(py, move || {
-            let inputs = inputs.into_iter().map(|data| AnyTensor::from_data(data, &device)).collect();
+        let inputs = inputs.iter().map(|input| Rows::on(input, || Ok(self.device.clone())));
+        let inputs = inputs.collect::<PyResult<Vec<_>>>()?;
+        let memory = inputs.first().map_or(Memory::Host, Rows::memory);
+        let model = self.model.clone();
+        let outputs = memory.compute(py, move |memory| {
+            let inputs = inputs.into_iter().map(Rows::any_tensor).collect::<Result<_, _>>()?;
             let outputs = model.try_forward(inputs)?;
-            Ok(outputs.into_iter().map(AnyTensor::into_data).collect::<Vec<_>>())
+            outputs.into_iter().map(|output| memory.any(output)).collect::<Result<Vec<_>, _>>()
         })?;
-        let outputs = outputs.map_err(|error: ArgumentError| value_error(error))?;
-        outputs.into_iter().map(|data| own(py, data)).collect()
+        outputs.into_iter().map(|output| output.give(py)).collect()
     }
 
     /// Name of the family.

@@ -85,6 +85,33 @@ def test_results_are_those_of_the_host(function: Callable[[Any], Any]) -> None:
     assert_same(function(x), function(host))
 
 
+@pytest.mark.parametrize("name", ["welch_peaks", "learned_welch_peaks_tiny", "fits_tiny", "fno2d_tiny", "log_mel_tiny"])
+def test_models_compute_on_their_gpu(name: str) -> None:
+    model, reference = firefly.zoo.create(name, device="cuda"), firefly.zoo.create(name)
+    if model.parameters:
+        reference = firefly.zoo._from_bytes(model._native.to_bytes(), "cpu")
+    pairs = [noise(7, *shape[1:]) for shape in model.inputs]
+    outputs = model.predict(*(x for x, _ in pairs))
+    expected = reference.predict(*(host for _, host in pairs))
+    outputs, expected = (value if isinstance(value, tuple) else (value,) for value in (outputs, expected))
+    assert len(outputs) == len(expected) > 0
+    for output, host in zip(outputs, expected):
+        if host.dtype.kind == "f":
+            assert_same(output, host)
+        else:
+            assert isinstance(output, firefly.DeviceArray) and output.shape == host.shape
+            assert (output.numpy() == host).mean() > 0.99
+
+
+def test_models_refuse_tensors_of_other_memory() -> None:
+    x, host = noise(3, 384)
+    with pytest.raises(ValueError, match="cuda"):
+        firefly.zoo.create("welch_peaks").predict(x)
+    with pytest.raises(ValueError, match="batch_size can't be given"):
+        firefly.zoo.create("welch_peaks", device="cuda").predict(x, batch_size=2)
+    assert isinstance(firefly.zoo.create("welch_peaks", device="cuda").predict(host).power, np.ndarray)
+
+
 COMPLEX_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "fft": lambda z: firefly.fft.fft(z),
     "ifft": lambda z: firefly.fft.ifft(z, 50),

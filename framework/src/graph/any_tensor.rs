@@ -45,13 +45,12 @@ impl AnyTensor {
     pub fn from_data(data: TensorData, device: &Device) -> Self {
         let (bytes, shape, dtype) = data.into_parts();
         let flat = TensorData::from_bytes(bytes, [shape.num_elements()], dtype);
-        Self(if dtype.is_float() {
-            let tensor: Tensor<1> = Tensor::from_data(flat, (device, dtype));
-            Dispatch::float_reshape(tensor.into_dispatch(), shape)
+        let tensor = if dtype.is_float() {
+            Self::from(Tensor::<1>::from_data(flat, (device, dtype)))
         } else {
-            let tensor: Tensor<1, Int> = Tensor::from_data(flat, (device, dtype));
-            Dispatch::int_reshape(tensor.into_dispatch(), shape)
-        })
+            Self::from(Tensor::<1, Int>::from_data(flat, (device, dtype)))
+        };
+        tensor.in_shape(shape)
     }
 
     /// The values in host memory.
@@ -60,11 +59,11 @@ impl AnyTensor {
     /// If the device fails.
     pub fn into_data(self) -> TensorData {
         let (shape, is_float) = (self.0.shape(), self.is_float());
-        let flat = Shape::from([shape.num_elements()]);
+        let flat = self.in_shape(Shape::from([shape.num_elements()])).0;
         let data = if is_float {
-            Tensor::<1>::from_dispatch(Dispatch::float_reshape(self.0, flat)).into_data()
+            Tensor::<1>::from_dispatch(flat).into_data()
         } else {
-            Tensor::<1, Int>::from_dispatch(Dispatch::int_reshape(self.0, flat)).into_data()
+            Tensor::<1, Int>::from_dispatch(flat).into_data()
         };
         let (bytes, _, dtype) = data.into_parts();
         TensorData::from_bytes(bytes, shape, dtype)
@@ -115,6 +114,32 @@ impl AnyTensor {
         Ok(Tensor::from_dispatch(self.0))
     }
 
+    /// The elements in order, in dimensions of other lengths.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_framework::graph::AnyTensor;
+    ///
+    /// let tensor = AnyTensor::from(Tensor::<2>::ones([2, 3], &Device::flex()));
+    /// assert_eq!(tensor.try_reshape("a model", "signal", [6, 1, 1])?.dims(), [6, 1, 1]);
+    /// # Ok::<(), firefly_ops::ArgumentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ArgumentError`] if that is another number of elements.
+    pub fn try_reshape(
+        self,
+        operation: &'static str,
+        argument: &'static str,
+        shape: impl Into<Shape>,
+    ) -> Result<Self, ArgumentError> {
+        let shape = shape.into();
+        if shape.num_elements() != self.0.shape().num_elements() {
+            return Err(self.refused(operation, argument, format!("{:?}", shape.to_vec())));
+        }
+        Ok(self.in_shape(shape))
+    }
+
     /// All elements in order, of a tensor of floats.
     ///
     /// # Errors
@@ -123,8 +148,17 @@ impl AnyTensor {
         if !self.is_float() {
             return Err(self.refused(operation, argument, "floats".into()));
         }
-        let elements: usize = self.dims().iter().product();
-        Ok(Tensor::from_dispatch(Dispatch::float_reshape(self.0, Shape::from([elements]))))
+        let flat = Shape::from([self.0.shape().num_elements()]);
+        Ok(Tensor::from_dispatch(self.in_shape(flat).0))
+    }
+
+    /// The elements in a shape of as many.
+    fn in_shape(self, shape: Shape) -> Self {
+        Self(if self.is_float() {
+            Dispatch::float_reshape(self.0, shape)
+        } else {
+            Dispatch::int_reshape(self.0, shape)
+        })
     }
 
     fn refused(&self, operation: &'static str, argument: &'static str, expected: String) -> ArgumentError {

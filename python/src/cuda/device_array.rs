@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use burn::tensor::{DType, Device, Int, Tensor};
 use firefly_app::device::DeviceName;
+use firefly_framework::graph::AnyTensor;
 use numpy::{Complex32, PyArrayDescr, dtype};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,6 +16,9 @@ use super::{dlpack, import};
 use crate::array::own;
 use crate::error::CallError;
 use crate::threads::run;
+
+/// Name of the class in errors.
+const NAME: &str = "DeviceArray";
 
 /// Type of the elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +69,21 @@ impl DeviceArray {
         like.array(Values::Int(flat), shape, element)
     }
 
+    /// Floats or integers as an array of their shape. To be called in [`resident`].
+    ///
+    /// # Errors
+    /// As [`float`](Self::float).
+    pub fn any(tensor: AnyTensor, like: &Resident) -> Result<Self, CallError> {
+        let shape = tensor.dims();
+        let flat = tensor.clone().try_reshape(NAME, "output", [shape.iter().product::<usize>()])?;
+        let flat = if tensor.is_float() {
+            Self::float(flat.try_float::<1>(NAME, "output")?, like)
+        } else {
+            Self::int(flat.try_int::<1>(NAME, "output")?, like)
+        };
+        flat.map(|array| Self { shape, ..array })
+    }
+
     /// Pairs `[.., 2]` as an array of complex values. To be called in [`resident`].
     ///
     /// # Errors
@@ -95,6 +114,22 @@ impl DeviceArray {
                 Err(CallError::Device(format!("an array of {:?} as {D} dimensions: {shape:?}", self.element)))
             }
         }
+    }
+
+    /// The array as a tensor of its number of dimensions and its type.
+    ///
+    /// # Errors
+    /// [`CallError::Device`] for complex values, or if the device fails.
+    pub fn any_tensor(&self) -> Result<AnyTensor, CallError> {
+        self.buffer.settle()?;
+        if self.is_complex() {
+            return Err(CallError::Device("complex values as a tensor of real ones".into()));
+        }
+        let flat = match self.buffer.values().clone() {
+            Values::Float(tensor) => AnyTensor::from(tensor),
+            Values::Int(tensor) => AnyTensor::from(tensor),
+        };
+        Ok(flat.try_reshape(NAME, "input", self.shape.clone())?)
     }
 
     /// The device.
