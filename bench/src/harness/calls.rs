@@ -1,7 +1,12 @@
-//! Calls of a run on a device: one that is waited for, or many in flight.
+//! Calls of a run on a device: one that is waited for, many in flight, or some that the device itself times.
 
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
+
+use burn::tensor::Device;
+
+use super::device_clock::DeviceClock;
+use super::routine::RoutineError;
 
 /// Approximate time of the calls before a synchronisation. It is long because waking up after a long wait takes up to
 /// half a millisecond.
@@ -12,6 +17,9 @@ const CALLS_IN_FLIGHT: RangeInclusive<usize> = 16..=512;
 /// Summary of a strategy whose calls are in flight, after that of one whose calls are waited for.
 pub const QUEUED: &str = "the same, calls of 40 ms before a synchronisation: the time of one of them";
 
+/// Summary of a strategy whose calls the device times, after that of one whose calls are waited for.
+pub const BY_DEVICE_CLOCK: &str = "the same by the device's clock, queued behind other work: the time of its kernels";
+
 /// Calls of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calls {
@@ -19,39 +27,60 @@ pub enum Calls {
     One,
     /// The number of calls that take 40 ms, from 16 to 512, followed by one synchronisation.
     InFlight,
+    /// Several calls behind other work, and the time of one of them by the device's clock.
+    ByDeviceClock,
 }
 
-/// Number of calls of a run, counted at the first one.
-#[derive(Debug, Clone, Copy)]
-pub struct CallCount(Option<usize>);
+/// Runner of calls: their number, counted at the first run, and their time by the device's clock.
+pub struct CallRunner {
+    calls: Calls,
+    count: Option<usize>,
+    clock: Option<DeviceClock>,
+    device_time: Option<Duration>,
+}
 
-impl CallCount {
-    /// One, or a number still to be counted.
-    pub fn of(calls: Calls) -> Self {
-        Self((calls == Calls::One).then_some(1))
+impl CallRunner {
+    /// Runner of `calls` on `device`.
+    pub fn new(calls: Calls, device: &Device) -> Self {
+        let count = match calls {
+            Calls::One | Calls::ByDeviceClock => Some(1),
+            Calls::InFlight => None,
+        };
+        let clock = if calls == Calls::ByDeviceClock { DeviceClock::of(device) } else { None };
+        Self { calls, count, clock, device_time: None }
     }
 
-    /// The number; 1 before it is counted.
-    pub fn get(self) -> usize {
-        self.0.unwrap_or(1)
+    /// The number of calls whose time is measured together; 1 before it is counted.
+    pub fn count(&self) -> usize {
+        self.count.unwrap_or(1)
+    }
+
+    /// Time of a call of the last run by the device's clock, where that is what is measured.
+    pub fn device_time(&self) -> Option<Duration> {
+        self.device_time
     }
 
     /// Runs `calls` with the number of calls, counting them first if that was not done: `calls` makes that many and
     /// waits for them.
     ///
     /// # Errors
-    /// Those of `calls`.
-    pub fn run<E>(&mut self, mut calls: impl FnMut(usize) -> Result<(), E>) -> Result<(), E> {
-        let count = match self.0 {
+    /// Those of `calls`; [`RoutineError::NoDeviceClock`] where a device without a clock is to time them.
+    pub fn run(&mut self, mut calls: impl FnMut(usize) -> Result<(), RoutineError>) -> Result<(), RoutineError> {
+        if self.calls == Calls::ByDeviceClock {
+            let clock = self.clock.as_ref().ok_or(RoutineError::NoDeviceClock)?;
+            self.device_time = Some(clock.time(calls)?);
+            return Ok(());
+        }
+        let count = match self.count {
             Some(count) => count,
-            None => *self.0.insert(counted(&mut calls)?),
+            None => *self.count.insert(counted(&mut calls)?),
         };
         calls(count)
     }
 }
 
 /// As many calls as are in flight at a time, from the time of the fewest of them.
-fn counted<E>(calls: &mut impl FnMut(usize) -> Result<(), E>) -> Result<usize, E> {
+fn counted(calls: &mut impl FnMut(usize) -> Result<(), RoutineError>) -> Result<usize, RoutineError> {
     calls(1)?;
     let fewest = *CALLS_IN_FLIGHT.start();
     let start = Instant::now();
@@ -62,22 +91,21 @@ fn counted<E>(calls: &mut impl FnMut(usize) -> Result<(), E>) -> Result<usize, E
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-
     use super::*;
 
     fn numbers(calls: Calls, time: Duration) -> Vec<usize> {
-        let mut count = CallCount::of(calls);
+        let mut runner = CallRunner::new(calls, &Device::flex());
         let mut numbers = Vec::new();
         for _ in 0..2 {
-            let run: Result<(), Infallible> = count.run(|calls| {
+            let run = runner.run(|calls| {
                 numbers.push(calls);
                 std::thread::sleep(time * calls as u32);
                 Ok(())
             });
             run.unwrap();
         }
-        assert_eq!(count.get(), *numbers.last().unwrap());
+        assert_eq!(runner.count(), *numbers.last().unwrap());
+        assert_eq!(runner.device_time(), None);
         numbers
     }
 
@@ -86,5 +114,11 @@ mod tests {
         assert_eq!(numbers(Calls::One, Duration::ZERO), [1, 1]);
         assert_eq!(numbers(Calls::InFlight, Duration::ZERO), [1, 16, 512, 512]);
         assert_eq!(numbers(Calls::InFlight, Duration::from_millis(3)), [1, 16, 16, 16]);
+    }
+
+    #[test]
+    fn a_host_has_no_clock_of_its_own() {
+        let run = CallRunner::new(Calls::ByDeviceClock, &Device::flex()).run(|_| Ok(()));
+        assert!(matches!(run, Err(RoutineError::NoDeviceClock)));
     }
 }

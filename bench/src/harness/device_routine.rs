@@ -1,8 +1,10 @@
 //! Calls of tensor operations on the device; the results stay there.
 
+use std::time::Duration;
+
 use burn::tensor::{Device, Tensor};
 
-use super::calls::{CallCount, Calls};
+use super::calls::{CallRunner, Calls};
 use super::routine::{Routine, RoutineError, RoutineOutput, parts_checksum};
 
 /// A tensor whose values can be read.
@@ -29,7 +31,7 @@ pub struct DeviceRoutine<'a, S, T, F> {
     given: Option<S>,
     device: &'a Device,
     call: F,
-    calls: CallCount,
+    calls: CallRunner,
     output: Vec<T>,
 }
 
@@ -41,7 +43,8 @@ where
 {
     /// One call per run on one of the `sets`, which are on `device`.
     pub fn new(sets: Vec<S>, device: &'a Device, call: F) -> Self {
-        Self { sets, copy: None, given: None, device, call, calls: CallCount::of(Calls::One), output: Vec::new() }
+        let calls = CallRunner::new(Calls::One, device);
+        Self { sets, copy: None, given: None, device, call, calls, output: Vec::new() }
     }
 
     /// The same with a `copy` of the set for each run, which the call may overwrite.
@@ -51,7 +54,7 @@ where
 
     /// The same with another number of calls.
     pub fn with_calls(self, calls: Calls) -> Self {
-        Self { calls: CallCount::of(calls), ..self }
+        Self { calls: CallRunner::new(calls, self.device), ..self }
     }
 }
 
@@ -79,7 +82,11 @@ where
     }
 
     fn calls(&self) -> usize {
-        self.calls.get()
+        self.calls.count()
+    }
+
+    fn device_time(&self) -> Option<Duration> {
+        self.calls.device_time()
     }
 
     fn checksum(&self) -> u64 {

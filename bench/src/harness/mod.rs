@@ -4,6 +4,7 @@ pub mod any_tensor;
 pub mod calls;
 pub mod case;
 pub mod date;
+pub mod device_clock;
 pub mod device_routine;
 pub mod execution;
 pub mod input_sets;

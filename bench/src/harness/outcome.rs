@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::parameters::ParameterMap;
 use super::phase_traffic::PhaseTraffic;
 use super::problem::WorkSize;
+use super::routine::RoutineError;
 use super::statistics::Percentiles;
 use super::verification::{Accuracy, CaseError, Selected, Verification};
 
@@ -187,6 +188,7 @@ impl From<CaseError> for CaseOutcome {
     fn from(error: CaseError) -> Self {
         match error {
             CaseError::Unsupported(reason) => Self::unsupported(reason),
+            CaseError::Routine(reason @ RoutineError::NoDeviceClock) => Self::unsupported(reason),
             error => Self::failed(error.to_string()),
         }
     }

@@ -1,5 +1,7 @@
 //! Routines: what is timed.
 
+use std::time::Duration;
+
 use firefly_framework::graph::GraphError;
 use firefly_ops::{ArgumentError, HostError};
 use thiserror::Error;
@@ -19,6 +21,11 @@ pub trait Routine: Send {
     /// Calls of a run: a sample is the time of one of them.
     fn calls(&self) -> usize {
         1
+    }
+
+    /// Time of the last run's calls by the device's clock, where that takes the place of the host's.
+    fn device_time(&self) -> Option<Duration> {
+        None
     }
 
     /// The [`checksum`] of the last run's result. Not timed.
@@ -55,6 +62,9 @@ pub enum RoutineError {
     /// The library of a baseline reported a failure.
     #[error("{0}")]
     Baseline(String),
+    /// The device does not time its own work.
+    #[error("the device has no clock that can be read")]
+    NoDeviceClock,
     /// The routine has not run yet.
     #[error("nothing was computed")]
     NotRun,

@@ -13,7 +13,7 @@ use super::problem::LayerProblem;
 use super::routine::{LayerFormulation, Pass, routine};
 use super::spectral_conv::SpectralConvLayer;
 use crate::baselines::copy;
-use crate::harness::calls::{Calls, QUEUED};
+use crate::harness::calls::{BY_DEVICE_CLOCK, Calls, QUEUED};
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
 use crate::harness::verification::{CaseError, Verification, Verified, relative_error, run_and_check, tolerance};
@@ -33,6 +33,7 @@ pub fn catalogue() -> Vec<BenchStrategy<LayerProblem>> {
     vec![
         strategy("firefly", "one operation on the device", Fused, Forward, Calls::One),
         strategy("firefly-queued", QUEUED, Fused, Forward, Calls::InFlight).in_flight(),
+        strategy("firefly-kernels", BY_DEVICE_CLOCK, Fused, Forward, Calls::ByDeviceClock).in_flight(),
         strategy("separate", "the same from Firefly's transforms and Burn's operations", Separate, Forward, Calls::One),
         strategy(
             "firefly-backward",
@@ -43,6 +44,7 @@ pub fn catalogue() -> Vec<BenchStrategy<LayerProblem>> {
         )
         .without_competing(),
         strategy("backward-queued", QUEUED, Fused, Backward, Calls::InFlight).in_flight(),
+        strategy("backward-kernels", BY_DEVICE_CLOCK, Fused, Backward, Calls::ByDeviceClock).in_flight(),
         strategy("separate-backward", "the same gradients of separate operations", Separate, Backward, Calls::One)
             .without_competing(),
         copy::strategy(),

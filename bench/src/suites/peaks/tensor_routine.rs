@@ -1,13 +1,14 @@
 //! Routines made of tensor operations on frames, from the memory of the device or of the host to either.
 
 use std::borrow::Borrow;
+use std::time::Duration;
 
 use burn::tensor::{Tensor, TensorData, Transaction};
 use firefly_models::Peaks;
 use firefly_ops::HostPeaks;
 
 use super::inputs::FrameInputs;
-use crate::harness::calls::{CallCount, Calls};
+use crate::harness::calls::{CallRunner, Calls};
 use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
 
 /// Memory that a routine takes its frames from and leaves its result in.
@@ -53,7 +54,7 @@ pub struct TensorRoutine<I, F, O: DeviceOutput> {
     inputs: I,
     memory: MemorySpace,
     operations: F,
-    calls: CallCount,
+    calls: CallRunner,
     result: Option<RunResult<O>>,
 }
 
@@ -74,12 +75,13 @@ where
         if memory != MemorySpace::Host {
             inputs.borrow().tensors();
         }
-        Box::new(Self { inputs, memory, operations, calls: CallCount::of(Calls::One), result: None })
+        let calls = CallRunner::new(Calls::One, inputs.borrow().device());
+        Box::new(Self { inputs, memory, operations, calls, result: None })
     }
 
     /// The same with another number of calls, of which the last one's result is kept.
     pub fn with_calls(mut self: Box<Self>, calls: Calls) -> Box<Self> {
-        self.calls = CallCount::of(calls);
+        self.calls = CallRunner::new(calls, self.inputs.borrow().device());
         self
     }
 }
@@ -119,7 +121,11 @@ where
     }
 
     fn calls(&self) -> usize {
-        self.calls.get()
+        self.calls.count()
+    }
+
+    fn device_time(&self) -> Option<Duration> {
+        self.calls.device_time()
     }
 
     fn checksum(&self) -> u64 {

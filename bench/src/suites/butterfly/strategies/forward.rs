@@ -4,7 +4,7 @@ use burn::signal::cfft;
 use burn::tensor::Tensor;
 use firefly_ops::{InstructionSet, butterfly};
 
-use crate::harness::calls::{Calls, QUEUED};
+use crate::harness::calls::{BY_DEVICE_CLOCK, Calls, QUEUED};
 use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::butterfly::coefficients::Coefficients;
@@ -32,6 +32,11 @@ pub fn forward(coefficients: Coefficients) -> BenchStrategy<ButterflyProblem> {
 /// Calls with exact twiddles one after the other.
 pub fn many_calls() -> BenchStrategy<ButterflyProblem> {
     calls_of("firefly-queued", QUEUED, Coefficients::Exact, Calls::InFlight).in_flight()
+}
+
+/// Calls with exact twiddles by the device's clock.
+pub fn kernels() -> BenchStrategy<ButterflyProblem> {
+    calls_of("firefly-kernels", BY_DEVICE_CLOCK, Coefficients::Exact, Calls::ByDeviceClock).in_flight()
 }
 
 fn calls_of(

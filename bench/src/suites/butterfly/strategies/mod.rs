@@ -15,6 +15,7 @@ pub fn catalogue() -> Vec<BenchStrategy<ButterflyProblem>> {
     vec![
         forward::forward(Coefficients::Exact),
         forward::many_calls(),
+        forward::kernels(),
         from_host::from_host(),
         forward::forward(Coefficients::Open),
         forward::forward(Coefficients::Soft),

@@ -5,7 +5,7 @@ use firefly_ops::fft::{ComplexTensor, fft, fftn, ifft, ifftn, irfft, irfftn, rff
 use firefly_ops::{Direction, InstructionSet, Norm};
 
 use super::tensors::{TensorParts, sets};
-use crate::harness::calls::{Calls, QUEUED};
+use crate::harness::calls::{BY_DEVICE_CLOCK, Calls, QUEUED};
 use crate::harness::device_routine::DeviceRoutine;
 use crate::harness::routine::RoutineError;
 use crate::harness::strategy::BenchStrategy;
@@ -30,6 +30,11 @@ pub fn in_place() -> BenchStrategy<FftProblem> {
 /// Calls one after the other.
 pub fn many_calls() -> BenchStrategy<FftProblem> {
     strategy("firefly-queued", QUEUED, Calls::InFlight, InputUse::Kept).in_flight()
+}
+
+/// Calls by the device's clock.
+pub fn kernels() -> BenchStrategy<FftProblem> {
+    strategy("firefly-kernels", BY_DEVICE_CLOCK, Calls::ByDeviceClock, InputUse::Kept).in_flight()
 }
 
 /// Use of a call's input: the caller keeps it, or gives it away.

@@ -16,6 +16,7 @@ pub fn catalogue() -> Vec<BenchStrategy<FftProblem>> {
     vec![
         firefly::one_call(),
         firefly::many_calls(),
+        firefly::kernels(),
         firefly::in_place(),
         backward::backward(),
         rustfft::rustfft(rustfft::Placement::InPlace),

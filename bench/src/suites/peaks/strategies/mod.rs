@@ -24,6 +24,7 @@ pub fn catalogue(source: LearnedSource) -> Vec<BenchStrategy<PeaksProblem>> {
     let compared = [
         on_device::firefly(),
         on_device::many_calls(),
+        on_device::kernels(),
         published::auto(&models),
         from_host::from_host(false),
         from_host::from_host(true),

@@ -4,7 +4,7 @@ use firefly_models::Peaks;
 use firefly_models::testing::{Formulation, StockWelchPeaks};
 use firefly_ops::{InstructionSet, welch_instruction_set};
 
-use crate::harness::calls::{Calls, QUEUED};
+use crate::harness::calls::{BY_DEVICE_CLOCK, Calls, QUEUED};
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::peaks::exact_module::{config, exact_model};
 use crate::suites::peaks::memory;
@@ -23,6 +23,11 @@ pub fn firefly() -> BenchStrategy<PeaksProblem> {
 /// Calls of it one after the other.
 pub fn many_calls() -> BenchStrategy<PeaksProblem> {
     calls_of_module("firefly-queued", QUEUED, Calls::InFlight).in_flight()
+}
+
+/// Calls of it by the device's clock.
+pub fn kernels() -> BenchStrategy<PeaksProblem> {
+    calls_of_module("firefly-kernels", BY_DEVICE_CLOCK, Calls::ByDeviceClock).in_flight()
 }
 
 fn calls_of_module(name: &'static str, summary: &'static str, calls: Calls) -> BenchStrategy<PeaksProblem> {
