@@ -122,6 +122,18 @@ fn adaptive_peaks_take_fewer_segments_at_a_greater_price_and_stand_beside_fixed_
 }
 
 #[test]
+fn silence_is_no_data_to_evaluate_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, silence) = (folder.path().join("run"), folder.path().join("silence"));
+    let model = "model={ name = \"learned_fft_tiny\", settings = { n_fft = 32, features = \"log_mel\", bands = 6 } }";
+    train(&out, &[model, "training.steps=2"]);
+    fs::create_dir(&silence).unwrap();
+    fs::write(silence.join("silence.csv"), "0\n".repeat(100)).unwrap();
+    let output = run(&["eval", text(&out), "--data", text(&silence)]);
+    assert!(errors(&output).contains("no frame has power"), "{}", errors(&output));
+}
+
+#[test]
 fn keys_that_do_not_fit_the_model_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let (config, out) = (config(), folder.path().join("run"));

@@ -2,6 +2,7 @@
 //! stand in for.
 
 mod adaptive;
+mod comparison;
 mod config;
 mod estimator;
 mod evaluate;
@@ -19,9 +20,9 @@ use serde_json::Value;
 
 pub use config::{LossSection, TrainingSection};
 
+use self::comparison::Comparison;
 use self::config::{frame, untrained};
 use self::estimator::estimator;
-use self::evaluate::Comparison;
 use super::frame_sets::{evaluation_set, named_frames};
 use super::gate_noise::GateNoise;
 use super::scores::ScoreRow;

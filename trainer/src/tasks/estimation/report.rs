@@ -5,7 +5,7 @@ use firefly_app::page::figure::Figure;
 use firefly_models::zoo::ZooModel;
 
 use super::Estimation;
-use super::evaluate::{RECALL, SEGMENTS};
+use super::comparison::{RECALL, SEGMENTS};
 use crate::config::Resolved;
 use crate::task::ReportParts;
 use crate::tasks::scores::{self, ScoreRow};
