@@ -86,8 +86,8 @@ pub struct DataSets {
 }
 
 impl DataSets {
-    /// Number that follows from the samples of recordings: of training frames as they are drawn, which changes with every
-    /// file that is added or removed, and of validation frames. 0 for synthetic signals, which a seed determines.
+    /// Number that follows from the samples of recordings: of training frames as they are drawn, which changes with
+    /// every file that is added or removed, and of validation frames. 0 for synthetic signals, which a seed determines.
     pub fn fingerprint(&self) -> u64 {
         if matches!(self.train, FrameSource::Synthetic(_)) {
             return 0;

@@ -1,7 +1,5 @@
 //! Peaks of frames in host memory, and their agreement with a reference's.
 
-use std::ops::Range;
-
 use burn::tensor::{Device, Tensor};
 use firefly_models::{ArgumentError, Peaks};
 use firefly_ops::HostPeaks;
@@ -10,7 +8,7 @@ use super::frame_sets::batches;
 use super::timing::median;
 use crate::data::{Frames, frames_to_tensor};
 
-/// Peaks of every frame, computed [`BATCH`] frames at a time and read back.
+/// Peaks of every frame, computed [`BATCH`](super::frame_sets::BATCH) frames at a time and read back.
 ///
 /// # Errors
 /// [`ArgumentError`] if the frames don't fit the model.
@@ -19,21 +17,11 @@ pub fn peaks_of(
     device: &Device,
     model: impl Fn(Tensor<2>) -> Result<Peaks<2>, ArgumentError>,
 ) -> Result<HostPeaks, ArgumentError> {
-    let of_batch = |rows| peaks_of_batch(frames, rows, device, &model);
-    Ok(joined(batches(frames).into_iter().map(of_batch).collect::<Result<Vec<_>, _>>()?))
-}
-
-/// Peaks of a batch of frames, read back.
-///
-/// # Errors
-/// [`ArgumentError`] if the frames don't fit the model.
-pub fn peaks_of_batch(
-    frames: &Frames,
-    rows: Range<usize>,
-    device: &Device,
-    model: impl Fn(Tensor<2>) -> Result<Peaks<2>, ArgumentError>,
-) -> Result<HostPeaks, ArgumentError> {
-    Ok(read_back(model(frames_to_tensor(frames.rows(rows), frames.frame(), device))?))
+    let mut all = HostPeaks::default();
+    for rows in batches(frames) {
+        append(&mut all, read_back(model(frames_to_tensor(frames.rows(rows), frames.frame(), device))?));
+    }
+    Ok(all)
 }
 
 /// Peaks in host memory.
@@ -42,18 +30,14 @@ pub(super) fn read_back(peaks: Peaks<2>) -> HostPeaks {
     HostPeaks { bins: bins.iter::<i64>().collect(), power: power.iter::<f32>().collect() }
 }
 
-/// Peaks of batches, one after the other.
-pub fn joined(batches: Vec<HostPeaks>) -> HostPeaks {
-    let mut all = HostPeaks::default();
-    for batch in batches {
-        all.bins.extend(batch.bins);
-        all.power.extend(batch.power);
-    }
-    all
+/// Adds the peaks of a further batch.
+pub(super) fn append(all: &mut HostPeaks, batch: HostPeaks) {
+    all.bins.extend(batch.bins);
+    all.power.extend(batch.power);
 }
 
 /// Whether any of the peaks has power.
-pub fn has_power(peaks: &HostPeaks) -> bool {
+pub(super) fn has_power(peaks: &HostPeaks) -> bool {
     peaks.bins.iter().zip(&peaks.power).any(|(bin, power)| *bin >= 0 && *power > 0.0)
 }
 

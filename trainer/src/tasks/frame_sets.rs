@@ -65,8 +65,8 @@ pub(super) struct OfRecording<R> {
     pub(super) batches: Vec<R>,
 }
 
-/// Outputs of a model for the frames of recordings, without overlap: `of_batch` of each batch of frames `[rows, frame]`,
-/// on the device that takes it.
+/// Outputs of a model for the frames of recordings, without overlap: `of_batch` of each batch of frames
+/// `[rows, frame]`, on the device that takes it.
 ///
 /// # Errors
 /// If a file can't be read or is shorter than a frame, and those of `of_batch`.

@@ -1,4 +1,4 @@
-//! The tasks: one folder each.
+//! The tasks: one folder each, and what several of them share.
 //!
 //! A task is added with a folder that implements [`Task`](crate::task::Task), a variant of [`TaskName`] and a line of
 //! [`with_task`](crate::with_task).

@@ -77,9 +77,8 @@ fn features_and_peaks_of_recordings_are_predicted() {
     let input = sine(folder.path(), 3 * FRAME + 5);
     for (features, columns, cells) in [("power", FRAME / 2 + 1, 3), ("log_mel", 6, 3), ("peaks", 3, 3 * 4)] {
         let out = folder.path().join(features);
-        let model = format!(
-            "model={{ name = \"learned_fft_tiny\", settings = {{ n_fft = 32, features = \"{features}\", bands = 6, k = 4 }} }}"
-        );
+        let settings = format!("{{ n_fft = 32, features = \"{features}\", bands = 6, k = 4 }}");
+        let model = format!("model={{ name = \"learned_fft_tiny\", settings = {settings} }}");
         train(&out, &[&model, "training.steps=5"]);
         let (names, rows) = predicted(&out, &input);
         assert!(names.starts_with("file,channel,frame,"), "{names}");

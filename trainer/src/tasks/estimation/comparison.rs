@@ -8,7 +8,7 @@ use super::estimator::{Estimate, EstimateFn, Output};
 use super::learned_fft::squared_log_difference;
 use crate::data::{Frames, frames_to_tensor};
 use crate::metrics::Metric;
-use crate::tasks::found_peaks::{Agreement, has_power, read_back};
+use crate::tasks::found_peaks::{Agreement, append, has_power, read_back};
 use crate::tasks::frame_sets::batches;
 
 /// Score of the peaks that are found.
@@ -66,10 +66,8 @@ impl Comparison {
         self.k = reference.bins.dims()[1];
         let [found, reference] = [found, reference].map(read_back);
         self.has_power |= has_power(&reference);
-        for (all, batch) in [(&mut self.found, found), (&mut self.reference, reference)] {
-            all.bins.extend(batch.bins);
-            all.power.extend(batch.power);
-        }
+        append(&mut self.found, found);
+        append(&mut self.reference, reference);
     }
 
     fn add_power(&mut self, signal: Tensor<2>, found: Tensor<2>, reference: Tensor<2>) {

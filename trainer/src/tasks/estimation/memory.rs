@@ -7,8 +7,8 @@ use crate::tasks::frame_sets::BATCH;
 
 /// Copies of a batch of frames: host and device, windowed, and their transforms.
 const PER_SAMPLE: u128 = 8;
-/// Values of a training step per sample of a segment and stage of its transform, or round of an adaptive estimate, which
-/// the backward pass keeps.
+/// Values of a training step per sample of a segment and stage of its transform, or round of an adaptive estimate,
+/// which the backward pass keeps.
 const PER_STAGE: u128 = 8;
 
 /// Checks that batches and generated signals fit into `available` bytes of memory. Recordings come on top.

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use firefly_models::{LearnedWelchPeaks, LearnedWelchPeaksConfig, Tier};
+use firefly_ops::HostPeaks;
 
 pub use config::{LossSection, ModelSection, Parameters, TrainingSection};
 pub use data::PeaksData;
@@ -24,7 +25,7 @@ pub use row::PeaksRow;
 
 use self::evaluate::active_share;
 use self::report::PeaksReport;
-use super::found_peaks::{joined, read_back};
+use super::found_peaks::{append, read_back};
 use super::frame_sets::{OfRecording, evaluation_set, named_frames, of_recordings};
 use crate::config::{ConfigError, Resolved, RunConfig, Sections, ensure, locate_recordings};
 use crate::data::DataConfig;
@@ -205,7 +206,8 @@ impl Task for PeaksTask {
             |model: &LearnedWelchPeaks, frames| Ok(read_back(model.try_forward(frames, &model.hard_gates())?));
         let mut rows = Vec::new();
         for OfRecording { place, batches } in of_recordings(placed, inputs, config.model.frame(), of_batch)? {
-            let peaks = joined(batches);
+            let mut peaks = HostPeaks::default();
+            batches.into_iter().for_each(|batch| append(&mut peaks, batch));
             for (index, (bin, power)) in peaks.bins.iter().zip(&peaks.power).enumerate() {
                 let values = [(index / k).to_string(), (index % k + 1).to_string(), bin.to_string(), power.to_string()];
                 rows.push(place.clone().into_iter().chain(values).collect());
