@@ -10,4 +10,5 @@ mod store;
 pub use config::LearnedWelchPeaksConfig;
 pub use gates::{GateKind, Gates, HardConcrete};
 pub use module::LearnedWelchPeaks;
+pub(crate) use sampling::{check_noise, inside_unit_interval};
 pub use store::{StoreError, WEIGHTS_FORMAT};

@@ -101,11 +101,12 @@ impl LearnedWelchPeaks {
 }
 
 /// Uniform noise, kept away from 0 and 1.
-fn inside_unit_interval<const D: usize>(uniform: Tensor<D>) -> Tensor<D> {
+pub(crate) fn inside_unit_interval<const D: usize>(uniform: Tensor<D>) -> Tensor<D> {
     uniform.clamp(NOISE_MARGIN, 1.0 - NOISE_MARGIN)
 }
 
-fn check_noise<const D: usize>(
+/// Checks that noise has the shape and the device of the logits of its gates.
+pub(crate) fn check_noise<const D: usize>(
     argument: &'static str,
     noise: &Tensor<D>,
     logits: &Tensor<D>,

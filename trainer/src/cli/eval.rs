@@ -23,10 +23,10 @@ use super::stderr_progress::StderrProgress;
 pub struct EvalArgs {
     /// The run's folder.
     run: PathBuf,
-    /// Other data than the run's test set, separated by commas or each with an option of its own. Of `peaks`: folders
-    /// of recordings, `synthetic`, or families of synthetic signals (tones, harmonics, am, fm, chirps, noise). Of
-    /// `classification` and `denoising`: folders of recordings. Of `forecasting`: tables. Of `operator`: files of
-    /// inputs, with the outputs in them or beside them.
+    /// Other data than the run's test set, separated by commas or each with an option of its own. Of `peaks` and
+    /// `estimation`: folders of recordings, `synthetic`, or families of synthetic signals (tones, harmonics, am, fm,
+    /// chirps, noise). Of `classification` and `denoising`: folders of recordings. Of `forecasting`: tables. Of
+    /// `operator`: files of inputs, with the outputs in them or beside them.
     #[arg(long, value_name = "DATA,…")]
     data: Vec<String>,
     /// Device to evaluate on: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1, or

@@ -15,6 +15,7 @@ mod fingerprint;
 mod folder;
 mod format;
 pub mod formats;
+mod frame_batches;
 mod frames;
 mod memory;
 mod names;
@@ -34,12 +35,16 @@ pub use error::{DataError, RecordingProblem};
 pub use excerpts::{Excerpts, add_noise};
 pub use fingerprint::Fingerprint;
 pub use folder::find_recordings;
+pub use frame_batches::{FrameBatches, frames_to_tensor};
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
 pub use names::{distinct_names, stem};
 pub use recording::{Recording, read_recording};
 pub use source::FrameSource;
 pub use split::{Corpora, RecordingsConfig, split, split_by_suffix};
 pub use synthetic::{SignalFamily, Synthetic, SyntheticConfig, UnknownSignalFamily};
+
+/// Frames of either kind that the fingerprint of recordings is taken of.
+const FINGERPRINT_FRAMES: usize = 256;
 
 /// Signals to train and evaluate on: recordings if a folder is named, synthetic signals otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,6 +83,22 @@ pub struct DataSets {
     pub test: Option<Frames>,
     /// Recordings not used because they are shorter than a frame.
     pub skipped: usize,
+}
+
+impl DataSets {
+    /// Number that follows from the samples of recordings: of training frames as they are drawn, which changes with
+    /// every file that is added or removed, and of validation frames. 0 for synthetic signals, which a seed determines.
+    pub fn fingerprint(&self) -> u64 {
+        if matches!(self.train, FrameSource::Synthetic(_)) {
+            return 0;
+        }
+        let mut drawn = vec![0.0f32; FINGERPRINT_FRAMES * self.train.frame()];
+        self.train.fill_batch(0, &mut drawn);
+        let validation = self.validation.evenly_spaced(FINGERPRINT_FRAMES);
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.values(drawn.iter().chain(validation.iter().flatten()));
+        fingerprint.finish()
+    }
 }
 
 impl DataConfig {

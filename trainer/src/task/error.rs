@@ -41,11 +41,8 @@ pub enum TaskError {
         /// Name of the data set.
         data_set: String,
     },
-    /// No frame of an evaluation has a peak to be found.
-    #[error(
-        "{data_set}: no frame has power, so that there are no peaks to find: the samples are silent, or too small or \
-         too large to be squared in f32"
-    )]
+    /// No frame of an evaluation has power, so that there is nothing to estimate.
+    #[error("{data_set}: no frame has power: the samples are silent, or too small or too large to be squared in f32")]
     NoPower {
         /// Name of the data set.
         data_set: String,

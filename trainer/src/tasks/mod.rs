@@ -1,14 +1,20 @@
-//! The tasks: one folder each.
+//! The tasks: one folder each, and what several of them share.
 //!
 //! A task is added with a folder that implements [`Task`](crate::task::Task), a variant of [`TaskName`] and a line of
 //! [`with_task`](crate::with_task).
 
 pub mod classification;
 pub mod denoising;
+pub mod estimation;
 pub mod forecasting;
+pub mod found_peaks;
+pub mod frame_sets;
+mod gate_noise;
 pub mod operator;
+mod peak_targets;
 pub mod peaks;
 pub mod scores;
+mod timing;
 pub mod transform;
 pub mod zoo_model;
 
@@ -41,6 +47,10 @@ macro_rules! with_task {
             }
             $crate::tasks::TaskName::Operator => {
                 type $task = $crate::tasks::operator::OperatorTask;
+                $body
+            }
+            $crate::tasks::TaskName::Estimation => {
+                type $task = $crate::tasks::estimation::Estimation;
                 $body
             }
         }

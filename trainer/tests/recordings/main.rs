@@ -3,13 +3,13 @@
 //! Without them a test is ignored with the reason, or fails if the variable `FIREFLY_REQUIRE` contains `data`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod adaptive;
 mod classifiers;
 #[path = "../common/mod.rs"]
 mod common;
 mod corpora;
 mod darcy;
 mod denoiser;
+mod estimation;
 mod exact_tiers;
 mod shipped_configs;
 
@@ -22,11 +22,11 @@ use libtest_mimic::{Arguments, Completion, Trial};
 
 fn main() -> ExitCode {
     let trials = [
-        adaptive::trials(),
         classifiers::trials(),
         corpora::trials(),
         darcy::trials(),
         denoiser::trials(),
+        estimation::trials(),
         exact_tiers::trials(),
         shipped_configs::trials(),
     ];

@@ -13,6 +13,7 @@ use firefly_trainer::task::Task;
 use firefly_trainer::tasks::TaskName;
 use firefly_trainer::tasks::classification::ClassificationConfig;
 use firefly_trainer::tasks::denoising::DenoisingConfig;
+use firefly_trainer::tasks::estimation::EstimationConfig;
 use firefly_trainer::tasks::forecasting::ForecastingConfig;
 use firefly_trainer::tasks::operator::{FieldFiles, OperatorConfig};
 use firefly_trainer::tasks::peaks::{PeaksConfig, PeaksTask};
@@ -83,6 +84,9 @@ fn the_guide_has_every_key_with_its_default() {
     let mut config = DenoisingConfig::default();
     config.data.recordings = Some(RecordingsConfig::new("speech"));
     assert_documented(config, &[&length[..], &without[2..], &[settings, ("data.noise_folder", "none")]].concat());
+    let mut config = EstimationConfig::default();
+    config.data.recordings = Some(RecordingsConfig::new("speech"));
+    assert_documented(config, &[&without[2..], &[settings]].concat());
     let mut config = OperatorConfig::default();
     config.data.files = Some(FieldFiles::new("fields.npz"));
     let files = [("data.files.x", "none"), ("data.files.y", "none"), ("data.generated.cache", "none")];

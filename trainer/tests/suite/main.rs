@@ -7,6 +7,7 @@ mod command_line;
 mod common;
 mod configs;
 mod damaged_runs;
+mod estimation;
 mod gates;
 #[cfg(unix)]
 mod interruption;

@@ -67,6 +67,7 @@ fn results_do_not_depend_on_the_number_of_devices() {
         (shipped("operator-tiny"), quick.to_vec()),
         (shipped("forecasting-tiny"), vec![]),
         (shipped("denoising-tiny"), vec![]),
+        (shipped("estimation-tiny"), vec![]),
         (shipped("transform-dft-8"), vec!["--set", "data.from=\"examples\""]),
         (shipped("transform-dft-8"), vec![]),
     ];

@@ -7,16 +7,13 @@ use firefly_models::{LearnedWelchPeaks, Tier, WelchPeaks};
 use firefly_ops::HostPeaks;
 
 use super::PeaksConfig;
-use super::batch::{Batches, PeaksBatch, frames_to_tensor};
-use super::evaluate::{Agreement, has_power, peaks_of};
+use super::batch::{Batches, PeaksBatch};
 use super::gated_loss::FixedGates;
 use super::loss::loss;
-use crate::data::{DataSets, Fingerprint, FrameSource, Frames};
+use crate::data::{DataSets, Frames, frames_to_tensor};
 use crate::metrics::{Metric, Validation};
 use crate::task::TaskError;
-
-/// Frames of either kind that the fingerprint of recordings is taken of.
-const FINGERPRINT_FRAMES: usize = 256;
+use crate::tasks::found_peaks::{Agreement, has_power, peaks_of};
 
 /// Opened data of a run.
 pub struct PeaksData {
@@ -57,20 +54,6 @@ impl PeaksData {
         let batches = self.batches.on_device(reference, device);
         Ok(Self { sets, batches, validation, fixed_gates: FixedGates::default(), device: device.clone() })
     }
-}
-
-/// Number that follows from the samples of recordings: of training frames as they are drawn, which changes with every
-/// file that is added or removed, and of validation frames. 0 for synthetic signals, which a seed determines.
-pub fn fingerprint(data: &DataSets) -> u64 {
-    if matches!(data.train, FrameSource::Synthetic(_)) {
-        return 0;
-    }
-    let mut drawn = vec![0.0f32; FINGERPRINT_FRAMES * data.train.frame()];
-    data.train.fill_batch(0, &mut drawn);
-    let validation = data.validation.evenly_spaced(FINGERPRINT_FRAMES);
-    let mut fingerprint = Fingerprint::default();
-    fingerprint.values(drawn.iter().chain(validation.iter().flatten()));
-    fingerprint.finish()
 }
 
 /// Validation frames with their reference.

@@ -2,15 +2,14 @@
 
 use std::sync::OnceLock;
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::Tensor;
 use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks};
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::loss::loss;
 use super::{Parameters, PeaksConfig, PeaksData};
 use crate::metrics::StepLoss;
 use crate::task::BatchShare;
+use crate::tasks::gate_noise::GateNoise;
 
 /// Loss of the model on rows of a batch, after `step` steps.
 pub(super) fn step_loss(
@@ -63,8 +62,9 @@ fn gates_and_butterflies(
     };
     let hard = || model.hard_gates();
     let sampled = || {
-        let (butterflies, segments) = gate_noise(config.seed, model, number);
-        model.try_sample_gates_from(butterflies, segments)
+        let mut noise = GateNoise::new(config.seed, number);
+        let butterflies = noise.like(model.gate_logits.val());
+        model.try_sample_gates_from(butterflies, noise.like(model.segment_logits.val()))
     };
     let gates = match (learns(config, Parameters::Gates), learns(config, Parameters::Segments)) {
         (true, true) => sampled()?,
@@ -73,15 +73,6 @@ fn gates_and_butterflies(
         (false, false) => return Ok(fixed.0.get_or_init(|| with_butterflies(hard())).clone()),
     };
     Ok(with_butterflies(gates))
-}
-
-/// Uniform noise for the gates of butterflies and of segments, a function of the seed and the number of the batch
-/// alone.
-fn gate_noise(seed: u64, model: &LearnedWelchPeaks, number: usize) -> (Tensor<2>, Tensor<1>) {
-    let mut generator = ChaCha8Rng::seed_from_u64(seed);
-    generator.set_stream(number as u64);
-    let butterflies = uniform_like(model.gate_logits.val(), &mut generator);
-    (butterflies, uniform_like(model.segment_logits.val(), &mut generator))
 }
 
 /// Open butterflies per frame, `[1]`: the expected number where gates are learned, their number where they are not.
@@ -95,11 +86,4 @@ fn expected_butterflies(config: &PeaksConfig, model: &LearnedWelchPeaks, gates: 
         false => gates.segments().clone().sum().detach(),
     };
     butterflies * segments
-}
-
-/// Uniform random numbers from 0 to 1 of the shape of `like`, on its device.
-fn uniform_like<const D: usize>(like: Tensor<D>, generator: &mut ChaCha8Rng) -> Tensor<D> {
-    let shape = like.dims();
-    let draws: Vec<f32> = (0..shape.iter().product()).map(|_| generator.random()).collect();
-    Tensor::from_data(TensorData::new(draws, shape), &like.device().inner())
 }

@@ -4,13 +4,11 @@
 use crate::metrics::StepLoss;
 use burn::tensor::Tensor;
 use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks, Tier};
-use firefly_ops::{PeakLossOptions, PeakTargets, peak_loss};
+use firefly_ops::{PeakLossOptions, peak_loss};
 
 use super::batch::PeaksBatch;
 use super::config::LossSection;
-
-/// Added to power relative to a frame's mean before its logarithm is taken, so that the logarithm is bounded.
-const RELATIVE_POWER_FLOOR: f64 = 1e-9;
+use crate::tasks::peak_targets::RELATIVE_POWER_FLOOR;
 
 /// The loss of `model` with `gates` on a batch. `butterflies` `[1]` is the number of open butterflies per frame, and
 /// `price` the price of as many butterflies as the exact fast tier has.
@@ -38,8 +36,7 @@ pub fn loss(
         .with_temperature(section.temperature)
         .with_floor(RELATIVE_POWER_FLOOR)
         .with_weights([section.ranking * section.temperature * per_peak, section.log_power * per_peak]);
-    let targets = PeakTargets::new(batch.peaks.clone(), batch.power.clone(), batch.reference_power.clone());
-    let losses = peak_loss(power, targets, &parameters)?;
+    let losses = peak_loss(power, batch.targets.clone(), &parameters)?;
 
     let fast = options.with_segments(Tier::Fast.segments());
     let price = butterflies * (price / fast.butterflies() as f64);

@@ -1,7 +1,8 @@
 //! Memory that a run needs, compared with what is there before any of it is allocated.
 
-use super::{ModelSection, PeaksConfig, evaluate};
+use super::{ModelSection, PeaksConfig};
 use crate::config::{ConfigError, Need, Shortage};
+use crate::tasks::frame_sets::BATCH;
 
 /// Copies of a batch that a training step holds at once: host, device, and what the backward pass keeps.
 const STEP_COPIES: u128 = 4;
@@ -21,7 +22,7 @@ pub(super) fn check(config: &PeaksConfig, available: u64) -> Result<(), ConfigEr
         model.segments
     );
     // Frames that don't even fit the batches of an evaluation are what is wrong, not their number.
-    let evaluation = evaluate::BATCH as u128 * EVALUATION_COPIES * frame as u128 * size_of::<f32>() as u128;
+    let evaluation = BATCH as u128 * EVALUATION_COPIES * frame as u128 * size_of::<f32>() as u128;
     let (key, got) = if evaluation > u128::from(available) {
         let (key, value) = longest(model);
         (key, value.to_string())
@@ -37,7 +38,7 @@ fn needs(config: &PeaksConfig) -> Vec<Need> {
     let frames = |key, value: usize, copies: u128| Need::of_values(key, value, value as u128 * copies * frame);
     let mut needs = vec![
         frames("training.batch", config.training.batch, STEP_COPIES),
-        frames("evaluation batch", evaluate::BATCH, EVALUATION_COPIES),
+        frames("evaluation batch", BATCH, EVALUATION_COPIES),
     ];
     if config.data.recordings.is_none() {
         // Validation frames and test frames; those that are validated on are copied.

@@ -17,22 +17,23 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use firefly_models::{LearnedWelchPeaks, LearnedWelchPeaksConfig, Tier};
+use firefly_ops::HostPeaks;
 
 pub use config::{LossSection, ModelSection, Parameters, TrainingSection};
 pub use data::PeaksData;
 pub use row::PeaksRow;
 
-use self::evaluate::{active_share, batches, joined, peaks_of_batch};
+use self::evaluate::active_share;
 use self::report::PeaksReport;
+use super::found_peaks::{append, read_back};
+use super::frame_sets::{OfRecording, evaluation_set, named_frames, of_recordings};
 use crate::config::{ConfigError, Resolved, RunConfig, Sections, ensure, locate_recordings};
-use crate::data::{
-    Corpus, DataConfig, DataSets, Frames, Part, Synthetic, SyntheticConfig, frames_without_overlap, read_recording,
-};
+use crate::data::DataConfig;
 use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 use crate::task::{
     BatchShare, GroupRate, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionTable, Predictions,
-    ReportParts, Task, TaskError, over_devices,
+    ReportParts, Task, TaskError,
 };
 use crate::tasks::TaskName;
 
@@ -119,7 +120,7 @@ impl Task for PeaksTask {
     }
 
     fn fingerprint(data: &PeaksData) -> u64 {
-        data::fingerprint(&data.sets)
+        data.sets.fingerprint()
     }
 
     fn batches_per_epoch(_config: &PeaksConfig, _data: &PeaksData) -> Option<usize> {
@@ -180,7 +181,7 @@ impl Task for PeaksTask {
         data: &PeaksData,
         models: &[(String, LearnedWelchPeaks)],
     ) -> Result<Vec<PeaksRow>, TaskError> {
-        let (name, frames) = evaluation_set(config, &data.sets);
+        let (name, frames) = evaluation_set(&config.data, &data.sets);
         evaluate::compare(&name, frames, &config.model, models, &data.device)
     }
 
@@ -190,7 +191,7 @@ impl Task for PeaksTask {
         models: &[(String, LearnedWelchPeaks)],
         device: &Device,
     ) -> Result<OtherEvaluation<Self>, TaskError> {
-        let (frames, skipped) = named_frames(config, name)?;
+        let (frames, skipped) = named_frames(&config.data, config.model.frame(), config.seed, name)?;
         Ok(OtherEvaluation { rows: evaluate::compare(name, &frames, &config.model, models, device)?, skipped })
     }
 
@@ -201,15 +202,12 @@ impl Task for PeaksTask {
         inputs: &[PathBuf],
     ) -> Result<Predictions, TaskError> {
         let k = config.model.k;
+        let of_batch =
+            |model: &LearnedWelchPeaks, frames| Ok(read_back(model.try_forward(frames, &model.hard_gates())?));
         let mut rows = Vec::new();
-        for recording in inputs.iter().map(|path| read_recording(path)).collect::<Result<Vec<_>, _>>()?.concat() {
-            let place = [recording.path.display().to_string(), recording.channel.to_string()];
-            let corpus = Corpus::from_recordings(vec![recording], config.model.frame())?;
-            let frames = frames_without_overlap(&corpus, config.model.frame())?;
-            let peaks = over_devices(placed, &batches(&frames), |Placed { model, device }, rows| {
-                peaks_of_batch(&frames, rows.clone(), device, |signal| model.try_forward(signal, &model.hard_gates()))
-            });
-            let peaks = joined(peaks?);
+        for OfRecording { place, batches } in of_recordings(placed, inputs, config.model.frame(), of_batch)? {
+            let mut peaks = HostPeaks::default();
+            batches.into_iter().for_each(|batch| append(&mut peaks, batch));
             for (index, (bin, power)) in peaks.bins.iter().zip(&peaks.power).enumerate() {
                 let values = [(index / k).to_string(), (index % k + 1).to_string(), bin.to_string(), power.to_string()];
                 rows.push(place.clone().into_iter().chain(values).collect());
@@ -226,42 +224,6 @@ impl Task for PeaksTask {
         rows: &[PeaksRow],
     ) -> Result<ReportParts, TaskError> {
         Ok(PeaksReport::of_run(resolved, model, rows).parts())
-    }
-}
-
-/// The frames a run is reported on, with their name: test frames, or else validation frames.
-pub fn evaluation_set<'a>(config: &PeaksConfig, data: &'a DataSets) -> (String, &'a Frames) {
-    let name = match &config.data.recordings {
-        Some(recordings) => match (&recordings.test, &data.test) {
-            (Some(test), _) => test.display().to_string(),
-            (None, Some(_)) => format!("{} (test files)", recordings.train.display()),
-            (None, None) => format!("{} (validation files)", recordings.train.display()),
-        },
-        None => "synthetic".to_string(),
-    };
-    (name, data.test.as_ref().unwrap_or(&data.validation))
-}
-
-/// Frames of a folder of recordings, of all synthetic signals, or of one family of them, and the number of recordings
-/// that are too short.
-fn named_frames(config: &PeaksConfig, name: &str) -> Result<(Frames, usize), TaskError> {
-    let frame = config.model.frame();
-    let synthetic = |signals: SyntheticConfig| -> Result<Frames, TaskError> {
-        let source = Synthetic::new(signals, frame, config.seed)?;
-        Ok(source.for_part(Part::Test).frames(config.data.synthetic_frames))
-    };
-    if name == "synthetic" {
-        Ok((synthetic(config.data.synthetic.clone())?, 0))
-    } else if let Ok(family) = name.parse() {
-        Ok((synthetic(SyntheticConfig { families: vec![family], ..config.data.synthetic.clone() })?, 0))
-    } else if Path::new(name).exists() {
-        let corpus = Corpus::load(Path::new(name), frame)?;
-        Ok((frames_without_overlap(&corpus, frame)?, corpus.skipped()))
-    } else {
-        Err(TaskError::UnknownData {
-            name: name.into(),
-            expected: "is neither a folder, nor `synthetic`, nor one of tones, harmonics, am, fm, chirps and noise",
-        })
     }
 }
 

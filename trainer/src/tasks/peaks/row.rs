@@ -2,9 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Frames per batch of an evaluation.
-pub const BATCH: usize = 1024;
-
 /// Kind of a compared model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

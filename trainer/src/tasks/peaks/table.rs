@@ -1,6 +1,7 @@
 //! Tables on a terminal.
 
-use super::row::{BATCH, PeaksRow};
+use super::row::PeaksRow;
+use crate::tasks::frame_sets::BATCH;
 use firefly_app::table::{Align, TextTable};
 
 /// Evaluation rows as a table per data set under a legend, wrapped to the terminal's width.

@@ -1,4 +1,5 @@
-//! The adaptive estimate that ships, on bearings under a load it was not trained on.
+//! The adaptive estimate that ships, on bearings under a load it was not trained on, and what the task `estimation`
+//! trains.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -7,15 +8,26 @@ use burn::tensor::Device;
 use firefly_models::zoo::{self, ZooModel};
 use firefly_models::{Tier, WelchPeaksConfig};
 use firefly_trainer::data::{Corpus, frames_without_overlap};
-use firefly_trainer::tasks::peaks::evaluate::{Agreement, peaks_of};
+use firefly_trainer::tasks::found_peaks::{Agreement, peaks_of};
 use libtest_mimic::Trial;
 
+use crate::shipped_configs::learned;
 use crate::{assert_near, figure, trial};
 
 const MODEL: &str = "adaptive_welch_peaks_bearing";
 
 pub fn trials() -> Vec<Trial> {
-    vec![trial("the_adaptive_estimate_that_ships_has_the_recall_of_its_card", "bearing", adaptive)]
+    vec![
+        trial("the_adaptive_estimate_that_ships_has_the_recall_of_its_card", "bearing", adaptive),
+        trial("adaptive_peaks_are_trained_to_the_recall_of_six_segments_with_five_and_a_third", "bearing", |data| {
+            let [recall, segments] = learned("estimation-bearing-adaptive", data, ["recall", "segments"]);
+            assert!(recall >= 0.94 && segments <= 5.3, "recall {recall} with {segments} segments");
+        }),
+        trial("a_third_of_the_butterflies_before_log_mel_bands_close_within_3_db", "speech", |data| {
+            let [error, open] = learned("estimation-speech-log-mel", data, ["rms_error_db", "open_share"]);
+            assert!(error <= 3.0 && open <= 0.75, "{error} dB with {open} of the butterflies");
+        }),
+    ]
 }
 
 fn adaptive(data: &Path) {
