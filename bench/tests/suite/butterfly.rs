@@ -32,7 +32,7 @@ fn every_transform_is_verified_and_measured() {
 fn wrong_arguments_are_explained() {
     for (arguments, reason) in [
         (["--open", "1.5"], "--open is 1.5, but must be from 0 to 1"),
-        (["--strategy", "fftw"], "known are firefly, firefly-queued, firefly-host"),
+        (["--strategy", "fftw"], "known are firefly, firefly-queued, firefly-kernels, firefly-host"),
     ] {
         let output = run("butterfly", &arguments);
         assert_eq!(output.status.code(), Some(2));

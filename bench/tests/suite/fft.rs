@@ -60,7 +60,10 @@ fn wrong_arguments_are_explained() {
         (["--n", "2x2x2x2"], "`2x2x2x2` has more than three dimensions"),
         (["--n", "12x"], "an item of the list is empty"),
         (["--values", "quaternion"], "possible values: complex, real"),
-        (["--strategy", "fftw"], "known are firefly, firefly-queued, firefly-in-place, firefly-backward"),
+        (
+            ["--strategy", "fftw"],
+            "known are firefly, firefly-queued, firefly-kernels, firefly-in-place, firefly-backward",
+        ),
     ] {
         let output = run("fft", &arguments);
         assert_eq!(output.status.code(), Some(2));

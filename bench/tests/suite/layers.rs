@@ -32,7 +32,7 @@ fn wrong_arguments_are_explained() {
     for (arguments, reason) in [
         (["--layer", "attention"], "possible values: spectral-conv, long-conv, log-mel"),
         (["--modes", "0"], "0 is not accepted; numbers start at 1"),
-        (["--strategy", "fused"], "known are firefly, firefly-queued, separate"),
+        (["--strategy", "fused"], "known are firefly, firefly-queued, firefly-kernels, separate"),
     ] {
         let output = run("layers", &arguments);
         assert_eq!(output.status.code(), Some(2));

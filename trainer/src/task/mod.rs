@@ -28,10 +28,10 @@ pub trait EvaluationRow: Debug + Clone + Serialize {
     fn terminal(rows: &[Self]) -> String;
 }
 
-/// Share of the learning rate that a group of parameters gets.
+/// Share of the learning rate that a parameter gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupRate {
-    /// Beginning of the parameters' paths in the model.
+    /// Path of the parameter in the model.
     pub path: &'static str,
     /// Share of the learning rate.
     pub share: f64,
