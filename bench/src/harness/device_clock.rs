@@ -6,15 +6,15 @@ use burn::tensor::{Device, Tensor};
 
 use super::routine::RoutineError;
 
-/// Values of each of the operations that precede the calls.
-const LEADING_VALUES: usize = 1 << 26;
-/// What these operations add, one value each: together they keep a large GPU busy for half a millisecond, in which the
-/// host queues the calls.
+/// Values of each of the operations that precede the calls: as many as every device can bind, 128 MiB.
+const LEADING_VALUES: usize = 1 << 25;
+/// What these operations add, one value each: together they keep a large GPU busy for a quarter of a millisecond, in
+/// which the host queues the calls.
 const LEADING_SUMMANDS: [f32; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
 
 /// Numbers of calls whose times are compared: few, so that the host queues them while the leading operations run.
-const FEW_CALLS: usize = 4;
-const MANY_CALLS: usize = 12;
+const FEW_CALLS: usize = 2;
+const MANY_CALLS: usize = 6;
 
 /// Clock of an accelerator that records events in the order of its work.
 pub struct DeviceClock {
