@@ -62,9 +62,9 @@ impl TurnOrder {
 ///
 /// In each iteration every case has a turn, in an order drawn from `seed`. A turn makes some untimed runs and then one
 /// that is timed, as a loop over the same calls would, on input sets that rotate. The time of a run is from dropping
-/// the previous result to the end of [`Routine::run`], on a thread of the case, or [`Routine::device_time`]. The result is then read back and its
-/// checksum compared; the untimed runs of the next turn keep this out of the next time. `tick` is called after each
-/// iteration.
+/// the previous result to the end of [`Routine::run`], on a thread of the case, or else [`Routine::device_time`]. The
+/// result is then read back and its checksum compared; the untimed runs of the next turn keep this out of the next
+/// time. `tick` is called after each iteration.
 pub fn interleave(
     cases: &mut [VerifiedCase<'_>],
     iterations: Iterations,

@@ -222,8 +222,8 @@ fn wrong_arguments_are_explained() {
     assert!(unknown.contains("unknown strategy `rustftt` (did you mean `rustfft`?)"), "{unknown}");
     assert!(
         unknown.contains(
-            "firefly, firefly-queued, firefly-kernels, auto, firefly-host, firefly-pinned, psd-topk, burn-stock, rustfft, realfft, \
-             memcpy"
+            "firefly, firefly-queued, firefly-kernels, auto, firefly-host, firefly-pinned, psd-topk, burn-stock, rustfft, \
+             realfft, memcpy"
         ),
         "{unknown}"
     );

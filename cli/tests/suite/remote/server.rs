@@ -41,7 +41,7 @@ impl ServerProcess {
         log.read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("serving cpu at ").unwrap_or_else(|| panic!("{line}"));
         let device = format!("remote:{address}");
-        // A server whose log nobody reads waits until somebody does.
+        // Drains the pipe of the log: writes to a full pipe block the server.
         thread::spawn(move || io::copy(&mut log, &mut io::sink()));
         Self { child, device }
     }
