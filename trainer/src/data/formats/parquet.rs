@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use firefly_app::guard::guarded;
 use parquet::basic::Type as PhysicalType;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
@@ -38,7 +39,8 @@ struct ParquetColumn {
 
 impl ParquetReader {
     pub(super) fn open(path: &Path) -> Result<Self, RecordingProblem> {
-        let file = Arc::new(SerializedFileReader::new(File::open(path)?).map_err(problem)?);
+        let file = File::open(path)?;
+        let file = Arc::new(parsed(|| SerializedFileReader::new(file))?);
         let metadata = file.metadata().file_metadata();
         let mut columns = Vec::new();
         for (index, column) in metadata.schema_descr().columns().iter().enumerate() {
@@ -76,7 +78,7 @@ impl SampleReader for ParquetReader {
 
     fn read(&mut self, block: &mut Vec<f32>, count: usize) -> Result<usize, RecordingProblem> {
         for column in &mut self.columns {
-            while column.values.len() < count && column.decode().map_err(problem)? {}
+            while column.values.len() < count && parsed(|| column.decode())? {}
         }
         let channels = self.columns.len();
         let held = || self.columns.iter().map(|column| column.values.len());
@@ -141,6 +143,53 @@ fn append<T: DataType>(
     Ok(records)
 }
 
-fn problem(error: ParquetError) -> RecordingProblem {
-    Format::Parquet.problem(error.to_string())
+/// The result of a call of the parser, which panics at some damaged files and returns errors for others.
+fn parsed<R>(call: impl FnOnce() -> Result<R, ParquetError>) -> Result<R, RecordingProblem> {
+    let problem = match guarded(call) {
+        Ok(Ok(result)) => return Ok(result),
+        Ok(Err(error)) => error.to_string(),
+        Err(panic) => panic,
+    };
+    Err(Format::Parquet.problem(problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::read_recording;
+    use parquet::column::writer::ColumnWriter;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    /// 16 rows of a column that is encoded with a dictionary.
+    fn file() -> Vec<u8> {
+        let schema = Arc::new(parse_message_type("message rows { REQUIRED FLOAT x; }").unwrap());
+        let mut file = Vec::new();
+        let mut writer = SerializedFileWriter::new(&mut file, schema, Arc::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let ColumnWriter::FloatColumnWriter(values) = column.untyped() else { panic!("the column is of floats") };
+        values.write_batch(&[0.5, 0.25].repeat(8), None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        file
+    }
+
+    #[test]
+    fn damaged_files_are_read_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.parquet");
+        let valid = file();
+        let mut refused = 0;
+        for at in 0..valid.len() {
+            for byte in [0, 0xff, valid[at] ^ 2] {
+                let mut damaged = valid.clone();
+                damaged[at] = byte;
+                std::fs::write(&path, damaged).unwrap();
+                refused += usize::from(read_recording(&path).is_err());
+            }
+        }
+        assert!(refused > valid.len(), "{refused} of {} files", 3 * valid.len());
+    }
 }
