@@ -49,15 +49,21 @@ impl Hash {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
-    fn add(mut self, data: &TensorData) -> Self {
-        for byte in data.as_bytes() {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    fn add(mut self, bytes: impl IntoIterator<Item = u8>) -> Self {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
         self
     }
 
+    /// Values to the last bit, but for NaN: compilers are free to choose which NaN an operation gives.
     fn float<const D: usize>(self, tensor: Tensor<D>) -> Self {
-        self.add(&tensor.into_data())
+        let data = tensor.into_data();
+        if data.dtype() == DType::F64 {
+            self.add(data.iter::<f64>().flat_map(|x| if x.is_nan() { f64::NAN } else { x }.to_ne_bytes()))
+        } else {
+            self.add(data.iter::<f32>().flat_map(|x| if x.is_nan() { f32::NAN } else { x }.to_ne_bytes()))
+        }
     }
 
     /// A gradient, or a mark where there is none.
@@ -69,7 +75,7 @@ impl Hash {
     }
 
     fn peaks(self, peaks: Peaks<2>) -> Self {
-        self.add(&peaks.bins.into_data().convert_dtype(DType::I64)).float(peaks.power)
+        self.add(peaks.bins.into_data().iter::<i64>().flat_map(i64::to_ne_bytes)).float(peaks.power)
     }
 }
 

@@ -97,7 +97,8 @@ def test_models_compute_on_their_gpu(name: str) -> None:
     assert len(outputs) == len(expected) > 0
     for output, host in zip(outputs, expected):
         if host.dtype.kind == "f":
-            assert_same(output, host)
+            # Linear layers are matrix products of Burn, which round to TF32 on CUDA.
+            assert_same(output, host, rtol=2e-3 if name in ("fits_tiny", "fno2d_tiny") else 2e-4)
         else:
             assert isinstance(output, firefly.DeviceArray) and output.shape == host.shape
             assert (output.numpy() == host).mean() > 0.99
