@@ -100,6 +100,28 @@ pub(super) fn zeros(#[comptime] count: u32) -> ComplexArray {
     zeros
 }
 
+/// Complex values of a unit that are assigned once, in order. Unlike arrays they are no variables: compilers take time for
+/// every variable and every line of a kernel that it could be used in.
+#[derive(CubeType)]
+pub(super) struct ComplexValues {
+    pub re: Sequence<f32>,
+    pub im: Sequence<f32>,
+}
+
+#[cube]
+impl ComplexValues {
+    /// No values.
+    pub fn none() -> Self {
+        ComplexValues { re: Sequence::new(), im: Sequence::new() }
+    }
+
+    /// Adds a value behind the others.
+    pub fn push(&mut self, re: f32, im: f32) {
+        self.re.push(re);
+        self.im.push(im);
+    }
+}
+
 /// Complex rows as kernel arguments.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct ComplexBuffers {

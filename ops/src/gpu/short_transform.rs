@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::complex::{Complex, ComplexArray, complex, registers};
+use crate::gpu::complex::{Complex, ComplexArray, ComplexValues, complex};
 
 /// Largest prime radix: the registers that a unit needs grow with it, and operations per value too.
 pub const MAX_PRIME: u32 = 31;
@@ -110,45 +110,45 @@ fn transform4(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u
 fn transform_odd(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u32, #[comptime] radix: u32) {
     let half = comptime!((radix - 1) / 2);
     // First half: sums and differences of the pairs; the sum of all values is output 0.
-    let mut sums = registers(half);
-    let mut gaps = registers(half);
+    let mut sums = ComplexValues::none();
+    let mut gaps = ComplexValues::none();
+    let mut totals = ComplexValues::none();
     let (x, y) = (z.re[comptime!(base as usize)], z.im[comptime!(base as usize)]);
-    let mut re = x;
-    let mut im = y;
+    totals.push(x, y);
     #[unroll]
     for k in 1..comptime!(half + 1) {
         let a = comptime!((base + k * stride) as usize);
         let b = comptime!((base + (radix - k) * stride) as usize);
         let pair = comptime!(k as usize - 1);
-        sums.re[pair] = z.re[a] + z.re[b];
-        sums.im[pair] = z.im[a] + z.im[b];
-        gaps.re[pair] = z.re[a] - z.re[b];
-        gaps.im[pair] = z.im[a] - z.im[b];
-        re += sums.re[pair];
-        im += sums.im[pair];
+        sums.push(z.re[a] + z.re[b], z.im[a] + z.im[b]);
+        gaps.push(z.re[a] - z.re[b], z.im[a] - z.im[b]);
+        totals.push(totals.re[pair] + sums.re[pair], totals.im[pair] + sums.im[pair]);
     }
-    z.re[comptime!(base as usize)] = re;
-    z.im[comptime!(base as usize)] = im;
+    z.re[comptime!(base as usize)] = totals.re[comptime!(half as usize)];
+    z.im[comptime!(base as usize)] = totals.im[comptime!(half as usize)];
     // Second half: outputs m and radix − m from an even part e, value 0 and the sums times cosines, and an odd part o,
     // the differences times sines, which both of them take, times -i and i.
     #[unroll]
     for m in 1..comptime!(half + 1) {
-        let mut er = x;
-        let mut ei = y;
-        let mut or = gaps.re[0] * f32::new(comptime!(sine(m, radix)));
-        let mut oi = gaps.im[0] * f32::new(comptime!(sine(m, radix)));
+        let mut even = ComplexValues::none();
+        let mut odd = ComplexValues::none();
+        even.push(x, y);
         #[unroll]
         for k in 1..comptime!(half + 1) {
             let pair = comptime!(k as usize - 1);
             let c = f32::new(comptime!(cosine(m * k % radix, radix)));
-            er = fma(sums.re[pair], c, er);
-            ei = fma(sums.im[pair], c, ei);
-            if comptime!(k > 1) {
-                let s = f32::new(comptime!(sine(m * k % radix, radix)));
-                or = fma(gaps.re[pair], s, or);
-                oi = fma(gaps.im[pair], s, oi);
+            even.push(fma(sums.re[pair], c, even.re[pair]), fma(sums.im[pair], c, even.im[pair]));
+            let s = f32::new(comptime!(sine(m * k % radix, radix)));
+            if comptime!(k == 1) {
+                odd.push(gaps.re[pair] * s, gaps.im[pair] * s);
+            } else {
+                let before = comptime!(pair - 1);
+                odd.push(fma(gaps.re[pair], s, odd.re[before]), fma(gaps.im[pair], s, odd.im[before]));
             }
         }
+        let last = comptime!(half as usize);
+        let (er, ei) = (even.re[last], even.im[last]);
+        let (or, oi) = (odd.re[comptime!(last - 1)], odd.im[comptime!(last - 1)]);
         let a = comptime!((base + m * stride) as usize);
         let b = comptime!((base + (radix - m) * stride) as usize);
         z.re[a] = er + oi;

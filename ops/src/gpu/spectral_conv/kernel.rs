@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use super::plan::ModeTile;
-use crate::gpu::complex::{ComplexArray, ComplexBuffers, registers, zeros};
+use crate::gpu::complex::{ComplexArray, ComplexBuffers, ComplexValues, zeros};
 
 /// Sizes of a product of matrices, its cubes, and where its matrices lie.
 #[derive(CubeType, CubeLaunch)]
@@ -120,20 +120,19 @@ fn line_at(first: u32, #[comptime] offset: u32, lines: u32, #[comptime] stride: 
 
 /// The factors of a term, `offset` values after the starts of `count` lines.
 #[cube]
-fn factors(values: &ComplexBuffers, starts: &Array<u32>, offset: u32, #[comptime] count: u32) -> ComplexArray {
-    let mut loaded = registers(count);
+fn factors(values: &ComplexBuffers, starts: &Array<u32>, offset: u32, #[comptime] count: u32) -> ComplexValues {
+    let mut loaded = ComplexValues::none();
     #[unroll]
     for line in 0..count {
         let at = (starts[comptime!(line as usize)] + offset) as usize;
-        loaded.re[comptime!(line as usize)] = values.re[at];
-        loaded.im[comptime!(line as usize)] = values.im[at];
+        loaded.push(values.re[at], values.im[at]);
     }
     loaded
 }
 
 /// Adds the products of a term to the sums of a tile.
 #[cube]
-fn add_term(sum: &mut ComplexArray, left: &ComplexArray, right: &ComplexArray, #[comptime] tile: ModeTile) {
+fn add_term(sum: &mut ComplexArray, left: &ComplexValues, right: &ComplexValues, #[comptime] tile: ModeTile) {
     #[unroll]
     for column in 0..comptime!(tile.columns) {
         let re = right.re[comptime!(column as usize)];

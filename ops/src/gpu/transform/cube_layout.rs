@@ -8,6 +8,18 @@ const MAX_PASSES: usize = 16;
 const FREE_VALUES: u32 = 16;
 /// Operations of a pass per value besides its transforms: twiddles, addresses, and the exchange.
 const PASS_OPERATIONS: u32 = 24;
+/// Units that are issued together on most devices.
+pub(super) const PLANE: u32 = 32;
+/// Registers of a multiprocessor of current GPUs, which are allotted in eights.
+const REGISTERS: u32 = 65_536;
+/// Registers of a unit besides those of its values.
+const OTHER_REGISTERS: u32 = 16;
+/// Registers more of a unit that computes a transform of a large prime number of values.
+const LARGE_PRIME_REGISTERS: u32 = 5;
+/// Prime numbers of values whose transforms keep many sums.
+const LARGE_PRIMES: [u32; 7] = [11, 13, 17, 19, 23, 29, 31];
+/// Share of the time, in 64ths, that a cube without a second one on its multiprocessor takes longer, at least.
+const ALONE: u32 = 20;
 
 /// The radices of the passes of a transform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -129,6 +141,19 @@ impl CubeLayout {
             u64::from(self.per_unit(radix) * self.units * (operations(radix) + PASS_OPERATIONS * radix))
         });
         let crowded = self.values().saturating_sub(FREE_VALUES);
-        passes.sum::<u64>() * u64::from(64 + crowded) / 64
+        let alone = if self.registers_allow_two() { 0 } else { ALONE };
+        passes.sum::<u64>() * u64::from(64 + crowded + alone) / 64
+    }
+
+    /// Whether a multiprocessor has the registers of two cubes of one sequence each: one computes while the other
+    /// waits.
+    fn registers_allow_two(&self) -> bool {
+        let has_large_prime = (0..self.radices.count()).any(|pass| {
+            let radix = self.radices.radix(pass);
+            LARGE_PRIMES.iter().any(|&prime| radix.is_multiple_of(prime))
+        });
+        let for_primes = if has_large_prime { LARGE_PRIME_REGISTERS } else { 0 };
+        let allotted = REGISTERS / (2 * self.units.next_multiple_of(PLANE)) / 8 * 8;
+        2 * self.values() + OTHER_REGISTERS + for_primes <= allotted
     }
 }

@@ -1,7 +1,7 @@
 //! Search for the cheapest layout of a transform on a device.
 
 use super::banks::half_turns;
-use super::cube_layout::{CubeLayout, Radices};
+use super::cube_layout::{CubeLayout, PLANE, Radices};
 use crate::gpu::device::Limits;
 use crate::gpu::short_transform::MAX_PRIME;
 
@@ -9,8 +9,6 @@ use crate::gpu::short_transform::MAX_PRIME;
 const MAX_COMPOSITE: u32 = 25;
 /// Units of a cube that takes several short sequences, about.
 const CUBE_UNITS: std::ops::RangeInclusive<u32> = 128..=512;
-/// Units that are issued together on most devices.
-const PLANE: u32 = 32;
 /// Values after which one is left out in shared memory that are tried, besides the radices; 0 leaves out none.
 const PADDINGS: [u32; 3] = [0, 16, 32];
 /// Values left out after a sequence that are tried.

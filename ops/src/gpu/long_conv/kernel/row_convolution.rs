@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::samples::{Presence, RowPosition, SampleForm, Samples, SamplesExpand, by_parts, load_pairs, pair};
 use super::spectrum::convolved;
-use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, registers, times};
+use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, ComplexValues, complex, registers, times};
 use crate::gpu::long_conv::plan::{FactorKind, RowsPlan};
 use crate::gpu::short_transform::{output_position, root_of_unity};
 use crate::gpu::transform::kernel::{
@@ -125,12 +125,11 @@ fn multiply_spectrum(
     let radix = comptime!(launch.radix(pass));
     let span = comptime!(launch.span(pass));
     write_spectrum(&*z, exchange, sequence, launch);
-    // Products are in the order of the next pass's inputs, not of the outputs: they pass through registers of their
-    // own.
     let first = channel * points;
-    let mut y = registers(radix);
     #[unroll]
     for q in 0..comptime!(launch.layout.per_unit(radix)) {
+        // Products are in the order of the next pass's inputs, not of the outputs: none may be overwritten.
+        let mut y = ComplexValues::none();
         let j = short_transform(sequence.t, q, span, launch);
         // exp(−2πi j/N) is a twiddle of the last pass, and that of bin j + m·span a constant times it.
         let mut turn = complex(1.0f32, 0.0f32);
@@ -154,8 +153,7 @@ fn multiply_spectrum(
                 w,
                 comptime!(plan.is_reversed),
             );
-            y.re[comptime!(m as usize)] = value.extract(1usize);
-            y.im[comptime!(m as usize)] = value.extract(0usize);
+            y.push(value.extract(1usize), value.extract(0usize));
         }
         #[unroll]
         for m in 0..radix {

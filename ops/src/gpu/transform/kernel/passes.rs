@@ -12,7 +12,7 @@ use super::fold::{load_unfolded, store_folded};
 use super::sequence::{Sequence, own_sequence, short_transform};
 use super::sink::{store_outputs, store_staged};
 use super::source::{load_inputs, load_staged};
-use crate::gpu::complex::{Complex, ComplexArray, product, registers};
+use crate::gpu::complex::{Complex, ComplexArray, ComplexValues, product, registers};
 use crate::gpu::short_transform::{output_position, transform_radix};
 use crate::gpu::transform::launch_plan::{RowForm, TransformLaunchPlan};
 
@@ -108,7 +108,8 @@ pub fn short_transforms(
         // Multiply input m by w^m. The first pass has no twiddles, and input 0 never has one.
         if comptime!(before > 1) {
             let j = short_transform(sequence.t, q, comptime!(plan.span(pass)), plan) % before;
-            let mut powers = registers(radix);
+            let mut powers = ComplexValues::none();
+            powers.push(1.0f32, 0.0f32);
             #[unroll]
             for m in 1..radix {
                 let held = comptime!((q * radix + m) as usize);
@@ -116,14 +117,12 @@ pub fn short_transforms(
                 // w^m from the table, or as the product of two powers that are known.
                 if comptime!(is_loaded(m, radix)) {
                     let w = table[(comptime!(plan.twiddles_at(pass) + m * before) + j) as usize];
-                    powers.re[power] = w.extract(0usize);
-                    powers.im[power] = w.extract(1usize);
+                    powers.push(w.extract(0usize), w.extract(1usize));
                 } else {
                     let high = comptime!(1usize << m.ilog2());
                     let low = comptime!(power - high);
                     let (re, im) = product(powers.re[low], powers.im[low], powers.re[high], powers.im[high]);
-                    powers.re[power] = re;
-                    powers.im[power] = im;
+                    powers.push(re, im);
                 }
                 let (re, im) = product(z.re[held], z.im[held], powers.re[power], powers.im[power]);
                 z.re[held] = re;
@@ -153,10 +152,10 @@ fn multiply_filter(
 ) {
     let radix = comptime!(plan.radix(pass));
     let span = comptime!(plan.span(pass));
-    // Products are in the order of the next pass's inputs, not of the outputs: they take registers of their own.
-    let mut y = registers(radix);
     #[unroll]
     for q in 0..comptime!(plan.layout.per_unit(radix)) {
+        // Products are in the order of the next pass's inputs, not of the outputs: none may be overwritten.
+        let mut y = ComplexValues::none();
         let j = short_transform(sequence.t, q, span, plan);
         let first = comptime!(plan.filter_at()) + sequence.column * comptime!(plan.layout.n) + j;
         #[unroll]
@@ -165,8 +164,7 @@ fn multiply_filter(
             let factor = table[(first + comptime!(m * span)) as usize];
             let (re, im) = product(z.re[held], z.im[held], factor.extract(0usize), factor.extract(1usize));
             // Parts are exchanged: the transform of that is the inverse transform, its parts exchanged.
-            y.re[comptime!(m as usize)] = im;
-            y.im[comptime!(m as usize)] = re;
+            y.push(im, re);
         }
         #[unroll]
         for m in 0..radix {

@@ -75,6 +75,8 @@ fn radices_are_few_and_units_busy() {
         (456, vec![24, 19], 24),
         (1000, vec![10, 10, 10], 100),
         (4096, vec![16, 16, 16], 256),
+        // With 1,000 units, which radices of 10 would keep busy, a multiprocessor holds one cube.
+        (10_000, vec![20, 20, 5, 5], 500),
     ] {
         let layout = layout(n);
         assert_eq!((radices(&layout), layout.units), (expected, units), "{n}");
