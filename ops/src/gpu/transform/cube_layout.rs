@@ -12,13 +12,13 @@ const PASS_OPERATIONS: u32 = 24;
 pub(super) const PLANE: u32 = 32;
 /// Registers of a multiprocessor of current GPUs, which are allotted in eights.
 const REGISTERS: u32 = 65_536;
-/// Registers of a unit besides those of its values.
+/// Registers of a unit besides the two of each of its values.
 const OTHER_REGISTERS: u32 = 16;
 /// Registers more of a unit that computes a transform of a large prime number of values.
 const LARGE_PRIME_REGISTERS: u32 = 5;
-/// Prime numbers of values whose transforms keep many sums.
+/// Primes whose transforms keep many sums.
 const LARGE_PRIMES: [u32; 7] = [11, 13, 17, 19, 23, 29, 31];
-/// Share of the time, in 64ths, that a cube without a second one on its multiprocessor takes longer, at least.
+/// Cost of a cube that is alone on its multiprocessor, in 64ths of its operations.
 const ALONE: u32 = 20;
 
 /// The radices of the passes of a transform.
