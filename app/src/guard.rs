@@ -1,9 +1,10 @@
-//! Panics of a backend as errors.
+//! Panics of other libraries as errors.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The result of `work`, or the message of its panic. Burn's backends panic when a device is lost or out of memory.
+/// The result of `work`, or the message of its panic. Burn's backends panic when a device is lost or out of memory, and
+/// parsers of files at some damaged ones.
 ///
 /// # Errors
 /// With the message of a panic.

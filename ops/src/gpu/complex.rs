@@ -100,8 +100,8 @@ pub(super) fn zeros(#[comptime] count: u32) -> ComplexArray {
     zeros
 }
 
-/// Complex values of a unit that are assigned once, in order. Unlike arrays they are no variables: compilers take time for
-/// every variable and every line of a kernel that it could be used in.
+/// Complex values of a unit that are assigned once, in order. Unlike arrays they are no variables: compilers take time
+/// for every variable and every line of a kernel that it could be used in.
 #[derive(CubeType)]
 pub(super) struct ComplexValues {
     pub re: Sequence<f32>,
