@@ -17,8 +17,8 @@ use crate::open_device::{OpenDevice, names_of};
 pub struct InputOptions {
     /// Recording, folder of recordings, or - for samples on standard input (with --rate and --format).
     ///
-    /// Formats by extension: wav (also RF64 and BW64), flac, ogg, edf, bdf, npy, npz, csv, tsv, parquet. In a folder, npy
-    /// to parquet count only where it has none of the others.
+    /// Formats by extension: wav (also RF64 and BW64), flac, ogg, edf, bdf, npy, npz, safetensors, csv, tsv, parquet. In a
+    /// folder, npy to parquet count only where it has none of the others.
     #[arg(value_name = "FILE|FOLDER|-")]
     pub input: PathBuf,
     /// Samples per second: of standard input, and of files that do not say, 0.000001 to 1e12
@@ -228,9 +228,13 @@ impl fmt::Display for Shard {
     }
 }
 
+/// Least and greatest sample rate, in hertz.
+pub const RATES: [f64; 2] = [1e-6, 1e12];
+
 fn rate(text: &str) -> Result<f64, String> {
+    let [least, most] = RATES;
     match text.parse() {
-        Ok(rate) if (1e-6..=1e12).contains(&rate) => Ok(rate),
+        Ok(rate) if (least..=most).contains(&rate) => Ok(rate),
         _ => Err(format!("`{text}` is not a sample rate: a number from 0.000001 to 1e12")),
     }
 }

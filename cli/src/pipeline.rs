@@ -209,7 +209,7 @@ mod tests {
             writer.finalize().unwrap();
         }
         let input = Input::parse_from(["test", folder.to_str().unwrap()]);
-        Sources::find(&input.options, None).unwrap()
+        Sources::find(&input.options, None, [None; 2]).unwrap()
     }
 
     /// What reaches the writer: blocks by recording, first frame and samples, ends, and failures.

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, Result, bail, ensure};
+use firefly_app::files::ensure_no_input;
 use firefly_trainer::data::find_recordings;
 use firefly_trainer::data::formats::{self, RawReader, SampleReader};
 use serde::{Serialize, Serializer};
 
-use crate::options::{InputOptions, Shard};
+use crate::options::{InputOptions, RATES, Shard};
 
 /// The name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -43,8 +44,8 @@ impl Sources {
     /// Finds the recordings. A shard of several recordings is every N-th of them; of one, a part of its frames.
     ///
     /// # Errors
-    /// If there is none.
-    pub fn find(options: &InputOptions, shard: Option<Shard>) -> Result<Self> {
+    /// If there is none, or one of `outputs` would replace one.
+    pub fn find(options: &InputOptions, shard: Option<Shard>, outputs: [Option<&PathBuf>; 2]) -> Result<Self> {
         let input = options.input.as_path();
         let mut list = if input == Path::new(STANDARD_INPUT) {
             ensure!(
@@ -56,6 +57,10 @@ impl Sources {
             ensure!(options.format.is_none(), "--format is for samples on standard input (-): files have their own");
             files(input)?
         };
+        for output in outputs.into_iter().flatten() {
+            let inputs = list.iter().filter_map(|source| source.path.as_deref());
+            ensure_no_input(output, inputs).with_context(|| output.display().to_string())?;
+        }
         let mut part = None;
         if let Some(shard) = shard.filter(|shard| shard.count > 1) {
             if let [only] = &list[..] {
@@ -105,7 +110,8 @@ impl Sources {
         };
         let layout = reader.layout();
         let rate = layout.rate.or(self.options.rate).context("it does not say its sample rate: give --rate HZ")?;
-        ensure!(rate.is_finite() && rate > 0.0, "its sample rate is {rate} Hz");
+        let [least, most] = RATES;
+        ensure!((least..=most).contains(&rate), "its sample rate is {rate:e} Hz, but must be from {least} to {most:e}");
         Ok((reader, rate))
     }
 }

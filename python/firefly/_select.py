@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from . import _native
@@ -43,7 +44,7 @@ def local_maxima(
     x: Any,
     k: int,
     height: float | None = None,
-    distance: int | None = None,
+    distance: float | None = None,
     prominence: float | None = None,
     *,
     interpolation: str = "log_parabola",
@@ -56,7 +57,7 @@ def local_maxima(
     ----------
     x : power, of any shape and sign; at most 1,048,576 values per row.
     k : maxima per row; rows with fewer end in bin −1.
-    height, distance, prominence : least height, least distance in bins, least prominence.
+    height, distance, prominence : least height, least distance in bins (rounded up), least prominence.
     interpolation : how `offset`, the distance of a line from its bin, is estimated from the bin and its neighbours:
         "log_parabola", or "hann" for power under a Hann window.
 
@@ -68,7 +69,7 @@ def local_maxima(
     """
     conditions = {
         "height": height,
-        "distance": 1 if distance is None else count(distance, "distance"),
+        "distance": 1 if distance is None else count(math.ceil(distance), "distance"),
         "prominence": prominence,
         "interpolation": interpolation,
     }

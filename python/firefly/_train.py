@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Union
+
+import numpy as np
 
 from . import _native
 from .zoo import Model
@@ -81,10 +84,10 @@ def train(
     root = data if data is not None else os.environ.get("FIREFLY_DATA") or None
     is_mapping = isinstance(config, Mapping)
     arguments = {
-        "text": json.dumps(config, default=os.fspath) if isinstance(config, Mapping) else _text(config),
+        "text": json.dumps(config, default=_plain) if isinstance(config, Mapping) else _text(config),
         "is_json": is_mapping,
         "path": "config" if isinstance(config, Mapping) else os.fspath(config),
-        "settings": [f"{key}={json.dumps(value, default=os.fspath)}" for key, value in (settings or {}).items()],
+        "settings": [f"{key}={_setting(key, value)}" for key, value in (settings or {}).items()],
         "data": None if root is None else os.fspath(root),
         "out": None if out is None else os.fspath(out),
         "resume": bool(resume),
@@ -97,15 +100,31 @@ def train(
         elif progress is not None:
             progress(json.loads(text), steps)
 
-    folder, data_replaced = _native.train(arguments, observe)
-    if data_replaced:
+    folder, missing = _native.train(arguments, observe)
+    if missing is not None:
         warnings.warn(
-            "no folder of data is given (`data` or FIREFLY_DATA), and the recordings are not in this one: the run was "
-            "trained on generated data",
+            f"{missing} is not in this folder, and no folder of data is given (`data` or FIREFLY_DATA): the run was trained "
+            "on generated data",
             UserWarning,
             stacklevel=2,
         )
     return Run(Path(folder))
+
+
+def _setting(key: str, value: Any) -> str:
+    """A value in TOML."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(name)} = {_setting(key, item)}" for name, item in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_setting(key, item) for item in value) + "]"
+    if value is None or isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"settings: {key} is {value}, which no key accepts")
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy or a path as one of JSON."""
+    return value.item() if isinstance(value, np.generic) else os.fspath(value)
 
 
 def _text(path: str | os.PathLike[str]) -> str:

@@ -244,7 +244,9 @@ def _axes(x: Any, s: Sequence[int] | None, axes: Sequence[int] | None) -> List[T
         raise ValueError(f"s has {len(s)} lengths, but there are {len(axes)} axes")
     if not axes:
         raise ValueError("axes is empty, but a transform needs at least one")
-    return list(zip(axes, s if s is not None else [None] * len(axes)))
+    # As in NumPy 2, −1 is the length of the axis.
+    points = [None if n == -1 else n for n in s] if s is not None else [None] * len(axes)
+    return list(zip(axes, points))
 
 
 def _along(

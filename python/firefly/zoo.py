@@ -55,7 +55,7 @@ def create(name: str, *, device: str = "cpu", **settings: Any) -> Model:
     >>> create("learned_welch_peaks_tiny").parameters > 0
     True
     """
-    return Model(_native.create(name, json.dumps(settings), device))
+    return Model(_native.create(name, json.dumps(settings, default=_number), device))
 
 
 def pretrained(name: str, *, device: str = "cpu") -> Model:
@@ -116,6 +116,9 @@ class Model:
             outputs = self._native.predict(arrays)
         else:
             step = count(batch_size, "batch_size")
+            if len({array.shape[:1] for array in arrays}) > 1:
+                lengths = ", ".join(str(array.shape) for array in arrays)
+                raise ValueError(f"inputs are of the shapes {lengths}, but must have one number of examples")
             starts = range(0, max(1, len(arrays[0])), step)
             parts = [self._native.predict([array[start : start + step] for array in arrays]) for start in starts]
             outputs = [np.concatenate(part) for part in zip(*parts)]
@@ -165,7 +168,16 @@ def _input(value: Any, is_float: bool, device: str) -> Array:
     array = as_array(value, "input")
     if array.dtype.kind not in "iu":
         raise TypeError(f"input is of {array.dtype}, but must be of integers")
+    if array.size and array.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"input has the token {array.max()}, but they must be at most {np.iinfo(np.int64).max}")
     return np.require(array, np.int64, ["C_CONTIGUOUS", "ALIGNED"])
+
+
+def _number(value: Any) -> Any:
+    """A number of NumPy as one of JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} is no setting: numbers, text, booleans, lists and None are")
 
 
 def _decoded(text: str) -> Dict[str, Any]:

@@ -33,11 +33,11 @@ pub struct RunArguments {
     device: Option<String>,
 }
 
-/// Trains a run, and returns its folder and whether generated data stood in for recordings.
+/// Trains a run, and returns its folder and the path of missing data that generated ones stood in for.
 /// `observer` is called with `"measured"`, the steps of the run and a line of metrics as JSON, or with `"message"`, 0
 /// and a text. Ctrl-C ends the run at its next step, and its exception is raised then.
 #[pyfunction]
-pub fn train(py: Python<'_>, arguments: RunArguments, observer: Py<PyAny>) -> PyResult<(PathBuf, bool)> {
+pub fn train(py: Python<'_>, arguments: RunArguments, observer: Py<PyAny>) -> PyResult<(PathBuf, Option<String>)> {
     let refused = |error: DeviceListError| PyValueError::new_err(error.to_string());
     let devices = arguments.device.as_deref().map(str::parse::<DeviceList>).transpose().map_err(refused)?;
     let text = if arguments.is_json { toml_of(&arguments.text)? } else { arguments.text.clone() };
@@ -74,7 +74,7 @@ fn train_task<T: Task>(
     devices: Option<&DeviceList>,
     interrupter: &Interrupter,
     mut observer: Observer,
-) -> Result<(PathBuf, bool), RunError> {
+) -> Result<(PathBuf, Option<String>), RunError> {
     let RunArguments { path, settings, data, out, resume, .. } = arguments;
     let loaded = load_text::<T>(text, path, settings, data.as_deref())?;
     let devices = loaded.config.device_list(devices)?;
@@ -82,7 +82,7 @@ fn train_task<T: Task>(
     let resolved = Resolved::new(loaded.config, &names);
     let out = out.as_deref();
     let (folder, _) = train_in(out, &resolved, &devices, *resume, interrupter, &mut observer)?;
-    Ok((folder.path().to_path_buf(), loaded.data_replaced))
+    Ok((folder.path().to_path_buf(), loaded.missing_data.map(|path| path.display().to_string())))
 }
 
 /// Observer of a run that calls Python; an exception there ends the run.

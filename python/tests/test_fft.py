@@ -45,6 +45,12 @@ def test_several_dimensions(name: str, norm: Any) -> None:
     assert_near(ours(values, s=(7, 3), axes=(0, 2), norm=norm), theirs(values, s=(7, 3), axes=(0, 2), norm=norm), False)
 
 
+def test_a_length_of_minus_one_is_that_of_the_axis() -> None:
+    x = np.random.default_rng(3).normal(size=(4, 6))
+    assert_near(firefly.fft.fftn(x, s=(-1, 3)), np.fft.fftn(x, s=(4, 3), axes=(0, 1)), False)
+    assert_near(firefly.fft.rfftn(x, s=(-1, -1)), np.fft.rfftn(x), False)
+
+
 def test_real_values_of_any_kind_have_complex_transforms() -> None:
     x = [3, 1, 4, 1, 5]
     assert_allclose(firefly.fft.fft(x), np.fft.fft(x), atol=1e-12)

@@ -70,3 +70,9 @@ def test_a_line_between_two_bins_is_placed() -> None:
 def test_arguments_out_of_range_are_refused(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_distance_between_two_bins_is_rounded_up() -> None:
+    x = np.array([0.0, 3.0, 0.0, 2.0, 0.0, 0.0, 1.0, 0.0])
+    found = firefly.local_maxima(x, 3, distance=2.5).bins
+    assert_array_equal(np.sort(found[found >= 0]), scipy.signal.find_peaks(x, distance=2.5)[0])

@@ -61,6 +61,18 @@ def test_a_file_trains_as_its_settings_say(tmp_path: Path, monkeypatch: pytest.M
     assert first.metrics[-1]["step"] == 2
 
 
+def test_settings_take_what_a_configuration_takes(tmp_path: Path) -> None:
+    fields = np.random.default_rng(0).normal(size=(8, 16)).astype(np.float32)
+    np.save(tmp_path / "größe_😀_x.npy", fields)
+    np.save(tmp_path / "größe_😀_y.npy", fields)
+    files = {"x": tmp_path / "größe_😀_x.npy"}
+    settings = {"model.name": "fno1d_tiny", "data.files": files, "training.steps": np.int64(2)}
+    run = firefly.train({"task": "operator"}, out=tmp_path / "run", settings=settings)
+    assert run.metrics[-1]["step"] == 2
+    with pytest.raises(ValueError, match="training.steps is None"):
+        firefly.train(CONFIG, out=tmp_path / "b", settings={"training.steps": None})
+
+
 def test_errors_name_the_key_or_the_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="did you mean `steps`"):
         firefly.train({"training": {"stesp": 3}}, out=tmp_path / "a")

@@ -80,3 +80,17 @@ def test_trained_weights_ship() -> None:
 def test_what_the_zoo_does_not_have_is_refused_by_name(call: Any, kind: Any, message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_settings_are_numbers_of_numpy_too() -> None:
+    model = zoo.create("welch_peaks_tiny", n_fft=np.int64(32), k=np.uint8(2))
+    assert (model.settings["n_fft"], model.settings["k"]) == (32, 2)
+    with pytest.raises(TypeError, match="no setting"):
+        zoo.create("welch_peaks_tiny", n_fft=object())
+
+
+def test_inputs_have_one_number_of_examples() -> None:
+    model = zoo.create("butterfly_tiny")
+    n = model.inputs[0][1]
+    with pytest.raises(ValueError, match="one number of examples"):
+        model.predict(np.zeros((4, n)), np.zeros((8, n)), batch_size=4)

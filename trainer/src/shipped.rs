@@ -51,6 +51,7 @@ configurations![
     "operator-burgers",
     "operator-darcy",
     "operator-darcy-long",
+    "operator-darcy3d",
     "operator-tiny",
     "speech-256",
     "synthetic-64",

@@ -88,7 +88,7 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     let requests = devices.iter().map(request_of).collect::<Result<Vec<_>>>()?;
     let request = &requests[0];
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
-    let sources = Sources::find(&arguments.input, arguments.shard)?;
+    let sources = Sources::find(&arguments.input, arguments.shard, [out.as_ref(), plot.as_ref()])?;
     let step = arguments.step.map_or(request.frame, |step| step as usize);
     let job = Job {
         sources: &sources,

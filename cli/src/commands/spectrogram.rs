@@ -66,7 +66,7 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
         ensure_writable(path).with_context(|| path.display().to_string())?;
     }
     let model = PowerModel::new(estimate)?;
-    let sources = Sources::find(input, None)?;
+    let sources = Sources::find(input, None, [out.as_ref(), plot.as_ref()])?;
     let [source] = &sources.list[..] else {
         bail!("{} has {} recordings; a spectrogram shows one", input.input.display(), sources.list.len());
     };

@@ -57,7 +57,7 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
     let devices = arguments.device.open()?;
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
     let model = PowerModel::new(estimate)?;
-    let sources = Sources::find(input, None)?;
+    let sources = Sources::find(input, None, [out.as_ref(), plot.as_ref()])?;
     let job = Job {
         sources: &sources,
         framing: Framing { length: estimate.n_fft(), step: estimate.hop() },

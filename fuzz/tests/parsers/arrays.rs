@@ -56,10 +56,10 @@ fn archives() -> Vec<Vec<u8>> {
     [CompressionMethod::STORE, CompressionMethod::DEFLATE].map(npz).to_vec()
 }
 
-/// A safetensors file with the tensor `x`.
-fn safetensors() -> Vec<u8> {
-    let header = br#"{"x":{"dtype":"F32","shape":[2,2,4],"data_offsets":[0,64]}}"#;
-    [&(header.len() as u64).to_le_bytes()[..], header, &[7; 64]].concat()
+/// A safetensors file with the tensor `x` of 16 numbers.
+fn safetensors(shape: &str) -> Vec<u8> {
+    let header = format!(r#"{{"x":{{"dtype":"F32","shape":{shape},"data_offsets":[0,64]}}}}"#);
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &[7; 64]].concat()
 }
 
 /// Target of arrays of any rank: each of the `valid` files is read, and edited ones are read or refused.
@@ -87,6 +87,11 @@ fn npz_recordings_are_read_or_refused() {
 }
 
 #[test]
+fn safetensors_recordings_are_read_or_refused() {
+    recordings_are_read_or_refused("safetensors", &["[16]", "[2,8]"].map(safetensors));
+}
+
+#[test]
 fn npy_arrays_are_read_or_refused() {
     arrays_are_read_or_refused("npy", &arrays());
 }
@@ -98,5 +103,5 @@ fn npz_arrays_are_read_or_refused() {
 
 #[test]
 fn safetensors_arrays_are_read_or_refused() {
-    arrays_are_read_or_refused("safetensors", &[safetensors()]);
+    arrays_are_read_or_refused("safetensors", &[safetensors("[2,2,4]")]);
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::config::{self, Resolved};
 use crate::task::Task;
 use crate::tasks::TaskName;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use burn::tensor::Device;
 use clap::Args;
 use firefly_app::device::{DeviceChoice, DeviceError};
@@ -95,11 +95,17 @@ impl TrainingOptions {
         let from_environment = || env::var_os("FIREFLY_DATA").filter(|root| !root.is_empty()).map(PathBuf::from);
         let root = self.data.clone().or_else(from_environment);
         let loaded = config::load::<T>(path, &settings, root.as_deref())?;
-        if loaded.data_replaced {
-            note(
-                "no folder of data is given (--data DIR or FIREFLY_DATA), and they are not in this one: training on \
-                 generated data",
-            );
+        if let Some(missing) = &loaded.missing_data {
+            let missing = missing.display().to_string();
+            if let Some(setting) = self.settings.iter().chain(extra).find(|setting| setting.contains(&missing)) {
+                bail!(
+                    "--set {setting}: {missing} is not in this folder (--data DIR or FIREFLY_DATA names the folder of data)"
+                );
+            }
+            note(format_args!(
+                "{missing} is not in this folder, and no folder of data is given (--data DIR or FIREFLY_DATA): training \
+                 on generated data"
+            ));
         }
         let devices = loaded.config.device_list(self.device.as_ref())?;
         let names = devices.names()?;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use firefly_app::device_list::DeviceList;
-use firefly_app::files::{ensure_writable, write_atomically};
+use firefly_app::files::{ensure_no_input, ensure_writable, write_atomically};
 use firefly_app::guard::guarded;
 use firefly_app::remote::explained_failure;
 use firefly_app::streams::note;
@@ -77,13 +77,8 @@ fn refuse_inputs_as_outputs(predictions: &Predictions, args: &PredictArgs) -> Re
         Predictions::Table(_) => vec![args.out.clone()],
         Predictions::Files(files) => files.iter().map(|file| args.out.join(&file.name)).collect(),
     };
-    let is_same = |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
-    for output in &outputs {
-        if args.inputs.iter().any(|input| is_same(input, output)) {
-            bail!("--out {}: {} is an input, and would be replaced", args.out.display(), output.display());
-        }
-    }
-    Ok(())
+    let check = |output: &PathBuf| ensure_no_input(output, args.inputs.iter().map(PathBuf::as_path));
+    outputs.iter().try_for_each(|output| check(output).with_context(|| format!("--out {}", output.display())))
 }
 
 /// Writes outputs, and returns what was written.

@@ -88,8 +88,9 @@ pub enum ConfigError {
 pub struct Loaded<T: Sections> {
     /// The configuration.
     pub config: RunConfig<T>,
-    /// Whether generated data replace the configured files, because the folder they are in is not given.
-    pub data_replaced: bool,
+    /// A configured file or folder of data that is missing, because the folder it is in is not given: generated data
+    /// replace them.
+    pub missing_data: Option<PathBuf>,
 }
 
 /// The task of a configuration with `section.key=value` settings. One that is not a task's is reported by [`load`].
@@ -135,22 +136,23 @@ pub fn load_text<T: Sections>(
         config.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     }
     config.validate()?;
-    let data_replaced = T::locate_data(&mut config, root)?;
-    Ok(Loaded { config, data_replaced })
+    let missing_data = T::locate_data(&mut config, root)?;
+    Ok(Loaded { config, missing_data })
 }
 
 /// Paths of data made absolute, so that a run can be resumed and evaluated from another working folder. Without a
-/// `root`, they are looked for in the working folder; if one is missing there, all are left, and the result is true.
+/// `root`, they are looked for in the working folder; if one is missing there, all are left, and it is returned.
 ///
 /// # Errors
 /// If a path is not text, or the root can't be made absolute.
 pub(crate) fn locate<'a>(
     paths: impl IntoIterator<Item = &'a mut PathBuf>,
     root: Option<&Path>,
-) -> Result<bool, ConfigError> {
+) -> Result<Option<PathBuf>, ConfigError> {
     let paths: Vec<&mut PathBuf> = paths.into_iter().collect();
-    if root.is_none() && paths.iter().any(|path| path.is_relative() && !path.exists()) {
-        return Ok(true);
+    let is_missing = |path: &&&mut PathBuf| root.is_none() && path.is_relative() && !path.exists();
+    if let Some(missing) = paths.iter().find(is_missing) {
+        return Ok(Some((**missing).clone()));
     }
     let root = root.unwrap_or(Path::new("."));
     let root = path::absolute(root).map_err(|source| ConfigError::Recordings { path: root.into(), source })?;
@@ -160,24 +162,24 @@ pub(crate) fn locate<'a>(
             return Err(ConfigError::NotText(path.clone()));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Makes the folders of recordings absolute, as [`locate`]; recordings in relative folders without a root are left out.
-/// Returns whether that is so.
+/// Returns one that is.
 ///
 /// # Errors
 /// As [`locate`].
 pub(crate) fn locate_recordings(
     recordings: &mut Option<RecordingsConfig>,
     root: Option<&Path>,
-) -> Result<bool, ConfigError> {
-    let Some(RecordingsConfig { train, test, .. }) = recordings else { return Ok(false) };
-    let is_missing = locate([train].into_iter().chain(test), root)?;
-    if is_missing {
+) -> Result<Option<PathBuf>, ConfigError> {
+    let Some(RecordingsConfig { train, test, .. }) = recordings else { return Ok(None) };
+    let missing = locate([train].into_iter().chain(test), root)?;
+    if missing.is_some() {
         *recordings = None;
     }
-    Ok(is_missing)
+    Ok(missing)
 }
 
 /// Parses a configuration without checking its values.
@@ -318,10 +320,10 @@ pub(super) mod tests {
     #[test]
     fn paths_are_located_in_their_root_or_reported_as_relative() {
         let mut path = PathBuf::from("bearing/train");
-        assert!(locate([&mut path], None).unwrap());
-        assert!(!locate([&mut path], Some(Path::new("/data"))).unwrap());
+        assert_eq!(locate([&mut path], None).unwrap().as_ref(), Some(&path));
+        assert_eq!(locate([&mut path], Some(Path::new("/data"))).unwrap(), None);
         assert_eq!(path, Path::new("/data/bearing/train"));
-        assert!(!locate([&mut path], None).unwrap());
+        assert_eq!(locate([&mut path], None).unwrap(), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Sections of a task's configuration, and their checks.
 
 use std::fmt::Debug;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -50,12 +50,12 @@ pub trait Sections: Debug + Clone + PartialEq + Sized {
     }
 
     /// Makes the paths of data files absolute, relative to `root`. Without a root, data in relative paths are replaced
-    /// by generated ones. Returns whether that is so.
+    /// by generated ones. Returns one that is missing.
     ///
     /// # Errors
     /// If a path is not text.
-    fn locate_data(_config: &mut RunConfig<Self>, _root: Option<&Path>) -> Result<bool, ConfigError> {
-        Ok(false)
+    fn locate_data(_config: &mut RunConfig<Self>, _root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
+        Ok(None)
     }
 
     /// Whether runs of two configurations can be compared: they have the same data and the same target.

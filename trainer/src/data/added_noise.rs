@@ -1,12 +1,11 @@
 //! Noise to be added to signals: white, pink, babble of other signals, and recordings of noise.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use super::corpus::Corpus;
 use super::draw::{Draw, Part, Purpose};
 use super::fingerprint::Fingerprint;
+use super::samples::Samples;
 use super::synthetic::ColouredNoise;
 
 /// Shares of a recording of noise after which its validation and its test part begin.
@@ -58,7 +57,7 @@ pub struct AddedNoise {
 /// Signal with power, and the factor that normalises it.
 #[derive(Debug, Clone)]
 struct NormalisedSignal {
-    samples: Arc<Vec<f32>>,
+    samples: Samples,
     /// Number of its file.
     file: usize,
     /// Factor that makes its mean square 1.
@@ -67,8 +66,8 @@ struct NormalisedSignal {
 
 impl NormalisedSignal {
     /// The signals with power, each with the number of its file.
-    fn all<'a>(signals: impl IntoIterator<Item = (usize, &'a Arc<Vec<f32>>)>) -> Vec<Self> {
-        let signal = |(file, samples): (usize, &Arc<Vec<f32>>)| {
+    fn all<'a>(signals: impl IntoIterator<Item = (usize, &'a Samples)>) -> Vec<Self> {
+        let signal = |(file, samples): (usize, &Samples)| {
             let power = mean_square(samples);
             let factor = power.sqrt().recip() as f32;
             (power > 0.0).then(|| Self { samples: samples.clone(), file, factor })
@@ -88,7 +87,7 @@ impl AddedNoise {
     /// The same generator with babble of `voices` voices from these signals, each with the number of its file. Silent
     /// ones are left out.
     #[must_use]
-    pub fn with_babble(self, voices: usize, signals: &[(usize, Arc<Vec<f32>>)]) -> Self {
+    pub fn with_babble(self, voices: usize, signals: &[(usize, Samples)]) -> Self {
         let files = signals.iter().map(|(file, _)| *file).collect();
         let signals = NormalisedSignal::all(signals.iter().map(|(file, samples)| (*file, samples)));
         Self { voices, signals, files, ..self }
@@ -190,13 +189,13 @@ mod tests {
         // Two channels of one file, a silent file, and a third one.
         let square = |samples: usize| (0..samples).map(|index| if index % 7 < 3 { 1.0 } else { -1.0 }).collect();
         let signals = [(0, square(30)), (0, square(20)), (1, vec![0.0; 9]), (2, vec![-2.0; 50])];
-        let signals = signals.map(|(file, samples): (usize, Vec<f32>)| (file, Arc::new(samples)));
+        let signals = signals.map(|(file, samples): (usize, Vec<f32>)| (file, samples.into()));
         let ramp: Vec<f32> = (1..=1000).map(|index| index as f32).collect();
         let recording = crate::data::Recording {
             path: std::path::Path::new("hum.wav").into(),
             channel: 0,
             sample_rate: 1,
-            samples: Arc::new(ramp),
+            samples: ramp.into(),
         };
         let corpus = Corpus::from_recordings(vec![recording], 1).unwrap();
         AddedNoise::new(64, 3, part).with_babble(2, &signals).with_recorded(&corpus)
@@ -224,7 +223,7 @@ mod tests {
             assert!(row.iter().all(|sample| (sample + 1.0).abs() < 1e-6), "{target}");
         }
         assert!(babble.has(NoiseKind::Babble));
-        let channels = [(4, Arc::new(vec![1.0; 30])), (4, Arc::new(vec![2.0; 30]))];
+        let channels = [1.0, 2.0].map(|value| (4, vec![value; 30].into()));
         let of_one_file = AddedNoise::new(64, 3, Part::Train).with_babble(2, &channels);
         assert!(!of_one_file.has(NoiseKind::Babble), "both channels are of one file");
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error::{DataError, RecordingProblem, check_frame};
 use super::folder::find_recordings;
-use super::memory::MemoryCheck;
+use super::memory::SampleMemory;
 use super::recording::{Recording, read_within};
 
 /// Recordings in the order of their paths and channels, each at least one frame long; at least one. Cloning shares
@@ -22,6 +22,8 @@ impl Corpus {
     /// Reads every recording that [`find_recordings`] finds in `folder`, in the order of the paths relative to it, the
     /// same on every machine.
     ///
+    /// Half of the available memory is for recordings; those that it does not hold are kept in temporary files.
+    ///
     /// Recordings shorter than `frame` samples, and files without samples, are not kept but counted in
     /// [`skipped`](Self::skipped).
     ///
@@ -36,7 +38,7 @@ impl Corpus {
         }
         let mut recordings = Vec::new();
         let mut empty_files = 0;
-        let mut memory = MemoryCheck::default();
+        let mut memory = SampleMemory::default();
         for file in files {
             match read_within(&folder.join(file), &mut memory) {
                 Ok(channels) => recordings.extend(channels),

@@ -71,16 +71,22 @@ pub enum RecordingProblem {
         /// Largest magnitude accepted.
         limit: f32,
     },
-    /// The samples do not fit into memory.
+    /// A temporary file for samples that do not fit into memory can't be written or mapped.
     #[error(
-        "its samples take {} of memory, and {} are left: give fewer or shorter recordings",
-        bytes(*needed),
-        bytes(*available)
+        "it does not fit into memory, and a temporary file for its samples failed; the variable TMPDIR names the \
+         folder of such files"
     )]
+    TemporaryFile(#[source] io::Error),
+    /// There are more samples than the header announces, of a recording that does not fit into memory.
+    #[error("it holds more than the {announced} samples that its header announces")]
+    LongerThanAnnounced {
+        /// Samples per channel by the header.
+        announced: u64,
+    },
+    /// The samples do not fit into memory.
+    #[error("its samples take more than {}, half of the memory that is available: give a smaller table", bytes(*available))]
     Memory {
-        /// Bytes of its samples in f32.
-        needed: u64,
-        /// Bytes that the process can still take.
+        /// Bytes that they may take.
         available: u64,
     },
 }

@@ -1,10 +1,9 @@
 //! Excerpts of recordings: parts of one length, cut or padded with zeros.
 
-use std::sync::Arc;
-
 use super::corpus::Corpus;
 use super::error::DataError;
 use super::fingerprint::Fingerprint;
+use super::samples::Samples;
 
 /// Samples of each excerpt that a fingerprint is taken of.
 const FINGERPRINT_SAMPLES: usize = 256;
@@ -18,7 +17,7 @@ pub struct Excerpts {
 
 #[derive(Debug, Clone)]
 struct Excerpt {
-    recording: Arc<Vec<f32>>,
+    recording: Samples,
     /// First sample in the recording.
     start: usize,
     /// Number of the recording in the corpus.
@@ -50,7 +49,7 @@ impl Excerpts {
     }
 
     /// Signals in memory, one excerpt each.
-    pub fn of_signals(samples: usize, signals: impl IntoIterator<Item = Arc<Vec<f32>>>) -> Self {
+    pub fn of_signals(samples: usize, signals: impl IntoIterator<Item = Samples>) -> Self {
         let excerpt = |(source, recording)| Excerpt { recording, start: 0, source };
         Self { samples, items: signals.into_iter().enumerate().map(excerpt).collect() }
     }
@@ -128,7 +127,7 @@ mod tests {
 
     #[test]
     fn short_recordings_are_padded_where_they_are_placed() {
-        let excerpts = Excerpts::of_signals(5, [Arc::new(vec![1.0, 2.0])]);
+        let excerpts = Excerpts::of_signals(5, [vec![1.0, 2.0].into()]);
         assert_eq!(excerpts.moved_row(0, 0.0), [1.0, 2.0, 0.0, 0.0, 0.0]);
         assert_eq!(excerpts.row(0), [0.0, 0.0, 1.0, 2.0, 0.0]);
         assert_eq!(excerpts.moved_row(0, 0.999), [0.0, 0.0, 0.0, 1.0, 2.0]);
@@ -136,7 +135,7 @@ mod tests {
 
     #[test]
     fn long_recordings_are_cut_where_they_are_placed() {
-        let excerpts = Excerpts::of_signals(2, [Arc::new(vec![1.0, 2.0, 3.0, 4.0])]);
+        let excerpts = Excerpts::of_signals(2, [vec![1.0, 2.0, 3.0, 4.0].into()]);
         assert_eq!(excerpts.row(0), [1.0, 2.0]);
         assert_eq!(excerpts.moved_row(0, 0.999), [3.0, 4.0]);
     }

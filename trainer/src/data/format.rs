@@ -20,6 +20,8 @@ pub enum Format {
     Npy,
     /// Zip archive of NumPy arrays.
     Npz,
+    /// Named tensors.
+    Safetensors,
     /// Text with a row per sample and a column per channel.
     Csv,
     /// Apache Parquet, with a column per channel.
@@ -30,9 +32,9 @@ impl Format {
     /// Formats that hold nothing but recordings.
     pub const SIGNALS: [Self; 5] = [Self::Wav, Self::Flac, Self::Ogg, Self::Edf, Self::Bdf];
     /// Formats that hold tables and arrays of any kind.
-    pub const TABLES: [Self; 4] = [Self::Npy, Self::Npz, Self::Csv, Self::Parquet];
+    pub const TABLES: [Self; 5] = [Self::Npy, Self::Npz, Self::Safetensors, Self::Csv, Self::Parquet];
     /// Extensions of every format, for messages.
-    pub const EXTENSIONS: &'static str = "wav, flac, ogg, edf, bdf, npy, npz, csv, tsv and parquet";
+    pub const EXTENSIONS: &'static str = "wav, flac, ogg, edf, bdf, npy, npz, safetensors, csv, tsv and parquet";
 
     /// The format of a file by its extension, in upper or lower case.
     pub fn of(path: &Path) -> Option<Self> {
@@ -44,6 +46,7 @@ impl Format {
             "bdf" => Self::Bdf,
             "npy" => Self::Npy,
             "npz" => Self::Npz,
+            "safetensors" => Self::Safetensors,
             "csv" | "tsv" => Self::Csv,
             "parquet" => Self::Parquet,
             _ => return None,
@@ -60,6 +63,7 @@ impl Format {
             Self::Bdf => "BDF",
             Self::Npy => "NPY",
             Self::Npz => "NPZ",
+            Self::Safetensors => "safetensors",
             Self::Csv => "CSV",
             Self::Parquet => "Parquet",
         }

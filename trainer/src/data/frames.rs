@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::corpus::Corpus;
 use super::draw::{Draw, Part, Purpose};
 use super::error::{DataError, check_frame};
+use super::samples::Samples;
 
 /// Frames to evaluate on, in order. The samples are shared with the recordings they are frames of.
 #[derive(Debug, Clone)]
@@ -19,16 +20,16 @@ pub struct Frames {
 /// Consecutive frames without gaps from the start of some samples.
 #[derive(Debug)]
 struct FrameRun {
-    samples: Arc<Vec<f32>>,
+    samples: Samples,
     /// Frames of all runs up to and including this one.
     end: usize,
 }
 
 impl Frames {
     /// The whole frames of each of `recordings`, one after the other.
-    pub(super) fn new(frame: usize, recordings: impl IntoIterator<Item = Arc<Vec<f32>>>) -> Self {
+    pub(super) fn new(frame: usize, recordings: impl IntoIterator<Item = Samples>) -> Self {
         let mut end = 0;
-        let run = |samples: Arc<Vec<f32>>| {
+        let run = |samples: Samples| {
             end += samples.len() / frame;
             FrameRun { samples, end }
         };
@@ -81,7 +82,7 @@ impl Frames {
             return self.clone();
         }
         let chosen: Vec<f32> = (0..count).flat_map(|i| self.get(i * self.len() / count)).copied().collect();
-        Self::new(self.frame, [Arc::new(chosen)])
+        Self::new(self.frame, [chosen.into()])
     }
 }
 

@@ -15,7 +15,7 @@ fn corpus(parts: &[(&str, usize, usize)], frame: usize) -> Corpus {
             path: Path::new(file).into(),
             channel,
             sample_rate: 100,
-            samples: Arc::new((0..length).map(|s| (1000 * r + s) as f32).collect()),
+            samples: (0..length).map(|s| (1000 * r + s) as f32).collect::<Vec<_>>().into(),
         })
         .collect();
     Corpus::from_recordings(recordings, frame).unwrap()

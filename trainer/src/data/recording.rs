@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::error::{DataError, RecordingProblem};
-use super::formats;
-use super::memory::MemoryCheck;
+use super::formats::{self, SampleReader};
+use super::memory::SampleMemory;
+use super::samples::{SampleFile, Samples};
 
 /// One channel of one file. Cloning shares the samples.
 #[derive(Debug, Clone)]
@@ -17,68 +18,124 @@ pub struct Recording {
     /// Samples per second, rounded; 1 where the file does not say.
     pub sample_rate: u32,
     /// The samples. Those of audio files are within [-1, 1): integers divided by full scale; floats are unchanged.
-    pub samples: Arc<Vec<f32>>,
+    pub samples: Samples,
 }
 
-/// Samples per channel that are read at a time.
-const BLOCK: usize = 1 << 14;
+/// Samples of all channels that are read at a time, if that is at least one per channel.
+const BLOCK: usize = 1 << 16;
 
 /// Reads a recording in the format that its extension names. Returns one recording per channel in the order of the
-/// channels, all of one length.
+/// channels, all of one length. Samples that would take more than half of the available memory are kept in a temporary
+/// file.
 ///
 /// # Errors
 /// [`DataError::Recording`] with the file and a [`RecordingProblem`].
 pub fn read_recording(path: &Path) -> Result<Vec<Recording>, DataError> {
-    read_within(path, &mut MemoryCheck::default())
+    read_within(path, &mut SampleMemory::default())
+}
+
+/// Reads a table, a recording per column, into memory.
+///
+/// # Errors
+/// As [`read_recording`], and [`RecordingProblem::Memory`] if it does not fit.
+pub fn read_table(path: &Path) -> Result<Vec<Recording>, DataError> {
+    recordings(path, read_into_memory(path, &mut SampleMemory::default()))
 }
 
 /// Reads a recording as [`read_recording`] does, after those that `memory` has counted.
-pub(super) fn read_within(path: &Path, memory: &mut MemoryCheck) -> Result<Vec<Recording>, DataError> {
+pub(super) fn read_within(path: &Path, memory: &mut SampleMemory) -> Result<Vec<Recording>, DataError> {
+    let before = *memory;
+    let read = read_into_memory(path, memory).or_else(|problem| match problem {
+        RecordingProblem::Memory { .. } => {
+            *memory = before;
+            read_into_file(path)
+        }
+        problem => Err(problem),
+    });
+    recordings(path, read)
+}
+
+/// Sample rate and samples of each channel.
+type Channels = (Option<f64>, Vec<Samples>);
+
+fn recordings(path: &Path, read: Result<Channels, RecordingProblem>) -> Result<Vec<Recording>, DataError> {
     let failed = |problem| DataError::Recording { path: path.to_owned(), problem };
-    let (rate, channels) = read_channels(path, memory).map_err(failed)?;
+    let (rate, channels) = read.and_then(checked).map_err(failed)?;
     let (path, sample_rate): (Arc<Path>, u32) = (path.into(), rate.map_or(1, |rate| rate.round() as u32));
-    let recording =
-        |(channel, samples)| Recording { path: path.clone(), channel, sample_rate, samples: Arc::new(samples) };
+    let recording = |(channel, samples)| Recording { path: path.clone(), channel, sample_rate, samples };
     Ok(channels.into_iter().enumerate().map(recording).collect())
 }
 
-/// Sample rate and samples of each channel of a file of any format.
-fn read_channels(path: &Path, memory: &mut MemoryCheck) -> Result<(Option<f64>, Vec<Vec<f32>>), RecordingProblem> {
+fn read_into_memory(path: &Path, memory: &mut SampleMemory) -> Result<Channels, RecordingProblem> {
     let mut reader = formats::open(path)?;
     let layout = reader.layout().clone();
     // Where the file says its length, before any of it is read; else block by block.
-    let announced = layout.length.unwrap_or(0);
-    memory.take(announced.saturating_mul(layout.channels as u64))?;
+    let (announced, available) = (layout.length.unwrap_or(0), memory.left);
+    let mut take = |samples: u64| match memory.take(samples) {
+        true => Ok(()),
+        false => Err(RecordingProblem::Memory { available }),
+    };
+    take(announced.saturating_mul(layout.channels as u64))?;
     let length = usize::try_from(announced).unwrap_or(0);
     let mut channels = vec![Vec::new(); layout.channels];
     for samples in &mut channels {
         // A header may announce more than there is: then the vector grows with what is read.
         let _ = Vec::<f32>::try_reserve_exact(samples, length);
     }
-    let mut block = Vec::new();
-    while reader.read(&mut block, BLOCK)? > 0 {
+    read_blocks(&mut *reader, |block| {
         if layout.length.is_none() {
-            memory.take(block.len() as u64)?;
+            take(block.len() as u64)?;
         }
         for (channel, samples) in channels.iter_mut().enumerate() {
             samples.extend(block.iter().skip(channel).step_by(layout.channels));
         }
-        block.clear();
-    }
-    if channels.iter().all(Vec::is_empty) {
-        return Err(RecordingProblem::NoSamples);
-    }
-    check_finite(&channels)?;
-    Ok((layout.rate, channels))
+        Ok(())
+    })?;
+    Ok((layout.rate, channels.into_iter().map(Samples::from).collect()))
 }
 
-fn check_finite(channels: &[Vec<f32>]) -> Result<(), RecordingProblem> {
+fn read_into_file(path: &Path) -> Result<Channels, RecordingProblem> {
+    let mut reader = formats::open(path)?;
+    let layout = reader.layout().clone();
+    let length = match layout.length {
+        Some(length) => length,
+        None => formats::open(path)?.skip(u64::MAX)?,
+    };
+    let mut file = SampleFile::new(layout.channels, length).map_err(RecordingProblem::TemporaryFile)?;
+    read_blocks(&mut *reader, |block| {
+        if !file.has_capacity(block) {
+            return Err(RecordingProblem::LongerThanAnnounced { announced: length });
+        }
+        file.push(block).map_err(RecordingProblem::TemporaryFile)
+    })?;
+    Ok((layout.rate, file.finish().map_err(RecordingProblem::TemporaryFile)?))
+}
+
+/// Calls `take` with every block of interleaved samples.
+fn read_blocks(
+    reader: &mut dyn SampleReader,
+    mut take: impl FnMut(&[f32]) -> Result<(), RecordingProblem>,
+) -> Result<(), RecordingProblem> {
+    let count = (BLOCK / reader.layout().channels).max(1);
+    let mut block = Vec::new();
+    while reader.read(&mut block, count)? > 0 {
+        take(&block)?;
+        block.clear();
+    }
+    Ok(())
+}
+
+/// Checks that there are samples, and that all are finite.
+fn checked((rate, channels): Channels) -> Result<Channels, RecordingProblem> {
+    if channels.iter().all(|samples| samples.is_empty()) {
+        return Err(RecordingProblem::NoSamples);
+    }
     for (channel, samples) in channels.iter().enumerate() {
         if let Some(index) = samples.iter().position(|sample| !sample.is_finite()) {
             return Err(RecordingProblem::NonFinite { channel, index, value: samples[index] });
         }
     }
-    Ok(())
+    Ok((rate, channels))
 }
 
 #[cfg(test)]

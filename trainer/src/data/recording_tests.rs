@@ -243,3 +243,22 @@ proptest! {
         assert_refused_or_whole(&bytes)?;
     }
 }
+
+#[test]
+fn a_recording_that_is_kept_in_a_file_is_the_same() {
+    let folder = TempDir::new().unwrap();
+    let samples: Vec<i32> = (0..6 * BLOCK as i32 + 3).collect();
+    let wav = write(&folder, spec(3, 24, SampleFormat::Int), &samples);
+    let table = folder.path().join("x.csv");
+    let rows: String = (0..2 * BLOCK + 5).map(|row| format!("{row},{}\n", -(row as f64) / 4.0)).collect();
+    fs::write(&table, rows).unwrap();
+    for path in [wav, table] {
+        let expected = read_table(&path).unwrap();
+        let found = recordings(&path, read_into_file(&path)).unwrap();
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!((found.channel, found.sample_rate), (expected.channel, expected.sample_rate));
+            assert!(found.samples[..] == expected.samples[..], "{}", path.display());
+        }
+    }
+}

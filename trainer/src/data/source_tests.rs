@@ -1,5 +1,4 @@
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::*;
 use crate::data::{Corpus, DataConfig, DataSets, Recording, SamplingConfig, SyntheticConfig};
@@ -19,7 +18,7 @@ fn recordings(count: usize) -> Corpus {
             path: PathBuf::from(format!("{n}.wav")).into(),
             channel: 0,
             sample_rate: 100,
-            samples: Arc::new((0..200).map(|s| (n * 1000 + s) as f32).collect()),
+            samples: (0..200).map(|s| (n * 1000 + s) as f32).collect::<Vec<_>>().into(),
         })
         .collect();
     Corpus::from_recordings(recordings, 32).unwrap()

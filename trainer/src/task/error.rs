@@ -56,15 +56,14 @@ pub enum TaskError {
         reason: String,
     },
     /// A solver of an equation does not converge, or its grid does not resolve the solution.
-    #[error(
-        "the solver of {equation} does not converge on sample {sample}: give more solver_points or steps, a greater \
-         viscosity or nearer permeabilities in data.generated"
-    )]
+    #[error("the solver of {equation} does not converge on sample {sample}: in data.generated, give {remedy}")]
     NotConverged {
         /// Name of the equation.
         equation: &'static str,
         /// Number of the sample.
         sample: usize,
+        /// Settings that help.
+        remedy: &'static str,
     },
     /// A model can't be run on a test set.
     #[error("the model can't be evaluated on {data_set}: {reason}")]

@@ -77,13 +77,15 @@ pub(super) fn of_recordings<M: Send, R: Send>(
     of_batch: impl Fn(&M, Tensor<2>) -> Result<R, TaskError> + Sync,
 ) -> Result<Vec<OfRecording<R>>, TaskError> {
     let mut outputs = Vec::new();
-    for recording in inputs.iter().map(|path| read_recording(path)).collect::<Result<Vec<_>, _>>()?.concat() {
-        let place = [recording.path.display().to_string(), recording.channel.to_string()];
-        let frames = frames_without_overlap(&Corpus::from_recordings(vec![recording], frame)?, frame)?;
-        let batches = over_devices(placed, &batches(&frames), |Placed { model, device }, rows| {
-            of_batch(model, frames_to_tensor(frames.rows(rows.clone()), frame, device))
-        })?;
-        outputs.push(OfRecording { place, batches });
+    for path in inputs {
+        for recording in read_recording(path)? {
+            let place = [recording.path.display().to_string(), recording.channel.to_string()];
+            let frames = frames_without_overlap(&Corpus::from_recordings(vec![recording], frame)?, frame)?;
+            let batches = over_devices(placed, &batches(&frames), |Placed { model, device }, rows| {
+                of_batch(model, frames_to_tensor(frames.rows(rows.clone()), frame, device))
+            })?;
+            outputs.push(OfRecording { place, batches });
+        }
     }
     Ok(outputs)
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::common::{errors, run, small_config, text};
 
@@ -190,29 +190,48 @@ fn an_evaluation_takes_folders_with_commas_and_says_what_it_leaves_out() {
     assert!(errors(&output).contains("1 recordings are shorter than a frame and left out"), "{}", errors(&output));
 }
 
+/// Evaluates a run on a recording of `bytes` of 16-bit samples, a sparse file that no disk has to hold, under a limit of
+/// `ulimit`.
 #[cfg(target_os = "linux")]
-#[test]
-fn recordings_that_do_not_fit_into_memory_are_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let config = small_config(folder.path());
-    let (out, data) = (folder.path().join("run"), folder.path().join("data"));
+fn evaluate_limited(folder: &Path, bytes: u32, limit: &str) -> Output {
+    let config = small_config(folder);
+    let (out, data) = (folder.join("run"), folder.join("data"));
     assert!(run(&[text(&config), "--out", text(&out), "--steps", "4"]).status.success());
     write_wav(&data.join("a.wav"), noise(2000));
-    // A sparse file of a billion samples, which no disk has to hold.
     let path = data.join("b.wav");
     write_wav(&path, noise(2000));
     let mut header = fs::read(&path).unwrap();
     let start = header.windows(4).position(|name| name == b"data").unwrap();
     header.truncate(start + 8);
-    header[start + 4..].copy_from_slice(&4_000_000_000u32.to_le_bytes());
+    header[start + 4..].copy_from_slice(&bytes.to_le_bytes());
     fs::write(&path, &header).unwrap();
-    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(header.len() as u64 + 4_000_000_000).unwrap();
+    let length = header.len() as u64 + u64::from(bytes);
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
     let program = env!("CARGO_BIN_EXE_firefly-train");
-    let limited = format!("ulimit -v 4000000; exec {program} eval {} --data {}", text(&out), text(&data));
-    let output = Command::new("sh").args(["-c", &limited]).output().unwrap();
+    let limited = format!("ulimit {limit}; exec {program} eval {} --data {}", text(&out), text(&data));
+    Command::new("sh").args(["-c", &limited]).output().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn recordings_that_do_not_fit_into_memory_are_evaluated() {
+    let folder = tempfile::tempdir().unwrap();
+    // 600 MB of samples, where half of less than 1 GB is for them.
+    let output = evaluate_limited(folder.path(), 300_000_000, "-d 1000000");
+    assert!(output.status.success(), "{}", errors(&output));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn recordings_that_do_not_fit_into_the_address_space_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = evaluate_limited(folder.path(), 1_000_000_000, "-v 1500000");
     let error = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(error.contains("b.wav: its samples take 3.73 GiB of memory, and "), "{error}");
+    assert!(
+        error.contains("b.wav: it does not fit into memory, and a temporary file for its samples failed"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn new_configurations_have_samples_of_the_dimensions_of_their_model() {
     for (model, expected) in [
         ("fno1d_tiny", "equation = \"burgers\""),
         ("fno2d_tiny", "equation = \"darcy\""),
-        ("fno3d_tiny", "x = \"fields.npz\""),
+        ("fno3d_tiny", "equation = \"darcy3d\""),
     ] {
         let output = run(&["new", "operator", "--model", model]);
         assert!(output.status.success(), "{model}: {}", errors(&output));

@@ -115,7 +115,7 @@ fn families_of_signals_are_classified_and_predicted() {
     let output = run(&["predict", text(&out), text(&tone), "--out", text(&table)]);
     assert!(output.status.success(), "{}", errors(&output));
     let table = fs::read_to_string(table).unwrap();
-    assert!(table.starts_with("file,part,class,probability\n") && table.lines().count() == 2, "{table}");
+    assert!(table.starts_with("file,channel,part,class,probability\n") && table.lines().count() == 2, "{table}");
     // The folder of a table is refused before anything is read.
     let output = run(&["predict", text(&out), "no-such.csv", "--out", text(folder.path())]);
     assert!(errors(&output).contains("it is a folder, but the outputs are one table"), "{}", errors(&output));

@@ -1,16 +1,16 @@
 //! Arrays of any rank, whole: NPY, NPZ and safetensors files.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use firefly_app::host::available_memory;
 use firefly_app::number::bytes;
-use safetensors::{Dtype, SafeTensors};
 
-use super::npy::{ACCEPTED, ArrayHeader};
+use super::npy::ArrayHeader;
 use super::npz;
-use super::number::NumberFormat;
+use super::reader::open_file;
+use super::safetensors::TensorFile;
 use crate::data::error::{DataError, RecordingProblem};
 use crate::data::format::Format;
 use crate::grid;
@@ -25,13 +25,6 @@ pub struct Array {
     pub shape: Vec<usize>,
     /// The values, the last index fastest.
     pub values: Vec<f32>,
-}
-
-/// Layout of the numbers of an array in a file.
-struct Encoding {
-    shape: Vec<u64>,
-    numbers: NumberFormat,
-    fortran_order: bool,
 }
 
 impl Array {
@@ -73,17 +66,17 @@ impl Array {
     }
 
     /// Decodes the bytes of an array.
-    fn decoded(encoding: &Encoding, input: &mut impl Read) -> Result<Self, String> {
-        let count = checked_count(encoding)?;
-        let mut raw = vec![0; count * encoding.numbers.bytes()];
+    fn decoded(header: &ArrayHeader, input: &mut impl Read) -> Result<Self, String> {
+        let count = checked_count(header)?;
+        let mut raw = vec![0; count * header.numbers.bytes()];
         input.read_exact(&mut raw).map_err(|_| "it ends before its array does".to_string())?;
         let mut values = Vec::with_capacity(count);
-        encoding.numbers.decode(&raw, &mut values);
-        if let Some((place, number)) = encoding.numbers.first_beyond_f32(&raw, &values) {
+        header.numbers.decode(&raw, &mut values);
+        if let Some((place, number)) = header.numbers.first_beyond_f32(&raw, &values) {
             return Err(format!("its value {place} is {number:e}, beyond the {:e} of numbers of 32 bits", f32::MAX));
         }
-        let shape: Vec<usize> = encoding.shape.iter().map(|size| *size as usize).collect();
-        if encoding.fortran_order {
+        let shape: Vec<usize> = header.shape.iter().map(|size| *size as usize).collect();
+        if header.fortran_order {
             values = row_major(&shape, &values);
         }
         Ok(Self { shape, values })
@@ -91,9 +84,9 @@ impl Array {
 }
 
 /// Number of values of an array, if they fit into memory, raw and decoded.
-fn checked_count(encoding: &Encoding) -> Result<usize, String> {
-    let count = encoding.shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
-    let width = (encoding.numbers.bytes() + size_of::<f32>()) as u64;
+fn checked_count(header: &ArrayHeader) -> Result<usize, String> {
+    let count = header.shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
+    let width = (header.numbers.bytes() + size_of::<f32>()) as u64;
     let needed = count.and_then(|count| count.checked_mul(width)).unwrap_or(u64::MAX);
     ensure_available(needed, "its array")?;
     Ok(count.unwrap_or_default() as usize)
@@ -120,14 +113,8 @@ fn row_major(shape: &[usize], values: &[f32]) -> Vec<f32> {
 }
 
 fn read_npy(path: &Path) -> Result<Array, String> {
-    let read = || -> Result<_, RecordingProblem> {
-        let mut file = BufReader::new(File::open(path)?);
-        let header = ArrayHeader::read(&mut file, Format::Npy)?;
-        file.seek(SeekFrom::Start(header.bytes))?;
-        Ok((file, header))
-    };
-    let (mut file, header) = read().map_err(|problem| problem.to_string())?;
-    Array::decoded(&encoding(header), &mut file)
+    let read = || ArrayHeader::read(&mut BufReader::new(open_file(path)?), Format::Npy);
+    read_numbers(path, &read().map_err(|problem: RecordingProblem| problem.to_string())?)
 }
 
 fn read_npz(path: &Path, name: &str) -> Result<Array, String> {
@@ -138,37 +125,26 @@ fn read_npz(path: &Path, name: &str) -> Result<Array, String> {
     };
     let mut input = member.open(path).map_err(described)?;
     let header = ArrayHeader::read(&mut input, Format::Npz).map_err(described)?;
-    Array::decoded(&encoding(header), &mut input)
+    Array::decoded(&header, &mut input)
 }
 
 fn read_safetensors(path: &Path, name: &str) -> Result<Array, String> {
-    let described = |error: &dyn std::fmt::Display| format!("safetensors file: {error}");
-    let length = fs::metadata(path).map_err(|error| error.to_string())?.len();
-    ensure_available(length, "it")?;
-    let file = fs::read(path).map_err(|error| error.to_string())?;
-    let tensors = SafeTensors::deserialize(&file).map_err(|error| described(&error))?;
-    let Ok(tensor) = tensors.tensor(name) else {
-        return Err(without(name, tensors.names().into_iter()));
+    let read = || -> Result<_, RecordingProblem> {
+        let file = TensorFile::open(path)?;
+        let header = file.tensor(name).transpose()?;
+        Ok(header.ok_or_else(|| without(name, file.names().iter().map(String::as_str))))
     };
-    let numbers = match tensor.dtype() {
-        Dtype::BOOL | Dtype::U8 => NumberFormat::unsigned(1),
-        Dtype::I8 => NumberFormat::signed(1),
-        Dtype::I16 => NumberFormat::signed(2),
-        Dtype::U16 => NumberFormat::unsigned(2),
-        Dtype::I32 => NumberFormat::signed(4),
-        Dtype::U32 => NumberFormat::unsigned(4),
-        Dtype::I64 => NumberFormat::signed(8),
-        Dtype::U64 => NumberFormat::unsigned(8),
-        Dtype::F32 => NumberFormat::float(4),
-        Dtype::F64 => NumberFormat::float(8),
-        other => return Err(format!("its array `{name}` has numbers of type {other:?} (accepted: {ACCEPTED})")),
-    };
-    let shape = tensor.shape().iter().map(|size| *size as u64).collect();
-    Array::decoded(&Encoding { shape, numbers, fortran_order: false }, &mut tensor.data())
+    let header = read().map_err(|problem| problem.to_string())??;
+    read_numbers(path, &header)
 }
 
-fn encoding(header: ArrayHeader) -> Encoding {
-    Encoding { shape: header.shape, numbers: header.numbers, fortran_order: header.fortran_order }
+/// The array in a file whose numbers follow each other from `header.bytes` on.
+fn read_numbers(path: &Path, header: &ArrayHeader) -> Result<Array, String> {
+    let opened = || {
+        let mut file = BufReader::new(File::open(path)?);
+        file.seek(SeekFrom::Start(header.bytes)).map(|_| file)
+    };
+    Array::decoded(header, &mut opened().map_err(|error: std::io::Error| error.to_string())?)
 }
 
 /// Message about a file without the array `name`.
@@ -180,6 +156,10 @@ fn without<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use safetensors::Dtype;
+
     use super::*;
 
     #[test]

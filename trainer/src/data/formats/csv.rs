@@ -4,12 +4,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use super::reader::{RecordingLayout, SampleReader};
+use super::reader::{RecordingLayout, SampleReader, TIMES};
 use crate::data::error::RecordingProblem;
 use crate::data::format::Format;
 
-/// Names of a column of times in seconds.
-const TIMES: [&str; 6] = ["time", "t", "time_s", "time (s)", "seconds", "s"];
 /// Rows whose times the sample rate is computed from.
 const RATE_ROWS: usize = 1024;
 /// Longest line that is read.
@@ -17,8 +15,8 @@ const MOST_LINE_BYTES: usize = 1 << 20;
 
 /// Table of numbers with or without a line of titles, separated by commas, semicolons or tabs.
 ///
-/// A column whose first value is not a number, such as a date, is left out. A column of times in seconds gives the
-/// sample rate. An empty cell is NaN.
+/// A column whose first value is not a number, such as a date, is left out, and so is a first column that alone has no
+/// title, an index. A column of times in seconds gives the sample rate. An empty cell is NaN.
 pub(super) struct CsvReader {
     input: BufReader<File>,
     separator: u8,
@@ -30,6 +28,10 @@ pub(super) struct CsvReader {
     used: usize,
     line: Vec<u8>,
     line_number: u64,
+    /// The line after the current one, if it was read already.
+    next: Option<Vec<u8>>,
+    /// Cells of the first row.
+    cells: usize,
 }
 
 impl CsvReader {
@@ -43,30 +45,54 @@ impl CsvReader {
             used: 0,
             line: Vec::new(),
             line_number: 0,
+            next: None,
+            cells: 0,
         };
         if !reader.next_line()? {
             return Err(RecordingProblem::NoSamples);
         }
         reader.separator = [b'\t', b';', b','].into_iter().find(|byte| reader.line.contains(byte)).unwrap_or(b',');
-        let first = reader.cells();
-        let has_titles = first.iter().all(|cell| number(cell).is_none());
-        if has_titles && !reader.next_line()? {
-            return Err(RecordingProblem::NoSamples);
-        }
-        let is_time = |column: usize| {
-            let title = first.get(column).filter(|_| has_titles).map(|title| title.to_ascii_lowercase());
-            title.is_some_and(|title| TIMES.contains(&title.as_str()))
+        let titles = reader.titles()?;
+        let is_time = |column: &usize| {
+            let title = titles.as_ref().and_then(|titles| titles.get(*column));
+            title.is_some_and(|title| TIMES.contains(&title.to_ascii_lowercase().as_str()))
         };
         let values = reader.cells();
-        let times = (0..values.len()).find(|column| is_time(*column) && number(&values[*column]).is_some());
-        let is_number = |column: &usize| Some(*column) != times && number(&values[*column]).is_some();
-        reader.columns = (0..values.len()).filter(is_number).collect();
+        reader.cells = values.len();
+        let is_number = |column: &usize| number(&values[*column]).is_some();
+        let times = (0..values.len()).filter(is_number).find(is_time);
+        let has_index = titles.is_some_and(|titles| titles.len() > 1 && titles[0].is_empty());
+        let channels = (usize::from(has_index)..values.len()).filter(|column| Some(*column) != times);
+        reader.columns = channels.filter(is_number).collect();
         reader.layout.channels = reader.columns.len();
         if reader.columns.is_empty() {
             return Err(Format::Csv.problem("its first row of values has no number"));
         }
         reader.read_ahead(times)?;
         Ok(reader)
+    }
+
+    /// Titles of the columns, if the current line, the first, has them: it has no number, or text above a number. Then
+    /// the next line is the current one.
+    fn titles(&mut self) -> Result<Option<Vec<String>>, RecordingProblem> {
+        let (line, first) = (self.line.clone(), self.cells());
+        let is_text = |cell: &String| !cell.is_empty() && number(cell).is_none();
+        let has_numbers = first.iter().any(|cell| !cell.is_empty() && number(cell).is_some());
+        if !has_numbers && !first.iter().any(is_text) {
+            return Ok(None);
+        }
+        let has_second = self.next_line()?;
+        let second = if has_second { self.cells() } else { Vec::new() };
+        let above_number = |(above, below): (&String, &String)| is_text(above) && !below.is_empty() && !is_text(below);
+        if !has_numbers || first.iter().zip(&second).any(above_number) {
+            return if has_second { Ok(Some(first)) } else { Err(RecordingProblem::NoSamples) };
+        }
+        // A row of values: what follows it is read again.
+        let second = std::mem::replace(&mut self.line, line);
+        if has_second {
+            (self.next, self.line_number) = (Some(second), self.line_number - 1);
+        }
+        Ok(None)
     }
 
     /// Reads the first rows, and the sample rate from their times.
@@ -92,6 +118,10 @@ impl CsvReader {
 
     /// Reads the next line that is not empty; `false` at the end of the file.
     fn next_line(&mut self) -> Result<bool, RecordingProblem> {
+        if let Some(line) = self.next.take() {
+            (self.line, self.line_number) = (line, self.line_number + 1);
+            return Ok(true);
+        }
         loop {
             self.line.clear();
             let limit = MOST_LINE_BYTES as u64 + 1;
@@ -123,6 +153,10 @@ impl CsvReader {
     fn push_row(&self, block: &mut Vec<f32>) -> Result<(), RecordingProblem> {
         let mut wanted = self.columns.iter().copied().peekable();
         for (column, cell) in self.line.split(|byte| *byte == self.separator).enumerate() {
+            if column >= self.cells && !cell.trim_ascii().is_empty() {
+                let reason = format!("line {} has more than {} columns", self.line_number, self.cells);
+                return Err(Format::Csv.problem(reason));
+            }
             if wanted.next_if_eq(&column).is_none() {
                 continue;
             }

@@ -6,17 +6,18 @@ mod array;
 mod compressed;
 mod csv;
 mod edf;
+mod named_arrays;
 mod npy;
 mod npz;
 mod number;
 mod parquet;
 mod raw;
 mod reader;
+mod safetensors;
 #[cfg(test)]
 mod tests;
 mod wav;
 
-use std::fs;
 use std::path::Path;
 
 pub use array::Array;
@@ -45,16 +46,14 @@ pub use super::format::Format;
 /// [`RecordingProblem`] for a file that can't be opened, is damaged, or is not of a supported format.
 pub fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProblem> {
     let format = Format::of(path).ok_or(RecordingProblem::UnknownFormat)?;
-    // Opening a pipe would wait for a writer, and a device has no end.
-    if !fs::metadata(path)?.is_file() {
-        return Err(RecordingProblem::NotAFile);
-    }
+    reader::open_file(path)?;
     Ok(match format {
         Format::Wav => Box::new(wav::WavSamples::open(path)?),
         Format::Flac | Format::Ogg => Box::new(compressed::CompressedReader::open(path, format)?),
         Format::Edf | Format::Bdf => Box::new(edf::EdfReader::open(path, format)?),
         Format::Npy => Box::new(npy::open(path)?),
         Format::Npz => Box::new(npz::open(path)?),
+        Format::Safetensors => Box::new(safetensors::open(path)?),
         Format::Csv => Box::new(csv::CsvReader::open(path)?),
         Format::Parquet => Box::new(parquet::ParquetReader::open(path)?),
     })

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::number::NumberFormat;
 use super::raw::read_full;
-use super::reader::{RecordingLayout, SampleReader};
+use super::reader::{RecordingLayout, SampleReader, open_file};
 use crate::data::error::RecordingProblem;
 use crate::data::format::Format;
 
@@ -22,7 +22,7 @@ pub(super) struct ArrayHeader {
     pub(super) numbers: NumberFormat,
     pub(super) fortran_order: bool,
     pub(super) shape: Vec<u64>,
-    /// Bytes of the header.
+    /// Bytes before those of its numbers.
     pub(super) bytes: u64,
 }
 
@@ -42,10 +42,19 @@ fn number_format(name: &str) -> Option<NumberFormat> {
     }
 }
 
+/// Dimensions of an array of samples.
+struct RowsAndChannels {
+    /// Samples per channel.
+    length: u64,
+    channels: u64,
+    /// Whether the samples of one time stand together.
+    are_interleaved: bool,
+}
+
 /// Array of one or two dimensions, the longer of which is time. Numbers are taken as they are.
 pub(super) struct ArrayReader {
-    /// One source of interleaved samples, or one per channel.
-    sources: Vec<Box<dyn Read + Send>>,
+    format: Format,
+    source: ArraySource,
     numbers: NumberFormat,
     layout: RecordingLayout,
     left: u64,
@@ -53,19 +62,24 @@ pub(super) struct ArrayReader {
     channel: Vec<f32>,
 }
 
+/// Source of the bytes of an array.
+enum ArraySource {
+    /// A stream of interleaved samples, or one per channel.
+    Streams(Vec<Box<dyn Read + Send>>),
+    /// A file, and the position of the next sample of all channels, or of each of them.
+    File(File, Vec<u64>),
+}
+
 /// Opens the array in a `.npy` file.
 pub(super) fn open(path: &Path) -> Result<ArrayReader, RecordingProblem> {
-    let header = ArrayHeader::read(&mut BufReader::new(File::open(path)?), Format::Npy)?;
+    let file = open_file(path)?;
+    let header = ArrayHeader::read(&mut BufReader::new(&file), Format::Npy)?;
     let needed = header.shape.iter().product::<u64>() * header.numbers.bytes() as u64;
-    let available = std::fs::metadata(path)?.len().saturating_sub(header.bytes);
+    let available = file.metadata()?.len().saturating_sub(header.bytes);
     if needed > available {
         return Err(Format::Npy.problem(format!("its shape takes {needed} bytes, it has {available}")));
     }
-    ArrayReader::new(&header, None, Format::Npy, |offset| {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(header.bytes + offset))?;
-        Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
-    })
+    ArrayReader::of_file(file, &header, None, Format::Npy)
 }
 
 impl ArrayHeader {
@@ -117,35 +131,101 @@ impl ArrayHeader {
         shape.iter().try_fold(16u64, |product, size| product.checked_mul(*size)).ok_or_else(too_large)?;
         Ok(Self { numbers, fortran_order, shape, bytes })
     }
-}
 
-impl ArrayReader {
-    /// A reader of an array whose bytes `source` yields, from a position behind the header on.
-    pub(super) fn new(
-        header: &ArrayHeader,
-        rate: Option<f64>,
-        format: Format,
-        source: impl Fn(u64) -> Result<Box<dyn Read + Send>, RecordingProblem>,
-    ) -> Result<Self, RecordingProblem> {
-        let (length, channels, time_is_first) = match header.shape[..] {
+    /// Samples and channels, the longer of two dimensions being time.
+    fn rows_and_channels(&self, format: Format) -> Result<RowsAndChannels, RecordingProblem> {
+        let (length, channels, time_is_first) = match self.shape[..] {
             [length] => (length, 1, true),
             [rows, columns] if rows >= columns => (rows, columns, true),
             [rows, columns] => (columns, rows, false),
-            _ => {
-                return Err(format.problem(format!("its array has {} dimensions, not 1 or 2", header.shape.len())));
-            }
+            _ => return Err(format.problem(format!("its array has {} dimensions, not 1 or 2", self.shape.len()))),
         };
         if length == 0 || channels == 0 {
             return Err(RecordingProblem::NoSamples);
         }
-        let width = header.numbers.bytes() as u64;
         // The last index of C order and the first of Fortran order vary fastest.
-        let interleaved = channels == 1 || time_is_first != header.fortran_order;
-        let starts = if interleaved { 0..1 } else { 0..channels };
-        let sources = starts.map(|channel| source(channel * length * width)).collect::<Result<_, _>>()?;
+        let are_interleaved = channels == 1 || time_is_first != self.fortran_order;
+        Ok(RowsAndChannels { length, channels, are_interleaved })
+    }
+
+    /// Offsets of the channels in bytes; a single one where they are interleaved.
+    fn channel_offsets(&self, format: Format) -> Result<Vec<u64>, RecordingProblem> {
+        let RowsAndChannels { length, channels, are_interleaved } = self.rows_and_channels(format)?;
+        let parts = if are_interleaved { 1 } else { channels };
+        Ok((0..parts).map(|channel| channel * length * self.numbers.bytes() as u64).collect())
+    }
+
+    /// Number of channels if they stand one after the other, or else 1.
+    pub(super) fn separate_channels(&self) -> u64 {
+        let layout = self.rows_and_channels(Format::Npz);
+        layout.map_or(1, |layout| if layout.are_interleaved { 1 } else { layout.channels })
+    }
+
+    /// The first number of the array, whose bytes `input` begins with.
+    pub(super) fn number(&self, input: &mut impl Read) -> Result<f64, RecordingProblem> {
+        let mut bytes = vec![0; self.numbers.bytes()];
+        input.read_exact(&mut bytes)?;
+        let mut value = Vec::new();
+        self.numbers.decode(&bytes, &mut value);
+        Ok(value.first().copied().map_or(f64::NAN, f64::from))
+    }
+}
+
+impl ArraySource {
+    /// Number of streams or positions: 1 of interleaved samples, or else that of the channels.
+    fn parts(&self) -> usize {
+        match self {
+            Self::Streams(streams) => streams.len(),
+            Self::File(_, positions) => positions.len(),
+        }
+    }
+
+    /// Reads the next bytes of a part; fewer at its end.
+    fn read(&mut self, part: usize, bytes: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Streams(streams) => read_full(&mut streams[part], bytes),
+            Self::File(file, positions) => {
+                file.seek(SeekFrom::Start(positions[part]))?;
+                positions[part] += bytes.len() as u64;
+                read_full(file, bytes)
+            }
+        }
+    }
+}
+
+impl ArrayReader {
+    /// A reader of an array whose numbers stand in `file` from the header's `bytes` on.
+    pub(super) fn of_file(
+        file: File,
+        header: &ArrayHeader,
+        rate: Option<f64>,
+        format: Format,
+    ) -> Result<Self, RecordingProblem> {
+        let positions = header.channel_offsets(format)?.into_iter().map(|offset| header.bytes + offset).collect();
+        Self::new(header, rate, format, ArraySource::File(file, positions))
+    }
+
+    /// A reader of an array whose numbers `stream` yields, from an offset on.
+    pub(super) fn streams(
+        header: &ArrayHeader,
+        rate: Option<f64>,
+        format: Format,
+        stream: impl Fn(u64) -> Result<Box<dyn Read + Send>, RecordingProblem>,
+    ) -> Result<Self, RecordingProblem> {
+        let streams = header.channel_offsets(format)?.into_iter().map(stream).collect::<Result<_, _>>()?;
+        Self::new(header, rate, format, ArraySource::Streams(streams))
+    }
+
+    fn new(
+        header: &ArrayHeader,
+        rate: Option<f64>,
+        format: Format,
+        source: ArraySource,
+    ) -> Result<Self, RecordingProblem> {
+        let RowsAndChannels { length, channels, .. } = header.rows_and_channels(format)?;
         let layout = RecordingLayout { channels: channels as usize, rate, length: Some(length) };
         let (bytes, channel) = (Vec::new(), Vec::new());
-        Ok(Self { sources, numbers: header.numbers, layout, left: length, bytes, channel })
+        Ok(Self { format, source, numbers: header.numbers, layout, left: length, bytes, channel })
     }
 }
 
@@ -156,21 +236,21 @@ impl SampleReader for ArrayReader {
 
     fn read(&mut self, block: &mut Vec<f32>, count: usize) -> Result<usize, RecordingProblem> {
         let count = usize::try_from(self.left).unwrap_or(usize::MAX).min(count);
-        let together = self.layout.channels / self.sources.len();
+        let parts = self.source.parts();
+        let together = self.layout.channels / parts;
         self.bytes.resize(count * together * self.numbers.bytes(), 0);
         let first = block.len();
         block.resize(first + count * self.layout.channels, 0.0);
-        let channels = self.sources.len();
-        for (index, source) in self.sources.iter_mut().enumerate() {
-            if read_full(source, &mut self.bytes)? < self.bytes.len() {
-                return Err(Format::Npy.problem("it ends before its array does"));
+        for part in 0..parts {
+            if self.source.read(part, &mut self.bytes)? < self.bytes.len() {
+                return Err(self.format.problem("it ends before its array does"));
             }
             self.channel.clear();
             self.numbers.decode(&self.bytes, &mut self.channel);
-            if channels == 1 {
+            if parts == 1 {
                 block[first..].copy_from_slice(&self.channel);
             } else {
-                let samples = block[first..].iter_mut().skip(index).step_by(channels);
+                let samples = block[first..].iter_mut().skip(part).step_by(parts);
                 samples.zip(&self.channel).for_each(|(sample, number)| *sample = *number);
             }
         }

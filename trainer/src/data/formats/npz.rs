@@ -7,13 +7,14 @@ use std::path::Path;
 use flate2::read::DeflateDecoder;
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ZipArchive};
 
+use super::named_arrays::{NamedArray, SampleArray, samples_and_rate};
 use super::npy::{ArrayHeader, ArrayReader};
-use super::reader::SampleReader as _;
+use super::reader::open_file;
 use crate::data::error::RecordingProblem;
 use crate::data::format::Format;
 
-/// Names of a number that is the sample rate.
-const RATES: [&str; 5] = ["rate", "fs", "sr", "sample_rate", "sampling_rate"];
+/// Channels one after the other that are read, at most: each is decompressed by itself, with all before it.
+const MOST_STREAMS: u64 = 256;
 
 /// Array in the archive.
 pub(super) struct Member {
@@ -26,41 +27,29 @@ pub(super) struct Member {
 
 /// Opens the array of samples in a `.npz` file.
 pub(super) fn open(path: &Path) -> Result<ArrayReader, RecordingProblem> {
-    let mut samples = Vec::new();
-    let mut rate = None;
-    for member in members(path)? {
+    let arrays = members(path)?.into_iter().map(|member| {
+        let header = member.open(path).and_then(|mut input| ArrayHeader::read(&mut input, Format::Npz));
+        NamedArray { name: member.name.clone(), source: member, header }
+    });
+    let opened = |member: &Member, position: u64| -> Result<Box<dyn Read + Send>, RecordingProblem> {
         let mut input = member.open(path)?;
-        let header = ArrayHeader::read(&mut input, Format::Npz)?;
-        let is_number = header.shape.iter().product::<u64>() == 1;
-        if is_number && RATES.contains(&member.name.to_ascii_lowercase().as_str()) {
-            let mut bytes = vec![0; header.numbers.bytes()];
-            input.read_exact(&mut bytes)?;
-            let mut value = Vec::new();
-            header.numbers.decode(&bytes, &mut value);
-            rate = value.first().copied().map(f64::from);
-        } else if matches!(header.shape.len(), 1 | 2) {
-            samples.push((member, header));
-        }
-    }
-    let [(member, header)] = &samples[..] else {
-        let names: Vec<&str> = samples.iter().map(|(member, _)| member.name.as_str()).collect();
-        let found = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        let reason = format!("one array of one or two dimensions is read as samples, and it has {found}");
-        return Err(Format::Npz.problem(reason));
-    };
-    let reader = ArrayReader::new(header, rate, Format::Npz, |offset| {
-        let mut input = member.open(path)?;
-        io::copy(&mut input.by_ref().take(header.bytes + offset), &mut io::sink())?;
+        io::copy(&mut input.by_ref().take(position), &mut io::sink())?;
         Ok(input)
-    })?;
-    debug_assert!(reader.layout().channels > 0);
-    Ok(reader)
+    };
+    let number = |member: &Member, header: &ArrayHeader| header.number(&mut opened(member, header.bytes)?);
+    let (samples, rate) = samples_and_rate(arrays.collect(), number, &[], Format::Npz)?;
+    let SampleArray { source: member, header } = samples;
+    if header.separate_channels() > MOST_STREAMS {
+        let reason = format!("it has more than {MOST_STREAMS} channels one after the other: save the array transposed");
+        return Err(Format::Npz.problem(reason));
+    }
+    ArrayReader::streams(&header, rate, Format::Npz, |offset| opened(&member, header.bytes + offset))
 }
 
 pub(super) fn members(path: &Path) -> Result<Vec<Member>, RecordingProblem> {
     let failed = |error: rawzip::Error| Format::Npz.problem(error.to_string());
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
-    let archive = ZipArchive::from_file(File::open(path)?, &mut buffer).map_err(failed)?;
+    let archive = ZipArchive::from_file(open_file(path)?, &mut buffer).map_err(failed)?;
     let mut members = Vec::new();
     let mut entries = archive.entries(&mut buffer);
     while let Some(entry) = entries.next_entry().map_err(failed)? {

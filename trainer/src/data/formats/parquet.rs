@@ -12,14 +12,12 @@ use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-use super::reader::{RecordingLayout, SampleReader};
+use super::reader::{RecordingLayout, SampleReader, TIMES};
 use crate::data::error::RecordingProblem;
 use crate::data::format::Format;
 
 /// Values that are decoded at once.
 const BLOCK: usize = 1 << 14;
-/// Names of a column of times, which is not a channel.
-const TIMES: [&str; 4] = ["time", "t", "time_s", "seconds"];
 
 /// Table whose columns of floats and integers are channels. Columns of other types and of times are left out; a null is
 /// NaN.

@@ -1,7 +1,20 @@
 //! Recordings as streams of samples, whatever their format.
 
+use std::fs::{self, File};
+use std::path::Path;
+
 use crate::data::error::RecordingProblem;
 
+/// Opens a file. Opening a pipe would wait for a writer, and a device has no end.
+pub(super) fn open_file(path: &Path) -> Result<File, RecordingProblem> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(RecordingProblem::NotAFile);
+    }
+    Ok(File::open(path)?)
+}
+
+/// Names of a column of times in seconds, in lower case.
+pub(super) const TIMES: [&str; 6] = ["time", "t", "time_s", "time (s)", "seconds", "s"];
 /// Samples per channel that are skipped at a time where a format has to decode what it skips.
 const SKIP_BLOCK: usize = 1 << 14;
 

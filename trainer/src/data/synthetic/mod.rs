@@ -93,7 +93,7 @@ impl Synthetic {
     pub fn frames(&self, count: usize) -> Frames {
         let mut samples = vec![0.0; count * self.frame];
         samples.par_chunks_exact_mut(self.frame).enumerate().for_each(|(index, out)| self.frame(index as u64, out));
-        Frames::new(self.frame, [Arc::new(samples)])
+        Frames::new(self.frame, [samples.into()])
     }
 }
 

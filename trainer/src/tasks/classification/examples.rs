@@ -1,14 +1,14 @@
 //! Labelled examples: recordings, or parts of them, and generated signals.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::ClassificationConfig;
 use super::config::{DataSection, LabelPart};
 use crate::data::{
-    AddedNoise, Corpus, Excerpts, NoiseKind, Part, SignalFamily, Synthetic, SyntheticConfig, add_noise, stem, uniform,
+    AddedNoise, Corpus, Excerpts, NoiseKind, Part, Samples, SignalFamily, Synthetic, SyntheticConfig, add_noise, stem,
+    uniform,
 };
 use crate::task::TaskError;
 
@@ -91,7 +91,7 @@ fn generated(config: &ClassificationConfig) -> Result<ExampleSets, TaskError> {
         for (class, family) in families.iter().enumerate() {
             let of_family = SyntheticConfig { families: vec![*family], ..data.synthetic.clone() };
             let source = Synthetic::new(of_family, samples, config.seed)?.for_examples().for_part(part);
-            signals.extend(source.frames(count).iter().map(|frame| Arc::new(frame.to_vec())));
+            signals.extend(source.frames(count).iter().map(|frame| Samples::from(frame.to_vec())));
             classes.extend(std::iter::repeat_n(class, count));
         }
         Ok(Examples::new(Excerpts::of_signals(samples, signals), classes, data))

@@ -153,7 +153,7 @@ impl Sections for Classification {
         memory::check(config, available)
     }
 
-    fn locate_data(config: &mut ClassificationConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
+    fn locate_data(config: &mut ClassificationConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
         locate_recordings(&mut config.data.recordings, root)
     }
 }
@@ -295,19 +295,21 @@ impl Task for Classification {
         let of_file = |Placed { model, device }: &Placed<Classifier>, path: &PathBuf| {
             let mut rows: Vec<Vec<String>> = Vec::new();
             for recording in read_recording(path)? {
+                let channel = recording.channel.to_string();
                 let corpus = Corpus::from_recordings(vec![recording], 1)?;
                 let examples = Examples::unlabelled(&corpus, &config.data)?;
                 let found = ClassProbabilities::of(model, &examples, None, device)?;
                 for (index, row) in found.probabilities.iter().enumerate() {
                     let class = most_probable(row);
-                    let cells = [path.display().to_string(), index.to_string(), model.classes[class].clone()];
-                    rows.push(cells.into_iter().chain([row[class].to_string()]).collect());
+                    let place = [path.display().to_string(), channel.clone(), index.to_string()];
+                    let found = [model.classes[class].clone(), row[class].to_string()];
+                    rows.push(place.into_iter().chain(found).collect());
                 }
             }
             Ok::<_, TaskError>(rows)
         };
         let rows = over_devices(placed, inputs, of_file)?.concat();
-        let columns = ["file", "part", "class", "probability"].map(String::from).into();
+        let columns = ["file", "channel", "part", "class", "probability"].map(String::from).into();
         Ok(PredictionTable { columns, rows }.into())
     }
 

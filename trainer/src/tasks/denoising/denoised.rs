@@ -98,7 +98,13 @@ fn in_parts<E>(
 
 /// Channels of one length as a WAV file of 32-bit floats.
 fn wav(channels: &[Vec<f32>], sample_rate: u32) -> Result<Vec<u8>, hound::Error> {
-    let count = channels.len() as u16;
+    const MAX_BYTES: usize = u32::MAX as usize - (1 << 10);
+    let samples: usize = channels.iter().map(Vec::len).sum();
+    let count =
+        u16::try_from(channels.len()).map_err(|_| hound::Error::FormatError("it has more than 65,535 channels"))?;
+    if samples * size_of::<f32>() > MAX_BYTES {
+        return Err(hound::Error::FormatError("a WAV file holds less than 4 GiB: cut the recording"));
+    }
     let spec = WavSpec { channels: count, sample_rate, bits_per_sample: 32, sample_format: SampleFormat::Float };
     let mut bytes = Cursor::new(Vec::new());
     let mut writer = WavWriter::new(&mut bytes, spec)?;

@@ -1,14 +1,13 @@
 //! Clean signals and their mixtures with noise.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::DenoisingConfig;
 use super::config::DataSection;
 use crate::data::{
-    AddedNoise, Corpus, Excerpts, NoiseKind, Part, Recording, RecordingsConfig, Synthetic, add_noise, uniform,
+    AddedNoise, Corpus, Excerpts, NoiseKind, Part, Recording, RecordingsConfig, Samples, Synthetic, add_noise, uniform,
 };
 use crate::task::TaskError;
 
@@ -121,7 +120,7 @@ fn generated(config: &DenoisingConfig, noise: Option<&Corpus>) -> Result<Example
     let source = Synthetic::new(synthetic.clone(), samples, config.seed)?.for_examples();
     let set = |part: Part, count: usize| {
         let frames = source.for_part(part).frames(count);
-        let signals: Vec<Arc<Vec<f32>>> = frames.iter().map(|frame| Arc::new(frame.to_vec())).collect();
+        let signals: Vec<Samples> = frames.iter().map(|frame| frame.to_vec().into()).collect();
         let excerpts = Excerpts::of_signals(samples, signals.iter().cloned());
         let signals: Vec<_> = signals.into_iter().enumerate().collect();
         Examples::with_noise(excerpts, &signals, config, part, noise)
@@ -155,7 +154,7 @@ impl Examples {
 
     fn with_noise(
         excerpts: Excerpts,
-        signals: &[(usize, Arc<Vec<f32>>)],
+        signals: &[(usize, Samples)],
         config: &DenoisingConfig,
         part: Part,
         recorded: Option<&Corpus>,

@@ -120,11 +120,11 @@ impl Sections for Denoising {
         memory::check(config, available)
     }
 
-    fn locate_data(config: &mut DenoisingConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
-        let is_missing = locate_recordings(&mut config.data.recordings, root)?;
+    fn locate_data(config: &mut DenoisingConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
+        let missing = locate_recordings(&mut config.data.recordings, root)?;
         // A folder of noise is never replaced: what can't be located is reported when it is read.
         locate(&mut config.data.noise_folder, root)?;
-        Ok(is_missing)
+        Ok(missing)
     }
 }
 

@@ -86,7 +86,7 @@ impl Sections for Estimation {
         memory::check(config, available)
     }
 
-    fn locate_data(config: &mut EstimationConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
+    fn locate_data(config: &mut EstimationConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
         locate_recordings(&mut config.data.recordings, root)
     }
 

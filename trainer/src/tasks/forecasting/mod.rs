@@ -153,12 +153,12 @@ impl Sections for Forecasting {
         memory::check(config, available)
     }
 
-    fn locate_data(config: &mut ForecastingConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
-        let is_missing = locate(&mut config.data.file, root)?;
-        if is_missing {
+    fn locate_data(config: &mut ForecastingConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
+        let missing = locate(&mut config.data.file, root)?;
+        if missing.is_some() {
             config.data.file = None;
         }
-        Ok(is_missing)
+        Ok(missing)
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::config::DataSection;
-use crate::data::{DataError, Fingerprint, normal, read_recording};
+use crate::data::{DataError, Fingerprint, normal, read_table};
 use crate::task::TaskError;
 
 /// Periods of a generated series in rows: a day and a week of hours.
@@ -30,7 +30,7 @@ impl SeriesTable {
     /// # Errors
     /// If it can't be read, or a value is not finite.
     pub fn read(path: &Path) -> Result<Self, DataError> {
-        let columns = read_recording(path)?;
+        let columns = read_table(path)?;
         let rows = columns.first().map_or(0, |column| column.samples.len());
         let values = (0..rows).flat_map(|row| columns.iter().map(move |column| column.samples[row])).collect();
         Ok(Self { channels: columns.len(), values })

@@ -60,6 +60,8 @@ pub enum Equation {
     Burgers,
     /// Darcy flow on the unit square: from the permeability to the pressure.
     Darcy,
+    /// Darcy flow on the unit cube.
+    Darcy3d,
 }
 
 impl Equation {
@@ -68,6 +70,7 @@ impl Equation {
         match self {
             Self::Burgers => "burgers",
             Self::Darcy => "darcy",
+            Self::Darcy3d => "darcy3d",
         }
     }
 
@@ -76,6 +79,7 @@ impl Equation {
         match self {
             Self::Burgers => "Burgers' equation",
             Self::Darcy => "Darcy flow",
+            Self::Darcy3d => "Darcy flow on the unit cube",
         }
     }
 
@@ -84,6 +88,7 @@ impl Equation {
         match self {
             Self::Burgers => 1,
             Self::Darcy => 2,
+            Self::Darcy3d => 3,
         }
     }
 }
@@ -249,10 +254,12 @@ fn validate_solver(generated: &GeneratedSection) -> Result<(), ConfigError> {
     let is_valid = match generated.equation {
         Equation::Burgers => solver.is_power_of_two() && (64..=MAX_POINTS).contains(&solver),
         Equation::Darcy => (4..=4096).contains(&solver),
+        Equation::Darcy3d => (4..=256).contains(&solver),
     };
     let expected = match generated.equation {
         Equation::Burgers => "a power of two from 64 to 1,048,576",
         Equation::Darcy => "from 4 to 4,096",
+        Equation::Darcy3d => "from 4 to 256",
     };
     ensure(is_valid, "data.generated.solver_points", solver, expected)?;
     let divides = |points: &usize| *points >= 2 && solver.is_multiple_of(*points);
@@ -275,10 +282,10 @@ fn validate_solver(generated: &GeneratedSection) -> Result<(), ConfigError> {
     let [low, high] = generated.permeability;
     let permeability = format!("{:?}", generated.permeability);
     ensure(
-        low > 0.0 && low <= high && high <= 1e6 * low && high.is_finite(),
+        low >= 1e-30 && low <= high && high <= 1e6 * low && high <= 1e30,
         "data.generated.permeability",
         permeability,
-        "two positive numbers, the second at least the first and at most a million times as great",
+        "two numbers from 1e-30 to 1e30, the second at least the first and at most a million times as great",
     )
 }
 

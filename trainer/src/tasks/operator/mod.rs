@@ -102,14 +102,16 @@ impl Sections for OperatorTask {
     fn choose_model(config: &mut OperatorConfig, name: &str) -> Result<(), ConfigError> {
         config.model.name = name.into();
         config.model.validate()?;
-        // Samples of as many dimensions: generated ones, or files where no equation has them.
-        match dims(config) {
+        // Generated samples of as many dimensions.
+        let dims = dims(config);
+        let generated = &mut config.data.generated;
+        match dims {
             1 => {}
-            2 => {
-                let generated = &mut config.data.generated;
-                (generated.equation, generated.solver_points) = (Equation::Darcy, 128);
+            2 => (generated.equation, generated.solver_points) = (Equation::Darcy, 128),
+            _ => {
+                (generated.equation, generated.solver_points) = (Equation::Darcy3d, 32);
+                (generated.points, generated.test_points) = (16, vec![16, 32]);
             }
-            _ => config.data.files = Some(FieldFiles::new("fields.npz")),
         }
         Ok(())
     }
@@ -122,17 +124,17 @@ impl Sections for OperatorTask {
         memory::check(config, available)
     }
 
-    fn locate_data(config: &mut OperatorConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
+    fn locate_data(config: &mut OperatorConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
         let data = &mut config.data;
-        if locate(&mut data.generated.cache, root)? {
+        if locate(&mut data.generated.cache, root)?.is_some() {
             data.generated.cache = None;
         }
         let files = data.files.iter_mut().chain(&mut data.tests).flat_map(FieldFiles::paths);
-        let is_missing = locate(files, root)?;
-        if is_missing {
+        let missing = locate(files, root)?;
+        if missing.is_some() {
             (data.files, data.tests) = (None, Vec::new());
         }
-        Ok(is_missing)
+        Ok(missing)
     }
 }
 

@@ -71,7 +71,7 @@ impl Sections for PeaksTask {
         memory::check(config, available)
     }
 
-    fn locate_data(config: &mut PeaksConfig, root: Option<&Path>) -> Result<bool, ConfigError> {
+    fn locate_data(config: &mut PeaksConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
         locate_recordings(&mut config.data.recordings, root)
     }
 

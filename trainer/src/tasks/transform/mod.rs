@@ -23,7 +23,7 @@ use target::{MatrixErrors, apply};
 use super::scores::{self, ScoreRow};
 use super::zoo_model::{self, ZooSection, ZooTask};
 use crate::config::{ConfigError, Resolved, RunConfig, Sections};
-use crate::data::{Part, normal_rows, read_recording};
+use crate::data::{Part, normal_rows, read_table};
 use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
@@ -235,7 +235,7 @@ impl Task for TransformTask {
         };
         let of_file = |Placed { model, device }: &Placed<Starts>, path: &PathBuf| {
             let model = best(model, &TransformData::of(config, device))?;
-            let channels = read_recording(path)?;
+            let channels = read_table(path)?;
             let (n, rows) = (channels.len(), channels.first().map_or(0, |channel| channel.samples.len()));
             let values: Vec<f32> =
                 (0..rows).flat_map(|row| channels.iter().map(move |channel| channel.samples[row])).collect();

@@ -1,10 +1,12 @@
-//! Darcy flow on the unit square: −∇·(a ∇u) = f with u = 0 on the boundary.
+//! Darcy flow on the unit square or cube: −∇·(a ∇u) = f with u = 0 on the boundary.
 //!
-//! Second-order finite differences with five points; the permeability between two points is the harmonic mean of
-//! theirs, so that the flux is continuous where it jumps. The symmetric positive definite system is solved by conjugate
-//! gradients with the inverse of the diagonal as preconditioner.
+//! Second-order finite differences with the neighbours along each dimension; the permeability between two points is the
+//! harmonic mean of theirs, so that the flux is continuous where it jumps. The symmetric positive definite system is
+//! solved by conjugate gradients with the inverse of the diagonal as preconditioner.
 
 use std::f64::consts::PI;
+
+use crate::grid::{coordinates, strides};
 
 /// Residual, relative to the right-hand side, at which iterations end.
 const TOLERANCE: f64 = 1e-11;
@@ -15,101 +17,139 @@ const TAU_SQUARED: f64 = 9.0;
 /// Largest number of cosines along a dimension of the random field: amplitudes fall with the square of the frequency.
 const MOST_MODES: usize = 64;
 
-/// Random numbers that a permeability on a grid of `intervals` takes.
-pub fn draws(intervals: usize) -> usize {
-    modes(intervals).pow(2)
+/// Grid of `intervals` + 1 points along each of `dims` dimensions of the unit square or cube. Fields on it are
+/// row-major.
+#[derive(Debug, Clone, Copy)]
+pub struct Grid {
+    pub dims: usize,
+    pub intervals: usize,
 }
 
-fn modes(intervals: usize) -> usize {
-    intervals.min(MOST_MODES)
-}
+impl Grid {
+    /// Points along a dimension.
+    const fn side(self) -> usize {
+        self.intervals + 1
+    }
 
-/// Permeability at the (`intervals` + 1)² points from normal random numbers: the greater of `values` where a field of
-/// N(0, (−Δ + 9 I)⁻²) with Neumann boundaries is not negative, else the lesser (Li et al. 2021).
-pub fn permeability(intervals: usize, [low, high]: [f64; 2], normal: &[f32]) -> Vec<f64> {
-    let (modes, side) = (modes(intervals), intervals + 1);
-    let cosine = |mode: usize, point: usize| (PI * (mode * point) as f64 / intervals as f64).cos();
-    let norm = |mode: usize| if mode == 0 { 1.0 } else { 2f64.sqrt() };
-    let amplitude = |row: usize, column: usize| {
-        let frequency = PI * PI * (row * row + column * column) as f64;
-        f64::from(normal[row * modes + column]) * norm(row) * norm(column) / (frequency + TAU_SQUARED)
-    };
-    let cosines: Vec<f64> = (0..modes).flat_map(|mode| (0..side).map(move |point| cosine(mode, point))).collect();
-    // Along columns for each mode of rows, then along rows.
-    let mut along = vec![0.0; modes * side];
-    for row in 0..modes {
-        for column in 0..modes {
-            let factor = amplitude(row, column);
-            let line = &cosines[column * side..][..side];
-            along[row * side..][..side].iter_mut().zip(line).for_each(|(sum, cosine)| *sum += factor * cosine);
+    /// Points of the grid.
+    pub const fn points(self) -> usize {
+        self.side().pow(self.dims as u32)
+    }
+
+    /// Cosines along a dimension of the random field.
+    fn modes(self) -> usize {
+        self.intervals.min(MOST_MODES)
+    }
+
+    /// Random numbers that a permeability takes.
+    pub fn draws(self) -> usize {
+        self.modes().pow(self.dims as u32)
+    }
+
+    /// Permeability at the points from normal random numbers: the greater of `values` where a field of
+    /// N(0, (−Δ + 9 I)⁻²) with Neumann boundaries is not negative, else the lesser (Li et al. 2021).
+    pub fn permeability(self, [low, high]: [f64; 2], normal: &[f32]) -> Vec<f64> {
+        let norm = |mode: usize| if mode == 0 { 1.0 } else { 2f64.sqrt() };
+        let shape = vec![self.modes(); self.dims];
+        let amplitude = |(index, normal): (usize, &f32)| {
+            let modes = || coordinates(index, &shape).map(|(_, mode)| mode);
+            let frequency = PI * PI * modes().map(|mode| mode * mode).sum::<usize>() as f64;
+            modes().fold(f64::from(*normal), |product, mode| product * norm(mode)) / (frequency + TAU_SQUARED)
+        };
+        let amplitudes: Vec<f64> = normal.iter().enumerate().map(amplitude).collect();
+        // Cosines along one dimension after the other, the last one first.
+        let field =
+            (0..self.dims as u32).fold(amplitudes, |values, done| self.cosine_sums(&values, self.side().pow(done)));
+        field.into_iter().map(|value| if value >= 0.0 { high } else { low }).collect()
+    }
+
+    /// Sums of cosines along a dimension with `inner` values behind it, `[…, modes, inner]` to `[…, side, inner]`.
+    fn cosine_sums(self, amplitudes: &[f64], inner: usize) -> Vec<f64> {
+        let (modes, side) = (self.modes(), self.side());
+        let cosine = |mode: usize, point: usize| (PI * (mode * point) as f64 / self.intervals as f64).cos();
+        let cosines: Vec<f64> = (0..modes).flat_map(|mode| (0..side).map(move |point| cosine(mode, point))).collect();
+        let mut sums = vec![0.0; amplitudes.len() / modes * side];
+        for (sums, amplitudes) in sums.chunks_exact_mut(side * inner).zip(amplitudes.chunks_exact(modes * inner)) {
+            for (mode, amplitudes) in amplitudes.chunks_exact(inner).enumerate() {
+                for (sums, cosine) in sums.chunks_exact_mut(inner).zip(&cosines[mode * side..]) {
+                    sums.iter_mut().zip(amplitudes).for_each(|(sum, amplitude)| *sum += cosine * amplitude);
+                }
+            }
         }
+        sums
     }
-    let mut field = vec![0.0; side * side];
-    for (point, line) in field.chunks_exact_mut(side).enumerate() {
-        for row in 0..modes {
-            let factor = cosines[row * side + point];
-            line.iter_mut().zip(&along[row * side..][..side]).for_each(|(sum, value)| *sum += factor * value);
+
+    /// Pressure at the points for a permeability and a source at them; 0 on the boundary. None if conjugate gradients
+    /// do not converge, or `should_stop` says so.
+    pub fn solve(self, permeability: &[f64], source: &[f64], should_stop: impl Fn() -> bool) -> Option<Vec<f64>> {
+        let system = System::new(self, permeability);
+        let mut right = vec![0.0; self.points()];
+        let scale = (self.intervals as f64).powi(-2);
+        for place in system.inner() {
+            right[place] = source[place] * scale;
         }
+        system.conjugate_gradients(&right, should_stop)
     }
-    field.into_iter().map(|value| if value >= 0.0 { high } else { low }).collect()
+
+    /// The field without its points at 1, so that those left are k/n as those of a periodic field.
+    pub fn opened(self, field: &[f64]) -> Vec<f64> {
+        let (open, strides) = (vec![self.intervals; self.dims], strides(&vec![self.side(); self.dims]));
+        let place = |index| coordinates(index, &open).map(|(dim, point)| point * strides[dim]).sum::<usize>();
+        (0..self.intervals.pow(self.dims as u32)).map(|index| field[place(index)]).collect()
+    }
 }
 
-/// Pressure at the (`intervals` + 1)² points for a permeability and a source at them; 0 on the boundary. None if
-/// conjugate gradients do not converge, or `should_stop` says so.
-pub fn solve(
-    intervals: usize,
-    permeability: &[f64],
-    source: &[f64],
-    should_stop: impl Fn() -> bool,
-) -> Option<Vec<f64>> {
-    let system = System::new(intervals, permeability);
-    let side = intervals + 1;
-    let mut right = vec![0.0; side * side];
-    for row in 1..intervals {
-        let inner = row * side + 1..row * side + intervals;
-        let scale = (intervals as f64).powi(-2);
-        right[inner.clone()].iter_mut().zip(&source[inner]).for_each(|(right, source)| *right = source * scale);
-    }
-    system.conjugate_gradients(&right, should_stop)
-}
-
-/// The five-point system, scaled by the square of the spacing.
+/// The system of a point and its neighbours, scaled by the square of the spacing.
 struct System {
-    intervals: usize,
-    /// Permeability from each point to the next in its row, and to the next in its column.
-    right: Vec<f64>,
-    down: Vec<f64>,
+    grid: Grid,
+    /// First points of the lines along the last dimension within the boundary.
+    lines: Vec<usize>,
+    /// Distance in memory of neighbours along each dimension, the last one first; and the permeability from each point
+    /// to the next.
+    neighbours: Vec<(usize, Vec<f64>)>,
     diagonal: Vec<f64>,
 }
 
 impl System {
-    fn new(intervals: usize, permeability: &[f64]) -> Self {
-        let side = intervals + 1;
+    fn new(grid: Grid, permeability: &[f64]) -> Self {
+        let strides = strides(&vec![grid.side(); grid.dims]);
         let between = |a: usize, b: usize| {
             let (a, b) = (permeability[a], permeability[b.min(permeability.len() - 1)]);
             2.0 * a * b / (a + b)
         };
-        let right: Vec<f64> = (0..side * side).map(|place| between(place, place + 1)).collect();
-        let down: Vec<f64> = (0..side * side).map(|place| between(place, place + side)).collect();
-        let mut diagonal = vec![1.0; side * side];
-        for row in 1..intervals {
-            for place in row * side + 1..row * side + intervals {
-                diagonal[place] = right[place] + right[place - 1] + down[place] + down[place - side];
-            }
+        let along = |stride: &usize| {
+            (*stride, (0..grid.points()).map(|place| between(place, place + stride)).collect::<Vec<_>>())
+        };
+        let neighbours: Vec<_> = strides.iter().rev().map(along).collect();
+        let across = vec![grid.intervals - 1; grid.dims - 1];
+        let first =
+            |index| 1 + coordinates(index, &across).map(|(dim, point)| (point + 1) * strides[dim]).sum::<usize>();
+        let lines = (0..across.iter().product()).map(first).collect();
+        let mut system = Self { grid, lines, neighbours, diagonal: vec![1.0; grid.points()] };
+        for place in system.inner().collect::<Vec<_>>() {
+            let next = system.neighbours.iter().flat_map(|(stride, next)| [next[place], next[place - stride]]);
+            system.diagonal[place] = next.sum();
         }
-        Self { intervals, right, down, diagonal }
+        system
+    }
+
+    /// Points within the boundary.
+    fn inner(&self) -> impl Iterator<Item = usize> {
+        self.lines.iter().flat_map(|first| *first..*first + self.grid.intervals - 1)
     }
 
     /// The product with a field that is 0 on the boundary; 0 there.
     fn apply(&self, field: &[f64], product: &mut [f64]) {
-        let side = self.intervals + 1;
-        for row in 1..self.intervals {
-            for place in row * side + 1..row * side + self.intervals {
-                product[place] = self.diagonal[place] * field[place]
-                    - self.right[place] * field[place + 1]
-                    - self.right[place - 1] * field[place - 1]
-                    - self.down[place] * field[place + side]
-                    - self.down[place - side] * field[place - side];
+        for first in &self.lines {
+            let line = *first..*first + self.grid.intervals - 1;
+            for place in line.clone() {
+                product[place] = self.diagonal[place] * field[place];
+            }
+            for (stride, next) in &self.neighbours {
+                for place in line.clone() {
+                    let (before, after) = (place - stride, place + stride);
+                    product[place] = product[place] - next[place] * field[after] - next[before] * field[before];
+                }
             }
         }
     }
@@ -124,7 +164,7 @@ impl System {
         let mut direction = preconditioned(&residual);
         let mut product = vec![0.0; right.len()];
         let mut energy = dot(&residual, &direction);
-        for _ in 0..ITERATIONS_PER_POINT * self.intervals {
+        for _ in 0..ITERATIONS_PER_POINT * self.grid.intervals {
             if dot(&residual, &residual).sqrt() <= limit {
                 return Some(solution);
             }
@@ -149,62 +189,86 @@ mod tests {
     use super::*;
     use crate::data::normal;
 
-    fn points(intervals: usize, of: impl Fn(f64, f64) -> f64) -> Vec<f64> {
-        let at = |index: usize| index as f64 / intervals as f64;
-        let side = intervals + 1;
-        (0..side * side).map(|place| of(at(place / side), at(place % side))).collect()
+    fn drawn(count: usize) -> Vec<f32> {
+        normal(3, count).into_iter().map(|value| value as f32).collect()
     }
 
-    /// Largest error for u = sin πx sin 2πy with a = 1 + x + y².
-    fn error_of_a_manufactured_solution(intervals: usize) -> f64 {
-        let exact = points(intervals, |x, y| (PI * x).sin() * (2.0 * PI * y).sin());
-        let permeability = points(intervals, |x, y| 1.0 + x + y * y);
-        // −(a_x u_x + a_y u_y + a Δu).
-        let source = points(intervals, |x, y| {
-            let (sx, cx, sy, cy) = ((PI * x).sin(), (PI * x).cos(), (2.0 * PI * y).sin(), (2.0 * PI * y).cos());
-            let a = 1.0 + x + y * y;
-            -(PI * cx * sy + 2.0 * y * 2.0 * PI * sx * cy - a * 5.0 * PI * PI * sx * sy)
+    /// Values of a function of the coordinates.
+    fn values(grid: Grid, of: impl Fn(&[f64]) -> f64) -> Vec<f64> {
+        let shape = vec![grid.side(); grid.dims];
+        let at = |index| {
+            let mut point = vec![0.0; grid.dims];
+            coordinates(index, &shape).for_each(|(dim, place)| point[dim] = place as f64 / grid.intervals as f64);
+            of(&point)
+        };
+        (0..grid.points()).map(at).collect()
+    }
+
+    /// Largest error for u = Π sin (d+1)πx_d with a = 1 + Σ x_d^(d+1), d from 0.
+    fn error_of_a_manufactured_solution(grid: Grid) -> f64 {
+        let wave = |dim: usize| PI * (dim + 1) as f64;
+        let solution = |x: &[f64]| x.iter().enumerate().map(|(dim, x)| (wave(dim) * x).sin()).product::<f64>();
+        let a = |x: &[f64]| 1.0 + x.iter().enumerate().map(|(dim, x)| x.powi(dim as i32 + 1)).sum::<f64>();
+        // −Σ (a_d u_d + a u_dd).
+        let source = values(grid, |x| {
+            let along = |dim: usize| {
+                let slope = (dim + 1) as f64 * x[dim].powi(dim as i32);
+                let others = (0..grid.dims).filter(|other| *other != dim).map(|other| (wave(other) * x[other]).sin());
+                let derivative = wave(dim) * (wave(dim) * x[dim]).cos() * others.product::<f64>();
+                a(x) * wave(dim).powi(2) * solution(x) - slope * derivative
+            };
+            (0..grid.dims).map(along).sum()
         });
-        let found = solve(intervals, &permeability, &source, || false).unwrap();
-        found.iter().zip(exact).map(|(found, exact)| (found - exact).abs()).fold(0.0, f64::max)
+        let found = grid.solve(&values(grid, a), &source, || false).unwrap();
+        found.iter().zip(values(grid, solution)).map(|(found, exact)| (found - exact).abs()).fold(0.0, f64::max)
     }
 
     #[test]
     fn the_error_falls_with_the_square_of_the_spacing() {
-        let (coarse, fine) = (error_of_a_manufactured_solution(32), error_of_a_manufactured_solution(64));
-        assert!(fine < 2e-3 && (3.6..4.4).contains(&(coarse / fine)), "{coarse:e} and {fine:e}");
+        for (dims, intervals, most) in [(2, 32, 2e-3), (3, 16, 2e-2)] {
+            let error = |intervals| error_of_a_manufactured_solution(Grid { dims, intervals });
+            let (coarse, fine) = (error(intervals), error(2 * intervals));
+            assert!(fine < most && (3.6..4.4).contains(&(coarse / fine)), "{dims}: {coarse:e} and {fine:e}");
+        }
     }
 
     #[test]
     fn pressure_of_a_jumping_permeability_balances_the_source_at_every_point() {
-        let intervals = 48;
-        let normal: Vec<f32> = normal(3, draws(intervals)).into_iter().map(|value| value as f32).collect();
-        let permeability = permeability(intervals, [3.0, 12.0], &normal);
-        let high = permeability.iter().filter(|value| **value == 12.0).count();
-        assert!(high > 100 && high < permeability.len() - 100, "{high} points of the greater permeability");
-        let pressure = solve(intervals, &permeability, &vec![1.0; permeability.len()], || false).unwrap();
-        assert_eq!(solve(intervals, &permeability, &vec![1.0; permeability.len()], || true), None);
-        let (side, spacing) = (intervals + 1, 1.0 / intervals as f64);
-        let mean = |a: f64, b: f64| 2.0 / (a.recip() + b.recip());
-        for row in 1..intervals {
-            for column in 1..intervals {
-                let place = row * side + column;
-                let outflow: f64 = [place - 1, place + 1, place - side, place + side]
-                    .map(|other| mean(permeability[place], permeability[other]) * (pressure[place] - pressure[other]))
-                    .iter()
-                    .sum();
-                assert!((outflow / spacing.powi(2) - 1.0).abs() < 1e-6, "{row}, {column}: {outflow}");
+        for (dims, intervals) in [(2, 48), (3, 16)] {
+            let grid = Grid { dims, intervals };
+            let permeability = grid.permeability([3.0, 12.0], &drawn(grid.draws()));
+            let high = permeability.iter().filter(|value| **value == 12.0).count();
+            assert!(high > 100 && high < permeability.len() - 100, "{high} points of the greater permeability");
+            let source = vec![1.0; permeability.len()];
+            let pressure = grid.solve(&permeability, &source, || false).unwrap();
+            assert_eq!(grid.solve(&permeability, &source, || true), None);
+            let mean = |a: f64, b: f64| 2.0 / (a.recip() + b.recip());
+            let (strides, spacing) = (strides(&vec![grid.side(); dims]), 1.0 / intervals as f64);
+            for place in System::new(grid, &permeability).inner() {
+                let neighbours = strides.iter().flat_map(|stride| [place - stride, place + stride]);
+                let flux = |other| mean(permeability[place], permeability[other]) * (pressure[place] - pressure[other]);
+                let outflow = neighbours.map(flux).sum::<f64>() / spacing.powi(2);
+                assert!((outflow - 1.0).abs() < 1e-6, "{place}: {outflow}");
             }
+            let boundary = pressure.iter().filter(|value| **value == 0.0).count();
+            assert_eq!(boundary, grid.points() - (intervals - 1).pow(dims as u32));
+            assert!(pressure.iter().all(|value| *value >= 0.0), "a source makes no negative pressure");
         }
-        assert!(pressure.iter().all(|value| *value >= 0.0), "a source makes no negative pressure");
     }
 
     #[test]
     fn the_random_field_does_not_depend_on_the_grid() {
-        let normal: Vec<f32> = normal(5, MOST_MODES * MOST_MODES).into_iter().map(|value| value as f32).collect();
-        let (coarse, fine) = (permeability(64, [0.0, 1.0], &normal), permeability(128, [0.0, 1.0], &normal));
+        let normal = drawn(MOST_MODES * MOST_MODES);
+        let [coarse, fine] = [64, 128].map(|intervals| Grid { dims: 2, intervals }.permeability([0.0, 1.0], &normal));
         let same = |place: usize| coarse[place] == fine[(place / 65) * 2 * 129 + (place % 65) * 2];
         let equal = (0..coarse.len()).filter(|place| same(*place)).count();
         assert_eq!(equal, coarse.len());
+    }
+
+    #[test]
+    fn an_opened_field_has_no_points_at_the_end() {
+        let field: Vec<f64> = (0..27).map(f64::from).collect();
+        let grid = Grid { dims: 3, intervals: 2 };
+        assert_eq!(grid.opened(&field), [0.0, 1.0, 3.0, 4.0, 9.0, 10.0, 12.0, 13.0]);
     }
 }

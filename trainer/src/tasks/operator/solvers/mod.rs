@@ -99,7 +99,14 @@ impl Work<'_, '_> {
         // A solver has no result if it is stopped, does not converge, or has too few points.
         let failed = || match should_stop() {
             true => TaskError::Interrupted,
-            false => TaskError::NotConverged { equation: section.equation.title(), sample: index as usize },
+            false => TaskError::NotConverged {
+                equation: section.equation.title(),
+                sample: index as usize,
+                remedy: match section.equation {
+                    Equation::Burgers => "more solver_points or steps, or a greater viscosity",
+                    Equation::Darcy | Equation::Darcy3d => "nearer permeabilities",
+                },
+            },
         };
         match section.equation {
             Equation::Burgers => {
@@ -107,16 +114,11 @@ impl Work<'_, '_> {
                 let solver = Burgers { viscosity: section.viscosity, time: section.time, steps: section.steps };
                 Ok(Sample { solution: solver.solve(&input, should_stop).ok_or_else(failed)?, input })
             }
-            Equation::Darcy => {
-                let permeability = darcy::permeability(points, section.permeability, &normal(darcy::draws(points)));
-                let source = vec![1.0; permeability.len()];
-                let pressure = darcy::solve(points, &permeability, &source, should_stop).ok_or_else(failed)?;
-                // Without the boundary at 1, so that points are k/n as those of a periodic field.
-                let open = |field: &[f64]| {
-                    let rows = field.chunks_exact(points + 1).take(points);
-                    rows.flat_map(|row| row[..points].iter().copied()).collect()
-                };
-                Ok(Sample { input: open(&permeability), solution: open(&pressure) })
+            Equation::Darcy | Equation::Darcy3d => {
+                let grid = darcy::Grid { dims: section.equation.dims(), intervals: points };
+                let permeability = grid.permeability(section.permeability, &normal(grid.draws()));
+                let pressure = grid.solve(&permeability, &vec![1.0; grid.points()], should_stop).ok_or_else(failed)?;
+                Ok(Sample { input: grid.opened(&permeability), solution: grid.opened(&pressure) })
             }
         }
     }
@@ -223,8 +225,10 @@ mod tests {
             steps: 50,
             ..GeneratedSection::default()
         };
-        for equation in [Equation::Burgers, Equation::Darcy] {
-            let section = GeneratedSection { equation, ..section.clone() };
+        for (equation, solver_points) in [(Equation::Burgers, 64), (Equation::Darcy, 64), (Equation::Darcy3d, 16)] {
+            let points = solver_points / 4;
+            let test_points = vec![points, solver_points];
+            let section = GeneratedSection { equation, points, test_points, solver_points, ..section.clone() };
             let solved = Solved::open(&section, 7, &Monitor::none()).unwrap();
             let more = Solved::open(&GeneratedSection { samples: 4, ..section.clone() }, 7, &Monitor::none()).unwrap();
             assert_eq!(solved.train.output.sample(2), more.train.output.sample(2), "{equation:?}");
@@ -232,7 +236,11 @@ mod tests {
             assert_ne!(solved, Solved::open(&section, 8, &Monitor::none()).unwrap(), "{equation:?}");
             let [coarse, fine] = &solved.tests[..] else { panic!("two resolutions") };
             let fine: Vec<f64> = fine.output.sample(1).iter().map(|value| f64::from(*value)).collect();
-            assert_eq!(coarse.output.sample(1), subsampled(&fine, equation.dims(), 64, 16), "{equation:?}");
+            assert_eq!(
+                coarse.output.sample(1),
+                subsampled(&fine, equation.dims(), solver_points, points),
+                "{equation:?}"
+            );
         }
     }
 
