@@ -197,7 +197,7 @@ impl fmt::Display for DeviceId {
     }
 }
 
-/// Fingerprint of a device of this machine: its name, the processor, its instruction set, the number of cores, and the
+/// Fingerprint of a device of this machine: its kind and index, the processor, its instruction set, the number of cores, and the
 /// version of Firefly.
 pub fn fingerprint(device: DeviceId) -> String {
     let cpu = cpu_name().unwrap_or_else(|| std::env::consts::ARCH.into());

@@ -39,9 +39,11 @@ impl ChannelLinear {
         let mut dims = field.dims();
         let points = dims[2..].iter().product();
         let rows: Tensor<3> = field.reshape([dims[0], dims[1], points]);
-        let weight = self.weight.val();
-        dims[1] = weight.dims()[0];
-        let product = weight.unsqueeze::<3>().matmul(rows) + self.bias.val().reshape([1, dims[1], 1]);
+        // In the precision of the field.
+        let [weight, bias] = [self.weight.val().unsqueeze::<3>(), self.bias.val().reshape([1, -1, 1])];
+        let [weight, bias] = [weight, bias].map(|parameter| parameter.cast(rows.dtype()));
+        dims[1] = weight.dims()[1];
+        let product = weight.matmul(rows) + bias;
         product.reshape(dims)
     }
 }

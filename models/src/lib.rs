@@ -13,7 +13,7 @@
 //! | [`SpectralDenoiser`] | a signal without noise, by a mask on its short-time spectrum |
 //! | [`Fits`], [`TimesNet`] | forecasts of series |
 //! | [`Fno1d`], [`Fno2d`], [`Fno3d`] | a map between fields: Fourier neural operators |
-//! | [`LongConv`], [`S4d`], [`Hyena`] | outputs of sequences by convolutions as long as they are |
+//! | [`LongConv`], [`S4d`], [`Hyena`] | outputs of sequences by convolutions with kernels as long as the sequence |
 //! | [`FNet`] | values of tokens, mixed by Fourier transforms |
 //! | [`GfNet`], [`Afno`] | classes of images, by filters or linear layers on the spectrum of patches |
 //!
@@ -47,7 +47,7 @@
 //! | `ndarray`, `cuda`, `rocm`, `vulkan`, `wgpu`, `metal` | a further backend each |
 //! | `autodiff` (default) | gradients |
 //! | `fusion`, `simd`, `rayon` | as in `firefly-ops` |
-//! | `testing` | the same models composed of Burn's operations; not covered by semantic versioning |
+//! | `testing` | Welch peaks composed of several operations, for tests and measurements; not covered by semantic versioning |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod adaptive_welch_peaks;

@@ -231,7 +231,7 @@ pub(crate) fn times_columns<const E: usize>(matrix: Tensor<2>, values: Tensor<E>
     let rows: usize = dims[..E - 2].iter().product();
     let values: Tensor<3> = values.reshape([rows, dims[E - 2], dims[E - 1]]);
     dims[E - 2] = matrix.dims()[0];
-    matrix.unsqueeze::<3>().matmul(values).reshape(dims)
+    matrix.cast(values.dtype()).unsqueeze::<3>().matmul(values).reshape(dims)
 }
 
 /// Input signature of models that take recordings.

@@ -29,6 +29,11 @@ impl Tier {
     /// Every tier, fewest segments first.
     pub const ALL: [Self; 3] = [Self::Ultra, Self::Fast, Self::Reference];
 
+    /// The place in [`ALL`](Self::ALL).
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+
     /// Segments averaged.
     pub const fn segments(self) -> usize {
         match self {
@@ -67,7 +72,7 @@ mod tests {
     #[test]
     fn names_round_trip() {
         for tier in Tier::ALL {
-            assert_eq!(tier.to_string().parse(), Ok(tier));
+            assert_eq!((tier.to_string().parse(), Tier::ALL[tier.index()]), (Ok(tier), tier));
         }
         assert!("turbo".parse::<Tier>().is_err());
     }

@@ -65,7 +65,7 @@ impl WelchPeaksConfig {
     /// # Errors
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
-        validate("WelchPeaksConfig", &self.options(), self.k)
+        validate("WelchPeaksConfig", &self.options(), self.window, self.k)
     }
 
     /// The module on `device`.
@@ -90,9 +90,15 @@ impl WelchPeaksConfig {
 }
 
 /// The checks that exact and learned configurations share.
-pub(crate) fn validate(config: &'static str, options: &WelchOptions, k: usize) -> Result<(), ArgumentError> {
+pub(crate) fn validate(
+    config: &'static str,
+    options: &WelchOptions,
+    window: Window,
+    k: usize,
+) -> Result<(), ArgumentError> {
     options.validate(config)?;
     validate_n_fft(config, "n_fft", options.n_fft)?;
+    window.validate(config, options.n_fft)?;
     if !(1..=options.bins()).contains(&k) {
         let expected = format!("from 1 to the number of bins, {}", options.bins());
         return Err(ArgumentError::new(config, "k", k, expected));

@@ -151,7 +151,9 @@ fn arguments_out_of_range_are_refused() {
     assert!(message(AdamOptions::new(-1.0, 1), ones(3)).contains("`learning_rate` is -1"));
     assert!(message(AdamOptions::new(0.1, 0), ones(3)).contains("`step` is 0"));
     assert!(message(any.with_betas([0.9, 1.0]), ones(3)).contains("`betas` is [0.9, 1.0]"));
+    assert!(message(any.with_betas([0.999_999_999, 0.9]), ones(3)).contains("below 1 in f32"));
     assert!(message(any.with_epsilon(0.0), ones(3)).contains("`epsilon` is 0"));
+    assert!(message(any.with_epsilon(1e-50), ones(3)).contains("at least 1.1754944e-38"));
     let decay = any.with_weight_decay(WeightDecay::Decoupled(f64::NAN));
     assert!(message(decay, ones(3)).contains("`weight_decay` is NaN"));
     assert!(message(any, ones(3).autodiff()).contains("`state` is on a device with autodiff"));

@@ -57,7 +57,7 @@ impl Case {
 
     /// The two losses of a row for its power, with the boundary of other power, times their weights.
     fn losses(&self, row: usize, power: &[f64], ranked: &[f64]) -> [f64; 2] {
-        let PeakLossOptions { k, temperature, floor, weights, .. } = self.options;
+        let PeakLossOptions { k, temperature, offset, weights, .. } = self.options;
         let bins = row * self.bins..(row + 1) * self.bins;
         let (peaks, target_power) = (&self.peaks[bins.clone()], &self.target_power[bins]);
         let definition = PeakLossDefinition {
@@ -66,7 +66,7 @@ impl Case {
             reference_power: self.reference_power[row],
             k,
             temperature,
-            floor,
+            offset,
         };
         let [ranking, of_power] = definition.losses(power, ranked);
         [weights[0] * ranking, weights[1] * of_power]
@@ -87,7 +87,7 @@ fn cases() -> Vec<Case> {
     let options = |k| PeakLossOptions::new(k);
     vec![
         Case::new(ROWS, 129, options(16).with_temperature(0.5).with_weights([2.0, 0.1])),
-        Case::new(ROWS, 33, options(1).with_floor(1e-3)),
+        Case::new(ROWS, 33, options(1).with_offset(1e-3)),
         Case::new(ROWS, 5, options(5)),
         Case::new(ROWS, 1, options(1)),
         Case::new(ROWS, 513, options(40).with_temperature(2.0)),
@@ -188,7 +188,7 @@ fn arguments_out_of_range_are_refused() {
     assert!(message(&PeakLossOptions::new(10), targets()).contains("`k` is 10"));
     assert!(message(&PeakLossOptions::new(0), targets()).contains("`k` is 0"));
     assert!(message(&case.options.with_temperature(0.0), targets()).contains("`temperature` is 0"));
-    assert!(message(&case.options.with_floor(f64::NAN), targets()).contains("`floor` is NaN"));
+    assert!(message(&case.options.with_offset(f64::NAN), targets()).contains("`offset` is NaN"));
     let narrow = PeakTargets::new(targets().peaks.narrow(1, 0, 8), targets().power, targets().reference_power);
-    assert!(message(&case.options, narrow).contains("`peaks`"));
+    assert!(message(&case.options, narrow).contains("`targets.peaks`"));
 }

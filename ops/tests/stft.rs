@@ -229,7 +229,7 @@ fn wrong_arguments_are_refused_by_name() {
     };
     let options = StftOptions::new(16);
     refused(run(50, None, StftOptions::new(0)), "stft: `n_fft` is 0, but must be at least 1");
-    refused(run(50, None, StftOptions::new(3)), "stft: `hop` is 0, but must be at least 1");
+    refused(run(50, None, options.with_hop(0)), "stft: `hop` is 0, but must be at least 1");
     let expected = "stft: `window_length` is 17, but must be from 1 to n_fft, 16";
     refused(run(50, None, options.with_window_length(17)), expected);
     refused(run(50, Some(15), options), "stft: `window` is [15], but must be [16]");
@@ -243,7 +243,16 @@ fn wrong_arguments_are_refused_by_name() {
     refused(istft::<3, 2>(spectra(8, 3), None, &options, None), expected);
     let error = istft::<3, 2>(spectra(9, 3), Some(hann(16)), &options.with_center(false), None).err().unwrap();
     assert_eq!((error.operation, error.argument), ("istft", "window"));
-    assert!(istft::<3, 2>(spectra(9, 3), Some(hann(16)), &options.with_hop(17), None).is_err());
+    let expected = "istft: `hop` is 17, but must be at most n_fft, 16, where there are several frames";
+    refused(istft::<3, 2>(spectra(9, 3), Some(hann(16)), &options.with_hop(17), None), expected);
+    let expected = "istft: `hop` is 18446744073709551615, but must be small enough for samples to be counted";
+    refused(istft::<3, 2>(spectra(9, 3), Some(hann(16)), &options.with_hop(usize::MAX), None), expected);
+    // A single frame has any hop, and takes no more memory for it.
+    let single = StftOptions::new(16).with_center(false).with_hop(1 << 40);
+    let spectra = run(16, None, single).unwrap();
+    assert_eq!(spectra.dims(), [2, 9, 1]);
+    assert_eq!(istft::<3, 2>(spectra, None, &single, None).unwrap().dims(), [2, 16]);
+    assert_eq!((StftOptions::new(2).hop, StftOptions::new(2).with_hop(0).frames(9)), (1, 0));
 
     let row = |length: usize| Tensor::<2>::ones([2, length], &device);
     let expected =

@@ -131,7 +131,7 @@ fn searches_replay() {
     check(&["firefly::top_k", "firefly::peak_loss"], |signal, _| {
         let power = signal + 1.5;
         let targets = PeakTargets::new(power.zeros_like(), power.clone() + 1.0, power.clone().mean_dim(1));
-        let options = PeakLossOptions::new(3).with_temperature(0.5).with_floor(1e-3).with_weights([0.3, 2.0]);
+        let options = PeakLossOptions::new(3).with_temperature(0.5).with_offset(1e-3).with_weights([0.3, 2.0]);
         peak_loss(power, targets, &options).unwrap()
     });
     let any = LocalMaximaOptions::new();

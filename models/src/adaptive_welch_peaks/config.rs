@@ -54,12 +54,12 @@ impl AdaptiveWelchPeaksConfig {
             let got = format!("{:?}", self.rounds);
             return Err(ArgumentError::new(NAME, "rounds", got, "two or more ascending numbers from 1 on"));
         }
-        validate(NAME, &self.options(), self.k)?;
+        validate(NAME, &self.options(), self.window, self.k)?;
         let most = self.k.min(self.options().bins() - self.k);
         if !(1..=most).contains(&self.margin) {
             let expected = format!("from 1 to {most}: that many ranks are on either side of K");
             return Err(ArgumentError::new(NAME, "margin", self.margin, expected));
         }
-        self.window.validate(NAME, self.n_fft)
+        Ok(())
     }
 }

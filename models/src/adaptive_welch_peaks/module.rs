@@ -291,7 +291,7 @@ impl AdaptiveWelchPeaks {
         let ranked = top_k(power, k + margin)?.power.narrow(D - 1, k - margin, 2 * margin);
         let log = ranked.clamp_min(f64::from(f32::MIN_POSITIVE)).log();
         let boundary = log.clone().narrow(D - 1, margin - 1, 2).mean_dim(D - 1);
-        let sharpness = self.log_sharpness.val().exp().reshape([1; D]);
+        let sharpness = self.log_sharpness.val().cast(log.dtype()).exp().reshape([1; D]);
         Ok((-(log - boundary).abs() * sharpness).exp().mean_dim(D - 1))
     }
 

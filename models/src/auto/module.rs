@@ -112,7 +112,8 @@ impl AutoWelchPeaks {
     fn new(config: AutoWelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
         let per_tier = |device: &Device| -> Result<[WelchPeaks; 3], ArgumentError> {
             let of = |tier| config.peaks.clone().with_tier(tier).try_init(device);
-            Ok([of(Tier::Ultra)?, of(Tier::Fast)?, of(Tier::Reference)?])
+            let [ultra, fast, reference] = Tier::ALL;
+            Ok([of(ultra)?, of(fast)?, of(reference)?])
         };
         let (exact, on_host) = (per_tier(device)?, per_tier(&Device::flex())?);
         Ok(Self { exact, learned: None, on_host, config, learned_size: None, cache: Arc::default() })
@@ -195,7 +196,7 @@ impl AutoWelchPeaks {
         let shape = signal.dims();
         let (batch, frame) = (shape[..D - 1].iter().product(), shape[D - 1]);
         let selected = self.select(batch, frame, direct).selected;
-        let tier = Tier::ALL.iter().position(|tier| *tier == selected.tier).unwrap_or(0);
+        let tier = selected.tier.index();
         match selected.strategy {
             Strategy::Fused => self.exact[tier].try_forward(signal),
             Strategy::Host => self.on_host[tier].try_forward(signal.to_device(&Device::flex())),

@@ -73,7 +73,7 @@ impl LearnedWelchPeaksConfig {
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "LearnedWelchPeaksConfig";
-        validate(NAME, &self.options(), self.k)?;
+        validate(NAME, &self.options(), self.window, self.k)?;
         if let Some(open) = &self.open_segments {
             if open.is_empty() {
                 return Err(ArgumentError::new(NAME, "open_segments", "empty", "at least one segment"));

@@ -1,6 +1,7 @@
 //! The models: their results, gradients, files and rewriting, and every family of the zoo.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod arguments;
 mod auto;
 mod common;
 mod gains;

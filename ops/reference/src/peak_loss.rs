@@ -14,7 +14,7 @@ pub struct PeakLossDefinition<'a> {
     /// Nepers over which the ranking loss bends.
     pub temperature: f64,
     /// Constant added to relative power.
-    pub floor: f64,
+    pub offset: f64,
 }
 
 impl PeakLossDefinition<'_> {
@@ -24,7 +24,7 @@ impl PeakLossDefinition<'_> {
     /// # Panics
     /// If `k` is not from 1 to the number of bins.
     pub fn losses(&self, power: &[f64], ranked: &[f64]) -> [f64; 2] {
-        let log = |power: f64| (power / self.reference_power + self.floor).ln();
+        let log = |power: f64| (power / self.reference_power + self.offset).ln();
         let mut ranked = ranked.to_vec();
         ranked.sort_by(|a, b| b.total_cmp(a));
         let ranked = &ranked[self.k - 1..(self.k + 1).min(power.len())];

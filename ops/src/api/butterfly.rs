@@ -49,7 +49,7 @@ pub fn butterfly<const D: usize>(
     let (leading, n) = Leading::of(&re);
     validate_n_fft(NAME, "re", n)?;
     let mut inputs = check::InputCheck::of(NAME, "re", &re)?;
-    inputs.transforms(["re", "re"], &re, n, gates.is_some())?;
+    inputs.transforms(["re", "re"], &re, [n, 1], gates.is_some())?;
     let stages = n.trailing_zeros() as usize;
     let im = leading.flatten(inputs.next("im", im, re.dims())?);
     let twiddles = inputs.next("twiddles", twiddles, [stages, n / 2, 2])?.into_dispatch();

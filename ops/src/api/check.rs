@@ -47,21 +47,22 @@ impl InputCheck {
     /// Checks that the device can run the kernels of `n`-point transforms over the rows of `first`, forward and
     /// backward.
     ///
-    /// `arguments` are the names of `first` and of the argument that `n` is taken from.
+    /// `arguments` are the names of `first` and of the argument that `n` is taken from; `per_row` is the number of
+    /// transforms per row.
     pub fn transforms<const D: usize>(
         &self,
         arguments: [&'static str; 2],
         first: &Tensor<D>,
-        n: usize,
+        [n, per_row]: [usize; 2],
         gated: bool,
     ) -> Result<(), ArgumentError> {
         #[cfg(feature = "cube")]
         return self.within_limits(arguments, first, n, |device, dims| {
             let (rows, row_len) = (dims[..D - 1].iter().product(), dims[D - 1]);
-            gpu::check(device, &Requirement { n, gated, rows, row_len })
+            gpu::check(device, &Requirement { n, gated, rows, row_len, transforms: per_row })
         });
         #[cfg(not(feature = "cube"))]
-        self.without_limits((arguments, first, n, gated))
+        self.without_limits((arguments, first, n, per_row, gated))
     }
 
     /// Checks that the device can transform the rows of `first` along `dim` to `n` points; `argument` is its name.

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use burn::tensor::{DType, Element, Tensor, TensorData, Transaction, read_sync};
+use burn::tensor::{DType, Tensor, TensorData, Transaction, read_sync};
 use thiserror::Error;
 
 use super::peaks::{Peaks, welch_peaks};
@@ -145,6 +145,9 @@ pub fn welch_peaks_from_host(
 ) -> Result<HostPeaks, HostError> {
     let device = window.device().inner();
     let window = window.inner();
+    // A call on no rows, whose errors are those of any chunk.
+    options.validate("welch_peaks")?;
+    welch_peaks(Tensor::<2>::zeros([0, options.frame()], &device), window.clone(), options, k)?;
     let mut peaks = HostPeaks::default();
     let mut in_flight = VecDeque::with_capacity(IN_FLIGHT);
     for chunk in chunks {
@@ -167,17 +170,12 @@ impl HostPeaks {
     fn extend(&mut self, reading: Reading) -> Result<(), HostError> {
         for data in reading.finish().map_err(HostError::Device)? {
             match data.dtype() {
-                DType::F32 => self.power.extend_from_slice(values(&data)?),
-                DType::I32 => self.bins.extend(values::<i32>(&data)?.iter().map(|&bin| i64::from(bin))),
-                _ => self.bins.extend_from_slice(values(&data)?),
+                DType::F32 => self.power.extend(data.iter::<f32>()),
+                _ => self.bins.extend(data.iter::<i64>()),
             }
         }
         Ok(())
     }
-}
-
-fn values<E: Element>(data: &TensorData) -> Result<&[E], HostError> {
-    data.as_slice().map_err(|error| HostError::Device(error.to_string()))
 }
 
 /// Bins and power.

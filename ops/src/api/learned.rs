@@ -189,7 +189,7 @@ fn prepare<const D: usize>(
     let (n, bins, stages) = (options.n_fft, options.bins(), options.stages());
     let LearnedParameters { window, twiddles, gates, weights, gain } = parameters;
     let mut inputs = check::InputCheck::of(operation, "signal", &signal)?;
-    inputs.transforms(["signal", "n_fft"], &signal, n, true)?;
+    inputs.transforms(["signal", "n_fft"], &signal, [n, options.segments], true)?;
     Ok(LearnedTensors {
         window: inputs.next("window", window, [n])?.into_dispatch(),
         twiddles: inputs.next("twiddles", twiddles, [stages, n / 2, 2])?.into_dispatch(),

@@ -5,8 +5,8 @@ use burn::tensor::Tensor;
 
 use super::check;
 use super::leading_dimensions::Leading;
-use super::top_k::top_k;
-use crate::error::ArgumentError;
+use super::top_k::{MAX_TOP_K_LENGTH, top_k};
+use crate::error::{ArgumentError, ensure};
 use crate::ops::{PeakLossTensors, SpectralOps};
 use crate::options::PeakLossOptions;
 
@@ -31,7 +31,7 @@ impl<const D: usize> PeakTargets<D> {
 
 /// Losses of the power of each row against target peaks: of their ranks, and of their power.
 ///
-/// The relative log power of a bin is `l = ln(power / reference_power + floor)`. The boundary is halfway between the
+/// The relative log power of a bin is `l = ln(power / reference_power + offset)`. The boundary is halfway between the
 /// relative log powers of the row's own ranks k and k + 1; in a row of k bins it is that of rank k. A row has two
 /// losses, each times its weight:
 ///
@@ -65,7 +65,8 @@ impl<const D: usize> PeakTargets<D> {
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for options out of range, or targets of another shape or device.
+/// [`ArgumentError`] for options out of range, rows of more than [`MAX_TOP_K_LENGTH`] bins, or targets of another shape
+/// or device.
 pub fn peak_loss<const D: usize>(
     power: Tensor<D>,
     targets: PeakTargets<D>,
@@ -74,12 +75,13 @@ pub fn peak_loss<const D: usize>(
     const NAME: &str = "peak_loss";
     let (leading, bins) = Leading::of(&power);
     options.validate(NAME, bins)?;
+    ensure(bins <= MAX_TOP_K_LENGTH, NAME, "power", bins, format_args!("rows of at most {MAX_TOP_K_LENGTH} bins"))?;
     let dims = power.dims();
     let mut inputs = check::InputCheck::of(NAME, "power", &power)?;
     let row_dims = std::array::from_fn(|dim| if dim + 1 == D { 1 } else { dims[dim] });
-    let peaks = inputs.next("peaks", targets.peaks, dims)?;
-    let target_power = inputs.next("power of the targets", targets.power, dims)?;
-    let reference_power = inputs.next("reference_power", targets.reference_power, row_dims)?;
+    let peaks = inputs.next("targets.peaks", targets.peaks, dims)?;
+    let target_power = inputs.next("targets.power", targets.power, dims)?;
+    let reference_power = inputs.next("targets.reference_power", targets.reference_power, row_dims)?;
 
     // Ranks k and k + 1, whose powers make the boundary. What is detached from a leaf is a leaf again.
     let ranked = (options.k + 1).min(bins);

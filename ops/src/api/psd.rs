@@ -62,7 +62,7 @@ pub(super) fn prepare<const D: usize>(
 ) -> Result<WelchTensors<Dispatch>, ArgumentError> {
     check::signal(operation, &signal, options)?;
     let mut inputs = check::InputCheck::of(operation, "signal", &signal)?;
-    inputs.transforms(["signal", "n_fft"], &signal, options.n_fft, false)?;
+    inputs.transforms(["signal", "n_fft"], &signal, [options.n_fft, options.segments], false)?;
     let window = inputs.next("window", window, [options.n_fft])?;
     Ok(WelchTensors { signal: Leading::of(&signal).0.flatten(inputs.first(signal)), window: window.into_dispatch() })
 }

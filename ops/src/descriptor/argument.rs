@@ -118,13 +118,13 @@ impl Argument for PeakLossOptions {
     fn encode(&self, scalars: &mut Vec<ScalarIr>) {
         self.k.encode(scalars);
         self.temperature.encode(scalars);
-        self.floor.encode(scalars);
+        self.offset.encode(scalars);
         self.weights.iter().for_each(|weight| weight.encode(scalars));
     }
 
     fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
         let options = Self::new(Argument::decode(scalars)?);
-        let options = options.with_temperature(Argument::decode(scalars)?).with_floor(Argument::decode(scalars)?);
+        let options = options.with_temperature(Argument::decode(scalars)?).with_offset(Argument::decode(scalars)?);
         Some(options.with_weights([Argument::decode(scalars)?, Argument::decode(scalars)?]))
     }
 }

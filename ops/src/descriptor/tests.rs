@@ -20,7 +20,7 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
     let fft = FftOptions { length: 15, direction: Direction::Inverse, scale: 0.25, interior: 2.0 };
     let stft = StftOptions::new(25).with_hop(7).with_window_length(20).with_pad(PadMode::Constant(0.5));
     let bands = MelBands::new(100.0, 9).with_f_min(1.0).with_f_max(40.0).with_scale(MelScale::Htk);
-    let peak_loss = PeakLossOptions::new(7).with_temperature(0.3).with_floor(1e-5).with_weights([2.0, 0.5]);
+    let peak_loss = PeakLossOptions::new(7).with_temperature(0.3).with_offset(1e-5).with_weights([2.0, 0.5]);
     let mel = MelOptions::new(stft, bands).with_kind(SpectrumKind::Amplitude);
     let logarithm = Logarithm::new(LogUnit::Decibel).with_guard(LogGuard::Offset(0.25));
     let (k, bins, requires_grad) = (7, IntDType::I32, [true, false, true, true, false, false]);

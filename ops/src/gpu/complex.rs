@@ -88,6 +88,18 @@ pub(super) fn registers(#[comptime] count: u32) -> ComplexArray {
     ComplexArray { re: Array::new(comptime!(count as usize)), im: Array::new(comptime!(count as usize)) }
 }
 
+#[cube]
+impl ComplexArray {
+    /// Overwrites the values from `first` on with `count` others.
+    pub fn overwrite(&mut self, #[comptime] first: u32, values: &ComplexValues, #[comptime] count: u32) {
+        #[unroll]
+        for at in 0..count {
+            self.re[comptime!((first + at) as usize)] = values.re[comptime!(at as usize)];
+            self.im[comptime!((first + at) as usize)] = values.im[comptime!(at as usize)];
+        }
+    }
+}
+
 /// `count` complex zeros in registers.
 #[cube]
 pub(super) fn zeros(#[comptime] count: u32) -> ComplexArray {

@@ -51,7 +51,7 @@ pub mod welch;
 
 pub use adam::adam_step;
 pub use complex::ComplexRows;
-pub use device::{DeviceLimit, DeviceLimitError, GpuDevice};
+pub use device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS};
 pub use local_maxima::{MaximaBuffers, local_maxima};
 pub use peak_loss::{PeakLossBuffers, peak_loss, peak_loss_backward};
 pub use requirement::{Requirement, check, check_fft, check_long_conv, check_mel, check_spectral_conv};

@@ -27,6 +27,8 @@ pub struct Requirement {
     pub rows: usize,
     /// Values of a row.
     pub row_len: usize,
+    /// Transforms per row.
+    pub transforms: usize,
 }
 
 /// Whether the device can run the kernels of an operation, forward and backward.
@@ -44,10 +46,11 @@ pub fn check(device: &CubeDevice, requirement: &Requirement) -> Result<(), Devic
 /// The first limit that is too low.
 pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize) -> Result<(), DeviceLimitError> {
     let limits = limits(device);
+    let mut largest = row_len.max(points);
     for kind in [TransformKind::Complex, TransformKind::RealForward] {
-        planned(&limits, TransformProblem { points, kind, is_padded: false, conjugates: false })?;
+        let prepared = planned(&limits, TransformProblem { points, kind, is_padded: false, conjugates: false })?;
+        largest = largest.max(prepared.scratch().0);
     }
-    let largest = row_len.max(points);
     DeviceLimitError::unless(DeviceLimit::LaunchElements, rows.min(ALIGNMENT).saturating_mul(largest), MAX_ELEMENTS)
 }
 
@@ -107,7 +110,7 @@ fn limits(device: &CubeDevice) -> Limits {
 }
 
 pub(super) fn check_limits(limits: &Limits, requirement: &Requirement) -> Result<(), DeviceLimitError> {
-    let Requirement { n, gated, rows, row_len } = *requirement;
+    let Requirement { n, gated, rows, row_len, transforms } = *requirement;
     DeviceLimitError::unless(DeviceLimit::UnitsPerCube, FIXED_UNITS, limits.units as usize)?;
     // Sums over the units of a cube exchange one value per unit.
     DeviceLimitError::unless(DeviceLimit::SharedMemory, FIXED_UNITS * size_of::<f32>(), limits.shared)?;
@@ -121,6 +124,7 @@ pub(super) fn check_limits(limits: &Limits, requirement: &Requirement) -> Result
             TransformProblem { points: n, kind: TransformKind::Complex, is_padded: false, conjugates: false },
         )?;
     }
-    // Batches are split, but never below `ALIGNMENT` rows.
-    DeviceLimitError::unless(DeviceLimit::LaunchElements, rows.min(ALIGNMENT).saturating_mul(row_len), MAX_ELEMENTS)
+    // Batches are split, but never below `ALIGNMENT` rows, whose inputs and transforms a launch counts.
+    let largest = row_len.max(transforms.saturating_mul(n));
+    DeviceLimitError::unless(DeviceLimit::LaunchElements, rows.min(ALIGNMENT).saturating_mul(largest), MAX_ELEMENTS)
 }

@@ -93,10 +93,11 @@ impl AdamOptions {
         ensure(is_amount(self.learning_rate), operation, "learning_rate", self.learning_rate, "a number from 0")?;
         let counted = (1..=i32::MAX as usize).contains(&self.step);
         ensure(counted, operation, "step", self.step, format_args!("from 1 to {}", i32::MAX))?;
-        let decays = self.betas.iter().all(|beta| (0.0..1.0).contains(beta));
-        ensure(decays, operation, "betas", format_args!("{:?}", self.betas), "two numbers from 0 to below 1")?;
-        let is_positive = self.epsilon.is_finite() && self.epsilon > 0.0;
-        ensure(is_positive, operation, "epsilon", self.epsilon, "a number above 0")?;
+        // Also in f32, in which most parameters are updated.
+        let decays = self.betas.iter().all(|beta| (0.0..1.0).contains(beta) && (*beta as f32) < 1.0);
+        ensure(decays, operation, "betas", format_args!("{:?}", self.betas), "two numbers from 0 to below 1 in f32")?;
+        let is_normal = self.epsilon.is_finite() && self.epsilon >= f64::from(f32::MIN_POSITIVE);
+        ensure(is_normal, operation, "epsilon", self.epsilon, format_args!("at least {:e}", f32::MIN_POSITIVE))?;
         let factor = self.weight_decay.factor();
         ensure(is_amount(factor), operation, "weight_decay", factor, "a number from 0")
     }

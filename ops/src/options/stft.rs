@@ -37,7 +37,7 @@ impl StftOptions {
     pub const fn new(n_fft: usize) -> Self {
         Self {
             n_fft,
-            hop: n_fft / 4,
+            hop: if n_fft < 4 { 1 } else { n_fft / 4 },
             window_length: None,
             center: true,
             pad: PadMode::Reflect,
@@ -81,10 +81,11 @@ impl StftOptions {
         if self.onesided { self.n_fft / 2 + 1 } else { self.n_fft }
     }
 
-    /// Frames of a signal of `samples` samples; 0 where it is shorter than a frame.
+    /// Frames of a signal of `samples` samples; 0 where it is shorter than a frame, or the hop is 0.
     pub fn frames(&self, samples: usize) -> usize {
-        let padded = samples + 2 * self.padding();
-        padded.checked_sub(self.n_fft).map_or(0, |rest| 1 + rest / self.hop)
+        let padded = samples.saturating_add(2 * self.padding());
+        let rest = padded.checked_sub(self.n_fft).and_then(|rest| rest.checked_div(self.hop));
+        rest.map_or(0, |hops| 1 + hops)
     }
 
     /// Samples that a signal is padded with on both sides.

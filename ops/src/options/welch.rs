@@ -118,7 +118,8 @@ pub struct WelchOptions {
 impl WelchOptions {
     /// An estimate from `segments` half-overlapping segments, scaling `power`, no detrending.
     pub const fn new(n_fft: usize, segments: usize) -> Self {
-        Self { n_fft, hop: n_fft / 2, segments, scaling: Scaling::Power, detrend: Detrend::None }
+        let hop = if n_fft < 2 { 1 } else { n_fft / 2 };
+        Self { n_fft, hop, segments, scaling: Scaling::Power, detrend: Detrend::None }
     }
 
     /// The same estimate with segments `hop` samples apart.
@@ -148,7 +149,7 @@ impl WelchOptions {
 
     /// Samples the segments span: `n_fft + (segments - 1) * hop`.
     pub const fn frame(&self) -> usize {
-        self.n_fft + self.segments.saturating_sub(1) * self.hop
+        self.n_fft.saturating_add(self.segments.saturating_sub(1).saturating_mul(self.hop))
     }
 
     /// log2 of an `n_fft` that is a power of two: stages of its butterfly transform.

@@ -7,7 +7,7 @@ use firefly_ops::{PeakTargets, top_k};
 /// Added to a frame's mean power, so that a silent frame can be divided by it.
 pub(super) const MIN_LEVEL: f64 = 1e-30;
 /// Added to power relative to a frame's mean before its logarithm is taken, so that the logarithm is bounded.
-pub(super) const RELATIVE_POWER_FLOOR: f64 = 1e-9;
+pub(super) const RELATIVE_POWER_OFFSET: f64 = 1e-9;
 
 /// The `k` strongest bins of each row of `power` `[rows, bins]` as targets; the unit of power is the row's mean.
 ///

@@ -10,6 +10,7 @@ use burn::tensor::{Tensor, s};
 /// `count` frames of `length` samples, `hop` apart: `[rows, samples]` → `[rows, count, length]`.
 pub(super) fn frames(signal: Tensor<2>, length: usize, hop: usize, count: usize) -> Tensor<3> {
     let [rows, _] = signal.dims();
+    let hop = own_hop(hop, count, length);
     let pieces = length.div_ceil(hop);
     let signal = resized(signal, (count + pieces - 1) * hop);
     let piece = |index: usize| signal.clone().narrow(1, index * hop, count * hop).reshape([rows, count, hop]);
@@ -20,6 +21,7 @@ pub(super) fn frames(signal: Tensor<2>, length: usize, hop: usize, count: usize)
 /// The sum of frames `hop` apart: `[rows, count, length]` → `[rows, (count − 1) hop + length]`.
 pub(super) fn overlap_add(frames: Tensor<3>, hop: usize) -> Tensor<2> {
     let [rows, count, length] = frames.dims();
+    let hop = own_hop(hop, count, length);
     let pieces = length.div_ceil(hop);
     let frames = if length == pieces * hop { frames } else { frames.pad([(0, pieces * hop - length)], 0.0) };
     let piece = |index: usize| {
@@ -28,6 +30,11 @@ pub(super) fn overlap_add(frames: Tensor<3>, hop: usize) -> Tensor<2> {
     };
     let sum = (1..pieces).fold(piece(0), |sum, index| sum + piece(index));
     resized(sum, (count - 1) * hop + length)
+}
+
+/// The hop of `count` frames: that of a single one, which nothing follows, is at most its length.
+fn own_hop(hop: usize, count: usize, length: usize) -> usize {
+    if count == 1 { hop.min(length) } else { hop }
 }
 
 /// Rows with `count` samples more at each end, as Burn's `pad` makes them.

@@ -111,10 +111,14 @@ pub fn istft<const E: usize, const D: usize>(
     let window = padded_window(&mut inputs, window, options)?;
 
     let start = if options.center { n_fft / 2 } else { 0 };
-    let total = n_fft + (count - 1) * hop;
+    let total = (count - 1).checked_mul(hop).and_then(|rest| rest.checked_add(n_fft));
+    let total = total.ok_or_else(|| ArgumentError::new(NAME, "hop", hop, "small enough for samples to be counted"))?;
     let available = total.saturating_sub(2 * start);
     let length = length.unwrap_or(available);
     let kept = length.min(total - start);
+    // Samples between frames that do not touch are in no frame.
+    let is_covered = count == 1 || hop <= n_fft || start + kept <= n_fft;
+    ensure(is_covered, NAME, "hop", hop, format_args!("at most n_fft, {n_fft}, where there are several frames"))?;
     check_envelope(window.as_ref(), options, count, start..start + kept)?;
 
     let rows = dims[..E - 2].iter().product();
@@ -181,9 +185,9 @@ fn check_envelope(
         Some(Err(_)) => return Ok(()),
         None => vec![1.0; options.n_fft],
     };
-    let mut envelope = vec![0.0; options.n_fft + (count - 1) * options.hop];
-    for frame in 0..count {
-        for (sum, value) in envelope[frame * options.hop..].iter_mut().zip(&window) {
+    let mut envelope = vec![0.0; samples.end];
+    for start in (0..count).map(|frame| frame * options.hop).take_while(|start| *start < samples.end) {
+        for (sum, value) in envelope[start..].iter_mut().zip(&window) {
             *sum += value * value;
         }
     }

@@ -4,6 +4,8 @@ use burn::backend::TensorMetadata;
 use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::tensor::CubeTensor;
 
+use crate::gpu::MAX_ELEMENTS;
+
 /// Evenly spaced rows of consecutive values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RowLayout {
@@ -41,11 +43,15 @@ impl RowLayout {
     }
 }
 
-/// Tensors of one shape as evenly spaced rows, copied only where they do not share a layout of such rows: neither what
-/// a device pads on upload nor what `unfold` cuts out of a recording is.
+/// Tensors of one shape as evenly spaced rows, copied only where they do not share a layout of such rows, or gaps
+/// between rows would make kernels count past [`MAX_ELEMENTS`]: neither what a device pads on upload nor what `unfold`
+/// cuts out of a recording is.
 pub(super) fn evenly_spaced<const N: usize>(tensors: [CubeTensor; N]) -> ([CubeTensor; N], RowLayout) {
     let layouts = tensors.each_ref().map(RowLayout::of);
-    if let Some(layout) = layouts[0].filter(|_| layouts.iter().all(|layout| *layout == layouts[0])) {
+    let is_counted =
+        |layout: &RowLayout| layout.stride <= layout.len || layout.rows.saturating_mul(layout.stride) <= MAX_ELEMENTS;
+    let shared = layouts[0].filter(|_| layouts.iter().all(|layout| *layout == layouts[0]));
+    if let Some(layout) = shared.filter(is_counted) {
         return (tensors, layout);
     }
     let tensors = tensors.map(into_contiguous);

@@ -20,9 +20,9 @@ fn models(options: WelchOptions) -> impl Iterator<Item = LearnedModel<f64>> {
 
 #[test]
 fn learned_power_and_gradients_are_those_in_double_precision() {
-    for (n, segments, detrend) in
-        [(8, 2, Detrend::Constant), (64, 3, Detrend::None), (256, 2, Detrend::Constant), (512, 1, Detrend::None)]
-    {
+    let cases =
+        [(8, 2, Detrend::Constant), (64, 3, Detrend::None), (256, 2, Detrend::Constant), (512, 1, Detrend::None)];
+    for (n, segments, detrend) in cases.into_iter().take(reduced(cases.len(), 1)) {
         let options = WelchOptions { detrend, ..options(n, segments) };
         let (frame_len, rows) = (options.frame() + 3, 21);
         let signal = rounded(noise(rows * frame_len, 73).into_iter().map(|x| x + 0.3).collect());
@@ -90,7 +90,9 @@ fn learned_results_depend_neither_on_threads_nor_on_neighbours() {
     let signal = single(&noise(rows * frame_len, 75));
     let grad_power = single(&noise(rows * options.bins(), 76));
     let exact = LearnedModel::windowed(options, &[0, 1], 0.5);
-    for model in models(options).chain([exact]).map(|model| model.single()) {
+    let models = models(options).chain([exact]).collect::<Vec<_>>();
+    // Under Miri the first kind of gates and the exact transform.
+    for model in models.iter().step_by(reduced(1, models.len() - 1)).map(LearnedModel::single) {
         for set in InstructionSet::available() {
             let run = |signal: &[f32]| {
                 let rows = signal.len() / frame_len;

@@ -13,7 +13,7 @@ pub(super) struct Boundary<T> {
     /// Relative log power of the boundary.
     log_power: T,
     reference_power: T,
-    floor: T,
+    offset: T,
     inverse_temperature: T,
     /// Factors of the two losses.
     weights: [T; 2],
@@ -23,14 +23,14 @@ impl<T: Real> Boundary<T> {
     /// The boundary at the mean relative log power of `strongest`, the powers of ranks k and k + 1 (or of k alone).
     #[inline(always)]
     pub fn new<F: ElementaryFunctions<T>>(strongest: &[T], reference_power: T, options: &PeakLossOptions) -> Self {
-        let floor = T::of(options.floor);
+        let offset = T::of(options.offset);
         let mut sum = T::zero();
         for &power in strongest {
-            sum += F::ln(power / reference_power + floor);
+            sum += F::ln(power / reference_power + offset);
         }
         let log_power = sum / T::of(strongest.len() as f64);
         let weights = [T::of(options.weights[0]), T::of(options.weights[1])];
-        Self { log_power, reference_power, floor, inverse_temperature: T::of(1.0 / options.temperature), weights }
+        Self { log_power, reference_power, offset, inverse_temperature: T::of(1.0 / options.temperature), weights }
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) struct PeakLossRow<'a, T> {
 struct Bins<T> {
     /// 1 at the target peaks, 0 at all other bins.
     peaks: [T; BLOCK],
-    /// Power relative to the reference power, with the floor.
+    /// Power relative to the reference power, with the offset.
     relative: [T; BLOCK],
     /// 1 at the target peaks and −1 at all other bins, per temperature.
     slope: [T; BLOCK],
@@ -99,18 +99,18 @@ impl<T: Real> PeakLossRow<'_, T> {
     /// The `count` bins from `first` on, and bins without power behind them.
     #[inline(always)]
     fn bins<F: ElementaryFunctions<T>>(&self, first: usize, count: usize) -> Bins<T> {
-        let Boundary { log_power: boundary, reference_power, floor, inverse_temperature, .. } = self.boundary;
+        let Boundary { log_power: boundary, reference_power, offset, inverse_temperature, .. } = self.boundary;
         let power = block(&self.power[first..first + count]);
         let peaks = block(&self.peaks[first..first + count]);
         let target_power = block(&self.target_power[first..first + count]);
         let [mut relative, mut slope, mut wrong, mut tail, mut error] = [[T::zero(); BLOCK]; 5];
         for lane in 0..BLOCK {
-            relative[lane] = power[lane] / reference_power + floor;
+            relative[lane] = power[lane] / reference_power + offset;
             let log_power = F::ln(relative[lane]);
             slope[lane] = (peaks[lane] + peaks[lane] - T::one()) * inverse_temperature;
             wrong[lane] = (boundary - log_power) * slope[lane];
             tail[lane] = F::exp_of_negative(-wrong[lane].abs());
-            error[lane] = F::ln(relative[lane] / (target_power[lane] / reference_power + floor));
+            error[lane] = F::ln(relative[lane] / (target_power[lane] / reference_power + offset));
         }
         Bins { peaks, relative, slope, wrong, tail, error }
     }

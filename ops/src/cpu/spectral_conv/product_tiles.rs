@@ -20,7 +20,7 @@ const TILE_COLUMNS: usize = 2;
 /// each.
 ///
 /// # Safety
-/// The spans of the factors and of the product are within their parts.
+/// The spans of the factors and of the product are within their parts, and there are at least 8 modes.
 pub(super) unsafe fn multiply_tiles(
     product: &ModeProduct,
     left: [&[f32]; 2],
@@ -35,7 +35,8 @@ pub(super) unsafe fn multiply_tiles(
     });
 }
 
-/// A product of f32, whose factors and product have all the values that are read and written.
+/// A product of f32, whose factors and product have all the values that are read and written, with at least as many
+/// modes as a register has lanes.
 struct TilesKernel<'a> {
     product: &'a ModeProduct,
     left: [&'a [f32]; 2],

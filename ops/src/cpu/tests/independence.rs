@@ -8,7 +8,7 @@ use crate::cpu::*;
 
 /// Enough rows for many tasks, and for blocks of uneven length.
 const ROWS: usize = reduced(1009, 37);
-const N: usize = 64;
+const N: usize = reduced(64, 16);
 const K: usize = 5;
 
 /// Bit patterns of everything the kernels compute from `signal`.
@@ -45,7 +45,7 @@ fn outputs(signal: &[f32], grad: &[f32]) -> RowBits {
     let (mut power, mut peaks, mut grad_signal) = (zeros(rows * bins), zeros(rows * K), zeros(signal.len()));
     learned_welch_psd(signal, frame_len, &model.borrow(), &mut power);
     learned_welch_peaks(signal, frame_len, &model.borrow(), K, learned_bins, &mut peaks);
-    let (mut twiddles, mut gates, mut weights) = (model.twiddles.clone(), zeros(N * 3), zeros(3));
+    let (mut twiddles, mut gates, mut weights) = (model.twiddles.clone(), zeros(options.stages() * N / 2), zeros(3));
     let mut gain = zeros(3 * bins);
     let into = LearnedGradients {
         signal: Some(&mut grad_signal),

@@ -16,6 +16,11 @@ pub const ALIGNMENT: usize = 64;
 /// Elements that a kernel counts in 32 bits.
 pub const MAX_ELEMENTS: usize = 1 << 31;
 
+/// A hop in 32 bits. It is longer only where a row has one frame, which nothing follows.
+pub fn hop_in_32_bits(hop: usize) -> u32 {
+    hop.min(u32::MAX as usize) as u32
+}
+
 /// At least `cubes` cubes over two dimensions; kernels leave at once what is past the end.
 pub fn cubes(device: &GpuDevice, cubes: usize) -> CubeCount {
     let (columns, rows) = over_two_dimensions(cubes, device.limits.cubes as usize);

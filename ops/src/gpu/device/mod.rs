@@ -12,8 +12,9 @@ mod tests;
 use cubecl::client::Client;
 
 pub(super) use buffers::{buffer, empty, floats, from_row, pairs};
-pub(super) use grid::{ALIGNMENT, MAX_ELEMENTS};
-pub(super) use grid::{chunks, cubes, elements};
+pub(super) use grid::ALIGNMENT;
+pub use grid::MAX_ELEMENTS;
+pub(super) use grid::{chunks, cubes, elements, hop_in_32_bits};
 pub(super) use launch::launch;
 pub use limit_error::{DeviceLimit, DeviceLimitError};
 pub use limits::Limits;

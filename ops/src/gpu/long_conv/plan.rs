@@ -57,13 +57,13 @@ impl LongConvPlan {
             planned(limits, TransformProblem::pairs(points, false))
                 .and(planned(limits, TransformProblem::complex(points)))
         };
-        let points = match lengths.iter().find(|&&points| transformed(points).is_ok()) {
-            Some(&points) => points,
+        match lengths.iter().find(|&&points| transformed(points).is_ok()) {
+            Some(&points) => Ok(Self { points, in_cube: None }),
             None => {
-                return transformed(least.next_power_of_two()).map(|_| unreachable!("the length is among those tried"));
+                let points = least.next_power_of_two();
+                transformed(points).map(|_| Self { points, in_cube: None })
             }
-        };
-        Ok(Self { points, in_cube: None })
+        }
     }
 }
 

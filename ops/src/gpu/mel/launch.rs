@@ -11,7 +11,8 @@ use super::kernel::{
 use super::plan::{BandPlan, FusedMelPlan, rows_per_launch};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
-    ALIGNMENT, DeviceLimitError, GpuDevice, buffer, cubes, elements, empty, floats, from_row, launch, pairs,
+    ALIGNMENT, DeviceLimitError, GpuDevice, buffer, cubes, elements, empty, floats, from_row, hop_in_32_bits, launch,
+    pairs,
 };
 use crate::gpu::segments::DeviceFrames;
 use crate::gpu::transform::plan_cache::prepared;
@@ -95,7 +96,7 @@ impl MelCall<'_> {
             self.frames() as u32,
             self.rows.len as u32,
             self.rows.stride as u32,
-            stft.hop as u32,
+            hop_in_32_bits(stft.hop),
             stft.padding() as u32,
             constant,
             first as u32,

@@ -26,7 +26,7 @@ pub struct PeakLossShape {
     pub rows: u32,
     pub bins: u32,
     pub inverse_temperature: f32,
-    pub floor: f32,
+    pub offset: f32,
     /// Factor of the ranking loss.
     pub ranking: f32,
     /// Factor of the power loss.
@@ -36,7 +36,7 @@ pub struct PeakLossShape {
 /// Intermediate values of a bin, which the forward and the backward pass share.
 #[derive(CubeType)]
 struct Bin {
-    /// Power relative to the reference power, with the floor.
+    /// Power relative to the reference power, with the offset.
     relative: f32,
     /// 1 at the target peaks and −1 at all other bins, per temperature.
     slope: f32,
@@ -55,7 +55,7 @@ fn boundary(input: &PeakLossInput, shape: &PeakLossShape, row: u32, #[comptime] 
     #[unroll]
     for rank in 0..ranks {
         let power = input.strongest[(row * ranks + rank) as usize];
-        sum += (power / input.reference_power[row as usize] + shape.floor).ln();
+        sum += (power / input.reference_power[row as usize] + shape.offset).ln();
     }
     sum / comptime!(ranks as f32)
 }
@@ -63,10 +63,10 @@ fn boundary(input: &PeakLossInput, shape: &PeakLossShape, row: u32, #[comptime] 
 #[cube]
 fn bin(input: &PeakLossInput, shape: &PeakLossShape, row: u32, at: u32, boundary: f32) -> Bin {
     let reference_power = input.reference_power[row as usize];
-    let relative = input.power[at as usize] / reference_power + shape.floor;
+    let relative = input.power[at as usize] / reference_power + shape.offset;
     let slope = (2.0f32 * input.peaks[at as usize] - 1.0f32) * shape.inverse_temperature;
     let wrong = (boundary - relative.ln()) * slope;
-    let error = (relative / (input.target_power[at as usize] / reference_power + shape.floor)).ln();
+    let error = (relative / (input.target_power[at as usize] / reference_power + shape.offset)).ln();
     Bin { relative, slope, wrong, tail: (-wrong.abs()).exp(), error }
 }
 

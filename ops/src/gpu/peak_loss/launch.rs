@@ -44,8 +44,8 @@ impl PeakLossBuffers {
     fn shape(&self, rows: usize, options: &PeakLossOptions) -> PeakLossShapeLaunch {
         let inverse_temperature = (1.0 / options.temperature) as f32;
         let [ranking, of_power] = options.weights.map(|weight| weight as f32);
-        let floor = options.floor as f32;
-        PeakLossShapeLaunch::new(rows as u32, self.bins as u32, inverse_temperature, floor, ranking, of_power)
+        let offset = options.offset as f32;
+        PeakLossShapeLaunch::new(rows as u32, self.bins as u32, inverse_temperature, offset, ranking, of_power)
     }
 }
 

@@ -6,7 +6,7 @@ use cubecl::server::Handle;
 use super::kernel::{self, Divisor, FrameShapeLaunch, SCALING_UNITS, Skipped, WindowInputLaunch, WindowOutputLaunch};
 use super::plan::{CUBE_UNITS, SegmentBatch};
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{GpuDevice, buffer, cubes, elements, empty, floats};
+use crate::gpu::device::{GpuDevice, buffer, cubes, elements, empty, floats, hop_in_32_bits};
 use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlockShapeLaunch, RowBlocks, active_rows, sum_rows};
 use crate::options::{Scaling, WelchOptions};
 
@@ -64,7 +64,7 @@ pub fn window_segments(
         ),
         slots as u32,
         batch.frames.stride as u32,
-        batch.options.hop as u32,
+        hop_in_32_bits(batch.options.hop),
         Skipped { rows: skip.rows.is_some(), segments: skip.weights.is_some() },
         layout,
     );
@@ -236,7 +236,7 @@ pub fn window_gradient(
 
 /// The shape of frames that start `stride` samples from each other.
 fn frame_shape(batch: &SegmentBatch<'_>, stride: usize) -> FrameShapeLaunch {
-    FrameShapeLaunch::new(batch.frames.rows as u32, stride as u32, batch.options.hop as u32)
+    FrameShapeLaunch::new(batch.frames.rows as u32, stride as u32, hop_in_32_bits(batch.options.hop))
 }
 
 fn divisor(options: &WelchOptions) -> (Divisor, f32) {

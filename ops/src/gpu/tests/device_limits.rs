@@ -9,7 +9,7 @@ fn refused(limits: &Limits, requirement: Requirement) -> Option<DeviceLimit> {
     check_limits(limits, &requirement).err().map(|error| error.limit)
 }
 
-const CALL: Requirement = Requirement { n: 65_536, gated: true, rows: 1000, row_len: 65_536 };
+const CALL: Requirement = Requirement { n: 65_536, gated: true, rows: 1000, row_len: 65_536, transforms: 1 };
 
 #[test]
 fn every_length_runs_where_the_limits_are_those_of_webgpu() {
@@ -28,6 +28,9 @@ fn a_limit_that_is_too_low_is_named() {
     let long = Requirement { row_len: 1 << 26, ..CALL };
     assert_eq!(refused(&limits, long), Some(DeviceLimit::LaunchElements));
     assert_eq!(refused(&limits, Requirement { rows: 32, ..long }), None);
+    // Segments that overlap take more than the row they are cut from.
+    let overlapping = Requirement { transforms: 2_100, ..CALL };
+    assert_eq!(refused(&limits, overlapping), Some(DeviceLimit::LaunchElements));
     let error = check_limits(&Limits { units: 128, ..limits }, &CALL).unwrap_err();
     assert_eq!(error.to_string(), "256 units per cube are needed, there are 128");
 }

@@ -1,6 +1,6 @@
 //! The transforms that a cube computes at once: their radices, and their values spread over units.
 
-use crate::gpu::short_transform::operations;
+use crate::gpu::short_transform::{MAX_PRIME, operations};
 
 /// Passes of a transform, at most: a transform of more has no place in shared memory.
 const MAX_PASSES: usize = 16;
@@ -16,8 +16,8 @@ const REGISTERS: u32 = 65_536;
 const OTHER_REGISTERS: u32 = 16;
 /// Registers more of a unit that computes a transform of a large prime number of values.
 const LARGE_PRIME_REGISTERS: u32 = 5;
-/// Primes whose transforms keep many sums.
-const LARGE_PRIMES: [u32; 7] = [11, 13, 17, 19, 23, 29, 31];
+/// The least prime whose transforms keep many sums.
+const LARGE_PRIME: u32 = 11;
 /// Cost of a cube that is alone on its multiprocessor, in 64ths of its operations.
 const ALONE: u32 = 20;
 
@@ -150,10 +150,15 @@ impl CubeLayout {
     fn registers_allow_two(&self) -> bool {
         let has_large_prime = (0..self.radices.count()).any(|pass| {
             let radix = self.radices.radix(pass);
-            LARGE_PRIMES.iter().any(|&prime| radix.is_multiple_of(prime))
+            (LARGE_PRIME..=MAX_PRIME).any(|factor| is_prime(factor) && radix.is_multiple_of(factor))
         });
         let for_primes = if has_large_prime { LARGE_PRIME_REGISTERS } else { 0 };
         let allotted = REGISTERS / (2 * self.units.next_multiple_of(PLANE)) / 8 * 8;
         2 * self.values() + OTHER_REGISTERS + for_primes <= allotted
     }
+}
+
+/// Whether a radix of at least 2 is a prime.
+pub(super) fn is_prime(radix: u32) -> bool {
+    (2..radix).all(|factor| !radix.is_multiple_of(factor))
 }

@@ -1,7 +1,7 @@
 //! Search for the cheapest layout of a transform on a device.
 
 use super::banks::half_turns;
-use super::cube_layout::{CubeLayout, PLANE, Radices};
+use super::cube_layout::{CubeLayout, PLANE, Radices, is_prime};
 use crate::gpu::device::Limits;
 use crate::gpu::short_transform::MAX_PRIME;
 
@@ -137,8 +137,4 @@ fn for_factorizations(n: u32, radices: &mut Vec<u32>, each: &mut impl FnMut(&[u3
             radices.pop();
         }
     }
-}
-
-fn is_prime(radix: u32) -> bool {
-    (2..radix).all(|factor| !radix.is_multiple_of(factor))
 }

@@ -10,7 +10,9 @@ use super::kernel::{self, LaunchShapeLaunch, WelchInputLaunch, WelchOutputArgs};
 use super::layout::TransformLayout;
 use super::plan::{FusedWelchPlan, WelchProblem};
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{DeviceLimitError, GpuDevice, cached, chunks, empty, floats, from_row, launch};
+use crate::gpu::device::{
+    DeviceLimitError, GpuDevice, cached, chunks, empty, floats, from_row, hop_in_32_bits, launch,
+};
 use crate::gpu::mel::row_power;
 use crate::gpu::segments::{DeviceFrames, SegmentBatch, Skip, power, scaling_factor, window_segments};
 use crate::gpu::top_k::{PeakBuffers, top_k};
@@ -172,7 +174,7 @@ fn fused_plan(
     }
     let call = WelchProblem {
         n: options.n_fft as u32,
-        hop: options.hop as u32,
+        hop: hop_in_32_bits(options.hop),
         segments: options.segments as u32,
         detrend: options.detrend == Detrend::Constant,
         scaled: is_scaled(options),

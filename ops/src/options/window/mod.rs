@@ -49,7 +49,7 @@ pub enum Window {
     FlatTop,
     /// Kaiser's: close to the largest share of energy in the main lobe, which grows with `beta`.
     Kaiser {
-        /// Shape, at least 0: 0 is rectangular, 8.6 has side lobes like `Blackman`'s.
+        /// Shape, from 0 to 700: 0 is rectangular, 8.6 has side lobes like `Blackman`'s.
         beta: f64,
     },
     /// A Gaussian bell.
@@ -155,8 +155,8 @@ impl Window {
     pub fn validate(self, operation: &'static str, n: usize) -> Result<(), ArgumentError> {
         match self {
             Self::Kaiser { beta } => {
-                let holds = beta.is_finite() && beta >= 0.0;
-                ensure(holds, operation, "beta", beta, "a finite number of at least 0")
+                // Beyond, I₀(β) is no number of f64.
+                ensure((0.0..=700.0).contains(&beta), operation, "beta", beta, "from 0 to 700")
             }
             Self::Gaussian { std } => {
                 ensure(std.is_finite() && std > 0.0, operation, "std", std, "a finite number of samples above 0")
@@ -327,6 +327,7 @@ mod tests {
         for (text, argument) in [
             ("kaiser(-1)", "beta"),
             ("kaiser(inf)", "beta"),
+            ("kaiser(750)", "beta"),
             ("gaussian(0)", "std"),
             ("tukey(1.5)", "alpha"),
             ("dpss(nan)", "nw"),

@@ -91,7 +91,7 @@ fn error(model: &LearnedFft, frames: Tensor<2>, gates: Tensor<2>, floor: f64) ->
             let per_peak = 1.0 / (frames.dims()[0] * config.k) as f64;
             let options = PeakLossOptions::new(config.k)
                 .with_temperature(TEMPERATURE)
-                .with_floor(floor)
+                .with_offset(floor)
                 .with_weights([TEMPERATURE * per_peak, LOG_POWER * per_peak]);
             let targets = peak_targets(model.try_exact_power(frames.clone())?, config.k)?;
             Ok(peak_loss(model.try_power(frames, gates)?, targets, &options)?.sum())

@@ -8,7 +8,7 @@ use firefly_ops::{PeakLossOptions, peak_loss};
 
 use super::batch::PeaksBatch;
 use super::config::LossSection;
-use crate::tasks::peak_targets::RELATIVE_POWER_FLOOR;
+use crate::tasks::peak_targets::RELATIVE_POWER_OFFSET;
 
 /// The loss of `model` with `gates` on a batch. `butterflies` `[1]` is the number of open butterflies per frame, and
 /// `price` the price of as many butterflies as the exact fast tier has.
@@ -34,7 +34,7 @@ pub fn loss(
     let per_peak = 1.0 / (batch.rows() * k) as f64;
     let parameters = PeakLossOptions::new(k)
         .with_temperature(section.temperature)
-        .with_floor(RELATIVE_POWER_FLOOR)
+        .with_offset(RELATIVE_POWER_OFFSET)
         .with_weights([section.ranking * section.temperature * per_peak, section.log_power * per_peak]);
     let losses = peak_loss(power, batch.targets.clone(), &parameters)?;
 

@@ -155,11 +155,7 @@ fn multiply_spectrum(
             );
             y.push(value.extract(1usize), value.extract(0usize));
         }
-        #[unroll]
-        for m in 0..radix {
-            z.re[comptime!((q * radix + m) as usize)] = y.re[comptime!(m as usize)];
-            z.im[comptime!((q * radix + m) as usize)] = y.im[comptime!(m as usize)];
-        }
+        z.overwrite(comptime!(q * radix), &y, radix);
     }
 }
 

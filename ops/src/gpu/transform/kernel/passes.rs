@@ -166,10 +166,6 @@ fn multiply_filter(
             // Parts are exchanged: the transform of that is the inverse transform, its parts exchanged.
             y.push(im, re);
         }
-        #[unroll]
-        for m in 0..radix {
-            z.re[comptime!((q * radix + m) as usize)] = y.re[comptime!(m as usize)];
-            z.im[comptime!((q * radix + m) as usize)] = y.im[comptime!(m as usize)];
-        }
+        z.overwrite(comptime!(q * radix), &y, radix);
     }
 }
