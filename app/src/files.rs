@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use firefly_framework::files::{AtomicFile, ensure_writable, output_path, sync_folder, write_atomically};
+pub use firefly_framework::files::{AtomicFile, PARTIAL, ensure_writable, output_path, sync_folder, write_atomically};
 
 /// Checks that writing `output` would replace none of `inputs`.
 ///

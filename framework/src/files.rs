@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempPath};
 
+/// Beginning of the names of files that are being written, which an interrupted program leaves behind.
+pub const PARTIAL: &str = ".partial-";
 /// Number of links that are followed before they are assumed to form a loop, as in Linux.
 const MOST_LINKS: usize = 40;
 
@@ -207,7 +209,7 @@ fn name_of(kind: FileType) -> &'static str {
 
 fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".partial-");
+    builder.prefix(PARTIAL);
     // Temporary files are private by default; output files follow the user's umask.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));

@@ -15,14 +15,13 @@ use burn::optim::lr_scheduler::LrSchedulerRecord;
 use burn::optim::{ModuleOptimizer, OptimizerRecord};
 use burn::store::ModuleRecord;
 use burn_train::checkpoint::{Checkpointer, FileCheckpointer};
-use firefly_app::files::{sync_folder, sync_folder_and_files};
+use firefly_app::files::{PARTIAL, sync_folder, sync_folder_and_files};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::manifest::{Manifest, ManifestError};
 
 const PREFIX: &str = "step-";
-const PARTIAL: &str = ".partial-";
 const DAMAGED: &str = "damaged-";
 /// Least number of checkpoints that are kept: the last, and the one before in case the last is damaged.
 pub const LEAST_KEPT: usize = 2;

@@ -1,10 +1,10 @@
 //! One optimisation step: batches, their loss, its gradients, and the update.
 
-use burn::module::Module;
+use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::lr_scheduler::module_lr_scheduler::{ModuleLearningRate, ModuleLrScheduler};
 use burn::optim::{GradientsAccumulator, GradientsParams, ModuleOptimizer};
 use burn::store::ModuleRecord;
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use firefly_app::device::DeviceName;
 use thiserror::Error;
 
@@ -75,7 +75,9 @@ impl<'a, T: Task> Stepper<'a, T> {
         device: &Device,
         rank: DeviceRank,
     ) -> Result<Self, StepError> {
-        let model = T::freeze(T::init(config, data, &device.clone().autodiff())?, config);
+        let model = T::init(config, data, &device.clone().autodiff())?;
+        initialise(&model);
+        let model = T::freeze(model, config);
         let rate = config.training.learning_rate();
         // The average is validated and kept, which the first device does.
         let has_average = config.optimizer.average_decay > 0.0 && rank.index == 0;
@@ -210,4 +212,16 @@ impl<'a, T: Task> Stepper<'a, T> {
         }
         base
     }
+}
+
+/// Draws every parameter now, in the order of the module. Each would be drawn when it is first used, and the draws would
+/// depend on the number of devices.
+fn initialise(model: &impl Module) {
+    struct Initialiser;
+    impl ModuleVisitor for Initialiser {
+        fn visit_float<const D: usize>(&mut self, parameter: &Param<Tensor<D>>) {
+            parameter.val();
+        }
+    }
+    model.visit(&mut Initialiser);
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
+use firefly_app::csv::cell;
 use firefly_app::files::AtomicFile;
 
 use super::{ColumnValues, TableColumn, TableWriter};
@@ -31,7 +32,7 @@ impl TableWriter for CsvTable {
                     self.out.write_all(b",")?;
                 }
                 match &column.values {
-                    ColumnValues::Text(text, _) => text_cell(&mut self.out, text)?,
+                    ColumnValues::Text(text, _) => self.out.write_all(cell(text).as_bytes())?,
                     ColumnValues::Int32(values) => write!(self.out, "{}", values[row])?,
                     ColumnValues::Int64(values) => write!(self.out, "{}", values[row])?,
                     ColumnValues::Float(values) if values[row].is_finite() => write!(self.out, "{}", values[row])?,
@@ -46,13 +47,5 @@ impl TableWriter for CsvTable {
 
     fn finish(self: Box<Self>) -> io::Result<()> {
         self.out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
-    }
-}
-
-fn text_cell(out: &mut impl Write, text: &str) -> io::Result<()> {
-    if text.contains([',', '"', '\n', '\r']) {
-        write!(out, "\"{}\"", text.replace('"', "\"\""))
-    } else {
-        out.write_all(text.as_bytes())
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 use firefly_app::files::AtomicFile;
+use firefly_app::npy::header;
 
 use super::{ColumnValues, TableColumn, TableWriter};
 
@@ -23,14 +24,7 @@ impl NpyTable {
     }
 
     fn header(&self) -> Vec<u8> {
-        let text =
-            format!("{{'descr': [{}], 'fortran_order': False, 'shape': ({},), }}", self.types.join(", "), self.rows);
-        let mut header = b"\x93NUMPY\x01\x00".to_vec();
-        header.extend(((HEADER_BYTES - 10) as u16).to_le_bytes());
-        header.extend(text.bytes());
-        header.resize(HEADER_BYTES - 1, b' ');
-        header.push(b'\n');
-        header
+        header(&format!("[{}]", self.types.join(", ")), &[self.rows], HEADER_BYTES)
     }
 }
 

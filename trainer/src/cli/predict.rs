@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
+use firefly_app::csv::cell;
 use firefly_app::device_list::DeviceList;
 use firefly_app::files::{ensure_no_input, ensure_writable, write_atomically};
 use firefly_app::guard::guarded;
@@ -102,13 +103,8 @@ fn counted(count: usize, noun: &str) -> String {
 
 /// The table as CSV by RFC 4180.
 fn csv(table: &PredictionTable) -> String {
-    let line = |cells: &[String]| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n";
+    let line = |cells: &[String]| cells.iter().map(|text| cell(text)).collect::<Vec<_>>().join(",") + "\n";
     std::iter::once(&table.columns).chain(&table.rows).map(|cells| line(cells)).collect()
-}
-
-/// A cell, in quotes where it has to be.
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_string() }
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ pub enum RecordingProblem {
         announced: u64,
     },
     /// The samples do not fit into memory.
-    #[error("its samples take more than {}, half of the memory that is available: give a smaller table", bytes(*available))]
+    #[error("its values take more than {}, what the available memory has for them: give a smaller table", bytes(*available))]
     Memory {
         /// Bytes that they may take.
         available: u64,

@@ -34,12 +34,13 @@ pub fn read_recording(path: &Path) -> Result<Vec<Recording>, DataError> {
     read_within(path, &mut SampleMemory::default())
 }
 
-/// Reads a table, a recording per column, into memory.
+/// Reads a table, a recording per column, into memory, of which it may take a fourth: tasks make copies of it.
 ///
 /// # Errors
 /// As [`read_recording`], and [`RecordingProblem::Memory`] if it does not fit.
 pub fn read_table(path: &Path) -> Result<Vec<Recording>, DataError> {
-    recordings(path, read_into_memory(path, &mut SampleMemory::default()))
+    let mut memory = SampleMemory { left: SampleMemory::default().left / 2 };
+    recordings(path, read_into_memory(path, &mut memory))
 }
 
 /// Reads a recording as [`read_recording`] does, after those that `memory` has counted.

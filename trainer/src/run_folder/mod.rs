@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use firefly_app::files::write_atomically;
+use firefly_app::files::{PARTIAL, write_atomically};
 use serde::Serialize;
 
 pub use default::RUNS;
@@ -29,8 +29,6 @@ use crate::tasks::TaskName;
 
 const CONFIG: &str = "config.toml";
 const LOCK: &str = ".lock";
-/// Beginning of the names of files that are being written.
-const PARTIAL: &str = ".partial-";
 /// Name of the file that marks the folder of a sweep and holds its key.
 pub(crate) const SWEEP_KEY: &str = "sweep.key";
 

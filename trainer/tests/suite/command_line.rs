@@ -190,7 +190,7 @@ fn an_evaluation_takes_folders_with_commas_and_says_what_it_leaves_out() {
     assert!(errors(&output).contains("1 recordings are shorter than a frame and left out"), "{}", errors(&output));
 }
 
-/// Evaluates a run on a recording of `bytes` of 16-bit samples, a sparse file that no disk has to hold, under a limit of
+/// Evaluates a run on a recording of `bytes` of samples, a sparse file that no disk has to hold, under a limit of
 /// `ulimit`.
 #[cfg(target_os = "linux")]
 fn evaluate_limited(folder: &Path, bytes: u32, limit: &str) -> Output {
@@ -216,8 +216,8 @@ fn evaluate_limited(folder: &Path, bytes: u32, limit: &str) -> Output {
 #[test]
 fn recordings_that_do_not_fit_into_memory_are_evaluated() {
     let folder = tempfile::tempdir().unwrap();
-    // 600 MB of samples, where half of less than 1 GB is for them.
-    let output = evaluate_limited(folder.path(), 300_000_000, "-d 1000000");
+    // 1.2 GB of samples, more than the limit.
+    let output = evaluate_limited(folder.path(), 1_200_000_000, "-d 1000000");
     assert!(output.status.success(), "{}", errors(&output));
 }
 
@@ -225,7 +225,7 @@ fn recordings_that_do_not_fit_into_memory_are_evaluated() {
 #[test]
 fn recordings_that_do_not_fit_into_the_address_space_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    let output = evaluate_limited(folder.path(), 1_000_000_000, "-v 1500000");
+    let output = evaluate_limited(folder.path(), 2_000_000_000, "-v 1500000");
     let error = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(

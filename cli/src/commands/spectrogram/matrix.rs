@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use firefly_app::files::AtomicFile;
+use firefly_app::npy::header;
 
 /// Bytes of the header, which is as long however many rows there are.
 const HEADER_BYTES: usize = 128;
@@ -42,13 +43,8 @@ impl NpyMatrix {
         Ok(matrix)
     }
 
-    fn header(&self) -> [u8; HEADER_BYTES] {
-        let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", self.rows, self.columns);
-        let mut header = [b' '; HEADER_BYTES];
-        header[..10].copy_from_slice(b"\x93NUMPY\x01\x00\x76\x00");
-        header[10..10 + text.len()].copy_from_slice(text.as_bytes());
-        header[HEADER_BYTES - 1] = b'\n';
-        header
+    fn header(&self) -> Vec<u8> {
+        header("'<f4'", &[self.rows, self.columns as u64], HEADER_BYTES)
     }
 
     /// The next `rows` rows of the file that a killed command left behind, if they are there and have the checksum.

@@ -7,7 +7,7 @@ use super::*;
 use crate::cpu::*;
 
 /// Enough rows for many tasks, and for blocks of uneven length.
-const ROWS: usize = reduced(1009, 37);
+const ROWS: usize = reduced(1009, 13);
 const N: usize = reduced(64, 16);
 const K: usize = 5;
 

@@ -89,6 +89,7 @@ fn peaks_are_the_top_of_the_power() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
 fn gradients_of_peaks_match_differences_of_the_loss() {
     let options =
         WelchOptions { n_fft: 32, hop: 16, segments: 2, scaling: Scaling::Spectrum, detrend: Detrend::Constant };

@@ -5,6 +5,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use firefly_app::host::available_memory;
+use firefly_app::npy::header;
 use firefly_app::number::bytes;
 
 use super::npy::ArrayHeader;
@@ -45,22 +46,10 @@ impl Array {
         array.map_err(|reason| DataError::Array { path: path.into(), reason })
     }
 
-    /// The bytes of an NPY file of the array: version 1 of the format, little-endian f32 in C order.
+    /// The bytes of an NPY file of the array, little-endian f32 in C order.
     pub fn to_npy(&self) -> Vec<u8> {
-        /// Bytes that the header with its length is a multiple of.
-        const ALIGNMENT: usize = 64;
-        /// Bytes before the dictionary: magic, version and length.
-        const PREFIX: usize = 10;
-        let sizes: String = self.shape.iter().map(|size| format!("{size}, ")).collect();
-        let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}), }}", sizes.trim_end());
-        let length = (PREFIX + header.len() + 1).next_multiple_of(ALIGNMENT) - PREFIX;
-        header += &" ".repeat(length - header.len() - 1);
-        header.push('\n');
-        let mut out = Vec::with_capacity(PREFIX + header.len() + size_of_val(&self.values[..]));
-        out.extend(b"\x93NUMPY\x01\x00");
-        // A shape of a few sizes is far shorter than what two bytes can say.
-        out.extend((header.len() as u16).to_le_bytes());
-        out.extend(header.as_bytes());
+        let shape: Vec<u64> = self.shape.iter().map(|size| *size as u64).collect();
+        let mut out = header("'<f4'", &shape, 0);
         out.extend(self.values.iter().flat_map(|value| value.to_le_bytes()));
         out
     }
