@@ -103,8 +103,8 @@ def train(
     folder, missing = _native.train(arguments, observe)
     if missing is not None:
         warnings.warn(
-            f"{missing} is not in this folder, and no folder of data is given (`data` or FIREFLY_DATA): the run was trained "
-            "on generated data",
+            f"{missing} is not in this folder, and no folder of data is given (`data` or FIREFLY_DATA): the run was "
+            "trained on generated data",
             UserWarning,
             stacklevel=2,
         )
@@ -117,7 +117,7 @@ def _setting(key: str, value: Any) -> str:
         return "{ " + ", ".join(f"{json.dumps(name)} = {_setting(key, item)}" for name, item in value.items()) + " }"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_setting(key, item) for item in value) + "]"
-    if value is None or isinstance(value, float) and not math.isfinite(value):
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueError(f"settings: {key} is {value}, which no key accepts")
     return json.dumps(value, ensure_ascii=False, default=_plain)
 

@@ -94,11 +94,7 @@ impl Model {
 #[pymethods]
 impl Model {
     /// Outputs of the inputs, in the order of the card, in the memory of the first input.
-    fn predict<'py>(
-        &self,
-        py: Python<'py>,
-        inputs: Vec<Bound<'py, PyAny>>,
-    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    fn predict<'py>(&self, py: Python<'py>, inputs: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let inputs = inputs.iter().map(|input| Rows::on(input, || Ok(self.device.clone())));
         let inputs = inputs.collect::<PyResult<Vec<_>>>()?;
         let memory = inputs.first().map_or(Memory::Host, Rows::memory);

@@ -69,7 +69,7 @@ def test_settings_take_what_a_configuration_takes(tmp_path: Path) -> None:
     settings = {"model.name": "fno1d_tiny", "data.files": files, "training.steps": np.int64(2)}
     run = firefly.train({"task": "operator"}, out=tmp_path / "run", settings=settings)
     assert run.metrics[-1]["step"] == 2
-    with pytest.raises(ValueError, match="training.steps is None"):
+    with pytest.raises(ValueError, match=r"training\.steps is None"):
         firefly.train(CONFIG, out=tmp_path / "b", settings={"training.steps": None})
 
 

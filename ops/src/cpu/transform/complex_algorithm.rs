@@ -71,6 +71,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
     fn the_algorithm_follows_from_length_and_number_of_rows() {
         for set in [InstructionSet::Avx2, InstructionSet::Avx512] {
             set.choose(|| {
