@@ -88,8 +88,7 @@ pub enum ConfigError {
 pub struct Loaded<T: Sections> {
     /// The configuration.
     pub config: RunConfig<T>,
-    /// A configured file or folder of data that is missing, because the folder it is in is not given: generated data
-    /// replace them.
+    /// A file or folder of data that is missing, where no folder of data is given: generated data replace them.
     pub missing_data: Option<PathBuf>,
 }
 
@@ -165,8 +164,7 @@ pub(crate) fn locate<'a>(
     Ok(None)
 }
 
-/// Makes the folders of recordings absolute, as [`locate`]; recordings in relative folders without a root are left out.
-/// Returns one that is.
+/// Makes the folders of recordings absolute, as [`locate`]; without a root, those of which one is missing are left out.
 ///
 /// # Errors
 /// As [`locate`].

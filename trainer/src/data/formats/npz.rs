@@ -75,3 +75,7 @@ impl Member {
         Ok(if self.deflated { Box::new(DeflateDecoder::new(bytes)) } else { Box::new(bytes) })
     }
 }
+
+#[cfg(test)]
+#[path = "npz_tests.rs"]
+mod tests;

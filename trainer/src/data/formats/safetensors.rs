@@ -113,3 +113,7 @@ pub(super) fn open(path: &Path) -> Result<ArrayReader, RecordingProblem> {
     let (samples, rate) = samples_and_rate(arrays.collect(), number, &file.rates()?, Format::Safetensors)?;
     ArrayReader::of_file(open_file(path)?, &samples.header, rate, Format::Safetensors)
 }
+
+#[cfg(test)]
+#[path = "safetensors_tests.rs"]
+mod tests;

@@ -1,8 +1,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ::safetensors::Dtype;
-use ::safetensors::tensor::TensorView;
 use hound::{SampleFormat, WavReader, WavSpec, WavWriter};
 use tempfile::TempDir;
 
@@ -17,7 +15,7 @@ fn read_all(path: &Path, count: usize) -> (RecordingLayout, Vec<f32>) {
 }
 
 /// Asserts that a file holds `samples`, however long the blocks are and wherever reading begins.
-fn assert_holds(path: &Path, channels: usize, rate: Option<f64>, samples: &[f32]) {
+pub(super) fn assert_holds(path: &Path, channels: usize, rate: Option<f64>, samples: &[f32]) {
     for count in [1, 7, 1 << 14] {
         let (layout, found) = read_all(path, count);
         assert_eq!((layout.channels, layout.rate), (channels, rate), "{}", path.display());
@@ -34,7 +32,7 @@ fn assert_holds(path: &Path, channels: usize, rate: Option<f64>, samples: &[f32]
     }
 }
 
-fn problem(path: &Path) -> String {
+pub(super) fn problem(path: &Path) -> String {
     let read = || {
         let mut reader = open(path)?;
         let mut block = Vec::new();
@@ -45,7 +43,7 @@ fn problem(path: &Path) -> String {
 }
 
 /// Values that every format can hold exactly: multiples of 1/128 in [-1, 1).
-fn values(count: usize) -> Vec<f32> {
+pub(super) fn values(count: usize) -> Vec<f32> {
     (0..count).map(|index| ((index * 37 % 256) as f32 - 128.0) / 128.0).collect()
 }
 
@@ -145,7 +143,7 @@ fn damaged_wav_files_are_refused_with_the_reason() {
 }
 
 /// A NumPy array with this header and these bytes.
-fn array(descr: &str, fortran: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
+pub(super) fn array(descr: &str, fortran: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
     let mut text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}");
     while (text.len() + 11) % 64 != 0 {
         text.push(' ');
@@ -195,85 +193,6 @@ fn arrays_that_are_not_read_say_what_they_are() {
         fs::write(&path, array).unwrap();
         assert!(problem(&path).contains(message), "{}", problem(&path));
     }
-}
-
-#[test]
-fn an_archive_has_one_array_and_a_rate() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("x.npz");
-    let planar: Vec<u8> = (0..2)
-        .flat_map(|channel| values(200).into_iter().skip(channel).step_by(2))
-        .flat_map(f32::to_le_bytes)
-        .collect();
-    let samples = array("<f4", "False", "(2, 100)", &planar);
-    let rate = array("<i8", "False", "()", &500i64.to_le_bytes());
-    let write = |members: &[(&str, &[u8])], method| {
-        let mut archive = rawzip::ZipArchiveWriter::new(fs::File::create(&path).unwrap());
-        for (name, bytes) in members {
-            let (mut entry, config) = archive.new_file(name).compression_method(method).start().unwrap();
-            let output = if method == rawzip::CompressionMethod::STORE {
-                let mut writer = config.wrap(&mut entry);
-                std::io::Write::write_all(&mut writer, bytes).unwrap();
-                writer.finish().unwrap().1
-            } else {
-                let mut writer = config.wrap(flate2::write::DeflateEncoder::new(&mut entry, Default::default()));
-                std::io::Write::write_all(&mut writer, bytes).unwrap();
-                let (encoder, output) = writer.finish().unwrap();
-                encoder.finish().unwrap();
-                output
-            };
-            entry.finish(output).unwrap();
-        }
-        archive.finish().unwrap();
-    };
-    for method in [rawzip::CompressionMethod::STORE, rawzip::CompressionMethod::DEFLATE] {
-        write(&[("x.npy", &samples), ("fs.npy", &rate)], method);
-        assert_holds(&path, 2, Some(500.0), &values(200));
-    }
-    write(&[("x.npy", &samples), ("y.npy", &samples)], rawzip::CompressionMethod::STORE);
-    assert!(problem(&path).contains("it has x, y"), "{}", problem(&path));
-}
-
-#[test]
-fn a_safetensors_file_has_one_tensor_of_samples_and_a_rate() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("x.safetensors");
-    let samples: Vec<u8> = values(200).into_iter().flat_map(f32::to_le_bytes).collect();
-    let rate = 500f64.to_le_bytes();
-    let tensor = |dtype, shape: &[usize], bytes| TensorView::new(dtype, shape.to_vec(), bytes).unwrap();
-    let write = |tensors: &[(&str, TensorView<'_>)], rate: Option<&str>| {
-        let metadata = rate.map(|rate| [("sample_rate".to_string(), rate.to_string())].into());
-        fs::write(&path, ::safetensors::serialize(tensors.iter().cloned(), metadata).unwrap()).unwrap();
-    };
-    let x = || tensor(Dtype::F32, &[100, 2], &samples);
-    write(&[("fs", tensor(Dtype::F64, &[], &rate)), ("x", x())], None);
-    assert_holds(&path, 2, Some(500.0), &values(200));
-    write(&[("x", x())], Some("250"));
-    assert_holds(&path, 2, Some(250.0), &values(200));
-    write(&[("x", x())], Some("fast"));
-    assert!(problem(&path).contains("its metadata's `sample_rate` is `fast`, not a number"), "{}", problem(&path));
-    write(&[("x", x()), ("y", x())], None);
-    assert!(problem(&path).contains("it has x, y"), "{}", problem(&path));
-    write(&[("x", x()), ("sample_rate", tensor(Dtype::F64, &[1], &rate))], Some("250"));
-    assert_holds(&path, 2, Some(500.0), &values(200));
-    write(&[("x", x()), ("fs", tensor(Dtype::F64, &[], &rate)), ("sr", tensor(Dtype::U8, &[], &[7]))], None);
-    assert!(problem(&path).contains("its sample rate `"), "{}", problem(&path));
-    write(&[("x", x())], Some("-5"));
-    assert!(problem(&path).contains("its sample rate `sample_rate` is -5"), "{}", problem(&path));
-    // What is not needed may be of any type.
-    write(&[("x", x()), ("half", tensor(Dtype::BF16, &[400], &samples))], None);
-    assert_holds(&path, 2, None, &values(200));
-    write(&[("x", tensor(Dtype::BF16, &[400], &samples))], None);
-    assert!(problem(&path).contains("its array `x`: its numbers are of type BF16 (accepted"), "{}", problem(&path));
-
-    write(&[("x", x())], None);
-    let whole = fs::read(&path).unwrap();
-    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-    assert!(problem(&path).contains("its tensors take 800 bytes, it has 799"), "{}", problem(&path));
-    fs::write(&path, &whole[..9]).unwrap();
-    assert!(problem(&path).contains("it has 9 bytes, and its header would have"), "{}", problem(&path));
-    fs::write(&path, b"NPY").unwrap();
-    assert!(problem(&path).contains("it has no header"), "{}", problem(&path));
 }
 
 #[test]
