@@ -10,7 +10,7 @@ const PREFIX: usize = 10;
 ///
 /// ```
 /// let header = firefly_app::npy::header("'<f4'", &[3], 0);
-/// assert_eq!(header.len(), 64);
+/// assert_eq!(header.len(), 128);
 /// assert!(header.starts_with(b"\x93NUMPY\x01\x00") && header.ends_with(b" \n"));
 /// ```
 pub fn header(numbers: &str, shape: &[u64], bytes: usize) -> Vec<u8> {
