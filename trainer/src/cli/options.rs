@@ -97,7 +97,11 @@ impl TrainingOptions {
         let loaded = config::load::<T>(path, &settings, root.as_deref())?;
         if let Some(missing) = &loaded.missing_data {
             let missing = missing.display().to_string();
-            if let Some(setting) = self.settings.iter().chain(extra).find(|setting| setting.contains(&missing)) {
+            let quoted = format!("\"{missing}\"");
+            let names = |setting: &&String| {
+                setting.split_once('=').is_some_and(|(_, value)| value.trim() == missing || value.contains(&quoted))
+            };
+            if let Some(setting) = self.settings.iter().chain(extra).find(names) {
                 bail!(
                     "--set {setting}: {missing} is not in this folder (--data DIR or FIREFLY_DATA names the folder of data)"
                 );

@@ -235,6 +235,25 @@ fn recordings_that_do_not_fit_into_the_address_space_are_named() {
 }
 
 #[test]
+fn missing_data_that_a_setting_names_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("a.toml");
+    fs::write(&config, "[model]\nn_fft = 64\nk = 4\n[data.recordings]\ntrain = \"data\"\n").unwrap();
+    let train = |setting: &str| {
+        let out = folder.path().join("run").join(setting);
+        let output = run(&[text(&config), "--out", text(&out), "--steps", "2", "--set", setting]);
+        (output.status.code(), errors(&output))
+    };
+    let (code, error) = train("data.recordings.train=typo");
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("--set data.recordings.train=typo: typo is not in this folder"), "{error}");
+    // The missing folder is the file's, whatever else is set.
+    let (code, error) = train("data.sampling.gain_db=1");
+    assert_eq!(code, Some(0), "{error}");
+    assert!(error.contains("data is not in this folder, and no folder of data is given"), "{error}");
+}
+
+#[test]
 fn silent_frames_do_not_count_in_an_evaluation() {
     let folder = tempfile::tempdir().unwrap();
     let config = small_config(folder.path());
