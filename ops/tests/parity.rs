@@ -333,6 +333,7 @@ fn peaks_from_host_memory_are_those_on_the_device(device: &Device) {
     let none =
         welch_peaks_from_host(host_chunks(&[], frame, HostMemory::Pageable).unwrap(), window.clone(), &options, 7);
     assert!(none.unwrap().bins.is_empty());
+    assert!(welch_peaks_from_host([], window.clone(), &options, 0).is_err(), "no chunks, and no peaks");
     let short = host_chunks(&samples[..60], 60, HostMemory::Pageable).unwrap();
     let error = welch_peaks_from_host(short, window, &options, 7).unwrap_err().to_string();
     assert!(error.starts_with("welch_peaks: `signal` is 60 samples per row"), "{error}");

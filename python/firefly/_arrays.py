@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from typing import TYPE_CHECKING, Any, Callable, Tuple, cast
 
 import numpy as np
@@ -150,6 +151,15 @@ def _from_device_rows(rows: DeviceArray, leading: Tuple[int, ...], axis: int) ->
     before, after = math.prod(leading[:axis]), math.prod(leading[axis:])
     array = rows if after == 1 else _native.swapped(rows, [before, after, inner[0]])
     return cast(Array, _native.reshaped(array, [*leading[:axis], *inner, *leading[axis:]]))
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy or a path as one of JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise TypeError(f"{value!r} is no setting: numbers, text, booleans, lists and None are")
 
 
 def count(value: Any, argument: str, least: int = 1) -> int:

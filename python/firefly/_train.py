@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Union
 
-import numpy as np
-
 from . import _native
+from ._arrays import plain
 from .zoo import Model
 
 Config = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -84,7 +83,7 @@ def train(
     root = data if data is not None else os.environ.get("FIREFLY_DATA") or None
     is_mapping = isinstance(config, Mapping)
     arguments = {
-        "text": json.dumps(config, default=_plain) if isinstance(config, Mapping) else _text(config),
+        "text": json.dumps(config, default=plain) if isinstance(config, Mapping) else _text(config),
         "is_json": is_mapping,
         "path": "config" if isinstance(config, Mapping) else os.fspath(config),
         "settings": [f"{key}={_setting(key, value)}" for key, value in (settings or {}).items()],
@@ -119,12 +118,7 @@ def _setting(key: str, value: Any) -> str:
         return "[" + ", ".join(_setting(key, item) for item in value) + "]"
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueError(f"settings: {key} is {value}, which no key accepts")
-    return json.dumps(value, ensure_ascii=False, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    """A number of NumPy or a path as one of JSON."""
-    return value.item() if isinstance(value, np.generic) else os.fspath(value)
+    return json.dumps(value, ensure_ascii=False, default=plain)
 
 
 def _text(path: str | os.PathLike[str]) -> str:

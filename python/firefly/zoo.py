@@ -17,7 +17,7 @@ from typing import Any, Dict, List
 import numpy as np
 
 from . import _native
-from ._arrays import Array, DeviceArray, as_array, count, placed, real
+from ._arrays import Array, DeviceArray, as_array, count, placed, plain, real
 
 __all__ = ["Model", "card", "create", "list_models", "list_pretrained", "load", "pretrained"]
 
@@ -55,7 +55,7 @@ def create(name: str, *, device: str = "cpu", **settings: Any) -> Model:
     >>> create("learned_welch_peaks_tiny").parameters > 0
     True
     """
-    return Model(_native.create(name, json.dumps(settings, default=_number), device))
+    return Model(_native.create(name, json.dumps(settings, default=plain), device))
 
 
 def pretrained(name: str, *, device: str = "cpu") -> Model:
@@ -171,13 +171,6 @@ def _input(value: Any, is_float: bool, device: str) -> Array:
     if array.size and array.max() > np.iinfo(np.int64).max:
         raise ValueError(f"input has the token {array.max()}, but they must be at most {np.iinfo(np.int64).max}")
     return np.require(array, np.int64, ["C_CONTIGUOUS", "ALIGNED"])
-
-
-def _number(value: Any) -> Any:
-    """A number of NumPy as one of JSON."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} is no setting: numbers, text, booleans, lists and None are")
 
 
 def _decoded(text: str) -> Dict[str, Any]:

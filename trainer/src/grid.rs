@@ -11,6 +11,12 @@ pub fn coordinates(index: usize, shape: &[usize]) -> impl Iterator<Item = (usize
     })
 }
 
+/// Places of the points of an array of shape `points`, in order, in an array of these `strides`.
+pub fn places(points: &[usize], strides: &[usize]) -> impl Iterator<Item = usize> {
+    let place = |index| coordinates(index, points).map(|(dim, point)| point * strides[dim]).sum();
+    (0..points.iter().product()).map(place)
+}
+
 /// Distance in memory between points next to each other along each dimension.
 pub fn strides(shape: &[usize]) -> Vec<usize> {
     (0..shape.len()).map(|dim| shape[dim + 1..].iter().product()).collect()
@@ -26,6 +32,8 @@ mod tests {
         let strides = strides(&shape);
         assert_eq!(strides, [12, 4, 1]);
         assert_eq!(coordinates(17, &shape).collect::<Vec<_>>(), [(2, 1), (1, 1), (0, 1)]);
+        assert!(places(&shape, &strides).eq(0..24));
+        assert_eq!(places(&[2, 1, 2], &strides).collect::<Vec<_>>(), [0, 1, 12, 13]);
         for index in 0..24 {
             assert_eq!(coordinates(index, &shape).map(|(dim, place)| place * strides[dim]).sum::<usize>(), index);
         }

@@ -10,7 +10,7 @@ pub(super) struct SampleMemory {
 }
 
 impl Default for SampleMemory {
-    /// Half of the available memory; as much as is asked for where that is not known.
+    /// Half of the available memory; no limit where it is not known.
     fn default() -> Self {
         Self { left: available_memory().map_or(u64::MAX, |available| available / 2) }
     }

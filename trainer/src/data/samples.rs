@@ -78,8 +78,8 @@ impl SampleFile {
         if self.written == 0 {
             return Ok(vec![Samples::from(Vec::new()); self.channels]);
         }
-        // SAFETY: the file has no name, so that nobody else can change or shorten it, and nothing here writes to it
-        // from now on.
+        // SAFETY: the file is unnamed, so no other process can modify or truncate it, and it is not written to after
+        // this point.
         let map = Arc::new(unsafe { Mmap::map(&self.file)? });
         let bytes = |samples: u64| samples as usize * size_of::<f32>();
         let range = |channel: u64| bytes(channel * self.capacity)..bytes(channel * self.capacity + self.written);

@@ -96,9 +96,7 @@ fn ensure_available(needed: u64, what: &str) -> Result<(), String> {
 fn row_major(shape: &[usize], values: &[f32]) -> Vec<f32> {
     // The first dimension is the fastest.
     let strides: Vec<usize> = (0..shape.len()).map(|dim| shape[..dim].iter().product()).collect();
-    let place =
-        |index| grid::coordinates(index, shape).map(|(dim, coordinate)| coordinate * strides[dim]).sum::<usize>();
-    (0..values.len()).map(|index| values[place(index)]).collect()
+    grid::places(shape, &strides).map(|place| values[place]).collect()
 }
 
 fn read_npy(path: &Path) -> Result<Array, String> {

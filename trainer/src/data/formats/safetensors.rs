@@ -1,4 +1,4 @@
-//! Safetensors files: tensors by name, of which only those asked for are read.
+//! Reader of safetensors files, which loads the requested tensors only.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;

@@ -46,10 +46,7 @@ impl Closing {
             return closed.to_vec();
         }
         let closed_points = self.points(points);
-        let count: usize = points.iter().product();
-        let strides = grid::strides(&closed_points);
-        let place = |index| coordinates(index, points).map(|(dim, coordinate)| coordinate * strides[dim]).sum();
-        let places: Vec<usize> = (0..count).map(place).collect();
+        let places: Vec<usize> = grid::places(points, &grid::strides(&closed_points)).collect();
         let channels = closed.chunks_exact(closed_points.iter().product());
         channels.flat_map(|channel| places.iter().map(|place| channel[*place])).collect()
     }

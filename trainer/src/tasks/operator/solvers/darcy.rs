@@ -6,7 +6,7 @@
 
 use std::f64::consts::PI;
 
-use crate::grid::{coordinates, strides};
+use crate::grid::{coordinates, places, strides};
 
 /// Residual, relative to the right-hand side, at which iterations end.
 const TOLERANCE: f64 = 1e-11;
@@ -93,9 +93,8 @@ impl Grid {
 
     /// The field without its points at 1, so that those left are k/n as those of a periodic field.
     pub fn opened(self, field: &[f64]) -> Vec<f64> {
-        let (open, strides) = (vec![self.intervals; self.dims], strides(&vec![self.side(); self.dims]));
-        let place = |index| coordinates(index, &open).map(|(dim, point)| point * strides[dim]).sum::<usize>();
-        (0..self.intervals.pow(self.dims as u32)).map(|index| field[place(index)]).collect()
+        let strides = strides(&vec![self.side(); self.dims]);
+        places(&vec![self.intervals; self.dims], &strides).map(|place| field[place]).collect()
     }
 }
 
@@ -121,10 +120,9 @@ impl System {
             (*stride, (0..grid.points()).map(|place| between(place, place + stride)).collect::<Vec<_>>())
         };
         let neighbours: Vec<_> = strides.iter().rev().map(along).collect();
-        let across = vec![grid.intervals - 1; grid.dims - 1];
-        let first =
-            |index| 1 + coordinates(index, &across).map(|(dim, point)| (point + 1) * strides[dim]).sum::<usize>();
-        let lines = (0..across.iter().product()).map(first).collect();
+        let across = &strides[..grid.dims - 1];
+        let first = 1 + across.iter().sum::<usize>();
+        let lines = places(&vec![grid.intervals - 1; across.len()], across).map(|place| first + place).collect();
         let mut system = Self { grid, lines, neighbours, diagonal: vec![1.0; grid.points()] };
         for place in system.inner().collect::<Vec<_>>() {
             let next = system.neighbours.iter().flat_map(|(stride, next)| [next[place], next[place - stride]]);

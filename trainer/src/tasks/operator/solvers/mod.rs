@@ -145,10 +145,8 @@ fn paired(
 
 /// Every `from / to`-th point along each dimension of a field of `from` points along each.
 fn subsampled(field: &[f64], dims: usize, from: usize, to: usize) -> Vec<f32> {
-    let (points, strides) = (vec![to; dims], grid::strides(&vec![from; dims]));
-    let kept = |(dim, point): (usize, usize)| point * (from / to) * strides[dim];
-    let place = |index| grid::coordinates(index, &points).map(kept).sum::<usize>();
-    (0..to.pow(dims as u32)).map(|index| field[place(index)] as f32).collect()
+    let strides: Vec<usize> = grid::strides(&vec![from; dims]).iter().map(|stride| from / to * stride).collect();
+    grid::places(&vec![to; dims], &strides).map(|place| field[place] as f32).collect()
 }
 
 #[cfg(test)]
