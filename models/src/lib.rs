@@ -89,7 +89,9 @@ pub use butterfly::{Butterfly, ButterflyConfig, ButterflyFactor, PermutationKind
 pub use channel_linear::ChannelLinear;
 pub use fits::{Fits, FitsConfig};
 pub use fnet::{FNet, FNetBlock, FNetConfig};
-pub use fno::{DenseLayer, FactorizedLayer, Fno, Fno1d, Fno2d, Fno3d, FnoConfig, FnoKind, FnoLayer, SpectralWeights};
+pub use fno::{
+    ChannelUnit, DenseLayer, FactorizedLayer, Fno, Fno1d, Fno2d, Fno3d, FnoConfig, FnoKind, FnoLayer, SpectralWeights,
+};
 pub use learned_fft::{LearnedFft, LearnedFftConfig, SpectralFeatures};
 pub use learned_welch_peaks::{
     GateKind, Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT,

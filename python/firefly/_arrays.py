@@ -124,10 +124,35 @@ def as_rows(array: Array, axis: int, argument: str = "x") -> Tuple[Array, Tuple[
 
 def from_rows(rows: Array, leading: Tuple[int, ...], axis: int = -1) -> Array:
     """Rows ``[rows, …]`` in the dimensions that `as_rows` took apart, their last one at `axis`."""
+    shape = [*leading, *rows.shape[1:]]
+    array = cast(Array, _native.reshaped(rows, shape)) if isinstance(rows, DeviceArray) else rows.reshape(shape)
+    return moved_forward(array, array.ndim - 1, axis % array.ndim)
+
+
+def moved_forward(array: Array, source: int, destination: int) -> Array:
+    """An array whose dimension `source` is at `destination`, which is no later; a view in the host's memory."""
+    if source == destination:
+        return array
+    if not isinstance(array, DeviceArray):
+        return np.moveaxis(array, source, destination)
+    shape = array.shape
+    before, between, after = shape[:destination], shape[destination:source], shape[source + 1 :]
+    moved = _native.swapped(array, [math.prod(before), math.prod(between), shape[source], math.prod(after)])
+    return cast(Array, _native.reshaped(moved, [*before, shape[source], *between, *after]))
+
+
+def as_pairs(rows: Array) -> Array:
+    """Complex rows as pairs, ``[rows, n, 2]``; real ones, and those in a GPU's memory, as they are."""
     if isinstance(rows, DeviceArray):
-        return _from_device_rows(rows, leading, axis)
-    array = rows.reshape(leading + rows.shape[1:])
-    return array if axis in (-1, array.ndim - 1) else np.moveaxis(array, -1, axis)
+        return rows
+    return rows.view(rows.real.dtype).reshape(*rows.shape, 2) if rows.dtype.kind == "c" else rows
+
+
+def from_pairs(pairs: Array) -> Array:
+    """Pairs ``[rows, n, 2]`` as complex values; in a GPU's memory they are already."""
+    if isinstance(pairs, DeviceArray):
+        return pairs
+    return pairs.view(np.result_type(pairs, np.complex64)).reshape(pairs.shape[:-1])
 
 
 def _device_rows(array: DeviceArray, axis: int, argument: str) -> Tuple[Array, Tuple[int, ...]]:
@@ -138,19 +163,8 @@ def _device_rows(array: DeviceArray, axis: int, argument: str) -> Tuple[Array, T
     axis %= len(shape)
     before, length, after = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
     if after != 1:
-        array = _native.swapped(array, [before, length, after])
+        array = _native.swapped(array, [before, length, after, 1])
     return cast(Array, _native.reshaped(array, [before * after, length])), shape[:axis] + shape[axis + 1 :]
-
-
-def _from_device_rows(rows: DeviceArray, leading: Tuple[int, ...], axis: int) -> Array:
-    """As `from_rows`, of rows in a GPU's memory."""
-    inner = rows.shape[1:]
-    if axis in (-1, len(leading)) or len(inner) != 1:
-        return cast(Array, _native.reshaped(rows, [*leading, *inner]))
-    axis %= len(leading) + 1
-    before, after = math.prod(leading[:axis]), math.prod(leading[axis:])
-    array = rows if after == 1 else _native.swapped(rows, [before, after, inner[0]])
-    return cast(Array, _native.reshaped(array, [*leading[:axis], *inner, *leading[axis:]]))
 
 
 def plain(value: Any) -> Any:

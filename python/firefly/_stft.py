@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Dict, Tuple
+from typing import Any, Tuple
 
 import numpy as np
 
-from . import fft
-from ._arrays import Array, as_rows, count, from_rows, numeric, real
-from ._segments import Detrend, Segments, detrended, segments_of
+from . import _native
+from ._arrays import (
+    Array,
+    as_pairs,
+    as_rows,
+    count,
+    from_pairs,
+    from_rows,
+    moved_forward,
+    numeric,
+    on_host,
+    placed,
+    real,
+)
+from ._segments import Detrend, Segments, detrended, removes_mean, segments_of
 from ._windows import coefficients, is_named
 
-# Names of SciPy's extensions of the signal, as numpy.pad takes them.
-_BOUNDARIES: Dict[str, Any] = {
-    "zeros": {"mode": "constant"},
-    "even": {"mode": "reflect"},
-    "odd": {"mode": "reflect", "reflect_type": "odd"},
-    "constant": {"mode": "edge"},
-}
-# Least sum of squared windows that a sample is divided by.
-_LEAST_NORM = 1e-10
+_BOUNDARIES = ("zeros", "even", "odd", "constant")
 
 
 def stft(
@@ -37,7 +41,7 @@ def stft(
     axis: int = -1,
     scaling: str = "spectrum",
     *,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Tuple[Array, Array, Array]:
     """Frequencies, times and short-time Fourier transform, with the arguments of ``scipy.signal.stft``.
 
@@ -53,20 +57,29 @@ def stft(
         raise ValueError("return_onesided is False, but spectra are one-sided")
     if boundary is not None and boundary not in _BOUNDARIES:
         raise ValueError(f"boundary is {boundary!r}, but must be one of {', '.join(map(repr, _BOUNDARIES))} or None")
-    rows, leading = as_rows(real(x), axis)
+    array, device = placed(x, device, real)
+    rows, leading = as_rows(array, axis)
     segments = segments_of(rows.shape[1], window, nperseg, noverlap, nfft)
-    half = segments.length // 2
-    if boundary is not None:
-        if boundary in ("even", "odd") and rows.shape[1] <= half:
-            raise ValueError(f"x has {rows.shape[1]} samples, but boundary {boundary!r} needs more than {half}")
-        rows = np.pad(rows, ((0, 0), (half, half)), **_BOUNDARIES[boundary])
-    if padded:
-        rows = np.pad(rows, ((0, 0), (0, -(rows.shape[1] - segments.length) % segments.step)))
-    values = detrended(segments.of(rows), detrend) * segments.window.astype(rows.dtype)
-    spectra = fft.rfft(values, segments.nfft, device=device) * rows.dtype.type(_scale(segments, fs, scaling))
-    time = np.arange(spectra.shape[1]) * segments.step + (0 if boundary is not None else segments.length / 2)
-    # Times come last, so that a dimension counted from the end is one further from it.
-    spectra = np.moveaxis(from_rows(spectra, leading), -1, axis - 1 if axis < 0 else axis)
+    ends = 0 if boundary is None else segments.length // 2
+    if boundary in ("even", "odd") and rows.shape[1] <= ends:
+        raise ValueError(f"x has {rows.shape[1]} samples, but boundary {boundary!r} needs more than {ends}")
+    frames = {
+        "step": segments.step,
+        "nfft": segments.nfft,
+        "ends": ends,
+        "boundary": boundary or "zeros",
+        "padded": bool(padded),
+        "detrend": not callable(detrend) and removes_mean(detrend),
+    }
+    if callable(detrend):
+        on_host(rows, "a detrend function")
+        values = detrended(_native.frames(rows, segments.length, frames, device), detrend)
+        rows = np.ascontiguousarray(values).reshape(len(values), -1)
+        frames |= {"step": segments.length, "ends": 0}
+    taper = segments.window * _scale(segments, fs, scaling)
+    spectra = from_rows(from_pairs(_native.stft(rows, taper, frames, device)), (*leading, segments.nfft // 2 + 1))
+    time = np.arange(spectra.shape[-1]) * segments.step + (0 if boundary is not None else segments.length / 2)
+    spectra = moved_forward(spectra, len(leading), axis % (len(leading) + 1))
     return np.fft.rfftfreq(segments.nfft, 1 / float(fs)), time / float(fs), spectra
 
 
@@ -83,7 +96,7 @@ def istft(
     freq_axis: int = -2,
     scaling: str = "spectrum",
     *,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Tuple[Array, Array]:
     """Times and signal of a short-time Fourier transform, with the arguments of ``scipy.signal.istft``.
 
@@ -96,30 +109,31 @@ def istft(
     """
     if not input_onesided:
         raise ValueError("input_onesided is False, but spectra are one-sided")
-    spectra = numeric(Zxx, "Zxx")
+    spectra, device = placed(Zxx, device, numeric, "Zxx")
     if spectra.ndim < 2:
         raise ValueError(f"Zxx has {spectra.ndim} dimensions, but must have frequencies and times")
-    if time_axis % spectra.ndim == freq_axis % spectra.ndim:
-        raise ValueError(f"time_axis and freq_axis are both dimension {time_axis % spectra.ndim}")
-    spectra = np.moveaxis(spectra, (time_axis, freq_axis), (-2, -1))
-    segments = _segments_of_spectra(spectra.shape[-1], window, nperseg, noverlap, nfft)
-    values = fft.irfft(spectra, segments.nfft, device=device)[..., : segments.length]
-    taper = segments.window.astype(values.dtype)
-    values = values * (taper / values.dtype.type(_scale(segments, fs, scaling)))
-
-    number, length, step = values.shape[-2], segments.length, segments.step
-    signal = np.zeros((*values.shape[:-2], length + (number - 1) * step), values.dtype)
-    norm = np.zeros(signal.shape[-1], values.dtype)
-    for index in range(number):
-        place = slice(index * step, index * step + length)
-        signal[..., place] += values[..., index, :]
-        norm[place] += taper * taper
-    if boundary:
-        kept = slice(length // 2, len(norm) - length // 2)
-        signal, norm = signal[..., kept], norm[kept]
-    if np.any(norm <= _LEAST_NORM):
+    time, frequency = time_axis % spectra.ndim, freq_axis % spectra.ndim
+    if time == frequency:
+        raise ValueError(f"time_axis and freq_axis are both dimension {time}")
+    segments = _segments_of_spectra(spectra.shape[frequency], window, nperseg, noverlap, nfft)
+    if (frequency, time) != (spectra.ndim - 2, spectra.ndim - 1):
+        # Frequencies go to the last dimension, then times behind them.
+        spectra = from_rows(*as_rows(spectra, frequency))
+        time -= time > frequency
+    rows, leading = as_rows(spectra, time)
+    frames = {
+        "step": segments.step,
+        "nfft": segments.nfft,
+        "ends": segments.length // 2 if boundary else 0,
+        "boundary": "zeros",
+        "padded": False,
+        "detrend": False,
+    }
+    scale = _scale(segments, fs, scaling)
+    signal, is_covered = _native.istft(as_pairs(rows), segments.window, scale, frames, device)
+    if not is_covered:
         warnings.warn("the windows do not cover every sample: those are not inverted", UserWarning, stacklevel=2)
-    signal = signal / np.where(norm > _LEAST_NORM, norm, 1)
+    signal = from_rows(signal, leading[:-1])
     return np.arange(signal.shape[-1]) / float(fs), signal
 
 

@@ -18,7 +18,7 @@ from typing import Any, List, Sequence, Tuple
 import numpy as np
 
 from . import _native
-from ._arrays import Array, DeviceArray, as_rows, count, from_rows, numeric, placed, real
+from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, placed, real
 
 __all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn"]
 
@@ -50,7 +50,7 @@ def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     array, device = placed(x, device, real)
     rows, leading = as_rows(array, axis)
     points = _points(n, rows.shape[1])
-    return from_rows(_joined(_native.rfft(rows, points, _norm(norm), device)), leading, axis)
+    return from_rows(from_pairs(_native.rfft(rows, points, _norm(norm), device)), leading, axis)
 
 
 def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
@@ -62,7 +62,7 @@ def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     array, device = placed(x, device, numeric)
     rows, leading = as_rows(array, axis)
     points = _points(n, 2 * (rows.shape[1] - 1))
-    return from_rows(_native.irfft(_pairs(rows), points, _norm(norm), device), leading, axis)
+    return from_rows(_native.irfft(as_pairs(rows), points, _norm(norm), device), leading, axis)
 
 
 def fftn(
@@ -207,7 +207,7 @@ def _complex(x: Any, n: int | None, axis: int, norm: str | None, call: Tuple[boo
     array, device = placed(x, name, numeric)
     rows, leading = as_rows(array, axis)
     points = _points(n, rows.shape[1])
-    return from_rows(_joined(_native.fft(_pairs(rows), points, inverse, _norm(norm), device)), leading, axis)
+    return from_rows(from_pairs(_native.fft(as_pairs(rows), points, inverse, _norm(norm), device)), leading, axis)
 
 
 def _points(n: int | None, default: int) -> int:
@@ -219,20 +219,6 @@ def _points(n: int | None, default: int) -> int:
 
 def _norm(norm: str | None) -> str:
     return "backward" if norm is None else norm
-
-
-def _pairs(rows: Array) -> Array:
-    """Complex rows as pairs, ``[rows, n, 2]``; real ones, and those in a GPU's memory, as they are."""
-    if isinstance(rows, DeviceArray):
-        return rows
-    return rows.view(rows.real.dtype).reshape(*rows.shape, 2) if rows.dtype.kind == "c" else rows
-
-
-def _joined(pairs: Array) -> Array:
-    """Pairs ``[rows, n, 2]`` as complex values; in a GPU's memory they are already."""
-    if isinstance(pairs, DeviceArray):
-        return pairs
-    return pairs.view(np.result_type(pairs, np.complex64)).reshape(pairs.shape[:-1])
 
 
 def _axes(x: Any, s: Sequence[int] | None, axes: Sequence[int] | None) -> List[Tuple[int, int | None]]:

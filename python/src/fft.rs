@@ -80,7 +80,7 @@ fn norm_of(name: &str) -> PyResult<Norm> {
 }
 
 /// Rows `[rows, m]` or pairs `[rows, m, 2]` as a complex tensor.
-fn parts(rows: Rows) -> Result<ComplexTensor<2>, CallError> {
+pub fn parts(rows: Rows) -> Result<ComplexTensor<2>, CallError> {
     let (values, device) = match rows {
         Rows::Host(values, device) => (values, device),
         #[cfg(feature = "cuda")]
@@ -121,7 +121,7 @@ fn split<T: Element + bytemuck::Pod>(pairs: &TensorData, shape: [usize; 2]) -> [
 }
 
 /// A complex tensor as pairs, `[rows, n, 2]`.
-fn joined(spectrum: ComplexTensor<2>, memory: &Memory) -> Result<Output, CallError> {
+pub fn joined(spectrum: ComplexTensor<2>, memory: &Memory) -> Result<Output, CallError> {
     match memory {
         Memory::Host => {
             let [rows, n] = spectrum.dims();

@@ -13,6 +13,7 @@ mod fft;
 mod mel;
 mod rows;
 mod select;
+mod stft;
 mod threads;
 mod train;
 mod welch;
@@ -33,6 +34,8 @@ mod _native {
     use super::mel::{mel, mel_filters};
     #[pymodule_export]
     use super::select::{local_maxima, top_k};
+    #[pymodule_export]
+    use super::stft::{frames, istft, stft};
     #[pymodule_export]
     use super::threads::{num_threads, set_num_threads};
     #[pymodule_export]

@@ -27,6 +27,8 @@ OPTIONS: Any = [
         {"boundary": None},
         {"boundary": "even", "padded": False},
         {"boundary": "odd", "detrend": "constant"},
+        {"boundary": "even", "detrend": scipy.signal.detrend, "nperseg": 100, "noverlap": 33, "nfft": 120},
+        {"nperseg": 1, "noverlap": 0, "window": "boxcar"},
         {"boundary": "constant"},
         {"axis": 0},
         {"axis": -3},
@@ -64,6 +66,12 @@ def test_axes_of_spectra_may_lie_anywhere() -> None:
     spectra = firefly.stft(x)[2]
     moved = np.moveaxis(spectra, (-2, -1), (0, 1))
     assert_allclose(firefly.istft(moved, freq_axis=0, time_axis=1)[1], x, atol=1e-12)
+
+
+def test_no_rows_give_no_rows() -> None:
+    spectra = firefly.stft(np.zeros((0, 2, 384)), nperseg=64)[2]
+    assert spectra.shape == (0, 2, 33, 13)
+    assert firefly.istft(spectra)[1].shape == (0, 2, 384)
 
 
 def test_windows_that_do_not_cover_the_signal_are_warned_of() -> None:

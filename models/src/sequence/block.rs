@@ -119,8 +119,17 @@ impl SequenceBlock {
     /// A signal after the block, as [`forward`](Self::forward).
     ///
     /// # Errors
-    /// As [`long_conv`](firefly_ops::long_conv).
+    /// As [`long_conv`](firefly_ops::long_conv); for a signal of another number of channels.
     pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+        let ([_, channels, _], [width]) = (signal.dims(), self.norm.gamma.dims());
+        if channels != width {
+            return Err(ArgumentError::new(
+                "SequenceBlock",
+                "signal",
+                format!("of {channels} channels"),
+                format!("of {width}"),
+            ));
+        }
         let mixed = self.mixer.try_forward(over_channels(&self.norm, signal.clone()))?;
         Ok(match &self.channels {
             Channels::Gated(linear) => signal + glu(linear.forward(gelu(mixed)), 1),

@@ -4,6 +4,8 @@ use burn::module::{Module, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::{Initializer, PaddingConfig2d};
 use burn::tensor::activation::gelu;
+use burn::tensor::module::conv2d;
+use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, Tensor};
 use firefly_ops::ArgumentError;
 
@@ -32,10 +34,37 @@ impl Inception {
         Self { convolutions: (0..kernels).map(convolution).collect() }
     }
 
+    /// The single convolution that is the mean of the convolutions: with the mean of their kernels, the smaller ones with
+    /// zeros around them.
+    fn merged(&self) -> MergedConvolution {
+        let reach = self.convolutions.len() - 1;
+        let kernel = |(of_kernel, convolution): (usize, &Conv2d)| {
+            let around = (reach - of_kernel, reach - of_kernel);
+            convolution.weight.val().pad([(0, 0), (0, 0), around, around], 0.0)
+        };
+        let kernels = self.convolutions.iter().enumerate().map(kernel).collect();
+        let biases =
+            self.convolutions.iter().filter_map(|convolution| Some(convolution.bias.as_ref()?.val())).collect();
+        MergedConvolution {
+            kernel: Tensor::stack::<5>(kernels, 0).mean_dim(0).squeeze_dim(0),
+            bias: Tensor::stack::<2>(biases, 0).mean_dim(0).squeeze_dim(0),
+            reach,
+        }
+    }
+}
+
+/// Convolution of pictures that keeps their size.
+struct MergedConvolution {
+    kernel: Tensor<4>,
+    bias: Tensor<1>,
+    /// Rows and columns of the kernel on each side of its middle.
+    reach: usize,
+}
+
+impl MergedConvolution {
     fn forward(&self, picture: Tensor<4>) -> Tensor<4> {
-        let first = self.convolutions[0].forward(picture.clone());
-        let rest = self.convolutions[1..].iter().map(|convolution| convolution.forward(picture.clone()));
-        rest.fold(first, |sum, next| sum + next) / self.convolutions.len() as f64
+        let options = ConvOptions::new([1, 1], [self.reach, self.reach], [1, 1], 1);
+        conv2d(picture, self.kernel.clone(), Some(self.bias.clone()), options)
     }
 }
 
@@ -88,13 +117,14 @@ impl TimesBlock {
         let periods = find_periods(series.clone(), self.periods)?;
         // A period is a length of rows: the host has to know it.
         let frequencies: Vec<i64> = periods.frequencies.into_data().iter().collect();
+        let [first, second] = [&self.first, &self.second].map(Inception::merged);
         let mut sum = series.clone();
         for (place, frequency) in frequencies.into_iter().enumerate() {
             let period = samples / frequency.max(1) as usize;
             let rows = samples.div_ceil(period);
             let padded = series.clone().pad([(0, 0), (0, rows * period - samples), (0, 0)], 0.0);
             let picture: Tensor<4> = padded.swap_dims(1, 2).reshape([batch, features, rows, period]);
-            let picture = self.second.forward(gelu(self.first.forward(picture)));
+            let picture = second.forward(gelu(first.forward(picture)));
             let result: Tensor<3> = picture.reshape([batch, features, rows * period]);
             let weight: Tensor<3> = periods.weights.clone().narrow(1, place, 1).reshape([batch, 1, 1]);
             sum = sum + result.swap_dims(1, 2).narrow(1, 0, samples) * weight;

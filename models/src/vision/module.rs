@@ -65,8 +65,17 @@ impl VisionBlock {
     /// Patches after the block, as [`forward`](Self::forward).
     ///
     /// # Errors
-    /// As [`rfft2`](firefly_ops::fft::rfft2).
+    /// As [`rfft2`](firefly_ops::fft::rfft2); for patches of another number of channels.
     pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>, ArgumentError> {
+        let ([_, _, _, channels], [width]) = (patches.dims(), self.norm.gamma.dims());
+        if channels != width {
+            return Err(ArgumentError::new(
+                "VisionBlock",
+                "patches",
+                format!("of {channels} channels"),
+                format!("of {width}"),
+            ));
+        }
         let normalised = self.mixer_norm.forward(patches.clone());
         let (mixed, residual) = match &self.mixer {
             PatchMixer::Filter(filter) => (filter.try_forward(normalised)?, patches),

@@ -2,7 +2,8 @@
 
 use burn::tensor::{DType, Device, Tensor};
 use firefly_models::{
-    AdaptiveWelchPeaksConfig, FnoConfig, LearnedWelchPeaksConfig, LogMelConfig, MfccConfig, WelchPeaksConfig,
+    AdaptiveWelchPeaksConfig, FnoConfig, GfNetConfig, LearnedWelchPeaksConfig, LogMelConfig, MfccConfig, S4dConfig,
+    WelchPeaksConfig,
 };
 use firefly_ops::{ArgumentError, Window};
 
@@ -18,6 +19,17 @@ fn windows_out_of_range_are_refused() {
     let window: Window = "dpss(40)".parse().unwrap();
     let error = WelchPeaksConfig::new().with_n_fft(64).with_window(window).try_init(&device).err();
     assert_eq!(error.unwrap().argument, "nw");
+}
+
+#[test]
+fn blocks_refuse_another_number_of_channels() {
+    let device = Device::flex();
+    let model = S4dConfig::new().with_width(8).init(&device);
+    let error = model.stack.blocks[0].try_forward(Tensor::ones([2, 6, 50], &device)).unwrap_err().to_string();
+    assert_eq!(error, "SequenceBlock: `signal` is of 6 channels, but must be of 8");
+    let config = GfNetConfig::new().with_image(16).with_patch(4).with_width(8).with_layers(1);
+    let error = config.init(&device).stack.blocks[0].try_forward(Tensor::ones([2, 4, 4, 6], &device)).unwrap_err();
+    assert_eq!(error.to_string(), "VisionBlock: `patches` is of 6 channels, but must be of 8");
 }
 
 #[test]

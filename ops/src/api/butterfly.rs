@@ -38,7 +38,7 @@ use crate::options::validate_n_fft;
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for shapes that don't fit or tensors on different devices.
+/// [`ArgumentError`] for shapes that don't fit, tensors on different devices, or rows beyond the limits of the device.
 pub fn butterfly<const D: usize>(
     re: Tensor<D>,
     im: Tensor<D>,

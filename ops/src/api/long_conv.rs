@@ -35,7 +35,7 @@ use crate::ops::{LongConvTensors, SpectralOps};
 ///
 /// # Errors
 /// [`ArgumentError`] for rows or kernels without samples, a kernel for another number of channels, a gate of another
-/// shape than the signal's, or a device without kernels.
+/// shape than the signal's, rows beyond the limits of the device, or a device without kernels.
 pub fn long_conv(signal: Tensor<3>, kernel: Tensor<2>, gate: Option<Tensor<3>>) -> Result<Tensor<3>, ArgumentError> {
     const NAME: &str = "long_conv";
     let shape @ [_, channels, n] = signal.dims();

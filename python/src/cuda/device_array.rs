@@ -315,20 +315,20 @@ pub fn reshaped(array: &Bound<'_, DeviceArray>, shape: Vec<usize>) -> PyResult<D
     array.get().in_shape(shape)
 }
 
-/// An array of `[a, m, n]` values as `[a, n, m]`, in memory of its own.
+/// An array of `[a, m, n, b]` values as `[a, n, m, b]`, in memory of its own.
 #[pyfunction]
-pub fn swapped(py: Python<'_>, array: &Bound<'_, DeviceArray>, shape: [usize; 3]) -> PyResult<DeviceArray> {
+pub fn swapped(py: Python<'_>, array: &Bound<'_, DeviceArray>, shape: [usize; 4]) -> PyResult<DeviceArray> {
     let array = array.get().in_shape(shape.to_vec())?;
     resident(py, move || {
         let like = array.resident();
         if array.is_complex() {
-            return DeviceArray::complex(array.tensor::<4>()?.swap_dims(1, 2), &like);
+            return DeviceArray::complex(array.tensor::<5>()?.swap_dims(1, 2), &like);
         }
         match array.buffer.values() {
-            Values::Float(_) => DeviceArray::float(array.tensor::<3>()?.swap_dims(1, 2), &like),
+            Values::Float(_) => DeviceArray::float(array.tensor::<4>()?.swap_dims(1, 2), &like),
             Values::Int(tensor) if array.elements() == 0 => {
-                let [a, m, n] = shape;
-                DeviceArray::int(Tensor::<3, Int>::empty([a, n, m], (&like.device, tensor.dtype())), &like)
+                let [a, m, n, b] = shape;
+                DeviceArray::int(Tensor::<4, Int>::empty([a, n, m, b], (&like.device, tensor.dtype())), &like)
             }
             Values::Int(tensor) => {
                 array.buffer.settle()?;

@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use super::parser_message::described;
 use super::read::{MAX_LENGTH, read};
 use super::{RunConfig, Sections, TaskName};
-use crate::data::RecordingsConfig;
+use crate::data::{DataConfig, RecordingsConfig};
 
 /// Error in a configuration.
 #[derive(Debug, Error)]
@@ -135,6 +135,7 @@ pub fn load_text<T: Sections>(
         config.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     }
     config.validate()?;
+    T::complete(&mut config)?;
     let missing_data = T::locate_data(&mut config, root)?;
     Ok(Loaded { config, missing_data })
 }
@@ -176,6 +177,23 @@ pub(crate) fn locate_recordings(
     let missing = locate([train].into_iter().chain(test), root)?;
     if missing.is_some() {
         *recordings = None;
+    }
+    Ok(missing)
+}
+
+/// As [`locate_recordings`] for every folder of frames; without a root, sources of which a folder is missing are left
+/// out.
+///
+/// # Errors
+/// As [`locate`].
+pub(crate) fn locate_frames(data: &mut DataConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
+    let mut missing = locate_recordings(&mut data.recordings, root)?;
+    for mut source in std::mem::take(&mut data.sources) {
+        let of_source = locate_recordings(&mut source.recordings, root)?;
+        if of_source.is_none() {
+            data.sources.push(source);
+        }
+        missing = missing.or(of_source);
     }
     Ok(missing)
 }

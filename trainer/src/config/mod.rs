@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use devices::DeviceNames;
 pub use load::{ConfigError, Loaded, load, load_text, task_of, task_of_text};
-pub(crate) use load::{locate, locate_recordings};
+pub(crate) use load::{locate, locate_frames, locate_recordings};
 pub(crate) use needs::{Need, Shortage, ensure_fits};
 pub use optimizer_section::{Optimizer, OptimizerSection, RateSchedule};
 pub use resolved::Resolved;

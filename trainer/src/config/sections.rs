@@ -49,6 +49,14 @@ pub trait Sections: Debug + Clone + PartialEq + Sized {
         Ok(())
     }
 
+    /// Fills in values that are measured on this machine, so that a run that was started has them.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] naming the key whose value can't be had.
+    fn complete(_config: &mut RunConfig<Self>) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
     /// Makes the paths of data files absolute, relative to `root`. Without a root, data in relative paths are replaced
     /// by generated ones. Returns one that is missing.
     ///

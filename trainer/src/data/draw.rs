@@ -27,6 +27,8 @@ pub(super) enum Purpose {
     Noise = 2,
     /// Generated examples: signals, fields and rows.
     Examples = 3,
+    /// Source of a mixture that a frame is drawn from.
+    Source = 4,
     /// Numbers that are drawn once per run.
     Once = 7,
 }
@@ -144,7 +146,8 @@ mod tests {
 
     #[test]
     fn purposes_have_different_random_streams() {
-        let all = [Purpose::Frames, Purpose::Augmentation, Purpose::Noise, Purpose::Examples, Purpose::Once];
+        let all =
+            [Purpose::Frames, Purpose::Augmentation, Purpose::Noise, Purpose::Examples, Purpose::Source, Purpose::Once];
         let mut first: Vec<u64> =
             all.map(|purpose| Draw::at(1, Part::Train, purpose, 5).below(u64::MAX)).into_iter().collect();
         first.sort_unstable();

@@ -36,6 +36,12 @@ impl Frames {
         Self { frame, runs: recordings.into_iter().map(run).collect() }
     }
 
+    /// The frames of several sets, one set after the other.
+    pub(super) fn joined(frame: usize, sets: &[Self]) -> Self {
+        let runs = sets.iter().flat_map(|set| set.runs.iter().map(|run| run.samples.clone()));
+        Self::new(frame, runs)
+    }
+
     /// Number of frames.
     pub fn len(&self) -> usize {
         self.runs.last().map_or(0, |run| run.end)

@@ -18,6 +18,7 @@ pub mod formats;
 mod frame_batches;
 mod frames;
 mod memory;
+mod mixture;
 mod names;
 mod recording;
 mod samples;
@@ -38,6 +39,7 @@ pub use fingerprint::Fingerprint;
 pub use folder::find_recordings;
 pub use frame_batches::{FrameBatches, frames_to_tensor};
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
+pub use mixture::{Mixture, MixtureSource};
 pub use names::{distinct_names, stem};
 pub use recording::{Recording, read_recording, read_table};
 pub use samples::Samples;
@@ -48,7 +50,8 @@ pub use synthetic::{SignalFamily, Synthetic, SyntheticConfig, UnknownSignalFamil
 /// Frames of either kind that the fingerprint of recordings is taken of.
 const FINGERPRINT_FRAMES: usize = 256;
 
-/// Signals to train and evaluate on: recordings if a folder is named, synthetic signals otherwise.
+/// Signals to train and evaluate on: a mixture if there are sources, recordings if a folder is named, synthetic signals
+/// otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataConfig {
@@ -59,8 +62,11 @@ pub struct DataConfig {
     pub sampling: SamplingConfig,
     /// Synthetic signals, used without recordings.
     pub synthetic: SyntheticConfig,
-    /// Number of synthetic frames to validate on, and of those to test on.
+    /// Number of synthetic frames to validate on, and of those to test on; of a mixture, of all sources together.
     pub synthetic_frames: usize,
+    /// Sources of a mixture.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<MixtureSource>,
 }
 
 impl Default for DataConfig {
@@ -70,6 +76,7 @@ impl Default for DataConfig {
             sampling: SamplingConfig::default(),
             synthetic: SyntheticConfig::default(),
             synthetic_frames: 1024,
+            sources: Vec::new(),
         }
     }
 }
@@ -81,17 +88,26 @@ pub struct DataSets {
     pub train: FrameSource,
     /// Frames to choose a checkpoint by.
     pub validation: Frames,
-    /// Frames to report on, if any are set aside.
-    pub test: Option<Frames>,
+    /// Frames to report on, of each source.
+    pub evaluation: Vec<EvaluationSet>,
     /// Recordings not used because they are shorter than a frame.
     pub skipped: usize,
+}
+
+/// Frames to report on: test frames, or else validation frames.
+#[derive(Debug, Clone)]
+pub struct EvaluationSet {
+    /// Name of the frames.
+    pub name: String,
+    /// The frames.
+    pub frames: Frames,
 }
 
 impl DataSets {
     /// Number that follows from the samples of recordings: of training frames as they are drawn, which changes with
     /// every file that is added or removed, and of validation frames. 0 for synthetic signals, which a seed determines.
     pub fn fingerprint(&self) -> u64 {
-        if matches!(self.train, FrameSource::Synthetic(_)) {
+        if self.train.is_synthetic() {
             return 0;
         }
         let mut drawn = vec![0.0f32; FINGERPRINT_FRAMES * self.train.frame()];
@@ -107,29 +123,50 @@ impl DataConfig {
     /// Reads the recordings or prepares the synthetic signals; `frame` is in samples.
     ///
     /// # Errors
-    /// Those of [`RecordingsConfig::load`], [`FrameSampler::new`] and [`Synthetic::new`].
+    /// Those of [`RecordingsConfig::load`], [`FrameSampler::new`] and [`Synthetic::new`]; for a weight of a source that is
+    /// out of range, and for recordings beside sources.
     pub fn open(&self, frame: usize, seed: u64) -> Result<DataSets, DataError> {
-        let Some(recordings) = &self.recordings else {
-            if self.synthetic_frames == 0 {
-                return Err(DataError::setting("synthetic_frames", 0, "at least 1"));
+        match &self.recordings {
+            Some(recordings) if self.sources.is_empty() => self.open_recordings(recordings, frame, seed),
+            Some(recordings) => {
+                let train = recordings.train.display();
+                Err(DataError::setting("recordings.train", train, "that of a source where there are sources"))
             }
-            let train = Synthetic::new(self.synthetic.clone(), frame, seed)?;
-            let held_out = |part| train.for_part(part).frames(self.synthetic_frames);
-            return Ok(DataSets {
-                validation: held_out(Part::Validation),
-                test: Some(held_out(Part::Test)),
-                train: FrameSource::Synthetic(train),
-                skipped: 0,
-            });
-        };
+            None if self.sources.is_empty() => self.open_synthetic(frame, seed),
+            None => mixture::open(self, frame, seed),
+        }
+    }
+
+    fn open_synthetic(&self, frame: usize, seed: u64) -> Result<DataSets, DataError> {
+        if self.synthetic_frames == 0 {
+            return Err(DataError::setting("synthetic_frames", 0, "at least 1"));
+        }
+        let train = Synthetic::new(self.synthetic.clone(), frame, seed)?;
+        let held_out = |part| train.for_part(part).frames(self.synthetic_frames);
+        Ok(DataSets {
+            validation: held_out(Part::Validation),
+            evaluation: vec![EvaluationSet { name: self.synthetic.name(), frames: held_out(Part::Test) }],
+            train: FrameSource::Synthetic(train),
+            skipped: 0,
+        })
+    }
+
+    fn open_recordings(&self, recordings: &RecordingsConfig, frame: usize, seed: u64) -> Result<DataSets, DataError> {
         let corpora = recordings.load(frame, seed)?;
         corpora.train.check_power(frame, self.sampling.max_gain())?;
         corpora.validation.check_power(frame, 1.0)?;
-        let test = corpora.test.as_ref();
+        let validation = frames_without_overlap(&corpora.validation, frame)?;
+        let (train, test) = (recordings.train.display(), corpora.test.as_ref());
+        let test = test.map(|corpus| frames_without_overlap(corpus, frame)).transpose()?;
+        let (name, frames) = match (&recordings.test, test) {
+            (Some(folder), Some(test)) => (folder.display().to_string(), test),
+            (None, Some(test)) => (format!("{train} (test files)"), test),
+            (_, None) => (format!("{train} (validation files)"), validation.clone()),
+        };
         Ok(DataSets {
             skipped: corpora.skipped,
-            validation: frames_without_overlap(&corpora.validation, frame)?,
-            test: test.map(|corpus| frames_without_overlap(corpus, frame)).transpose()?,
+            validation,
+            evaluation: vec![EvaluationSet { name, frames }],
             train: FrameSource::Recordings(FrameSampler::new(corpora.train, frame, self.sampling.clone(), seed)?),
         })
     }

@@ -1,8 +1,9 @@
-//! Source of training frames: recordings or synthetic signals.
+//! Source of training frames: recordings, synthetic signals, or a mixture.
 
 use rayon::prelude::*;
 
 use super::frames::FrameSampler;
+use super::mixture::Mixture;
 use super::synthetic::Synthetic;
 
 /// Source of training frames. Cheap to clone and usable from any thread.
@@ -12,6 +13,8 @@ pub enum FrameSource {
     Recordings(FrameSampler),
     /// Synthetic frames.
     Synthetic(Synthetic),
+    /// Frames of several sources.
+    Mixture(Mixture),
 }
 
 impl FrameSource {
@@ -20,6 +23,16 @@ impl FrameSource {
         match self {
             Self::Recordings(sampler) => sampler.frame(),
             Self::Synthetic(synthetic) => synthetic.frame_len(),
+            Self::Mixture(mixture) => mixture.frame(),
+        }
+    }
+
+    /// Whether no frame is of a recording.
+    pub fn is_synthetic(&self) -> bool {
+        match self {
+            Self::Recordings(_) => false,
+            Self::Synthetic(_) => true,
+            Self::Mixture(mixture) => mixture.is_synthetic(),
         }
     }
 
@@ -31,6 +44,7 @@ impl FrameSource {
         match self {
             Self::Recordings(sampler) => sampler.fill(index, frame),
             Self::Synthetic(synthetic) => synthetic.frame(index, frame),
+            Self::Mixture(mixture) => mixture.source(index).fill(index, frame),
         }
     }
 
@@ -48,7 +62,7 @@ impl FrameSource {
                     self.fill(index, row);
                 }
             }
-            Self::Synthetic(_) => {
+            Self::Synthetic(_) | Self::Mixture(_) => {
                 rows.par_chunks_exact_mut(frame).enumerate().for_each(|(row, out)| self.fill(first + row as u64, out))
             }
         }

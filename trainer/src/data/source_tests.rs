@@ -44,7 +44,7 @@ fn signals_are_synthetic_without_recordings() {
     let config = DataConfig { synthetic_frames: 6, ..DataConfig::default() };
     let sets = config.open(48, 5).unwrap();
     assert!(matches!(sets.train, FrameSource::Synthetic(_)));
-    let test = sets.test.unwrap();
+    let test = &sets.evaluation[0].frames;
     assert_eq!((sets.validation.len(), test.len(), sets.train.frame()), (6, 6, 48));
     assert_ne!(sets.validation.rows(0..6), test.rows(0..6));
     let none = DataConfig { synthetic_frames: 0, ..DataConfig::default() };

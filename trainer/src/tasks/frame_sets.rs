@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Tensor;
 
 use crate::data::{
-    Corpus, DataConfig, DataSets, Frames, Part, Synthetic, SyntheticConfig, frames_to_tensor, frames_without_overlap,
+    Corpus, DataConfig, Frames, Part, Synthetic, SyntheticConfig, frames_to_tensor, frames_without_overlap,
     read_recording,
 };
 use crate::task::{Placed, TaskError, over_devices};
@@ -17,19 +17,6 @@ pub const BATCH: usize = 1024;
 /// Rows of each batch of [`BATCH`] frames; the last may be smaller.
 pub fn batches(frames: &Frames) -> Vec<Range<usize>> {
     (0..frames.len()).step_by(BATCH).map(|start| start..frames.len().min(start + BATCH)).collect()
-}
-
-/// The frames a run is reported on, with their name: test frames, or else validation frames.
-pub fn evaluation_set<'a>(config: &DataConfig, data: &'a DataSets) -> (String, &'a Frames) {
-    let name = match &config.recordings {
-        Some(recordings) => match (&recordings.test, &data.test) {
-            (Some(test), _) => test.display().to_string(),
-            (None, Some(_)) => format!("{} (test files)", recordings.train.display()),
-            (None, None) => format!("{} (validation files)", recordings.train.display()),
-        },
-        None => "synthetic".to_string(),
-    };
-    (name, data.test.as_ref().unwrap_or(&data.validation))
 }
 
 /// Frames of a folder of recordings, of all synthetic signals, or of one family of them, and the number of recordings

@@ -75,7 +75,9 @@ fn the_guide_has_every_key_with_its_default() {
         ("data.recordings.test_suffixes", "none"),
         ("data.recordings.test_contains", "none"),
     ];
-    assert_documented(config, &without);
+    let sources = ("data.sources", "none");
+    let times = [("loss.price_device", "none"), ("loss.segment_times", "none")];
+    assert_documented(config, &[&without[..], &[sources], &times].concat());
     let length = [("training.steps", "none"), ("training.epochs", "10")];
     let settings = ("model.settings", "none");
     let mut config = ClassificationConfig::default();
@@ -86,7 +88,7 @@ fn the_guide_has_every_key_with_its_default() {
     assert_documented(config, &[&length[..], &without[2..], &[settings, ("data.noise_folder", "none")]].concat());
     let mut config = EstimationConfig::default();
     config.data.recordings = Some(RecordingsConfig::new("speech"));
-    assert_documented(config, &[&without[2..], &[settings]].concat());
+    assert_documented(config, &[&without[2..], &[settings, sources]].concat());
     let mut config = OperatorConfig::default();
     config.data.files = Some(FieldFiles::new("fields.npz"));
     let files = [("data.files.x", "none"), ("data.files.y", "none"), ("data.generated.cache", "none")];

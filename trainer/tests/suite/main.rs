@@ -12,9 +12,11 @@ mod gates;
 #[cfg(unix)]
 mod interruption;
 mod messages;
+mod mixtures;
 mod operator;
 mod optimizers;
 mod parallel;
+mod segment_times;
 #[cfg(unix)]
 mod streams;
 mod tasks;

@@ -218,3 +218,22 @@ fn new_configurations_have_samples_of_the_dimensions_of_their_model() {
         assert!(String::from_utf8_lossy(&output.stdout).contains(expected), "{model}");
     }
 }
+
+/// The weights of a run's model are those of a model of the zoo, and the reverse.
+#[test]
+fn weights_that_ship_solve_generated_flow_in_a_cube() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let settings =
+        ["samples=8", "test_samples=4", "test_points=[16]"].map(|setting| format!("data.generated.{setting}"));
+    let output =
+        run(&[&arguments("../configs/operator-darcy3d.toml", &out, &settings)[..], &["--steps", "1"]].concat());
+    assert!(output.status.success(), "{}", errors(&output));
+    fs::copy("../models/weights/fno3d_darcy.safetensors", out.join("model/model.safetensors")).unwrap();
+    let output = run(&["eval", text(&out)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let table = String::from_utf8(output.stdout).unwrap();
+    let learned = table.lines().find_map(|line| line.strip_prefix("learned ")).unwrap();
+    let error: f64 = learned.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(error < 0.06, "{table}");
+}

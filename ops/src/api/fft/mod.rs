@@ -8,6 +8,7 @@
 //! | [`irfft`], [`hfft`] | complex `[n/2 + 1]` → real `[n]` |
 //! | `…2`, `…n` | the same along two or any dimensions |
 //! | [`stft`], [`istft`] | real `[samples]` → complex `[bins, frames]`, and back |
+//! | [`frames`], [`overlap_add`] | `[samples]` → `[frames, length]`, and their sum |
 //! | [`fft_convolve`] | real `[n]` and `[k]` → their convolution |
 //! | [`fftfreq`], [`rfftfreq`], [`fftshift`], [`ifftshift`] | frequencies of bins, and their order |
 //!
@@ -46,6 +47,7 @@ mod two_dimensions;
 pub use complex_tensor::ComplexTensor;
 pub use convolve::fft_convolve;
 pub use dimensions::{fftn, hfftn, ifftn, ihfftn, irfftn, rfftn};
+pub use framing::{frames, overlap_add};
 pub use frequencies::{fftfreq, fftshift, ifftshift, rfftfreq};
 pub use one_dimension::{fft, hfft, ifft, ihfft, irfft, rfft};
 pub(super) use stft::full_window;

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::ComplexTensor;
 use super::along::FftCall;
-use super::framing::{frames, overlap_add, padded, resized};
+use super::framing::{padded, resized, row_frames, row_overlap_add};
 use crate::api::check;
 use crate::error::{ArgumentError, ensure};
 use crate::options::{Norm, StftOptions};
@@ -55,7 +55,7 @@ pub fn stft<const D: usize, const E: usize>(
         signal = padded(signal, options.padding(), options.pad);
     }
     let count = options.frames(samples);
-    let mut frames = frames(signal, n_fft, options.hop, count);
+    let mut frames = row_frames(signal, n_fft, options.hop, count);
     if let Some(window) = window {
         frames = frames * window.reshape([1, 1, n_fft]);
     }
@@ -130,9 +130,9 @@ pub fn istft<const E: usize, const D: usize>(
     let window = window.unwrap_or_else(|| Tensor::ones([n_fft], (&frames.device(), frames.dtype())));
     let window = window.reshape([1, 1, n_fft]);
     frames = frames * window.clone();
-    let envelope = overlap_add(window.square().expand([1, count, n_fft]), hop);
+    let envelope = row_overlap_add(window.square().expand([1, count, n_fft]), hop);
     let kept_of = |samples: Tensor<2>| samples.narrow(1, start, kept);
-    let signal = resized(kept_of(overlap_add(frames, hop)) / kept_of(envelope), length);
+    let signal = resized(kept_of(row_overlap_add(frames, hop)) / kept_of(envelope), length);
     let mut shape = [0; D];
     shape[..D - 1].copy_from_slice(&dims[..E - 2]);
     shape[D - 1] = length;

@@ -114,6 +114,14 @@ impl Default for SyntheticConfig {
 }
 
 impl SyntheticConfig {
+    /// Name of the signals: `synthetic`, or the families where not all of them are drawn.
+    pub(in crate::data) fn name(&self) -> String {
+        if SignalFamily::ALL.iter().all(|family| self.families.contains(family)) {
+            return "synthetic".into();
+        }
+        self.families.iter().map(|family| family.name()).collect::<Vec<_>>().join(", ")
+    }
+
     /// Checks every setting by itself, and together those that a listed family uses together.
     ///
     /// # Errors

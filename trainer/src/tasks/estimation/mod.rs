@@ -23,12 +23,12 @@ pub use config::{LossSection, TrainingSection};
 use self::comparison::Comparison;
 use self::config::{frame, untrained};
 use self::estimator::estimator;
-use super::frame_sets::{evaluation_set, named_frames};
+use super::frame_sets::named_frames;
 use super::gate_noise::GateNoise;
 use super::scores::ScoreRow;
 use super::zoo_model::{self, ZooSection, ZooTask};
-use crate::config::{ConfigError, Resolved, RunConfig, Sections, locate_recordings};
-use crate::data::{DataConfig, DataSets, FrameBatches, Frames, frames_to_tensor};
+use crate::config::{ConfigError, Resolved, RunConfig, Sections, locate_frames};
+use crate::data::{DataConfig, DataSets, EvaluationSet, FrameBatches, Frames, frames_to_tensor};
 use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 use crate::task::{
@@ -87,7 +87,7 @@ impl Sections for Estimation {
     }
 
     fn locate_data(config: &mut EstimationConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
-        locate_recordings(&mut config.data.recordings, root)
+        locate_frames(&mut config.data, root)
     }
 
     fn are_comparable(a: &EstimationConfig, b: &EstimationConfig) -> bool {
@@ -231,8 +231,9 @@ impl Task for Estimation {
         data: &EstimationData,
         models: &[(String, ZooModel)],
     ) -> Result<Vec<ScoreRow>, TaskError> {
-        let (name, frames) = evaluation_set(&config.data, &data.sets);
-        evaluate::compare(config, &name, frames, models, &data.device)
+        let of_set = |set: &EvaluationSet| evaluate::compare(config, &set.name, &set.frames, models, &data.device);
+        let rows: Result<Vec<_>, TaskError> = data.sets.evaluation.iter().map(of_set).collect();
+        Ok(rows?.concat())
     }
 
     fn evaluate_on(
@@ -260,7 +261,7 @@ impl Task for Estimation {
         model: &ZooModel,
         rows: &[ScoreRow],
     ) -> Result<ReportParts, TaskError> {
-        let (name, _) = evaluation_set(&resolved.config.data, &data.sets);
-        Ok(report::parts(resolved, name, model, rows))
+        let names: Vec<&str> = data.sets.evaluation.iter().map(|set| set.name.as_str()).collect();
+        Ok(report::parts(resolved, names.join(", "), model, rows))
     }
 }

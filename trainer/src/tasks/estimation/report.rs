@@ -27,7 +27,7 @@ pub(super) fn parts(
         data_set,
         facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
         tables: scores::tables(rows),
-        figures: recall(rows).into_iter().collect(),
+        figures: rows.chunk_by(|a, b| a.data_set == b.data_set).filter_map(recall).collect(),
         ..ReportParts::default()
     }
 }
@@ -48,5 +48,5 @@ fn recall(rows: &[ScoreRow]) -> Option<Figure> {
         ],
         threshold: None,
     };
-    Some(Figure::chart("Recall over segments", chart, "Nothing was evaluated."))
+    Some(Figure::chart(&format!("Recall over segments: {}", rows.first()?.data_set), chart, "Nothing was evaluated."))
 }

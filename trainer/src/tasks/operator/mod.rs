@@ -217,9 +217,12 @@ impl Task for OperatorTask {
     }
 
     fn save(model: &FieldOperator, _config: &OperatorConfig, folder: &Path) -> Result<(), ModelError> {
-        zoo_model::save(&model.model, folder)?;
         let path = folder.join(FIELDS);
-        let text = serde_json::to_vec_pretty(&model.fields)
+        let FieldOperator { model, fields } = model
+            .in_own_units()
+            .map_err(|error| ModelError::Weights { path: path.clone(), reason: error.to_string() })?;
+        zoo_model::save(&model, folder)?;
+        let text = serde_json::to_vec_pretty(&fields)
             .map_err(|error| ModelError::Weights { path: path.clone(), reason: error.to_string() })?;
         write_atomically(&path, &text).map_err(|source| ModelError::File { path, source })
     }

@@ -2,6 +2,7 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
+use firefly_models::ChannelUnit;
 use firefly_models::zoo::ZooModel;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,11 @@ impl ChannelScales {
 
     fn is_identity(&self) -> bool {
         *self == Self::identity(self.channels())
+    }
+
+    fn units(&self) -> Vec<ChannelUnit> {
+        let pairs = self.means.iter().zip(&self.deviations);
+        pairs.map(|(&mean, &deviation)| ChannelUnit { mean, deviation }).collect()
     }
 
     /// A field `[batch, channels, points…]` in units of the deviation from the mean.
@@ -112,6 +118,27 @@ impl FieldOperator {
         }
     }
 
+    /// The same operator with scales in the weights of its model, so that those are of use by themselves. Equal up to
+    /// rounding.
+    ///
+    /// # Errors
+    /// If a scale is not finite.
+    pub fn in_own_units(&self) -> Result<Self, TaskError> {
+        let FieldDescription { input, output, points } = &self.fields;
+        if input.is_identity() && output.is_identity() {
+            return Ok(self.clone());
+        }
+        let [inputs, outputs] = [input, output].map(ChannelScales::units);
+        let model = match self.model.clone() {
+            ZooModel::Fno1d(model) => model.in_units(&inputs, &outputs)?.into(),
+            ZooModel::Fno2d(model) => model.in_units(&inputs, &outputs)?.into(),
+            ZooModel::Fno3d(model) => model.in_units(&inputs, &outputs)?.into(),
+            _ => return Ok(self.clone()),
+        };
+        let [input, output] = [input, output].map(|scales| ChannelScales::identity(scales.channels()));
+        Ok(Self { model, fields: FieldDescription { points: points.clone(), input, output } })
+    }
+
     fn of_rank<const D: usize>(&self, inputs: Tensor<2>, points: &[usize]) -> Result<Tensor<2>, TaskError> {
         let batch = inputs.dims()[0];
         let shape: [usize; D] = std::array::from_fn(|axis| match axis {
@@ -134,6 +161,20 @@ impl FieldOperator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scales_move_into_the_weights() {
+        let device = Device::flex();
+        let model = firefly_models::zoo::create("fno1d_tiny", &Default::default(), &device).unwrap();
+        let scales = |mean, deviation| ChannelScales { means: vec![mean], deviations: vec![deviation] };
+        let fields = FieldDescription { points: vec![8], input: scales(3.0, 2.0), output: scales(-10.0, 5.0) };
+        let operator = FieldOperator { model, fields };
+        let own = operator.in_own_units().unwrap();
+        assert_eq!(own.fields.input, ChannelScales::identity(1));
+        let inputs = Tensor::<2>::from_floats([[1.0, 5.0, -2.0, 0.0, 3.0, 8.0, 2.0, 1.0]], &device);
+        let [found, expected] = [own, operator].map(|model| model.try_forward(inputs.clone(), &[8]).unwrap());
+        assert!((found - expected).abs().max().into_scalar::<f32>() < 1e-4);
+    }
 
     #[test]
     fn standardised_fields_have_mean_0_and_deviation_1_and_can_be_reverted() {

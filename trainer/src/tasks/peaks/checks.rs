@@ -11,6 +11,8 @@ const MAX_SEGMENTS: usize = 65_536;
 const MAX_HOP: usize = 1 << 24;
 /// Limits of the numbers in the loss, which is computed in f32.
 const LOSS_LIMITS: [f64; 2] = [1e-6, 1e6];
+/// Longest time per frame that can be priced.
+const MAX_NANOSECONDS: f64 = 1e12;
 
 /// Checks every value of the task's sections.
 pub(super) fn validate(config: &PeaksConfig) -> Result<(), ConfigError> {
@@ -53,7 +55,25 @@ pub(super) fn validate(config: &PeaksConfig) -> Result<(), ConfigError> {
         "loss.price",
         loss.price,
         "0 unless training.learn has gates or segments: nothing else can close",
-    )
+    )?;
+    if !loss.prices_time() {
+        return Ok(());
+    }
+    let key = if loss.segment_times.is_empty() { "loss.price_device" } else { "loss.segment_times" };
+    let learns = |group| training.learn.contains(&group);
+    ensure(
+        learns(Parameters::Segments) && !learns(Parameters::Gates) && !learns(Parameters::Twiddles),
+        key,
+        "given",
+        "left out unless training.learn has segments, and neither gates nor twiddles: only open segments determine the time",
+    )?;
+    let (times, segments) = (&loss.segment_times, model.segments);
+    let are_times = times.iter().all(|time| (least..=MAX_NANOSECONDS).contains(time));
+    if times.is_empty() || (times.len() == segments && are_times) {
+        return Ok(());
+    }
+    let expected = format!("a time from 1e-6 to 1e12 ns for each number of open segments, {segments}");
+    Err(ConfigError::Value { key: key.into(), got: format!("{times:?}"), expected })
 }
 
 #[cfg(test)]
@@ -80,6 +100,19 @@ mod tests {
             })
             .contains("nothing else can close")
         );
+        assert!(
+            key(|c| c.loss.price_device = Some("cpu".into())).starts_with("loss.price_device is given, but must be")
+        );
+        let times = |times: &[f64]| {
+            let mut config = PeaksConfig::default();
+            config.training.learn = vec![Parameters::Taper, Parameters::Segments, Parameters::Gain];
+            config.loss.segment_times = times.to_vec();
+            config.validate()
+        };
+        assert!(times(&[100.0; 8]).is_ok());
+        for wrong in [&[100.0; 7][..], &[0.0; 8], &[f64::NAN; 8], &[1e13; 8]] {
+            assert!(times(wrong).unwrap_err().to_string().contains("for each number of open segments, 8"), "{wrong:?}");
+        }
         assert!(key(|c| c.loss.price = f64::NAN).starts_with("loss.price is NaN"));
         assert!(key(|c| c.model.hop = 1 << 50).starts_with("model.hop is"));
         assert!(key(|c| c.loss.price = 1e39).starts_with("loss.price is"));

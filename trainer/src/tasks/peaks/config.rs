@@ -156,7 +156,7 @@ impl Training for TrainingSection {
     }
 }
 
-/// The loss: ranking · ranking loss + log_power · squared error of log power + price · butterflies.
+/// The loss: ranking · ranking loss + log_power · squared error of log power + price · work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LossSection {
@@ -166,14 +166,35 @@ pub struct LossSection {
     pub temperature: f64,
     /// Weight of the squared error of log power at the reference bins.
     pub log_power: f64,
-    /// Price of as many butterflies per frame as the exact fast tier has.
+    /// Price of as much work per frame as the exact fast tier has: its butterflies, or its time.
     pub price: f64,
     /// Share of the steps over which the price rises from zero.
     pub price_ramp: f64,
+    /// Device on which the time of the open segments is the work, by its calibrated profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_device: Option<String>,
+    /// Nanoseconds per frame with 1, 2, … open segments, which are the work; butterflies are if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub segment_times: Vec<f64>,
+}
+
+impl LossSection {
+    /// Whether the price is on the time of the open segments, or else on open butterflies.
+    pub fn prices_time(&self) -> bool {
+        self.price_device.is_some() || !self.segment_times.is_empty()
+    }
 }
 
 impl Default for LossSection {
     fn default() -> Self {
-        Self { ranking: 1.0, temperature: 0.3, log_power: 0.1, price: 0.0, price_ramp: 0.25 }
+        Self {
+            ranking: 1.0,
+            temperature: 0.3,
+            log_power: 0.1,
+            price: 0.0,
+            price_ramp: 0.25,
+            price_device: None,
+            segment_times: Vec::new(),
+        }
     }
 }

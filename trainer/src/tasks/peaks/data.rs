@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use firefly_models::{LearnedWelchPeaks, Tier, WelchPeaks};
 use firefly_ops::HostPeaks;
 
 use super::PeaksConfig;
 use super::batch::{Batches, PeaksBatch};
-use super::gated_loss::FixedGates;
+use super::gated_loss::{FixedGates, hard_work};
 use super::loss::loss;
 use crate::data::{DataSets, Frames, frames_to_tensor};
 use crate::metrics::{Metric, Validation};
@@ -86,8 +86,8 @@ impl ValidationSet {
     pub fn measure(&self, model: &LearnedWelchPeaks, config: &PeaksConfig) -> Result<Validation, TaskError> {
         let gates = model.hard_gates();
         let device = self.batch.signal.device();
-        let butterflies = Tensor::from_floats([model.count_open_butterflies() as f32], &device);
-        let loss = loss(model, &gates, &self.batch, &config.loss, butterflies, config.loss.price)?;
+        let work = hard_work(config, model, &gates);
+        let loss = loss(model, &gates, &self.batch, &config.loss, work, config.loss.price)?;
         let loss = f64::from(loss.total.into_scalar::<f32>());
         let found = peaks_of(&self.frames, &device, |signal| model.try_forward(signal, &gates))?;
         let recall = Agreement::of(&found, &self.reference, config.model.k).recall;

@@ -12,7 +12,6 @@ use crate::progress::{Monitor, Silent};
 use crate::run::RunError;
 use crate::task::{Task, TaskError};
 use crate::tasks::found_peaks::{Agreement, peaks_of};
-use crate::tasks::frame_sets::evaluation_set;
 
 /// A trained model, with its recall and an exact tier's on frames it was not trained on.
 #[derive(Debug, Clone)]
@@ -63,7 +62,7 @@ fn compare(
     device: &Device,
 ) -> Result<TrainedPeaks, ArgumentError> {
     let (plain, k) = (device.clone().inner(), config.model.k);
-    let (_, frames) = evaluation_set(&config.data, data);
+    let frames = &data.evaluation[0].frames;
     let exact_peaks = |tier| {
         let exact = config.model.exact(tier).try_init(&plain)?;
         peaks_of(frames, &plain, |signal| exact.try_forward(signal))

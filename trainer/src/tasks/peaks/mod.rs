@@ -11,6 +11,7 @@ mod loss;
 mod memory;
 pub mod report;
 mod row;
+mod segment_times;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -26,9 +27,9 @@ pub use row::PeaksRow;
 use self::evaluate::active_share;
 use self::report::PeaksReport;
 use super::found_peaks::{append, read_back};
-use super::frame_sets::{OfRecording, evaluation_set, named_frames, of_recordings};
-use crate::config::{ConfigError, Resolved, RunConfig, Sections, ensure, locate_recordings};
-use crate::data::DataConfig;
+use super::frame_sets::{OfRecording, named_frames, of_recordings};
+use crate::config::{ConfigError, Resolved, RunConfig, Sections, ensure, locate_frames};
+use crate::data::{DataConfig, EvaluationSet};
 use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 use crate::task::{
@@ -71,8 +72,13 @@ impl Sections for PeaksTask {
         memory::check(config, available)
     }
 
+    fn complete(config: &mut PeaksConfig) -> Result<(), ConfigError> {
+        segment_times::complete(&mut config.loss, &config.model)?;
+        checks::validate(config)
+    }
+
     fn locate_data(config: &mut PeaksConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
-        locate_recordings(&mut config.data.recordings, root)
+        locate_frames(&mut config.data, root)
     }
 
     fn are_comparable(a: &PeaksConfig, b: &PeaksConfig) -> bool {
@@ -181,8 +187,10 @@ impl Task for PeaksTask {
         data: &PeaksData,
         models: &[(String, LearnedWelchPeaks)],
     ) -> Result<Vec<PeaksRow>, TaskError> {
-        let (name, frames) = evaluation_set(&config.data, &data.sets);
-        evaluate::compare(&name, frames, &config.model, models, &data.device)
+        let of_set =
+            |set: &EvaluationSet| evaluate::compare(&set.name, &set.frames, &config.model, models, &data.device);
+        let rows: Result<Vec<_>, TaskError> = data.sets.evaluation.iter().map(of_set).collect();
+        Ok(rows?.concat())
     }
 
     fn evaluate_on(

@@ -53,7 +53,12 @@ impl PeaksReport {
     /// The tables and figures.
     pub fn parts(&self) -> ReportParts {
         ReportParts {
-            data_set: self.rows.first().map(|row| row.data_set.clone()).unwrap_or_default(),
+            data_set: self
+                .rows
+                .chunk_by(|a, b| a.data_set == b.data_set)
+                .map(|rows| &*rows[0].data_set)
+                .collect::<Vec<_>>()
+                .join(", "),
             facts: self.facts.clone(),
             tables: evaluation::tables(&self.rows),
             figures: evaluation::figures(&self.rows),

@@ -1,0 +1,180 @@
+//! Short-time Fourier transforms of rows, in the conventions of SciPy.
+
+use burn::tensor::{DType, Device, Tensor, TensorData, s};
+use firefly_ops::fft::{irfft, overlap_add, rfft};
+use firefly_ops::{ArgumentError, Norm};
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::device::upload;
+use crate::fft::{joined, parts};
+use crate::rows::Rows;
+
+/// The least sum of squared windows that a sample is divided by.
+const MIN_ENVELOPE: f64 = 1e-10;
+
+/// Frames of rows, as the entries of a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct FrameArguments {
+    /// Samples from one frame's start to the next.
+    step: usize,
+    /// Points of a transform.
+    nfft: usize,
+    /// Samples that a row is extended by at each end, or cut by after the inverse.
+    ends: usize,
+    /// What rows are extended by: "zeros", "even", "odd" or "constant".
+    boundary: String,
+    /// Whether zeros complete the last frame.
+    padded: bool,
+    /// Whether frames are without their mean.
+    detrend: bool,
+}
+
+impl FrameArguments {
+    /// Frames `[rows, frames, length]` of rows.
+    fn framed(&self, rows: Tensor<2>, boundary: Boundary, length: usize) -> Result<Tensor<3>, ArgumentError> {
+        let mut signal = boundary.extended(rows, self.ends);
+        let [_, samples] = signal.dims();
+        let rest = samples.saturating_sub(length) % self.step.max(1);
+        if self.padded && rest > 0 {
+            signal = signal.pad([(0, self.step - rest)], 0.0);
+        }
+        let frames: Tensor<3> = firefly_ops::fft::frames(signal, length, self.step)?;
+        Ok(if self.detrend { frames.clone() - frames.mean_dim(2) } else { frames })
+    }
+}
+
+/// Frames `[rows, frames, length]` of rows `[rows, samples]`.
+#[pyfunction]
+pub fn frames<'py>(
+    py: Python<'py>,
+    values: &Bound<'py, PyAny>,
+    length: usize,
+    arguments: FrameArguments,
+    device: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let boundary = Boundary::of(&arguments.boundary)?;
+    let frames = Rows::of(values, device)?
+        .compute(py, move |rows, memory| memory.float(arguments.framed(rows.tensor()?, boundary, length)?))?;
+    frames.give(py)
+}
+
+/// Spectra `[rows * bins, frames, 2]` of the frames of rows `[rows, samples]`, times a window.
+#[pyfunction]
+pub fn stft<'py>(
+    py: Python<'py>,
+    values: &Bound<'py, PyAny>,
+    window: PyReadonlyArray1<'_, f64>,
+    arguments: FrameArguments,
+    device: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let boundary = Boundary::of(&arguments.boundary)?;
+    let (window, values) = (window.as_array().to_vec(), Rows::of(values, device)?);
+    let dtype = values.dtype();
+    let spectra = values.compute(py, move |rows, memory| {
+        let device = rows.device().clone();
+        let frames = arguments.framed(rows.tensor()?, boundary, window.len())?;
+        let frames = frames * row_of(window, dtype, &device).unsqueeze();
+        let spectra = rfft(frames, Some(arguments.nfft), -1, Norm::Backward)?;
+        let [rows, count, bins] = spectra.dims();
+        joined(spectra.map(|part| part.swap_dims(1, 2).reshape([rows * bins, count])), &memory)
+    })?;
+    spectra.give(py)
+}
+
+/// Rows `[rows, samples]` of which spectra `[rows * bins, frames]`, or pairs of them, are those of `stft`, and whether
+/// windows cover every sample. `scale` is the factor on the window in `stft`.
+#[pyfunction]
+pub fn istft<'py>(
+    py: Python<'py>,
+    spectra: &Bound<'py, PyAny>,
+    window: PyReadonlyArray1<'_, f64>,
+    scale: f64,
+    arguments: FrameArguments,
+    device: &str,
+) -> PyResult<(Bound<'py, PyAny>, bool)> {
+    let FrameArguments { step, nfft, ends, .. } = arguments;
+    let (window, spectra) = (window.as_array().to_vec(), Rows::of(spectra, device)?);
+    let dtype = spectra.dtype();
+    let (signal, is_covered) = spectra.compute(py, move |spectra, memory| {
+        let device = spectra.device().clone();
+        let on_device = |values: Vec<f64>| row_of(values, dtype, &device);
+        let (bins, length) = (nfft / 2 + 1, window.len());
+        let spectra = parts(spectra)?;
+        let [rows, count] = spectra.dims();
+        let spectra = spectra.map(|part| part.reshape([rows / bins, bins, count]).swap_dims(1, 2));
+        let frames = irfft(spectra, Some(nfft), -1, Norm::Backward)?.narrow(2, 0, length);
+        let frames = frames * on_device(window.iter().map(|value| value / scale).collect()).unsqueeze();
+        let signal: Tensor<2> = overlap_add(frames, step)?;
+        let [_, samples] = signal.dims();
+        let kept = ends..samples.saturating_sub(ends).max(ends);
+        let mut envelope = envelope(&window, step, count);
+        let is_covered = envelope[kept.clone()].iter().all(|sum| *sum > MIN_ENVELOPE);
+        envelope.iter_mut().filter(|sum| **sum <= MIN_ENVELOPE).for_each(|sum| *sum = 1.0);
+        let factor = on_device(envelope[kept.clone()].iter().map(|sum| sum.recip()).collect());
+        let signal = signal.slice_dim(1, kept) * factor;
+        Ok((memory.float(signal)?, is_covered))
+    })?;
+    Ok((signal.give(py)?, is_covered))
+}
+
+/// Values as a row `[1, values]` on a device.
+fn row_of(values: Vec<f64>, dtype: DType, device: &Device) -> Tensor<2> {
+    let shape = [1, values.len()];
+    upload(TensorData::new(values, shape).convert_dtype(dtype), device)
+}
+
+/// Squared windows, added up at each step.
+fn envelope(window: &[f64], step: usize, count: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; (count - 1) * step + window.len()];
+    for frame in 0..count {
+        sums[frame * step..].iter_mut().zip(window).for_each(|(sum, value)| *sum += value * value);
+    }
+    sums
+}
+
+/// What a row is extended by at its ends.
+#[derive(Debug, Clone, Copy)]
+enum Boundary {
+    Zeros,
+    /// The row reflected at its ends.
+    Even,
+    /// The row rotated about its ends.
+    Odd,
+    /// The values at its ends.
+    Constant,
+}
+
+impl Boundary {
+    fn of(name: &str) -> PyResult<Self> {
+        match name {
+            "zeros" => Ok(Self::Zeros),
+            "even" => Ok(Self::Even),
+            "odd" => Ok(Self::Odd),
+            "constant" => Ok(Self::Constant),
+            other => Err(PyValueError::new_err(format!("boundary {other:?} is not supported"))),
+        }
+    }
+
+    /// Rows with `count` samples more at each end, fewer than a row has.
+    fn extended(self, rows: Tensor<2>, count: usize) -> Tensor<2> {
+        let [_, samples] = rows.dims();
+        if count == 0 {
+            return rows;
+        }
+        let ends = [0, samples - 1].map(|index| rows.clone().narrow(1, index, 1));
+        let reversed = |start: usize| rows.clone().slice_dim(1, s![start..start + count;-1]);
+        let [before, after] = match self {
+            Self::Zeros => return rows.pad([(count, count)], 0.0),
+            Self::Even => [reversed(1), reversed(samples - 1 - count)],
+            Self::Odd => {
+                let [first, last] = ends.map(|end| end * 2.0);
+                [first - reversed(1), last - reversed(samples - 1 - count)]
+            }
+            Self::Constant => ends.map(|end| end.repeat_dim(1, count)),
+        };
+        Tensor::cat(vec![before, rows, after], 1)
+    }
+}
