@@ -191,9 +191,10 @@ fn a_row_has_the_same_bits_wherever_it_is() {
 
 #[test]
 fn the_number_of_threads_changes_no_bit() {
-    let options = WelchOptions::new(256, 3);
-    let (rows, k) = (reduced(3001, 20), 16);
-    let (signal, window) = (single(&noise(rows * options.frame(), 13)), single(&window(256)));
+    let n = reduced(256, 16);
+    let options = WelchOptions::new(n, 3);
+    let (rows, k) = (reduced(3001, 9), reduced(16, 4));
+    let (signal, window) = (single(&noise(rows * options.frame(), 13)), single(&window(n)));
     for set in InstructionSet::available() {
         let in_pool = |threads| {
             let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads");
