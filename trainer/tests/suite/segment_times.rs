@@ -59,8 +59,12 @@ fn the_times_of_a_device_are_those_of_its_calibrated_profile() {
     let output = train(&out);
     assert!(output.status.success(), "{}", errors(&output));
     let config: toml::Table = toml::from_str(&fs::read_to_string(out.join("config.toml")).unwrap()).unwrap();
-    let times: Vec<f64> =
-        config["config"]["loss"]["segment_times"].as_array().unwrap().iter().map(|time| time.as_float().unwrap()).collect();
+    let times: Vec<f64> = config["config"]["loss"]["segment_times"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|time| time.as_float().unwrap())
+        .collect();
     assert_eq!(times.len(), 8);
     for (segments, time) in (1..).zip(times) {
         assert!((time - 1000.0 * f64::from(segments)).abs() < 1e-6, "{segments} segments take {time} ns");
