@@ -2,6 +2,7 @@
 
 mod devices;
 mod load;
+mod locate;
 mod needs;
 mod optimizer_section;
 mod parser_message;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use devices::DeviceNames;
 pub use load::{ConfigError, Loaded, load, load_text, task_of, task_of_text};
-pub(crate) use load::{locate, locate_frames, locate_recordings};
+pub(crate) use locate::{locate, locate_frames, locate_recordings};
 pub(crate) use needs::{Need, Shortage, ensure_fits};
 pub use optimizer_section::{Optimizer, OptimizerSection, RateSchedule};
 pub use resolved::Resolved;
