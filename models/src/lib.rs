@@ -121,6 +121,19 @@ fn expect_valid<T>(result: Result<T, ArgumentError>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Checks the number of channels of a block's input.
+fn ensure_channels(
+    operation: &'static str,
+    argument: &'static str,
+    channels: usize,
+    width: usize,
+) -> Result<(), ArgumentError> {
+    if channels == width {
+        return Ok(());
+    }
+    Err(ArgumentError::new(operation, argument, format_args!("of {channels} channels"), format_args!("of {width}")))
+}
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -24,8 +24,6 @@ from ._arrays import (
 from ._segments import Detrend, Segments, detrended, removes_mean, segments_of
 from ._windows import coefficients, is_named
 
-_BOUNDARIES = ("zeros", "even", "odd", "constant")
-
 
 def stft(
     x: Any,
@@ -55,8 +53,6 @@ def stft(
     """
     if not return_onesided:
         raise ValueError("return_onesided is False, but spectra are one-sided")
-    if boundary is not None and boundary not in _BOUNDARIES:
-        raise ValueError(f"boundary is {boundary!r}, but must be one of {', '.join(map(repr, _BOUNDARIES))} or None")
     array, device = placed(x, device, real)
     rows, leading = as_rows(array, axis)
     segments = segments_of(rows.shape[1], window, nperseg, noverlap, nfft)
@@ -67,7 +63,7 @@ def stft(
         "step": segments.step,
         "nfft": segments.nfft,
         "ends": ends,
-        "boundary": boundary or "zeros",
+        "boundary": "zeros" if boundary is None else str(boundary),
         "padded": bool(padded),
         "detrend": not callable(detrend) and removes_mean(detrend),
     }
@@ -121,14 +117,7 @@ def istft(
         spectra = from_rows(*as_rows(spectra, frequency))
         time -= time > frequency
     rows, leading = as_rows(spectra, time)
-    frames = {
-        "step": segments.step,
-        "nfft": segments.nfft,
-        "ends": segments.length // 2 if boundary else 0,
-        "boundary": "zeros",
-        "padded": False,
-        "detrend": False,
-    }
+    frames = [segments.step, segments.nfft, segments.length // 2 if boundary else 0]
     scale = _scale(segments, fs, scaling)
     signal, is_covered = _native.istft(as_pairs(rows), segments.window, scale, frames, device)
     if not is_covered:

@@ -1,6 +1,6 @@
 //! Devices by name, and tensors that go there.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, Tensor, TensorData};
 use firefly_app::device::DeviceChoice;
 use pyo3::PyResult;
 
@@ -13,6 +13,12 @@ use crate::error::value_error;
 pub fn open(name: &str) -> PyResult<Device> {
     let choice: DeviceChoice = name.parse().map_err(value_error)?;
     choice.name().open().map_err(value_error)
+}
+
+/// Numbers of Python, such as a window's coefficients, as a vector of a type.
+pub fn vector(values: Vec<f64>, dtype: DType) -> TensorData {
+    let shape = [values.len()];
+    TensorData::new(values, shape).convert_dtype(dtype)
 }
 
 /// Data as a tensor on `device`, in the data's own type.

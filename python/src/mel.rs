@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::array::own;
-use crate::device::upload;
+use crate::device::{upload, vector};
 use crate::error::value_error;
 use crate::rows::Rows;
 
@@ -96,7 +96,7 @@ pub fn mel<'py>(
     let window = window.as_array().to_vec();
     let options = frames.options(window.len(), bands.bands())?;
     let logarithm = frames.logarithm()?;
-    let window = TensorData::new(window.clone(), [window.len()]).convert_dtype(signal.dtype());
+    let window = vector(window, signal.dtype());
     let bands = signal.compute(py, move |signal, memory| {
         let window = upload::<1>(window, signal.device());
         let signal = signal.tensor::<2>()?;

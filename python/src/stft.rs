@@ -1,13 +1,13 @@
 //! Short-time Fourier transforms of rows, in the conventions of SciPy.
 
-use burn::tensor::{DType, Device, Tensor, TensorData, s};
+use burn::tensor::{Tensor, s};
 use firefly_ops::fft::{irfft, overlap_add, rfft};
 use firefly_ops::{ArgumentError, Norm};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::device::upload;
+use crate::device::{upload, vector};
 use crate::fft::{joined, parts};
 use crate::rows::Rows;
 
@@ -22,7 +22,7 @@ pub struct FrameArguments {
     step: usize,
     /// Points of a transform.
     nfft: usize,
-    /// Samples that a row is extended by at each end, or cut by after the inverse.
+    /// Samples that a row is extended by at each end.
     ends: usize,
     /// What rows are extended by: "zeros", "even", "odd" or "constant".
     boundary: String,
@@ -76,7 +76,7 @@ pub fn stft<'py>(
     let spectra = values.compute(py, move |rows, memory| {
         let device = rows.device().clone();
         let frames = arguments.framed(rows.tensor()?, boundary, window.len())?;
-        let frames = frames * row_of(window, dtype, &device).unsqueeze();
+        let frames = frames * upload::<1>(vector(window, dtype), &device).unsqueeze();
         let spectra = rfft(frames, Some(arguments.nfft), -1, Norm::Backward)?;
         let [rows, count, bins] = spectra.dims();
         joined(spectra.map(|part| part.swap_dims(1, 2).reshape([rows * bins, count])), &memory)
@@ -85,22 +85,23 @@ pub fn stft<'py>(
 }
 
 /// Rows `[rows, samples]` of which spectra `[rows * bins, frames]`, or pairs of them, are those of `stft`, and whether
-/// windows cover every sample. `scale` is the factor on the window in `stft`.
+/// windows cover every sample. `scale` is the factor on the window in `stft`; `frames` are the samples from one frame's
+/// start to the next, the points of a transform, and the samples that a row is cut by at each end.
 #[pyfunction]
 pub fn istft<'py>(
     py: Python<'py>,
     spectra: &Bound<'py, PyAny>,
     window: PyReadonlyArray1<'_, f64>,
     scale: f64,
-    arguments: FrameArguments,
+    frames: [usize; 3],
     device: &str,
 ) -> PyResult<(Bound<'py, PyAny>, bool)> {
-    let FrameArguments { step, nfft, ends, .. } = arguments;
+    let [step, nfft, ends] = frames;
     let (window, spectra) = (window.as_array().to_vec(), Rows::of(spectra, device)?);
     let dtype = spectra.dtype();
     let (signal, is_covered) = spectra.compute(py, move |spectra, memory| {
         let device = spectra.device().clone();
-        let on_device = |values: Vec<f64>| row_of(values, dtype, &device);
+        let on_device = |values: Vec<f64>| upload::<1>(vector(values, dtype), &device);
         let (bins, length) = (nfft / 2 + 1, window.len());
         let spectra = parts(spectra)?;
         let [rows, count] = spectra.dims();
@@ -113,17 +114,11 @@ pub fn istft<'py>(
         let mut envelope = envelope(&window, step, count);
         let is_covered = envelope[kept.clone()].iter().all(|sum| *sum > MIN_ENVELOPE);
         envelope.iter_mut().filter(|sum| **sum <= MIN_ENVELOPE).for_each(|sum| *sum = 1.0);
-        let factor = on_device(envelope[kept.clone()].iter().map(|sum| sum.recip()).collect());
+        let factor = on_device(envelope[kept.clone()].iter().map(|sum| sum.recip()).collect()).unsqueeze();
         let signal = signal.slice_dim(1, kept) * factor;
         Ok((memory.float(signal)?, is_covered))
     })?;
     Ok((signal.give(py)?, is_covered))
-}
-
-/// Values as a row `[1, values]` on a device.
-fn row_of(values: Vec<f64>, dtype: DType, device: &Device) -> Tensor<2> {
-    let shape = [1, values.len()];
-    upload(TensorData::new(values, shape).convert_dtype(dtype), device)
 }
 
 /// Squared windows, added up at each step.
@@ -154,7 +149,10 @@ impl Boundary {
             "even" => Ok(Self::Even),
             "odd" => Ok(Self::Odd),
             "constant" => Ok(Self::Constant),
-            other => Err(PyValueError::new_err(format!("boundary {other:?} is not supported"))),
+            other => {
+                let text = "must be one of 'zeros', 'even', 'odd', 'constant' or None";
+                Err(PyValueError::new_err(format!("boundary is '{other}', but {text}")))
+            }
         }
     }
 

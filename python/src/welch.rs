@@ -9,7 +9,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::device::{open, upload};
+use crate::device::{open, upload, vector};
 use crate::error::{runtime_error, value_error};
 use crate::rows::{Output, Rows};
 
@@ -104,7 +104,7 @@ impl WelchEstimate {
 
     /// The window in a signal's type.
     fn window(&self, dtype: DType) -> TensorData {
-        TensorData::new(self.window.clone(), [self.window.len()]).convert_dtype(dtype)
+        vector(self.window.clone(), dtype)
     }
 }
 

@@ -10,7 +10,7 @@ use super::diagonal::DiagonalStateSpace;
 use super::direct::DirectKernel;
 use super::hyena::HyenaOperator;
 use crate::channel_linear::ChannelLinear;
-use crate::expect_valid;
+use crate::{ensure_channels, expect_valid};
 
 /// Hidden channels of linear layers behind a Hyena operator, per channel of it.
 const FEED_FORWARD_FACTOR: usize = 4;
@@ -122,14 +122,7 @@ impl SequenceBlock {
     /// As [`long_conv`](firefly_ops::long_conv); for a signal of another number of channels.
     pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
         let ([_, channels, _], [width]) = (signal.dims(), self.norm.gamma.dims());
-        if channels != width {
-            return Err(ArgumentError::new(
-                "SequenceBlock",
-                "signal",
-                format!("of {channels} channels"),
-                format!("of {width}"),
-            ));
-        }
+        ensure_channels("SequenceBlock", "signal", channels, width)?;
         let mixed = self.mixer.try_forward(over_channels(&self.norm, signal.clone()))?;
         Ok(match &self.channels {
             Channels::Gated(linear) => signal + glu(linear.forward(gelu(mixed)), 1),

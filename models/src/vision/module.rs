@@ -9,7 +9,7 @@ use firefly_ops::ArgumentError;
 use super::afno_mixer::AfnoMixer;
 use super::config::{AfnoConfig, GfNetConfig};
 use super::global_filter::GlobalFilter;
-use crate::expect_valid;
+use crate::{ensure_channels, expect_valid};
 
 /// Standard deviation of weights at first.
 const DEVIATION: f64 = 0.02;
@@ -68,14 +68,7 @@ impl VisionBlock {
     /// As [`rfft2`](firefly_ops::fft::rfft2); for patches of another number of channels.
     pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>, ArgumentError> {
         let ([_, _, _, channels], [width]) = (patches.dims(), self.norm.gamma.dims());
-        if channels != width {
-            return Err(ArgumentError::new(
-                "VisionBlock",
-                "patches",
-                format!("of {channels} channels"),
-                format!("of {width}"),
-            ));
-        }
+        ensure_channels("VisionBlock", "patches", channels, width)?;
         let normalised = self.mixer_norm.forward(patches.clone());
         let (mixed, residual) = match &self.mixer {
             PatchMixer::Filter(filter) => (filter.try_forward(normalised)?, patches),

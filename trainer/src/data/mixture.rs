@@ -66,7 +66,7 @@ impl Mixture {
     }
 }
 
-/// Opens a mixture; `frames` are validated on, in proportion to the weights.
+/// Opens a mixture. Its sources have shares of `synthetic_frames` to validate on, in proportion to their weights.
 ///
 /// # Errors
 /// If a weight is out of range, and those of [`DataConfig::open`].

@@ -104,6 +104,18 @@ pub struct EvaluationSet {
 }
 
 impl DataSets {
+    /// The rows of every evaluation set, in order; `of_set` takes its name and its frames.
+    ///
+    /// # Errors
+    /// The first of `of_set`.
+    pub fn evaluated<R, E>(&self, of_set: impl Fn(&str, &Frames) -> Result<Vec<R>, E>) -> Result<Vec<R>, E> {
+        let mut rows = Vec::new();
+        for EvaluationSet { name, frames } in &self.evaluation {
+            rows.extend(of_set(name, frames)?);
+        }
+        Ok(rows)
+    }
+
     /// Number that follows from the samples of recordings: of training frames as they are drawn, which changes with
     /// every file that is added or removed, and of validation frames. 0 for synthetic signals, which a seed determines.
     pub fn fingerprint(&self) -> u64 {

@@ -28,7 +28,7 @@ use super::gate_noise::GateNoise;
 use super::scores::ScoreRow;
 use super::zoo_model::{self, ZooSection, ZooTask};
 use crate::config::{ConfigError, Resolved, RunConfig, Sections, locate_frames};
-use crate::data::{DataConfig, DataSets, EvaluationSet, FrameBatches, Frames, frames_to_tensor};
+use crate::data::{DataConfig, DataSets, FrameBatches, Frames, frames_to_tensor};
 use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 use crate::task::{
@@ -231,9 +231,7 @@ impl Task for Estimation {
         data: &EstimationData,
         models: &[(String, ZooModel)],
     ) -> Result<Vec<ScoreRow>, TaskError> {
-        let of_set = |set: &EvaluationSet| evaluate::compare(config, &set.name, &set.frames, models, &data.device);
-        let rows: Result<Vec<_>, TaskError> = data.sets.evaluation.iter().map(of_set).collect();
-        Ok(rows?.concat())
+        data.sets.evaluated(|name, frames| evaluate::compare(config, name, frames, models, &data.device))
     }
 
     fn evaluate_on(

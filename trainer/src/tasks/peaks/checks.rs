@@ -56,7 +56,7 @@ pub(super) fn validate(config: &PeaksConfig) -> Result<(), ConfigError> {
         loss.price,
         "0 unless training.learn has gates or segments: nothing else can close",
     )?;
-    if !loss.prices_time() {
+    if loss.price_device.is_none() && loss.segment_times.is_empty() {
         return Ok(());
     }
     let key = if loss.segment_times.is_empty() { "loss.price_device" } else { "loss.segment_times" };

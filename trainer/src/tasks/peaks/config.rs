@@ -178,13 +178,6 @@ pub struct LossSection {
     pub segment_times: Vec<f64>,
 }
 
-impl LossSection {
-    /// Whether the price is on the time of the open segments, or else on open butterflies.
-    pub fn prices_time(&self) -> bool {
-        self.price_device.is_some() || !self.segment_times.is_empty()
-    }
-}
-
 impl Default for LossSection {
     fn default() -> Self {
         Self {

@@ -29,7 +29,7 @@ use self::report::PeaksReport;
 use super::found_peaks::{append, read_back};
 use super::frame_sets::{OfRecording, named_frames, of_recordings};
 use crate::config::{ConfigError, Resolved, RunConfig, Sections, ensure, locate_frames};
-use crate::data::{DataConfig, EvaluationSet};
+use crate::data::DataConfig;
 use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 use crate::task::{
@@ -187,10 +187,7 @@ impl Task for PeaksTask {
         data: &PeaksData,
         models: &[(String, LearnedWelchPeaks)],
     ) -> Result<Vec<PeaksRow>, TaskError> {
-        let of_set =
-            |set: &EvaluationSet| evaluate::compare(&set.name, &set.frames, &config.model, models, &data.device);
-        let rows: Result<Vec<_>, TaskError> = data.sets.evaluation.iter().map(of_set).collect();
-        Ok(rows?.concat())
+        data.sets.evaluated(|name, frames| evaluate::compare(name, frames, &config.model, models, &data.device))
     }
 
     fn evaluate_on(
