@@ -105,13 +105,20 @@ pub fn istft<'py>(
         let (bins, length) = (nfft / 2 + 1, window.len());
         let spectra = parts(spectra)?;
         let [rows, count] = spectra.dims();
+        if count == 0 {
+            return Err(ArgumentError::new("istft", "Zxx", "without times", "of at least one").into());
+        }
+        let mut envelope = envelope(&window, step, count);
+        let kept = ends..envelope.len().saturating_sub(ends).max(ends);
+        if kept.is_empty() {
+            // The ends are all that there is.
+            let nothing = Tensor::<2>::zeros([rows / bins, 0], (&device, dtype));
+            return Ok((memory.float(nothing)?, true));
+        }
         let spectra = spectra.map(|part| part.reshape([rows / bins, bins, count]).swap_dims(1, 2));
         let frames = irfft(spectra, Some(nfft), -1, Norm::Backward)?.narrow(2, 0, length);
         let frames = frames * on_device(window.iter().map(|value| value / scale).collect()).unsqueeze();
         let signal: Tensor<2> = overlap_add(frames, step)?;
-        let [_, samples] = signal.dims();
-        let kept = ends..samples.saturating_sub(ends).max(ends);
-        let mut envelope = envelope(&window, step, count);
         let is_covered = envelope[kept.clone()].iter().all(|sum| *sum > MIN_ENVELOPE);
         envelope.iter_mut().filter(|sum| **sum <= MIN_ENVELOPE).for_each(|sum| *sum = 1.0);
         let factor = on_device(envelope[kept.clone()].iter().map(|sum| sum.recip()).collect()).unsqueeze();

@@ -74,6 +74,14 @@ def test_no_rows_give_no_rows() -> None:
     assert firefly.istft(spectra)[1].shape == (0, 2, 384)
 
 
+def test_a_single_segment_is_all_ends_or_inverted_without_them() -> None:
+    spectra = firefly.stft(np.arange(8.0), nperseg=8, boundary=None)[2]
+    assert spectra.shape == (5, 1)
+    assert firefly.istft(spectra)[1].shape == scipy.signal.istft(spectra)[1].shape == (0,)
+    with pytest.warns(UserWarning, match="cover"):
+        assert_allclose(firefly.istft(spectra, boundary=False)[1][1:], np.arange(1.0, 8.0), atol=1e-12)
+
+
 def test_windows_that_do_not_cover_the_signal_are_warned_of() -> None:
     spectra = firefly.stft(np.ones(1000), noverlap=0)[2]
     with pytest.warns(UserWarning, match="cover"):
@@ -90,6 +98,7 @@ def test_windows_that_do_not_cover_the_signal_are_warned_of() -> None:
         (lambda: firefly.istft(np.ones(3)), "dimensions"),
         (lambda: firefly.istft(np.ones((3, 3)), time_axis=0, freq_axis=0), "both"),
         (lambda: firefly.istft(np.ones((3, 3)), nfft=8), "3 frequencies"),
+        (lambda: firefly.istft(np.ones((3, 0))), "without times"),
     ],
 )
 def test_arguments_out_of_range_are_refused(call: Any, message: str) -> None:
