@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, ensure};
 use burn::tensor::Tensor;
-use firefly_ops::{Interpolation, LocalMaximaOptions, local_maxima};
+use firefly_ops::{Band, Interpolation, LocalMaximaOptions, local_maxima};
 use serde::Serialize;
 
 use crate::peak_values::{MaximumValues, PeakValues, read};
@@ -73,36 +73,35 @@ pub struct LocalMaximaSearch {
 }
 
 impl LocalMaximaSearch {
-    /// The `k` strongest local maxima of each row of power `[rows, bins]`.
+    /// The `k` strongest local maxima of each row of power `[rows, bins]`, of all bins or of a band.
     ///
     /// # Errors
     /// If the device fails.
-    pub fn find(&self, power: Tensor<2>, k: usize, hertz_per_bin: f64) -> Result<PeakValues> {
+    pub fn find(&self, power: Tensor<2>, band: Option<Band>, k: usize, hertz_per_bin: f64) -> Result<PeakValues> {
         let bins = power.dims()[1];
         let mut options = LocalMaximaOptions::new()
             .with_distance(self.distance.in_bins(hertz_per_bin))
             .with_interpolation(self.interpolation);
         options.height = self.height.map(Level::power);
-        // A prominence relative to the base is no condition of the operation: then every maximum is read, which are at
-        // most every second bin between the ends.
-        let (searched, least_ratio) = match self.prominence {
-            Some(Level::Decibels(decibels)) => ((bins.saturating_sub(1) / 2).max(1), Some(10f64.powf(decibels / 10.0))),
+        let least_ratio = match self.prominence {
+            Some(Level::Decibels(decibels)) => Some(10f64.powf(decibels / 10.0)),
             Some(Level::Power(power)) => {
                 options.prominence = Some(power);
-                (k, None)
+                None
             }
-            None => (k, None),
+            None => None,
         };
+        // A band and a prominence relative to the base are no conditions of the operation: with them every maximum is
+        // read, which are at most every second bin between the ends.
+        let reads_all = band.is_some() || least_ratio.is_some();
+        let searched = if reads_all { (bins.saturating_sub(1) / 2).max(1) } else { k };
         let found = local_maxima(power, &options, searched)?;
         let values = PeakValues {
             bins: read(found.bins)?,
             power: read(found.power)?,
             maxima: Some(MaximumValues { prominence: read(found.prominence)?, offset: read(found.offset)? }),
         };
-        Ok(match least_ratio {
-            Some(ratio) => values.most_prominent(searched, ratio, k),
-            None => values,
-        })
+        Ok(if reads_all { values.strongest_of(searched, band, least_ratio.unwrap_or(0.0), k) } else { values })
     }
 }
 

@@ -8,6 +8,7 @@
 mod commands;
 mod extension;
 mod frames;
+mod frequency_band;
 mod job;
 mod journal;
 mod local_maxima;
@@ -17,6 +18,7 @@ mod options;
 mod peak_values;
 mod pipeline;
 mod plot;
+mod search;
 mod source;
 mod summary;
 mod table;

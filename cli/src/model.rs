@@ -7,15 +7,17 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, LearnedWelchPeaks, Peaks, Tier, WelchPeaks, Window};
-use firefly_ops::{LearnedParameters, WelchOptions, learned_welch_peaks, learned_welch_psd};
+use firefly_ops::{Band, LearnedParameters, WelchOptions, learned_welch_peaks, learned_welch_psd};
 use firefly_trainer::manifest::Manifest;
 use firefly_trainer::run_folder::RunFolder;
 use firefly_trainer::tasks::peaks;
 use serde::Serialize;
 
-use crate::local_maxima::{LocalMaximaArgs, LocalMaximaSearch};
+use crate::frequency_band::FrequencyBand;
+use crate::local_maxima::LocalMaximaSearch;
 use crate::options::EstimateOptions;
 use crate::peak_values::{PeakValues, read};
+use crate::search::SearchOptions;
 
 /// A model by its name, or the folder of a run that trained one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +74,9 @@ pub struct ModelRequest {
     pub k: usize,
     /// Search of local maxima, in place of the strongest bins.
     pub search: Option<LocalMaximaSearch>,
+    /// Frequencies among which peaks are searched; all, or those of a run's model, if `None`.
+    #[serde(skip)]
+    band: Option<FrequencyBand>,
     /// Hashes of the weights of a run's model.
     weights: Option<Manifest>,
     #[serde(skip)]
@@ -90,18 +95,13 @@ impl ModelRequest {
     ///
     /// # Errors
     /// If an option is out of range or contradicts the run, or the run can't be read.
-    pub fn new(
-        model: &ModelName,
-        estimate: &EstimateOptions,
-        maxima: &LocalMaximaArgs,
-        k: Option<usize>,
-        device: &Device,
-    ) -> Result<Self> {
+    pub fn new(model: &ModelName, estimate: &EstimateOptions, search: &SearchOptions, device: &Device) -> Result<Self> {
         let tier = match model {
-            ModelName::Run(path) => return Self::of_run(model, path, estimate, maxima, k, device),
+            ModelName::Run(path) => return Self::of_run(model, path, estimate, search, device),
             ModelName::Tier(tier) => *tier,
             ModelName::Auto => Tier::Fast,
         };
+        let SearchOptions { k, band, maxima } = search;
         let search = maxima.search(estimate.window() == Window::Hann)?;
         // The strategies of `auto` differ in how they compute the strongest bins.
         let kind = match model {
@@ -112,10 +112,11 @@ impl ModelRequest {
         config.validate()?;
         Ok(Self {
             name: model.to_string(),
-            estimate: format!("{estimate}, {} segments", tier.segments()),
+            estimate: format!("{estimate}, {} segments{}", tier.segments(), described(*band)),
             n_fft: config.n_fft,
             frame: config.options().frame(),
             k: config.k,
+            band: *band,
             search,
             weights: None,
             kind,
@@ -126,10 +127,10 @@ impl ModelRequest {
         model: &ModelName,
         folder: &Path,
         estimate: &EstimateOptions,
-        maxima: &LocalMaximaArgs,
-        k: Option<usize>,
+        search: &SearchOptions,
         device: &Device,
     ) -> Result<Self> {
+        let SearchOptions { k, band, maxima } = search;
         let given = estimate.given();
         ensure!(given.is_empty(), "{} is set by the model of {}", given.join(", "), folder.display());
         let run = RunFolder::new(folder);
@@ -140,10 +141,17 @@ impl ModelRequest {
         let options = learned.options();
         Ok(Self {
             name: model.to_string(),
-            estimate: format!("n_fft {}, hop {}, learned, {} scaling", options.n_fft, options.hop, options.scaling),
+            estimate: format!(
+                "n_fft {}, hop {}, learned, {} scaling{}",
+                options.n_fft,
+                options.hop,
+                options.scaling,
+                described(*band)
+            ),
             n_fft: options.n_fft,
             frame: options.frame(),
             k,
+            band: *band,
             search: maxima.search(false)?,
             weights: Some(weights),
             kind: RequestedModel::Learned(Box::new(learned)),
@@ -155,21 +163,35 @@ impl ModelRequest {
     /// # Errors
     /// If the device refuses it.
     pub fn open(&self, rate: f64, device: &Device) -> Result<PeakModel> {
+        let band = match (&self.band, &self.kind) {
+            (Some(band), _) => Some(band.bins(self.n_fft, rate)?),
+            (None, RequestedModel::Learned(learned)) => learned.options().band,
+            (None, _) => None,
+        };
+        // Local maxima are searched in the power of all bins: those of an end of the band have neighbours beyond it.
+        let strongest = if self.search.is_some() { None } else { band };
         let model = match &self.kind {
             RequestedModel::Exact(estimate, tier) => {
-                DeviceModel::Exact(Box::new(estimate.config(*tier, self.k, rate).try_init(device)?))
+                let config = estimate.config(*tier, self.k, rate).with_band(strongest);
+                DeviceModel::Exact(Box::new(config.try_init(device)?))
             }
             RequestedModel::Auto(estimate) => {
-                let peaks = estimate.config(Tier::Fast, self.k, rate);
+                let peaks = estimate.config(Tier::Fast, self.k, rate).with_band(strongest);
                 DeviceModel::Auto(Box::new(AutoWelchPeaksConfig::new().with_peaks(peaks).try_init(device)?))
             }
             RequestedModel::Learned(learned) => {
-                DeviceModel::Learned(Box::new(learned.try_parameters(&learned.hard_gates())?), learned.options())
+                let options = learned.options().with_band(strongest);
+                DeviceModel::Learned(Box::new(learned.try_parameters(&learned.hard_gates())?), options)
             }
         };
         let search = self.search.map(|search| (search, rate / self.n_fft as f64));
-        Ok(PeakModel { model, device: device.clone(), frame: self.frame, k: self.k, search })
+        Ok(PeakModel { model, device: device.clone(), frame: self.frame, k: self.k, band, search })
     }
+}
+
+/// The end of a description that names the band, if there is one.
+fn described(band: Option<FrequencyBand>) -> String {
+    band.map_or_else(String::new, |band| format!(", band {band} Hz"))
 }
 
 /// A model on a device, for recordings of one sample rate.
@@ -178,6 +200,8 @@ pub struct PeakModel {
     device: Device,
     frame: usize,
     k: usize,
+    /// Bins among which peaks are searched.
+    band: Option<Band>,
     /// Search of local maxima, and the hertz of a bin.
     search: Option<(LocalMaximaSearch, f64)>,
 }
@@ -198,7 +222,7 @@ impl PeakModel {
         let shape = [samples.len() / self.frame, self.frame];
         let frames = Tensor::<2>::from_data(TensorData::new(samples, shape), &self.device);
         if let Some((search, hertz_per_bin)) = &self.search {
-            return search.find(self.power(frames)?, self.k, *hertz_per_bin);
+            return search.find(self.power(frames)?, self.band, self.k, *hertz_per_bin);
         }
         let Peaks { bins, power } = match &self.model {
             DeviceModel::Exact(model) => model.try_forward(frames)?,

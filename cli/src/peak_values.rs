@@ -5,6 +5,7 @@ use burn::tensor::kind::Basic;
 use burn::tensor::{Element, Tensor};
 use bytemuck::cast_slice;
 use firefly_app::remote::explained_failure;
+use firefly_ops::Band;
 
 use crate::journal::Payload;
 
@@ -29,15 +30,18 @@ pub struct MaximumValues {
 }
 
 impl PeakValues {
-    /// Of the `searched` maxima of each row, the `k` strongest whose power is at least `ratio` times their base.
-    pub fn most_prominent(&self, searched: usize, ratio: f64, k: usize) -> Self {
+    /// Of the `searched` maxima of each row, the `k` strongest that are in the band, if there is one, and whose power
+    /// is at least `ratio` times their base.
+    pub fn strongest_of(&self, searched: usize, band: Option<Band>, ratio: f64, k: usize) -> Self {
         let rows = self.bins.len() / searched;
         let mut kept = Self { bins: vec![-1; rows * k], power: vec![f32::NAN; rows * k], maxima: None };
         let Some(maxima) = &self.maxima else { return kept };
         let (mut prominence, mut offset) = (kept.power.clone(), kept.power.clone());
         let is_kept = |place: &usize| {
             let base = f64::from(self.power[*place]) - f64::from(maxima.prominence[*place]);
-            self.bins[*place] >= 0 && f64::from(self.power[*place]) >= ratio * base
+            let bin = usize::try_from(self.bins[*place]);
+            let is_in_band = bin.is_ok_and(|bin| band.is_none_or(|band| (band.first..band.end).contains(&bin)));
+            is_in_band && f64::from(self.power[*place]) >= ratio * base
         };
         for row in 0..rows {
             let places = (row * searched..(row + 1) * searched).filter(is_kept);
@@ -115,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn prominence_relative_to_the_base_keeps_the_strongest_maxima_that_have_it() {
+    fn the_strongest_maxima_of_a_band_with_a_prominence_relative_to_their_base_are_kept() {
         let values = PeakValues {
             bins: vec![4, 9, 2, -1, 7, -1, -1, -1],
             power: vec![8.0, 6.0, 5.0, f32::NAN, 3.0, f32::NAN, f32::NAN, f32::NAN],
@@ -125,10 +129,11 @@ mod tests {
             }),
         };
         // Ratios to the base: infinite, 1.5 and 10 in the first row, 1.5 in the second.
-        let kept = values.most_prominent(4, 10.0, 2);
+        let kept = values.strongest_of(4, None, 10.0, 2);
         assert_eq!(kept.bins, [4, 2, -1, -1]);
         assert_eq!(kept.maxima.unwrap().offset[..2], [0.1, 0.3]);
-        assert_eq!(values.most_prominent(4, 1.5, 2).bins, [4, 9, 7, -1]);
-        assert_eq!(values.most_prominent(4, 1.6, 1).power[0], 8.0);
+        assert_eq!(values.strongest_of(4, None, 1.5, 2).bins, [4, 9, 7, -1]);
+        assert_eq!(values.strongest_of(4, None, 1.6, 1).power[0], 8.0);
+        assert_eq!(values.strongest_of(4, Some(Band::new(2..8)), 0.0, 2).bins, [4, 2, 7, -1]);
     }
 }

@@ -113,7 +113,7 @@ pub use vision::{
 pub use weights::ParameterMismatch;
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 
-pub use firefly_ops::{ArgumentError, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry};
+pub use firefly_ops::{ArgumentError, Band, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry};
 
 /// The value of a result, or a panic with the error's message: how `try_forward` becomes `forward`.
 #[track_caller]

@@ -6,8 +6,8 @@ use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::options::validate_n_fft;
 use firefly_ops::{
-    ArgumentError, Detrend, HostError, HostPeaks, Peaks, Scaling, WelchOptions, Window, WindowSymmetry, welch_peaks,
-    welch_peaks_from_host, welch_psd,
+    ArgumentError, Band, Detrend, HostError, HostPeaks, Peaks, Scaling, WelchOptions, Window, WindowSymmetry,
+    welch_peaks, welch_peaks_from_host, welch_psd,
 };
 
 use crate::expect_valid;
@@ -34,9 +34,11 @@ pub struct WelchPeaksConfig {
     /// Number of segments averaged.
     #[config(default = "Tier::Fast")]
     pub tier: Tier,
-    /// Peaks per frame: from 1 to the number of bins, `n_fft / 2 + 1`.
+    /// Peaks per frame: from 1 to the number of bins, `n_fft / 2 + 1` or those of the band.
     #[config(default = 16)]
     pub k: usize,
+    /// Bins among which peaks are searched; all if `None`.
+    pub band: Option<Band>,
     /// Shape of the window.
     #[config(default = "Window::Hann")]
     pub window: Window,
@@ -58,6 +60,7 @@ impl WelchPeaksConfig {
             .with_hop(self.hop.unwrap_or(self.n_fft / 2))
             .with_scaling(self.scaling)
             .with_detrend(self.detrend)
+            .with_band(self.band)
     }
 
     /// Checks every field.
@@ -99,11 +102,7 @@ pub(crate) fn validate(
     options.validate(config)?;
     validate_n_fft(config, "n_fft", options.n_fft)?;
     window.validate(config, options.n_fft)?;
-    if !(1..=options.bins()).contains(&k) {
-        let expected = format!("from 1 to the number of bins, {}", options.bins());
-        return Err(ArgumentError::new(config, "k", k, expected));
-    }
-    Ok(())
+    options.validate_k(config, k)
 }
 
 /// Strongest lines of each frame's Welch power spectrum, by the method of P. D. Welch (1967).

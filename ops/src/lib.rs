@@ -119,8 +119,8 @@ pub use ops::{
     SpectralConvTensors, SpectralOps, WelchTensors,
 };
 pub use options::{
-    AdamOptions, ConvolveMode, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit,
-    Logarithm, MAX_N_FFT, MIN_N_FFT, MelBands, MelNorm, MelOptions, MelScale, Norm, PeakLossOptions,
+    AdamOptions, Band, ConvolveMode, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard,
+    LogUnit, Logarithm, MAX_N_FFT, MIN_N_FFT, MelBands, MelNorm, MelOptions, MelScale, Norm, PeakLossOptions,
     PowerSpectrumOptions, Scaling, SpectrumKind, StftOptions, WeightDecay, WelchOptions, Window, WindowSymmetry,
 };
 pub use twiddles::{exact_twiddle_values, exact_twiddles};

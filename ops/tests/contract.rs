@@ -6,7 +6,7 @@ mod common;
 use burn::tensor::{DType, Device, Tensor};
 use common::case::{Case, Output};
 use common::{integers, same, tensor, uniform, values};
-use firefly_ops::{Detrend, Peaks, Scaling, WelchOptions, butterfly, learned_welch_psd, welch_peaks, welch_psd};
+use firefly_ops::{Band, Detrend, Peaks, Scaling, WelchOptions, butterfly, learned_welch_psd, welch_peaks, welch_psd};
 use firefly_reference::peaks::top_k;
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
@@ -22,10 +22,15 @@ prop_compose! {
             (0.5..50_000.0).prop_map(|sample_rate| Scaling::Density { sample_rate }),
         ],
         detrend in prop_oneof![Just(Detrend::None), Just(Detrend::Constant)],
+        band in prop::option::of((0.0..1.0, 0.0..1.0)),
     ) -> WelchOptions {
         let n_fft = 1usize << stages;
         let hop = 1 + (hop * n_fft as f64) as usize;
-        WelchOptions::new(n_fft, segments).with_hop(hop).with_scaling(scaling).with_detrend(detrend)
+        let options = WelchOptions::new(n_fft, segments).with_hop(hop).with_scaling(scaling).with_detrend(detrend);
+        options.with_band(band.map(|(first, share)| {
+            let first = (first * options.bins() as f64) as usize;
+            Band::new(first..first + 1 + (share * (options.bins() - first) as f64) as usize)
+        }))
     }
 }
 
@@ -37,7 +42,7 @@ prop_compose! {
         extra in 0usize..=9,
         seed in 0u64..1 << 32,
     ) -> Case {
-        Case { k: 1 + (k * options.bins() as f64) as usize, options, rows, extra, seed }
+        Case { k: 1 + (k * options.searched().len() as f64) as usize, options, rows, extra, seed }
     }
 }
 
@@ -56,12 +61,16 @@ fn assert_same(label: &str, actual: &[Output], expected: &[Output]) {
 
 /// Checks that peaks are what sorting the power of the same rows gives: strongest first, ties by the lower bin, only
 /// finite power, (-1, NaN) for what is missing, and the very power of the spectrum.
-fn assert_sorted(label: &str, outputs: &[Output], k: usize) {
+fn assert_sorted(label: &str, outputs: &[Output], options: &WelchOptions, k: usize) {
     let find = |name: &str| outputs.iter().find(|output| output.name == name).unwrap();
     for operation in ["welch_", "learned_welch_"] {
         let power = find(&format!("{operation}psd"));
-        let (bins, peaks) = top_k(&power.values, power.length, k);
-        let bins: Vec<f64> = bins.into_iter().map(|bin| bin as f64).collect();
+        let searched = options.searched();
+        let in_band: Vec<f64> =
+            power.values.chunks(power.length).flat_map(|row| &row[searched.clone()]).copied().collect();
+        let (bins, peaks) = top_k(&in_band, searched.len(), k);
+        let whole = |bin: i64| if bin < 0 { bin as f64 } else { (bin + searched.start as i64) as f64 };
+        let bins: Vec<f64> = bins.into_iter().map(whole).collect();
         let found = (find(&format!("bins of {operation}peaks")), find(&format!("power of {operation}peaks")));
         assert!(same(&found.0.values, &bins), "{label}, {operation}: bins {:?}, not {bins:?}", found.0.values);
         assert!(same(&found.1.values, &peaks), "{label}, {operation}: power {:?}, not {peaks:?}", found.1.values);
@@ -73,7 +82,7 @@ proptest! {
 
     #[test]
     fn peaks_are_the_sorted_spectrum(case in any_case(), dtype in any_dtype()) {
-        assert_sorted("noise", &case.outputs(case.signal(&case.samples(), dtype)), case.k);
+        assert_sorted("noise", &case.outputs(case.signal(&case.samples(), dtype)), &case.options, case.k);
     }
 
     /// Few levels and many zeros: powers that are equal to the bit.
@@ -82,7 +91,7 @@ proptest! {
         let chance = uniform(case.rows * case.frame(), 0.0..1.0, case.seed + 9);
         let level = |(x, chance): (&f64, f64)| if chance < zeros { 0.0 } else { x.signum() };
         let samples: Vec<f64> = case.samples().iter().zip(chance).map(level).collect();
-        assert_sorted("levels", &case.outputs(case.signal(&samples, dtype)), case.k);
+        assert_sorted("levels", &case.outputs(case.signal(&samples, dtype)), &case.options, case.k);
     }
 
     #[test]
@@ -103,7 +112,7 @@ proptest! {
                 prop_assert!(same(spoilt.row(other), clean.row(other)), "{}: row {} differs", clean.name, other);
             }
         }
-        assert_sorted("spoilt", &spoilt, case.k);
+        assert_sorted("spoilt", &spoilt, &case.options, case.k);
     }
 
     #[test]
@@ -237,7 +246,7 @@ fn silence_has_the_lowest_bins() {
     let options = WelchOptions::new(64, 3).with_detrend(Detrend::Constant);
     let case = case(options, 2, 33);
     let outputs = case.outputs(case.signal(&vec![0.0; 2 * case.frame()], DType::F32));
-    assert_sorted("silence", &outputs, 33);
+    assert_sorted("silence", &outputs, &options, 33);
     let bins = outputs.iter().find(|output| output.name == "bins of welch_peaks").unwrap();
     assert_eq!(bins.row(1), (0..33).map(f64::from).collect::<Vec<_>>());
 }

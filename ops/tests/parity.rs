@@ -14,8 +14,8 @@ use common::{
     worst_row_error,
 };
 use firefly_ops::{
-    Detrend, Direction, HostMemory, Peaks, Scaling, WelchOptions, butterfly, exact_twiddles, host_chunks,
-    learned_welch_peaks, learned_welch_psd, welch_peaks, welch_peaks_from_host, welch_psd,
+    Band, Detrend, Direction, HostMemory, LearnedParameters, Peaks, Scaling, WelchOptions, butterfly, exact_twiddles,
+    host_chunks, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_peaks_from_host, welch_psd,
 };
 use firefly_reference::learned::learned_welch_power;
 use firefly_reference::peaks::top_k;
@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         welch_psd_equals_scipy,
         the_exact_butterfly_equals_rustfft,
         welch_psd_and_peaks_equal_the_reference,
+        peaks_of_a_band_are_the_strongest_of_its_bins,
         learned_welch_equals_the_reference,
         learned_windows_and_gains_equal_the_reference,
         exact_parameters_make_the_learned_estimate_welchs,
@@ -205,6 +206,40 @@ fn welch_psd_and_peaks_equal_the_reference(device: &Device) {
         }
     }
     println!("at worst {worst:.2} of the tolerance");
+}
+
+fn peaks_of_a_band_are_the_strongest_of_its_bins(device: &Device) {
+    for n in [16, 64, 100, 256, 1024, 4096].into_iter().filter(|&n| takes(device, n)) {
+        let bins = n / 2 + 1;
+        let whole = WelchOptions::new(n, 3);
+        let samples = noise(ROWS * whole.frame(), n as u64);
+        let signal = tensor(&samples, [ROWS, whole.frame()], device, DType::F32);
+        let window = tensor(&rounded(window(WindowShape::Hann, Symmetry::Periodic, n)), [n], device, DType::F32);
+        let power = values(welch_psd(signal.clone(), window.clone(), &whole).unwrap());
+        // Bands of one bin, of few, of any number, without DC, and the upper half.
+        for (first, end) in [(3, 4), (bins / 3, bins / 3 + 5), (1, bins * 3 / 4), (1, bins), (bins / 2, bins)] {
+            let options = whole.with_band(Some(Band::new(first..end)));
+            let in_band: Vec<f64> = power.chunks(bins).flat_map(|row| &row[first..end]).copied().collect();
+            for k in [1, (end - first).min(16), end - first] {
+                let label = format!("{device:?}, n {n}, {first}..{end}, k {k}");
+                let (expected, strength) = top_k(&in_band, end - first, k);
+                let expected: Vec<i64> = expected.into_iter().map(|bin| bin + first as i64).collect();
+                let peaks = welch_peaks(signal.clone(), window.clone(), &options, k).unwrap();
+                assert_eq!(integers(peaks.bins), expected, "{label}");
+                assert!(same(&values(peaks.power), &strength), "{label}");
+                if n == 100 {
+                    continue;
+                }
+                let exact = LearnedParameters::exact(window.clone(), &whole).unwrap();
+                let peaks = learned_welch_peaks(signal.clone(), exact.clone(), &options, k).unwrap();
+                let power = values(learned_welch_psd(signal.clone(), exact, &options).unwrap());
+                let found = integers(peaks.bins);
+                assert!(found.iter().all(|&bin| (first as i64..end as i64).contains(&bin)), "{label}: {found:?}");
+                let of_bins = found.iter().enumerate().map(|(at, &bin)| power[at / k * bins + bin as usize]);
+                assert!(worst_row_error(&values(peaks.power), &of_bins.collect::<Vec<_>>(), k) <= power_tolerance(n));
+            }
+        }
+    }
 }
 
 fn reference_psd_at(samples: &[f64], taper: &[f64], options: &WelchOptions, bins: &[usize]) -> Vec<f64> {

@@ -204,12 +204,14 @@ def welch_peaks(
     detrend: Detrend = "constant",
     scaling: str = "density",
     axis: int = -1,
+    band: Tuple[float, float] | None = None,
     device: str | None = None,
 ) -> Peaks:
     """The `k` strongest bins of `welch` and their power, strongest first; ties go to the lower bin.
 
-    The arguments are those of `welch`. Bin b lies at ``b * fs / nperseg`` hertz. Of a tensor in a GPU's memory, bins
-    and power are a `DeviceArray` each, there:
+    The arguments are those of `welch`. Bin b lies at ``b * fs / nperseg`` hertz; with `band`, bins are those of the
+    frequencies from ``band[0]`` to ``band[1]`` hertz, both included. Of a tensor in a GPU's memory, bins and power are
+    a `DeviceArray` each, there:
 
     >>> x = torch.randn(8192, 384, device="cuda")  # doctest: +SKIP
     >>> torch.from_dlpack(welch_peaks(x).power).device  # doctest: +SKIP
@@ -221,18 +223,33 @@ def welch_peaks(
     >>> peaks = welch_peaks(frames, k=3)
     >>> peaks.bins[:, 0].tolist(), peaks.power.shape
     ([10, 20], (2, 3))
+    >>> welch_peaks(frames, k=1, fs=256.0, band=(15.0, 128.0)).bins[:, 0].tolist()
+    [15, 20]
     """
     array, device = _real_signal(x, device)
     rows, leading = as_rows(array, axis)
     estimate = _estimate(rows, fs, (window, nperseg, noverlap, None), scaling, device)
+    searched = None if band is None else _bins_of(band, estimate.segments.nfft, float(fs))
     number = estimate.segments.number(rows.shape[1])
     is_direct = number <= _DIRECT or isinstance(rows, DeviceArray)
     if not is_direct or not estimate.is_mean(detrend):
         power = welch_psd(rows, fs, window, nperseg, noverlap, detrend=detrend, scaling=scaling, device=device)
-        bins, power = top_k(power, k, device=device)
+        first, end = searched or (0, power.shape[-1])
+        bins, power = top_k(power[:, first:end], k, device=device)
+        bins = np.where(bins < 0, bins, bins + first)
     else:
-        bins, power = estimate.averaging(number, removes_mean(detrend)).peaks(rows, count(k, "k"))
+        bins, power = estimate.averaging(number, removes_mean(detrend)).peaks(rows, count(k, "k"), searched)
     return Peaks(from_rows(bins, leading, axis), from_rows(power, leading, axis))
+
+
+def _bins_of(band: Tuple[float, float], nfft: int, fs: float) -> Tuple[int, int]:
+    """The first bin of a band of hertz, both ends included, and the one after its last."""
+    low, high = (float(hertz) for hertz in band)
+    frequencies = np.fft.rfftfreq(nfft, 1 / fs)
+    inside = np.flatnonzero((frequencies >= low) & (frequencies <= high))
+    if not len(inside):
+        raise ValueError(f"band is {band!r}, but bins are every {fs / nfft} Hz from 0 to {frequencies[-1]}")
+    return int(inside[0]), int(inside[-1]) + 1
 
 
 def _real_signal(x: Any, device: str | None) -> Tuple[Array, str]:

@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use firefly_ops::{
-    ArgumentError, Detrend, HostError, HostMemory, Scaling, WelchOptions, host_chunks, welch_peaks,
+    ArgumentError, Band, Detrend, HostError, HostMemory, Scaling, WelchOptions, host_chunks, welch_peaks,
     welch_peaks_from_host, welch_psd,
 };
 use numpy::PyReadonlyArray1;
@@ -67,14 +67,15 @@ impl WelchEstimate {
         power.give(py)
     }
 
-    /// Bins and power `[rows, k]` of the strongest bins of a signal `[rows, frame]`.
+    /// Bins and power `[rows, k]` of the strongest bins of a signal `[rows, frame]`, of all bins or those of a range.
     fn peaks<'py>(
         &self,
         py: Python<'py>,
         signal: &Bound<'py, PyAny>,
         k: usize,
+        band: Option<[usize; 2]>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let (signal, options) = (self.rows(signal)?, self.options);
+        let (signal, options) = (self.rows(signal)?, self.options.with_band(band.map(Band::from)));
         let window = self.window(signal.dtype());
         let found = signal.compute(py, move |signal, memory| {
             let window = upload(window, signal.device());

@@ -214,6 +214,23 @@ def test_peaks_of_long_signals_are_those_of_their_average() -> None:
     assert_array_equal(peaks.bins, np.argsort(-power, axis=1)[:, :4])
 
 
+@pytest.mark.parametrize("samples", [900, 40_000])
+@pytest.mark.parametrize("detrend", ["constant", lambda rows: rows])
+def test_peaks_of_a_band_are_the_strongest_between_its_frequencies(samples: int, detrend: Any) -> None:
+    x = np.random.default_rng(5).normal(size=(3, samples))
+    options: dict[str, Any] = {"fs": 1000.0, "nperseg": 100, "detrend": detrend}
+    f, power = scipy.signal.welch(x, **options)
+    inside = (f >= 50.0) & (f <= 200.0)
+    expected = np.argsort(np.where(inside, -power, 0.0), axis=1)[:, :7]
+    peaks = firefly.welch_peaks(x, k=7, band=(50.0, 200.0), **options)
+    assert_array_equal(peaks.bins, expected)
+    assert_allclose(peaks.power, np.take_along_axis(power, expected, axis=1), rtol=1e-10)
+    with pytest.raises(ValueError, match="bins are every 10.0 Hz from 0 to 500.0"):
+        firefly.welch_peaks(x, k=1, band=(51.0, 59.0), **options)
+    with pytest.raises(ValueError, match="k"):
+        firefly.welch_peaks(x, k=17, band=(50.0, 200.0), **options)
+
+
 def test_frames_without_finite_power_have_no_peaks() -> None:
     x = np.random.default_rng(7).normal(size=(3, 384))
     x[1, 300] = np.inf

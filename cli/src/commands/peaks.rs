@@ -18,13 +18,13 @@ use super::outcome::print;
 use super::outputs::formats;
 use crate::frames::Framing;
 use crate::job::{Job, complete, journal_of};
-use crate::local_maxima::LocalMaximaArgs;
 use crate::model::{ModelName, ModelRequest, PeakModel};
 use crate::open_device::{OpenDevice, names_of};
 use crate::options::{DeviceOptions, EstimateOptions, InputOptions, Shard};
 use crate::peak_values::PeakValues;
 use crate::pipeline::OpenRecording;
 use crate::plot::PlotFormat;
+use crate::search::SearchOptions;
 use crate::source::Sources;
 
 const EXAMPLES: &str = "\
@@ -40,7 +40,7 @@ scaling); a frame with fewer than K of them has fewer rows.
 A command that was killed continues where it stopped when it is started again: see --out.
 
 Examples:
-  firefly peaks recordings --model reference --n-fft 256 -k 16 --out peaks.parquet
+  firefly peaks recordings --model reference --n-fft 256 -k 16 --band 500..5000 --out peaks.parquet
   firefly peaks recording.wav --local-maxima --prominence 10dB --distance 100Hz --out lines.csv";
 
 /// Arguments of `firefly peaks`.
@@ -53,11 +53,8 @@ pub struct PeaksArgs {
     /// fastest), or the folder of a run of `firefly train`
     #[arg(long, default_value = "fast")]
     model: ModelName,
-    /// Peaks per frame, 1 to n_fft / 2 + 1 [default: 16]
-    #[arg(short, long, value_name = "N")]
-    k: Option<usize>,
     #[command(flatten)]
-    maxima: LocalMaximaArgs,
+    search: SearchOptions,
     #[command(flatten)]
     estimate: EstimateOptions,
     /// Samples from one frame's start to the next, 1 or more [default: the samples of a frame, so no overlap]
@@ -81,10 +78,10 @@ pub struct PeaksArgs {
 
 /// Computes the peaks.
 pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
-    let PeaksArgs { model, estimate, maxima, k, out, plot, .. } = arguments;
+    let PeaksArgs { model, estimate, search, out, plot, .. } = arguments;
     let devices = arguments.device.open()?;
     // The weights of a run's model are read onto each device.
-    let request_of = |device: &OpenDevice| ModelRequest::new(model, estimate, maxima, *k, &device.device);
+    let request_of = |device: &OpenDevice| ModelRequest::new(model, estimate, search, &device.device);
     let requests = devices.iter().map(request_of).collect::<Result<Vec<_>>>()?;
     let request = &requests[0];
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;

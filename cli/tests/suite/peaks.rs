@@ -1,5 +1,6 @@
 //! `firefly peaks`: its outputs, their order and their bytes.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -112,6 +113,42 @@ fn every_format_has_the_same_rows() {
     for (record, row) in npy[1024..].chunks(width).zip(&csv) {
         assert_eq!(record[width - 8..], number(row, "power_db").to_le_bytes());
     }
+}
+
+#[test]
+fn peaks_of_a_band_are_the_strongest_of_its_frequencies() {
+    let folder = tempfile::tempdir().unwrap();
+    // 8,000 Hz: with segments of 64 samples, bins are 125 Hz apart.
+    let input = wav(&folder.path().join("x.wav"), 2, &samples(20_000));
+    let rows_of = |k: &str, more: &[&str]| {
+        let out = folder.path().join("x.csv");
+        success(&[&["peaks", text(&input), "--n-fft", "64", "-k", k, "--out", text(&out)], more].concat());
+        rows(&out)
+    };
+    for more in [&["--model", "fast"][..], &["--model", "auto"], &["--local-maxima"]] {
+        // Every peak of every frame, of which the two strongest in the band are expected.
+        let all = if more == ["--local-maxima"] { "15" } else { "33" };
+        let bins_of = |rows: &[HashMap<String, String>]| {
+            let mut bins = BTreeMap::<_, Vec<f64>>::new();
+            for row in rows.iter().filter(|row| (500.0..=1375.0).contains(&(125.0 * number(row, "bin")))) {
+                bins.entry((row["channel"].clone(), row["frame"].clone())).or_default().push(number(row, "bin"));
+            }
+            bins
+        };
+        let mut expected = bins_of(&rows_of(all, more));
+        expected.values_mut().for_each(|bins| bins.truncate(2));
+        assert!(expected.len() > 100);
+        let found = rows_of("2", &[more, &["--band", "500..1375"]].concat());
+        let bins = bins_of(&found);
+        assert_eq!(bins.values().map(Vec::len).sum::<usize>(), found.len());
+        assert_eq!(bins, expected, "{more:?}");
+    }
+    for (band, reason) in [("5", "as in 500..5000"), ("7..3", "as in 500..5000"), ("1e9..", "no bin is in it")] {
+        let output = run(&["peaks", text(&input), "--band", band]);
+        assert!(errors(&output).contains(reason), "{}", errors(&output));
+    }
+    let output = run(&["peaks", text(&input), "--band", "..100"]);
+    assert!(errors(&output).contains("`k` is 16"), "{}", errors(&output));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use burn::tensor::{DType, Device, Tensor, TensorData, Transaction};
 use firefly_framework::cost::{LearnedSize, Strategy};
 use firefly_framework::device::DeviceId;
 use firefly_framework::profile::{DeviceProfile, load_or_preset};
-use firefly_ops::{ArgumentError, Peaks, top_k};
+use firefly_ops::{ArgumentError, Peaks, WelchOptions, top_k};
 
 use super::AutoWelchPeaksConfig;
 use super::request::{PlanRequest, Selection};
@@ -202,7 +202,11 @@ impl AutoWelchPeaks {
             Strategy::Host => self.on_host[tier].try_forward(signal.to_device(&Device::flex())),
             Strategy::Spectrum => {
                 let power = self.exact[tier].try_psd(signal)?.try_into_data().map_err(unreadable)?;
-                top_k(Tensor::<D>::from_data(power, &Device::flex()), self.config.peaks.k)
+                strongest(
+                    Tensor::<D>::from_data(power, &Device::flex()),
+                    self.exact[tier].options(),
+                    self.config.peaks.k,
+                )
             }
             Strategy::Learned => {
                 let learned = self.learned.as_ref().ok_or_else(|| {
@@ -213,6 +217,14 @@ impl AutoWelchPeaks {
             }
         }
     }
+}
+
+/// The strongest of the bins of `power` that are searched.
+fn strongest<const D: usize>(power: Tensor<D>, options: &WelchOptions, k: usize) -> Result<Peaks<D>, ArgumentError> {
+    let Some(band) = options.band else { return top_k(power, k) };
+    let found = top_k(power.narrow(D - 1, band.first, band.end - band.first), k)?;
+    let missing = found.bins.clone().lower_elem(0);
+    Ok(Peaks { bins: (found.bins + band.first as i64).mask_fill(missing, -1), power: found.power })
 }
 
 impl Cache {

@@ -1,7 +1,7 @@
 //! Configuration of a learned model.
 
 use burn::config::Config;
-use firefly_ops::{ArgumentError, Detrend, Scaling, WelchOptions, Window, WindowSymmetry};
+use firefly_ops::{ArgumentError, Band, Detrend, Scaling, WelchOptions, Window, WindowSymmetry};
 
 use crate::welch_peaks::validate;
 
@@ -34,9 +34,11 @@ pub struct LearnedWelchPeaksConfig {
     pub segments: usize,
     /// Indices of the candidates that start open; all of them if `None`.
     pub open_segments: Option<Vec<usize>>,
-    /// Peaks per frame: from 1 to the number of bins, `n_fft / 2 + 1`.
+    /// Peaks per frame: from 1 to the number of bins, `n_fft / 2 + 1` or those of the band.
     #[config(default = 16)]
     pub k: usize,
+    /// Bins among which peaks are searched; all if `None`.
+    pub band: Option<Band>,
     /// Initial shape of the taper.
     #[config(default = "Window::Hann")]
     pub window: Window,
@@ -65,6 +67,7 @@ impl LearnedWelchPeaksConfig {
             .with_hop(self.hop.unwrap_or(self.n_fft / 2))
             .with_scaling(self.scaling)
             .with_detrend(self.detrend)
+            .with_band(self.band)
     }
 
     /// Checks every field.

@@ -275,11 +275,6 @@ pub(super) fn signal<const D: usize>(
     )
 }
 
-/// Checks the number of peaks of spectra of `bins` bins.
-pub(super) fn peak_count(operation: &'static str, k: usize, bins: usize) -> Result<(), ArgumentError> {
-    ensure((1..=bins).contains(&k), operation, "k", k, format_args!("from 1 to the number of bins, {bins}"))
-}
-
 /// The type of the numbers of `bins` bins: the device's integers, where they hold −1 and every bin.
 pub(super) fn bin_dtype(device: &Device, bins: usize) -> IntDType {
     let (dtype, last) = (device.settings().int_dtype, bins - 1);

@@ -173,7 +173,7 @@ pub fn learned_welch_peaks<const D: usize>(
     let (leading, _) = Leading::of(&signal);
     let bins = check::bin_dtype(&signal.device(), options.bins());
     let tensors = prepare(NAME, signal, parameters, options)?;
-    check::peak_count(NAME, k, options.bins())?;
+    options.validate_k(NAME, k)?;
     let (bins, power) = Dispatch::learned_welch_peaks(tensors, *options, k, bins);
     Ok(Peaks::of_rows(&leading, bins, power, k))
 }

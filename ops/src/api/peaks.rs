@@ -37,9 +37,9 @@ impl<const D: usize> Peaks<D> {
     }
 }
 
-/// The `k` strongest bins of [`welch_psd`](crate::welch_psd).
+/// The `k` strongest bins of [`welch_psd`](crate::welch_psd), of all bins or of those of the options' band.
 ///
-/// - `signal`: `[.., frame]`, of any rank from 1; `window`: `[n_fft]`; `k`: from 1 to the number of bins.
+/// - `signal`: `[.., frame]`, of any rank from 1; `window`: `[n_fft]`; `k`: from 1 to the number of bins searched.
 /// - returns bins and power, `[.., k]`.
 ///
 /// ```
@@ -66,7 +66,7 @@ pub fn welch_peaks<const D: usize>(
     let (leading, _) = Leading::of(&signal);
     let bins = check::bin_dtype(&signal.device(), options.bins());
     let inputs = psd::prepare("welch_peaks", signal, window, options)?;
-    check::peak_count("welch_peaks", k, options.bins())?;
+    options.validate_k("welch_peaks", k)?;
     let (bins, power) = Dispatch::welch_peaks(inputs, *options, k, bins);
     Ok(Peaks::of_rows(&leading, bins, power, k))
 }

@@ -7,7 +7,7 @@ use burn::tensor::IntDType;
 use burn::tensor::ops::PadMode;
 
 use crate::options::{
-    AdamOptions, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm,
+    AdamOptions, Band, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm,
     MelBands, MelNorm, MelOptions, MelScale, PeakLossOptions, Scaling, SpectrumKind, StftOptions, WeightDecay,
     WelchOptions,
 };
@@ -248,6 +248,8 @@ impl Argument for WelchOptions {
         [self.n_fft, self.hop, self.segments, scaling].iter().for_each(|count| count.encode(scalars));
         sample_rate.encode(scalars);
         (self.detrend == Detrend::Constant).encode(scalars);
+        // An empty range stands for all bins.
+        <[usize; 2]>::from(self.band.unwrap_or(Band::new(0..0))).iter().for_each(|count| count.encode(scalars));
     }
 
     fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
@@ -255,12 +257,14 @@ impl Argument for WelchOptions {
         let (n_fft, hop, segments, scaling) = (count()?, count()?, count()?, count()?);
         let sample_rate = f64::decode(scalars)?;
         let detrend = if bool::decode(scalars)? { Detrend::Constant } else { Detrend::None };
+        let band = Band::new(usize::decode(scalars)?..usize::decode(scalars)?);
+        let band = (band.end > 0).then_some(band);
         let scaling = match scaling {
             0 => Scaling::Power,
             1 => Scaling::Spectrum,
             2 => Scaling::Density { sample_rate },
             _ => return None,
         };
-        Some(Self { n_fft, hop, segments, scaling, detrend })
+        Some(Self { n_fft, hop, segments, scaling, detrend, band })
     }
 }

@@ -9,8 +9,8 @@ use burn_router::{CustomOpRegistry, TensorInterpreter};
 
 use super::*;
 use crate::options::{
-    AdamOptions, Detrend, Direction, Interpolation, LogGuard, LogUnit, MelBands, MelScale, PeakLossOptions, Scaling,
-    SpectrumKind, StftOptions, WeightDecay,
+    AdamOptions, Band, Detrend, Direction, Interpolation, LogGuard, LogUnit, MelBands, MelScale, PeakLossOptions,
+    Scaling, SpectrumKind, StftOptions, WeightDecay,
 };
 
 #[test]
@@ -28,7 +28,9 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
     let decays = [WeightDecay::None, WeightDecay::Coupled(0.5), WeightDecay::Decoupled(0.25)];
     let scalings = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }];
     for (scaling, decay) in scalings.into_iter().zip(decays) {
+        let band = (scaling == Scaling::Spectrum).then_some(Band::new(3..40));
         let options = WelchOptions { hop: 100, scaling, detrend: Detrend::Constant, ..WelchOptions::new(256, 3) };
+        let options = options.with_band(band);
         let operations = [
             OpDescriptor::WelchPsd { options },
             OpDescriptor::WelchPsdBackward { options },

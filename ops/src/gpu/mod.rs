@@ -56,4 +56,4 @@ pub use local_maxima::{MaximaBuffers, local_maxima};
 pub use peak_loss::{PeakLossBuffers, peak_loss, peak_loss_backward};
 pub use requirement::{Requirement, check, check_fft, check_long_conv, check_mel, check_spectral_conv};
 pub use segments::DeviceFrames;
-pub use top_k::{PeakBuffers, top_k};
+pub use top_k::{PeakBuffers, SearchedRows, top_k};

@@ -10,6 +10,7 @@
 //! ```
 
 mod adam;
+mod band;
 mod convolve_mode;
 mod direction;
 mod fft;
@@ -26,6 +27,7 @@ mod window;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 pub(crate) use adam::AdamCoefficients;
 pub use adam::{AdamOptions, WeightDecay};
+pub use band::Band;
 pub use convolve_mode::ConvolveMode;
 pub use direction::Direction;
 pub use fft::FftOptions;

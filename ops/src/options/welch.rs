@@ -1,7 +1,10 @@
 //! Parameters of a Welch estimate: segment length, hop, number of segments, scaling and detrending.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
+use super::band::Band;
 use crate::error::{ArgumentError, ensure};
 
 /// The shortest butterfly transform, and so the shortest segment of learned estimates, in samples.
@@ -113,13 +116,16 @@ pub struct WelchOptions {
     pub scaling: Scaling,
     /// Trend that is subtracted from each segment before it is windowed.
     pub detrend: Detrend,
+    /// Bins among which peaks are searched; all if `None`. Operations that return the power of every bin ignore it.
+    #[serde(default)]
+    pub band: Option<Band>,
 }
 
 impl WelchOptions {
     /// An estimate from `segments` half-overlapping segments, scaling `power`, no detrending.
     pub const fn new(n_fft: usize, segments: usize) -> Self {
         let hop = if n_fft < 2 { 1 } else { n_fft / 2 };
-        Self { n_fft, hop, segments, scaling: Scaling::Power, detrend: Detrend::None }
+        Self { n_fft, hop, segments, scaling: Scaling::Power, detrend: Detrend::None, band: None }
     }
 
     /// The same estimate with segments `hop` samples apart.
@@ -140,6 +146,35 @@ impl WelchOptions {
     /// The same estimate with another detrending.
     pub const fn with_detrend(self, detrend: Detrend) -> Self {
         Self { detrend, ..self }
+    }
+
+    /// The same estimate with peaks searched in some of the bins: `Some(first..end)`, or all with `None`.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::{Band, WelchOptions, welch_peaks};
+    ///
+    /// // A constant with a weak tone at bin 2 of 8: without DC and its neighbour the tone is the strongest.
+    /// let device = Device::flex();
+    /// let signal = Tensor::<1>::from_floats([6.0, 5.0, 4.0, 5.0, 6.0, 5.0, 4.0, 5.0], &device);
+    /// let strongest = |options: &WelchOptions| {
+    ///     let peaks = welch_peaks(signal.clone(), Tensor::ones([8], &device), options, 1)?;
+    ///     Ok::<i64, firefly_ops::ArgumentError>(peaks.bins.into_scalar())
+    /// };
+    /// let all = WelchOptions::new(8, 1);
+    /// assert_eq!((strongest(&all)?, strongest(&all.with_band(Some(Band::new(2..5))))?), (0, 2));
+    /// # Ok::<(), firefly_ops::ArgumentError>(())
+    /// ```
+    pub const fn with_band(self, band: Option<Band>) -> Self {
+        Self { band, ..self }
+    }
+
+    /// The bins among which peaks are searched: those of the band, or all.
+    pub const fn searched(&self) -> Range<usize> {
+        match self.band {
+            Some(Band { first, end }) => first..end,
+            None => 0..self.bins(),
+        }
     }
 
     /// Bins of the one-sided spectrum: `n_fft / 2 + 1`.
@@ -182,7 +217,20 @@ impl WelchOptions {
             let positive = sample_rate.is_finite() && sample_rate > 0.0;
             ensure(positive, operation, "sample_rate", sample_rate, "a positive number of hertz")?;
         }
-        Ok(())
+        match self.band {
+            Some(band) => band.validate(operation, self.bins()),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks the number of peaks that are searched; errors name `operation`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] if `k` is not from 1 to the number of bins, or of those in the band.
+    pub fn validate_k(&self, operation: &'static str, k: usize) -> Result<(), ArgumentError> {
+        let (searched, of) = (self.searched().len(), if self.band.is_some() { " in the band" } else { "" });
+        let expected = format_args!("from 1 to the number of bins{of}, {searched}");
+        ensure((1..=searched).contains(&k), operation, "k", k, expected)
     }
 }
 
@@ -229,6 +277,14 @@ mod tests {
         for sample_rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(named(WelchOptions { scaling: Scaling::Density { sample_rate }, ..good }), "sample_rate");
         }
+        for (first, end) in [(4, 4), (5, 4), (0, 130), (usize::MAX, usize::MAX)] {
+            assert_eq!(named(WelchOptions { band: Some(Band { first, end }), ..good }), "band");
+        }
+        let in_band = good.with_band(Some(Band::new(9..12)));
+        assert_eq!((in_band.validate_k("welch_peaks", 3), good.validate_k("welch_peaks", 129)), (Ok(()), Ok(())));
+        let error = in_band.validate_k("welch_peaks", 4).unwrap_err().to_string();
+        assert_eq!(error, "welch_peaks: `k` is 4, but must be from 1 to the number of bins in the band, 3");
+        assert_eq!(good.with_band(Some(Band::new(128..129))).validate("welch_psd"), Ok(()));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The program as a user runs it, and what it ships.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod band;
 mod cards;
 mod command_line;
 #[path = "../common/mod.rs"]

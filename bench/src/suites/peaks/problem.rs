@@ -47,11 +47,7 @@ impl PeaksProblem {
         const NAME: &str = "welch-peaks";
         self.options.validate(NAME)?;
         validate_n_fft(NAME, "n_fft", self.options.n_fft)?;
-        let bins = self.options.bins();
-        if !(1..=bins).contains(&self.k) {
-            let expected = format_args!("from 1 to the number of bins, {bins}").to_string();
-            return Err(ArgumentError::new(NAME, "k", self.k, expected));
-        }
+        self.options.validate_k(NAME, self.k)?;
         let bytes = self.batch.checked_mul(self.frame() * size_of::<f32>());
         if bytes.is_none_or(|bytes| bytes > MAX_INPUT_BYTES) {
             let most = MAX_INPUT_BYTES / (self.frame() * size_of::<f32>());

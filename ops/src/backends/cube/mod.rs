@@ -8,6 +8,8 @@ mod row_layout;
 mod spectral_conv;
 mod transform;
 
+use std::ops::Range;
+
 use burn::backend::TensorMetadata;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, IntDType, Shape};
@@ -24,7 +26,8 @@ use crate::gpu::learned::{
 };
 use crate::gpu::welch::{self, WelchGradients};
 use crate::gpu::{
-    ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MaximaBuffers, PeakBuffers, local_maxima, top_k,
+    ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MaximaBuffers, PeakBuffers, SearchedRows, local_maxima,
+    top_k,
 };
 use crate::ops::{
     AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps,
@@ -75,12 +78,13 @@ fn size(tensor: &CubeTensor) -> [usize; 2] {
     [shape[0], shape[1]]
 }
 
-/// The strongest of `power` as tensors.
-fn peaks(power: CubeTensor, k: usize, dtype: IntDType) -> (CubeTensor, CubeTensor) {
-    let [rows, bins] = size(&power);
+/// The strongest of the searched bins of `power` as tensors.
+fn peaks(power: CubeTensor, searched: Range<usize>, k: usize, dtype: IntDType) -> (CubeTensor, CubeTensor) {
+    let [rows, stride] = size(&power);
     let (found, strength) = peak_outputs(&power, rows, k);
     if rows > 0 {
-        top_k(&device(&power), &power.handle, &peak_buffers(&found, &strength, k), rows, bins);
+        let search = SearchedRows { power: power.handle.clone(), rows, stride, searched };
+        top_k(&device(&power), &search, &peak_buffers(&found, &strength, k));
     }
     (cast(found, dtype.into()), strength)
 }
@@ -137,7 +141,8 @@ impl SpectralOps for CubeBackend {
     }
 
     fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>) {
-        peaks(contiguous(values), k, bins)
+        let [_, length] = size(&values);
+        peaks(contiguous(values), 0..length, k, bins)
     }
 
     fn local_maxima(
@@ -248,7 +253,7 @@ impl SpectralOps for CubeBackend {
                 return (cast(found, bins.into()), power);
             }
         }
-        peaks(Self::learned_welch_psd(inputs, options), k, bins)
+        peaks(Self::learned_welch_psd(inputs, options), options.searched(), k, bins)
     }
 
     fn complex_fft(

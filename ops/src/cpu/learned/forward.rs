@@ -44,18 +44,18 @@ pub(in crate::cpu) fn learned_welch_peaks(
     out_bins: &mut [i64],
     out_power: &mut [f32],
 ) {
-    let bins = model.options.bins();
+    let (bins, searched) = (model.options.bins(), model.options.searched().len());
     let (set, rows, order) = (InstructionSet::current(), out_bins.len() / k, bit_reversal(model.transform.n));
     with_prepared(&model.transform, bins, ClosedGates::Skip, WeightForm::Forward, |prepared| {
         let frames = LearnedFrames::new(model, prepared, &order, frame_len);
-        let tasks = tile_tasks(rows, work(model, prepared) + top_k::work(bins, k));
+        let tasks = tile_tasks(rows, work(model, prepared) + top_k::work(searched, k));
         let pieces = signal
             .chunks(tasks.rows * frame_len)
             .zip(out_bins.chunks_mut(tasks.rows * k))
             .zip(out_power.chunks_mut(tasks.rows * k));
         tasks.run(pieces, |((signal, out_bins), out_power)| {
             f32::with_scratch(|scratch| {
-                let (_, _, keys) = scratch.buffers(0, 0, bins);
+                let (_, _, keys) = scratch.buffers(0, 0, searched);
                 with_lines(power_lines(&frames) + MAX_LANES * lines_for(bins), |memory| {
                     let kernel = PeaksKernel { frames: &frames, memory, signal, k, keys, out_bins, out_power };
                     dispatch(set, width(rows), kernel);
@@ -173,7 +173,7 @@ impl Kernel for PeaksKernel<'_> {
                 stride,
                 rows,
             );
-            let tile = PowerTile { power: rows, stride, bins };
+            let tile = PowerTile::new(rows, stride, frames.options().searched());
             top_k_tile::<V, false>(token, &tile, k, keys, out_bins, out_power);
         }
     }

@@ -7,7 +7,7 @@ use crate::cpu::runtime::scratch::take;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::scalar::butterfly::Schedule;
 use crate::cpu::scalar::split::{Split, SplitMut};
-use crate::cpu::top_k::{self, top_k_row};
+use crate::cpu::top_k::{self, shift_bins, top_k_row};
 use crate::cpu::welch::{scaling, segment};
 use crate::options::WelchOptions;
 
@@ -41,22 +41,23 @@ pub(in crate::cpu) fn learned_welch_peaks<T: Real>(
     out_bins: &mut [i64],
     out_power: &mut [T],
 ) {
-    let bins = model.options.bins();
+    let (bins, searched) = (model.options.bins(), model.options.searched());
     let learned = LearnedRows::new(model);
-    let tasks = Tasks::independent(out_bins.len() / k, learned.work() + top_k::work(bins, k));
+    let tasks = Tasks::independent(out_bins.len() / k, learned.work() + top_k::work(searched.len(), k));
     let pieces = signal
         .chunks(tasks.rows * frame_len)
         .zip(out_bins.chunks_mut(tasks.rows * k))
         .zip(out_power.chunks_mut(tasks.rows * k));
     tasks.run(pieces, |((frames, out_bins), out_power)| {
         T::with_scratch(|scratch| {
-            let (_, real, keys) = scratch.buffers(0, LearnedBuffers::<T>::len(model.options) + bins, bins);
+            let (_, real, keys) = scratch.buffers(0, LearnedBuffers::<T>::len(model.options) + bins, searched.len());
             let (power, real) = real.split_at_mut(bins);
             let mut buffers = LearnedBuffers::cut(real, model.options);
             let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
             for (frame, (out_bins, out_power)) in frames.chunks_exact(frame_len).zip(outputs) {
                 learned.row(frame, &mut buffers, power);
-                top_k_row(power, keys, out_bins, out_power);
+                top_k_row(&power[searched.clone()], keys, out_bins, out_power);
+                shift_bins(out_bins, searched.start);
             }
         });
     });

@@ -8,7 +8,7 @@ use rustfft::{Fft, FftDirection};
 use crate::cpu::learned::gain;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
-use crate::cpu::top_k::{self, top_k_row};
+use crate::cpu::top_k::{self, shift_bins, top_k_row};
 use crate::cpu::welch::estimate::Estimate;
 use crate::cpu::welch::segment;
 
@@ -37,21 +37,22 @@ pub(in crate::cpu) fn welch_peaks<T: Real>(
     out_bins: &mut [i64],
     out_power: &mut [T],
 ) {
-    let (n, bins) = (estimate.options.n_fft, estimate.options.bins());
+    let (n, bins, searched) = (estimate.options.n_fft, estimate.options.bins(), estimate.options.searched());
     let welch = PlannedWelch::new(estimate);
-    let tasks = Tasks::independent(out_bins.len() / k, welch.work() + top_k::work(bins, k));
+    let tasks = Tasks::independent(out_bins.len() / k, welch.work() + top_k::work(searched.len(), k));
     let pieces = signal
         .chunks(tasks.rows * frame_len)
         .zip(out_bins.chunks_mut(tasks.rows * k))
         .zip(out_power.chunks_mut(tasks.rows * k));
     tasks.run(pieces, |((frames, out_bins), out_power)| {
         T::with_scratch(|scratch| {
-            let (complex, real, keys) = scratch.buffers(welch.complex_len(), n + bins, bins);
+            let (complex, real, keys) = scratch.buffers(welch.complex_len(), n + bins, searched.len());
             let (sums, power) = real.split_at_mut(n);
             let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
             for (frame, (out_bins, out_power)) in frames.chunks_exact(frame_len).zip(outputs) {
                 welch.row(frame, complex, sums, power);
-                top_k_row(power, keys, out_bins, out_power);
+                top_k_row(&power[searched.clone()], keys, out_bins, out_power);
+                shift_bins(out_bins, searched.start);
             }
         });
     });

@@ -110,7 +110,7 @@ impl<T: Real> LearnedModel<T> {
 }
 
 pub(in crate::cpu) fn options(n_fft: usize, segments: usize) -> WelchOptions {
-    WelchOptions { n_fft, hop: n_fft / 2, segments, scaling: Scaling::Power, detrend: Detrend::None }
+    WelchOptions::new(n_fft, segments)
 }
 
 #[test]

@@ -5,7 +5,14 @@ fn every_option(n_fft: usize) -> impl Iterator<Item = WelchOptions> {
     (1..=3).flat_map(move |segments| {
         [n_fft / 2, n_fft / 4 + 1, n_fft + 3].into_iter().flat_map(move |hop| {
             SCALINGS.into_iter().flat_map(move |scaling| {
-                DETRENDS.into_iter().map(move |detrend| WelchOptions { n_fft, hop, segments, scaling, detrend })
+                DETRENDS.into_iter().map(move |detrend| WelchOptions {
+                    n_fft,
+                    hop,
+                    segments,
+                    scaling,
+                    detrend,
+                    band: None,
+                })
             })
         })
     })
@@ -91,8 +98,7 @@ fn peaks_are_the_top_of_the_power() {
 #[test]
 #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
 fn gradients_of_peaks_match_differences_of_the_loss() {
-    let options =
-        WelchOptions { n_fft: 32, hop: 16, segments: 2, scaling: Scaling::Spectrum, detrend: Detrend::Constant };
+    let options = WelchOptions { scaling: Scaling::Spectrum, detrend: Detrend::Constant, ..WelchOptions::new(32, 2) };
     let (frame_len, bins, rows) = (options.frame(), options.bins(), 3);
     let (signal, window) = (noise(rows * frame_len, 5), window(32));
     for k in [1, 4, bins] {

@@ -10,9 +10,11 @@
 //! those ranks are put in order by their values. Rows in which they may have decided which bins are among the
 //! strongest, or in which a value that is not finite may be among them, are searched again exactly.
 
+use std::ops::Range;
+
 use crate::cpu::fft::radix::transpose;
 use crate::cpu::isa::register::{MAX_LANES, Register, SharedKernel};
-use crate::cpu::top_k::top_k_row;
+use crate::cpu::top_k::{shift_bins, top_k_row};
 use crate::sorting_network::for_each_comparator;
 
 /// Keys sorted at once.
@@ -26,20 +28,38 @@ const MAX_BINS: usize = 1 << 11 | 1;
 const MIN_KEY: u32 = !f32::NEG_INFINITY.to_bits() + 1;
 const MAX_KEY: u32 = (f32::INFINITY.to_bits() | 1 << 31) - 1;
 
-/// Power of a few rows.
+/// Power of a few rows, and the bins of it that are searched.
 pub(in crate::cpu) struct PowerTile<'a> {
-    /// `LANES` rows of `stride` values, the first `bins` of each being its power.
+    /// `LANES` rows of `stride` values.
     pub power: &'a [f32],
     pub stride: usize,
-    /// A multiple of 16, plus 1; any number in a general search.
+    /// The first bin that is searched.
+    pub first: usize,
+    /// The number of bins that are searched.
     pub bins: usize,
 }
 
+impl<'a> PowerTile<'a> {
+    /// The bins `searched` of rows of `stride` values.
+    pub fn new(power: &'a [f32], stride: usize, searched: Range<usize>) -> Self {
+        Self { power, stride, first: searched.start, bins: searched.len() }
+    }
+
+    /// The searched bins of each row.
+    #[inline(always)]
+    fn rows(&self) -> impl Iterator<Item = &'a [f32]> {
+        let (first, bins) = (self.first, self.bins);
+        self.power.chunks_exact(self.stride).map(
+            #[inline(always)]
+            move |row| &row[first..first + bins],
+        )
+    }
+}
+
 /// As [`top_k_row`] for the first `out_bins.len() / k` rows of the tile, any `k`. `keys`, as long as a row has
-/// bins, is overwritten.
+/// bins that are searched, is overwritten.
 ///
-/// `GENERAL`: whether many values may be negative, and rows are of any length. Without, a row that has a negative value
-/// is searched exactly.
+/// `GENERAL`: whether many values may be negative. Without, a row that has a negative value is searched exactly.
 #[inline(always)]
 pub(in crate::cpu) fn top_k_tile<V: Register, const GENERAL: bool>(
     token: V::Token,
@@ -51,11 +71,25 @@ pub(in crate::cpu) fn top_k_tile<V: Register, const GENERAL: bool>(
 ) {
     if !takes(k, tile.bins) {
         let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
-        for (power, (out_bins, out_power)) in tile.power.chunks_exact(tile.stride).zip(outputs) {
-            search_exactly(&power[..tile.bins], keys, out_bins, out_power);
+        for (power, (out_bins, out_power)) in tile.rows().zip(outputs) {
+            search_exactly(power, keys, out_bins, out_power);
         }
-        return;
+    } else {
+        search_tile::<V, GENERAL>(token, tile, k, keys, out_bins, out_power);
     }
+    shift_bins(out_bins, tile.first);
+}
+
+/// [`top_k_tile`] in registers, with bins numbered from the first that is searched.
+#[inline(always)]
+fn search_tile<V: Register, const GENERAL: bool>(
+    token: V::Token,
+    tile: &PowerTile<'_>,
+    k: usize,
+    keys: &mut [u64],
+    out_bins: &mut [i64],
+    out_power: &mut [f32],
+) {
     match k.div_ceil(BLOCK) {
         1 => V::call_shared(token, TileSearch::<V, 1, GENERAL> { token, tile, k, keys, out_bins, out_power }),
         2 => V::call_shared(token, TileSearch::<V, 2, GENERAL> { token, tile, k, keys, out_bins, out_power }),
@@ -65,7 +99,7 @@ pub(in crate::cpu) fn top_k_tile<V: Register, const GENERAL: bool>(
 
 /// Whether the `k` strongest of `bins` are found in registers.
 pub(super) fn takes(k: usize, bins: usize) -> bool {
-    k <= MAX_K && (BLOCK..=MAX_BINS).contains(&bins)
+    k <= MAX_K && (2..=MAX_BINS).contains(&bins)
 }
 
 /// [`top_k_tile`] of at most `B` blocks.
@@ -82,7 +116,7 @@ impl<V: Register, const B: usize, const GENERAL: bool> SharedKernel for TileSear
     #[inline(always)]
     fn run(self) {
         let Self { token, tile, k, keys, out_bins, out_power } = self;
-        debug_assert!(takes(k, tile.bins) && (GENERAL || tile.bins % BLOCK == 1));
+        debug_assert!(takes(k, tile.bins));
         // As many low bits as number the bins, and leave no key 0.
         let mask = (tile.bins + 1).next_power_of_two() as u32 - 1;
         let (ranked, discarded) = sorted::<V, B, GENERAL>(token, tile, mask);
@@ -103,8 +137,7 @@ impl<V: Register, const B: usize, const GENERAL: bool> SharedKernel for TileSear
         }
         // Bins and power from the keys, or by the exact search where keys do not suffice.
         let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
-        let powers = tile.power.chunks_exact(tile.stride).map(|power| &power[..tile.bins]);
-        for (row, ((power, ranks), (out_bins, out_power))) in powers.zip(&rows).zip(outputs).enumerate() {
+        for (row, ((power, ranks), (out_bins, out_power))) in tile.rows().zip(&rows).zip(outputs).enumerate() {
             let ranks = ranks.as_flattened();
             let (first, last) = (ranks[0].to_bits() & !mask, ranks[k - 1].to_bits() & !mask);
             let finite = if GENERAL { MIN_KEY <= last && first <= MAX_KEY } else { first < f32::INFINITY.to_bits() };
@@ -177,11 +210,15 @@ fn sorted<V: Register, const B: usize, const GENERAL: bool>(
     // No key is 0.
     let mut top = [[V::splat(token, 0.0); BLOCK]; B];
     let mut discarded = V::splat(token, 0.0);
-    top[0] = sort(keys_of::<V, GENERAL>(token, tile, 0, mask));
     let (whole, rest) = (tile.bins / BLOCK, tile.bins % BLOCK);
-    for block in 1..whole + usize::from(GENERAL && rest > 1) {
-        let mut other = sort(if GENERAL && block == whole {
-            keys_of_rest(token, tile, mask)
+    top[0] = sort(if whole == 0 {
+        keys_of_rest::<V, GENERAL>(token, tile, mask)
+    } else {
+        keys_of::<V, GENERAL>(token, tile, 0, mask)
+    });
+    for block in 1..whole + usize::from(rest > 1) {
+        let mut other = sort(if block == whole {
+            keys_of_rest::<V, GENERAL>(token, tile, mask)
         } else {
             keys_of::<V, GENERAL>(token, tile, block, mask)
         });
@@ -191,13 +228,13 @@ fn sorted<V: Register, const B: usize, const GENERAL: bool>(
         }
         merge_greatest(&mut top[B.min(block + 1) - 1], other, &mut discarded);
     }
-    if GENERAL && rest != 1 {
+    if rest != 1 {
         return (top, discarded);
     }
-    // The last bin, Nyquist in a spectrum, is inserted alone.
+    // A bin behind whole blocks, Nyquist in a spectrum, is inserted alone.
     let last = tile.bins - 1;
     let mut column = V::Array::default();
-    for (value, row) in column.as_mut().iter_mut().zip(tile.power.chunks_exact(tile.stride)) {
+    for (value, row) in column.as_mut().iter_mut().zip(tile.rows()) {
         *value = row[last];
     }
     let mut key = key_of::<V, GENERAL>(V::load(token, &column), mask, last);
@@ -222,17 +259,17 @@ fn keys_of<V: Register, const GENERAL: bool>(
     keys
 }
 
-/// Keys of the bins after the last whole block of a general search, filled up with keys of 0, which come last.
+/// Keys of the bins after the last whole block, filled up with keys of 0, which come last.
 #[inline(always)]
-fn keys_of_rest<V: Register>(token: V::Token, tile: &PowerTile<'_>, mask: u32) -> [V; BLOCK] {
+fn keys_of_rest<V: Register, const GENERAL: bool>(token: V::Token, tile: &PowerTile<'_>, mask: u32) -> [V; BLOCK] {
     let (first, rest) = (tile.bins / BLOCK * BLOCK, tile.bins % BLOCK);
     let mut padded = [0.0; BLOCK * MAX_LANES];
-    for (padded, row) in padded.chunks_exact_mut(BLOCK).zip(tile.power.chunks_exact(tile.stride)) {
+    for (padded, row) in padded.chunks_exact_mut(BLOCK).zip(tile.rows()) {
         padded[..rest].copy_from_slice(&row[first..first + rest]);
     }
-    let mut keys = columns(token, &PowerTile { power: &padded, stride: BLOCK, bins: BLOCK }, 0);
+    let mut keys = columns(token, &PowerTile::new(&padded, BLOCK, 0..BLOCK), 0);
     for (bin, key) in keys.iter_mut().enumerate() {
-        *key = if bin < rest { key_of::<V, true>(*key, mask, first + bin) } else { V::splat(token, 0.0) };
+        *key = if bin < rest { key_of::<V, GENERAL>(*key, mask, first + bin) } else { V::splat(token, 0.0) };
     }
     keys
 }
@@ -265,7 +302,7 @@ fn columns<V: Register>(token: V::Token, tile: &PowerTile<'_>, block: usize) -> 
 #[inline(always)]
 fn load_columns<V: Register, const L: usize>(token: V::Token, tile: &PowerTile<'_>, at: usize, columns: &mut [V]) {
     let mut rows = [V::splat(token, 0.0); L];
-    for (register, row) in rows.iter_mut().zip(tile.power.chunks_exact(tile.stride)) {
+    for (register, row) in rows.iter_mut().zip(tile.rows()) {
         *register = V::load(token, &V::arrays(row)[at]);
     }
     columns[..L].copy_from_slice(&transpose::<V, L>(rows));

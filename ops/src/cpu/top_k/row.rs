@@ -2,6 +2,15 @@
 
 use crate::cpu::real::Real;
 
+/// Numbers bins that were searched from `first` on as those of the whole row.
+#[inline(always)]
+pub(in crate::cpu) fn shift_bins(bins: &mut [i64], first: usize) {
+    if first > 0 {
+        // A missing peak stays −1.
+        bins.iter_mut().for_each(|bin| *bin += if *bin < 0 { 0 } else { first as i64 });
+    }
+}
+
 /// The strongest bins of a row of power, strongest first, as many as the outputs are long: at most all of them.
 ///
 /// Equal powers give the lower bin first. Non-finite power is never selected; missing ranks have bin −1 and power NaN.

@@ -1,5 +1,7 @@
 //! Every instruction set this processor has, against the exact search of each row.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 
 use crate::cpu::isa::register::{MAX_LANES, Register};
@@ -17,7 +19,7 @@ struct PowerSearch<'a> {
     /// One row per lane of the widest register, each `stride` values long.
     power: &'a [f32],
     stride: usize,
-    bins: usize,
+    searched: Range<usize>,
     k: usize,
     keys: &'a mut [u64],
     found: &'a mut [i64],
@@ -27,12 +29,19 @@ struct PowerSearch<'a> {
 impl Kernel for PowerSearch<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
-        let tile = PowerTile { power: &self.power[..self.stride * V::LANES], stride: self.stride, bins: self.bins };
+        let tile = PowerTile::new(&self.power[..self.stride * V::LANES], self.stride, self.searched);
         top_k_tile::<V, false>(token, &tile, self.k, self.keys, self.found, self.peaks);
     }
 }
 
-fn search_with(set: InstructionSet, rows: &[Vec<f32>], k: usize, found: &mut [i64], peaks: &mut [f32]) {
+fn search_with(
+    set: InstructionSet,
+    rows: &[Vec<f32>],
+    searched: Range<usize>,
+    k: usize,
+    found: &mut [i64],
+    peaks: &mut [f32],
+) {
     let bins = rows[0].len();
     let stride = bins.next_multiple_of(16);
     // What no row covers is not read.
@@ -43,7 +52,7 @@ fn search_with(set: InstructionSet, rows: &[Vec<f32>], k: usize, found: &mut [i6
     dispatch(
         set,
         Width::Sixteen,
-        PowerSearch { power: &power, stride, bins, k, keys: &mut vec![0; bins], found, peaks },
+        PowerSearch { power: &power, stride, k, keys: &mut vec![0; searched.len()], searched, found, peaks },
     );
 }
 
@@ -68,12 +77,18 @@ fn special_row(bins: usize) -> impl Strategy<Value = Vec<f32>> {
     ]
 }
 
-/// The largest values of each row, by the exact search: positions, and the bits of values.
-fn searched_exactly<'a>(rows: impl IntoIterator<Item = &'a [f32]>, k: usize) -> (Vec<i64>, Vec<u32>) {
+/// A part of `bins` bins.
+fn band(bins: usize) -> impl Strategy<Value = Range<usize>> {
+    (0..bins).prop_flat_map(move |first| (first + 1..=bins).prop_map(move |end| first..end))
+}
+
+/// The largest of the searched values of each row, by the exact search: positions, and the bits of values.
+fn searched_exactly(rows: &[Vec<f32>], searched: Range<usize>, k: usize) -> (Vec<i64>, Vec<u32>) {
     let mut expected = (Vec::new(), Vec::new());
     for power in rows {
-        let (mut keys, mut bins, mut peaks) = (vec![0; power.len()], vec![0; k], vec![0.0; k]);
-        top_k_row(power, &mut keys, &mut bins, &mut peaks);
+        let (mut keys, mut bins, mut peaks) = (vec![0; searched.len()], vec![0; k], vec![0.0; k]);
+        top_k_row(&power[searched.clone()], &mut keys, &mut bins, &mut peaks);
+        bins.iter_mut().filter(|bin| **bin >= 0).for_each(|bin| *bin += searched.start as i64);
         expected.0.extend(bins);
         expected.1.extend(bits(&peaks));
     }
@@ -109,23 +124,27 @@ proptest! {
 
     #[test]
     fn strongest_bins_are_those_of_the_definition(
-        (rows, k) in prop_oneof![Just(17), Just(33), Just(65), Just(129), Just(513)]
-            .prop_flat_map(|bins| (prop::collection::vec(special_row(bins), 1..=16), 1..=bins.min(64))),
+        (rows, searched, k) in prop_oneof![Just(17), Just(33), Just(65), Just(129), Just(513)]
+            .prop_flat_map(|bins| (Just(bins), prop_oneof![Just(0..bins), band(bins)]))
+            .prop_flat_map(|(bins, searched)| {
+                let most = searched.len().min(64);
+                (prop::collection::vec(special_row(bins), 1..=16), Just(searched), 1..=most)
+            }),
     ) {
-        let expected = searched_exactly(rows.iter().map(Vec::as_slice), k);
+        let expected = searched_exactly(&rows, searched.clone(), k);
         for set in InstructionSet::available() {
             let (mut bins, mut peaks) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
             for rows_at in (0..rows.len()).step_by(4) {
                 let until = rows.len().min(rows_at + 4);
                 // Tiles of every set hold at least four rows.
                 let at = rows_at * k..until * k;
-                search_with(set, &rows[rows_at..until], k, &mut bins[at.clone()], &mut peaks[at]);
+                search_with(set, &rows[rows_at..until], searched.clone(), k, &mut bins[at.clone()], &mut peaks[at]);
             }
             prop_assert_eq!(&bins, &expected.0, "{}", set);
             prop_assert_eq!(bits(&peaks), &expected.1[..], "{}", set);
             let (mut bins, mut peaks) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
             if set.name() == "avx512" {
-                search_with(set, &rows, k, &mut bins, &mut peaks);
+                search_with(set, &rows, searched.clone(), k, &mut bins, &mut peaks);
                 prop_assert_eq!(&bins, &expected.0, "{}", set);
                 prop_assert_eq!(bits(&peaks), &expected.1[..], "{}", set);
             }
@@ -138,7 +157,7 @@ proptest! {
             .prop_flat_map(|length| (prop::collection::vec(special_values(length), 1..=reduced(40, 9)), 1..=length.min(70))),
     ) {
         let length = rows[0].len();
-        let expected = searched_exactly(rows.iter().map(Vec::as_slice), k);
+        let expected = searched_exactly(&rows, 0..length, k);
         for set in InstructionSet::available() {
             let (mut bins, mut values) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
             set.force(|| top_k(&rows.concat(), length, k, &mut bins, &mut values));

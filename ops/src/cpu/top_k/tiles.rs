@@ -59,7 +59,7 @@ impl Kernel for TopKKernel<'_> {
             } else {
                 rows
             };
-            let tile = PowerTile { power, stride: length, bins: length };
+            let tile = PowerTile::new(power, length, 0..length);
             top_k_tile::<V, true>(token, &tile, k, keys, out_bins, out_values);
         }
     }

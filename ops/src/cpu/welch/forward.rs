@@ -73,7 +73,7 @@ pub(super) fn welch_peaks(
         .zip(out_power.chunks_mut(tasks.rows * k));
     tasks.run(pieces, |((frames, out_bins), out_power)| {
         f32::with_scratch(|scratch| {
-            let (_, _, keys) = scratch.buffers(0, 0, options.bins());
+            let (_, _, keys) = scratch.buffers(0, 0, options.searched().len());
             with_lines(call.lines(), |memory| {
                 let outputs = WelchOutputs::Peaks(PeakRows { k, keys, bins: out_bins, power: out_power });
                 WelchKernel { call, memory, frames, outputs }.dispatch(set);
@@ -216,7 +216,11 @@ impl WelchKernel<'_> {
             if let Some(peaks) = &mut peaks
                 && (is_last || is_full)
             {
-                peaks.search::<V::OneRow, false>(token, index - row, &PowerTile { power: tile, stride, bins });
+                peaks.search::<V::OneRow, false>(
+                    token,
+                    index - row,
+                    &PowerTile::new(tile, stride, call.options.searched()),
+                );
             }
         }
     }

@@ -35,7 +35,7 @@ pub(super) fn welch_peaks(
         .zip(out_power.chunks_mut(tasks.rows * k));
     tasks.run(pieces, |((frames, bins), power)| {
         f32::with_scratch(|scratch| {
-            let (_, _, keys) = scratch.buffers(0, 0, call.options.bins());
+            let (_, _, keys) = scratch.buffers(0, 0, call.options.searched().len());
             run(call, plan, frames, WelchOutputs::Peaks(PeakRows { k, keys, bins, power }));
         });
     });
@@ -127,7 +127,7 @@ impl Kernel for WelchRows<'_> {
                 |k| V::load(token, &sums[k]),
             );
             if let Some(peaks) = &mut peaks {
-                peaks.search::<V, true>(token, group * V::LANES, &PowerTile { power: tile, stride: bins, bins });
+                peaks.search::<V, true>(token, group * V::LANES, &PowerTile::new(tile, bins, options.searched()));
             }
         }
     }

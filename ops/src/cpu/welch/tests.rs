@@ -1,5 +1,7 @@
 //! Every instruction set this processor has, against definitions in double precision and against itself.
 
+use std::ops::Range;
+
 use rayon::ThreadPoolBuilder;
 
 use crate::cpu::isa::lines::with_lines;
@@ -13,7 +15,7 @@ use crate::cpu::top_k::top_k_row;
 use crate::cpu::welch::estimate::Estimate;
 use crate::cpu::welch::forward::{PeakRows, WelchCall, WelchKernel, WelchOutputs};
 use crate::cpu::{Real, welch_peaks, welch_psd};
-use crate::options::{Detrend, Scaling, WelchOptions};
+use crate::options::{Band, Detrend, Scaling, WelchOptions};
 
 const LENGTHS: [usize; 12] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 65536];
 
@@ -55,7 +57,7 @@ fn power_is_that_of_the_definition() {
         for (case, &segments) in segments.iter().enumerate() {
             for (hop, detrend) in [(n / 2, Detrend::None), (n / 4 + 1, Detrend::Constant), (n + 3, Detrend::Constant)] {
                 let scaling = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }][case % 3];
-                let options = WelchOptions { n_fft: n, hop, segments, scaling, detrend };
+                let options = WelchOptions { n_fft: n, hop, segments, scaling, detrend, band: None };
                 // An odd length, so that rows have every alignment; 0.4 for detrending to take off.
                 let frame_len = options.frame() | 1;
                 let signal: Vec<f64> = noise(3 * frame_len, 11).iter().map(|x| x + 0.4).collect();
@@ -153,6 +155,48 @@ fn rows_side_by_side_have_the_power_of_the_definition_and_share_nothing() {
                 top_k_row(power, &mut keys, &mut expected_bins, &mut expected_power);
                 assert_eq!(peak_bins[row * k..][..k], expected_bins, "row {row}, {options:?}");
                 assert_eq!(bits(&peak_power[row * k..][..k]), bits(&expected_power), "row {row}, {options:?}");
+            }
+        }
+    }
+}
+
+/// Peaks of the bins `searched` of rows of power.
+fn peaks_of(power: &[f32], bins: usize, searched: Range<usize>, k: usize) -> (Vec<i64>, Vec<u32>) {
+    let (mut found, mut strength) = (Vec::new(), Vec::new());
+    for power in power.chunks(bins) {
+        let (mut keys, mut of_row, mut power_of_row) = (vec![0; searched.len()], vec![0; k], vec![0.0; k]);
+        top_k_row(&power[searched.clone()], &mut keys, &mut of_row, &mut power_of_row);
+        found.extend(of_row.iter().map(|&bin| if bin < 0 { bin } else { bin + searched.start as i64 }));
+        strength.extend(bits(&power_of_row));
+    }
+    (found, strength)
+}
+
+#[test]
+fn peaks_of_a_band_are_the_strongest_of_its_bins() {
+    // Every engine: transforms across registers, a row per lane, short segments, and planned transforms.
+    for n in lengths(&[16, 64, 100, 256, 1024]) {
+        for segments in [1, 2, 3] {
+            let (bins, rows) = (n / 2 + 1, reduced(37, 9));
+            for (first, end) in [(0, bins / 2), (1, bins), (bins / 3, bins / 3 + 5), (bins - 2, bins), (3, 4)] {
+                let options = WelchOptions::new(n, segments).with_band(Some(Band::new(first..end)));
+                let (frame_len, k) = (options.frame() + 1, (end - first).min(16));
+                let mut signal = single(&noise(rows * frame_len, 12));
+                // A row whose peaks are missing.
+                signal[2 * frame_len + 5] = f32::NAN;
+                let window = single(&window(n));
+                for set in InstructionSet::available() {
+                    set.force(|| {
+                        let (mut found, mut power) = (vec![0; rows * k], vec![0.0; rows * k]);
+                        welch_peaks(&signal, frame_len, &window, &options, k, &mut found, &mut power);
+                        let expected = peaks_of(&psd(&signal, frame_len, &window, &options), bins, first..end, k);
+                        assert_eq!(
+                            (found, bits(&power)),
+                            expected,
+                            "{set}, n {n}, {segments} segments, {first}..{end}"
+                        );
+                    });
+                }
             }
         }
     }

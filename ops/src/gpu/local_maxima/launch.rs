@@ -4,7 +4,7 @@ use cubecl::server::Handle;
 
 use super::kernel::{self, MaximaShapeLaunch, RankingShapeLaunch};
 use crate::gpu::device::{GpuDevice, buffer, chunks, elements, empty, floats, from_row};
-use crate::gpu::top_k::{PeakBuffers, top_k};
+use crate::gpu::top_k::{PeakBuffers, SearchedRows, top_k};
 use crate::options::LocalMaximaOptions;
 
 /// Bins of the maxima of rows and of their bases, to be written.
@@ -68,12 +68,13 @@ impl MaximaSearch<'_> {
             self.shape(),
             prominent && !separates,
         );
+        let marks = SearchedRows::whole(&marked, rows, length);
         let strengths = empty(client, rows * ranked);
         if !separates {
-            return top_k(device, &marked, &PeakBuffers { bins: bins.clone(), power: strengths, k }, rows, length);
+            return top_k(device, &marks, &PeakBuffers { bins: bins.clone(), power: strengths, k });
         }
         let order = client.empty(rows * ranked * size_of::<i32>());
-        top_k(device, &marked, &PeakBuffers { bins: order.clone(), power: strengths, k: ranked }, rows, length);
+        top_k(device, &marks, &PeakBuffers { bins: order.clone(), power: strengths, k: ranked });
         let reach = (options.distance - 1).min(length);
         let (cubes, units) = elements(device, rows);
         kernel::separate::launch(

@@ -16,12 +16,12 @@ use crate::gpu::spectral_conv::{SpectralConv, SpectralConvGradients};
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
 use crate::gpu::{
-    ComplexRows, DeviceFrames, GpuDevice, MaximaBuffers, PeakBuffers, PeakLossBuffers, adam_step, local_maxima,
-    peak_loss, peak_loss_backward, top_k,
+    ComplexRows, DeviceFrames, GpuDevice, MaximaBuffers, PeakBuffers, PeakLossBuffers, SearchedRows, adam_step,
+    local_maxima, peak_loss, peak_loss_backward, top_k,
 };
 use crate::options::{
-    AdamOptions, Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions, PeakLossOptions,
-    Scaling, SpectrumKind, StftOptions, WeightDecay, WelchOptions,
+    AdamOptions, Band, Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions,
+    PeakLossOptions, Scaling, SpectrumKind, StftOptions, WeightDecay, WelchOptions,
 };
 use crate::spectral_shape::SpectralShape;
 
@@ -72,7 +72,8 @@ fn welch(device: &GpuDevice, options: &WelchOptions) {
     for k in [1, bins] {
         let into = PeakBuffers { bins: new(ROWS * k), power: new(ROWS * k), k };
         welch_peaks(device, &frames, &window, &into, options).unwrap();
-        top_k(device, &power, &into, ROWS, bins);
+        welch_peaks(device, &frames, &window, &into, &options.with_band(Some(Band::new(bins - k..bins)))).unwrap();
+        top_k(device, &SearchedRows::whole(&power, ROWS, bins), &into);
     }
     let into = WelchGradients { signal: new(ROWS * len), window: new(options.n_fft) };
     welch_psd_backward(device, &frames, &window, &power, &into, options).unwrap();

@@ -7,8 +7,8 @@ use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform
 use crate::gpu::device::empty;
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
 use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
-use crate::gpu::{ComplexRows, DeviceFrames, GpuDevice, PeakBuffers, top_k};
-use crate::options::WelchOptions;
+use crate::gpu::{ComplexRows, DeviceFrames, GpuDevice, PeakBuffers, SearchedRows, top_k};
+use crate::options::{Band, WelchOptions};
 
 /// Numbers from 0 to 1 in a new buffer.
 fn positive(device: &GpuDevice, len: usize, seed: u32) -> Handle {
@@ -40,9 +40,12 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
     welch_psd(device, &frames, &window, &power, options).unwrap();
     learned_welch_psd(device, &frames, &learned, &learned_power, options).unwrap();
     let peaks = || PeakBuffers { bins: new(rows * k), power: new(rows * k), k };
-    let (fused, searched) = (peaks(), peaks());
+    let (fused, in_band, searched) = (peaks(), peaks(), peaks());
     welch_peaks(device, &frames, &window, &fused, options).unwrap();
-    top_k(device, &learned_power, &searched, rows, bins);
+    // A part of the bins, which of short segments are so few that they are ranked.
+    let band = bins.min(7.max(bins / 3));
+    welch_peaks(device, &frames, &window, &in_band, &options.with_band(Some(Band::new(bins - band..bins)))).unwrap();
+    top_k(device, &SearchedRows::whole(&learned_power, rows, bins), &searched);
 
     // Their gradients.
     let of_welch = WelchGradients { signal: new(rows * len), window: new(n) };
@@ -67,7 +70,7 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
 
     let LearnedGradients { signal, learned } = of_learned;
     let of_learned = [signal, learned.window, learned.twiddles, learned.gates, learned.weights, learned.gain];
-    [power, learned_power, fused.power, searched.power, of_welch.signal, of_welch.window]
+    [power, learned_power, fused.power, in_band.power, searched.power, of_welch.signal, of_welch.window]
         .into_iter()
         .chain(of_learned)
         .chain(transforms)

@@ -16,11 +16,16 @@ pub struct SortedKeys {
     pub order: Box<[u32]>,
 }
 
-/// The shape of a launch.
+/// The rows of a launch, and the part of them that is searched.
 #[derive(CubeType, CubeLaunch)]
 pub struct PeakShape {
     pub rows: u32,
-    pub bins: u32,
+    /// Values from one row to the next.
+    pub stride: u32,
+    /// The first bin that is searched.
+    pub first: u32,
+    /// The number of bins that are searched.
+    pub count: u32,
     pub k: u32,
     /// The bits of NaN, which not every compiler takes as a constant.
     pub nan: u32,
@@ -65,8 +70,8 @@ pub fn sort_rows(
     let mut order = Shared::<[u32]>::new_slice(comptime!(length as usize));
     for bin in range_stepped(UNIT_POS, length, units) {
         let mut own = 0u32;
-        if bin < shape.bins {
-            own = key(power[(row * shape.bins + bin) as usize]);
+        if bin < shape.count {
+            own = key(power[(row * shape.stride + shape.first + bin) as usize]);
         }
         keys[bin as usize] = own;
         order[bin as usize] = bin;
@@ -97,29 +102,29 @@ pub fn sort_rows(
     // Write the first k bins with their exact power; a key of 0 is power that is not finite, or padding, and no peak.
     for rank in range_stepped(UNIT_POS, shape.k, units) {
         let into = (row * shape.k + rank) as usize;
-        let bin = order[rank as usize];
+        let bin = shape.first + order[rank as usize];
         if keys[rank as usize] == 0 {
             peaks.bins[into] = -1i32;
             peaks.power[into] = f32::reinterpret(shape.nan);
         } else {
             peaks.bins[into] = i32::cast_from(bin);
-            peaks.power[into] = power[(row * shape.bins + bin) as usize];
+            peaks.power[into] = power[(row * shape.stride + bin) as usize];
         }
     }
 }
 
 /// Makes the keys of rows padded to `length` bins: a unit per key.
 #[cube(launch)]
-pub fn make_keys(power: &[f32], sorted: &mut SortedKeys, rows: u32, bins: u32, length: u32) {
+pub fn make_keys(power: &[f32], sorted: &mut SortedKeys, shape: PeakShape, length: u32) {
     let at = ABSOLUTE_POS as u32;
-    if at >= rows * length {
+    if at >= shape.rows * length {
         terminate!();
     }
     // Padding has the key of power that is not finite, and comes after it by its bin.
     let (row, bin) = (at / length, at % length);
     let mut own = 0u32;
-    if bin < bins {
-        own = key(power[(row * bins + bin) as usize]);
+    if bin < shape.count {
+        own = key(power[(row * shape.stride + shape.first + bin) as usize]);
     }
     sorted.keys[at as usize] = own;
     sorted.order[at as usize] = bin;
@@ -159,12 +164,12 @@ pub fn write_peaks(power: &[f32], sorted: &SortedKeys, peaks: &mut PeakOutput, s
     // The rank-th strongest bin; a key of 0 is power that is not finite, or padding, and no peak.
     let (row, rank) = (at / shape.k, at % shape.k);
     let from = (row * length + rank) as usize;
-    let bin = sorted.order[from];
+    let bin = shape.first + sorted.order[from];
     if sorted.keys[from] == 0 {
         peaks.bins[at as usize] = -1i32;
         peaks.power[at as usize] = f32::reinterpret(shape.nan);
     } else {
         peaks.bins[at as usize] = i32::cast_from(bin);
-        peaks.power[at as usize] = power[(row * shape.bins + bin) as usize];
+        peaks.power[at as usize] = power[(row * shape.stride + bin) as usize];
     }
 }

@@ -1,5 +1,7 @@
 //! Launches of the search for peaks: one where a row fits shared memory, else one per step of the sort.
 
+use std::ops::Range;
+
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
@@ -32,52 +34,80 @@ impl PeakBuffers {
         PeakOutputLaunch::new(buffer::<i32>(&self.bins, rows * self.k), floats(&self.power, rows * self.k))
     }
 
-    fn shape(&self, rows: usize, bins: usize) -> PeakShapeLaunch {
-        PeakShapeLaunch::new(rows as u32, bins as u32, self.k as u32, f32::NAN.to_bits())
+    fn shape(&self, search: &SearchedRows) -> PeakShapeLaunch {
+        let SearchedRows { rows, stride, searched, .. } = search;
+        let [rows, stride, first, count] = [*rows, *stride, searched.start, searched.len()].map(|length| length as u32);
+        PeakShapeLaunch::new(rows, stride, first, count, self.k as u32, f32::NAN.to_bits())
     }
 }
 
-/// The `into.k` strongest of the `bins` powers of each row, strongest first, ties to the lower bin: `power` `[rows,
-/// bins]`. Power that is not finite is never among them; what is missing is bin -1 with power NaN.
-pub fn top_k(device: &GpuDevice, power: &Handle, into: &PeakBuffers, rows: usize, bins: usize) {
-    let length = bins.next_power_of_two().max(2);
+/// Rows of power, and the bins of them that are searched.
+#[derive(Debug, Clone)]
+pub struct SearchedRows {
+    /// `[rows, stride]`.
+    pub power: Handle,
+    pub rows: usize,
+    pub stride: usize,
+    pub searched: Range<usize>,
+}
+
+impl SearchedRows {
+    /// Rows of `bins` values, all of which are searched.
+    pub fn whole(power: &Handle, rows: usize, bins: usize) -> Self {
+        Self { power: power.clone(), rows, stride: bins, searched: 0..bins }
+    }
+
+    /// Searched bins of a row, padded to a length that is sorted.
+    fn sorted_length(&self) -> usize {
+        self.searched.len().next_power_of_two().max(2)
+    }
+
+    /// The rows of a chunk.
+    fn slice(&self, chunk: Range<usize>) -> Self {
+        let power = from_row(&self.power, chunk.start, self.stride);
+        Self { power, rows: chunk.len(), ..self.clone() }
+    }
+
+    fn values(&self) -> usize {
+        self.rows * self.stride
+    }
+}
+
+/// The `into.k` strongest of the searched bins of each row, strongest first, ties to the lower bin. Power that is not
+/// finite is never among them; what is missing is bin -1 with power NaN.
+pub fn top_k(device: &GpuDevice, search: &SearchedRows, into: &PeakBuffers) {
+    let length = search.sorted_length();
     if 2 * length * size_of::<u32>() <= device.limits.shared {
         let units = ((length / 2) as u32).min(SORT_UNITS).min(device.limits.units);
-        for chunk in chunks(device, rows, 0, bins) {
-            let (into, rows) = (into.skip_rows(chunk.start), chunk.len());
+        for chunk in chunks(device, search.rows, 0, search.stride) {
+            let (into, search) = (into.skip_rows(chunk.start), search.slice(chunk));
             kernel::sort_rows::launch(
                 &device.client,
-                cubes(device, rows),
+                cubes(device, search.rows),
                 CubeDim::new_1d(units),
-                floats(&from_row(power, chunk.start, bins), rows * bins),
-                into.output(rows),
-                into.shape(rows, bins),
+                floats(&search.power, search.values()),
+                into.output(search.rows),
+                into.shape(&search),
                 length as u32,
                 units,
             );
         }
         return;
     }
-    for chunk in chunks(device, rows, 2 * length, length) {
-        sort_in_device_memory(
-            device,
-            &from_row(power, chunk.start, bins),
-            &into.skip_rows(chunk.start),
-            chunk.len(),
-            bins,
-        );
+    for chunk in chunks(device, search.rows, 2 * length, length.max(search.stride)) {
+        sort_in_device_memory(device, &search.slice(chunk.clone()), &into.skip_rows(chunk.start));
     }
 }
 
-fn sort_in_device_memory(device: &GpuDevice, power: &Handle, into: &PeakBuffers, rows: usize, bins: usize) {
+fn sort_in_device_memory(device: &GpuDevice, search: &SearchedRows, into: &PeakBuffers) {
     let client = &device.client;
-    let length = bins.next_power_of_two().max(2);
-    let values = rows * length;
+    let length = search.sorted_length();
+    let values = search.rows * length;
     let [keys, order] = [0; 2].map(|_| client.empty(values * size_of::<u32>()));
     let sorted = || SortedKeysLaunch::new(buffer::<u32>(&keys, values), buffer::<u32>(&order, values));
-    let powers = || floats(power, rows * bins);
+    let powers = || floats(&search.power, search.values());
     let (cubes, units) = elements(device, values);
-    kernel::make_keys::launch(client, cubes, units, powers(), sorted(), rows as u32, bins as u32, length as u32);
+    kernel::make_keys::launch(client, cubes, units, powers(), sorted(), into.shape(search), length as u32);
     // The steps of a bitonic sort: runs of twice the length each time, merged at half the distance each time.
     let mut run = 2;
     while run <= length {
@@ -91,15 +121,15 @@ fn sort_in_device_memory(device: &GpuDevice, power: &Handle, into: &PeakBuffers,
         }
         run *= 2;
     }
-    let (cubes, units) = elements(device, rows * into.k);
+    let (cubes, units) = elements(device, search.rows * into.k);
     kernel::write_peaks::launch(
         client,
         cubes,
         units,
         powers(),
         sorted(),
-        into.output(rows),
-        into.shape(rows, bins),
+        into.output(search.rows),
+        into.shape(search),
         length as u32,
     );
 }

@@ -4,4 +4,4 @@ mod kernel;
 mod launch;
 
 pub(super) use kernel::PeakOutput;
-pub use launch::{PeakBuffers, top_k};
+pub use launch::{PeakBuffers, SearchedRows, top_k};

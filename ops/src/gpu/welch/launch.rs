@@ -1,6 +1,7 @@
 //! Launches of Welch power and peaks.
 
 use std::f64::consts::TAU;
+use std::ops::Range;
 
 use cubecl::prelude::*;
 use cubecl::server::Handle;
@@ -15,7 +16,7 @@ use crate::gpu::device::{
 };
 use crate::gpu::mel::row_power;
 use crate::gpu::segments::{DeviceFrames, SegmentBatch, Skip, power, scaling_factor, window_segments};
-use crate::gpu::top_k::{PeakBuffers, top_k};
+use crate::gpu::top_k::{PeakBuffers, SearchedRows, top_k};
 use crate::options::{Detrend, Scaling, WelchOptions, has_butterflies};
 
 /// One-sided Welch power of every row: `window` `[n_fft]` → `into` `[rows, bins]`, all f32 and contiguous.
@@ -63,7 +64,9 @@ pub fn welch_peaks(
         let Some(plan) = fused_plan(device, options, frames.rows, into.k, false) else {
             let spectra = empty(&device.client, frames.rows * options.bins());
             separate_psd(device, &frames, window, &spectra, options)?;
-            top_k(device, &spectra, &into, frames.rows, options.bins());
+            let searched = options.searched();
+            let rows = SearchedRows { power: spectra, rows: frames.rows, stride: options.bins(), searched };
+            top_k(device, &rows, &into);
             continue;
         };
         let output = WelchOutputArgs::Peaks(into.output(frames.rows));
@@ -181,6 +184,7 @@ fn fused_plan(
         gained,
         rows: rows as u32,
         k: k as u32,
+        searched: options.searched().len() as u32,
     };
     FusedWelchPlan::of(call, &device.limits)
 }
@@ -197,6 +201,8 @@ struct Fused<'a> {
     hop: usize,
     /// Peaks per row; 0 for the power of every bin.
     k: usize,
+    /// The bins among which they are searched.
+    searched: Range<usize>,
 }
 
 impl<'a> Fused<'a> {
@@ -208,7 +214,7 @@ impl<'a> Fused<'a> {
         options: &WelchOptions,
         k: usize,
     ) -> Self {
-        Self { frames, window, factor, gain: None, first: 0, hop: options.hop, k }
+        Self { frames, window, factor, gain: None, first: 0, hop: options.hop, k, searched: options.searched() }
     }
 
     fn launch(&self, device: &GpuDevice, output: WelchOutputArgs, plan: FusedWelchPlan) {
@@ -222,9 +228,10 @@ impl<'a> Fused<'a> {
             // A gain that is not read: any buffer will do.
             floats(self.gain.unwrap_or(self.factor), plan.gain_len().max(1)),
         );
-        let lengths = [*rows, *stride, self.first, self.hop, self.k].map(|length| length as u32);
-        let [rows, stride, first, hop, k] = lengths;
-        let shape = LaunchShapeLaunch::new(rows, stride, first, hop, k, f32::NAN);
+        let (lowest, searched) = (self.searched.start, self.searched.len());
+        let lengths = [*rows, *stride, self.first, self.hop, self.k, lowest, searched].map(|length| length as u32);
+        let [rows, stride, first, hop, k, lowest, searched] = lengths;
+        let shape = LaunchShapeLaunch::new(rows, stride, first, hop, k, lowest, searched, f32::NAN);
         // SAFETY: every index is within the lengths that were checked as the arguments were made, and every loop ends.
         unsafe {
             launch!(

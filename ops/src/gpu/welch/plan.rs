@@ -12,13 +12,15 @@ const TEAM: u32 = 32;
 const LARGE: u64 = 1 << 27;
 /// Rows up to which a team takes half as many at a time, so that there are teams for all processors.
 const FEW_ROWS: u32 = 32_768;
+/// Bins up to which the rank of each is counted.
+const MOST_RANKED: u32 = 17;
 /// Processors assumed where the device does not report them.
 const PROCESSORS: u32 = 128;
 
 /// Search for the strongest bins of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TopK {
-    /// The rank of every bin is the number of bins before it. For up to 17 bins.
+    /// The rank of every bin is the number of bins before it. For up to 17 bins that are searched.
     Rank,
     /// Bitonic sort of all bins in shared memory. For any number of peaks, on any device.
     Sort,
@@ -42,7 +44,7 @@ impl TopK {
             n => (n / 32).clamp(1, 8),
         };
         match call.k {
-            _ if call.n <= 32 => Self::Rank,
+            _ if call.searched <= MOST_RANKED => Self::Rank,
             1..=16 if planes && call.n <= 1024 => Self::SortingNetwork { lanes },
             1..=16 if planes => Self::Bound,
             _ => Self::Sort,
@@ -106,6 +108,8 @@ pub struct FusedWelchPlan {
     /// Cubes per processor of a persistent launch, whose cubes take further rows until all are done; `None` is a cube
     /// per few rows.
     pub persistent_cubes_per_sm: Option<u32>,
+    /// Whether peaks are searched in a part of the bins. Which part is no part of a plan: a kernel takes any.
+    pub banded: bool,
     /// Search for peaks; `None` writes the power of every bin. The number of peaks is no part of a plan: a kernel takes
     /// any.
     pub top_k: Option<TopK>,
@@ -170,6 +174,8 @@ pub struct WelchProblem {
     pub rows: u32,
     /// Peaks per row; 0 for the power of every bin.
     pub k: u32,
+    /// Number of bins among which peaks are searched.
+    pub searched: u32,
 }
 
 impl FusedWelchPlan {
@@ -220,6 +226,7 @@ impl FusedWelchPlan {
             detrend: call.detrend,
             scaled: call.scaled,
             gained: call.gained,
+            banded: call.k > 0 && call.searched < call.n / 2 + 1,
             top_k,
         };
         // Fewer teams per cube, if their exchange buffers do not fit.

@@ -1,6 +1,6 @@
 //! Sections of a configuration that are the task's own.
 
-use firefly_models::{Detrend, LearnedWelchPeaksConfig, Scaling, Tier, WelchPeaksConfig, Window, WindowSymmetry};
+use firefly_models::{Band, Detrend, LearnedWelchPeaksConfig, Scaling, Tier, WelchPeaksConfig, Window, WindowSymmetry};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Training;
@@ -33,6 +33,9 @@ pub struct ModelSection {
     /// Number of gains, each for as many neighbouring bins; one per bin unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gains: Option<usize>,
+    /// Bins among which the model searches peaks, those of the reference being searched among all; all unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub band: Option<Band>,
 }
 
 impl Default for ModelSection {
@@ -49,6 +52,7 @@ impl Default for ModelSection {
             open_segments: None,
             open_logit: 3.0,
             gains: None,
+            band: None,
         }
     }
 }
@@ -81,6 +85,7 @@ impl ModelSection {
             .with_detrend(self.detrend)
             .with_open_logit(self.open_logit)
             .with_gains(self.gains)
+            .with_band(self.band)
     }
 
     /// Samples in a frame: what the reference needs, or the candidates if they reach further.

@@ -1,7 +1,7 @@
 //! Recall, power error and time of exact estimates and of learned models, beside the reference's peaks.
 
 use burn::tensor::{Device, FloatDType, Tensor};
-use firefly_models::{ArgumentError, LearnedWelchPeaks, Peaks, Tier};
+use firefly_models::{ArgumentError, Band, LearnedWelchPeaks, Peaks, Tier};
 use firefly_ops::welch_peaks;
 
 use super::ModelSection;
@@ -46,8 +46,12 @@ pub fn compare(
     if frames.is_empty() {
         return Err(TaskError::NoFrames { data_set: data_set.into() });
     }
-    let mut candidates: Vec<_> =
-        (1..=Tier::Reference.segments()).map(|segments| exact_candidate(section, segments, device)).collect();
+    // All bins, and the model's band if it has one: a band takes less time in exact estimates too.
+    let bands = [None].into_iter().chain(section.band.map(Some));
+    let mut candidates: Vec<_> = bands
+        .flat_map(|band| (1..=Tier::Reference.segments()).map(move |segments| (band, segments)))
+        .map(|(band, segments)| exact_candidate(section, segments, band, device))
+        .collect();
     for (name, model) in learned {
         let gates = model.hard_gates();
         candidates.push(ComparedModel {
@@ -84,13 +88,22 @@ pub fn compare(
         .collect()
 }
 
-/// The exact estimate of `segments` segments, by the name of its tier if it is one.
-fn exact_candidate<'a>(section: &ModelSection, segments: usize, device: &Device) -> ComparedModel<'a> {
+/// The exact estimate of `segments` segments, by the name of its tier if it is one, with peaks in a band or all bins.
+fn exact_candidate<'a>(
+    section: &ModelSection,
+    segments: usize,
+    band: Option<Band>,
+    device: &Device,
+) -> ComparedModel<'a> {
     let tier = Tier::ALL.into_iter().find(|tier| tier.segments() == segments);
-    let options = section.exact(Tier::Reference).options().with_segments(segments);
+    let options = section.exact(Tier::Reference).options().with_segments(segments).with_band(band);
+    let name = tier.map_or_else(|| format!("{segments} segments"), |tier| tier.to_string());
     let (k, window) = (section.k, section.window.tensor(section.n_fft, section.symmetry, FloatDType::F32, device));
     ComparedModel {
-        name: tier.map_or_else(|| format!("{segments} segments"), |tier| tier.to_string()),
+        name: match band {
+            Some(band) => format!("{name}, bins {band}"),
+            None => name,
+        },
         kind: ModelKind::Exact,
         butterflies: options.butterflies(),
         peaks: Box::new(move |signal| welch_peaks(signal, window.clone(), &options, k)),

@@ -208,7 +208,11 @@ pub fn learned_rows(model: &LearnedWelchPeaks, inputs: &FrameInputs, exact: &[Ex
     let learned = LearnedValues { twiddles: &twiddles, gates: &gates, segment_weights: &weights, gain: &gain };
     let row = |exact: &ExpectedPeaks| {
         let frame: Vec<f64> = inputs.row(exact.set, exact.row).iter().map(|&sample| sample.into()).collect();
-        let power = learned_welch_power(&frame, frame.len(), &taper, &definition(&options), &learned);
+        let mut power = learned_welch_power(&frame, frame.len(), &taper, &definition(&options), &learned);
+        // What is not finite is never a peak.
+        let searched = options.searched();
+        power[..searched.start].fill(f64::NAN);
+        power[searched.end..].fill(f64::NAN);
         let (bins, _) = top_k(&power, options.bins(), model.config().k);
         ExpectedPeaks { set: exact.set, row: exact.row, power, bins }
     };

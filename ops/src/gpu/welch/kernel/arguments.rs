@@ -43,6 +43,10 @@ pub struct LaunchShape {
     pub hop: u32,
     /// Peaks per row; not read where the output is power.
     pub k: u32,
+    /// The first bin that is searched for peaks, where the plan is banded.
+    pub lowest: u32,
+    /// The number of bins that are searched, where the plan is banded.
+    pub searched: u32,
     /// NaN, which not every compiler takes as a constant.
     pub missing: f32,
 }

@@ -5,7 +5,7 @@
 use cubecl::prelude::*;
 
 use super::arguments::LaunchShape;
-use super::peak::{NOT_FINITE, comes_before, finite_or_less, write_peak};
+use super::peak::{NOT_FINITE, comes_before, finite_or_less, lowest_bin, searched_bins, write_peak};
 use super::select_by_bound::select_by_bound;
 use super::select_by_network::select_by_network;
 use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
@@ -27,8 +27,9 @@ pub fn write_strongest(
     if comptime!(matches!(plan.top_k, Some(TopK::SortingNetwork { .. }))) {
         select_by_network(&*memory, output, first, shape, unit, plan);
     } else {
-        // A row per slot, its power from `from` on.
-        let from = (unit.team * comptime!(plan.rows) + unit.slot) * comptime!(plan.power_stride());
+        // A row per slot, the power that is searched from `from` on.
+        let from =
+            (unit.team * comptime!(plan.rows) + unit.slot) * comptime!(plan.power_stride()) + lowest_bin(shape, plan);
         let row = first + unit.slot;
         if comptime!(plan.top_k == Some(TopK::Rank)) {
             select_by_rank(&*memory, from, output, row, shape, unit, plan);
@@ -51,7 +52,7 @@ fn select_by_rank(
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let count = comptime!(plan.bins());
+    let count = searched_bins(shape, plan);
     for bin in range_stepped(unit.t, count, comptime!(plan.layout.units())) {
         // All units read the same rival at a time, which shared memory broadcasts.
         let value = finite_or_less(memory.power[(from + bin) as usize]);
@@ -61,11 +62,11 @@ fn select_by_rank(
             let wins = rival > value || (rival == value && other < bin);
             rank += u32::cast_from(wins);
         }
-        write_peak(output, row, rank, bin, value, shape);
+        write_peak(output, row, rank, bin, value, shape, plan);
     }
 }
 
-/// Sorts all bins of a row, padded to n, in its exchange memory (Batcher's bitonic sort).
+/// Sorts the bins of a row, padded to n, in its exchange memory (Batcher's bitonic sort).
 #[cube]
 fn select_by_sort(
     memory: &mut TeamMemory,
@@ -78,7 +79,7 @@ fn select_by_sort(
 ) {
     let n = comptime!(plan.layout.n);
     let units = comptime!(plan.layout.units());
-    let count = comptime!(plan.bins());
+    let count = searched_bins(shape, plan);
     let base = exchange_base(unit, plan);
     // Candidates of power and bin; padding, whose bins are higher, comes after power that is not finite.
     for bin in range_stepped(unit.t, n, units) {
@@ -112,6 +113,6 @@ fn select_by_sort(
     // The first k are the peaks.
     for rank in range_stepped(unit.t, shape.k, units) {
         let found = memory.exchange[(base + rank) as usize];
-        write_peak(output, row, rank, u32::cast_from(found.extract(1usize)), found.extract(0usize), shape);
+        write_peak(output, row, rank, u32::cast_from(found.extract(1usize)), found.extract(0usize), shape, plan);
     }
 }

@@ -6,13 +6,13 @@
 use cubecl::prelude::*;
 
 use super::arguments::LaunchShape;
-use super::peak::{NOT_FINITE, comes_before, finite_or_less, write_peak};
+use super::peak::{NOT_FINITE, comes_before, finite_or_less, searched_bins, write_peak};
 use super::team::{TeamIndex, TeamMemory, exchange_base};
 use crate::gpu::complex::complex;
 use crate::gpu::top_k::PeakOutput;
 use crate::gpu::welch::plan::FusedWelchPlan;
 
-/// Writes the strongest bins of row `row`, whose power starts at `memory.power[from]`.
+/// Writes the strongest bins of row `row`, whose power that is searched starts at `memory.power[from]`.
 #[cube]
 pub fn select_by_bound(
     memory: &mut TeamMemory,
@@ -24,7 +24,7 @@ pub fn select_by_bound(
     #[comptime] plan: FusedWelchPlan,
 ) {
     let units = comptime!(plan.layout.units());
-    let count = comptime!(plan.bins());
+    let count = searched_bins(shape, plan);
     let base = exchange_base(unit, plan);
     let reached = Shared::<[Atomic<u32>]>::new_slice(1usize);
     let mut least = Shared::<[f32]>::new_slice(comptime!(planes(&plan) as usize));
@@ -69,9 +69,9 @@ pub fn select_by_bound(
             for other in 0..found {
                 rank += u32::cast_from(comes_before(memory.exchange[(base + other) as usize], own));
             }
-            write_peak(output, row, rank, u32::cast_from(own.extract(1usize)), own.extract(0usize), shape);
+            write_peak(output, row, rank, u32::cast_from(own.extract(1usize)), own.extract(0usize), shape, plan);
         } else {
-            write_peak(output, row, candidate, 0u32, f32::new(NOT_FINITE), shape);
+            write_peak(output, row, candidate, 0u32, f32::new(NOT_FINITE), shape, plan);
         }
     }
 }

@@ -9,7 +9,7 @@
 use cubecl::prelude::*;
 
 use super::arguments::LaunchShape;
-use super::peak::{NOT_FINITE, write_peak};
+use super::peak::{NOT_FINITE, lowest_bin, searched_bins, write_peak};
 use super::team::{TeamIndex, TeamMemory};
 use crate::gpu::top_k::PeakOutput;
 use crate::gpu::welch::plan::{FusedWelchPlan, TopK};
@@ -34,9 +34,10 @@ pub fn select_by_network(
     let lanes = comptime!(lanes(&plan));
     let local = unit.lane / lanes;
     let q = unit.lane % lanes;
-    let from = (unit.team * comptime!(plan.rows) + local) * comptime!(plan.power_stride());
+    let from = (unit.team * comptime!(plan.rows) + local) * comptime!(plan.power_stride()) + lowest_bin(shape, plan);
+    let count = searched_bins(shape, plan);
     let mut keys = Array::<u32>::new(16usize);
-    let lost = search(memory, from, q, unit, &mut keys, plan);
+    let lost = search(memory, from, count, q, unit, &mut keys, plan);
 
     // The bins of the keys, and their exact powers.
     let mask = comptime!(plan.layout.n - 1);
@@ -56,7 +57,7 @@ pub fn select_by_network(
     let boundary = select(q % 2 == 1, lost | mask, next | mask);
     let not_finite = select(q % 2 == 0, keys[0] | mask, 0u32) >= 0x7f80_0000u32;
     if plane_any(boundary >= last || not_finite) {
-        search_exactly(memory, from, q, &mut found, &mut value, unit, plan);
+        search_exactly(memory, from, count, q, &mut found, &mut value, unit, plan);
     } else {
         // Within a half, truncation may have changed the order only.
         let mut unordered = false;
@@ -85,7 +86,7 @@ pub fn select_by_network(
     #[unroll]
     for i in 0..comptime!(2 * HALF / lanes) {
         let at = comptime!(i as usize);
-        write_peak(output, first + local, rank + i, found[at], value[at], shape);
+        write_peak(output, first + local, rank + i, found[at], value[at], shape, plan);
     }
 }
 
@@ -103,24 +104,27 @@ fn lanes(plan: &FusedWelchPlan) -> u32 {
 fn search(
     memory: &TeamMemory,
     from: u32,
+    count: u32,
     q: u32,
     unit: &TeamIndex,
     keys: &mut Array<u32>,
     #[comptime] plan: FusedWelchPlan,
 ) -> u32 {
     let lanes = comptime!(lanes(&plan));
-    let blocks = comptime!(plan.layout.n / 2 / lanes / 16);
-    // The best 16 of the unit's own bins, 16 bins at a time.
+    // The best 16 of the unit's own bins, 16 bins at a time; of all bins, the Nyquist bin is added alone.
     let mut lost = 0u32;
-    load_keys(memory, from, q, keys, plan);
+    load_keys(memory, from, count, q, keys, plan);
     sort_16(keys);
-    for block in 1..blocks {
-        let mut more = Array::<u32>::new(16usize);
-        load_keys(memory, from, q + block * comptime!(16 * lanes), &mut more, plan);
-        sort_16(&mut more);
-        lost = merge(keys, &more, lost);
+    if comptime!(plan.banded) {
+        for block in 1..count.div_ceil(comptime!(16 * lanes)) {
+            lost = merge_block(memory, from, count, q + block * comptime!(16 * lanes), keys, lost, plan);
+        }
+    } else {
+        for block in 1..comptime!(plan.layout.n / 2 / lanes / 16) {
+            lost = merge_block(memory, from, count, q + block * comptime!(16 * lanes), keys, lost, plan);
+        }
+        add_nyquist(memory, from, q, keys, &mut lost, plan);
     }
-    add_nyquist(memory, from, q, keys, &mut lost, plan);
 
     // Merge with the neighbour: the best 16 of both, the first half in the even unit, the second half in the odd one.
     let even = unit.lane % 2 == 0;
@@ -155,15 +159,48 @@ fn search(
     lost
 }
 
-/// Makes the keys of 16 bins of a unit, the first of them `bin`, `lanes` apart.
+/// Merges the keys of 16 more bins of a unit, the first of them `bin`, into its best 16; returns the greatest of `lost`
+/// and the keys left out.
 #[cube]
-fn load_keys(memory: &TeamMemory, from: u32, bin: u32, keys: &mut Array<u32>, #[comptime] plan: FusedWelchPlan) {
+fn merge_block(
+    memory: &TeamMemory,
+    from: u32,
+    count: u32,
+    bin: u32,
+    keys: &mut Array<u32>,
+    lost: u32,
+    #[comptime] plan: FusedWelchPlan,
+) -> u32 {
+    let mut more = Array::<u32>::new(16usize);
+    load_keys(memory, from, count, bin, &mut more, plan);
+    sort_16(&mut more);
+    merge(keys, &more, lost)
+}
+
+/// Makes the keys of 16 bins of a unit, the first of them `bin`, `lanes` apart. In a band, bins from `count` on have
+/// key 0, which comes after every other.
+#[cube]
+fn load_keys(
+    memory: &TeamMemory,
+    from: u32,
+    count: u32,
+    bin: u32,
+    keys: &mut Array<u32>,
+    #[comptime] plan: FusedWelchPlan,
+) {
     let mask = comptime!(plan.layout.n - 1);
     #[unroll]
     for e in 0..16u32 {
         let step = comptime!(e * lanes(&plan));
-        let bits = u32::reinterpret(memory.power[(from + bin + step) as usize]);
-        keys[comptime!(e as usize)] = (bits & comptime!(!mask)) | (mask - step - bin);
+        let at = comptime!(e as usize);
+        if comptime!(plan.banded) {
+            let own = bin + step;
+            let bits = u32::reinterpret(memory.power[(from + min(own, count - 1)) as usize]);
+            keys[at] = select(own < count, (bits & comptime!(!mask)) | (mask - own), 0u32);
+        } else {
+            let bits = u32::reinterpret(memory.power[(from + bin + step) as usize]);
+            keys[at] = (bits & comptime!(!mask)) | (mask - step - bin);
+        }
     }
 }
 
@@ -281,6 +318,7 @@ fn sort_exactly(found: &mut Array<u32>, value: &mut Array<f32>) {
 fn search_exactly(
     memory: &TeamMemory,
     from: u32,
+    count: u32,
     q: u32,
     found: &mut Array<u32>,
     value: &mut Array<f32>,
@@ -288,7 +326,6 @@ fn search_exactly(
     #[comptime] plan: FusedWelchPlan,
 ) {
     let lanes = comptime!(lanes(&plan));
-    let count = comptime!(plan.bins());
     // Keys of finite power are in its order, and 0 for power that is not finite.
     let mut last_key = 0xffff_ffffu32.runtime();
     let mut last_bin = 0u32.runtime();
@@ -296,7 +333,7 @@ fn search_exactly(
     for i in 0..2 * HALF {
         // The unit's greatest key after the last rank's, of equal keys the lowest bin.
         let mut key = 0u32;
-        let mut bin = count.runtime();
+        let mut bin = count;
         for candidate in range_stepped(q, count, lanes) {
             let own = exact_key(memory.power[(from + candidate) as usize]);
             let left = own < last_key || (own == last_key && candidate > last_bin);
