@@ -51,7 +51,8 @@ impl CsvReader {
         if !reader.next_line()? {
             return Err(RecordingProblem::NoSamples);
         }
-        reader.separator = [b'\t', b';', b','].into_iter().find(|byte| reader.line.contains(byte)).unwrap_or(b',');
+        let separates = |byte: &u8| split_cells(&reader.line, *byte).nth(1).is_some();
+        reader.separator = [b'\t', b';', b','].into_iter().find(separates).unwrap_or(b',');
         let titles = reader.titles()?;
         let is_time = |column: &usize| {
             let title = titles.as_ref().and_then(|titles| titles.get(*column));
@@ -59,6 +60,13 @@ impl CsvReader {
         };
         let values = reader.cells();
         reader.cells = values.len();
+        // It would be left out as text, unlike what was meant.
+        let has_decimal_comma =
+            |cell: &&String| number(cell).is_none() && number(&cell.replacen(',', ".", 1)).is_some();
+        if let Some(cell) = values.iter().find(has_decimal_comma) {
+            let reason = format!("line {}: `{cell}` has a decimal comma; accepted are points", reader.line_number);
+            return Err(Format::Csv.problem(reason));
+        }
         let is_number = |column: &usize| number(&values[*column]).is_some();
         let times = (0..values.len()).filter(is_number).find(is_time);
         let has_index = titles.is_some_and(|titles| titles.len() > 1 && titles[0].is_empty());
@@ -146,13 +154,13 @@ impl CsvReader {
     /// Cells of the current line, without quotation marks around them.
     fn cells(&self) -> Vec<String> {
         let text = |cell: &[u8]| String::from_utf8_lossy(cell.trim_ascii()).trim_matches('"').to_owned();
-        self.line.split(|byte| *byte == self.separator).map(text).collect()
+        split_cells(&self.line, self.separator).map(text).collect()
     }
 
     /// Appends the channels of the current line.
     fn push_row(&self, block: &mut Vec<f32>) -> Result<(), RecordingProblem> {
         let mut wanted = self.columns.iter().copied().peekable();
-        for (column, cell) in self.line.split(|byte| *byte == self.separator).enumerate() {
+        for (column, cell) in split_cells(&self.line, self.separator).enumerate() {
             if column >= self.cells && !cell.trim_ascii().is_empty() {
                 let reason = format!("line {} has more than {} columns", self.line_number, self.cells);
                 return Err(Format::Csv.problem(reason));
@@ -190,6 +198,21 @@ impl SampleReader for CsvReader {
         }
         Ok(read)
     }
+}
+
+/// The cells of a line. A separator between the quotation marks of a cell that begins with one belongs to the cell.
+fn split_cells(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
+    let (mut is_quoted, mut is_start, mut previous) = (false, true, separator);
+    line.split(move |&byte| {
+        let ends = byte == separator && !is_quoted;
+        // Two marks within quotation marks stand for one.
+        if byte == b'"' && (is_quoted || is_start || previous == b'"') {
+            is_quoted = !is_quoted;
+        }
+        is_start = ends || (is_start && byte == b' ');
+        previous = byte;
+        ends
+    })
 }
 
 /// The number in a cell; NaN for an empty one.

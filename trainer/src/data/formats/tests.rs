@@ -233,6 +233,22 @@ fn tables_of_text_have_a_column_per_channel() {
     assert!(problem(&path).contains("no number"));
 }
 
+#[test]
+fn separators_between_quotation_marks_belong_to_their_cells() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    let text = "\"axis, \"\"x\"\"\",y,note\n\"1\", \"2\",\"a;b,c\"\n3,4,\"say \"\"d,e\"\"\"\n5,6,7\" pipe\n";
+    fs::write(&path, text).unwrap();
+    assert_holds(&path, 2, None, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    // Not read as two columns of integers.
+    for text in ["\"0,5\",\"1,5\"\n\"0,5\",\"1,5\"\n", "a;b\n0,5;1,5\n"] {
+        fs::write(&path, text).unwrap();
+        assert!(problem(&path).contains("`0,5` has a decimal comma"), "{}", problem(&path));
+    }
+    fs::write(&path, "a,b\n1,2\n\"3,4\n").unwrap();
+    assert!(problem(&path).contains("line 3"), "{}", problem(&path));
+}
+
 /// An EDF file with two signals of 40 samples per record of 0.5 s, one of 10, and an annotation.
 fn edf(records: i64, bdf: bool) -> Vec<u8> {
     let mut bytes = if bdf { b"\xffBIOSEMI".to_vec() } else { b"0       ".to_vec() };
