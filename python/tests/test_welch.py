@@ -225,7 +225,7 @@ def test_peaks_of_a_band_are_the_strongest_between_its_frequencies(samples: int,
     peaks = firefly.welch_peaks(x, k=7, band=(50.0, 200.0), **options)
     assert_array_equal(peaks.bins, expected)
     assert_allclose(peaks.power, np.take_along_axis(power, expected, axis=1), rtol=1e-10)
-    with pytest.raises(ValueError, match="bins are every 10.0 Hz from 0 to 500.0"):
+    with pytest.raises(ValueError, match=r"bins are every 10\.0 Hz from 0 to 500\.0"):
         firefly.welch_peaks(x, k=1, band=(51.0, 59.0), **options)
     with pytest.raises(ValueError, match="k"):
         firefly.welch_peaks(x, k=17, band=(50.0, 200.0), **options)
