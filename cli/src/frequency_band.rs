@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail};
 use firefly_ops::Band;
 
 /// Frequencies from `low` to `high`, in hertz, both included.
@@ -22,14 +22,11 @@ impl FrequencyBand {
     pub fn bins(&self, n_fft: usize, rate: f64) -> Result<Band> {
         let (bins, hertz_per_bin) = (n_fft / 2 + 1, rate / n_fft as f64);
         let is_inside = |bin: &usize| (self.low..=self.high).contains(&(*bin as f64 * hertz_per_bin));
-        let first = (0..bins).find(is_inside);
-        ensure!(
-            first.is_some(),
-            "--band {self}: no bin is in it; at {rate} Hz bins are every {hertz_per_bin} Hz from 0 to {}",
-            rate / 2.0
-        );
-        let first = first.unwrap_or_default();
-        Ok(Band::new(first..(first..bins).take_while(is_inside).last().unwrap_or(first) + 1))
+        let Some(first) = (0..bins).find(is_inside) else {
+            let most = rate / 2.0;
+            bail!("--band {self}: no bin is in it; at {rate} Hz bins are every {hertz_per_bin} Hz from 0 to {most}");
+        };
+        Ok(Band::new(first..first + (first..bins).take_while(is_inside).count()))
     }
 }
 

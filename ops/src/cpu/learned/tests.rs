@@ -3,7 +3,7 @@
 use rayon::ThreadPoolBuilder;
 
 use crate::cpu::butterfly::tests::{GatePattern, bits, double, rounded};
-use crate::cpu::tests::learned::{LearnedModel, options};
+use crate::cpu::tests::learned::LearnedModel;
 use crate::cpu::tests::learned_gradient::gradients as learned_gradients;
 use crate::cpu::tests::{noise, reduced, relative_error, single, single_tolerance};
 use crate::cpu::{InstructionSet, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd};
@@ -23,7 +23,7 @@ fn learned_power_and_gradients_are_those_in_double_precision() {
     let cases =
         [(8, 2, Detrend::Constant), (64, 3, Detrend::None), (256, 2, Detrend::Constant), (512, 1, Detrend::None)];
     for (n, segments, detrend) in cases.into_iter().take(reduced(cases.len(), 1)) {
-        let options = WelchOptions { detrend, ..options(n, segments) };
+        let options = WelchOptions { detrend, ..WelchOptions::new(n, segments) };
         let (frame_len, rows) = (options.frame() + 3, 21);
         let signal = rounded(noise(rows * frame_len, 73).into_iter().map(|x| x + 0.3).collect());
         let grad_power = rounded(noise(rows * options.bins(), 74));
@@ -61,7 +61,7 @@ fn the_exact_model_has_the_bits_of_welch() {
     {
         for detrend in [Detrend::None, Detrend::Constant] {
             for scaling in [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }] {
-                let options = WelchOptions { detrend, scaling, ..options(n, segments) };
+                let options = WelchOptions { detrend, scaling, ..WelchOptions::new(n, segments) };
                 let (frame_len, rows, k) = (options.frame() + 1, 37, 9.min(options.bins()));
                 let signal = single(&noise(rows * frame_len, 77));
                 let mut model = LearnedModel::exact(options);
@@ -85,7 +85,7 @@ fn the_exact_model_has_the_bits_of_welch() {
 
 #[test]
 fn learned_results_depend_neither_on_threads_nor_on_neighbours() {
-    let options = WelchOptions { detrend: Detrend::Constant, ..options(reduced(64, 32), 2) };
+    let options = WelchOptions { detrend: Detrend::Constant, ..WelchOptions::new(reduced(64, 32), 2) };
     let (frame_len, rows, k) = (options.frame() + 1, reduced(601, 10), 16);
     let signal = single(&noise(rows * frame_len, 75));
     let grad_power = single(&noise(rows * options.bins(), 76));

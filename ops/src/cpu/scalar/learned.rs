@@ -7,7 +7,7 @@ use crate::cpu::runtime::scratch::take;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::scalar::butterfly::Schedule;
 use crate::cpu::scalar::split::{Split, SplitMut};
-use crate::cpu::top_k::{self, shift_bins, top_k_row};
+use crate::cpu::top_k::{self, top_k_of_bins};
 use crate::cpu::welch::{scaling, segment};
 use crate::options::WelchOptions;
 
@@ -56,8 +56,7 @@ pub(in crate::cpu) fn learned_welch_peaks<T: Real>(
             let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
             for (frame, (out_bins, out_power)) in frames.chunks_exact(frame_len).zip(outputs) {
                 learned.row(frame, &mut buffers, power);
-                top_k_row(&power[searched.clone()], keys, out_bins, out_power);
-                shift_bins(out_bins, searched.start);
+                top_k_of_bins(power, searched.clone(), keys, out_bins, out_power);
             }
         });
     });

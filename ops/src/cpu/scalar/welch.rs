@@ -8,7 +8,7 @@ use rustfft::{Fft, FftDirection};
 use crate::cpu::learned::gain;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
-use crate::cpu::top_k::{self, shift_bins, top_k_row};
+use crate::cpu::top_k::{self, top_k_of_bins};
 use crate::cpu::welch::estimate::Estimate;
 use crate::cpu::welch::segment;
 
@@ -51,8 +51,7 @@ pub(in crate::cpu) fn welch_peaks<T: Real>(
             let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
             for (frame, (out_bins, out_power)) in frames.chunks_exact(frame_len).zip(outputs) {
                 welch.row(frame, complex, sums, power);
-                top_k_row(&power[searched.clone()], keys, out_bins, out_power);
-                shift_bins(out_bins, searched.start);
+                top_k_of_bins(power, searched.clone(), keys, out_bins, out_power);
             }
         });
     });

@@ -2,7 +2,7 @@
 
 use rayon::ThreadPoolBuilder;
 
-use super::learned::{LearnedModel, options};
+use super::learned::LearnedModel;
 use super::*;
 use crate::cpu::*;
 
@@ -24,7 +24,7 @@ fn bits(values: &[f32]) -> impl Iterator<Item = u32> {
 }
 
 fn outputs(signal: &[f32], grad: &[f32]) -> RowBits {
-    let options = WelchOptions { detrend: Detrend::Constant, scaling: Scaling::Spectrum, ..options(N, 3) };
+    let options = WelchOptions { detrend: Detrend::Constant, scaling: Scaling::Spectrum, ..WelchOptions::new(N, 3) };
     let (frame_len, bins) = (options.frame(), options.bins());
     let rows = signal.len() / frame_len;
     let model = LearnedModel::perturbed(options, true).single();
@@ -85,7 +85,7 @@ fn outputs(signal: &[f32], grad: &[f32]) -> RowBits {
 }
 
 fn inputs() -> (Vec<f32>, Vec<f32>) {
-    let options = options(N, 3);
+    let options = WelchOptions::new(N, 3);
     (single(&noise(ROWS * options.frame(), 50)), single(&noise(ROWS * options.bins(), 51)))
 }
 
@@ -108,7 +108,7 @@ fn the_number_of_threads_changes_no_bit() {
 fn a_row_that_is_not_finite_stays_alone() {
     let (signal, grad) = inputs();
     let clean = outputs(&signal, &grad);
-    let frame_len = options(N, 3).frame();
+    let frame_len = WelchOptions::new(N, 3).frame();
     // The samples of the first, a middle and the last segment.
     for (row, sample, value) in [(0, 3, f32::NAN), (ROWS / 2, N, f32::INFINITY), (ROWS - 1, frame_len - 1, f32::NAN)] {
         let mut signal = signal.clone();
@@ -125,7 +125,7 @@ fn a_row_that_is_not_finite_stays_alone() {
 #[test]
 fn a_row_without_gradient_contributes_nothing() {
     let (mut signal, mut grad) = inputs();
-    let (frame_len, bins) = (options(N, 3).frame(), options(N, 3).bins());
+    let (frame_len, bins) = (WelchOptions::new(N, 3).frame(), WelchOptions::new(N, 3).bins());
     grad[7 * bins..8 * bins].fill(0.0);
     let clean = outputs(&signal, &grad);
     signal[7 * frame_len..8 * frame_len].fill(f32::NAN);

@@ -109,17 +109,13 @@ impl<T: Real> LearnedModel<T> {
     }
 }
 
-pub(in crate::cpu) fn options(n_fft: usize, segments: usize) -> WelchOptions {
-    WelchOptions::new(n_fft, segments)
-}
-
 #[test]
 #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
 fn power_is_that_of_the_definition() {
     for n in [8, 16, 64, 256] {
         for (scaling, detrend) in SCALINGS.into_iter().flat_map(|s| DETRENDS.map(|d| (s, d))) {
             for (segments, gated) in [(1, false), (2, true), (3, true)] {
-                let options = WelchOptions { scaling, detrend, ..options(n, segments) };
+                let options = WelchOptions { scaling, detrend, ..WelchOptions::new(n, segments) };
                 let model = LearnedModel::perturbed(options, gated);
                 let frame_len = options.frame() + 2;
                 let signal: Vec<f64> = noise(3 * frame_len, 35).iter().map(|x| x + 0.2).collect();
@@ -139,7 +135,7 @@ fn power_through_exact_transforms_is_that_of_the_definition() {
     for n in [8, 64, 128, 256, 1024] {
         for (scaling, detrend) in SCALINGS.into_iter().flat_map(|s| DETRENDS.map(|d| (s, d))) {
             for (open, weight) in [(&[0, 1, 2, 3][..], 0.25), (&[1, 3], 0.5), (&[2], 1.0), (&[0, 1, 3], 0.7)] {
-                let options = WelchOptions { hop: n / 2 + 3, scaling, detrend, ..options(n, 4) };
+                let options = WelchOptions { hop: n / 2 + 3, scaling, detrend, ..WelchOptions::new(n, 4) };
                 let model = LearnedModel::windowed(options, open, weight);
                 let frame_len = options.frame() + 2;
                 let signal: Vec<f64> = noise(3 * frame_len, 61).iter().map(|x| x + 0.2).collect();
@@ -158,7 +154,7 @@ fn power_through_exact_transforms_is_that_of_the_definition() {
 
 #[test]
 fn the_exact_model_is_welch() {
-    let options = WelchOptions { scaling: Scaling::Spectrum, ..options(128, 4) };
+    let options = WelchOptions { scaling: Scaling::Spectrum, ..WelchOptions::new(128, 4) };
     let model = LearnedModel::exact(options);
     let signal = noise(2 * options.frame(), 36);
     let mut expected = vec![0.0; 2 * options.bins()];
@@ -168,7 +164,7 @@ fn the_exact_model_is_welch() {
 
 #[test]
 fn peaks_are_the_top_of_the_power() {
-    let options = options(64, 3);
+    let options = WelchOptions::new(64, 3);
     let model = LearnedModel::perturbed(options, true).single();
     let (rows, bins) = (4, options.bins());
     let signal = single(&noise(rows * options.frame(), 37));
@@ -184,7 +180,7 @@ fn peaks_are_the_top_of_the_power() {
 
 #[test]
 fn a_segment_of_weight_zero_is_skipped() {
-    let options = WelchOptions { hop: 32, ..options(32, 3) };
+    let options = WelchOptions { hop: 32, ..WelchOptions::new(32, 3) };
     let mut model = LearnedModel::perturbed(options, true);
     model.weights[1] = 0.0;
     let mut signal = noise(options.frame(), 38);
@@ -195,7 +191,7 @@ fn a_segment_of_weight_zero_is_skipped() {
 
 #[test]
 fn the_spectrum_is_mirrored_at_its_ends() {
-    let options = options(8, 1);
+    let options = WelchOptions::new(8, 1);
     let mut model = LearnedModel::exact(options);
     let signal = noise(options.frame(), 39);
     let power = model.psd(&signal, options.frame());

@@ -1,5 +1,5 @@
 use super::*;
-use crate::cpu::tests::learned::{LearnedModel, options};
+use crate::cpu::tests::learned::LearnedModel;
 use crate::cpu::{LearnedGradients, Real, learned_welch_psd_backward};
 
 /// All gradients, as [`LearnedGradients`] orders them; no gates, no gradient of theirs.
@@ -67,7 +67,7 @@ fn gradients_match_differences_of_the_loss() {
         for segments in 1..=3 {
             for (scaling, detrend) in SCALINGS.into_iter().flat_map(|s| DETRENDS.map(|d| (s, d))) {
                 let hop = if detrend == Detrend::None { n / 2 } else { n / 4 + 1 };
-                let options = WelchOptions { hop, scaling, detrend, ..options(n, segments) };
+                let options = WelchOptions { hop, scaling, detrend, ..WelchOptions::new(n, segments) };
                 for gated in [false, true] {
                     check(&LearnedModel::perturbed(options, gated), 2, 1);
                 }
@@ -80,7 +80,7 @@ fn gradients_match_differences_of_the_loss() {
 #[test]
 #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
 fn gradients_with_a_skipped_segment_match_differences_of_the_loss() {
-    let mut model = LearnedModel::perturbed(options(16, 3), true);
+    let mut model = LearnedModel::perturbed(WelchOptions::new(16, 3), true);
     model.weights[1] = 0.0;
     check(&model, 2, 1);
 }
@@ -91,12 +91,12 @@ fn gradients_with_a_skipped_segment_match_differences_of_the_loss() {
 fn gradients_of_long_segments_match_differences_of_the_loss() {
     // As density, because the loss itself must stay small for its differences to be exact.
     let scaling = Scaling::Density { sample_rate: 100.0 };
-    check(&LearnedModel::perturbed(WelchOptions { scaling, ..options(4096, 3) }, true), 1, 2999);
+    check(&LearnedModel::perturbed(WelchOptions { scaling, ..WelchOptions::new(4096, 3) }, true), 1, 2999);
 }
 
 #[test]
 fn each_gradient_alone_is_the_same() {
-    let model = LearnedModel::perturbed(WelchOptions { detrend: Detrend::Constant, ..options(16, 2) }, true);
+    let model = LearnedModel::perturbed(WelchOptions { detrend: Detrend::Constant, ..WelchOptions::new(16, 2) }, true);
     let frame_len = model.options.frame();
     let (signal, grad_power) = (noise(3 * frame_len, 42), noise(3 * model.options.bins(), 43));
     let together = gradients(&model, &signal, frame_len, &grad_power);
@@ -124,8 +124,11 @@ fn gradients_through_exact_transforms_are_those_through_butterflies() {
         for (scaling, detrend) in SCALINGS.into_iter().flat_map(|s| DETRENDS.map(|d| (s, d))) {
             for (open, weight) in [(&[0, 1, 2][..], 1.0 / 3.0), (&[0, 2], 0.5), (&[1], 0.8)] {
                 let hop = n / 2 + 1;
-                let model =
-                    LearnedModel::windowed(WelchOptions { hop, scaling, detrend, ..options(n, 3) }, open, weight);
+                let model = LearnedModel::windowed(
+                    WelchOptions { hop, scaling, detrend, ..WelchOptions::new(n, 3) },
+                    open,
+                    weight,
+                );
                 let frame_len = model.options.frame() + 2;
                 let signal: Vec<f64> = noise(5 * frame_len, 62).iter().map(|x| x + 0.2).collect();
                 let mut grad_power = noise(5 * model.options.bins(), 63);
@@ -151,7 +154,7 @@ fn gradients_through_exact_transforms_are_those_through_butterflies() {
 
 #[test]
 fn faint_signals_have_finite_power_and_gradients() {
-    let options = WelchOptions { scaling: Scaling::Spectrum, detrend: Detrend::Constant, ..options(16, 3) };
+    let options = WelchOptions { scaling: Scaling::Spectrum, detrend: Detrend::Constant, ..WelchOptions::new(16, 3) };
     let model = LearnedModel::perturbed(options, true).single();
     let noise = single(&noise(options.frame(), 44));
     for scale in [0.0, 1e-45, 1e-40, 1e-30, 1e-20, 1e-15, 1.0, 1e15] {

@@ -5,14 +5,8 @@ fn every_option(n_fft: usize) -> impl Iterator<Item = WelchOptions> {
     (1..=3).flat_map(move |segments| {
         [n_fft / 2, n_fft / 4 + 1, n_fft + 3].into_iter().flat_map(move |hop| {
             SCALINGS.into_iter().flat_map(move |scaling| {
-                DETRENDS.into_iter().map(move |detrend| WelchOptions {
-                    n_fft,
-                    hop,
-                    segments,
-                    scaling,
-                    detrend,
-                    band: None,
-                })
+                let options = WelchOptions::new(n_fft, segments).with_hop(hop).with_scaling(scaling);
+                DETRENDS.into_iter().map(move |detrend| options.with_detrend(detrend))
             })
         })
     })

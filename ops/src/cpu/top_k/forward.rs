@@ -31,12 +31,12 @@ const MAX_KEY: u32 = (f32::INFINITY.to_bits() | 1 << 31) - 1;
 /// Power of a few rows, and the bins of it that are searched.
 pub(in crate::cpu) struct PowerTile<'a> {
     /// `LANES` rows of `stride` values.
-    pub power: &'a [f32],
-    pub stride: usize,
+    power: &'a [f32],
+    stride: usize,
     /// The first bin that is searched.
-    pub first: usize,
+    first: usize,
     /// The number of bins that are searched.
-    pub bins: usize,
+    bins: usize,
 }
 
 impl<'a> PowerTile<'a> {
@@ -69,32 +69,19 @@ pub(in crate::cpu) fn top_k_tile<V: Register, const GENERAL: bool>(
     out_bins: &mut [i64],
     out_power: &mut [f32],
 ) {
-    if !takes(k, tile.bins) {
+    if takes(k, tile.bins) {
+        match k.div_ceil(BLOCK) {
+            1 => V::call_shared(token, TileSearch::<V, 1, GENERAL> { token, tile, k, keys, out_bins, out_power }),
+            2 => V::call_shared(token, TileSearch::<V, 2, GENERAL> { token, tile, k, keys, out_bins, out_power }),
+            _ => V::call_shared(token, TileSearch::<V, 4, GENERAL> { token, tile, k, keys, out_bins, out_power }),
+        }
+    } else {
         let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
         for (power, (out_bins, out_power)) in tile.rows().zip(outputs) {
             search_exactly(power, keys, out_bins, out_power);
         }
-    } else {
-        search_tile::<V, GENERAL>(token, tile, k, keys, out_bins, out_power);
     }
     shift_bins(out_bins, tile.first);
-}
-
-/// [`top_k_tile`] in registers, with bins numbered from the first that is searched.
-#[inline(always)]
-fn search_tile<V: Register, const GENERAL: bool>(
-    token: V::Token,
-    tile: &PowerTile<'_>,
-    k: usize,
-    keys: &mut [u64],
-    out_bins: &mut [i64],
-    out_power: &mut [f32],
-) {
-    match k.div_ceil(BLOCK) {
-        1 => V::call_shared(token, TileSearch::<V, 1, GENERAL> { token, tile, k, keys, out_bins, out_power }),
-        2 => V::call_shared(token, TileSearch::<V, 2, GENERAL> { token, tile, k, keys, out_bins, out_power }),
-        _ => V::call_shared(token, TileSearch::<V, 4, GENERAL> { token, tile, k, keys, out_bins, out_power }),
-    }
 }
 
 /// Whether the `k` strongest of `bins` are found in registers.

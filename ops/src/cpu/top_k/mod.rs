@@ -9,7 +9,8 @@ mod tiles;
 use crate::cpu::isa;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
-pub(in crate::cpu) use row::{shift_bins, top_k_row};
+use row::shift_bins;
+pub(in crate::cpu) use row::{top_k_of_bins, top_k_row};
 
 /// Work of a row, in the unit of [`Tasks`].
 pub(in crate::cpu) fn work(bins: usize, k: usize) -> usize {

@@ -1,10 +1,12 @@
 //! Exact search of one row: integer keys, selection, sort.
 
+use std::ops::Range;
+
 use crate::cpu::real::Real;
 
 /// Numbers bins that were searched from `first` on as those of the whole row.
 #[inline(always)]
-pub(in crate::cpu) fn shift_bins(bins: &mut [i64], first: usize) {
+pub(super) fn shift_bins(bins: &mut [i64], first: usize) {
     if first > 0 {
         // A missing peak stays −1.
         bins.iter_mut().for_each(|bin| *bin += if *bin < 0 { 0 } else { first as i64 });
@@ -34,4 +36,17 @@ pub(in crate::cpu) fn top_k_row<T: Real>(power: &[T], keys: &mut [T::Key], out_b
             None => (*out_bin, *out_power) = (-1, T::nan()),
         }
     }
+}
+
+/// [`top_k_row`] of the bins `searched` of a row, with their numbers in the row; `keys` is as long as they are.
+pub(in crate::cpu) fn top_k_of_bins<T: Real>(
+    power: &[T],
+    searched: Range<usize>,
+    keys: &mut [T::Key],
+    out_bins: &mut [i64],
+    out_power: &mut [T],
+) {
+    let first = searched.start;
+    top_k_row(&power[searched], keys, out_bins, out_power);
+    shift_bins(out_bins, first);
 }

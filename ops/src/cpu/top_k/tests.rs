@@ -8,7 +8,7 @@ use crate::cpu::isa::register::{MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::tests::reduced;
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
-use crate::cpu::top_k::{top_k, top_k_row};
+use crate::cpu::top_k::{top_k, top_k_of_bins};
 
 fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
@@ -87,8 +87,7 @@ fn searched_exactly(rows: &[Vec<f32>], searched: Range<usize>, k: usize) -> (Vec
     let mut expected = (Vec::new(), Vec::new());
     for power in rows {
         let (mut keys, mut bins, mut peaks) = (vec![0; searched.len()], vec![0; k], vec![0.0; k]);
-        top_k_row(&power[searched.clone()], &mut keys, &mut bins, &mut peaks);
-        bins.iter_mut().filter(|bin| **bin >= 0).for_each(|bin| *bin += searched.start as i64);
+        top_k_of_bins(power, searched.clone(), &mut keys, &mut bins, &mut peaks);
         expected.0.extend(bins);
         expected.1.extend(bits(&peaks));
     }

@@ -11,7 +11,7 @@ use crate::cpu::isa::{InstructionSet, Kernel};
 use crate::cpu::tests::{
     lengths, naive_factor, naive_windowed, noise, reduced, relative_error, single, single_tolerance, window,
 };
-use crate::cpu::top_k::top_k_row;
+use crate::cpu::top_k::{top_k_of_bins, top_k_row};
 use crate::cpu::welch::estimate::Estimate;
 use crate::cpu::welch::forward::{PeakRows, WelchCall, WelchKernel, WelchOutputs};
 use crate::cpu::{Real, welch_peaks, welch_psd};
@@ -57,7 +57,7 @@ fn power_is_that_of_the_definition() {
         for (case, &segments) in segments.iter().enumerate() {
             for (hop, detrend) in [(n / 2, Detrend::None), (n / 4 + 1, Detrend::Constant), (n + 3, Detrend::Constant)] {
                 let scaling = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }][case % 3];
-                let options = WelchOptions { n_fft: n, hop, segments, scaling, detrend, band: None };
+                let options = WelchOptions { hop, scaling, detrend, ..WelchOptions::new(n, segments) };
                 // An odd length, so that rows have every alignment; 0.4 for detrending to take off.
                 let frame_len = options.frame() | 1;
                 let signal: Vec<f64> = noise(3 * frame_len, 11).iter().map(|x| x + 0.4).collect();
@@ -165,8 +165,8 @@ fn peaks_of(power: &[f32], bins: usize, searched: Range<usize>, k: usize) -> (Ve
     let (mut found, mut strength) = (Vec::new(), Vec::new());
     for power in power.chunks(bins) {
         let (mut keys, mut of_row, mut power_of_row) = (vec![0; searched.len()], vec![0; k], vec![0.0; k]);
-        top_k_row(&power[searched.clone()], &mut keys, &mut of_row, &mut power_of_row);
-        found.extend(of_row.iter().map(|&bin| if bin < 0 { bin } else { bin + searched.start as i64 }));
+        top_k_of_bins(power, searched.clone(), &mut keys, &mut of_row, &mut power_of_row);
+        found.extend(of_row);
         strength.extend(bits(&power_of_row));
     }
     (found, strength)
