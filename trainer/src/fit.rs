@@ -71,7 +71,7 @@ pub enum FitError {
 
 /// Sentence that says how to continue a run after the failure of a device, from the step of its last checkpoint.
 fn resumable(saved: Option<usize>) -> String {
-    saved.map_or("the run has no checkpoint".into(), |step| {
+    saved.map_or("the run has no checkpoint yet: --resume starts it at its first step".into(), |step| {
         format!("the checkpoint of step {step} holds the run: --resume continues it, on other devices too")
     })
 }

@@ -32,10 +32,19 @@ impl GradientSum {
     }
 
     /// The part of the sum that one device contributes on the host: its vector `[values]`, or nothing if devices sum.
-    pub fn part(&self, vector: &Tensor<1>) -> Vec<f32> {
+    /// It waits until the device has computed the vector: a device that fails fails here, before another one waits for it
+    /// in a collective, which would have no end.
+    ///
+    /// # Errors
+    /// With the message of a device that has failed.
+    pub fn part(&self, vector: &Tensor<1>) -> Result<Vec<f32>, String> {
         match self {
-            Self::Host => vector.clone().into_data().iter().collect(),
-            Self::Own | Self::Collective(_) => Vec::new(),
+            Self::Own => Ok(Vec::new()),
+            Self::Host => Ok(vector.clone().into_data().iter().collect()),
+            Self::Collective(_) => {
+                vector.device().sync().map_err(|error| error.to_string())?;
+                Ok(Vec::new())
+            }
         }
     }
 
@@ -69,7 +78,7 @@ mod tests {
         let sum = GradientSum::of(&[Device::flex(), Device::flex().autodiff()]);
         assert!(matches!(sum, GradientSum::Host));
         let vectors = [[1.0f32, 2.0], [10.0, -2.0]].map(|values| Tensor::<1>::from_floats(values, &Device::flex()));
-        let parts = vectors.each_ref().map(|vector| sum.part(vector));
+        let parts = vectors.each_ref().map(|vector| sum.part(vector).unwrap());
         let total = sum.total(parts.iter().map(Vec::as_slice));
         let [own, _] = vectors;
         assert_eq!(sum.on_device(own, &total).into_data().try_to_vec::<f32>().unwrap(), [11.0, 0.0]);

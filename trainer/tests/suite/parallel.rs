@@ -1,4 +1,6 @@
 //! Several devices: results do not depend on their number, checkpoints are interchangeable, and a failure ends the run.
+//!
+//! They are replicas of the CPU, or those that `FIREFLY_TRAIN_DEVICES` names, such as `cuda:0,cuda:1`: at least two.
 
 mod failing;
 
@@ -11,6 +13,14 @@ use safetensors::SafeTensors;
 /// Largest difference of a weight after 100 steps on two or three devices, relative to the largest weight of its
 /// tensor.
 const TOLERANCE: f32 = 1e-3;
+
+/// The devices to train on: one, two, and so on.
+fn device_lists() -> Vec<String> {
+    let named = std::env::var("FIREFLY_TRAIN_DEVICES").unwrap_or_else(|_| "cpu,cpu:1,cpu:2".into());
+    let names: Vec<&str> = named.split(',').collect();
+    assert!(names.len() >= 2, "FIREFLY_TRAIN_DEVICES={named}");
+    (1..=names.len()).map(|count| names[..count].join(",")).collect()
+}
 
 /// Name and values of a tensor of weights.
 type Weights = (String, Vec<f32>);
@@ -73,20 +83,25 @@ fn results_do_not_depend_on_the_number_of_devices() {
         (shipped("transform-dft-8"), vec!["--set", "data.from=\"examples\""]),
         (shipped("transform-dft-8"), vec![]),
     ];
+    let lists = device_lists();
     for (number, (config, extra)) in configs.iter().enumerate() {
         let name = config.display();
-        let out = |devices: &str| folder.path().join(format!("{number}-{devices}"));
-        let [one, two, again, three] =
-            [("cpu", "1"), ("cpu:0,cpu:1", "2"), ("cpu:0,cpu:1", "2b"), ("cpu,cpu:1,cpu:2", "3")]
-                .map(|(devices, to)| train(config, devices, &out(to), extra));
-        let initial =
-            train(config, "cpu", &out("0"), &[&extra[..], &["--set", "training.learning_rate=1e-30"]].concat());
-        assert!(difference(&initial, &one) > 10.0 * TOLERANCE, "{name}: the run changes no weight");
-        assert_eq!(two, again, "{name}: the same devices give the same bits");
-        let differences = [difference(&one, &two), difference(&one, &three)];
+        let out = |run: &str| folder.path().join(format!("{number}-{run}"));
+        let trained = lists.iter().map(|devices| train(config, devices, &out(devices), extra)).collect::<Vec<_>>();
+        let one = &trained[0];
+        let again = train(config, &lists[1], &out("again"), extra);
+        let initial = train(
+            config,
+            &lists[0],
+            &out("initial"),
+            &[&extra[..], &["--set", "training.learning_rate=1e-30"]].concat(),
+        );
+        assert!(difference(&initial, one) > 10.0 * TOLERANCE, "{name}: the run changes no weight");
+        assert_eq!(trained[1], again, "{name}: the same devices give the same bits");
+        let differences: Vec<f32> = trained[1..].iter().map(|others| difference(one, others)).collect();
         println!("{name}: {differences:?}");
         assert!(differences.iter().all(|difference| *difference < TOLERANCE), "{name}: {differences:?}");
-        let losses = [out("1"), out("2"), out("3")].map(|out| losses(&out));
+        let losses: Vec<Vec<f64>> = lists.iter().map(|devices| losses(&out(devices))).collect();
         assert!(losses[0].len() > 4 && losses.iter().all(|of| of.len() == losses[0].len()));
         for others in &losses[1..] {
             let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-3 * a.abs().max(1e-3);
@@ -145,8 +160,9 @@ fn a_device_without_rows_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let config = small_config(folder.path());
     let one_row = ["--set", "training.batch=1"];
-    let one = train(&config, "cpu", &folder.path().join("one"), &one_row);
-    let two = train(&config, "cpu,cpu:1", &folder.path().join("two"), &one_row);
+    let lists = device_lists();
+    let one = train(&config, &lists[0], &folder.path().join("one"), &one_row);
+    let two = train(&config, &lists[1], &folder.path().join("two"), &one_row);
     assert!(difference(&one, &two) < TOLERANCE, "{}", difference(&one, &two));
 }
 
@@ -155,8 +171,10 @@ fn a_run_that_stopped_on_two_devices_resumes_on_one_and_back() {
     let folder = tempfile::tempdir().unwrap();
     let config = small_config(folder.path());
     let average = ["--set", "optimizer.average_decay=0.9"];
-    let one = train(&config, "cpu", &folder.path().join("one"), &average);
-    for (name, first, second) in [("less", "cpu,cpu:1", "cpu"), ("more", "cpu", "cpu,cpu:1")] {
+    let lists = device_lists();
+    let (single, pair) = (lists[0].as_str(), lists[1].as_str());
+    let one = train(&config, single, &folder.path().join("one"), &average);
+    for (name, first, second) in [("less", pair, single), ("more", single, pair)] {
         let out = folder.path().join(name);
         train(&config, first, &out, &average);
         let whole = outcome(&out);
@@ -169,7 +187,7 @@ fn a_run_that_stopped_on_two_devices_resumes_on_one_and_back() {
         assert!(output.status.success(), "{}", errors(&output));
         let messages = errors(&output);
         assert!(messages.contains("resuming at step 98"), "{messages}");
-        assert!(messages.contains("the run was started on cpu"), "{messages}");
+        assert!(messages.contains("the run was started on "), "{messages}");
         let resumed = weights(&out);
         assert!(difference(&one, &resumed) < TOLERANCE, "{name}: {}", difference(&one, &resumed));
         assert_eq!(outcome(&out).1.len(), whole.1.len(), "lines of metrics");

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use elf::ElfBytes;
 use elf::abi::{R_X86_64_RELATIVE, SHT_RELA, STT_FUNC};
 use elf::endian::LittleEndian;
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register};
 
 /// Parts of the names of functions that kernels may call.
 const ALLOWED: &[&str] = &[
@@ -120,11 +120,12 @@ impl<'a> Executable<'a> {
         }
     }
 
-    /// The names of the functions that `size` bytes of code at `start` call, or jump to at their end.
+    /// The names of the functions that `size` bytes of code at `start` call, or jump to at their end, and of those whose
+    /// pointers they load: a pointer is loaded into a register before the loop that calls it, and may wait on the stack.
     fn callees(&self, start: u64, size: u64) -> BTreeSet<String> {
         let mut callees = BTreeSet::new();
-        // Pointers to functions that are loaded before a loop which calls them.
-        let mut loaded: HashMap<Register, u64> = HashMap::new();
+        let mut loads_pointers = false;
+        let mut called_pointers = Vec::new();
         for instruction in &mut Decoder::with_ip(64, &self.at(start)[..size as usize], start, DecoderOptions::NONE) {
             match instruction.flow_control() {
                 FlowControl::Call => _ = callees.insert(self.name(instruction.near_branch_target())),
@@ -134,32 +135,34 @@ impl<'a> Executable<'a> {
                         callees.insert(self.name(target));
                     }
                 }
-                FlowControl::IndirectCall => _ = callees.insert(self.indirect_callee(&instruction, &loaded)),
+                FlowControl::IndirectCall if instruction.is_ip_rel_memory_operand() => {
+                    callees.insert(self.pointee(instruction.ip_rel_memory_address()));
+                }
+                FlowControl::IndirectCall => called_pointers.push(instruction),
+                _ if instruction.mnemonic() == Mnemonic::Mov && instruction.is_ip_rel_memory_operand() => {
+                    if let Some(function) = self.function_pointed_to(instruction.ip_rel_memory_address()) {
+                        callees.insert(function);
+                        loads_pointers = true;
+                    }
+                }
                 _ => {}
             }
-            if instruction.mnemonic() == Mnemonic::Mov && instruction.op0_kind() == OpKind::Register {
-                let pointer = if instruction.is_ip_rel_memory_operand() {
-                    Some(instruction.ip_rel_memory_address())
-                } else {
-                    // Moved on from another register.
-                    (instruction.op1_kind() == OpKind::Register)
-                        .then(|| loaded.get(&instruction.op1_register()).copied())
-                        .flatten()
-                };
-                if let Some(pointer) = pointer {
-                    loaded.insert(instruction.op0_register(), pointer);
-                }
+        }
+        for call in called_pointers {
+            let is_loaded = call.op0_kind() == OpKind::Register || call.memory_base() == Register::RSP;
+            if !(is_loaded && loads_pointers) {
+                callees.insert(format!("a pointer: {call:?}"));
             }
         }
         callees
     }
 
-    fn indirect_callee(&self, call: &Instruction, loaded: &HashMap<Register, u64>) -> String {
-        if call.is_ip_rel_memory_operand() {
-            return self.pointee(call.ip_rel_memory_address());
+    /// The name of the function that the pointer at `address` points to; `None` where no pointer to a function is.
+    fn function_pointed_to(&self, address: u64) -> Option<String> {
+        match self.pointers.get(&address)? {
+            Pointer::Symbol(name) => Some(name.clone()),
+            Pointer::Address(target) => self.functions.get(target).map(|(_, name)| name.clone()),
         }
-        let pointer = (call.op0_kind() == OpKind::Register).then(|| loaded.get(&call.op0_register())).flatten();
-        pointer.map_or_else(|| format!("a pointer: {call:?}"), |&address| self.pointee(address))
     }
 }
 

@@ -183,5 +183,7 @@ fn a_device_that_fails_ends_the_run_with_a_message_and_a_checkpoint_that_resumes
     let resolved = Resolved::new(load::<Failing>(&config, &[], None).unwrap().config, &["cpu"]);
     let run_folder = RunFolder::new(folder.path().join("early"));
     let ended = train(&run_folder, &resolved, &[Device::flex()], false, &Interrupter::new(), &mut Silent);
-    assert!(ended.unwrap_err().to_string().ends_with("the run has no checkpoint"));
+    assert!(
+        ended.unwrap_err().to_string().ends_with("the run has no checkpoint yet: --resume starts it at its first step")
+    );
 }
