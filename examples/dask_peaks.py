@@ -17,7 +17,7 @@ from pathlib import Path
 
 import peaks_of_files
 from dask.distributed import Client, LocalCluster, as_completed
-from peaks_of_files import PeaksOfFiles, arguments, missing, model_arguments
+from peaks_of_files import PeaksOfFiles, arguments, begin, model_arguments, remove_temporaries
 
 # Times that a file is computed again after its worker has died.
 RETRIES = 3
@@ -37,7 +37,7 @@ def write_part(file: str, kwargs: str) -> int:
 def main() -> None:
     """Computes the parts that are missing."""
     given = arguments(__doc__ or "")
-    files = missing(given.folder, given.out)
+    files = begin(given)
     if not files:
         print(f"{given.out} is complete")
         return
@@ -47,6 +47,7 @@ def main() -> None:
         start = time.perf_counter()
         parts = client.map(write_part, files, kwargs=json.dumps(model_arguments(given)), retries=RETRIES, pure=False)
         frames = sum(result for _, result in as_completed(parts, with_results=True))
+        remove_temporaries(given.out)
         print(f"{frames} frames of {len(files)} files in {time.perf_counter() - start:.2f} s")
 
 

@@ -2,11 +2,14 @@
 
 A part is a Parquet file with the columns of ``firefly peaks --out``. It is written to a temporary file, synced and
 renamed, so that a part that is there is complete: a run that was killed is started again and computes the missing ones.
+The settings are in a file beside the parts, and a run with others is refused. One run at a time writes to a folder.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
@@ -47,7 +50,7 @@ class PeaksOfFiles:
         """Writes the part of a file, and returns the number of its frames."""
         part = part_of(self.out, file)
         part.parent.mkdir(parents=True, exist_ok=True)
-        temporary = part.with_name(f".{part.name}.{os.getpid()}")
+        temporary = part.with_name(f".{part.name}.{os.getpid()}{TEMPORARY}")
         fs, scale, channels = read(self.folder / file, self.fs)
         frames = 0
         try:
@@ -55,9 +58,7 @@ class PeaksOfFiles:
                 for table, number in self.tables(file, fs, scale, channels):
                     writer.write_table(table)
                     frames += number
-            with open(temporary, "rb") as written:
-                os.fsync(written.fileno())
-            os.replace(temporary, part)
+            replace(temporary, part)
         finally:
             temporary.unlink(missing_ok=True)
         return frames
@@ -95,6 +96,10 @@ class PeaksOfFiles:
         return pa.Table.from_arrays([pa.array(column) for column in columns], schema=SCHEMA)
 
 
+# End of the names of files that are being written, and the name of that with the settings.
+TEMPORARY = ".temporary"
+SETTINGS = "settings.json"
+
 # Values of these columns repeat; dictionaries of the others would be built in vain.
 ENCODING: Any = {"compression": "zstd", "use_dictionary": ["file", "channel", "rank", "bin", "frequency_hz"]}
 SCHEMA = pa.schema(
@@ -130,6 +135,37 @@ def read(path: Path, fs: float) -> Tuple[float, float, np.ndarray]:
 def part_of(out: Path, file: str) -> Path:
     """Path of the part of a file."""
     return out / f"{file}.parquet"
+
+
+def replace(temporary: Path, path: Path) -> None:
+    """Renames a file that is written, once it is on the disk."""
+    with open(temporary, "rb") as written:
+        os.fsync(written.fileno())
+    os.replace(temporary, path)
+
+
+def begin(given: argparse.Namespace) -> List[str]:
+    """Files to compute. Exits if the parts that are there are of other settings."""
+    given.out.mkdir(parents=True, exist_ok=True)
+    remove_temporaries(given.out)
+    path = given.out / SETTINGS
+    settings = {"n_fft": given.n_fft, "k": given.k, "tier": given.tier, "fs": given.fs}
+    if given.weights:
+        settings = {"weights": hashlib.sha256(Path(given.weights).read_bytes()).hexdigest(), "fs": given.fs}
+    if not path.exists():
+        temporary = path.with_name(path.name + TEMPORARY)
+        temporary.write_text(json.dumps(settings))
+        replace(temporary, path)
+    there = json.loads(path.read_text())
+    if there != settings:
+        raise SystemExit(f"{given.out} holds peaks of {there}, not of {settings}: name another folder")
+    return missing(given.folder, given.out)
+
+
+def remove_temporaries(out: Path) -> None:
+    """Removes what workers that were killed have left."""
+    for left in out.rglob("*" + TEMPORARY):
+        left.unlink()
 
 
 def missing(folder: Path, out: Path) -> List[str]:

@@ -14,13 +14,13 @@ import time
 
 import peaks_of_files
 import ray
-from peaks_of_files import PeaksOfFiles, arguments, missing, model_arguments
+from peaks_of_files import PeaksOfFiles, arguments, begin, model_arguments, remove_temporaries
 
 
 def main() -> None:
     """Computes the parts that are missing."""
     given = arguments(__doc__ or "")
-    files = missing(given.folder, given.out)
+    files = begin(given)
     if not files:
         print(f"{given.out} is complete")
         return
@@ -29,16 +29,19 @@ def main() -> None:
     else:
         ray.init(num_cpus=given.workers * given.threads, include_dashboard=False)
     start = time.perf_counter()
-    # One file per task, so that workers that are done take the next one.
+    # One file per task, so that workers that are done take the next one. With two waiting for each worker, which is the
+    # default, workers wait for the scheduler.
     tasks = ray.data.from_items([{"file": file} for file in files], override_num_blocks=len(files))
     parts = tasks.map_batches(
         PeaksOfFiles,
         fn_constructor_kwargs=model_arguments(given),
         batch_size=1,
-        concurrency=given.workers,
+        compute=ray.data.ActorPoolStrategy(size=given.workers, max_tasks_in_flight_per_actor=4),
         num_cpus=given.threads,
     )
-    frames = parts.sum("frames")
+    # `parts.sum` would start workers of its own.
+    frames = sum(int(row["frames"]) for row in parts.iter_rows())
+    remove_temporaries(given.out)
     print(f"{frames} frames of {len(files)} files in {time.perf_counter() - start:.2f} s")
 
 

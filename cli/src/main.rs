@@ -59,6 +59,13 @@ enum Command {
     /// Server of this machine's devices for programs elsewhere
     #[cfg(feature = "remote")]
     Serve(commands::serve::ServeArgs),
+    /// Server of this machine's devices, which this build lacks
+    #[cfg(not(feature = "remote"))]
+    #[command(hide = true)]
+    Serve {
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<std::ffi::OsString>,
+    },
     /// Training of learned peaks, as the program firefly-train
     Train(firefly_trainer::cli::Cli),
     /// Verified measurements, as the program firefly-bench
@@ -86,6 +93,8 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Devices(arguments) => commands::devices::run(&arguments),
         #[cfg(feature = "remote")]
         Command::Serve(arguments) => commands::serve::run(&arguments),
+        #[cfg(not(feature = "remote"))]
+        Command::Serve { .. } => anyhow::bail!("this build has no server of devices: build with --features remote"),
         Command::Train(train) => train.run(),
         Command::Bench(bench) => {
             let mut out = StandardOutput::default();

@@ -10,14 +10,26 @@ from ._arrays import Array, as_rows, count, from_rows, placed, real
 
 
 class TopK(NamedTuple):
-    """Positions and values of the largest values of rows, largest first."""
+    """Positions and values of the largest values of rows, largest first.
+
+    >>> indices, values = top_k([[1.0, 3.0, 2.0], [6.0, 5.0, 4.0]], 2)
+    >>> indices.tolist(), values.tolist()
+    ([[1, 2], [0, 1]], [[3.0, 2.0], [6.0, 5.0]])
+    """
 
     indices: Array
     values: Array
 
 
 class LocalMaxima(NamedTuple):
-    """Local maxima of rows, strongest first; where a row has fewer, bins are −1 and the rest NaN."""
+    """Local maxima of rows, strongest first; where a row has fewer, bins are −1 and the rest NaN.
+
+    `offset` is the distance from the bin to the vertex of the parabola through a maximum and its neighbours, in bins.
+
+    >>> maxima = local_maxima([0.0, 3.0, 2.0, 0.0], k=2)
+    >>> maxima.bins.tolist(), maxima.power.tolist()
+    ([1, -1], [3.0, nan])
+    """
 
     bins: Array
     power: Array

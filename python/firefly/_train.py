@@ -23,7 +23,17 @@ _LOG = logging.getLogger("firefly")
 
 @dataclass(frozen=True)
 class Run:
-    """The folder of a run."""
+    """The folder of a run: what `train` returns, or a folder of an earlier one.
+
+    >>> import tempfile
+    >>> out = tempfile.mkdtemp() + "/run"
+    >>> run = train({"task": "transform", "training": {"steps": 2}}, out=out)
+    >>> run = Run(Path(out))
+    >>> [row["name"] for row in run.evaluation], run.metrics[-1]["step"]
+    (['learned'], 2)
+    >>> run.model().family
+    'butterfly'
+    """
 
     folder: Path
 

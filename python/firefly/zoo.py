@@ -102,7 +102,13 @@ class Model:
         Floats compute in float32, the type of the weights; tokens are integers. A model with one output returns an
         array, with several a named tuple. With `batch_size`, so many examples are computed at a time.
 
-        Floats in the memory of the model's GPU are computed with there, all inputs at once, and outputs stay there.
+        Floats in the memory of the model's GPU are computed with there, all inputs at once, and outputs stay there. A
+        model is on one device; for several, create one per device and give each its part of the batch.
+
+        >>> import numpy as np
+        >>> bins, power = create("welch_peaks", n_fft=64, k=3).predict(np.ones((5, 96)), batch_size=2)
+        >>> bins.shape
+        (5, 3)
         """
         floats = self._native.float_inputs()
         if len(inputs) != len(floats):
@@ -145,7 +151,12 @@ class Model:
         return self._native.parameters()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model to a safetensors file, which `load` reads."""
+        """Writes the model to a safetensors file, which `load` reads. An existing file is replaced.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     create("fits_tiny").save(f"{folder}/model.safetensors")
+        """
         self._native.save(os.fspath(path))
 
     def __repr__(self) -> str:

@@ -48,12 +48,23 @@ fn replace(current: &mut Option<ProcessThreads>, count: usize) -> PyResult<Arc<T
 }
 
 /// Number of threads that operations on the CPU use.
+///
+/// >>> import firefly
+/// >>> firefly.num_threads() >= 1
+/// True
 #[pyfunction]
 pub fn num_threads() -> PyResult<usize> {
     Ok(threads()?.current_num_threads())
 }
 
-/// Sets the number of threads that operations on the CPU use.
+/// Sets the number of threads that operations on the CPU use, from 1 to 1024. Results do not depend on it.
+///
+/// >>> import firefly
+/// >>> threads = firefly.num_threads()
+/// >>> firefly.set_num_threads(1)
+/// >>> firefly.num_threads()
+/// 1
+/// >>> firefly.set_num_threads(threads)
 #[pyfunction]
 pub fn set_num_threads(count: usize) -> PyResult<()> {
     if !(1..=MOST_THREADS).contains(&count) {

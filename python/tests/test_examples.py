@@ -63,6 +63,16 @@ def test_every_file_has_a_part_with_its_peaks(script: Path, recordings: Path, tm
     assert table["frequency_hz"][0] == table["bin"][0] * fs / 256
 
 
+def test_other_settings_are_refused(script: Path, recordings: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(script, recordings, out)
+    command = [sys.executable, str(script), str(recordings), str(out), "-k", "8"]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert refused.returncode == 1
+    assert "'k': 16" in refused.stderr and "'k': 8" in refused.stderr and "name another folder" in refused.stderr
+    assert "complete" in run(script, recordings, out)
+
+
 def test_parts_that_are_there_are_left(script: Path, recordings: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(script, recordings, out)
@@ -117,6 +127,32 @@ def test_a_worker_that_is_killed_loses_nothing(script: Path, recordings: Path, t
     assert sorted(path.relative_to(out) for path in out.rglob("*.parquet")) == parts
     for part in parts:
         assert pq.read_table(out / part).equals(pq.read_table(whole / part))
+    assert not list(out.rglob("*.temporary"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
+def test_a_run_that_is_killed_is_continued(script: Path, recordings: Path, tmp_path: Path) -> None:
+    generator = np.random.default_rng(1)
+    for index in range(30):
+        wavfile.write(recordings / f"long{index}.wav", 12_000, generator.normal(size=1_000_000).astype(np.float32))
+    out = tmp_path / "out"
+    command = [sys.executable, str(script), str(recordings), str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
+        while process.poll() is None and len(list(out.rglob("*.parquet"))) < 3:
+            time.sleep(0.01)
+        workers = workers_of(process.pid)
+        assert workers, "no worker was found"
+        process.kill()
+        for worker in workers:
+            os.kill(worker, signal.SIGKILL)
+    # The part that a killed worker was writing.
+    (out / ".0.wav.parquet.1.temporary").write_bytes(b"PAR1")
+    computed = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
+    assert 3 <= len(computed) < 36
+    assert f"of {36 - len(computed)} files" in run(script, recordings, out)
+    assert len(list(out.rglob("*.parquet"))) == 36
+    assert all(path.stat().st_mtime_ns == time for path, time in computed.items())
+    assert not list(out.rglob("*.temporary"))
 
 
 def test_parquet_files_have_a_column_per_channel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

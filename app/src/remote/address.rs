@@ -54,17 +54,16 @@ fn parse(place: &str) -> Result<(String, usize), AddressError> {
     }
 }
 
-/// Host and port of a server's address, and whether the connection has TLS.
+/// Host and port of a server's address.
 #[cfg(feature = "remote")]
-pub(super) fn authority(server: &str) -> (&str, bool) {
-    server.split_once("://").map_or((server, false), |(scheme, authority)| (authority, scheme == SECURE))
+pub(super) fn authority(server: &str) -> &str {
+    server.split_once("://").map_or(server, |(_, authority)| authority)
 }
 
 /// URL of a server's address.
 #[cfg(feature = "remote")]
 pub(super) fn url(server: &str) -> String {
-    let (authority, is_secure) = authority(server);
-    format!("{}://{authority}", if is_secure { SECURE } else { PLAIN })
+    if server.contains("://") { server.to_string() } else { format!("{PLAIN}://{server}") }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! on their way to it never arrive, nor that its process is stopped; so a thread sends requests to every server.
 
 use std::collections::BTreeSet;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use firefly_framework::device::{DeviceId, DeviceKind};
+use tungstenite::error::ProtocolError;
+use tungstenite::{Error, HandshakeError, client_tls};
 
-use super::address::authority;
+use super::address::{authority, url};
 use super::error::RemoteError;
 use crate::streams::{COULD_NOT_RUN, note};
 
@@ -22,33 +24,33 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// Time without an answer after which a server counts as dead.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// Checks that a server answers: any answer over HTTP counts, since Burn's server has no page. Of a connection with TLS
-/// only that it is accepted.
+/// Checks that a server answers, over TLS where its address says so: any answer over HTTP counts, since Burn's server has
+/// no page, but those of a proxy that does not reach it.
 pub(super) fn probe(server: &str, limit: Duration) -> Result<(), RemoteError> {
-    let (authority, is_secure) = authority(server);
-    let unreachable = |error: io::Error| RemoteError::Unreachable { server: server.into(), reason: error.to_string() };
-    let mut stream = connected(authority, limit).map_err(unreachable)?;
-    if is_secure {
-        return Ok(());
-    }
-    let mut start = [0; 5];
-    let answered = stream
-        .set_read_timeout(Some(limit))
-        .and_then(|()| stream.set_write_timeout(Some(limit)))
-        .and_then(|()| write!(stream, "GET / HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n"))
-        .and_then(|()| stream.read_exact(&mut start));
+    let unreachable = |reason: String| RemoteError::Unreachable { server: server.into(), reason };
     let other = |reason: &str| RemoteError::OtherService { server: server.into(), reason: reason.into() };
-    match answered {
-        Ok(()) if &start == b"HTTP/" => Ok(()),
-        Ok(()) => Err(other("it does not answer in HTTP")),
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-            Err(RemoteError::Timeout { server: server.into(), limit })
-        }
-        Err(_) => Err(other("it closes the connection")),
-    }
+    let stream = connected(authority(server), limit).map_err(|error| unreachable(error.to_string()))?;
+    let failure = match client_tls(url(server), stream) {
+        Ok(_) => return Ok(()),
+        Err(HandshakeError::Interrupted(_)) => return Err(RemoteError::Timeout { server: server.into(), limit }),
+        Err(HandshakeError::Failure(failure)) => failure,
+    };
+    Err(match failure {
+        Error::Http(answer) if answer.status().is_server_error() => unreachable(format!("HTTP {}", answer.status())),
+        Error::Http(_) => return Ok(()),
+        Error::Io(error) => match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => RemoteError::Timeout { server: server.into(), limit },
+            // The certificate is not accepted.
+            ErrorKind::InvalidData => unreachable(error.to_string()),
+            _ => other("it closes the connection"),
+        },
+        Error::Protocol(ProtocolError::HandshakeIncomplete) => other("it closes the connection"),
+        Error::Tls(error) => unreachable(error.to_string()),
+        _ => other("it does not answer in HTTP"),
+    })
 }
 
-/// A connection to the first address of a host that accepts one.
+/// A connection to the first address of a host that accepts one, with a limit for every exchange.
 fn connected(authority: &str, limit: Duration) -> io::Result<TcpStream> {
     let mut stream = Err(io::Error::new(ErrorKind::NotFound, "the name has no address"));
     for address in authority.to_socket_addrs()? {
@@ -57,7 +59,10 @@ fn connected(authority: &str, limit: Duration) -> io::Result<TcpStream> {
             break;
         }
     }
-    stream
+    let stream = stream?;
+    stream.set_read_timeout(Some(limit))?;
+    stream.set_write_timeout(Some(limit))?;
+    Ok(stream)
 }
 
 /// Starts the thread that ends the process once a server has been silent for [`SILENCE`]; one per server.
@@ -72,7 +77,7 @@ pub(super) fn watch(server: &'static str) {
                 match probe(server, LIMIT) {
                     Ok(()) => answered = Instant::now(),
                     // The server's process has ended, and its connections with it: no call waits for them.
-                    Err(_) if connected(authority(server).0, LIMIT).is_err_and(refused) => return,
+                    Err(_) if connected(authority(server), LIMIT).is_err_and(refused) => return,
                     Err(_) => {}
                 }
             }

@@ -36,6 +36,14 @@ fn csv(path: &Path, channels: usize, samples: &[f32]) -> PathBuf {
     path.to_owned()
 }
 
+#[cfg(not(feature = "remote"))]
+#[test]
+fn a_build_without_a_server_says_how_to_get_it() {
+    let refused = run(&["serve", "--device", "cpu", "--listen", "127.0.0.1:0"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(errors(&refused), "error: this build has no server of devices: build with --features remote\n");
+}
+
 #[test]
 fn outputs_on_several_devices_have_the_bytes_of_one() {
     let folder = tempfile::tempdir().unwrap();

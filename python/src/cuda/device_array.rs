@@ -32,6 +32,11 @@ pub enum Element {
 
 /// Contiguous array in the memory of a CUDA device, with complete values. Other libraries take it by DLPack, without a
 /// copy.
+///
+/// >>> x = torch.ones(5, 384, device="cuda")           # doctest: +SKIP
+/// >>> power = firefly.welch_peaks(x).power            # doctest: +SKIP
+/// >>> power.shape, torch.from_dlpack(power).device    # doctest: +SKIP
+/// ((5, 16), device(type='cuda', index=0))
 #[pyclass(frozen, module = "firefly", skip_from_py_object)]
 #[derive(Clone)]
 pub struct DeviceArray {

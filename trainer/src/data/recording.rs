@@ -43,6 +43,15 @@ pub fn read_table(path: &Path) -> Result<Vec<Recording>, DataError> {
     recordings(path, read_into_memory(path, &mut memory))
 }
 
+/// Titles of the channels of a recording, from its header; empty if it has none.
+///
+/// # Errors
+/// [`DataError::Recording`] with the file and a [`RecordingProblem`].
+pub fn channel_titles(path: &Path) -> Result<Vec<String>, DataError> {
+    let failed = |problem| DataError::Recording { path: path.to_owned(), problem };
+    Ok(formats::open(path).map_err(failed)?.layout().titles.clone())
+}
+
 /// Reads a recording as [`read_recording`] does, after those that `memory` has counted.
 pub(super) fn read_within(path: &Path, memory: &mut SampleMemory) -> Result<Vec<Recording>, DataError> {
     let before = *memory;

@@ -147,9 +147,9 @@ fn share<T: Task>(
     on_device(stepper, |stepper| {
         let gradients = stepper.gradients(step)?;
         let vector = if sum.is_own() { None } else { joined(&gradients.model, &gradients.gradients) };
-        let failed =
-            |cause| StepError::Device { device: stepper.name(), cause: explained_failure(stepper.device(), cause) };
-        let values = vector.as_ref().map_or(Ok(Vec::new()), |vector| sum.part(vector)).map_err(failed)?;
+        let values = vector.as_ref().map_or(Ok(Vec::new()), |vector| sum.part(vector));
+        let failed = |cause| StepError::Device { device: stepper.name(), cause };
+        let values = values.map_err(failed)?;
         let part = ShareGradients { loss: gradients.loss.clone(), values };
         Ok((gradients, vector, part))
     })

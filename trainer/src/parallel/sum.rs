@@ -1,7 +1,9 @@
 //! Sum of gradients over devices.
 
+#[cfg(feature = "cuda")]
 use burn::tensor::distributed::{ReduceOperation, all_reduce};
 use burn::tensor::{Device, Tensor, TensorData};
+#[cfg(feature = "cuda")]
 use firefly_app::device::{DeviceKind, DeviceName};
 
 /// Way in which vectors are summed over devices.
@@ -12,6 +14,7 @@ pub(super) enum GradientSum {
     /// Each device reads its vector back, and the host adds them in the order of the devices.
     Host,
     /// Burn's `all_reduce` between these devices. Of Burn's backends CUDA has it, by NCCL; on the others it panics.
+    #[cfg(feature = "cuda")]
     Collective(Vec<Device>),
 }
 
@@ -21,9 +24,11 @@ impl GradientSum {
         if devices.len() == 1 {
             return Self::Own;
         }
-        let devices: Vec<Device> = devices.iter().map(|device| device.clone().inner()).collect();
-        let has_collective = |device: &Device| DeviceName::of(device).kind() == DeviceKind::Cuda;
-        if devices.iter().all(has_collective) { Self::Collective(devices) } else { Self::Host }
+        #[cfg(feature = "cuda")]
+        if devices.iter().all(|device| DeviceName::of(device).kind() == DeviceKind::Cuda) {
+            return Self::Collective(devices.iter().map(|device| device.clone().inner()).collect());
+        }
+        Self::Host
     }
 
     /// Whether there is nothing to sum.
@@ -32,19 +37,16 @@ impl GradientSum {
     }
 
     /// The part of the sum that one device contributes on the host: its vector `[values]`, or nothing if devices sum.
-    /// It waits until the device has computed the vector: a device that fails fails here, before another one waits for it
-    /// in a collective, which would have no end.
     ///
     /// # Errors
-    /// With the message of a device that has failed.
+    /// The reason why a device has not computed its vector, before the others wait for it in a collective, which would
+    /// have no end. On the host, reading the vector panics instead.
     pub fn part(&self, vector: &Tensor<1>) -> Result<Vec<f32>, String> {
         match self {
             Self::Own => Ok(Vec::new()),
             Self::Host => Ok(vector.clone().into_data().iter().collect()),
-            Self::Collective(_) => {
-                vector.device().sync().map_err(|error| error.to_string())?;
-                Ok(Vec::new())
-            }
+            #[cfg(feature = "cuda")]
+            Self::Collective(_) => super::launched::check_launches(vector).map(|()| Vec::new()),
         }
     }
 
@@ -64,6 +66,7 @@ impl GradientSum {
         match self {
             Self::Own => own,
             Self::Host => Tensor::from_data(TensorData::new(total.to_vec(), [total.len()]), &own.device()),
+            #[cfg(feature = "cuda")]
             Self::Collective(devices) => all_reduce(own, ReduceOperation::Sum, devices.clone()).resolve(),
         }
     }

@@ -11,8 +11,10 @@ use crate::common::{errors, outcome, run, small_config, text};
 use safetensors::SafeTensors;
 
 /// Largest difference of a weight after 100 steps on two or three devices, relative to the largest weight of its
-/// tensor.
-const TOLERANCE: f32 = 1e-3;
+/// tensor. On CUDA, Burn multiplies matrices in TF32, whose values have ten bits, and chooses kernels by the shape.
+fn tolerance() -> f32 {
+    if device_lists()[0].starts_with("cuda") { 2e-2 } else { 1e-3 }
+}
 
 /// The devices to train on: one, two, and so on.
 fn device_lists() -> Vec<String> {
@@ -96,15 +98,15 @@ fn results_do_not_depend_on_the_number_of_devices() {
             &out("initial"),
             &[&extra[..], &["--set", "training.learning_rate=1e-30"]].concat(),
         );
-        assert!(difference(&initial, one) > 10.0 * TOLERANCE, "{name}: the run changes no weight");
+        assert!(difference(&initial, one) > 1e-2, "{name}: the run changes no weight");
         assert_eq!(trained[1], again, "{name}: the same devices give the same bits");
         let differences: Vec<f32> = trained[1..].iter().map(|others| difference(one, others)).collect();
         println!("{name}: {differences:?}");
-        assert!(differences.iter().all(|difference| *difference < TOLERANCE), "{name}: {differences:?}");
+        assert!(differences.iter().all(|difference| *difference < tolerance()), "{name}: {differences:?}");
         let losses: Vec<Vec<f64>> = lists.iter().map(|devices| losses(&out(devices))).collect();
         assert!(losses[0].len() > 4 && losses.iter().all(|of| of.len() == losses[0].len()));
         for others in &losses[1..] {
-            let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-3 * a.abs().max(1e-3);
+            let close = |(a, b): (&f64, &f64)| (a - b).abs() <= f64::from(tolerance()) * a.abs().max(1e-3);
             assert!(losses[0].iter().zip(others).all(close), "{name}: {losses:?}");
         }
     }
@@ -163,7 +165,7 @@ fn a_device_without_rows_changes_nothing() {
     let lists = device_lists();
     let one = train(&config, &lists[0], &folder.path().join("one"), &one_row);
     let two = train(&config, &lists[1], &folder.path().join("two"), &one_row);
-    assert!(difference(&one, &two) < TOLERANCE, "{}", difference(&one, &two));
+    assert!(difference(&one, &two) < tolerance(), "{}", difference(&one, &two));
 }
 
 #[test]
@@ -189,7 +191,7 @@ fn a_run_that_stopped_on_two_devices_resumes_on_one_and_back() {
         assert!(messages.contains("resuming at step 98"), "{messages}");
         assert!(messages.contains("the run was started on "), "{messages}");
         let resumed = weights(&out);
-        assert!(difference(&one, &resumed) < TOLERANCE, "{name}: {}", difference(&one, &resumed));
+        assert!(difference(&one, &resumed) < tolerance(), "{name}: {}", difference(&one, &resumed));
         assert_eq!(outcome(&out).1.len(), whole.1.len(), "lines of metrics");
     }
 }

@@ -91,10 +91,17 @@ fn a_forecast_of_a_generated_series_is_better_than_repetition_and_resumes_to_the
     let again = run(&["eval", text(&out)]);
     assert!(String::from_utf8_lossy(&again.stdout).contains("generated series, 6 rows ahead"), "{}", errors(&again));
     let (table, forecast) = (folder.path().join("series.csv"), folder.path().join("forecast.csv"));
-    fs::write(&table, (0..30).map(|row| format!("{row},{}\n", 2 * row)).collect::<String>()).unwrap();
-    let output = run(&["predict", text(&out), text(&table), "--out", text(&forecast)]);
-    assert!(output.status.success(), "{}", errors(&output));
-    assert_eq!(fs::read_to_string(forecast).unwrap().lines().count(), 1 + 6);
+    let rows = (0..30).map(|row| format!("{row},{}\n", 2 * row)).collect::<String>();
+    for (titles, expected) in
+        [("", "file,row,channel_0,channel_1"), ("load,\"oil, hot\"\n", "file,row,load,\"oil, hot\"")]
+    {
+        fs::write(&table, format!("{titles}{rows}")).unwrap();
+        let output = run(&["predict", text(&out), text(&table), "--out", text(&forecast)]);
+        assert!(output.status.success(), "{}", errors(&output));
+        let predicted = fs::read_to_string(&forecast).unwrap();
+        assert_eq!(predicted.lines().next(), Some(expected));
+        assert_eq!(predicted.lines().count(), 1 + 6);
+    }
 }
 
 #[test]

@@ -7,4 +7,6 @@ mod models;
 mod operations;
 mod programs;
 mod server;
+mod stopped;
+mod tls;
 mod training;

@@ -58,6 +58,12 @@ impl ServerProcess {
         Some(1024 * line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?)
     }
 
+    /// Stops the process, which keeps its connections.
+    pub fn stop(&self) {
+        let stopped = Command::new("kill").args(["-STOP", &self.child.id().to_string()]).status().unwrap();
+        assert!(stopped.success());
+    }
+
     /// Ends the process at once.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();

@@ -13,10 +13,24 @@ use crate::common::{errors, samples, text, wav};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The small configuration of the trainer's tests in `folder`.
-fn configuration(folder: &Path) -> PathBuf {
+pub fn configuration(folder: &Path) -> PathBuf {
     let path = folder.join("small.toml");
     fs::write(&path, include_str!("../../../../trainer/tests/common/small.toml")).unwrap();
     path
+}
+
+/// Waits until a run has written a checkpoint.
+pub fn wait_for_checkpoint(run: &Path) {
+    let started = Instant::now();
+    // A name that begins with a point is that of a checkpoint that is being written.
+    let is_complete = |entry: &fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
+    let has_checkpoint = || {
+        fs::read_dir(run.join("checkpoints")).is_ok_and(|mut entries| entries.any(|entry| is_complete(&entry.unwrap())))
+    };
+    while !has_checkpoint() {
+        assert!(started.elapsed() < PATIENCE, "no checkpoint was written");
+        sleep(Duration::from_millis(20));
+    }
 }
 
 /// Losses of a run, in the order in which they were logged.
@@ -27,21 +41,25 @@ fn losses(run: &Path) -> Vec<f64> {
 }
 
 #[test]
-fn a_model_trains_to_the_loss_of_a_local_device() {
+fn a_model_trains_to_the_loss_of_local_devices() {
     let folder = tempfile::tempdir().unwrap();
     let config = configuration(folder.path());
-    let server = ServerProcess::start();
-    let [local, remote] = ["cpu", server.device()].map(|device| {
-        let out = folder.path().join(device.len().to_string());
+    let servers = [ServerProcess::start(), ServerProcess::start()];
+    let both = servers.each_ref().map(ServerProcess::device).join(",");
+    let losses_on = |devices: &str| {
+        let out = folder.path().join(devices.len().to_string());
         let output =
-            without_token(&["train", text(&config), "--device", device, "--out", text(&out)]).output().unwrap();
+            without_token(&["train", text(&config), "--device", devices, "--out", text(&out)]).output().unwrap();
         assert!(output.status.success(), "{}", errors(&output));
         losses(&out)
-    });
-    assert_eq!(local.len(), remote.len());
-    assert!(local.len() >= 6, "{local:?}");
-    for (local, remote) in local.iter().zip(&remote) {
-        assert!((local - remote).abs() <= 1e-5 * local.abs(), "{local} here, {remote} on the server");
+    };
+    for (here, there) in [("cpu", servers[0].device()), ("cpu,cpu:1", &both)] {
+        let (local, remote) = (losses_on(here), losses_on(there));
+        assert_eq!(local.len(), remote.len());
+        assert!(local.len() >= 6, "{local:?}");
+        for (local, remote) in local.iter().zip(&remote) {
+            assert!((local - remote).abs() <= 1e-5 * local.abs(), "{local} on {here}, {remote} on {there}");
+        }
     }
 }
 
@@ -72,16 +90,7 @@ fn a_run_whose_server_is_killed_ends_with_a_checkpoint_that_resumes_here() {
     let mut server = ServerProcess::start();
     let arguments = ["train", text(&config), "--device", server.device(), "--out", text(&out), "--steps", "1500"];
     let training = without_token(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let started = Instant::now();
-    // A name that begins with a point is that of a checkpoint that is being written.
-    let is_complete = |entry: &fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
-    let has_checkpoint = || {
-        fs::read_dir(out.join("checkpoints")).is_ok_and(|mut entries| entries.any(|entry| is_complete(&entry.unwrap())))
-    };
-    while !has_checkpoint() {
-        assert!(started.elapsed() < PATIENCE, "no checkpoint was written");
-        sleep(Duration::from_millis(20));
-    }
+    wait_for_checkpoint(&out);
     server.kill();
     let killed = Instant::now();
     let output = training.wait_with_output().unwrap();

@@ -39,8 +39,8 @@ impl CompressedReader {
             .make_audio_decoder(parameters, &AudioDecoderOptions::default())
             .map_err(failed)?;
         let channels = parameters.channels.as_ref().map_or(0, |channels| channels.count());
-        let layout =
-            RecordingLayout { channels, rate: parameters.sample_rate.map(f64::from), length: track.num_frames };
+        let rate = parameters.sample_rate.map(f64::from);
+        let layout = RecordingLayout { channels, rate, length: track.num_frames, titles: Vec::new() };
         let track = track.id;
         let mut reader = Self { format, container, decoder, track, layout, decoded: Vec::new(), used: 0 };
         // Where the header has no channels, the first samples tell.

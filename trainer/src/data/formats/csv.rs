@@ -40,7 +40,7 @@ impl CsvReader {
             input: BufReader::with_capacity(1 << 16, File::open(path)?),
             separator: b',',
             columns: Vec::new(),
-            layout: RecordingLayout { channels: 0, rate: None, length: None },
+            layout: RecordingLayout { channels: 0, rate: None, length: None, titles: Vec::new() },
             ahead: Vec::new(),
             used: 0,
             line: Vec::new(),
@@ -69,10 +69,13 @@ impl CsvReader {
         }
         let is_number = |column: &usize| number(&values[*column]).is_some();
         let times = (0..values.len()).filter(is_number).find(is_time);
-        let has_index = titles.is_some_and(|titles| titles.len() > 1 && titles[0].is_empty());
+        let has_index = titles.as_ref().is_some_and(|titles| titles.len() > 1 && titles[0].is_empty());
         let channels = (usize::from(has_index)..values.len()).filter(|column| Some(*column) != times);
         reader.columns = channels.filter(is_number).collect();
         reader.layout.channels = reader.columns.len();
+        let title = |titles: Vec<String>| reader.columns.iter().map(|column| titles.get(*column).cloned()).collect();
+        // A line of titles may be shorter than the rows.
+        reader.layout.titles = titles.and_then(title).unwrap_or_default();
         if reader.columns.is_empty() {
             return Err(Format::Csv.problem("its first row of values has no number"));
         }

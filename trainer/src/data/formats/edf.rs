@@ -84,7 +84,7 @@ impl EdfReader {
         }
         let rate = (duration > 0.0).then(|| samples_per_record as f64 / duration);
         let length = Some(records * samples_per_record as u64);
-        let layout = RecordingLayout { channels: signals.len(), rate, length };
+        let layout = RecordingLayout { channels: signals.len(), rate, length, titles: Vec::new() };
         Ok(Self {
             file,
             format,

@@ -223,7 +223,7 @@ impl ArrayReader {
         source: ArraySource,
     ) -> Result<Self, RecordingProblem> {
         let RowsAndChannels { length, channels, .. } = header.rows_and_channels(format)?;
-        let layout = RecordingLayout { channels: channels as usize, rate, length: Some(length) };
+        let layout = RecordingLayout { channels: channels as usize, rate, length: Some(length), titles: Vec::new() };
         let (bytes, channel) = (Vec::new(), Vec::new());
         Ok(Self { format, source, numbers: header.numbers, layout, left: length, bytes, channel })
     }

@@ -40,15 +40,16 @@ impl ParquetReader {
         let file = File::open(path)?;
         let file = Arc::new(parsed(|| SerializedFileReader::new(file))?);
         let metadata = file.metadata().file_metadata();
-        let mut columns = Vec::new();
+        let (mut columns, mut titles) = (Vec::new(), Vec::new());
         for (index, column) in metadata.schema_descr().columns().iter().enumerate() {
             let is_number = matches!(
                 column.physical_type(),
                 PhysicalType::INT32 | PhysicalType::INT64 | PhysicalType::FLOAT | PhysicalType::DOUBLE
             );
-            let name = column.path().string().to_ascii_lowercase();
+            let name = column.path().string();
             let is_flat = column.max_rep_level() == 0 && column.max_def_level() <= 1;
-            if is_number && is_flat && !TIMES.contains(&name.as_str()) {
+            if is_number && is_flat && !TIMES.contains(&name.to_ascii_lowercase().as_str()) {
+                titles.push(name);
                 columns.push(ParquetColumn {
                     file: file.clone(),
                     column: index,
@@ -64,7 +65,7 @@ impl ParquetReader {
         let Some(rows) = u64::try_from(metadata.num_rows()).ok().filter(|rows| *rows > 0) else {
             return Err(RecordingProblem::NoSamples);
         };
-        let layout = RecordingLayout { channels: columns.len(), rate: None, length: Some(rows) };
+        let layout = RecordingLayout { channels: columns.len(), rate: None, length: Some(rows), titles };
         Ok(Self { columns, layout })
     }
 }

@@ -18,7 +18,7 @@ pub struct RawReader<R> {
 impl<R: Read + Send> RawReader<R> {
     /// A reader of samples of `channels` channels, at least 1, at `rate` samples per second.
     pub fn new(input: R, numbers: NumberFormat, channels: usize, rate: f64) -> Self {
-        let layout = RecordingLayout { channels: channels.max(1), rate: Some(rate), length: None };
+        let layout = RecordingLayout { channels: channels.max(1), rate: Some(rate), length: None, titles: Vec::new() };
         Self { input, numbers, layout, bytes: Vec::new() }
     }
 }

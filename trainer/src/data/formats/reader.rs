@@ -27,6 +27,8 @@ pub struct RecordingLayout {
     pub rate: Option<f64>,
     /// Samples per channel, if the file says.
     pub length: Option<u64>,
+    /// Titles of the channels, if the file is a table that has them; else empty.
+    pub titles: Vec<String>,
 }
 
 /// Recording opened for reading from its start to its end.

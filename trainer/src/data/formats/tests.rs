@@ -217,6 +217,9 @@ fn tables_of_text_have_a_column_per_channel() {
     assert_holds(&path, 2, Some(2.0), &[5.0, 6.0, 7.0, 8.0]);
     fs::write(&path, ",a,b\n0,5,6\n1,7,8\n").unwrap();
     assert_holds(&path, 2, None, &[5.0, 6.0, 7.0, 8.0]);
+    assert_eq!(open(&path).unwrap().layout().titles, ["a", "b"]);
+    fs::write(&path, "date,time,a\n2020,0,5,6\n2021,0.5,7,8\n").unwrap();
+    assert!(open(&path).unwrap().layout().titles.is_empty(), "a column of values has no title");
     fs::write(&path, "2020-01-01,5\n2020-01-02,7\n2020-01-03,8\n").unwrap();
     assert_holds(&path, 1, None, &[5.0, 7.0, 8.0]);
     fs::write(&path, "5,6\n7,8,\n").unwrap();

@@ -54,7 +54,8 @@ impl WavSamples {
         }
         file.seek(SeekFrom::Start(header.data_start))?;
         let rate = Some(f64::from(header.rate));
-        let layout = RecordingLayout { channels: header.channels.into(), rate, length: Some(length) };
+        let layout =
+            RecordingLayout { channels: header.channels.into(), rate, length: Some(length), titles: Vec::new() };
         Ok(Self { file, numbers: header.numbers, layout, left: length, bytes: Vec::new() })
     }
 

@@ -19,7 +19,7 @@ pub use series::{Series, SeriesTable, Standardisation, WindowSplit, Windows};
 use super::scores::{self, ScoreRow};
 use super::zoo_model::{self, ZooSection, ZooTask};
 use crate::config::{ConfigError, Resolved, RunConfig, Sections, TrainingSection, locate};
-use crate::data::EpochOrder;
+use crate::data::{EpochOrder, channel_titles};
 use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
@@ -313,7 +313,8 @@ impl Task for Forecasting {
         Ok(OtherEvaluation { rows: Self::evaluate(&config, &data, models)?, skipped: 0 })
     }
 
-    /// The rows that follow the last ones of each table, in its units; standardised by the run's training rows.
+    /// The rows that follow the last ones of each table, in its units; standardised by the run's training rows. Columns
+    /// have the titles of the first table.
     fn predict(
         config: &ForecastingConfig,
         placed: &mut [Placed<ZooModel>],
@@ -322,8 +323,9 @@ impl Task for Forecasting {
         let first = placed.first().map(|placed| placed.device.clone()).unwrap_or_default();
         let series = Series::open(&config.data, config.seed, &first)?;
         let (look_back, channels) = (config.data.look_back, series.channels);
-        let names = (0..channels).map(|channel| format!("channel_{channel}"));
-        let columns = ["file", "row"].map(String::from).into_iter().chain(names).collect();
+        let titles = inputs.first().map_or(Ok(Vec::new()), |first| channel_titles(first))?;
+        let name = |channel| titles.get(channel).cloned().unwrap_or_else(|| format!("channel_{channel}"));
+        let columns = ["file", "row"].map(String::from).into_iter().chain((0..channels).map(name)).collect();
         let of_file = |Placed { model, device }: &Placed<ZooModel>, path: &PathBuf| {
             let refused = |reason| TaskError::Input { path: path.clone(), reason };
             let input = SeriesTable::read(path)?;
