@@ -7,14 +7,29 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// parsers of files at some damaged ones.
 ///
 /// # Errors
-/// With the message of a panic.
+/// With the message of a panic, of a device its [`root_cause`].
 pub fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(panic.as_ref()))
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_else(|| "it panicked".into())
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+    text.map_or_else(|| "it panicked".into(), |text| root_cause(&text).to_string())
+}
+
+/// The last cause in a message of CubeCL, which lists all that a failure kept from running, and places in its code.
+///
+/// ```
+/// use firefly_app::guard::root_cause;
+///
+/// let message = "The bytes were never written\nCaused by:\n  out of device memory\nNo backtrace available";
+/// assert_eq!(root_cause(message), "out of device memory");
+/// assert_eq!(root_cause("lost"), "lost");
+/// ```
+pub fn root_cause(message: &str) -> &str {
+    let message = message.split("\nNo backtrace available").next().unwrap_or(message);
+    message.rsplit("Caused by:").next().unwrap_or(message).trim()
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Result, bail};
-use firefly_ops::Band;
+use firefly_ops::{ArgumentError, Band};
 
 /// Frequencies from `low` to `high`, in hertz, both included.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,12 +18,13 @@ impl FrequencyBand {
     ///
     /// # Errors
     /// If there are none.
-    pub fn bins(&self, n_fft: usize, rate: f64) -> Result<Band> {
+    pub fn bins(&self, n_fft: usize, rate: f64) -> Result<Band, ArgumentError> {
         let (bins, hertz_per_bin) = (n_fft / 2 + 1, rate / n_fft as f64);
         let is_inside = |bin: &usize| (self.low..=self.high).contains(&(*bin as f64 * hertz_per_bin));
         let Some(first) = (0..bins).find(is_inside) else {
             let most = rate / 2.0;
-            bail!("--band {self}: no bin is in it; at {rate} Hz bins are every {hertz_per_bin} Hz from 0 to {most}");
+            let expected = format!("a band with bins: at {rate} Hz they are every {hertz_per_bin} Hz from 0 to {most}");
+            return Err(ArgumentError::new("peaks", "--band", self, expected));
         };
         Ok(Band::new(first..first + (first..bins).take_while(is_inside).count()))
     }
@@ -67,7 +67,7 @@ mod tests {
         }
         for text in ["110..190", "801.."] {
             let error = bins(text).unwrap_err().to_string();
-            assert!(error.contains("bins are every 100 Hz from 0 to 800"), "{error}");
+            assert!(error.contains("they are every 100 Hz from 0 to 800"), "{error}");
         }
     }
 

@@ -5,6 +5,7 @@ use burn::tensor::Device;
 use firefly_app::device::DeviceName;
 use firefly_app::guard::guarded;
 use firefly_app::remote::explained_failure;
+use firefly_ops::ArgumentError;
 
 /// A device that is open, and the name it was opened by.
 #[derive(Debug, Clone)]
@@ -20,10 +21,11 @@ impl OpenDevice {
     ///
     /// # Errors
     /// The error of `work`, or the message of its panic, with the device's name and, for a device of a server, what became
-    /// of the server.
+    /// of the server. An [`ArgumentError`] as it is: no device would take those arguments.
     pub fn run<T>(&self, work: impl FnOnce(&Device) -> Result<T>) -> Result<T> {
         let cause = match guarded(|| work(&self.device)) {
             Ok(Ok(result)) => return Ok(result),
+            Ok(Err(error)) if error.is::<ArgumentError>() => return Err(error),
             Ok(Err(error)) => format!("{error:#}"),
             Err(panic) => panic,
         };
@@ -49,6 +51,10 @@ mod tests {
         assert_eq!(device.run(|_| Ok(3)).unwrap(), 3);
         let failed = |work: fn(&Device) -> Result<()>| device.run(work).unwrap_err().to_string();
         assert_eq!(failed(|_| Err(anyhow!("inner").context("outer"))), "device cpu:1 failed: outer: inner");
+        assert_eq!(
+            failed(|_| Err(ArgumentError::new("peaks", "k", 0, "at least 1").into())),
+            "peaks: `k` is 0, but must be at least 1"
+        );
         assert_eq!(failed(|_| panic!("out of memory")), "device cpu:1 failed: out of memory");
         assert_eq!(names_of(&[device.clone(), device], ","), "cpu:1,cpu:1");
     }
