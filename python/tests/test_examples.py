@@ -106,20 +106,30 @@ def workers_of(parent: int) -> list[int]:
     return [process for process, name in names.items() if any(word in name for word in wanted) and descends(process)]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
-def test_a_worker_that_is_killed_loses_nothing(script: Path, recordings: Path, tmp_path: Path) -> None:
+def add_long_recordings(folder: Path) -> None:
+    """30 more recordings, so that a run lasts until a process of it is killed."""
     generator = np.random.default_rng(1)
     for index in range(30):
-        wavfile.write(recordings / f"long{index}.wav", 12_000, generator.normal(size=1_000_000).astype(np.float32))
+        wavfile.write(folder / f"long{index}.wav", 12_000, generator.normal(size=1_000_000).astype(np.float32))
+
+
+def computing_workers(process: subprocess.Popen[Any], out: Path) -> list[int]:
+    """The workers of a run, once three parts are written."""
+    while process.poll() is None and len(list(out.rglob("*.parquet"))) < 3:
+        time.sleep(0.01)
+    workers = workers_of(process.pid)
+    assert workers, "no worker was found"
+    return workers
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
+def test_a_worker_that_is_killed_loses_nothing(script: Path, recordings: Path, tmp_path: Path) -> None:
+    add_long_recordings(recordings)
     whole, out = tmp_path / "whole", tmp_path / "out"
     run(script, recordings, whole)
     command = [sys.executable, str(script), str(recordings), str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while process.poll() is None and len(list(out.rglob("*.parquet"))) < 3:
-            time.sleep(0.01)
-        workers = workers_of(process.pid)
-        assert workers, "no worker was found"
-        os.kill(workers[0], signal.SIGKILL)
+        os.kill(computing_workers(process, out)[0], signal.SIGKILL)
         output, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     assert "of 36 files" in output
@@ -132,16 +142,11 @@ def test_a_worker_that_is_killed_loses_nothing(script: Path, recordings: Path, t
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
 def test_a_run_that_is_killed_is_continued(script: Path, recordings: Path, tmp_path: Path) -> None:
-    generator = np.random.default_rng(1)
-    for index in range(30):
-        wavfile.write(recordings / f"long{index}.wav", 12_000, generator.normal(size=1_000_000).astype(np.float32))
+    add_long_recordings(recordings)
     out = tmp_path / "out"
     command = [sys.executable, str(script), str(recordings), str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
-        while process.poll() is None and len(list(out.rglob("*.parquet"))) < 3:
-            time.sleep(0.01)
-        workers = workers_of(process.pid)
-        assert workers, "no worker was found"
+        workers = computing_workers(process, out)
         process.kill()
         for worker in workers:
             os.kill(worker, signal.SIGKILL)
