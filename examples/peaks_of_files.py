@@ -149,9 +149,10 @@ def begin(given: argparse.Namespace) -> List[str]:
     given.out.mkdir(parents=True, exist_ok=True)
     remove_temporaries(given.out)
     path = given.out / SETTINGS
-    settings = {"n_fft": given.n_fft, "k": given.k, "tier": given.tier, "fs": given.fs}
+    settings = exact_settings(given)
     if given.weights:
-        settings = {"weights": hashlib.sha256(Path(given.weights).read_bytes()).hexdigest(), "fs": given.fs}
+        settings = {"weights": hashlib.sha256(Path(given.weights).read_bytes()).hexdigest()}
+    settings["fs"] = given.fs
     if not path.exists():
         temporary = path.with_name(path.name + TEMPORARY)
         temporary.write_text(json.dumps(settings))
@@ -190,12 +191,17 @@ def arguments(description: str) -> argparse.Namespace:
     return parser.parse_args()
 
 
+def exact_settings(given: argparse.Namespace) -> Dict[str, Any]:
+    """Settings of the exact estimate."""
+    return {"n_fft": given.n_fft, "k": given.k, "tier": given.tier}
+
+
 def model_arguments(given: argparse.Namespace) -> Dict[str, Any]:
     """Arguments of `PeaksOfFiles`."""
     return {
         "folder": str(given.folder.resolve()),
         "out": str(given.out.resolve()),
-        "settings": {"n_fft": given.n_fft, "k": given.k, "tier": given.tier},
+        "settings": exact_settings(given),
         "weights": given.weights and str(Path(given.weights).resolve()),
         "fs": given.fs,
         "threads": given.threads,
