@@ -17,6 +17,11 @@ impl Default for SampleMemory {
 }
 
 impl SampleMemory {
+    /// Memory of a table or an array: half of that of recordings, since tasks make copies of them.
+    pub fn of_table() -> Self {
+        Self { left: Self::default().left / 2 }
+    }
+
     /// Takes the memory of samples that are about to be held; false if it is not there.
     #[must_use]
     pub fn take(&mut self, samples: u64) -> bool {

@@ -41,7 +41,7 @@ pub use frame_batches::{FrameBatches, frames_to_tensor};
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
 pub use mixture::{Mixture, MixtureSource};
 pub use names::{distinct_names, stem};
-pub use recording::{Recording, channel_titles, read_recording, read_table};
+pub use recording::{Recording, channel_titles, read_recording, read_rows, read_table};
 pub use samples::Samples;
 pub use source::FrameSource;
 pub use split::{Corpora, RecordingsConfig, split, split_by_suffix};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::error::{DataError, RecordingProblem};
 use super::formats::{self, SampleReader};
 use super::memory::SampleMemory;
-use super::samples::{SampleFile, Samples};
+use super::samples::{GrowingSamples, SampleFile, Samples};
 
 /// One channel of one file. Cloning shares the samples.
 #[derive(Debug, Clone)]
@@ -39,8 +39,37 @@ pub fn read_recording(path: &Path) -> Result<Vec<Recording>, DataError> {
 /// # Errors
 /// As [`read_recording`], and [`RecordingProblem::Memory`] if it does not fit.
 pub fn read_table(path: &Path) -> Result<Vec<Recording>, DataError> {
-    let mut memory = SampleMemory { left: SampleMemory::default().left / 2 };
-    recordings(path, read_into_memory(path, &mut memory))
+    recordings(path, read_into_memory(path, &mut SampleMemory::of_table()))
+}
+
+/// Reads the rows of a table: the number of its columns, and its values, row-major. Values that would take more than a
+/// fourth of the available memory are kept in a temporary file.
+///
+/// # Errors
+/// As [`read_recording`].
+pub fn read_rows(path: &Path) -> Result<(usize, Samples), DataError> {
+    rows_within(path, SampleMemory::of_table())
+}
+
+fn rows_within(path: &Path, memory: SampleMemory) -> Result<(usize, Samples), DataError> {
+    let read = || {
+        let mut reader = formats::open(path)?;
+        let channels = reader.layout().channels;
+        let mut values = GrowingSamples::new(memory);
+        let mut finite = 0;
+        read_blocks(&mut *reader, |block| {
+            if let Some(at) = block.iter().position(|value| !value.is_finite()) {
+                let place = finite + at;
+                let (channel, index) = (place % channels, place / channels);
+                return Err(RecordingProblem::NonFinite { channel, index, value: block[at] });
+            }
+            finite += block.len();
+            values.push(block).map_err(RecordingProblem::TemporaryFile)
+        })?;
+        let values = values.finish().map_err(RecordingProblem::TemporaryFile)?;
+        if values.is_empty() { Err(RecordingProblem::NoSamples) } else { Ok((channels, values)) }
+    };
+    read().map_err(|problem| DataError::Recording { path: path.to_owned(), problem })
 }
 
 /// Titles of the channels of a recording, from its header; empty if it has none.

@@ -262,3 +262,19 @@ fn a_recording_that_is_kept_in_a_file_is_the_same() {
         }
     }
 }
+
+#[test]
+fn rows_of_a_table_are_the_same_in_memory_and_in_a_file() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("table.csv");
+    let lines = |last: &str| (0..500).map(|row| format!("{row},{}\n", row * row)).collect::<String>() + last;
+    fs::write(&path, lines("")).unwrap();
+    let [whole, in_file] = [u64::MAX, 1000].map(|left| rows_within(&path, SampleMemory { left }).unwrap());
+    assert_eq!((whole.0, whole.1.len(), &whole.1[998..]), (2, 1000, &[499.0, 249_001.0][..]));
+    assert!(in_file.1.is_in_file() && !whole.1.is_in_file() && in_file == whole);
+    fs::write(&path, lines("7,nan\n")).unwrap();
+    let error = rows_within(&path, SampleMemory { left: 1000 }).unwrap_err();
+    let DataError::Recording { path: named, problem } = error else { panic!("{error}") };
+    assert_eq!(named, path);
+    assert!(matches!(problem, RecordingProblem::NonFinite { channel: 1, index: 500, .. }), "{problem}");
+}

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 
+use super::memory::SampleMemory;
+
 /// Samples of one channel, as a slice. Cloning shares them.
 #[derive(Debug, Clone)]
 pub struct Samples(Storage);
@@ -26,6 +28,33 @@ impl Deref for Samples {
             Storage::Memory(samples) => samples,
             Storage::File(file, range) => bytemuck::cast_slice(&file[range.clone()]),
         }
+    }
+}
+
+impl Samples {
+    /// Whether they are in a file.
+    pub fn is_in_file(&self) -> bool {
+        matches!(self.0, Storage::File(..))
+    }
+
+    /// The same in a temporary file.
+    #[cfg(test)]
+    pub(crate) fn in_file(&self) -> Self {
+        let mut samples = GrowingSamples::new(SampleMemory { left: 0 });
+        samples.push(self).unwrap();
+        samples.finish().unwrap()
+    }
+}
+
+impl Default for Samples {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl PartialEq for Samples {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
     }
 }
 
@@ -87,9 +116,60 @@ impl SampleFile {
     }
 }
 
+/// Samples that are read one after the other: in memory, or in a temporary file once they would take more of it than
+/// they may.
+pub(super) struct GrowingSamples {
+    memory: SampleMemory,
+    samples: Vec<f32>,
+    file: Option<SampleFile>,
+}
+
+impl GrowingSamples {
+    /// None yet.
+    pub(super) fn new(memory: SampleMemory) -> Self {
+        Self { memory, samples: Vec::new(), file: None }
+    }
+
+    /// Adds samples.
+    pub(super) fn push(&mut self, block: &[f32]) -> io::Result<()> {
+        if self.file.is_none() && !self.memory.take(block.len() as u64) {
+            let mut file = SampleFile::new(1, u64::MAX)?;
+            file.push(&std::mem::take(&mut self.samples))?;
+            self.file = Some(file);
+        }
+        match &mut self.file {
+            Some(file) => file.push(block)?,
+            None => self.samples.extend_from_slice(block),
+        }
+        Ok(())
+    }
+
+    /// All of them.
+    pub(super) fn finish(self) -> io::Result<Samples> {
+        Ok(match self.file {
+            Some(file) => file.finish()?.pop().unwrap_or_default(),
+            None => self.samples.into(),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn samples_that_memory_does_not_hold_are_in_a_file() {
+        let read = |left| {
+            let mut samples = GrowingSamples::new(SampleMemory { left });
+            [&[1.0, 2.0][..], &[3.0], &[], &[4.0, 5.0]].into_iter().for_each(|block| samples.push(block).unwrap());
+            samples.finish().unwrap()
+        };
+        for (left, is_in_file) in [(0, true), (8, true), (19, true), (20, false)] {
+            let samples = read(left);
+            assert_eq!((samples.is_in_file(), &samples[..]), (is_in_file, &[1.0, 2.0, 3.0, 4.0, 5.0][..]), "{left}");
+        }
+        assert!(GrowingSamples::new(SampleMemory { left: 0 }).finish().unwrap().is_empty());
+    }
 
     #[test]
     fn channels_of_a_file_are_those_that_were_written() {

@@ -17,8 +17,8 @@ fn score(out: &Path, model: &str, data_set: &str) -> f64 {
 
 /// Writes an array `[shape…]` whose values follow from their place.
 fn write_array(path: &Path, shape: &[usize], value: impl Fn(usize) -> f32) {
-    let values = (0..shape.iter().product()).map(value).collect();
-    fs::write(path, Array { shape: shape.to_vec(), values }.to_npy()).unwrap();
+    let values: Vec<f32> = (0..shape.iter().product()).map(value).collect();
+    fs::write(path, Array { shape: shape.to_vec(), values: values.into() }.to_npy()).unwrap();
 }
 
 /// Arguments of a run with settings.
@@ -51,7 +51,7 @@ fn solutions_are_learned_at_every_resolution_and_predicted_in_their_own_units() 
     let found = Array::read(&predictions.join(name), "x").unwrap();
     let wanted = Array::read(&solved, "y").unwrap();
     assert_eq!((found.shape.as_slice(), wanted.values.len()), (&[192, 64][..], found.values.len()));
-    let sum = |of: &dyn Fn((&f32, &f32)) -> f32| found.values.iter().zip(&wanted.values).map(of).sum::<f32>();
+    let sum = |of: &dyn Fn((&f32, &f32)) -> f32| found.values.iter().zip(wanted.values.iter()).map(of).sum::<f32>();
     let error = (sum(&|(a, b)| (a - b).powi(2)) / sum(&|(_, b)| b.powi(2))).sqrt();
     assert!(error < 0.03, "{error}");
 

@@ -14,8 +14,12 @@ use super::reader::open_file;
 use super::safetensors::TensorFile;
 use crate::data::error::{DataError, RecordingProblem};
 use crate::data::format::Format;
+use crate::data::memory::SampleMemory;
+use crate::data::samples::{GrowingSamples, Samples};
 use crate::grid;
 
+/// Numbers that are decoded at a time.
+const BLOCK: u64 = 1 << 16;
 /// Extensions of the files that hold arrays, for messages.
 const EXTENSIONS: &str = "npy, npz and safetensors";
 
@@ -25,16 +29,16 @@ pub struct Array {
     /// Length of each dimension.
     pub shape: Vec<usize>,
     /// The values, the last index fastest.
-    pub values: Vec<f32>,
+    pub values: Samples,
 }
 
 impl Array {
     /// The array in an NPY file, or the array `name` of an NPZ or a safetensors file. Numbers are taken as they are,
-    /// rounded to f32.
+    /// rounded to f32. Values that would take more than a fourth of the available memory are kept in a temporary file.
     ///
     /// # Errors
-    /// [`DataError::Array`] for a file that can't be read, is damaged or does not fit into memory, and one without an
-    /// array of this name.
+    /// [`DataError::Array`] for a file that can't be read or is damaged, one in Fortran order that does not fit into
+    /// memory, and one without an array of this name.
     pub fn read(path: &Path, name: &str) -> Result<Self, DataError> {
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let array = match extension.to_ascii_lowercase().as_str() {
@@ -54,31 +58,41 @@ impl Array {
         out
     }
 
-    /// Decodes the bytes of an array.
-    fn decoded(header: &ArrayHeader, input: &mut impl Read) -> Result<Self, String> {
-        let count = checked_count(header)?;
-        let mut raw = vec![0; count * header.numbers.bytes()];
-        input.read_exact(&mut raw).map_err(|_| "it ends before its array does".to_string())?;
-        let mut values = Vec::with_capacity(count);
-        header.numbers.decode(&raw, &mut values);
-        if let Some((place, number)) = header.numbers.first_beyond_f32(&raw, &values) {
-            return Err(format!("its value {place} is {number:e}, beyond the {:e} of numbers of 32 bits", f32::MAX));
+    /// Decodes the bytes of an array, which may take `memory`; beyond that its values are in a temporary file.
+    fn decoded(header: &ArrayHeader, input: &mut impl Read, memory: SampleMemory) -> Result<Self, String> {
+        let width = header.numbers.bytes();
+        let count = header.shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
+        let count = count.ok_or("its shape is more than a file can hold")?;
+        if header.fortran_order {
+            // Its values are read and then put in another order, in memory.
+            ensure_available(count.saturating_mul(2 * size_of::<f32>() as u64), "its array in Fortran order")?;
         }
+        let mut read = GrowingSamples::new(memory);
+        let (mut raw, mut block) = (Vec::new(), Vec::new());
+        let mut done = 0;
+        while done < count {
+            let length = (count - done).min(BLOCK) as usize;
+            raw.resize(length * width, 0);
+            input.read_exact(&mut raw).map_err(|_| "it ends before its array does".to_string())?;
+            block.clear();
+            header.numbers.decode(&raw, &mut block);
+            if let Some((place, number)) = header.numbers.first_beyond_f32(&raw, &block) {
+                let place = done + place as u64;
+                return Err(format!(
+                    "its value {place} is {number:e}, beyond the {:e} of numbers of 32 bits",
+                    f32::MAX
+                ));
+            }
+            read.push(&block).map_err(|error| RecordingProblem::TemporaryFile(error).to_string())?;
+            done += length as u64;
+        }
+        let mut values = read.finish().map_err(|error| RecordingProblem::TemporaryFile(error).to_string())?;
         let shape: Vec<usize> = header.shape.iter().map(|size| *size as usize).collect();
         if header.fortran_order {
-            values = row_major(&shape, &values);
+            values = row_major(&shape, &values).into();
         }
         Ok(Self { shape, values })
     }
-}
-
-/// Number of values of an array, if they fit into memory, raw and decoded.
-fn checked_count(header: &ArrayHeader) -> Result<usize, String> {
-    let count = header.shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
-    let width = (header.numbers.bytes() + size_of::<f32>()) as u64;
-    let needed = count.and_then(|count| count.checked_mul(width)).unwrap_or(u64::MAX);
-    ensure_available(needed, "its array")?;
-    Ok(count.unwrap_or_default() as usize)
 }
 
 /// Checks that `what`, of so many bytes, fits into memory.
@@ -112,7 +126,7 @@ fn read_npz(path: &Path, name: &str) -> Result<Array, String> {
     };
     let mut input = member.open(path).map_err(described)?;
     let header = ArrayHeader::read(&mut input, Format::Npz).map_err(described)?;
-    Array::decoded(&header, &mut input)
+    Array::decoded(&header, &mut input, SampleMemory::of_table())
 }
 
 fn read_safetensors(path: &Path, name: &str) -> Result<Array, String> {
@@ -131,7 +145,7 @@ fn read_numbers(path: &Path, header: &ArrayHeader) -> Result<Array, String> {
         let mut file = BufReader::new(File::open(path)?);
         file.seek(SeekFrom::Start(header.bytes)).map(|_| file)
     };
-    Array::decoded(header, &mut opened().map_err(|error: std::io::Error| error.to_string())?)
+    Array::decoded(header, &mut opened().map_err(|error: std::io::Error| error.to_string())?, SampleMemory::of_table())
 }
 
 /// Message about a file without the array `name`.
@@ -154,7 +168,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.npy");
         for shape in [vec![6], vec![2, 3], vec![1, 2, 3, 1]] {
-            let array = Array { shape, values: vec![0.5, -1.0, 2.0, 3.25, 1e-30, 7.0] };
+            let array = Array { shape, values: vec![0.5, -1.0, 2.0, 3.25, 1e-30, 7.0].into() };
             fs::write(&path, array.to_npy()).unwrap();
             assert_eq!(Array::read(&path, "x").unwrap(), array);
             assert_eq!((array.to_npy().len() - 24) % 64, 0, "numbers begin at a multiple of 64 bytes");
@@ -165,14 +179,15 @@ mod tests {
     fn fortran_order_becomes_c_order() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.npy");
-        let text = String::from_utf8_lossy(&Array { shape: vec![2, 3], values: vec![] }.to_npy()).into_owned();
+        let text =
+            String::from_utf8_lossy(&Array { shape: vec![2, 3], values: Samples::default() }.to_npy()).into_owned();
         assert!(text.contains("'fortran_order': False"));
         // Columns one after the other; the dictionary keeps its length.
-        let mut file = Array { shape: vec![2, 3], values: vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0] }.to_npy();
+        let mut file = Array { shape: vec![2, 3], values: vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0].into() }.to_npy();
         let place = file.windows(5).position(|bytes| bytes == b"False").unwrap();
         file[place..place + 5].copy_from_slice(b"True ");
         fs::write(&path, file).unwrap();
-        assert_eq!(Array::read(&path, "x").unwrap().values, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(Array::read(&path, "x").unwrap().values[..], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     }
 
     #[test]
@@ -182,7 +197,7 @@ mod tests {
         let values: Vec<u8> = [1.5f64, -2.0].iter().flat_map(|value| value.to_le_bytes()).collect();
         let view = safetensors::tensor::TensorView::new(Dtype::F64, vec![2, 1], &values).unwrap();
         fs::write(&path, safetensors::serialize([("x", view)], None).unwrap()).unwrap();
-        assert_eq!(Array::read(&path, "x").unwrap(), Array { shape: vec![2, 1], values: vec![1.5, -2.0] });
+        assert_eq!(Array::read(&path, "x").unwrap(), Array { shape: vec![2, 1], values: vec![1.5, -2.0].into() });
         let error = Array::read(&path, "y").unwrap_err().to_string();
         assert!(error.ends_with("fields.safetensors: it has no array `y`; its arrays are x"), "{error}");
         let error = Array::read(Path::new("fields.csv"), "y").unwrap_err().to_string();
@@ -190,10 +205,10 @@ mod tests {
     }
 
     #[test]
-    fn arrays_that_are_cut_off_or_too_large_are_refused() {
+    fn arrays_that_are_cut_off_or_as_long_as_no_file_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.npy");
-        let whole = Array { shape: vec![4], values: vec![1.0; 4] }.to_npy();
+        let whole = Array { shape: vec![4], values: vec![1.0; 4].into() }.to_npy();
         fs::write(&path, &whole[..whole.len() - 1]).unwrap();
         assert!(Array::read(&path, "x").unwrap_err().to_string().contains("it ends before its array does"));
         let huge = String::from_utf8_lossy(&whole).replacen("(4,), }          ", "(400000000000,), }", 1);
@@ -202,7 +217,21 @@ mod tests {
         let place = bytes.windows(4).position(|part| part == b"(4,)").unwrap();
         bytes[place..place + 18].copy_from_slice(b"(400000000000,), }");
         fs::write(&path, bytes).unwrap();
-        assert!(Array::read(&path, "x").unwrap_err().to_string().contains("of memory"));
+        assert!(Array::read(&path, "x").unwrap_err().to_string().contains("it ends before its array does"));
+    }
+
+    #[test]
+    fn arrays_that_memory_does_not_hold_are_in_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        let array =
+            Array { shape: vec![2, 100_000], values: (0..200_000).map(|i| i as f32).collect::<Vec<_>>().into() };
+        fs::write(&path, array.to_npy()).unwrap();
+        let mut input = BufReader::new(File::open(&path).unwrap());
+        let header = ArrayHeader::read(&mut input, Format::Npy).unwrap();
+        let read = Array::decoded(&header, &mut input, SampleMemory { left: 300_000 }).unwrap();
+        assert!(read.values.is_in_file() && !Array::read(&path, "x").unwrap().values.is_in_file());
+        assert_eq!(read, array);
     }
 
     #[test]
@@ -218,7 +247,7 @@ mod tests {
             fs::write(&path, file).unwrap();
             Array::read(&path, "x").map_err(|error| error.to_string())
         };
-        assert_eq!(file("'|b1'", "(2,)", &[0, 1]).unwrap().values, [0.0, 1.0]);
+        assert_eq!(file("'|b1'", "(2,)", &[0, 1]).unwrap().values[..], [0.0, 1.0]);
         let message = file("'<f2'", "(1,)", &[0, 0]).unwrap_err();
         assert!(message.contains("its numbers are of type <f2 (accepted: bools, integers"), "{message}");
         let message = file("[('a', '<f4')]", "(1,)", &[0; 4]).unwrap_err();

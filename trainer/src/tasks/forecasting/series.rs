@@ -7,7 +7,7 @@ use std::path::Path;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::config::DataSection;
-use crate::data::{DataError, Fingerprint, normal, read_table};
+use crate::data::{DataError, Fingerprint, Samples, normal, read_rows};
 use crate::task::TaskError;
 
 /// Periods of a generated series in rows: a day and a week of hours.
@@ -21,19 +21,17 @@ pub struct SeriesTable {
     /// Columns.
     pub channels: usize,
     /// The values.
-    pub values: Vec<f32>,
+    pub values: Samples,
 }
 
 impl SeriesTable {
-    /// The table in a file.
+    /// The table in a file; if it takes too much memory, in a temporary file.
     ///
     /// # Errors
     /// If it can't be read, or a value is not finite.
     pub fn read(path: &Path) -> Result<Self, DataError> {
-        let columns = read_table(path)?;
-        let rows = columns.first().map_or(0, |column| column.samples.len());
-        let values = (0..rows).flat_map(|row| columns.iter().map(move |column| column.samples[row])).collect();
-        Ok(Self { channels: columns.len(), values })
+        let (channels, values) = read_rows(path)?;
+        Ok(Self { channels, values })
     }
 
     /// A generated table: each channel is the sum of a daily and a weekly period with phases of its own, and noise.
@@ -46,7 +44,7 @@ impl SeriesTable {
             let sum: f64 = waves.map(|(index, period)| (TAU * row as f64 / period + phase(channel, index)).sin()).sum();
             (sum + NOISE * noise[place]) as f32
         };
-        Self { channels, values: (0..rows * channels).map(value).collect() }
+        Self { channels, values: (0..rows * channels).map(value).collect::<Vec<f32>>().into() }
     }
 
     /// Rows of the table.
@@ -65,15 +63,20 @@ pub struct Standardisation {
 impl Standardisation {
     /// Of the first `rows` of a table. A channel that is constant has deviation 1.
     pub fn of(table: &SeriesTable, rows: usize) -> Self {
-        let column =
-            |channel: usize| table.values.chunks(table.channels).take(rows).map(move |row| f64::from(row[channel]));
-        let mean = |channel| column(channel).sum::<f64>() / rows as f64;
-        let means: Vec<f64> = (0..table.channels).map(mean).collect();
-        let deviation = |(channel, mean): (usize, &f64)| {
-            let variance = column(channel).map(|value| (value - mean).powi(2)).sum::<f64>() / rows as f64;
-            if variance > 0.0 { variance.sqrt() } else { 1.0 }
+        // Row by row, as a file is read.
+        let mean_of = |term: &dyn Fn(usize, f64) -> f64| {
+            let mut sums = vec![0.0; table.channels];
+            for row in table.values.chunks(table.channels).take(rows) {
+                sums.iter_mut().zip(row).enumerate().for_each(|(channel, (sum, value))| {
+                    *sum += term(channel, f64::from(*value));
+                });
+            }
+            sums.into_iter().map(|sum| sum / rows as f64).collect::<Vec<f64>>()
         };
-        Self { deviations: means.iter().enumerate().map(deviation).collect(), means }
+        let means = mean_of(&|_, value| value);
+        let variances = mean_of(&|channel, value| (value - means[channel]).powi(2));
+        let deviation = |variance: f64| if variance > 0.0 { variance.sqrt() } else { 1.0 };
+        Self { deviations: variances.into_iter().map(deviation).collect(), means }
     }
 
     /// Values in units of the deviation from the mean.
@@ -91,7 +94,8 @@ impl Standardisation {
             let channel = place % table.channels;
             change(f64::from(*value), self.means[channel], self.deviations[channel]) as f32
         };
-        SeriesTable { channels: table.channels, values: table.values.iter().enumerate().map(value).collect() }
+        let values: Vec<f32> = table.values.iter().enumerate().map(value).collect();
+        SeriesTable { channels: table.channels, values: values.into() }
     }
 }
 
@@ -119,10 +123,19 @@ impl WindowSplit {
     }
 }
 
-/// A standardised series on a device.
+/// Rows of a series.
+#[derive(Clone)]
+enum SeriesRows {
+    /// Standardised, on a device: `[rows, channels]`.
+    OnDevice(Tensor<2>),
+    /// Of a table in a file: windows are standardised as they are taken.
+    InFile(SeriesTable),
+}
+
+/// A standardised series, windows of which are taken on a device.
 pub struct Series {
-    /// `[rows, channels]`.
-    values: Tensor<2>,
+    rows: SeriesRows,
+    device: Device,
     look_back: usize,
     horizon: usize,
     /// Windows of each part.
@@ -165,37 +178,54 @@ impl Series {
             }
             None => (SeriesTable::generated(needed, section.synthetic_channels, seed), 0),
         };
-        let standardisation = Standardisation::of(&table, section.train_rows);
-        let SeriesTable { channels, mut values } = standardisation.apply(&table);
-        values.truncate(needed * channels);
-        Ok(Self {
-            values: Tensor::from_data(TensorData::new(values, [needed, channels]), device),
-            look_back: section.look_back,
-            horizon: section.horizon,
-            parts: WindowSplit::of(section),
-            standardisation,
-            channels,
-            fingerprint,
-        })
+        Ok(Self::of(table, section, fingerprint, device))
+    }
+
+    /// The series of a section with this table.
+    fn of(table: SeriesTable, section: &DataSection, fingerprint: u64, device: &Device) -> Self {
+        let DataSection { train_rows, validation_rows, test_rows, look_back, horizon, .. } = *section;
+        let standardisation = Standardisation::of(&table, train_rows);
+        let channels = table.channels;
+        let rows = if table.values.is_in_file() {
+            SeriesRows::InFile(table)
+        } else {
+            let shape = [train_rows + validation_rows + test_rows, channels];
+            let values = standardisation.apply(&table).values[..shape.iter().product()].to_vec();
+            SeriesRows::OnDevice(Tensor::from_data(TensorData::new(values, shape), device))
+        };
+        let (device, parts) = (device.clone(), WindowSplit::of(section));
+        Self { rows, device, look_back, horizon, parts, standardisation, channels, fingerprint }
     }
 
     /// The same series on another device.
     pub fn on_device(&self, device: &Device) -> Self {
         let Self { look_back, horizon, channels, fingerprint, .. } = *self;
         let (parts, standardisation) = (self.parts.clone(), self.standardisation.clone());
-        let values = self.values.clone().to_device(device);
-        Self { values, look_back, horizon, parts, standardisation, channels, fingerprint }
+        let rows = match self.rows.clone() {
+            SeriesRows::OnDevice(values) => SeriesRows::OnDevice(values.to_device(device)),
+            in_file @ SeriesRows::InFile(_) => in_file,
+        };
+        Self { rows, device: device.clone(), look_back, horizon, parts, standardisation, channels, fingerprint }
     }
 
     /// The windows that begin at these rows.
     pub fn windows(&self, starts: &[usize]) -> Windows {
-        let (length, device) = (self.look_back + self.horizon, self.values.device());
-        let starts: Vec<i32> = starts.iter().map(|start| *start as i32).collect();
-        let count = starts.len();
-        let starts = Tensor::<2, Int>::from_data(TensorData::new(starts, [count, 1]), &device);
-        let within = Tensor::<1, Int>::arange(0..length as i64, &device).reshape([1, length]);
-        let rows = self.values.clone().select(0, (starts + within).reshape([count * length]));
-        let windows = rows.reshape([count, length, self.channels]);
+        let (length, device) = (self.look_back + self.horizon, &self.device);
+        let shape = [starts.len(), length, self.channels];
+        let windows = match &self.rows {
+            SeriesRows::OnDevice(values) => {
+                let starts: Vec<i32> = starts.iter().map(|start| *start as i32).collect();
+                let starts = Tensor::<2, Int>::from_data(TensorData::new(starts, [shape[0], 1]), device);
+                let within = Tensor::<1, Int>::arange(0..length as i64, device).reshape([1, length]);
+                values.clone().select(0, (starts + within).reshape([shape[0] * length])).reshape(shape)
+            }
+            SeriesRows::InFile(SeriesTable { channels, values }) => {
+                let window = |start: &usize| values[start * channels..][..length * channels].iter().copied();
+                let windows: Vec<f32> = starts.iter().flat_map(window).collect();
+                let windows = SeriesTable { channels: *channels, values: windows.into() };
+                Tensor::from_data(TensorData::new(self.standardisation.apply(&windows).values.to_vec(), shape), device)
+            }
+        };
         Windows {
             past: windows.clone().narrow(1, 0, self.look_back),
             future: windows.narrow(1, self.look_back, self.horizon),
@@ -205,7 +235,7 @@ impl Series {
 
 fn fingerprint(table: &SeriesTable) -> u64 {
     let mut fingerprint = Fingerprint::default();
-    fingerprint.values(&table.values);
+    fingerprint.values(&table.values[..]);
     fingerprint.finish()
 }
 
@@ -233,7 +263,7 @@ mod tests {
         assert!(again.means.iter().all(|mean| mean.abs() < 1e-6), "{again:?}");
         assert!(again.deviations.iter().all(|deviation| (deviation - 1.0).abs() < 1e-6), "{again:?}");
         let reverted = standardisation.revert(&standard);
-        assert!(reverted.values.iter().zip(&table.values).all(|(a, b)| (a - b).abs() < 1e-5));
+        assert!(reverted.values.iter().zip(table.values.iter()).all(|(a, b)| (a - b).abs() < 1e-5));
     }
 
     #[test]
@@ -251,8 +281,16 @@ mod tests {
         let Windows { past, future } = series.windows(&[0, 4]);
         assert_eq!((past.dims(), future.dims()), ([2, 3, 2], [2, 2, 2]));
         let rows = |tensor: Tensor<3>| tensor.into_data().try_to_vec::<f32>().unwrap();
-        let all = series.values.clone().into_data().try_to_vec::<f32>().unwrap();
+        let SeriesRows::OnDevice(all) = series.rows.clone() else { panic!("the table is small") };
+        let all = all.into_data().try_to_vec::<f32>().unwrap();
         assert_eq!(rows(past)[6..12], all[8..14]);
         assert_eq!(rows(future)[4..8], all[14..18]);
+        // The same of a table that is in a file.
+        let table = SeriesTable::generated(18, 2, 1);
+        let in_file = SeriesTable { channels: 2, values: table.values.in_file() };
+        let in_file = Series::of(in_file, &section, 0, &Device::flex()).on_device(&Device::flex());
+        assert!(matches!(in_file.rows, SeriesRows::InFile(_)) && in_file.standardisation == series.standardisation);
+        let (expected, found) = (series.windows(&[0, 4, 13]), in_file.windows(&[0, 4, 13]));
+        assert_eq!((rows(found.past), rows(found.future)), (rows(expected.past), rows(expected.future)));
     }
 }

@@ -1,25 +1,34 @@
 //! Fields on grids: samples of inputs and outputs, read, checked and put together to batches.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::config::FieldFiles;
 use super::domain::Closing;
 use super::symmetry::DomainSymmetry;
-use crate::data::Fingerprint;
 use crate::data::formats::Array;
+use crate::data::{Fingerprint, Samples};
 use crate::task::TaskError;
 
-/// Samples of a field, row-major `[samples, channels, points…]`.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// Samples of a field.
+#[derive(Debug, Clone, Default)]
 pub struct Fields {
     /// Channels of a sample.
     pub channels: usize,
     /// Points along each dimension.
     pub points: Vec<usize>,
-    /// The values.
-    pub values: Vec<f32>,
+    /// Values of samples, row-major `[samples, channels, points…]`.
+    values: Samples,
+    /// The samples among those, if not all of them in their order.
+    chosen: Option<Arc<[usize]>>,
+}
+
+impl PartialEq for Fields {
+    fn eq(&self, other: &Self) -> bool {
+        self.shape() == other.shape() && self.values().eq(other.values())
+    }
 }
 
 /// Inputs and outputs of the same samples.
@@ -32,6 +41,11 @@ pub struct FieldPairs {
 }
 
 impl Fields {
+    /// The samples with these values, row-major `[samples, channels, points…]`.
+    pub fn new(channels: usize, points: Vec<usize>, values: impl Into<Samples>) -> Self {
+        Self { channels, points, values: values.into(), chosen: None }
+    }
+
     /// The samples in an array `[samples, points…]` or `[samples, channels, points…]` of `dims` dimensions of points.
     ///
     /// # Errors
@@ -53,7 +67,7 @@ impl Fields {
         if values.is_empty() {
             return Err(refused(format!("`{name}` has the shape {shape:?}: it holds no field")));
         }
-        let fields = Self { channels, points, values };
+        let fields = Self::new(channels, points, values);
         if let Some(place) = fields.values.iter().position(|value| !value.is_finite()) {
             let (sample, value) = (place / fields.sample_len(), fields.values[place]);
             return Err(refused(format!(
@@ -71,27 +85,36 @@ impl Fields {
 
     /// Number of samples.
     pub fn len(&self) -> usize {
-        self.values.len() / self.sample_len().max(1)
+        match &self.chosen {
+            Some(chosen) => chosen.len(),
+            None => self.values.len() / self.sample_len().max(1),
+        }
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.len() == 0
     }
 
     /// Values of a sample, `[channels, points…]`.
     pub fn sample(&self, index: usize) -> &[f32] {
+        let index = self.chosen.as_ref().map_or(index, |chosen| chosen[index]);
         &self.values[index * self.sample_len()..][..self.sample_len()]
+    }
+
+    /// Values of all samples, one after the other.
+    pub fn values(&self) -> impl Iterator<Item = f32> {
+        (0..self.len()).flat_map(|index| self.sample(index).iter().copied())
     }
 
     fn sample_len(&self) -> usize {
         self.channels * self.points.iter().product::<usize>()
     }
 
-    /// The samples of these indices.
+    /// The samples of these indices, whose values are not copied.
     pub fn selected(&self, indices: &[usize]) -> Self {
-        let values = indices.iter().flat_map(|index| self.sample(*index).iter().copied()).collect();
-        Self { channels: self.channels, points: self.points.clone(), values }
+        let chosen = indices.iter().map(|&index| self.chosen.as_ref().map_or(index, |chosen| chosen[index]));
+        Self { chosen: Some(chosen.collect()), ..self.clone() }
     }
 
     /// Samples on a device, `[batch, channels · points]` of the closed fields, each changed by its symmetry if there
@@ -105,7 +128,8 @@ impl Fields {
     ) -> Tensor<2> {
         let points = closing.points(&self.points);
         let length = self.channels * points.iter().product::<usize>();
-        let mut values = closing.closed(&self.selected(indices).values, &self.points);
+        let given: Vec<f32> = indices.iter().flat_map(|index| self.sample(*index).iter().copied()).collect();
+        let mut values = closing.closed(&given, &self.points);
         if !symmetries.is_empty() {
             let mut changed = Vec::with_capacity(values.len());
             for (sample, symmetry) in values.chunks_exact(length).zip(symmetries) {
@@ -174,7 +198,9 @@ impl FieldPairs {
     /// Number that changes with the values.
     pub fn fingerprint(&self) -> u64 {
         let mut fingerprint = Fingerprint::default();
-        fingerprint.values(self.input.values.iter().chain(&self.output.values));
+        let fields = [&self.input, &self.output];
+        let samples = fields.into_iter().flat_map(|fields| (0..fields.len()).map(|index| fields.sample(index)));
+        fingerprint.values(samples.flatten());
         fingerprint.finish()
     }
 }
@@ -185,7 +211,8 @@ mod tests {
 
     fn array(shape: &[usize]) -> Array {
         let count: usize = shape.iter().product();
-        Array { shape: shape.to_vec(), values: (0..count).map(|value| value as f32 + 1.0).collect() }
+        let values: Vec<f32> = (0..count).map(|value| value as f32 + 1.0).collect();
+        Array { shape: shape.to_vec(), values: values.into() }
     }
 
     #[test]
@@ -196,7 +223,9 @@ mod tests {
         let fields = Fields::of(array(&[4, 3, 5]), 1, path, "x").unwrap();
         assert_eq!((fields.len(), fields.channels, fields.points.clone()), (4, 3, vec![5]));
         assert_eq!(fields.sample(1), (16..31).map(|value| value as f32).collect::<Vec<_>>());
-        assert_eq!(fields.selected(&[3, 1]).sample(1), fields.sample(1));
+        let selected = fields.selected(&[3, 1, 0]);
+        assert_eq!((selected.len(), selected.sample(1), selected.sample(2)), (3, fields.sample(1), fields.sample(0)));
+        assert_eq!(selected.selected(&[2, 0]).sample(1), fields.sample(3));
     }
 
     #[test]
@@ -205,14 +234,18 @@ mod tests {
         let of = |array: Array, dims| Fields::of(array, dims, path, "x").unwrap_err().to_string();
         assert!(of(array(&[4, 3]), 3).contains("[samples, n1, n2, n3]"), "{}", of(array(&[4, 3]), 3));
         assert!(of(array(&[0, 3]), 1).contains("holds no field"));
-        let mut damaged = array(&[4, 3]);
-        damaged.values[7] = f32::NAN;
+        let changed = |places: std::ops::Range<usize>, value: f32| {
+            let Array { shape, values } = array(&[4, 3]);
+            let mut values = values.to_vec();
+            values[places].fill(value);
+            Array { shape, values: values.into() }
+        };
+        let damaged = changed(7..8, f32::NAN);
         assert_eq!(of(damaged, 1), "fields.npz: sample 2 of `x` is NaN at its value 1");
         let fields = |shape: &[usize]| Fields::of(array(shape), 1, path, "x").unwrap();
         let error = FieldPairs::of(fields(&[4, 3]), fields(&[4, 6]), path).unwrap_err().to_string();
         assert!(error.contains("[4, 1, 3]") && error.contains("[4, 1, 6]"), "{error}");
-        let mut zero = fields(&[4, 3]);
-        zero.values[3..6].fill(0.0);
+        let zero = Fields::of(changed(3..6, 0.0), 1, path, "x").unwrap();
         let error = FieldPairs::of(fields(&[4, 3]), zero, path).unwrap_err().to_string();
         assert!(error.contains("output 1 is zero everywhere"), "{error}");
     }

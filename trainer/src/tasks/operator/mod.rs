@@ -294,7 +294,8 @@ impl Task for OperatorTask {
             if output.channels == 1 {
                 shape.remove(1);
             }
-            files.push(PredictionFile { name, bytes: Array { shape, values: output.values }.to_npy() });
+            let values: Vec<f32> = output.values().collect();
+            files.push(PredictionFile { name, bytes: Array { shape, values: values.into() }.to_npy() });
         }
         Ok(Predictions::Files(files))
     }

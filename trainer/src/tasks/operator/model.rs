@@ -180,17 +180,17 @@ mod tests {
     fn standardised_fields_have_mean_0_and_deviation_1_and_can_be_reverted() {
         let values: Vec<f32> =
             (0..24).map(|value| (value as f32 * 1.7).sin() + if value % 6 < 3 { 5.0 } else { -2.0 }).collect();
-        let fields = Fields { channels: 2, points: vec![3], values: values.clone() };
+        let fields = Fields::new(2, vec![3], values.clone());
         let scales = ChannelScales::of(&fields);
         let tensor = Tensor::<3>::from_data(TensorData::new(values.clone(), [4, 2, 3]), &Device::flex());
         let standard = scales.standardised(tensor);
-        let again =
-            ChannelScales::of(&Fields { values: standard.clone().into_data().iter().collect(), ..fields.clone() });
+        let standard_values: Vec<f32> = standard.clone().into_data().iter().collect();
+        let again = ChannelScales::of(&Fields::new(2, vec![3], standard_values));
         assert!(again.means.iter().all(|mean| mean.abs() < 1e-6), "{again:?}");
         assert!(again.deviations.iter().all(|deviation| (deviation - 1.0).abs() < 1e-6), "{again:?}");
         let reverted: Vec<f32> = scales.reverted(standard).into_data().iter().collect();
         assert!(reverted.iter().zip(&values).all(|(a, b)| (a - b).abs() < 1e-5));
-        let constant = Fields { channels: 1, points: vec![2], values: vec![3.0; 4] };
+        let constant = Fields::new(1, vec![2], vec![3.0; 4]);
         assert_eq!(ChannelScales::of(&constant).deviations, [1.0]);
     }
 }

@@ -139,8 +139,8 @@ impl SampleSets {
         for index in 0..outputs.len() {
             sums.iter_mut().zip(outputs.sample(index)).for_each(|(sum, value)| *sum += f64::from(*value));
         }
-        let values = sums.into_iter().map(|sum| (sum / outputs.len() as f64) as f32).collect();
-        Fields { channels: outputs.channels, points: outputs.points.clone(), values }
+        let values: Vec<f32> = sums.into_iter().map(|sum| (sum / outputs.len() as f64) as f32).collect();
+        Fields::new(outputs.channels, outputs.points.clone(), values)
     }
 }
 
@@ -149,8 +149,8 @@ impl SampleSets {
 /// # Errors
 /// If an output is so small or large beside the others that its squares in this unit are no numbers of f32.
 fn output_unit(outputs: &Fields) -> Result<f64, String> {
-    let mean_square =
-        outputs.values.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>() / outputs.values.len() as f64;
+    let count = outputs.shape().iter().product::<usize>();
+    let mean_square = outputs.values().map(|value| f64::from(value).powi(2)).sum::<f64>() / count as f64;
     let [least, greatest] = UNIT_EXPONENTS;
     let unit = 2f64.powi((mean_square.log2() / 2.0).round().clamp(f64::from(least), f64::from(greatest)) as i32);
     let largest = |index: usize| outputs.sample(index).iter().fold(0.0, |most: f32, value| most.max(value.abs()));
@@ -184,7 +184,7 @@ mod tests {
 
     fn pairs(samples: usize) -> FieldPairs {
         let values: Vec<f32> = (0..samples * 4).map(|value| value as f32 + 1.0).collect();
-        let fields = Fields { channels: 1, points: vec![4], values };
+        let fields = Fields::new(1, vec![4], values);
         FieldPairs { input: fields.clone(), output: fields }
     }
 
@@ -193,16 +193,16 @@ mod tests {
         for (samples, share, expected) in [(10, 0.2, 2), (2, 0.01, 1), (2, 0.99, 1), (3, 0.5, 2)] {
             let (train, validation) = split(&pairs(samples), share, 5);
             assert_eq!((train.len(), validation.len()), (samples - expected, expected));
-            let mut all = [train.input.values, validation.input.values].concat();
+            let mut all: Vec<f32> = train.input.values().chain(validation.input.values()).collect();
             all.sort_by(f32::total_cmp);
-            assert_eq!(all, pairs(samples).input.values);
+            assert!(all.into_iter().eq(pairs(samples).input.values()));
         }
         assert_ne!(split(&pairs(50), 0.2, 1), split(&pairs(50), 0.2, 2));
     }
 
     #[test]
     fn the_unit_of_outputs_is_a_power_of_two_and_outputs_far_from_it_are_refused() {
-        let fields = |values: &[f32]| Fields { channels: 1, points: vec![2], values: values.to_vec() };
+        let fields = |values: &[f32]| Fields::new(1, vec![2], values.to_vec());
         assert_eq!(output_unit(&fields(&[3.0, 4.0, -5.0, 4.0])), Ok(4.0));
         assert_eq!(output_unit(&fields(&[1e20, -1e20])), Ok(2f64.powi(66)));
         assert_eq!(output_unit(&fields(&[1e-25, 0.0])), Ok(2f64.powi(-84)));

@@ -42,7 +42,7 @@ pub fn write(path: &Path, solved: &Solved) -> Result<(), TaskError> {
     let mut arrays = Vec::new();
     for (pair, names) in pairs.iter().zip(names(solved.tests.len())) {
         for (name, fields) in names.into_iter().zip([&pair.input, &pair.output]) {
-            let bytes: Vec<u8> = fields.values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            let bytes: Vec<u8> = fields.values().flat_map(f32::to_le_bytes).collect();
             arrays.push((name, fields.shape(), bytes));
         }
     }

@@ -135,7 +135,7 @@ fn paired(
 ) -> Result<Vec<FieldPairs>, TaskError> {
     let dims = section.equation.dims();
     let pairs = resolutions.iter().enumerate().map(|(place, &points)| {
-        let fields = |values: Vec<f32>| Fields { channels: 1, points: vec![points; dims], values };
+        let fields = |values: Vec<f32>| Fields::new(1, vec![points; dims], values);
         let input = fields(samples.iter().flat_map(|sample| sample[place].0.iter().copied()).collect());
         let output = fields(samples.iter().flat_map(|sample| sample[place].1.iter().copied()).collect());
         FieldPairs::of(input, output, Path::new(section.equation.as_str()))
