@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     let on_cpu = tests![CpuTest:
         an_inverse_gives_the_signal_again,
         gradients_are_the_adjoint,
+        gradients_of_windows_and_kernels_are_differences,
         kernels_are_repeated_along_leading_dimensions,
         fast_lengths_have_small_factors,
         wrong_arguments_are_refused_by_name,
@@ -213,6 +214,55 @@ fn gradients_are_the_adjoint() {
             let expected = values(functional(x.clone()))[0];
             let product: f64 = gradient.iter().zip(values(x)).map(|(gradient, x)| gradient * x).sum();
             assert!((product - expected).abs() < 1e-11 * (1.0 + expected.abs()), "{name}: {product} is not {expected}");
+        }
+    }
+}
+
+/// Operations of their second argument, `[2, 8]`: windows of rows, and kernels.
+const SECOND: &[SecondArgument] = &[
+    ("window of stft", |window| {
+        let signal = tensor::<2>(&noise(60, 7), [2, 30], &window.device().inner(), DType::F64);
+        let window = Some(window.narrow(0, 0, 1).squeeze_dim::<1>(0));
+        let spectra = stft::<2, 3>(signal, window, &StftOptions::new(8).with_hop(3)).unwrap();
+        vec![spectra.re, spectra.im]
+    }),
+    ("window of istft", |window| {
+        let part = |seed| tensor::<3>(&noise(50, seed), [1, 5, 10], &window.device().inner(), DType::F64);
+        let spectra = firefly_ops::fft::ComplexTensor::new(part(7), part(8));
+        // Away from 0, where the sum of squares is divided by.
+        let window = Some(window.narrow(0, 0, 1).squeeze_dim::<1>(0) + 3.0);
+        let signal: Tensor<2> = istft::<3, 2>(spectra, window, &StftOptions::new(8).with_hop(3), None).unwrap();
+        vec![signal.unsqueeze_dim(0)]
+    }),
+    ("kernel of fft_convolve", |kernel| {
+        let signal = tensor::<2>(&noise(60, 7), [2, 30], &kernel.device().inner(), DType::F64);
+        vec![fft_convolve(signal, kernel, ConvolveMode::Full).unwrap().unsqueeze_dim(0)]
+    }),
+];
+type SecondArgument = (&'static str, fn(Tensor<2>) -> Vec<Tensor<3>>);
+
+fn gradients_of_windows_and_kernels_are_differences() {
+    for (name, run) in SECOND {
+        let functional = |x: Tensor<2>| {
+            let device = x.device().inner();
+            let terms = run(x).into_iter().enumerate().map(|(index, output)| {
+                let weights = noise(output.shape().num_elements(), 60 + index as u64);
+                (output.clone() * tensor(&weights, output.dims(), &device, DType::F64)).sum()
+            });
+            terms.reduce(|a, b| a + b).unwrap()
+        };
+        let at = |values: &[f64], device: &Device| tensor::<2>(values, [2, 8], device, DType::F64);
+        let point = noise(16, 1);
+        let leaf = at(&point, &Device::flex().autodiff()).require_grad();
+        let gradient = values(leaf.grad(&functional(leaf.clone()).backward()).unwrap());
+        for (place, gradient) in gradient.into_iter().enumerate() {
+            let moved = |by: f64| {
+                let mut moved = point.clone();
+                moved[place] += by;
+                values(functional(at(&moved, &Device::flex())))[0]
+            };
+            let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            assert!((gradient - difference).abs() < 1e-7, "{name}, {place}: {gradient} is not {difference}");
         }
     }
 }

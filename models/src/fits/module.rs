@@ -10,6 +10,10 @@ use crate::expect_valid;
 
 /// Added to a variance before its square root.
 const VARIANCE_OFFSET: f64 = 1e-5;
+/// Least rows of a group of spectra, which are multiplied by the weights apart from others.
+///
+/// The gradient in the weights sums over rows: for one group, a GPU has as few units at work as the weights have tiles.
+const GROUP_ROWS: usize = 256;
 
 /// Forecasting by interpolation in the frequency domain.
 ///
@@ -105,10 +109,11 @@ impl Fits {
         let deviation = ((centred.clone().square().sum_dim(1) / (look_back - 1) as f64) + VARIANCE_OFFSET).sqrt();
         let rows = (centred / deviation.clone()).swap_dims(1, 2);
 
-        // Lowest bins of each channel, as the rows of one matrix per layer.
+        // Lowest bins of each channel, as the rows of one matrix per layer or group.
         let kept = rfft(rows, None, 2, Norm::Backward)?.map(|part| part.narrow(2, 0, cut_off));
+        let groups = groups(batch, channels);
         let layers = |part: Tensor<3>| -> Tensor<3> {
-            if individual { part.swap_dims(0, 1) } else { part.reshape([1, batch * channels, cut_off]) }
+            if individual { part.swap_dims(0, 1) } else { part.reshape([groups, batch / groups * channels, cut_off]) }
         };
         let weight = ComplexTensor::new(self.weight_re.val(), self.weight_im.val());
         let bias = ComplexTensor::new(self.bias_re.val(), self.bias_im.val());
@@ -137,5 +142,43 @@ impl Fits {
     /// Configuration of the model.
     pub fn config(&self) -> &FitsConfig {
         &self.config
+    }
+}
+
+/// Groups of equally many items, of [`GROUP_ROWS`] rows at least where there are so many.
+fn groups(batch: usize, channels: usize) -> usize {
+    let most = (batch * channels / GROUP_ROWS).clamp(1, batch.max(1));
+    (1..=most).rev().find(|groups| batch.is_multiple_of(*groups)).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{TensorData, Tolerance};
+
+    use super::*;
+
+    #[test]
+    fn a_batch_of_two_groups_has_the_forecasts_and_gradients_of_its_halves() {
+        let device = Device::flex().autodiff();
+        let model = FitsConfig::new().with_look_back(16).with_horizon(4).with_channels(2).with_cut_off(9).init(&device);
+        let series = Tensor::<3>::random([256, 16, 2], Distribution::Default, &device);
+        assert_eq!(groups(256, 2), 2);
+        let of = |series: Tensor<3>| {
+            let longer = model.forward(series);
+            let gradients = longer.clone().square().sum().backward();
+            let weight = model.weight_im.val().grad(&gradients).unwrap();
+            (longer.inner(), weight)
+        };
+        let ((both, gradient), (first, a), (second, b)) =
+            (of(series.clone()), of(series.clone().narrow(0, 0, 128)), of(series.narrow(0, 128, 128)));
+        let close = |a: TensorData, b: TensorData| a.assert_approx_eq::<f32>(&b, Tolerance::relative(1e-4));
+        close(both.into_data(), Tensor::cat(vec![first, second], 0).into_data());
+        close(gradient.into_data(), (a + b).into_data());
+    }
+
+    #[test]
+    fn groups_are_equal_and_have_enough_rows() {
+        assert_eq!([0, 1, 36, 64, 74, 1024, 1021].map(|batch| groups(batch, 7)), [1, 1, 1, 1, 2, 16, 1]);
+        assert_eq!(groups(12, 300), 12);
     }
 }

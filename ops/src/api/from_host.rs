@@ -12,8 +12,11 @@ use super::peaks::{Peaks, welch_peaks};
 use crate::error::{ArgumentError, ensure};
 use crate::options::WelchOptions;
 
-/// Chunks in flight: enough for a device to never wait, few enough for any device's memory.
+/// Groups of chunks in flight: enough for a device to never wait, few enough for any device's memory.
 const IN_FLIGHT: usize = 4;
+/// Bytes of the chunks whose peaks are read back together. A read-back waits until the device has taken over all chunks
+/// before it, and so would keep the host from making the next one.
+const GROUP_BYTES: usize = 64 << 20;
 
 /// Kind of host memory that frames lie in; it determines the size of chunks.
 ///
@@ -117,8 +120,8 @@ pub fn host_chunks(
 
 /// [`welch_peaks`] of frames in host memory, on the device of `window`.
 ///
-/// Each chunk is uploaded, computed and read back while the next is being made, so a batch may be larger than the
-/// device's memory.
+/// Each chunk is uploaded and computed while the next is being made, and peaks are read back for 64 MiB of chunks at a
+/// time, so a batch may be larger than the device's memory.
 ///
 /// - `chunks`: f32 `[rows, frame]` each, as [`host_chunks`] makes them.
 /// - `window`: `[n_fft]`; `k`: from 1 to the number of bins.
@@ -143,6 +146,17 @@ pub fn welch_peaks_from_host(
     options: &WelchOptions,
     k: usize,
 ) -> Result<HostPeaks, HostError> {
+    peaks_by_groups(chunks, window, options, k, GROUP_BYTES)
+}
+
+/// [`welch_peaks_from_host`], whose peaks are read back for `group_bytes` of chunks at a time.
+fn peaks_by_groups(
+    chunks: impl IntoIterator<Item = TensorData>,
+    window: Tensor<1>,
+    options: &WelchOptions,
+    k: usize,
+    group_bytes: usize,
+) -> Result<HostPeaks, HostError> {
     let device = window.device().inner();
     let window = window.inner();
     let mut chunks = chunks.into_iter().peekable();
@@ -153,23 +167,31 @@ pub fn welch_peaks_from_host(
     }
     let mut peaks = HostPeaks::default();
     let mut in_flight = VecDeque::with_capacity(IN_FLIGHT);
+    let (mut group, mut bytes) = (Vec::new(), 0);
     for chunk in chunks {
         let shape: &[usize] = chunk.shape();
         let fits = chunk.dtype() == DType::F32 && shape.len() == 2;
         let got = format_args!("{:?} {shape:?}", chunk.dtype());
         ensure(fits, "welch_peaks_from_host", "chunks", got, "F32 [rows, frame]")?;
-        let found = welch_peaks(Tensor::<2>::from_data(chunk, &device), window.clone(), options, k)?;
-        if in_flight.len() == IN_FLIGHT {
-            in_flight.pop_front().map_or(Ok(()), |reading: Reading| peaks.extend(reading))?;
+        bytes += chunk.bytes().len();
+        group.push(welch_peaks(Tensor::<2>::from_data(chunk, &device), window.clone(), options, k)?);
+        if bytes >= group_bytes {
+            if in_flight.len() == IN_FLIGHT {
+                in_flight.pop_front().map_or(Ok(()), |reading: Reading| peaks.extend(reading))?;
+            }
+            in_flight.push_back(Reading::start(std::mem::take(&mut group)));
+            bytes = 0;
         }
-        in_flight.push_back(Reading::start(found));
+    }
+    if !group.is_empty() {
+        in_flight.push_back(Reading::start(group));
     }
     in_flight.into_iter().try_for_each(|reading| peaks.extend(reading))?;
     Ok(peaks)
 }
 
 impl HostPeaks {
-    /// Waits for the peaks of a chunk and appends them.
+    /// Waits for the peaks of a group of chunks and appends them.
     fn extend(&mut self, reading: Reading) -> Result<(), HostError> {
         for data in reading.finish().map_err(HostError::Device)? {
             match data.dtype() {
@@ -181,7 +203,7 @@ impl HostPeaks {
     }
 }
 
-/// Bins and power.
+/// Bins and power of each chunk.
 type Data = Result<Vec<TensorData>, String>;
 
 /// Read-back of peaks to host memory.
@@ -192,10 +214,11 @@ enum Reading {
 
 impl Reading {
     /// Starts a copy that the device makes as soon as the peaks are computed.
-    fn start(peaks: Peaks<2>) -> Self {
-        let both = Transaction::default().register(peaks.bins).register(peaks.power);
+    fn start(group: Vec<Peaks<2>>) -> Self {
+        let add = |copy: Transaction, peaks: Peaks<2>| copy.register(peaks.bins).register(peaks.power);
+        let copy = group.into_iter().fold(Transaction::default(), add);
         let mut reading: Pin<Box<dyn Future<Output = Data> + Send>> =
-            Box::pin(async { both.execute_async().await.map_err(|error| error.to_string()) });
+            Box::pin(async { copy.execute_async().await.map_err(|error| error.to_string()) });
         // A future does nothing before it is polled: the first poll starts the copy.
         match reading.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(data) => Self::Done(data),
@@ -208,5 +231,26 @@ impl Reading {
             Self::Waiting(reading) => read_sync(reading),
             Self::Done(data) => data,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    #[test]
+    fn peaks_do_not_depend_on_how_many_chunks_are_read_back_together() {
+        let samples: Vec<f32> = (0..56_u32).map(|i| (i * i % 23) as f32).collect();
+        let chunks = || samples.chunks(8).map(|chunk| TensorData::new(chunk.to_vec(), [1, 8]));
+        let peaks = |group_bytes| {
+            let window = Tensor::ones([8], &Device::flex());
+            peaks_by_groups(chunks(), window, &WelchOptions::new(8, 1), 2, group_bytes).unwrap()
+        };
+        // Each chunk alone, more of them than are in flight; two, and one that is left; all.
+        let all = peaks(usize::MAX);
+        assert_eq!((all.bins.len(), all.power.len()), (14, 14));
+        assert!([1, 64].map(peaks).into_iter().all(|peaks| peaks == all));
     }
 }

@@ -6,7 +6,8 @@ use firefly_ops::fft::{
 };
 use firefly_ops::{ArgumentError, Norm};
 
-use crate::common::{noise, relative_error, same, tensor, values};
+use crate::common::devices::is_software;
+use crate::common::{noise, relative_error, same, tensor, transform_tolerance, values};
 
 /// A transform from real and imaginary parts `[4, 5, 6]` to any number of outputs.
 struct TransformSubject {
@@ -14,7 +15,7 @@ struct TransformSubject {
     run: fn(ComplexTensor<3>) -> Result<Vec<Tensor<3>>, ArgumentError>,
 }
 
-fn parts(spectrum: ComplexTensor<3>) -> Vec<Tensor<3>> {
+fn parts<const D: usize>(spectrum: ComplexTensor<D>) -> Vec<Tensor<D>> {
     vec![spectrum.re, spectrum.im]
 }
 
@@ -109,5 +110,61 @@ pub fn gradients_match_those_in_float64(device: &Device) {
         let got = on(&device.clone().autodiff(), DType::F32).concat();
         let error = relative_error(&got, &expected);
         assert!(error < 1e-5, "{}: relative error {error:.1e}", subject.name);
+    }
+}
+
+/// Points of long rows: powers of two, products of small primes, and primes, in one launch and in several on devices.
+const LONG: [usize; 7] = [456, 1009, 4095, 4096, 10_007, 65_536, 100_003];
+/// The same on a software device, which takes seconds to compile a kernel.
+const LONG_ON_SOFTWARE: [usize; 2] = [456, 8192];
+
+/// The transforms of long rows, of real and imaginary parts `[2, n]`.
+const OF_ROWS: &[(&str, OfRows)] = &[
+    ("fft", |x, _| parts(fft(x, None, 1, Norm::Backward).unwrap())),
+    ("rfft", |x, _| parts(rfft(x.re, None, 1, Norm::Backward).unwrap())),
+    ("irfft", |x, n| {
+        let bins = x.map(|part| part.narrow(1, 0, n / 2 + 1));
+        vec![irfft(bins, Some(n), 1, Norm::Forward).unwrap()]
+    }),
+];
+type OfRows = fn(ComplexTensor<2>, usize) -> Vec<Tensor<2>>;
+
+/// Gradients of the transforms of two rows of `n` points in both parts, and the weighted sum that they are of.
+fn of_long_rows(run: OfRows, n: usize, device: &Device, dtype: DType) -> (Vec<f64>, f64) {
+    let [re, im] = [1, 2].map(|seed| tensor::<2>(&noise(2 * n, seed), [2, n], device, dtype).require_grad());
+    let outputs = run(ComplexTensor::new(re.clone(), im.clone()), n).into_iter().enumerate();
+    let terms = outputs.map(|(index, output)| {
+        let weights = noise(output.shape().num_elements(), 60 + index as u64);
+        (output.clone() * tensor(&weights, output.dims(), device, dtype)).sum()
+    });
+    let sum = terms.reduce(|a, b| a + b).unwrap();
+    let gradients = sum.backward();
+    let parts = [re, im].map(|leaf| leaf.grad(&gradients).map_or_else(|| vec![0.0; 2 * n], values));
+    (parts.concat(), values(sum)[0])
+}
+
+/// The weighted sum is linear in the rows, so it is their product with its gradient.
+pub fn gradients_of_long_rows_are_the_adjoint() {
+    for n in LONG {
+        let rows = [1, 2].map(|seed| noise(2 * n, seed)).concat();
+        for &(name, run) in OF_ROWS {
+            let (gradient, sum) = of_long_rows(run, n, &Device::flex().autodiff(), DType::F64);
+            let product: f64 = gradient.iter().zip(&rows).map(|(gradient, value)| gradient * value).sum();
+            // Rounding is of the sizes of all terms, not of their sum.
+            let size: f64 = gradient.iter().zip(&rows).map(|(gradient, value)| (gradient * value).abs()).sum();
+            assert!((product - sum).abs() < 1e-13 * size, "{name} of {n}: {product} is not {sum}");
+        }
+    }
+}
+
+pub fn gradients_of_long_rows_match_those_in_float64(device: &Device) {
+    let lengths: &[usize] = if is_software(device) { &LONG_ON_SOFTWARE } else { &LONG };
+    for &n in lengths {
+        for &(name, run) in OF_ROWS {
+            let (expected, _) = of_long_rows(run, n, &Device::flex().autodiff(), DType::F64);
+            let (got, _) = of_long_rows(run, n, &device.clone().autodiff(), DType::F32);
+            let error = relative_error(&got, &expected);
+            assert!(error < 2.0 * transform_tolerance(n), "{name} of {n}: relative error {error:.1e}");
+        }
     }
 }

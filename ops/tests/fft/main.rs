@@ -16,7 +16,10 @@ use conventions::{
     conventions_are_those_of_scipy, frequencies_are_those_of_scipy, shifts_put_frequency_0_in_the_middle,
     wrong_arguments_are_refused_by_name,
 };
-use gradients::{gradients_are_the_adjoint, gradients_match_those_in_float64};
+use gradients::{
+    gradients_are_the_adjoint, gradients_match_those_in_float64, gradients_of_long_rows_are_the_adjoint,
+    gradients_of_long_rows_match_those_in_float64,
+};
 use long_fixtures::long_transforms_are_those_of_scipy;
 use values::{
     a_row_that_is_not_finite_changes_no_other, an_input_that_is_kept_stays_as_it_is,
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         an_input_that_is_kept_stays_as_it_is,
         rows_are_cut_and_padded,
         gradients_match_those_in_float64,
+        gradients_of_long_rows_match_those_in_float64,
         small_floats_compute_in_f32,
     ];
     let on_cpu = tests![CpuTest:
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
         long_transforms_are_those_of_scipy,
         conventions_are_those_of_scipy,
         gradients_are_the_adjoint,
+        gradients_of_long_rows_are_the_adjoint,
         a_row_that_is_not_finite_changes_no_other,
         transposed_input_is_the_same,
         no_rows_give_no_rows,

@@ -145,7 +145,7 @@ impl Chunk<'_> {
         scale: f32,
     ) {
         let rows = self.call.rows;
-        let sequences = rows * launch.columns as usize;
+        let sequences = rows * launch.sequences_per_row() as usize;
         let reads_pairs = launch.source == RowForm::SamplePairs && from.is_paired();
         let writes_pairs = launch.sink == RowForm::SamplePairs && into.is_paired();
         let source = match reads_pairs {

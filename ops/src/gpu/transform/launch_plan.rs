@@ -227,6 +227,23 @@ impl TransformLaunchPlan {
         matches!(self.source, RowForm::PairSpectrum) && self.columns == 1 && !self.chirps_input
     }
 
+    /// Whether the sequences of a cube are columns of bins and the columns of their mirror images, which a fold takes
+    /// together.
+    pub const fn mirrors_columns(&self) -> bool {
+        matches!(self.sink, RowForm::PairSpectrum) && self.columns > 1
+    }
+
+    /// The column that a cube takes with the first one, which is its own mirror image: the middle one of an even number,
+    /// or else the first one again.
+    pub const fn with_first_column(&self) -> u32 {
+        if self.columns.is_multiple_of(2) { self.columns / 2 } else { 0 }
+    }
+
+    /// Sequences that are transformed per row.
+    pub const fn sequences_per_row(&self) -> u32 {
+        if self.mirrors_columns() { self.columns.next_multiple_of(2) } else { self.columns }
+    }
+
     /// Whether the values that are read go through the exchange memory, so that adjacent units read adjacent values
     /// also where a sequence has few units: those of whole rows.
     pub const fn stages_input(&self) -> bool {

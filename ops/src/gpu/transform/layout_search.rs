@@ -16,6 +16,9 @@ const GAPS: u32 = 16;
 /// Adjacent sequences that a cube takes where they lie side by side in memory, so that it reads 64 consecutive bytes at
 /// a time; fewer where so many do not fit.
 const COLUMNS: u32 = 16;
+/// The same where half of the sequences are mirror images of the others. Half spectra are written at odd distances, and
+/// the fewer consecutive bytes a cube writes, the more sectors of memory it writes in part: each half has 128 bytes.
+const MIRRORED_COLUMNS: u32 = 64;
 
 /// Position of a cube's sequences in memory, as far as it decides how many sequences a cube takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +27,8 @@ pub enum MemoryOrder {
     Rows,
     /// The same value of all sequences is consecutive.
     Columns,
+    /// So it is of one half of the sequences, and of the other half, their mirror images.
+    MirroredColumns,
 }
 
 impl CubeLayout {
@@ -47,7 +52,7 @@ impl CubeLayout {
         });
         cheapest.map(|(_, layout)| match order {
             MemoryOrder::Rows => layout.with_sequences(order, limits).with_fewest_turns(limits),
-            MemoryOrder::Columns => layout.with_sequences(order, limits),
+            MemoryOrder::Columns | MemoryOrder::MirroredColumns => layout.with_sequences(order, limits),
         })
     }
 
@@ -69,8 +74,10 @@ impl CubeLayout {
             let layout = Self { sequences: *sequences, ..self };
             layout.units * sequences <= limits.units && layout.shared_bytes() <= limits.shared
         };
+        let most_that_fit = |most: u32| (0..=most.ilog2()).rev().map(|log| 1 << log).find(fits);
         let sequences = match order {
-            MemoryOrder::Columns => (0..=COLUMNS.ilog2()).rev().map(|log| 1 << log).find(fits),
+            MemoryOrder::Columns => most_that_fit(COLUMNS),
+            MemoryOrder::MirroredColumns => most_that_fit(MIRRORED_COLUMNS),
             MemoryOrder::Rows => {
                 // Full planes, then small cubes.
                 let idle = |sequences: u32| {

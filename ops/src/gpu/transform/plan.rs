@@ -115,7 +115,9 @@ impl TransformPlan {
         } else if let Some(layout) = CubeLayout::of(points, MemoryOrder::Rows, limits) {
             Some(vec![whole_rows(layout, points)])
         } else {
-            four_step(points, limits).map(Vec::from).or_else(|| bluestein(points, limits))
+            let is_folded = sink == RowForm::PairSpectrum;
+            let order = if is_folded { MemoryOrder::MirroredColumns } else { MemoryOrder::Columns };
+            four_step(points, order, limits).map(Vec::from).or_else(|| bluestein(points, limits))
         };
         let Some(mut launches) = launches else {
             // The larger of two factors would have to fit.
@@ -126,8 +128,12 @@ impl TransformPlan {
                 available: limits.shared as u64,
             });
         };
-        // A sequence that is a whole row has the mirror image of every bin, which its fold takes.
-        let fold = (sink == RowForm::PairSpectrum && launches.len() > 1).then_some(Fold {
+        // A fold takes the mirror image of every bin: a whole row has it, and so does a cube that takes columns of bins
+        // and the columns of their images. A column of a convolution has no column of images.
+        let folds_in_cube = launches
+            .last()
+            .is_some_and(|last| last.columns == 1 || !last.chirps_output && last.layout.sequences.is_multiple_of(2));
+        let fold = (sink == RowForm::PairSpectrum && !folds_in_cube).then_some(Fold {
             points,
             conjugates: problem.conjugates,
             is_cut: kind == TransformKind::LowestBins,
@@ -194,17 +200,14 @@ fn column_modes(
 }
 
 /// The two launches of a transform of n = n₁·n₂ points: columns j₂ of n₁ values, which stay where they are, then rows
-/// k₁ of n₂ values, whose output k₂ is bin k₁ + n₁·k₂.
-fn four_step(n: u32, limits: &Limits) -> Option<[TransformLaunchPlan; 2]> {
-    let of = |first: u32| -> Option<[CubeLayout; 2]> {
-        Some([
-            CubeLayout::of(first, MemoryOrder::Columns, limits)?,
-            CubeLayout::of(n / first, MemoryOrder::Columns, limits)?,
-        ])
-    };
-    // The two factors that are nearest to each other fit the most sequences into a cube.
-    let first = (1..=n.isqrt()).rev().find(|&factor| n.is_multiple_of(factor))?;
-    let [first, second] = of(first)?;
+/// k₁ of n₂ values, whose output k₂ is bin k₁ + n₁·k₂; the latter are the cubes' columns in `order`.
+fn four_step(n: u32, order: MemoryOrder, limits: &Limits) -> Option<[TransformLaunchPlan; 2]> {
+    // The two factors that are nearest to each other fit the most sequences into a cube. Where the second launch takes
+    // twice as many, it has the smaller factor.
+    let smaller = (1..=n.isqrt()).rev().find(|&factor| n.is_multiple_of(factor))?;
+    let first = if order == MemoryOrder::MirroredColumns { n / smaller } else { smaller };
+    let second = CubeLayout::of(n / first, order, limits)?;
+    let first = CubeLayout::of(first, MemoryOrder::Columns, limits)?;
     Some([columns_launch(first, second.n, n), rows_launch(second, first.n, n)])
 }
 
@@ -244,7 +247,7 @@ fn bluestein(points: u32, limits: &Limits) -> Option<Vec<TransformLaunchPlan>> {
     }
     // Columns, then rows, which are filtered and at once the first launch back, then columns back.
     convolution_lengths(least).into_iter().find_map(|m| {
-        let [columns, rows] = four_step(m, limits)?;
+        let [columns, rows] = four_step(m, MemoryOrder::Columns, limits)?;
         let (first, second) = (columns.layout, rows.layout);
         let whole = CubeLayout::of(second.n, MemoryOrder::Rows, limits)?;
         let forth = TransformLaunchPlan { chirps_input: true, points, ..columns };

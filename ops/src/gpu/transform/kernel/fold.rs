@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use super::arguments::{TransformInput, TransformInputExpand, TransformOutput, TransformOutputExpand, TransformShape};
-use super::exchange::read_exchange;
+use super::exchange::{read_exchange, write_exchange};
 use super::roots::root;
 use super::sequence::{Sequence, has_short_transform, mirrored, padded, sequence_at, short_transform};
 use super::sink::finished;
@@ -91,6 +91,74 @@ fn store_folded_bin(
     let image = exchange[(sequence.base + padded(mirrored(k, comptime!(fold.points)), plan)) as usize];
     let w = root(table, comptime!(plan.fold_twiddles_at()), k, comptime!(fold.root()));
     if sequence.is_present {
+        let first = sequence.row * shape.output_stride;
+        match output {
+            TransformOutput::Complex(rows) => store_pair(bin, image, w, rows, first, k, shape, fold),
+            TransformOutput::Real(_rows) => {}
+            TransformOutput::Pairs(_pairs) => {}
+        }
+    }
+}
+
+/// Stores the bins of sequences that are columns of half spectra: through the exchange memory, which has the columns of
+/// the mirror images, too.
+#[cube]
+pub fn store_folded_columns(
+    z: &ComplexArray,
+    exchange: &mut Shared<[Complex]>,
+    table: &[Complex],
+    output: &mut TransformOutput,
+    sequence: &Sequence,
+    shape: &TransformShape,
+    #[comptime] plan: TransformLaunchPlan,
+) {
+    // All units have read what they need of the exchange before.
+    sync_cube();
+    write_exchange(z, exchange, sequence, comptime!(plan.passes() - 1), plan);
+    sync_cube();
+    // Adjacent units store bins of adjacent columns. Two columns that are their own mirror images have a pair of bins
+    // more than two others.
+    let pairs = comptime!(plan.layout.sequences / 2);
+    let step = comptime!(plan.layout.cube_units());
+    let places = comptime!(pairs * (plan.layout.n + 1));
+    #[unroll]
+    for turn in 0..comptime!(places.div_ceil(step)) {
+        let place = UNIT_POS + comptime!(turn * step);
+        if comptime!((turn + 1) * step <= places) || place < places {
+            let own = sequence_at(place % pairs, 0u32.runtime(), shape.rows, plan);
+            store_folded_pair(&*exchange, table, output, &own, place / pairs, shape, plan);
+        }
+    }
+}
+
+/// Stores pair `i` of the bins of a column and of that of their mirror images from the exchange memory. Value v of
+/// column c is bin c + columns·v, and its image is in column columns − c.
+#[cube]
+fn store_folded_pair(
+    exchange: &Shared<[Complex]>,
+    table: &[Complex],
+    output: &mut TransformOutput,
+    sequence: &Sequence,
+    i: u32,
+    shape: &TransformShape,
+    #[comptime] plan: TransformLaunchPlan,
+) {
+    let (n, half) = (comptime!(plan.layout.n), comptime!(plan.layout.n / 2));
+    let fold = comptime!(plan.fold());
+    let mirror = sequence.base + comptime!(plan.layout.sequences / 2 * plan.layout.sequence_stride);
+    // The first column has both bins of the pairs up to the half, the middle one those of the others.
+    let is_first = sequence.column == 0 && i <= half;
+    let is_middle = sequence.column == 0 && i > half;
+    let exists = select(is_middle, comptime!(plan.with_first_column() > 0).runtime(), is_first || i < n);
+    if sequence.is_present && exists {
+        let value = select(is_middle, i - comptime!(half + 1), i);
+        let image = select(is_first, mirrored(value, n), comptime!(n - 1).runtime() - value);
+        let bin_at = select(is_middle, mirror, sequence.base) + padded(value, plan);
+        let image_at = select(is_first, sequence.base, mirror) + padded(image, plan);
+        let column = select(is_middle, comptime!(plan.with_first_column()).runtime(), sequence.column);
+        let k = column + comptime!(plan.columns) * value;
+        let w = root(table, comptime!(plan.fold_twiddles_at()), k, comptime!(fold.root()));
+        let (bin, image) = (exchange[bin_at as usize], exchange[image_at as usize]);
         let first = sequence.row * shape.output_stride;
         match output {
             TransformOutput::Complex(rows) => store_pair(bin, image, w, rows, first, k, shape, fold),

@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 
 use super::arguments::{TransformInput, TransformOutput, TransformShape};
 use super::exchange::{read_exchange, write_exchange};
-use super::fold::{load_unfolded, store_folded};
+use super::fold::{load_unfolded, store_folded, store_folded_columns};
 use super::sequence::{Sequence, own_sequence, short_transform};
 use super::sink::{store_outputs, store_staged};
 use super::source::{load_inputs, load_staged};
@@ -44,8 +44,10 @@ pub fn transform_sequences(
         load_inputs(&mut z, input, table, &read, &shape, plan);
     }
     run_passes(&mut z, &mut exchange, table, &read, &own, plan);
-    // Store the outputs of the last pass, in the same three ways.
-    if comptime!(plan.sink == RowForm::PairSpectrum) {
+    // Store the outputs of the last pass, in the same ways.
+    if comptime!(plan.mirrors_columns()) {
+        store_folded_columns(&z, &mut exchange, table, output, &own, &shape, plan);
+    } else if comptime!(plan.sink == RowForm::PairSpectrum) {
         store_folded(&z, &mut exchange, table, output, &own, &shape, plan);
     } else if comptime!(plan.stages_output()) {
         store_staged(&z, &mut exchange, table, output, &own, &shape, plan);

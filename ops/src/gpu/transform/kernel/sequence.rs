@@ -35,16 +35,24 @@ pub fn own_sequence(rows: u32, #[comptime] access: SequenceAccess, #[comptime] p
 /// The sequence in slot `slot` of this unit's cube, as unit `t` of its units has it.
 #[cube]
 pub fn sequence_at(slot: u32, t: u32, rows: u32, #[comptime] plan: TransformLaunchPlan) -> Sequence {
-    let number = CUBE_POS as u32 * comptime!(plan.layout.sequences) + slot;
-    let count = rows * comptime!(plan.columns);
-    // Units past the last sequence compute that one too, because every unit must reach the cube's barriers.
-    let known = min(number, count - 1);
-    Sequence {
-        row: known / comptime!(plan.columns),
-        column: known % comptime!(plan.columns),
-        is_present: number < count,
-        base: slot * comptime!(plan.layout.sequence_stride),
-        t,
+    let base = slot * comptime!(plan.layout.sequence_stride);
+    if comptime!(plan.mirrors_columns()) {
+        // The first half of the slots has columns, the second one their mirror images.
+        let pairs = comptime!(plan.layout.sequences / 2);
+        let (number, per_row) = (CUBE_POS as u32 * pairs + slot % pairs, comptime!(plan.sequences_per_row() / 2));
+        let known = min(number, rows * per_row - 1);
+        let column = known % per_row;
+        let mirror = comptime!(plan.columns).runtime() - column;
+        let mirror = select(column == 0, comptime!(plan.with_first_column()).runtime(), mirror);
+        let column = select(slot < pairs, column, mirror);
+        Sequence { row: known / per_row, column, is_present: number < rows * per_row, base, t }
+    } else {
+        let number = CUBE_POS as u32 * comptime!(plan.layout.sequences) + slot;
+        let count = rows * comptime!(plan.columns);
+        // Units past the last sequence compute that one too, because every unit must reach the cube's barriers.
+        let known = min(number, count - 1);
+        let (row, column) = (known / comptime!(plan.columns), known % comptime!(plan.columns));
+        Sequence { row, column, is_present: number < count, base, t }
     }
 }
 

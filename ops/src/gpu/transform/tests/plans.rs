@@ -59,9 +59,9 @@ fn the_number_of_launches_follows_from_length_and_shared_memory() {
     assert_eq!([251, 1009, 10_007].map(|points| launches(points, &Limits::H200)), [1, 1, 1]);
     assert_eq!([32_768, 1 << 20].map(|points| launches(points, &Limits::H200)), [2, 2]);
     assert_eq!(launches(100_003, &Limits::H200), 3);
-    // Spectra of pairs of samples are folded by the last launch, or by a launch of their own.
+    // Spectra of pairs of samples are folded by the last launch, or those of a convolution by a launch of their own.
     let folds = |points| plan(points, TransformKind::RealForward, &Limits::H200).fold.is_some();
-    assert_eq!([16_384, 16_383, 65_536, 65_535].map(folds), [false, false, true, false]);
+    assert_eq!([16_384, 16_383, 65_536, 65_535, 200_006].map(folds), [false, false, false, false, true]);
     assert_eq!([1024, 4096, 10_007].map(|points| launches(points, &LEAST)), [1, 2, 3]);
 }
 

@@ -135,13 +135,13 @@ fn assert_right(device: &GpuDevice, case: Case) {
 
 const KINDS: [TransformKind; 3] = [TransformKind::Complex, TransformKind::RealForward, TransformKind::RealInverse];
 
-/// Outputs of every kernel of transforms: of one launch, of a convolution, and of two launches and a fold.
+/// Outputs of every kernel of transforms: of one launch, of a convolution, of two launches, and of three and a fold.
 pub fn outputs_of_kernels(device: &GpuDevice) -> Vec<Vec<f32>> {
     let small = small(device);
     let in_one = lengths(device, &[30, 256, 67, 4095], &[45]).iter();
     let in_one = in_one.flat_map(|&points| KINDS.map(|kind| (device, Case::new(kind, points, 5))));
-    let folded = (&small, Case::new(TransformKind::LowestBins, 1200, 5));
-    let outputs = in_one.chain([folded]).flat_map(|(device, case)| {
+    let folded = [1200, 1018].map(|points| (&small, Case::new(TransformKind::LowestBins, points, 5)));
+    let outputs = in_one.chain(folded).flat_map(|(device, case)| {
         outputs(device, case, &[1, 2].map(|seed| noise(case.rows * (case.len + case.gap), seed)))
     });
     outputs.collect()
@@ -196,7 +196,7 @@ fn long_lengths_are_right() {
 #[ignore = "needs a device; run with --include-ignored"]
 fn lengths_that_a_smaller_device_splits_are_right() {
     for device in accelerators().iter().map(small) {
-        for &points in lengths(&device, &[510, 1024, 1155, 2000, 509], &[1155, 2000, 509]) {
+        for &points in lengths(&device, &[510, 1024, 1155, 2000, 2430, 509, 1018], &[1155, 2000, 509, 1018]) {
             KINDS.iter().for_each(|&kind| assert_right(&device, Case::new(kind, points, 6)));
         }
     }
@@ -227,13 +227,15 @@ fn rows_are_padded_truncated_and_read_at_their_stride() {
 #[ignore = "needs a device; run with --include-ignored"]
 fn the_lowest_bins_alone_are_written() {
     for device in accelerators() {
-        // An even and an odd length in one launch, as a convolution, and in two launches with a fold.
+        // An even and an odd length in one launch, as a convolution, in two launches, and in three with a fold.
         for &points in lengths(&device, &[1, 2, 30, 45, 67, 134, 1024], &[30, 45, 134]) {
             let case = Case::new(TransformKind::LowestBins, points, 7);
             assert_right(&device, case);
             assert_right(&device, Case { conjugates: true, ..case });
         }
-        assert_right(&small(&device), Case::new(TransformKind::LowestBins, 1200, 5));
+        for points in [1200, 1018] {
+            assert_right(&small(&device), Case::new(TransformKind::LowestBins, points, 5));
+        }
     }
 }
 
