@@ -127,7 +127,7 @@ impl WindowSplit {
 #[derive(Clone)]
 enum SeriesRows {
     /// Standardised, on a device: `[rows, channels]`.
-    OnDevice(Tensor<2>),
+    OnDevice(Box<Tensor<2>>),
     /// Of a table in a file: windows are standardised as they are taken.
     InFile(SeriesTable),
 }
@@ -191,7 +191,7 @@ impl Series {
         } else {
             let shape = [train_rows + validation_rows + test_rows, channels];
             let values = standardisation.apply(&table).values[..shape.iter().product()].to_vec();
-            SeriesRows::OnDevice(Tensor::from_data(TensorData::new(values, shape), device))
+            SeriesRows::OnDevice(Tensor::from_data(TensorData::new(values, shape), device).into())
         };
         let (device, parts) = (device.clone(), WindowSplit::of(section));
         Self { rows, device, look_back, horizon, parts, standardisation, channels, fingerprint }
@@ -202,7 +202,7 @@ impl Series {
         let Self { look_back, horizon, channels, fingerprint, .. } = *self;
         let (parts, standardisation) = (self.parts.clone(), self.standardisation.clone());
         let rows = match self.rows.clone() {
-            SeriesRows::OnDevice(values) => SeriesRows::OnDevice(values.to_device(device)),
+            SeriesRows::OnDevice(values) => SeriesRows::OnDevice(values.to_device(device).into()),
             in_file @ SeriesRows::InFile(_) => in_file,
         };
         Self { rows, device: device.clone(), look_back, horizon, parts, standardisation, channels, fingerprint }
@@ -217,7 +217,7 @@ impl Series {
                 let starts: Vec<i32> = starts.iter().map(|start| *start as i32).collect();
                 let starts = Tensor::<2, Int>::from_data(TensorData::new(starts, [shape[0], 1]), device);
                 let within = Tensor::<1, Int>::arange(0..length as i64, device).reshape([1, length]);
-                values.clone().select(0, (starts + within).reshape([shape[0] * length])).reshape(shape)
+                values.as_ref().clone().select(0, (starts + within).reshape([shape[0] * length])).reshape(shape)
             }
             SeriesRows::InFile(SeriesTable { channels, values }) => {
                 let window = |start: &usize| values[start * channels..][..length * channels].iter().copied();
