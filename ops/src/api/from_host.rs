@@ -12,10 +12,11 @@ use super::peaks::{Peaks, welch_peaks};
 use crate::error::{ArgumentError, ensure};
 use crate::options::WelchOptions;
 
-/// Groups of chunks in flight: enough for a device to never wait, few enough for any device's memory.
-const IN_FLIGHT: usize = 4;
-/// Bytes of the chunks whose peaks are read back together. A read-back waits until the device has taken over all chunks
-/// before it, and so would keep the host from making the next one.
+/// Groups of chunks in flight, while a further one is gathered: enough for a device to never wait, few enough for any
+/// device's memory.
+const IN_FLIGHT: usize = 2;
+/// Bytes of the chunks whose peaks are read back together, at most, if that is at least one chunk. A read-back waits
+/// until the device has taken over all chunks before it, and so would keep the host from making the next one.
 const GROUP_BYTES: usize = 64 << 20;
 
 /// Kind of host memory that frames lie in; it determines the size of chunks.
@@ -173,15 +174,16 @@ fn peaks_by_groups(
         let fits = chunk.dtype() == DType::F32 && shape.len() == 2;
         let got = format_args!("{:?} {shape:?}", chunk.dtype());
         ensure(fits, "welch_peaks_from_host", "chunks", got, "F32 [rows, frame]")?;
-        bytes += chunk.bytes().len();
-        group.push(welch_peaks(Tensor::<2>::from_data(chunk, &device), window.clone(), options, k)?);
-        if bytes >= group_bytes {
+        let size = chunk.bytes().len();
+        if bytes > 0 && bytes + size > group_bytes {
             if in_flight.len() == IN_FLIGHT {
                 in_flight.pop_front().map_or(Ok(()), |reading: Reading| peaks.extend(reading))?;
             }
             in_flight.push_back(Reading::start(std::mem::take(&mut group)));
             bytes = 0;
         }
+        bytes += size;
+        group.push(welch_peaks(Tensor::<2>::from_data(chunk, &device), window.clone(), options, k)?);
     }
     if !group.is_empty() {
         in_flight.push_back(Reading::start(group));
@@ -248,9 +250,9 @@ mod tests {
             let window = Tensor::ones([8], &Device::flex());
             peaks_by_groups(chunks(), window, &WelchOptions::new(8, 1), 2, group_bytes).unwrap()
         };
-        // Each chunk alone, more of them than are in flight; two, and one that is left; all.
+        // Each chunk of 32 bytes alone, more of them than are in flight; two, and one that is left; all.
         let all = peaks(usize::MAX);
         assert_eq!((all.bins.len(), all.power.len()), (14, 14));
-        assert!([1, 64].map(peaks).into_iter().all(|peaks| peaks == all));
+        assert!([1, 70].map(peaks).into_iter().all(|peaks| peaks == all));
     }
 }

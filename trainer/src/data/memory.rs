@@ -1,4 +1,4 @@
-//! Memory that recordings may take, counted while they are read.
+//! Memory that recordings, tables and arrays may take, counted while they are read.
 
 use firefly_app::host::available_memory;
 

@@ -1,4 +1,4 @@
-//! Samples of a recording: in memory, or in a temporary file that is mapped into the address space.
+//! Samples of recordings and values of tables: in memory, or in a temporary file that is mapped into the address space.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -9,7 +9,7 @@ use memmap2::Mmap;
 
 use super::memory::SampleMemory;
 
-/// Samples of one channel, as a slice. Cloning shares them.
+/// Samples of a channel, or values of a table or an array, as a slice. Cloning shares them.
 #[derive(Debug, Clone)]
 pub struct Samples(Storage);
 

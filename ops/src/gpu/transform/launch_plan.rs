@@ -233,8 +233,8 @@ impl TransformLaunchPlan {
         matches!(self.sink, RowForm::PairSpectrum) && self.columns > 1
     }
 
-    /// The column that a cube takes with the first one, which is its own mirror image: the middle one of an even number,
-    /// or else the first one again.
+    /// The column that a cube takes together with the first one. The first one is its own mirror image, and so is the
+    /// middle one of an even number, which is taken with it; of an odd number, the first one is taken twice.
     pub const fn with_first_column(&self) -> u32 {
         if self.columns.is_multiple_of(2) { self.columns / 2 } else { 0 }
     }

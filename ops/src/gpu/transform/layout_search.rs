@@ -19,6 +19,8 @@ const COLUMNS: u32 = 16;
 /// The same where half of the sequences are mirror images of the others. Half spectra are written at odd distances, and
 /// the fewer consecutive bytes a cube writes, the more sectors of memory it writes in part: each half has 128 bytes.
 const MIRRORED_COLUMNS: u32 = 64;
+/// The fewest of them with which a cube folds half spectra; with fewer, a launch of its own takes less time.
+pub const LEAST_MIRRORED_COLUMNS: u32 = 32;
 
 /// Position of a cube's sequences in memory, as far as it decides how many sequences a cube takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

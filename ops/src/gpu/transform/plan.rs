@@ -12,7 +12,7 @@
 
 use super::cube_layout::CubeLayout;
 use super::launch_plan::{Filter, Fold, RowForm, SequenceAccess, TransformLaunchPlan};
-use super::layout_search::{MemoryOrder, is_smooth};
+use super::layout_search::{LEAST_MIRRORED_COLUMNS, MemoryOrder, is_smooth};
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
 
 /// Longest transform: lengths of convolutions are counted in 32 bits.
@@ -115,9 +115,10 @@ impl TransformPlan {
         } else if let Some(layout) = CubeLayout::of(points, MemoryOrder::Rows, limits) {
             Some(vec![whole_rows(layout, points)])
         } else {
-            let is_folded = sink == RowForm::PairSpectrum;
-            let order = if is_folded { MemoryOrder::MirroredColumns } else { MemoryOrder::Columns };
-            four_step(points, order, limits).map(Vec::from).or_else(|| bluestein(points, limits))
+            let mirrored = || four_step(points, MemoryOrder::MirroredColumns, limits).filter(folds_in_cube);
+            let folded = if sink == RowForm::PairSpectrum { mirrored() } else { None };
+            let launches = folded.or_else(|| four_step(points, MemoryOrder::Columns, limits));
+            launches.map(Vec::from).or_else(|| bluestein(points, limits))
         };
         let Some(mut launches) = launches else {
             // The larger of two factors would have to fit.
@@ -129,11 +130,10 @@ impl TransformPlan {
             });
         };
         // A fold takes the mirror image of every bin: a whole row has it, and so does a cube that takes columns of bins
-        // and the columns of their images. A column of a convolution has no column of images.
-        let folds_in_cube = launches
-            .last()
-            .is_some_and(|last| last.columns == 1 || !last.chirps_output && last.layout.sequences.is_multiple_of(2));
-        let fold = (sink == RowForm::PairSpectrum && !folds_in_cube).then_some(Fold {
+        // and the columns of their images.
+        let is_whole = launches.last().is_some_and(|last| last.columns == 1);
+        let in_cube = is_whole || launches.as_array().is_some_and(folds_in_cube);
+        let fold = (sink == RowForm::PairSpectrum && !in_cube).then_some(Fold {
             points,
             conjugates: problem.conjugates,
             is_cut: kind == TransformKind::LowestBins,
@@ -209,6 +209,11 @@ fn four_step(n: u32, order: MemoryOrder, limits: &Limits) -> Option<[TransformLa
     let second = CubeLayout::of(n / first, order, limits)?;
     let first = CubeLayout::of(first, MemoryOrder::Columns, limits)?;
     Some([columns_launch(first, second.n, n), rows_launch(second, first.n, n)])
+}
+
+/// Whether cubes of the second launch of [`four_step`] take enough columns to fold half spectra.
+fn folds_in_cube([_, second]: &[TransformLaunchPlan; 2]) -> bool {
+    second.layout.sequences >= LEAST_MIRRORED_COLUMNS
 }
 
 /// The first launch of [`four_step`].

@@ -64,8 +64,8 @@ impl Array {
         let count = header.shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
         let count = count.ok_or("its shape is more than a file can hold")?;
         if header.fortran_order {
-            // Its values are read and then put in another order, in memory.
-            ensure_available(count.saturating_mul(2 * size_of::<f32>() as u64), "its array in Fortran order")?;
+            // Its values are put in another order in memory once they are read.
+            ensure_available(count.saturating_mul(size_of::<f32>() as u64), "its array in Fortran order")?;
         }
         let mut read = GrowingSamples::new(memory);
         let (mut raw, mut block) = (Vec::new(), Vec::new());

@@ -334,17 +334,16 @@ impl Task for Forecasting {
                 let found = format!("it has {rows} rows of {} channels", input.channels);
                 return Err(refused(format!("{found}, but a forecast takes {look_back} rows of {channels}")));
             }
-            let last = input.values[(rows - look_back) * channels..].to_vec();
-            let last = series.standardisation.apply(&SeriesTable { channels, values: last.into() });
-            let standard = TensorData::new(last.values.to_vec(), [1, look_back, channels]);
+            let last = series.standardisation.apply(&input.values[(rows - look_back) * channels..]);
+            let standard = TensorData::new(last, [1, look_back, channels]);
             let (forecast, _) = outputs(model, Tensor::from_data(standard, device))?;
             let forecast: Vec<f32> = forecast.into_data().iter().collect();
-            let forecast = series.standardisation.revert(&SeriesTable { channels, values: forecast.into() });
+            let forecast = series.standardisation.revert(&forecast);
             let row = |(index, values): (usize, &[f32])| -> Vec<String> {
                 let place = [path.display().to_string(), (rows + index).to_string()];
                 place.into_iter().chain(values.iter().map(ToString::to_string)).collect()
             };
-            Ok::<_, TaskError>(forecast.values.chunks(channels).enumerate().map(row).collect::<Vec<_>>())
+            Ok::<_, TaskError>(forecast.chunks(channels).enumerate().map(row).collect::<Vec<_>>())
         };
         let rows = over_devices(placed, inputs, of_file)?.concat();
         Ok(PredictionTable { columns, rows }.into())

@@ -79,23 +79,22 @@ impl Standardisation {
         Self { deviations: variances.into_iter().map(deviation).collect(), means }
     }
 
-    /// Values in units of the deviation from the mean.
-    pub fn apply(&self, table: &SeriesTable) -> SeriesTable {
-        self.map(table, |value, mean, deviation| (value - mean) / deviation)
+    /// Values of whole rows in units of the deviation from the mean.
+    pub fn apply(&self, values: &[f32]) -> Vec<f32> {
+        self.map(values, |value, mean, deviation| (value - mean) / deviation)
     }
 
-    /// Values in the table's own units again.
-    pub fn revert(&self, table: &SeriesTable) -> SeriesTable {
-        self.map(table, |value, mean, deviation| value * deviation + mean)
+    /// Values of whole rows in the table's own units again.
+    pub fn revert(&self, values: &[f32]) -> Vec<f32> {
+        self.map(values, |value, mean, deviation| value * deviation + mean)
     }
 
-    fn map(&self, table: &SeriesTable, change: impl Fn(f64, f64, f64) -> f64) -> SeriesTable {
+    fn map(&self, values: &[f32], change: impl Fn(f64, f64, f64) -> f64) -> Vec<f32> {
         let value = |(place, value): (usize, &f32)| {
-            let channel = place % table.channels;
+            let channel = place % self.means.len();
             change(f64::from(*value), self.means[channel], self.deviations[channel]) as f32
         };
-        let values: Vec<f32> = table.values.iter().enumerate().map(value).collect();
-        SeriesTable { channels: table.channels, values: values.into() }
+        values.iter().enumerate().map(value).collect()
     }
 }
 
@@ -190,7 +189,7 @@ impl Series {
             SeriesRows::InFile(table)
         } else {
             let shape = [train_rows + validation_rows + test_rows, channels];
-            let values = standardisation.apply(&table).values[..shape.iter().product()].to_vec();
+            let values = standardisation.apply(&table.values[..shape.iter().product()]);
             SeriesRows::OnDevice(Tensor::from_data(TensorData::new(values, shape), device).into())
         };
         let (device, parts) = (device.clone(), WindowSplit::of(section));
@@ -222,8 +221,7 @@ impl Series {
             SeriesRows::InFile(SeriesTable { channels, values }) => {
                 let window = |start: &usize| values[start * channels..][..length * channels].iter().copied();
                 let windows: Vec<f32> = starts.iter().flat_map(window).collect();
-                let windows = SeriesTable { channels: *channels, values: windows.into() };
-                Tensor::from_data(TensorData::new(self.standardisation.apply(&windows).values.to_vec(), shape), device)
+                Tensor::from_data(TensorData::new(self.standardisation.apply(&windows), shape), device)
             }
         };
         Windows {
@@ -258,12 +256,12 @@ mod tests {
     fn training_rows_have_mean_0_and_variance_1_and_can_be_reverted() {
         let table = SeriesTable::generated(500, 2, 1);
         let standardisation = Standardisation::of(&table, 300);
-        let standard = standardisation.apply(&table);
-        let again = Standardisation::of(&standard, 300);
+        let standard = standardisation.apply(&table.values);
+        let again = Standardisation::of(&SeriesTable { channels: 2, values: standard.clone().into() }, 300);
         assert!(again.means.iter().all(|mean| mean.abs() < 1e-6), "{again:?}");
         assert!(again.deviations.iter().all(|deviation| (deviation - 1.0).abs() < 1e-6), "{again:?}");
         let reverted = standardisation.revert(&standard);
-        assert!(reverted.values.iter().zip(table.values.iter()).all(|(a, b)| (a - b).abs() < 1e-5));
+        assert!(reverted.iter().zip(table.values.iter()).all(|(a, b)| (a - b).abs() < 1e-5));
     }
 
     #[test]

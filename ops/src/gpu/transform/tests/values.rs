@@ -86,6 +86,13 @@ fn lengths<'a>(device: &GpuDevice, all: &'a [usize], few: &'a [usize]) -> &'a [u
     if device.limits.processors.is_some() { all } else { few }
 }
 
+/// A device with memory for half of the columns of a row of some thousand values.
+fn medium(device: &GpuDevice) -> GpuDevice {
+    let mut medium = device.clone();
+    (medium.limits.shared, medium.limits.units) = (16 << 10, 256);
+    medium
+}
+
 /// The parts of the output rows of a case whose input rows have the parts `values`.
 fn outputs(device: &GpuDevice, case: Case, values: &[Vec<f32>; 2]) -> [Vec<f32>; 2] {
     let stride = case.len + case.gap;
@@ -137,10 +144,11 @@ const KINDS: [TransformKind; 3] = [TransformKind::Complex, TransformKind::RealFo
 
 /// Outputs of every kernel of transforms: of one launch, of a convolution, of two launches, and of three and a fold.
 pub fn outputs_of_kernels(device: &GpuDevice) -> Vec<Vec<f32>> {
-    let small = small(device);
+    let (small, medium) = (small(device), medium(device));
     let in_one = lengths(device, &[30, 256, 67, 4095], &[45]).iter();
     let in_one = in_one.flat_map(|&points| KINDS.map(|kind| (device, Case::new(kind, points, 5))));
-    let folded = [1200, 1018].map(|points| (&small, Case::new(TransformKind::LowestBins, points, 5)));
+    let folded = [(&small, 1200), (&small, 1018), (&medium, 4608)];
+    let folded = folded.map(|(device, points)| (device, Case::new(TransformKind::LowestBins, points, 5)));
     let outputs = in_one.chain(folded).flat_map(|(device, case)| {
         outputs(device, case, &[1, 2].map(|seed| noise(case.rows * (case.len + case.gap), seed)))
     });
@@ -204,6 +212,23 @@ fn lengths_that_a_smaller_device_splits_are_right() {
 
 #[test]
 #[ignore = "needs a device; run with --include-ignored"]
+fn half_spectra_are_folded_by_cubes_of_columns_and_their_mirror_images() {
+    for device in accelerators().iter().map(medium) {
+        // Odd and even numbers of columns and of values in one, in one pass and in several.
+        for &points in lengths(&device, &[4394, 4500, 4608, 4998], &[4394, 4608]) {
+            for kind in [TransformKind::RealForward, TransformKind::LowestBins] {
+                let case = Case::new(kind, points, 5);
+                let plan = TransformPlan::of(case.problem(), &device.limits).unwrap();
+                assert!(plan.launches.len() == 2 && plan.fold.is_none(), "{plan:?}");
+                assert_right(&device, case);
+                assert_right(&device, Case { conjugates: true, gap: 3, ..case });
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a device; run with --include-ignored"]
 fn rows_are_padded_truncated_and_read_at_their_stride() {
     for device in accelerators() {
         // In one launch, as a convolution, and in two launches.
@@ -227,12 +252,13 @@ fn rows_are_padded_truncated_and_read_at_their_stride() {
 #[ignore = "needs a device; run with --include-ignored"]
 fn the_lowest_bins_alone_are_written() {
     for device in accelerators() {
-        // An even and an odd length in one launch, as a convolution, in two launches, and in three with a fold.
+        // An even and an odd length in one launch, and as a convolution.
         for &points in lengths(&device, &[1, 2, 30, 45, 67, 134, 1024], &[30, 45, 134]) {
             let case = Case::new(TransformKind::LowestBins, points, 7);
             assert_right(&device, case);
             assert_right(&device, Case { conjugates: true, ..case });
         }
+        // With a fold of two launches and of a convolution.
         for points in [1200, 1018] {
             assert_right(&small(&device), Case::new(TransformKind::LowestBins, points, 5));
         }
