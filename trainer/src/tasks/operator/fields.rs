@@ -128,7 +128,7 @@ impl Fields {
     ) -> Tensor<2> {
         let points = closing.points(&self.points);
         let length = self.channels * points.iter().product::<usize>();
-        let given: Vec<f32> = indices.iter().flat_map(|index| self.sample(*index).iter().copied()).collect();
+        let given: Vec<f32> = self.selected(indices).values().collect();
         let mut values = closing.closed(&given, &self.points);
         if !symmetries.is_empty() {
             let mut changed = Vec::with_capacity(values.len());
