@@ -121,6 +121,7 @@ pub use ops::{
 pub use options::{
     AdamOptions, Band, ConvolveMode, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard,
     LogUnit, Logarithm, MAX_N_FFT, MIN_N_FFT, MelBands, MelNorm, MelOptions, MelScale, Norm, PeakLossOptions,
-    PowerSpectrumOptions, Scaling, SpectrumKind, StftOptions, WeightDecay, WelchOptions, Window, WindowSymmetry,
+    PowerSpectrumOptions, Scaling, SignalPadding, SpectrumKind, StftOptions, WeightDecay, WelchOptions, Window,
+    WindowSymmetry,
 };
 pub use twiddles::{exact_twiddle_values, exact_twiddles};

@@ -3,12 +3,11 @@
 
 mod common;
 
-use burn::tensor::ops::PadMode;
 use burn::tensor::{DType, Device, FloatDType, Tensor};
 use common::{tensor, values};
 use firefly_ops::{
-    LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind, StftOptions, Window,
-    WindowSymmetry, log_mel, mel, mel_filters,
+    LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SignalPadding, SpectrumKind, StftOptions,
+    Window, WindowSymmetry, log_mel, mel, mel_filters,
 };
 use serde::Deserialize;
 
@@ -68,9 +67,9 @@ struct SpectraCase {
 impl SpectraCase {
     fn options(&self) -> MelOptions {
         let pad = match self.pad.as_str() {
-            "reflect" => PadMode::Reflect,
-            "edge" => PadMode::Edge,
-            _ => PadMode::Constant(0.0),
+            "reflect" => SignalPadding::Reflect,
+            "edge" => SignalPadding::Edge,
+            _ => SignalPadding::Constant(0.0),
         };
         let stft = StftOptions::new(self.n_fft).with_hop(self.hop).with_window_length(self.window_length);
         let scale = if self.htk { MelScale::Htk } else { MelScale::Slaney };

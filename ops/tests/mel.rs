@@ -5,15 +5,14 @@ mod common;
 
 use std::process::ExitCode;
 
-use burn::tensor::ops::PadMode;
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData, f16};
 use common::devices::{CpuTest, DeviceTest, Trials, computed, is_software, tests};
 use common::tape::{LeafInput, gradients, input, rows};
 use common::{noise, relative_error, same, tensor, transform_tolerance, values};
 use firefly_ops::fft::stft;
 use firefly_ops::{
-    ArgumentError, InstructionSet, LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind,
-    StftOptions, Window, WindowSymmetry, log_mel, mel, mel_filters,
+    ArgumentError, InstructionSet, LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale,
+    SignalPadding, SpectrumKind, StftOptions, Window, WindowSymmetry, log_mel, mel, mel_filters,
 };
 use firefly_reference::mel::{Log, MelDefinition, Padding, Scale};
 
@@ -39,7 +38,8 @@ fn main() -> ExitCode {
 /// Settings in which lengths, hops, paddings, bands and logarithms alternate.
 fn settings() -> Vec<(MelOptions, Option<Logarithm>)> {
     let stft = |n_fft, hop, center, pad| StftOptions::new(n_fft).with_hop(hop).with_center(center).with_pad(pad);
-    let (reflect, edge, constant) = (PadMode::Reflect, PadMode::Edge, PadMode::Constant(0.25));
+    let (reflect, edge, circular) = (SignalPadding::Reflect, SignalPadding::Edge, SignalPadding::Circular);
+    let constant = SignalPadding::Constant(0.25);
     let slaney = |rate, count| MelBands::new(rate, count);
     let htk = |rate, count| slaney(rate, count).with_scale(MelScale::Htk).with_norm(MelNorm::None);
     let floor = |unit| Some(Logarithm::new(unit).with_guard(LogGuard::Floor(1e-3)));
@@ -57,6 +57,8 @@ fn settings() -> Vec<(MelOptions, Option<Logarithm>)> {
         (MelOptions::new(stft(74, 37, true, reflect), htk(4000.0, 7).with_f_min(300.0).with_f_max(1900.0)), None),
         (amplitude(MelOptions::new(stft(2, 1, false, reflect), htk(10.0, 2).with_f_max(9.0))), None),
         (MelOptions::new(stft(400, 160, true, reflect), slaney(16_000.0, 80)), offset(LogUnit::Ten)),
+        (MelOptions::new(stft(48, 10, true, circular), htk(8000.0, 10)), offset(LogUnit::Ten)),
+        (amplitude(MelOptions::new(stft(41, 12, true, circular), slaney(8000.0, 6))), None),
         // Two factors above 200, which no kernel has passes for.
         (MelOptions::new(stft(446, 100, true, reflect), slaney(16_000.0, 20)), floor(LogUnit::Natural)),
     ]
@@ -66,9 +68,10 @@ fn definition(options: &MelOptions, logarithm: Option<Logarithm>) -> MelDefiniti
     let (stft, bands) = (&options.stft, &options.bands);
     let squared = options.kind == SpectrumKind::Power;
     let padding = stft.center.then_some(match stft.pad {
-        PadMode::Reflect => Padding::Reflect,
-        PadMode::Edge => Padding::Edge,
-        PadMode::Constant(value) => Padding::Constant(value.into()),
+        SignalPadding::Reflect => Padding::Reflect,
+        SignalPadding::Edge => Padding::Edge,
+        SignalPadding::Circular => Padding::Circular,
+        SignalPadding::Constant(value) => Padding::Constant(value.into()),
     });
     let log = logarithm.map(|logarithm| {
         let (offset, floor) = match logarithm.guard {

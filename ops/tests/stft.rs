@@ -5,12 +5,11 @@ mod common;
 
 use std::process::ExitCode;
 
-use burn::tensor::ops::PadMode;
-use burn::tensor::{DType, Device, FloatDType, Tensor};
+use burn::tensor::{DType, Device, FloatDType, Tensor, s};
 use common::devices::{CpuTest, DeviceTest, Trials, computed, tests};
 use common::{noise, relative_error, tensor, values};
-use firefly_ops::fft::{fft_convolve, istft, next_fast_len, stft};
-use firefly_ops::{ArgumentError, ConvolveMode, StftOptions, Window, WindowSymmetry};
+use firefly_ops::fft::{ComplexTensor, fft_convolve, istft, istft_complex, next_fast_len, stft, stft_complex};
+use firefly_ops::{ArgumentError, ConvolveMode, SignalPadding, StftOptions, Window, WindowSymmetry};
 use serde::Deserialize;
 
 fn main() -> ExitCode {
@@ -38,20 +37,22 @@ struct Fixture {
     normalized: bool,
     onesided: bool,
     length: Option<usize>,
+    complex: bool,
     shape: Vec<usize>,
-    signal: Vec<f64>,
+    /// Real parts; then imaginary ones if the signal is complex.
+    signal: Vec<Vec<f64>>,
     spectra_shape: Vec<usize>,
-    re: Vec<f64>,
-    im: Vec<f64>,
-    again: Vec<f64>,
+    spectra: [Vec<f64>; 2],
+    again: Vec<Vec<f64>>,
 }
 
 impl Fixture {
     fn options(&self) -> StftOptions {
         let pad = match self.pad.as_str() {
-            "reflect" => PadMode::Reflect,
-            "replicate" => PadMode::Edge,
-            _ => PadMode::Constant(0.0),
+            "reflect" => SignalPadding::Reflect,
+            "replicate" => SignalPadding::Edge,
+            "circular" => SignalPadding::Circular,
+            _ => SignalPadding::Constant(0.0),
         };
         StftOptions::new(self.n_fft)
             .with_hop(self.hop)
@@ -65,26 +66,36 @@ impl Fixture {
     fn check<const D: usize, const E: usize>(&self, device: &Device, dtype: DType) {
         let label = format!("{:?}, window {:?}, {dtype:?}", self.options(), self.window);
         let shape: [usize; D] = self.shape.clone().try_into().unwrap();
-        let signal = tensor::<D>(&self.signal, shape, device, dtype);
+        let parts: Vec<_> = self.signal.iter().map(|part| tensor::<D>(part, shape, device, dtype)).collect();
         let window = self.window.as_ref().map(|name| {
             let values = name.parse::<Window>().unwrap().coefficients(self.window_length, WindowSymmetry::Periodic);
             tensor::<1>(&values, [self.window_length], device, dtype)
         });
-        let spectra = stft::<D, E>(signal, window.clone(), &self.options()).unwrap();
+        let options = self.options();
+        let spectra = match <[_; 2]>::try_from(parts.clone()) {
+            Ok([re, im]) => stft_complex::<D, E>(ComplexTensor::new(re, im), window.clone(), &options).unwrap(),
+            Err(_) => stft::<D, E>(parts[0].clone(), window.clone(), &options).unwrap(),
+        };
         assert_eq!(spectra.dims().to_vec(), self.spectra_shape, "{label}");
         let got = [values(spectra.re.clone()), values(spectra.im.clone())].concat();
         let tolerance = if dtype == DType::F64 { 1e-13 } else { 5e-6 };
-        let error = relative_error(&got, &[self.re.clone(), self.im.clone()].concat());
+        let error = relative_error(&got, &self.spectra.concat());
         assert!(error < tolerance, "{label}: relative error {error:.1e}");
-        let again = values(istft::<E, D>(spectra, window, &self.options(), self.length).unwrap());
-        let error = relative_error(&again, &self.again);
+        let again = if self.complex {
+            let again = istft_complex::<E, D>(spectra, window, &options, self.length).unwrap();
+            [values(again.re), values(again.im)].concat()
+        } else {
+            values(istft::<E, D>(spectra, window, &options, self.length).unwrap())
+        };
+        let error = relative_error(&again, &self.again.concat());
         assert!(error < tolerance, "{label}: relative error of the inverse {error:.1e}");
     }
 }
 
 fn conventions_are_those_of_pytorch(device: &Device) {
     let fixtures: Vec<Fixture> = serde_json::from_str(include_str!("fixtures/stft.json")).unwrap();
-    assert_eq!(fixtures.len(), 8);
+    assert_eq!(fixtures.iter().filter(|case| case.complex).count(), 3);
+    assert_eq!(fixtures.len(), 13);
     for case in &fixtures {
         for &dtype in computed(device) {
             match case.shape.len() {
@@ -191,6 +202,18 @@ const SUBJECTS: &[(&str, Run)] = &[
         let options = StftOptions::new(8).with_hop(3);
         Ok(vec![istft::<3, 2>(spectra.into(), Some(hann(8)), &options, None)?])
     }),
+    ("stft of a circular signal", |x| {
+        let spectra = stft::<2, 3>(x, None, &StftOptions::new(9).with_hop(4).with_pad(SignalPadding::Circular))?;
+        Ok(vec![spectra.re.reshape([2, -1]), spectra.im.reshape([2, -1])])
+    }),
+    ("stft of a complex signal, and back", |x| {
+        let [re, im] = [x.clone().narrow(1, 0, 15), x.narrow(1, 15, 15)];
+        let options = StftOptions::new(6).with_hop(2).with_onesided(false);
+        let spectra = stft_complex::<2, 3>(ComplexTensor::new(re, im), Some(hann(6)), &options)?;
+        let filtered = spectra.map(|part| part.slice_fill(s![.., 2..4, ..], 0.0));
+        let signal = istft_complex::<3, 2>(filtered, Some(hann(6)), &options, None)?;
+        Ok(vec![signal.re, signal.im])
+    }),
     ("convolution", |x| Ok(vec![fft_convolve(x.clone(), x.ones_like().narrow(1, 0, 7), ConvolveMode::Same)?])),
 ];
 
@@ -287,6 +310,15 @@ fn wrong_arguments_are_refused_by_name() {
     refused(run(8, None, options), expected);
     let expected = "stft: `signal` is 15 samples per row, but must be at least a frame of 16 samples";
     refused(run(15, None, options.with_center(false)), expected);
+    let expected = "stft: `signal` is 7 samples per row, but must be at least 8, to be padded by 8 on both sides";
+    refused(run(7, None, options.with_pad(SignalPadding::Circular)), expected);
+    let complex = |re: usize, im: usize| {
+        let part = |samples: usize| Tensor::<2>::zeros([2, samples], &device);
+        stft_complex::<2, 3>(ComplexTensor { re: part(re), im: part(im) }, None, &options.with_onesided(re != im))
+    };
+    let expected = "stft_complex: `onesided` is true, but must be false for complex signals";
+    refused(complex(50, 49), expected);
+    assert!(complex(50, 50).is_ok());
 
     let spectra = |bins: usize, frames: usize| Tensor::<3>::ones([2, bins, frames], &device).into();
     let expected = "istft: `spectra` is [2, 8, 3], but must be 9 bins and at least 1 frame in the last two dimensions";

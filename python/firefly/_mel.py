@@ -38,7 +38,8 @@ def mel(
     n_mels : bands.
     n_fft, hop_length, win_length : samples of a frame, between frames (a quarter by default), and of the window.
     window : as in `firefly.welch`.
-    center, pad_mode : whether frames are centred, and what the signal is padded with: "constant", "reflect" or "edge".
+    center, pad_mode : whether frames are centred, and what the signal is padded with: "constant", "reflect", "edge" or
+        "wrap".
     power : 2 for power, 1 for amplitude.
     fmin, fmax : lowest and highest edge in hertz; half of `fs` by default.
     htk, norm : the scale's formula, and "slaney" or None, as in ``librosa.filters.mel``.

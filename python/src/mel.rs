@@ -1,8 +1,7 @@
 //! Mel spectra.
 
 use burn::tensor::TensorData;
-use burn::tensor::ops::PadMode;
-use firefly_ops::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind, StftOptions};
+use firefly_ops::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind, SignalPadding, StftOptions};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -50,11 +49,12 @@ pub struct FrameArguments {
 impl FrameArguments {
     fn options(&self, window: usize, bands: MelBands) -> PyResult<MelOptions> {
         let pad = match self.pad_mode.as_str() {
-            "constant" => PadMode::Constant(0.0),
-            "reflect" => PadMode::Reflect,
-            "edge" => PadMode::Edge,
+            "constant" => SignalPadding::Constant(0.0),
+            "reflect" => SignalPadding::Reflect,
+            "edge" => SignalPadding::Edge,
+            "wrap" => SignalPadding::Circular,
             other => {
-                let text = format!("pad_mode is {other:?}, but must be 'constant', 'reflect' or 'edge'");
+                let text = format!("pad_mode is {other:?}, but must be 'constant', 'reflect', 'edge' or 'wrap'");
                 return Err(PyValueError::new_err(text));
             }
         };

@@ -12,14 +12,17 @@ from numpy.testing import assert_allclose
 import firefly
 
 
-@pytest.mark.parametrize(("power", "dtype"), [(2.0, np.float32), (1.0, np.float64)])
-def test_bands_are_sums_of_weighted_power(power: float, dtype: Any) -> None:
+@pytest.mark.parametrize(
+    ("power", "dtype", "pad_mode"), [(2.0, np.float32, "constant"), (1.0, np.float64, "wrap"), (1.0, np.float32, "edge")]
+)
+def test_bands_are_sums_of_weighted_power(power: float, dtype: Any, pad_mode: Any) -> None:
     x = np.random.default_rng(0).normal(size=(2, 4000)).astype(dtype)
-    padded = np.pad(x, ((0, 0), (200, 200)))
+    padded = np.pad(x, ((0, 0), (200, 200)), pad_mode)
     frames = np.lib.stride_tricks.sliding_window_view(padded, 400, axis=1)[:, ::160]
     spectra = np.abs(np.fft.rfft(frames * scipy.signal.get_window("hann", 400))) ** power
     expected = firefly.mel_filters(16000, 400, 40) @ spectra.transpose(0, 2, 1)
     options: Any = {"fs": 16000, "n_mels": 40, "n_fft": 400, "hop_length": 160, "power": power}
+    options["pad_mode"] = pad_mode
     bands = firefly.mel(x, **options)
     assert bands.dtype == dtype
     assert_allclose(bands, expected, rtol=1e-4)
@@ -37,7 +40,7 @@ def test_filters_have_equal_area_by_default() -> None:
     [
         ({"power": 3}, "power is 3"),
         ({"norm": 2}, "norm is 2"),
-        ({"pad_mode": "wrap"}, "pad_mode"),
+        ({"pad_mode": "mean"}, "pad_mode"),
         ({"n_mels": 0}, "n_mels"),
         ({"fmin": 9000}, "f_max"),
         ({"fs": -1}, "sample_rate"),

@@ -10,22 +10,25 @@ use crate::harness::number_list::{NumberRange, distinct, numbers};
 use crate::harness::parameters::ParameterMap;
 use crate::harness::strategy::BenchStrategy;
 use crate::suites::fft::{FftShape, Shapes};
-use crate::suites::layers::{LayerKind, LayerProblem, LogMelShape, LongConvShape, SpectralConvShape};
+use crate::suites::layers::{
+    LayerKind, LayerProblem, LogMelShape, LongConvShape, PowerSpectrumShape, SpectralConvShape, TopKShape,
+    WelchPsdShape,
+};
 
 /// Options of `layers`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct LayersArgs {
     /// Layers
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "spectral-conv,long-conv,log-mel")]
-    #[arg(value_parser = named(LayerKind::NAMED))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named(LayerKind::NAMED))]
+    #[arg(default_value = "spectral-conv,long-conv,log-mel,power-spectrum,welch-psd,top-k")]
     pub layer: Vec<LayerKind>,
     /// Items per call, from 1; inputs take at most 8 GiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8", allow_negative_numbers = true)]
     pub batch: Vec<NumberRange>,
-    /// Channels of the convolutions, from 1
+    /// Channels of convolutions, and rows per item of power spectra and top-k, from 1
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64", allow_negative_numbers = true)]
     pub channels: Vec<NumberRange>,
-    /// Points of the convolutions, or of each dimension as in 64x64; long convolutions have one
+    /// Points of convolutions, power spectra and top-k, or of each dimension as in 64x64, which spectral convolutions have
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1024,64x64")]
     pub n: Vec<Shapes>,
     /// Modes of spectral convolutions from 0 on, at most all; along all dimensions but the last as many negative ones
@@ -34,18 +37,21 @@ pub struct LayersArgs {
     /// Multiply the result of long convolutions by a second input
     #[arg(long)]
     pub gated: bool,
-    /// Samples of the signals of mel spectra, at 16 kHz
+    /// Samples of the signals of mel spectra, at 16 kHz, and of Welch spectra
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "160000", allow_negative_numbers = true)]
     pub samples: Vec<NumberRange>,
-    /// Samples of a frame of mel spectra, from 1
+    /// Samples of a frame of mel spectra, or of a segment of Welch spectra, from 1
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "400", allow_negative_numbers = true)]
     pub n_fft: Vec<NumberRange>,
-    /// Samples from one frame of mel spectra to the next, from 1
+    /// Samples from one frame or segment to the next, from 1
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "160", allow_negative_numbers = true)]
     pub hop: Vec<NumberRange>,
     /// Bands of mel spectra, from 1
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "80", allow_negative_numbers = true)]
     pub mels: Vec<NumberRange>,
+    /// Values that top-k selects, from 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16", allow_negative_numbers = true)]
+    pub k: Vec<NumberRange>,
     /// Device, execution and iterations
     #[command(flatten)]
     pub measure: MeasureOptions,
@@ -87,19 +93,22 @@ impl LayersArgs {
         let layers: Vec<_> =
             LayerKind::NAMED.into_iter().filter(|(_, kind)| has(*kind)).map(|(name, _)| name).collect();
         let shapes: Vec<_> = Shapes::of(&self.n).iter().map(ToString::to_string).collect();
-        let convolutions = has(LayerKind::SpectralConv) || has(LayerKind::LongConv);
+        let any = |kinds: &[LayerKind]| kinds.iter().any(|kind| has(*kind));
+        let rows = any(&[LayerKind::SpectralConv, LayerKind::LongConv, LayerKind::PowerSpectrum, LayerKind::TopK]);
+        let signals = any(&[LayerKind::LogMel, LayerKind::WelchPsd]);
         let of = |has: bool, list: &[NumberRange]| has.then(|| numbers(list));
         ParameterMap::default()
             .with("layer", layers)
             .with("batch", numbers(&self.batch))
-            .with("channels", of(convolutions, &self.channels))
-            .with("n", convolutions.then_some(shapes))
+            .with("channels", of(rows, &self.channels))
+            .with("n", rows.then_some(shapes))
             .with("modes", of(has(LayerKind::SpectralConv), &self.modes))
             .with("gated", self.gated)
-            .with("samples", of(has(LayerKind::LogMel), &self.samples))
-            .with("n_fft", of(has(LayerKind::LogMel), &self.n_fft))
-            .with("hop", of(has(LayerKind::LogMel), &self.hop))
+            .with("samples", of(signals, &self.samples))
+            .with("n_fft", of(signals, &self.n_fft))
+            .with("hop", of(signals, &self.hop))
             .with("mels", of(has(LayerKind::LogMel), &self.mels))
+            .with("k", of(has(LayerKind::TopK), &self.k))
     }
 
     /// Every combination of the options that a layer has.
@@ -112,6 +121,9 @@ impl LayersArgs {
                     LayerKind::SpectralConv => problems.extend(self.spectral_convs(batch, &shapes)),
                     LayerKind::LongConv => problems.extend(self.long_convs(batch, &shapes)),
                     LayerKind::LogMel => problems.extend(self.log_mels(batch)),
+                    LayerKind::PowerSpectrum => problems.extend(self.power_spectra(batch, &shapes)),
+                    LayerKind::WelchPsd => problems.extend(self.welch_psds(batch)),
+                    LayerKind::TopK => problems.extend(self.top_ks(batch, &shapes)),
                 }
             }
         }
@@ -132,11 +144,39 @@ impl LayersArgs {
     }
 
     fn long_convs(&self, batch: usize, shapes: &[FftShape]) -> Vec<LayerProblem> {
+        let layer = |(channels, n)| LayerProblem::LongConv(batch, LongConvShape { channels, n, gated: self.gated });
+        self.rows(shapes).into_iter().map(layer).collect()
+    }
+
+    /// Channels of an item, and points of a row, of layers along one dimension.
+    fn rows(&self, shapes: &[FftShape]) -> Vec<(usize, usize)> {
+        let lengths: Vec<usize> = shapes.iter().filter(|shape| shape.dims().len() == 1).map(FftShape::last).collect();
+        let channels = numbers(&self.channels);
+        channels.into_iter().flat_map(|channels| lengths.iter().map(move |&n| (channels, n))).collect()
+    }
+
+    fn power_spectra(&self, batch: usize, shapes: &[FftShape]) -> Vec<LayerProblem> {
+        let layer = |(channels, n)| LayerProblem::PowerSpectrum(batch, PowerSpectrumShape { channels, n });
+        self.rows(shapes).into_iter().map(layer).collect()
+    }
+
+    fn top_ks(&self, batch: usize, shapes: &[FftShape]) -> Vec<LayerProblem> {
         let mut problems = Vec::new();
-        for channels in numbers(&self.channels) {
-            for shape in shapes.iter().filter(|shape| shape.dims().len() == 1) {
-                let layer = LongConvShape { channels, n: shape.last(), gated: self.gated };
-                problems.push(LayerProblem::LongConv(batch, layer));
+        for (channels, n) in self.rows(shapes) {
+            for k in numbers(&self.k) {
+                problems.push(LayerProblem::TopK(batch, TopKShape { channels, n, k }));
+            }
+        }
+        problems
+    }
+
+    fn welch_psds(&self, batch: usize) -> Vec<LayerProblem> {
+        let mut problems = Vec::new();
+        for samples in numbers(&self.samples) {
+            for n_fft in numbers(&self.n_fft) {
+                for hop in numbers(&self.hop) {
+                    problems.push(LayerProblem::WelchPsd(batch, WelchPsdShape { samples, n_fft, hop }));
+                }
             }
         }
         problems

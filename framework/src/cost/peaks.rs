@@ -98,11 +98,12 @@ impl PeaksWorkload {
     }
 
     /// Nanoseconds that follow from the measured latencies of a strategy, if the profile has them; of a learned model
-    /// those of as many segments as it has open, with all their butterflies.
+    /// with exact transforms those of as many segments as it has open.
     pub fn measured(&self, strategy: Strategy, device: &DeviceProfile) -> Option<f64> {
         let mut size = self.size;
         if strategy == Strategy::Learned {
-            size.options = WelchOptions::new(size.options.n_fft, self.learned?.segments);
+            let learned = self.learned.filter(|learned| learned.exact)?;
+            size.options = WelchOptions::new(size.options.n_fft, learned.segments);
         }
         device.latencies.get(strategy.name())?.predict(&size.coordinates())
     }
@@ -178,7 +179,7 @@ mod tests {
     fn only_sparse_learned_models_are_candidates() {
         let device = Preset::Cuda.profile();
         let with = |batch, open| {
-            let learned = Some(LearnedSize { open, all: 1000, segments: 2 });
+            let learned = Some(LearnedSize { open, all: 1000, segments: 2, exact: false });
             PeaksWorkload { learned, ..workload(batch) }.predict(Strategy::Learned, &device)
         };
         assert_eq!((with(8, 250), with(8, 1000)), (None, None));
@@ -196,11 +197,13 @@ mod tests {
         };
         let table = LatencyTable::new(PEAKS_AXES.map(axis).to_vec(), vec![1000.0, 8000.0]).unwrap();
         let device = DeviceProfile { latencies: [("learned".to_string(), table)].into(), ..Preset::Cuda.profile() };
-        let with = |segments| {
-            let learned = Some(LearnedSize { open: 1000, all: 1000, segments });
-            PeaksWorkload { learned, ..workload(8) }.predict(Strategy::Learned, &device).unwrap()
+        let with = |segments, exact| {
+            let learned = Some(LearnedSize { open: 1000, all: 1000, segments, exact });
+            PeaksWorkload { learned, ..workload(8) }.predict(Strategy::Learned, &device)
         };
-        assert!((with(1) - 1000.0).abs() < 1e-6 && (with(8) - 8000.0).abs() < 1e-6);
+        assert!((with(1, true).unwrap() - 1000.0).abs() < 1e-6 && (with(8, true).unwrap() - 8000.0).abs() < 1e-6);
+        // Learned butterflies take another time, which was not measured.
+        assert_eq!(with(1, false), None);
         assert_eq!(workload(8).predict(Strategy::Learned, &device), None);
     }
 

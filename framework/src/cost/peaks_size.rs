@@ -78,6 +78,8 @@ pub struct LearnedSize {
     pub all: usize,
     /// Open segments per frame.
     pub segments: usize,
+    /// Whether its transforms are the exact ones, as those of the models that calibration measures.
+    pub exact: bool,
 }
 
 impl LearnedSize {

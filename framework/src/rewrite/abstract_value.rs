@@ -13,6 +13,8 @@ pub enum AxisRole {
     FrameSegment,
     /// Samples of a segment, or bins of its spectrum.
     Point,
+    /// Real part, then imaginary part: of a spectrum or, squared, of its power.
+    Part,
     /// None: the axis has length 1.
     Unit,
 }
@@ -30,7 +32,7 @@ pub struct Segments {
     pub window: Option<ValueId>,
 }
 
-/// Real part of a spectrum, imaginary part, or both.
+/// Real part of a spectrum, imaginary part, or both: along an axis of parts, or as their sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpectrumPart {
     Real,

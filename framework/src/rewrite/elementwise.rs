@@ -82,7 +82,7 @@ pub fn sum(left: &AbstractValue, right: &AbstractValue) -> Option<AbstractValue>
 pub fn reduced(value: &AbstractValue, axis: usize, divisor: f64) -> Option<AbstractValue> {
     let mut reduced = scaled(value, 1.0 / divisor)?;
     match reduced.roles[axis] {
-        AxisRole::Segment => reduced.roles[axis] = AxisRole::Unit,
+        AxisRole::Segment | AxisRole::Part => reduced.roles[axis] = AxisRole::Unit,
         AxisRole::Unit => {}
         _ => return None,
     }

@@ -1,6 +1,6 @@
 //! Views and concatenations of abstract values: which samples or bins are where.
 
-use super::abstract_value::{AbstractValue, AxisRole, PowerSpectrum, Segments, ValueKind};
+use super::abstract_value::{AbstractValue, AxisRole, PowerSpectrum, Segments, SpectrumPart, ValueKind};
 use crate::graph::AxisSlice;
 
 /// `value`, of shape `old`, reshaped to `new`.
@@ -62,8 +62,8 @@ pub fn reshape(value: &AbstractValue, old: &[usize], new: &[usize]) -> Option<Ab
 /// The part of `value`, of shape `old`, that `slices` select, of shape `new`.
 pub fn slice(value: &AbstractValue, old: &[usize], slices: &[AxisSlice], new: &[usize]) -> Option<AbstractValue> {
     let mut sliced = value.clone();
-    let axes = value.roles.iter().zip(old).zip(slices.iter().zip(new));
-    for ((role, &length), (step, &taken)) in axes {
+    let axes = value.roles.iter().zip(old).zip(slices.iter().zip(new)).enumerate();
+    for (axis, ((role, &length), (step, &taken))) in axes {
         if *step == (AxisSlice { start: 0, stride: 1 }) && taken == length {
             continue;
         }
@@ -83,6 +83,10 @@ pub fn slice(value: &AbstractValue, old: &[usize], slices: &[AxisSlice], new: &[
             (AxisRole::Point, ValueKind::Power(power)) => {
                 power.first_bin += range.start;
                 power.weights = power.weights[range].to_vec();
+            }
+            (AxisRole::Part, ValueKind::Spectrum(_, part, _) | ValueKind::Power(PowerSpectrum { part, .. })) => {
+                *part = if step.start == 0 { SpectrumPart::Real } else { SpectrumPart::Imaginary };
+                sliced.roles[axis] = AxisRole::Unit;
             }
             // The lower bins of a spectrum; its first bin is not tracked, so that it has to be bin 0.
             (AxisRole::Point, ValueKind::Spectrum(..)) if step.start == 0 => {}
@@ -108,21 +112,43 @@ pub fn unfold(value: &AbstractValue, axis: usize, size: usize, step: usize, coun
     Some(AbstractValue { kind: ValueKind::Samples(unfolded), roles })
 }
 
-/// Concatenation of `parts` along `axis`: of segments, of samples, or of bins.
+/// Concatenation of `parts` along `axis`: of segments, of samples, of bins, or of the two parts of a spectrum.
 pub fn concatenate(parts: &[&AbstractValue], axis: usize) -> Option<AbstractValue> {
+    if let &[re, im] = parts
+        && let Some(spectrum) = complex(re, im, axis)
+    {
+        return Some(spectrum);
+    }
     let (first, rest) = parts.split_first()?;
     let mut joined = (*first).clone();
     for part in rest {
         joined = match first.roles[axis] {
             AxisRole::Unit | AxisRole::Segment => append_segments(&joined, part, axis)?,
             AxisRole::Point => append_points(joined, part)?,
-            AxisRole::Frame | AxisRole::FrameSegment => return None,
+            AxisRole::Frame | AxisRole::FrameSegment | AxisRole::Part => return None,
         };
     }
     if joined.roles[axis] == AxisRole::Unit {
         joined.roles[axis] = AxisRole::Segment;
     }
     Some(joined)
+}
+
+/// Real and imaginary part of the same spectra, one after the other along an axis of length 1 of each.
+fn complex(re: &AbstractValue, im: &AbstractValue, axis: usize) -> Option<AbstractValue> {
+    let (ValueKind::Spectrum(segments, SpectrumPart::Real, real), ValueKind::Spectrum(others, part, imaginary)) =
+        (&re.kind, &im.kind)
+    else {
+        return None;
+    };
+    let are_parts = *part == SpectrumPart::Imaginary && segments == others && re.roles == im.roles;
+    if !are_parts || re.roles[axis] != AxisRole::Unit {
+        return None;
+    }
+    let mut roles = re.roles.clone();
+    roles[axis] = AxisRole::Part;
+    let spectra = [real.as_slice(), imaginary].concat();
+    Some(AbstractValue { kind: ValueKind::Spectrum(segments.clone(), SpectrumPart::Both, spectra), roles })
 }
 
 /// `first` with the segments of `next` appended along `axis`.

@@ -1,6 +1,7 @@
 //! Registered costs of Firefly's operations. A Welch estimate reads the samples of its segments, not all of a longer
 //! frame. A long convolution also writes and reads the spectra of its kernels, and a spectral convolution the modes
-//! between its transforms.
+//! between its transforms. Others, such as mel spectra and `top_k`, have the cost of any operation: a launch that reads
+//! every input and writes every output once.
 
 use firefly_ops::descriptor::{LONG_CONV, SPECTRAL_CONV};
 

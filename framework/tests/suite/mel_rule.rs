@@ -121,6 +121,43 @@ fn transforms_of_burn_are_recognised() {
     becomes("amplitude, bands first", &from_the_left, 0);
 }
 
+/// Burn's short-time spectra `[rows, frames, bins, 2]` of frames of 512 samples.
+fn stft_of_burn(signal: Tensor<2>, device: &Device) -> Tensor<4> {
+    let window = Window::Hann.tensor(512, WindowSymmetry::Periodic, FloatDType::F32, device);
+    let options = burn::signal::StftOptions { hop_length: HOP, center: false, ..burn::signal::StftOptions::new(512) };
+    burn::signal::stft(signal, Some(window), options)
+}
+
+#[test]
+fn short_time_transforms_of_burn_are_recognised() {
+    let filters = |device: &Device| filters_of(512, &bands(), device).transpose().unsqueeze::<3>();
+    let summed = record(|signal, device| {
+        let power = stft_of_burn(signal, device).powi_scalar(2).sum_dim(3).squeeze_dim::<3>(3);
+        (power.matmul(filters(device)) + 1e-6).log()
+    });
+    becomes("parts squared and summed", &summed, 0);
+    let apart = record(|signal, device| {
+        let spectra = stft_of_burn(signal, device);
+        let [re, im] = [0, 1].map(|part| spectra.clone().narrow(3, part, 1).squeeze_dim::<3>(3));
+        (re.clone() * re + im.clone() * im).sqrt().matmul(filters(device))
+    });
+    becomes("parts taken apart", &apart, 0);
+    stays(
+        "the real part alone",
+        &record(|signal, device| {
+            stft_of_burn(signal, device).narrow(3, 0, 1).squeeze_dim::<3>(3).powi_scalar(2).matmul(filters(device))
+        }),
+    );
+    stays(
+        "one part twice",
+        &record(|signal, device| {
+            let spectra = stft_of_burn(signal, device);
+            let re = spectra.narrow(3, 0, 1).squeeze_dim::<3>(3).powi_scalar(2);
+            (re.clone() + re).matmul(filters(device))
+        }),
+    );
+}
+
 #[test]
 fn amplitude_is_recognised() {
     let plain = record(|signal, device| {

@@ -3,15 +3,14 @@
 mod fourier;
 
 use burn::backend::{Dispatch, Flex};
-use burn::tensor::ops::PadMode;
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, GraphError, Input, Outputs, Replay, capture};
 use firefly_ops::{
     AdamOptions, AdamState, ButterflyTensors, Detrend, Interpolation, LearnedParameters, LearnedTensors,
     LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, OptionalGates,
-    PeakLossOptions, PeakTargets, Scaling, SpectralConvTensors, SpectralOps, SpectrumKind, StftOptions, WeightDecay,
-    WelchOptions, WelchTensors, adam_step, butterfly, learned_welch_peaks, learned_welch_psd, local_maxima, log_mel,
-    mel, peak_loss, top_k, welch_peaks, welch_psd,
+    PeakLossOptions, PeakTargets, Scaling, SignalPadding, SpectralConvTensors, SpectralOps, SpectrumKind, StftOptions,
+    WeightDecay, WelchOptions, WelchTensors, adam_step, butterfly, learned_welch_peaks, learned_welch_psd,
+    local_maxima, log_mel, mel, peak_loss, top_k, welch_peaks, welch_psd,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -188,7 +187,7 @@ fn learned_operations_replay() {
 }
 
 fn mel_options() -> MelOptions {
-    let stft = StftOptions::new(14).with_hop(3).with_pad(PadMode::Constant(0.5)).with_normalized(true);
+    let stft = StftOptions::new(14).with_hop(3).with_pad(SignalPadding::Constant(0.5)).with_normalized(true);
     let bands = MelBands::new(100.0, 5).with_f_min(1.0).with_f_max(45.0).with_scale(MelScale::Htk);
     MelOptions::new(stft, bands.with_norm(MelNorm::None)).with_kind(SpectrumKind::Amplitude)
 }

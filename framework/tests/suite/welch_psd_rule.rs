@@ -110,6 +110,14 @@ fn transforms_of_burn_are_recognised() {
         Tensor::stack::<3>(segments.to_vec(), 1).mean_dim(1).squeeze_dim::<2>(1)
     });
     becomes("one-sided segments, stacked", &stacked, 0);
+    let short_time = record(|signal, device| {
+        let options = burn::signal::StftOptions::new(N_FFT);
+        let options = burn::signal::StftOptions { hop_length: HOP, center: false, ..options };
+        let spectra = burn::signal::stft(signal, Some(hann(N_FFT, device)), options);
+        let power = spectra.square().sum_dim(3).mean_dim(1).squeeze_dims::<2>(&[1, 3]);
+        power * sides(N_FFT, device).unsqueeze::<2>()
+    });
+    becomes("Burn's short-time transform", &short_time, 0);
 }
 
 #[test]

@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(by_thresholds(Preset::Cuda, 8192), (Tier::Fast, Strategy::Fused));
         let (config, device) = (config("legacy"), Preset::Cuda.profile());
         let with = |open| {
-            let learned = Some(LearnedSize { open, all: 100, segments: 8 });
+            let learned = Some(LearnedSize { open, all: 100, segments: 8, exact: false });
             let request = PlanRequest { learned, ..request(&config, &device, 8192) };
             request.select().selected.strategy
         };

@@ -224,6 +224,27 @@ impl LearnedWelchPeaks {
         count(self.hard_gates().segments().clone().sum())
     }
 
+    /// Whether the transforms are Fourier transforms: twiddles are exact, and hard gates leave every butterfly open.
+    /// The operations then run on the kernels of exact estimates. Reads twiddles and gates back, which waits for the
+    /// device.
+    ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use firefly_models::LearnedWelchPeaksConfig;
+    ///
+    /// let mut model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&Device::flex());
+    /// assert!(model.has_exact_transforms());
+    /// model.twiddles = model.twiddles.map(|twiddles| twiddles * 1.001);
+    /// assert!(!model.has_exact_transforms());
+    /// ```
+    pub fn has_exact_transforms(&self) -> bool {
+        let twiddles = self.twiddles.val().inner();
+        let exact = exact_twiddles(self.config.n_fft, Direction::Forward, FloatDType::F32, &twiddles.device());
+        let is_exact = exact.is_ok_and(|exact| twiddles.equal(exact).all().into_scalar::<bool>());
+        is_exact
+            && self.count_open_butterflies() == self.options().with_segments(self.count_open_segments()).butterflies()
+    }
+
     /// Number of butterflies per frame with every gate open.
     pub fn all_butterflies(&self) -> usize {
         self.options().butterflies()

@@ -41,6 +41,8 @@ pub enum Padding {
     Reflect,
     /// The sample at the end.
     Edge,
+    /// The signal from its other end.
+    Circular,
 }
 
 /// The logarithm of a band.
@@ -130,6 +132,7 @@ impl MelDefinition {
             Padding::Constant(value) => value,
             Padding::Edge => row[i.clamp(0, last) as usize],
             Padding::Reflect => row[if i < 0 { -i } else { 2 * last - i } as usize],
+            Padding::Circular => row[i.rem_euclid(last + 1) as usize],
         };
         (-half..=last + half).map(sample).collect()
     }
@@ -181,6 +184,7 @@ mod tests {
             |padding| MelDefinition { n_fft: 4, padding: Some(padding), ..DEFINITION }.padded(&[1.0, 2.0, 3.0]);
         assert_eq!(padded(Padding::Reflect), [3.0, 2.0, 1.0, 2.0, 3.0, 2.0, 1.0]);
         assert_eq!(padded(Padding::Edge), [1.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0]);
+        assert_eq!(padded(Padding::Circular), [2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0]);
         assert_eq!(padded(Padding::Constant(5.0)), [5.0, 5.0, 1.0, 2.0, 3.0, 5.0, 5.0]);
     }
 }

@@ -4,12 +4,11 @@ use std::slice::Iter;
 
 use burn::backend::ir::ScalarIr;
 use burn::tensor::IntDType;
-use burn::tensor::ops::PadMode;
 
 use crate::options::{
     AdamOptions, Band, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm,
-    MelBands, MelNorm, MelOptions, MelScale, PeakLossOptions, Scaling, SpectrumKind, StftOptions, WeightDecay,
-    WelchOptions,
+    MelBands, MelNorm, MelOptions, MelScale, PeakLossOptions, Scaling, SignalPadding, SpectrumKind, StftOptions,
+    WeightDecay, WelchOptions,
 };
 
 /// An argument of an operation as the scalars of its record.
@@ -163,9 +162,10 @@ impl Argument for StftOptions {
         [self.n_fft, self.hop, self.window_length.unwrap_or(0)].iter().for_each(|count| count.encode(scalars));
         [self.center, self.normalized, self.onesided].encode(scalars);
         let (mode, value) = match self.pad {
-            PadMode::Constant(value) => (0usize, f64::from(value)),
-            PadMode::Reflect => (1, 0.0),
-            PadMode::Edge => (2, 0.0),
+            SignalPadding::Constant(value) => (0usize, f64::from(value)),
+            SignalPadding::Reflect => (1, 0.0),
+            SignalPadding::Edge => (2, 0.0),
+            SignalPadding::Circular => (3, 0.0),
         };
         mode.encode(scalars);
         value.encode(scalars);
@@ -176,9 +176,10 @@ impl Argument for StftOptions {
         let (n_fft, hop, window_length) = (count()?, count()?, count()?);
         let [center, normalized, onesided] = Argument::decode(scalars)?;
         let pad = match (usize::decode(scalars)?, f64::decode(scalars)?) {
-            (0, value) => PadMode::Constant(value as f32),
-            (1, _) => PadMode::Reflect,
-            (2, _) => PadMode::Edge,
+            (0, value) => SignalPadding::Constant(value as f32),
+            (1, _) => SignalPadding::Reflect,
+            (2, _) => SignalPadding::Edge,
+            (3, _) => SignalPadding::Circular,
             _ => return None,
         };
         let window_length = (window_length > 0).then_some(window_length);

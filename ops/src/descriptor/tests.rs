@@ -3,14 +3,13 @@
 
 use burn::backend::Flex;
 use burn::backend::ir::{OperationIr, TensorId, TensorIr, TensorStatus};
-use burn::tensor::ops::PadMode;
 use burn::tensor::{TensorData, try_read_sync};
 use burn_router::{CustomOpRegistry, TensorInterpreter};
 
 use super::*;
 use crate::options::{
     AdamOptions, Band, Detrend, Direction, Interpolation, LogGuard, LogUnit, MelBands, MelScale, PeakLossOptions,
-    Scaling, SpectrumKind, StftOptions, WeightDecay,
+    Scaling, SignalPadding, SpectrumKind, StftOptions, WeightDecay,
 };
 
 #[test]
@@ -18,10 +17,11 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
     let maxima =
         LocalMaximaOptions::new().with_prominence(-2.5).with_distance(7).with_interpolation(Interpolation::Hann);
     let fft = FftOptions { length: 15, direction: Direction::Inverse, scale: 0.25, interior: 2.0 };
-    let stft = StftOptions::new(25).with_hop(7).with_window_length(20).with_pad(PadMode::Constant(0.5));
+    let stft = StftOptions::new(25).with_hop(7).with_window_length(20).with_pad(SignalPadding::Constant(0.5));
     let bands = MelBands::new(100.0, 9).with_f_min(1.0).with_f_max(40.0).with_scale(MelScale::Htk);
     let peak_loss = PeakLossOptions::new(7).with_temperature(0.3).with_offset(1e-5).with_weights([2.0, 0.5]);
     let mel = MelOptions::new(stft, bands).with_kind(SpectrumKind::Amplitude);
+    let circular = MelOptions::new(stft.with_pad(SignalPadding::Circular), bands);
     let logarithm = Logarithm::new(LogUnit::Decibel).with_guard(LogGuard::Offset(0.25));
     let (k, bins, requires_grad) = (7, IntDType::I32, [true, false, true, true, false, false]);
     let adam = AdamOptions::new(0.1, 12).with_betas([0.5, 0.25]).with_epsilon(1e-3);
@@ -46,7 +46,7 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::ComplexFftColumns { options: fft },
             OpDescriptor::RealFft { options: FftOptions { direction: Direction::Forward, ..fft } },
             OpDescriptor::InverseRealFft { options: fft },
-            OpDescriptor::Mel { options: mel, logarithm: None },
+            OpDescriptor::Mel { options: circular, logarithm: None },
             OpDescriptor::MelBackward { options: mel, logarithm: Some(logarithm), requires_grad: [true, false] },
             OpDescriptor::PeakLoss { options: peak_loss },
             OpDescriptor::PeakLossBackward { options: peak_loss },

@@ -20,6 +20,7 @@ mod mel;
 mod norm;
 mod peak_loss;
 mod power_spectrum;
+mod signal_padding;
 mod stft;
 mod welch;
 mod window;
@@ -37,6 +38,7 @@ pub use mel::{MelBands, MelNorm, MelOptions, MelScale, SpectrumKind};
 pub use norm::Norm;
 pub use peak_loss::PeakLossOptions;
 pub use power_spectrum::PowerSpectrumOptions;
+pub use signal_padding::SignalPadding;
 pub use stft::StftOptions;
 #[cfg(feature = "cube")]
 pub(crate) use welch::has_butterflies;

@@ -1,7 +1,6 @@
 //! Parameters of a short-time Fourier transform.
 
-use burn::tensor::ops::PadMode;
-
+use super::SignalPadding;
 use crate::error::{ArgumentError, ensure};
 
 /// Frames and conventions of a short-time Fourier transform, with the defaults of `torch.stft`.
@@ -25,7 +24,7 @@ pub struct StftOptions {
     /// starts there.
     pub center: bool,
     /// Padding of a centred signal.
-    pub pad: PadMode,
+    pub pad: SignalPadding,
     /// Whether spectra are divided by √`n_fft`.
     pub normalized: bool,
     /// Whether spectra are the lower `n_fft / 2 + 1` bins, or else all of them.
@@ -40,7 +39,7 @@ impl StftOptions {
             hop: if n_fft < 4 { 1 } else { n_fft / 4 },
             window_length: None,
             center: true,
-            pad: PadMode::Reflect,
+            pad: SignalPadding::Reflect,
             normalized: false,
             onesided: true,
         }
@@ -62,7 +61,7 @@ impl StftOptions {
     }
 
     /// These options with another padding of centred signals.
-    pub fn with_pad(self, pad: PadMode) -> Self {
+    pub fn with_pad(self, pad: SignalPadding) -> Self {
         Self { pad, ..self }
     }
 
@@ -97,7 +96,7 @@ impl StftOptions {
     pub(crate) fn validate_signal(&self, operation: &'static str, samples: usize) -> Result<(), ArgumentError> {
         let (got, padding) = (format_args!("{samples} samples per row"), self.padding());
         if self.center {
-            let shortest = if self.pad == PadMode::Reflect { padding + 1 } else { 1 };
+            let shortest = self.pad.fewest_samples(padding);
             let expected = format_args!("at least {shortest}, to be padded by {padding} on both sides");
             ensure(samples >= shortest, operation, "signal", got, expected)?;
         }

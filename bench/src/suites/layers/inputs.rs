@@ -50,8 +50,12 @@ impl LayerInputs {
             HostTensor { values, dims: dims.clone() }
         };
         let shapes = problem.shapes();
-        let firsts = (0..SETS.min(most).max(1)).map(|_| noise(&shapes[0])).collect();
+        let firsts = (0..SETS.min(most).max(1)).map(|_| noise(&shapes[0])).collect::<Vec<_>>();
         let parameters = shapes[1..].iter().map(&mut noise).collect();
+        let firsts = match problem {
+            LayerProblem::TopK(_, layer) => firsts.into_iter().map(|first| ranked(first, layer.n)).collect(),
+            _ => firsts,
+        };
         Self { problem: problem.clone(), firsts, parameters, device: device.clone(), rows: OnceLock::new() }
     }
 
@@ -80,6 +84,18 @@ impl LayerInputs {
     pub fn device(&self) -> &Device {
         &self.device
     }
+}
+
+/// Rows of `n` values in the order of the given ones, no two of which are equal: which of equal values a gradient goes
+/// to is open.
+fn ranked(tensor: HostTensor, n: usize) -> HostTensor {
+    let HostTensor { mut values, dims } = tensor;
+    for row in values.chunks_mut(n) {
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&left, &right| row[left].total_cmp(&row[right]));
+        order.iter().enumerate().for_each(|(rank, &at)| row[at] = rank as f32 / n as f32);
+    }
+    HostTensor { values, dims }
 }
 
 impl CopyInputs for LayerInputs {

@@ -5,10 +5,12 @@ mod inputs;
 mod layer;
 mod log_mel;
 mod long_conv;
+mod power;
 mod problem;
 mod routine;
 mod spectral_conv;
 mod strategies;
+mod top_k;
 
 use std::convert::Infallible;
 
@@ -16,7 +18,10 @@ use burn::tensor::Device;
 
 pub use expected::ExpectedOutputs;
 pub use inputs::LayerInputs;
-pub use problem::{LayerKind, LayerProblem, LogMelShape, LongConvShape, SpectralConvShape};
+pub use problem::{
+    LayerKind, LayerProblem, LogMelShape, LongConvShape, PowerSpectrumShape, SpectralConvShape, TopKShape,
+    WelchPsdShape,
+};
 pub use strategies::catalogue;
 
 use crate::harness::parameters::ParameterMap;
@@ -48,6 +53,16 @@ impl Problem for LayerProblem {
                 let LogMelShape { samples, n_fft, hop, mels } = layer;
                 let shape = format!("{samples} samples, n_fft {n_fft}, hop {hop}, {mels} mels");
                 parameters("log-mel", shape)
+            }
+            Self::PowerSpectrum(_, layer) => {
+                parameters("power-spectrum", format!("{} channels, {}", layer.channels, layer.n))
+            }
+            Self::WelchPsd(_, layer) => {
+                let WelchPsdShape { samples, n_fft, hop } = layer;
+                parameters("welch-psd", format!("{samples} samples, n_fft {n_fft}, hop {hop}"))
+            }
+            Self::TopK(_, layer) => {
+                parameters("top-k", format!("{} channels, {}, k {}", layer.channels, layer.n, layer.k))
             }
         }
     }

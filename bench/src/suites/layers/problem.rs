@@ -1,6 +1,6 @@
 //! Problems of the suite of layers.
 
-use firefly_ops::{MelBands, MelOptions, StftOptions};
+use firefly_ops::{MelBands, MelOptions, StftOptions, WelchOptions};
 
 use crate::suites::fft::FftShape;
 
@@ -13,12 +13,24 @@ pub enum LayerKind {
     LongConv,
     /// Frames, window, power, mel bands, logarithm.
     LogMel,
+    /// Window, power of a whole row.
+    PowerSpectrum,
+    /// Segments, window, mean power.
+    WelchPsd,
+    /// The largest values of a row.
+    TopK,
 }
 
 impl LayerKind {
     /// Every kind, by the name that users type.
-    pub const NAMED: [(&str, Self); 3] =
-        [("spectral-conv", Self::SpectralConv), ("long-conv", Self::LongConv), ("log-mel", Self::LogMel)];
+    pub const NAMED: [(&str, Self); 6] = [
+        ("spectral-conv", Self::SpectralConv),
+        ("long-conv", Self::LongConv),
+        ("log-mel", Self::LogMel),
+        ("power-spectrum", Self::PowerSpectrum),
+        ("welch-psd", Self::WelchPsd),
+        ("top-k", Self::TopK),
+    ];
 }
 
 /// A spectral convolution: as many output channels as input channels.
@@ -77,6 +89,45 @@ impl LogMelShape {
     }
 }
 
+/// Power spectra of whole rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PowerSpectrumShape {
+    /// Channels of an item: rows.
+    pub channels: usize,
+    /// Samples of a row.
+    pub n: usize,
+}
+
+/// Mean power spectra of all segments of signals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WelchPsdShape {
+    /// Samples of a signal.
+    pub samples: usize,
+    /// Samples of a segment.
+    pub n_fft: usize,
+    /// Samples from one segment to the next.
+    pub hop: usize,
+}
+
+impl WelchPsdShape {
+    /// Options of the operation: as many segments as the signal has.
+    pub fn options(&self) -> WelchOptions {
+        let segments = 1 + self.samples.saturating_sub(self.n_fft) / self.hop;
+        WelchOptions::new(self.n_fft, segments).with_hop(self.hop)
+    }
+}
+
+/// The largest values of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TopKShape {
+    /// Channels of an item: rows.
+    pub channels: usize,
+    /// Values of a row.
+    pub n: usize,
+    /// Values that are selected.
+    pub k: usize,
+}
+
 /// A layer, and its size.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LayerProblem {
@@ -86,13 +137,24 @@ pub enum LayerProblem {
     LongConv(usize, LongConvShape),
     /// Signal `[batch, samples]`.
     LogMel(usize, LogMelShape),
+    /// Signal `[batch, channels, n]`.
+    PowerSpectrum(usize, PowerSpectrumShape),
+    /// Signal `[batch, samples]`.
+    WelchPsd(usize, WelchPsdShape),
+    /// Values `[batch, channels, n]`.
+    TopK(usize, TopKShape),
 }
 
 impl LayerProblem {
     /// Items of the batch.
     pub const fn batch(&self) -> usize {
         match self {
-            Self::SpectralConv(batch, _) | Self::LongConv(batch, _) | Self::LogMel(batch, _) => *batch,
+            Self::SpectralConv(batch, _)
+            | Self::LongConv(batch, _)
+            | Self::LogMel(batch, _)
+            | Self::PowerSpectrum(batch, _)
+            | Self::WelchPsd(batch, _)
+            | Self::TopK(batch, _) => *batch,
         }
     }
 
@@ -112,15 +174,21 @@ impl LayerProblem {
                 if layer.gated { vec![signal.clone(), kernel, signal] } else { vec![signal, kernel] }
             }
             Self::LogMel(batch, layer) => vec![vec![*batch, layer.samples], vec![layer.n_fft]],
+            Self::PowerSpectrum(batch, layer) => vec![vec![*batch, layer.channels, layer.n], vec![layer.n]],
+            Self::WelchPsd(batch, layer) => vec![vec![*batch, layer.samples], vec![layer.n_fft]],
+            Self::TopK(batch, layer) => vec![vec![*batch, layer.channels, layer.n]],
         }
     }
 
-    /// Points of the layer's transforms.
+    /// Points of the layer's transforms; 1 where it has none.
     pub fn points(&self) -> usize {
         match self {
             Self::SpectralConv(_, layer) => layer.shape.points(),
             Self::LongConv(_, layer) => 2 * layer.n,
             Self::LogMel(_, layer) => layer.n_fft,
+            Self::PowerSpectrum(_, layer) => layer.n,
+            Self::WelchPsd(_, layer) => layer.n_fft,
+            Self::TopK(..) => 1,
         }
     }
 
@@ -130,6 +198,9 @@ impl LayerProblem {
             Self::SpectralConv(batch, layer) => batch * layer.channels * layer.shape.points(),
             Self::LongConv(batch, layer) => batch * layer.channels * layer.n,
             Self::LogMel(batch, layer) => batch * layer.mels * layer.options().stft.frames(layer.samples),
+            Self::PowerSpectrum(batch, layer) => batch * layer.channels * (layer.n / 2 + 1),
+            Self::WelchPsd(batch, layer) => batch * layer.options().bins(),
+            Self::TopK(batch, layer) => batch * layer.channels * layer.k,
         }
     }
 

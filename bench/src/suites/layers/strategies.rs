@@ -9,9 +9,11 @@ use super::inputs::LayerInputs;
 use super::layer::Layer;
 use super::log_mel::LogMelLayer;
 use super::long_conv::LongConvLayer;
+use super::power::{PowerSpectrumLayer, WelchPsdLayer};
 use super::problem::LayerProblem;
 use super::routine::{LayerFormulation, Pass, routine};
 use super::spectral_conv::SpectralConvLayer;
+use super::top_k::TopKLayer;
 use crate::baselines::copy;
 use crate::harness::calls::{BY_DEVICE_CLOCK, Calls, QUEUED};
 use crate::harness::routine::RoutineError;
@@ -68,6 +70,9 @@ fn strategy(
             },
             LayerProblem::LongConv(..) => plan.verified(LongConvLayer, inputs, expected),
             LayerProblem::LogMel(_, shape) => plan.verified(LogMelLayer(*shape), inputs, expected),
+            LayerProblem::PowerSpectrum(..) => plan.verified(PowerSpectrumLayer, inputs, expected),
+            LayerProblem::WelchPsd(_, shape) => plan.verified(WelchPsdLayer(*shape), inputs, expected),
+            LayerProblem::TopK(_, shape) => plan.verified(TopKLayer { k: shape.k }, inputs, expected),
         }
     })
     .with_forced_sets(|_| Some(InstructionSet::current().name()))

@@ -1,13 +1,12 @@
 //! Custom operations and their gradients, on a server and here.
 
 use burn::tensor::kind::Basic;
-use burn::tensor::ops::PadMode;
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use firefly_app::device::DeviceName;
 use firefly_ops::fft::{self, ComplexTensor};
 use firefly_ops::{
-    HostMemory, LearnedParameters, LocalMaximaOptions, LogUnit, Logarithm, MelBands, MelOptions, Norm, StftOptions,
-    WelchOptions, Window, WindowSymmetry, butterfly, exact_twiddles, host_chunks, learned_welch_peaks,
+    HostMemory, LearnedParameters, LocalMaximaOptions, LogUnit, Logarithm, MelBands, MelOptions, Norm, SignalPadding,
+    StftOptions, WelchOptions, Window, WindowSymmetry, butterfly, exact_twiddles, host_chunks, learned_welch_peaks,
     learned_welch_psd, local_maxima, log_mel, long_conv, mel, spectral_conv, top_k, welch_peaks, welch_peaks_from_host,
     welch_psd,
 };
@@ -97,7 +96,7 @@ fn spectra(device: &Device, results: &mut Results) {
 fn short_time(device: &Device, results: &mut Results) {
     let tracked = device.clone().autodiff();
     let window = Window::Hann.tensor(N, WindowSymmetry::Periodic, FloatDType::F32, &tracked).require_grad();
-    for pad in [PadMode::Reflect, PadMode::Edge, PadMode::Constant(0.5)] {
+    for pad in [SignalPadding::Reflect, SignalPadding::Edge, SignalPadding::Circular, SignalPadding::Constant(0.5)] {
         let signal = input([2, 200], device);
         let options = StftOptions::new(N).with_hop(N / 4).with_pad(pad);
         let spectra = fft::stft::<2, 3>(signal.clone(), Some(window.clone()), &options).unwrap();

@@ -1,11 +1,11 @@
 //! Fourier transforms, the operations composed of them, and long convolutions.
 
 use burn::backend::Dispatch;
-use burn::tensor::ops::PadMode;
 use burn::tensor::{Device, Tensor};
 use firefly_ops::fft::{self, ComplexTensor};
 use firefly_ops::{
-    ConvolveMode, Direction, FftOptions, LongConvTensors, Norm, OptionalGates, SpectralOps, StftOptions, long_conv,
+    ConvolveMode, Direction, FftOptions, LongConvTensors, Norm, OptionalGates, SignalPadding, SpectralOps, StftOptions,
+    long_conv,
 };
 
 use super::{OPTIONS, ROWS, check, noise, parameters};
@@ -82,7 +82,7 @@ fn functions_of_torch_fft_replay() {
 #[test]
 fn short_time_transforms_replay() {
     let plain = StftOptions::new(12).with_hop(4);
-    let unusual = plain.with_window_length(10).with_pad(PadMode::Constant(0.5)).with_normalized(true);
+    let unusual = plain.with_window_length(10).with_pad(SignalPadding::Constant(0.5)).with_normalized(true);
     for options in [plain, unusual, plain.with_center(false)] {
         let length = options.window_samples();
         let window = |device: &Device| parameters(device).window.narrow(0, 0, length).abs() + 0.5;

@@ -8,6 +8,7 @@ use burn::tensor::ops::PadMode;
 use burn::tensor::{Tensor, s};
 
 use crate::error::{ArgumentError, ensure};
+use crate::options::SignalPadding;
 
 /// Frames of a signal, `hop` samples apart; samples behind the last frame are left out.
 ///
@@ -108,15 +109,20 @@ fn own_hop(hop: usize, count: usize, length: usize) -> usize {
     if count == 1 { hop.min(length) } else { hop }
 }
 
-/// Rows with `count` samples more at each end, as Burn's `pad` makes them.
-pub(super) fn padded(rows: Tensor<2>, count: usize, mode: PadMode) -> Tensor<2> {
-    if mode != PadMode::Reflect {
-        return rows.pad([(count, count)], mode);
-    }
+/// Rows with `count` samples more at each end.
+pub(super) fn padded(rows: Tensor<2>, count: usize, padding: SignalPadding) -> Tensor<2> {
     let [_, samples] = rows.dims();
     // Slices and no `flip`, which Burn's `pad` reflects with and its servers take for an operation on integers.
     let reversed = |start: usize| rows.clone().slice_dim(1, s![start..start + count;-1]);
-    Tensor::cat(vec![reversed(1), rows.clone(), reversed(samples - 1 - count)], 1)
+    let part = |start| rows.clone().narrow(1, start, count);
+    let [before, after] = match padding {
+        SignalPadding::Constant(value) => return rows.pad([(count, count)], value),
+        SignalPadding::Edge => return rows.pad([(count, count)], PadMode::Edge),
+        _ if count == 0 => return rows,
+        SignalPadding::Reflect => [reversed(1), reversed(samples - 1 - count)],
+        SignalPadding::Circular => [part(samples - count), part(0)],
+    };
+    Tensor::cat(vec![before, rows, after], 1)
 }
 
 /// Rows cut or padded with zeros to `length` samples.
@@ -197,7 +203,7 @@ mod tests {
                 let [padded, gradient] = [padded.inner(), rows.grad(&gradients).unwrap()];
                 [padded, gradient].map(|tensor| tensor.into_data().try_to_vec::<f32>().unwrap())
             };
-            let [found, gradient] = of(|rows, count| padded(rows, count, PadMode::Reflect));
+            let [found, gradient] = of(|rows, count| padded(rows, count, SignalPadding::Reflect));
             let [expected, expected_gradient] = of(|rows, count| rows.pad([(count, count)], PadMode::Reflect));
             assert_eq!(found, expected, "{samples} samples");
             for (found, expected) in gradient.iter().zip(&expected_gradient) {

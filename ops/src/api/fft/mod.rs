@@ -8,6 +8,7 @@
 //! | [`irfft`], [`hfft`] | complex `[n/2 + 1]` → real `[n]` |
 //! | `…2`, `…n` | the same along two or any dimensions |
 //! | [`stft`], [`istft`] | real `[samples]` → complex `[bins, frames]`, and back |
+//! | [`stft_complex`], [`istft_complex`] | complex `[samples]` → complex `[n_fft, frames]`, and back |
 //! | [`frames`], [`overlap_add`] | `[samples]` → `[frames, length]`, and their sum |
 //! | [`fft_convolve`] | real `[n]` and `[k]` → their convolution |
 //! | [`fftfreq`], [`rfftfreq`], [`fftshift`], [`ifftshift`] | frequencies of bins, and their order |
@@ -40,6 +41,7 @@ mod convolve;
 mod dimensions;
 mod framing;
 mod frequencies;
+mod istft;
 mod one_dimension;
 mod stft;
 mod two_dimensions;
@@ -49,9 +51,10 @@ pub use convolve::fft_convolve;
 pub use dimensions::{fftn, hfftn, ifftn, ihfftn, irfftn, rfftn};
 pub use framing::{frames, overlap_add};
 pub use frequencies::{fftfreq, fftshift, ifftshift, rfftfreq};
+pub use istft::{istft, istft_complex};
 pub use one_dimension::{fft, hfft, ifft, ihfft, irfft, rfft};
 pub(super) use stft::full_window;
-pub use stft::{istft, stft};
+pub use stft::{stft, stft_complex};
 pub use two_dimensions::{fft2, hfft2, ifft2, ihfft2, irfft2, rfft2};
 
 pub use crate::fast_length::next_fast_len;

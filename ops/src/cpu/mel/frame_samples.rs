@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use burn::tensor::ops::PadMode;
-
 use crate::cpu::real::Real;
-use crate::options::StftOptions;
+use crate::options::{SignalPadding, StftOptions};
 
 /// Frames of rows of one length.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +18,7 @@ pub(super) struct Framing {
     pub count: usize,
     /// Samples before the row that the first frame starts with.
     padding: usize,
-    pad: PadMode,
+    pad: SignalPadding,
 }
 
 impl Framing {
@@ -41,12 +39,16 @@ impl Framing {
         match position.checked_sub(self.padding) {
             Some(sample) if sample < self.samples => Some(sample),
             after => match self.pad {
-                PadMode::Constant(_) => None,
-                PadMode::Edge => Some(after.map_or(0, |_| self.samples - 1)),
+                SignalPadding::Constant(_) => None,
+                SignalPadding::Edge => Some(after.map_or(0, |_| self.samples - 1)),
                 // The last sample is not repeated, nor is the first.
-                PadMode::Reflect => Some(match after {
+                SignalPadding::Reflect => Some(match after {
                     Some(beyond) => 2 * (self.samples - 1) - beyond,
                     None => self.padding - position,
+                }),
+                SignalPadding::Circular => Some(match after {
+                    Some(beyond) => beyond - self.samples,
+                    None => position + self.samples - self.padding,
                 }),
             },
         }
@@ -54,10 +56,7 @@ impl Framing {
 
     /// The constant of the padding.
     pub fn constant<T: Real>(&self) -> T {
-        match self.pad {
-            PadMode::Constant(value) => T::of(f64::from(value)),
-            PadMode::Reflect | PadMode::Edge => T::zero(),
-        }
+        T::of(f64::from(self.pad.constant()))
     }
 
     /// Copies frame `frame` of a row.
@@ -75,7 +74,7 @@ impl Framing {
 mod tests {
     use super::*;
 
-    fn frames(pad: PadMode) -> Vec<Vec<f64>> {
+    fn frames(pad: SignalPadding) -> Vec<Vec<f64>> {
         let framing = Framing::new(&StftOptions::new(6).with_hop(3).with_pad(pad), 5);
         let mut frame = [0.0; 6];
         (0..framing.count)
@@ -89,10 +88,12 @@ mod tests {
     #[test]
     fn ends_are_padded_as_the_mode_says() {
         let reflected = [[4.0, 3.0, 2.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 5.0, 4.0]];
-        assert_eq!(frames(PadMode::Reflect), reflected);
+        assert_eq!(frames(SignalPadding::Reflect), reflected);
         let repeated = [[1.0, 1.0, 1.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 5.0, 5.0]];
-        assert_eq!(frames(PadMode::Edge), repeated);
+        assert_eq!(frames(SignalPadding::Edge), repeated);
         let constant = [[7.0, 7.0, 7.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]];
-        assert_eq!(frames(PadMode::Constant(7.0)), constant);
+        assert_eq!(frames(SignalPadding::Constant(7.0)), constant);
+        let repeated = [[3.0, 4.0, 5.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 5.0, 1.0]];
+        assert_eq!(frames(SignalPadding::Circular), repeated);
     }
 }

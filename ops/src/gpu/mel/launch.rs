@@ -1,6 +1,5 @@
 //! Mel spectra: in one launch, or by frames, transforms and bands in turn.
 
-use burn::tensor::ops::PadMode;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
@@ -88,17 +87,13 @@ impl MelCall<'_> {
     /// Frames `first` to `first + count` of all rows as a kernel argument.
     pub(super) fn frame_shape(&self, first: usize, count: usize) -> MelFrameShapeLaunch {
         let stft = &self.options.stft;
-        let constant = match stft.pad {
-            PadMode::Constant(value) => value,
-            PadMode::Reflect | PadMode::Edge => 0.0,
-        };
         MelFrameShapeLaunch::new(
             self.frames() as u32,
             self.rows.len as u32,
             self.rows.stride as u32,
             hop_in_32_bits(stft.hop),
             stft.padding() as u32,
-            constant,
+            stft.pad.constant(),
             first as u32,
             count as u32,
         )

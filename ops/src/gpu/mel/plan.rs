@@ -1,11 +1,9 @@
 //! Plans of the kernels of mel spectra, as plain data.
 
-use burn::tensor::ops::PadMode;
-
 use crate::gpu::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, MAX_ELEMENTS};
 use crate::gpu::transform::TransformLaunchPlan;
 use crate::gpu::transform::cube_layout::CubeLayout;
-use crate::options::{LogGuard, Logarithm, MelOptions};
+use crate::options::{LogGuard, Logarithm, MelOptions, SignalPadding};
 
 /// Rows whose values a launch counts, `largest` per row: a multiple of the rows after which devices bind memory anew.
 pub fn rows_per_launch(largest: usize) -> usize {
@@ -30,6 +28,8 @@ pub enum RowPadding {
     Reflect,
     /// The sample at the end.
     Edge,
+    /// The samples at the other end.
+    Circular,
     /// A constant.
     Constant,
 }
@@ -39,9 +39,10 @@ impl RowPadding {
     pub fn of(options: &MelOptions) -> Self {
         match options.stft.pad {
             _ if options.stft.padding() == 0 => Self::None,
-            PadMode::Reflect => Self::Reflect,
-            PadMode::Edge => Self::Edge,
-            PadMode::Constant(_) => Self::Constant,
+            SignalPadding::Reflect => Self::Reflect,
+            SignalPadding::Edge => Self::Edge,
+            SignalPadding::Circular => Self::Circular,
+            SignalPadding::Constant(_) => Self::Constant,
         }
     }
 }

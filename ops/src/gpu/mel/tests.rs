@@ -2,15 +2,13 @@
 //! functions are checked in `tests/mel.rs`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use burn::tensor::ops::PadMode;
-
 use super::plan::rows_per_launch;
 use super::{MelCall, check_bands, mel, row_power};
 use crate::gpu::device::{DeviceLimit, GpuDevice, MAX_ELEMENTS, empty};
 use crate::gpu::segments::DeviceFrames;
 use crate::gpu::tests::devices::{accelerators, noise, read, small, upload};
 use crate::gpu::tests::launched::take_launched;
-use crate::options::{LogGuard, LogUnit, Logarithm, MelBands, MelOptions, SpectrumKind, StftOptions};
+use crate::options::{LogGuard, LogUnit, Logarithm, MelBands, MelOptions, SignalPadding, SpectrumKind, StftOptions};
 
 const ROWS: usize = 3;
 const SAMPLES: usize = 500;
@@ -45,7 +43,7 @@ fn paired() -> MelOptions {
 
 /// Outputs of every kernel that transforms frames and sums their bands in one launch.
 pub fn outputs_of_kernels(device: &GpuDevice) -> Vec<Vec<f32>> {
-    let stft = StftOptions::new(45).with_hop(20).with_pad(PadMode::Constant(0.25));
+    let stft = StftOptions::new(45).with_hop(20).with_pad(SignalPadding::Constant(0.25));
     let single = MelOptions::new(stft, MelBands::new(8000.0, BANDS)).with_kind(SpectrumKind::Amplitude);
     let logarithm = Logarithm::new(LogUnit::Ten).with_guard(LogGuard::Offset(1e-2));
     vec![

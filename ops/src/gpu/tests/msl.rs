@@ -1,7 +1,6 @@
 //! Every kernel compiles to Metal's language, for every layout on an Apple device. Whether Apple's compiler takes the
 //! source, and its results, are not checked here.
 
-use burn::tensor::ops::PadMode;
 use cubecl::server::Handle;
 
 use super::compile_only::metal;
@@ -21,7 +20,7 @@ use crate::gpu::{
 };
 use crate::options::{
     AdamOptions, Band, Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions,
-    PeakLossOptions, Scaling, SpectrumKind, StftOptions, WeightDecay, WelchOptions,
+    PeakLossOptions, Scaling, SignalPadding, SpectrumKind, StftOptions, WeightDecay, WelchOptions,
 };
 use crate::spectral_shape::SpectralShape;
 
@@ -159,10 +158,10 @@ fn transforms(device: &GpuDevice, points: usize) {
 fn mel_spectra(device: &GpuDevice, n: usize) {
     let new = |len: usize| -> Handle { empty(&device.client, len) };
     for (pad, kind, logarithm) in [
-        (PadMode::Reflect, SpectrumKind::Power, None),
-        (PadMode::Edge, SpectrumKind::Amplitude, Some(Logarithm::new(LogUnit::Ten))),
+        (SignalPadding::Reflect, SpectrumKind::Power, None),
+        (SignalPadding::Edge, SpectrumKind::Amplitude, Some(Logarithm::new(LogUnit::Ten))),
         (
-            PadMode::Constant(1.0),
+            SignalPadding::Constant(1.0),
             SpectrumKind::Power,
             Some(Logarithm::new(LogUnit::Natural).with_guard(LogGuard::Offset(1.0))),
         ),

@@ -1,12 +1,13 @@
 //! Recall, power error and time of exact estimates and of learned models, beside the reference's peaks.
 
 use burn::tensor::{Device, FloatDType, Tensor};
+use firefly_framework::profile::DeviceProfile;
 use firefly_models::{ArgumentError, Band, LearnedWelchPeaks, Peaks, Tier};
 use firefly_ops::welch_peaks;
 
 use super::ModelSection;
 pub use super::row::{ModelKind, PeaksRow};
-use super::table;
+use super::{predicted_times, table};
 use crate::data::Frames;
 use crate::task::{EvaluationRow, TaskError};
 use crate::tasks::found_peaks::{Agreement, has_power, peaks_of, read_back};
@@ -29,6 +30,8 @@ struct ComparedModel<'a> {
     kind: ModelKind,
     butterflies: usize,
     peaks: Box<dyn Fn(Tensor<2>) -> Result<Peaks<2>, ArgumentError> + 'a>,
+    /// Predicted nanoseconds per frame.
+    predicted: Box<dyn Fn(&DeviceProfile) -> Option<f64> + 'a>,
 }
 
 /// Exact estimates of one segment up to the reference's eight, and the learned models with their names, evaluated on
@@ -59,6 +62,7 @@ pub fn compare(
             kind: ModelKind::Learned,
             butterflies: model.count_open_butterflies(),
             peaks: Box::new(move |signal| model.try_forward(signal, &gates)),
+            predicted: Box::new(|device| predicted_times::of_model(model, device)),
         });
     }
     let reference = section.exact(Tier::Reference).try_init(device)?;
@@ -67,6 +71,7 @@ pub fn compare(
         return Err(TaskError::NoPower { data_set: data_set.into() });
     }
     let times = microseconds_per_frame(frames, device, &candidates.iter().map(timed).collect::<Vec<_>>())?;
+    let calibrated = predicted_times::calibrated();
     candidates
         .iter()
         .zip(times)
@@ -83,6 +88,10 @@ pub fn compare(
                 active_share: active_share(section, candidate.butterflies),
                 butterflies_per_frame: candidate.butterflies as f64,
                 median_microseconds_per_frame: microseconds,
+                predicted_microseconds_per_frame: calibrated
+                    .iter()
+                    .filter_map(|(name, device)| Some((name.clone(), (candidate.predicted)(device)? / 1e3)))
+                    .collect(),
             })
         })
         .collect()
@@ -107,6 +116,7 @@ fn exact_candidate<'a>(
         kind: ModelKind::Exact,
         butterflies: options.butterflies(),
         peaks: Box::new(move |signal| welch_peaks(signal, window.clone(), &options, k)),
+        predicted: Box::new(move |device| band.is_none().then(|| predicted_times::exact(options, k, device)).flatten()),
     }
 }
 

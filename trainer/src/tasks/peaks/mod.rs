@@ -9,6 +9,7 @@ pub mod evaluate;
 mod gated_loss;
 mod loss;
 mod memory;
+mod predicted_times;
 pub mod report;
 mod row;
 mod segment_times;

@@ -1,5 +1,7 @@
 //! Rows of an evaluation.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
 /// Kind of a compared model.
@@ -34,4 +36,12 @@ pub struct PeaksRow {
     pub butterflies_per_frame: f64,
     /// Median time per frame in microseconds.
     pub median_microseconds_per_frame: f64,
+    /// Predicted time per frame in microseconds, by the name of each calibrated device that has measured such a model.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub predicted_microseconds_per_frame: BTreeMap<String, f64>,
+}
+
+/// Names of the devices that predict a time for any of the rows.
+pub(super) fn predicting_devices<'a>(rows: impl IntoIterator<Item = &'a PeaksRow>) -> BTreeSet<&'a str> {
+    rows.into_iter().flat_map(|row| row.predicted_microseconds_per_frame.keys().map(String::as_str)).collect()
 }

@@ -2,13 +2,9 @@
 
 use burn::tensor::{Tensor, TensorData};
 use firefly_app::device::DeviceName;
-use firefly_framework::cost::{LearnedSize, PeaksSize, PeaksWorkload, Strategy};
-use firefly_framework::device::fingerprint;
-use firefly_framework::profile::{default_path, load};
 
-use super::{LossSection, ModelSection};
+use super::{LossSection, ModelSection, predicted_times};
 use crate::config::ConfigError;
-use crate::tasks::frame_sets::BATCH;
 
 /// Gives a loss that is priced by the time on a device the times of its calibrated profile, unless it has times.
 ///
@@ -19,15 +15,10 @@ pub(super) fn complete(loss: &mut LossSection, model: &ModelSection) -> Result<(
         let failed =
             |expected: String| ConfigError::Value { key: "loss.price_device".into(), got: device.clone(), expected };
         let name: DeviceName = device.parse().map_err(|error| failed(format!("the name of a device: {error}")))?;
-        let profile = default_path(name.id())
-            .and_then(|path| load(&path, &fingerprint(name.id())))
-            .map_err(|error| failed(format!("a calibrated device: {error}")))?;
-        let time = |segments: usize| {
-            let options = model.learned().with_segments(segments).options();
-            let learned = LearnedSize { open: options.butterflies(), all: options.butterflies(), segments };
-            let workload = PeaksWorkload::new(PeaksSize { options, batch: BATCH, k: model.k });
-            Some(workload.with_learned(Some(learned)).measured(Strategy::Learned, profile.as_ref()?)? / BATCH as f64)
-        };
+        let profile =
+            predicted_times::profile(name.id()).map_err(|error| failed(format!("a calibrated device: {error}")))?;
+        let options = model.learned().options();
+        let time = |segments| predicted_times::learned(options, segments, model.k, profile.as_ref()?);
         let times: Option<Vec<f64>> = (1..=model.segments).map(time).collect();
         let hint = || failed("a calibrated device: run `firefly-bench calibrate` with `--device` first".into());
         loss.segment_times = times.ok_or_else(hint)?;

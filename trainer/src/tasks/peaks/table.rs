@@ -1,6 +1,6 @@
 //! Tables on a terminal.
 
-use super::row::PeaksRow;
+use super::row::{PeaksRow, predicting_devices};
 use crate::tasks::frame_sets::BATCH;
 use firefly_app::table::{Align, TextTable};
 
@@ -14,6 +14,9 @@ fn evaluation_with(rows: &[PeaksRow], threads: usize, render: impl Fn(&TextTable
         "active: open butterflies, counted per segment, as a share of the reference's\n\
          µs/frame: median, batches of {BATCH} on {threads} threads, read back\n"
     );
+    if !predicting_devices(rows).is_empty() {
+        text += "predicted: µs/frame by the calibrated profile of each device\n";
+    }
     for rows in rows.chunk_by(|a, b| a.data_set == b.data_set) {
         text += &format!("\n{}\n{}", rows[0].data_set, render(&data_set_table(rows)));
     }
@@ -21,25 +24,32 @@ fn evaluation_with(rows: &[PeaksRow], threads: usize, render: impl Fn(&TextTable
 }
 
 fn data_set_table(rows: &[PeaksRow]) -> TextTable {
-    let mut table = TextTable::default()
-        .column("model", Align::Left)
-        .columns(["µs/frame", "recall", "±1 bin", "error dB", "active", "butterflies"], Align::Right);
+    let devices = predicting_devices(rows);
+    let timed = TextTable::default().column("model", Align::Left).column("µs/frame", Align::Right);
+    let mut table = devices
+        .iter()
+        .fold(timed, |table, device| table.column(format!("predicted {device}"), Align::Right))
+        .columns(["recall", "±1 bin", "error dB", "active", "butterflies"], Align::Right);
     for row in rows {
-        table.row([
-            row.name.clone(),
-            format!("{:.3}", row.median_microseconds_per_frame),
+        let predicted = |device: &&str| row.predicted_microseconds_per_frame.get(*device);
+        let mut cells = vec![row.name.clone(), format!("{:.3}", row.median_microseconds_per_frame)];
+        cells.extend(devices.iter().map(|device| predicted(device).map_or("–".into(), |time| format!("{time:.3}"))));
+        cells.extend([
             format!("{:.3}", row.recall),
             format!("{:.3}", row.recall_within_one_bin),
             format!("{:.2}", row.median_power_error_db),
             format!("{:.1}%", 100.0 * row.active_share),
             format!("{:.0}", row.butterflies_per_frame),
         ]);
+        table.row(cells);
     }
     table
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::super::row::ModelKind;
     use insta::assert_snapshot;
 
@@ -56,6 +66,7 @@ mod tests {
             active_share: butterflies / 8192.0,
             butterflies_per_frame: butterflies,
             median_microseconds_per_frame: butterflies / 4000.0,
+            predicted_microseconds_per_frame: BTreeMap::new(),
         }
     }
 
@@ -73,6 +84,16 @@ mod tests {
     #[test]
     fn evaluation_at_80_columns() {
         assert_snapshot!(evaluation_with(&rows(), 4, |table| table.render_to(Some(80))));
+    }
+
+    #[test]
+    fn evaluation_with_predicted_times() {
+        let mut rows = rows();
+        for row in rows.iter_mut().filter(|row| row.kind == ModelKind::Exact && row.data_set == "bearing/test") {
+            row.predicted_microseconds_per_frame =
+                [("cpu", 0.25), ("cuda", 0.001)].map(|(device, time)| (device.into(), time)).into();
+        }
+        assert_snapshot!(evaluation_with(&rows, 4, |table| table.render_to(Some(160))));
     }
 
     #[test]

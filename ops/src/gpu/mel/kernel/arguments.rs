@@ -170,6 +170,9 @@ pub fn sample_place(frame: u32, j: u32, shape: &MelFrameShape, #[comptime] paddi
         } else if comptime!(padding == RowPadding::Edge) {
             let at = min(select(is_before, 0u32.runtime(), position - shape.padding), last);
             SamplePlace { at: start + at as usize, is_inside: true.runtime() }
+        } else if comptime!(padding == RowPadding::Circular) {
+            let at = select(is_before, position + shape.samples - shape.padding, position - shape.padding);
+            SamplePlace { at: start + select(at > last, at - shape.samples, at) as usize, is_inside: true.runtime() }
         } else {
             let at = select(is_before, shape.padding - position, position - shape.padding);
             SamplePlace { at: start + select(at > last, 2u32 * last - at, at) as usize, is_inside: true.runtime() }

@@ -113,6 +113,15 @@ pub fn add_frames(
             sum += sum_at(grad, window, row, frames.padding + 2u32 * last - sample, &frames, plan);
         }
     }
+    // The repetitions after the row and before it.
+    if comptime!(plan.padding == RowPadding::Circular) {
+        if sample < frames.padding {
+            sum += sum_at(grad, window, row, frames.padding + frames.samples + sample, &frames, plan);
+        }
+        if sample + frames.padding >= frames.samples {
+            sum += sum_at(grad, window, row, sample + frames.padding - frames.samples, &frames, plan);
+        }
+    }
     // The ends of the row stand for all of the padding beyond them.
     if comptime!(plan.padding == RowPadding::Edge) {
         if sample == 0 {

@@ -6,6 +6,7 @@ use firefly_app::page::html_table::{HtmlRow, HtmlTable};
 
 use super::recall;
 use crate::tasks::peaks::evaluate::{ModelKind, PeaksRow};
+use crate::tasks::peaks::row::predicting_devices;
 
 /// A table per data set, in order of first appearance.
 pub(super) fn tables(rows: &[PeaksRow]) -> Vec<String> {
@@ -32,32 +33,39 @@ fn by_data_set(rows: &[PeaksRow]) -> Vec<(&str, Vec<&PeaksRow>)> {
 }
 
 fn table(data_set: &str, rows: &[&PeaksRow]) -> HtmlTable {
+    let devices = predicting_devices(rows.iter().copied());
+    let mut columns: Vec<String> = ["model", "median µs per frame"].map(str::to_owned).into();
+    columns.extend(devices.iter().map(|device| format!("predicted, {device}")));
+    let rest = [
+        "recall, exact bin",
+        "recall, ±1 bin",
+        "power error, median dB",
+        "active butterflies",
+        "butterflies per frame",
+    ];
+    columns.extend(rest.map(str::to_owned));
+    let predicted = |row: &PeaksRow, device: &&str| {
+        row.predicted_microseconds_per_frame.get(*device).map_or("–".to_owned(), |time| significant(*time, 3))
+    };
     HtmlTable {
         caption: data_set.to_owned(),
-        columns: [
-            "model",
-            "median µs per frame",
-            "recall, exact bin",
-            "recall, ±1 bin",
-            "power error, median dB",
-            "active butterflies",
-            "butterflies per frame",
-        ]
-        .map(str::to_owned)
-        .into(),
+        columns,
         rows: rows
             .iter()
             .map(|row| HtmlRow {
                 colour: Some(recall::colour(row.kind)),
                 name: row.name.clone(),
-                cells: vec![
-                    significant(row.median_microseconds_per_frame, 3),
-                    fixed(row.recall, 3),
-                    fixed(row.recall_within_one_bin, 3),
-                    fixed(row.median_power_error_db, 2),
-                    percent(row.active_share),
-                    fixed(row.butterflies_per_frame, 0),
-                ],
+                cells: [significant(row.median_microseconds_per_frame, 3)]
+                    .into_iter()
+                    .chain(devices.iter().map(|device| predicted(row, device)))
+                    .chain([
+                        fixed(row.recall, 3),
+                        fixed(row.recall_within_one_bin, 3),
+                        fixed(row.median_power_error_db, 2),
+                        percent(row.active_share),
+                        fixed(row.butterflies_per_frame, 0),
+                    ])
+                    .collect(),
                 strong: row.kind == ModelKind::Learned,
             })
             .collect(),

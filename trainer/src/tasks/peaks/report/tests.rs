@@ -23,6 +23,7 @@ fn row(name: &str, kind: ModelKind, recall: f64, butterflies: f64) -> PeaksRow {
         active_share: 0.5,
         butterflies_per_frame: butterflies,
         median_microseconds_per_frame: 1.5,
+        predicted_microseconds_per_frame: Default::default(),
     }
 }
 

@@ -1,0 +1,100 @@
+//! Times per frame that calibrated devices predict.
+
+use std::collections::BTreeMap;
+
+use firefly_framework::cost::{LearnedSize, PeaksSize, PeaksWorkload, Strategy};
+use firefly_framework::device::{DeviceId, DeviceKind, fingerprint};
+use firefly_framework::profile::{DeviceProfile, ProfileError, default_path, load};
+use firefly_models::LearnedWelchPeaks;
+use firefly_ops::WelchOptions;
+
+use crate::tasks::frame_sets::BATCH;
+
+/// The first device of each kind of this machine that was calibrated, by name.
+pub(super) fn calibrated() -> BTreeMap<String, DeviceProfile> {
+    let first = DeviceKind::ALL.map(|kind| DeviceId::new(kind, 0));
+    // A profile of another version or machine predicts nothing here.
+    first.into_iter().filter_map(|device| Some((device.to_string(), profile(device).ok()??))).collect()
+}
+
+/// The profile of a device; `None` if it was not calibrated.
+///
+/// # Errors
+/// [`ProfileError`] if its file can't be read, or is of another machine.
+pub(super) fn profile(device: DeviceId) -> Result<Option<DeviceProfile>, ProfileError> {
+    load(&default_path(device)?, &fingerprint(device))
+}
+
+/// Nanoseconds per frame of an exact estimate that finds `k` peaks among all bins in batches that are read back, if the
+/// profile has times of such estimates.
+pub(super) fn exact(options: WelchOptions, k: usize, device: &DeviceProfile) -> Option<f64> {
+    per_frame(workload(options, k), Strategy::Fused, device)
+}
+
+/// The same of a learned model with exact transforms and `segments` open segments of those of `options`.
+pub(super) fn learned(options: WelchOptions, segments: usize, k: usize, device: &DeviceProfile) -> Option<f64> {
+    let all = options.butterflies();
+    let open = options.with_segments(segments).butterflies();
+    let size = LearnedSize { open, all, segments, exact: true };
+    per_frame(workload(options, k).with_learned(Some(size)), Strategy::Learned, device)
+}
+
+/// The same of a trained model; `None` of one with learned transforms, or peaks in a part of the bins.
+pub(super) fn of_model(model: &LearnedWelchPeaks, device: &DeviceProfile) -> Option<f64> {
+    let options = model.options();
+    let is_measured = options.band.is_none() && model.has_exact_transforms();
+    is_measured.then(|| learned(options, model.count_open_segments(), model.config().k, device)).flatten()
+}
+
+fn workload(options: WelchOptions, k: usize) -> PeaksWorkload {
+    PeaksWorkload::new(PeaksSize { options, batch: BATCH, k })
+}
+
+fn per_frame(workload: PeaksWorkload, strategy: Strategy, device: &DeviceProfile) -> Option<f64> {
+    Some(workload.measured(strategy, device)? / BATCH as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+    use firefly_framework::cost::PEAKS_AXES;
+    use firefly_framework::profile::{LatencyAxis, LatencyTable, Preset};
+    use firefly_models::LearnedWelchPeaksConfig;
+
+    use super::*;
+
+    /// A device on which a batch takes 1 µs per segment in exact estimates, and 2 µs in learned ones.
+    fn device() -> DeviceProfile {
+        let table = |factor: f64| {
+            let axis = |(name, interpolation): (&str, _)| {
+                let values = if name == "segments" { vec![1.0, 8.0] } else { vec![1.0] };
+                LatencyAxis { name: name.into(), interpolation, values }
+            };
+            LatencyTable::new(PEAKS_AXES.map(axis).to_vec(), vec![factor, 8.0 * factor]).unwrap()
+        };
+        let latencies = [("fused".to_string(), table(1e3)), ("learned".to_string(), table(2e3))].into();
+        DeviceProfile { latencies, ..Preset::Cpu.profile() }
+    }
+
+    #[test]
+    fn times_are_those_of_open_segments() {
+        let (options, device) = (WelchOptions::new(64, 8), device());
+        let close = |time: Option<f64>, batch: f64| (time.unwrap() * BATCH as f64 / batch - 1.0).abs() < 1e-9;
+        assert!(close(exact(options, 4, &device), 8e3) && close(exact(options.with_segments(1), 4, &device), 1e3));
+        assert!(close(learned(options, 1, 4, &device), 2e3));
+        let config = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(4);
+        let model = config.init(&Device::flex());
+        assert!(close(of_model(&model, &device), 2e3 * model.count_open_segments() as f64));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_predicted() {
+        let device = device();
+        let config = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(4);
+        let mut model = config.init(&Device::flex());
+        model.twiddles = model.twiddles.map(|twiddles| twiddles * 0.5);
+        assert_eq!(of_model(&model, &device), None);
+        let plain = DeviceProfile { latencies: BTreeMap::new(), ..device };
+        assert_eq!(exact(WelchOptions::new(64, 8), 4, &plain), None);
+    }
+}
