@@ -1,4 +1,4 @@
-//! The times that the program takes are those of a plain loop around the same call.
+//! The times that the harness takes are those of a plain loop around the same call.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Instant;
@@ -12,7 +12,7 @@ use firefly_ops::{Direction, butterfly, exact_twiddles};
 
 const N: usize = 256;
 /// So many rows that a result's place in memory matters little. Where 64 rows lie changes a call's time by a tenth, in
-/// the plain loop as in the program.
+/// the plain loop as in the harness.
 const BATCH: usize = 1024;
 /// Inputs that both go through in turn.
 const SETS: usize = 4;
@@ -43,7 +43,7 @@ fn times_are_those_of_a_plain_loop() {
     };
     let checksums = (0..SETS).map(&mut checksum).collect();
     let mut cases = [VerifiedCase { execution, routine: Box::new(routine), checksums }];
-    let mut program = || {
+    let mut harness = || {
         let mut outcomes = interleave(&mut cases, Iterations { warmup: 1, timed: ITERATIONS }, 0, || ());
         median(outcomes.remove(0).unwrap()) as f64
     };
@@ -60,7 +60,7 @@ fn times_are_those_of_a_plain_loop() {
         median(execution.run(|| (0..ITERATIONS).map(&mut once).collect())) as f64
     };
 
-    let ratios: Vec<f64> = (0..RUNS).map(|_| program() / plain_loop()).collect();
+    let ratios: Vec<f64> = (0..RUNS).map(|_| harness() / plain_loop()).collect();
     let ratio = median(ratios.clone());
     assert!((ratio - 1.0).abs() <= GREATEST_DIFFERENCE, "{ratio}, the median of {ratios:?}");
 }

@@ -69,7 +69,8 @@ impl SpectraCase {
         let pad = match self.pad.as_str() {
             "reflect" => SignalPadding::Reflect,
             "edge" => SignalPadding::Edge,
-            _ => SignalPadding::Constant(0.0),
+            "constant" => SignalPadding::Constant(0.0),
+            other => panic!("no padding is called {other}"),
         };
         let stft = StftOptions::new(self.n_fft).with_hop(self.hop).with_window_length(self.window_length);
         let scale = if self.htk { MelScale::Htk } else { MelScale::Slaney };

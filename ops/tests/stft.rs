@@ -52,7 +52,8 @@ impl Fixture {
             "reflect" => SignalPadding::Reflect,
             "replicate" => SignalPadding::Edge,
             "circular" => SignalPadding::Circular,
-            _ => SignalPadding::Constant(0.0),
+            "constant" => SignalPadding::Constant(0.0),
+            other => panic!("no padding is called {other}"),
         };
         StftOptions::new(self.n_fft)
             .with_hop(self.hop)
@@ -312,13 +313,14 @@ fn wrong_arguments_are_refused_by_name() {
     refused(run(15, None, options.with_center(false)), expected);
     let expected = "stft: `signal` is 7 samples per row, but must be at least 8, to be padded by 8 on both sides";
     refused(run(7, None, options.with_pad(SignalPadding::Circular)), expected);
-    let complex = |re: usize, im: usize| {
-        let part = |samples: usize| Tensor::<2>::zeros([2, samples], &device);
-        stft_complex::<2, 3>(ComplexTensor { re: part(re), im: part(im) }, None, &options.with_onesided(re != im))
+    let complex = |samples: [usize; 2], options: &StftOptions| {
+        let [re, im] = samples.map(|samples| Tensor::<2>::zeros([2, samples], &device));
+        stft_complex::<2, 3>(ComplexTensor { re, im }, None, options)
     };
-    let expected = "stft_complex: `onesided` is true, but must be false for complex signals";
-    refused(complex(50, 49), expected);
-    assert!(complex(50, 50).is_ok());
+    let two_sided = options.with_onesided(false);
+    refused(complex([50, 50], &options), "stft_complex: `onesided` is true, but must be false for complex signals");
+    refused(complex([50, 49], &two_sided), "stft_complex: `signal.im` is [2, 49], but must be [2, 50]");
+    assert_eq!(complex([50, 50], &two_sided).unwrap().dims(), [2, 16, 13]);
 
     let spectra = |bins: usize, frames: usize| Tensor::<3>::ones([2, bins, frames], &device).into();
     let expected = "istft: `spectra` is [2, 8, 3], but must be 9 bins and at least 1 frame in the last two dimensions";
@@ -329,6 +331,14 @@ fn wrong_arguments_are_refused_by_name() {
     refused(istft::<3, 2>(spectra(9, 3), Some(hann(16)), &options.with_hop(17), None), expected);
     let expected = "istft: `hop` is 18446744073709551615, but must be small enough for samples to be counted";
     refused(istft::<3, 2>(spectra(9, 3), Some(hann(16)), &options.with_hop(usize::MAX), None), expected);
+    let uneven = || ComplexTensor { re: Tensor::<3>::ones([2, 9, 3], &device), im: Tensor::ones([2, 3, 9], &device) };
+    let expected = "istft: `spectra.im` is [2, 3, 9], but must be [2, 9, 3]";
+    refused(istft::<3, 2>(uneven(), Some(hann(16)), &options, None), expected);
+    let expected = "istft_complex: `onesided` is true, but must be false for complex signals";
+    refused(istft_complex::<3, 2>(uneven(), None, &options, None), expected);
+    let expected =
+        "istft_complex: `spectra` is [2, 9, 3], but must be 16 bins and at least 1 frame in the last two dimensions";
+    refused(istft_complex::<3, 2>(uneven(), None, &two_sided, None), expected);
     // A single frame has any hop, and takes no more memory for it.
     let single = StftOptions::new(16).with_center(false).with_hop(1 << 40);
     let spectra = run(16, None, single).unwrap();

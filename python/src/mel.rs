@@ -1,7 +1,9 @@
 //! Mel spectra.
 
 use burn::tensor::TensorData;
-use firefly_ops::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind, SignalPadding, StftOptions};
+use firefly_ops::{
+    LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SignalPadding, SpectrumKind, StftOptions,
+};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

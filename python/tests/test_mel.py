@@ -13,7 +13,8 @@ import firefly
 
 
 @pytest.mark.parametrize(
-    ("power", "dtype", "pad_mode"), [(2.0, np.float32, "constant"), (1.0, np.float64, "wrap"), (1.0, np.float32, "edge")]
+    ("power", "dtype", "pad_mode"),
+    [(2.0, np.float32, "constant"), (1.0, np.float64, "wrap"), (1.0, np.float32, "edge")],
 )
 def test_bands_are_sums_of_weighted_power(power: float, dtype: Any, pad_mode: Any) -> None:
     x = np.random.default_rng(0).normal(size=(2, 4000)).astype(dtype)

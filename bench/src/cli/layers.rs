@@ -28,7 +28,7 @@ pub struct LayersArgs {
     /// Channels of convolutions, and rows per item of power spectra and top-k, from 1
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64", allow_negative_numbers = true)]
     pub channels: Vec<NumberRange>,
-    /// Points of convolutions, power spectra and top-k, or of each dimension as in 64x64, which spectral convolutions have
+    /// Points of convolutions, power spectra and top-k; of each dimension, as in 64x64, for spectral convolutions alone
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1024,64x64")]
     pub n: Vec<Shapes>,
     /// Modes of spectral convolutions from 0 on, at most all; along all dimensions but the last as many negative ones

@@ -80,8 +80,8 @@ pub enum BenchCommand {
         &suites::butterfly::catalogue()
     ))]
     Butterfly(butterfly::ButterflyArgs),
-    /// Layers of spectral models (spectral and long convolutions, log-mel spectra), fused and from separate operations,
-    /// forward and backward: each verified, then timed side by side
+    /// Layers of spectral models (spectral and long convolutions, mel, power and Welch spectra, top-k), fused and from
+    /// separate operations, forward and backward: each verified, then timed side by side
     #[command(after_help = strategies_help(
         "firefly-bench layers --layer spectral-conv --batch 32 --channels 64 --n 128x128 --modes 16",
         &suites::layers::catalogue()

@@ -80,8 +80,8 @@ impl PeaksWorkload {
     }
 
     /// Predicted nanoseconds; `None` for a strategy that is no candidate: `Host` on the host, where it is the same as
-    /// `Fused`, and `Learned` without a model, or with one that is not sparse on a device where learned models were not
-    /// measured.
+    /// `Fused`, and `Learned` without a model, or with one that is not sparse where its time was not measured: on a
+    /// device that was not calibrated, and anywhere if it does not run as an exact estimate.
     pub fn predict(&self, strategy: Strategy, device: &DeviceProfile) -> Option<f64> {
         if strategy == Strategy::Host && self.on_host {
             return None;
@@ -98,7 +98,7 @@ impl PeaksWorkload {
     }
 
     /// Nanoseconds that follow from the measured latencies of a strategy, if the profile has them; of a learned model
-    /// with exact transforms those of as many segments as it has open.
+    /// that runs as an exact estimate those of as many segments as it has open.
     pub fn measured(&self, strategy: Strategy, device: &DeviceProfile) -> Option<f64> {
         let mut size = self.size;
         if strategy == Strategy::Learned {
@@ -202,7 +202,7 @@ mod tests {
             PeaksWorkload { learned, ..workload(8) }.predict(Strategy::Learned, &device)
         };
         assert!((with(1, true).unwrap() - 1000.0).abs() < 1e-6 && (with(8, true).unwrap() - 8000.0).abs() < 1e-6);
-        // Learned butterflies take another time, which was not measured.
+        // Learned butterflies take another time, which calibration does not measure.
         assert_eq!(with(1, false), None);
         assert_eq!(workload(8).predict(Strategy::Learned, &device), None);
     }

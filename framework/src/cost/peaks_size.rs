@@ -78,7 +78,7 @@ pub struct LearnedSize {
     pub all: usize,
     /// Open segments per frame.
     pub segments: usize,
-    /// Whether its transforms are the exact ones, as those of the models that calibration measures.
+    /// Whether it runs on the kernels of exact estimates, as the models that calibration measures do.
     pub exact: bool,
 }
 

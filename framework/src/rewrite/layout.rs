@@ -84,7 +84,9 @@ pub fn slice(value: &AbstractValue, old: &[usize], slices: &[AxisSlice], new: &[
                 power.first_bin += range.start;
                 power.weights = power.weights[range].to_vec();
             }
-            (AxisRole::Part, ValueKind::Spectrum(_, part, _) | ValueKind::Power(PowerSpectrum { part, .. })) => {
+            (AxisRole::Part, ValueKind::Spectrum(_, part, _) | ValueKind::Power(PowerSpectrum { part, .. }))
+                if taken == 1 =>
+            {
                 *part = if step.start == 0 { SpectrumPart::Real } else { SpectrumPart::Imaginary };
                 sliced.roles[axis] = AxisRole::Unit;
             }

@@ -142,6 +142,43 @@ fn short_time_transforms_of_burn_are_recognised() {
         (re.clone() * re + im.clone() * im).sqrt().matmul(filters(device))
     });
     becomes("parts taken apart", &apart, 0);
+    let stacked = |signal: Tensor<2>, device: &Device, change: fn(Tensor<3>, Tensor<3>) -> [Tensor<3>; 2]| {
+        let spectra = stft_of_burn(signal, device);
+        let [re, im] = [0, 1].map(|part| spectra.clone().narrow(3, part, 1).squeeze_dim::<3>(3));
+        Tensor::stack::<4>(change(re, im).to_vec(), 3)
+    };
+    let power = |parts: Tensor<4>| parts.powi_scalar(2).sum_dim(3).squeeze_dim::<3>(3);
+    let again = record(|signal, device| power(stacked(signal, device, |re, im| [re, im])).matmul(filters(device)));
+    becomes("parts stacked again", &again, 0);
+    stays(
+        "parts in the other order",
+        &record(|signal, device| power(stacked(signal, device, |re, im| [im, re])).matmul(filters(device))),
+    );
+    stays(
+        "one part stacked twice",
+        &record(|signal, device| power(stacked(signal, device, |re, _| [re.clone(), re])).matmul(filters(device))),
+    );
+    stays(
+        "a mean over parts",
+        &record(|signal, device| {
+            let power = stft_of_burn(signal, device).powi_scalar(2).mean_dim(3).squeeze_dim::<3>(3);
+            power.matmul(filters(device))
+        }),
+    );
+    stays(
+        "a sum of magnitudes of parts",
+        &record(|signal, device| {
+            let magnitudes = stft_of_burn(signal, device).powi_scalar(2).sqrt();
+            magnitudes.sum_dim(3).squeeze_dim::<3>(3).matmul(filters(device))
+        }),
+    );
+    stays(
+        "spectra that are an output too",
+        &record(|signal, device| {
+            let spectra = stft_of_burn(signal, device);
+            (power(spectra.clone()).matmul(filters(device)), spectra)
+        }),
+    );
     stays(
         "the real part alone",
         &record(|signal, device| {

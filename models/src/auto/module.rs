@@ -126,7 +126,7 @@ impl AutoWelchPeaks {
             open: learned.count_open_butterflies(),
             all: learned.all_butterflies(),
             segments: learned.count_open_segments(),
-            exact: learned.has_exact_transforms(),
+            exact: learned.runs_as_exact(),
         });
         Self { learned: Some(learned), learned_size, cache: Arc::default(), ..self }
     }

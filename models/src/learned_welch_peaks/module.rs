@@ -13,6 +13,8 @@ use crate::expect_valid;
 
 /// Initial logarithm of the gain from a neighbouring bin: a small gain, but not so small that its gradient vanishes.
 const NEIGHBOUR_LOG_GAIN: f32 = -4.0;
+/// Samples of the shortest segments that the operations transform by the kernels of exact estimates.
+const SHORTEST_EXACT: usize = 64;
 
 /// Welch peaks with learned taper, twiddles, gates and gain.
 ///
@@ -224,25 +226,30 @@ impl LearnedWelchPeaks {
         count(self.hard_gates().segments().clone().sum())
     }
 
-    /// Whether the transforms are Fourier transforms: twiddles are exact, and hard gates leave every butterfly open.
-    /// The operations then run on the kernels of exact estimates. Reads twiddles and gates back, which waits for the
-    /// device.
+    /// Whether the operations run on the kernels of exact estimates, whatever the device: segments have 64 samples or
+    /// more, twiddles are exact, and hard gates leave every butterfly open, and segments that are equally spaced. Reads
+    /// twiddles and gates back, which waits for the device.
     ///
     /// ```
     /// use burn::tensor::Device;
     /// use firefly_models::LearnedWelchPeaksConfig;
     ///
-    /// let mut model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&Device::flex());
-    /// assert!(model.has_exact_transforms());
+    /// let mut model = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(4).init(&Device::flex());
+    /// assert!(model.runs_as_exact());
     /// model.twiddles = model.twiddles.map(|twiddles| twiddles * 1.001);
-    /// assert!(!model.has_exact_transforms());
+    /// assert!(!model.runs_as_exact());
     /// ```
-    pub fn has_exact_transforms(&self) -> bool {
-        let twiddles = self.twiddles.val().inner();
-        let exact = exact_twiddles(self.config.n_fft, Direction::Forward, FloatDType::F32, &twiddles.device());
-        let is_exact = exact.is_ok_and(|exact| twiddles.equal(exact).all().into_scalar::<bool>());
-        is_exact
-            && self.count_open_butterflies() == self.options().with_segments(self.count_open_segments()).butterflies()
+    pub fn runs_as_exact(&self) -> bool {
+        let (gates, twiddles) = (self.hard_gates(), self.twiddles.val().inner());
+        let exact = exact_twiddles(self.config.n_fft, Direction::Forward, twiddles.dtype().into(), &twiddles.device());
+        let values = |gates: Tensor<1>| gates.into_data().iter::<f32>().collect::<Vec<_>>();
+        let is_open = |gate: &f32| *gate == 1.0;
+        let segments = values(gates.segments().clone());
+        let open: Vec<usize> = (0..segments.len()).filter(|&segment| is_open(&segments[segment])).collect();
+        self.config.n_fft >= SHORTEST_EXACT
+            && exact.is_ok_and(|exact| twiddles.equal(exact).all().into_scalar::<bool>())
+            && values(gates.butterflies().clone().flatten(0, 1)).iter().all(is_open)
+            && open.windows(3).all(|three| three[1] - three[0] == three[2] - three[1])
     }
 
     /// Number of butterflies per frame with every gate open.

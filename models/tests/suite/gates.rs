@@ -2,7 +2,7 @@
 
 use burn::module::{Module, Param};
 use burn::optim::{GradientsParams, SgdConfig};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData, s};
 use firefly_models::{GateKind, Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig};
 
 fn signal(device: &Device) -> Tensor<2> {
@@ -17,6 +17,23 @@ fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
 /// A model of segments of 16 samples, 4 stages of 8 butterflies each.
 fn small(segments: usize, device: &Device) -> LearnedWelchPeaks {
     LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).with_segments(segments).init(device)
+}
+
+#[test]
+fn models_run_as_exact_estimates_with_every_butterfly_open_and_equally_spaced_segments() {
+    let device = Device::flex();
+    let with = |n_fft: usize, closed: &[usize]| {
+        let mut model = LearnedWelchPeaksConfig::new().with_n_fft(n_fft).with_k(4).with_segments(6).init(&device);
+        let logits: Vec<f32> = (0..6).map(|segment| if closed.contains(&segment) { -3.0 } else { 3.0 }).collect();
+        model.segment_logits = Param::from_tensor(Tensor::from_floats(logits.as_slice(), &device));
+        model
+    };
+    assert!(with(64, &[]).runs_as_exact() && with(64, &[1, 2, 4, 5]).runs_as_exact());
+    assert!(!with(64, &[1, 3, 4]).runs_as_exact(), "segments 0, 2 and 5");
+    assert!(!with(32, &[]).runs_as_exact());
+    let mut model = with(64, &[]);
+    model.gate_logits = model.gate_logits.map(|gates| gates.slice_fill(s![2..3, 5..6], -3.0));
+    assert!(!model.runs_as_exact());
 }
 
 /// Gates drawn from a linear congruential generator.

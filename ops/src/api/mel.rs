@@ -35,8 +35,8 @@ use crate::options::{Logarithm, MelBands, MelOptions};
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for options out of range, a signal shorter than a frame, or than half of one where its ends are
-/// reflected, a window of another length, or frames beyond the limits of the device.
+/// [`ArgumentError`] for options out of range, a signal shorter than a frame or than its padding takes, a window of
+/// another length, or frames beyond the limits of the device.
 pub fn mel<const D: usize, const E: usize>(
     signal: Tensor<D>,
     window: Tensor<1>,

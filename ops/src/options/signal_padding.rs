@@ -35,8 +35,14 @@ impl SignalPadding {
     pub(crate) const fn fewest_samples(self, padding: usize) -> usize {
         match self {
             Self::Reflect => padding + 1,
-            Self::Circular if padding > 1 => padding,
-            Self::Constant(_) | Self::Edge | Self::Circular => 1,
+            Self::Circular => {
+                if padding > 1 {
+                    padding
+                } else {
+                    1
+                }
+            }
+            Self::Constant(_) | Self::Edge => 1,
         }
     }
 

@@ -13,8 +13,8 @@ use std::process::ExitCode;
 
 use common::devices::{CpuTest, DeviceTest, Trials, tests};
 use conventions::{
-    conventions_are_those_of_scipy, frequencies_are_those_of_scipy, shifts_put_frequency_0_in_the_middle,
-    wrong_arguments_are_refused_by_name,
+    conventions_are_those_of_scipy_numpy_and_pytorch, frequencies_are_those_of_scipy,
+    shifts_put_frequency_0_in_the_middle, wrong_arguments_are_refused_by_name,
 };
 use gradients::{
     gradients_are_the_adjoint, gradients_match_those_in_float64, gradients_of_long_rows_are_the_adjoint,
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         primes_match_the_definition,
         long_lengths_match_float64,
         long_transforms_are_those_of_scipy,
-        conventions_are_those_of_scipy,
+        conventions_are_those_of_scipy_numpy_and_pytorch,
         gradients_are_the_adjoint,
         gradients_of_long_rows_are_the_adjoint,
         a_row_that_is_not_finite_changes_no_other,

@@ -86,14 +86,14 @@ impl LayerInputs {
     }
 }
 
-/// Rows of `n` values in the order of the given ones, no two of which are equal: which of equal values a gradient goes
-/// to is open.
+/// Ranks of the values of each row of `n`, spread from −1 to 1, in place of the values. No two are equal: to which of
+/// equal values a gradient goes is not defined.
 fn ranked(tensor: HostTensor, n: usize) -> HostTensor {
     let HostTensor { mut values, dims } = tensor;
     for row in values.chunks_mut(n) {
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&left, &right| row[left].total_cmp(&row[right]));
-        order.iter().enumerate().for_each(|(rank, &at)| row[at] = rank as f32 / n as f32);
+        order.iter().enumerate().for_each(|(rank, &at)| row[at] = 2.0 * rank as f32 / n as f32 - 1.0);
     }
     HostTensor { values, dims }
 }

@@ -8,7 +8,7 @@ use super::layer::Layer;
 use crate::harness::any_tensor::RankedTensor;
 use crate::harness::routine::RoutineError;
 
-/// The largest values of every row `[batch, channels, n]`, and their positions.
+/// The largest values of every row `[batch, channels, n]`. Their positions are in the gradients.
 #[derive(Debug, Clone, Copy)]
 pub struct TopKLayer {
     /// Values per row.

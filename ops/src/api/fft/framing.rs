@@ -111,6 +111,9 @@ fn own_hop(hop: usize, count: usize, length: usize) -> usize {
 
 /// Rows with `count` samples more at each end.
 pub(super) fn padded(rows: Tensor<2>, count: usize, padding: SignalPadding) -> Tensor<2> {
+    if count == 0 {
+        return rows;
+    }
     let [_, samples] = rows.dims();
     // Slices and no `flip`, which Burn's `pad` reflects with and its servers take for an operation on integers.
     let reversed = |start: usize| rows.clone().slice_dim(1, s![start..start + count;-1]);
@@ -118,7 +121,6 @@ pub(super) fn padded(rows: Tensor<2>, count: usize, padding: SignalPadding) -> T
     let [before, after] = match padding {
         SignalPadding::Constant(value) => return rows.pad([(count, count)], value),
         SignalPadding::Edge => return rows.pad([(count, count)], PadMode::Edge),
-        _ if count == 0 => return rows,
         SignalPadding::Reflect => [reversed(1), reversed(samples - 1 - count)],
         SignalPadding::Circular => [part(samples - count), part(0)],
     };

@@ -40,8 +40,8 @@ const MIN_ENVELOPE: f64 = 1e-11;
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for options out of range, another number of bins, no frames, or a window whose squares, added up at
-/// each hop, are 0 at some sample (the nonzero overlap add constraint).
+/// [`ArgumentError`] for options out of range, another number of bins, no frames, parts of different shapes, or a window
+/// whose squares, added up at each hop, are 0 at some sample (the nonzero overlap add constraint).
 pub fn istft<const E: usize, const D: usize>(
     spectra: ComplexTensor<E>,
     window: Option<Tensor<1>>,
@@ -120,6 +120,8 @@ impl<'a, const E: usize> FrameSum<'a, E> {
         let expected = format_args!("{} bins and at least 1 frame in the last two dimensions", options.bins());
         ensure(bins == options.bins() && count >= 1, operation, "spectra", format_args!("{dims:?}"), expected)?;
         let mut inputs = check::InputCheck::of(operation, "spectra.re", &spectra.re)?;
+        let im = spectra.im.dims();
+        ensure(im == dims, operation, "spectra.im", format_args!("{im:?}"), format_args!("{dims:?}"))?;
         let window = padded_window(&mut inputs, window, options)?;
 
         let start = options.padding();

@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(frames(SignalPadding::Edge), repeated);
         let constant = [[7.0, 7.0, 7.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]];
         assert_eq!(frames(SignalPadding::Constant(7.0)), constant);
-        let repeated = [[3.0, 4.0, 5.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 5.0, 1.0]];
-        assert_eq!(frames(SignalPadding::Circular), repeated);
+        let wrapped = [[3.0, 4.0, 5.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 5.0, 1.0]];
+        assert_eq!(frames(SignalPadding::Circular), wrapped);
     }
 }

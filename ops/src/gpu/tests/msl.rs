@@ -160,6 +160,7 @@ fn mel_spectra(device: &GpuDevice, n: usize) {
     for (pad, kind, logarithm) in [
         (SignalPadding::Reflect, SpectrumKind::Power, None),
         (SignalPadding::Edge, SpectrumKind::Amplitude, Some(Logarithm::new(LogUnit::Ten))),
+        (SignalPadding::Circular, SpectrumKind::Power, None),
         (
             SignalPadding::Constant(1.0),
             SpectrumKind::Power,

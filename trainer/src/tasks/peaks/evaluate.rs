@@ -62,7 +62,7 @@ pub fn compare(
             kind: ModelKind::Learned,
             butterflies: model.count_open_butterflies(),
             peaks: Box::new(move |signal| model.try_forward(signal, &gates)),
-            predicted: Box::new(|device| predicted_times::of_model(model, device)),
+            predicted: Box::new(predicted_times::of_model(model)),
         });
     }
     let reference = section.exact(Tier::Reference).try_init(device)?;

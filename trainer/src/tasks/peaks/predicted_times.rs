@@ -10,10 +10,10 @@ use firefly_ops::WelchOptions;
 
 use crate::tasks::frame_sets::BATCH;
 
-/// The first device of each kind of this machine that was calibrated, by name.
+/// The first device of each kind that was calibrated on this machine, by name. A profile that can't be used is left out,
+/// as it is where the picker selects.
 pub(super) fn calibrated() -> BTreeMap<String, DeviceProfile> {
     let first = DeviceKind::ALL.map(|kind| DeviceId::new(kind, 0));
-    // A profile of another version or machine predicts nothing here.
     first.into_iter().filter_map(|device| Some((device.to_string(), profile(device).ok()??))).collect()
 }
 
@@ -31,7 +31,7 @@ pub(super) fn exact(options: WelchOptions, k: usize, device: &DeviceProfile) -> 
     per_frame(workload(options, k), Strategy::Fused, device)
 }
 
-/// The same of a learned model with exact transforms and `segments` open segments of those of `options`.
+/// The same of a learned model that runs as an exact estimate, with `segments` open segments of those of `options`.
 pub(super) fn learned(options: WelchOptions, segments: usize, k: usize, device: &DeviceProfile) -> Option<f64> {
     let all = options.butterflies();
     let open = options.with_segments(segments).butterflies();
@@ -39,11 +39,13 @@ pub(super) fn learned(options: WelchOptions, segments: usize, k: usize, device: 
     per_frame(workload(options, k).with_learned(Some(size)), Strategy::Learned, device)
 }
 
-/// The same of a trained model; `None` of one with learned transforms, or peaks in a part of the bins.
-pub(super) fn of_model(model: &LearnedWelchPeaks, device: &DeviceProfile) -> Option<f64> {
-    let options = model.options();
-    let is_measured = options.band.is_none() && model.has_exact_transforms();
-    is_measured.then(|| learned(options, model.count_open_segments(), model.config().k, device)).flatten()
+/// The same of a trained model, as a function of the device; `None` of one that does not run as an exact estimate, or
+/// finds peaks in a part of the bins.
+pub(super) fn of_model(model: &LearnedWelchPeaks) -> impl Fn(&DeviceProfile) -> Option<f64> + use<> {
+    let (options, k) = (model.options(), model.config().k);
+    let is_measured = options.band.is_none() && model.runs_as_exact();
+    let segments = is_measured.then(|| model.count_open_segments());
+    move |device| learned(options, segments?, k, device)
 }
 
 fn workload(options: WelchOptions, k: usize) -> PeaksWorkload {
@@ -56,10 +58,10 @@ fn per_frame(workload: PeaksWorkload, strategy: Strategy, device: &DeviceProfile
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::Device;
+    use burn::tensor::{Device, Tensor, s};
     use firefly_framework::cost::PEAKS_AXES;
     use firefly_framework::profile::{LatencyAxis, LatencyTable, Preset};
-    use firefly_models::LearnedWelchPeaksConfig;
+    use firefly_models::{Band, LearnedWelchPeaksConfig};
 
     use super::*;
 
@@ -84,17 +86,27 @@ mod tests {
         assert!(close(learned(options, 1, 4, &device), 2e3));
         let config = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(4);
         let model = config.init(&Device::flex());
-        assert!(close(of_model(&model, &device), 2e3 * model.count_open_segments() as f64));
+        assert!(close(of_model(&model)(&device), 2e3 * model.count_open_segments() as f64));
     }
 
     #[test]
     fn what_was_not_measured_is_not_predicted() {
-        let device = device();
+        let (device, host) = (device(), Device::flex());
         let config = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(4);
-        let mut model = config.init(&Device::flex());
-        model.twiddles = model.twiddles.map(|twiddles| twiddles * 0.5);
-        assert_eq!(of_model(&model, &device), None);
-        let plain = DeviceProfile { latencies: BTreeMap::new(), ..device };
+        let predicted = |config: &LearnedWelchPeaksConfig, change: fn(&mut LearnedWelchPeaks)| {
+            let mut model = config.init(&host);
+            change(&mut model);
+            of_model(&model)(&device)
+        };
+        assert!(predicted(&config, |_| ()).is_some());
+        assert_eq!(predicted(&config, |model| model.twiddles = model.twiddles.clone().map(|value| value * 0.5)), None);
+        let close_one = |model: &mut LearnedWelchPeaks| {
+            let close = |gates: Tensor<2>| gates.slice_fill(s![0..1, 0..1], -3.0);
+            model.gate_logits = model.gate_logits.clone().map(close);
+        };
+        assert_eq!(predicted(&config, close_one), None);
+        assert_eq!(predicted(&config.clone().with_band(Some(Band::new(1..9))), |_| ()), None);
+        let plain = DeviceProfile { latencies: BTreeMap::new(), ..device.clone() };
         assert_eq!(exact(WelchOptions::new(64, 8), 4, &plain), None);
     }
 }

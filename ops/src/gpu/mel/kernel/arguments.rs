@@ -171,6 +171,7 @@ pub fn sample_place(frame: u32, j: u32, shape: &MelFrameShape, #[comptime] paddi
             let at = min(select(is_before, 0u32.runtime(), position - shape.padding), last);
             SamplePlace { at: start + at as usize, is_inside: true.runtime() }
         } else if comptime!(padding == RowPadding::Circular) {
+            // Padding is no longer than the row, so that one step of a row leads back into it.
             let at = select(is_before, position + shape.samples - shape.padding, position - shape.padding);
             SamplePlace { at: start + select(at > last, at - shape.samples, at) as usize, is_inside: true.runtime() }
         } else {

@@ -35,7 +35,7 @@ fn by_data_set(rows: &[PeaksRow]) -> Vec<(&str, Vec<&PeaksRow>)> {
 fn table(data_set: &str, rows: &[&PeaksRow]) -> HtmlTable {
     let devices = predicting_devices(rows.iter().copied());
     let mut columns: Vec<String> = ["model", "median µs per frame"].map(str::to_owned).into();
-    columns.extend(devices.iter().map(|device| format!("predicted, {device}")));
+    columns.extend(devices.iter().map(|device| format!("predicted µs per frame, {device}")));
     let rest = [
         "recall, exact bin",
         "recall, ±1 bin",
