@@ -1,13 +1,15 @@
 //! Recall, power error and time of exact estimates and of learned models, beside the reference's peaks.
 
+use std::collections::BTreeMap;
+
 use burn::tensor::{Device, FloatDType, Tensor};
-use firefly_framework::profile::DeviceProfile;
 use firefly_models::{ArgumentError, Band, LearnedWelchPeaks, Peaks, Tier};
 use firefly_ops::welch_peaks;
 
 use super::ModelSection;
+use super::predicted_times::{self, CalibratedDevices, microseconds_by_device};
 pub use super::row::{ModelKind, PeaksRow};
-use super::{predicted_times, table};
+use super::table;
 use crate::data::Frames;
 use crate::task::{EvaluationRow, TaskError};
 use crate::tasks::found_peaks::{Agreement, has_power, peaks_of, read_back};
@@ -30,8 +32,8 @@ struct ComparedModel<'a> {
     kind: ModelKind,
     butterflies: usize,
     peaks: Box<dyn Fn(Tensor<2>) -> Result<Peaks<2>, ArgumentError> + 'a>,
-    /// Predicted nanoseconds per frame.
-    predicted: Box<dyn Fn(&DeviceProfile) -> Option<f64> + 'a>,
+    /// Predicted microseconds per frame by the name of a device.
+    predicted: BTreeMap<String, f64>,
 }
 
 /// Exact estimates of one segment up to the reference's eight, and the learned models with their names, evaluated on
@@ -49,11 +51,12 @@ pub fn compare(
     if frames.is_empty() {
         return Err(TaskError::NoFrames { data_set: data_set.into() });
     }
+    let calibrated = predicted_times::calibrated();
     // All bins, and the model's band if it has one: a band takes less time in exact estimates too.
     let bands = [None].into_iter().chain(section.band.map(Some));
     let mut candidates: Vec<_> = bands
         .flat_map(|band| (1..=Tier::Reference.segments()).map(move |segments| (band, segments)))
-        .map(|(band, segments)| exact_candidate(section, segments, band, device))
+        .map(|(band, segments)| exact_candidate(section, segments, band, &calibrated, device))
         .collect();
     for (name, model) in learned {
         let gates = model.hard_gates();
@@ -62,7 +65,7 @@ pub fn compare(
             kind: ModelKind::Learned,
             butterflies: model.count_open_butterflies(),
             peaks: Box::new(move |signal| model.try_forward(signal, &gates)),
-            predicted: Box::new(predicted_times::of_model(model)),
+            predicted: microseconds_by_device(&calibrated, predicted_times::of_model(model)),
         });
     }
     let reference = section.exact(Tier::Reference).try_init(device)?;
@@ -71,7 +74,6 @@ pub fn compare(
         return Err(TaskError::NoPower { data_set: data_set.into() });
     }
     let times = microseconds_per_frame(frames, device, &candidates.iter().map(timed).collect::<Vec<_>>())?;
-    let calibrated = predicted_times::calibrated();
     candidates
         .iter()
         .zip(times)
@@ -88,10 +90,7 @@ pub fn compare(
                 active_share: active_share(section, candidate.butterflies),
                 butterflies_per_frame: candidate.butterflies as f64,
                 median_microseconds_per_frame: microseconds,
-                predicted_microseconds_per_frame: calibrated
-                    .iter()
-                    .filter_map(|(name, device)| Some((name.clone(), (candidate.predicted)(device)? / 1e3)))
-                    .collect(),
+                predicted_microseconds_per_frame: candidate.predicted.clone(),
             })
         })
         .collect()
@@ -102,6 +101,7 @@ fn exact_candidate<'a>(
     section: &ModelSection,
     segments: usize,
     band: Option<Band>,
+    calibrated: &CalibratedDevices,
     device: &Device,
 ) -> ComparedModel<'a> {
     let tier = Tier::ALL.into_iter().find(|tier| tier.segments() == segments);
@@ -116,7 +116,10 @@ fn exact_candidate<'a>(
         kind: ModelKind::Exact,
         butterflies: options.butterflies(),
         peaks: Box::new(move |signal| welch_peaks(signal, window.clone(), &options, k)),
-        predicted: Box::new(move |device| band.is_none().then(|| predicted_times::exact(options, k, device)).flatten()),
+        predicted: microseconds_by_device(calibrated, |profile| match band {
+            Some(_) => None,
+            None => predicted_times::exact(options, k, profile),
+        }),
     }
 }
 

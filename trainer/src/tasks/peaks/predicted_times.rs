@@ -10,11 +10,22 @@ use firefly_ops::WelchOptions;
 
 use crate::tasks::frame_sets::BATCH;
 
-/// The first device of each kind that was calibrated on this machine, by name. A profile that can't be used is left out,
-/// as it is where the picker selects.
-pub(super) fn calibrated() -> BTreeMap<String, DeviceProfile> {
+/// Profiles of calibrated devices by their names.
+pub(super) type CalibratedDevices = BTreeMap<String, DeviceProfile>;
+
+/// The first device of each kind that was calibrated on this machine. A profile that can't be used is left out, as it is
+/// where the picker selects.
+pub(super) fn calibrated() -> CalibratedDevices {
     let first = DeviceKind::ALL.map(|kind| DeviceId::new(kind, 0));
     first.into_iter().filter_map(|device| Some((device.to_string(), profile(device).ok()??))).collect()
+}
+
+/// Microseconds from the nanoseconds that are predicted for each device.
+pub(super) fn microseconds_by_device(
+    calibrated: &CalibratedDevices,
+    predicted: impl Fn(&DeviceProfile) -> Option<f64>,
+) -> BTreeMap<String, f64> {
+    calibrated.iter().filter_map(|(name, device)| Some((name.clone(), predicted(device)? / 1e3))).collect()
 }
 
 /// The profile of a device; `None` if it was not calibrated.
