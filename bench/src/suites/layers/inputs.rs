@@ -50,12 +50,12 @@ impl LayerInputs {
             HostTensor { values, dims: dims.clone() }
         };
         let shapes = problem.shapes();
-        let firsts = (0..SETS.min(most).max(1)).map(|_| noise(&shapes[0])).collect::<Vec<_>>();
-        let parameters = shapes[1..].iter().map(&mut noise).collect();
-        let firsts = match problem {
-            LayerProblem::TopK(_, layer) => firsts.into_iter().map(|first| ranked(first, layer.n)).collect(),
-            _ => firsts,
+        let first = |_| match problem {
+            LayerProblem::TopK(_, layer) => ranked(noise(&shapes[0]), layer.n),
+            _ => noise(&shapes[0]),
         };
+        let firsts = (0..SETS.min(most).max(1)).map(first).collect();
+        let parameters = shapes[1..].iter().map(&mut noise).collect();
         Self { problem: problem.clone(), firsts, parameters, device: device.clone(), rows: OnceLock::new() }
     }
 

@@ -39,6 +39,13 @@ impl<const D: usize> PowerInputs<D> {
             factors: self.factors.autodiff(),
         }
     }
+
+    fn gradients(&self, gradients: &Gradients) -> Option<Vec<RankedTensor>>
+    where
+        RankedTensor: From<Tensor<D>>,
+    {
+        Some(vec![self.signal.grad(gradients)?.into(), self.window.grad(gradients)?.into()])
+    }
 }
 
 /// Power of every row `[batch, channels, n]`.
@@ -66,7 +73,7 @@ impl Layer for PowerSpectrumLayer {
     }
 
     fn gradients(inputs: &Self::Inputs, gradients: &Gradients) -> Option<Vec<RankedTensor>> {
-        Some(vec![inputs.signal.grad(gradients)?.into(), inputs.window.grad(gradients)?.into()])
+        inputs.gradients(gradients)
     }
 }
 
@@ -98,6 +105,6 @@ impl Layer for WelchPsdLayer {
     }
 
     fn gradients(inputs: &Self::Inputs, gradients: &Gradients) -> Option<Vec<RankedTensor>> {
-        Some(vec![inputs.signal.grad(gradients)?.into(), inputs.window.grad(gradients)?.into()])
+        inputs.gradients(gradients)
     }
 }
