@@ -41,3 +41,10 @@ fn wrong_arguments_are_explained() {
         assert!(String::from_utf8_lossy(&output.stderr).contains(reason), "{output:?}");
     }
 }
+
+#[test]
+fn more_values_than_a_row_has_are_refused() {
+    let output = run("layers", &["--layer", "top-k", "--n", "8", "--k", "9", "--iters", "2"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("k is 9, but must be at most the 8 values of a row"), "{output:?}");
+}

@@ -73,6 +73,12 @@ impl Problem for LayerProblem {
             let expected = format!("at most about {most}, for an input of 8 GiB");
             return Err(ProblemError::OutOfRange { parameter: "batch", got: self.batch(), expected });
         }
+        if let Self::TopK(_, layer) = self
+            && layer.k > layer.n
+        {
+            let expected = format!("at most the {} values of a row", layer.n);
+            return Err(ProblemError::OutOfRange { parameter: "k", got: layer.k, expected });
+        }
         Ok(())
     }
 
